@@ -1,0 +1,1 @@
+//! A service over HTTP/1.1 as a session.

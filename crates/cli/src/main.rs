@@ -1,0 +1,3 @@
+//! `stackmark`: the command line.
+
+fn main() {}

@@ -1,0 +1,62 @@
+//! What a call took: a fixed-size footnote, filled in by whoever knows, never an allocation.
+
+use crate::Nanos;
+
+/// What one call took, over all its attempts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Times the transaction was tried; at least 1 for a call that reached an engine.
+    pub attempts: u32,
+    /// Statements executed, without begin and commit.
+    pub statements: u32,
+    /// Rows read or changed by them.
+    pub rows: u32,
+    /// Transactions committed; one a call except where the workload allows more.
+    pub commits: u32,
+    /// Where the time went, as far as the session knows.
+    pub spent: Spent,
+}
+
+/// Parts of a call's service time. They do not overlap; what none of them covers is the remainder.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Waiting in the server for a session thread or task, both ways.
+    pub queue: Nanos,
+    /// Waiting for a connection, or for the write lane of an engine with one writer.
+    pub pool: Nanos,
+    /// Begin of the transaction.
+    pub begin: Nanos,
+    /// From the end of begin to the start of commit or rollback: the statements and the logic between them.
+    pub statements: Nanos,
+    /// Commit or rollback.
+    pub commit: Nanos,
+    /// Decoding the call and encoding the outcome inside a server.
+    pub encode: Nanos,
+    /// The server's own total, zero where no server took part. Contains all parts above, so it is not added to them.
+    pub server: Nanos,
+}
+
+impl Spent {
+    /// The sum of the parts inside the system, without [`Spent::server`].
+    #[must_use]
+    pub fn parts(&self) -> Nanos {
+        self.queue + self.pool + self.begin + self.statements + self.commit + self.encode
+    }
+}
+
+impl std::ops::AddAssign for Effort {
+    fn add_assign(&mut self, other: Effort) {
+        self.attempts += other.attempts;
+        self.statements += other.statements;
+        self.rows += other.rows;
+        self.commits += other.commits;
+        let (mine, theirs) = (&mut self.spent, other.spent);
+        mine.queue += theirs.queue;
+        mine.pool += theirs.pool;
+        mine.begin += theirs.begin;
+        mine.statements += theirs.statements;
+        mine.commit += theirs.commit;
+        mine.encode += theirs.encode;
+        mine.server += theirs.server;
+    }
+}

@@ -1,0 +1,162 @@
+//! The vocabulary that everything else speaks: what a workload is, what a session answers, and how a call can end.
+//!
+//! Data flows one way: `Inputs::draw -> Call -> Session::run -> Outcome | Fault -> tape`. This crate knows no
+//! engine, no protocol, no runtime and no clock; it is pure, and the only place where randomness is made.
+
+mod effort;
+mod fault;
+pub mod random;
+mod retry;
+pub mod rows;
+mod stack;
+mod time;
+mod units;
+mod wire;
+
+use std::future::Future;
+
+pub use effort::{Effort, Spent};
+pub use fault::{Conflict, Defect, DefectKind, Doubt, Fault, Refusal};
+pub use retry::{RetryPolicy, Retrying, RetryingTarget};
+pub use stack::{Durability, Stack, Tier};
+pub use time::{Clock, Nanos};
+pub use units::{BasisPoints, Cents};
+pub use wire::{BadCall, BadCallKind, Wire};
+
+/// A business problem: its calls, what they answer, how inputs are drawn, and what they imply about the data.
+pub trait Workload: Sized + Send + Sync + 'static {
+    /// The name in subjects, files and URLs.
+    const NAME: &'static str;
+    /// The kinds of call, in the order of reports.
+    const KINDS: &'static [Kind];
+    /// One input: plain data of fixed size, cheap to clone.
+    type Call: Clone + Send + Sync + 'static;
+    /// What a completed call says. Fixed size: producing one allocates nothing.
+    type Outcome: Send + 'static;
+    /// A deterministic stream of calls, one a worker.
+    type Inputs: Inputs<Self>;
+    /// What acknowledged outcomes imply about the stored data, and the distribution of what was sent.
+    type Ledger: Ledger<Self>;
+
+    /// Index of the call's kind in [`Workload::KINDS`].
+    fn kind(call: &Self::Call) -> usize;
+
+    /// Whether the business outcome happened.
+    fn verdict(outcome: &Self::Outcome) -> Verdict;
+
+    /// Checks what every right answer to `call` satisfies whatever the data: totals add up, line counts agree, ids lie
+    /// in their ranges. Run by the load generator on every answer of every route, so that a server that answers
+    /// wrongly gets defects and not throughput.
+    ///
+    /// # Errors
+    /// One lower-case clause that says what is wrong.
+    fn check(call: &Self::Call, outcome: &Self::Outcome) -> Result<(), &'static str>;
+}
+
+/// A kind of call, as reports and pacing see it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Kind {
+    /// Name in reports and URLs, in the field's terms: `new-order`.
+    pub name: &'static str,
+    /// Whether the headline rate counts this kind alone (TPC-C: New-Order).
+    pub headline: bool,
+    /// Whether a call of this kind may be declined as planned by the workload.
+    pub declines: bool,
+    /// Keying and think time when the workload's own pace is asked for.
+    pub pace: Option<Pace>,
+    /// The limit the workload sets on the 90th percentile of response time.
+    pub p90_max: Option<Nanos>,
+    /// Set where a call of this kind may be queued and executed later: the limit on the 90th percentile from being
+    /// queued to being done.
+    pub deferred_p90_max: Option<Nanos>,
+}
+
+/// The pace a terminal keeps around a call of a kind (TPC-C 5.2.5).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pace {
+    /// Fixed time before the call is sent.
+    pub keying: Nanos,
+    /// Mean of the negative exponential think time after the answer, cut at ten times the mean.
+    pub think_mean: Nanos,
+}
+
+/// Whether a completed call did what was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The business outcome happened and is stored to the stated durability.
+    Committed,
+    /// The service said no by rule (unused item, insufficient funds, sold out). Not throughput.
+    Declined,
+}
+
+/// A deterministic, endless stream of calls.
+pub trait Inputs<W: Workload>: Send {
+    /// Draws the next call. Never allocates.
+    fn draw(&mut self) -> W::Call;
+}
+
+/// A fixed-size account of what was sent and what was acknowledged.
+///
+/// Each worker posts into one of its own; the collector absorbs them. Posting never allocates.
+pub trait Ledger<W: Workload>: Send + 'static {
+    /// Enters one call and how it ended.
+    fn post(&mut self, call: &W::Call, result: &Result<W::Outcome, Fault>);
+    /// Adds everything that `other` holds.
+    fn absorb(&mut self, other: &Self);
+    /// Returns to the state of a fresh ledger without giving memory back.
+    fn clear(&mut self);
+}
+
+/// Runs calls one at a time. Owned by one worker; holds a connection and its scratch space.
+pub trait Session<W: Workload>: Send {
+    /// Answers one call and writes down in `effort` what it took.
+    fn run(
+        &mut self,
+        call: &W::Call,
+        effort: &mut Effort,
+    ) -> impl Future<Output = Result<W::Outcome, Fault>> + Send;
+}
+
+/// Where sessions of a target live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Home {
+    /// An asynchronous driver: many workers share a current-thread runtime.
+    Task,
+    /// A blocking driver: each session has a thread of its own, and its futures never wait.
+    Thread,
+}
+
+/// Opens sessions. Everything slow or fallible about setting up happens here.
+pub trait Target<W: Workload>: Send + Sync + 'static {
+    /// The sessions it opens.
+    type Session: Session<W> + 'static;
+    /// Where they live.
+    const HOME: Home;
+
+    /// Opens the session of one worker.
+    fn open(&self, worker: u32) -> impl Future<Output = Result<Self::Session, OpenError>> + Send;
+
+    /// Names, versions, style, isolation and durability, read back from the live system.
+    fn stack(&self) -> Stack;
+}
+
+/// Why a session could not be opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    /// Nothing answers there now; trying again later may help.
+    #[error("could not reach {what}: {why}")]
+    Unreachable {
+        /// The address or file.
+        what: String,
+        /// What the system said.
+        why: String,
+    },
+    /// It answers, and cannot be used as it is: wrong schema, wrong kit, wrong settings.
+    #[error("could not use {what}: {why}")]
+    Unusable {
+        /// The address or file.
+        what: String,
+        /// What is wrong, and what would be right.
+        why: String,
+    },
+}

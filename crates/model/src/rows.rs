@@ -1,0 +1,34 @@
+//! Initial rows as a stream of typed values, between a workload that knows them and a loader that stores them.
+
+/// A table to be loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// Name in the database.
+    pub name: &'static str,
+    /// Column names in the order in which values are given.
+    pub columns: &'static [&'static str],
+    /// Chunks in key order; each is a pure function of the seed and its number, so any thread may make it.
+    pub chunks: u32,
+    /// Rows in all, as far as known before they are made.
+    pub rows: u64,
+}
+
+/// The initial data of a workload at some scale and seed.
+pub trait Dataset: Send + Sync + 'static {
+    /// The tables, in the order in which they are loaded.
+    fn tables(&self) -> &[Table];
+    /// Gives the rows of one chunk of one table, in key order.
+    fn fill(&self, table: usize, chunk: u32, sink: &mut dyn RowSink);
+}
+
+/// Takes the values of rows, column by column.
+pub trait RowSink {
+    /// A whole number.
+    fn int(&mut self, value: i64);
+    /// A text.
+    fn text(&mut self, value: &str);
+    /// A null.
+    fn null(&mut self);
+    /// The row is complete.
+    fn end(&mut self);
+}

@@ -1,0 +1,1 @@
+//! Result documents to terminal text, Markdown and HTML.

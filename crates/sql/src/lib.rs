@@ -1,0 +1,1 @@
+//! The narrow SQL port, statement catalogue and the fault table of each engine.
