@@ -1,1 +1,33 @@
-//! The narrow SQL port, statement catalogue and the fault table of each engine.
+//! The narrow SQL port that the generic form of each workload is written against.
+//!
+//! It knows statements by number, parameters on the stack and rows decoded in place. It does not know any driver, any
+//! workload, or how a style other than "one statement at a time" works.
+
+mod catalogue;
+mod conn;
+mod sqlite;
+mod timed;
+
+pub use catalogue::{Catalogue, CatalogueError};
+pub use conn::{ColumnError, Columns, Param, Read, SqlConn, StmtId, TxKind};
+pub use sqlite::{
+    Journal, SqliteUrl, Synchronous, UrlError, durability as sqlite_durability, fault as sqlite_fault,
+};
+pub use timed::Timed;
+
+/// The engines whose SQL we speak. Matched without wildcard arms everywhere, so that a new one is met by the compiler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// SQLite 3.51 or newer.
+    Sqlite,
+}
+
+impl Dialect {
+    /// The name in file names and subjects.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Dialect::Sqlite => "sqlite",
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! One connection, as the transactions see it.
+
+use crate::Dialect;
+use model::{Defect, DefectKind, Fault, Nanos};
+use std::future::Future;
+
+/// The number of a statement that was prepared when the connection opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StmtId(pub u16);
+
+/// What a transaction is going to do, which decides how it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TxKind {
+    /// Reads only, of one snapshot.
+    Read,
+    /// Writes; engines with one writer take the write lock at once.
+    Write,
+}
+
+/// A parameter, on the stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Param<'a> {
+    /// A whole number: ids, cents, ten-thousandths.
+    Int(i64),
+    /// A text.
+    Text(&'a str),
+}
+
+impl From<i64> for Param<'_> {
+    fn from(value: i64) -> Self {
+        Param::Int(value)
+    }
+}
+
+impl From<u32> for Param<'_> {
+    fn from(value: u32) -> Self {
+        Param::Int(i64::from(value))
+    }
+}
+
+impl<'a> From<&'a str> for Param<'a> {
+    fn from(value: &'a str) -> Self {
+        Param::Text(value)
+    }
+}
+
+/// The columns of the current row. One virtual call a column, about 2 ns.
+pub trait Columns {
+    /// A whole number.
+    ///
+    /// # Errors
+    /// When the column is null or of another type.
+    fn int(&self, index: usize) -> Result<i64, ColumnError>;
+    /// A whole number or null.
+    ///
+    /// # Errors
+    /// When the column is of another type.
+    fn int_or_null(&self, index: usize) -> Result<Option<i64>, ColumnError>;
+    /// A text.
+    ///
+    /// # Errors
+    /// When the column is null or of another type.
+    fn text(&self, index: usize) -> Result<&str, ColumnError>;
+}
+
+/// Decodes a row inside the adapter into a small owned value.
+pub type Read<T> = fn(&dyn Columns) -> Result<T, ColumnError>;
+
+/// A column that is not what the statement promises.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("column {index} is not {wanted}")]
+pub struct ColumnError {
+    /// Position, from 0.
+    pub index: usize,
+    /// What it should have been.
+    pub wanted: &'static str,
+}
+
+impl From<ColumnError> for Fault {
+    fn from(error: ColumnError) -> Fault {
+        Fault::Defect(Box::new(Defect { kind: DefectKind::BadData, what: error.to_string() }))
+    }
+}
+
+/// A connection with its statements prepared.
+///
+/// After an error the transaction is still open unless the fault is `InDoubt`; the caller rolls back.
+pub trait SqlConn: Send + 'static {
+    /// The engine's dialect.
+    const DIALECT: Dialect;
+
+    /// Begins a transaction.
+    fn begin(&mut self, tx: TxKind) -> impl Future<Output = Result<(), Fault>> + Send;
+    /// Commits. An answer that got lost is `InDoubt`; on a conflict nothing was applied and the transaction is gone.
+    fn commit(&mut self) -> impl Future<Output = Result<(), Fault>> + Send;
+    /// Rolls back, also when the engine has already done so by itself.
+    fn rollback(&mut self) -> impl Future<Output = Result<(), Fault>> + Send;
+    /// Executes a statement without rows and gives the number of rows changed.
+    fn exec(&mut self, stmt: StmtId, params: &[Param<'_>])
+    -> impl Future<Output = Result<u64, Fault>> + Send;
+    /// The first row, if there is one. The statement is then finished.
+    fn row<T: Send>(
+        &mut self,
+        stmt: StmtId,
+        params: &[Param<'_>],
+        read: Read<T>,
+    ) -> impl Future<Output = Result<Option<T>, Fault>> + Send;
+    /// Every row, appended to `into`.
+    fn rows<T: Send>(
+        &mut self,
+        stmt: StmtId,
+        params: &[Param<'_>],
+        read: Read<T>,
+        into: &mut Vec<T>,
+    ) -> impl Future<Output = Result<(), Fault>> + Send;
+    /// How long the last begin waited for a connection or a write lane; zero after it was asked.
+    fn waited(&mut self) -> Nanos {
+        Nanos::ZERO
+    }
+}
