@@ -1,1 +1,9 @@
-//! Result documents to terminal text, Markdown and HTML.
+//! Result documents, and what they look like in a terminal, in Markdown and as a page.
+//!
+//! A run is written down as one [`document::Document`] (`spec/result.schema.json` is the same thing in words that every
+//! language understands). Everything here starts from such a document, so a report can be made again months later. This
+//! crate reads no clock, speaks to no engine and prints nothing: it returns strings.
+
+pub mod document;
+
+pub use document::{Document, ReadError};

@@ -1,0 +1,160 @@
+//! The result document: one run, written down completely enough to be judged by somebody who was not there.
+//!
+//! Numbers carry their unit in the name (`p99_ns`, `measured_s`, `rss_peak_bytes`). `null` means "not known" or "not
+//! shown, because too few samples stand behind it", never zero. `spec/result.schema.json` says the same in JSON Schema,
+//! and a test holds the two together.
+
+mod comparison;
+mod cost;
+mod file;
+mod setting;
+mod tally;
+mod trial;
+mod witness;
+
+use serde::{Deserialize, Serialize};
+
+pub use comparison::{
+    Block, BlockTrial, Comparison, FingerprintDifference, KeyDifference, Noise, Party, Side, Verdict,
+};
+pub use cost::{Process, ProcessSample, Role};
+pub use file::{ReadError, SCHEMA, parse, read, to_json};
+pub use setting::{Arrivals, Data, Durability, Machine, Plan, Setting, Stack, Tier};
+pub use tally::{
+    Books, Bucket, Budget, BudgetPart, Class, Effort, Interval, KindSlice, Latency, Quantiles, Slice, Tally,
+};
+pub use trial::{Deferred, Efficiency, Headline, KindTally, Limit, Trial};
+pub use witness::{
+    Audit, AuditFamily, AuditWhen, Check, Conformance, InputCheck, LedgerCheck, Rule, Severity,
+};
+
+/// One run: a trial, or a comparison with all its trials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Document {
+    /// Name and version of this format; always [`SCHEMA`].
+    pub schema: String,
+    /// Names the run and its folder: `20261120-230812-tpcc-sqlite-rusqlite`.
+    pub id: String,
+    /// When it was started.
+    pub started: Moment,
+    /// The version of stackmark that measured.
+    pub stackmark: String,
+    /// The command line that gives this run again, one argument an element, secrets replaced.
+    pub command: Vec<String>,
+    /// How far it came.
+    pub state: State,
+    /// What kind of run it is.
+    pub kind: RunKind,
+    /// The subjects measured, in the order in which they were named.
+    pub subjects: Vec<String>,
+    /// Every trial, in the order in which they ran.
+    pub trials: Vec<Trial>,
+    /// What the trials say about each other. `null` for a single trial, and while a comparison is running.
+    pub comparison: Option<Comparison>,
+    /// Anything a reader of this run must know, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// What kind of run it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunKind {
+    /// One measured period of one subject.
+    Trial,
+    /// Interleaved trials of two subjects and a verdict.
+    Comparison,
+}
+
+/// How far a run or a trial came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Not finished when this document was written.
+    Running,
+    /// Ran to its planned end.
+    Complete,
+    /// Stopped by the user; what was measured until then is valid.
+    Interrupted,
+    /// Ended by a defect or by a failure of a process; the rate is not a result.
+    Failed,
+}
+
+impl State {
+    /// The word for reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            State::Running => "running",
+            State::Complete => "complete",
+            State::Interrupted => "interrupted",
+            State::Failed => "failed",
+        }
+    }
+}
+
+/// A moment of the calendar.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Moment {
+    /// Seconds since 1970-01-01 00:00:00 UTC.
+    pub unix_s: u64,
+    /// The same in RFC 3339: `2026-11-20T23:08:12Z`.
+    pub utc: String,
+}
+
+impl Moment {
+    /// The moment `unix_s` seconds after the start of 1970 (UTC, leap seconds not counted).
+    #[must_use]
+    pub fn from_unix(unix_s: u64) -> Moment {
+        let (days, second) = (unix_s / 86_400, unix_s % 86_400);
+        // Years counted from 1 March 0000 put the leap day last, so months follow from one linear rule. An era is the
+        // 400 years (146 097 days) after which the Gregorian calendar repeats; 1970-01-01 is day 719 468 of it.
+        let day = days + 719_468;
+        let (era, of_era) = (day / 146_097, day % 146_097);
+        let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let month_from_march = (5 * of_year + 2) / 153;
+        let day_of_month = of_year - (153 * month_from_march + 2) / 5 + 1;
+        let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+        let year = era * 400 + year_of_era + u64::from(month <= 2);
+        let utc = format!(
+            "{year:04}-{month:02}-{day_of_month:02}T{:02}:{:02}:{:02}Z",
+            second / 3_600,
+            second / 60 % 60,
+            second % 60
+        );
+        Moment { unix_s, utc }
+    }
+
+    /// `2026-11-20 23:08 UTC`, for people.
+    #[must_use]
+    pub fn readable(&self) -> String {
+        match (self.utc.get(..10), self.utc.get(11..16)) {
+            (Some(date), Some(time)) => format!("{date} {time} UTC"),
+            _ => self.utc.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Moment;
+
+    #[test]
+    fn calendar_dates_follow_from_seconds_alone() {
+        let check = |unix_s, utc: &str| assert_eq!(Moment::from_unix(unix_s).utc, utc);
+        check(0, "1970-01-01T00:00:00Z");
+        check(951_782_399, "2000-02-28T23:59:59Z");
+        check(951_782_400, "2000-02-29T00:00:00Z");
+        check(951_868_800, "2000-03-01T00:00:00Z");
+        check(1_795_216_123, "2026-11-20T23:08:43Z");
+        check(4_107_542_399, "2100-02-28T23:59:59Z");
+        check(4_107_542_400, "2100-03-01T00:00:00Z");
+    }
+
+    #[test]
+    fn a_moment_reads_well() {
+        assert_eq!(Moment::from_unix(1_795_216_123).readable(), "2026-11-20 23:08 UTC");
+    }
+}

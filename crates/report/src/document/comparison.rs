@@ -1,0 +1,175 @@
+//! What trials of two subjects say about each other.
+
+use super::Interval;
+use serde::{Deserialize, Serialize};
+
+/// Two subjects under one plan, and a verdict. All effects are those of B against A.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Comparison {
+    /// The factor under study: `route`, `adapter`, `durability`.
+    pub factor: String,
+    /// The base.
+    pub a: Party,
+    /// What is held against it.
+    pub b: Party,
+    /// What is compared: `new orders/min`.
+    pub metric: String,
+    /// Where the comparison keys differ.
+    pub key_differences: Vec<KeyDifference>,
+    /// Where the work a call takes differs.
+    pub fingerprint_differences: Vec<FingerprintDifference>,
+    /// The blocks, in the order in which they ran.
+    pub blocks: Vec<Block>,
+    /// B through A, from the ratios of the blocks; `null` when no block is complete.
+    pub ratio: Option<Interval>,
+    /// The smallest effect that this number of blocks could have found: 0.02 is 2 %.
+    pub detectable: Option<f64>,
+    /// What the same subject measured against itself gives on this machine; `null` when no A/A control was run.
+    pub noise: Option<Noise>,
+    /// The loss that the user allows, 0 to 1; `null` when no limit was set.
+    pub loss_max: Option<f64>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The verdict in one sentence.
+    pub sentence: String,
+}
+
+impl Comparison {
+    /// `through HTTP keeps 93.1 % (91.0–95.0) of direct`; nothing without a ratio.
+    #[must_use]
+    pub fn retention(&self) -> Option<String> {
+        let ratio = self.ratio?;
+        let percent = |value: f64| format!("{:.1}", value * 100.0);
+        let interval = match (ratio.low, ratio.high) {
+            (Some(low), Some(high)) => format!(" ({}–{})", percent(low), percent(high)),
+            _ => String::new(),
+        };
+        Some(format!("{} keeps {} %{interval} of {}", self.b.label, percent(ratio.value), self.a.label))
+    }
+
+    /// Whether the loss that the user allows is surely exceeded: the whole interval lies below the limit.
+    #[must_use]
+    pub fn loses_too_much(&self) -> bool {
+        match (self.loss_max, self.ratio) {
+            (Some(loss_max), Some(ratio)) => ratio.high.unwrap_or(ratio.value) < 1.0 - loss_max,
+            _ => false,
+        }
+    }
+}
+
+/// One side of a comparison.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Party {
+    /// The subject.
+    pub subject: String,
+    /// What to call it in a sentence: `direct`, `through HTTP`.
+    pub label: String,
+}
+
+/// Which side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// The base.
+    A,
+    /// What is held against it.
+    B,
+}
+
+/// A field of the comparison key in which the two differ.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyDifference {
+    /// The field: `stack.route`.
+    pub field: String,
+    /// Its value for A.
+    pub a: String,
+    /// Its value for B.
+    pub b: String,
+    /// Whether this difference is what the comparison is about.
+    pub intended: bool,
+}
+
+/// A measure of work in which a kind of call differs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FingerprintDifference {
+    /// The kind of call.
+    pub kind: String,
+    /// `attempts`, `statements`, `rows` or `commits`, a committed call.
+    pub measure: String,
+    /// For A.
+    pub a: f64,
+    /// For B.
+    pub b: f64,
+}
+
+/// Trials that ran next to each other, so that a slow change of the machine hits both.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Block {
+    /// In the order in which they ran.
+    pub trials: Vec<BlockTrial>,
+    /// B through A within this block; `null` if one of them has no rate.
+    pub ratio: Option<f64>,
+}
+
+/// One trial of a block.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlockTrial {
+    /// Its place in the order of the whole run, from 0.
+    pub order: u32,
+    /// Which side it is of.
+    pub side: Side,
+    /// The subject.
+    pub subject: String,
+    /// The rate, in the comparison's metric.
+    pub rate: f64,
+    /// Its index in [`super::Document::trials`].
+    pub trial: usize,
+}
+
+/// The noise floor of the machine: a subject against itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Noise {
+    /// The subject.
+    pub subject: String,
+    /// Blocks measured.
+    pub blocks: u32,
+    /// The ratio of its second trial to its first.
+    pub ratio: Interval,
+}
+
+/// What may be said about B against A.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// B is faster, surely.
+    Better,
+    /// B is slower, surely.
+    Worse,
+    /// If there is a difference, it is smaller than stated.
+    NoDifference,
+    /// The trials are too few or too noisy.
+    CannotTell,
+    /// They did not do the same work, or more than the factor differs.
+    DifferentWork,
+}
+
+impl Verdict {
+    /// The words for reports.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Better => "better",
+            Verdict::Worse => "worse",
+            Verdict::NoDifference => "no difference",
+            Verdict::CannotTell => "cannot tell",
+            Verdict::DifferentWork => "different work",
+        }
+    }
+}

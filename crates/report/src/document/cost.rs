@@ -1,0 +1,83 @@
+//! What the processes of a trial used of the machine.
+
+use serde::{Deserialize, Serialize};
+
+/// One process over the measured interval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Process {
+    /// What it does; an embedded engine shares the process of the generator or of the server, and then both are named.
+    pub roles: Vec<Role>,
+    /// Its name: `stackmark`, `postgres`.
+    pub name: String,
+    /// Process id; that of the parent where there are children.
+    pub pid: u32,
+    /// Processor time in user mode, in seconds.
+    pub cpu_user_s: f64,
+    /// Processor time in the kernel, in seconds.
+    pub cpu_system_s: f64,
+    /// Processor time in milliseconds a thousand committed calls; `null` when none was committed.
+    pub cpu_ms_per_1000_committed: Option<f64>,
+    /// The most memory resident at once.
+    pub rss_peak_bytes: u64,
+    /// Context switches because it waited; `null` where they could not be read, as below.
+    pub switches_voluntary: Option<u64>,
+    /// Context switches because it was interrupted.
+    pub switches_involuntary: Option<u64>,
+    /// Bytes read from storage.
+    pub io_read_bytes: Option<u64>,
+    /// Bytes written to storage.
+    pub io_written_bytes: Option<u64>,
+    /// How it went over time, warm-up included.
+    pub samples: Vec<ProcessSample>,
+}
+
+impl Process {
+    /// Processor time in seconds.
+    #[must_use]
+    pub fn cpu_s(&self) -> f64 {
+        self.cpu_user_s + self.cpu_system_s
+    }
+
+    /// `generator + engine`, for reports.
+    #[must_use]
+    pub fn roles_words(&self) -> String {
+        self.roles.iter().map(|role| role.word()).collect::<Vec<_>>().join(" + ")
+    }
+}
+
+/// What a process does in a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Makes the load and measures.
+    Generator,
+    /// Answers over HTTP.
+    Server,
+    /// Stores the data.
+    Engine,
+}
+
+impl Role {
+    /// The word for reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Role::Generator => "generator",
+            Role::Server => "server",
+            Role::Engine => "engine",
+        }
+    }
+}
+
+/// A process at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessSample {
+    /// Seconds from the start of the measured interval; negative in the warm-up.
+    pub t_s: f64,
+    /// Processors kept busy since the sample before: 1.5 is one and a half.
+    pub cores_busy: f64,
+    /// Memory resident at this moment.
+    pub rss_bytes: u64,
+}

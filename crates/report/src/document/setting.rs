@@ -1,0 +1,227 @@
+//! The circumstances of a trial, which are also its comparison key: stack, plan, data, machine.
+
+use serde::{Deserialize, Serialize};
+
+/// What was measured: read back from the live system, never assumed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stack {
+    /// The engine: `sqlite`.
+    pub engine: String,
+    /// Its version, as it says itself.
+    pub engine_version: String,
+    /// The crate or service between us and the engine: `rusqlite`.
+    pub adapter: String,
+    /// Its version.
+    pub adapter_version: String,
+    /// How transactions are expressed: `plain`, `pipelined`, `procedure`, `orm`.
+    pub style: String,
+    /// `direct` or `http`.
+    pub route: String,
+    /// The server in front of the engine, for the route `http`: name and version.
+    pub server: Option<String>,
+    /// Isolation of writing transactions.
+    pub isolation: String,
+    /// What an acknowledged commit survives.
+    pub durability: Durability,
+    /// Engine and pool settings, in the order of the report.
+    pub settings: Vec<Setting>,
+}
+
+/// What an acknowledged commit survives, and by which settings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Durability {
+    /// The tier by name.
+    pub tier: Tier,
+    /// The settings that make it so, and anything a reader must know: `WAL, synchronous=FULL; on tmpfs`.
+    pub detail: String,
+}
+
+/// Durability by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// Every commit is flushed before it is acknowledged.
+    Durable,
+    /// A crash of the machine may lose the last moments.
+    Delayed,
+    /// A crash loses everything, or may corrupt it.
+    Volatile,
+}
+
+impl Tier {
+    /// The word for reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Tier::Durable => "durable",
+            Tier::Delayed => "delayed",
+            Tier::Volatile => "volatile",
+        }
+    }
+
+    /// What the tier promises, for a reader who has not met the word.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Tier::Durable => "every commit flushed before it is acknowledged",
+            Tier::Delayed => "a crash of the machine may lose the last moments",
+            Tier::Volatile => "a crash loses the data, or may corrupt it",
+        }
+    }
+}
+
+/// A name and a value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setting {
+    /// As the engine or pool calls it: `journal_mode`.
+    pub name: String,
+    /// As it was read back: `wal`.
+    pub value: String,
+}
+
+impl From<model::Stack> for Stack {
+    fn from(stack: model::Stack) -> Stack {
+        Stack {
+            engine: stack.engine,
+            engine_version: stack.engine_version,
+            adapter: stack.adapter,
+            adapter_version: stack.adapter_version,
+            style: stack.style,
+            route: stack.route,
+            server: stack.server,
+            isolation: stack.isolation,
+            durability: Durability {
+                tier: match stack.durability.tier {
+                    model::Tier::Durable => Tier::Durable,
+                    model::Tier::Delayed => Tier::Delayed,
+                    model::Tier::Volatile => Tier::Volatile,
+                },
+                detail: stack.durability.detail,
+            },
+            settings: stack.settings.into_iter().map(|(name, value)| Setting { name, value }).collect(),
+        }
+    }
+}
+
+/// What was asked of the load generator.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Concurrent callers: terminals, connections, workers.
+    pub clients: u32,
+    /// Threads of the load generator.
+    pub generator_threads: u32,
+    /// When calls become due.
+    pub arrivals: Arrivals,
+    /// Planned length of the warm-up in seconds; none of it is counted.
+    pub warmup_s: f64,
+    /// Planned length of the measured interval in seconds.
+    pub measured_s: f64,
+    /// Longest wait for calls still under way after it, in seconds.
+    pub drain_s: f64,
+    /// After this long a call is given up and counted as in doubt.
+    pub deadline_ns: u64,
+    /// Attempts a call, at most; only conflicts are tried again.
+    pub attempts_max: u32,
+    /// The seed of every random stream.
+    pub seed: u64,
+    /// Whether kinds that may be queued (TPC-C: Delivery) were queued and done later.
+    pub deferred: bool,
+}
+
+/// When calls become due.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Arrivals {
+    /// Closed loop: the next call is due when the last one has ended.
+    Closed {},
+    /// Closed loop with keying and think times.
+    Paced {
+        /// Which times: `spec` for the workload's own, or as given on the command line.
+        think: String,
+    },
+    /// Open loop at a steady rate.
+    Constant {
+        /// Calls due a second.
+        rate_per_s: f64,
+    },
+    /// Open loop with exponential gaps.
+    Poisson {
+        /// Mean calls due a second.
+        rate_per_s: f64,
+    },
+}
+
+impl Arrivals {
+    /// Whether calls are due whatever the system does, so that response and service times differ.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        matches!(self, Arrivals::Constant { .. } | Arrivals::Poisson { .. })
+    }
+
+    /// Whether terminals keep keying and think times.
+    #[must_use]
+    pub fn is_paced(&self) -> bool {
+        matches!(self, Arrivals::Paced { .. })
+    }
+
+    /// For reports: `closed loop`, `open loop, Poisson, 500/s`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Arrivals::Closed {} => "closed loop".to_owned(),
+            Arrivals::Paced { think } => format!("closed loop, paced ({think})"),
+            Arrivals::Constant { rate_per_s } => format!("open loop, constant, {rate_per_s}/s"),
+            Arrivals::Poisson { rate_per_s } => format!("open loop, Poisson, {rate_per_s}/s"),
+        }
+    }
+}
+
+/// The data that was worked on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Data {
+    /// The workload: `tpcc`.
+    pub workload: String,
+    /// Its scale, in the unit beside it.
+    pub scale: u64,
+    /// What the scale counts: `warehouses`.
+    pub scale_unit: String,
+    /// Rows at the start.
+    pub rows: u64,
+    /// Bytes on disk at the start; `null` where the engine does not tell.
+    pub bytes: Option<u64>,
+    /// What the data lies on: `tmpfs`, `ext4`; `null` where it is not known.
+    pub file_system: Option<String>,
+    /// Checksum of the loaded rows; `null` if another kit loaded them.
+    pub checksum: Option<String>,
+    /// The kit that loaded them, with its version: `stackmark 0.1.0`.
+    pub loaded_by: String,
+}
+
+/// The machine, as far as it matters to a number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// Processor by its own name.
+    pub cpu: String,
+    /// Logical processors that we may use.
+    pub cores: u32,
+    /// Main memory.
+    pub memory_bytes: u64,
+    /// Kernel release.
+    pub kernel: String,
+    /// Operating system and version.
+    pub os: String,
+    /// Frequency governor, where it can be read.
+    pub governor: Option<String>,
+    /// The hypervisor (`kvm`) or `none`; `null` where it is not known.
+    pub virtualised: Option<String>,
+    /// Share of processor time, 0 to 1, that the hypervisor gave to others during the measured interval.
+    pub steal_share: Option<f64>,
+    /// Share of processor time, 0 to 1, taken by processes that are no part of the trial.
+    pub other_load_share: Option<f64>,
+}

@@ -1,0 +1,415 @@
+//! What was counted and clocked: books, latency, effort, time budget, slices.
+
+use serde::{Deserialize, Serialize};
+
+/// Everything counted and clocked for one kind of call, or for all of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tally {
+    /// Where every due call went.
+    pub books: Books,
+    /// Committed calls a second over the measured interval.
+    pub rate_per_s: Interval,
+    /// Times, one entry for each class of outcome that occurred.
+    pub latency: Vec<Latency>,
+    /// What a committed call took on average; `null` when none was committed.
+    pub effort: Option<Effort>,
+    /// Where the time of a committed call went on average; `null` when none was committed.
+    pub budget: Option<Budget>,
+}
+
+impl Tally {
+    /// The times of one class, if it occurred.
+    #[must_use]
+    pub fn latency(&self, class: Class) -> Option<&Latency> {
+        self.latency.iter().find(|latency| latency.class == class)
+    }
+}
+
+/// A value with its 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interval {
+    /// The estimate.
+    pub value: f64,
+    /// Lower end of the 95 % interval; `null` when there were too few samples to say.
+    pub low: Option<f64>,
+    /// Upper end of it.
+    pub high: Option<f64>,
+}
+
+/// Where every due call went. `due = begun + never_begun`, and
+/// `begun = committed + declined + conflict + refused + in_doubt + defect`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Books {
+    /// Calls that became due in the measured interval.
+    pub due: u64,
+    /// Calls that a worker began.
+    pub begun: u64,
+    /// Calls that were due and for which no worker was free.
+    pub never_begun: u64,
+    /// Business outcome happened and is stored to the stated tier.
+    pub committed: u64,
+    /// The service said no by rule.
+    pub declined: u64,
+    /// Given up after the last permitted attempt met a conflict.
+    pub conflict: u64,
+    /// Shed before any attempt.
+    pub refused: u64,
+    /// No answer; may or may not have been applied.
+    pub in_doubt: u64,
+    /// Broke the contract.
+    pub defect: u64,
+    /// Attempts over all calls.
+    pub attempts: u64,
+    /// Attempts after the first, over all calls.
+    pub retries: u64,
+    /// Calls that needed more than one attempt.
+    pub calls_retried: u64,
+}
+
+impl Books {
+    /// Calls that did not complete.
+    #[must_use]
+    pub fn faults(&self) -> u64 {
+        self.conflict + self.refused + self.in_doubt + self.defect
+    }
+
+    /// Whether both identities hold.
+    #[must_use]
+    pub fn balance(&self) -> bool {
+        self.due == self.begun + self.never_begun
+            && self.begun == self.committed + self.declined + self.faults()
+    }
+}
+
+/// A class of outcome. Times of different classes are never mixed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// See [`Books::committed`].
+    Committed,
+    /// See [`Books::declined`].
+    Declined,
+    /// See [`Books::conflict`].
+    Conflict,
+    /// See [`Books::refused`].
+    Refused,
+    /// See [`Books::in_doubt`].
+    InDoubt,
+    /// See [`Books::defect`].
+    Defect,
+}
+
+impl Class {
+    /// The word for reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Class::Committed => "committed",
+            Class::Declined => "declined",
+            Class::Conflict => "conflict",
+            Class::Refused => "refused",
+            Class::InDoubt => "in doubt",
+            Class::Defect => "defect",
+        }
+    }
+}
+
+/// Times of one kind of call and one class of outcome.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Latency {
+    /// The class of outcome.
+    pub class: Class,
+    /// From due to ended.
+    pub response: Quantiles,
+    /// From begun to ended; `null` in a closed loop, where it is the same.
+    pub service: Option<Quantiles>,
+    /// The spectrum of the response times, by rising `upper_ns`; about 200 buckets are plenty.
+    pub spectrum: Vec<Bucket>,
+}
+
+/// Percentiles of a set of times. One beyond which fewer than ten samples lie is `null`: it would be an anecdote.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quantiles {
+    /// Number of samples.
+    pub count: u64,
+    /// Their mean in nanoseconds.
+    pub mean_ns: f64,
+    /// Median, in nanoseconds as all that follow.
+    pub p50_ns: Option<u64>,
+    /// 90th percentile.
+    pub p90_ns: Option<u64>,
+    /// 95th percentile.
+    pub p95_ns: Option<u64>,
+    /// 99th percentile.
+    pub p99_ns: Option<u64>,
+    /// 99.9th percentile.
+    pub p999_ns: Option<u64>,
+    /// The longest.
+    pub max_ns: u64,
+}
+
+impl Quantiles {
+    /// Asks `at` for each percentile (as 0.5, 0.9, 0.95, 0.99, 0.999) beyond which at least ten samples lie.
+    pub fn new(count: u64, mean_ns: f64, max_ns: u64, at: impl Fn(f64) -> u64) -> Quantiles {
+        // In thousandths, so that no rounding decides whether a percentile is shown.
+        let shown = |thousandths: u64| {
+            (count.saturating_mul(1_000 - thousandths) >= 10_000).then(|| at(thousandths as f64 / 1_000.0))
+        };
+        Quantiles {
+            count,
+            mean_ns,
+            p50_ns: shown(500),
+            p90_ns: shown(900),
+            p95_ns: shown(950),
+            p99_ns: shown(990),
+            p999_ns: shown(999),
+            max_ns,
+        }
+    }
+}
+
+/// How many samples lie between the bucket before and this one; in JSON `[upper_ns, count]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bucket(
+    /// Inclusive upper bound in nanoseconds.
+    pub u64,
+    /// Samples in the bucket.
+    pub u64,
+);
+
+impl Bucket {
+    /// Inclusive upper bound in nanoseconds.
+    #[must_use]
+    pub fn upper_ns(self) -> u64 {
+        self.0
+    }
+
+    /// Samples in the bucket.
+    #[must_use]
+    pub fn count(self) -> u64 {
+        self.1
+    }
+}
+
+/// The work fingerprint: what one committed call took on average.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Effort {
+    /// Times the transaction was tried.
+    pub attempts: f64,
+    /// Statements executed, without begin and commit.
+    pub statements: f64,
+    /// Rows read or changed by them.
+    pub rows: f64,
+    /// Transactions committed.
+    pub commits: f64,
+}
+
+/// Where the response time of a committed call went on average. The parts do not overlap and sum to `response_ns`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Budget {
+    /// Mean response time, which the parts sum to; in nanoseconds, as all that follow.
+    pub response_ns: f64,
+    /// Due, and no worker free yet. Zero in a closed loop.
+    pub client_wait_ns: f64,
+    /// Between client and server, both ways, with the HTTP client and the server's HTTP layer.
+    pub network_ns: f64,
+    /// Waiting in the server for a session, both ways.
+    pub server_queue_ns: f64,
+    /// Waiting for a connection, or for the write lane of an engine with one writer.
+    pub pool_wait_ns: f64,
+    /// Begin of the transaction.
+    pub begin_ns: f64,
+    /// The statements and the logic between them.
+    pub statements_ns: f64,
+    /// Commit or rollback.
+    pub commit_ns: f64,
+    /// Decoding the call and encoding the outcome inside a server.
+    pub encode_ns: f64,
+    /// What no part covers. Below zero where parts that were clocked apart overlap a little.
+    pub remainder_ns: f64,
+}
+
+/// A part of the time budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BudgetPart {
+    /// See [`Budget::client_wait_ns`].
+    ClientWait,
+    /// See [`Budget::network_ns`].
+    Network,
+    /// See [`Budget::server_queue_ns`].
+    ServerQueue,
+    /// See [`Budget::pool_wait_ns`].
+    PoolWait,
+    /// See [`Budget::begin_ns`].
+    Begin,
+    /// See [`Budget::statements_ns`].
+    Statements,
+    /// See [`Budget::commit_ns`].
+    Commit,
+    /// See [`Budget::encode_ns`].
+    Encode,
+    /// See [`Budget::remainder_ns`].
+    Remainder,
+}
+
+impl BudgetPart {
+    /// Every part, from the client inwards.
+    pub const ALL: [BudgetPart; 9] = [
+        BudgetPart::ClientWait,
+        BudgetPart::Network,
+        BudgetPart::ServerQueue,
+        BudgetPart::Encode,
+        BudgetPart::PoolWait,
+        BudgetPart::Begin,
+        BudgetPart::Statements,
+        BudgetPart::Commit,
+        BudgetPart::Remainder,
+    ];
+
+    /// The words for reports.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            BudgetPart::ClientWait => "client wait",
+            BudgetPart::Network => "network and HTTP",
+            BudgetPart::ServerQueue => "server queue",
+            BudgetPart::PoolWait => "pool wait",
+            BudgetPart::Begin => "begin",
+            BudgetPart::Statements => "statements",
+            BudgetPart::Commit => "commit",
+            BudgetPart::Encode => "encode",
+            BudgetPart::Remainder => "remainder",
+        }
+    }
+}
+
+impl Budget {
+    /// A budget whose remainder is what the other parts leave of `response_ns`.
+    #[must_use]
+    pub fn balanced(mut self) -> Budget {
+        self.remainder_ns = 0.0;
+        let known: f64 = BudgetPart::ALL.iter().map(|part| self.part_ns(*part)).sum();
+        self.remainder_ns = self.response_ns - known;
+        self
+    }
+
+    /// One part in nanoseconds.
+    #[must_use]
+    pub fn part_ns(&self, part: BudgetPart) -> f64 {
+        match part {
+            BudgetPart::ClientWait => self.client_wait_ns,
+            BudgetPart::Network => self.network_ns,
+            BudgetPart::ServerQueue => self.server_queue_ns,
+            BudgetPart::PoolWait => self.pool_wait_ns,
+            BudgetPart::Begin => self.begin_ns,
+            BudgetPart::Statements => self.statements_ns,
+            BudgetPart::Commit => self.commit_ns,
+            BudgetPart::Encode => self.encode_ns,
+            BudgetPart::Remainder => self.remainder_ns,
+        }
+    }
+
+    /// One part as a share of the response time, 0 to 1; zero where there is no time to share.
+    #[must_use]
+    pub fn share(&self, part: BudgetPart) -> f64 {
+        if self.response_ns > 0.0 { self.part_ns(part) / self.response_ns } else { 0.0 }
+    }
+}
+
+/// One second (or less, at the end) of the time line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Slice {
+    /// Where it begins, in seconds from the start of the measured interval; negative in the warm-up.
+    pub t_s: f64,
+    /// How long it is in seconds.
+    pub length_s: f64,
+    /// Whether it lies in the warm-up, and so is not counted anywhere else.
+    pub warmup: bool,
+    /// One entry a kind, in the order of [`super::Trial::kinds`].
+    pub kinds: Vec<KindSlice>,
+}
+
+/// What one kind of call did in one slice.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KindSlice {
+    /// Calls committed.
+    pub committed: u64,
+    /// Calls declined.
+    pub declined: u64,
+    /// Calls that did not complete.
+    pub faults: u64,
+    /// Median response time of committed calls in nanoseconds; `null` when there were none. Slices are for looking at:
+    /// the rule of ten samples does not apply to them.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile of the same.
+    pub p99_ns: Option<u64>,
+    /// Longest of the same.
+    pub max_ns: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(count: u64) -> Vec<bool> {
+        let q = Quantiles::new(count, 1.0, 1, |_| 1);
+        [q.p50_ns, q.p90_ns, q.p95_ns, q.p99_ns, q.p999_ns].iter().map(Option::is_some).collect()
+    }
+
+    #[test]
+    fn a_percentile_with_fewer_than_ten_samples_beyond_it_is_hidden() {
+        assert_eq!(shown(0), [false; 5]);
+        assert_eq!(shown(19), [false; 5]);
+        assert_eq!(shown(20), [true, false, false, false, false]);
+        assert_eq!(shown(100), [true, true, false, false, false]);
+        assert_eq!(shown(999), [true, true, true, false, false]);
+        assert_eq!(shown(1_000), [true, true, true, true, false]);
+        assert_eq!(shown(9_999), [true, true, true, true, false]);
+        assert_eq!(shown(10_000), [true; 5]);
+    }
+
+    #[test]
+    fn the_parts_of_a_balanced_budget_sum_to_the_response_time() {
+        let budget = Budget {
+            response_ns: 1_000.0,
+            client_wait_ns: 0.0,
+            network_ns: 100.0,
+            server_queue_ns: 50.0,
+            pool_wait_ns: 25.0,
+            begin_ns: 10.0,
+            statements_ns: 500.0,
+            commit_ns: 200.0,
+            encode_ns: 15.0,
+            remainder_ns: 77.0,
+        }
+        .balanced();
+        assert_eq!(budget.remainder_ns, 100.0);
+        let sum: f64 = BudgetPart::ALL.iter().map(|part| budget.share(*part)).sum();
+        assert!((sum - 1.0).abs() < 1e-12, "shares sum to {sum}");
+    }
+
+    #[test]
+    fn books_that_lose_a_call_do_not_balance() {
+        let books = Books {
+            due: 10,
+            begun: 9,
+            never_begun: 1,
+            committed: 7,
+            declined: 1,
+            in_doubt: 1,
+            ..Books::default()
+        };
+        assert!(books.balance());
+        assert!(!Books { committed: 6, ..books }.balance());
+        assert!(!Books { never_begun: 0, ..books }.balance());
+    }
+}

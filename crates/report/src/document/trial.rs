@@ -1,0 +1,209 @@
+//! One trial: a measured period of one subject.
+
+use super::{
+    Audit, Conformance, Data, InputCheck, Interval, LedgerCheck, Machine, Moment, Plan, Process, Quantiles,
+    Rule, Slice, Stack, State, Tally,
+};
+use serde::{Deserialize, Serialize};
+
+/// A measured period of one subject.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trial {
+    /// The subject: `tpcc/sqlite/rusqlite`.
+    pub subject: String,
+    /// When it was started.
+    pub started: Moment,
+    /// How far it came.
+    pub state: State,
+    /// What ended it, where the state is `failed`.
+    pub failure: Option<String>,
+    /// What was measured.
+    pub stack: Stack,
+    /// What was asked.
+    pub plan: Plan,
+    /// The data it worked on.
+    pub data: Data,
+    /// The machine it ran on.
+    pub machine: Machine,
+    /// Real length of the measured interval in seconds.
+    pub measured_s: f64,
+    /// The number to remember.
+    pub headline: Headline,
+    /// All kinds of call together.
+    pub overall: Tally,
+    /// Each kind of call, in the order of reports.
+    pub kinds: Vec<KindTally>,
+    /// The time line, warm-up included.
+    pub slices: Vec<Slice>,
+    /// What each process cost.
+    pub processes: Vec<Process>,
+    /// Checks of the stored data.
+    pub audits: Vec<Audit>,
+    /// Acknowledged outcomes against the stored data.
+    pub ledger: Vec<LedgerCheck>,
+    /// Distributions of what was really sent.
+    pub inputs: Vec<InputCheck>,
+    /// Whether this subject answered rightly on tiny data before it was measured.
+    pub conformance: Conformance,
+    /// What the rules say about this result.
+    pub rules: Vec<Rule>,
+    /// Queued calls that were done later; `null` where none were.
+    pub deferred: Option<Deferred>,
+    /// Throughput against the most that the pace allows; `null` without pacing.
+    pub efficiency: Option<Efficiency>,
+    /// The first messages of defects, ten at most.
+    pub defects: Vec<String>,
+    /// Anything a reader of this trial must know, one sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Trial {
+    /// The position of the kind that the headline counts, or the first one.
+    #[must_use]
+    pub fn headline_kind(&self) -> usize {
+        self.kinds.iter().position(|kind| kind.headline).unwrap_or(0)
+    }
+}
+
+/// One kind of call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KindTally {
+    /// Its name in the field's terms: `new-order`.
+    pub name: String,
+    /// Whether the headline counts this kind alone.
+    pub headline: bool,
+    /// Whether the workload plans for declined calls of this kind.
+    pub declines: bool,
+    /// The workload's limit on its 90th percentile; `null` where it sets none.
+    pub limit: Option<Limit>,
+    /// What was counted and clocked.
+    pub tally: Tally,
+}
+
+/// A limit on the 90th percentile of the response time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limit {
+    /// The most it may be, in nanoseconds.
+    pub p90_max_ns: u64,
+    /// What it was; `null` with too few samples.
+    pub p90_ns: Option<u64>,
+    /// Whether it kept the limit; `null` with too few samples.
+    pub passed: Option<bool>,
+}
+
+impl Limit {
+    /// Holds a 90th percentile against its limit.
+    #[must_use]
+    pub fn new(p90_max_ns: u64, p90_ns: Option<u64>) -> Limit {
+        Limit { p90_max_ns, p90_ns, passed: p90_ns.map(|p90| p90 <= p90_max_ns) }
+    }
+}
+
+/// The number to remember, under the name it may bear.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Headline {
+    /// What it is called: `NOPM`; `tpmC` only where the run was paced.
+    pub label: String,
+    /// What it counts: `new orders/min`.
+    pub unit: String,
+    /// The number with its interval.
+    pub value: Interval,
+    /// One sentence on what it is and what it is not.
+    pub sentence: String,
+}
+
+impl Headline {
+    /// New-Orders committed a minute, under the name that the TPC's fair-use rule allows.
+    #[must_use]
+    pub fn new_orders_per_min(value: Interval, paced: bool) -> Headline {
+        let (label, sentence) = if paced {
+            (
+                "tpmC",
+                "New-Orders committed a minute with TPC-C's keying and think times. Not audited by the TPC and not \
+                 comparable with published TPC-C results.",
+            )
+        } else {
+            (
+                "NOPM",
+                "New-Orders committed a minute without keying and think times. Derived from TPC-C; not a TPC result \
+                 and not comparable with one.",
+            )
+        };
+        Headline {
+            label: label.to_owned(),
+            unit: "new orders/min".to_owned(),
+            value,
+            sentence: sentence.to_owned(),
+        }
+    }
+
+    /// Calls of all kinds committed a second, for workloads without a figure of their own.
+    #[must_use]
+    pub fn calls_per_s(value: Interval) -> Headline {
+        Headline {
+            label: "throughput".to_owned(),
+            unit: "calls/s".to_owned(),
+            value,
+            sentence: "Calls of all kinds committed a second.".to_owned(),
+        }
+    }
+}
+
+/// Calls that were queued and done later (TPC-C 2.7.2: Delivery).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deferred {
+    /// The kind: `delivery`.
+    pub kind: String,
+    /// Calls queued in the measured interval.
+    pub queued: u64,
+    /// Of these, done.
+    pub done: u64,
+    /// Of these, not done because they failed.
+    pub failed: u64,
+    /// Of these, still waiting when the drain ended.
+    pub waiting: u64,
+    /// Parts that found nothing to do (TPC-C: districts without an undelivered order).
+    pub skipped: u64,
+    /// From queued to done.
+    pub completion: Quantiles,
+    /// The workload's limit on the 90th percentile of that.
+    pub limit: Limit,
+}
+
+/// Throughput against the most that keying and think times allow.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Efficiency {
+    /// New-Orders a minute and warehouse.
+    pub per_warehouse: f64,
+    /// The most that the pace allows: 12.86.
+    pub per_warehouse_max: f64,
+    /// The least that a valid run has: 9.
+    pub per_warehouse_min: f64,
+    /// Measured through possible, 0 to 1.
+    pub share: f64,
+    /// Whether it lies between the two.
+    pub passed: bool,
+}
+
+impl Efficiency {
+    /// Holds New-Orders a minute against TPC-C 4.2 and 5.2.5: between 9 and 12.86 a warehouse.
+    #[must_use]
+    pub fn tpcc(new_orders_per_min: f64, warehouses: u64) -> Efficiency {
+        let (min, max) = (9.0, 12.86);
+        let per_warehouse = new_orders_per_min / warehouses.max(1) as f64;
+        Efficiency {
+            per_warehouse,
+            per_warehouse_max: max,
+            per_warehouse_min: min,
+            share: per_warehouse / max,
+            // Think times are random, so a fault-free run lies around the maximum and not strictly below it.
+            passed: per_warehouse >= min && per_warehouse <= max * 1.02,
+        }
+    }
+}

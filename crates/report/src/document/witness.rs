@@ -1,0 +1,196 @@
+//! What vouches for the number: audits, the ledger, the inputs, conformance and the rules.
+
+use serde::{Deserialize, Serialize};
+
+/// How a check ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    /// Holds.
+    Passed,
+    /// Does not hold.
+    Failed,
+    /// Was not made; the sentence says why.
+    NotRun,
+}
+
+impl Check {
+    /// `passed` or `failed`.
+    #[must_use]
+    pub fn from_passed(passed: bool) -> Check {
+        if passed { Check::Passed } else { Check::Failed }
+    }
+
+    /// The words for reports.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Check::Passed => "passed",
+            Check::Failed => "failed",
+            Check::NotRun => "not run",
+        }
+    }
+}
+
+/// A check of the stored data by a named query that must return nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Audit {
+    /// Its name: `warehouse-ytd`.
+    pub name: String,
+    /// What it belongs to.
+    pub family: AuditFamily,
+    /// When it was made.
+    pub when: AuditWhen,
+    /// Where the rule comes from: `3.3.2.1`; `null` where no standard has it.
+    pub clause: Option<String>,
+    /// How it ended.
+    pub check: Check,
+    /// What holds or does not, in one sentence.
+    pub sentence: String,
+    /// The first violations, ten at most.
+    pub violations: Vec<String>,
+    /// How long it took in seconds.
+    pub took_s: f64,
+}
+
+/// What an audit belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AuditFamily {
+    /// A consistency condition of the workload.
+    Consistency,
+    /// The shape of the data that the run left behind.
+    Shape,
+}
+
+impl AuditFamily {
+    /// The word for reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            AuditFamily::Consistency => "consistency",
+            AuditFamily::Shape => "shape",
+        }
+    }
+}
+
+/// When an audit was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AuditWhen {
+    /// Before the first call.
+    BeforeRun,
+    /// After the last call.
+    AfterRun,
+}
+
+impl AuditWhen {
+    /// The words for reports.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            AuditWhen::BeforeRun => "before the run",
+            AuditWhen::AfterRun => "after the run",
+        }
+    }
+}
+
+/// What acknowledged outcomes imply about the data: the store must lie between `low` and `high`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LedgerCheck {
+    /// What is added up: `payment amount`.
+    pub name: String,
+    /// Its unit: `cents`, `rows`.
+    pub unit: String,
+    /// The least that acknowledged calls imply.
+    pub low: i64,
+    /// The most, if every call in doubt was applied.
+    pub high: i64,
+    /// What the store holds beyond its state before the run.
+    pub stored: i64,
+    /// How it ended.
+    pub check: Check,
+    /// One sentence.
+    pub sentence: String,
+}
+
+/// A share of what was really sent, against what the workload prescribes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InputCheck {
+    /// The property: `payments by last name`.
+    pub name: String,
+    /// Where the rule comes from; `null` where no standard has it.
+    pub clause: Option<String>,
+    /// The share prescribed, 0 to 1.
+    pub expected: f64,
+    /// How far it may be off, 0 to 1, from the number of samples or from the standard.
+    pub tolerance: f64,
+    /// The share measured, 0 to 1.
+    pub measured: f64,
+    /// Inputs behind it.
+    pub samples: u64,
+    /// How it ended.
+    pub check: Check,
+}
+
+/// Whether the subject answered rightly on tiny data before it was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Conformance {
+    /// How it ended.
+    pub check: Check,
+    /// Golden vectors replayed.
+    pub vectors: u64,
+    /// Random calls compared with the oracle.
+    pub random_calls: u64,
+    /// How long it took in seconds.
+    pub took_s: f64,
+    /// One sentence.
+    pub sentence: String,
+    /// The first differences, ten at most.
+    pub mismatches: Vec<String>,
+}
+
+/// What a rule says about a result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// Its name: `think-cap`.
+    pub name: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What it means for the number, in one sentence a non-expert understands.
+    pub sentence: String,
+    /// What to do about it; `null` where there is nothing to do.
+    pub advice: Option<String>,
+}
+
+/// How much a rule matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Nothing to say.
+    Ok,
+    /// Worth knowing.
+    Info,
+    /// The number is worth less than it looks.
+    Warning,
+    /// The number must not be used.
+    Bad,
+}
+
+impl Severity {
+    /// The word for reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Severity::Ok => "ok",
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Bad => "bad",
+        }
+    }
+}
