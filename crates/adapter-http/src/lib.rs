@@ -1,1 +1,108 @@
-//! A service over HTTP/1.1 as a session.
+//! A service over HTTP/1.1 as a session: what is measured through HTTP goes through here.
+//!
+//! Knows HTTP and the contract's headers and problem documents; knows no workload (that is [`model::Wire`]), keeps no
+//! time and has no deadline (the driver drops a call that takes too long). Plain HTTP only: the cost of TLS is another
+//! question.
+//!
+//! A call that goes well costs one write, one read and no allocation:
+//! the request is encoded behind a prepared head, and the answer is parsed where it was received.
+
+mod about;
+mod address;
+mod chunks;
+mod connection;
+mod footnotes;
+mod head;
+mod problem;
+mod request;
+mod session;
+
+use connection::Connection;
+use model::{Home, OpenError, Stack, Target, Wire};
+use request::Request;
+use std::marker::PhantomData;
+use std::net::SocketAddr;
+
+pub use about::{About, Expected};
+pub use address::Address;
+pub use session::HttpSession;
+
+/// A server that has been checked: it answers, speaks the contract of `W` and holds the wanted data.
+#[derive(Debug)]
+pub struct HttpTarget<W: Wire> {
+    address: Address,
+    socket: SocketAddr,
+    about: About,
+    workload: PhantomData<fn() -> W>,
+}
+
+impl<W: Wire> HttpTarget<W> {
+    /// Finds the server at `url` (`http://host:port`) and asks it once, at `/about` and `/health`, who it is.
+    ///
+    /// Runs on a tokio runtime with I/O and time.
+    ///
+    /// # Errors
+    /// [`OpenError::Unreachable`] if nothing answers there or it is not ready yet; [`OpenError::Unusable`] if the address is
+    /// wrong, or a server answers that is not ours, serves another workload or holds data of another scale.
+    pub async fn reach(url: &str, expected: &Expected) -> Result<HttpTarget<W>, OpenError> {
+        let address = Address::parse(url)
+            .map_err(|why| OpenError::Unusable { what: format!("`{}`", without_user(url)), why })?;
+        let sockets: Vec<SocketAddr> = tokio::net::lookup_host((address.host(), address.port()))
+            .await
+            .map_err(|error| unreachable(&address, error.to_string()))?
+            .collect();
+        let mut last = unreachable(&address, "the name has no address".into());
+        for socket in sockets {
+            match about::check::<W>(&address, socket, expected).await {
+                Ok(about) => return Ok(HttpTarget { address, socket, about, workload: PhantomData }),
+                // A name may stand for several addresses, of which one has our server (localhost: ::1 and 127.0.0.1).
+                Err(error @ OpenError::Unreachable { .. }) => last = error,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(last)
+    }
+
+    /// What the server said of itself.
+    #[must_use]
+    pub fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+}
+
+impl<W: Wire> Target<W> for HttpTarget<W> {
+    type Session = HttpSession<W>;
+    const HOME: Home = Home::Task;
+
+    async fn open(&self, _worker: u32) -> Result<HttpSession<W>, OpenError> {
+        let connection =
+            Connection::open(self.socket).await.map_err(|why| unreachable(&self.address, why))?;
+        let requests = W::PATHS.iter().map(|path| Request::post(&self.address, path)).collect();
+        Ok(HttpSession::new(self.socket, connection, requests))
+    }
+
+    /// The server's own stack, seen through HTTP.
+    fn stack(&self) -> Stack {
+        let server = format!("{} {}", self.about.name, self.about.version);
+        Stack { route: "http".into(), server: Some(server), ..self.about.stack.clone() }
+    }
+}
+
+fn unreachable(address: &Address, why: String) -> OpenError {
+    OpenError::Unreachable { what: format!("http://{address}"), why }
+}
+
+/// An address as it may be shown: without the user name and password that somebody wrote into it.
+fn without_user(url: &str) -> String {
+    match (url.find("://"), url.rfind('@')) {
+        (Some(scheme), Some(at)) if at > scheme => format!("{}{}", &url[..scheme + 3], &url[at + 1..]),
+        (None, Some(at)) => url[at + 1..].to_owned(),
+        _ => url.to_owned(),
+    }
+}

@@ -1,0 +1,95 @@
+//! Who is answering: read once per target, before anything is measured.
+
+use crate::Address;
+use crate::connection::{Broken, Connection};
+use crate::request::Request;
+use model::{OpenError, Stack, Wire};
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Version of the HTTP contract, for all workloads.
+const CONTRACT_VERSION: u32 = 1;
+/// A server that does not say who it is within this time is not used.
+const ANSWER_MAX: Duration = Duration::from_secs(5);
+
+/// What a server says of itself at `/about`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// Name of the server program.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The contract it speaks: `tpcc/1`.
+    pub contract: String,
+    /// The workload it serves: `tpcc`.
+    pub workload: String,
+    /// Scale of the loaded data, in the workload's unit (TPC-C: warehouses).
+    pub scale: u64,
+    /// Sessions behind the server.
+    pub pool: u32,
+    /// Its process, if it cares to say; means something on the same machine only.
+    #[serde(default)]
+    pub pid: Option<u32>,
+    /// What is behind it.
+    pub stack: Stack,
+}
+
+/// What the caller wants to find. `None`: anything will do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Expected {
+    /// Scale of the loaded data.
+    pub scale: Option<u64>,
+}
+
+/// Asks the server who it is, and compares the answer with what is wanted.
+pub(crate) async fn check<W: Wire>(
+    address: &Address,
+    socket: SocketAddr,
+    expected: &Expected,
+) -> Result<About, OpenError> {
+    let url = format!("http://{address}");
+    let unreachable = |why: String| OpenError::Unreachable { what: url.clone(), why };
+    let unusable = |why: String| OpenError::Unusable { what: url.clone(), why };
+    let mut connection = Connection::open(socket).await.map_err(unreachable)?;
+    let (status, body) = get(&mut connection, address, "/about").await.map_err(unusable)?;
+    if status != 200 {
+        return Err(unusable(format!("a server that is not ours: /about answered with status {status}")));
+    }
+    let about: About = serde_json::from_slice(&body)
+        .map_err(|error| unusable(format!("a server that is not ours: /about: {error}")))?;
+    let contract = format!("{}/{CONTRACT_VERSION}", W::NAME);
+    if about.contract != contract || about.workload != W::NAME {
+        let found = (&about.contract, &about.workload);
+        return Err(unusable(format!(
+            "it speaks contract `{}` for workload `{}`, wanted is `{contract}`",
+            found.0, found.1
+        )));
+    }
+    if let Some(scale) = expected.scale
+        && scale != about.scale
+    {
+        let found = about.scale;
+        return Err(unusable(format!("its data has scale {found}, wanted is {scale}")));
+    }
+    let mut connection = Connection::open(socket).await.map_err(unreachable)?;
+    let (status, _) = get(&mut connection, address, "/health").await.map_err(unusable)?;
+    if status != 200 {
+        return Err(unreachable(format!("not ready: /health answered with status {status}")));
+    }
+    Ok(about)
+}
+
+async fn get(connection: &mut Connection, address: &Address, path: &str) -> Result<(u16, Vec<u8>), String> {
+    let request = Request::get(address, path);
+    let answer = tokio::time::timeout(ANSWER_MAX, connection.exchange(&request))
+        .await
+        .map_err(|_| format!("{path} was not answered within {} s", ANSWER_MAX.as_secs()))?;
+    match answer {
+        Ok(answer) => Ok((answer.status, connection.bytes(answer.body).to_vec())),
+        Err(Broken::Unsent | Broken::Lost) => {
+            Err(format!("{path}: the connection was closed without an answer"))
+        }
+        Err(Broken::Contract(why)) => Err(format!("a server that is not ours: {path}: {why}")),
+    }
+}

@@ -1,0 +1,195 @@
+//! One keep-alive connection: a request out, an answer in.
+
+use crate::chunks;
+use crate::head::{self, Framing, Head};
+use model::Effort;
+use std::future::poll_fn;
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::pin::Pin;
+use std::task::Poll;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
+use tokio::net::TcpStream;
+
+/// A connection that is not there after this time is not going to be.
+const CONNECT_MAX: Duration = Duration::from_secs(5);
+/// Bytes of an answer's head.
+const HEAD_BYTES_MAX: usize = 16 << 10;
+/// Bytes of an answer: head, body and the framing of chunks.
+const ANSWER_BYTES_MAX: usize = 256 << 10;
+/// The buffer to begin with: every answer of an ordinary call fits.
+const BUFFER_BYTES: usize = 8 << 10;
+
+/// An open connection and the buffer for its answers.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+    filled: usize,
+}
+
+/// A whole answer; its body is in the connection's buffer until the next exchange.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// Status code.
+    pub status: u16,
+    /// Where the body is.
+    pub body: Range<usize>,
+    /// Whether the body calls itself a problem document.
+    pub problem: bool,
+    /// Whether the server closes the connection now.
+    pub close: bool,
+    /// What the server says of its work.
+    pub effort: Effort,
+}
+
+/// Why there is no answer. The connection cannot be used again.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Broken {
+    /// The connection was gone before any byte of the request left.
+    Unsent,
+    /// The connection went away after that.
+    Lost,
+    /// What came is not an answer as HTTP/1.1 and our limits want it: one clause.
+    Contract(String),
+}
+
+impl Connection {
+    /// Connects.
+    ///
+    /// # Errors
+    /// What the system says, or that it took too long.
+    pub(crate) async fn open(address: SocketAddr) -> Result<Connection, String> {
+        let stream = match tokio::time::timeout(CONNECT_MAX, TcpStream::connect(address)).await {
+            Ok(stream) => stream.map_err(|error| error.to_string())?,
+            Err(_) => return Err(format!("no connection within {} s", CONNECT_MAX.as_secs())),
+        };
+        // Nagle would hold a request back until the previous answer's acknowledgement has been sent.
+        stream.set_nodelay(true).map_err(|error| error.to_string())?;
+        Ok(Connection { stream, buffer: vec![0; BUFFER_BYTES], filled: 0 })
+    }
+
+    /// Sends `request` in one write and waits for its answer, in the usual case with one read.
+    pub(crate) async fn exchange(&mut self, request: &[u8]) -> Result<Answer, Broken> {
+        self.filled = 0;
+        self.expect_silence().await?;
+        self.send(request).await?;
+        let head = self.receive_head().await?;
+        let body = self.receive_body(&head).await?;
+        Ok(Answer {
+            status: head.status,
+            body,
+            problem: head.problem,
+            close: head.close,
+            effort: head.effort,
+        })
+    }
+
+    /// Bytes of the latest answer.
+    pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
+        &self.buffer[range]
+    }
+
+    /// Notices what came in while nothing was asked, before anything is sent. Costs no system call on a quiet
+    /// connection: the runtime knows already that there is nothing to read.
+    async fn expect_silence(&mut self) -> Result<(), Broken> {
+        let mut stray = [0; 1];
+        let mut stray = ReadBuf::new(&mut stray);
+        poll_fn(|cx| {
+            Poll::Ready(match Pin::new(&mut self.stream).poll_read(cx, &mut stray) {
+                Poll::Pending => Ok(()),
+                Poll::Ready(Ok(())) if !stray.filled().is_empty() => {
+                    Err(Broken::Contract("the server sent bytes that nothing had asked for".into()))
+                }
+                Poll::Ready(_) => Err(Broken::Unsent),
+            })
+        })
+        .await
+    }
+
+    async fn send(&self, request: &[u8]) -> Result<(), Broken> {
+        let mut sent = 0;
+        while sent < request.len() {
+            match self.stream.try_write(&request[sent..]) {
+                Ok(bytes) => sent += bytes,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.stream.writable().await.map_err(|_| Broken::Lost)?;
+                }
+                Err(_) if sent == 0 => return Err(Broken::Unsent),
+                Err(_) => return Err(Broken::Lost),
+            }
+        }
+        Ok(())
+    }
+
+    async fn receive_head(&mut self) -> Result<Head, Broken> {
+        loop {
+            if self.filled > 0
+                && let Some(head) = head::parse(&self.buffer[..self.filled]).map_err(Broken::Contract)?
+            {
+                if !(100..=199).contains(&head.status) {
+                    return Ok(head);
+                }
+                // An interim answer (103 early hints): the real one follows.
+                self.buffer.copy_within(head.bytes..self.filled, 0);
+                self.filled -= head.bytes;
+                continue;
+            }
+            if self.filled >= HEAD_BYTES_MAX {
+                return Err(Broken::Contract(format!("the answer's head is over {HEAD_BYTES_MAX} bytes")));
+            }
+            self.read_more().await?;
+        }
+    }
+
+    async fn receive_body(&mut self, head: &Head) -> Result<Range<usize>, Broken> {
+        let (end, body) = match head.framing {
+            Framing::Length(length) => {
+                let end = head.bytes + length;
+                if end > ANSWER_BYTES_MAX {
+                    return Err(too_large());
+                }
+                while self.filled < end {
+                    self.read_more().await?;
+                }
+                (end, length)
+            }
+            Framing::Chunked => loop {
+                let framed = &self.buffer[head.bytes..self.filled];
+                if let Some(found) = chunks::measure(framed).map_err(Broken::Contract)? {
+                    let end = head.bytes + found.framed;
+                    chunks::compact(&mut self.buffer[head.bytes..end]);
+                    break (end, found.body);
+                }
+                self.read_more().await?;
+            },
+        };
+        if self.filled > end {
+            return Err(Broken::Contract("the server sent bytes after the end of its answer".into()));
+        }
+        Ok(head.bytes..head.bytes + body)
+    }
+
+    async fn read_more(&mut self) -> Result<(), Broken> {
+        if self.filled == self.buffer.len() {
+            if self.filled >= ANSWER_BYTES_MAX {
+                return Err(too_large());
+            }
+            self.buffer.resize((self.filled * 2).min(ANSWER_BYTES_MAX), 0);
+        }
+        match self.stream.read(&mut self.buffer[self.filled..]).await {
+            Ok(0) | Err(_) => Err(Broken::Lost),
+            Ok(bytes) => {
+                self.filled += bytes;
+                Ok(())
+            }
+        }
+    }
+}
+
+fn too_large() -> Broken {
+    Broken::Contract(format!("the answer is over {ANSWER_BYTES_MAX} bytes"))
+}

@@ -1,0 +1,154 @@
+//! What a server says about its own work in answer headers.
+
+use model::{Effort, Nanos};
+
+/// Adds the metrics of one `Server-Timing` header to `effort`.
+///
+/// Standard names and milliseconds. Metrics that we do not know, and ones without a duration, are skipped: the header
+/// is a footnote, and a proxy may add to it.
+pub(crate) fn read_server_timing(value: &[u8], effort: &mut Effort) {
+    let spent = &mut effort.spent;
+    for metric in split_outside_quotes(value, b',') {
+        let mut parts = split_outside_quotes(metric, b';');
+        let Some(name) = parts.next().map(<[u8]>::trim_ascii) else { continue };
+        let slot = match name {
+            b"queue" => &mut spent.queue,
+            b"pool" => &mut spent.pool,
+            b"begin" => &mut spent.begin,
+            b"query" => &mut spent.statements,
+            b"commit" => &mut spent.commit,
+            b"encode" => &mut spent.encode,
+            b"total" => &mut spent.server,
+            _ => continue,
+        };
+        // The first `dur` counts (Server Timing, section 4.2).
+        let duration = parts.find_map(|part| {
+            let at = part.iter().position(|&byte| byte == b'=')?;
+            part[..at].trim_ascii().eq_ignore_ascii_case(b"dur").then(|| &part[at + 1..])
+        });
+        if let Some(span) = duration.and_then(|text| millis(unquoted(text.trim_ascii()))) {
+            *slot += span;
+        }
+    }
+}
+
+/// Adds the counts of one `stackmark-work` header to `effort`: `attempts=1, statements=46, rows=33, commits=1`.
+pub(crate) fn read_work(value: &[u8], effort: &mut Effort) {
+    for item in value.split(|&byte| byte == b',') {
+        let Some(at) = item.iter().position(|&byte| byte == b'=') else { continue };
+        let slot = match item[..at].trim_ascii() {
+            b"attempts" => &mut effort.attempts,
+            b"statements" => &mut effort.statements,
+            b"rows" => &mut effort.rows,
+            b"commits" => &mut effort.commits,
+            _ => continue,
+        };
+        if let Some(count) = whole(item[at + 1..].trim_ascii()) {
+            *slot = slot.saturating_add(count);
+        }
+    }
+}
+
+fn unquoted(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(text)
+}
+
+/// Digits of at most nine places; anything else is nothing.
+fn whole(text: &[u8]) -> Option<u32> {
+    if text.is_empty() || text.len() > 9 {
+        return None;
+    }
+    text.iter().try_fold(0u32, |sum, byte| byte.is_ascii_digit().then(|| sum * 10 + u32::from(byte - b'0')))
+}
+
+/// Decimal milliseconds to whole nanoseconds, cut rather than rounded. Negative or odd texts are nothing.
+fn millis(text: &[u8]) -> Option<Nanos> {
+    let (whole_part, fraction) = match text.iter().position(|&byte| byte == b'.') {
+        Some(at) => (&text[..at], &text[at + 1..]),
+        None => (text, &[][..]),
+    };
+    if whole_part.is_empty() && fraction.is_empty() {
+        return None;
+    }
+    let millis = if whole_part.is_empty() { 0 } else { u64::from(whole(whole_part)?) };
+    let mut nanos = 0;
+    for place in 0..6 {
+        nanos *= 10;
+        nanos += u64::from(
+            fraction.get(place).map_or(Some(0), |byte| byte.is_ascii_digit().then(|| byte - b'0'))?,
+        );
+    }
+    fraction.iter().all(u8::is_ascii_digit).then_some(Nanos(millis * 1_000_000 + nanos))
+}
+
+/// Splits at `separator` except inside double quotes (descriptions may hold commas).
+fn split_outside_quotes(text: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
+    let mut quoted = false;
+    let mut escaped = false;
+    text.split(move |&byte| {
+        if escaped {
+            escaped = false;
+        } else if quoted && byte == b'\\' {
+            escaped = true;
+        } else if byte == b'"' {
+            quoted = !quoted;
+        }
+        !quoted && byte == separator
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Spent;
+
+    fn check(header: &str, want: Spent) {
+        let mut effort = Effort::default();
+        read_server_timing(header.as_bytes(), &mut effort);
+        assert_eq!(effort.spent, want, "{header}");
+    }
+
+    #[test]
+    fn server_timing_is_read_in_any_order() {
+        let want = Spent {
+            queue: Nanos(12_000),
+            pool: Nanos(1_000_000),
+            begin: Nanos(2_500),
+            statements: Nanos(1_234_567),
+            commit: Nanos(300_000),
+            encode: Nanos(4_000),
+            server: Nanos(2_600_001),
+        };
+        check(
+            "queue;dur=0.012, pool;dur=1, begin;dur=.0025, query;dur=1.2345678, commit;dur=0.3, encode;dur=0.004, total;dur=2.600001",
+            want,
+        );
+        check(
+            "total;dur=2.600001,commit;dur=.3,query;dur=1.234567,encode;dur=\"0.004\",begin;dur=0.0025,pool;dur=1.0,queue;dur=0.012000",
+            want,
+        );
+    }
+
+    #[test]
+    fn unknown_metrics_and_missing_durations_are_skipped() {
+        let want = Spent { commit: Nanos(500_000), ..Spent::default() };
+        check(
+            "cache;desc=\"hit, query;dur=9\";dur=3, pool, begin;dur=, query;dur=-1, total;desc=x, commit;desc=\"a;dur=7\";DUR=0.5;dur=8",
+            want,
+        );
+        check("", Spent::default());
+        check(";;,,=;dur", Spent::default());
+        check("query;dur=1e3, total;dur=99999999999", Spent::default());
+    }
+
+    #[test]
+    fn work_is_read_and_odd_counts_are_skipped() {
+        let mut effort = Effort::default();
+        read_work(
+            b"attempts=2, rows=33,statements=46 , commits=1, planets=8, rows=x, rows=, =4",
+            &mut effort,
+        );
+        let want = Effort { attempts: 2, statements: 46, rows: 33, commits: 1, ..Effort::default() };
+        assert_eq!(effort, want);
+    }
+}
