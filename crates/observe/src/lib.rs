@@ -1,1 +1,25 @@
-//! Samples processes and the machine during a trial.
+//! Samples processes, the machine and a disk during a trial, so that a result can say what each part cost, who was
+//! saturated, and whether something else used the machine.
+//!
+//! One light thread reads counters that the kernel keeps anyway; what it costs itself is part of the observation.
+//! Linux only, through `/proc`. Elsewhere it compiles and runs, and [`Observation::not_observed`] says so.
+//!
+//! Knows nothing of workloads, engines or trials: roles and a window are all it is told.
+
+mod digest;
+mod document;
+mod file_system;
+mod machine;
+#[cfg_attr(target_os = "linux", path = "probe_linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "probe_elsewhere.rs")]
+mod probe;
+mod reading;
+mod watch;
+
+pub use document::{
+    DiskLoad, MachineLoad, Observation, OtherProcess, ProcessLoad, ProcessSlice, Role, Slice, ThreadLoad,
+    Window,
+};
+pub use file_system::FileSystem;
+pub use machine::Machine;
+pub use watch::{Gone, ObserveError, Options, Watch, Watched};

@@ -1,0 +1,163 @@
+//! What a path is stored on: whether a database is in memory or on a disk decides what its durability means.
+
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::Path;
+
+/// The file system that holds a path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileSystem {
+    /// Its type as the kernel names it: `ext4`, `tmpfs`, `overlay`; `unknown` where the system does not tell.
+    pub kind: String,
+    /// Whether its contents live in memory and are lost with the machine.
+    pub in_memory: bool,
+    /// The block device under it, the whole disk rather than its partition: `nvme0n1`. `None` for a file system without
+    /// one, and for `overlay`, where only the outer system knows.
+    pub device: Option<String>,
+    /// Whether the device spins; `None` when unknown. Virtual disks often claim to.
+    pub rotational: Option<bool>,
+    /// Bytes that we could still write; `None` where the system does not tell.
+    pub free_bytes: Option<u64>,
+    /// Its size; `None` where the system does not tell.
+    pub total_bytes: Option<u64>,
+}
+
+impl FileSystem {
+    /// Looks up what holds `path`. A path that does not exist yet counts as lying in its nearest existing parent.
+    ///
+    /// # Errors
+    /// When no parent of the path exists or may be entered.
+    pub fn of(path: &Path) -> io::Result<FileSystem> {
+        let absolute = std::path::absolute(path)?;
+        let nearest = absolute
+            .ancestors()
+            .find(|parent| parent.try_exists().unwrap_or(false))
+            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no part of the path exists"))?;
+        system::look_up(&nearest.canonicalize()?)
+    }
+
+    /// For people: `ext4 on nvme0n1`, `tmpfs (memory)`.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match (&self.device, self.in_memory) {
+            (_, true) => format!("{} (memory)", self.kind),
+            (Some(device), false) => format!("{} on {device}", self.kind),
+            (None, false) => self.kind.clone(),
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use super::FileSystem;
+    use procfs::process::{MountInfo, Process};
+    use std::fs;
+    use std::io;
+    use std::path::Path;
+
+    pub(super) fn look_up(path: &Path) -> io::Result<FileSystem> {
+        let space = rustix::fs::statvfs(path)?;
+        let mounts = Process::myself().and_then(|me| me.mountinfo()).map_err(io::Error::other)?;
+        let mount = holding(path, &mounts.0);
+        let kind = mount.map_or_else(|| "unknown".to_owned(), |mount| mount.fs_type.clone());
+        let device = mount.and_then(device);
+        Ok(FileSystem {
+            in_memory: matches!(kind.as_str(), "tmpfs" | "ramfs" | "devtmpfs")
+                || device.as_deref().is_some_and(|name| name.starts_with("zram") || name.starts_with("ram")),
+            rotational: device.as_deref().and_then(rotational),
+            kind,
+            device,
+            free_bytes: Some(space.f_bavail * space.f_frsize),
+            total_bytes: Some(space.f_blocks * space.f_frsize),
+        })
+    }
+
+    /// The mount with the longest matching mount point; of equals the last, which covers the others.
+    pub(super) fn holding<'a>(path: &Path, mounts: &'a [MountInfo]) -> Option<&'a MountInfo> {
+        mounts
+            .iter()
+            .filter(|mount| path.starts_with(&mount.mount_point))
+            .max_by_key(|mount| mount.mount_point.components().count())
+    }
+
+    fn device(mount: &MountInfo) -> Option<String> {
+        // By number, since a mount's source may be a name that no longer exists (`/dev/root`). Some file systems have a
+        // number of their own; for them the source is the better witness.
+        let by_number = format!("/sys/dev/block/{}", mount.majmin);
+        let entry = fs::canonicalize(by_number)
+            .or_else(|_| {
+                let source = fs::canonicalize(mount.mount_source.as_deref().unwrap_or_default())?;
+                let name = source.file_name().ok_or(io::ErrorKind::NotFound)?;
+                fs::canonicalize(Path::new("/sys/class/block").join(name))
+            })
+            .ok()?;
+        // Flushes are counted for the whole disk only.
+        let disk = if entry.join("partition").exists() { entry.parent()? } else { &entry };
+        Some(disk.file_name()?.to_string_lossy().into_owned())
+    }
+
+    fn rotational(device: &str) -> Option<bool> {
+        let flag = fs::read_to_string(format!("/sys/class/block/{device}/queue/rotational")).ok()?;
+        Some(flag.trim() == "1")
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use super::FileSystem;
+    use std::io;
+    use std::path::Path;
+
+    #[expect(clippy::unnecessary_wraps, reason = "the same signature as on Linux")]
+    pub(super) fn look_up(_path: &Path) -> io::Result<FileSystem> {
+        Ok(FileSystem {
+            kind: "unknown".to_owned(),
+            in_memory: false,
+            device: None,
+            rotational: None,
+            free_bytes: None,
+            total_bytes: None,
+        })
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use procfs::process::MountInfo;
+
+    #[test]
+    fn shared_memory_is_recognised_as_memory() {
+        let found = FileSystem::of(Path::new("/dev/shm")).expect("mounted on every Linux we test on");
+        assert_eq!(found.kind, "tmpfs");
+        assert!(found.in_memory);
+        assert_eq!(found.device, None);
+        assert!(found.free_bytes <= found.total_bytes && found.total_bytes > Some(0), "{found:?}");
+    }
+
+    #[test]
+    fn a_file_that_does_not_exist_yet_lies_where_its_folder_lies() {
+        let shm = FileSystem::of(Path::new("/dev/shm")).expect("mounted on every Linux we test on");
+        let file = FileSystem::of(Path::new("/dev/shm/no-such-folder/bench.db")).expect("its parent exists");
+        assert_eq!((shm.kind, shm.in_memory), (file.kind, file.in_memory));
+    }
+
+    #[test]
+    fn the_innermost_and_last_mount_holds_a_path() {
+        let check = |path: &str, kind: &str| {
+            let mounts: Vec<MountInfo> = [
+                "1 0 8:1 / / rw - ext4 /dev/sda1 rw",
+                "2 1 0:9 / /data rw - tmpfs tmpfs rw",
+                "3 1 8:2 / /data rw - xfs /dev/sda2 rw",
+            ]
+            .iter()
+            .map(|line| MountInfo::from_line(line).expect("a valid line"))
+            .collect();
+            let held = system::holding(Path::new(path), &mounts).map(|mount| mount.fs_type.as_str());
+            assert_eq!(held, Some(kind), "{path}");
+        };
+        check("/home/a", "ext4");
+        check("/data/a", "xfs");
+        check("/database", "ext4");
+    }
+}

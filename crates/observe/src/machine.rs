@@ -1,0 +1,105 @@
+//! What the machine is, as a part of the comparison key.
+
+use serde::{Deserialize, Serialize};
+
+/// The machine and its system. Nothing in it names the machine or its owner.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The processor as it calls itself; empty where the system does not tell.
+    pub cpu_model: String,
+    /// Logical cores.
+    pub cores: u32,
+    /// Logical cores that this process may use: less than `cores` under an affinity mask or a quota.
+    pub cores_usable: u32,
+    /// How the frequency is governed; `None` where it is not ours to see, as in most virtual machines.
+    pub cpu_governor: Option<String>,
+    /// Main memory; `None` where the system does not tell.
+    pub memory_bytes: Option<u64>,
+    /// Kernel release; empty where the system does not tell.
+    pub kernel: String,
+    /// Name and version of the system: `Debian GNU/Linux 12 (bookworm)`.
+    pub os: String,
+    /// The instruction set: `x86_64`.
+    pub architecture: String,
+    /// Whether it is a virtual machine; `None` when it cannot be told.
+    pub virtualised: Option<bool>,
+}
+
+impl Machine {
+    /// Reads what this machine is. What cannot be read is left empty.
+    #[must_use]
+    pub fn read() -> Machine {
+        let usable = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+        let mut machine = Machine {
+            cpu_model: String::new(),
+            cores: usable,
+            cores_usable: usable,
+            cpu_governor: None,
+            memory_bytes: None,
+            kernel: String::new(),
+            os: std::env::consts::OS.to_owned(),
+            architecture: std::env::consts::ARCH.to_owned(),
+            virtualised: None,
+        };
+        system::fill_in(&mut machine);
+        machine
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use super::Machine;
+    use procfs::Current;
+    use std::fs;
+
+    pub(super) fn fill_in(machine: &mut Machine) {
+        if let Ok(cpus) = procfs::CpuInfo::current() {
+            machine.cores = cpus.num_cores() as u32;
+            machine.cpu_model = cpus.model_name(0).unwrap_or_default().to_owned();
+            // Only x86 has the flag; elsewhere its absence says nothing.
+            machine.virtualised = cpus.flags(0).map(|flags| flags.contains(&"hypervisor"));
+        }
+        machine.memory_bytes = procfs::Meminfo::current().ok().map(|memory| memory.mem_total);
+        machine.kernel = rustix::system::uname().release().to_string_lossy().into_owned();
+        if let Some(name) = fs::read_to_string("/etc/os-release").ok().as_deref().and_then(pretty_name) {
+            machine.os = name;
+        }
+        machine.cpu_governor = fs::read_to_string("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+            .ok()
+            .map(|governor| governor.trim().to_owned());
+    }
+
+    pub(super) fn pretty_name(os_release: &str) -> Option<String> {
+        let value = os_release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+        Some(value.trim_matches(['"', '\'']).to_owned())
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    pub(super) fn fill_in(_machine: &mut super::Machine) {}
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_described() {
+        let machine = Machine::read();
+        assert!(machine.cores >= 1 && machine.cores_usable >= 1, "{machine:?}");
+        assert!(machine.memory_bytes > Some(64 << 20), "{machine:?}");
+        assert!(machine.kernel.starts_with(|digit: char| digit.is_ascii_digit()), "{machine:?}");
+    }
+
+    #[test]
+    fn the_system_is_named_as_it_names_itself() {
+        let check = |text, name: Option<&str>| assert_eq!(system::pretty_name(text).as_deref(), name);
+        check(
+            "ID=debian\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n",
+            Some("Debian GNU/Linux 12 (bookworm)"),
+        );
+        check("PRETTY_NAME=Arch\n", Some("Arch"));
+        check("NAME=x\n", None);
+    }
+}

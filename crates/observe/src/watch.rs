@@ -1,0 +1,329 @@
+//! The watch: a thread that samples, and the window that the figures are for.
+
+use crate::digest::{self, Ends};
+use crate::document::{Observation, Role};
+use crate::probe::Probe;
+use crate::reading::{Bystander, Reading, Snapshot};
+use crate::{FileSystem, Machine};
+use model::{Clock, Nanos};
+use std::path::PathBuf;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+/// Samples kept. When they are full every second one is dropped and sampling slows down by half: the time line gets
+/// coarser, memory stays below a few megabytes, and no sum changes, because samples are running totals.
+const SAMPLES_MAX: usize = 7_200;
+
+/// A process to watch, and what it is in the trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Watched {
+    /// Its part in the trial.
+    pub role: Role,
+    /// Its process id.
+    pub pid: u32,
+}
+
+impl Watched {
+    /// This process itself.
+    #[must_use]
+    pub fn myself(role: Role) -> Watched {
+        Watched { role, pid: std::process::id() }
+    }
+}
+
+/// How to watch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Time between samples; at least 10 ms, the resolution of the kernel's counters.
+    pub every: Nanos,
+    /// Where the data lies: the block device under it is watched too. May not exist yet.
+    pub store: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { every: Nanos::from_secs(1), store: None }
+    }
+}
+
+/// A watched process that has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gone {
+    /// Which one.
+    pub watched: Watched,
+    /// When it was noticed, on the clock of the watch; at most one sampling interval late.
+    pub at: Nanos,
+}
+
+/// Why a watch could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ObserveError {
+    /// The process ended before it could be watched, or never was.
+    #[error("no {role} process with id {pid}")]
+    NoSuchProcess {
+        /// What it was to be.
+        role: &'static str,
+        /// The id that nothing answers to.
+        pid: u32,
+    },
+    /// The place of the data cannot be looked at.
+    #[error("could not find the file system of {path}", path = path.display())]
+    NoFileSystem {
+        /// The place.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The system has no thread left.
+    #[error("could not start the sampling thread")]
+    NoThread(#[source] std::io::Error),
+}
+
+/// A watch that runs. Dropping it ends the sampling without an observation.
+pub struct Watch<C: Clock> {
+    clock: C,
+    watched: Vec<Watched>,
+    shared: Arc<Mutex<Shared>>,
+    device: Option<String>,
+    bystanders: Vec<Bystander>,
+    opened: Snapshot,
+    closed: Option<Snapshot>,
+    not_observed: Vec<String>,
+    /// Dropping it ends the thread.
+    orders: Option<Sender<Realign>>,
+    thread: Option<JoinHandle<f64>>,
+}
+
+/// Start the sampling interval anew, so that slices begin where the window begins.
+struct Realign;
+
+/// What the sampling thread and the callers of a watch share.
+struct Shared {
+    probe: Probe,
+    readings: Vec<Reading>,
+    gone_at: Vec<Option<Nanos>>,
+    every: Nanos,
+}
+
+impl<C: Clock> Watch<C> {
+    /// Starts sampling. The window is the whole watch until [`Watch::open_window`] and [`Watch::close_window`] say
+    /// otherwise.
+    ///
+    /// # Errors
+    /// When a process does not exist, or the place of the data can't be looked at.
+    pub fn start(watched: Vec<Watched>, options: &Options, clock: C) -> Result<Watch<C>, ObserveError> {
+        let device = match &options.store {
+            Some(path) => {
+                FileSystem::of(path)
+                    .map_err(|source| ObserveError::NoFileSystem { path: path.clone(), source })?
+                    .device
+            }
+            None => None,
+        };
+        let mut probe = Probe::open(&watched, device.clone())?;
+        let not_observed = probe.blind_spots();
+        let bystanders = probe.bystanders();
+        let opened = probe.snapshot(clock.now());
+        let shared = Arc::new(Mutex::new(Shared {
+            probe,
+            readings: vec![opened.reading.clone()],
+            gone_at: vec![None; watched.len()],
+            every: options.every.max(Nanos::from_millis(10)),
+        }));
+        let (orders, inbox) = mpsc::channel();
+        let thread = std::thread::Builder::new()
+            .name("observe".to_owned())
+            .spawn({
+                let (shared, clock) = (Arc::clone(&shared), clock.clone());
+                move || sample(&shared, &clock, &inbox)
+            })
+            .map_err(ObserveError::NoThread)?;
+        let (orders, thread) = (Some(orders), Some(thread));
+        Ok(Watch {
+            clock,
+            watched,
+            shared,
+            device,
+            bystanders,
+            opened,
+            closed: None,
+            not_observed,
+            orders,
+            thread,
+        })
+    }
+
+    /// The window begins now: what came before, as a warm-up, does not count.
+    pub fn open_window(&mut self) {
+        self.opened = self.mark();
+        self.closed = None;
+        if let Some(orders) = &self.orders {
+            // The thread ends only with this watch; were it gone, the marks would still be right.
+            let _ = orders.send(Realign);
+        }
+    }
+
+    /// The window ends now: what comes after, as draining and audits, does not count.
+    pub fn close_window(&mut self) {
+        self.closed = Some(self.mark());
+    }
+
+    /// The watched processes that have ended so far: a trial whose server is gone has nothing left to measure.
+    #[must_use]
+    pub fn gone(&self) -> Vec<Gone> {
+        let shared = lock(&self.shared);
+        let ended = |(watched, at): (&Watched, &Option<Nanos>)| at.map(|at| Gone { watched: *watched, at });
+        self.watched.iter().zip(&shared.gone_at).filter_map(ended).collect()
+    }
+
+    /// Ends the watch, and the window where it is still open.
+    #[must_use]
+    pub fn stop(mut self) -> Observation {
+        if self.closed.is_none() {
+            self.close_window();
+        }
+        let until = self.closed.take().expect("closed just now");
+        let observer_cpu_s = self.end_thread();
+        let mut shared = lock(&self.shared);
+        shared.sample(self.clock.now());
+        let ends = Ends { from: &self.opened, until: &until };
+        let watch_s = match shared.readings.as_slice() {
+            [first, .., last] => (last.at - first.at).as_secs_f64(),
+            _ => 0.0,
+        };
+        let others = digest::others(&self.bystanders, shared.probe.bystanders(), watch_s);
+        Observation {
+            window: ends.window(),
+            machine: Machine::read(),
+            load: ends.machine(others),
+            processes: ends.processes(&self.watched, &shared.gone_at),
+            disk: self.device.as_deref().and_then(|device| ends.disk(device)),
+            slices: digest::slices(&shared.readings, until.cores.len()),
+            observer_cpu_s,
+            not_observed: std::mem::take(&mut self.not_observed),
+        }
+    }
+
+    fn mark(&self) -> Snapshot {
+        let mut shared = lock(&self.shared);
+        let snapshot = shared.probe.snapshot(self.clock.now());
+        shared.keep(snapshot.reading.clone());
+        snapshot
+    }
+
+    fn end_thread(&mut self) -> f64 {
+        self.orders = None;
+        self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or(0.0)
+    }
+}
+
+impl<C: Clock> Drop for Watch<C> {
+    fn drop(&mut self) {
+        self.end_thread();
+    }
+}
+
+impl Shared {
+    fn sample(&mut self, now: Nanos) {
+        let reading = self.probe.read(now);
+        self.keep(reading);
+    }
+
+    fn keep(&mut self, reading: Reading) {
+        for (gone_at, process) in self.gone_at.iter_mut().zip(&reading.processes) {
+            if process.gone && gone_at.is_none() {
+                *gone_at = Some(reading.at);
+            }
+        }
+        // A mark soon after a sample would leave a slice too short for counters of 10 ms; without the sample between
+        // them its two neighbours become one slice with the same sums.
+        let crowded = self.readings.len() > 1
+            && self.readings.last().is_some_and(|last| Nanos((reading.at - last.at).0 * 2) < self.every);
+        if crowded {
+            self.readings.pop();
+        }
+        self.readings.push(reading);
+        if self.readings.len() >= SAMPLES_MAX {
+            let mut index = 0;
+            self.readings.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+            self.every = self.every + self.every;
+        }
+    }
+}
+
+/// The thread: samples until the watch hangs up, and returns the CPU seconds it used.
+fn sample<C: Clock>(shared: &Mutex<Shared>, clock: &C, inbox: &mpsc::Receiver<Realign>) -> f64 {
+    let mut due = clock.now() + lock(shared).every;
+    loop {
+        let every = lock(shared).every;
+        let wait = (due - clock.now()).min(every);
+        match inbox.recv_timeout(wait.into()) {
+            Ok(Realign) => due = clock.now() + every,
+            Err(RecvTimeoutError::Timeout) => {
+                lock(shared).sample(clock.now());
+                // A late sample delays the next ones rather than bunching them.
+                due = (due + every).max(clock.now());
+            }
+            Err(RecvTimeoutError::Disconnected) => return thread_cpu_s(),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn thread_cpu_s() -> f64 {
+    let used = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    used.tv_sec as f64 + used.tv_nsec as f64 / 1e9
+}
+
+#[cfg(not(unix))]
+fn thread_cpu_s() -> f64 {
+    0.0
+}
+
+/// Counters are read or appended, never left half changed, so a panic elsewhere does not spoil them.
+fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_watch_gets_coarser_and_not_bigger() {
+        let every = Nanos::from_secs(1);
+        let mut shared = Shared {
+            probe: Probe::open(&[], None).expect("there is nothing to open"),
+            readings: Vec::new(),
+            gone_at: Vec::new(),
+            every,
+        };
+        let seconds = 20 * SAMPLES_MAX as u64;
+        for second in 0..=seconds {
+            shared.keep(Reading { at: Nanos::from_secs(second), ..Reading::default() });
+        }
+        assert!(shared.readings.len() < SAMPLES_MAX);
+        assert_eq!(shared.readings.first().map(|first| first.at), Some(Nanos::ZERO));
+        assert_eq!(shared.readings.last().map(|last| last.at), Some(Nanos::from_secs(seconds)));
+        assert!(shared.every > every);
+    }
+
+    #[test]
+    fn a_mark_right_after_a_sample_leaves_no_sliver() {
+        let mut shared = Shared {
+            probe: Probe::open(&[], None).expect("there is nothing to open"),
+            readings: Vec::new(),
+            gone_at: Vec::new(),
+            every: Nanos::from_secs(1),
+        };
+        for millis in [0, 1000, 2000, 2100, 3100] {
+            shared.keep(Reading { at: Nanos::from_millis(millis), ..Reading::default() });
+        }
+        let kept: Vec<u64> = shared.readings.iter().map(|reading| reading.at.0 / 1_000_000).collect();
+        assert_eq!(kept, [0, 1000, 2100, 3100]);
+    }
+}

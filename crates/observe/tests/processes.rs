@@ -1,0 +1,162 @@
+//! The watch against real processes: children of this test that burn, idle and exit when told to.
+#![cfg(target_os = "linux")]
+
+use measure::Monotonic;
+use observe::{Observation, ObserveError, Options, Role, Watch, Watched};
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+/// A child that burns some CPU time whenever it is sent a line, says so, and exits when its input ends.
+struct Burner {
+    child: Child,
+    says: BufReader<ChildStdout>,
+}
+
+impl Burner {
+    fn start() -> Burner {
+        let script =
+            "while read line; do i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo burnt; done";
+        let mut child = Command::new("sh")
+            .args(["-c", script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("there is a shell");
+        let says = BufReader::new(child.stdout.take().expect("piped"));
+        Burner { child, says }
+    }
+
+    fn watched(&self) -> Watched {
+        Watched { role: Role::Server, pid: self.child.id() }
+    }
+
+    fn burn(&mut self) {
+        self.child.stdin.as_mut().expect("piped").write_all(b"go\n").expect("it listens");
+        let mut line = String::new();
+        self.says.read_line(&mut line).expect("it answers");
+        assert_eq!(line, "burnt\n");
+    }
+
+    fn end(&mut self) {
+        drop(self.child.stdin.take());
+        self.child.wait().expect("it is ours");
+    }
+}
+
+impl Drop for Burner {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn watch(watched: Vec<Watched>) -> Watch<Monotonic> {
+    Watch::start(watched, &Options::default(), Monotonic::start()).expect("the process runs")
+}
+
+#[test]
+fn burning_cpu_shows_up_as_cpu_seconds() {
+    let mut burner = Burner::start();
+    let watch = watch(vec![burner.watched()]);
+    burner.burn();
+    let seen = watch.stop();
+    let [server] = &seen.processes[..] else { panic!("{seen:?}") };
+    assert!(server.cpu_user_s >= 0.05, "{server:?}");
+    assert!(
+        server.cpu_s() <= seen.window.length_s() + 0.05,
+        "one thread can't use more than one core: {seen:?}"
+    );
+    assert_eq!((server.role, server.threads, server.gone_at_ns), (Role::Server, 1, None));
+    assert!(server.rss_bytes > 0 && server.rss_bytes_max >= server.rss_bytes, "{server:?}");
+    let busiest = server.busiest_thread.as_ref().expect("it has a thread");
+    assert!(busiest.name == "sh" && busiest.cores > 0.01, "{busiest:?}");
+    assert!(seen.load.as_ref().is_some_and(|load| load.busy_cores > 0.0), "{seen:?}");
+    assert_eq!(seen.not_observed, [""; 0]);
+}
+
+#[test]
+fn what_happens_outside_the_window_does_not_count() {
+    let mut burner = Burner::start();
+    let mut watch = watch(vec![burner.watched()]);
+    burner.burn();
+    watch.open_window();
+    watch.close_window();
+    burner.burn();
+    let seen = watch.stop();
+    // Two ticks: what the shell does after it has said so.
+    assert!(seen.processes[0].cpu_s() <= 0.02, "{seen:?}");
+    assert!(seen.window.length_s() < 0.5 && seen.window.from_ns < seen.window.until_ns, "{seen:?}");
+    let last = seen.slices.last().expect("the watch went on after the window");
+    assert!(seen.slices[0].from_ns < seen.window.from_ns && last.until_ns > seen.window.until_ns, "{seen:?}");
+}
+
+#[test]
+fn a_process_that_ends_is_noticed_and_keeps_its_cpu_seconds() {
+    let mut burner = Burner::start();
+    let mut watch = watch(vec![Watched::myself(Role::Generator), burner.watched()]);
+    burner.burn();
+    watch.open_window();
+    burner.burn();
+    watch.close_window();
+    assert_eq!(watch.gone(), []);
+    burner.end();
+    watch.close_window();
+    let gone = watch.gone();
+    assert_eq!(gone.iter().map(|gone| gone.watched).collect::<Vec<_>>(), [burner.watched()]);
+    let seen = watch.stop();
+    assert_eq!(seen.processes[1].gone_at_ns, Some(gone[0].at));
+    assert_eq!(seen.processes[0].gone_at_ns, None);
+    assert!(seen.processes[1].cpu_s() >= 0.05, "{seen:?}");
+}
+
+#[test]
+fn a_process_that_nobody_has_waited_for_counts_as_ended() {
+    let mut burner = Burner::start();
+    let mut watch = watch(vec![burner.watched()]);
+    burner.burn();
+    drop(burner.child.stdin.take());
+    // Its end of the pipe closes a moment before the kernel calls it a zombie.
+    assert_eq!(burner.says.read_line(&mut String::new()).expect("the pipe closes"), 0);
+    let noticed = (0..10_000).any(|_| {
+        watch.close_window();
+        !watch.gone().is_empty()
+    });
+    assert!(noticed);
+    assert!(watch.stop().processes[0].cpu_s() >= 0.05);
+}
+
+#[test]
+fn others_who_use_the_machine_are_named() {
+    let mut burner = Burner::start();
+    let watch = watch(vec![Watched::myself(Role::Generator)]);
+    burner.burn();
+    let load = watch.stop().load.expect("this is Linux");
+    assert!(load.others.iter().any(|other| other.name == "sh" && other.cpu_s >= 0.05), "{load:?}");
+    assert!(load.other_cores > 0.0, "{load:?}");
+}
+
+#[test]
+fn a_process_that_does_not_exist_is_refused() {
+    let mut burner = Burner::start();
+    burner.end();
+    let started = Watch::start(vec![burner.watched()], &Options::default(), Monotonic::start());
+    let error = started.err().expect("it has ended and been waited for");
+    assert!(matches!(error, ObserveError::NoSuchProcess { role: "server", .. }), "{error}");
+}
+
+#[test]
+fn a_store_in_memory_has_no_disk_to_watch() {
+    let options = Options { store: Some(Path::new("/dev/shm/not-yet.db").to_owned()), ..Options::default() };
+    let watch = Watch::start(Vec::new(), &options, Monotonic::start()).expect("the folder exists");
+    assert_eq!(watch.stop().disk, None);
+}
+
+#[test]
+fn an_observation_survives_being_written_and_read() {
+    let watch = watch(vec![Watched::myself(Role::Generator)]);
+    let seen = watch.stop();
+    let text = serde_json::to_string(&seen).expect("plain data");
+    let read: Observation = serde_json::from_str(&text).expect("the same data");
+    assert_eq!(read, seen);
+    assert!(text.contains("\"role\":\"generator\"") && text.contains("\"cpu_user_s\":"), "{text}");
+}
