@@ -31,3 +31,16 @@ impl Clock for Monotonic {
 pub fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
+
+/// CPU time that the calling thread has used so far; zero where the system cannot tell.
+#[must_use]
+pub fn thread_cpu() -> Nanos {
+    #[cfg(target_os = "linux")]
+    {
+        let used = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        let whole = Nanos::from_secs(u64::try_from(used.tv_sec).unwrap_or(0));
+        whole + Nanos(u64::try_from(used.tv_nsec).unwrap_or(0))
+    }
+    #[cfg(not(target_os = "linux"))]
+    Nanos::ZERO
+}

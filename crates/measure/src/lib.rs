@@ -1,5 +1,41 @@
 //! Clock, tape, histograms, slices, intervals, comparison: everything between a call's end and a number.
+//!
+//! # What belongs where
+//! - A call belongs to the phase in which it was **due**: the books and the latencies of a trial cover exactly the
+//!   calls that were due in the measured window, including those that ended in the drain after it.
+//! - The headline rate counts calls of the window that committed **before the window's end**; [`Books::late`] counts
+//!   those that committed after it, so `rate = (committed − late) / span`.
+//! - [`Slice`]s are by **end** time and cover everything that ended in them, whenever it was due; each says the phase
+//!   in which it lies. Slices of the warm-up are kept, and marked.
+//! - The ledger covers every call of every phase, because the store has seen all of them.
+//!
+//! # How a record travels
+//! A [`Tape`] writes into a [`Page`] that it owns. At a slice's end it hands the page to the [`Collector`] through a
+//! lock-free ring and takes an empty one; pages circulate, and nothing is allocated, locked or shared in a call.
+//!
+//! This crate knows no engine, no protocol, no workload, and does not know how calls are made.
 
+mod books;
 mod clock;
+mod collector;
+mod compare;
+mod intervals;
+mod latencies;
+mod page;
+mod steady;
+mod student;
+mod tape;
+mod timeline;
+mod totals;
 
-pub use clock::{Monotonic, unix_seconds};
+pub use books::{Books, Class, Imbalance};
+pub use clock::{Monotonic, thread_cpu, unix_seconds};
+pub use collector::{Collected, Collector, Slice, circulation};
+pub use compare::{BLOCKS_MIN, Better, Comparison, Terms, Verdict, compare, noise_floor};
+pub use intervals::{RateInterval, rate_interval};
+pub use latencies::{BEYOND_MIN, Latencies, Summary};
+pub use page::Page;
+pub use steady::{Steadiness, steadiness};
+pub use tape::{Moments, Tape};
+pub use timeline::{Phase, Timeline};
+pub use totals::{EffortSums, Ended, KindTotals, Times, TimesKept, Totals};

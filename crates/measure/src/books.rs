@@ -1,0 +1,241 @@
+//! The books of a trial: where every call that was due has gone.
+
+use model::{Fault, Verdict, Workload};
+use serde::{Deserialize, Serialize};
+use std::ops::AddAssign;
+
+/// How a call that began has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// The business outcome happened.
+    Committed,
+    /// The service said no by rule.
+    Declined,
+    /// The engine refused it until the retries were spent.
+    Conflict,
+    /// Never attempted.
+    Refused,
+    /// Nobody knows whether it was applied.
+    InDoubt,
+    /// A bug or a broken contract.
+    Defect,
+}
+
+impl Class {
+    /// The class of a call's end.
+    pub fn of<W: Workload>(result: &Result<W::Outcome, Fault>) -> Class {
+        match result {
+            Ok(outcome) => match W::verdict(outcome) {
+                Verdict::Committed => Class::Committed,
+                Verdict::Declined => Class::Declined,
+            },
+            Err(Fault::Conflict(_)) => Class::Conflict,
+            Err(Fault::Refused(_)) => Class::Refused,
+            Err(Fault::InDoubt(_)) => Class::InDoubt,
+            Err(Fault::Defect(_)) => Class::Defect,
+        }
+    }
+}
+
+/// Counts of calls. `due = begun + unstarted`, and `begun` is the sum of the six classes: [`Books::balance`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Books {
+    /// Calls that were due.
+    pub due: u64,
+    /// Due and never begun, because the drain ended first.
+    pub unstarted: u64,
+    /// Begun.
+    pub begun: u64,
+    /// Committed: throughput, and nothing else is.
+    pub committed: u64,
+    /// Declined by rule.
+    pub declined: u64,
+    /// Given up after conflicts, retries spent.
+    pub conflict: u64,
+    /// Refused before any attempt.
+    pub refused: u64,
+    /// In doubt: applied or not.
+    pub in_doubt: u64,
+    /// Defects.
+    pub defect: u64,
+    /// Attempts of all calls begun, the first ones included.
+    pub attempts: u64,
+    /// Attempts after the first.
+    pub retries: u64,
+    /// Calls that took more than one attempt.
+    pub retried_calls: u64,
+    /// Committed after the window had closed; contained in `committed`, and not in the headline rate.
+    pub late: u64,
+}
+
+/// An identity of the books that does not hold: calls got lost or were counted twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{left} calls {name}, but {right} accounted for as {parts}")]
+pub struct Imbalance {
+    /// What the left side counts.
+    pub name: &'static str,
+    /// The left side.
+    pub left: u64,
+    /// The right side.
+    pub right: u64,
+    /// What the right side adds up.
+    pub parts: &'static str,
+}
+
+impl Books {
+    /// Enters a call that was begun and has ended.
+    #[inline]
+    pub fn enter(&mut self, class: Class, attempts: u32, late: bool) {
+        self.due += 1;
+        self.begun += 1;
+        match class {
+            Class::Committed => {
+                self.committed += 1;
+                self.late += u64::from(late);
+            }
+            Class::Declined => self.declined += 1,
+            Class::Conflict => self.conflict += 1,
+            Class::Refused => self.refused += 1,
+            Class::InDoubt => self.in_doubt += 1,
+            Class::Defect => self.defect += 1,
+        }
+        self.attempts += u64::from(attempts);
+        self.retries += u64::from(attempts.saturating_sub(1));
+        self.retried_calls += u64::from(attempts > 1);
+    }
+
+    /// Enters `calls` that were due and never begun.
+    pub fn enter_unstarted(&mut self, calls: u64) {
+        self.due += calls;
+        self.unstarted += calls;
+    }
+
+    /// Committed within the window: what the headline rate counts.
+    #[must_use]
+    pub fn committed_in_window(&self) -> u64 {
+        self.committed.saturating_sub(self.late)
+    }
+
+    /// Calls that began and did not complete.
+    #[must_use]
+    pub fn faults(&self) -> u64 {
+        self.conflict + self.refused + self.in_doubt + self.defect
+    }
+
+    /// Checks the accounting identities.
+    ///
+    /// # Errors
+    /// The first identity that does not hold, with both sides.
+    pub fn balance(&self) -> Result<(), Imbalance> {
+        let identities = [
+            ("due", self.due, self.begun + self.unstarted, "begun or never begun"),
+            (
+                "begun",
+                self.begun,
+                self.committed + self.declined + self.faults(),
+                "committed, declined, conflict, refused, in doubt or defect",
+            ),
+        ];
+        for (name, left, right, parts) in identities {
+            if left != right {
+                return Err(Imbalance { name, left, right, parts });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl AddAssign for Books {
+    fn add_assign(&mut self, other: Books) {
+        self.due += other.due;
+        self.unstarted += other.unstarted;
+        self.begun += other.begun;
+        self.committed += other.committed;
+        self.declined += other.declined;
+        self.conflict += other.conflict;
+        self.refused += other.refused;
+        self.in_doubt += other.in_doubt;
+        self.defect += other.defect;
+        self.attempts += other.attempts;
+        self.retries += other.retries;
+        self.retried_calls += other.retried_calls;
+        self.late += other.late;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Debug, Clone)]
+    enum Entry {
+        Ended(Class, u32, bool),
+        Unstarted(u64),
+    }
+
+    fn entry() -> impl Strategy<Value = Entry> {
+        use Class::{Committed, Conflict, Declined, Defect, InDoubt, Refused};
+        let class = prop::sample::select(vec![Committed, Declined, Conflict, Refused, InDoubt, Defect]);
+        prop_oneof![
+            6 => (class, 0u32..5, any::<bool>()).prop_map(|(class, tries, late)| Entry::Ended(class, tries, late)),
+            1 => (0u64..100).prop_map(Entry::Unstarted),
+        ]
+    }
+
+    fn booked<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Books {
+        let mut books = Books::default();
+        for entry in entries {
+            match *entry {
+                Entry::Ended(class, attempts, late) => books.enter(class, attempts, late),
+                Entry::Unstarted(calls) => books.enter_unstarted(calls),
+            }
+        }
+        books
+    }
+
+    proptest! {
+        #[test]
+        fn books_balance_after_any_entries_however_they_are_merged(
+            entries in prop::collection::vec(entry(), 0..200),
+            cuts in prop::collection::vec(0usize..200, 0..6),
+        ) {
+            let whole = booked(&entries);
+            prop_assert_eq!(whole.balance(), Ok(()));
+            prop_assert!(whole.late <= whole.committed && whole.retried_calls <= whole.retries);
+
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(entries.len())).collect();
+            cuts.extend([0, entries.len()]);
+            cuts.sort_unstable();
+            let mut merged = Books::default();
+            for part in cuts.windows(2).rev() {
+                merged += booked(&entries[part[0]..part[1]]);
+            }
+            prop_assert_eq!(merged, whole);
+        }
+
+        #[test]
+        fn a_lost_or_doubled_count_is_an_imbalance(
+            entries in prop::collection::vec(entry(), 1..50),
+            spoiled in 0usize..9,
+        ) {
+            let mut books = booked(&entries);
+            let fields = [
+                &mut books.due, &mut books.unstarted, &mut books.begun, &mut books.committed, &mut books.declined,
+                &mut books.conflict, &mut books.refused, &mut books.in_doubt, &mut books.defect,
+            ];
+            *fields.into_iter().nth(spoiled).unwrap() += 1;
+            prop_assert!(books.balance().is_err());
+        }
+    }
+
+    #[test]
+    fn an_imbalance_says_what_is_missing() {
+        let books = Books { due: 7, begun: 5, unstarted: 1, committed: 5, ..Books::default() };
+        assert_eq!(
+            books.balance().unwrap_err().to_string(),
+            "7 calls due, but 6 accounted for as begun or never begun"
+        );
+    }
+}

@@ -1,0 +1,212 @@
+//! The collector: merges pages between slices, on a thread that makes no calls.
+
+use crate::{Books, Ended, Latencies, Page, Phase, Tape, Timeline, TimesKept, Totals};
+use model::{Ledger, Nanos, Workload};
+use rtrb::{Consumer, Producer, RingBuffer};
+use serde::{Deserialize, Serialize};
+
+/// Pages of a tape: one being written, one with the collector.
+const PAGES_PER_TAPE: usize = 2;
+
+/// Slices whose percentiles can still change. A page that comes later than this still counts, and still moves the
+/// slice's maximum.
+const SLICES_OPEN: usize = 8;
+
+/// One step of the time line: what ended in it, whenever it was due.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slice {
+    /// Position in the trial, from 0.
+    pub index: u32,
+    /// The phase in which it lies. Of a window that closed early, the slice that straddles the end is in the drain.
+    pub phase: Phase,
+    /// First moment, counted from the start of the trial.
+    pub from: Nanos,
+    /// First moment after it.
+    pub to: Nanos,
+    /// What ended, by kind in the workload's order.
+    pub kinds: Vec<Ended>,
+    /// Median response time of all committed calls.
+    pub p50: Option<Nanos>,
+    /// 99th percentile of the same.
+    pub p99: Option<Nanos>,
+    /// Longest of the same.
+    pub max: Option<Nanos>,
+    /// 99th percentile of the headline kinds, without calls that were due in the warm-up.
+    pub headline_p99: Option<Nanos>,
+}
+
+impl Slice {
+    /// Length.
+    #[must_use]
+    pub fn length(&self) -> Nanos {
+        self.to - self.from
+    }
+
+    /// Committed calls of the kinds at `kinds`, a second.
+    #[must_use]
+    pub fn rate(&self, kinds: &[usize]) -> f64 {
+        let committed: u64 = kinds.iter().map(|kind| self.kinds[*kind].committed).sum();
+        committed as f64 / self.length().as_secs_f64()
+    }
+}
+
+/// Everything that a trial has recorded.
+pub struct Collected<W: Workload> {
+    /// Over the calls that were due in the window.
+    pub totals: Totals,
+    /// Books of the calls that were due in the warm-up.
+    pub warmup: Books,
+    /// The time line, warm-up and drain included.
+    pub slices: Vec<Slice>,
+    /// What all calls of all phases imply about the data.
+    pub ledger: W::Ledger,
+}
+
+/// Merges pages. Owned by a thread that makes no calls.
+pub struct Collector<W: Workload> {
+    desks: Vec<Desk<W>>,
+    timeline: Timeline,
+    collected: Collected<W>,
+    open: Vec<OpenSlice>,
+}
+
+/// The collector's ends of the rings of one tape.
+struct Desk<W: Workload> {
+    full: Consumer<Box<Page<W>>>,
+    empty: Producer<Box<Page<W>>>,
+}
+
+/// The distributions of a slice that is still being filled.
+struct OpenSlice {
+    index: u32,
+    all: Latencies,
+    headline: Latencies,
+}
+
+/// Makes `tapes` tapes and the collector of their pages; allocates everything that recording will need.
+pub fn circulation<W: Workload>(
+    tapes: u32,
+    timeline: Timeline,
+    kept: TimesKept,
+    ledger: impl Fn() -> W::Ledger,
+) -> (Vec<Tape<W>>, Collector<W>) {
+    let page = || Box::new(Page::new(kept, ledger()));
+    let mut desks = Vec::new();
+    let tapes = (0..tapes)
+        .map(|_| {
+            let (full_in, full_out) = RingBuffer::new(PAGES_PER_TAPE);
+            let (mut empty_in, empty_out) = RingBuffer::new(PAGES_PER_TAPE);
+            for _ in 1..PAGES_PER_TAPE {
+                empty_in.push(page()).expect("the ring has a place for every page there is");
+            }
+            desks.push(Desk { full: full_out, empty: empty_in });
+            Tape::new(page(), timeline, full_in, empty_out)
+        })
+        .collect();
+    let open = |index| OpenSlice { index, all: Latencies::new(), headline: Latencies::new() };
+    let collected = Collected {
+        totals: Totals::new(W::KINDS, kept),
+        warmup: Books::default(),
+        slices: Vec::new(),
+        ledger: ledger(),
+    };
+    let open = (0..SLICES_OPEN as u32).map(open).collect();
+    (tapes, Collector { desks, timeline, collected, open })
+}
+
+impl<W: Workload> Collector<W> {
+    /// Merges all pages that have been handed over, and gives them back empty.
+    pub fn collect(&mut self) {
+        for index in 0..self.desks.len() {
+            while let Ok(mut page) = self.desks[index].full.pop() {
+                self.merge(&page);
+                page.clear();
+                // A tape that has finished takes no more pages.
+                let _ = self.desks[index].empty.push(page);
+            }
+        }
+    }
+
+    /// What has been collected so far.
+    #[must_use]
+    pub fn collected(&self) -> &Collected<W> {
+        &self.collected
+    }
+
+    /// Makes sure that the time line reaches up to and including `slice`, for slices in which nothing ended.
+    pub fn extend_to(&mut self, slice: u32) {
+        for index in self.collected.slices.len() as u32..=slice {
+            let (from, to) = self.timeline.span(index);
+            self.collected.slices.push(Slice {
+                index,
+                phase: self.timeline.phase(index),
+                from: from - self.timeline.start,
+                to: to - self.timeline.start,
+                kinds: vec![Ended::default(); W::KINDS.len()],
+                p50: None,
+                p99: None,
+                max: None,
+                headline_p99: None,
+            });
+        }
+    }
+
+    /// Enters calls that were due and that no worker has claimed.
+    pub fn enter_unstarted(&mut self, warmup: u64, measured: u64) {
+        self.collected.warmup.enter_unstarted(warmup);
+        self.collected.totals.unstarted += measured;
+    }
+
+    /// Merges the last pages; `closed` is when the window really closed. Slices up to it stay in their phase, and all
+    /// that reach beyond it belong to the drain.
+    #[must_use]
+    pub fn finish(mut self, closed: Nanos) -> Collected<W> {
+        self.collect();
+        let closed = closed - self.timeline.start;
+        for slice in &mut self.collected.slices {
+            if slice.to > closed {
+                slice.phase = Phase::Drain;
+            }
+        }
+        self.collected
+    }
+
+    fn merge(&mut self, page: &Page<W>) {
+        self.collected.totals.absorb(&page.totals);
+        self.collected.warmup += page.warmup;
+        self.collected.ledger.absorb(&page.ledger);
+        if page.touched {
+            self.merge_slice(page);
+        }
+    }
+
+    fn merge_slice(&mut self, page: &Page<W>) {
+        self.extend_to(page.slice);
+        let slice = &mut self.collected.slices[page.slice as usize];
+        for (mine, theirs) in slice.kinds.iter_mut().zip(&page.ended) {
+            *mine += *theirs;
+        }
+        let committed = page.totals.kinds.iter().map(|kind| &kind.committed.response);
+        let committed = committed.chain([&page.warmup_committed]);
+        slice.max = committed.clone().map(Latencies::max).fold(slice.max, Option::max);
+
+        let open = &mut self.open[page.slice as usize % SLICES_OPEN];
+        if open.index > page.slice {
+            return;
+        }
+        if open.index < page.slice {
+            open.index = page.slice;
+            open.all.clear();
+            open.headline.clear();
+        }
+        committed.for_each(|latencies| open.all.absorb(latencies));
+        for (kind, totals) in W::KINDS.iter().zip(&page.totals.kinds) {
+            if kind.headline {
+                open.headline.absorb(&totals.committed.response);
+            }
+        }
+        slice.p50 = open.all.quantile(0.5);
+        slice.p99 = open.all.quantile(0.99);
+        slice.headline_p99 = open.headline.quantile(0.99);
+    }
+}

@@ -1,0 +1,68 @@
+//! A page: what one tape has recorded since it was handed the page.
+
+use crate::{Books, Class, Ended, Latencies, Moments, TimesKept, Totals};
+use model::{Effort, Ledger, Workload};
+
+/// What one tape has recorded in a slice. About 14 KiB a histogram: 100 KiB for the five kinds of TPC-C, and two
+/// thirds more when service times are kept apart. All of it is allocated before the start.
+pub struct Page<W: Workload> {
+    /// The slice in which the newest call on it ended.
+    pub(crate) slice: u32,
+    /// Whether anything was recorded.
+    pub(crate) touched: bool,
+    /// Calls that were due in the window.
+    pub(crate) totals: Totals,
+    /// Calls that were due in the warm-up.
+    pub(crate) warmup: Books,
+    /// Response times of the committed ones among them, for the slice.
+    pub(crate) warmup_committed: Latencies,
+    /// Everything that ended, by kind.
+    pub(crate) ended: Vec<Ended>,
+    /// What the calls imply about the data.
+    pub(crate) ledger: W::Ledger,
+}
+
+impl<W: Workload> Page<W> {
+    pub(crate) fn new(kept: TimesKept, ledger: W::Ledger) -> Page<W> {
+        Page {
+            slice: 0,
+            touched: false,
+            totals: Totals::new(W::KINDS, kept),
+            warmup: Books::default(),
+            warmup_committed: Latencies::new(),
+            ended: vec![Ended::default(); W::KINDS.len()],
+            ledger,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn enter(&mut self, kind: usize, class: Class, entry: Entry<'_>) {
+        self.touched = true;
+        self.ended[kind].enter(class);
+        if entry.warmup {
+            self.warmup.enter(class, entry.effort.attempts, false);
+            if class == Class::Committed {
+                self.warmup_committed.record(entry.moments.response());
+            }
+        } else {
+            self.totals.enter(kind, class, entry.late, entry.moments, entry.effort);
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.touched = false;
+        self.totals.clear();
+        self.warmup = Books::default();
+        self.warmup_committed.clear();
+        self.ended.fill(Ended::default());
+        self.ledger.clear();
+    }
+}
+
+/// What is known of a call beside its kind and class.
+pub(crate) struct Entry<'a> {
+    pub(crate) warmup: bool,
+    pub(crate) late: bool,
+    pub(crate) moments: Moments,
+    pub(crate) effort: &'a Effort,
+}

@@ -1,0 +1,116 @@
+//! The tape: where a worker, or all workers of one thread, write down what happened.
+
+use crate::page::Entry;
+use crate::{Class, Page, Timeline};
+use model::{Effort, Fault, Ledger, Nanos, Workload};
+use rtrb::{Consumer, Producer};
+
+/// The three moments of a call, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moments {
+    /// When it was to begin.
+    pub due: Nanos,
+    /// When it began.
+    pub begun: Nanos,
+    /// When its answer had been read and checked.
+    pub ended: Nanos,
+}
+
+impl Moments {
+    /// From due to ended.
+    #[must_use]
+    pub fn response(&self) -> Nanos {
+        self.ended - self.due
+    }
+
+    /// From begun to ended.
+    #[must_use]
+    pub fn service(&self) -> Nanos {
+        self.ended - self.begun
+    }
+}
+
+/// A recorder that belongs to one thread. Recording allocates nothing, locks nothing and shares nothing; once a slice
+/// it swaps its page with the collector.
+pub struct Tape<W: Workload> {
+    page: Box<Page<W>>,
+    page_ends: Nanos,
+    timeline: Timeline,
+    full: Producer<Box<Page<W>>>,
+    empty: Consumer<Box<Page<W>>>,
+}
+
+impl<W: Workload> Tape<W> {
+    pub(crate) fn new(
+        page: Box<Page<W>>,
+        timeline: Timeline,
+        full: Producer<Box<Page<W>>>,
+        empty: Consumer<Box<Page<W>>>,
+    ) -> Tape<W> {
+        Tape { page, page_ends: timeline.span(0).1, timeline, full, empty }
+    }
+
+    /// Records a call that was begun and has ended. `closes` is the end of the window as it stands now: a trial that
+    /// is stopped closes it early.
+    #[inline]
+    pub fn record(
+        &mut self,
+        call: &W::Call,
+        result: &Result<W::Outcome, Fault>,
+        moments: Moments,
+        effort: &Effort,
+        closes: Nanos,
+    ) {
+        if moments.ended >= self.page_ends {
+            self.turn(moments.ended);
+        }
+        let warmup = self.is_warmup(moments.due);
+        let entry = Entry { warmup, late: moments.ended > closes, moments, effort };
+        self.page.enter(W::kind(call), Class::of::<W>(result), entry);
+        self.page.ledger.post(call, result);
+    }
+
+    /// Records how long it took to queue a call that somebody else will execute and record.
+    pub fn record_queueing(&mut self, due: Nanos, queued: Nanos) {
+        if queued >= self.page_ends {
+            self.turn(queued);
+        }
+        if let (false, Some(queueing)) = (self.is_warmup(due), &mut self.page.totals.queueing) {
+            self.page.touched = true;
+            queueing.record(queued - due);
+        }
+    }
+
+    /// Records a call that was due and will never begin.
+    pub fn record_unstarted(&mut self, due: Nanos) {
+        self.page.touched = true;
+        if self.is_warmup(due) {
+            self.page.warmup.enter_unstarted(1);
+        } else {
+            self.page.totals.unstarted += 1;
+        }
+    }
+
+    /// Hands the last page over, when no more calls come.
+    pub fn finish(mut self) {
+        self.full.push(self.page).expect("the ring has a place for every page there is");
+    }
+
+    fn is_warmup(&self, due: Nanos) -> bool {
+        due < self.timeline.opens()
+    }
+
+    /// Turns to the page of the slice in which `moment` lies. A tape that has no empty page, because the collector is
+    /// late, goes on with its own; its counts then appear in the slice in which the page is handed over.
+    #[cold]
+    fn turn(&mut self, moment: Nanos) {
+        if self.page.touched
+            && let Ok(empty) = self.empty.pop()
+        {
+            let full = std::mem::replace(&mut self.page, empty);
+            self.full.push(full).expect("the ring has a place for every page there is");
+        }
+        self.page.slice = self.timeline.slice_at(moment);
+        self.page_ends = self.timeline.span(self.page.slice).1;
+    }
+}

@@ -1,0 +1,284 @@
+//! What is added up over calls, in a page as in a whole trial.
+
+use crate::{Books, Class, Latencies, Moments};
+use model::{Effort, Kind, Nanos};
+use serde::{Deserialize, Serialize};
+use std::ops::AddAssign;
+
+/// Which times of a call are kept apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimesKept {
+    /// Response only: the caller begins a call when it is due, so service is the same.
+    Response,
+    /// Response and service: in an open loop a call may wait for a worker.
+    ResponseAndService,
+}
+
+/// Latencies of one class of calls, by the two times.
+#[derive(Debug, Clone)]
+pub struct Times {
+    /// From due to ended.
+    pub response: Latencies,
+    /// From begun to ended, where it is kept apart; otherwise it is the response.
+    pub service: Option<Latencies>,
+}
+
+/// Sums over the committed calls of a kind, for means and for the time budget.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EffortSums {
+    /// Calls in these sums.
+    pub calls: u64,
+    /// Attempts.
+    pub attempts: u64,
+    /// Statements.
+    pub statements: u64,
+    /// Rows read or changed.
+    pub rows: u64,
+    /// Transactions committed.
+    pub commits: u64,
+    /// Response time: client wait and service.
+    pub response: Nanos,
+    /// Waiting for a worker of the generator: due to begun.
+    pub client_wait: Nanos,
+    /// Service time: begun to ended. Holds the parts below; what they leave is the remainder.
+    pub service: Nanos,
+    /// Waiting for a session in the server.
+    pub queue: Nanos,
+    /// Waiting for a connection or a write lane.
+    pub pool: Nanos,
+    /// Begin.
+    pub begin: Nanos,
+    /// Statements and the logic between them.
+    pub statements_time: Nanos,
+    /// Commit or rollback.
+    pub commit: Nanos,
+    /// Decoding and encoding in the server.
+    pub encode: Nanos,
+    /// The server's own total, zero on the direct route. Contains the six parts above.
+    pub server: Nanos,
+}
+
+/// Everything added up over the calls of a kind that were due in the window.
+#[derive(Debug, Clone)]
+pub struct KindTotals {
+    /// Where they went.
+    pub books: Books,
+    /// What the committed ones took.
+    pub effort: EffortSums,
+    /// Times of the committed ones.
+    pub committed: Times,
+    /// Times of the declined ones, for kinds that decline by plan.
+    pub declined: Option<Times>,
+}
+
+/// Everything added up over the calls that were due in the window.
+#[derive(Debug, Clone)]
+pub struct Totals {
+    /// By kind, in the workload's order.
+    pub kinds: Vec<KindTotals>,
+    /// Response times of all faults of all kinds.
+    pub faults: Latencies,
+    /// Times to put a call into the queue, for kinds whose execution is deferred.
+    pub queueing: Option<Latencies>,
+    /// Due and never begun; they have no kind, because their inputs were never drawn.
+    pub unstarted: u64,
+}
+
+/// Calls of a kind that ended in a slice, whenever they were due.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// Committed.
+    pub committed: u64,
+    /// Declined.
+    pub declined: u64,
+    /// Conflict, refused, in doubt or defect.
+    pub faults: u64,
+}
+
+impl Times {
+    fn new(kept: TimesKept) -> Times {
+        let service = match kept {
+            TimesKept::Response => None,
+            TimesKept::ResponseAndService => Some(Latencies::new()),
+        };
+        Times { response: Latencies::new(), service }
+    }
+
+    /// Service times; the response times where both are the same.
+    #[must_use]
+    pub fn service(&self) -> &Latencies {
+        self.service.as_ref().unwrap_or(&self.response)
+    }
+
+    #[inline]
+    fn record(&mut self, moments: Moments) {
+        self.response.record(moments.response());
+        if let Some(service) = &mut self.service {
+            service.record(moments.service());
+        }
+    }
+
+    fn absorb(&mut self, other: &Times) {
+        self.response.absorb(&other.response);
+        absorb_optional(self.service.as_mut(), other.service.as_ref());
+    }
+
+    fn clear(&mut self) {
+        self.response.clear();
+        if let Some(service) = &mut self.service {
+            service.clear();
+        }
+    }
+}
+
+fn absorb_optional(mine: Option<&mut Latencies>, theirs: Option<&Latencies>) {
+    if let (Some(mine), Some(theirs)) = (mine, theirs) {
+        mine.absorb(theirs);
+    }
+}
+
+impl EffortSums {
+    #[inline]
+    fn enter(&mut self, moments: Moments, effort: &Effort) {
+        self.calls += 1;
+        self.attempts += u64::from(effort.attempts);
+        self.statements += u64::from(effort.statements);
+        self.rows += u64::from(effort.rows);
+        self.commits += u64::from(effort.commits);
+        self.response += moments.response();
+        self.client_wait += moments.begun - moments.due;
+        self.service += moments.service();
+        self.queue += effort.spent.queue;
+        self.pool += effort.spent.pool;
+        self.begin += effort.spent.begin;
+        self.statements_time += effort.spent.statements;
+        self.commit += effort.spent.commit;
+        self.encode += effort.spent.encode;
+        self.server += effort.spent.server;
+    }
+
+    /// The parts of the service time that somebody has accounted for.
+    #[must_use]
+    pub fn parts(&self) -> Nanos {
+        self.queue + self.pool + self.begin + self.statements_time + self.commit + self.encode
+    }
+}
+
+impl AddAssign for EffortSums {
+    fn add_assign(&mut self, other: EffortSums) {
+        self.calls += other.calls;
+        self.attempts += other.attempts;
+        self.statements += other.statements;
+        self.rows += other.rows;
+        self.commits += other.commits;
+        self.response += other.response;
+        self.client_wait += other.client_wait;
+        self.service += other.service;
+        self.queue += other.queue;
+        self.pool += other.pool;
+        self.begin += other.begin;
+        self.statements_time += other.statements_time;
+        self.commit += other.commit;
+        self.encode += other.encode;
+        self.server += other.server;
+    }
+}
+
+impl AddAssign for Ended {
+    fn add_assign(&mut self, other: Ended) {
+        self.committed += other.committed;
+        self.declined += other.declined;
+        self.faults += other.faults;
+    }
+}
+
+impl Ended {
+    #[inline]
+    pub(crate) fn enter(&mut self, class: Class) {
+        match class {
+            Class::Committed => self.committed += 1,
+            Class::Declined => self.declined += 1,
+            Class::Conflict | Class::Refused | Class::InDoubt | Class::Defect => self.faults += 1,
+        }
+    }
+}
+
+impl Totals {
+    /// Nothing yet; allocates everything that will ever be needed.
+    #[must_use]
+    pub fn new(kinds: &[Kind], kept: TimesKept) -> Totals {
+        let kind = |kind: &Kind| KindTotals {
+            books: Books::default(),
+            effort: EffortSums::default(),
+            committed: Times::new(kept),
+            declined: kind.declines.then(|| Times::new(kept)),
+        };
+        Totals {
+            kinds: kinds.iter().map(kind).collect(),
+            faults: Latencies::new(),
+            queueing: kinds.iter().any(|kind| kind.deferred_p90_max.is_some()).then(Latencies::new),
+            unstarted: 0,
+        }
+    }
+
+    /// The books over all kinds.
+    #[must_use]
+    pub fn books(&self) -> Books {
+        let mut books = Books::default();
+        self.kinds.iter().for_each(|kind| books += kind.books);
+        books.enter_unstarted(self.unstarted);
+        books
+    }
+
+    #[inline]
+    pub(crate) fn enter(&mut self, kind: usize, class: Class, late: bool, moments: Moments, effort: &Effort) {
+        let totals = &mut self.kinds[kind];
+        totals.books.enter(class, effort.attempts, late);
+        match class {
+            Class::Committed => {
+                totals.effort.enter(moments, effort);
+                totals.committed.record(moments);
+            }
+            Class::Declined => {
+                // A kind that declines against its plan is counted; only its times are not kept.
+                if let Some(declined) = &mut totals.declined {
+                    declined.record(moments);
+                }
+            }
+            Class::Conflict | Class::Refused | Class::InDoubt | Class::Defect => {
+                self.faults.record(moments.response());
+            }
+        }
+    }
+
+    /// Adds everything that `other`, made for the same kinds, holds.
+    pub fn absorb(&mut self, other: &Totals) {
+        for (mine, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
+            mine.books += theirs.books;
+            mine.effort += theirs.effort;
+            mine.committed.absorb(&theirs.committed);
+            if let (Some(mine), Some(theirs)) = (&mut mine.declined, &theirs.declined) {
+                mine.absorb(theirs);
+            }
+        }
+        self.faults.absorb(&other.faults);
+        absorb_optional(self.queueing.as_mut(), other.queueing.as_ref());
+        self.unstarted += other.unstarted;
+    }
+
+    pub(crate) fn clear(&mut self) {
+        for kind in &mut self.kinds {
+            kind.books = Books::default();
+            kind.effort = EffortSums::default();
+            kind.committed.clear();
+            if let Some(declined) = &mut kind.declined {
+                declined.clear();
+            }
+        }
+        self.faults.clear();
+        if let Some(queueing) = &mut self.queueing {
+            queueing.clear();
+        }
+        self.unstarted = 0;
+    }
+}
