@@ -1,1 +1,106 @@
-//! TPC-C 5.11: calls, outcomes, inputs, rows, transactions, oracle and ledger.
+//! TPC-C 5.11. Clause numbers in comments are those of the standard.
+//!
+//! In reading order: `call` (what is asked), `outcome` (what is answered), `input` (how calls are drawn), `data` (the
+//! initial rows), `sql` (the transactions), `oracle` (the truth in memory), `ledger` (what answers imply). It knows no
+//! driver and no protocol; `wire` turns calls and outcomes into JSON and back.
+
+mod call;
+mod data;
+mod input;
+mod ledger;
+mod money;
+mod names;
+mod outcome;
+mod sql;
+mod wire;
+
+use model::{Kind, Nanos, Pace, Verdict, Workload};
+
+pub use call::{Call, Delivery, Line, NewOrder, OrderStatus, Payment, StockLevel, Who};
+pub use data::{
+    Cardinality, CustomerRow, Data, DistrictRow, HistoryRow, ItemRow, LOADED_AT, NewOrderRow, OrderLineRow,
+    OrderRow, StockRow, WAREHOUSES_MAX, WarehouseRow,
+};
+pub use input::{Inputs, Terminal};
+pub use ledger::{Claims, DistrictTally, InputCounts, Ledger, StoredTally, top_tenth};
+pub use money::order_total;
+pub use names::last_name;
+pub use outcome::{
+    Address, Customer, Delivered, OrderReport, Outcome, Paid, Placed, PlacedLine, ReportLine, Short, Text,
+    Unused,
+};
+pub use sql::{SqlSession, Stmt, catalogue, schema};
+
+/// Districts of a warehouse; Delivery visits all of them.
+pub const DISTRICTS: u32 = 10;
+/// Most lines of an order (2.4.1.3).
+pub const LINES_MAX: usize = 15;
+/// Fewest lines of an order.
+pub const LINES_MIN: usize = 5;
+
+/// The workload.
+#[derive(Debug, Clone, Copy)]
+pub struct Tpcc;
+
+/// Index of each kind of call.
+#[expect(missing_docs, reason = "the standard's own names")]
+pub mod kind {
+    pub const NEW_ORDER: usize = 0;
+    pub const PAYMENT: usize = 1;
+    pub const ORDER_STATUS: usize = 2;
+    pub const DELIVERY: usize = 3;
+    pub const STOCK_LEVEL: usize = 4;
+}
+
+const fn kind_of(name: &'static str, keying: u64, think: u64, p90: u64) -> Kind {
+    Kind {
+        name,
+        headline: false,
+        declines: false,
+        pace: Some(Pace { keying: Nanos::from_secs(keying), think_mean: Nanos::from_secs(think) }),
+        p90_max: Some(Nanos::from_secs(p90)),
+        deferred_p90_max: None,
+    }
+}
+
+impl Workload for Tpcc {
+    const NAME: &'static str = "tpcc";
+    /// Keying and think times, and limits of the 90th percentile, from 5.2.5.7.
+    const KINDS: &'static [Kind] = &[
+        Kind { headline: true, declines: true, ..kind_of("new-order", 18, 12, 5) },
+        kind_of("payment", 3, 12, 5),
+        kind_of("order-status", 2, 10, 5),
+        // 2.7.2.2: queued within 5 s, done within 80 s.
+        Kind { deferred_p90_max: Some(Nanos::from_secs(80)), ..kind_of("delivery", 2, 5, 5) },
+        kind_of("stock-level", 2, 5, 20),
+    ];
+    type Call = Call;
+    type Outcome = Outcome;
+    type Inputs = Inputs;
+    type Ledger = Ledger;
+
+    fn kind(call: &Call) -> usize {
+        match call {
+            Call::NewOrder(_) => kind::NEW_ORDER,
+            Call::Payment(_) => kind::PAYMENT,
+            Call::OrderStatus(_) => kind::ORDER_STATUS,
+            Call::Delivery(_) => kind::DELIVERY,
+            Call::StockLevel(_) => kind::STOCK_LEVEL,
+        }
+    }
+
+    fn verdict(outcome: &Outcome) -> Verdict {
+        match outcome {
+            Outcome::Unused(_) => Verdict::Declined,
+            Outcome::Placed(_)
+            | Outcome::Paid(_)
+            | Outcome::Status(_)
+            | Outcome::Delivered(_)
+            | Outcome::Short(_) => Verdict::Committed,
+        }
+    }
+
+    fn check(call: &Call, outcome: &Outcome) -> Result<(), &'static str> {
+        outcome::check(call, outcome)
+    }
+}

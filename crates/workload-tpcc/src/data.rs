@@ -1,0 +1,607 @@
+//! The initial rows as a pure function of seed, table and key (4.3.3.1), so that any number of loader threads makes
+//! the same database, and the oracle can know a row without a database.
+
+use crate::{DISTRICTS, Text, last_name};
+use model::random::Random;
+use model::rows::{Dataset, RowSink, Table};
+use model::{BasisPoints, Cents};
+use serde::{Deserialize, Serialize};
+
+/// How much data there is. The standard's numbers except in tests and conformance runs, which use a tiny set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cardinality {
+    /// Warehouses: the scale.
+    pub warehouses: u32,
+    /// Items in all.
+    pub items: u32,
+    /// Customers of a district.
+    pub customers: u32,
+    /// Last names in use; the first that many customers of a district take one each.
+    pub names: u32,
+    /// Orders of a district; one a customer.
+    pub orders: u32,
+    /// Of these, the newest that are not delivered yet.
+    pub undelivered: u32,
+}
+
+/// Most warehouses that can be asked for: about 10 TB of rows.
+pub const WAREHOUSES_MAX: u32 = 100_000;
+
+impl Cardinality {
+    /// The standard's (1.2.1).
+    #[must_use]
+    pub const fn standard(warehouses: u32) -> Cardinality {
+        Cardinality {
+            warehouses,
+            items: 100_000,
+            customers: 3_000,
+            names: 1_000,
+            orders: 3_000,
+            undelivered: 900,
+        }
+    }
+
+    /// Two warehouses that load in milliseconds, for conformance and tests. Three customers share each last name.
+    #[must_use]
+    pub const fn tiny() -> Cardinality {
+        Cardinality { warehouses: 2, items: 100, customers: 30, names: 10, orders: 30, undelivered: 9 }
+    }
+
+    /// The first order of a district that is not delivered: 2101 in the standard.
+    #[must_use]
+    pub const fn undelivered_from(&self) -> u32 {
+        self.orders - self.undelivered + 1
+    }
+}
+
+/// Seconds since 1970 that stand for "now" in loaded rows: 2024-01-01. The standard takes the clock; a constant keeps
+/// rows a function of the seed alone.
+pub const LOADED_AT: i64 = 1_704_067_200;
+
+macro_rules! row {
+    ($(#[$doc:meta])* $name:ident in $table:literal { $($column:ident : $type:ty),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[expect(missing_docs, reason = "the standard's own names")]
+        pub struct $name { $(pub $column: $type),+ }
+
+        impl $name {
+            const TABLE: &'static str = $table;
+            const COLUMNS: &'static [&'static str] = &[$(stringify!($column)),+];
+            fn give(&self, sink: &mut dyn RowSink) {
+                $(Value::give(&self.$column, sink);)+
+                sink.end();
+            }
+        }
+    };
+}
+
+trait Value {
+    fn give(&self, sink: &mut dyn RowSink);
+}
+impl Value for u32 {
+    fn give(&self, sink: &mut dyn RowSink) {
+        sink.int(i64::from(*self));
+    }
+}
+impl Value for i64 {
+    fn give(&self, sink: &mut dyn RowSink) {
+        sink.int(*self);
+    }
+}
+impl Value for Cents {
+    fn give(&self, sink: &mut dyn RowSink) {
+        sink.int(self.0);
+    }
+}
+impl Value for BasisPoints {
+    fn give(&self, sink: &mut dyn RowSink) {
+        sink.int(self.0);
+    }
+}
+impl<const N: usize> Value for Text<N> {
+    fn give(&self, sink: &mut dyn RowSink) {
+        sink.text(self);
+    }
+}
+impl<T: Value> Value for Option<T> {
+    fn give(&self, sink: &mut dyn RowSink) {
+        match self {
+            Some(value) => value.give(sink),
+            None => sink.null(),
+        }
+    }
+}
+
+row!(
+    /// A row of `warehouse`.
+    WarehouseRow in "warehouse" {
+        w_id: u32, w_name: Text<10>, w_street_1: Text<20>, w_street_2: Text<20>, w_city: Text<20>,
+        w_state: Text<2>, w_zip: Text<9>, w_tax: BasisPoints, w_ytd: Cents,
+    }
+);
+row!(
+    /// A row of `district`.
+    DistrictRow in "district" {
+        d_id: u32, d_w_id: u32, d_name: Text<10>, d_street_1: Text<20>, d_street_2: Text<20>,
+        d_city: Text<20>, d_state: Text<2>, d_zip: Text<9>, d_tax: BasisPoints, d_ytd: Cents,
+        d_next_o_id: u32,
+    }
+);
+row!(
+    /// A row of `customer`.
+    CustomerRow in "customer" {
+        c_id: u32, c_d_id: u32, c_w_id: u32, c_first: Text<16>, c_middle: Text<2>, c_last: Text<16>,
+        c_street_1: Text<20>, c_street_2: Text<20>, c_city: Text<20>, c_state: Text<2>, c_zip: Text<9>,
+        c_phone: Text<16>, c_since: i64, c_credit: Text<2>, c_credit_lim: Cents, c_discount: BasisPoints,
+        c_balance: Cents, c_ytd_payment: Cents, c_payment_cnt: u32, c_delivery_cnt: u32,
+        c_data: Text<500>,
+    }
+);
+row!(
+    /// A row of `history`.
+    HistoryRow in "history" {
+        h_c_id: u32, h_c_d_id: u32, h_c_w_id: u32, h_d_id: u32, h_w_id: u32, h_date: i64,
+        h_amount: Cents, h_data: Text<24>,
+    }
+);
+row!(
+    /// A row of `new_order`.
+    NewOrderRow in "new_order" { no_o_id: u32, no_d_id: u32, no_w_id: u32 }
+);
+row!(
+    /// A row of `orders`.
+    OrderRow in "orders" {
+        o_id: u32, o_d_id: u32, o_w_id: u32, o_c_id: u32, o_entry_d: i64, o_carrier_id: Option<u32>,
+        o_ol_cnt: u32, o_all_local: u32,
+    }
+);
+row!(
+    /// A row of `order_line`.
+    OrderLineRow in "order_line" {
+        ol_o_id: u32, ol_d_id: u32, ol_w_id: u32, ol_number: u32, ol_i_id: u32, ol_supply_w_id: u32,
+        ol_delivery_d: Option<i64>, ol_quantity: u32, ol_amount: Cents, ol_dist_info: Text<24>,
+    }
+);
+row!(
+    /// A row of `item`.
+    ItemRow in "item" { i_id: u32, i_im_id: u32, i_name: Text<24>, i_price: Cents, i_data: Text<50> }
+);
+row!(
+    /// A row of `stock`.
+    StockRow in "stock" {
+        s_i_id: u32, s_w_id: u32, s_quantity: i64, s_dist_01: Text<24>, s_dist_02: Text<24>,
+        s_dist_03: Text<24>, s_dist_04: Text<24>, s_dist_05: Text<24>, s_dist_06: Text<24>,
+        s_dist_07: Text<24>, s_dist_08: Text<24>, s_dist_09: Text<24>, s_dist_10: Text<24>,
+        s_ytd: i64, s_order_cnt: u32, s_remote_cnt: u32, s_data: Text<50>,
+    }
+);
+
+/// The first number in the path of each table's random streams. Frozen: they decide what a seed means.
+mod path {
+    pub(super) const C_LOAD: u64 = 0;
+    pub(super) const WAREHOUSE: u64 = 1;
+    pub(super) const DISTRICT: u64 = 2;
+    pub(super) const CUSTOMER: u64 = 3;
+    pub(super) const HISTORY: u64 = 4;
+    pub(super) const PERMUTATION: u64 = 5;
+    pub(super) const ORDER: u64 = 6;
+    pub(super) const LINES: u64 = 7;
+    pub(super) const ITEM: u64 = 8;
+    pub(super) const STOCK: u64 = 9;
+}
+
+/// Rows of item or stock in a chunk.
+const ITEMS_A_CHUNK: u32 = 5_000;
+
+/// All initial rows of a seed at some size.
+#[derive(Debug, Clone)]
+pub struct Data {
+    size: Cardinality,
+    seed: u64,
+    c_load: u32,
+    tables: Vec<Table>,
+}
+
+impl Data {
+    /// The data of a seed.
+    #[must_use]
+    pub fn new(size: Cardinality, seed: u64) -> Data {
+        let c_load = Data::c_load_of(seed);
+        Data { size, seed, c_load, tables: tables(size) }
+    }
+
+    /// How much there is.
+    #[must_use]
+    pub const fn size(&self) -> Cardinality {
+        self.size
+    }
+
+    /// C-Load of c_last under a seed (2.1.6.1).
+    #[must_use]
+    pub fn c_load_of(seed: u64) -> u32 {
+        Random::stream(seed, &[path::C_LOAD]).below(256) as u32
+    }
+
+    fn stream(&self, table: u64, key: &[u32]) -> Random {
+        let mut steps = [table, 0, 0, 0];
+        for (step, part) in steps[1..].iter_mut().zip(key) {
+            *step = u64::from(*part);
+        }
+        Random::stream(self.seed, &steps[..=key.len()])
+    }
+
+    /// A warehouse.
+    #[must_use]
+    pub fn warehouse(&self, w_id: u32) -> WarehouseRow {
+        let random = &mut self.stream(path::WAREHOUSE, &[w_id]);
+        WarehouseRow {
+            w_id,
+            w_name: letters(random, 6, 10),
+            w_street_1: letters(random, 10, 20),
+            w_street_2: letters(random, 10, 20),
+            w_city: letters(random, 10, 20),
+            w_state: letters(random, 2, 2),
+            w_zip: zip(random),
+            w_tax: BasisPoints(random.range(0, 2_000)),
+            // 300,000.00 and 30,000.00 in the standard: 10.00 for each row of history (consistency 8 and 9).
+            w_ytd: Cents(1_000 * i64::from(DISTRICTS * self.size.customers)),
+        }
+    }
+
+    /// A district.
+    #[must_use]
+    pub fn district(&self, w_id: u32, d_id: u32) -> DistrictRow {
+        let random = &mut self.stream(path::DISTRICT, &[w_id, d_id]);
+        DistrictRow {
+            d_id,
+            d_w_id: w_id,
+            d_name: letters(random, 6, 10),
+            d_street_1: letters(random, 10, 20),
+            d_street_2: letters(random, 10, 20),
+            d_city: letters(random, 10, 20),
+            d_state: letters(random, 2, 2),
+            d_zip: zip(random),
+            d_tax: BasisPoints(random.range(0, 2_000)),
+            d_ytd: Cents(1_000 * i64::from(self.size.customers)),
+            d_next_o_id: self.size.orders + 1,
+        }
+    }
+
+    /// A customer.
+    #[must_use]
+    pub fn customer(&self, w_id: u32, d_id: u32, c_id: u32) -> CustomerRow {
+        let random = &mut self.stream(path::CUSTOMER, &[w_id, d_id, c_id]);
+        // 4.3.3.1: the first thousand take the thousand names in turn, the rest draws them.
+        let names = self.size.names;
+        let name = if c_id <= names {
+            c_id - 1
+        } else {
+            crate::input::nurand(random, 255, self.c_load, 0, names - 1)
+        };
+        CustomerRow {
+            c_id,
+            c_d_id: d_id,
+            c_w_id: w_id,
+            c_first: letters(random, 8, 16),
+            c_middle: fixed("OE"),
+            c_last: last_name(name),
+            c_street_1: letters(random, 10, 20),
+            c_street_2: letters(random, 10, 20),
+            c_city: letters(random, 10, 20),
+            c_state: letters(random, 2, 2),
+            c_zip: zip(random),
+            c_phone: digits(random, 16),
+            c_since: LOADED_AT,
+            c_credit: fixed(if random.chance(1, 10) { "BC" } else { "GC" }),
+            c_credit_lim: Cents(5_000_000),
+            c_discount: BasisPoints(random.range(0, 5_000)),
+            c_balance: Cents(-1_000),
+            c_ytd_payment: Cents(1_000),
+            c_payment_cnt: 1,
+            c_delivery_cnt: 0,
+            c_data: letters(random, 300, 500),
+        }
+    }
+
+    /// The row of history of a customer's first payment.
+    #[must_use]
+    pub fn history(&self, w_id: u32, d_id: u32, c_id: u32) -> HistoryRow {
+        let random = &mut self.stream(path::HISTORY, &[w_id, d_id, c_id]);
+        HistoryRow {
+            h_c_id: c_id,
+            h_c_d_id: d_id,
+            h_c_w_id: w_id,
+            h_d_id: d_id,
+            h_w_id: w_id,
+            h_date: LOADED_AT,
+            h_amount: Cents(1_000),
+            h_data: letters(random, 12, 24),
+        }
+    }
+
+    /// The customers of a district's orders: o_id − 1 is the index (a random permutation).
+    #[must_use]
+    pub fn order_customers(&self, w_id: u32, d_id: u32) -> Vec<u32> {
+        let mut customers: Vec<u32> = (1..=self.size.customers).collect();
+        self.stream(path::PERMUTATION, &[w_id, d_id]).shuffle(&mut customers);
+        customers
+    }
+
+    /// An order, whose customer is known from [`Data::order_customers`].
+    #[must_use]
+    pub fn order(&self, w_id: u32, d_id: u32, o_id: u32, o_c_id: u32) -> OrderRow {
+        let random = &mut self.stream(path::ORDER, &[w_id, d_id, o_id]);
+        let o_ol_cnt = random.range(5, 15) as u32;
+        let delivered = o_id < self.size.undelivered_from();
+        OrderRow {
+            o_id,
+            o_d_id: d_id,
+            o_w_id: w_id,
+            o_c_id,
+            o_entry_d: LOADED_AT,
+            o_carrier_id: delivered.then(|| random.range(1, 10) as u32),
+            o_ol_cnt,
+            o_all_local: 1,
+        }
+    }
+
+    /// The lines of an order, in order.
+    pub fn order_lines(&self, w_id: u32, d_id: u32, o_id: u32, mut each: impl FnMut(&OrderLineRow)) {
+        let order = self.order(w_id, d_id, o_id, 0);
+        let random = &mut self.stream(path::LINES, &[w_id, d_id, o_id]);
+        let delivered = order.o_carrier_id.is_some();
+        for ol_number in 1..=order.o_ol_cnt {
+            each(&OrderLineRow {
+                ol_o_id: o_id,
+                ol_d_id: d_id,
+                ol_w_id: w_id,
+                ol_number,
+                ol_i_id: random.range(1, i64::from(self.size.items)) as u32,
+                ol_supply_w_id: w_id,
+                ol_delivery_d: delivered.then_some(LOADED_AT),
+                ol_quantity: 5,
+                ol_amount: Cents(if delivered { 0 } else { random.range(1, 999_999) }),
+                ol_dist_info: letters(random, 24, 24),
+            });
+        }
+    }
+
+    /// An item.
+    #[must_use]
+    pub fn item(&self, i_id: u32) -> ItemRow {
+        let random = &mut self.stream(path::ITEM, &[i_id]);
+        ItemRow {
+            i_id,
+            i_im_id: random.range(1, 10_000) as u32,
+            i_name: letters(random, 14, 24),
+            i_price: Cents(random.range(100, 10_000)),
+            i_data: data(random),
+        }
+    }
+
+    /// The stock of an item in a warehouse.
+    #[must_use]
+    pub fn stock(&self, w_id: u32, i_id: u32) -> StockRow {
+        let random = &mut self.stream(path::STOCK, &[w_id, i_id]);
+        StockRow {
+            s_i_id: i_id,
+            s_w_id: w_id,
+            s_quantity: random.range(10, 100),
+            s_dist_01: letters(random, 24, 24),
+            s_dist_02: letters(random, 24, 24),
+            s_dist_03: letters(random, 24, 24),
+            s_dist_04: letters(random, 24, 24),
+            s_dist_05: letters(random, 24, 24),
+            s_dist_06: letters(random, 24, 24),
+            s_dist_07: letters(random, 24, 24),
+            s_dist_08: letters(random, 24, 24),
+            s_dist_09: letters(random, 24, 24),
+            s_dist_10: letters(random, 24, 24),
+            s_ytd: 0,
+            s_order_cnt: 0,
+            s_remote_cnt: 0,
+            s_data: data(random),
+        }
+    }
+}
+
+fn tables(size: Cardinality) -> Vec<Table> {
+    let districts = u64::from(size.warehouses) * u64::from(DISTRICTS);
+    let per_district = size.warehouses * DISTRICTS;
+    let item_chunks = size.items.div_ceil(ITEMS_A_CHUNK);
+    let table = |name, columns, chunks, rows| Table { name, columns, chunks, rows };
+    vec![
+        table(ItemRow::TABLE, ItemRow::COLUMNS, item_chunks, u64::from(size.items)),
+        table(WarehouseRow::TABLE, WarehouseRow::COLUMNS, 1, u64::from(size.warehouses)),
+        table(DistrictRow::TABLE, DistrictRow::COLUMNS, 1, districts),
+        table(
+            StockRow::TABLE,
+            StockRow::COLUMNS,
+            size.warehouses * item_chunks,
+            u64::from(size.warehouses) * u64::from(size.items),
+        ),
+        table(CustomerRow::TABLE, CustomerRow::COLUMNS, per_district, districts * u64::from(size.customers)),
+        table(HistoryRow::TABLE, HistoryRow::COLUMNS, per_district, districts * u64::from(size.customers)),
+        table(OrderRow::TABLE, OrderRow::COLUMNS, per_district, districts * u64::from(size.orders)),
+        table(
+            NewOrderRow::TABLE,
+            NewOrderRow::COLUMNS,
+            per_district,
+            districts * u64::from(size.undelivered),
+        ),
+        // About: 5 to 15 lines an order.
+        table(
+            OrderLineRow::TABLE,
+            OrderLineRow::COLUMNS,
+            per_district,
+            districts * u64::from(size.orders) * 10,
+        ),
+    ]
+}
+
+impl Dataset for Data {
+    fn tables(&self) -> &[Table] {
+        &self.tables
+    }
+
+    fn fill(&self, table: usize, chunk: u32, sink: &mut dyn RowSink) {
+        let size = self.size;
+        let (w_id, d_id) = (chunk / DISTRICTS + 1, chunk % DISTRICTS + 1);
+        let items = |chunk: u32| {
+            let first = chunk * ITEMS_A_CHUNK + 1;
+            first..=(first + ITEMS_A_CHUNK - 1).min(size.items)
+        };
+        match self.tables[table].name {
+            "item" => items(chunk).for_each(|i_id| self.item(i_id).give(sink)),
+            "warehouse" => (1..=size.warehouses).for_each(|w_id| self.warehouse(w_id).give(sink)),
+            "district" => {
+                for w_id in 1..=size.warehouses {
+                    (1..=DISTRICTS).for_each(|d_id| self.district(w_id, d_id).give(sink));
+                }
+            }
+            "stock" => {
+                let chunks = size.items.div_ceil(ITEMS_A_CHUNK);
+                items(chunk % chunks).for_each(|i_id| self.stock(chunk / chunks + 1, i_id).give(sink));
+            }
+            "customer" => {
+                (1..=size.customers).for_each(|c_id| self.customer(w_id, d_id, c_id).give(sink));
+            }
+            "history" => (1..=size.customers).for_each(|c_id| self.history(w_id, d_id, c_id).give(sink)),
+            "orders" => {
+                for (o_id, c_id) in (1..).zip(self.order_customers(w_id, d_id)) {
+                    self.order(w_id, d_id, o_id, c_id).give(sink);
+                }
+            }
+            "new_order" => {
+                for no_o_id in size.undelivered_from()..=size.orders {
+                    NewOrderRow { no_o_id, no_d_id: d_id, no_w_id: w_id }.give(sink);
+                }
+            }
+            "order_line" => {
+                for o_id in 1..=size.orders {
+                    self.order_lines(w_id, d_id, o_id, |line| line.give(sink));
+                }
+            }
+            name => unreachable!("no table {name} in `tables`"),
+        }
+    }
+}
+
+/// 62 letters and digits; 'e' and 'a' stand twice, so that six bits choose one.
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789ea";
+
+/// A random a-string of `low` to `high` characters (4.3.2.2).
+fn letters<const N: usize>(random: &mut Random, low: usize, high: usize) -> Text<N> {
+    let length = if low == high { low } else { random.range(low as i64, high as i64) as usize };
+    let mut bytes = [b'a'; N];
+    for ten in bytes[..length].chunks_mut(10) {
+        let mut bits = random.bits();
+        for byte in ten {
+            *byte = ALPHABET[(bits & 63) as usize];
+            bits >>= 6;
+        }
+    }
+    text(&bytes[..length])
+}
+
+/// A random n-string of `length` digits.
+fn digits<const N: usize>(random: &mut Random, length: usize) -> Text<N> {
+    let mut bytes = [b'0'; N];
+    for byte in &mut bytes[..length] {
+        *byte = b'0' + random.below(10) as u8;
+    }
+    text(&bytes[..length])
+}
+
+/// Four random digits and "11111" (4.3.2.7).
+fn zip(random: &mut Random) -> Text<9> {
+    let mut zip = digits::<9>(random, 4);
+    zip.push_str("11111");
+    zip
+}
+
+/// 26 to 50 characters; one in ten holds "ORIGINAL" at a random position.
+fn data(random: &mut Random) -> Text<50> {
+    const MARK: &[u8] = b"ORIGINAL";
+    let plain: Text<50> = letters(random, 26, 50);
+    if !random.chance(1, 10) {
+        return plain;
+    }
+    let mut bytes = [0u8; 50];
+    bytes[..plain.len()].copy_from_slice(plain.as_bytes());
+    let at = random.below((plain.len() - MARK.len() + 1) as u64) as usize;
+    bytes[at..at + MARK.len()].copy_from_slice(MARK);
+    text(&bytes[..plain.len()])
+}
+
+fn text<const N: usize>(bytes: &[u8]) -> Text<N> {
+    let letters = std::str::from_utf8(bytes).expect("made of ASCII letters and digits");
+    Text::from(letters).expect("no longer than its capacity, by the callers")
+}
+
+fn fixed(value: &str) -> Text<2> {
+    Text::from(value).expect("two letters, by the callers")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_a_function_of_its_seed_and_key() {
+        let (one, same, other) = (
+            Data::new(Cardinality::tiny(), 1),
+            Data::new(Cardinality::tiny(), 1),
+            Data::new(Cardinality::tiny(), 2),
+        );
+        assert_eq!(one.customer(1, 2, 3), same.customer(1, 2, 3));
+        assert_ne!(one.customer(1, 2, 3).c_data, other.customer(1, 2, 3).c_data);
+        assert_ne!(one.customer(1, 2, 3).c_data, one.customer(2, 1, 3).c_data);
+    }
+
+    #[test]
+    fn the_initial_data_has_the_standards_shares() {
+        let data = Data::new(Cardinality::standard(1), 7);
+        let original = (1..=20_000).filter(|i_id| data.item(*i_id).i_data.contains("ORIGINAL")).count();
+        assert!((1_850..2_150).contains(&original), "{original} of 20,000 items hold ORIGINAL");
+        let bad = (1..=3_000)
+            .flat_map(|c_id| [1, 2, 3].map(|d_id| data.customer(1, d_id, c_id).c_credit))
+            .filter(|credit| credit.as_str() == "BC")
+            .count();
+        assert!((800..1_000).contains(&bad), "{bad} of 9,000 customers have bad credit");
+    }
+
+    #[test]
+    fn orders_go_to_a_permutation_of_the_customers() {
+        let data = Data::new(Cardinality::standard(1), 7);
+        let mut customers = data.order_customers(1, 1);
+        assert_ne!(customers, (1..=3_000).collect::<Vec<_>>());
+        customers.sort_unstable();
+        assert_eq!(customers, (1..=3_000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn lines_follow_their_order() {
+        let data = Data::new(Cardinality::tiny(), 3);
+        for o_id in 1..=30 {
+            let order = data.order(2, 10, o_id, 1);
+            let mut count = 0;
+            data.order_lines(2, 10, o_id, |line| {
+                count += 1;
+                assert_eq!(line.ol_delivery_d.is_some(), order.o_carrier_id.is_some());
+                assert_eq!(line.ol_amount == Cents(0), o_id < 22);
+            });
+            assert_eq!(count, order.o_ol_cnt);
+        }
+    }
+
+    #[test]
+    fn every_text_fits_its_column() {
+        let data = Data::new(Cardinality::standard(1), 11);
+        for c_id in 1..=3_000 {
+            let row = data.customer(1, 1, c_id);
+            assert!((300..=500).contains(&row.c_data.len()) && row.c_zip.ends_with("11111"));
+        }
+    }
+}

@@ -1,0 +1,488 @@
+//! The five transactions over the narrow SQL port, for every engine that speaks it one statement at a time.
+//!
+//! Each body reads like its clause. Dialects differ in `spec/sql`, not here.
+
+use crate::outcome::{
+    Address, Customer, Delivered, OrderReport, Paid, Placed, PlacedLine, ReportLine, Short, Text, Unused,
+};
+use crate::{
+    Call, DISTRICTS, Delivery, Line, NewOrder, OrderStatus, Outcome, Payment, StockLevel, Tpcc, Who,
+    order_total,
+};
+use arrayvec::ArrayVec;
+use model::{BasisPoints, Cents, Clock, DefectKind, Effort, Fault, Session};
+use sql::{Catalogue, CatalogueError, ColumnError, Columns, Dialect, Param, SqlConn, StmtId, Timed, TxKind};
+
+macro_rules! statements {
+    ($($variant:ident = $name:literal),+ $(,)?) => {
+        /// The statements, by their names in `spec/sql/tpcc`.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[expect(missing_docs, reason = "the names are those of the files, which say why")]
+        #[repr(u16)]
+        pub enum Stmt { $($variant),+ }
+
+        impl Stmt {
+            /// Names in the order of [`StmtId`]s.
+            pub const NAMES: &'static [&'static str] = &[$($name),+];
+            /// The number under which a connection has prepared it.
+            #[must_use]
+            pub const fn id(self) -> StmtId { StmtId(self as u16) }
+        }
+    };
+}
+
+statements! {
+    WarehouseTax = "warehouse_tax",
+    ClaimOrderId = "claim_order_id",
+    CustomerTerms = "customer_terms",
+    InsertOrder = "insert_order",
+    InsertNewOrder = "insert_new_order",
+    ReadItem = "read_item",
+    ReadStock = "read_stock",
+    UpdateStock = "update_stock",
+    InsertOrderLine = "insert_order_line",
+    PayWarehouse = "pay_warehouse",
+    PayDistrict = "pay_district",
+    CustomersByName = "customers_by_name",
+    ReadCustomer = "read_customer",
+    ReadCustomerData = "read_customer_data",
+    PayCustomer = "pay_customer",
+    PayCustomerWithData = "pay_customer_with_data",
+    InsertHistory = "insert_history",
+    CustomerStatus = "customer_status",
+    NewestOrder = "newest_order",
+    OrderLines = "order_lines",
+    OldestNewOrder = "oldest_new_order",
+    DeleteNewOrder = "delete_new_order",
+    CarryOrder = "carry_order",
+    DeliverLines = "deliver_lines",
+    SumLines = "sum_lines",
+    CreditCustomer = "credit_customer",
+    NextOrderId = "next_order_id",
+    LowStock = "low_stock",
+}
+
+/// The statement texts for an engine, in the order of [`Stmt`].
+///
+/// # Errors
+/// When the files and [`Stmt`] disagree; a test keeps that from happening.
+pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
+    let canonical = Catalogue::parse(include_str!("../../../spec/sql/tpcc/statements.sql"))?;
+    match dialect {
+        // SQLite takes the canonical form.
+        Dialect::Sqlite => canonical.select(Stmt::NAMES),
+    }
+}
+
+/// Tables and indexes for an engine, in the order in which they are made.
+///
+/// # Errors
+/// When the file is malformed; a test keeps that from happening.
+pub fn schema(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
+    match dialect {
+        Dialect::Sqlite => Catalogue::parse(include_str!("../../../spec/sql/tpcc/schema.sqlite.sql")),
+    }
+}
+
+/// How a transaction's body ended.
+enum Ended {
+    Commit(Outcome),
+    RollBack(Outcome),
+}
+
+/// Runs the transactions on one connection.
+#[derive(Debug)]
+pub struct SqlSession<C, K> {
+    conn: Timed<C, K>,
+    /// Customers that share a last name.
+    namesakes: Vec<u32>,
+    /// Lines of a reported order.
+    lines: Vec<ReportLine>,
+}
+
+impl<C: SqlConn, K: Clock> SqlSession<C, K> {
+    /// A session on a connection whose statements are those of [`catalogue`].
+    pub fn new(conn: C, clock: K) -> SqlSession<C, K> {
+        // The most frequent name of 3,000 customers has well below a hundred bearers.
+        SqlSession {
+            conn: Timed::new(conn, clock),
+            namesakes: Vec::with_capacity(256),
+            lines: Vec::with_capacity(crate::LINES_MAX),
+        }
+    }
+
+    async fn transact(&mut self, call: &Call) -> Result<Outcome, Fault> {
+        let kind = match call {
+            Call::NewOrder(_) | Call::Payment(_) | Call::Delivery(_) => TxKind::Write,
+            Call::OrderStatus(_) | Call::StockLevel(_) => TxKind::Read,
+        };
+        self.conn.begin(kind).await?;
+        let ended = match call {
+            Call::NewOrder(call) => self.new_order(call).await,
+            Call::Payment(call) => self.payment(call).await,
+            Call::OrderStatus(call) => self.order_status(call).await,
+            Call::Delivery(call) => self.delivery(call).await,
+            Call::StockLevel(call) => self.stock_level(call).await,
+        };
+        match ended {
+            Ok(Ended::Commit(outcome)) => {
+                self.conn.commit().await?;
+                Ok(outcome)
+            }
+            Ok(Ended::RollBack(outcome)) => {
+                self.conn.rollback().await?;
+                Ok(outcome)
+            }
+            Err(fault) => {
+                // The fault of the body tells more than one of the roll-back that follows it.
+                let _ = self.conn.rollback().await;
+                Err(fault)
+            }
+        }
+    }
+
+    /// 2.4.2.2.
+    async fn new_order(&mut self, call: &NewOrder) -> Result<Ended, Fault> {
+        let &NewOrder { w_id, d_id, c_id, ref lines } = call;
+        let w_tax = self.one(Stmt::WarehouseTax, &[w_id.into()], |row| rate(row, 0)).await?;
+        let (o_id, d_tax) = self
+            .one(Stmt::ClaimOrderId, &[w_id.into(), d_id.into()], |row| Ok((id(row, 0)?, rate(row, 1)?)))
+            .await?;
+        let (c_discount, c_last, c_credit) = self
+            .one(Stmt::CustomerTerms, &[w_id.into(), d_id.into(), c_id.into()], |row| {
+                Ok((rate(row, 0)?, text(row, 1)?, text(row, 2)?))
+            })
+            .await?;
+
+        let (ol_cnt, all_local) = (lines.len() as i64, i64::from(call.all_local()));
+        let order = [w_id.into(), d_id.into(), o_id.into(), c_id.into(), ol_cnt.into(), all_local.into()];
+        let o_entry_d = self.one(Stmt::InsertOrder, &order, |row| row.int(0)).await?;
+        self.conn.exec(Stmt::InsertNewOrder.id(), &[w_id.into(), d_id.into(), o_id.into()]).await?;
+
+        let mut placed = ArrayVec::new();
+        let mut amounts = Cents(0);
+        for (number, line) in (1..).zip(lines) {
+            let Some(taken) = self.order_line(call, o_id, number, line).await? else {
+                // 2.4.2.3: the item number is not valid, and everything so far is undone.
+                return Ok(Ended::RollBack(Outcome::Unused(Unused { o_id, c_last, c_credit })));
+            };
+            amounts += taken.ol_amount;
+            placed.push(taken);
+        }
+        let total_amount = order_total(amounts, c_discount, w_tax, d_tax);
+        Ok(Ended::Commit(Outcome::Placed(Placed {
+            o_id,
+            o_entry_d,
+            c_last,
+            c_credit,
+            c_discount,
+            w_tax,
+            d_tax,
+            total_amount,
+            lines: placed,
+        })))
+    }
+
+    /// One line: item, stock, order_line. None where the item is unused.
+    async fn order_line(
+        &mut self,
+        call: &NewOrder,
+        o_id: u32,
+        number: i64,
+        line: &Line,
+    ) -> Result<Option<PlacedLine>, Fault> {
+        let &Line { i_id, supply_w_id, quantity } = line;
+        let item = self
+            .conn
+            .row(Stmt::ReadItem.id(), &[i_id.into()], |row| {
+                Ok((Cents(row.int(0)?), text(row, 1)?, original(row, 2)?))
+            })
+            .await?;
+        let Some((i_price, i_name, i_original)) = item else { return Ok(None) };
+
+        let stock: [Param<'_>; 3] = [supply_w_id.into(), i_id.into(), call.d_id.into()];
+        let (in_stock, s_original, ol_dist_info): (i64, bool, Text<24>) = self
+            .one(Stmt::ReadStock, &stock, |row| Ok((row.int(0)?, original(row, 1)?, text(row, 2)?)))
+            .await?;
+        let ordered = i64::from(quantity);
+        // 2.4.2.2: refill by 91 when less than 10 would be left.
+        let s_quantity = if in_stock - ordered >= 10 { in_stock - ordered } else { in_stock - ordered + 91 };
+        let remote = i64::from(supply_w_id != call.w_id);
+        let update = [supply_w_id.into(), i_id.into(), s_quantity.into(), ordered.into(), remote.into()];
+        self.conn.exec(Stmt::UpdateStock.id(), &update).await?;
+
+        let ol_amount = i_price.times(ordered);
+        let insert = [
+            call.w_id.into(),
+            call.d_id.into(),
+            o_id.into(),
+            number.into(),
+            i_id.into(),
+            supply_w_id.into(),
+            ordered.into(),
+            ol_amount.0.into(),
+            Param::Text(&ol_dist_info),
+        ];
+        self.conn.exec(Stmt::InsertOrderLine.id(), &insert).await?;
+        let brand_generic = letter(if i_original && s_original { "B" } else { "G" });
+        Ok(Some(PlacedLine { i_name, i_price, s_quantity, brand_generic, ol_amount }))
+    }
+
+    /// 2.5.2.2.
+    async fn payment(&mut self, call: &Payment) -> Result<Ended, Fault> {
+        let &Payment { w_id, d_id, c_w_id, c_d_id, customer, h_amount: Cents(amount) } = call;
+        let (w_name, warehouse) = self
+            .one(Stmt::PayWarehouse, &[w_id.into(), amount.into()], |row| {
+                Ok((text(row, 0)?, address(row, 1)?))
+            })
+            .await?;
+        let (d_name, district): (Text<10>, Address) = self
+            .one(Stmt::PayDistrict, &[w_id.into(), d_id.into(), amount.into()], |row| {
+                Ok((text(row, 0)?, address(row, 1)?))
+            })
+            .await?;
+        let c_id = self.identify(c_w_id, c_d_id, customer).await?;
+        let key: [Param<'_>; 3] = [c_w_id.into(), c_d_id.into(), c_id.into()];
+        let mut customer = self.one(Stmt::ReadCustomer, &key, read_customer).await?;
+        customer.c_id = c_id;
+        customer.c_balance -= call.h_amount;
+
+        let mut c_data = None;
+        if customer.c_credit.as_str() == "BC" {
+            let old: Text<500> = self.one(Stmt::ReadCustomerData, &key, |row| text(row, 0)).await?;
+            let data = bad_credit_data(call, c_id, &old);
+            let pay = [c_w_id.into(), c_d_id.into(), c_id.into(), amount.into(), Param::Text(&data)];
+            self.conn.exec(Stmt::PayCustomerWithData.id(), &pay).await?;
+            c_data = Some(cut(&data));
+        } else {
+            let pay = [c_w_id.into(), c_d_id.into(), c_id.into(), amount.into()];
+            self.conn.exec(Stmt::PayCustomer.id(), &pay).await?;
+        }
+
+        // h_data is both names with four spaces between them.
+        let mut h_data: Text<24> = w_name;
+        h_data.push_str("    ");
+        h_data.push_str(&d_name);
+        let history = [
+            c_w_id.into(),
+            c_d_id.into(),
+            c_id.into(),
+            w_id.into(),
+            d_id.into(),
+            amount.into(),
+            Param::Text(&h_data),
+        ];
+        let h_date = self.one(Stmt::InsertHistory, &history, |row| row.int(0)).await?;
+        Ok(Ended::Commit(Outcome::Paid(Paid { h_date, warehouse, district, customer, c_data })))
+    }
+
+    /// 2.6.2.2.
+    async fn order_status(&mut self, call: &OrderStatus) -> Result<Ended, Fault> {
+        let &OrderStatus { w_id, d_id, customer } = call;
+        let c_id = self.identify(w_id, d_id, customer).await?;
+        let key: [Param<'_>; 3] = [w_id.into(), d_id.into(), c_id.into()];
+        let (c_first, c_middle, c_last, c_balance) = self
+            .one(Stmt::CustomerStatus, &key, |row| {
+                Ok((text(row, 0)?, text(row, 1)?, text(row, 2)?, Cents(row.int(3)?)))
+            })
+            .await?;
+        let (o_id, o_entry_d, o_carrier_id) = self
+            .one(Stmt::NewestOrder, &key, |row| {
+                Ok((id(row, 0)?, row.int(1)?, row.int_or_null(2)?.map(|carrier| carrier as u32)))
+            })
+            .await?;
+        self.lines.clear();
+        let order: [Param<'_>; 3] = [w_id.into(), d_id.into(), o_id.into()];
+        self.conn.rows(Stmt::OrderLines.id(), &order, report_line, &mut self.lines).await?;
+        let lines = self.lines.iter().copied().take(crate::LINES_MAX).collect();
+        let report =
+            OrderReport { c_id, c_first, c_middle, c_last, c_balance, o_id, o_entry_d, o_carrier_id, lines };
+        Ok(Ended::Commit(Outcome::Status(report)))
+    }
+
+    /// 2.7.4.2, all ten districts in one transaction.
+    async fn delivery(&mut self, call: &Delivery) -> Result<Ended, Fault> {
+        let mut o_ids = ArrayVec::new();
+        for d_id in 1..=DISTRICTS {
+            o_ids.push(self.deliver_district(call, d_id).await?);
+        }
+        Ok(Ended::Commit(Outcome::Delivered(Delivered { o_ids })))
+    }
+
+    /// The oldest order of a district, or none where there is nothing to deliver.
+    async fn deliver_district(&mut self, call: &Delivery, d_id: u32) -> Result<Option<u32>, Fault> {
+        let w_id = call.w_id;
+        let district: [Param<'_>; 2] = [w_id.into(), d_id.into()];
+        let Some(o_id) = self.conn.row(Stmt::OldestNewOrder.id(), &district, |row| id(row, 0)).await? else {
+            return Ok(None);
+        };
+        let order: [Param<'_>; 3] = [w_id.into(), d_id.into(), o_id.into()];
+        self.changed_one(Stmt::DeleteNewOrder, &order).await?;
+        let carry = [w_id.into(), d_id.into(), o_id.into(), call.o_carrier_id.into()];
+        let c_id = self.one(Stmt::CarryOrder, &carry, |row| id(row, 0)).await?;
+        self.conn.exec(Stmt::DeliverLines.id(), &order).await?;
+        let amount = self.one(Stmt::SumLines, &order, |row| row.int(0)).await?;
+        let credit = [w_id.into(), d_id.into(), c_id.into(), amount.into()];
+        self.changed_one(Stmt::CreditCustomer, &credit).await?;
+        Ok(Some(o_id))
+    }
+
+    /// 2.8.2.2.
+    async fn stock_level(&mut self, call: &StockLevel) -> Result<Ended, Fault> {
+        let &StockLevel { w_id, d_id, threshold } = call;
+        let next = self.one(Stmt::NextOrderId, &[w_id.into(), d_id.into()], |row| row.int(0)).await?;
+        let recent = [w_id.into(), d_id.into(), next.into(), threshold.into()];
+        let low_stock = self.one(Stmt::LowStock, &recent, |row| id(row, 0)).await?;
+        Ok(Ended::Commit(Outcome::Short(Short { low_stock })))
+    }
+
+    /// 2.5.2.2: by last name, the customer at position ⌈n/2⌉ of all who have it, sorted by first name.
+    async fn identify(&mut self, w_id: u32, d_id: u32, customer: Who) -> Result<u32, Fault> {
+        let name = match customer {
+            Who::Id(c_id) => return Ok(c_id),
+            Who::LastName(name) => name,
+        };
+        self.namesakes.clear();
+        let key = [w_id.into(), d_id.into(), Param::Text(&name)];
+        self.conn.rows(Stmt::CustomersByName.id(), &key, |row| id(row, 0), &mut self.namesakes).await?;
+        let middle = self.namesakes.len().div_ceil(2).checked_sub(1);
+        middle
+            .map(|middle| self.namesakes[middle])
+            .ok_or_else(|| Fault::defect(DefectKind::BadCall, format!("no customer is called {name}")))
+    }
+
+    /// The row of a statement that must find one.
+    async fn one<T: Send>(
+        &mut self,
+        stmt: Stmt,
+        params: &[Param<'_>],
+        read: sql::Read<T>,
+    ) -> Result<T, Fault> {
+        match self.conn.row(stmt.id(), params, read).await? {
+            Some(row) => Ok(row),
+            None => Err(absent(stmt)),
+        }
+    }
+
+    /// A change of exactly one row.
+    async fn changed_one(&mut self, stmt: Stmt, params: &[Param<'_>]) -> Result<(), Fault> {
+        match self.conn.exec(stmt.id(), params).await? {
+            1 => Ok(()),
+            _ => Err(absent(stmt)),
+        }
+    }
+}
+
+impl<C: SqlConn, K: Clock> Session<Tpcc> for SqlSession<C, K> {
+    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+        let result = self.transact(call).await;
+        self.conn.settle(effort);
+        result
+    }
+}
+
+#[cold]
+fn absent(stmt: Stmt) -> Fault {
+    let name = Stmt::NAMES[stmt as usize];
+    Fault::defect(DefectKind::BadData, format!("statement `{name}` found no row where there must be one"))
+}
+
+fn id(row: &dyn Columns, index: usize) -> Result<u32, ColumnError> {
+    u32::try_from(row.int(index)?).map_err(|_| ColumnError { index, wanted: "a 32-bit number" })
+}
+
+fn rate(row: &dyn Columns, index: usize) -> Result<BasisPoints, ColumnError> {
+    row.int(index).map(BasisPoints)
+}
+
+fn text<const N: usize>(row: &dyn Columns, index: usize) -> Result<Text<N>, ColumnError> {
+    Text::from(row.text(index)?).map_err(|_| ColumnError { index, wanted: "a text of the standard's length" })
+}
+
+fn original(row: &dyn Columns, index: usize) -> Result<bool, ColumnError> {
+    Ok(row.text(index)?.contains("ORIGINAL"))
+}
+
+fn letter(value: &str) -> Text<1> {
+    Text::from(value).expect("one letter, by the caller")
+}
+
+fn address(row: &dyn Columns, first: usize) -> Result<Address, ColumnError> {
+    Ok(Address {
+        street_1: text(row, first)?,
+        street_2: text(row, first + 1)?,
+        city: text(row, first + 2)?,
+        state: text(row, first + 3)?,
+        zip: text(row, first + 4)?,
+    })
+}
+
+/// The row of `read_customer`; the number is known to the caller.
+fn read_customer(row: &dyn Columns) -> Result<Customer, ColumnError> {
+    Ok(Customer {
+        c_id: 0,
+        c_first: text(row, 0)?,
+        c_middle: text(row, 1)?,
+        c_last: text(row, 2)?,
+        address: address(row, 3)?,
+        c_phone: text(row, 8)?,
+        c_since: row.int(9)?,
+        c_credit: text(row, 10)?,
+        c_credit_lim: Cents(row.int(11)?),
+        c_discount: rate(row, 12)?,
+        c_balance: Cents(row.int(13)?),
+    })
+}
+
+fn report_line(row: &dyn Columns) -> Result<ReportLine, ColumnError> {
+    Ok(ReportLine {
+        ol_i_id: id(row, 0)?,
+        ol_supply_w_id: id(row, 1)?,
+        ol_quantity: id(row, 2)?,
+        ol_amount: Cents(row.int(3)?),
+        ol_delivery_d: row.int_or_null(4)?,
+    })
+}
+
+/// 2.5.2.2: the fact goes in front of c_data, which is cut at 500 characters.
+pub(crate) fn bad_credit_data(call: &Payment, c_id: u32, old: &str) -> Text<500> {
+    use std::fmt::Write;
+    let Payment { w_id, d_id, c_w_id, c_d_id, h_amount: Cents(amount), .. } = *call;
+    let mut fact = Text::<500>::new();
+    let (units, cents) = (amount / 100, amount % 100);
+    write!(fact, "{c_id} {c_d_id} {c_w_id} {d_id} {w_id} {units}.{cents:02} ")
+        .expect("six numbers fit into 500 characters");
+    let room = 500 - fact.len();
+    fact.push_str(&old[..old.floor_char_boundary(room)]);
+    fact
+}
+
+/// The first 200 characters.
+pub(crate) fn cut(data: &str) -> Text<200> {
+    Text::from(&data[..data.floor_char_boundary(200)]).expect("no more than 200 by the cut")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_statement_files_hold_what_the_code_asks_for() {
+        assert_eq!(catalogue(Dialect::Sqlite).unwrap().len(), Stmt::NAMES.len());
+        assert_eq!(schema(Dialect::Sqlite).unwrap().iter().count(), 13);
+    }
+
+    #[test]
+    fn the_fact_of_a_bad_credit_payment_goes_in_front() {
+        let call = Payment {
+            w_id: 1,
+            d_id: 2,
+            c_w_id: 3,
+            c_d_id: 4,
+            customer: Who::Id(5),
+            h_amount: Cents(123_405),
+        };
+        let data = bad_credit_data(&call, 5, &"x".repeat(500));
+        assert_eq!((&data[..22], data.len()), ("5 4 3 2 1 1234.05 xxxx", 500));
+    }
+}

@@ -1,0 +1,348 @@
+//! TPC-C as JSON. The contract is `spec/openapi/tpcc.yaml`.
+
+use crate::{
+    Call, Cardinality, DISTRICTS, Delivery, LINES_MIN, NewOrder, OrderStatus, Outcome, Payment, Placed,
+    PlacedLine, StockLevel, Text, Tpcc, Unused, Who, kind,
+};
+use arrayvec::ArrayVec;
+use model::{BadCall, BadCallKind, BasisPoints, Cents, Wire};
+use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
+
+/// Payment with the two ways to name a customer side by side, exactly one of which is given.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PaymentJson {
+    w_id: u32,
+    d_id: u32,
+    c_w_id: u32,
+    c_d_id: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    c_id: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    c_last: Option<Text<16>>,
+    h_amount: Cents,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OrderStatusJson {
+    w_id: u32,
+    d_id: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    c_id: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    c_last: Option<Text<16>>,
+}
+
+/// The answer to a New-Order, placed or declined; what belongs to only one of them is optional.
+#[derive(Serialize, Deserialize)]
+struct NewOrderJson {
+    status: Status,
+    o_id: u32,
+    c_last: Text<16>,
+    c_credit: Text<2>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    o_entry_d: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    c_discount: Option<BasisPoints>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    w_tax: Option<BasisPoints>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    d_tax: Option<BasisPoints>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    total_amount: Option<Cents>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lines: Option<ArrayVec<PlacedLine, 15>>,
+}
+
+#[derive(Serialize, Deserialize, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum Status {
+    Placed,
+    ItemNotValid,
+}
+
+impl Wire for Tpcc {
+    const PATHS: &'static [&'static str] =
+        &["/tpcc/new-order", "/tpcc/payment", "/tpcc/order-status", "/tpcc/delivery", "/tpcc/stock-level"];
+    type Extent = Cardinality;
+
+    fn encode_call(call: &Call, into: &mut Vec<u8>) {
+        match call {
+            Call::NewOrder(call) => write(call, into),
+            Call::Payment(call) => {
+                let (c_id, c_last) = split(call.customer);
+                let Payment { w_id, d_id, c_w_id, c_d_id, h_amount, .. } = *call;
+                write(&PaymentJson { w_id, d_id, c_w_id, c_d_id, c_id, c_last, h_amount }, into);
+            }
+            Call::OrderStatus(call) => {
+                let (c_id, c_last) = split(call.customer);
+                write(&OrderStatusJson { w_id: call.w_id, d_id: call.d_id, c_id, c_last }, into);
+            }
+            Call::Delivery(call) => write(call, into),
+            Call::StockLevel(call) => write(call, into),
+        }
+    }
+
+    fn decode_call(kind: usize, size: &Cardinality, body: &[u8]) -> Result<Call, BadCall> {
+        Ok(match kind {
+            kind::NEW_ORDER => Call::NewOrder(admit_new_order(read(body)?, size)?),
+            kind::PAYMENT => {
+                let json: PaymentJson = read(body)?;
+                let customer = join(json.c_id, json.c_last, size)?;
+                let PaymentJson { w_id, d_id, c_w_id, c_d_id, h_amount, .. } = json;
+                home(w_id, d_id, size)?;
+                known("c_w_id", c_w_id, 1..=size.warehouses)?;
+                known("c_d_id", c_d_id, 1..=DISTRICTS)?;
+                within("h_amount", h_amount.0, 1..=1_000_000_000)?;
+                Call::Payment(Payment { w_id, d_id, c_w_id, c_d_id, customer, h_amount })
+            }
+            kind::ORDER_STATUS => {
+                let json: OrderStatusJson = read(body)?;
+                home(json.w_id, json.d_id, size)?;
+                let customer = join(json.c_id, json.c_last, size)?;
+                Call::OrderStatus(OrderStatus { w_id: json.w_id, d_id: json.d_id, customer })
+            }
+            kind::DELIVERY => {
+                let call: Delivery = read(body)?;
+                known("w_id", call.w_id, 1..=size.warehouses)?;
+                within("o_carrier_id", i64::from(call.o_carrier_id), 1..=10)?;
+                Call::Delivery(call)
+            }
+            kind::STOCK_LEVEL => {
+                let call: StockLevel = read(body)?;
+                home(call.w_id, call.d_id, size)?;
+                within("threshold", i64::from(call.threshold), 10..=20)?;
+                Call::StockLevel(call)
+            }
+            _ => return Err(bad(BadCallKind::Unknown, format!("there is no kind {kind}"))),
+        })
+    }
+
+    fn encode_outcome(outcome: &Outcome, into: &mut Vec<u8>) {
+        match outcome {
+            Outcome::Placed(placed) => {
+                let Placed {
+                    o_id,
+                    o_entry_d,
+                    c_last,
+                    c_credit,
+                    c_discount,
+                    w_tax,
+                    d_tax,
+                    total_amount,
+                    ref lines,
+                } = *placed;
+                write(
+                    &NewOrderJson {
+                        status: Status::Placed,
+                        o_id,
+                        c_last,
+                        c_credit,
+                        o_entry_d: Some(o_entry_d),
+                        c_discount: Some(c_discount),
+                        w_tax: Some(w_tax),
+                        d_tax: Some(d_tax),
+                        total_amount: Some(total_amount),
+                        lines: Some(lines.clone()),
+                    },
+                    into,
+                );
+            }
+            Outcome::Unused(Unused { o_id, c_last, c_credit }) => write(
+                &NewOrderJson {
+                    status: Status::ItemNotValid,
+                    o_id: *o_id,
+                    c_last: *c_last,
+                    c_credit: *c_credit,
+                    o_entry_d: None,
+                    c_discount: None,
+                    w_tax: None,
+                    d_tax: None,
+                    total_amount: None,
+                    lines: None,
+                },
+                into,
+            ),
+            Outcome::Paid(outcome) => write(outcome, into),
+            Outcome::Status(outcome) => write(outcome, into),
+            Outcome::Delivered(outcome) => write(outcome, into),
+            Outcome::Short(outcome) => write(outcome, into),
+        }
+    }
+
+    fn decode_outcome(call: &Call, body: &[u8]) -> Result<Outcome, String> {
+        Ok(match call {
+            Call::NewOrder(_) => answered(body)?,
+            Call::Payment(_) => Outcome::Paid(parse(body)?),
+            Call::OrderStatus(_) => Outcome::Status(parse(body)?),
+            Call::Delivery(_) => Outcome::Delivered(parse(body)?),
+            Call::StockLevel(_) => Outcome::Short(parse(body)?),
+        })
+    }
+}
+
+fn write(value: &impl Serialize, into: &mut Vec<u8>) {
+    serde_json::to_writer(into, value).expect("plain structs always become JSON, and a Vec takes every byte");
+}
+
+fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, String> {
+    serde_json::from_slice(body).map_err(|error| error.to_string())
+}
+
+fn answered(body: &[u8]) -> Result<Outcome, String> {
+    let json: NewOrderJson = parse(body)?;
+    let NewOrderJson { status, o_id, c_last, c_credit, .. } = json;
+    if status == Status::ItemNotValid {
+        return Ok(Outcome::Unused(Unused { o_id, c_last, c_credit }));
+    }
+    let missing = |name: &str| format!("missing field `{name}`");
+    Ok(Outcome::Placed(Placed {
+        o_id,
+        o_entry_d: json.o_entry_d.ok_or_else(|| missing("o_entry_d"))?,
+        c_last,
+        c_credit,
+        c_discount: json.c_discount.ok_or_else(|| missing("c_discount"))?,
+        w_tax: json.w_tax.ok_or_else(|| missing("w_tax"))?,
+        d_tax: json.d_tax.ok_or_else(|| missing("d_tax"))?,
+        total_amount: json.total_amount.ok_or_else(|| missing("total_amount"))?,
+        lines: json.lines.ok_or_else(|| missing("lines"))?,
+    }))
+}
+
+fn split(customer: Who) -> (Option<u32>, Option<Text<16>>) {
+    match customer {
+        Who::Id(c_id) => (Some(c_id), None),
+        Who::LastName(name) => (None, Some(name)),
+    }
+}
+
+fn join(c_id: Option<u32>, c_last: Option<Text<16>>, size: &Cardinality) -> Result<Who, BadCall> {
+    match (c_id, c_last) {
+        (Some(c_id), None) => {
+            known("c_id", c_id, 1..=size.customers)?;
+            Ok(Who::Id(c_id))
+        }
+        (None, Some(c_last)) => Ok(Who::LastName(c_last)),
+        _ => Err(bad(BadCallKind::Invalid, "exactly one of c_id and c_last names the customer".into())),
+    }
+}
+
+fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, BadCall> {
+    serde_json::from_slice(body).map_err(|error| {
+        let kind = if error.is_data() { BadCallKind::Invalid } else { BadCallKind::Malformed };
+        bad(kind, error.to_string())
+    })
+}
+
+fn bad(kind: BadCallKind, detail: String) -> BadCall {
+    BadCall { kind, detail }
+}
+
+/// An id of something stored.
+fn known(name: &str, id: u32, range: RangeInclusive<u32>) -> Result<(), BadCall> {
+    if range.contains(&id) {
+        return Ok(());
+    }
+    let detail = format!("{name} {id} does not exist; it runs from {} to {}", range.start(), range.end());
+    Err(bad(BadCallKind::Unknown, detail))
+}
+
+/// A plain number.
+fn within(name: &str, value: i64, range: RangeInclusive<i64>) -> Result<(), BadCall> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    let detail = format!("{name} is {value}; it runs from {} to {}", range.start(), range.end());
+    Err(bad(BadCallKind::Invalid, detail))
+}
+
+fn home(w_id: u32, d_id: u32, size: &Cardinality) -> Result<(), BadCall> {
+    known("w_id", w_id, 1..=size.warehouses)?;
+    known("d_id", d_id, 1..=DISTRICTS)
+}
+
+/// An unknown item is no bad call: it is the standard's way to ask for a roll-back.
+fn admit_new_order(call: NewOrder, size: &Cardinality) -> Result<NewOrder, BadCall> {
+    home(call.w_id, call.d_id, size)?;
+    known("c_id", call.c_id, 1..=size.customers)?;
+    if call.lines.len() < LINES_MIN {
+        let detail = format!("an order has 5 to 15 lines, not {}", call.lines.len());
+        return Err(bad(BadCallKind::Invalid, detail));
+    }
+    for line in &call.lines {
+        known("supply_w_id", line.supply_w_id, 1..=size.warehouses)?;
+        within("i_id", i64::from(line.i_id), 1..=i64::from(u32::MAX))?;
+        within("quantity", i64::from(line.quantity), 1..=10)?;
+    }
+    Ok(call)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(call: &Call) -> String {
+        let mut body = Vec::new();
+        Tpcc::encode_call(call, &mut body);
+        String::from_utf8(body).unwrap()
+    }
+
+    fn refused(kind: usize, body: &str) -> (BadCallKind, String) {
+        let error = Tpcc::decode_call(kind, &Cardinality::standard(1), body.as_bytes()).unwrap_err();
+        (error.kind, error.detail)
+    }
+
+    #[test]
+    fn calls_survive_the_wire() {
+        use model::Inputs as _;
+        let size = Cardinality::standard(3);
+        let mut inputs = crate::Inputs::new(size, 7, 1, 0);
+        for _ in 0..2_300 {
+            let call = inputs.draw();
+            let kind = <Tpcc as model::Workload>::kind(&call);
+            assert_eq!(Tpcc::decode_call(kind, &size, json(&call).as_bytes()).unwrap(), call);
+        }
+    }
+
+    #[test]
+    fn the_json_is_the_contracts() {
+        let call = Call::OrderStatus(OrderStatus { w_id: 1, d_id: 2, customer: Who::Id(3) });
+        assert_eq!(json(&call), r#"{"w_id":1,"d_id":2,"c_id":3}"#);
+        let call = Call::StockLevel(StockLevel { w_id: 1, d_id: 2, threshold: 12 });
+        assert_eq!(json(&call), r#"{"w_id":1,"d_id":2,"threshold":12}"#);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_call_is_said() {
+        use BadCallKind::{Invalid, Malformed, Unknown};
+        let check = |kind, body: &str, expected: (BadCallKind, &str)| {
+            let (found, detail) = refused(kind, body);
+            assert!(found == expected.0 && detail.contains(expected.1), "{body}: {found:?} {detail}");
+        };
+        check(kind::STOCK_LEVEL, "{", (Malformed, "EOF"));
+        check(kind::STOCK_LEVEL, "[]", (Invalid, "length"));
+        check(kind::STOCK_LEVEL, r#"{"w_id":1,"d_id":1}"#, (Invalid, "missing field `threshold`"));
+        check(kind::STOCK_LEVEL, r#"{"w_id":"1","d_id":1,"threshold":10}"#, (Invalid, "invalid type"));
+        check(kind::STOCK_LEVEL, r#"{"w_id":1,"d_id":1,"threshold":99}"#, (Invalid, "threshold is 99"));
+        check(kind::STOCK_LEVEL, r#"{"w_id":2,"d_id":1,"threshold":10}"#, (Unknown, "w_id 2 does not exist"));
+        check(kind::ORDER_STATUS, r#"{"w_id":1,"d_id":1}"#, (Invalid, "exactly one"));
+        check(kind::ORDER_STATUS, r#"{"w_id":1,"d_id":1,"c_id":1,"c_last":"X"}"#, (Invalid, "exactly one"));
+        check(kind::ORDER_STATUS, r#"{"w_id":1,"d_id":1,"c_id":3001}"#, (Unknown, "c_id 3001"));
+        check(kind::DELIVERY, r#"{"w_id":1,"o_carrier_id":1,"x":1}"#, (Invalid, "unknown field `x`"));
+        check(kind::NEW_ORDER, r#"{"w_id":1,"d_id":1,"c_id":1,"lines":[]}"#, (Invalid, "5 to 15 lines"));
+        let line = r#"{"i_id":1,"supply_w_id":1,"quantity":1}"#;
+        let many = format!(r#"{{"w_id":1,"d_id":1,"c_id":1,"lines":[{}]}}"#, [line; 16].join(","));
+        check(kind::NEW_ORDER, &many, (Invalid, "invalid length"));
+    }
+
+    #[test]
+    fn an_answer_without_a_field_is_no_answer() {
+        let call = Call::NewOrder(NewOrder { w_id: 1, d_id: 1, c_id: 1, lines: ArrayVec::new() });
+        let body = br#"{"status":"placed","o_id":1,"c_last":"A","c_credit":"GC","o_entry_d":1}"#;
+        assert_eq!(Tpcc::decode_outcome(&call, body).unwrap_err(), "missing field `c_discount`");
+        let body = br#"{"status":"item-not-valid","o_id":1,"c_last":"A","c_credit":"GC"}"#;
+        assert!(matches!(Tpcc::decode_outcome(&call, body), Ok(Outcome::Unused(_))));
+    }
+}
