@@ -1,0 +1,170 @@
+//! Sessions shared by the handlers, for asynchronous drivers.
+
+use crate::sessions::{Ran, Sessions, caught, no_session, spoils_session};
+use crate::settings::{Log, ServeError};
+use measure::Monotonic;
+use model::{Clock, DefectKind, Doubt, Effort, Fault, Nanos, Refusal, Session, Target, Wire};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+/// A fixed number of sessions; who waits longest gets the next free one.
+pub(crate) struct Pool<W: Wire, T: Target<W>> {
+    target: Arc<T>,
+    /// One permit a slot; a tokio semaphore is first come, first served.
+    free: Semaphore,
+    slots: Mutex<Vec<Slot<T::Session>>>,
+    waiting: AtomicUsize,
+    queued_max: usize,
+    sessions: u32,
+    call_max: Duration,
+    clock: Monotonic,
+    log: Log,
+}
+
+/// A place for a session: empty after one was lost, and filled by the next call that takes it.
+struct Slot<S> {
+    worker: u32,
+    session: Option<S>,
+}
+
+/// What a pool is made with.
+pub(crate) struct PoolSettings {
+    /// Sessions, at least 1.
+    pub sessions: u32,
+    /// Calls that may wait.
+    pub queued_max: usize,
+    /// Time for a call, waiting included.
+    pub call_max: Nanos,
+    /// The server's clock.
+    pub clock: Monotonic,
+    /// For lines to the operator.
+    pub log: Log,
+}
+
+impl<W: Wire, T: Target<W>> Pool<W, T> {
+    /// Opens all sessions.
+    ///
+    /// # Errors
+    /// The first session that cannot be opened.
+    pub(crate) async fn open(target: Arc<T>, settings: PoolSettings) -> Result<Pool<W, T>, ServeError> {
+        let PoolSettings { sessions, queued_max, call_max, clock, log } = settings;
+        let mut slots = Vec::new();
+        // The last one is taken first: in the order of workers under light load.
+        for worker in (0..sessions).rev() {
+            slots.push(Slot { worker, session: Some(target.open(worker).await?) });
+        }
+        Ok(Pool {
+            target,
+            free: Semaphore::new(sessions as usize),
+            slots: Mutex::new(slots),
+            waiting: AtomicUsize::new(0),
+            queued_max,
+            sessions,
+            call_max: call_max.into(),
+            clock,
+            log,
+        })
+    }
+
+    async fn run_on(&self, slot: &mut Slot<T::Session>, call: &W::Call) -> Ran<W> {
+        // Out of its slot while it runs: a future that is dropped in mid-call takes the session with it.
+        let mut session = match slot.session.take() {
+            Some(session) => session,
+            None => match self.target.open(slot.worker).await {
+                Ok(session) => session,
+                Err(error) => {
+                    (self.log)(&format!("session {}: {error}", slot.worker));
+                    return Ran::refused(no_session(&error));
+                }
+            },
+        };
+        let mut effort = Effort::default();
+        let result = match caught(session.run(call, &mut effort)).await {
+            Ok(result) => result,
+            Err(panic) => {
+                let what = format!("session {} panicked: {panic}", slot.worker);
+                return Ran { result: Err(Fault::defect(DefectKind::Engine, what)), effort };
+            }
+        };
+        let spoiled = match &result {
+            Ok(_) => false,
+            Err(Fault::Defect(defect)) => defect.kind != DefectKind::BadCall,
+            Err(fault) => spoils_session(fault),
+        };
+        if !spoiled {
+            slot.session = Some(session);
+        }
+        Ran { result, effort }
+    }
+}
+
+impl<W: Wire, T: Target<W>> Sessions<W> for Pool<W, T> {
+    async fn run(&self, call: W::Call) -> Ran<W> {
+        let asked = self.clock.now();
+        let permit = match self.free.try_acquire() {
+            Ok(permit) => permit,
+            Err(_) => {
+                let Some(_place) = Place::take(&self.waiting, self.queued_max) else {
+                    return Ran::refused(Refusal::QueueFull);
+                };
+                match tokio::time::timeout(self.call_max, self.free.acquire()).await {
+                    Ok(Ok(permit)) => permit,
+                    Ok(Err(_)) => return Ran::refused(Refusal::Shedding),
+                    Err(_) => return Ran::refused(Refusal::NoSession),
+                }
+            }
+        };
+        let slot = self.slots.lock().pop().expect("there is a slot for each permit");
+        let mut lease = Lease { slots: &self.slots, slot: Some(slot), _permit: permit };
+        let queue = self.clock.now() - asked;
+        let left = self.call_max.saturating_sub(queue.into());
+        let slot = lease.slot.as_mut().expect("the slot is there until the lease ends");
+        let mut ran = match tokio::time::timeout(left, self.run_on(slot, &call)).await {
+            Ok(ran) => ran,
+            Err(_) => Ran::in_doubt(Doubt::Deadline),
+        };
+        ran.effort.spent.queue += queue;
+        ran
+    }
+
+    async fn close(&self, wait_max: Nanos) {
+        let all = self.free.acquire_many(self.sessions);
+        let _permits = tokio::time::timeout(wait_max.into(), all).await;
+        self.free.close();
+        self.slots.lock().clear();
+    }
+}
+
+/// A place in the waiting line, given back when dropped.
+struct Place<'a>(&'a AtomicUsize);
+
+impl Place<'_> {
+    fn take(waiting: &AtomicUsize, max: usize) -> Option<Place<'_>> {
+        let place = Place(waiting);
+        (waiting.fetch_add(1, Ordering::Relaxed) < max).then_some(place)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A slot in use. It goes back before its permit does.
+struct Lease<'a, S> {
+    slots: &'a Mutex<Vec<Slot<S>>>,
+    slot: Option<Slot<S>>,
+    _permit: SemaphorePermit<'a>,
+}
+
+impl<S> Drop for Lease<'_, S> {
+    fn drop(&mut self) {
+        if let Some(slot) = self.slot.take() {
+            self.slots.lock().push(slot);
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! From an address to a server that has stopped cleanly.
+
+use crate::about::{About, CONTRACT_VERSION};
+use crate::connection;
+use crate::lanes::{LaneSettings, Laned};
+use crate::pool::{Pool, PoolSettings};
+use crate::problem::Problem;
+use crate::service::Service;
+use crate::sessions::Sessions;
+use crate::settings::{ServeError, Settings};
+use measure::Monotonic;
+use model::{Home, Nanos, Refusal, Stack, Target, Wire};
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+
+/// A pause after the system could not give a connection (no file descriptors): asking again at once would spin.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Time for threads to end that should have ended already.
+const THREADS_END_MAX: Duration = Duration::from_secs(1);
+
+/// The reference server.
+#[derive(Debug)]
+pub struct Server;
+
+/// A server that listens and does not answer yet: connections wait.
+#[derive(Debug)]
+pub struct Bound {
+    listener: std::net::TcpListener,
+    addr: SocketAddr,
+    settings: Settings,
+}
+
+impl Server {
+    /// Listens, so that a port in use is known before anything else is set up.
+    ///
+    /// # Errors
+    /// [`ServeError::Bind`], or [`ServeError::Settings`] for a limit of zero.
+    pub fn bind(settings: Settings) -> Result<Bound, ServeError> {
+        check(&settings)?;
+        let listen = settings.listen;
+        let failed = |error: std::io::Error| ServeError::Bind { listen, why: explain(&error) };
+        let listener = std::net::TcpListener::bind(listen).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let addr = listener.local_addr().map_err(failed)?;
+        Ok(Bound { listener, addr, settings })
+    }
+}
+
+impl Bound {
+    /// Where it listens: the port that was picked, if it was asked for port 0.
+    #[must_use]
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// Opens the sessions, answers until `shutdown` is ready, finishes the calls in flight and closes the sessions.
+    ///
+    /// Blocks the calling thread, which must not be one of an asynchronous runtime: the server has a runtime of its own.
+    /// `shutdown` is polled on it.
+    ///
+    /// # Errors
+    /// A session that cannot be opened, threads that cannot be started, or calls that were cut off at the end.
+    pub fn serve<W: Wire, T: Target<W>>(
+        self,
+        target: T,
+        extent: W::Extent,
+        shutdown: impl Future<Output = ()>,
+    ) -> Result<(), ServeError> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(self.settings.workers)
+            .thread_name("http")
+            .enable_all()
+            .build()
+            .map_err(ServeError::Threads)?;
+        let result = runtime.block_on(self.run(target, extent, shutdown));
+        runtime.shutdown_timeout(THREADS_END_MAX);
+        result
+    }
+
+    async fn run<W: Wire, T: Target<W>>(
+        self,
+        target: T,
+        extent: W::Extent,
+        shutdown: impl Future<Output = ()>,
+    ) -> Result<(), ServeError> {
+        let clock = Monotonic::start();
+        let target = Arc::new(target);
+        let (sessions, log) = (self.settings.sessions, self.settings.log.clone());
+        let (queued_max, call_max) = (self.settings.limits.queued_max, self.settings.limits.call_max);
+        match T::HOME {
+            Home::Thread => {
+                let settings = LaneSettings { lanes: sessions, queued_max, call_max, clock, log };
+                let lanes = Laned::<W>::open(target.clone(), settings).await?;
+                self.answer(lanes, target.stack(), extent, clock, shutdown).await
+            }
+            Home::Task => {
+                let settings = PoolSettings { sessions, queued_max, call_max, clock, log };
+                let pool = Pool::<W, T>::open(target.clone(), settings).await?;
+                self.answer(pool, target.stack(), extent, clock, shutdown).await
+            }
+        }
+    }
+
+    async fn answer<W: Wire, P: Sessions<W>>(
+        self,
+        sessions: P,
+        stack: Stack,
+        extent: W::Extent,
+        clock: Monotonic,
+        shutdown: impl Future<Output = ()>,
+    ) -> Result<(), ServeError> {
+        let Bound { listener, addr, settings } = self;
+        let Settings { limits, log, .. } = settings.clone();
+        let about = about::<W>(&settings, stack);
+        let listener = TcpListener::from_std(listener)
+            .map_err(|error| ServeError::Bind { listen: addr, why: explain(&error) })?;
+        let drain_max = limits.drain_max;
+        let service = Arc::new(Service::new(sessions, extent, &about, limits, clock, log));
+        let stopping = accept(&listener, &service, shutdown).await;
+        // From here on new connections are refused by the system, and calls by the handlers.
+        drop(listener);
+        service.stopping.store(true, Ordering::Relaxed);
+        let cut_off = drain(stopping, &service, drain_max).await;
+        service.sessions.close(if cut_off == 0 { drain_max } else { Nanos::ZERO }).await;
+        if cut_off == 0 { Ok(()) } else { Err(ServeError::Undrained { calls: cut_off, drain_max }) }
+    }
+}
+
+fn check(settings: &Settings) -> Result<(), ServeError> {
+    let limits = &settings.limits;
+    let zero = [
+        ("workers", settings.workers == 0),
+        ("sessions", settings.sessions == 0),
+        ("body_bytes_max", limits.body_bytes_max == 0),
+        ("connections_max", limits.connections_max == 0),
+        ("queued_max", limits.queued_max == 0),
+        ("call_max", limits.call_max == Nanos::ZERO),
+    ];
+    match zero.iter().find(|(_, is_zero)| *is_zero) {
+        Some((name, _)) => Err(ServeError::Settings(format!("a server needs {name} of at least 1, not 0"))),
+        None if limits.connections_max > Semaphore::MAX_PERMITS => {
+            Err(ServeError::Settings(format!("connections_max is over {}", Semaphore::MAX_PERMITS)))
+        }
+        None => Ok(()),
+    }
+}
+
+fn about<W: Wire>(settings: &Settings, stack: Stack) -> About {
+    About {
+        name: "stackmark-server",
+        version: env!("CARGO_PKG_VERSION"),
+        contract: format!("{}/{CONTRACT_VERSION}", W::NAME),
+        workload: W::NAME,
+        scale: settings.scale,
+        pool: settings.sessions,
+        workers: settings.workers,
+        pid: std::process::id(),
+        limits: settings.limits.clone(),
+        stack,
+    }
+}
+
+fn explain(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::AddrInUse => {
+            "the port is in use; stop what listens there, or take another port (0 picks a free one)".into()
+        }
+        std::io::ErrorKind::AddrNotAvailable => "this machine does not have that address".into(),
+        std::io::ErrorKind::PermissionDenied => "not permitted; ports below 1024 need privileges".into(),
+        _ => error.to_string(),
+    }
+}
+
+/// Takes connections until `shutdown` is ready. Connections end when they see the change of what is returned.
+async fn accept<W: Wire, P: Sessions<W>>(
+    listener: &TcpListener,
+    service: &Arc<Service<W, P>>,
+    shutdown: impl Future<Output = ()>,
+) -> watch::Sender<bool> {
+    let router = service.clone().router();
+    let places = Arc::new(Semaphore::new(service.limits.connections_max));
+    let (stopping, seen) = watch::channel(false);
+    let mut shutdown = pin!(shutdown);
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = &mut shutdown => return stopping,
+            accepted = listener.accept() => accepted,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) if is_clients(&error) => continue,
+            Err(error) => {
+                (service.log)(&format!("could not take a connection: {error}"));
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        let Ok(place) = places.clone().try_acquire_owned() else {
+            tokio::spawn(turn_away(stream));
+            continue;
+        };
+        // An answer is one write: waiting for more would only delay it.
+        let _ = stream.set_nodelay(true);
+        let (router, limits, seen) = (router.clone(), service.limits.clone(), seen.clone());
+        let clock = service.clock;
+        tokio::spawn(async move {
+            connection::serve(stream, router, clock, limits, seen).await;
+            drop(place);
+        });
+    }
+}
+
+/// Whether the client gave up between connecting and being accepted.
+fn is_clients(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
+}
+
+/// Says 503 to a connection over the limit, without reading anything.
+async fn turn_away(mut stream: TcpStream) {
+    let body = Problem::refused(Refusal::Shedding).to_json();
+    let head = format!(
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\nretry-after: 1\r\n\
+         connection: close\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    // The client may be gone already; then nobody misses the answer.
+    let _ = stream.write_all(&[head.as_bytes(), &body].concat()).await;
+    let _ = stream.shutdown().await;
+}
+
+/// Waits for connections to end; answers how many calls did not.
+async fn drain<W: Wire, P>(
+    stopping: watch::Sender<bool>,
+    service: &Service<W, P>,
+    drain_max: Nanos,
+) -> usize {
+    stopping.send_replace(true);
+    match tokio::time::timeout(drain_max.into(), stopping.closed()).await {
+        Ok(()) => 0,
+        // Connections without a call in flight are only clients that do not close.
+        Err(_) => service.calls.load(Ordering::Relaxed),
+    }
+}

@@ -1,0 +1,203 @@
+//! The routes: bytes to a call, a call to a session, an outcome to bytes.
+
+use crate::about::About;
+use crate::problem::Problem;
+use crate::reply;
+use crate::sessions::{Ran, Sessions};
+use crate::settings::{Limits, Log};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use axum::routing::{get, post};
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use measure::Monotonic;
+use model::{Clock, DefectKind, Effort, Fault, Nanos, Refusal, Wire};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Bytes that an answer of an ordinary call fits in.
+const ANSWER_BYTES: usize = 2 << 10;
+
+/// Everything that handlers share.
+pub(crate) struct Service<W: Wire, P> {
+    /// Runs the calls.
+    pub sessions: P,
+    /// Which ids exist.
+    pub extent: W::Extent,
+    /// `/about`, as it is sent.
+    pub about: Bytes,
+    /// Limits.
+    pub limits: Limits,
+    /// The server's clock.
+    pub clock: Monotonic,
+    /// For lines to the operator.
+    pub log: Log,
+    /// Set once the server has been asked to stop.
+    pub stopping: AtomicBool,
+    /// Calls between their decoded body and their answer.
+    pub calls: AtomicUsize,
+}
+
+impl<W: Wire, P: Sessions<W>> Service<W, P> {
+    /// A service that has not begun to stop.
+    pub(crate) fn new(
+        sessions: P,
+        extent: W::Extent,
+        about: &About,
+        limits: Limits,
+        clock: Monotonic,
+        log: Log,
+    ) -> Service<W, P> {
+        let about = serde_json::to_vec(about).expect("texts and numbers always have a JSON form").into();
+        let (stopping, calls) = (AtomicBool::new(false), AtomicUsize::new(0));
+        Service { sessions, extent, about, limits, clock, log, stopping, calls }
+    }
+
+    /// All routes.
+    pub(crate) fn router(self: Arc<Self>) -> Router {
+        let mut router =
+            Router::new().route("/health", get(health::<W, P>)).route("/about", get(about::<W, P>));
+        for (kind, path) in W::PATHS.iter().enumerate() {
+            let handler = move |State(service): State<Arc<Self>>, request: Request| async move {
+                service.answer(kind, request).await
+            };
+            router = router.route(path, post(handler));
+        }
+        router
+            .fallback(
+                |State(service): State<Arc<Self>>| async move { service.reject(&Problem::unknown_path()) },
+            )
+            .method_not_allowed_fallback(|State(service): State<Arc<Self>>| async move {
+                service.reject(&Problem::method_not_allowed())
+            })
+            .with_state(self)
+    }
+
+    /// The whole of a call. Its parts follow each other without a gap, so that they add up to the total.
+    async fn answer(&self, kind: usize, request: Request) -> Response {
+        let begun = self.clock.now();
+        let mut effort = Effort::default();
+        let mut response = match self.decode(kind, request).await {
+            Ok(call) => {
+                let decoded = self.clock.now();
+                let ran = self.run(call).await;
+                let returned = self.clock.now();
+                effort = ran.effort;
+                effort.spent.encode += decoded - begun;
+                let response = self.encode(&ran.result);
+                effort.spent.encode += self.clock.now() - returned;
+                response
+            }
+            Err(problem) => {
+                effort.spent.encode = self.clock.now() - begun;
+                reply::problem(&problem)
+            }
+        };
+        effort.spent.server = self.clock.now() - begun;
+        reply::footnotes(response.headers_mut(), &effort);
+        response
+    }
+
+    async fn decode(&self, kind: usize, request: Request) -> Result<W::Call, Problem> {
+        let (head, body) = request.into_parts();
+        if !head.headers.get(CONTENT_TYPE).is_some_and(|value| is_json(value.as_bytes())) {
+            return Err(Problem::unsupported_type());
+        }
+        let body = self.read(body).await?;
+        W::decode_call(kind, &self.extent, &body).map_err(Problem::bad_call)
+    }
+
+    /// Reads a body, never more of it than its limit.
+    async fn read(&self, body: Body) -> Result<Bytes, Problem> {
+        use hyper::body::Body as _;
+        let bytes_max = self.limits.body_bytes_max;
+        if body.size_hint().lower() > bytes_max as u64 {
+            return Err(Problem::body_too_large(bytes_max));
+        }
+        let whole = Limited::new(body, bytes_max).collect();
+        match tokio::time::timeout(self.limits.body_read_max.into(), whole).await {
+            Ok(Ok(body)) => Ok(body.to_bytes()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Problem::body_too_large(bytes_max)),
+            Ok(Err(_)) => Err(Problem::body_broken()),
+            Err(_) => Err(Problem::body_too_slow()),
+        }
+    }
+
+    async fn run(&self, call: W::Call) -> Ran<W> {
+        if self.stopping.load(Ordering::Relaxed) {
+            return Ran::refused(Refusal::Shedding);
+        }
+        let _counted = Counted::new(&self.calls);
+        self.sessions.run(call).await
+    }
+
+    fn encode(&self, result: &Result<W::Outcome, Fault>) -> Response {
+        match result {
+            Ok(outcome) => {
+                let mut body = Vec::with_capacity(ANSWER_BYTES);
+                W::encode_outcome(outcome, &mut body);
+                reply::json(body)
+            }
+            Err(fault) => {
+                if let Fault::Defect(defect) = fault
+                    && defect.kind != DefectKind::BadCall
+                {
+                    (self.log)(&format!("defect: {}", defect.what));
+                }
+                reply::problem(&Problem::of(fault))
+            }
+        }
+    }
+
+    /// An answer without a call.
+    fn reject(&self, problem: &Problem) -> Response {
+        let begun = self.clock.now();
+        self.plain(reply::problem(problem), begun)
+    }
+
+    fn plain(&self, mut response: Response, begun: Nanos) -> Response {
+        let mut effort = Effort::default();
+        effort.spent.encode = self.clock.now() - begun;
+        effort.spent.server = effort.spent.encode;
+        reply::footnotes(response.headers_mut(), &effort);
+        response
+    }
+}
+
+async fn health<W: Wire, P: Sessions<W>>(State(service): State<Arc<Service<W, P>>>) -> Response {
+    if service.stopping.load(Ordering::Relaxed) {
+        return service.reject(&Problem::refused(Refusal::Shedding));
+    }
+    let begun = service.clock.now();
+    service.plain(reply::json(br#"{"status":"ok"}"#.to_vec()), begun)
+}
+
+async fn about<W: Wire, P: Sessions<W>>(State(service): State<Arc<Service<W, P>>>) -> Response {
+    let begun = service.clock.now();
+    service.plain(reply::json(service.about.to_vec()), begun)
+}
+
+/// `application/json`, with or without parameters.
+fn is_json(content_type: &[u8]) -> bool {
+    let media = content_type.split(|&byte| byte == b';').next().unwrap_or_default();
+    media.trim_ascii().eq_ignore_ascii_case(b"application/json")
+}
+
+/// One more call in flight, until dropped.
+struct Counted<'a>(&'a AtomicUsize);
+
+impl Counted<'_> {
+    fn new(calls: &AtomicUsize) -> Counted<'_> {
+        calls.fetch_add(1, Ordering::Relaxed);
+        Counted(calls)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

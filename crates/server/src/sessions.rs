@@ -1,0 +1,68 @@
+//! What stands between handlers and sessions: a bounded, fair queue in either of two forms.
+
+use model::{Doubt, Effort, Fault, Nanos, OpenError, Refusal, Wire};
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
+
+/// Runs calls on some free session.
+pub(crate) trait Sessions<W: Wire>: Send + Sync + 'static {
+    /// Waits for a session, runs the call and says what it took; time spent waiting is in `queue`.
+    fn run(&self, call: W::Call) -> impl Future<Output = Ran<W>> + Send;
+
+    /// Closes all sessions, waiting for those that are busy no longer than `wait_max`.
+    fn close(&self, wait_max: Nanos) -> impl Future<Output = ()> + Send;
+}
+
+/// How a call went.
+pub(crate) struct Ran<W: Wire> {
+    /// Outcome or fault.
+    pub result: Result<W::Outcome, Fault>,
+    /// What it took.
+    pub effort: Effort,
+}
+
+impl<W: Wire> Ran<W> {
+    /// A call that met no session.
+    pub(crate) fn refused(refusal: Refusal) -> Ran<W> {
+        Ran { result: Err(Fault::Refused(refusal)), effort: Effort::default() }
+    }
+
+    /// A call that was begun and never ended.
+    pub(crate) fn in_doubt(doubt: Doubt) -> Ran<W> {
+        Ran { result: Err(Fault::InDoubt(doubt)), effort: Effort::default() }
+    }
+}
+
+/// Whether a session must be replaced after this fault: its connection may hold an answer that nobody waits for.
+pub(crate) fn spoils_session(fault: &Fault) -> bool {
+    matches!(fault, Fault::InDoubt(_) | Fault::Refused(Refusal::Unreachable))
+}
+
+/// The refusal of a call whose session could not be opened.
+pub(crate) fn no_session(error: &OpenError) -> Refusal {
+    match error {
+        OpenError::Unreachable { .. } => Refusal::Unreachable,
+        OpenError::Unusable { .. } => Refusal::NoSession,
+    }
+}
+
+/// Runs a future to its end; a panic inside becomes its message.
+pub(crate) async fn caught<F: Future>(future: F) -> Result<F::Output, String> {
+    let mut future = pin!(future);
+    poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+        Ok(Poll::Pending) => Poll::Pending,
+        Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
+        Err(payload) => Poll::Ready(Err(panic_message(payload.as_ref()))),
+    })
+    .await
+}
+
+fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
+    match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
+        (Some(text), _) => (*text).to_owned(),
+        (None, Some(text)) => text.clone(),
+        (None, None) => "no message".to_owned(),
+    }
+}

@@ -1,0 +1,124 @@
+//! What a server is started with, and what can stop it from serving.
+
+use model::{Nanos, OpenError};
+use serde::Serialize;
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+/// Takes one line for whoever runs the server. Never gets anything that a client must not see by accident: it gets the
+/// details that clients do not get.
+pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// How a server is started.
+#[derive(Clone)]
+pub struct Settings {
+    /// Where to listen; port 0 picks a free one. Loopback unless told otherwise.
+    pub listen: SocketAddr,
+    /// Threads that speak HTTP, at least 1.
+    pub workers: usize,
+    /// Sessions to the engine, at least 1: the pool.
+    pub sessions: u32,
+    /// Scale of the loaded data, in the workload's unit; told at `/about`.
+    pub scale: u64,
+    /// Limits.
+    pub limits: Limits,
+    /// Where lines for the operator go.
+    pub log: Log,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
+            workers: 2,
+            sessions: 8,
+            scale: 1,
+            limits: Limits::default(),
+            log: Arc::new(|_| {}),
+        }
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("listen", &self.listen)
+            .field("workers", &self.workers)
+            .field("sessions", &self.sessions)
+            .field("scale", &self.scale)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Everything has one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Limits {
+    /// Bytes of a request's body.
+    pub body_bytes_max: usize,
+    /// Connections open at a time; one more is answered 503 and closed.
+    pub connections_max: usize,
+    /// Calls waiting for a session; one more is answered 503.
+    pub queued_max: usize,
+    /// From the first byte of a request's head to its last.
+    #[serde(rename = "head_read_ns_max")]
+    pub head_read_max: Nanos,
+    /// From the end of a request's head to the end of its body.
+    #[serde(rename = "body_read_ns_max")]
+    pub body_read_max: Nanos,
+    /// Without a request on an open connection. Longer than the longest think time of any workload.
+    #[serde(rename = "idle_ns_max")]
+    pub idle_max: Nanos,
+    /// From the decoded call to its outcome; then the answer is 504 (begun) or 503 (still waiting).
+    #[serde(rename = "call_ns_max")]
+    pub call_max: Nanos,
+    /// For calls in flight when the server is asked to stop.
+    #[serde(rename = "drain_ns_max")]
+    pub drain_max: Nanos,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            body_bytes_max: 64 << 10,
+            connections_max: 4_096,
+            queued_max: 4_096,
+            head_read_max: Nanos::from_secs(10),
+            body_read_max: Nanos::from_secs(10),
+            idle_max: Nanos::from_secs(300),
+            call_max: Nanos::from_secs(60),
+            drain_max: Nanos::from_secs(10),
+        }
+    }
+}
+
+/// Why a server does not serve, or did not end well.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// A setting makes no sense.
+    #[error("{0}")]
+    Settings(String),
+    /// The address cannot be listened on.
+    #[error("could not listen on {listen}: {why}")]
+    Bind {
+        /// The address.
+        listen: SocketAddr,
+        /// What the system said, and what to do about it.
+        why: String,
+    },
+    /// A session could not be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The system gave no thread or no event queue.
+    #[error("could not start the server's threads: {0}")]
+    Threads(std::io::Error),
+    /// Calls were still running when the time to finish them was over. Some may have been applied unanswered.
+    #[error("{calls} calls were cut off {} s after the server was asked to stop", drain_max.as_secs_f64())]
+    Undrained {
+        /// Calls without an answer.
+        calls: usize,
+        /// The limit.
+        drain_max: Nanos,
+    },
+}
