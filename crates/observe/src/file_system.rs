@@ -156,7 +156,7 @@ mod tests {
             let held = system::holding(Path::new(path), &mounts).map(|mount| mount.fs_type.as_str());
             assert_eq!(held, Some(kind), "{path}");
         };
-        check("/home/a", "ext4");
+        check("/srv/a", "ext4");
         check("/data/a", "xfs");
         check("/database", "ext4");
     }

@@ -1,0 +1,47 @@
+# The commands of everyday work. `make help` lists them.
+
+.DEFAULT_GOAL := help
+.PHONY: help quickstart build test bench lint docs clean toolchain
+
+CARGO ?= $(shell command -v cargo 2>/dev/null || ls "$$HOME/.cargo/bin/cargo" 2>/dev/null)
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+STACKMARK := $(TARGET)/release/stackmark
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+
+quickstart: build ## build, then measure TPC-C on SQLite, directly and through HTTP; writes an HTML report
+	$(STACKMARK) quickstart
+
+build: toolchain ## build target/release/stackmark
+	"$(CARGO)" build --release --locked --package cli --bin stackmark
+
+test: toolchain ## set up what the tests need, then run all of them
+	CARGO="$(CARGO)" scripts/test.sh
+
+bench: toolchain ## what the harness itself costs
+	"$(CARGO)" bench --locked --package stackmark-benches
+
+lint: toolchain ## formatting, lints, and links in the documentation of the code
+	"$(CARGO)" fmt --all --check
+	"$(CARGO)" clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" "$(CARGO)" doc --workspace --no-deps --locked
+
+docs: toolchain ## the documentation of the code, in target/doc
+	"$(CARGO)" doc --workspace --no-deps --locked
+	@echo "open $(TARGET)/doc/stackmark/index.html"
+
+clean: toolchain ## remove what was built; results stay
+	"$(CARGO)" clean
+	rm -rf tests/browser/node_modules
+
+toolchain:
+	@test -n "$(CARGO)" || { \
+	  echo "error: cargo was not found" >&2; \
+	  echo "  Rust 1.95 or newer is needed, and nothing else but a C compiler: https://rustup.rs" >&2; \
+	  echo "hint: once rustup is installed, \`source ~/.cargo/env\` puts cargo on the path" >&2; \
+	  exit 2; }
+	@command -v cc >/dev/null || { \
+	  echo "error: no C compiler (cc) was found; SQLite is compiled in" >&2; \
+	  echo "hint: on Debian and Ubuntu \`apt-get install gcc libc6-dev\`" >&2; \
+	  exit 2; }

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Gets what the browser tests need: Chromium, a font, Node and its packages. Everything else comes with cargo.
+# Installs with apt where it is there and we are root; otherwise names the packages. Exit 1: something is missing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { printf 'setup-tests: %s\n' "$*" >&2; }
+
+have_chromium() { command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; }
+# Without a font Chromium draws no text, and a picture of a report shows nothing.
+have_font() { compgen -G '/usr/share/fonts/*/*' >/dev/null; }
+have_node() { command -v node >/dev/null && command -v npm >/dev/null; }
+
+wanted() {
+  have_chromium || echo chromium
+  have_font || echo fonts-dejavu-core
+  have_node || printf 'nodejs\nnpm\n'
+}
+
+install_with_apt() {
+  export DEBIAN_FRONTEND=noninteractive
+  local install=(apt-get install -y -q --no-install-recommends "$@")
+  # A fresh machine has no package lists, a used one may have old ones.
+  "${install[@]}" >&2 || { apt-get update -q >&2 && "${install[@]}" >&2; }
+}
+
+mapfile -t packages < <(wanted)
+if ((${#packages[@]} > 0)) && command -v apt-get >/dev/null && [[ $(id -u) == 0 ]]; then
+  say "installing ${packages[*]}"
+  install_with_apt "${packages[@]}" || say "apt-get could not install ${packages[*]}"
+  mapfile -t packages < <(wanted)
+fi
+
+missing=0
+if ((${#packages[@]} > 0)); then
+  say "MISSING: ${packages[*]} (names as in Debian); the browser tests cannot run without"
+  missing=1
+fi
+if have_node && [[ -f tests/browser/package-lock.json ]]; then
+  # The browser is the system's; playwright-core fetches none.
+  if ! npm ci --prefix tests/browser --no-audit --no-fund >&2; then
+    say "MISSING: the packages of tests/browser (npm ci failed, see above)"
+    missing=1
+  fi
+fi
+exit "$missing"

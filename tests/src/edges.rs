@@ -1,0 +1,232 @@
+//! Who may know whom: the rules of `ARCHITECTURE.md` on dependencies.
+
+use cargo_metadata::{DependencyKind, Metadata};
+use std::collections::BTreeSet;
+
+/// A package as its manifest declares it.
+#[derive(Debug, Clone, Default)]
+pub struct Unit {
+    /// Its name.
+    pub name: String,
+    /// What it needs.
+    pub needs: Vec<Need>,
+    /// Whether it takes the lints of the workspace.
+    pub workspace_lints: bool,
+}
+
+/// One declared dependency.
+#[derive(Debug, Clone)]
+pub struct Need {
+    /// The package needed.
+    pub name: String,
+    /// Whether it is a crate of this workspace.
+    pub ours: bool,
+    /// Whether only tests, benchmarks and examples need it.
+    pub dev: bool,
+    /// The version as required.
+    pub version: String,
+    /// Whether the version comes from the table of the workspace.
+    pub from_workspace: bool,
+}
+
+/// Crates of ours that speak to an engine, or to a service, through a library.
+const DRIVERS: &[&str] = &[
+    "diesel",
+    "libsqlite3-sys",
+    "mysql",
+    "mysql_async",
+    "postgres",
+    "rdkafka",
+    "redis",
+    "rskafka",
+    "rusqlite",
+    "sea-orm",
+    "sqlx",
+    "tokio-postgres",
+];
+const HTTP: &[&str] = &[
+    "actix-web",
+    "axum",
+    "http",
+    "httparse",
+    "hyper",
+    "hyper-util",
+    "reqwest",
+    "tower",
+    "tower-http",
+    "ureq",
+    "warp",
+];
+const RUNTIMES: &[&str] = &["async-std", "futures-executor", "monoio", "pollster", "smol", "tokio"];
+const RANDOMNESS: &[&str] =
+    &["fastrand", "getrandom", "nanorand", "oorandom", "rand", "rand_core", "rand_xoshiro"];
+
+/// The whole of what `model` may need.
+const MODEL_NEEDS: &[&str] = &["arrayvec", "rand_xoshiro", "serde", "thiserror"];
+
+/// What a crate may need: of ours by name or prefix, and of others all but the named groups.
+struct Rule {
+    ours: &'static [&'static str],
+    never: &'static [&'static [&'static str]],
+}
+
+/// The only packages that put everything together.
+const COMPOSERS: &[&str] = &["cli", "stackmark-tests", "stackmark-benches"];
+
+fn rule(name: &str) -> Option<Rule> {
+    let rule = match name {
+        "model" => Rule { ours: &[], never: &[DRIVERS, HTTP, RUNTIMES] },
+        "sql" | "measure" | "observe" | "report" => {
+            Rule { ours: &["model"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] }
+        }
+        "drive" => Rule { ours: &["model", "measure"], never: &[DRIVERS, HTTP, RANDOMNESS] },
+        "admin" => Rule { ours: &["model", "sql", "measure"], never: &[HTTP, RUNTIMES, RANDOMNESS] },
+        "server" => Rule {
+            ours: &["model", "sql", "measure", "admin", "adapter-*", "workload-*", "pair-*"],
+            never: &[RANDOMNESS],
+        },
+        _ if name.starts_with("workload-") => {
+            Rule { ours: &["model", "sql"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] }
+        }
+        _ if name.starts_with("adapter-") => Rule { ours: &["model", "sql"], never: &[RANDOMNESS] },
+        _ if name.starts_with("pair-") => {
+            Rule { ours: &["model", "sql", "adapter-*", "workload-*"], never: &[RANDOMNESS] }
+        }
+        _ if COMPOSERS.contains(&name) => Rule {
+            ours: &[
+                "model",
+                "sql",
+                "measure",
+                "observe",
+                "report",
+                "drive",
+                "admin",
+                "server",
+                "adapter-*",
+                "workload-*",
+                "pair-*",
+                "cli",
+            ],
+            never: &[RANDOMNESS],
+        },
+        _ => return None,
+    };
+    Some(rule)
+}
+
+/// Everything in `units` that breaks a rule, a sentence each.
+#[must_use]
+pub fn violations(units: &[Unit]) -> Vec<String> {
+    units.iter().flat_map(|unit| edge_violations(unit).into_iter().chain(manifest_violations(unit))).collect()
+}
+
+/// Dependencies that only tests need are free: a test may compose what the crate itself must not know.
+fn edge_violations(unit: &Unit) -> Vec<String> {
+    let name = &unit.name;
+    let Some(rule) = rule(name) else {
+        return vec![format!("no rule says what `{name}` may know; add one")];
+    };
+    let mut found = Vec::new();
+    for need in unit.needs.iter().filter(|need| !need.dev) {
+        let other = &need.name;
+        if need.ours {
+            if !rule.ours.iter().any(|pattern| matches(pattern, other)) {
+                found.push(format!("`{name}` may not know `{other}`"));
+            }
+        } else if name == "model" && !MODEL_NEEDS.contains(&other.as_str()) {
+            found.push(format!("`model` needs nothing but {}; not `{other}`", MODEL_NEEDS.join(", ")));
+        } else if rule.never.iter().any(|group| group.contains(&other.as_str())) {
+            found.push(format!("`{name}` may not use `{other}`"));
+        }
+    }
+    found
+}
+
+fn manifest_violations(unit: &Unit) -> Vec<String> {
+    let name = &unit.name;
+    let mut found = Vec::new();
+    if !unit.workspace_lints {
+        found.push(format!("`{name}` does not say `[lints] workspace = true`"));
+    }
+    for need in &unit.needs {
+        if !need.from_workspace {
+            found
+                .push(format!("`{name}` gives `{}` a version of its own; say `workspace = true`", need.name));
+        }
+        if !need.ours && !need.version.starts_with('=') {
+            found.push(format!("`{}` is not pinned: `{}` should begin with `=`", need.name, need.version));
+        }
+    }
+    found
+}
+
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(prefix) => name.starts_with(prefix),
+        None => name == pattern,
+    }
+}
+
+/// The units of a workspace: edges and versions from cargo, inheritance from the manifests as written.
+///
+/// # Panics
+/// When a manifest cannot be read, which cargo has just done.
+#[must_use]
+pub fn units(metadata: &Metadata) -> Vec<Unit> {
+    let unit = |package: &cargo_metadata::Package| {
+        let text = std::fs::read_to_string(&package.manifest_path).expect("cargo has read it");
+        let manifest: toml::Table = text.parse().expect("cargo has parsed it");
+        let own = own_versions(&manifest);
+        let need = |dependency: &cargo_metadata::Dependency| Need {
+            name: dependency.name.clone(),
+            ours: dependency.path.is_some(),
+            dev: dependency.kind == DependencyKind::Development,
+            version: dependency.req.to_string(),
+            from_workspace: !own.contains(dependency.rename.as_ref().unwrap_or(&dependency.name)),
+        };
+        Unit {
+            name: package.name.to_string(),
+            needs: package.dependencies.iter().map(need).collect(),
+            workspace_lints: inherits(manifest.get("lints")),
+        }
+    };
+    metadata.workspace_packages().into_iter().map(unit).collect()
+}
+
+/// Names of dependencies that a manifest, in any of its tables, does not inherit from the workspace.
+fn own_versions(manifest: &toml::Table) -> BTreeSet<String> {
+    let mut own = BTreeSet::new();
+    for (key, value) in manifest {
+        let Some(table) = value.as_table() else { continue };
+        if matches!(key.as_str(), "dependencies" | "dev-dependencies" | "build-dependencies") {
+            let not_inherited = table.iter().filter(|(_, need)| !inherits(Some(need)));
+            own.extend(not_inherited.map(|(name, _)| name.clone()));
+        } else if key == "target" {
+            own.extend(table.values().filter_map(toml::Value::as_table).flat_map(own_versions));
+        }
+    }
+    own
+}
+
+fn inherits(value: Option<&toml::Value>) -> bool {
+    let workspace = value.and_then(|value| value.get("workspace"));
+    workspace.and_then(toml::Value::as_bool) == Some(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_of_its_own_is_seen_in_every_table() {
+        let check = |text: &str, expected: &[&str]| {
+            let own = own_versions(&text.parse().expect("valid"));
+            assert_eq!(own.iter().map(String::as_str).collect::<Vec<_>>(), expected, "{text}");
+        };
+        check("[dependencies]\na.workspace = true\nb = { workspace = true, features = ['x'] }", &[]);
+        check("[dependencies]\na = '=1.0.0'", &["a"]);
+        check("[dev-dependencies]\na = { path = '../a' }", &["a"]);
+        check("[target.'cfg(unix)'.dependencies]\na = '=1.0.0'", &["a"]);
+        check("[features]\na = []", &[]);
+    }
+}
