@@ -21,7 +21,13 @@ fn theirs(name: &str) -> Need {
 
 /// A made-up package `name` with one need gives what `expected` says, or nothing.
 fn check(name: &str, need: Need, expected: Option<&str>) {
-    let unit = Unit { name: name.to_owned(), needs: vec![need.clone()], workspace_lints: true };
+    let (under, name) = name.split_once('/').unwrap_or(("crates", name));
+    let unit = Unit {
+        name: name.to_owned(),
+        under: under.to_owned(),
+        needs: vec![need.clone()],
+        workspace_lints: true,
+    };
     let found = violations(&[unit]);
     assert_eq!(found.first().map(String::as_str), expected, "`{name}` needs {need:?}");
     assert!(found.len() <= 1, "{found:?}");
@@ -68,7 +74,7 @@ fn a_report_needs_files_only() {
 
 #[test]
 fn only_the_ends_compose() {
-    for name in ["cli", "stackmark-tests", "stackmark-benches"] {
+    for name in ["cli", "tests/stackmark-tests", "benches/any"] {
         check(name, ours("workload-x"), None);
         check(name, ours("drive"), None);
     }
@@ -102,6 +108,6 @@ fn versions_are_pinned_once() {
 
 #[test]
 fn lints_hold_everywhere() {
-    let unit = Unit { name: "sql".to_owned(), ..Unit::default() };
+    let unit = Unit { name: "sql".to_owned(), under: "crates".to_owned(), ..Unit::default() };
     assert_eq!(violations(&[unit]), ["`sql` does not say `[lints] workspace = true`"]);
 }

@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 pub struct Unit {
     /// Its name.
     pub name: String,
+    /// The folder of the repository that it lies in: `crates`.
+    pub under: String,
     /// What it needs.
     pub needs: Vec<Need>,
     /// Whether it takes the lints of the workspace.
@@ -70,29 +72,10 @@ struct Rule {
     never: &'static [&'static [&'static str]],
 }
 
-/// The only packages that put everything together.
-const COMPOSERS: &[&str] = &["cli", "stackmark-tests", "stackmark-benches"];
-
-fn rule(name: &str) -> Option<Rule> {
+fn rule(unit: &Unit) -> Option<Rule> {
+    let name = unit.name.as_str();
     let rule = match name {
-        "model" => Rule { ours: &[], never: &[DRIVERS, HTTP, RUNTIMES] },
-        "sql" | "measure" | "observe" | "report" => {
-            Rule { ours: &["model"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] }
-        }
-        "drive" => Rule { ours: &["model", "measure"], never: &[DRIVERS, HTTP, RANDOMNESS] },
-        "admin" => Rule { ours: &["model", "sql", "measure"], never: &[HTTP, RUNTIMES, RANDOMNESS] },
-        "server" => Rule {
-            ours: &["model", "sql", "measure", "admin", "adapter-*", "workload-*", "pair-*"],
-            never: &[RANDOMNESS],
-        },
-        _ if name.starts_with("workload-") => {
-            Rule { ours: &["model", "sql"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] }
-        }
-        _ if name.starts_with("adapter-") => Rule { ours: &["model", "sql"], never: &[RANDOMNESS] },
-        _ if name.starts_with("pair-") => {
-            Rule { ours: &["model", "sql", "adapter-*", "workload-*"], never: &[RANDOMNESS] }
-        }
-        _ if COMPOSERS.contains(&name) => Rule {
+        _ if name == "cli" || unit.under != "crates" => Rule {
             ours: &[
                 "model",
                 "sql",
@@ -109,6 +92,24 @@ fn rule(name: &str) -> Option<Rule> {
             ],
             never: &[RANDOMNESS],
         },
+        "model" => Rule { ours: &[], never: &[DRIVERS, HTTP, RUNTIMES] },
+        "sql" | "measure" | "report" => {
+            Rule { ours: &["model"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] }
+        }
+        "observe" => Rule { ours: &["model", "measure"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
+        "drive" => Rule { ours: &["model", "measure"], never: &[DRIVERS, HTTP, RANDOMNESS] },
+        "admin" => Rule { ours: &["model", "sql", "measure"], never: &[HTTP, RUNTIMES, RANDOMNESS] },
+        "server" => Rule {
+            ours: &["model", "sql", "measure", "admin", "adapter-*", "workload-*", "pair-*"],
+            never: &[RANDOMNESS],
+        },
+        _ if name.starts_with("workload-") => {
+            Rule { ours: &["model", "sql"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] }
+        }
+        _ if name.starts_with("adapter-") => Rule { ours: &["model", "sql"], never: &[RANDOMNESS] },
+        _ if name.starts_with("pair-") => {
+            Rule { ours: &["model", "sql", "adapter-*", "workload-*"], never: &[RANDOMNESS] }
+        }
         _ => return None,
     };
     Some(rule)
@@ -123,7 +124,7 @@ pub fn violations(units: &[Unit]) -> Vec<String> {
 /// Dependencies that only tests need are free: a test may compose what the crate itself must not know.
 fn edge_violations(unit: &Unit) -> Vec<String> {
     let name = &unit.name;
-    let Some(rule) = rule(name) else {
+    let Some(rule) = rule(unit) else {
         return vec![format!("no rule says what `{name}` may know; add one")];
     };
     let mut found = Vec::new();
@@ -184,8 +185,11 @@ pub fn units(metadata: &Metadata) -> Vec<Unit> {
             version: dependency.req.to_string(),
             from_workspace: !own.contains(dependency.rename.as_ref().unwrap_or(&dependency.name)),
         };
+        let place = package.manifest_path.strip_prefix(&metadata.workspace_root);
+        let under = place.ok().and_then(|place| place.components().next()).map(|folder| folder.to_string());
         Unit {
             name: package.name.to_string(),
+            under: under.unwrap_or_default(),
             needs: package.dependencies.iter().map(need).collect(),
             workspace_lints: inherits(manifest.get("lints")),
         }

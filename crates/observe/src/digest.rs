@@ -71,6 +71,7 @@ impl Ends<'_> {
         ProcessLoad {
             role: watched.role,
             pid: watched.pid,
+            name: last.name.clone(),
             cpu_user_s: rounded((until.cpu_user_s - from.cpu_user_s).max(0.0)),
             cpu_system_s: rounded((until.cpu_system_s - from.cpu_system_s).max(0.0)),
             rss_bytes: until.rss_bytes,

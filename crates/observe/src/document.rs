@@ -79,6 +79,8 @@ pub struct ProcessLoad {
     pub role: Role,
     /// Its process id.
     pub pid: u32,
+    /// The name of its program, cut to 15 bytes by the kernel.
+    pub name: String,
     /// CPU seconds in its own code.
     pub cpu_user_s: f64,
     /// CPU seconds in the kernel on its behalf.

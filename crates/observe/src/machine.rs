@@ -21,8 +21,9 @@ pub struct Machine {
     pub os: String,
     /// The instruction set: `x86_64`.
     pub architecture: String,
-    /// Whether it is a virtual machine; `None` when it cannot be told.
-    pub virtualised: Option<bool>,
+    /// `none`, or the hypervisor as far as it can be told: `kvm`, `xen`, `hyper-v`, `unnamed`. `None` where nothing can be
+    /// told at all.
+    pub hypervisor: Option<String>,
 }
 
 impl Machine {
@@ -39,7 +40,7 @@ impl Machine {
             kernel: String::new(),
             os: std::env::consts::OS.to_owned(),
             architecture: std::env::consts::ARCH.to_owned(),
-            virtualised: None,
+            hypervisor: None,
         };
         system::fill_in(&mut machine);
         machine
@@ -52,12 +53,18 @@ mod system {
     use procfs::Current;
     use std::fs;
 
+    const CLOCKS: &str = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
+
     pub(super) fn fill_in(machine: &mut Machine) {
         if let Ok(cpus) = procfs::CpuInfo::current() {
             machine.cores = cpus.num_cores() as u32;
             machine.cpu_model = cpus.model_name(0).unwrap_or_default().to_owned();
             // Only x86 has the flag; elsewhere its absence says nothing.
-            machine.virtualised = cpus.flags(0).map(|flags| flags.contains(&"hypervisor"));
+            let flagged = cpus
+                .get_field(0, "flags")
+                .map(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"));
+            let clocks = fs::read_to_string(CLOCKS).unwrap_or_default();
+            machine.hypervisor = hypervisor(flagged, &clocks).map(str::to_owned);
         }
         machine.memory_bytes = procfs::Meminfo::current().ok().map(|memory| memory.mem_total);
         machine.kernel = rustix::system::uname().release().to_string_lossy().into_owned();
@@ -67,6 +74,13 @@ mod system {
         machine.cpu_governor = fs::read_to_string("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
             .ok()
             .map(|governor| governor.trim().to_owned());
+    }
+
+    /// A hypervisor with a clock of its own is known by that clock, without asking the processor or the firmware.
+    pub(super) fn hypervisor(flagged: Option<bool>, clocks: &str) -> Option<&'static str> {
+        let known = [("kvm-clock", "kvm"), ("hyperv", "hyper-v"), ("xen", "xen")];
+        let named = known.iter().find(|(clock, _)| clocks.contains(clock)).map(|(_, name)| *name);
+        named.or(flagged.map(|flagged| if flagged { "unnamed" } else { "none" }))
     }
 
     pub(super) fn pretty_name(os_release: &str) -> Option<String> {
@@ -90,6 +104,14 @@ mod tests {
         assert!(machine.cores >= 1 && machine.cores_usable >= 1, "{machine:?}");
         assert!(machine.memory_bytes > Some(64 << 20), "{machine:?}");
         assert!(machine.kernel.starts_with(|digit: char| digit.is_ascii_digit()), "{machine:?}");
+    }
+
+    #[test]
+    fn a_hypervisor_is_told_by_its_clock_or_at_least_by_the_flag() {
+        assert_eq!(system::hypervisor(Some(true), "tsc kvm-clock"), Some("kvm"));
+        assert_eq!(system::hypervisor(Some(true), "tsc acpi_pm"), Some("unnamed"));
+        assert_eq!(system::hypervisor(Some(false), "tsc hpet"), Some("none"));
+        assert_eq!(system::hypervisor(None, "arch_sys_counter"), None);
     }
 
     #[test]

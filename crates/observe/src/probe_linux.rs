@@ -148,6 +148,9 @@ impl Handle {
 
     fn details(&mut self, tick_s: f64) -> Detail {
         // A process that has ended keeps what was known of it.
+        if let Ok(stat) = self.process.stat() {
+            self.detail.name = stat.comm;
+        }
         if let Some(hwm_kib) = self.process.status().ok().and_then(|status| status.vmhwm) {
             self.detail.rss_bytes_max = hwm_kib * 1024;
         }
@@ -191,20 +194,15 @@ fn cpu_seconds(time: &procfs::CpuTime, tick_s: f64) -> CpuSeconds {
 mod tests {
     use super::*;
     use crate::Role;
-    use rustix::time::{ClockId, clock_gettime};
 
     #[test]
     fn a_sample_costs_less_than_a_thousandth_of_a_second() {
         let mut probe = Probe::open(&[Watched::myself(Role::Generator)], None).expect("we run");
-        let cpu_s = || {
-            let used = clock_gettime(ClockId::ThreadCPUTime);
-            used.tv_sec as f64 + used.tv_nsec as f64 / 1e9
-        };
-        let (samples, before) = (100, cpu_s());
+        let (samples, before) = (100, measure::thread_cpu());
         for at in 0..samples {
             probe.read(Nanos(at));
         }
-        let each_ms = (cpu_s() - before) / samples as f64 * 1e3;
+        let each_ms = (measure::thread_cpu() - before).as_millis_f64() / samples as f64;
         assert!(each_ms < 1.0, "{each_ms} ms of CPU a sample");
         println!("{each_ms:.3} ms of CPU a sample");
     }

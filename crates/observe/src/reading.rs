@@ -61,6 +61,7 @@ pub(crate) struct Snapshot {
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Detail {
+    pub(crate) name: String,
     pub(crate) rss_bytes_max: u64,
     /// Bytes read and written; `None` without the right to know.
     pub(crate) io: Option<(u64, u64)>,

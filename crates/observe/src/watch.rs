@@ -268,20 +268,9 @@ fn sample<C: Clock>(shared: &Mutex<Shared>, clock: &C, inbox: &mpsc::Receiver<Re
                 // A late sample delays the next ones rather than bunching them.
                 due = (due + every).max(clock.now());
             }
-            Err(RecvTimeoutError::Disconnected) => return thread_cpu_s(),
+            Err(RecvTimeoutError::Disconnected) => return measure::thread_cpu().as_secs_f64(),
         }
     }
-}
-
-#[cfg(unix)]
-fn thread_cpu_s() -> f64 {
-    let used = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    used.tv_sec as f64 + used.tv_nsec as f64 / 1e9
-}
-
-#[cfg(not(unix))]
-fn thread_cpu_s() -> f64 {
-    0.0
 }
 
 /// Counters are read or appended, never left half changed, so a panic elsewhere does not spoil them.
