@@ -1,1 +1,13 @@
-//! SQLite through rusqlite.
+//! SQLite through rusqlite, behind the narrow SQL port. It knows no workload.
+//!
+//! Statements are prepared once, when a connection opens. Writers pass through one lane a database, in the order in
+//! which they came: SQLite has one writer, and its own way to wait for it (sleep and try again) starves some and lets
+//! throughput collapse as clients grow.
+
+mod conn;
+mod lane;
+mod open;
+
+pub use conn::SqliteConn;
+pub use lane::Lane;
+pub use open::{Settings, SqliteOpener, connect, read_back};

@@ -1,7 +1,7 @@
 //! One connection, as the transactions see it.
 
 use crate::Dialect;
-use model::{Defect, DefectKind, Fault, Nanos};
+use model::{Defect, DefectKind, Fault, Home, Nanos, OpenError, Stack};
 use std::future::Future;
 
 /// The number of a statement that was prepared when the connection opened.
@@ -117,4 +117,18 @@ pub trait SqlConn: Send + 'static {
     fn waited(&mut self) -> Nanos {
         Nanos::ZERO
     }
+}
+
+/// Opens connections of one engine through one driver, with a workload's statements prepared.
+pub trait SqlOpener: Send + Sync + 'static {
+    /// What it opens.
+    type Conn: SqlConn;
+    /// Whether the driver blocks.
+    const HOME: Home;
+
+    /// Opens a connection.
+    fn open(&self) -> impl Future<Output = Result<Self::Conn, OpenError>> + Send;
+
+    /// The stack without the style, read back from the engine.
+    fn stack(&self) -> Stack;
 }

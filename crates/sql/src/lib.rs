@@ -9,7 +9,7 @@ mod sqlite;
 mod timed;
 
 pub use catalogue::{Catalogue, CatalogueError};
-pub use conn::{ColumnError, Columns, Param, Read, SqlConn, StmtId, TxKind};
+pub use conn::{ColumnError, Columns, Param, Read, SqlConn, SqlOpener, StmtId, TxKind};
 pub use sqlite::{
     Journal, SqliteUrl, Synchronous, UrlError, durability as sqlite_durability, fault as sqlite_fault,
 };

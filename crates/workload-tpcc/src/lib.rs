@@ -29,7 +29,7 @@ pub use outcome::{
     Address, Customer, Delivered, OrderReport, Outcome, Paid, Placed, PlacedLine, ReportLine, Short, Text,
     Unused,
 };
-pub use sql::{SqlSession, Stmt, catalogue, schema};
+pub use sql::{SqlSession, SqlTarget, Stmt, catalogue, schema};
 
 /// Districts of a warehouse; Delivery visits all of them.
 pub const DISTRICTS: u32 = 10;

@@ -10,8 +10,11 @@ use crate::{
     order_total,
 };
 use arrayvec::ArrayVec;
-use model::{BasisPoints, Cents, Clock, DefectKind, Effort, Fault, Session};
-use sql::{Catalogue, CatalogueError, ColumnError, Columns, Dialect, Param, SqlConn, StmtId, Timed, TxKind};
+use model::{BasisPoints, Cents, Clock, DefectKind, Effort, Fault, Home, OpenError, Session, Stack, Target};
+use sql::{
+    Catalogue, CatalogueError, ColumnError, Columns, Dialect, Param, SqlConn, SqlOpener, StmtId, Timed,
+    TxKind,
+};
 
 macro_rules! statements {
     ($($variant:ident = $name:literal),+ $(,)?) => {
@@ -378,6 +381,33 @@ impl<C: SqlConn, K: Clock> Session<Tpcc> for SqlSession<C, K> {
         let result = self.transact(call).await;
         self.conn.settle(effort);
         result
+    }
+}
+
+/// Opens sessions that run the transactions one statement at a time.
+#[derive(Debug)]
+pub struct SqlTarget<O, K> {
+    opener: O,
+    clock: K,
+}
+
+impl<O: SqlOpener, K: Clock> SqlTarget<O, K> {
+    /// A target over an opener that prepares the statements of [`catalogue`].
+    pub fn new(opener: O, clock: K) -> SqlTarget<O, K> {
+        SqlTarget { opener, clock }
+    }
+}
+
+impl<O: SqlOpener, K: Clock> Target<Tpcc> for SqlTarget<O, K> {
+    type Session = SqlSession<O::Conn, K>;
+    const HOME: Home = O::HOME;
+
+    async fn open(&self, _worker: u32) -> Result<Self::Session, OpenError> {
+        Ok(SqlSession::new(self.opener.open().await?, self.clock.clone()))
+    }
+
+    fn stack(&self) -> Stack {
+        Stack { style: "plain".into(), ..self.opener.stack() }
     }
 }
 

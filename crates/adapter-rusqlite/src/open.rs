@@ -1,0 +1,203 @@
+//! Opening a connection with the settings of a URL, and reading back what is really in force.
+
+use crate::{Lane, SqliteConn};
+use model::{Clock, Durability, Home, OpenError, Stack, Tier};
+use rusqlite::{Connection, OpenFlags};
+use sql::{Journal, SqlOpener, SqliteUrl, Synchronous, sqlite_durability};
+use std::time::Duration;
+
+/// Opens connections to one database file.
+#[derive(Debug)]
+pub struct SqliteOpener<K> {
+    url: SqliteUrl,
+    statements: Vec<String>,
+    lane: Lane,
+    clock: K,
+    settings: Settings,
+}
+
+/// What a connection says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// `select sqlite_version()`.
+    pub version: String,
+    /// Journal mode in force.
+    pub journal: String,
+    /// Synchronous level in force.
+    pub synchronous: String,
+    /// Page size in bytes.
+    pub page_bytes: i64,
+    /// Page cache of a connection in bytes.
+    pub cache_bytes: i64,
+    /// Bytes read through a memory map.
+    pub mmap_bytes: i64,
+    /// Pages of log that trigger a checkpoint.
+    pub checkpoint_pages: i64,
+    /// What an acknowledged commit survives.
+    pub durability: Durability,
+}
+
+impl<K: Clock> SqliteOpener<K> {
+    /// Checks that the file can be opened as the URL says. `statements` are the texts in the order of their numbers.
+    ///
+    /// # Errors
+    /// When the file is missing or no database, or a setting does not take.
+    pub fn new(url: &SqliteUrl, statements: Vec<String>, clock: K) -> Result<SqliteOpener<K>, OpenError> {
+        let connection = connect(url)?;
+        let settings = read_back(&connection).map_err(|error| unusable(url, &error.to_string()))?;
+        let readers_pass = settings.journal != Journal::Wal.name();
+        Ok(SqliteOpener { url: url.clone(), statements, lane: Lane::new(readers_pass), clock, settings })
+    }
+}
+
+impl<K: Clock> SqlOpener for SqliteOpener<K> {
+    type Conn = SqliteConn<K>;
+    const HOME: Home = Home::Thread;
+
+    async fn open(&self) -> Result<SqliteConn<K>, OpenError> {
+        let connection = connect(&self.url)?;
+        SqliteConn::prepare(connection, &self.statements, self.lane.clone(), self.clock.clone())
+            .map_err(|error| unusable(&self.url, &error.to_string()))
+    }
+
+    fn stack(&self) -> Stack {
+        let settings = &self.settings;
+        let number = |name: &str, value: i64| (name.to_owned(), value.to_string());
+        Stack {
+            engine: "sqlite".into(),
+            engine_version: settings.version.clone(),
+            adapter: "rusqlite".into(),
+            adapter_version: RUSQLITE.into(),
+            style: String::new(),
+            route: "direct".into(),
+            server: None,
+            isolation: "serializable (one writer; readers on a snapshot)".into(),
+            durability: settings.durability.clone(),
+            settings: vec![
+                ("journal_mode".into(), settings.journal.clone()),
+                ("synchronous".into(), settings.synchronous.clone()),
+                number("page_bytes", settings.page_bytes),
+                number("cache_bytes", settings.cache_bytes),
+                number("mmap_bytes", settings.mmap_bytes),
+                number("wal_autocheckpoint_pages", settings.checkpoint_pages),
+            ],
+        }
+    }
+}
+
+/// The version that the workspace pins; rusqlite does not say it at run time. A test holds it to the manifest.
+const RUSQLITE: &str = "0.39.0";
+
+fn unusable(url: &SqliteUrl, why: &str) -> OpenError {
+    OpenError::Unusable { what: url.path.display().to_string(), why: why.to_owned() }
+}
+
+/// Opens an existing database file and puts the URL's settings in force.
+///
+/// # Errors
+/// When the file is missing or no database, or a setting does not take.
+pub fn connect(url: &SqliteUrl) -> Result<Connection, OpenError> {
+    if !url.path.is_file() {
+        let what = url.path.display().to_string();
+        return Err(OpenError::Unreachable { what, why: "there is no such file".into() });
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let fail = |error: rusqlite::Error| unusable(url, &error.to_string());
+    let connection = Connection::open_with_flags(&url.path, flags).map_err(fail)?;
+    connection.busy_timeout(Duration::from_millis(u64::from(url.busy_ms))).map_err(fail)?;
+    apply(&connection, url).map_err(fail)?;
+    let found = read_back(&connection).map_err(fail)?;
+    let (journal, synchronous) = (url.journal.name(), url.synchronous.name());
+    if found.journal != journal || found.synchronous != synchronous {
+        let (journal_now, synchronous_now) = (found.journal, found.synchronous);
+        return Err(unusable(
+            url,
+            &format!(
+                "asked for journal={journal} and synchronous={synchronous}, in force are journal={journal_now} and \
+                 synchronous={synchronous_now}; another process may have the file open"
+            ),
+        ));
+    }
+    Ok(connection)
+}
+
+fn apply(connection: &Connection, url: &SqliteUrl) -> rusqlite::Result<()> {
+    let kib = i64::try_from(url.cache / 1024).unwrap_or(i64::MAX);
+    connection.pragma_update(None, "journal_mode", url.journal.name())?;
+    connection.pragma_update(None, "synchronous", url.synchronous.name())?;
+    // Negative: in KiB and not in pages.
+    connection.pragma_update(None, "cache_size", -kib)?;
+    connection.pragma_update(None, "mmap_size", i64::try_from(url.mmap).unwrap_or(i64::MAX))?;
+    connection.pragma_update(None, "wal_autocheckpoint", url.checkpoint)?;
+    connection.pragma_update(None, "temp_store", "memory")
+}
+
+/// Asks a connection for what is in force.
+///
+/// # Errors
+/// Whatever SQLite says, for a file that is no database among others.
+pub fn read_back(connection: &Connection) -> rusqlite::Result<Settings> {
+    let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
+    let journal: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
+    let synchronous = Synchronous::numbered(number("synchronous")?);
+    let page_bytes = number("page_size")?;
+    let cache = number("cache_size")?;
+    let durability = match (Journal::named(&journal), synchronous) {
+        (Some(journal), Some(synchronous)) => sqlite_durability(journal, synchronous),
+        _ => Durability { tier: Tier::Volatile, detail: "settings that this version does not know".into() },
+    };
+    Ok(Settings {
+        version: connection.query_row("select sqlite_version()", [], |row| row.get(0))?,
+        synchronous: synchronous.map_or("unknown", Synchronous::name).into(),
+        page_bytes,
+        cache_bytes: if cache < 0 { -cache * 1024 } else { cache * page_bytes },
+        // Not answered at all where memory maps are compiled out.
+        mmap_bytes: number("mmap_size").unwrap_or(0),
+        checkpoint_pages: number("wal_autocheckpoint")?,
+        journal,
+        durability,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_the_pinned_one() {
+        let manifest = include_str!("../../../Cargo.toml");
+        assert!(manifest.contains(&format!("rusqlite = {{ version = \"={RUSQLITE}\"")));
+    }
+
+    fn check(options: &str, expected: Result<Tier, &str>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        Connection::open(&path).unwrap().execute_batch("create table t (x)").unwrap();
+        let url: SqliteUrl = format!("sqlite:{}{options}", path.display()).parse().unwrap();
+        match (connect(&url).map(|connection| read_back(&connection).unwrap().durability.tier), expected) {
+            (Ok(tier), Ok(expected)) => assert_eq!(tier, expected, "{options}"),
+            (Err(error), Err(expected)) => assert!(error.to_string().contains(expected), "{error}"),
+            (found, expected) => panic!("{options}: {found:?}, expected {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn settings_take_and_are_read_back() {
+        check("", Ok(Tier::Durable));
+        check("?journal=delete&synchronous=extra", Ok(Tier::Durable));
+        check("?journal=truncate&synchronous=full&cache=2MiB", Ok(Tier::Durable));
+        check("?synchronous=normal", Ok(Tier::Delayed));
+        check("?journal=off&synchronous=off", Ok(Tier::Volatile));
+    }
+
+    #[test]
+    fn what_is_no_database_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let url = SqliteUrl::file(&path);
+        assert!(matches!(connect(&url), Err(OpenError::Unreachable { .. })));
+        std::fs::write(&path, "this is a text of more than a few bytes, and no database at all").unwrap();
+        let error = connect(&url).unwrap_err().to_string();
+        assert!(error.contains("not a database"), "{error}");
+    }
+}
