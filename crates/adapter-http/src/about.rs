@@ -51,8 +51,8 @@ pub(crate) async fn check<W: Wire>(
     let url = format!("http://{address}");
     let unreachable = |why: String| OpenError::Unreachable { what: url.clone(), why };
     let unusable = |why: String| OpenError::Unusable { what: url.clone(), why };
-    let mut connection = Connection::open(socket).await.map_err(unreachable)?;
-    let (status, body) = get(&mut connection, address, "/about").await.map_err(unusable)?;
+    let connection = Connection::open(socket).await.map_err(unreachable)?;
+    let (status, body) = get(connection, address, "/about").await.map_err(unusable)?;
     if status != 200 {
         return Err(unusable(format!("a server that is not ours: /about answered with status {status}")));
     }
@@ -72,15 +72,16 @@ pub(crate) async fn check<W: Wire>(
         let found = about.scale;
         return Err(unusable(format!("its data has scale {found}, wanted is {scale}")));
     }
-    let mut connection = Connection::open(socket).await.map_err(unreachable)?;
-    let (status, _) = get(&mut connection, address, "/health").await.map_err(unusable)?;
+    let connection = Connection::open(socket).await.map_err(unreachable)?;
+    let (status, _) = get(connection, address, "/health").await.map_err(unusable)?;
     if status != 200 {
         return Err(unreachable(format!("not ready: /health answered with status {status}")));
     }
     Ok(about)
 }
 
-async fn get(connection: &mut Connection, address: &Address, path: &str) -> Result<(u16, Vec<u8>), String> {
+/// Asks on a connection of its own: a server may close after each answer.
+async fn get(mut connection: Connection, address: &Address, path: &str) -> Result<(u16, Vec<u8>), String> {
     let request = Request::get(address, path);
     let answer = tokio::time::timeout(ANSWER_MAX, connection.exchange(&request))
         .await

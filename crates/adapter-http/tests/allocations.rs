@@ -1,0 +1,95 @@
+//! A call that goes well allocates nothing on our side. The only test of its program: the count is of all threads.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(unsafe_code, reason = "a counting allocator cannot be written without; it only forwards")]
+
+mod toy;
+
+use adapter_http::{Expected, HttpTarget};
+use model::{Effort, Session, Target, Wire, Workload};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::{Read, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use toy::{Add, Toy};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: forwards to the system's allocator, which keeps the promises; counting touches no memory of the caller.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Answers without allocating: to a request that ends in the body of our call, the right sum.
+fn serve(listener: &std::net::TcpListener, about: &[u8], health: &[u8], right: &[u8]) {
+    for stream in listener.incoming() {
+        let mut stream = stream.unwrap();
+        stream.set_nodelay(true).unwrap();
+        let mut buffer = [0; 1024];
+        while let Ok(bytes @ 1..) = stream.read(&mut buffer) {
+            let answer = match &buffer[..bytes] {
+                request if request.starts_with(b"GET /about") => about,
+                request if request.starts_with(b"GET /health") => health,
+                _ => right,
+            };
+            stream.write_all(answer).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_call_that_goes_well_allocates_nothing() {
+    let ok = |body: &str| {
+        let timing = "server-timing: queue;dur=0.1, query;dur=0.2, total;dur=0.3\r\nstackmark-work: attempts=1, rows=3";
+        format!("HTTP/1.1 200 OK\r\n{timing}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes()
+    };
+    let about = ok(
+        r#"{"name":"x","version":"1","contract":"toy/1","workload":"toy","scale":1,"pool":1,"stack":
+        {"engine":"","engine_version":"","adapter":"","adapter_version":"","style":"","route":"","server":null,
+        "isolation":"","durability":{"tier":"volatile","detail":""},"settings":[]}}"#,
+    );
+    let right = ok(r#"{"sum":3}"#);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || serve(&listener, &about, &ok("{}"), &right));
+
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let target = HttpTarget::<Toy>::reach(&url, &Expected::default()).await.unwrap();
+        let mut session = target.open(0).await.unwrap();
+        let mut effort = Effort::default();
+        let call = Add { a: 1, b: 2 };
+        let mut encoded = Vec::with_capacity(64);
+        Toy::encode_call(&call, &mut encoded);
+        // The first calls grow the request's buffer and the runtime's queues.
+        for _ in 0..100 {
+            session.run(&call, &mut effort).await.unwrap();
+        }
+        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        for _ in 0..1_000 {
+            let outcome = session.run(&call, &mut effort).await.unwrap();
+            Toy::check(&call, &outcome).unwrap();
+        }
+        assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0);
+        assert_eq!((effort.attempts, effort.rows), (1_100, 3_300));
+    });
+}
