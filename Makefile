@@ -20,7 +20,9 @@ test: toolchain ## set up what the tests need, then run all of them
 	CARGO="$(CARGO)" scripts/test.sh
 
 bench: toolchain ## what the harness itself costs
-	"$(CARGO)" bench --locked --package stackmark-benches
+	"$(CARGO)" build --release --locked --package stackmark-benches --bins
+	@set -e; for bench in $(basename $(notdir $(wildcard benches/src/bin/*))); do \
+	  printf '\n== %s\n' "$$bench"; "$(TARGET)/release/$$bench"; done
 
 lint: toolchain ## formatting, lints, and links in the documentation of the code
 	"$(CARGO)" fmt --all --check

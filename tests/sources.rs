@@ -1,7 +1,9 @@
 //! The rules on the text of our files, held to every file of the repository.
 
 use stackmark_tests::repository;
-use stackmark_tests::sources::{LINES_MAX, LONG_FILES, leaks, length_violation, privilege_violations};
+use stackmark_tests::sources::{
+    LINES_MAX, LONG_FILES, dead_links, leaks, length_violation, privilege_violations,
+};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -47,6 +49,18 @@ fn files_stay_short() {
 #[test]
 fn no_file_names_the_machine_that_it_was_written_on() {
     let found: Vec<String> = texts().iter().flat_map(|(path, text)| leaks(path, text)).collect();
+    assert_none(&found);
+}
+
+#[test]
+fn links_in_the_documentation_lead_somewhere() {
+    let root = repository::root();
+    let markdown = |path: &Path| path.extension().is_some_and(|extension| extension == "md");
+    let found: Vec<String> = texts()
+        .iter()
+        .filter(|(path, _)| markdown(path))
+        .flat_map(|(path, text)| dead_links(path, text, |target| root.join(target).exists()))
+        .collect();
     assert_none(&found);
 }
 
@@ -145,4 +159,15 @@ fn a_private_source_of_packages_is_caught() {
     check("tests/browser/package-lock.json", "  \"resolved\": \"https://npm.example.net/a/-/a-1.tgz\",", 1);
     check(".cargo/config.toml", "registry = \"https://crates.example.net\"", 1);
     check("README.md", "source = \"https://example.net\"", 0);
+}
+
+#[test]
+fn a_dead_link_is_caught() {
+    let exists = |path: &Path| path == Path::new("docs/a.md") || path == Path::new("README.md");
+    let check = |text: &str, expected: &[&str]| {
+        assert_eq!(dead_links(Path::new("docs/b.md"), text, exists), expected, "{text}");
+    };
+    check("[a](a.md), [r](../README.md), ![h](a.md#here), [w](https://example.net/x), [s](#top)", &[]);
+    check("see [a](a.md)\nand [c](c.md)", &["docs/b.md:2: no file `c.md`"]);
+    check("[a](docs/a.md)", &["docs/b.md:1: no file `docs/a.md`"]);
 }

@@ -2,7 +2,7 @@
 //! what must not be written down at all.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 /// Lines of a file beyond which it should be split.
 pub const LINES_MAX: usize = 600;
@@ -181,4 +181,36 @@ fn package_source<'a>(path: &Path, line: &'a str) -> Option<&'a str> {
 fn is_public(source: &str) -> bool {
     let public = ["registry+https://github.com/rust-lang/crates.io-index", "https://registry.npmjs.org/"];
     public.iter().any(|prefix| source.starts_with(prefix))
+}
+
+/// Links from the Markdown at `path` to files of ours that are not there, as `exists` tells of a path from the root.
+#[must_use]
+pub fn dead_links(path: &Path, text: &str, exists: impl Fn(&Path) -> bool) -> Vec<String> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let dead = |(number, line): (usize, &str)| {
+        let targets =
+            line.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target);
+        let ours = targets
+            .map(|target| target.split('#').next().unwrap_or(target))
+            .filter(|target| !target.is_empty() && !target.contains("://"));
+        ours.filter(|target| !exists(&resolved(folder, target)))
+            .map(|target| format!("{}:{}: no file `{target}`", path.display(), number + 1))
+            .collect::<Vec<_>>()
+    };
+    text.lines().enumerate().flat_map(dead).collect()
+}
+
+/// `target` as seen from `folder`, without `.` and `..`.
+fn resolved(folder: &Path, target: &str) -> PathBuf {
+    let mut path = folder.to_owned();
+    for part in Path::new(target).components() {
+        match part {
+            Component::ParentDir => {
+                path.pop();
+            }
+            Component::CurDir => {}
+            other => path.push(other),
+        }
+    }
+    path
 }
