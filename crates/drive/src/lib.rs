@@ -1,1 +1,25 @@
 //! The load generator: pace, workers, phases.
+//!
+//! [`run`] opens one session a worker, lets every worker make calls as the [`Plan`] says, and returns a [`Trial`]: the
+//! books, the latencies, the slices and the ledger. The loop that makes the calls is in `worker.rs`, and is the same for
+//! every kind of arrivals; how it waits is a parameter, so that it runs in virtual time as well.
+//!
+//! Which call belongs to which phase is said in the documentation of [`measure`].
+//!
+//! This crate knows no SQL, no HTTP and no workload.
+
+mod alarm;
+mod arrivals;
+mod control;
+mod crew;
+mod pacer;
+mod plan;
+#[cfg(test)]
+mod simulation;
+mod timer;
+mod trial;
+mod worker;
+
+pub use control::Stop;
+pub use plan::{Arrivals, Deferred, Plan, PlanError, RatePerSecond};
+pub use trial::{Progress, RunError, Trial, run};

@@ -151,12 +151,6 @@ impl<W: Workload> Collector<W> {
         }
     }
 
-    /// Enters calls that were due and that no worker has claimed.
-    pub fn enter_unstarted(&mut self, warmup: u64, measured: u64) {
-        self.collected.warmup.enter_unstarted(warmup);
-        self.collected.totals.unstarted += measured;
-    }
-
     /// Merges the last pages; `closed` is when the window really closed. Slices up to it stay in their phase, and all
     /// that reach beyond it belong to the drain.
     #[must_use]

@@ -1,0 +1,184 @@
+//! When calls are due.
+
+use crate::plan::{Arrivals, Plan, RatePerSecond};
+use model::random::Random;
+use model::{Nanos, Pace};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// Paths of the random streams, so that neither disturbs the inputs or the other.
+const TIMETABLE_STREAM: u64 = 0x7469_6d65;
+const PACE_STREAM: u64 = 0x7061_6365;
+
+/// TPC-C 5.2.5.4: think times are cut at ten times their mean.
+const THINK_CUT: f64 = 10.0;
+
+/// The timetable of an open loop: one for all workers, who claim its next arrival when they are free.
+#[derive(Debug)]
+pub(crate) struct Timetable {
+    start: Nanos,
+    gaps: Gaps,
+    // A lock of some 20 ns, held between calls only; an atomic would do for equal distances alone.
+    next: Mutex<Next>,
+}
+
+#[derive(Debug)]
+enum Gaps {
+    Equal { rate: f64 },
+    Exponential { mean_ns: f64 },
+}
+
+#[derive(Debug)]
+struct Next {
+    index: u64,
+    /// Sum of the exponential gaps so far. A float of 53 bits keeps whole nanoseconds for 104 days.
+    offset_ns: f64,
+    random: Random,
+}
+
+impl Timetable {
+    /// The timetable of a plan, if it has one.
+    pub(crate) fn of(plan: &Plan, start: Nanos) -> Option<Timetable> {
+        let gaps = match plan.arrivals {
+            Arrivals::Closed | Arrivals::Paced => return None,
+            Arrivals::Constant(RatePerSecond(rate)) => Gaps::Equal { rate },
+            Arrivals::Poisson(RatePerSecond(rate)) => Gaps::Exponential { mean_ns: 1e9 / rate },
+        };
+        let random = Random::stream(plan.seed, &[TIMETABLE_STREAM]);
+        Some(Timetable { start, gaps, next: Mutex::new(Next { index: 0, offset_ns: 0.0, random }) })
+    }
+
+    /// Claims the next arrival. Each is given to one worker.
+    pub(crate) fn claim(&self) -> Nanos {
+        let mut next = self.next.lock();
+        let offset_ns = match self.gaps {
+            // From the index and not by adding up, so that no rounding accumulates.
+            Gaps::Equal { rate } => next.index as f64 * 1e9 / rate,
+            Gaps::Exponential { mean_ns } => {
+                next.offset_ns += next.random.exponential(mean_ns);
+                next.offset_ns
+            }
+        };
+        next.index += 1;
+        self.start + Nanos(offset_ns as u64)
+    }
+}
+
+/// What decides when a worker's next call is due.
+#[derive(Debug)]
+pub(crate) enum Turn {
+    /// As soon as the worker is free.
+    WhenFree,
+    /// After thinking and keying.
+    Paced(Pacing),
+    /// By the timetable that all workers share.
+    Timetable(Arc<Timetable>),
+}
+
+/// A terminal's pace. Its random stream is its own: inputs are the same with and without pace.
+#[derive(Debug)]
+pub(crate) struct Pacing {
+    random: Random,
+    /// When the think time after the last call is over.
+    free_at: Nanos,
+    first: bool,
+}
+
+impl Turn {
+    pub(crate) fn of(plan: &Plan, worker: u32, start: Nanos, timetable: Option<&Arc<Timetable>>) -> Turn {
+        match (plan.arrivals, timetable) {
+            (_, Some(timetable)) => Turn::Timetable(Arc::clone(timetable)),
+            (Arrivals::Paced, None) => Turn::Paced(Pacing {
+                random: Random::stream(plan.seed, &[PACE_STREAM, u64::from(worker)]),
+                free_at: start,
+                first: true,
+            }),
+            (Arrivals::Closed | Arrivals::Constant(_) | Arrivals::Poisson(_), None) => Turn::WhenFree,
+        }
+    }
+
+    /// When the next call, of a kind with this pace, is due; `None` for as soon as its worker is free.
+    #[inline]
+    pub(crate) fn due(&mut self, pace: Option<Pace>) -> Option<Nanos> {
+        match self {
+            Turn::WhenFree => None,
+            Turn::Paced(pacing) => Some(pacing.due(pace)),
+            Turn::Timetable(timetable) => Some(timetable.claim()),
+        }
+    }
+
+    /// Notes when a call of a kind with this pace was answered.
+    #[inline]
+    pub(crate) fn answered(&mut self, ended: Nanos, pace: Option<Pace>) {
+        if let Turn::Paced(pacing) = self {
+            pacing.free_at = ended + pacing.think(pace);
+        }
+    }
+}
+
+impl Pacing {
+    fn due(&mut self, pace: Option<Pace>) -> Nanos {
+        let Some(pace) = pace else { return self.free_at };
+        if std::mem::take(&mut self.first) {
+            // Terminals start anywhere in their cycle; otherwise all of them would come in step.
+            let cycle = pace.keying + pace.think_mean;
+            return self.free_at + Nanos((self.random.unit() * cycle.0 as f64) as u64);
+        }
+        self.free_at + pace.keying
+    }
+
+    fn think(&mut self, pace: Option<Pace>) -> Nanos {
+        let Some(pace) = pace else { return Nanos::ZERO };
+        let mean = pace.think_mean.0 as f64;
+        Nanos(self.random.exponential(mean).min(mean * THINK_CUT) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timetable(arrivals: Arrivals) -> Timetable {
+        Timetable::of(&Plan { arrivals, ..Plan::default() }, Nanos(77)).unwrap()
+    }
+
+    #[test]
+    fn constant_arrivals_keep_their_distance_without_drift() {
+        let table = timetable(Arrivals::Constant(RatePerSecond(3.0)));
+        let due: Vec<Nanos> = (0..3_000_001).map(|_| table.claim()).collect();
+        assert_eq!(
+            (due[0], due[3], due[3_000_000]),
+            (Nanos(77), Nanos(1_000_000_077), Nanos::from_secs(1_000_000) + Nanos(77))
+        );
+    }
+
+    #[test]
+    fn poisson_gaps_have_the_right_mean_and_variance() {
+        let table = timetable(Arrivals::Poisson(RatePerSecond(1_000.0)));
+        let due: Vec<f64> = (0..200_000).map(|_| table.claim().0 as f64).collect();
+        let gaps: Vec<f64> = due.windows(2).map(|pair| (pair[1] - pair[0]) / 1e6).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+        assert!((mean - 1.0).abs() < 0.01, "mean gap {mean} ms");
+        assert!((variance - 1.0).abs() < 0.03, "variance {variance}");
+    }
+
+    #[test]
+    fn a_terminal_keys_and_thinks_and_never_thinks_longer_than_ten_means() {
+        let plan = Plan { arrivals: Arrivals::Paced, ..Plan::default() };
+        let pace = Some(Pace { keying: Nanos::from_secs(18), think_mean: Nanos::from_secs(12) });
+        let mut turn = Turn::of(&plan, 3, Nanos::ZERO, None);
+        let first = turn.due(pace).unwrap();
+        assert!(first < Nanos::from_secs(30), "{first:?}");
+        let (mut sum, mut longest) = (Nanos::ZERO, Nanos::ZERO);
+        for _ in 0..100_000 {
+            turn.answered(first, pace);
+            let think = turn.due(pace).unwrap() - first - Nanos::from_secs(18);
+            sum += think;
+            longest = longest.max(think);
+        }
+        let mean = sum.as_secs_f64() / 100_000.0;
+        assert!((11.8..12.2).contains(&mean), "{mean}");
+        assert!((Nanos::from_secs(100)..=Nanos::from_secs(120)).contains(&longest), "{longest:?}");
+    }
+}

@@ -1,0 +1,258 @@
+//! What to do in a trial, as plain data.
+
+use measure::TimesKept;
+use model::{Kind, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// More workers than any machine of today serves; a typing error rather than a plan.
+const WORKERS_MAX: u32 = 100_000;
+/// Runtimes, and threads for deferred calls.
+const THREADS_MAX: u32 = 1_024;
+/// Slices of a trial: a day of seconds, with room for the drain.
+const SLICES_MAX: u64 = 200_000;
+/// Calls a second in an open loop, far beyond what one generator can send.
+const RATE_MAX: f64 = 10_000_000.0;
+
+/// A number of calls a second, over all workers.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RatePerSecond(pub f64);
+
+/// What decides when the next call is due.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "arrivals", content = "rate")]
+pub enum Arrivals {
+    /// A worker's next call is due as soon as its last one is answered.
+    Closed,
+    /// The same with the keying and think times of each kind of call in between.
+    Paced,
+    /// An open loop: calls are due at equal distances, whether or not earlier ones have been answered.
+    Constant(RatePerSecond),
+    /// An open loop with independent arrivals: exponential distances.
+    Poisson(RatePerSecond),
+}
+
+/// How calls of kinds that allow it are queued and executed later (TPC-C 2.7.2: Delivery).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deferred {
+    /// Workers, with sessions of their own, that execute queued calls.
+    pub workers: u32,
+    /// Calls that may wait in the queue; a call that finds it full is refused.
+    pub queue_max: u32,
+    /// How long after the end of the window queued calls may still begin and end.
+    pub limit: Nanos,
+}
+
+/// What to do in a trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// What decides when a call is due.
+    pub arrivals: Arrivals,
+    /// Workers, each with one session and one stream of inputs.
+    pub workers: u32,
+    /// Threads that share the workers of an asynchronous target; a blocking target has one a worker.
+    pub runtimes: u32,
+    /// How long to run before the window.
+    pub warmup: Nanos,
+    /// Length of the window.
+    pub measured: Nanos,
+    /// How long after the window calls that were due in it may still begin and end. What has not ended then is in
+    /// doubt, what has not begun is unstarted.
+    pub drain_max: Nanos,
+    /// How long a call may take before it is given up as in doubt. A blocking session cannot be interrupted: its call
+    /// keeps whatever result it has when it returns.
+    pub deadline: Nanos,
+    /// Length of a slice of the time line.
+    pub slice: Nanos,
+    /// Seed of arrivals and think times; inputs have their own.
+    pub seed: u64,
+    /// Set where calls of kinds that allow it are to be queued.
+    pub deferred: Option<Deferred>,
+}
+
+/// A plan that cannot be carried out.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PlanError {
+    /// A number outside its range.
+    #[error("{what} is {given}; it must be {range}")]
+    OutOfRange {
+        /// Which number.
+        what: &'static str,
+        /// What it is.
+        given: String,
+        /// What would be right.
+        range: String,
+    },
+    /// The workload has no pace of its own.
+    #[error("no kind of call of this workload has keying or think times; use a closed or an open loop")]
+    NoPace,
+    /// The workload allows no call to be deferred.
+    #[error("no kind of call of this workload may be deferred")]
+    NothingToDefer,
+}
+
+impl Default for Deferred {
+    /// One worker, a queue of 10,000 calls, and the 80 s that TPC-C allows.
+    fn default() -> Deferred {
+        Deferred { workers: 1, queue_max: 10_000, limit: Nanos::from_secs(80) }
+    }
+}
+
+impl Default for Plan {
+    /// One worker in a closed loop: 10 s of warm-up, a window of 60 s.
+    fn default() -> Plan {
+        Plan {
+            arrivals: Arrivals::Closed,
+            workers: 1,
+            runtimes: 1,
+            warmup: Nanos::from_secs(10),
+            measured: Nanos::from_secs(60),
+            drain_max: Nanos::from_secs(30),
+            deadline: Nanos::from_secs(30),
+            slice: Nanos::from_secs(1),
+            seed: 1,
+            deferred: None,
+        }
+    }
+}
+
+impl Arrivals {
+    /// Whether calls are due by a timetable, however fast they are answered.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.rate().is_some()
+    }
+
+    /// The rate of an open loop.
+    #[must_use]
+    pub fn rate(&self) -> Option<RatePerSecond> {
+        match self {
+            Arrivals::Closed | Arrivals::Paced => None,
+            Arrivals::Constant(rate) | Arrivals::Poisson(rate) => Some(*rate),
+        }
+    }
+}
+
+impl Plan {
+    /// Checks the plan against its own limits and against the kinds of call it is for.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, and what would be right.
+    pub fn validate(&self, kinds: &[Kind]) -> Result<(), PlanError> {
+        within("workers", self.workers, 1, WORKERS_MAX)?;
+        within("runtimes", self.runtimes, 1, THREADS_MAX)?;
+        positive("the measured window", self.measured)?;
+        positive("the drain", self.drain_max)?;
+        positive("the deadline of a call", self.deadline)?;
+        positive("the slice", self.slice)?;
+        let slices = (self.warmup + self.measured).0 / self.slice.0;
+        if slices > SLICES_MAX {
+            return Err(PlanError::OutOfRange {
+                what: "the number of slices",
+                given: slices.to_string(),
+                range: format!("at most {SLICES_MAX}: use longer slices"),
+            });
+        }
+        if let Some(RatePerSecond(rate)) = self.arrivals.rate()
+            && !(rate > 0.0 && rate <= RATE_MAX)
+        {
+            return Err(PlanError::OutOfRange {
+                what: "the rate",
+                given: format!("{rate} calls a second"),
+                range: format!("more than 0 and at most {RATE_MAX}"),
+            });
+        }
+        if self.arrivals == Arrivals::Paced && kinds.iter().all(|kind| kind.pace.is_none()) {
+            return Err(PlanError::NoPace);
+        }
+        if let Some(deferred) = self.deferred {
+            within("deferred workers", deferred.workers, 1, THREADS_MAX)?;
+            within("the queue of deferred calls", deferred.queue_max, 1, u32::MAX)?;
+            positive("the limit for deferred calls", deferred.limit)?;
+            if kinds.iter().all(|kind| kind.deferred_p90_max.is_none()) {
+                return Err(PlanError::NothingToDefer);
+            }
+        }
+        Ok(())
+    }
+
+    /// Which times of a call differ under this plan: both in an open loop and where calls are deferred.
+    #[must_use]
+    pub fn times_kept(&self) -> TimesKept {
+        if self.arrivals.is_open() || self.deferred.is_some() {
+            TimesKept::ResponseAndService
+        } else {
+            TimesKept::Response
+        }
+    }
+}
+
+fn within(what: &'static str, given: u32, least: u32, most: u32) -> Result<(), PlanError> {
+    if (least..=most).contains(&given) {
+        return Ok(());
+    }
+    Err(PlanError::OutOfRange { what, given: given.to_string(), range: format!("{least} to {most}") })
+}
+
+fn positive(what: &'static str, given: Nanos) -> Result<(), PlanError> {
+    if given > Nanos::ZERO {
+        return Ok(());
+    }
+    Err(PlanError::OutOfRange { what, given: "zero".to_owned(), range: "longer than zero".to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Pace;
+
+    const PLAIN: Kind = Kind {
+        name: "a",
+        headline: true,
+        declines: false,
+        pace: None,
+        p90_max: None,
+        deferred_p90_max: None,
+    };
+
+    #[track_caller]
+    fn refused(plan: Plan, message: &str) {
+        assert_eq!(plan.validate(&[PLAIN]).unwrap_err().to_string(), message);
+    }
+
+    #[test]
+    fn a_plan_that_cannot_be_carried_out_is_refused_with_what_would_be_right() {
+        let plan = Plan::default;
+        refused(Plan { workers: 0, ..plan() }, "workers is 0; it must be 1 to 100000");
+        refused(
+            Plan { measured: Nanos::ZERO, ..plan() },
+            "the measured window is zero; it must be longer than zero",
+        );
+        let rate = |rate| Plan { arrivals: Arrivals::Poisson(RatePerSecond(rate)), ..plan() };
+        refused(rate(0.0), "the rate is 0 calls a second; it must be more than 0 and at most 10000000");
+        refused(
+            rate(f64::NAN),
+            "the rate is NaN calls a second; it must be more than 0 and at most 10000000",
+        );
+        refused(
+            Plan { slice: Nanos(1), ..plan() },
+            "the number of slices is 70000000000; it must be at most 200000: use longer slices",
+        );
+        refused(
+            Plan { arrivals: Arrivals::Paced, ..plan() },
+            "no kind of call of this workload has keying or think times; use a closed or an open loop",
+        );
+        refused(
+            Plan { deferred: Some(Deferred::default()), ..plan() },
+            "no kind of call of this workload may be deferred",
+        );
+    }
+
+    #[test]
+    fn a_workload_with_pace_and_deferral_can_use_both() {
+        let pace = Some(Pace { keying: Nanos(1), think_mean: Nanos(1) });
+        let kind = Kind { pace, deferred_p90_max: Some(Nanos(1)), ..PLAIN };
+        let plan = Plan { arrivals: Arrivals::Paced, deferred: Some(Deferred::default()), ..Plan::default() };
+        assert_eq!(plan.validate(&[PLAIN, kind]), Ok(()));
+    }
+}

@@ -1,0 +1,265 @@
+//! A trial from the outside: open, start, collect, end.
+
+use crate::arrivals::Timetable;
+use crate::control::{Control, Stop};
+use crate::crew::{Crew, Go, Job, Queue, Seat};
+use crate::plan::{Plan, PlanError};
+use measure::{Books, Collected, Collector, Slice, Timeline, Totals, circulation};
+use model::{Clock, Home, Nanos, OpenError, Target, Workload};
+use std::any::Any;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// From the moment when all sessions are open to the start, so that every worker stands ready.
+const LEAD: Nanos = Nanos::from_millis(100);
+/// The collector looks for full pages at least this often, and obeys a request to stop as fast.
+const LOOK_MAX: Nanos = Nanos::from_millis(50);
+const LOOK_MIN: Nanos = Nanos::from_millis(1);
+
+/// What a trial has given.
+pub struct Trial<W: Workload> {
+    /// Over the calls that were due in the window.
+    pub totals: Totals,
+    /// Books of the calls that were due in the warm-up.
+    pub warmup: Books,
+    /// The time line, warm-up and drain included.
+    pub slices: Vec<Slice>,
+    /// What all calls of all phases imply about the data.
+    pub ledger: W::Ledger,
+    /// True length of the window: shorter than planned when the trial was cut short.
+    pub span: Nanos,
+    /// Whether it was asked to stop before its planned end.
+    pub interrupted: bool,
+    /// Why it failed, if it did: a defect, or a session that could not be reopened. Its numbers are no result.
+    pub failure: Option<String>,
+    /// Messages of the first defects.
+    pub defects: Vec<String>,
+    /// CPU time of the threads that made the calls, over all phases; zero where the system cannot tell.
+    pub cpu: Nanos,
+}
+
+impl<W: Workload> Trial<W> {
+    /// Calls of the headline kinds that were due in the window and committed in it, a second; zero for an empty window.
+    #[must_use]
+    pub fn headline_rate(&self) -> f64 {
+        let headline = W::KINDS.iter().zip(&self.totals.kinds).filter(|(kind, _)| kind.headline);
+        let committed: u64 = headline.map(|(_, totals)| totals.books.committed_in_window()).sum();
+        if self.span == Nanos::ZERO { 0.0 } else { committed as f64 / self.span.as_secs_f64() }
+    }
+}
+
+/// Where a trial stands after a slice.
+pub struct Progress<'a, W: Workload> {
+    /// The slice that has just ended. Calls that ended in it and whose worker is busy since may still be missing.
+    pub slice: &'a Slice,
+    /// Everything so far, this slice included.
+    pub collected: &'a Collected<W>,
+    /// Books so far, of the calls that were due in the window.
+    pub books: Books,
+    /// Time until the window closes.
+    pub left: Nanos,
+}
+
+/// Why there is no trial.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The plan cannot be carried out.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A session could not be opened; no call was made.
+    #[error("could not open session {worker}")]
+    Open {
+        /// The worker that it was for.
+        worker: u32,
+        /// What is wrong.
+        #[source]
+        error: OpenError,
+    },
+    /// The system gave no thread, runtime or timer.
+    #[error("could not start the workers")]
+    Runtime(#[source] io::Error),
+    /// A worker panicked: a bug in a session or in the harness.
+    #[error("a worker panicked: {what}")]
+    Panicked {
+        /// What it said.
+        what: String,
+    },
+}
+
+/// Runs one trial. All sessions are opened before the first call; the calling thread collects meanwhile, and calls
+/// `observe` once a slice.
+///
+/// `inputs` gives the stream of a worker, `ledger` a fresh ledger; `stop` ends the trial early, with a valid result.
+///
+/// # Errors
+/// Anything that keeps the trial from taking place, before a call is made; and a panic of a worker. Faults of calls are
+/// not errors: they are in the books, and [`Trial::failure`] says if they ended the trial.
+pub fn run<W, T, C>(
+    plan: &Plan,
+    target: &Arc<T>,
+    inputs: impl Fn(u32) -> W::Inputs,
+    ledger: impl Fn() -> W::Ledger,
+    clock: C,
+    stop: &Stop,
+    observe: &mut dyn FnMut(&Progress<'_, W>),
+) -> Result<Trial<W>, RunError>
+where
+    W: Workload,
+    T: Target<W>,
+    C: Clock,
+{
+    plan.validate(W::KINDS)?;
+    let crews = assemble::<W, T>(plan, inputs);
+    let (threads, starts) = open(plan, target, &clock, crews)?;
+
+    let timeline = Timeline {
+        start: clock.now() + LEAD,
+        warmup: plan.warmup,
+        measured: plan.measured,
+        slice: plan.slice,
+    };
+    let control = Arc::new(Control::new(stop.clone(), timeline.closes()));
+    let timetable = Timetable::of(plan, timeline.start).map(Arc::new);
+    let (tapes, collector) = circulation(starts.len() as u32, timeline, plan.times_kept(), ledger);
+    for (start, tape) in starts.into_iter().zip(tapes) {
+        let (control, timetable) = (Arc::clone(&control), timetable.clone());
+        // A crew that is gone has panicked; joining it says so.
+        let _ = start.send(Go { start: timeline.start, tape, control, timetable });
+    }
+
+    let collector = collect(collector, timeline, &clock, &control, &threads, observe);
+    let cpu = join(threads)?;
+    let closed = control.closes();
+    let Collected { totals, warmup, slices, ledger } = collector.finish(closed);
+    let failure = control.failure();
+    Ok(Trial {
+        totals,
+        warmup,
+        slices,
+        ledger,
+        span: closed - timeline.opens(),
+        interrupted: control.is_cut_short() && failure.is_none(),
+        failure,
+        defects: control.defects(),
+        cpu,
+    })
+}
+
+/// Seats the workers: round robin on the runtimes of an asynchronous target, each on its own thread for a blocking one.
+fn assemble<W: Workload, T: Target<W>>(plan: &Plan, inputs: impl Fn(u32) -> W::Inputs) -> Vec<Vec<Seat<W>>> {
+    let terminals = (0..plan.workers).map(|id| Seat { id, job: Job::Terminal(inputs(id)) });
+    let deferred = plan.deferred.into_iter().flat_map(|deferred| {
+        (0..deferred.workers)
+            .map(move |index| Seat { id: plan.workers + index, job: Job::Deferred(deferred) })
+    });
+    let seats: Vec<Seat<W>> = terminals.chain(deferred).collect();
+    let threads = match T::HOME {
+        Home::Task => seats.len().min(plan.runtimes as usize),
+        Home::Thread => seats.len(),
+    };
+    let mut crews: Vec<Vec<Seat<W>>> = (0..threads).map(|_| Vec::new()).collect();
+    for (index, seat) in seats.into_iter().enumerate() {
+        crews[index % threads].push(seat);
+    }
+    crews
+}
+
+type Threads = Vec<JoinHandle<Result<Nanos, RunError>>>;
+type Starts<W> = Vec<mpsc::Sender<Go<W>>>;
+
+/// Starts the threads and waits until all sessions are open.
+fn open<W: Workload, T: Target<W>, C: Clock>(
+    plan: &Plan,
+    target: &Arc<T>,
+    clock: &C,
+    crews: Vec<Vec<Seat<W>>>,
+) -> Result<(Threads, Starts<W>), RunError> {
+    let queue = plan.deferred.map(|deferred| {
+        let (enter, leave) = async_channel::bounded(deferred.queue_max as usize);
+        Queue { enter, leave }
+    });
+    let (opened, reports) = mpsc::channel();
+    let (mut threads, mut starts) = (Vec::new(), Vec::new());
+    for seats in crews {
+        let (start, go) = mpsc::channel();
+        let crew = Crew {
+            seats,
+            target: Arc::clone(target),
+            clock: clock.clone(),
+            plan: plan.clone(),
+            queue: queue.clone(),
+            opened: opened.clone(),
+            go,
+        };
+        let name = format!("worker-{}", threads.len());
+        let thread = std::thread::Builder::new().name(name).spawn(move || crew.run());
+        threads.push(thread.map_err(RunError::Runtime)?);
+        starts.push(start);
+    }
+    drop(opened);
+    let failed = reports.iter().take(threads.len()).find_map(Result::err);
+    match failed {
+        None => Ok((threads, starts)),
+        Some(error) => {
+            drop(starts);
+            // Threads that still open sessions end as soon as they find that there is no start.
+            join(threads)?;
+            Err(error)
+        }
+    }
+}
+
+/// Merges pages and reports slices until the last thread has ended.
+fn collect<W: Workload, C: Clock>(
+    mut collector: Collector<W>,
+    timeline: Timeline,
+    clock: &C,
+    control: &Control,
+    threads: &Threads,
+    observe: &mut dyn FnMut(&Progress<'_, W>),
+) -> Collector<W> {
+    let look = Duration::from(Nanos(timeline.slice.0 / 4).max(LOOK_MIN).min(LOOK_MAX));
+    // Workers hand a page over with the first call that ends after it; most do within this.
+    let grace = Nanos(timeline.slice.0 / 2);
+    let mut next = 0;
+    while threads.iter().any(|thread| !thread.is_finished()) {
+        std::thread::sleep(look);
+        collector.collect();
+        let now = clock.now();
+        control.heed(now);
+        while timeline.span(next).1 + grace <= now {
+            collector.extend_to(next);
+            let collected = collector.collected();
+            observe(&Progress {
+                slice: &collected.slices[next as usize],
+                collected,
+                books: collected.totals.books(),
+                left: control.closes() - now,
+            });
+            next += 1;
+        }
+    }
+    collector
+}
+
+/// Waits for all threads, and adds up their CPU time.
+fn join(threads: Threads) -> Result<Nanos, RunError> {
+    let mut cpu = Nanos::ZERO;
+    let mut first_error = None;
+    for thread in threads {
+        match thread.join() {
+            Ok(Ok(used)) => cpu += used,
+            Ok(Err(error)) => first_error = first_error.or(Some(error)),
+            Err(panic) => first_error = first_error.or(Some(RunError::Panicked { what: said(&*panic) })),
+        }
+    }
+    first_error.map_or(Ok(cpu), Err)
+}
+
+fn said(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "nothing readable".to_owned())
+}

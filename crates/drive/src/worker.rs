@@ -1,0 +1,214 @@
+//! The loop: what one worker does from the start of a trial to its end.
+//!
+//! It is the same for every kind of arrivals. A closed loop, a paced terminal, a timetable and the queue of deferred
+//! calls differ in one thing only: when the next call is due. The worker does not know what it measures, nor on which
+//! clock.
+
+use crate::arrivals::Turn;
+use crate::control::Control;
+use crate::timer::{Missed, Timer};
+use async_channel::{Receiver, Sender};
+use measure::{Moments, Tape};
+use model::{
+    DefectKind, Doubt, Effort, Fault, Inputs, Kind, Nanos, OpenError, Refusal, Session, Target, Workload,
+};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Pause after a first refused call; it doubles with each further one, so that a dead server does not make us spin.
+const PAUSE_MIN: Nanos = Nanos::from_millis(10);
+/// The longest pause after refused calls.
+const PAUSE_MAX: Nanos = Nanos::from_millis(100);
+
+/// Makes calls with one session, one at a time.
+pub(crate) struct Worker<W: Workload, T: Target<W>, M: Timer> {
+    pub(crate) id: u32,
+    pub(crate) target: Arc<T>,
+    /// Absent after a call in doubt, until the next call needs it.
+    pub(crate) session: Option<T::Session>,
+    pub(crate) source: Source<W>,
+    /// Where calls of deferrable kinds go, if the plan defers them.
+    pub(crate) queue: Option<Sender<Queued<W>>>,
+    pub(crate) timer: M,
+    /// One for all workers of a thread: its page stays in the cache, and there are few to merge.
+    pub(crate) tape: Rc<RefCell<Tape<W>>>,
+    pub(crate) control: Arc<Control>,
+    pub(crate) limits: Limits,
+    /// Calls refused in a row.
+    pub(crate) refused: u32,
+}
+
+/// Spans that bound a worker's calls.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// The beginning of the trial.
+    pub(crate) start: Nanos,
+    /// A call takes no longer than this.
+    pub(crate) deadline: Nanos,
+    /// After the window no call begins or ends later than this.
+    pub(crate) drain: Nanos,
+}
+
+/// Where calls come from.
+pub(crate) enum Source<W: Workload> {
+    /// Drawn by the worker itself.
+    Own { inputs: W::Inputs, turn: Turn },
+    /// Queued by other workers.
+    Queue(Receiver<Queued<W>>),
+}
+
+/// A call that waits for a worker of its own.
+pub(crate) struct Queued<W: Workload> {
+    call: W::Call,
+    due: Nanos,
+}
+
+impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
+    /// Makes calls until none is due any more.
+    pub(crate) async fn run(mut self) {
+        self.timer.sleep_until(self.limits.start).await;
+        while let Some((call, due)) = self.source.next().await {
+            if let Some(due) = due
+                && due < self.control.closes()
+            {
+                self.timer.sleep_until(due).await;
+            }
+            let begun = self.timer.now();
+            self.control.heed(begun);
+            // In a closed loop a call is due the moment its worker is free.
+            let due = due.unwrap_or(begun);
+            let closes = self.control.closes();
+            if due >= closes {
+                if self.source.is_endless() {
+                    break;
+                }
+                continue;
+            }
+            if self.control.is_cut_short() || begun >= closes + self.limits.drain {
+                self.tape.borrow_mut().record_unstarted(due);
+                continue;
+            }
+
+            let kind = &W::KINDS[W::kind(&call)];
+            let mut effort = Effort::default();
+            let result = match self.hand_over(kind, &call, due) {
+                Some(Ok(())) => {
+                    let queued = self.timer.now();
+                    self.tape.borrow_mut().record_queueing(due, queued);
+                    self.source.answered(queued, kind);
+                    continue;
+                }
+                Some(Err(refusal)) => Err(Fault::Refused(refusal)),
+                None => self.answer(&call, begun, &mut effort).await,
+            };
+            let ended = self.timer.now();
+
+            let moments = Moments { due, begun, ended };
+            self.tape.borrow_mut().record(&call, &result, moments, &effort, self.control.closes());
+            self.source.answered(ended, kind);
+            self.react(kind, &result, ended).await;
+        }
+    }
+
+    /// Puts a call into the queue if its kind is deferred; `None` if it is to be made here and now.
+    #[inline]
+    fn hand_over(&self, kind: &Kind, call: &W::Call, due: Nanos) -> Option<Result<(), Refusal>> {
+        let queue = self.queue.as_ref().filter(|_| kind.deferred_p90_max.is_some())?;
+        Some(queue.try_send(Queued { call: call.clone(), due }).map_err(|_| Refusal::QueueFull))
+    }
+
+    /// Makes one call and checks its answer. A session whose call is in doubt is dropped: nobody knows what it would
+    /// answer next.
+    async fn answer(
+        &mut self,
+        call: &W::Call,
+        begun: Nanos,
+        effort: &mut Effort,
+    ) -> Result<W::Outcome, Fault> {
+        let drained = self.control.closes() + self.limits.drain;
+        let deadline = (begun + self.limits.deadline).min(drained);
+        if self.session.is_none() {
+            self.reopen(deadline).await?;
+        }
+        let session = self.session.as_mut().expect("it was there or has just been reopened");
+        let outcome = match self.timer.within(deadline, session.run(call, effort)).await {
+            Ok(result) => result,
+            Err(Missed) => Err(Fault::InDoubt(Doubt::Deadline)),
+        };
+        if matches!(outcome, Err(Fault::InDoubt(_))) {
+            self.session = None;
+        }
+        let outcome = outcome?;
+        match W::check(call, &outcome) {
+            Ok(()) => Ok(outcome),
+            Err(what) => Err(Fault::defect(DefectKind::BadAnswer, what)),
+        }
+    }
+
+    /// Opens a new session, on the clock of the call that needs it.
+    #[cold]
+    async fn reopen(&mut self, deadline: Nanos) -> Result<(), Fault> {
+        match self.timer.within(deadline, self.target.open(self.id)).await {
+            Ok(Ok(session)) => {
+                self.session = Some(session);
+                return Ok(());
+            }
+            Ok(Err(error @ OpenError::Unusable { .. })) => {
+                let why = format!("worker {} could not reopen its session: {error}", self.id);
+                self.control.fail(self.timer.now(), why);
+            }
+            Ok(Err(OpenError::Unreachable { .. })) | Err(Missed) => {}
+        }
+        Err(Fault::Refused(Refusal::Unreachable))
+    }
+
+    /// Does what a fault asks for, beyond being counted.
+    #[inline]
+    async fn react(&mut self, kind: &Kind, result: &Result<W::Outcome, Fault>, ended: Nanos) {
+        match result {
+            Err(Fault::Refused(_)) => {
+                let pause = Nanos(PAUSE_MIN.0 << self.refused.min(4)).min(PAUSE_MAX);
+                self.refused += 1;
+                self.timer.sleep_until(ended + pause).await;
+                return;
+            }
+            Err(Fault::Defect(defect)) => {
+                self.control.fail_by_defect(ended, format!("{}: {defect}", kind.name));
+            }
+            Ok(_) | Err(Fault::Conflict(_) | Fault::InDoubt(_)) => {}
+        }
+        self.refused = 0;
+    }
+}
+
+impl<W: Workload> Source<W> {
+    /// The next call and when it is due; no moment stands for as soon as the worker is free.
+    #[inline]
+    async fn next(&mut self) -> Option<(W::Call, Option<Nanos>)> {
+        match self {
+            Source::Own { inputs, turn } => {
+                let call = inputs.draw();
+                let due = turn.due(W::KINDS[W::kind(&call)].pace);
+                Some((call, due))
+            }
+            Source::Queue(queue) => {
+                let queued = queue.recv().await.ok()?;
+                Some((queued.call, Some(queued.due)))
+            }
+        }
+    }
+
+    /// Notes when a call was answered, for the think time after it.
+    #[inline]
+    fn answered(&mut self, ended: Nanos, kind: &Kind) {
+        if let Source::Own { turn, .. } = self {
+            turn.answered(ended, kind.pace);
+        }
+    }
+
+    /// Whether it always has a further call, so that its worker must decide when to end.
+    fn is_endless(&self) -> bool {
+        matches!(self, Source::Own { .. })
+    }
+}
