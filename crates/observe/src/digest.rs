@@ -6,7 +6,7 @@ use crate::document::{
 use crate::reading::{Bystander, CpuSeconds, Detail, DiskReading, ProcessReading, Reading, Snapshot};
 use crate::watch::Watched;
 use model::Nanos;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Unwatched processes are named up to this many,
 const OTHERS_MAX: usize = 5;
@@ -142,16 +142,19 @@ fn slice(from: &Reading, until: &Reading, cores: f64) -> Slice {
     }
 }
 
-/// The unwatched processes that used the most CPU time between two looks, the busiest first.
+/// The unwatched processes that used the most CPU time between two looks, the busiest first; processes of one name
+/// together, since ten compilers are one disturbance.
 pub(crate) fn others(before: &[Bystander], after: Vec<Bystander>, length_s: f64) -> Vec<OtherProcess> {
     let before: HashMap<_, _> = before.iter().map(|one| ((one.pid, one.born), one.cpu_s)).collect();
-    let mut others: Vec<OtherProcess> = after
+    let mut by_name: BTreeMap<String, f64> = BTreeMap::new();
+    for one in after {
+        let earlier_s = before.get(&(one.pid, one.born)).copied().unwrap_or(0.0);
+        *by_name.entry(one.name).or_default() += one.cpu_s - earlier_s;
+    }
+    let mut others: Vec<OtherProcess> = by_name
         .into_iter()
-        .map(|one| {
-            let earlier_s = before.get(&(one.pid, one.born)).copied().unwrap_or(0.0);
-            OtherProcess { name: one.name, cpu_s: rounded(one.cpu_s - earlier_s) }
-        })
-        .filter(|other| ratio(other.cpu_s, length_s) >= OTHERS_CORES_MIN)
+        .filter(|(_, cpu_s)| ratio(*cpu_s, length_s) >= OTHERS_CORES_MIN)
+        .map(|(name, cpu_s)| OtherProcess { name, cpu_s: rounded(cpu_s) })
         .collect();
     others.sort_by(|a, b| b.cpu_s.total_cmp(&a.cpu_s));
     others.truncate(OTHERS_MAX);
@@ -362,7 +365,12 @@ mod tests {
     fn the_busiest_bystanders_are_named_and_a_reused_pid_is_another_process() {
         let one = |pid, born, name: &str, cpu_s| Bystander { pid, born, name: name.to_owned(), cpu_s };
         let before = [one(1, 1, "init", 50.0), one(2, 1, "old", 9.0), one(3, 1, "backup", 1.0)];
-        let after = vec![one(1, 1, "init", 50.0), one(2, 77, "cc1", 3.0), one(3, 1, "backup", 5.5)];
+        let after = vec![
+            one(1, 1, "init", 50.0),
+            one(2, 77, "cc1", 2.0),
+            one(3, 1, "backup", 5.5),
+            one(9, 80, "cc1", 1.0),
+        ];
         let named: Vec<_> =
             others(&before, after, 10.0).into_iter().map(|other| (other.name, other.cpu_s)).collect();
         assert_eq!(named, [("backup".to_owned(), 4.5), ("cc1".to_owned(), 3.0)]);

@@ -132,7 +132,8 @@ pub struct MachineLoad {
     pub core_busy_shares: Vec<f64>,
     /// Cores busy with interrupts; network traffic within the machine is a part of it.
     pub interrupt_cores: f64,
-    /// Cores busy for processes other than the watched ones and the kernel's own threads included; interrupts are not.
+    /// Cores busy for others than the watched processes, the kernel's own threads included, interrupts not. What the
+    /// kernel writes back to disk on a watched process's behalf is in here.
     pub other_cores: f64,
     /// Share of the machine's time that the hypervisor gave to others, 0 to 1.
     pub steal_share: f64,
@@ -144,14 +145,15 @@ pub struct MachineLoad {
     pub cpu_pressure_share: Option<f64>,
     /// Share of the window in which some thread waited for storage; `None` where the kernel does not tell.
     pub io_pressure_share: Option<f64>,
-    /// The unwatched processes that used the most CPU time over the whole watch, at most five, each above 0.01 cores.
+    /// The unwatched processes that used the most CPU time over the whole watch, by name, at most five, each above 0.01
+    /// cores. Those that ended before the watch did are missing; their time is in `other_cores`.
     pub others: Vec<OtherProcess>,
 }
 
-/// A process that was not watched and used the machine.
+/// Processes of one name that were not watched and used the machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OtherProcess {
-    /// Its name, cut to 15 bytes by the kernel.
+    /// Their name as the kernel has it, at most 15 bytes for a program.
     pub name: String,
     /// CPU seconds over the whole watch.
     pub cpu_s: f64,
