@@ -20,6 +20,7 @@ pub use comparison::{
 pub use cost::{Process, ProcessSample, Role};
 pub use file::{ReadError, SCHEMA, parse, read, to_json};
 pub use setting::{Arrivals, Data, Durability, Machine, Plan, Setting, Stack, Tier};
+pub(crate) use tally::BUCKETS_A_DECADE;
 pub use tally::{
     Books, Bucket, Budget, BudgetPart, Class, Effort, Interval, KindSlice, Latency, Quantiles, Slice, Tally,
 };

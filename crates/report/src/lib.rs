@@ -5,5 +5,12 @@
 //! crate reads no clock, speaks to no engine and prints nothing: it returns strings.
 
 pub mod document;
+mod figures;
+mod findings;
+pub mod html;
+mod pooled;
+#[doc(hidden)]
+pub mod testing;
+pub mod text;
 
 pub use document::{Document, ReadError};

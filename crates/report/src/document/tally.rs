@@ -127,7 +127,7 @@ pub struct Latency {
     pub response: Quantiles,
     /// From begun to ended; `null` in a closed loop, where it is the same.
     pub service: Option<Quantiles>,
-    /// The spectrum of the response times, by rising `upper_ns`; about 200 buckets are plenty.
+    /// The spectrum of the response times, by rising `upper_ns`; see [`Bucket::spectrum`].
     pub spectrum: Vec<Bucket>,
 }
 
@@ -173,7 +173,8 @@ impl Quantiles {
     }
 }
 
-/// How many samples lie between the bucket before and this one; in JSON `[upper_ns, count]`.
+/// Samples that lie close below an upper bound; in JSON `[upper_ns, count]`. A bucket is at most a fortieth of a decade
+/// (6 %) wide, and empty ones are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bucket(
     /// Inclusive upper bound in nanoseconds.
@@ -182,7 +183,27 @@ pub struct Bucket(
     pub u64,
 );
 
+/// Buckets a decade, of an axis in powers of ten.
+pub(crate) const BUCKETS_A_DECADE: f64 = 40.0;
+
 impl Bucket {
+    /// Gathers `(value in ns, samples)`, by rising value as a histogram gives them, into buckets of a fortieth of a
+    /// decade, so that a spectrum stays small whatever the resolution of the histogram.
+    #[must_use]
+    pub fn spectrum(recorded: impl IntoIterator<Item = (u64, u64)>) -> Vec<Bucket> {
+        let mut buckets: Vec<Bucket> = Vec::new();
+        for (value_ns, count) in recorded.into_iter().filter(|(_, count)| *count > 0) {
+            let step = (value_ns.max(1) as f64).log10() * BUCKETS_A_DECADE;
+            // Never below the value itself, however the logarithm was rounded.
+            let upper_ns = (10_f64.powf(step.ceil() / BUCKETS_A_DECADE).floor() as u64).max(value_ns);
+            match buckets.last_mut() {
+                Some(last) if value_ns <= last.0 => last.1 += count,
+                _ => buckets.push(Bucket(upper_ns, count)),
+            }
+        }
+        buckets
+    }
+
     /// Inclusive upper bound in nanoseconds.
     #[must_use]
     pub fn upper_ns(self) -> u64 {
@@ -211,7 +232,7 @@ pub struct Effort {
 }
 
 /// Where the response time of a committed call went on average. The parts do not overlap and sum to `response_ns`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
     /// Mean response time, which the parts sum to; in nanoseconds, as all that follow.
@@ -300,6 +321,40 @@ impl Budget {
         self
     }
 
+    /// The mean of budgets, each weighted with its number of calls; `None` without any call.
+    #[must_use]
+    pub fn mean(weighted: impl IntoIterator<Item = (Budget, f64)>) -> Option<Budget> {
+        let (mut sum, mut calls) = (Budget::default(), 0.0);
+        for (budget, weight) in weighted {
+            calls += weight;
+            for (field, value) in sum.fields_mut().into_iter().zip({ budget }.fields_mut()) {
+                *field += *value * weight;
+            }
+        }
+        if calls <= 0.0 {
+            return None;
+        }
+        for field in sum.fields_mut() {
+            *field /= calls;
+        }
+        Some(sum)
+    }
+
+    fn fields_mut(&mut self) -> [&mut f64; 10] {
+        [
+            &mut self.response_ns,
+            &mut self.client_wait_ns,
+            &mut self.network_ns,
+            &mut self.server_queue_ns,
+            &mut self.pool_wait_ns,
+            &mut self.begin_ns,
+            &mut self.statements_ns,
+            &mut self.commit_ns,
+            &mut self.encode_ns,
+            &mut self.remainder_ns,
+        ]
+    }
+
     /// One part in nanoseconds.
     #[must_use]
     pub fn part_ns(&self, part: BudgetPart) -> f64 {
@@ -375,6 +430,20 @@ mod tests {
         assert_eq!(shown(1_000), [true, true, true, true, false]);
         assert_eq!(shown(9_999), [true, true, true, true, false]);
         assert_eq!(shown(10_000), [true; 5]);
+    }
+
+    #[test]
+    fn a_spectrum_loses_no_sample_and_stays_small() {
+        let recorded: Vec<(u64, u64)> = (1..200_000_u64).map(|i| (i * 37, i % 3)).collect();
+        let spectrum = Bucket::spectrum(recorded.iter().copied());
+        let sum = |counts: &mut dyn Iterator<Item = u64>| counts.sum::<u64>();
+        assert_eq!(
+            sum(&mut spectrum.iter().map(|bucket| bucket.count())),
+            sum(&mut recorded.iter().map(|(_, count)| *count))
+        );
+        assert!(spectrum.len() < 280, "{} buckets over seven decades", spectrum.len());
+        assert!(spectrum.windows(2).all(|pair| pair[0].upper_ns() < pair[1].upper_ns()));
+        assert!(spectrum.last().is_some_and(|last| last.upper_ns() >= 199_999 * 37));
     }
 
     #[test]

@@ -1,0 +1,31 @@
+//! Writes the reports of the sample documents into the folder given as the only argument, for the browser tests and for
+//! whoever works on the pages.
+
+use report::{Document, testing};
+use std::path::PathBuf;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = std::env::args_os().nth(1).ok_or("which folder? give it as the only argument")?;
+    let folder = PathBuf::from(folder);
+    std::fs::create_dir_all(&folder)?;
+    let samples: [(&str, Document); 9] = [
+        ("trial", testing::trial()),
+        ("comparison", testing::comparison()),
+        ("failed", testing::failed_trial()),
+        ("open", testing::open_trial()),
+        ("paced", testing::paced_trial()),
+        ("deferred", testing::deferred_trial()),
+        ("hostile", testing::hostile_trial()),
+        ("long", testing::long_trial()),
+        ("running", testing::running()),
+    ];
+    for (name, document) in samples {
+        std::fs::write(folder.join(format!("{name}.json")), report::document::to_json(&document))?;
+        std::fs::write(folder.join(format!("{name}.html")), report::html::render(&document))?;
+        std::fs::write(
+            folder.join(format!("{name}.txt")),
+            report::text::render(&document, report::text::Colour::Never),
+        )?;
+    }
+    Ok(())
+}

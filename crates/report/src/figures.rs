@@ -1,0 +1,192 @@
+//! Numbers as people read them: with a unit, an uncertainty, and no more digits than they deserve.
+//!
+//! Thousands are set apart and units joined by no-break spaces; formats that want plain ones replace them.
+
+use crate::document::Interval;
+
+/// Between thousands, and between a number and its unit.
+const GAP: char = '\u{a0}';
+
+/// What stands where there is no number.
+pub(crate) const NONE: &str = "–";
+
+/// A whole number: `1 204`.
+pub(crate) fn count(value: u64) -> String {
+    grouped(&value.to_string())
+}
+
+/// A time in the unit that suits it, two digits or, after a leading 1, three: `9.8 ms`, `142 µs`, `31 s`.
+pub(crate) fn duration(ns: f64) -> String {
+    let (value, unit) = match ns.abs() {
+        ns_abs if ns_abs < 999.5 => (ns, "ns"),
+        ns_abs if ns_abs < 999_500.0 => (ns / 1e3, "µs"),
+        ns_abs if ns_abs < 999.5e6 => (ns / 1e6, "ms"),
+        _ => (ns / 1e9, "s"),
+    };
+    format!("{}{GAP}{unit}", short(value))
+}
+
+/// A time, or the sign for none.
+pub(crate) fn maybe_duration(ns: Option<u64>) -> String {
+    ns.map_or_else(|| NONE.to_owned(), |ns| duration(ns as f64))
+}
+
+/// Seconds as they were planned: `60 s`, `0.5 s`.
+pub(crate) fn seconds(s: f64) -> String {
+    format!("{}{GAP}s", trimmed(s, 1))
+}
+
+/// A value with half the width of its interval, both cut at the interval's first digit, or its second after a leading 1
+/// or 2: `1 204 ± 18`, `748 ± 6`.
+pub(crate) fn with_margin(interval: Interval) -> String {
+    match margin(interval) {
+        Some(half) if half > 0.0 => {
+            let magnitude = half.log10().floor() as i32;
+            let place = if half / 10_f64.powi(magnitude) < 3.0 { magnitude - 1 } else { magnitude };
+            format!("{}{GAP}±{GAP}{}", cut(interval.value, place), cut(half, place))
+        }
+        // Without an interval three digits are as many as a single run deserves.
+        _ => {
+            let place =
+                if interval.value == 0.0 { 0 } else { interval.value.abs().log10().floor() as i32 - 2 };
+            cut(interval.value, place)
+        }
+    }
+}
+
+/// The value of an interval as precisely as its margin permits, without the margin.
+pub(crate) fn value_alone(interval: Interval) -> String {
+    let full = with_margin(interval);
+    full.split('±').next().unwrap_or(&full).trim_end_matches(GAP).to_owned()
+}
+
+/// Half the width of an interval.
+pub(crate) fn margin(interval: Interval) -> Option<f64> {
+    Some((interval.high? - interval.low?) / 2.0)
+}
+
+/// A share of 1 as a percentage with one decimal, or two where it is small: `1.0 %`, `0.03 %`.
+pub(crate) fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    let decimals = if value != 0.0 && value.abs() < 0.1 { 2 } else { 1 };
+    format!("{value:.decimals$}{GAP}%")
+}
+
+/// A ratio as a percentage with its interval: `93.1 % (91.0–95.0)`.
+pub(crate) fn ratio(ratio: Interval) -> String {
+    let number = |value: f64| format!("{:.1}", value * 100.0);
+    match (ratio.low, ratio.high) {
+        (Some(low), Some(high)) => {
+            format!("{}{GAP}% ({}–{})", number(ratio.value), number(low), number(high))
+        }
+        _ => format!("{}{GAP}%", number(ratio.value)),
+    }
+}
+
+/// A size: `64 MiB`.
+pub(crate) fn bytes(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let (mut value, mut unit) = (bytes as f64, 0);
+    while value >= 1_000.0 && unit + 1 < units.len() {
+        value /= 1_024.0;
+        unit += 1;
+    }
+    format!("{}{GAP}{}", short(value), units[unit])
+}
+
+/// Two digits, three after a leading 1; whole numbers stay whole.
+pub(crate) fn short(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    let leading_one = value.abs() / 10_f64.powi(magnitude) < 2.0;
+    let place = (magnitude - if leading_one { 2 } else { 1 }).min(0);
+    let text = cut(value, place);
+    // A whole number needs no decimals to say so.
+    if (value - value.round()).abs() < 1e-9 { grouped(&format!("{value:.0}")) } else { text }
+}
+
+/// At most `decimals` decimals, none that are zero.
+pub(crate) fn trimmed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    grouped(text)
+}
+
+/// Rounded to a power of ten.
+fn cut(value: f64, place: i32) -> String {
+    if place >= 0 {
+        let unit = 10_f64.powi(place);
+        grouped(&format!("{:.0}", (value / unit).round() * unit))
+    } else {
+        grouped(&format!("{value:.0$}", place.unsigned_abs().min(6) as usize))
+    }
+}
+
+/// Sets thousands apart in the whole part of a decimal number, from four digits on.
+fn grouped(number: &str) -> String {
+    let (whole, rest) = number.split_at(number.find('.').unwrap_or(number.len()));
+    let (sign, digits) = whole.strip_prefix('-').map_or(("", whole), |digits| ("−", digits));
+    let mut out = sign.to_owned();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(GAP);
+        }
+        out.push(digit);
+    }
+    out + rest
+}
+
+/// With plain spaces, for terminals and Markdown.
+pub(crate) fn plain(text: &str) -> String {
+    text.replace(GAP, " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_carry_a_unit_and_two_digits() {
+        let check = |ns: f64, text: &str| assert_eq!(plain(&duration(ns)), text);
+        check(0.0, "0 ns");
+        check(142.4, "142 ns");
+        check(9_840.0, "9.8 µs");
+        check(10_449.0, "10.4 µs");
+        check(312_000.0, "312 µs");
+        check(999_600.0, "1.00 ms");
+        check(1_420_000.0, "1.42 ms");
+        check(31_260_000.0, "31 ms");
+        check(140_400_000.0, "140 ms");
+        check(5_000_000_000.0, "5 s");
+    }
+
+    #[test]
+    fn a_value_has_the_digits_that_its_margin_permits() {
+        let check = |value, low, high, text: &str| {
+            assert_eq!(plain(&with_margin(Interval { value, low, high })), text);
+        };
+        check(1_204.3, Some(1_186.3), Some(1_222.3), "1 204 ± 18");
+        check(52_143.7, Some(51_733.0), Some(52_553.0), "52 100 ± 400");
+        check(12.4, Some(12.02), Some(12.78), "12.4 ± 0.4");
+        check(1_817.4, None, None, "1 820");
+        check(0.0, Some(0.0), Some(0.0), "0");
+    }
+
+    #[test]
+    fn the_value_alone_keeps_its_thousands() {
+        let interval = Interval { value: 52_143.7, low: Some(51_733.0), high: Some(52_553.0) };
+        assert_eq!(plain(&value_alone(interval)), "52 100");
+    }
+
+    #[test]
+    fn sizes_and_shares_read_well() {
+        assert_eq!(plain(&bytes(64 << 20)), "64 MiB");
+        assert_eq!(plain(&bytes(1_500_000_000)), "1.40 GiB");
+        assert_eq!(plain(&percent(0.01)), "1.0 %");
+        assert_eq!(plain(&percent(0.0003)), "0.03 %");
+        assert_eq!(plain(&count(1_234_567)), "1 234 567");
+        assert_eq!(plain(&trimmed(60.0, 1)), "60");
+    }
+}

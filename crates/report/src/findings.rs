@@ -1,0 +1,205 @@
+//! What every format says in the same words: what failed, what to mind, what was set.
+
+use crate::document::{Check, Rule, RunKind, Severity, State, Trial};
+use crate::document::{Class, Document};
+use crate::figures;
+
+/// Something that is wrong with a result, and the evidence.
+pub(crate) struct Failure {
+    /// What failed: `audit warehouse-ytd (3.3.2.1)`.
+    pub(crate) what: String,
+    /// How, in a sentence.
+    pub(crate) sentence: String,
+    /// The first violations.
+    pub(crate) evidence: Vec<String>,
+}
+
+/// Everything that makes the rate of a trial worthless, the gravest first. Printed above the rate.
+pub(crate) fn failures(trial: &Trial) -> Vec<Failure> {
+    let mut failures = Vec::new();
+    if trial.state == State::Failed || !trial.defects.is_empty() {
+        failures.push(Failure {
+            what: "trial".to_owned(),
+            sentence: trial.failure.clone().unwrap_or_else(|| "calls broke the contract".to_owned()),
+            evidence: trial.defects.clone(),
+        });
+    }
+    for audit in trial.audits.iter().filter(|audit| audit.check == Check::Failed) {
+        let clause = audit.clause.as_ref().map_or_else(String::new, |clause| format!(" ({clause})"));
+        failures.push(Failure {
+            what: format!("audit {}{clause}, {}", audit.name, audit.when.words()),
+            sentence: audit.sentence.clone(),
+            evidence: audit.violations.clone(),
+        });
+    }
+    for ledger in trial.ledger.iter().filter(|ledger| ledger.check == Check::Failed) {
+        failures.push(Failure {
+            what: format!("ledger {}", ledger.name),
+            sentence: ledger.sentence.clone(),
+            evidence: vec![format!(
+                "acknowledged {} to {} {}, stored {}",
+                ledger.low, ledger.high, ledger.unit, ledger.stored
+            )],
+        });
+    }
+    for input in trial.inputs.iter().filter(|input| input.check == Check::Failed) {
+        failures.push(Failure {
+            what: format!("inputs {}", input.name),
+            sentence: format!(
+                "{} of what was sent, {} ± {} prescribed",
+                figures::percent(input.measured),
+                figures::percent(input.expected),
+                figures::percent(input.tolerance)
+            ),
+            evidence: Vec::new(),
+        });
+    }
+    if trial.conformance.check == Check::Failed {
+        failures.push(Failure {
+            what: "conformance".to_owned(),
+            sentence: trial.conformance.sentence.clone(),
+            evidence: trial.conformance.mismatches.clone(),
+        });
+    }
+    failures
+}
+
+/// How many of the checks of one sort passed: `14 of 14 passed`, `12 of 14 passed, 1 not run`.
+pub(crate) fn passed_of(checks: impl Iterator<Item = Check>) -> String {
+    let (mut all, mut passed, mut not_run) = (0_u32, 0_u32, 0_u32);
+    for check in checks {
+        all += 1;
+        passed += u32::from(check == Check::Passed);
+        not_run += u32::from(check == Check::NotRun);
+    }
+    match (all, not_run) {
+        (0, _) => "none made".to_owned(),
+        (_, 0) => format!("{passed} of {all} passed"),
+        _ => format!("{passed} of {all} passed, {not_run} not run"),
+    }
+}
+
+/// The rules that have something to say, the gravest first. Rules only: audits and their like are failures.
+pub(crate) fn rules_to_mind(trial: &Trial) -> Vec<&Rule> {
+    let mut rules: Vec<&Rule> =
+        trial.rules.iter().filter(|rule| rule.severity >= Severity::Warning).collect();
+    rules.sort_by_key(|rule| std::cmp::Reverse(rule.severity));
+    rules
+}
+
+/// `sqlite 3.51.1, durable, 8 clients, closed loop, 60 s`.
+pub(crate) fn setting_line(trial: &Trial) -> String {
+    let clients = if trial.plan.clients == 1 { "client" } else { "clients" };
+    format!(
+        "{} {}, {}, {} {clients}, {}, {}",
+        trial.stack.engine,
+        trial.stack.engine_version,
+        trial.stack.durability.tier.word(),
+        figures::count(trial.plan.clients.into()),
+        trial.plan.arrivals.words(),
+        figures::seconds(trial.measured_s),
+    )
+}
+
+/// `declined 1.0 %   conflicts 0.3 %, all retried   in doubt 0   never begun 0`, in parts.
+pub(crate) fn exceptions(trial: &Trial) -> Vec<String> {
+    let books = trial.overall.books;
+    let share = |count: u64| match count {
+        0 => "0".to_owned(),
+        _ => figures::percent(count as f64 / books.begun.max(1) as f64),
+    };
+    let conflicts = if books.calls_retried == 0 && books.conflict == 0 {
+        "conflicts 0".to_owned()
+    } else if books.conflict == 0 {
+        format!("conflicts {}, all retried", share(books.calls_retried))
+    } else {
+        format!("conflicts {}, {} given up", share(books.calls_retried), figures::count(books.conflict))
+    };
+    let mut parts = vec![format!("declined {}", share(books.declined)), conflicts];
+    if books.refused > 0 {
+        parts.push(format!("refused {}", figures::count(books.refused)));
+    }
+    if books.defect > 0 {
+        parts.push(format!("defects {}", figures::count(books.defect)));
+    }
+    parts.push(format!("in doubt {}", figures::count(books.in_doubt)));
+    parts.push(format!("never begun {}", figures::count(books.never_begun)));
+    parts
+}
+
+/// What was asked and found of the trial, as names and values: the comparison key.
+pub(crate) fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
+    let (stack, plan, data, machine) = (&trial.stack, &trial.plan, &trial.data, &trial.machine);
+    let pair = |name: &str, value: String| (name.to_owned(), value);
+    let unknown = || "not known".to_owned();
+    let mut stack_rows = vec![
+        pair("engine", format!("{} {}", stack.engine, stack.engine_version)),
+        pair("adapter", format!("{} {}", stack.adapter, stack.adapter_version)),
+        pair("style", stack.style.clone()),
+        pair("route", stack.route.clone()),
+        pair("server", stack.server.clone().unwrap_or_else(|| "none".to_owned())),
+        pair("isolation", stack.isolation.clone()),
+        pair("durability", format!("{}: {}", stack.durability.tier.word(), stack.durability.detail)),
+    ];
+    stack_rows.extend(stack.settings.iter().map(|setting| (setting.name.clone(), setting.value.clone())));
+    let plan_rows = vec![
+        pair("clients", figures::count(plan.clients.into())),
+        pair("arrivals", plan.arrivals.words()),
+        pair("warm-up", figures::seconds(plan.warmup_s)),
+        pair("measured", figures::seconds(plan.measured_s)),
+        pair("drain, at most", figures::seconds(plan.drain_s)),
+        pair("deadline", figures::duration(plan.deadline_ns as f64)),
+        pair("attempts, at most", plan.attempts_max.to_string()),
+        pair("deferred", if plan.deferred { "yes" } else { "no" }.to_owned()),
+        pair("generator threads", plan.generator_threads.to_string()),
+        pair("seed", plan.seed.to_string()),
+    ];
+    let data_rows = vec![
+        pair("workload", data.workload.clone()),
+        pair("scale", format!("{} {}", figures::count(data.scale), data.scale_unit)),
+        pair("rows", figures::count(data.rows)),
+        pair("size", data.bytes.map_or_else(unknown, figures::bytes)),
+        pair("file system", data.file_system.clone().unwrap_or_else(unknown)),
+        pair("loaded by", data.loaded_by.clone()),
+        pair("checksum", data.checksum.clone().unwrap_or_else(unknown)),
+    ];
+    let machine_rows = vec![
+        pair("processor", machine.cpu.clone()),
+        pair("processors", machine.cores.to_string()),
+        pair("memory", figures::bytes(machine.memory_bytes)),
+        pair("system", machine.os.clone()),
+        pair("kernel", machine.kernel.clone()),
+        pair("governor", machine.governor.clone().unwrap_or_else(unknown)),
+        pair("virtualised", machine.virtualised.clone().unwrap_or_else(unknown)),
+        pair("steal", machine.steal_share.map_or_else(unknown, figures::percent)),
+        pair("other load", machine.other_load_share.map_or_else(unknown, figures::percent)),
+    ];
+    vec![("Stack", stack_rows), ("Plan", plan_rows), ("Data", data_rows), ("Machine", machine_rows)]
+}
+
+/// One sentence on which of the two times is shown.
+pub(crate) fn times_sentence(trial: &Trial) -> &'static str {
+    if trial.plan.arrivals.is_open() {
+        "Response runs from the moment a call was due to its end, service from its beginning; what lies between is \
+         waiting for a free client."
+    } else {
+        "Closed loop: a call is due when a client begins it, so response and service time are the same."
+    }
+}
+
+/// What is said of a run that holds no trial.
+pub(crate) fn empty_sentence(document: &Document) -> String {
+    let kind = match document.kind {
+        RunKind::Trial => "trial",
+        RunKind::Comparison => "comparison",
+    };
+    format!("This {kind} is {}: no trial was measured yet.", document.state.word())
+}
+
+/// The committed and declined times of a trial, kind by kind, in report order.
+pub(crate) fn timed(trial: &Trial) -> impl Iterator<Item = (&str, &crate::document::Latency)> {
+    trial
+        .kinds
+        .iter()
+        .filter_map(|kind| kind.tally.latency(Class::Committed).map(|latency| (kind.name.as_str(), latency)))
+}

@@ -1,0 +1,150 @@
+//! Where the time of a call goes, as stacked bars that sum to 100 %.
+
+use super::chart::{Canvas, Figure, Hold, Key, Paint};
+use super::markup::{Cell, Markup, Table};
+use crate::document::{Budget, BudgetPart};
+use crate::figures;
+
+/// Parts of a call narrower than this share of a bar carry no label.
+const LABEL_SHARE_MIN: f64 = 0.055;
+
+/// One bar.
+pub(super) struct Row<'a> {
+    /// What it is of.
+    pub(super) name: String,
+    /// The budget.
+    pub(super) budget: Budget,
+    /// The response time that fills the whole width, in nanoseconds.
+    pub(super) full_ns: f64,
+    /// Whether a little room sets it apart from the row above.
+    pub(super) apart: bool,
+    /// The title it goes under in the table.
+    pub(super) title: &'a str,
+}
+
+/// Writes the bars; nothing without a row.
+pub(super) fn render(markup: &mut Markup, rows: &[Row<'_>], caption: &str) {
+    if rows.is_empty() {
+        return;
+    }
+    let parts: Vec<(u8, BudgetPart)> = (0..)
+        .zip(BudgetPart::ALL)
+        .filter(|(_, part)| rows.iter().any(|row| row.budget.share(*part).abs() >= 0.0005))
+        .collect();
+    let figure = Figure {
+        title: "Time budget of a committed call",
+        caption,
+        description: description(rows),
+        legend: parts
+            .iter()
+            .map(|(index, part)| Key { swatch: format!("p{index}"), name: part.words().to_owned() })
+            .collect(),
+        readout: None,
+    };
+    figure.write(
+        markup,
+        |narrow| tops(rows, narrow).last().map_or(0.0, |top| top + BAR + 8.0),
+        |canvas| {
+            draw(canvas, rows, &parts);
+            None
+        },
+    );
+    table(markup, rows, &parts);
+}
+
+/// Height of a bar.
+const BAR: f64 = 26.0;
+
+/// The top of each bar.
+fn tops(rows: &[Row<'_>], narrow: bool) -> Vec<f64> {
+    let pitch = if narrow { BAR + 24.0 } else { BAR + 8.0 };
+    let mut top = if narrow { 22.0 } else { 6.0 };
+    rows.iter()
+        .enumerate()
+        .map(|(i, row)| {
+            if i > 0 {
+                top += pitch + if row.apart { 12.0 } else { 0.0 };
+            }
+            top
+        })
+        .collect()
+}
+
+fn description(rows: &[Row<'_>]) -> String {
+    let most = |budget: &Budget| {
+        BudgetPart::ALL.into_iter().max_by(|a, b| budget.part_ns(*a).total_cmp(&budget.part_ns(*b)))
+    };
+    let rows: Vec<String> = rows
+        .iter()
+        .filter_map(|row| {
+            let part = most(&row.budget)?;
+            Some(format!("{}: {} of it {}", row.name, figures::percent(row.budget.share(part)), part.words()))
+        })
+        .collect();
+    format!("Stacked bars of the mean response time by part. {}.", rows.join("; "))
+}
+
+fn draw(canvas: &Canvas<'_>, rows: &[Row<'_>], parts: &[(u8, BudgetPart)]) {
+    let left = if canvas.narrow { 2.0 } else { 172.0 };
+    let right = if canvas.narrow { canvas.width - 2.0 } else { canvas.width - 84.0 };
+    for (row, top) in rows.iter().zip(tops(rows, canvas.narrow)) {
+        let (middle, mean) = (top + BAR / 2.0, figures::duration(row.budget.response_ns));
+        if canvas.narrow {
+            canvas.text((left, top - 10.0), &row.name, Paint::Ink, Hold::Left);
+            canvas.text((right, top - 10.0), &mean, Paint::Muted, Hold::Right);
+        } else {
+            canvas.text((left - 12.0, middle), &row.name, Paint::Ink, Hold::Right);
+        }
+        let end = draw_bar(canvas, row, parts, (left, right), top);
+        if !canvas.narrow {
+            canvas.text((end + 10.0, middle), &mean, Paint::Muted, Hold::Left);
+        }
+    }
+}
+
+/// Draws one bar and says where it ends.
+fn draw_bar(
+    canvas: &Canvas<'_>,
+    row: &Row<'_>,
+    parts: &[(u8, BudgetPart)],
+    span: (f64, f64),
+    top: f64,
+) -> f64 {
+    // A remainder below zero has no width; the others are drawn a little narrower, so that the bar ends where it should.
+    let drawn_ns: f64 = parts.iter().map(|(_, part)| row.budget.part_ns(*part).max(0.0)).sum();
+    let width = (span.1 - span.0) * (row.budget.response_ns / row.full_ns.max(f64::MIN_POSITIVE)).min(1.0);
+    let mut from = span.0;
+    for (index, part) in parts {
+        let share = row.budget.part_ns(*part).max(0.0) / drawn_ns.max(f64::MIN_POSITIVE);
+        let to = from + share * width;
+        // The gap between neighbours tells them apart without colour.
+        let gap = if to - from > 3.0 { 1.0 } else { 0.0 };
+        if to - from >= 0.4 {
+            canvas.bar((from, top), (to - gap, top + BAR), Paint::Part(*index), 1.0);
+        }
+        let room = if canvas.narrow { 46.0 } else { 40.0 };
+        if share >= LABEL_SHARE_MIN && to - from > room {
+            let label = figures::percent(row.budget.share(*part));
+            canvas.text(((from + to) / 2.0, top + BAR / 2.0), &label, Paint::OnPart, Hold::Middle);
+        }
+        from = to;
+    }
+    from
+}
+
+fn table(markup: &mut Markup, rows: &[Row<'_>], parts: &[(u8, BudgetPart)]) {
+    let title = rows.first().map_or("", |row| row.title);
+    let mut titles = vec![title, "mean"];
+    titles.extend(parts.iter().map(|(_, part)| part.words()));
+    let mut table = Table::new("Time budget", &titles, 1..titles.len());
+    for row in rows {
+        let mut cells: Vec<Cell> =
+            vec![row.name.as_str().into(), figures::duration(row.budget.response_ns).into()];
+        cells.extend(parts.iter().map(|(_, part)| {
+            let (ns, share) = (row.budget.part_ns(*part), row.budget.share(*part));
+            Cell::Detailed(figures::duration(ns), vec![figures::percent(share)])
+        }));
+        table.row(cells);
+    }
+    markup.folded_table("The time budget as a table", &table);
+}

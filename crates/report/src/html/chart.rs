@@ -1,0 +1,374 @@
+//! The canvas under every chart: plotters draws into a string, colours become variables of the style sheet.
+//!
+//! Each chart is drawn twice, for wide and for narrow screens, since text in a scaled drawing would not stay readable.
+
+use super::markup::Markup;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+/// plotters works on whole pixels; ten of its pixels are one of ours, so that curves stay smooth.
+const FINENESS: f64 = 10.0;
+
+/// plotters states font sizes in a unit of its own, 1.24 times what it writes down.
+const FONT_UNIT: f64 = 1.24;
+
+/// A colour by its meaning; the style sheet says what it looks like, by day and by night.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Paint {
+    Ink,
+    Muted,
+    Grid,
+    Shade,
+    /// Text on a part of the time budget.
+    OnPart,
+    /// The first to third line or side.
+    Series(u8),
+    /// A part of the time budget, as an index into `BudgetPart::ALL`.
+    Part(u8),
+    Bad,
+}
+
+impl Paint {
+    fn number(self) -> u8 {
+        match self {
+            Paint::Ink => 1,
+            Paint::Muted => 2,
+            Paint::Grid => 3,
+            Paint::Shade => 4,
+            Paint::OnPart => 6,
+            Paint::Bad => 7,
+            Paint::Series(index) => 0x10 + index,
+            Paint::Part(index) => 0x20 + index,
+        }
+    }
+
+    fn color(self) -> RGBColor {
+        RGBColor(0xC0, 0xDE, self.number())
+    }
+
+    /// The variable of the style sheet.
+    fn variable(number: u8) -> Option<String> {
+        Some(match number {
+            1 => "--ink".to_owned(),
+            2 => "--muted".to_owned(),
+            3 => "--grid".to_owned(),
+            4 => "--shade".to_owned(),
+            6 => "--on-part".to_owned(),
+            7 => "--bad".to_owned(),
+            0x10..=0x1f => format!("--series-{}", number - 0x10),
+            0x20..=0x2f => format!("--part-{}", number - 0x20),
+            _ => return None,
+        })
+    }
+}
+
+/// Where a text is held.
+#[derive(Clone, Copy)]
+pub(super) enum Hold {
+    Left,
+    Middle,
+    Right,
+}
+
+/// A drawing, ready to stand in the page: escaped by plotters, its colours replaced.
+pub(super) struct Drawing {
+    svg: String,
+}
+
+impl Drawing {
+    /// The SVG element.
+    pub(super) fn svg(&self) -> &str {
+        &self.svg
+    }
+}
+
+/// What is drawn on; lengths are in CSS pixels at full size.
+pub(super) struct Canvas<'a> {
+    area: DrawingArea<SVGBackend<'a>, plotters::coord::Shift>,
+    /// Width of the drawing.
+    pub(super) width: f64,
+    /// Whether it is for narrow screens.
+    pub(super) narrow: bool,
+}
+
+/// Drawing into a string cannot fail; plotters has one signature for all its backends.
+const INFALLIBLE: &str = "drawing into a string does no I/O";
+
+impl Canvas<'_> {
+    fn at(x: f64, y: f64) -> (i32, i32) {
+        ((x * FINENESS).round() as i32, (y * FINENESS).round() as i32)
+    }
+
+    /// A line through points.
+    pub(super) fn line(&self, points: &[(f64, f64)], paint: Paint, width: f64) {
+        let points: Vec<_> = points.iter().map(|(x, y)| Self::at(*x, *y)).collect();
+        let style = paint.color().stroke_width((width * FINENESS) as u32);
+        self.area.draw(&PathElement::new(points, style)).expect(INFALLIBLE);
+    }
+
+    /// A filled shape.
+    pub(super) fn shape(&self, points: &[(f64, f64)], paint: Paint, opacity: f64) {
+        let points: Vec<_> = points.iter().map(|(x, y)| Self::at(*x, *y)).collect();
+        self.area.draw(&Polygon::new(points, paint.color().mix(opacity).filled())).expect(INFALLIBLE);
+    }
+
+    /// A filled box.
+    pub(super) fn bar(&self, from: (f64, f64), to: (f64, f64), paint: Paint, opacity: f64) {
+        let corners = [Self::at(from.0, from.1), Self::at(to.0, to.1)];
+        self.area.draw(&Rectangle::new(corners, paint.color().mix(opacity).filled())).expect(INFALLIBLE);
+    }
+
+    /// A dot.
+    pub(super) fn dot(&self, at: (f64, f64), radius: f64, paint: Paint) {
+        let radius = (radius * FINENESS) as i32;
+        self.area.draw(&Circle::new(Self::at(at.0, at.1), radius, paint.color().filled())).expect(INFALLIBLE);
+    }
+
+    /// A line of text, its middle at the height given.
+    pub(super) fn text(&self, at: (f64, f64), text: &str, paint: Paint, hold: Hold) {
+        let horizontal = match hold {
+            Hold::Left => HPos::Left,
+            Hold::Middle => HPos::Center,
+            Hold::Right => HPos::Right,
+        };
+        let style = ("sans-serif", self.text_size() * FINENESS * FONT_UNIT)
+            .into_font()
+            .color(&paint.color())
+            .pos(Pos::new(horizontal, VPos::Center));
+        self.area.draw(&Text::new(text.to_owned(), Self::at(at.0, at.1), style)).expect(INFALLIBLE);
+    }
+
+    fn text_size(&self) -> f64 {
+        if self.narrow { 11.5 } else { 12.0 }
+    }
+}
+
+/// Maps values to positions.
+#[derive(Clone, Copy)]
+pub(super) struct Scale {
+    /// Values at the ends; logarithms of them where `log`.
+    ends: (f64, f64),
+    /// Positions at the ends.
+    span: (f64, f64),
+    log: bool,
+}
+
+impl Scale {
+    /// Evenly from `ends.0` at `span.0` to `ends.1` at `span.1`.
+    pub(super) fn linear(ends: (f64, f64), span: (f64, f64)) -> Scale {
+        let ends = if ends.1 > ends.0 { ends } else { (ends.0, ends.0 + 1.0) };
+        Scale { ends, span, log: false }
+    }
+
+    /// The same in powers of ten; both ends are above zero.
+    pub(super) fn log(ends: (f64, f64), span: (f64, f64)) -> Scale {
+        let low = ends.0.max(1e-9).log10();
+        Scale { ends: (low, ends.1.max(1e-9).log10().max(low + 0.3)), span, log: true }
+    }
+
+    /// Where a value lies; values beyond the ends lie at the ends.
+    pub(super) fn at(&self, value: f64) -> f64 {
+        let value = if self.log { value.max(1e-9).log10() } else { value };
+        let part = ((value - self.ends.0) / (self.ends.1 - self.ends.0)).clamp(0.0, 1.0);
+        self.span.0 + part * (self.span.1 - self.span.0)
+    }
+
+    /// Values worth a label, about `count` of them.
+    pub(super) fn ticks(&self, count: usize) -> Vec<f64> {
+        if self.log { self.log_ticks(count) } else { self.linear_ticks(count) }
+    }
+
+    fn linear_ticks(&self, count: usize) -> Vec<f64> {
+        let step = round_step((self.ends.1 - self.ends.0) / count.max(1) as f64);
+        let first = (self.ends.0 / step).ceil() as i64;
+        let last = (self.ends.1 / step + 1e-9).floor() as i64;
+        (first..=last).map(|i| i as f64 * step).collect()
+    }
+
+    fn log_ticks(&self, count: usize) -> Vec<f64> {
+        let decades = self.ends.1 - self.ends.0;
+        let within: &[f64] = if decades * 3.0 <= count as f64 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+        (self.ends.0.floor() as i32..=self.ends.1.ceil() as i32)
+            .flat_map(|decade| within.iter().map(move |part| part * 10_f64.powi(decade)))
+            .filter(|value| (self.ends.0 - 1e-9..=self.ends.1 + 1e-9).contains(&value.log10()))
+            .collect()
+    }
+
+    /// Ends and positions, as the script reads them.
+    fn for_script(&self) -> String {
+        format!("{:.4} {:.4} {:.1} {:.1}", self.ends.0, self.ends.1, self.span.0, self.span.1)
+    }
+}
+
+/// The next of 1, 2, 5, 10, … that is no smaller.
+pub(super) fn round_step(least: f64) -> f64 {
+    let power = 10_f64.powf(least.max(1e-12).log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].into_iter().find(|step| step * power >= least * 0.999);
+    step.unwrap_or(10.0) * power
+}
+
+/// What the pointer reads out of a chart.
+pub(super) struct Readout {
+    /// Positions along the axis, rising; logarithms on a logarithmic axis.
+    pub(super) positions: Vec<f64>,
+    /// What to call each of them.
+    pub(super) labels: Vec<String>,
+    /// For each entry of the legend, its value at each position.
+    pub(super) values: Vec<Vec<String>>,
+}
+
+/// An entry of a legend.
+pub(super) struct Key {
+    /// Class of the swatch in the style sheet.
+    pub(super) swatch: String,
+    /// What it stands for.
+    pub(super) name: String,
+}
+
+/// A chart with everything around it.
+pub(super) struct Figure<'a> {
+    /// What it shows, in a few words.
+    pub(super) title: &'a str,
+    /// How to read it, in a sentence or two.
+    pub(super) caption: &'a str,
+    /// What a reader who cannot see it must know.
+    pub(super) description: String,
+    /// The legend.
+    pub(super) legend: Vec<Key>,
+    /// What the pointer reads out.
+    pub(super) readout: Option<Readout>,
+}
+
+impl Figure<'_> {
+    /// Writes the figure; `draw` draws it for one width and returns the horizontal scale of the read-out.
+    pub(super) fn write(
+        &self,
+        markup: &mut Markup,
+        height: impl Fn(bool) -> f64,
+        draw: impl Fn(&Canvas<'_>) -> Option<Scale>,
+    ) {
+        let readout = self.readout.as_ref().map(|readout| {
+            let positions: Vec<f64> = readout.positions.iter().map(|at| (at * 1e4).round() / 1e4).collect();
+            serde_json::json!({ "at": positions, "labels": readout.labels, "values": readout.values })
+                .to_string()
+        });
+        let mut attributes = vec![("class", "chart")];
+        if let Some(readout) = &readout {
+            attributes.push(("data-readout", readout));
+        }
+        markup.raw("\n").element("figure", &attributes, |figure| {
+            figure.element("figcaption", &[], |line| {
+                line.line("strong", "", self.title);
+                line.raw("<span class=\"at\" aria-live=\"polite\"></span>");
+            });
+            self.write_legend(figure);
+            for narrow in [false, true] {
+                figure.drawing(&self.drawing(narrow, height(narrow), &draw));
+            }
+            figure.line("p", "caption", self.caption);
+        });
+    }
+
+    fn write_legend(&self, figure: &mut Markup) {
+        if self.legend.is_empty() {
+            return;
+        }
+        figure.element("ul", &[("class", "legend")], |list| {
+            for key in &self.legend {
+                list.element("li", &[], |item| {
+                    item.element("i", &[("class", &format!("swatch {}", key.swatch))], |_| ());
+                    item.text(&key.name).raw(" <b class=\"value\"></b>");
+                });
+            }
+        });
+    }
+
+    fn drawing(&self, narrow: bool, height: f64, draw: &impl Fn(&Canvas<'_>) -> Option<Scale>) -> Drawing {
+        let width = if narrow { 344.0 } else { 880.0 };
+        let mut drawn = String::new();
+        let size = ((width * FINENESS) as u32, (height * FINENESS) as u32);
+        let area = SVGBackend::with_string(&mut drawn, size).into_drawing_area();
+        let canvas = Canvas { area, width, narrow };
+        let scale = draw(&canvas);
+        canvas.area.present().expect(INFALLIBLE);
+        drop(canvas);
+        // plotters' own root element has a fixed size and no name; ours takes its place.
+        let inside = drawn.split_once('>').map_or("", |(_, inside)| inside);
+        let inside = inside.rsplit_once("</svg>").map_or(inside, |(inside, _)| inside);
+        let mut root = Markup::default();
+        let view = format!("0 0 {} {}", size.0, size.1);
+        let for_script = scale.map(|scale| scale.for_script());
+        let mut attributes = vec![
+            ("class", if narrow { "narrow" } else { "wide" }),
+            ("viewBox", view.as_str()),
+            ("role", "img"),
+            ("aria-label", self.description.as_str()),
+        ];
+        if let Some(for_script) = &for_script {
+            attributes.push(("data-scale", for_script));
+        }
+        root.raw("\n").element("svg", &attributes, |svg| {
+            svg.line("title", "", self.title);
+            svg.line("desc", "", &self.description);
+            // Takes the place of the drawing below; no data can hold it, since data is escaped.
+            svg.raw("<!>");
+        });
+        Drawing { svg: root.into_string().replacen("<!>", &themed(inside), 1) }
+    }
+}
+
+/// Replaces the colours that stand for a meaning by variables of the style sheet, and drops what plotters repeats.
+fn themed(drawn: &str) -> String {
+    let mut out = String::with_capacity(drawn.len());
+    let mut rest = drawn;
+    // Only in attributes: in text, plotters has escaped the quotation mark.
+    while let Some(start) = rest.find("=\"#C0DE") {
+        let (before, after) = rest.split_at(start);
+        out.push_str(before);
+        let number = after.get(7..9).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match number.and_then(Paint::variable) {
+            Some(variable) => {
+                out.push_str("=\"var(");
+                out.push_str(&variable);
+                out.push(')');
+            }
+            None => out.push_str(&after[..9.min(after.len())]),
+        }
+        rest = &after[9.min(after.len())..];
+    }
+    out.push_str(rest);
+    out.replace(" opacity=\"1\"", "")
+        .replace(" font-family=\"sans-serif\"", "")
+        .replace(" stroke=\"none\"", "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_become_variables_and_text_stays() {
+        let drawn = "<text fill=\"#C0DE02\">\n=&quot;#C0DE01&quot;</text><rect opacity=\"1\" fill=\"#C0DE11\" stroke=\"none\"/>";
+        assert_eq!(
+            themed(drawn),
+            "<text fill=\"var(--muted)\">\n=&quot;#C0DE01&quot;</text><rect fill=\"var(--series-1)\"/>"
+        );
+    }
+
+    #[test]
+    fn ticks_are_round_and_within_the_scale() {
+        let ticks = |scale: Scale, count| scale.ticks(count);
+        assert_eq!(ticks(Scale::linear((0.0, 1_900.0), (0.0, 1.0)), 5), [0.0, 500.0, 1_000.0, 1_500.0]);
+        assert_eq!(
+            ticks(Scale::linear((-10.0, 60.0), (0.0, 1.0)), 7),
+            [-10.0, 0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0]
+        );
+        assert_eq!(ticks(Scale::log((90.0, 12_000.0), (0.0, 1.0)), 3), [100.0, 1_000.0, 10_000.0]);
+    }
+
+    #[test]
+    fn a_value_beyond_the_scale_lies_at_its_end() {
+        let scale = Scale::linear((0.0, 10.0), (100.0, 200.0));
+        assert_eq!([scale.at(-5.0), scale.at(5.0), scale.at(50.0)], [100.0, 150.0, 200.0]);
+    }
+}

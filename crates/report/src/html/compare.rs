@@ -1,0 +1,285 @@
+//! The page of a comparison: the verdict first, in words and as one picture.
+
+use super::markup::{Cell, Markup, Table, Tone};
+use super::spectrum::Lane;
+use super::{budget, ratio, setup, spectrum, vouch};
+use crate::document::{BudgetPart, Check, Comparison, Document, Role, Side, Verdict};
+use crate::pooled::{self, Pooled};
+use crate::{figures, findings};
+
+/// Writes the whole comparison.
+pub(super) fn render(main: &mut Markup, document: &Document, comparison: &Comparison) {
+    let sides = [pooled::side(document, comparison, Side::A), pooled::side(document, comparison, Side::B)];
+    main.element("h1", &[], |h1| {
+        h1.text(&comparison.b.label).raw(" against ").text(&comparison.a.label);
+    });
+    if let Some(trial) = document.trials.first() {
+        main.line("p", "lead", &findings::setting_line(trial));
+    }
+    failures(main, document);
+    differences(main, comparison, false);
+    verdict(main, comparison);
+    main.section("Block by block", |section| {
+        ratio::render(section, comparison);
+        confidence(section, comparison);
+    });
+    main.section("Where the time goes", |section| budgets(section, comparison, &sides));
+    main.section("How response times are spread", |section| spectra(section, comparison, &sides));
+    main.section("What it costs", |section| costs(section, comparison, &sides));
+    main.section("What differs", |section| differences(section, comparison, true));
+    main.section("Trials", |section| trials(section, document, comparison));
+    if let Some(trial) = document.trials.first() {
+        main.section("Set-up of the first trial", |section| setup::render(section, trial));
+    }
+}
+
+/// What failed in any trial; it stands above the verdict.
+fn failures(main: &mut Markup, document: &Document) {
+    for trial in &document.trials {
+        vouch::failures(main, trial);
+    }
+}
+
+fn verdict(main: &mut Markup, comparison: &Comparison) {
+    let tone = match comparison.verdict {
+        Verdict::Better => Tone::Good,
+        Verdict::NoDifference => Tone::Plain,
+        Verdict::Worse | Verdict::CannotTell => Tone::Warn,
+        Verdict::DifferentWork => Tone::Bad,
+    };
+    main.element("div", &[("class", "headline")], |band| {
+        band.element("div", &[("class", "number")], |number| {
+            if let Some(ratio) = comparison.ratio {
+                number.element("p", &[("class", "figure-large")], |line| {
+                    line.text(&figures::percent(ratio.value));
+                    if let (Some(low), Some(high)) = (ratio.low, ratio.high) {
+                        let interval = format!("{:.1}–{:.1}", low * 100.0, high * 100.0);
+                        line.raw(" ").line("small", "", &interval);
+                    }
+                });
+                number.element("p", &[("class", "figure-unit")], |line| {
+                    line.text(&comparison.metric).raw(" · ").text(&comparison.b.label).raw(" through ");
+                    line.text(&comparison.a.label);
+                });
+            }
+            number.element("p", &[("class", "badges")], |badges| {
+                badges.badge(tone, comparison.verdict.words());
+            });
+        });
+        band.element("div", &[("class", "verdict")], |words| {
+            words.line("p", "sentence", &comparison.sentence);
+            if let Some(retention) = comparison.retention() {
+                words.line("p", "", &format!("{retention}."));
+            }
+            for (letter, party) in [("A", &comparison.a), ("B", &comparison.b)] {
+                words.element("p", &[("class", "party")], |p| {
+                    p.line("b", "", letter).raw(" ").text(&party.label).raw(" ");
+                    p.line("code", "", &party.subject);
+                });
+            }
+        });
+    });
+}
+
+fn confidence(section: &mut Markup, comparison: &Comparison) {
+    let mut sentences = Vec::new();
+    if let Some(detectable) = comparison.detectable {
+        sentences.push(format!(
+            "{} blocks could have found an effect of {} or more.",
+            comparison.blocks.len(),
+            figures::percent(detectable)
+        ));
+    }
+    sentences.push(match &comparison.noise {
+        Some(noise) => format!(
+            "The same subject against itself gave {} in {} blocks: less than that spread is noise of this machine.",
+            figures::ratio(noise.ratio),
+            noise.blocks
+        ),
+        None => "The noise floor of this machine was not measured.".to_owned(),
+    });
+    if let Some(loss) = comparison.loss_max {
+        let kept = if comparison.loses_too_much() { "is exceeded" } else { "is kept" };
+        sentences.push(format!("The permitted loss of {} {kept}.", figures::percent(loss)));
+    }
+    section.line("p", "caption", &sentences.join(" "));
+}
+
+fn budgets(section: &mut Markup, comparison: &Comparison, sides: &[Pooled<'_>; 2]) {
+    let [a, b] = sides;
+    let mut rows = Vec::new();
+    let kinds = a.kinds.iter().filter_map(|kind| {
+        let other = b.kinds.iter().find(|other| other.name == kind.name)?;
+        Some((kind.name, kind.budget?, other.budget?))
+    });
+    let all = a.budget.zip(b.budget).map(|(a, b)| ("all calls", a, b));
+    for (name, of_a, of_b) in kinds.chain(all) {
+        let full_ns = of_a.response_ns.max(of_b.response_ns);
+        for (label, budget, apart) in [(&comparison.a.label, of_a, true), (&comparison.b.label, of_b, false)]
+        {
+            rows.push(budget::Row {
+                name: format!("{name}, {label}"),
+                budget,
+                full_ns,
+                apart,
+                title: "call",
+            });
+        }
+    }
+    let caption = "All blocks together. The two bars of a call share one scale, so the longer is the slower; labels are \
+                   shares of the bar.";
+    budget::render(section, &rows, caption);
+    if let Some((of_a, of_b)) = a.budget.zip(b.budget) {
+        let titles =
+            ["part", comparison.a.label.as_str(), comparison.b.label.as_str(), "difference", "share of it"];
+        let mut table =
+            Table::new("Where the difference of the mean response time lies, all calls", &titles, 1..5);
+        let whole = of_b.response_ns - of_a.response_ns;
+        for part in BudgetPart::ALL {
+            let (ns_a, ns_b) = (of_a.part_ns(part), of_b.part_ns(part));
+            if ns_a != 0.0 || ns_b != 0.0 {
+                table.row(difference_row(part.words(), ns_a, ns_b, whole));
+            }
+        }
+        table.row(difference_row("response time", of_a.response_ns, of_b.response_ns, whole));
+        section.table(&table);
+    }
+}
+
+fn difference_row(name: &str, ns_a: f64, ns_b: f64, whole: f64) -> Vec<Cell> {
+    let difference = ns_b - ns_a;
+    let sign = if difference > 0.0 { "+" } else { "" };
+    // A share of next to nothing is noise with many digits.
+    let share =
+        if whole.abs() > 1.0 { figures::percent(difference / whole) } else { figures::NONE.to_owned() };
+    vec![
+        name.into(),
+        figures::duration(ns_a).into(),
+        figures::duration(ns_b).into(),
+        format!("{sign}{}", figures::duration(difference)).into(),
+        share.into(),
+    ]
+}
+
+fn spectra(section: &mut Markup, comparison: &Comparison, sides: &[Pooled<'_>; 2]) {
+    let [a, b] = sides;
+    let lanes: Vec<Lane<'_>> = a
+        .kinds
+        .iter()
+        .map(|kind| {
+            let other = b.kinds.iter().find(|other| other.name == kind.name);
+            let spectra =
+                [Some(kind), other].into_iter().flatten().map(|kind| kind.spectrum.as_slice()).collect();
+            Lane { name: kind.name, spectra, marks: None }
+        })
+        .collect();
+    spectrum::render(section, &lanes, &[&comparison.a.label, &comparison.b.label]);
+}
+
+fn costs(section: &mut Markup, comparison: &Comparison, sides: &[Pooled<'_>; 2]) {
+    let titles = ["process with the role", comparison.a.label.as_str(), comparison.b.label.as_str()];
+    let mut table =
+        Table::new("CPU a thousand committed calls; an embedded engine shares its process", &titles, 1..3);
+    for role in [Role::Generator, Role::Server, Role::Engine] {
+        let cells = sides.each_ref().map(|side| {
+            side.cpu_ms_per_1000(role)
+                .map_or_else(|| figures::NONE.to_owned(), |ms| format!("{}\u{a0}ms", figures::short(ms)))
+        });
+        let mut row: Vec<Cell> = vec![role.word().into()];
+        row.extend(cells.map(Cell::Text));
+        table.row(row);
+    }
+    section.table(&table);
+}
+
+/// Writes the differences of key and work: above the verdict only those that may not be, below it all of them.
+fn differences(markup: &mut Markup, comparison: &Comparison, all: bool) {
+    let keys: Vec<_> =
+        comparison.key_differences.iter().filter(|difference| all || !difference.intended).collect();
+    let work = &comparison.fingerprint_differences;
+    if keys.is_empty() && work.is_empty() {
+        if all {
+            markup.line("p", "", "Neither the comparison key nor the work of a call differs.");
+        }
+        return;
+    }
+    let titles = ["field", "", comparison.a.label.as_str(), comparison.b.label.as_str()];
+    let caption = if all {
+        format!("The factor under study is {}", comparison.factor)
+    } else {
+        "More differs than the factor under study".to_owned()
+    };
+    let mut table = Table::new(&caption, &titles, 4..4);
+    for difference in keys {
+        let badge = if difference.intended {
+            Cell::Badge(Tone::Plain, "intended".to_owned())
+        } else {
+            Cell::Badge(Tone::Bad, "not intended".to_owned())
+        };
+        table.row(vec![
+            difference.field.as_str().into(),
+            badge,
+            difference.a.as_str().into(),
+            difference.b.as_str().into(),
+        ]);
+    }
+    for difference in work {
+        table.row(vec![
+            format!("{} a {} call", difference.measure, difference.kind).into(),
+            Cell::Badge(Tone::Bad, "different work".to_owned()),
+            figures::trimmed(difference.a, 2).into(),
+            figures::trimmed(difference.b, 2).into(),
+        ]);
+    }
+    markup.table(&table);
+    if all && work.is_empty() {
+        markup.line(
+            "p",
+            "caption",
+            "The work of a call (statements, rows, attempts, commits) is the same on both sides.",
+        );
+    }
+}
+
+fn trials(section: &mut Markup, document: &Document, comparison: &Comparison) {
+    let mut table = Table::new(
+        "Every trial, in the order in which they ran",
+        &["trial", "", "block", comparison.metric.as_str(), "p50", "p99", "in doubt", "audits", "state"],
+        3..7,
+    );
+    let mut entries: Vec<_> = comparison
+        .blocks
+        .iter()
+        .enumerate()
+        .flat_map(|(i, block)| block.trials.iter().map(move |entry| (i + 1, entry)))
+        .collect();
+    entries.sort_by_key(|(_, entry)| entry.order);
+    for (block, entry) in entries {
+        let Some(trial) = document.trials.get(entry.trial) else {
+            continue;
+        };
+        let times = trial
+            .kinds
+            .get(trial.headline_kind())
+            .and_then(|kind| kind.tally.latency(crate::document::Class::Committed))
+            .map(|latency| latency.response);
+        let audits = trial.audits.iter().map(|audit| audit.check);
+        let failed = trial.audits.iter().any(|audit| audit.check == Check::Failed);
+        let label = if entry.side == Side::A { &comparison.a.label } else { &comparison.b.label };
+        table.row(vec![
+            (entry.order + 1).to_string().into(),
+            label.as_str().into(),
+            block.to_string().into(),
+            figures::with_margin(trial.headline.value).into(),
+            figures::maybe_duration(times.and_then(|times| times.p50_ns)).into(),
+            figures::maybe_duration(times.and_then(|times| times.p99_ns)).into(),
+            figures::count(trial.overall.books.in_doubt).into(),
+            Cell::Badge(if failed { Tone::Bad } else { Tone::Good }, findings::passed_of(audits)),
+            trial.state.word().into(),
+        ]);
+    }
+    section.table(&table);
+    if let Some(trial) = document.trials.first() {
+        section.line("p", "caption", &trial.headline.sentence);
+    }
+}

@@ -1,0 +1,138 @@
+//! The verdict as a picture: the ratio of each block, the interval, the noise of the machine.
+
+use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, round_step};
+use super::markup::{Markup, Table};
+use crate::document::{Comparison, Side};
+use crate::figures;
+
+/// Height of the row of one block.
+const ROW: f64 = 22.0;
+/// Where the first row is.
+const TOP: f64 = 18.0;
+
+/// Writes the picture; nothing without a ratio.
+pub(super) fn render(markup: &mut Markup, comparison: &Comparison) {
+    let Some(ratio) = comparison.ratio else {
+        return;
+    };
+    let mut legend = vec![
+        Key { swatch: "dot s1".to_owned(), name: "one block".to_owned() },
+        Key { swatch: "line s2".to_owned(), name: "all blocks, 95\u{a0}% interval".to_owned() },
+    ];
+    if comparison.noise.is_some() {
+        legend.push(Key { swatch: "shade".to_owned(), name: "noise of this machine (A/A)".to_owned() });
+    }
+    let caption = format!(
+        "{} as a share of {}, {}. Right of 100\u{a0}% is better.",
+        comparison.b.label, comparison.a.label, comparison.metric
+    );
+    let figure = Figure {
+        title: "Ratio of each block",
+        caption: &caption,
+        description: format!(
+            "Ratio of {} to {}: {}.",
+            comparison.b.label,
+            comparison.a.label,
+            figures::ratio(ratio)
+        ),
+        legend,
+        readout: None,
+    };
+    figure.write(
+        markup,
+        |_| TOP + ROW * (comparison.blocks.len() as f64 + 1.6) + 30.0,
+        |canvas| {
+            draw(canvas, comparison);
+            None
+        },
+    );
+    table(markup, comparison);
+}
+
+/// The span of the axis: everything there is to show, 100 %, and some air.
+fn ends(comparison: &Comparison) -> (f64, f64) {
+    let intervals = comparison.ratio.iter().chain(comparison.noise.as_ref().map(|noise| &noise.ratio));
+    let shown: Vec<f64> = intervals
+        .flat_map(|interval| [Some(interval.value), interval.low, interval.high])
+        .flatten()
+        .chain(comparison.blocks.iter().filter_map(|block| block.ratio))
+        .chain(comparison.loss_max.map(|loss| 1.0 - loss))
+        .chain([1.0])
+        .collect();
+    let low = shown.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = shown.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let step = round_step(((high - low) / 6.0).max(0.005));
+    (((low - step * 0.4) / step).floor() * step, ((high + step * 0.4) / step).ceil() * step)
+}
+
+fn draw(canvas: &Canvas<'_>, comparison: &Comparison) {
+    let (left, right) = (if canvas.narrow { 74.0 } else { 172.0 }, canvas.width - 24.0);
+    let x = Scale::linear(ends(comparison), (left, right));
+    let rows = comparison.blocks.len() as f64;
+    let bottom = TOP + ROW * (rows + 1.6);
+    if let Some(noise) = &comparison.noise
+        && let (Some(low), Some(high)) = (noise.ratio.low, noise.ratio.high)
+    {
+        canvas.bar((x.at(low), 4.0), (x.at(high), bottom), Paint::Shade, 1.0);
+    }
+    for tick in x.ticks(if canvas.narrow { 4 } else { 8 }) {
+        canvas.line(&[(x.at(tick), 4.0), (x.at(tick), bottom)], Paint::Grid, 1.0);
+        let label = format!("{}\u{a0}%", figures::trimmed(tick * 100.0, 1));
+        canvas.text((x.at(tick), bottom + 15.0), &label, Paint::Muted, Hold::Middle);
+    }
+    canvas.line(&[(x.at(1.0), 4.0), (x.at(1.0), bottom)], Paint::Ink, 1.4);
+    if let Some(loss) = comparison.loss_max {
+        canvas.line(&[(x.at(1.0 - loss), 4.0), (x.at(1.0 - loss), bottom)], Paint::Bad, 1.4);
+    }
+    for (i, block) in comparison.blocks.iter().enumerate() {
+        let y = TOP + ROW * i as f64;
+        let name = format!("block {} ({})", i + 1, order(block.trials.iter().map(|trial| trial.side)));
+        let name = if canvas.narrow { format!("block {}", i + 1) } else { name };
+        canvas.text((left - 14.0, y), &name, Paint::Muted, Hold::Right);
+        if let Some(ratio) = block.ratio {
+            canvas.line(&[(x.at(1.0), y), (x.at(ratio), y)], Paint::Series(1), 1.0);
+            canvas.dot((x.at(ratio), y), 4.5, Paint::Series(1));
+        }
+    }
+    draw_interval(canvas, comparison, x, TOP + ROW * (rows + 0.6), left);
+}
+
+fn draw_interval(canvas: &Canvas<'_>, comparison: &Comparison, x: Scale, y: f64, left: f64) {
+    let Some(ratio) = comparison.ratio else {
+        return;
+    };
+    canvas.text((left - 14.0, y), "all blocks", Paint::Ink, Hold::Right);
+    if let (Some(low), Some(high)) = (ratio.low, ratio.high) {
+        canvas.line(&[(x.at(low), y), (x.at(high), y)], Paint::Series(2), 3.0);
+        for end in [low, high] {
+            canvas.line(&[(x.at(end), y - 6.0), (x.at(end), y + 6.0)], Paint::Series(2), 2.0);
+        }
+    }
+    let at = x.at(ratio.value);
+    canvas.shape(&[(at - 7.0, y), (at, y - 7.0), (at + 7.0, y), (at, y + 7.0)], Paint::Series(2), 1.0);
+}
+
+/// `AB` or `BA`.
+pub(super) fn order(sides: impl Iterator<Item = Side>) -> String {
+    sides.map(|side| if side == Side::A { 'A' } else { 'B' }).collect()
+}
+
+fn table(markup: &mut Markup, comparison: &Comparison) {
+    let titles = ["block", "order", comparison.a.label.as_str(), comparison.b.label.as_str(), "ratio"];
+    let caption = format!("Blocks, in {}", comparison.metric);
+    let mut table = Table::new(&caption, &titles, 2..5);
+    for (i, block) in comparison.blocks.iter().enumerate() {
+        let rate = |side: Side| {
+            let trial = block.trials.iter().find(|trial| trial.side == side);
+            trial.map_or_else(|| figures::NONE.to_owned(), |trial| figures::count(trial.rate.round() as u64))
+        };
+        table.row(vec![
+            (i + 1).to_string().into(),
+            order(block.trials.iter().map(|trial| trial.side)).into(),
+            rate(Side::A).into(),
+            rate(Side::B).into(),
+            block.ratio.map_or_else(|| figures::NONE.to_owned(), figures::percent).into(),
+        ]);
+    }
+    markup.table(&table);
+}

@@ -1,0 +1,12 @@
+//! Sample documents for tests, of this crate and of those that print its reports. Invented figures, but such as hang
+//! together: books balance, budgets sum, percentiles follow from the spectrum, clients = rate × response time.
+
+mod comparison;
+mod shape;
+mod trial;
+mod vouchers;
+
+pub use comparison::comparison;
+pub use trial::{
+    deferred_trial, failed_trial, hostile_trial, long_trial, open_trial, paced_trial, running, trial,
+};

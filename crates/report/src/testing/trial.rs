@@ -1,0 +1,434 @@
+//! Sample trials.
+
+use super::shape::{Hump, quantiles, spectrum};
+use super::vouchers;
+use crate::document::{
+    Arrivals, Books, Budget, Class, Data, Deferred, Document, Durability, Efficiency, Effort, Headline,
+    Interval, KindSlice, KindTally, Latency, Limit, Machine, Moment, Plan, Process, ProcessSample, Role,
+    RunKind, SCHEMA, Setting, Slice, Stack, State, Tally, Tier, Trial,
+};
+use model::random::Random;
+
+/// Parts of a deck of 23 cards, name, share declined, median response in ms, statements a call.
+const KINDS: [(&str, f64, f64, f64, f64); 5] = [
+    ("new-order", 10.0, 0.01, 4.6, 36.4),
+    ("payment", 10.0, 0.0, 4.1, 5.6),
+    ("order-status", 1.0, 0.0, 0.31, 3.6),
+    ("delivery", 1.0, 0.0, 6.2, 60.1),
+    ("stock-level", 1.0, 0.0, 0.92, 2.0),
+];
+
+/// A closed-loop trial on embedded SQLite, everything in order.
+#[must_use]
+pub fn trial() -> Document {
+    document("trial", RunKind::Trial, vec![direct(1.0, 60)])
+}
+
+/// An hour of it.
+#[must_use]
+pub fn long_trial() -> Document {
+    document("long", RunKind::Trial, vec![direct(1.0, 3_600)])
+}
+
+/// The same with a failed audit and a defect.
+#[must_use]
+pub fn failed_trial() -> Document {
+    let mut trial = direct(1.0, 60);
+    vouchers::fail(&mut trial.audits);
+    trial.state = State::Failed;
+    trial.failure = Some("a defect ended the trial after 41 s".to_owned());
+    trial.defects = vec!["new-order: total 120.04 is not the sum of its lines".to_owned()];
+    document("failed", RunKind::Trial, vec![trial])
+}
+
+/// An open-loop trial in which the system fell behind.
+#[must_use]
+pub fn open_trial() -> Document {
+    let mut trial = direct(1.0, 60);
+    trial.plan.arrivals = Arrivals::Poisson { rate_per_s: 2_000.0 };
+    for tally in trial.kinds.iter_mut().map(|kind| &mut kind.tally).chain([&mut trial.overall]) {
+        for latency in &mut tally.latency {
+            latency.service = Some(latency.response);
+            latency.spectrum.iter_mut().for_each(|bucket| bucket.0 *= 3);
+            latency.response = quantiles(&latency.spectrum);
+        }
+        tally.books.never_begun = tally.books.due / 50;
+        tally.books.due += tally.books.never_begun;
+        tally.budget = tally.budget.map(|budget| {
+            Budget {
+                response_ns: budget.response_ns * 3.0,
+                client_wait_ns: budget.response_ns * 2.0,
+                ..budget
+            }
+            .balanced()
+        });
+    }
+    document("open", RunKind::Trial, vec![trial])
+}
+
+/// A paced trial, which may call its figure tpmC.
+#[must_use]
+pub fn paced_trial() -> Document {
+    let mut trial = direct(1.0, 60);
+    trial.plan.arrivals = Arrivals::Paced { think: "spec".to_owned() };
+    trial.headline = Headline::new_orders_per_min(interval(12.4, 0.03), true);
+    trial.efficiency = Some(Efficiency::tpcc(12.4, 1));
+    document("paced", RunKind::Trial, vec![trial])
+}
+
+/// A trial with deliveries queued.
+#[must_use]
+pub fn deferred_trial() -> Document {
+    let mut trial = direct(1.0, 60);
+    trial.plan.deferred = true;
+    let queued = trial.kinds[3].tally.books.committed;
+    let completion = quantiles(&spectrum(&[Hump { share: 1.0, median_ns: 9e6, width: 0.1 }], queued));
+    trial.deferred = Some(Deferred {
+        kind: "delivery".to_owned(),
+        queued,
+        done: queued - 2,
+        failed: 0,
+        waiting: 2,
+        skipped: 14,
+        completion,
+        limit: Limit::new(80_000_000_000, completion.p90_ns),
+    });
+    document("deferred", RunKind::Trial, vec![trial])
+}
+
+/// A trial in which every text field holds markup, as a hostile server might send it.
+#[must_use]
+pub fn hostile_trial() -> Document {
+    fn strings(value: &mut serde_json::Value, hostile: &str) {
+        match value {
+            // Words of an enumeration, the schema and times have no free text.
+            serde_json::Value::String(text) => text.push_str(hostile),
+            serde_json::Value::Array(items) => items.iter_mut().for_each(|item| strings(item, hostile)),
+            serde_json::Value::Object(fields) => fields
+                .iter_mut()
+                .filter(|(name, _)| {
+                    ![
+                        "schema", "utc", "state", "tier", "class", "roles", "check", "family", "when",
+                        "severity",
+                    ]
+                    .contains(&name.as_str())
+                        && (name.as_str() != "kind" && name.as_str() != "arrivals")
+                })
+                .for_each(|(_, field)| strings(field, hostile)),
+            _ => {}
+        }
+    }
+    let mut value = serde_json::to_value(failed_trial()).expect("a document is JSON");
+    strings(&mut value, "<script>alert('x')</script>&\"</svg>");
+    serde_json::from_value(value).expect("only free text was changed")
+}
+
+/// A run that has written nothing but its beginning.
+#[must_use]
+pub fn running() -> Document {
+    let mut document = document("running", RunKind::Comparison, Vec::new());
+    document.state = State::Running;
+    document
+}
+
+pub(super) fn document(id: &str, kind: RunKind, trials: Vec<Trial>) -> Document {
+    let mut subjects: Vec<String> = trials.iter().map(|trial| trial.subject.clone()).collect();
+    subjects.dedup();
+    Document {
+        schema: SCHEMA.to_owned(),
+        id: format!("20261120-230843-{id}"),
+        started: Moment::from_unix(1_795_216_123),
+        stackmark: "0.1.0".to_owned(),
+        command: ["stackmark", "run", "tpcc/sqlite/rusqlite", "--clients", "8", "--duration", "60s"]
+            .map(str::to_owned)
+            .to_vec(),
+        state: trials.first().map_or(State::Complete, |trial| trial.state),
+        kind,
+        subjects,
+        trials,
+        comparison: None,
+        notes: Vec::new(),
+    }
+}
+
+/// A direct trial; `pace` scales its speed, `seconds` is the measured interval.
+pub(super) fn direct(pace: f64, seconds: u32) -> Trial {
+    make("tpcc/sqlite/rusqlite", stack(), pace, seconds, 0.0)
+}
+
+/// The same through HTTP.
+pub(super) fn through_http(pace: f64, seconds: u32) -> Trial {
+    let mut stack = stack();
+    stack.route = "http".to_owned();
+    stack.server = Some("stackmark-server 0.1.0 (axum 0.8.9)".to_owned());
+    make("tpcc/sqlite/axum+rusqlite", stack, pace, seconds, 118_000.0)
+}
+
+fn stack() -> Stack {
+    let setting = |name: &str, value: &str| Setting { name: name.to_owned(), value: value.to_owned() };
+    Stack {
+        engine: "sqlite".to_owned(),
+        engine_version: "3.51.1".to_owned(),
+        adapter: "rusqlite".to_owned(),
+        adapter_version: "0.39.0".to_owned(),
+        style: "plain".to_owned(),
+        route: "direct".to_owned(),
+        server: None,
+        isolation: "serializable".to_owned(),
+        durability: Durability {
+            tier: Tier::Durable,
+            detail: "journal_mode=wal, synchronous=full".to_owned(),
+        },
+        settings: vec![
+            setting("journal_mode", "wal"),
+            setting("synchronous", "full"),
+            setting("cache_size", "32 MiB"),
+            setting("wal_autocheckpoint", "1000 pages"),
+            setting("connections", "8, one writer at a time"),
+        ],
+    }
+}
+
+fn interval(value: f64, part: f64) -> Interval {
+    Interval { value, low: Some(value * (1.0 - part)), high: Some(value * (1.0 + part)) }
+}
+
+fn make(subject: &str, stack: Stack, pace: f64, seconds: u32, http_ns: f64) -> Trial {
+    let clients = 8;
+    let is_http = http_ns > 0.0;
+    let humps = |median_ms: f64| {
+        let median_ns = median_ms * 1e6 / pace + http_ns;
+        [
+            Hump { share: 0.965, median_ns, width: 0.035 },
+            Hump { share: 0.035, median_ns: median_ns * 3.2, width: 0.05 },
+        ]
+    };
+    let mean = |median_ms: f64| quantiles(&spectrum(&humps(median_ms), 100_000)).mean_ns;
+    // A closed loop: clients = rate × mean response.
+    let deck: f64 = KINDS.iter().map(|kind| kind.1).sum();
+    let mean_all_s: f64 = KINDS.iter().map(|kind| kind.1 * mean(kind.3) / 1e9).sum::<f64>() / deck;
+    let rate = f64::from(clients) / mean_all_s;
+    let kinds: Vec<KindTally> = KINDS
+        .iter()
+        .map(|(name, cards, declined, median_ms, statements)| {
+            let calls = (rate * cards / deck * f64::from(seconds)).round();
+            kind(name, calls as u64, *declined, *statements, &humps(*median_ms), f64::from(seconds), http_ns)
+        })
+        .collect();
+    let overall = total(&kinds, f64::from(seconds));
+    let committed = overall.books.committed;
+    let new_orders = kinds[0].tally.books.committed;
+    let payments = kinds[1].tally.books.committed;
+    let per_min = new_orders as f64 * 60.0 / f64::from(seconds);
+    Trial {
+        subject: subject.to_owned(),
+        started: Moment::from_unix(1_795_216_140),
+        state: State::Complete,
+        failure: None,
+        stack,
+        plan: plan(clients, seconds),
+        data: Data {
+            workload: "tpcc".to_owned(),
+            scale: 1,
+            scale_unit: "warehouses".to_owned(),
+            rows: 598_921,
+            bytes: Some(98_304_000),
+            file_system: Some("ext4".to_owned()),
+            checksum: Some("xxh3:9f2c61d07a44e8b1".to_owned()),
+            loaded_by: "stackmark 0.1.0".to_owned(),
+        },
+        machine: machine(),
+        measured_s: f64::from(seconds),
+        headline: Headline::new_orders_per_min(interval(per_min, 0.008), false),
+        slices: slices(&kinds, seconds),
+        processes: processes(is_http, committed, seconds),
+        overall,
+        kinds,
+        audits: vouchers::audits(),
+        ledger: vouchers::ledger(new_orders, payments),
+        inputs: vouchers::inputs(committed),
+        conformance: vouchers::conformance(),
+        rules: vouchers::rules(),
+        deferred: None,
+        efficiency: None,
+        defects: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+fn plan(clients: u32, seconds: u32) -> Plan {
+    Plan {
+        clients,
+        generator_threads: 8,
+        arrivals: Arrivals::Closed {},
+        warmup_s: 10.0,
+        measured_s: f64::from(seconds),
+        drain_s: 5.0,
+        deadline_ns: 10_000_000_000,
+        attempts_max: 10,
+        seed: 42,
+        deferred: false,
+    }
+}
+
+fn machine() -> Machine {
+    Machine {
+        cpu: "AMD EPYC 9B14".to_owned(),
+        cores: 4,
+        memory_bytes: 24 << 30,
+        kernel: "6.1.0-41-cloud-amd64".to_owned(),
+        os: "Debian GNU/Linux 12".to_owned(),
+        governor: None,
+        virtualised: Some("kvm".to_owned()),
+        steal_share: Some(0.002),
+        other_load_share: Some(0.011),
+    }
+}
+
+fn kind(
+    name: &str,
+    calls: u64,
+    declined: f64,
+    statements: f64,
+    humps: &[Hump],
+    seconds: f64,
+    http_ns: f64,
+) -> KindTally {
+    let declined = (calls as f64 * declined) as u64;
+    let committed = calls - declined;
+    let latency = |class, count| {
+        let spectrum = spectrum(humps, count);
+        Latency { class, response: quantiles(&spectrum), service: None, spectrum }
+    };
+    let mut classes = vec![latency(Class::Committed, committed)];
+    if declined > 0 {
+        classes.push(latency(Class::Declined, declined));
+    }
+    let response_ns = classes[0].response.mean_ns;
+    let writes = name != "order-status" && name != "stock-level";
+    let p90_max_ns = if name == "stock-level" { 20_000_000_000 } else { 5_000_000_000 };
+    let statements_ns = (statements * 13_000.0 + 90_000.0).min(response_ns * 0.8);
+    let commit_ns = if writes { 310_000.0 } else { 6_000.0 };
+    let inside = 9_000.0 + statements_ns + commit_ns + http_ns;
+    let budget = Budget {
+        response_ns,
+        client_wait_ns: 0.0,
+        network_ns: http_ns * 0.55,
+        server_queue_ns: http_ns * 0.27,
+        encode_ns: http_ns * 0.18,
+        pool_wait_ns: (response_ns - inside - 6_000.0).max(0.0),
+        begin_ns: 9_000.0,
+        statements_ns,
+        commit_ns,
+        remainder_ns: 0.0,
+    };
+    KindTally {
+        name: name.to_owned(),
+        headline: name == "new-order",
+        declines: declined > 0,
+        limit: Some(Limit::new(p90_max_ns, classes[0].response.p90_ns)),
+        tally: Tally {
+            books: Books {
+                due: calls,
+                begun: calls,
+                committed,
+                declined,
+                attempts: calls,
+                ..Books::default()
+            },
+            rate_per_s: interval(committed as f64 / seconds, 0.008),
+            latency: classes,
+            effort: Some(Effort { attempts: 1.0, statements, rows: statements * 1.4, commits: 1.0 }),
+            budget: Some(budget.balanced()),
+        },
+    }
+}
+
+fn total(kinds: &[KindTally], seconds: f64) -> Tally {
+    let mut books = Books::default();
+    let (mut spectra, mut weighted) = (Vec::new(), Vec::new());
+    for tally in kinds.iter().map(|kind| &kind.tally) {
+        books.due += tally.books.due;
+        books.begun += tally.books.begun;
+        books.committed += tally.books.committed;
+        books.declined += tally.books.declined;
+        books.attempts += tally.books.attempts;
+        spectra.extend(tally.latency[0].spectrum.iter().map(|bucket| (bucket.upper_ns(), bucket.count())));
+        weighted.extend(tally.budget.map(|budget| (budget, tally.books.committed as f64)));
+    }
+    spectra.sort_unstable();
+    let spectrum = crate::document::Bucket::spectrum(spectra);
+    Tally {
+        books,
+        rate_per_s: interval(books.committed as f64 / seconds, 0.007),
+        latency: vec![Latency {
+            class: Class::Committed,
+            response: quantiles(&spectrum),
+            service: None,
+            spectrum,
+        }],
+        effort: Some(Effort { attempts: 1.0, statements: 21.1, rows: 29.5, commits: 1.0 }),
+        budget: Budget::mean(weighted),
+    }
+}
+
+fn slices(kinds: &[KindTally], seconds: u32) -> Vec<Slice> {
+    let mut random = Random::stream(42, &[7]);
+    (-10..seconds as i32)
+        .map(|t| {
+            let warmup = t < 0;
+            let slow = if (31..34).contains(&t) { 0.76 } else { 1.0 };
+            let warm = if warmup { 1.0 - 0.5 * (f64::from(-t) / 10.0).powi(2) } else { 1.0 };
+            let factor = slow * warm * (0.97 + 0.06 * random.below(1_000) as f64 / 1_000.0);
+            let kinds = kinds.iter().map(|kind| kind_slice(&kind.tally, factor)).collect();
+            Slice { t_s: f64::from(t), length_s: 1.0, warmup, kinds }
+        })
+        .collect()
+}
+
+fn kind_slice(tally: &Tally, factor: f64) -> KindSlice {
+    let times = tally.latency[0].response;
+    let slower = |ns: u64, power: i32| Some((ns as f64 / factor.powi(power)) as u64);
+    KindSlice {
+        committed: (tally.rate_per_s.value * factor) as u64,
+        declined: u64::from(tally.books.declined > 0) * 8,
+        faults: 0,
+        p50_ns: slower(times.p50_ns.unwrap_or(0), 1),
+        p99_ns: slower(times.p99_ns.unwrap_or(0), 3),
+        max_ns: slower(times.max_ns, 4),
+    }
+}
+
+fn processes(is_http: bool, committed: u64, seconds: u32) -> Vec<Process> {
+    let process = |roles: Vec<Role>, name: &str, pid, cores: f64, rss_mib: u64| {
+        let cpu_s = cores * f64::from(seconds);
+        Process {
+            roles,
+            name: name.to_owned(),
+            pid,
+            cpu_user_s: cpu_s * 0.71,
+            cpu_system_s: cpu_s * 0.29,
+            cpu_ms_per_1000_committed: Some(cpu_s * 1e6 / committed as f64),
+            rss_peak_bytes: rss_mib << 20,
+            switches_voluntary: Some(committed * 3),
+            switches_involuntary: Some(committed / 40),
+            io_read_bytes: Some(0),
+            io_written_bytes: Some(committed * 21_000),
+            samples: (-10..seconds as i32)
+                .map(|t| ProcessSample {
+                    t_s: f64::from(t),
+                    cores_busy: cores * (1.0 + 0.05 * f64::from((t * 37 % 11) - 5) / 5.0),
+                    rss_bytes: (rss_mib - 4) << 20,
+                })
+                .collect(),
+        }
+    };
+    if is_http {
+        vec![
+            process(vec![Role::Generator], "stackmark", 4_211, 0.16, 21),
+            process(vec![Role::Server, Role::Engine], "stackmark serve", 4_218, 1.29, 64),
+        ]
+    } else {
+        vec![process(vec![Role::Generator, Role::Engine], "stackmark", 4_211, 1.21, 58)]
+    }
+}

@@ -1,0 +1,395 @@
+//! A report for the terminal: readable without colour, and as wide as 100 columns.
+
+use crate::document::{
+    BudgetPart, Class, Comparison, Document, KindTally, Quantiles, Severity, State, Trial, Verdict,
+};
+use crate::{figures, findings};
+use std::fmt::Write as _;
+
+/// Widest line that sentences are broken at.
+const WIDTH: usize = 100;
+
+/// Whether colours are used. The caller knows the terminal and `NO_COLOR`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colour {
+    /// Plain text.
+    Never,
+    /// With ANSI escapes.
+    Always,
+}
+
+/// How a word is set apart.
+#[derive(Clone, Copy)]
+enum Ink {
+    Bold,
+    Dim,
+    Good,
+    Warn,
+    Bad,
+}
+
+impl Colour {
+    fn paint(self, ink: Ink, text: &str) -> String {
+        let code = match ink {
+            Ink::Bold => "1",
+            Ink::Dim => "2",
+            Ink::Good => "32",
+            Ink::Warn => "33",
+            Ink::Bad => "1;31",
+        };
+        match self {
+            Colour::Never => text.to_owned(),
+            Colour::Always => format!("\x1b[{code}m{text}\x1b[0m"),
+        }
+    }
+}
+
+/// The report of a run, ending with a newline.
+#[must_use]
+pub fn render(document: &Document, colour: Colour) -> String {
+    let mut out = String::new();
+    if let Some(comparison) = &document.comparison {
+        compare(&mut out, document, comparison, colour);
+    } else if document.trials.is_empty() {
+        let _ = writeln!(out, "{}", findings::empty_sentence(document));
+    }
+    if document.comparison.is_none() {
+        for trial in &document.trials {
+            one_trial(&mut out, trial, colour);
+        }
+    }
+    for note in &document.notes {
+        sentence(&mut out, "note: ", note);
+    }
+    figures::plain(&out)
+}
+
+/// The report of one trial, ending with a newline; for tools that print trials as they end.
+#[must_use]
+pub fn render_trial(trial: &Trial, colour: Colour) -> String {
+    let mut out = String::new();
+    one_trial(&mut out, trial, colour);
+    figures::plain(&out)
+}
+
+fn one_trial(out: &mut String, trial: &Trial, colour: Colour) {
+    let _ = writeln!(
+        out,
+        "{}      {}",
+        colour.paint(Ink::Bold, &trial.subject),
+        colour.paint(Ink::Dim, &findings::setting_line(trial))
+    );
+    let _ = writeln!(out, "  {}", colour.paint(Ink::Dim, &durability(trial)));
+    failures(out, trial, colour);
+    if trial.state != State::Complete {
+        let _ = writeln!(out, "  {}", colour.paint(Ink::Warn, trial.state.word()));
+    }
+    let headline = &trial.headline;
+    let _ = writeln!(
+        out,
+        "  {} {} ({})",
+        colour.paint(Ink::Bold, &figures::with_margin(headline.value)),
+        headline.unit,
+        headline.label
+    );
+    rates(out, trial, colour);
+    let _ = writeln!(out, "  {}", findings::exceptions(trial).join("   "));
+    checks(out, trial, colour);
+    pace(out, trial, colour);
+    budget(out, trial, colour);
+    costs(out, trial);
+    let _ = writeln!(out);
+    sentence(out, "", &headline.sentence);
+    warnings(out, trial, colour);
+    for note in &trial.notes {
+        sentence(out, "note: ", note);
+    }
+}
+
+fn durability(trial: &Trial) -> String {
+    let durability = &trial.stack.durability;
+    let on = trial.data.file_system.as_ref().map_or_else(String::new, |system| format!(", on {system}"));
+    format!("{}: {} ({}{on})", durability.tier.word(), durability.tier.meaning(), durability.detail)
+}
+
+fn failures(out: &mut String, trial: &Trial, colour: Colour) {
+    for failure in findings::failures(trial) {
+        let label = colour.paint(Ink::Bad, &format!("FAILED  {}", failure.what));
+        let _ = writeln!(out, "  {label}: {}", failure.sentence);
+        for evidence in &failure.evidence {
+            let _ = writeln!(out, "          {evidence}");
+        }
+    }
+}
+
+/// Rates and times, kind by kind.
+fn rates(out: &mut String, trial: &Trial, colour: Colour) {
+    let names = trial.kinds.iter().map(|kind| kind.name.chars().count()).max().unwrap_or(0).max(9);
+    let header =
+        format!("  {:names$}{:>16}{:>10}{:>10}{:>10}{:>10}", "", "rate/s", "p50", "p99", "p99.9", "max");
+    let _ = writeln!(out, "{}", colour.paint(Ink::Dim, &header));
+    let times = |times: Option<&Quantiles>| {
+        let cells = times.map_or([const { String::new() }; 4], |times| {
+            [
+                figures::maybe_duration(times.p50_ns),
+                figures::maybe_duration(times.p99_ns),
+                figures::maybe_duration(times.p999_ns),
+                figures::duration(times.max_ns as f64),
+            ]
+        });
+        cells.map(|cell| format!("{cell:>10}")).concat()
+    };
+    for kind in &trial.kinds {
+        let latency = kind.tally.latency(Class::Committed);
+        let rate = figures::with_margin(kind.tally.rate_per_s);
+        let _ = writeln!(
+            out,
+            "  {:names$}{rate:>16}{}",
+            kind.name,
+            times(latency.map(|latency| &latency.response))
+        );
+        if let Some(service) = latency.and_then(|latency| latency.service.as_ref()) {
+            let line = format!("  {:names$}{:>16}{}", "", "service", times(Some(service)));
+            let _ = writeln!(out, "{}", colour.paint(Ink::Dim, &line));
+        }
+    }
+    if trial.plan.arrivals.is_open() {
+        sentence(out, "  ", findings::times_sentence(trial));
+    }
+}
+
+fn checks(out: &mut String, trial: &Trial, colour: Colour) {
+    let mut line = |name: &str, text: String, good: bool| {
+        let text = colour.paint(if good { Ink::Good } else { Ink::Bad }, &text);
+        let _ = writeln!(out, "  {name:<13}{text}");
+    };
+    use crate::document::Check::Failed;
+    let audits = || trial.audits.iter().map(|audit| audit.check);
+    let ledger = || trial.ledger.iter().map(|ledger| ledger.check);
+    let inputs = || trial.inputs.iter().map(|input| input.check);
+    line("audits", findings::passed_of(audits()), !audits().any(|check| check == Failed));
+    line("ledger", findings::passed_of(ledger()), !ledger().any(|check| check == Failed));
+    line("inputs", findings::passed_of(inputs()), !inputs().any(|check| check == Failed));
+    line("conformance", trial.conformance.check.words().to_owned(), trial.conformance.check != Failed);
+}
+
+/// Limits that the workload sets, where they were missed or where the pace makes them the point.
+fn pace(out: &mut String, trial: &Trial, colour: Colour) {
+    let missed = |kind: &&KindTally| kind.limit.is_some_and(|limit| limit.passed == Some(false));
+    for kind in trial.kinds.iter().filter(missed) {
+        let limit = kind.limit.expect("only kinds with a limit pass the filter");
+        let text = format!(
+            "{} p90 {} is over its limit of {}",
+            kind.name,
+            figures::maybe_duration(limit.p90_ns),
+            figures::duration(limit.p90_max_ns as f64)
+        );
+        let _ = writeln!(out, "  {:<13}{}", "limits", colour.paint(Ink::Bad, &text));
+    }
+    if let Some(efficiency) = &trial.efficiency {
+        let verdict = if efficiency.passed { "within" } else { "outside" };
+        let _ = writeln!(
+            out,
+            "  {:<13}{} a warehouse, {} of the possible {}; {verdict} {} to {}",
+            "efficiency",
+            figures::short(efficiency.per_warehouse),
+            figures::percent(efficiency.share),
+            efficiency.per_warehouse_max,
+            efficiency.per_warehouse_min,
+            efficiency.per_warehouse_max
+        );
+    }
+    if let Some(deferred) = &trial.deferred {
+        let _ = writeln!(
+            out,
+            "  {:<13}{} {} queued, {} done, {} waiting, {} skipped, p90 {}",
+            "deferred",
+            figures::count(deferred.queued),
+            deferred.kind,
+            figures::count(deferred.done),
+            figures::count(deferred.waiting),
+            figures::count(deferred.skipped),
+            figures::maybe_duration(deferred.limit.p90_ns)
+        );
+    }
+}
+
+/// Where the time goes: the parts that take at least half a percent of some kind, a kind a line.
+fn budget(out: &mut String, trial: &Trial, colour: Colour) {
+    let budgets: Vec<_> =
+        trial.kinds.iter().filter_map(|kind| Some((kind.name.as_str(), kind.tally.budget?))).collect();
+    let parts: Vec<BudgetPart> = BudgetPart::ALL
+        .into_iter()
+        .filter(|part| budgets.iter().any(|(_, budget)| budget.share(*part).abs() >= 0.005))
+        .collect();
+    if parts.is_empty() {
+        return;
+    }
+    let names = budgets.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(9);
+    let widths: Vec<usize> = parts.iter().map(|part| part.words().chars().count().max(6) + 2).collect();
+    let mut header = format!("  {:names$}{:>10}", "time", "mean");
+    for (part, width) in parts.iter().zip(&widths) {
+        let _ = write!(header, "{:>width$}", part.words());
+    }
+    let _ = writeln!(out, "{}", colour.paint(Ink::Dim, &header));
+    for (name, budget) in &budgets {
+        let mut line = format!("  {name:names$}{:>10}", figures::duration(budget.response_ns));
+        for (part, width) in parts.iter().zip(&widths) {
+            let _ = write!(line, "{:>width$}", figures::percent(budget.share(*part)));
+        }
+        let _ = writeln!(out, "{line}");
+    }
+}
+
+fn costs(out: &mut String, trial: &Trial) {
+    for process in &trial.processes {
+        let cost = process.cpu_ms_per_1000_committed.map_or_else(
+            || figures::NONE.to_owned(),
+            |ms| format!("{} ms CPU a 1000 committed", figures::short(ms)),
+        );
+        let _ = writeln!(
+            out,
+            "  {:<19}{cost}, {} peak",
+            process.roles_words(),
+            figures::bytes(process.rss_peak_bytes)
+        );
+    }
+}
+
+fn warnings(out: &mut String, trial: &Trial, colour: Colour) {
+    for rule in findings::rules_to_mind(trial) {
+        let (label, ink) = match rule.severity {
+            Severity::Bad => ("bad", Ink::Bad),
+            _ => ("warning", Ink::Warn),
+        };
+        let advice = rule.advice.as_ref().map_or_else(String::new, |advice| format!("; {advice}"));
+        let text = format!("{}{advice} [{}]", rule.sentence, rule.name);
+        let mut lines = wrapped(&format!("{label}: "), &text);
+        lines.replace_range(..label.len(), &colour.paint(ink, label));
+        out.push_str(&lines);
+    }
+}
+
+fn compare(out: &mut String, document: &Document, comparison: &Comparison, colour: Colour) {
+    for trial in &document.trials {
+        failures(out, trial, colour);
+    }
+    let ink = match comparison.verdict {
+        Verdict::Better | Verdict::NoDifference => Ink::Good,
+        Verdict::Worse | Verdict::CannotTell => Ink::Warn,
+        Verdict::DifferentWork => Ink::Bad,
+    };
+    unintended(out, comparison, colour);
+    let _ = writeln!(
+        out,
+        "{}: {}",
+        colour.paint(ink, comparison.verdict.words()),
+        colour.paint(Ink::Bold, &comparison.sentence)
+    );
+    if let Some(retention) = comparison.retention() {
+        let _ = writeln!(out, "  {retention}, {}", comparison.metric);
+    }
+    let _ = writeln!(out);
+    let names = comparison.a.label.chars().count().max(comparison.b.label.chars().count()).max(8);
+    for (letter, party) in [("A", &comparison.a), ("B", &comparison.b)] {
+        let _ = writeln!(out, "  {letter}  {:names$}  {}", party.label, party.subject);
+    }
+    if let Some(trial) = document.trials.first() {
+        let _ = writeln!(out, "     {}", colour.paint(Ink::Dim, &findings::setting_line(trial)));
+        let _ = writeln!(out, "     {}", colour.paint(Ink::Dim, &durability(trial)));
+    }
+    blocks(out, comparison, colour);
+    confidence(out, comparison);
+    let audits = document.trials.iter().flat_map(|trial| &trial.audits).map(|audit| audit.check);
+    let _ = writeln!(out, "  audits of all trials  {}", findings::passed_of(audits));
+    if let Some(trial) = document.trials.first() {
+        let _ = writeln!(out);
+        sentence(out, "", &trial.headline.sentence);
+    }
+}
+
+/// What differs beside the factor under study: printed above the ratio, because it may explain it.
+fn unintended(out: &mut String, comparison: &Comparison, colour: Colour) {
+    for difference in comparison.key_differences.iter().filter(|difference| !difference.intended) {
+        let label = colour.paint(Ink::Bad, "differs");
+        let _ = writeln!(out, "{label}  {}: {} and {}", difference.field, difference.a, difference.b);
+    }
+    for difference in &comparison.fingerprint_differences {
+        let _ = writeln!(
+            out,
+            "{}  {} {} a call: {} and {}",
+            colour.paint(Ink::Bad, "differs"),
+            difference.kind,
+            difference.measure,
+            figures::trimmed(difference.a, 2),
+            figures::trimmed(difference.b, 2)
+        );
+    }
+}
+
+fn blocks(out: &mut String, comparison: &Comparison, colour: Colour) {
+    use crate::document::Side;
+    let header = format!("  {:<8}{:<8}{:>14}{:>14}{:>10}", "block", "order", "A", "B", "B/A");
+    let _ = writeln!(out, "{}", colour.paint(Ink::Dim, &header));
+    for (i, block) in comparison.blocks.iter().enumerate() {
+        let order: String =
+            block.trials.iter().map(|trial| if trial.side == Side::A { 'A' } else { 'B' }).collect();
+        let rate = |side: Side| {
+            let of_side = block.trials.iter().find(|trial| trial.side == side);
+            of_side
+                .map_or_else(|| figures::NONE.to_owned(), |trial| figures::count(trial.rate.round() as u64))
+        };
+        let ratio = block.ratio.map_or_else(|| figures::NONE.to_owned(), figures::percent);
+        let _ =
+            writeln!(out, "  {:<8}{order:<8}{:>14}{:>14}{ratio:>10}", i + 1, rate(Side::A), rate(Side::B));
+    }
+}
+
+fn confidence(out: &mut String, comparison: &Comparison) {
+    if let Some(ratio) = comparison.ratio {
+        let _ = writeln!(out, "  ratio B/A             {}, 95 % interval", figures::ratio(ratio));
+    }
+    if let Some(detectable) = comparison.detectable {
+        let _ =
+            writeln!(out, "  smallest effect that these blocks could find  {}", figures::percent(detectable));
+    }
+    match &comparison.noise {
+        Some(noise) => {
+            let _ = writeln!(
+                out,
+                "  noise floor (A/A)     {}, {} blocks",
+                figures::ratio(noise.ratio),
+                noise.blocks
+            );
+        }
+        None => {
+            let _ = writeln!(out, "  noise floor (A/A)     not measured");
+        }
+    }
+}
+
+/// Writes a sentence, broken at the width and hanging under its label.
+fn sentence(out: &mut String, label: &str, text: &str) {
+    out.push_str(&wrapped(label, text));
+}
+
+fn wrapped(label: &str, text: &str) -> String {
+    let indent = label.chars().count();
+    let mut out = label.to_owned();
+    let mut column = indent;
+    for (i, word) in text.split(' ').enumerate() {
+        let length = word.chars().count();
+        if i > 0 && column + 1 + length > WIDTH {
+            out.push('\n');
+            out.push_str(&" ".repeat(indent));
+            column = indent;
+        } else if i > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+    }
+    out.push('\n');
+    out
+}
