@@ -120,7 +120,7 @@ impl<W: Workload, T: Target<W>, C: Clock> Crew<W, T, C> {
         Ok(thread_cpu() - cpu_before)
     }
 
-    async fn open(&self) -> Result<Vec<T::Session>, RunError> {
+    pub(crate) async fn open(&self) -> Result<Vec<T::Session>, RunError> {
         let mut sessions = Vec::with_capacity(self.seats.len());
         for seat in &self.seats {
             let session = self.target.open(seat.id).await;
@@ -141,7 +141,7 @@ impl<W: Workload, T: Target<W>, C: Clock> Crew<W, T, C> {
     }
 
     /// Makes the workers, and the tape on which all of them write.
-    fn seat<M: Timer>(
+    pub(crate) fn seat<M: Timer>(
         &mut self,
         sessions: Vec<T::Session>,
         go: Go<W>,
@@ -181,10 +181,10 @@ impl<W: Workload, T: Target<W>, C: Clock> Crew<W, T, C> {
     }
 }
 
-type SharedTape<W> = Rc<RefCell<Tape<W>>>;
+pub(crate) type SharedTape<W> = Rc<RefCell<Tape<W>>>;
 
 /// Hands the last page over, after the last worker has gone.
-fn finish<W: Workload>(tape: SharedTape<W>) {
+pub(crate) fn finish<W: Workload>(tape: SharedTape<W>) {
     let tape = Rc::into_inner(tape).expect("workers that have ended hold no tape");
     tape.into_inner().finish();
 }

@@ -17,8 +17,13 @@ mod plan;
 #[cfg(test)]
 mod simulation;
 mod timer;
+#[cfg(test)]
+#[path = "../tests/toy/mod.rs"]
+mod toy;
 mod trial;
 mod worker;
+#[cfg(test)]
+mod worker_tests;
 
 pub use control::Stop;
 pub use plan::{Arrivals, Deferred, Plan, PlanError, RatePerSecond};

@@ -1,1 +1,277 @@
-//! virtual time
+//! A trial in virtual time: the same workers, a clock that stands still while anybody can work.
+
+use crate::arrivals::Timetable;
+use crate::control::{Control, Stop};
+use crate::crew::{Crew, Go};
+use crate::plan::Plan;
+use crate::timer::{Missed, Timer};
+use crate::toy::{Call, Numbers, Outcome, Posted, Toy, stack};
+use crate::trial::{assemble, queue};
+use measure::{Books, Collected, Timeline, circulation};
+use model::{Clock, Effort, Fault, Home, Nanos, OpenError, Session, Stack, Target};
+use parking_lot::Mutex;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Poll, Waker};
+
+/// When simulated trials start.
+pub(crate) const START: Nanos = Nanos::from_secs(1);
+
+/// Rounds of polling at a moment before time goes on: a call queued in one is taken in the next.
+const ROUNDS: u32 = 3;
+
+/// A clock that goes on to the next moment at which somebody waits, when nobody can do anything now.
+#[derive(Clone)]
+pub(crate) struct World(Arc<Mutex<Moments>>);
+
+struct Moments {
+    now: Nanos,
+    next: Nanos,
+}
+
+impl Clock for World {
+    fn now(&self) -> Nanos {
+        self.0.lock().now
+    }
+}
+
+impl World {
+    fn new() -> World {
+        World(Arc::new(Mutex::new(Moments { now: START, next: Nanos::MAX })))
+    }
+
+    /// Whether a moment has come; if not, time will not pass it by.
+    fn reached(&self, moment: Nanos) -> bool {
+        let mut moments = self.0.lock();
+        moments.next = if moment > moments.now { moments.next.min(moment) } else { moments.next };
+        moment <= moments.now
+    }
+
+    /// Waits until a moment.
+    pub(crate) fn wait_until(&self, moment: Nanos) -> impl Future<Output = ()> + Send {
+        let world = self.clone();
+        poll_fn(move |_| if world.reached(moment) { Poll::Ready(()) } else { Poll::Pending })
+    }
+
+    fn run(&self, mut tasks: Vec<Pin<Box<dyn Future<Output = ()> + '_>>>, mut step: impl FnMut()) {
+        let mut context = Context::from_waker(Waker::noop());
+        while !tasks.is_empty() {
+            for _ in 0..ROUNDS {
+                self.0.lock().next = Nanos::MAX;
+                tasks.retain_mut(|task| task.as_mut().poll(&mut context).is_pending());
+            }
+            step();
+            let mut moments = self.0.lock();
+            assert!(tasks.is_empty() || moments.next < Nanos::MAX, "everybody waits for nothing");
+            moments.now = moments.next;
+        }
+    }
+}
+
+struct WorldTimer {
+    world: World,
+    control: Arc<Control>,
+}
+
+impl Timer for WorldTimer {
+    fn now(&self) -> Nanos {
+        self.world.now()
+    }
+
+    async fn sleep_until(&mut self, moment: Nanos) {
+        poll_fn(|_| {
+            let awake = self.control.is_ending() || self.world.reached(moment);
+            if awake { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+
+    async fn within<F: Future>(&mut self, deadline: Nanos, work: F) -> Result<F::Output, Missed> {
+        let mut work = pin!(work);
+        poll_fn(|context| match work.as_mut().poll(context) {
+            Poll::Ready(output) => Poll::Ready(Ok(output)),
+            Poll::Pending if self.world.reached(deadline) => Poll::Ready(Err(Missed)),
+            Poll::Pending => Poll::Pending,
+        })
+        .await
+    }
+}
+
+/// What a scripted session does with a call: how long it takes, how it ends, in how many attempts.
+pub(crate) struct Step {
+    pub(crate) takes: Nanos,
+    pub(crate) end: Result<Outcome, Fault>,
+    pub(crate) attempts: u32,
+}
+
+impl Step {
+    pub(crate) fn done(takes: Nanos) -> Step {
+        Step { takes, end: Ok(Outcome::Done), attempts: 1 }
+    }
+
+    pub(crate) fn fault(takes: Nanos, fault: Fault) -> Step {
+        Step { takes, end: Err(fault), attempts: 1 }
+    }
+}
+
+type Script = Arc<dyn Fn(&Call, Nanos) -> Step + Send + Sync>;
+type Opening = Arc<dyn Fn(u32) -> Result<(), OpenError> + Send + Sync>;
+
+pub(crate) struct Scripted {
+    world: World,
+    script: Script,
+    opening: Opening,
+    opened: Mutex<u32>,
+}
+
+pub(crate) struct ScriptedSession {
+    world: World,
+    script: Script,
+}
+
+impl Target<Toy> for Scripted {
+    type Session = ScriptedSession;
+    const HOME: Home = Home::Task;
+
+    async fn open(&self, _worker: u32) -> Result<ScriptedSession, OpenError> {
+        let number = {
+            let mut opened = self.opened.lock();
+            *opened += 1;
+            *opened - 1
+        };
+        (self.opening)(number)?;
+        Ok(ScriptedSession { world: self.world.clone(), script: Arc::clone(&self.script) })
+    }
+
+    fn stack(&self) -> Stack {
+        stack()
+    }
+}
+
+impl Session<Toy> for ScriptedSession {
+    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+        let now = self.world.now();
+        let step = (self.script)(call, now);
+        effort.attempts = step.attempts;
+        self.world.wait_until(now + step.takes).await;
+        step.end
+    }
+}
+
+/// A trial to be simulated.
+pub(crate) struct Simulation {
+    plan: Plan,
+    script: Script,
+    opening: Opening,
+    later_each: u64,
+    stop_after: Nanos,
+}
+
+/// What a simulated trial has given.
+pub(crate) struct Simulated {
+    pub(crate) collected: Collected<Toy>,
+    pub(crate) control: Arc<Control>,
+    /// Sessions opened, the first ones included.
+    pub(crate) opened: u32,
+    /// When the last worker ended, from the start.
+    pub(crate) lasted: Nanos,
+}
+
+impl Simulated {
+    pub(crate) fn books(&self) -> Books {
+        self.collected.totals.books()
+    }
+}
+
+impl Simulation {
+    pub(crate) fn new(
+        plan: Plan,
+        script: impl Fn(&Call, Nanos) -> Step + Send + Sync + 'static,
+    ) -> Simulation {
+        Simulation {
+            plan,
+            script: Arc::new(script),
+            opening: Arc::new(|_| Ok(())),
+            later_each: 0,
+            stop_after: Nanos::MAX,
+        }
+    }
+
+    /// Has `opening` decide whether the session with a number, counted from 0, can be opened.
+    pub(crate) fn opening(
+        mut self,
+        opening: impl Fn(u32) -> Result<(), OpenError> + Send + Sync + 'static,
+    ) -> Simulation {
+        self.opening = Arc::new(opening);
+        self
+    }
+
+    /// Makes every `each`th call one that may be deferred.
+    pub(crate) fn later_each(mut self, each: u64) -> Simulation {
+        self.later_each = each;
+        self
+    }
+
+    /// Has the user ask for a stop so long after the start.
+    pub(crate) fn stop_after(mut self, after: Nanos) -> Simulation {
+        self.stop_after = after;
+        self
+    }
+
+    pub(crate) fn run(self) -> Simulated {
+        let plan = self.plan;
+        plan.validate(<Toy as model::Workload>::KINDS).unwrap();
+        let world = World::new();
+        let timeline =
+            Timeline { start: START, warmup: plan.warmup, measured: plan.measured, slice: plan.slice };
+        let stop = Stop::new();
+        let control = Arc::new(Control::new(stop.clone(), timeline.closes()));
+        let (mut tapes, mut collector) = circulation::<Toy>(1, timeline, plan.times_kept(), Posted::default);
+        let target = Arc::new(Scripted {
+            world: world.clone(),
+            script: self.script,
+            opening: self.opening,
+            opened: Mutex::new(0),
+        });
+        let seats = assemble::<Toy, Scripted>(&plan, |_| Numbers::new(self.later_each)).into_iter().flatten();
+        let (opened, _reports) = mpsc::channel();
+        let (_start, go) = mpsc::channel();
+        let mut crew = Crew {
+            seats: seats.collect(),
+            target: Arc::clone(&target),
+            clock: world.clone(),
+            queue: queue(&plan),
+            plan: plan.clone(),
+            opened,
+            go,
+        };
+        let sessions = crate::timer::block_on(crew.open()).unwrap();
+        let go = Go {
+            start: START,
+            tape: tapes.pop().unwrap(),
+            control: Arc::clone(&control),
+            timetable: Timetable::of(&plan, START).map(Arc::new),
+        };
+        let timer = |_| WorldTimer { world: world.clone(), control: Arc::clone(&control) };
+        let (workers, tape) = crew.seat(sessions, go, timer);
+        let mut tasks: Vec<Pin<Box<dyn Future<Output = ()>>>> = Vec::new();
+        tasks.extend(workers.into_iter().map(|worker| Box::pin(worker.run()) as _));
+        if self.stop_after < Nanos::MAX {
+            let world = world.clone();
+            tasks.push(Box::pin(async move {
+                world.wait_until(START + self.stop_after).await;
+                stop.request();
+            }));
+        }
+        let mut last = START;
+        world.run(tasks, || {
+            collector.collect();
+            last = world.now();
+        });
+        crate::crew::finish(tape);
+        let collected = collector.finish(control.closes());
+        let opened = *target.opened.lock();
+        Simulated { collected, control, opened, lasted: last - START }
+    }
+}

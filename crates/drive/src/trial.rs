@@ -149,7 +149,10 @@ where
 }
 
 /// Seats the workers: round robin on the runtimes of an asynchronous target, each on its own thread for a blocking one.
-fn assemble<W: Workload, T: Target<W>>(plan: &Plan, inputs: impl Fn(u32) -> W::Inputs) -> Vec<Vec<Seat<W>>> {
+pub(crate) fn assemble<W: Workload, T: Target<W>>(
+    plan: &Plan,
+    inputs: impl Fn(u32) -> W::Inputs,
+) -> Vec<Vec<Seat<W>>> {
     let terminals = (0..plan.workers).map(|id| Seat { id, job: Job::Terminal(inputs(id)) });
     let deferred = plan.deferred.into_iter().flat_map(|deferred| {
         (0..deferred.workers)
@@ -167,6 +170,14 @@ fn assemble<W: Workload, T: Target<W>>(plan: &Plan, inputs: impl Fn(u32) -> W::I
     crews
 }
 
+/// The queue of deferred calls, if the plan has one.
+pub(crate) fn queue<W: Workload>(plan: &Plan) -> Option<Queue<W>> {
+    plan.deferred.map(|deferred| {
+        let (enter, leave) = async_channel::bounded(deferred.queue_max as usize);
+        Queue { enter, leave }
+    })
+}
+
 type Threads = Vec<JoinHandle<Result<Nanos, RunError>>>;
 type Starts<W> = Vec<mpsc::Sender<Go<W>>>;
 
@@ -177,10 +188,7 @@ fn open<W: Workload, T: Target<W>, C: Clock>(
     clock: &C,
     crews: Vec<Vec<Seat<W>>>,
 ) -> Result<(Threads, Starts<W>), RunError> {
-    let queue = plan.deferred.map(|deferred| {
-        let (enter, leave) = async_channel::bounded(deferred.queue_max as usize);
-        Queue { enter, leave }
-    });
+    let queue = queue(plan);
     let (opened, reports) = mpsc::channel();
     let (mut threads, mut starts) = (Vec::new(), Vec::new());
     for seats in crews {

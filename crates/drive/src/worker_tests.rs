@@ -1,0 +1,346 @@
+//! The promises of the loop, in virtual time.
+
+use crate::plan::{Arrivals, Deferred, Plan, RatePerSecond};
+use crate::simulation::{START, Simulated, Simulation, Step};
+use crate::toy::{Call, LATER, Outcome, PLAIN};
+use measure::{Phase, Times};
+use model::{Conflict, DefectKind, Doubt, Fault, Nanos, OpenError, Refusal};
+use proptest::prelude::*;
+
+const fn ms(millis: u64) -> Nanos {
+    Nanos::from_millis(millis)
+}
+
+/// One worker, no warm-up, a window of 10 s, a drain of 5 s, deadline 2 s.
+fn plan(arrivals: Arrivals) -> Plan {
+    Plan {
+        arrivals,
+        warmup: Nanos::ZERO,
+        measured: Nanos::from_secs(10),
+        drain_max: Nanos::from_secs(5),
+        deadline: Nanos::from_secs(2),
+        ..Plan::default()
+    }
+}
+
+fn constant(rate: f64) -> Arrivals {
+    Arrivals::Constant(RatePerSecond(rate))
+}
+
+fn plain(simulated: &Simulated) -> &Times {
+    &simulated.collected.totals.kinds[PLAIN].committed
+}
+
+/// How many of these latencies are longer than a bound, to the histogram's 1 %.
+fn longer_than(latencies: &measure::Latencies, bound: Nanos) -> u64 {
+    latencies.spectrum().iter().filter(|(upper, _)| *upper > bound).map(|(_, count)| count).sum()
+}
+
+/// The call that begins 5 s after the start takes 100 ms, every other one 200 µs.
+fn stalled_once(_call: &Call, now: Nanos) -> Step {
+    let usual = Nanos(200_000);
+    let stall = START + Nanos::from_secs(5);
+    Step::done(if (stall..stall + usual).contains(&now) { ms(100) } else { usual })
+}
+
+#[test]
+fn a_stall_shows_up_as_late_responses() {
+    let simulated = Simulation::new(plan(constant(1_000.0)), stalled_once).run();
+    let times = plain(&simulated);
+    let late = longer_than(&times.response, ms(5));
+    assert!((95..=130).contains(&late), "{late} late responses");
+    assert_eq!(longer_than(times.service(), ms(5)), 1);
+    let books = simulated.books();
+    assert_eq!((books.due, books.committed, books.unstarted), (10_000, 10_000, 0));
+    assert_eq!(books.balance(), Ok(()));
+}
+
+#[test]
+fn a_closed_loop_sees_a_stall_as_one_slow_call() {
+    let simulated = Simulation::new(plan(Arrivals::Closed), stalled_once).run();
+    let times = plain(&simulated);
+    assert_eq!(longer_than(&times.response, ms(5)), 1);
+    assert!(times.service.is_none(), "response and service are one time in a closed loop");
+    // 10 s less the stall, 200 µs each, and the stalled call itself.
+    assert_eq!(simulated.books().committed, 9_900 * 5 + 1);
+}
+
+#[test]
+fn poisson_arrivals_keep_their_rate_and_wait_for_no_answer() {
+    let arrivals = Arrivals::Poisson(RatePerSecond(2_000.0));
+    let simulated = Simulation::new(plan(arrivals), |_, _| Step::done(Nanos(100_000))).run();
+    let books = simulated.books();
+    // Mean 20,000, standard deviation 141.
+    assert!((19_500..=20_500).contains(&books.due), "{}", books.due);
+    assert!(simulated.collected.totals.kinds[PLAIN].effort.client_wait > Nanos::ZERO);
+}
+
+#[test]
+fn calls_that_were_due_but_never_begun_are_counted() {
+    // 1,000 calls a second are due, 100 can be served, for 10 s and a drain of 5 s.
+    let simulated = Simulation::new(plan(constant(1_000.0)), |_, _| Step::done(ms(10))).run();
+    let books = simulated.books();
+    assert_eq!((books.due, books.begun, books.unstarted), (10_000, 1_500, 8_500));
+    assert_eq!((books.committed_in_window(), books.late), (1_000, 500));
+    assert_eq!(books.balance(), Ok(()));
+}
+
+#[test]
+fn a_call_belongs_to_the_phase_in_which_it_was_due() {
+    let plan = Plan { warmup: Nanos(2_505_000_000), ..plan(Arrivals::Closed) };
+    let simulated = Simulation::new(plan, |_, _| Step::done(ms(10))).run();
+    let (warmup, books) = (simulated.collected.warmup, simulated.books());
+    // The call that begins 2.5 s after the start is the last of the warm-up, and ends in the window; the one that
+    // begins at 12.5 s is the last of the window, and ends after it.
+    assert_eq!((warmup.committed, books.committed, books.late), (251, 1_000, 1));
+    assert_eq!(simulated.collected.ledger.calls, 1_251);
+    let slices = &simulated.collected.slices;
+    let phases = [Phase::WarmUp, Phase::Measured, Phase::Drain].map(|phase| {
+        let of_phase = slices.iter().filter(|slice| slice.phase == phase);
+        of_phase.map(|slice| slice.kinds[PLAIN].committed).sum::<u64>()
+    });
+    assert_eq!(phases, [250, 1_000, 1]);
+    assert_eq!(slices[0].length(), Nanos(505_000_000), "the odd part of the warm-up comes first");
+}
+
+#[test]
+fn paced_terminals_make_a_call_a_cycle() {
+    // Keying 20 ms, answer 20 ms, think time 60 ms on average: ten calls a second and terminal.
+    let plan = Plan { workers: 50, measured: Nanos::from_secs(60), ..plan(Arrivals::Paced) };
+    let simulated = Simulation::new(plan, |_, _| Step::done(ms(20))).run();
+    let rate = simulated.books().committed as f64 / 60.0;
+    assert!((490.0..=510.0).contains(&rate), "{rate}");
+    let times = plain(&simulated).response.max().unwrap();
+    assert_eq!(times, ms(20), "the pace is no part of the response");
+}
+
+#[test]
+fn a_stopped_trial_drains_and_balances() {
+    for arrivals in [Arrivals::Closed, Arrivals::Paced, constant(500.0)] {
+        let plan = Plan { workers: 4, ..plan(arrivals) };
+        let simulated =
+            Simulation::new(plan, |_, _| Step::done(ms(10))).stop_after(Nanos(3_333_333_333)).run();
+        let books = simulated.books();
+        assert_eq!(books.balance(), Ok(()));
+        assert!(simulated.control.is_cut_short() && simulated.control.failure().is_none());
+        assert!(simulated.lasted < ms(3_500), "{arrivals:?} went on for {:?}", simulated.lasted);
+        let due = if arrivals.is_open() { 1_660..=1_667 } else { 50..=1_340 };
+        assert!(due.contains(&books.due), "{arrivals:?}: {books:?}");
+        let full = |slice: &&measure::Slice| slice.phase == Phase::Measured;
+        assert!(simulated.collected.slices.iter().filter(full).all(|slice| slice.to <= ms(3_334)));
+    }
+}
+
+#[test]
+fn a_call_in_doubt_costs_its_session_and_the_next_call_opens_another() {
+    for doubt in [Doubt::ConnectionLost, Doubt::CommitUnanswered] {
+        let script = move |call: &Call, _| match call.number {
+            10 | 500 => Step::fault(ms(1), Fault::InDoubt(doubt)),
+            _ => Step::done(ms(1)),
+        };
+        let simulated = Simulation::new(plan(Arrivals::Closed), script).run();
+        let books = simulated.books();
+        assert_eq!((books.in_doubt, books.committed, simulated.opened), (2, 9_998, 3));
+        assert_eq!(books.balance(), Ok(()));
+    }
+}
+
+#[test]
+fn a_missed_deadline_is_a_call_in_doubt() {
+    let hangs_once =
+        |call: &Call, _| Step::done(if call.number == 3 { Nanos::from_secs(999) } else { ms(1) });
+    let simulated = Simulation::new(plan(Arrivals::Closed), hangs_once).run();
+    let books = simulated.books();
+    assert_eq!((books.in_doubt, books.committed, simulated.opened), (1, 8_000, 2));
+    assert_eq!(simulated.collected.totals.faults.max(), Some(Nanos::from_secs(2)));
+}
+
+#[test]
+fn no_call_outlasts_the_drain() {
+    let plan = Plan { deadline: Nanos::from_secs(3_600), ..plan(Arrivals::Closed) };
+    let simulated = Simulation::new(plan, |_, _| Step::done(Nanos::from_secs(3_000))).run();
+    let books = simulated.books();
+    assert_eq!((books.begun, books.in_doubt), (1, 1));
+    assert_eq!(simulated.lasted, Nanos::from_secs(15));
+}
+
+#[test]
+fn refused_calls_back_off_so_that_a_dead_server_does_not_make_us_spin() {
+    let refuses = |_: &Call, _| Step::fault(Nanos(1_000), Fault::Refused(Refusal::Unreachable));
+    let simulated = Simulation::new(plan(Arrivals::Closed), refuses).run();
+    // Pauses of 10, 20, 40 and 80 ms, then of 100 ms.
+    let refused = simulated.books().refused;
+    assert!((101..=104).contains(&refused), "{refused}");
+    assert_eq!(simulated.opened, 1, "a refused call says nothing against its session");
+}
+
+#[test]
+fn a_server_that_went_away_refuses_calls_until_it_is_back() {
+    // The call that begins 1 s after the start is in doubt; the server is back after the fifth attempt to open.
+    let script = |_: &Call, now| {
+        let lost = now == START + Nanos::from_secs(1);
+        if lost { Step::fault(ms(1), Fault::InDoubt(Doubt::ConnectionLost)) } else { Step::done(ms(1)) }
+    };
+    let away = |number| match number {
+        1..=4 => Err(OpenError::Unreachable { what: "toy".to_owned(), why: "gone".to_owned() }),
+        _ => Ok(()),
+    };
+    let simulated = Simulation::new(plan(Arrivals::Closed), script).opening(away).run();
+    let books = simulated.books();
+    assert_eq!((books.in_doubt, books.refused, simulated.opened), (1, 4, 6));
+    // 10 s less the lost call and pauses of 10, 20, 40 and 80 ms.
+    assert_eq!(books.committed, 10_000 - 1 - 150);
+    assert_eq!(simulated.control.failure(), None);
+}
+
+#[test]
+fn a_session_that_cannot_be_used_any_more_ends_the_trial() {
+    let script = |call: &Call, _| match call.number {
+        100 => Step::fault(ms(1), Fault::InDoubt(Doubt::ConnectionLost)),
+        _ => Step::done(ms(1)),
+    };
+    let spoiled = |number| match number {
+        0 => Ok(()),
+        _ => Err(OpenError::Unusable { what: "toy".to_owned(), why: "another kit".to_owned() }),
+    };
+    let simulated = Simulation::new(plan(Arrivals::Closed), script).opening(spoiled).run();
+    let failure = simulated.control.failure().unwrap();
+    assert_eq!(failure, "worker 0 could not reopen its session: could not use toy: another kit");
+    assert!(simulated.lasted < ms(200));
+    assert_eq!(simulated.books().balance(), Ok(()));
+}
+
+#[test]
+fn a_defect_ends_the_trial_and_says_what_was_wrong() {
+    let wrong = |call: &Call, _| {
+        let end = if call.number == 20 { Outcome::Wrong } else { Outcome::Done };
+        Step { end: Ok(end), ..Step::done(ms(1)) }
+    };
+    let broken = |call: &Call, _| match call.number {
+        20 => Step::fault(ms(1), Fault::defect(DefectKind::Engine, "no such table")),
+        _ => Step::done(ms(1)),
+    };
+    for (simulation, message) in [
+        (Simulation::new(plan(constant(1_000.0)), wrong), "plain: the answer is wrong"),
+        (Simulation::new(plan(constant(1_000.0)), broken), "plain: no such table"),
+    ] {
+        let simulated = simulation.run();
+        let books = simulated.books();
+        assert_eq!((books.defect, books.committed), (1, 20));
+        assert_eq!(simulated.control.failure().as_deref(), Some(message));
+        assert_eq!(simulated.control.defects(), [message]);
+        assert!(simulated.lasted < ms(100));
+    }
+}
+
+fn deferred(queue_max: u32) -> Plan {
+    let deferred = Deferred { workers: 1, queue_max, limit: Nanos::from_secs(80) };
+    Plan { deferred: Some(deferred), ..plan(Arrivals::Closed) }
+}
+
+#[test]
+fn deferred_calls_are_queued_at_once_and_done_later() {
+    // Every tenth call is deferred and takes 15 ms; the other nine take 1 ms each, so the queue grows: 10 s give 1,111
+    // deferred calls, of which 667 are done by then, and the drain does the rest.
+    let script = |call: &Call, _| Step::done(if call.kind == LATER { ms(15) } else { ms(1) });
+    let simulated = Simulation::new(deferred(10_000), script).later_each(10).run();
+    let totals = &simulated.collected.totals;
+    let (plain, later) = (totals.kinds[PLAIN].books, totals.kinds[LATER].books);
+    assert_eq!((plain.committed, later.committed, later.unstarted), (10_000, 1_111, 0));
+    assert_eq!(simulated.books().balance(), Ok(()));
+    assert_eq!(totals.queueing.as_ref().unwrap().count(), 1_111);
+    assert_eq!(totals.queueing.as_ref().unwrap().max(), Some(Nanos::ZERO));
+    let times = &totals.kinds[LATER].committed;
+    assert!(times.response.max().unwrap() > Nanos::from_secs(6), "queueing is part of the response");
+    assert_eq!(times.service().max(), Some(ms(15)));
+    assert!(later.late > 400, "{later:?}");
+}
+
+#[test]
+fn a_full_queue_refuses_and_what_the_limit_leaves_is_unstarted() {
+    let script = |call: &Call, _| Step::done(if call.kind == LATER { Nanos(1_900_000_000) } else { ms(1) });
+    let simulated = Simulation::new(deferred(100), script).later_each(10).run();
+    let books = simulated.books();
+    assert_eq!(books.balance(), Ok(()));
+    assert!(books.refused > 0 && books.unstarted > 0, "{books:?}");
+    // 90 s at 1.9 s each; the call that the limit cuts off is in doubt.
+    let later = simulated.collected.totals.kinds[LATER].books;
+    assert_eq!((later.committed, later.in_doubt), (47, 1));
+    assert_eq!(simulated.lasted, Nanos::from_secs(90));
+}
+
+fn end() -> impl Strategy<Value = (Result<Outcome, Fault>, u32)> {
+    let end = prop_oneof![
+        12 => Just(Ok(Outcome::Done)),
+        3 => Just(Ok(Outcome::No)),
+        2 => Just(Err(Fault::Conflict(Conflict::Deadlock))),
+        1 => Just(Err(Fault::Refused(Refusal::Shedding))),
+        2 => Just(Err(Fault::InDoubt(Doubt::ServerError))),
+    ];
+    (end, 1u32..4)
+}
+
+fn arrivals() -> impl Strategy<Value = Arrivals> {
+    prop_oneof![
+        Just(Arrivals::Closed),
+        Just(Arrivals::Paced),
+        (50.0..3_000.0f64).prop_map(constant),
+        (50.0..3_000.0f64).prop_map(|rate| Arrivals::Poisson(RatePerSecond(rate))),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn books_balance_whatever_happens(
+        arrivals in arrivals(),
+        workers in 1u32..6,
+        steps in prop::collection::vec((end(), 0u64..40), 1..60),
+        defect_at in prop::option::weighted(0.2, 0u64..200),
+        stop_at in prop::option::weighted(0.3, 0u64..3_000),
+        defer in any::<bool>(),
+        unreachable in prop::collection::vec(any::<bool>(), 20),
+    ) {
+        let plan = Plan {
+            workers,
+            warmup: ms(700),
+            measured: ms(1_500),
+            drain_max: ms(300),
+            deadline: ms(30),
+            slice: ms(100),
+            deferred: defer.then_some(Deferred { workers: 2, queue_max: 20, limit: ms(400) }),
+            ..plan(arrivals)
+        };
+        let script = move |call: &Call, _| {
+            if defect_at == Some(call.number) {
+                return Step::fault(ms(1), Fault::defect(DefectKind::BadData, "a row is missing"));
+            }
+            let ((end, attempts), millis) = &steps[call.number as usize % steps.len()];
+            Step { takes: Nanos(millis * 1_000_000 + 17_000), end: end.clone(), attempts: *attempts }
+        };
+        let opening = move |number: u32| match unreachable.get(number as usize) {
+            Some(true) if number >= 8 => {
+                Err(OpenError::Unreachable { what: "toy".to_owned(), why: "gone".to_owned() })
+            }
+            _ => Ok(()),
+        };
+        let mut simulation = Simulation::new(plan, script).opening(opening).later_each(5);
+        if let Some(millis) = stop_at {
+            simulation = simulation.stop_after(ms(millis));
+        }
+        let simulated = simulation.run();
+        let (books, warmup) = (simulated.books(), simulated.collected.warmup);
+        prop_assert_eq!(books.balance(), Ok(()));
+        prop_assert_eq!(warmup.balance(), Ok(()));
+        prop_assert_eq!(simulated.collected.ledger.calls, books.begun + warmup.begun);
+        prop_assert_eq!(simulated.collected.ledger.committed, books.committed + warmup.committed);
+        let ended: u64 = simulated.collected.slices.iter().flat_map(|slice| &slice.kinds)
+            .map(|ended| ended.committed + ended.declined + ended.faults).sum();
+        prop_assert_eq!(ended, books.begun + warmup.begun);
+        let totals = &simulated.collected.totals;
+        let timed: u64 = totals.kinds.iter().map(|kind| kind.committed.response.count()).sum();
+        prop_assert_eq!(timed, books.committed);
+        prop_assert_eq!(totals.faults.count(), books.faults());
+    }
+}

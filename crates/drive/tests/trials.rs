@@ -1,0 +1,214 @@
+//! Whole trials on the real clock, with sessions of both homes.
+
+mod toy;
+
+use drive::{Arrivals, Deferred, Plan, RatePerSecond, RunError, Stop, Trial};
+use measure::{Monotonic, Phase};
+use model::{Effort, Fault, Home, Nanos, OpenError, Session, Stack, Target};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use toy::{Call, Numbers, Outcome, PLAIN, Posted, Toy};
+
+/// Sessions that answer at once, on a home of choice.
+struct AtOnce<const TASK: bool> {
+    opens_max: u32,
+    opened: AtomicU32,
+    open_now: Arc<AtomicU32>,
+    panic_at: u64,
+}
+
+struct AtOnceSession {
+    task: bool,
+    open_now: Arc<AtomicU32>,
+    panic_at: u64,
+}
+
+impl<const TASK: bool> AtOnce<TASK> {
+    fn new() -> AtOnce<TASK> {
+        AtOnce {
+            opens_max: u32::MAX,
+            opened: AtomicU32::new(0),
+            open_now: Arc::default(),
+            panic_at: u64::MAX,
+        }
+    }
+}
+
+impl<const TASK: bool> Target<Toy> for AtOnce<TASK> {
+    type Session = AtOnceSession;
+    const HOME: Home = if TASK { Home::Task } else { Home::Thread };
+
+    async fn open(&self, _worker: u32) -> Result<AtOnceSession, OpenError> {
+        if self.opened.fetch_add(1, Ordering::Relaxed) >= self.opens_max {
+            return Err(OpenError::Unreachable { what: "toy".to_owned(), why: "no more".to_owned() });
+        }
+        self.open_now.fetch_add(1, Ordering::Relaxed);
+        Ok(AtOnceSession { task: TASK, open_now: Arc::clone(&self.open_now), panic_at: self.panic_at })
+    }
+
+    fn stack(&self) -> Stack {
+        toy::stack()
+    }
+}
+
+impl Session<Toy> for AtOnceSession {
+    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+        assert!(call.number < self.panic_at, "a bug in the session");
+        effort.attempts = 1;
+        if self.task {
+            tokio::task::yield_now().await;
+        }
+        Ok(if call.number % 100 == 99 { Outcome::No } else { Outcome::Done })
+    }
+}
+
+impl Drop for AtOnceSession {
+    fn drop(&mut self) {
+        self.open_now.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn plan(arrivals: Arrivals) -> Plan {
+    Plan {
+        arrivals,
+        workers: 3,
+        runtimes: 2,
+        warmup: Nanos::from_millis(100),
+        measured: Nanos::from_millis(400),
+        slice: Nanos::from_millis(50),
+        ..Plan::default()
+    }
+}
+
+fn run<const TASK: bool>(plan: &Plan, target: AtOnce<TASK>, stop: &Stop) -> Result<Trial<Toy>, RunError> {
+    let target = Arc::new(target);
+    let later_each = if plan.deferred.is_some() { 4 } else { 0 };
+    let inputs = |_| Numbers::new(later_each);
+    drive::run(plan, &target, inputs, Posted::default, Monotonic::start(), stop, &mut |_| {})
+}
+
+fn check_trial(trial: &Trial<Toy>) {
+    let books = trial.totals.books();
+    assert_eq!((books.balance(), trial.warmup.balance()), (Ok(()), Ok(())));
+    assert_eq!(trial.ledger.calls, books.begun + trial.warmup.begun);
+    assert!(books.committed > 0 && trial.headline_rate() > 0.0);
+    assert_eq!((trial.failure.as_deref(), trial.defects.len()), (None, 0));
+    let ended: u64 = trial.slices.iter().flat_map(|slice| &slice.kinds).map(|ended| ended.committed).sum();
+    assert_eq!(ended, trial.ledger.committed);
+}
+
+#[test]
+fn a_trial_balances_on_tasks_and_on_threads_for_all_arrivals() {
+    let rate = RatePerSecond(2_000.0);
+    let arrivals = [Arrivals::Closed, Arrivals::Paced, Arrivals::Constant(rate), Arrivals::Poisson(rate)];
+    std::thread::scope(|scope| {
+        for (arrivals, deferred) in arrivals
+            .into_iter()
+            .flat_map(|arrivals| [(arrivals, None), (arrivals, Some(Deferred::default()))])
+        {
+            scope.spawn(move || {
+                let plan = Plan { deferred, ..plan(arrivals) };
+                check_plan(&plan, &run(&plan, AtOnce::<true>::new(), &Stop::new()).unwrap());
+                check_plan(&plan, &run(&plan, AtOnce::<false>::new(), &Stop::new()).unwrap());
+            });
+        }
+    });
+}
+
+fn check_plan(plan: &Plan, trial: &Trial<Toy>) {
+    check_trial(trial);
+    assert_eq!((trial.span, trial.interrupted), (plan.measured, false));
+    if let Arrivals::Constant(_) = plan.arrivals {
+        // 2,000 a second for 400 ms, however late they may be.
+        assert_eq!(trial.totals.books().due, 800);
+    }
+}
+
+#[test]
+fn every_slice_is_observed_once_and_in_order() {
+    let mut seen = Vec::new();
+    let trial = drive::run(
+        &plan(Arrivals::Closed),
+        &Arc::new(AtOnce::<true>::new()),
+        |_| Numbers::new(0),
+        Posted::default,
+        Monotonic::start(),
+        &Stop::new(),
+        &mut |progress| {
+            assert_eq!(progress.books.balance(), Ok(()));
+            assert!(progress.collected.ledger.calls > 0);
+            seen.push((
+                progress.slice.index,
+                progress.slice.phase,
+                progress.slice.kinds[PLAIN].committed > 0,
+            ));
+        },
+    );
+    let slices = trial.unwrap().slices;
+    // The last slice may end with the trial itself.
+    let expected: Vec<_> = slices.iter().map(|slice| (slice.index, slice.phase, true)).take(9).collect();
+    assert_eq!(seen[..9], expected);
+    assert_eq!((slices[1].phase, slices[2].phase), (Phase::WarmUp, Phase::Measured));
+}
+
+#[test]
+fn a_stop_request_ends_the_trial_early_with_a_valid_result() {
+    for arrivals in [Arrivals::Closed, Arrivals::Paced, Arrivals::Constant(RatePerSecond(1.0))] {
+        let plan = Plan { measured: Nanos::from_secs(600), ..plan(arrivals) };
+        let stop = Stop::new();
+        let (asks, clock) = (stop.clone(), Monotonic::start());
+        let target = Arc::new(AtOnce::<false>::new());
+        let mut observe = |progress: &drive::Progress<'_, Toy>| {
+            if progress.slice.phase == Phase::Measured {
+                asks.request();
+            }
+        };
+        let inputs = |_| Numbers::new(0);
+        let trial = drive::run(&plan, &target, inputs, Posted::default, clock, &stop, &mut observe).unwrap();
+        assert!(trial.interrupted);
+        assert!(trial.span > Nanos::ZERO && trial.span < Nanos::from_secs(60), "{:?}", trial.span);
+        assert_eq!(trial.totals.books().balance(), Ok(()));
+    }
+}
+
+#[test]
+fn a_session_that_cannot_be_opened_is_an_error_before_any_call() {
+    fn check<const TASK: bool>() {
+        let target = AtOnce::<TASK> { opens_max: 2, ..AtOnce::new() };
+        let open_now = Arc::clone(&target.open_now);
+        let Err(error) = run(&plan(Arrivals::Closed), target, &Stop::new()) else { panic!("it ran") };
+        assert!(matches!(error, RunError::Open { .. }), "{error}");
+        assert_eq!(open_now.load(Ordering::Relaxed), 0, "sessions are closed again");
+    }
+    check::<true>();
+    check::<false>();
+}
+
+#[test]
+fn a_plan_that_cannot_be_carried_out_opens_nothing() {
+    let target = Arc::new(AtOnce::<true>::new());
+    let plan = Plan { workers: 0, ..plan(Arrivals::Closed) };
+    let result = drive::run(
+        &plan,
+        &target,
+        |_| Numbers::new(0),
+        Posted::default,
+        Monotonic::start(),
+        &Stop::new(),
+        &mut |_| {},
+    );
+    assert!(matches!(result, Err(RunError::Plan(_))));
+    assert_eq!(target.opened.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_panic_in_a_session_ends_the_trial_and_is_told() {
+    fn check<const TASK: bool>() {
+        let plan = Plan { measured: Nanos::from_secs(600), ..plan(Arrivals::Closed) };
+        let target = AtOnce::<TASK> { panic_at: 50, ..AtOnce::new() };
+        let Err(error) = run(&plan, target, &Stop::new()) else { panic!("it passed") };
+        assert_eq!(error.to_string(), "a worker panicked: a bug in the session");
+    }
+    check::<true>();
+    check::<false>();
+}
