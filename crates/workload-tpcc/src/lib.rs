@@ -5,11 +5,13 @@
 //! driver and no protocol; `wire` turns calls and outcomes into JSON and back.
 
 mod call;
+pub mod conformance;
 mod data;
 mod input;
 mod ledger;
 mod money;
 mod names;
+mod oracle;
 mod outcome;
 mod sql;
 mod wire;
@@ -25,6 +27,7 @@ pub use input::{Inputs, Terminal};
 pub use ledger::{Claims, DistrictTally, InputCounts, Ledger, StoredTally, top_tenth};
 pub use money::order_total;
 pub use names::last_name;
+pub use oracle::{District, Oracle, Order};
 pub use outcome::{
     Address, Customer, Delivered, OrderReport, Outcome, Paid, Placed, PlacedLine, ReportLine, Short, Text,
     Unused,
