@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every test there is and closes with one line of counts.
+# Runs every test there is and closes with one line of counts, which also goes to the file $TEST_COUNTS if that is set.
 # Exit 1: a test failed, or, with CI=true, could not run.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -7,36 +7,45 @@ CARGO=${CARGO:-cargo}
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+notes=()
 failed=0
-not_run=()
+
+# Runs a command, keeps what it prints, and notes its failure under a name.
+run() {
+  local name=$1
+  shift
+  "$@" 2>&1 | tee -a "$log"
+  ((PIPESTATUS[0] == 0)) || { notes+=("FAILED: $name"); failed=1; }
+}
 
 scripts/setup-tests.sh
 browser_ready=$?
 
-"$CARGO" test --workspace --locked --no-fail-fast 2>&1 | tee -a "$log"
-((PIPESTATUS[0] == 0)) || failed=1
+# Tests that run the binary would build it with the features of one package; here it shares what the tests are made of.
+if "$CARGO" build --workspace --locked --tests --bin stackmark; then
+  target=$("$CARGO" metadata --format-version 1 --no-deps --locked | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
+  export STACKMARK_BIN=$target/debug/stackmark
+fi
+run 'cargo test' "$CARGO" test --workspace --locked --no-fail-fast
 
 if [[ -f tests/browser/package.json ]]; then
   if ((browser_ready == 0)); then
-    npm test --prefix tests/browser 2>&1 | tee -a "$log"
-    ((PIPESTATUS[0] == 0)) || failed=1
+    run 'browser tests' npm test --prefix tests/browser
   else
-    not_run+=("browser tests (see setup-tests above)")
+    notes+=('NOT RUN: browser tests, see setup-tests above')
+    if [[ ${CI:-} == true ]]; then failed=1; fi
   fi
 fi
 
-# Lines of cargo: `test result: ok. 3 passed; 0 failed; …`; of node's runner: `# pass 3`, or with a sign before the word.
-echo
-grep -E '^test result:' "$log" | sort | uniq -c | sort -rn
-awk '
-  /^test result:/            { passed += $4; failed += $6; next }
+# Lines of cargo: `test result: ok. 3 passed; 0 failed; …`; of node's runner: `# pass 3`, or with a sign for the `#`.
+printf '\n'
+grep -E '^test result:' "$log" | grep -v ' 0 passed; 0 failed; 0 ignored'
+counts=$(awk '
+  /^test result:/               { passed += $4; failed += $6; next }
   /^[^a-zA-Z0-9]+ pass [0-9]+$/ { passed += $NF }
   /^[^a-zA-Z0-9]+ fail [0-9]+$/ { failed += $NF }
   END { printf "%d passed, %d failed", passed, failed }
-' "$log"
-for what in ${not_run[@]+"${not_run[@]}"}; do
-  printf ', NOT RUN: %s' "$what"
-  if [[ ${CI:-} == true ]]; then failed=1; fi
-done
-echo
+' "$log")
+for note in ${notes[@]+"${notes[@]}"}; do counts+="; $note"; done
+printf '%s\n' "$counts" | tee "${TEST_COUNTS:-/dev/null}"
 exit "$failed"
