@@ -204,3 +204,7 @@ impl<W: Workload> Collector<W> {
         slice.headline_p99 = open.headline.quantile(0.99);
     }
 }
+
+#[cfg(test)]
+#[path = "collector_tests.rs"]
+mod tests;

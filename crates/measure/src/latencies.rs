@@ -88,6 +88,11 @@ impl Latencies {
         self.histogram.is_empty()
     }
 
+    #[cfg(test)]
+    pub(crate) fn footprint(&self) -> usize {
+        self.histogram.distinct_values() * size_of::<u32>()
+    }
+
     /// The exact sum of all latencies.
     #[must_use]
     pub fn sum(&self) -> Nanos {

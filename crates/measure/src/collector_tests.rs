@@ -1,0 +1,242 @@
+//! What is recorded arrives, whoever is late.
+
+use super::*;
+use crate::{Moments, Summary};
+use model::random::Random;
+use model::{Doubt, Effort, Fault, Inputs, Kind, Refusal, Spent, Verdict, Workload};
+use proptest::prelude::*;
+
+/// A call is its kind, an outcome whether it committed.
+struct Plain;
+
+const fn kind(name: &'static str, headline: bool) -> Kind {
+    Kind { name, headline, declines: headline, pace: None, p90_max: None, deferred_p90_max: None }
+}
+
+impl Workload for Plain {
+    const NAME: &'static str = "plain";
+    const KINDS: &'static [Kind] = &[kind("first", true), kind("second", false)];
+    type Call = usize;
+    type Outcome = bool;
+    type Inputs = Firsts;
+    type Ledger = Count;
+
+    fn kind(call: &usize) -> usize {
+        *call
+    }
+
+    fn verdict(outcome: &bool) -> Verdict {
+        if *outcome { Verdict::Committed } else { Verdict::Declined }
+    }
+
+    fn check(_call: &usize, _outcome: &bool) -> Result<(), &'static str> {
+        Ok(())
+    }
+}
+
+struct Firsts;
+
+impl Inputs<Plain> for Firsts {
+    fn draw(&mut self) -> usize {
+        0
+    }
+}
+
+struct Count(u64);
+
+impl Ledger<Plain> for Count {
+    fn post(&mut self, _call: &usize, _result: &Result<bool, Fault>) {
+        self.0 += 1;
+    }
+
+    fn absorb(&mut self, other: &Count) {
+        self.0 += other.0;
+    }
+
+    fn clear(&mut self) {
+        self.0 = 0;
+    }
+}
+
+/// A warm-up of 2 s and a window of 10 s, from 100 s on, in slices of 1 s.
+const TIMELINE: Timeline = Timeline {
+    start: Nanos::from_secs(100),
+    warmup: Nanos::from_secs(2),
+    measured: Nanos::from_secs(10),
+    slice: Nanos::from_secs(1),
+};
+
+fn at(millis: u64) -> Nanos {
+    TIMELINE.start + Nanos::from_millis(millis)
+}
+
+fn set_out() -> (Tape<Plain>, Collector<Plain>) {
+    let (mut tapes, collector) = circulation(1, TIMELINE, TimesKept::ResponseAndService, || Count(0));
+    (tapes.remove(0), collector)
+}
+
+/// Records a call of 10 ms that ends at a moment.
+fn record(tape: &mut Tape<Plain>, kind: usize, ended: Nanos, result: &Result<bool, Fault>) {
+    let due = ended - Nanos::from_millis(10);
+    let moments = Moments { due, begun: due + Nanos::from_millis(4), ended };
+    let effort = Effort { attempts: 2, statements: 3, ..Effort::default() };
+    tape.record(&kind, result, moments, &effort, TIMELINE.closes());
+}
+
+fn committed_by_slice(collected: &Collected<Plain>) -> Vec<u64> {
+    collected.slices.iter().map(|slice| slice.kinds.iter().map(|ended| ended.committed).sum()).collect()
+}
+
+#[test]
+fn slices_are_by_end_and_totals_by_due() {
+    let (mut tape, mut collector) = set_out();
+    // Ends of calls, every 10 ms: the call that ends at 2 s was due in the warm-up.
+    for step in 1..=1_201 {
+        record(&mut tape, 0, at(step * 10), &Ok(true));
+        collector.collect();
+    }
+    tape.finish();
+    let collected = collector.finish(TIMELINE.closes());
+    let slices = committed_by_slice(&collected);
+    assert_eq!(slices, [&[99][..], &[100; 11], &[2]].concat());
+    assert_eq!(collected.warmup.committed, 200);
+    let books = collected.totals.books();
+    // The last two end in the drain: one at its first moment, one after it.
+    assert_eq!((books.committed, books.late), (1_001, 1));
+    let phases = [0, 1, 2, 11, 12].map(|index: usize| collected.slices[index].phase);
+    use Phase::{Drain, Measured, WarmUp};
+    assert_eq!(phases, [WarmUp, WarmUp, Measured, Measured, Drain]);
+}
+
+#[test]
+fn a_slice_has_percentiles_of_what_ended_in_it() {
+    let (mut tape, mut collector) = set_out();
+    for step in 0..2_000u64 {
+        let ended = at(4_000) + Nanos(step * 400_000);
+        let response = if step % 20 == 0 { Nanos::from_millis(50) } else { Nanos::from_millis(2) };
+        let moments = Moments { due: ended - response, begun: ended - response, ended };
+        tape.record(&0, &Ok(true), moments, &Effort::default(), TIMELINE.closes());
+    }
+    tape.finish();
+    collector.collect();
+    let slice = &collector.collected().slices[4];
+    let ms = |nanos: Option<Nanos>| nanos.unwrap().as_millis_f64().round();
+    assert_eq!((ms(slice.p50), ms(slice.p99), ms(slice.max)), (2.0, 50.0, 50.0));
+    assert_eq!(ms(slice.headline_p99), 50.0);
+    assert_eq!(collector.collected().slices[3].max, None);
+    assert_eq!(slice.rate(&[0]), 2_000.0);
+}
+
+#[test]
+fn a_collector_that_is_late_loses_nothing() {
+    let (mut tape, mut collector) = set_out();
+    for step in 1..=1_000 {
+        record(&mut tape, 1, at(step * 10), &Ok(true));
+    }
+    // Nobody has collected for ten slices: the first page has its own slice, and all the rest is on the second page.
+    collector.collect();
+    assert_eq!(collector.collected().ledger.0, 99);
+    tape.finish();
+    let collected = collector.finish(TIMELINE.closes());
+    assert_eq!(committed_by_slice(&collected).iter().sum::<u64>(), 1_000);
+    assert_eq!((collected.ledger.0, collected.warmup.committed), (1_000, 200));
+}
+
+#[test]
+fn a_page_that_comes_after_its_slice_was_closed_still_counts() {
+    let (mut tapes, mut collector) = circulation::<Plain>(2, TIMELINE, TimesKept::Response, || Count(0));
+    let (mut slow, mut quick) = (tapes.remove(0), tapes.remove(0));
+    record(&mut slow, 0, at(500), &Ok(true));
+    for step in 1..=1_200 {
+        record(&mut quick, 0, at(step * 10), &Ok(true));
+        collector.collect();
+    }
+    slow.finish();
+    quick.finish();
+    let collected = collector.finish(TIMELINE.closes());
+    assert_eq!(committed_by_slice(&collected)[0], 100);
+    assert!(collected.slices[0].max.is_some());
+}
+
+#[test]
+fn of_a_window_that_closed_early_only_whole_slices_are_measured() {
+    let (mut tape, mut collector) = set_out();
+    for step in 1..=900 {
+        record(&mut tape, 0, at(step * 10), &Ok(true));
+        collector.collect();
+    }
+    tape.finish();
+    let collected = collector.finish(at(6_500));
+    let measured = collected.slices.iter().filter(|slice| slice.phase == Phase::Measured);
+    assert_eq!(measured.map(|slice| slice.index).collect::<Vec<_>>(), [2, 3, 4, 5]);
+}
+
+#[test]
+fn effort_is_added_up_over_committed_calls_only() {
+    let (mut tape, collector) = set_out();
+    let moments = Moments { due: at(3_000), begun: at(3_004), ended: at(3_010) };
+    let spent = Spent { commit: Nanos(700), pool: Nanos(50), ..Spent::default() };
+    let effort = Effort { attempts: 2, statements: 30, rows: 40, commits: 1, spent };
+    for result in [Ok(true), Ok(true), Ok(false), Err(Fault::InDoubt(Doubt::Deadline))] {
+        tape.record(&0, &result, moments, &effort, TIMELINE.closes());
+    }
+    tape.finish();
+    let collected = collector.finish(TIMELINE.closes());
+    let kind = &collected.totals.kinds[0];
+    let sums = kind.effort;
+    assert_eq!((sums.calls, sums.attempts, sums.statements, sums.rows, sums.commits), (2, 4, 60, 80, 2));
+    assert_eq!(sums.response, sums.client_wait + sums.service);
+    assert_eq!((sums.client_wait, sums.parts()), (Nanos::from_millis(8), Nanos(1_500)));
+    assert_eq!((kind.books.attempts, kind.books.retries, kind.books.retried_calls), (8, 4, 4));
+    assert_eq!(kind.committed.service().mean(), Some(Nanos::from_millis(6)));
+    assert_eq!(kind.declined.as_ref().unwrap().response.count(), 1);
+    assert_eq!(collected.totals.faults.count(), 1);
+}
+
+#[test]
+fn a_page_of_five_kinds_takes_about_a_hundred_kibibytes() {
+    let histogram = Latencies::new();
+    let bytes = histogram.footprint();
+    assert!(bytes <= 14 * 1024, "{bytes}");
+    // Five kinds, one of which declines, faults, and the committed calls of the warm-up.
+    assert!(8 * bytes < 112 * 1024);
+    assert_eq!(histogram.summary(), Summary::default());
+}
+
+fn result() -> impl Strategy<Value = Result<bool, Fault>> {
+    prop_oneof![
+        4 => Just(Ok(true)),
+        1 => Just(Ok(false)),
+        1 => Just(Err(Fault::Refused(Refusal::Shedding))),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_recorded_arrives_whenever_it_is_collected(
+        calls in prop::collection::vec((0usize..2, result(), 1u64..400), 0..200),
+        collect_each in 1usize..50,
+        seed in any::<u64>(),
+    ) {
+        let (mut tapes, mut collector) = circulation::<Plain>(3, TIMELINE, TimesKept::Response, || Count(0));
+        let mut random = Random::stream(seed, &[1]);
+        let mut ended = at(10);
+        for (index, (kind, result, gap)) in calls.iter().enumerate() {
+            ended += Nanos::from_millis(*gap);
+            record(&mut tapes[random.below(3) as usize], *kind, ended, result);
+            if index % collect_each == 0 {
+                collector.collect();
+                prop_assert_eq!(collector.collected().totals.books().balance(), Ok(()));
+            }
+        }
+        tapes.into_iter().for_each(Tape::finish);
+        let collected = collector.finish(TIMELINE.closes());
+        let (books, warmup) = (collected.totals.books(), collected.warmup);
+        prop_assert_eq!(books.balance(), Ok(()));
+        prop_assert_eq!(books.begun + warmup.begun, calls.len() as u64);
+        prop_assert_eq!(collected.ledger.0, calls.len() as u64);
+        let committed = calls.iter().filter(|(_, result, _)| *result == Ok(true)).count() as u64;
+        prop_assert_eq!(books.committed + warmup.committed, committed);
+        prop_assert_eq!(committed_by_slice(&collected).iter().sum::<u64>(), committed);
+    }
+}
