@@ -285,51 +285,108 @@ impl Claims {
     }
 
     /// The ledger audit: the store must have grown by what was acknowledged, and by no more than that plus what is in
-    /// doubt. Gives one sentence a violation.
+    /// doubt, in each district. `None` where the three do not speak of the same districts.
     #[must_use]
-    pub fn audit(&self, before: &[StoredTally], after: &[StoredTally]) -> Vec<String> {
-        let mut found = Vec::new();
-        if before.len() != after.len() || before.len() != self.sure.len() {
-            found.push(format!(
-                "districts: {} acknowledged for, {} before, {} after",
-                self.sure.len(),
-                before.len(),
-                after.len()
-            ));
-            return found;
-        }
+    pub fn audit(&self, before: &[StoredTally], after: &[StoredTally]) -> Option<Vec<LedgerFinding>> {
+        let same = before.len() == after.len()
+            && before.len() == self.sure.len()
+            && before.len() == self.doubtful.len()
+            && before.iter().zip(after).all(|(old, new)| (old.w_id, old.d_id) == (new.w_id, new.d_id));
+        same.then(|| MEASURES.iter().map(|measure| self.hold(measure, before, after)).collect())
+    }
+
+    fn hold(&self, measure: &Measure, before: &[StoredTally], after: &[StoredTally]) -> LedgerFinding {
+        let (name, unit) = (measure.name, measure.unit);
+        let mut finding = LedgerFinding { name, unit, low: 0, high: 0, stored: 0, violations: Vec::new() };
         for (index, (old, new)) in before.iter().zip(after).enumerate() {
-            let (sure, doubt) = (&self.sure[index], &self.doubtful[index]);
-            let mut bound = |what: &str, grown: i64, low: i64, more: i64| {
-                let high = if self.complete { low + more } else { i64::MAX };
-                if grown < low || grown > high {
-                    let (w_id, d_id) = (new.w_id, new.d_id);
-                    let most = if self.complete { format!(" to {high}") } else { " or more".into() };
-                    found.push(format!(
-                        "district {w_id}/{d_id}: {what} grew by {grown}, acknowledged calls imply {low}{most}"
-                    ));
-                }
-            };
-            bound("orders", new.next_o_id - old.next_o_id, sure.orders as i64, doubt.orders as i64);
-            bound("order lines", new.lines - old.lines, sure.lines as i64, doubt.lines as i64);
-            bound("payments", new.payments - old.payments, sure.payments as i64, doubt.payments as i64);
-            bound("d_ytd", new.ytd - old.ytd, sure.paid, doubt.paid);
-            bound(
-                "deliveries",
-                new.delivered() - old.delivered(),
-                sure.deliveries as i64,
-                doubt.deliveries as i64,
-            );
-            if i64::from(sure.o_id_max) >= new.next_o_id {
-                found.push(format!(
-                    "district {}/{}: order {} was acknowledged, the next number is {}",
-                    new.w_id, new.d_id, sure.o_id_max, new.next_o_id
-                ));
+            let low = (measure.claimed)(&self.sure[index]);
+            let high = low + (measure.claimed)(&self.doubtful[index]);
+            let grown = (measure.stored)(new) - (measure.stored)(old);
+            finding.low += low;
+            finding.high += high;
+            finding.stored += grown;
+            let at = format!("district {}/{}", new.w_id, new.d_id);
+            if grown < low {
+                finding.violations.push(format!("{at}: acknowledged {low} {unit}, stored {grown}"));
+            } else if self.complete && grown > high {
+                finding
+                    .violations
+                    .push(format!("{at}: at most {high} {unit} were asked for, stored {grown}"));
+            }
+            if measure.numbers && i64::from(self.sure[index].o_id_max) >= new.next_o_id {
+                let (acknowledged, next) = (self.sure[index].o_id_max, new.next_o_id);
+                finding
+                    .violations
+                    .push(format!("{at}: order {acknowledged} was acknowledged, the next is {next}"));
             }
         }
-        found
+        finding
     }
 }
+
+/// One measure of the ledger audit, over all districts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerFinding {
+    /// What is counted.
+    pub name: &'static str,
+    /// In what.
+    pub unit: &'static str,
+    /// What acknowledged calls imply.
+    pub low: i64,
+    /// That plus everything in doubt.
+    pub high: i64,
+    /// What the store has grown by.
+    pub stored: i64,
+    /// A sentence a district that lies outside its own bounds.
+    pub violations: Vec<String>,
+}
+
+struct Measure {
+    name: &'static str,
+    unit: &'static str,
+    claimed: fn(&DistrictTally) -> i64,
+    stored: fn(&StoredTally) -> i64,
+    /// Whether order numbers are checked along with it.
+    numbers: bool,
+}
+
+const MEASURES: [Measure; 5] = [
+    Measure {
+        name: "orders placed",
+        unit: "orders",
+        claimed: |tally| tally.orders as i64,
+        stored: |tally| tally.next_o_id,
+        numbers: true,
+    },
+    Measure {
+        name: "order lines",
+        unit: "lines",
+        claimed: |tally| tally.lines as i64,
+        stored: |tally| tally.lines,
+        numbers: false,
+    },
+    Measure {
+        name: "payments",
+        unit: "rows of history",
+        claimed: |tally| tally.payments as i64,
+        stored: |tally| tally.payments,
+        numbers: false,
+    },
+    Measure {
+        name: "money received",
+        unit: "cents",
+        claimed: |tally| tally.paid,
+        stored: |tally| tally.ytd,
+        numbers: false,
+    },
+    Measure {
+        name: "orders delivered",
+        unit: "orders",
+        claimed: |tally| tally.deliveries as i64,
+        stored: StoredTally::delivered,
+        numbers: false,
+    },
+];
 
 /// Share of all that the most frequent tenth gets (the skew of NURand).
 #[must_use]
@@ -342,3 +399,120 @@ pub fn top_tenth(counts: &[u32]) -> f64 {
 }
 
 const _: () = assert!(kind::STOCK_LEVEL == 4, "InputCounts::calls has a place for each kind");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Delivered, Delivery, NewOrder, Payment, Placed};
+    use model::{BasisPoints, Doubt, Ledger as _};
+
+    fn district(w_id: u32, d_id: u32) -> StoredTally {
+        StoredTally { w_id, d_id, next_o_id: 31, ytd: 30_000, lines: 300, undelivered: 9, payments: 30 }
+    }
+
+    fn before() -> Vec<StoredTally> {
+        (1..=2).flat_map(|w_id| (1..=10).map(move |d_id| district(w_id, d_id))).collect()
+    }
+
+    fn order() -> Call {
+        let line = crate::Line { i_id: 1, supply_w_id: 1, quantity: 1 };
+        Call::NewOrder(NewOrder { w_id: 1, d_id: 2, c_id: 3, lines: [line; 15].into() })
+    }
+
+    fn placed(o_id: u32) -> Result<Outcome, Fault> {
+        Ok(Outcome::Placed(Placed {
+            o_id,
+            o_entry_d: 0,
+            c_last: crate::last_name(0),
+            c_credit: crate::Text::from("GC").unwrap(),
+            c_discount: BasisPoints(0),
+            w_tax: BasisPoints(0),
+            d_tax: BasisPoints(0),
+            total_amount: Cents(0),
+            lines: arrayvec::ArrayVec::new(),
+        }))
+    }
+
+    fn payment() -> Call {
+        Call::Payment(Payment {
+            w_id: 2,
+            d_id: 1,
+            c_w_id: 1,
+            c_d_id: 1,
+            customer: Who::Id(1),
+            h_amount: Cents(500),
+        })
+    }
+
+    /// Sentences of all violations after `change` was made to the store.
+    fn check(ledger: &Ledger, complete: bool, change: impl Fn(&mut Vec<StoredTally>)) -> Vec<String> {
+        let mut after = before();
+        change(&mut after);
+        let findings = Claims::of(ledger, complete).audit(&before(), &after).unwrap();
+        findings.into_iter().flat_map(|finding| finding.violations).collect()
+    }
+
+    #[test]
+    fn an_acknowledged_call_that_never_committed_is_found() {
+        let mut ledger = Ledger::new(Cardinality::tiny());
+        ledger.post(&order(), &placed(31));
+        let stored = |after: &mut Vec<StoredTally>| {
+            after[1].next_o_id += 1;
+            after[1].lines += 15;
+            after[1].undelivered += 1;
+        };
+        assert_eq!(check(&ledger, true, stored), [""; 0]);
+        let lost = check(&ledger, true, |_| {});
+        assert!(lost[0].contains("district 1/2: acknowledged 1 orders, stored 0"), "{lost:?}");
+        assert!(lost[1].contains("order 31 was acknowledged, the next is 31"), "{lost:?}");
+    }
+
+    #[test]
+    fn money_from_nowhere_is_found() {
+        let mut ledger = Ledger::new(Cardinality::tiny());
+        ledger.post(&payment(), &Err(Fault::InDoubt(Doubt::Deadline)));
+        let paid = |cents: i64, rows: i64| {
+            move |after: &mut Vec<StoredTally>| {
+                after[10].ytd += cents;
+                after[10].payments += rows;
+            }
+        };
+        assert_eq!(check(&ledger, true, paid(0, 0)), [""; 0]);
+        assert_eq!(check(&ledger, true, paid(500, 1)), [""; 0]);
+        assert!(
+            check(&ledger, true, paid(501, 1))[0].contains("at most 500 cents were asked for, stored 501")
+        );
+        // What came after the last claims is unknown, so only losses can be told.
+        assert_eq!(check(&ledger, false, paid(99_999, 7)), [""; 0]);
+    }
+
+    #[test]
+    fn deliveries_count_by_district() {
+        let mut ledger = Ledger::new(Cardinality::tiny());
+        let call = Call::Delivery(Delivery { w_id: 1, o_carrier_id: 1 });
+        let o_ids = (0..10).map(|district| (district != 4).then_some(22)).collect();
+        ledger.post(&call, &Ok(Outcome::Delivered(Delivered { o_ids })));
+        let all_but = |skipped: usize| {
+            move |after: &mut Vec<StoredTally>| {
+                (0..10).filter(|at| *at != skipped).for_each(|at| after[at].undelivered -= 1);
+            }
+        };
+        assert_eq!(check(&ledger, true, all_but(4)), [""; 0]);
+        assert_eq!(check(&ledger, true, all_but(5)).len(), 2);
+        assert_eq!(ledger.counts().deliveries_skipped, 1);
+    }
+
+    #[test]
+    fn absorbing_adds_and_clearing_forgets() {
+        let mut one = Ledger::new(Cardinality::tiny());
+        one.post(&payment(), &Err(Fault::InDoubt(Doubt::Deadline)));
+        one.post(&order(), &placed(40));
+        let mut sum = one.clone();
+        sum.absorb(&one);
+        assert_eq!((sum.sure()[1].orders, sum.sure()[1].o_id_max), (2, 40));
+        assert_eq!(sum.doubtful()[10].paid, 1_000);
+        assert_eq!(sum.counts().calls, [2, 2, 0, 0, 0]);
+        one.clear();
+        assert_eq!(one, Ledger::new(Cardinality::tiny()));
+    }
+}

@@ -24,7 +24,7 @@ pub use data::{
     OrderRow, StockRow, WAREHOUSES_MAX, WarehouseRow,
 };
 pub use input::{Inputs, Terminal};
-pub use ledger::{Claims, DistrictTally, InputCounts, Ledger, StoredTally, top_tenth};
+pub use ledger::{Claims, DistrictTally, InputCounts, Ledger, LedgerFinding, StoredTally, top_tenth};
 pub use money::order_total;
 pub use names::last_name;
 pub use oracle::{District, Oracle, Order};
