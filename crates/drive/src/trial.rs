@@ -208,16 +208,18 @@ fn open<W: Workload, T: Target<W>, C: Clock>(
         starts.push(start);
     }
     drop(opened);
-    let failed = reports.iter().take(threads.len()).find_map(Result::err);
-    match failed {
-        None => Ok((threads, starts)),
-        Some(error) => {
-            drop(starts);
-            // Threads that still open sessions end as soon as they find that there is no start.
-            join(threads)?;
-            Err(error)
-        }
+    let mut failed = None;
+    let ready = reports
+        .iter()
+        .take(threads.len())
+        .map_while(|report| report.map_err(|error| failed = Some(error)).ok());
+    if ready.count() == threads.len() {
+        return Ok((threads, starts));
     }
+    drop(starts);
+    // Threads that still open sessions end as soon as they find that there is no start; one that has panicked says so.
+    join(threads)?;
+    Err(failed.expect("a thread that reports nothing has panicked"))
 }
 
 /// Merges pages and reports slices until the last thread has ended.

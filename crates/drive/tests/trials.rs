@@ -13,24 +13,37 @@ use toy::{Call, Numbers, Outcome, PLAIN, Posted, Toy};
 struct AtOnce<const TASK: bool> {
     opens_max: u32,
     opened: AtomicU32,
+    /// Sessions that are open.
     open_now: Arc<AtomicU32>,
+    script: Script,
+}
+
+/// What is special about the sessions of a target.
+#[derive(Clone)]
+struct Script {
     panic_at: u64,
+    hang_at: u64,
+    /// Whether a call gives way to other tasks once.
+    waits: bool,
+    /// Sessions that have made a tenth call.
+    busy: Arc<AtomicU32>,
 }
 
 struct AtOnceSession {
-    task: bool,
     open_now: Arc<AtomicU32>,
-    panic_at: u64,
+    script: Script,
 }
 
 impl<const TASK: bool> AtOnce<TASK> {
     fn new() -> AtOnce<TASK> {
-        AtOnce {
-            opens_max: u32::MAX,
-            opened: AtomicU32::new(0),
-            open_now: Arc::default(),
-            panic_at: u64::MAX,
-        }
+        let script = Script { panic_at: u64::MAX, hang_at: u64::MAX, waits: TASK, busy: Arc::default() };
+        AtOnce { opens_max: u32::MAX, opened: AtomicU32::new(0), open_now: Arc::default(), script }
+    }
+
+    fn with(edit: impl FnOnce(&mut Script)) -> AtOnce<TASK> {
+        let mut target = AtOnce::new();
+        edit(&mut target.script);
+        target
     }
 }
 
@@ -43,7 +56,7 @@ impl<const TASK: bool> Target<Toy> for AtOnce<TASK> {
             return Err(OpenError::Unreachable { what: "toy".to_owned(), why: "no more".to_owned() });
         }
         self.open_now.fetch_add(1, Ordering::Relaxed);
-        Ok(AtOnceSession { task: TASK, open_now: Arc::clone(&self.open_now), panic_at: self.panic_at })
+        Ok(AtOnceSession { open_now: Arc::clone(&self.open_now), script: self.script.clone() })
     }
 
     fn stack(&self) -> Stack {
@@ -53,9 +66,15 @@ impl<const TASK: bool> Target<Toy> for AtOnce<TASK> {
 
 impl Session<Toy> for AtOnceSession {
     async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        assert!(call.number < self.panic_at, "a bug in the session");
+        assert!(call.number < self.script.panic_at, "a bug in the session");
         effort.attempts = 1;
-        if self.task {
+        if call.number == 10 {
+            self.script.busy.fetch_add(1, Ordering::Relaxed);
+        }
+        if call.number == self.script.hang_at {
+            std::future::pending::<()>().await;
+        }
+        if self.script.waits {
             tokio::task::yield_now().await;
         }
         Ok(if call.number % 100 == 99 { Outcome::No } else { Outcome::Done })
@@ -205,10 +224,34 @@ fn a_plan_that_cannot_be_carried_out_opens_nothing() {
 fn a_panic_in_a_session_ends_the_trial_and_is_told() {
     fn check<const TASK: bool>() {
         let plan = Plan { measured: Nanos::from_secs(600), ..plan(Arrivals::Closed) };
-        let target = AtOnce::<TASK> { panic_at: 50, ..AtOnce::new() };
+        let target = AtOnce::<TASK>::with(|script| script.panic_at = 50);
         let Err(error) = run(&plan, target, &Stop::new()) else { panic!("it passed") };
         assert_eq!(error.to_string(), "a worker panicked: a bug in the session");
     }
     check::<true>();
     check::<false>();
+}
+
+#[test]
+fn a_session_that_hangs_costs_a_deadline_and_not_the_trial() {
+    let deadline = Nanos::from_millis(60);
+    let plan = Plan { deadline, warmup: Nanos::ZERO, ..plan(Arrivals::Closed) };
+    let target = Arc::new(AtOnce::<true>::with(|script| script.hang_at = 20));
+    let (inputs, clock, stop) = (|_| Numbers::new(0), Monotonic::start(), Stop::new());
+    let trial = drive::run(&plan, &target, inputs, Posted::default, clock, &stop, &mut |_| {}).unwrap();
+    let books = trial.totals.books();
+    assert_eq!((books.in_doubt, books.balance()), (3, Ok(())));
+    assert_eq!(target.opened.load(Ordering::Relaxed), 6, "each worker has opened a second session");
+    let longest = trial.totals.faults.max().unwrap();
+    assert!((deadline..Nanos::from_millis(300)).contains(&longest), "{longest:?}");
+    assert!(books.committed > 100);
+}
+
+#[test]
+fn a_session_that_never_waits_does_not_starve_the_others_of_its_thread() {
+    let plan = Plan { runtimes: 1, ..plan(Arrivals::Closed) };
+    let target = AtOnce::<true>::with(|script| script.waits = false);
+    let busy = Arc::clone(&target.script.busy);
+    check_trial(&run(&plan, target, &Stop::new()).unwrap());
+    assert_eq!(busy.load(Ordering::Relaxed), plan.workers);
 }

@@ -6,8 +6,8 @@
 //! their own spread (Hesterberg 2015, section 3.2). Hesterberg's own remedy, more extreme percentiles, cannot help with
 //! five blocks: no resample lies outside the sample, and the range of five covers the mean 93.75 % of the time at best.
 //! So the bootstrap gives the interval its shape, how much of it lies on either side of the mean, and Student's t gives
-//! it its width, `2 t s / √n`. Over 60,000 simulated comparisons each, of 3, 4, 5, 7 and 10 blocks, it covered the truth 94.6 to 95.0 %
-//! of the time; a test below repeats that with fewer.
+//! it its width, `2 t s / √n`. Over 60,000 simulated comparisons each of 3, 4, 5, 7 and 10 blocks it covered the truth
+//! 94.6 to 95.0 % of the time; a test below repeats that with fewer.
 
 use crate::student::{INTERVAL_95, POWER_80, student_t};
 use model::random::Random;

@@ -36,9 +36,9 @@ pub enum Steadiness {
 /// Looks for drift and for a change point in the rates of the slices of a window.
 ///
 /// Two models are fitted by least squares: a straight line, and a step at the place where it fits best. Each must
-/// change the mean by 5 % and stand out from the scatter that it leaves by 3.5 standard errors (more than usual, because the step is
-/// the best of many places), the errors widened for correlation between neighbours. If both do, the one that leaves
-/// less scatter is named.
+/// change the mean by 5 % and stand out from the scatter that it leaves by 3.5 standard errors (more than usual, because
+/// the step is the best of many places), the errors widened for correlation between neighbours. If both do, the one that
+/// leaves less scatter is named.
 #[must_use]
 pub fn steadiness(rates: &[f64]) -> Steadiness {
     if rates.len() < SLICES_MIN {
