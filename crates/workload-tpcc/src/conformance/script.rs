@@ -4,7 +4,7 @@ use crate::{
     Call, DISTRICTS, Data, Delivery, LINES_MAX, Line, NewOrder, OrderStatus, Payment, StockLevel, Text, Who,
 };
 use model::Cents;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The terminal of the script, and the warehouse that is not its own (where there is one).
 const HOME: u32 = 1;
@@ -99,6 +99,17 @@ impl Script<'_> {
         Who::Id(self.data.order_customers(w_id, d_id)[o_id as usize - 1])
     }
 
+    /// Items below the threshold among the last `orders` that were loaded.
+    fn low_stock(&self, (d_id, threshold): (u32, u32), orders: u32) -> usize {
+        let mut items = BTreeSet::new();
+        let newest = self.data.size().orders;
+        for o_id in newest.saturating_sub(orders) + 1..=newest {
+            self.data.order_lines(HOME, d_id, o_id, |line| items.extend([line.ol_i_id]));
+        }
+        let low = |i_id: &&u32| self.data.stock(HOME, **i_id).s_quantity < i64::from(threshold);
+        items.iter().filter(low).count()
+    }
+
     fn has_away(&self) -> bool {
         self.data.size().warehouses >= AWAY
     }
@@ -115,6 +126,14 @@ impl Script<'_> {
         if self.has_away() {
             self.level(AWAY, DISTRICTS, 15);
         }
+        // 2.8.2.2: twenty orders, neither one fewer nor one more.
+        let asked = (1..=DISTRICTS).flat_map(|d_id| (10..=20).map(move |threshold| (d_id, threshold)));
+        for other in [19, 21] {
+            let tells = |at: &(u32, u32)| self.low_stock(*at, other) != self.low_stock(*at, 20);
+            if let Some((d_id, threshold)) = asked.clone().find(tells) {
+                self.level(HOME, d_id, threshold);
+            }
+        }
     }
 
     /// 2.4.2.2: ten may be left; where it would be fewer, 91 are added.
@@ -128,10 +147,10 @@ impl Script<'_> {
             lines.insert(2, line(i_id, quantity as u32));
             self.place(4, 3, lines);
         }
-        // The same item twice: the second line finds what the first one left.
+        // Both once more, and an item twice: the second line finds what the first one left.
         let mut lines = self.plain(5);
-        let again = lines[0].i_id;
-        lines.push(line(again, 10));
+        lines.push(line(lines[0].i_id, 10));
+        lines.extend(ten_left.iter().chain(&nine_left).map(|&i_id| line(i_id, 1)));
         self.place(5, 4, lines);
         // And in every line, through several refills.
         let i_id = self.plain(1)[0].i_id;
