@@ -21,6 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     ];
     for (name, document) in samples {
         std::fs::write(folder.join(format!("{name}.json")), report::document::to_json(&document))?;
+        std::fs::write(folder.join(format!("{name}.md")), report::markdown::render(&document))?;
         std::fs::write(folder.join(format!("{name}.html")), report::html::render(&document))?;
         std::fs::write(
             folder.join(format!("{name}.txt")),

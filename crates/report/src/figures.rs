@@ -69,7 +69,7 @@ pub(crate) fn margin(interval: Interval) -> Option<f64> {
 pub(crate) fn percent(share: f64) -> String {
     let value = share * 100.0;
     let decimals = if value != 0.0 && value.abs() < 0.1 { 2 } else { 1 };
-    format!("{value:.decimals$}{GAP}%")
+    format!("{}{GAP}%", grouped(&format!("{value:.decimals$}")))
 }
 
 /// A ratio as a percentage with its interval: `93.1 % (91.0–95.0)`.
@@ -81,6 +81,26 @@ pub(crate) fn ratio(ratio: Interval) -> String {
         }
         _ => format!("{}{GAP}%", number(ratio.value)),
     }
+}
+
+/// A change of a time, with its sign: `+65 µs`; none where it is lost beside `whole_ns`.
+pub(crate) fn change(ns: f64, whole_ns: f64) -> String {
+    // A difference of less than a twentieth of a percent of the whole is rounding, not news.
+    if ns.abs() < whole_ns.abs() * 0.0005 {
+        return "0".to_owned();
+    }
+    format!("{}{}", if ns > 0.0 { "+" } else { "" }, duration(ns))
+}
+
+/// A time, or the sign for none where it is zero.
+pub(crate) fn part(ns: f64) -> String {
+    if ns == 0.0 { NONE.to_owned() } else { duration(ns) }
+}
+
+/// With a capital letter, to begin a sentence.
+pub(crate) fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// A size: `64 MiB`.

@@ -64,6 +64,19 @@ pub(crate) fn failures(trial: &Trial) -> Vec<Failure> {
     failures
 }
 
+/// The failures of every trial of a run, each with the trial it belongs to if there are several.
+pub(crate) fn failures_of_all(document: &Document) -> Vec<Failure> {
+    let several = document.trials.len() > 1;
+    let of_trial = |(i, trial): (usize, &Trial)| {
+        let place = if several { format!("trial {} ({}), ", i + 1, trial.subject) } else { String::new() };
+        failures(trial)
+            .into_iter()
+            .map(move |failure| Failure { what: format!("{place}{}", failure.what), ..failure })
+            .collect::<Vec<_>>()
+    };
+    document.trials.iter().enumerate().flat_map(of_trial).collect()
+}
+
 /// How many of the checks of one sort passed: `14 of 14 passed`, `12 of 14 passed, 1 not run`.
 pub(crate) fn passed_of(checks: impl Iterator<Item = Check>) -> String {
     let (mut all, mut passed, mut not_run) = (0_u32, 0_u32, 0_u32);
@@ -85,6 +98,24 @@ pub(crate) fn rules_to_mind(trial: &Trial) -> Vec<&Rule> {
         trial.rules.iter().filter(|rule| rule.severity >= Severity::Warning).collect();
     rules.sort_by_key(|rule| std::cmp::Reverse(rule.severity));
     rules
+}
+
+/// The rules to mind in any trial of a run, said once, with the number of trials where there are several.
+pub(crate) fn rules_to_mind_of_all(document: &Document) -> Vec<Rule> {
+    let mut rules: Vec<(Rule, usize)> = Vec::new();
+    for rule in document.trials.iter().flat_map(rules_to_mind) {
+        match rules.iter_mut().find(|(known, _)| known.name == rule.name && known.severity == rule.severity) {
+            Some((_, trials)) => *trials += 1,
+            None => rules.push((rule.clone(), 1)),
+        }
+    }
+    rules.sort_by_key(|(rule, _)| std::cmp::Reverse(rule.severity));
+    let all = document.trials.len();
+    let said = |(rule, trials): (Rule, usize)| match all {
+        1 => rule,
+        _ => Rule { sentence: format!("in {trials} of {all} trials, such as: {}", rule.sentence), ..rule },
+    };
+    rules.into_iter().map(said).collect()
 }
 
 /// `sqlite 3.51.1, durable, 8 clients, closed loop, 60 s`.

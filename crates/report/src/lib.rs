@@ -8,6 +8,7 @@ pub mod document;
 mod figures;
 mod findings;
 pub mod html;
+pub mod markdown;
 mod pooled;
 #[doc(hidden)]
 pub mod testing;

@@ -1,6 +1,6 @@
 //! All trials of one side of a comparison, taken together.
 
-use crate::document::{Bucket, Budget, Class, Comparison, Document, Role, Side, Trial};
+use crate::document::{Bucket, Budget, Class, Comparison, Document, Side, Trial};
 
 /// What the trials of one side say together.
 pub(crate) struct Pooled<'a> {
@@ -57,16 +57,29 @@ fn pooled_kind<'a>(trials: &[&'a Trial], name: &'a str) -> PooledKind<'a> {
 }
 
 impl Pooled<'_> {
-    /// Processor time in milliseconds a thousand committed calls, of the processes that have `role`.
-    pub(crate) fn cpu_ms_per_1000(&self, role: Role) -> Option<f64> {
+    /// What the processes do, in the words of reports, each once.
+    pub(crate) fn roles(&self) -> Vec<String> {
+        let mut roles = Vec::new();
+        for process in self.trials.iter().flat_map(|trial| &trial.processes) {
+            let words = process.roles_words();
+            if !roles.contains(&words) {
+                roles.push(words);
+            }
+        }
+        roles
+    }
+
+    /// Processor time in milliseconds a thousand committed calls of the processes with these roles, or of all.
+    pub(crate) fn cpu_ms_per_1000(&self, roles: Option<&str>) -> Option<f64> {
         let committed: u64 = self.trials.iter().map(|trial| trial.overall.books.committed).sum();
-        let processes = || {
-            self.trials
-                .iter()
-                .flat_map(|trial| &trial.processes)
-                .filter(|process| process.roles.contains(&role))
-        };
-        (committed > 0 && processes().next().is_some())
-            .then(|| processes().map(|process| process.cpu_s()).sum::<f64>() * 1e6 / committed as f64)
+        let mut processes = self
+            .trials
+            .iter()
+            .flat_map(|trial| &trial.processes)
+            .filter(|process| roles.is_none_or(|roles| process.roles_words() == roles))
+            .peekable();
+        processes.peek()?;
+        let cpu_s: f64 = processes.map(|process| process.cpu_s()).sum();
+        (committed > 0).then(|| cpu_s * 1e6 / committed as f64)
     }
 }

@@ -1,9 +1,13 @@
 //! A report for the terminal: readable without colour, and as wide as 100 columns.
 
 use crate::document::{
-    BudgetPart, Class, Comparison, Document, KindTally, Quantiles, Severity, State, Trial, Verdict,
+    BudgetPart, Check, Class, Comparison, Document, KindTally, Quantiles, Rule, Severity, Side, State, Trial,
+    Verdict,
 };
-use crate::{figures, findings};
+use crate::findings::Failure;
+use crate::{figures, findings, pooled};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::fmt::Write as _;
 
 /// Widest line that sentences are broken at.
@@ -47,6 +51,7 @@ impl Colour {
 /// The report of a run, ending with a newline.
 #[must_use]
 pub fn render(document: &Document, colour: Colour) -> String {
+    let document = &printable(document);
     let mut out = String::new();
     if let Some(comparison) = &document.comparison {
         compare(&mut out, document, comparison, colour);
@@ -68,8 +73,29 @@ pub fn render(document: &Document, colour: Colour) -> String {
 #[must_use]
 pub fn render_trial(trial: &Trial, colour: Colour) -> String {
     let mut out = String::new();
-    one_trial(&mut out, trial, colour);
+    one_trial(&mut out, &printable(trial), colour);
     figures::plain(&out)
+}
+
+/// The same without control characters in its texts: some come from servers, and must neither move the cursor nor fake
+/// a line of the report.
+fn printable<T: Clone + Serialize + DeserializeOwned>(data: &T) -> T {
+    fn clean(value: &mut serde_json::Value) {
+        match value {
+            serde_json::Value::String(text) if text.contains(char::is_control) => {
+                *text = text.replace(char::is_control, " ");
+            }
+            serde_json::Value::Array(items) => items.iter_mut().for_each(clean),
+            serde_json::Value::Object(fields) => fields.values_mut().for_each(clean),
+            _ => {}
+        }
+    }
+    let cleaned = serde_json::to_value(data).and_then(|mut value| {
+        clean(&mut value);
+        serde_json::from_value(value)
+    });
+    // Only a number that is not a number can fail here, and such a document is no worse off as it is.
+    cleaned.unwrap_or_else(|_| data.clone())
 }
 
 fn one_trial(out: &mut String, trial: &Trial, colour: Colour) {
@@ -80,7 +106,7 @@ fn one_trial(out: &mut String, trial: &Trial, colour: Colour) {
         colour.paint(Ink::Dim, &findings::setting_line(trial))
     );
     let _ = writeln!(out, "  {}", colour.paint(Ink::Dim, &durability(trial)));
-    failures(out, trial, colour);
+    failures(out, findings::failures(trial), colour);
     if trial.state != State::Complete {
         let _ = writeln!(out, "  {}", colour.paint(Ink::Warn, trial.state.word()));
     }
@@ -100,7 +126,7 @@ fn one_trial(out: &mut String, trial: &Trial, colour: Colour) {
     costs(out, trial);
     let _ = writeln!(out);
     sentence(out, "", &headline.sentence);
-    warnings(out, trial, colour);
+    warnings(out, findings::rules_to_mind(trial), colour);
     for note in &trial.notes {
         sentence(out, "note: ", note);
     }
@@ -112,8 +138,8 @@ fn durability(trial: &Trial) -> String {
     format!("{}: {} ({}{on})", durability.tier.word(), durability.tier.meaning(), durability.detail)
 }
 
-fn failures(out: &mut String, trial: &Trial, colour: Colour) {
-    for failure in findings::failures(trial) {
+fn failures(out: &mut String, failures: Vec<Failure>, colour: Colour) {
+    for failure in failures {
         let label = colour.paint(Ink::Bad, &format!("FAILED  {}", failure.what));
         let _ = writeln!(out, "  {label}: {}", failure.sentence);
         for evidence in &failure.evidence {
@@ -163,14 +189,14 @@ fn checks(out: &mut String, trial: &Trial, colour: Colour) {
         let text = colour.paint(if good { Ink::Good } else { Ink::Bad }, &text);
         let _ = writeln!(out, "  {name:<13}{text}");
     };
-    use crate::document::Check::Failed;
+    let failed = |check| check == Check::Failed;
     let audits = || trial.audits.iter().map(|audit| audit.check);
     let ledger = || trial.ledger.iter().map(|ledger| ledger.check);
     let inputs = || trial.inputs.iter().map(|input| input.check);
-    line("audits", findings::passed_of(audits()), !audits().any(|check| check == Failed));
-    line("ledger", findings::passed_of(ledger()), !ledger().any(|check| check == Failed));
-    line("inputs", findings::passed_of(inputs()), !inputs().any(|check| check == Failed));
-    line("conformance", trial.conformance.check.words().to_owned(), trial.conformance.check != Failed);
+    line("audits", findings::passed_of(audits()), !audits().any(failed));
+    line("ledger", findings::passed_of(ledger()), !ledger().any(failed));
+    line("inputs", findings::passed_of(inputs()), !inputs().any(failed));
+    line("conformance", trial.conformance.check.words().to_owned(), !failed(trial.conformance.check));
 }
 
 /// Limits that the workload sets, where they were missed or where the pace makes them the point.
@@ -256,8 +282,8 @@ fn costs(out: &mut String, trial: &Trial) {
     }
 }
 
-fn warnings(out: &mut String, trial: &Trial, colour: Colour) {
-    for rule in findings::rules_to_mind(trial) {
+fn warnings<'a>(out: &mut String, rules: impl IntoIterator<Item = &'a Rule>, colour: Colour) {
+    for rule in rules {
         let (label, ink) = match rule.severity {
             Severity::Bad => ("bad", Ink::Bad),
             _ => ("warning", Ink::Warn),
@@ -271,9 +297,7 @@ fn warnings(out: &mut String, trial: &Trial, colour: Colour) {
 }
 
 fn compare(out: &mut String, document: &Document, comparison: &Comparison, colour: Colour) {
-    for trial in &document.trials {
-        failures(out, trial, colour);
-    }
+    failures(out, findings::failures_of_all(document), colour);
     let ink = match comparison.verdict {
         Verdict::Better | Verdict::NoDifference => Ink::Good,
         Verdict::Worse | Verdict::CannotTell => Ink::Warn,
@@ -300,12 +324,35 @@ fn compare(out: &mut String, document: &Document, comparison: &Comparison, colou
     }
     blocks(out, comparison, colour);
     confidence(out, comparison);
+    budget_change(out, document, comparison, colour);
     let audits = document.trials.iter().flat_map(|trial| &trial.audits).map(|audit| audit.check);
     let _ = writeln!(out, "  audits of all trials  {}", findings::passed_of(audits));
     if let Some(trial) = document.trials.first() {
         let _ = writeln!(out);
         sentence(out, "", &trial.headline.sentence);
     }
+    warnings(out, &findings::rules_to_mind_of_all(document), colour);
+}
+
+/// Where the difference of the mean response time lies, over all calls.
+fn budget_change(out: &mut String, document: &Document, comparison: &Comparison, colour: Colour) {
+    let [a, b] = [Side::A, Side::B].map(|side| pooled::side(document, comparison, side).budget);
+    let Some((a, b)) = a.zip(b) else {
+        return;
+    };
+    let header = format!("  {:<18}{:>12}{:>12}{:>12}", "time, all calls", "A", "B", "B − A");
+    let _ = writeln!(out, "{}", colour.paint(Ink::Dim, &header));
+    let mut line = |name: &str, ns_a: f64, ns_b: f64| {
+        let change = figures::change(ns_b - ns_a, a.response_ns);
+        let _ =
+            writeln!(out, "  {name:<18}{:>12}{:>12}{change:>12}", figures::part(ns_a), figures::part(ns_b));
+    };
+    for part in BudgetPart::ALL {
+        if a.share(part).abs() >= 0.0005 || b.share(part).abs() >= 0.0005 {
+            line(part.words(), a.part_ns(part), b.part_ns(part));
+        }
+    }
+    line("response time", a.response_ns, b.response_ns);
 }
 
 /// What differs beside the factor under study: printed above the ratio, because it may explain it.
@@ -328,7 +375,6 @@ fn unintended(out: &mut String, comparison: &Comparison, colour: Colour) {
 }
 
 fn blocks(out: &mut String, comparison: &Comparison, colour: Colour) {
-    use crate::document::Side;
     let header = format!("  {:<8}{:<8}{:>14}{:>14}{:>10}", "block", "order", "A", "B", "B/A");
     let _ = writeln!(out, "{}", colour.paint(Ink::Dim, &header));
     for (i, block) in comparison.blocks.iter().enumerate() {

@@ -85,7 +85,9 @@ fn description(rows: &[Row<'_>]) -> String {
 }
 
 fn draw(canvas: &Canvas<'_>, rows: &[Row<'_>], parts: &[(u8, BudgetPart)]) {
-    let left = if canvas.narrow { 2.0 } else { 172.0 };
+    // About the width of the longest name; a name that is longer still is cut off by the edge.
+    let longest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0) as f64;
+    let left = if canvas.narrow { 2.0 } else { (longest * 7.2 + 20.0).clamp(112.0, 300.0) };
     let right = if canvas.narrow { canvas.width - 2.0 } else { canvas.width - 84.0 };
     for (row, top) in rows.iter().zip(tops(rows, canvas.narrow)) {
         let (middle, mean) = (top + BAR / 2.0, figures::duration(row.budget.response_ns));

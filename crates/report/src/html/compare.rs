@@ -3,7 +3,7 @@
 use super::markup::{Cell, Markup, Table, Tone};
 use super::spectrum::Lane;
 use super::{budget, ratio, setup, spectrum, vouch};
-use crate::document::{BudgetPart, Check, Comparison, Document, Role, Side, Verdict};
+use crate::document::{BudgetPart, Check, Comparison, Document, Side, Verdict};
 use crate::pooled::{self, Pooled};
 use crate::{figures, findings};
 
@@ -11,14 +11,15 @@ use crate::{figures, findings};
 pub(super) fn render(main: &mut Markup, document: &Document, comparison: &Comparison) {
     let sides = [pooled::side(document, comparison, Side::A), pooled::side(document, comparison, Side::B)];
     main.element("h1", &[], |h1| {
-        h1.text(&comparison.b.label).raw(" against ").text(&comparison.a.label);
+        h1.text(&figures::capital(&comparison.b.label)).raw(" against ").text(&comparison.a.label);
     });
     if let Some(trial) = document.trials.first() {
         main.line("p", "lead", &findings::setting_line(trial));
     }
-    failures(main, document);
+    vouch::failures(main, findings::failures_of_all(document));
     differences(main, comparison, false);
     verdict(main, comparison);
+    vouch::warnings(main, &findings::rules_to_mind_of_all(document));
     main.section("Block by block", |section| {
         ratio::render(section, comparison);
         confidence(section, comparison);
@@ -30,13 +31,6 @@ pub(super) fn render(main: &mut Markup, document: &Document, comparison: &Compar
     main.section("Trials", |section| trials(section, document, comparison));
     if let Some(trial) = document.trials.first() {
         main.section("Set-up of the first trial", |section| setup::render(section, trial));
-    }
-}
-
-/// What failed in any trial; it stands above the verdict.
-fn failures(main: &mut Markup, document: &Document) {
-    for trial in &document.trials {
-        vouch::failures(main, trial);
     }
 }
 
@@ -58,7 +52,7 @@ fn verdict(main: &mut Markup, comparison: &Comparison) {
                     }
                 });
                 number.element("p", &[("class", "figure-unit")], |line| {
-                    line.text(&comparison.metric).raw(" · ").text(&comparison.b.label).raw(" through ");
+                    line.text(&comparison.metric).raw(" · ").text(&comparison.b.label).raw(" relative to ");
                     line.text(&comparison.a.label);
                 });
             }
@@ -69,7 +63,7 @@ fn verdict(main: &mut Markup, comparison: &Comparison) {
         band.element("div", &[("class", "verdict")], |words| {
             words.line("p", "sentence", &comparison.sentence);
             if let Some(retention) = comparison.retention() {
-                words.line("p", "", &format!("{retention}."));
+                words.line("p", "", &format!("{}.", figures::capital(&retention)));
             }
             for (letter, party) in [("A", &comparison.a), ("B", &comparison.b)] {
                 words.element("p", &[("class", "party")], |p| {
@@ -138,27 +132,21 @@ fn budgets(section: &mut Markup, comparison: &Comparison, sides: &[Pooled<'_>; 2
         for part in BudgetPart::ALL {
             let (ns_a, ns_b) = (of_a.part_ns(part), of_b.part_ns(part));
             if ns_a != 0.0 || ns_b != 0.0 {
-                table.row(difference_row(part.words(), ns_a, ns_b, whole));
+                table.row(difference_row(part.words(), ns_a, ns_b, (whole, of_a.response_ns)));
             }
         }
+        let whole = (whole, of_a.response_ns);
         table.row(difference_row("response time", of_a.response_ns, of_b.response_ns, whole));
         section.table(&table);
     }
 }
 
-fn difference_row(name: &str, ns_a: f64, ns_b: f64, whole: f64) -> Vec<Cell> {
-    let difference = ns_b - ns_a;
-    let sign = if difference > 0.0 { "+" } else { "" };
-    // A share of next to nothing is noise with many digits.
-    let share =
-        if whole.abs() > 1.0 { figures::percent(difference / whole) } else { figures::NONE.to_owned() };
-    vec![
-        name.into(),
-        figures::duration(ns_a).into(),
-        figures::duration(ns_b).into(),
-        format!("{sign}{}", figures::duration(difference)).into(),
-        share.into(),
-    ]
+/// A part for A and for B; `whole` is the difference of all parts, and the response time of A to judge it by.
+fn difference_row(name: &str, ns_a: f64, ns_b: f64, (whole_ns, response_ns): (f64, f64)) -> Vec<Cell> {
+    let change = figures::change(ns_b - ns_a, response_ns);
+    let is_news = change != "0" && figures::change(whole_ns, response_ns) != "0";
+    let share = if is_news { figures::percent((ns_b - ns_a) / whole_ns) } else { figures::NONE.to_owned() };
+    vec![name.into(), figures::part(ns_a).into(), figures::part(ns_b).into(), change.into(), share.into()]
 }
 
 fn spectra(section: &mut Markup, comparison: &Comparison, sides: &[Pooled<'_>; 2]) {
@@ -177,18 +165,24 @@ fn spectra(section: &mut Markup, comparison: &Comparison, sides: &[Pooled<'_>; 2
 }
 
 fn costs(section: &mut Markup, comparison: &Comparison, sides: &[Pooled<'_>; 2]) {
-    let titles = ["process with the role", comparison.a.label.as_str(), comparison.b.label.as_str()];
+    let titles = ["process", comparison.a.label.as_str(), comparison.b.label.as_str()];
     let mut table =
         Table::new("CPU a thousand committed calls; an embedded engine shares its process", &titles, 1..3);
-    for role in [Role::Generator, Role::Server, Role::Engine] {
+    let mut row = |name: &str, roles: Option<&str>| {
         let cells = sides.each_ref().map(|side| {
-            side.cpu_ms_per_1000(role)
-                .map_or_else(|| figures::NONE.to_owned(), |ms| format!("{}\u{a0}ms", figures::short(ms)))
+            let cost = side.cpu_ms_per_1000(roles);
+            Cell::Text(
+                cost.map_or_else(|| figures::NONE.to_owned(), |ms| format!("{}\u{a0}ms", figures::short(ms))),
+            )
         });
-        let mut row: Vec<Cell> = vec![role.word().into()];
-        row.extend(cells.map(Cell::Text));
-        table.row(row);
+        table.row(std::iter::once(name.into()).chain(cells).collect());
+    };
+    let mut all_roles = sides[0].roles();
+    all_roles.extend(sides[1].roles().into_iter().filter(|roles| !sides[0].roles().contains(roles)));
+    for roles in &all_roles {
+        row(roles, Some(roles));
     }
+    row("all processes", None);
     section.table(&table);
 }
 

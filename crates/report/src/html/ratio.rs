@@ -24,7 +24,9 @@ pub(super) fn render(markup: &mut Markup, comparison: &Comparison) {
     }
     let caption = format!(
         "{} as a share of {}, {}. Right of 100\u{a0}% is better.",
-        comparison.b.label, comparison.a.label, comparison.metric
+        figures::capital(&comparison.b.label),
+        comparison.a.label,
+        comparison.metric
     );
     let figure = Figure {
         title: "Ratio of each block",

@@ -177,8 +177,9 @@ fn columns(spectrum: &[Bucket]) -> Vec<(f64, f64)> {
     (0..shares.len() as i64)
         .map(|at| {
             // Binomial weights: the least smoothing that takes the comb of a coarse histogram away.
-            let smooth = (share(at - 2) + 4.0 * share(at - 1) + 6.0 * share(at) + 4.0 * share(at + 1) + share(at + 2))
-                / 16.0;
+            let smooth =
+                (share(at - 2) + 4.0 * share(at - 1) + 6.0 * share(at) + 4.0 * share(at + 1) + share(at + 2))
+                    / 16.0;
             ((first - 3 + at) as f64 / COLUMNS_A_DECADE, smooth)
         })
         .collect()

@@ -118,7 +118,7 @@ fn draw(canvas: &Canvas<'_>, points: &[Point]) -> Option<Scale> {
     let (upper, lower) =
         if canvas.narrow { ((16.0, 126.0), (154.0, 264.0)) } else { ((16.0, 150.0), (180.0, 296.0)) };
     let x = Scale::linear((first.from_s, last.from_s + last.length_s), (left, right));
-    if let Some(warm) = points.iter().filter(|point| point.warmup).last() {
+    if let Some(warm) = points.iter().rfind(|point| point.warmup) {
         let end = x.at(warm.from_s + warm.length_s);
         for panel in [upper, lower] {
             canvas.bar((left, panel.0), (end, panel.1), Paint::Shade, 1.0);

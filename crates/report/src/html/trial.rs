@@ -10,9 +10,9 @@ use crate::{figures, findings};
 pub(super) fn render(main: &mut Markup, trial: &Trial) {
     main.line("h1", "", &trial.subject);
     main.line("p", "lead", &findings::setting_line(trial));
-    vouch::failures(main, trial);
+    vouch::failures(main, findings::failures(trial));
     headline(main, trial);
-    vouch::warnings(main, trial);
+    vouch::warnings(main, findings::rules_to_mind(trial));
     main.section("Rates and response times", |section| {
         section.table(&rates(trial));
         section.line("p", "caption", findings::times_sentence(trial));
@@ -43,7 +43,8 @@ pub(super) fn render(main: &mut Markup, trial: &Trial) {
 
 /// The number, its name, its tier, and the few figures that people ask for next.
 fn headline(main: &mut Markup, trial: &Trial) {
-    main.element("div", &[("class", "headline")], |band| {
+    let is_void = !findings::failures(trial).is_empty();
+    main.element("div", &[("class", if is_void { "headline void" } else { "headline" })], |band| {
         band.element("div", &[("class", "number")], |number| {
             the_number(number, &trial.headline);
             number.element("p", &[("class", "badges")], |badges| {

@@ -1,7 +1,8 @@
 //! What vouches for a number, and what speaks against it.
 
 use super::markup::{Cell, Markup, Table, Tone};
-use crate::document::{Check, Severity, Trial};
+use crate::document::{Check, Rule, Severity, Trial};
+use crate::findings::Failure;
 use crate::{figures, findings};
 
 fn tone(check: Check) -> Tone {
@@ -17,8 +18,7 @@ fn badge(check: Check) -> Cell {
 }
 
 /// Writes what failed; it stands above the rate.
-pub(super) fn failures(markup: &mut Markup, trial: &Trial) {
-    let failures = findings::failures(trial);
+pub(super) fn failures(markup: &mut Markup, failures: Vec<Failure>) {
     if failures.is_empty() {
         return;
     }
@@ -37,8 +37,8 @@ pub(super) fn failures(markup: &mut Markup, trial: &Trial) {
 }
 
 /// Writes what to mind, with what to do about it.
-pub(super) fn warnings(markup: &mut Markup, trial: &Trial) {
-    for rule in findings::rules_to_mind(trial) {
+pub(super) fn warnings<'a>(markup: &mut Markup, rules: impl IntoIterator<Item = &'a Rule>) {
+    for rule in rules {
         markup.element("p", &[("class", "warning")], |p| {
             p.badge(severity(rule.severity), &rule.name);
             p.raw(" ").text(&rule.sentence);
@@ -84,7 +84,7 @@ fn audits(section: &mut Markup, trial: &Trial) {
             badge(audit.check),
             audit.clause.clone().unwrap_or_else(|| audit.family.word().to_owned()).into(),
             Cell::Detailed(audit.sentence.clone(), audit.violations.clone()),
-            audit.when.words().into(),
+            audit.when.words().replace(' ', "\u{a0}").into(),
             figures::duration(audit.took_s * 1e9).into(),
         ]);
     }

@@ -1,0 +1,288 @@
+//! A report in Markdown, for issues, wikis and pull requests.
+
+use crate::document::{BudgetPart, Check, Class, Comparison, Document, Quantiles, Rule, Side, Trial};
+use crate::findings::Failure;
+use crate::{figures, findings, pooled};
+use std::fmt::Write as _;
+
+/// The report of a run.
+#[must_use]
+pub fn render(document: &Document) -> String {
+    let mut out = String::new();
+    match &document.comparison {
+        Some(comparison) => compare(&mut out, document, comparison),
+        None if document.trials.is_empty() => {
+            let _ = writeln!(out, "{}\n", escaped(&findings::empty_sentence(document)));
+        }
+        None => document.trials.iter().for_each(|trial| one_trial(&mut out, trial)),
+    }
+    list(&mut out, "Notes", document.notes.iter().map(|note| escaped(note)));
+    let _ = writeln!(
+        out,
+        "Run {}, {}, stackmark {}: {}",
+        code(&document.id),
+        document.started.readable(),
+        escaped(&document.stackmark),
+        code(&document.command.join(" "))
+    );
+    figures::plain(&out)
+}
+
+fn one_trial(out: &mut String, trial: &Trial) {
+    let _ = writeln!(out, "# {}\n\n{}\n", escaped(&trial.subject), escaped(&findings::setting_line(trial)));
+    failures(out, findings::failures(trial));
+    let durability = &trial.stack.durability;
+    let _ = writeln!(
+        out,
+        "**{} {}** ({}), {}: {} ({})\n\n{}\n",
+        figures::with_margin(trial.headline.value),
+        escaped(&trial.headline.unit),
+        escaped(&trial.headline.label),
+        durability.tier.word(),
+        durability.tier.meaning(),
+        escaped(&durability.detail),
+        escaped(&trial.headline.sentence)
+    );
+    rates(out, trial);
+    let _ = writeln!(out, "{}\n", escaped(&findings::exceptions(trial).join(", ")));
+    vouchers(out, trial);
+    budgets(out, trial);
+    costs(out, trial);
+    rules(out, findings::rules_to_mind(trial));
+    list(out, "Notes", trial.notes.iter().map(|note| escaped(note)));
+    let _ = writeln!(out, "## Set-up\n");
+    let pairs = findings::key(trial).into_iter().flat_map(|(_, pairs)| pairs);
+    let rows = pairs.map(|(name, value)| vec![name, value]).collect::<Vec<_>>();
+    table(out, &["", ""], usize::MAX, &rows);
+}
+
+fn rates(out: &mut String, trial: &Trial) {
+    let times = |times: &Quantiles| {
+        [times.p50_ns, times.p90_ns, times.p99_ns, times.p999_ns, Some(times.max_ns)]
+            .map(figures::maybe_duration)
+    };
+    let mut rows = Vec::new();
+    for kind in &trial.kinds {
+        let mut row = vec![kind.name.clone(), figures::with_margin(kind.tally.rate_per_s)];
+        let latency = kind.tally.latency(Class::Committed);
+        row.extend(latency.map_or_else(Default::default, |latency| times(&latency.response)));
+        rows.push(row);
+        if let Some(service) = latency.and_then(|latency| latency.service) {
+            rows.push(
+                [format!("{}, service", kind.name), String::new()]
+                    .into_iter()
+                    .chain(times(&service))
+                    .collect(),
+            );
+        }
+    }
+    table(out, &["call", "committed/s", "p50", "p90", "p99", "p99.9", "max"], 1, &rows);
+    if trial.plan.arrivals.is_open() {
+        let _ = writeln!(out, "{}\n", findings::times_sentence(trial));
+    }
+}
+
+fn vouchers(out: &mut String, trial: &Trial) {
+    let rows = [
+        ("audits", findings::passed_of(trial.audits.iter().map(|audit| audit.check))),
+        ("ledger", findings::passed_of(trial.ledger.iter().map(|ledger| ledger.check))),
+        ("inputs", findings::passed_of(trial.inputs.iter().map(|input| input.check))),
+        ("conformance", trial.conformance.check.words().to_owned()),
+    ];
+    table(out, &["check", "result"], usize::MAX, &rows.map(|(name, text)| vec![name.to_owned(), text]));
+}
+
+fn budgets(out: &mut String, trial: &Trial) {
+    let budgets: Vec<_> =
+        trial.kinds.iter().filter_map(|kind| Some((kind.name.as_str(), kind.tally.budget?))).collect();
+    let parts: Vec<BudgetPart> = BudgetPart::ALL
+        .into_iter()
+        .filter(|part| budgets.iter().any(|(_, budget)| budget.share(*part).abs() >= 0.0005))
+        .collect();
+    if parts.is_empty() {
+        return;
+    }
+    let mut titles = vec!["time", "mean"];
+    titles.extend(parts.iter().map(|part| part.words()));
+    let row = |(name, budget): &(&str, crate::document::Budget)| {
+        let shares = parts.iter().map(|part| figures::percent(budget.share(*part)));
+        [(*name).to_owned(), figures::duration(budget.response_ns)].into_iter().chain(shares).collect()
+    };
+    let rows: Vec<Vec<String>> = budgets.iter().map(row).collect();
+    table(out, &titles, 1, &rows);
+}
+
+fn costs(out: &mut String, trial: &Trial) {
+    let rows: Vec<Vec<String>> = trial
+        .processes
+        .iter()
+        .map(|process| {
+            let cost = process.cpu_ms_per_1000_committed;
+            vec![
+                process.roles_words(),
+                cost.map_or_else(|| figures::NONE.to_owned(), |ms| format!("{} ms", figures::short(ms))),
+                figures::bytes(process.rss_peak_bytes),
+            ]
+        })
+        .collect();
+    table(out, &["process", "CPU / 1000 calls", "memory, peak"], 1, &rows);
+}
+
+fn compare(out: &mut String, document: &Document, comparison: &Comparison) {
+    let _ = writeln!(
+        out,
+        "# {} against {}\n",
+        escaped(&figures::capital(&comparison.b.label)),
+        escaped(&comparison.a.label)
+    );
+    failures(out, findings::failures_of_all(document));
+    differences(out, comparison);
+    let _ = writeln!(out, "**{}: {}**\n", comparison.verdict.words(), escaped(&comparison.sentence));
+    if let Some(retention) = comparison.retention() {
+        let _ =
+            writeln!(out, "{}, {}.\n", escaped(&figures::capital(&retention)), escaped(&comparison.metric));
+    }
+    if let Some(trial) = document.trials.first() {
+        let _ = writeln!(out, "{}\n", escaped(&findings::setting_line(trial)));
+    }
+    let rate = |block: &crate::document::Block, side: Side| {
+        let trial = block.trials.iter().find(|trial| trial.side == side);
+        trial.map_or_else(|| figures::NONE.to_owned(), |trial| figures::count(trial.rate.round() as u64))
+    };
+    let rows: Vec<Vec<String>> = comparison
+        .blocks
+        .iter()
+        .enumerate()
+        .map(|(i, block)| {
+            let ratio = block.ratio.map_or_else(|| figures::NONE.to_owned(), figures::percent);
+            vec![(i + 1).to_string(), rate(block, Side::A), rate(block, Side::B), ratio]
+        })
+        .collect();
+    table(out, &["block", &comparison.a.label, &comparison.b.label, "ratio"], 1, &rows);
+    budget_change(out, document, comparison);
+    let noise = comparison.noise.as_ref().map_or_else(
+        || "not measured".to_owned(),
+        |noise| format!("{}, {} blocks", figures::ratio(noise.ratio), noise.blocks),
+    );
+    let audits: Vec<Check> =
+        document.trials.iter().flat_map(|trial| &trial.audits).map(|audit| audit.check).collect();
+    let rows = [
+        ("ratio, 95 % interval", comparison.ratio.map_or_else(|| figures::NONE.to_owned(), figures::ratio)),
+        (
+            "smallest effect that could be found",
+            comparison.detectable.map_or_else(|| figures::NONE.to_owned(), figures::percent),
+        ),
+        ("noise floor (A/A)", noise),
+        ("audits of all trials", findings::passed_of(audits.into_iter())),
+    ];
+    table(out, &["", ""], usize::MAX, &rows.map(|(name, text)| vec![name.to_owned(), text]));
+    rules(out, &findings::rules_to_mind_of_all(document));
+    if let Some(trial) = document.trials.first() {
+        let _ = writeln!(out, "{}\n", escaped(&trial.headline.sentence));
+    }
+}
+
+fn budget_change(out: &mut String, document: &Document, comparison: &Comparison) {
+    let [a, b] = [Side::A, Side::B].map(|side| pooled::side(document, comparison, side).budget);
+    let Some((a, b)) = a.zip(b) else {
+        return;
+    };
+    let row = |name: &str, ns_a: f64, ns_b: f64| {
+        let change = figures::change(ns_b - ns_a, a.response_ns);
+        vec![name.to_owned(), figures::part(ns_a), figures::part(ns_b), change]
+    };
+    let mut rows: Vec<Vec<String>> = BudgetPart::ALL
+        .into_iter()
+        .filter(|part| a.part_ns(*part) != 0.0 || b.part_ns(*part) != 0.0)
+        .map(|part| row(part.words(), a.part_ns(part), b.part_ns(part)))
+        .collect();
+    rows.push(row("response time", a.response_ns, b.response_ns));
+    table(out, &["time, all calls", &comparison.a.label, &comparison.b.label, "difference"], 1, &rows);
+}
+
+/// What differs beside the factor under study: printed above the verdict, because it may explain it.
+fn differences(out: &mut String, comparison: &Comparison) {
+    let keys = comparison.key_differences.iter().filter(|difference| !difference.intended);
+    let mut rows: Vec<Vec<String>> = keys
+        .map(|difference| vec![difference.field.clone(), difference.a.clone(), difference.b.clone()])
+        .collect();
+    rows.extend(comparison.fingerprint_differences.iter().map(|difference| {
+        let name = format!("{} a {} call", difference.measure, difference.kind);
+        vec![name, figures::trimmed(difference.a, 2), figures::trimmed(difference.b, 2)]
+    }));
+    table(out, &["differs, not intended", &comparison.a.label, &comparison.b.label], usize::MAX, &rows);
+}
+
+fn failures(out: &mut String, failures: Vec<Failure>) {
+    for failure in failures {
+        let _ = writeln!(out, "> **FAILED {}**: {}", escaped(&failure.what), escaped(&failure.sentence));
+        for evidence in &failure.evidence {
+            let _ = writeln!(out, "> - {}", code(evidence));
+        }
+        let _ = writeln!(out);
+    }
+}
+
+fn rules<'a>(out: &mut String, rules: impl IntoIterator<Item = &'a Rule>) {
+    let line = |rule: &Rule| {
+        let advice = rule.advice.as_ref().map_or_else(String::new, |advice| format!("; {advice}"));
+        format!(
+            "**{}** ({}): {}{}",
+            escaped(&rule.name),
+            rule.severity.word(),
+            escaped(&rule.sentence),
+            escaped(&advice)
+        )
+    };
+    list(out, "To mind", rules.into_iter().map(line));
+}
+
+fn list(out: &mut String, title: &str, items: impl Iterator<Item = String>) {
+    let items: Vec<String> = items.collect();
+    if items.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "## {title}\n");
+    for item in items {
+        let _ = writeln!(out, "- {item}");
+    }
+    let _ = writeln!(out);
+}
+
+/// A table whose columns are set flush right from `figures_from` on; nothing without a row.
+fn table(out: &mut String, titles: &[&str], figures_from: usize, rows: &[Vec<String>]) {
+    if rows.is_empty() {
+        return;
+    }
+    let titles: Vec<String> = titles.iter().map(|title| escaped(title)).collect();
+    let rules: Vec<&str> =
+        (0..titles.len()).map(|column| if column >= figures_from { "---:" } else { "---" }).collect();
+    let _ = writeln!(out, "| {} |", titles.join(" | "));
+    let _ = writeln!(out, "| {} |", rules.join(" | "));
+    for row in rows {
+        let cells: Vec<String> = row.iter().map(|cell| escaped(cell)).collect();
+        let _ = writeln!(out, "| {} |", cells.join(" | "));
+    }
+    let _ = writeln!(out);
+}
+
+/// Data as it stands: no markup, no HTML, no new row or line.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' => out.extend(['\\', char]),
+            '\n' | '\r' => out.push(' '),
+            char => out.push(char),
+        }
+    }
+    out
+}
+
+/// Data as code; a backtick in it would end it early.
+fn code(text: &str) -> String {
+    format!("`{}`", text.replace(['`', '\n', '\r'], " "))
+}

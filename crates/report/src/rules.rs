@@ -1,0 +1,94 @@
+//! The rules that run on every result: what a number is worth, in sentences that a non-expert understands.
+//!
+//! They read a finished document and nothing else, so a report made months later comes to the same words. A rule that
+//! cannot be applied to a trial (a limit where the workload sets none) says nothing; one that lacks a figure says that
+//! it cannot tell, and never guesses.
+
+mod accounting;
+mod compared;
+mod load;
+mod modality;
+mod pace;
+mod samples;
+mod saturation;
+mod setting;
+#[cfg(test)]
+mod tests;
+
+use crate::document::{Rule, Severity, Trial};
+use crate::figures;
+
+pub use compared::{
+    Comparability, comparable, fingerprint_differences, intended_by, key_differences, version_difference,
+};
+
+/// One rule; nothing where it does not apply.
+type Judge = fn(&Trial) -> Option<Rule>;
+
+/// In the order of reports.
+const RULES: [Judge; 18] = [
+    accounting::books,
+    accounting::audit,
+    saturation::saturation,
+    pace::think_cap,
+    pace::little,
+    accounting::outcome_mix,
+    pace::limits,
+    pace::steady,
+    setting::fingerprint,
+    setting::key,
+    setting::durability,
+    samples::min_samples,
+    samples::monotone,
+    modality::modality,
+    setting::hot_rows,
+    load::co_located,
+    load::noisy_machine,
+    setting::interrupted,
+];
+
+/// Everything the rules say about one trial, good or bad, in a fixed order. [`Trial::rules`] itself is not read.
+#[must_use]
+pub fn judge(trial: &Trial) -> Vec<Rule> {
+    RULES.iter().filter_map(|rule| rule(trial)).collect()
+}
+
+/// A rule with nothing to advise.
+fn says(name: &str, severity: Severity, sentence: impl AsRef<str>) -> Option<Rule> {
+    Some(Rule {
+        name: name.to_owned(),
+        severity,
+        sentence: figures::plain(sentence.as_ref()),
+        advice: None,
+    })
+}
+
+/// A rule that says what to do.
+fn advises(name: &str, severity: Severity, sentence: impl AsRef<str>, advice: &str) -> Option<Rule> {
+    says(name, severity, sentence).map(|rule| Rule { advice: Some(advice.to_owned()), ..rule })
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(words: &[impl AsRef<str>]) -> String {
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    match words.split_last() {
+        None => String::new(),
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+/// `8 clients`, `1 client`.
+fn clients(count: u32) -> String {
+    format!("{} {}", figures::count(count.into()), if count == 1 { "client" } else { "clients" })
+}
+
+/// A share of 1 in whole percent: `97 %`.
+fn whole_percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// A part through a whole; zero where there is no whole.
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}

@@ -1,0 +1,190 @@
+//! Whether every call is accounted for, whether the data vouch for it, and how the calls ended.
+
+use super::{advises, listed, says, share};
+use crate::document::{AuditWhen, Books, Check, Class, Rule, Severity, Trial};
+use crate::{figures, findings};
+
+/// Declined calls that the workload does not plan, as a share of those begun, from which the rate means something else.
+const UNPLANNED_MAX: f64 = 0.05;
+/// The same for calls that did not complete.
+const FAULTS_MAX: f64 = 0.01;
+/// Calls due and never begun, as a share of those due.
+const NEVER_BEGUN_MAX: f64 = 0.001;
+
+/// The accounting identities.
+pub(super) fn books(trial: &Trial) -> Option<Rule> {
+    let broken = imbalances(trial);
+    if broken.is_empty() {
+        let due = trial.overall.books.due;
+        return says(
+            "books",
+            Severity::Ok,
+            format!("all {} calls that were due are accounted for", figures::count(due)),
+        );
+    }
+    advises(
+        "books",
+        Severity::Bad,
+        format!("calls got lost or were counted twice ({}): the number is void", listed(&broken)),
+        "report this as a bug of Stackmark, with the result file",
+    )
+}
+
+/// What does not add up, a clause each; the first three, because one lost call breaks several identities.
+fn imbalances(trial: &Trial) -> Vec<String> {
+    let overall = trial.overall.books;
+    let mut broken = Vec::new();
+    let named = trial.kinds.iter().map(|kind| (kind.name.as_str(), kind.tally.books));
+    for (name, books) in std::iter::once(("all kinds", overall)).chain(named) {
+        if !books.balance() {
+            broken.push(format!("the columns of {name} do not add up"));
+        }
+        // A call has at least one attempt unless it was shed before.
+        let attempts_fit = books.retries <= books.attempts
+            && books.calls_retried <= books.retries
+            && books.attempts - books.retries <= books.begun;
+        if !attempts_fit {
+            broken.push(format!("attempts and retries of {name} contradict each other"));
+        }
+    }
+    let columns: [(&str, fn(&Books) -> u64); 7] = [
+        ("begun", |books| books.begun),
+        ("committed", |books| books.committed),
+        ("declined", |books| books.declined),
+        ("in conflict", |books| books.conflict),
+        ("refused", |books| books.refused),
+        ("in doubt", |books| books.in_doubt),
+        ("defect", |books| books.defect),
+    ];
+    for (name, column) in columns {
+        let sum: u64 = trial.kinds.iter().map(|kind| column(&kind.tally.books)).sum();
+        if !trial.kinds.is_empty() && sum != column(&overall) {
+            broken.push(format!("{name}: {sum} by kind, {} in all", column(&overall)));
+        }
+    }
+    for kind in &trial.kinds {
+        let clocked = kind.tally.latency(Class::Committed).map_or(0, |latency| latency.response.count);
+        let committed = kind.tally.books.committed;
+        if clocked != committed {
+            broken.push(format!("{} {committed} committed, {clocked} clocked", kind.name));
+        }
+    }
+    // The rate counts those that committed before the interval's end, so it may be lower, and never higher.
+    if trial.overall.rate_per_s.value * trial.measured_s > overall.committed as f64 * 1.000_001 + 0.5 {
+        broken.push("the rate is higher than the calls committed allow".to_owned());
+    }
+    broken.truncate(3);
+    broken
+}
+
+/// Audits, ledger, inputs and conformance.
+pub(super) fn audit(trial: &Trial) -> Option<Rule> {
+    let failures = findings::failures(trial);
+    if !failures.is_empty() {
+        let what: Vec<&str> = failures.iter().take(3).map(|failure| failure.what.as_str()).collect();
+        let more = match failures.len() - what.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        return advises(
+            "audit",
+            Severity::Bad,
+            format!("failed: {}{more}: the number is void", what.join("; ")),
+            "find out what broke the data or the answers before measuring again",
+        );
+    }
+    let missing = not_made(trial);
+    if missing.is_empty() {
+        let made = trial.audits.len() + trial.ledger.len() + trial.inputs.len();
+        return says(
+            "audit",
+            Severity::Ok,
+            format!("the data hold what the calls were told: all {made} checks passed"),
+        );
+    }
+    advises(
+        "audit",
+        Severity::Warning,
+        format!("not checked: {}; nothing shows that the work behind the number was done rightly", listed(&missing)),
+        "run without leaving checks out",
+    )
+}
+
+fn not_made(trial: &Trial) -> Vec<&'static str> {
+    let mut missing = Vec::new();
+    let mut after = trial.audits.iter().filter(|audit| audit.when == AuditWhen::AfterRun).peekable();
+    let none_after = after.peek().is_none();
+    if none_after || after.any(|audit| audit.check == Check::NotRun) {
+        missing.push("the stored data after the run");
+    }
+    let before = trial.audits.iter().filter(|audit| audit.when == AuditWhen::BeforeRun);
+    if before.into_iter().any(|audit| audit.check == Check::NotRun) {
+        missing.push("the stored data before the run");
+    }
+    if trial.ledger.is_empty() || trial.ledger.iter().any(|ledger| ledger.check == Check::NotRun) {
+        missing.push("acknowledged calls against the stored data");
+    }
+    if trial.inputs.is_empty() || trial.inputs.iter().any(|input| input.check == Check::NotRun) {
+        missing.push("what was sent");
+    }
+    if trial.conformance.check == Check::NotRun {
+        missing.push("the answers on tiny data");
+    }
+    missing
+}
+
+/// How the calls ended.
+pub(super) fn outcome_mix(trial: &Trial) -> Option<Rule> {
+    let books = trial.overall.books;
+    if books.due == 0 {
+        return None;
+    }
+    let unplanned: u64 =
+        trial.kinds.iter().filter(|kind| !kind.declines).map(|kind| kind.tally.books.declined).sum();
+    let mut odd = Vec::new();
+    if share(unplanned, books.begun) > UNPLANNED_MAX {
+        odd.push(format!(
+            "{} of the calls were declined though the workload does not plan for it",
+            figures::percent(share(unplanned, books.begun))
+        ));
+    }
+    if share(books.faults(), books.begun) > FAULTS_MAX {
+        odd.push(format!(
+            "{} of the calls did not complete (conflict {}, refused {}, in doubt {}, defect {})",
+            figures::percent(share(books.faults(), books.begun)),
+            figures::count(books.conflict),
+            figures::count(books.refused),
+            figures::count(books.in_doubt),
+            figures::count(books.defect),
+        ));
+    }
+    if share(books.never_begun, books.due) > NEVER_BEGUN_MAX {
+        odd.push(format!(
+            "{} of the calls that were due were never begun",
+            figures::percent(share(books.never_begun, books.due))
+        ));
+    }
+    if !odd.is_empty() {
+        return advises(
+            "outcome-mix",
+            Severity::Warning,
+            format!("{}: the rate counts only the rest, and so do its times", listed(&odd)),
+            "look at the books, and compare it only with a result of the same mix",
+        );
+    }
+    let planned: Vec<String> = trial
+        .kinds
+        .iter()
+        .filter(|kind| kind.declines)
+        .map(|kind| {
+            let books = kind.tally.books;
+            format!("{} of {}", figures::percent(share(books.declined, books.begun)), kind.name)
+        })
+        .collect();
+    let sentence = match (planned.is_empty(), unplanned) {
+        (true, 0) => "no call was declined".to_owned(),
+        (false, 0) => format!("declined {}, which the workload plans for; nothing else", listed(&planned)),
+        (_, more) => format!("{} calls were declined that the workload does not plan for", figures::count(more)),
+    };
+    says("outcome-mix", if unplanned == 0 { Severity::Ok } else { Severity::Info }, sentence)
+}

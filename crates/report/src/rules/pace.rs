@@ -1,0 +1,232 @@
+//! What sets the rate, whether clients and times agree with it, and whether it held.
+
+use super::{advises, clients, listed, says, whole_percent};
+use crate::document::{Arrivals, Class, Rule, Severity, Trial};
+use crate::figures;
+use measure::{Steadiness, steadiness};
+
+/// Throughput within this share of clients ÷ think time: the pace sets the rate.
+const THINK_CAP_MARGIN: f64 = 0.10;
+/// How far clients and throughput × response time may differ, as a share.
+const LITTLE_MARGIN: f64 = 0.05;
+/// A slice this much below the median, as a share, is slow.
+const SLOW_SHARE: f64 = 0.20;
+/// And by this many times the usual deviation (1.48 × the median one, which for normal scatter is one standard deviation).
+const SLOW_DEVIATIONS: f64 = 4.0;
+/// Committed calls a slice below which counting alone scatters too much for single slices to be called slow.
+const CALLS_A_SLICE_MIN: f64 = 25.0;
+
+/// Whether the think times set the rate, and not the system.
+pub(super) fn think_cap(trial: &Trial) -> Option<Rule> {
+    if !trial.plan.arrivals.is_paced() {
+        return None;
+    }
+    // By Little's law throughput ÷ (clients ÷ think) = think ÷ (think + response), so the share of their time that
+    // clients spend inside calls tells how far throughput lies below what the pace allows.
+    let busy = occupied(trial, Times::Response)? / f64::from(trial.plan.clients.max(1));
+    if busy > THINK_CAP_MARGIN {
+        return says(
+            "think-cap",
+            Severity::Ok,
+            format!("clients spent {} of their time waiting for answers: the system takes part in the rate", whole_percent(busy)),
+        );
+    }
+    advises(
+        "think-cap",
+        Severity::Info,
+        format!(
+            "clients spent {} of their time keying and thinking: this pace sets the rate, and the system could do more",
+            whole_percent(1.0 - busy)
+        ),
+        "raise the number of clients (TPC-C: warehouses) to learn what the system can do",
+    )
+}
+
+/// Clients = throughput × (response + think): in a closed loop, throughput and response time are one fact.
+pub(super) fn little(trial: &Trial) -> Option<Rule> {
+    let times = if trial.plan.arrivals.is_open() { Times::Service } else { Times::Response };
+    let all = f64::from(trial.plan.clients);
+    let busy = occupied(trial, times)?;
+    // A call that lies across the beginning or the end of the interval counts whole or not at all.
+    let calls_a_client = trial.overall.books.begun as f64 / all.max(1.0);
+    let margin = LITTLE_MARGIN + 1.0 / calls_a_client.max(1.0);
+    let found = format!("{} were in a call on average", figures::short(busy));
+    if busy > all * (1.0 + margin) {
+        return advises(
+            "little",
+            Severity::Bad,
+            format!("of {} {found}, which cannot be: rate and times contradict each other", clients(trial.plan.clients)),
+            "report this as a bug of Stackmark, with the result file",
+        );
+    }
+    if trial.plan.arrivals != (Arrivals::Closed {}) {
+        return says("little", Severity::Ok, format!("of {} {found}", clients(trial.plan.clients)));
+    }
+    let rate = trial.overall.books.begun as f64 / trial.measured_s;
+    let product = format!(
+        "{} ended calls/s × {} = {}",
+        figures::short(rate),
+        figures::duration(busy / rate * 1e9),
+        figures::short(busy)
+    );
+    if busy < all * (1.0 - margin) {
+        return advises(
+            "little",
+            Severity::Warning,
+            format!(
+                "{product} and not {}: clients were idle for {} of the time, so the load was lighter than asked",
+                clients(trial.plan.clients),
+                whole_percent(1.0 - busy / all)
+            ),
+            "see whether the generator had enough processor time, and whether calls were lost",
+        );
+    }
+    says("little", Severity::Ok, format!("clients and times agree: {product} of {}", clients(trial.plan.clients)))
+}
+
+#[derive(Clone, Copy)]
+enum Times {
+    Response,
+    Service,
+}
+
+/// Clients inside a call on average; nothing where the times of more than 1 % of the calls are not known.
+fn occupied(trial: &Trial, times: Times) -> Option<f64> {
+    let classes =
+        [Class::Committed, Class::Declined, Class::Conflict, Class::Refused, Class::InDoubt, Class::Defect];
+    let (mut calls, mut sum_ns) = (0, 0.0);
+    for class in classes {
+        let of = |tally: &crate::document::Tally| {
+            tally.latency(class).map_or((0, 0.0), |latency| {
+                let quantiles = match times {
+                    Times::Service => latency.service.unwrap_or(latency.response),
+                    Times::Response => latency.response,
+                };
+                (quantiles.count, quantiles.mean_ns * quantiles.count as f64)
+            })
+        };
+        let by_kind = trial
+            .kinds
+            .iter()
+            .map(|kind| of(&kind.tally))
+            .fold((0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+        let in_all = of(&trial.overall);
+        // Some classes are clocked a kind, some only in all.
+        let (more_calls, more_ns) = if by_kind.0 >= in_all.0 { by_kind } else { in_all };
+        calls += more_calls;
+        sum_ns += more_ns;
+    }
+    let begun = trial.overall.books.begun;
+    let known = begun > 0 && trial.measured_s > 0.0 && calls as f64 >= begun as f64 * 0.99;
+    known.then(|| sum_ns / 1e9 / trial.measured_s)
+}
+
+/// The limits that the workload sets.
+pub(super) fn limits(trial: &Trial) -> Option<Rule> {
+    let deferred = trial.deferred.iter().map(|deferred| (format!("{}, done", deferred.kind), deferred.limit));
+    let kinds = trial.kinds.iter().filter_map(|kind| Some((kind.name.clone(), kind.limit?)));
+    let limits: Vec<_> = kinds.chain(deferred).collect();
+    let mut missed: Vec<String> = limits
+        .iter()
+        .filter(|(_, limit)| limit.passed == Some(false))
+        .map(|(name, limit)| {
+            format!(
+                "p90 of {name} is {} and may be {}",
+                figures::maybe_duration(limit.p90_ns),
+                figures::duration(limit.p90_max_ns as f64)
+            )
+        })
+        .collect();
+    if let Some(efficiency) = trial.efficiency.filter(|efficiency| !efficiency.passed) {
+        missed.push(format!(
+            "{} a warehouse lies outside {} to {}",
+            figures::short(efficiency.per_warehouse),
+            efficiency.per_warehouse_min,
+            efficiency.per_warehouse_max
+        ));
+    }
+    if !missed.is_empty() {
+        return advises(
+            "limits",
+            Severity::Warning,
+            format!("{}: the workload does not count such a run as valid", listed(&missed)),
+            "lower the load, or give the system more to work with",
+        );
+    }
+    if limits.is_empty() {
+        return None;
+    }
+    let unknown = limits.iter().filter(|(_, limit)| limit.passed.is_none()).count();
+    if unknown > 0 {
+        let sentence = format!("{unknown} of {} limits on the 90th percentile have too few calls to tell", limits.len());
+        return says("limits", Severity::Info, sentence);
+    }
+    says("limits", Severity::Ok, format!("all {} limits on the 90th percentile were kept", limits.len()))
+}
+
+/// Whether the rate held over the interval.
+pub(super) fn steady(trial: &Trial) -> Option<Rule> {
+    let rates = rates(trial);
+    let percent = |change: f64| format!("{:.0} % {}", change.abs() * 100.0, if change < 0.0 { "lower" } else { "higher" });
+    match steadiness(&rates) {
+        Steadiness::TooFew => advises(
+            "steady",
+            Severity::Warning,
+            format!("{} slices are too few to tell whether the rate had settled", rates.len()),
+            "measure for at least ten seconds",
+        ),
+        Steadiness::Drift { change } => advises(
+            "steady",
+            Severity::Warning,
+            format!("not steady: the rate drifted and ended {} than it began, so its mean depends on when one looks", percent(change)),
+            "warm up for longer, and see what grows or fills up",
+        ),
+        Steadiness::ChangePoint { at, change } => advises(
+            "steady",
+            Severity::Warning,
+            format!("not steady: from {at} s on the rate was {} than before, so its mean describes neither part", percent(change)),
+            "see what happened then: another process, a checkpoint, a cache that was full",
+        ),
+        Steadiness::Steady => match slow(&rates) {
+            0 => says("steady", Severity::Ok, format!("the rate held over {} slices", rates.len())),
+            slow => advises(
+                "steady",
+                Severity::Warning,
+                format!(
+                    "{slow} of {} slices ran {} or more slower than the rest; something else may have used the machine",
+                    rates.len(),
+                    whole_percent(SLOW_SHARE)
+                ),
+                "run again on a quiet machine, or for longer",
+            ),
+        },
+    }
+}
+
+/// Committed calls a second of each measured slice. A rest at the end shorter than half a slice says too little.
+fn rates(trial: &Trial) -> Vec<f64> {
+    let measured = || trial.slices.iter().filter(|slice| !slice.warmup && slice.length_s > 0.0);
+    let longest = measured().map(|slice| slice.length_s).fold(0.0, f64::max);
+    measured()
+        .filter(|slice| slice.length_s >= longest / 2.0)
+        .map(|slice| slice.kinds.iter().map(|kind| kind.committed).sum::<u64>() as f64 / slice.length_s)
+        .collect()
+}
+
+/// How many slices stand out below the rest.
+fn slow(rates: &[f64]) -> usize {
+    let median = |mut values: Vec<f64>| {
+        values.sort_unstable_by(f64::total_cmp);
+        values[values.len() / 2]
+    };
+    if rates.is_empty() {
+        return 0;
+    }
+    let centre = median(rates.to_vec());
+    if centre < CALLS_A_SLICE_MIN {
+        return 0;
+    }
+    let usual = 1.48 * median(rates.iter().map(|rate| (rate - centre).abs()).collect());
+    let bound = (centre * (1.0 - SLOW_SHARE)).min(centre - SLOW_DEVIATIONS * usual);
+    rates.iter().filter(|rate| **rate < bound).count()
+}

@@ -1,0 +1,335 @@
+//! Documents in, reports out: what a reader can rely on in every format.
+
+use report::document::{self, ReadError};
+use report::testing::{self};
+use report::text::Colour;
+use report::{Document, html, markdown, text};
+use std::path::Path;
+
+fn samples() -> Vec<(&'static str, Document)> {
+    vec![
+        ("trial", testing::trial()),
+        ("failed", testing::failed_trial()),
+        ("open", testing::open_trial()),
+        ("paced", testing::paced_trial()),
+        ("deferred", testing::deferred_trial()),
+        ("hostile", testing::hostile_trial()),
+        ("comparison", testing::comparison()),
+        ("running", testing::running()),
+    ]
+}
+
+fn schema() -> jsonschema::Validator {
+    let schema =
+        serde_json::from_str(include_str!("../../../spec/result.schema.json")).expect("schema is JSON");
+    jsonschema::draft202012::new(&schema).expect("schema is a schema")
+}
+
+#[test]
+fn every_document_keeps_to_the_published_schema() {
+    let schema = schema();
+    for (name, document) in samples() {
+        let value: serde_json::Value = serde_json::from_str(&document::to_json(&document)).unwrap();
+        let errors: Vec<String> =
+            schema.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert!(errors.is_empty(), "{name}: {errors:#?}");
+    }
+}
+
+/// Adds a field to every object, one at a time, and expects schema and reader to refuse it alike.
+#[test]
+fn a_field_that_the_schema_does_not_know_is_refused_everywhere() {
+    fn objects(value: &serde_json::Value, path: String, out: &mut Vec<String>) {
+        match value {
+            serde_json::Value::Object(fields) => {
+                out.push(path.clone());
+                fields.iter().for_each(|(name, field)| objects(field, format!("{path}/{name}"), out));
+            }
+            // The first item stands for the others.
+            serde_json::Value::Array(items) => {
+                items.iter().take(1).for_each(|item| objects(item, format!("{path}/0"), out));
+            }
+            _ => {}
+        }
+    }
+    let schema = schema();
+    let value = serde_json::to_value(testing::comparison()).unwrap();
+    let mut paths = Vec::new();
+    objects(&value, String::new(), &mut paths);
+    assert!(paths.len() > 40, "only {} objects found", paths.len());
+    for path in paths {
+        let mut value = value.clone();
+        let object = value.pointer_mut(&path).and_then(serde_json::Value::as_object_mut).unwrap();
+        object.insert("surprise".to_owned(), 1.into());
+        assert!(!schema.is_valid(&value), "the schema accepts a surprise in {path}");
+        assert!(
+            document::parse(&value.to_string(), Path::new("x")).is_err(),
+            "the reader accepts a surprise in {path}"
+        );
+    }
+}
+
+#[test]
+fn a_document_survives_being_written_and_read() {
+    for (name, document) in samples() {
+        let read = document::parse(&document::to_json(&document), Path::new("x")).unwrap();
+        assert!(read == document, "{name} changed on the way");
+    }
+}
+
+#[test]
+fn an_hour_stays_below_ten_megabytes_and_its_page_below_two() {
+    let document = testing::long_trial();
+    let (json, page) = (document::to_json(&document), html::render(&document));
+    assert!(json.len() < 10_000_000, "{} bytes of JSON", json.len());
+    assert!(page.len() < 2_000_000, "{} bytes of HTML", page.len());
+}
+
+fn check_unreadable(text: &str, message: &str) {
+    let error = document::parse(text, Path::new("results/a/result.json")).expect_err("it is no document");
+    assert_eq!(error.to_string(), message);
+}
+
+#[test]
+fn a_broken_file_is_named_with_line_and_reason() {
+    check_unreadable(
+        "{\n  \"schema\": \"stackmark-result/1\",\n  \"id\": }",
+        "results/a/result.json, line 3: expected value",
+    );
+    check_unreadable("{\"id\": 1}", "results/a/result.json, line 1: missing field `schema`");
+    let json =
+        document::to_json(&testing::trial()).replacen("\"state\": \"complete\"", "\"state\": \"done\"", 1);
+    let line = json.lines().position(|line| line.contains("\"done\"")).unwrap() + 1;
+    check_unreadable(
+        &json,
+        &format!(
+            "results/a/result.json, line {line}: unknown variant `done`, expected one of `running`, `complete`, \
+             `interrupted`, `failed`"
+        ),
+    );
+}
+
+#[test]
+fn another_version_is_refused_by_its_name() {
+    check_unreadable(
+        "{\"schema\": \"stackmark-result/7\", \"anything\": []}",
+        "results/a/result.json is written in the format `stackmark-result/7`; this version of stackmark reads \
+         `stackmark-result/1`",
+    );
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = document::read(Path::new("no/such/result.json")).expect_err("there is no such file");
+    assert!(matches!(error, ReadError::Unreadable { .. }));
+    assert_eq!(error.to_string(), "could not read no/such/result.json");
+}
+
+#[test]
+fn percentages_of_every_budget_sum_to_a_hundred() {
+    for (name, document) in samples() {
+        for trial in &document.trials {
+            let kinds = trial.kinds.iter().map(|kind| &kind.tally);
+            for budget in kinds.chain([&trial.overall]).filter_map(|tally| tally.budget) {
+                let sum: f64 = document::BudgetPart::ALL.iter().map(|part| budget.share(*part)).sum();
+                assert!((sum - 1.0).abs() < 1e-9, "{name}: {sum}");
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_from_the_data_becomes_markup() {
+    let document = testing::hostile_trial();
+    let page = html::render(&document);
+    assert!(page.contains("&lt;script&gt;alert(&#39;x&#39;)"), "the data is on the page");
+    assert!(!page.contains("<script>alert"), "a script from the data");
+    // Two elements of our own making, style and script, one each.
+    assert_eq!(page.matches("<script").count(), 1);
+    assert_eq!(page.matches("</svg>").count(), page.matches("<svg").count());
+    let markdown = markdown::render(&document);
+    let outside_code: String = markdown.split('`').step_by(2).collect();
+    assert!(!outside_code.contains("<script>"), "a script from the data in Markdown");
+}
+
+#[test]
+fn a_page_refers_to_nothing_outside() {
+    for (name, document) in samples() {
+        let page = html::render(&document);
+        for reference in ["src=", "href=", "url(", "@import", "https:"] {
+            assert!(!page.contains(reference), "{name} has {reference}");
+        }
+        // The one address is the name of a namespace.
+        assert_eq!(
+            page.matches("http://").count(),
+            page.matches("http://www.w3.org/2000/svg").count(),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn every_colour_of_a_chart_is_one_of_the_style_sheet() {
+    for (name, document) in samples() {
+        let page = html::render(&document);
+        assert!(!page.to_uppercase().contains("#C0DE"), "{name} has a colour that was not replaced");
+        for variable in page.split("=\"var(").skip(1).filter_map(|rest| rest.split(')').next()) {
+            assert!(page.contains(&format!("{variable}: #")), "{name}: no value for {variable}");
+        }
+    }
+}
+
+/// Where `first` and `second` stand in every format.
+fn check_order(document: &Document, first: &str, second: &str) {
+    let formats = [
+        ("text", text::render(document, Colour::Never)),
+        ("markdown", markdown::render(document).replace('\\', "")),
+        ("html", html::render(document).replace('\u{a0}', " ")),
+    ];
+    for (name, report) in formats {
+        let body = report.find("<body").unwrap_or(0);
+        let at = |text: &str| {
+            report[body..].find(text).unwrap_or_else(|| panic!("{name} lacks `{text}`:\n{report}"))
+        };
+        assert!(at(first) < at(second), "{name}: `{first}` comes after `{second}`");
+    }
+}
+
+#[test]
+fn a_failed_audit_stands_above_the_rate() {
+    check_order(&testing::failed_trial(), "audit warehouse-ytd (3.3.2.1), after the run", "44 900");
+    check_order(&testing::failed_trial(), "sum of d_ytd 402 377.90", "44 900");
+}
+
+#[test]
+fn a_comparison_begins_with_its_verdict() {
+    check_order(&testing::comparison(), "HTTP costs 3 to 5 %", "43 514");
+}
+
+#[test]
+fn an_unintended_difference_stands_above_the_verdict() {
+    let mut document = testing::comparison();
+    let comparison = document.comparison.as_mut().unwrap();
+    comparison.key_differences[1].intended = false;
+    comparison.key_differences[1].field = "plan.clients".to_owned();
+    check_order(&document, "plan.clients", "HTTP costs 3 to 5 %");
+}
+
+#[test]
+fn a_hidden_percentile_is_a_dash_in_every_format() {
+    let mut document = testing::trial();
+    let latency = &mut document.trials[0].kinds[2].tally.latency[0];
+    // 100 samples: fewer than ten lie beyond the 99th percentile.
+    latency.response = document::Quantiles::new(100, 5e6, 77_000_000, |quantile| (quantile * 1e9) as u64);
+    assert_eq!(latency.response.p99_ns, None);
+    for (name, report, dash) in [
+        ("text", text::render(&document, Colour::Never), "         –         –     77 ms"),
+        ("markdown", markdown::render(&document), "| – | – | 77 ms |"),
+        (
+            "html",
+            html::render(&document).replace('\u{a0}', " "),
+            "<td class=\"figure\">–</td><td class=\"figure\">77 ms</td>",
+        ),
+    ] {
+        assert!(report.contains(dash), "{name}:\n{report}");
+        assert!(!report.contains("990 ms"), "{name} shows it");
+    }
+}
+
+#[test]
+fn only_a_paced_run_is_called_tpmc() {
+    for (name, document) in samples() {
+        let is_paced = document.trials.iter().any(|trial| trial.plan.arrivals.is_paced());
+        for report in
+            [text::render(&document, Colour::Never), markdown::render(&document), html::render(&document)]
+        {
+            assert_eq!(report.contains("tpmC"), is_paced, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_terminal_report_reads_as_designed() {
+    let report = text::render(&testing::trial(), Colour::Never);
+    let expected = "\
+tpcc/sqlite/rusqlite      sqlite 3.51.1, durable, 8 clients, closed loop, 60 s
+  durable: every commit flushed before it is acknowledged (journal_mode=wal, synchronous=full, on ext4)
+  44 900 ± 400 new orders/min (NOPM)
+                        rate/s       p50       p99     p99.9       max
+  new-order            748 ± 6    4.7 ms   16.8 ms     22 ms     38 ms
+  payment              755 ± 6    4.2 ms   15.0 ms   20.0 ms     33 ms
+  order-status      75.5 ± 0.6    316 µs   1.12 ms         –   2.00 ms
+  delivery          75.5 ± 0.6    6.3 ms     22 ms         –     40 ms
+  stock-level       75.5 ± 0.6    944 µs    3.3 ms         –    6.0 ms
+  declined 0.4 %   conflicts 0   in doubt 0   never begun 0
+  audits       17 of 17 passed
+";
+    assert!(report.starts_with(expected), "{report}");
+    assert!(report.ends_with("[steady]\n"), "warnings come last:\n{report}");
+}
+
+#[test]
+fn colour_adds_nothing_but_colour() {
+    for (name, document) in samples() {
+        let coloured = text::render(&document, Colour::Always);
+        let mut plain = String::new();
+        let mut parts = coloured.split("\x1b[");
+        plain.push_str(parts.next().unwrap_or_default());
+        parts.for_each(|part| plain.push_str(part.split_once('m').map_or(part, |(_, rest)| rest)));
+        assert_eq!(plain, text::render(&document, Colour::Never), "{name}");
+    }
+}
+
+#[test]
+fn data_cannot_steer_the_terminal() {
+    let mut document = testing::failed_trial();
+    document.trials[0].defects = vec!["\x1b[2Jgone\n  audits       99 of 99 passed\r".to_owned()];
+    let report = text::render(&document, Colour::Never);
+    assert!(report.contains(" [2Jgone   audits       99 of 99 passed"), "{report}");
+    assert!(!report.contains(['\x1b', '\r']));
+}
+
+#[test]
+fn a_comparison_says_what_is_kept_with_its_interval() {
+    let report = text::render(&testing::comparison(), Colour::Never);
+    assert!(report.contains("through HTTP keeps 95.8 % (94.9–96.6) of direct, new orders/min"), "{report}");
+}
+
+#[test]
+fn a_limit_is_exceeded_only_when_the_whole_interval_says_so() {
+    let mut comparison = testing::comparison().comparison.unwrap();
+    for (loss_max, exceeded) in [(None, false), (Some(0.05), false), (Some(0.04), false), (Some(0.02), true)]
+    {
+        comparison.loss_max = loss_max;
+        assert_eq!(comparison.loses_too_much(), exceeded, "{loss_max:?}");
+    }
+}
+
+/// Whatever is missing from a document, a report of it must not panic.
+#[test]
+fn reports_of_half_empty_documents_are_made() {
+    let mut document = testing::comparison();
+    document.trials.truncate(3);
+    let mut empty = testing::trial();
+    let trial = &mut empty.trials[0];
+    trial.kinds.clear();
+    trial.slices.clear();
+    trial.processes.clear();
+    trial.audits.clear();
+    trial.rules.clear();
+    let mut silent = testing::trial();
+    for kind in &mut silent.trials[0].kinds {
+        kind.tally.latency.clear();
+        kind.tally.budget = None;
+        kind.tally.effort = None;
+        kind.tally.rate_per_s.value = 0.0;
+    }
+    for slice in &mut silent.trials[0].slices {
+        slice.kinds.iter_mut().for_each(|kind| *kind = document::KindSlice::default());
+    }
+    for document in [document, empty, silent] {
+        assert!(!text::render(&document, Colour::Always).is_empty());
+        assert!(!markdown::render(&document).is_empty());
+        assert!(html::render(&document).ends_with("</html>"));
+    }
+}
