@@ -113,18 +113,16 @@ fn the_examples_of_calls_and_answers_are_understood_and_right() {
         let post = &contract["paths"][path]["post"];
         let calls = &post["requestBody"]["content"]["application/json"]["examples"];
         let outcomes = &post["responses"]["200"]["content"]["application/json"]["examples"];
-        let decode =
-            |call: &Value| Tpcc::decode_call(kind, &Cardinality::standard(1), call.to_string().as_bytes());
-        let mut decoded: Vec<_> =
-            calls.as_object().unwrap().values().map(|call| decode(&call["value"]).unwrap()).collect();
-        // The first one is the one that the answers answer.
-        decoded.truncate(1);
+        let decode = |call: &Value| {
+            Tpcc::decode_call(kind, &Cardinality::standard(1), call["value"].to_string().as_bytes()).unwrap()
+        };
+        let calls: Vec<Call> = calls.as_object().unwrap().values().map(decode).collect();
         for outcome in outcomes.as_object().unwrap().values() {
-            let outcome = Tpcc::decode_outcome(&decoded[0], outcome["value"].to_string().as_bytes()).unwrap();
-            if let Err(why) = Tpcc::check(&decoded[0], &outcome) {
-                // Examples by last name ask for somebody else than the answer shows.
-                assert!(why.ends_with("another customer"), "{path}: {why}");
-            }
+            let answers = |call: &Call| {
+                let outcome = Tpcc::decode_outcome(call, outcome["value"].to_string().as_bytes()).unwrap();
+                Tpcc::check(call, &outcome).is_ok()
+            };
+            assert!(calls.iter().any(answers), "{path}: no example of a call has this answer: {outcome}");
         }
     }
 }
