@@ -15,7 +15,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 /// All data of a seed at some size, and what calls have made of it.
 ///
-/// Holds every row: about 2 MiB for [`Cardinality::tiny`], and 100 MiB a warehouse of the standard's size.
+/// Holds every row: about 1 MiB for [`Cardinality::tiny`], and 100 MiB a warehouse of the standard's size.
 #[derive(Debug, Clone)]
 pub struct Oracle {
     size: Cardinality,

@@ -1,15 +1,20 @@
 //! Comparing two outcomes field by field.
 
 use crate::Outcome;
-use serde_json::Value;
+use serde_json::{Number, Value};
+
+type Fields = serde_json::Map<String, Value>;
 
 /// Fields that hold the time of the call. The expected value is a lower bound; null means null.
 pub(super) const TIMES: [&str; 3] = ["o_entry_d", "h_date", "ol_delivery_d"];
 
+/// No time of ours is later: the year 5138. What is, counts something else than seconds.
+pub(super) const TIME_MAX: i64 = 100_000_000_000;
+
 /// Whether `found` says the same as `expected`.
 ///
-/// Times (`o_entry_d`, `h_date`, `ol_delivery_d`) must be there or not alike, and be no earlier than expected; anything
-/// else must be equal.
+/// Times (`o_entry_d`, `h_date`, `ol_delivery_d`) must be there or not alike, and be no earlier than expected and in
+/// seconds; anything else must be equal.
 ///
 /// # Errors
 /// The path of the first field that differs, in alphabetical order at each level, with both values.
@@ -36,39 +41,46 @@ fn fields(outcome: &Outcome) -> (&'static str, Value) {
 
 fn same(path: &str, expected: &Value, found: &Value) -> Result<(), String> {
     match (expected, found) {
-        (Value::Object(expected), Value::Object(found)) => {
-            for name in expected.keys().chain(found.keys().filter(|name| !expected.contains_key(*name))) {
-                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                match (expected.get(name), found.get(name)) {
-                    (Some(Value::Number(least)), Some(Value::Number(time))) if TIMES.contains(&&**name) => {
-                        if time.as_i64() < least.as_i64() {
-                            return Err(format!("{path}: expected {least} or later, found {time}"));
-                        }
-                    }
-                    (Some(expected), Some(found)) => same(&path, expected, found)?,
-                    (Some(expected), None) => {
-                        return Err(format!("{path}: expected {expected}, found nothing"));
-                    }
-                    (_, found) => {
-                        let found = found.unwrap_or(&Value::Null);
-                        return Err(format!("{path}: expected nothing, found {found}"));
-                    }
-                }
-            }
-            Ok(())
-        }
+        (Value::Object(expected), Value::Object(found)) => same_fields(path, expected, found),
         (Value::Array(expected), Value::Array(found)) => {
             if expected.len() != found.len() {
                 return Err(format!("{path}: expected {} entries, found {}", expected.len(), found.len()));
             }
-            for (index, (expected, found)) in expected.iter().zip(found).enumerate() {
-                same(&format!("{path}[{index}]"), expected, found)?;
-            }
-            Ok(())
+            let mut pairs = (0..).zip(expected.iter().zip(found));
+            pairs
+                .try_for_each(|(index, (expected, found))| same(&format!("{path}[{index}]"), expected, found))
         }
         _ if expected == found => Ok(()),
         _ => Err(format!("{path}: expected {expected}, found {found}")),
     }
+}
+
+fn same_fields(path: &str, expected: &Fields, found: &Fields) -> Result<(), String> {
+    let path_of = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    for (name, expected) in expected {
+        let path = path_of(name);
+        match (expected, found.get(name)) {
+            (_, None) => return Err(format!("{path}: expected {expected}, found nothing")),
+            (Value::Number(least), Some(Value::Number(time))) if TIMES.contains(&&**name) => {
+                plausible(&path, least, time)?;
+            }
+            (_, Some(found)) => same(&path, expected, found)?,
+        }
+    }
+    match found.iter().find(|(name, _)| !expected.contains_key(*name)) {
+        Some((name, found)) => Err(format!("{}: expected nothing, found {found}", path_of(name))),
+        None => Ok(()),
+    }
+}
+
+fn plausible(path: &str, least: &Number, time: &Number) -> Result<(), String> {
+    if time.as_i64() < least.as_i64() {
+        return Err(format!("{path}: expected {least} or later, found {time}"));
+    }
+    if time.as_i64() > Some(TIME_MAX) {
+        return Err(format!("{path}: expected seconds since 1970, found {time}"));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -134,6 +146,10 @@ mod tests {
         assert_eq!(
             difference(|report| report.o_entry_d -= 1),
             format!("o_entry_d: expected {LOADED_AT} or later, found {}", LOADED_AT - 1)
+        );
+        assert_eq!(
+            difference(|report| report.o_entry_d *= 1_000),
+            format!("o_entry_d: expected seconds since 1970, found {}", LOADED_AT * 1_000)
         );
         assert_eq!(
             difference(|report| report.lines[0].ol_delivery_d = None),

@@ -67,6 +67,26 @@ fn the_oracle_agrees_with_itself_on_any_data() {
     }
 }
 
+/// Everything that crosses a wire, without one.
+struct Written(Oracle);
+
+impl Session<Tpcc> for Written {
+    async fn run(&mut self, call: &Call, _: &mut Effort) -> Answer {
+        let sent = json(|into| Tpcc::encode_call(call, into));
+        let received = Tpcc::decode_call(Tpcc::kind(call), &self.0.size(), sent.as_bytes()).unwrap();
+        let answer = self.0.answer(&received)?;
+        let answered = json(|into| Tpcc::encode_outcome(&answer, into));
+        Ok(Tpcc::decode_outcome(call, answered.as_bytes()).unwrap())
+    }
+}
+
+#[test]
+fn calls_and_outcomes_survive_the_wire() {
+    let plan = ConformancePlan::golden(6, 2_000);
+    let done = now(conform(&mut Written(oracle(&plan)), &plan)).unwrap_or_else(|wrong| panic!("{wrong}"));
+    assert_eq!((done.golden, done.random), (87, 2_000));
+}
+
 #[test]
 fn a_wrong_total_is_caught_at_its_call() {
     for from in [1, 20, 200, 700] {
@@ -254,4 +274,11 @@ fn a_session_that_fails_or_takes_what_it_should_reject_is_caught() {
     });
     assert_eq!(found.number, rejected[1]);
     assert!(found.what.contains("to be rejected"), "{found}");
+}
+
+#[test]
+fn conformance_may_run_on_any_executor() {
+    fn sendable(_: impl Send) {}
+    let plan = ConformancePlan::golden(0, 0);
+    sendable(conform(&mut oracle(&plan), &plan));
 }

@@ -1,6 +1,6 @@
 //! The golden vectors: the script with its answers, recorded in `spec/vectors/tpcc.jsonl` for every language.
 
-use super::agree::TIMES;
+use super::agree::{TIME_MAX, TIMES};
 use super::{Answer, GOLDEN_LOAD_SEED, describe, json, script};
 use crate::{Call, Cardinality, Data, LOADED_AT, Oracle, Tpcc};
 use model::{DefectKind, Fault, Wire, Workload};
@@ -20,15 +20,16 @@ struct Meta {
     load_seed: u64,
     loaded_at: i64,
     calls: usize,
-    at_least: [&'static str; 3],
+    times: [&'static str; 3],
+    time_max: i64,
     about: &'static str,
 }
 
 const ABOUT: &str = "One call a line, in the order in which they are made, by one client, on a database freshly \
     loaded with this size and load_seed. `call` is the body of the request of that `kind`. `outcome` is the body of \
-    the answer: equal field by field, the order of fields aside; only for the fields named in at_least a number stands \
-    for itself or anything greater (they hold the time of the call, in seconds since 1970), while null stands for \
-    null. Where `problem` stands instead, the call is rejected with a problem document of that type, and nothing is \
+    the answer: equal field by field, the order of fields aside. Only the fields named in `times` hold the time of the \
+    call, in seconds since 1970: there a number stands for itself or anything greater, up to time_max, while null stands \
+    for null. Where `problem` stands instead, the call is rejected with a problem document of that type, and nothing is \
     stored. Amounts are in cents, rates in ten-thousandths. First names sort byte by byte.";
 
 /// One of the other lines.
@@ -72,7 +73,8 @@ pub fn recorded() -> String {
         load_seed: GOLDEN_LOAD_SEED,
         loaded_at: LOADED_AT,
         calls: calls.len(),
-        at_least: TIMES,
+        times: TIMES,
+        time_max: TIME_MAX,
         about: ABOUT,
     };
     let mut text = serde_json::to_string(&meta).expect("plain structs always become JSON");
