@@ -49,7 +49,7 @@ pub(super) fn render(markup: &mut Markup, trial: &Trial) {
             .collect(),
         readout: Some(readout(&points)),
     };
-    figure.write(markup, |narrow| if narrow { 300.0 } else { 330.0 }, |canvas| draw(canvas, &points));
+    figure.write(markup, |narrow| if narrow { 294.0 } else { 326.0 }, |canvas| draw(canvas, &points));
     table(markup, trial, kind);
 }
 
@@ -116,7 +116,7 @@ fn draw(canvas: &Canvas<'_>, points: &[Point]) -> Option<Scale> {
     let left = if canvas.narrow { 50.0 } else { 64.0 };
     let right = canvas.width - 12.0;
     let (upper, lower) =
-        if canvas.narrow { ((16.0, 126.0), (154.0, 264.0)) } else { ((16.0, 150.0), (180.0, 296.0)) };
+        if canvas.narrow { ((22.0, 130.0), (158.0, 266.0)) } else { ((22.0, 154.0), (186.0, 300.0)) };
     let x = Scale::linear((first.from_s, last.from_s + last.length_s), (left, right));
     if let Some(warm) = points.iter().rfind(|point| point.warmup) {
         let end = x.at(warm.from_s + warm.length_s);
@@ -166,7 +166,7 @@ fn draw_rates(canvas: &Canvas<'_>, points: &[Point], x: Scale, panel: (f64, f64)
     let most = points.iter().map(|point| point.rate).fold(1.0, f64::max);
     let y = Scale::linear((0.0, most * 1.08), (panel.1, panel.0));
     grid(canvas, x, y, |value| figures::trimmed(value, 1));
-    canvas.text((x.at(f64::NEG_INFINITY), panel.0 - 9.0), "calls/s", Paint::Muted, Hold::Left);
+    canvas.text((x.at(f64::NEG_INFINITY), panel.0 - 11.0), "calls/s", Paint::Muted, Hold::Left);
     let through = |value: &dyn Fn(&Point) -> f64| -> Vec<(f64, f64)> {
         points.iter().map(|point| (x.at(point.from_s + point.length_s / 2.0), y.at(value(point)))).collect()
     };
@@ -195,7 +195,7 @@ fn draw_times(canvas: &Canvas<'_>, points: &[Point], x: Scale, panel: (f64, f64)
         Scale::linear((0.0, most * 1.08), (panel.1, panel.0))
     };
     grid(canvas, x, y, |ns| if ns == 0.0 { "0".to_owned() } else { figures::duration(ns) });
-    canvas.text((x.at(f64::NEG_INFINITY), panel.0 - 9.0), "response time", Paint::Muted, Hold::Left);
+    canvas.text((x.at(f64::NEG_INFINITY), panel.0 - 11.0), "response time", Paint::Muted, Hold::Left);
     for (paint, of) in [
         (Paint::Series(1), (|point: &Point| point.p50_ns) as fn(&Point) -> Option<u64>),
         (Paint::Series(3), |point: &Point| point.p99_ns),
