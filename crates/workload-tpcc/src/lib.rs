@@ -13,16 +13,14 @@ mod money;
 mod names;
 mod oracle;
 mod outcome;
+mod rows;
 mod sql;
 mod wire;
 
 use model::{Kind, Nanos, Pace, Verdict, Workload};
 
 pub use call::{Call, Delivery, Line, NewOrder, OrderStatus, Payment, StockLevel, Who};
-pub use data::{
-    Cardinality, CustomerRow, Data, DistrictRow, HistoryRow, ItemRow, LOADED_AT, NewOrderRow, OrderLineRow,
-    OrderRow, StockRow, WAREHOUSES_MAX, WarehouseRow,
-};
+pub use data::{Cardinality, Data, LOADED_AT, WAREHOUSES_MAX};
 pub use input::{Inputs, Terminal};
 pub use ledger::{Claims, DistrictTally, InputCounts, Ledger, LedgerFinding, StoredTally, top_tenth};
 pub use money::order_total;
@@ -31,6 +29,10 @@ pub use oracle::{District, Oracle, Order};
 pub use outcome::{
     Address, Customer, Delivered, OrderReport, Outcome, Paid, Placed, PlacedLine, ReportLine, Short, Text,
     Unused,
+};
+pub use rows::{
+    CustomerRow, DistrictRow, HistoryRow, ItemRow, NewOrderRow, OrderLineRow, OrderRow, StockRow,
+    WarehouseRow,
 };
 pub use sql::{SqlSession, SqlTarget, Stmt, catalogue, schema};
 
