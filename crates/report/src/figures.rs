@@ -119,12 +119,18 @@ pub(crate) fn short(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    let magnitude = value.abs().log10().floor() as i32;
-    let leading_one = value.abs() / 10_f64.powi(magnitude) < 2.0;
-    let place = (magnitude - if leading_one { 2 } else { 1 }).min(0);
-    let text = cut(value, place);
     // A whole number needs no decimals to say so.
-    if (value - value.round()).abs() < 1e-9 { grouped(&format!("{value:.0}")) } else { text }
+    if (value - value.round()).abs() < 1e-9 {
+        return grouped(&format!("{value:.0}"));
+    }
+    let place = |value: f64| {
+        let magnitude = value.abs().log10().floor() as i32;
+        let leading_one = value.abs() / 10_f64.powi(magnitude) < 2.0;
+        (magnitude - if leading_one { 2 } else { 1 }).min(0)
+    };
+    // Rounding may change the leading digit, as from 1.996 to 2.0.
+    let unit = 10_f64.powi(place(value));
+    cut(value, place((value / unit).round() * unit))
 }
 
 /// At most `decimals` decimals, none that are zero.
@@ -178,6 +184,8 @@ mod tests {
         check(999_600.0, "1.00 ms");
         check(1_420_000.0, "1.42 ms");
         check(31_260_000.0, "31 ms");
+        check(1_995_700.0, "2.0 ms");
+        check(9_960_000.0, "10.0 ms");
         check(140_400_000.0, "140 ms");
         check(5_000_000_000.0, "5 s");
     }

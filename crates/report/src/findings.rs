@@ -64,6 +64,21 @@ pub(crate) fn failures(trial: &Trial) -> Vec<Failure> {
     failures
 }
 
+impl Document {
+    /// Whether nothing speaks against the numbers of a run: no failed trial, audit, ledger, input or conformance check,
+    /// no rule that calls a number bad, and no loss beyond the one that the user allows. Missed limits of the workload
+    /// are told in the report and do not make a number wrong.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        let vouched = |trial: &Trial| {
+            failures(trial).is_empty() && trial.rules.iter().all(|rule| rule.severity < Severity::Bad)
+        };
+        self.state != State::Failed
+            && self.trials.iter().all(vouched)
+            && !self.comparison.as_ref().is_some_and(|comparison| comparison.loses_too_much())
+    }
+}
+
 /// The failures of every trial of a run, each with the trial it belongs to if there are several.
 pub(crate) fn failures_of_all(document: &Document) -> Vec<Failure> {
     let several = document.trials.len() > 1;
@@ -158,6 +173,68 @@ pub(crate) fn exceptions(trial: &Trial) -> Vec<String> {
     parts
 }
 
+/// A requirement of the workload on the pace of a run, and whether it was met.
+pub(crate) struct Requirement {
+    /// `efficiency`, `deferred`, `limits`.
+    pub(crate) name: &'static str,
+    /// Whether it was met; `None` with too few samples to say.
+    pub(crate) met: Option<bool>,
+    /// In a sentence.
+    pub(crate) sentence: String,
+}
+
+/// Efficiency of a paced run, deferred calls, and 90th percentiles over their limits. Limits that were kept are not
+/// worth a line.
+pub(crate) fn requirements(trial: &Trial) -> Vec<Requirement> {
+    let mut requirements = Vec::new();
+    if let Some(efficiency) = &trial.efficiency {
+        requirements.push(Requirement {
+            name: "efficiency",
+            met: Some(efficiency.passed),
+            sentence: format!(
+                "{} new orders a minute and warehouse, {} of the {} that keying and think times allow; a valid run \
+                 has at least {}",
+                figures::short(efficiency.per_warehouse),
+                figures::percent(efficiency.share),
+                efficiency.per_warehouse_max,
+                efficiency.per_warehouse_min
+            ),
+        });
+    }
+    if let Some(deferred) = &trial.deferred {
+        requirements.push(Requirement {
+            name: "deferred",
+            met: deferred.limit.passed,
+            sentence: format!(
+                "{} {} calls queued, {} done, {} failed, {} waiting at the end, {} parts skipped; from queued to done \
+                 p90 {}, limit {}, slowest {}",
+                figures::count(deferred.queued),
+                deferred.kind,
+                figures::count(deferred.done),
+                figures::count(deferred.failed),
+                figures::count(deferred.waiting),
+                figures::count(deferred.skipped),
+                figures::maybe_duration(deferred.limit.p90_ns),
+                figures::duration(deferred.limit.p90_max_ns as f64),
+                figures::duration(deferred.completion.max_ns as f64)
+            ),
+        });
+    }
+    let limits = trial.kinds.iter().filter_map(|kind| Some((&kind.name, kind.limit?)));
+    for (name, limit) in limits.filter(|(_, limit)| limit.passed == Some(false)) {
+        requirements.push(Requirement {
+            name: "limits",
+            met: Some(false),
+            sentence: format!(
+                "{name} p90 {} is over its limit of {}",
+                figures::maybe_duration(limit.p90_ns),
+                figures::duration(limit.p90_max_ns as f64)
+            ),
+        });
+    }
+    requirements
+}
+
 /// What was asked and found of the trial, as names and values: the comparison key.
 pub(crate) fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
     let (stack, plan, data, machine) = (&trial.stack, &trial.plan, &trial.data, &trial.machine);
@@ -185,9 +262,13 @@ pub(crate) fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
         pair("generator threads", plan.generator_threads.to_string()),
         pair("seed", plan.seed.to_string()),
     ];
+    let scale_unit = match data.scale {
+        1 => data.scale_unit.strip_suffix('s').unwrap_or(&data.scale_unit),
+        _ => &data.scale_unit,
+    };
     let data_rows = vec![
         pair("workload", data.workload.clone()),
-        pair("scale", format!("{} {}", figures::count(data.scale), data.scale_unit)),
+        pair("scale", format!("{} {scale_unit}", figures::count(data.scale))),
         pair("rows", figures::count(data.rows)),
         pair("size", data.bytes.map_or_else(unknown, figures::bytes)),
         pair("file system", data.file_system.clone().unwrap_or_else(unknown)),

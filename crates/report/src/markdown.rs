@@ -45,6 +45,15 @@ fn one_trial(out: &mut String, trial: &Trial) {
     );
     rates(out, trial);
     let _ = writeln!(out, "{}\n", escaped(&findings::exceptions(trial).join(", ")));
+    let met = |met| match met {
+        Some(true) => "kept",
+        Some(false) => "missed",
+        None => "too few calls to say",
+    };
+    for requirement in findings::requirements(trial) {
+        let sentence = escaped(&requirement.sentence);
+        let _ = writeln!(out, "**{}, {}**: {sentence}\n", requirement.name, met(requirement.met));
+    }
     vouchers(out, trial);
     budgets(out, trial);
     costs(out, trial);

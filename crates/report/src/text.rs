@@ -1,8 +1,7 @@
 //! A report for the terminal: readable without colour, and as wide as 100 columns.
 
 use crate::document::{
-    BudgetPart, Check, Class, Comparison, Document, KindTally, Quantiles, Rule, Severity, Side, State, Trial,
-    Verdict,
+    BudgetPart, Check, Class, Comparison, Document, Quantiles, Rule, Severity, Side, State, Trial, Verdict,
 };
 use crate::findings::Failure;
 use crate::{figures, findings, pooled};
@@ -121,7 +120,7 @@ fn one_trial(out: &mut String, trial: &Trial, colour: Colour) {
     rates(out, trial, colour);
     let _ = writeln!(out, "  {}", findings::exceptions(trial).join("   "));
     checks(out, trial, colour);
-    pace(out, trial, colour);
+    requirements(out, trial, colour);
     budget(out, trial, colour);
     costs(out, trial);
     let _ = writeln!(out);
@@ -199,44 +198,16 @@ fn checks(out: &mut String, trial: &Trial, colour: Colour) {
     line("conformance", trial.conformance.check.words().to_owned(), !failed(trial.conformance.check));
 }
 
-/// Limits that the workload sets, where they were missed or where the pace makes them the point.
-fn pace(out: &mut String, trial: &Trial, colour: Colour) {
-    let missed = |kind: &&KindTally| kind.limit.is_some_and(|limit| limit.passed == Some(false));
-    for kind in trial.kinds.iter().filter(missed) {
-        let limit = kind.limit.expect("only kinds with a limit pass the filter");
-        let text = format!(
-            "{} p90 {} is over its limit of {}",
-            kind.name,
-            figures::maybe_duration(limit.p90_ns),
-            figures::duration(limit.p90_max_ns as f64)
-        );
-        let _ = writeln!(out, "  {:<13}{}", "limits", colour.paint(Ink::Bad, &text));
-    }
-    if let Some(efficiency) = &trial.efficiency {
-        let verdict = if efficiency.passed { "within" } else { "outside" };
-        let _ = writeln!(
-            out,
-            "  {:<13}{} a warehouse, {} of the possible {}; {verdict} {} to {}",
-            "efficiency",
-            figures::short(efficiency.per_warehouse),
-            figures::percent(efficiency.share),
-            efficiency.per_warehouse_max,
-            efficiency.per_warehouse_min,
-            efficiency.per_warehouse_max
-        );
-    }
-    if let Some(deferred) = &trial.deferred {
-        let _ = writeln!(
-            out,
-            "  {:<13}{} {} queued, {} done, {} waiting, {} skipped, p90 {}",
-            "deferred",
-            figures::count(deferred.queued),
-            deferred.kind,
-            figures::count(deferred.done),
-            figures::count(deferred.waiting),
-            figures::count(deferred.skipped),
-            figures::maybe_duration(deferred.limit.p90_ns)
-        );
+fn requirements(out: &mut String, trial: &Trial, colour: Colour) {
+    for requirement in findings::requirements(trial) {
+        let label = format!("  {:<13}", requirement.name);
+        let lines = wrapped(&label, &requirement.sentence);
+        if requirement.met == Some(false) {
+            let text = colour.paint(Ink::Bad, lines[label.len()..].trim_end());
+            let _ = writeln!(out, "{label}{text}");
+        } else {
+            out.push_str(&lines);
+        }
     }
 }
 

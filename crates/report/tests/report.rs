@@ -257,8 +257,8 @@ tpcc/sqlite/rusqlite      sqlite 3.51.1, durable, 8 clients, closed loop, 60 s
   44 900 ± 400 new orders/min (NOPM)
                         rate/s       p50       p99     p99.9       max
   new-order            748 ± 6    4.7 ms   16.8 ms     22 ms     38 ms
-  payment              755 ± 6    4.2 ms   15.0 ms   20.0 ms     33 ms
-  order-status      75.5 ± 0.6    316 µs   1.12 ms         –   2.00 ms
+  payment              755 ± 6    4.2 ms   15.0 ms     20 ms     33 ms
+  order-status      75.5 ± 0.6    316 µs   1.12 ms         –    2.0 ms
   delivery          75.5 ± 0.6    6.3 ms     22 ms         –     40 ms
   stock-level       75.5 ± 0.6    944 µs    3.3 ms         –    6.0 ms
   declined 0.4 %   conflicts 0   in doubt 0   never begun 0
@@ -287,6 +287,48 @@ fn data_cannot_steer_the_terminal() {
     let report = text::render(&document, Colour::Never);
     assert!(report.contains(" [2Jgone   audits       99 of 99 passed"), "{report}");
     assert!(!report.contains(['\x1b', '\r']));
+}
+
+#[test]
+fn a_result_is_good_only_if_nothing_speaks_against_it() {
+    let check = |name: &str, spoil: fn(&mut document::Trial), good: bool| {
+        let mut document = testing::trial();
+        spoil(&mut document.trials[0]);
+        assert_eq!(document.is_good(), good, "{name}");
+    };
+    use document::{Check, Severity, State};
+    check("as it is", |_| (), true);
+    check("interrupted", |trial| trial.state = State::Interrupted, true);
+    check("failed", |trial| trial.state = State::Failed, false);
+    check("audit", |trial| trial.audits[3].check = Check::Failed, false);
+    check("audit not run", |trial| trial.audits[3].check = Check::NotRun, true);
+    check("ledger", |trial| trial.ledger[0].check = Check::Failed, false);
+    check("inputs", |trial| trial.inputs[0].check = Check::Failed, false);
+    check("conformance", |trial| trial.conformance.check = Check::Failed, false);
+    check("defect", |trial| trial.defects.push("wrong total".to_owned()), false);
+    check("warning", |trial| trial.rules[0].severity = Severity::Warning, true);
+    check("bad rule", |trial| trial.rules[0].severity = Severity::Bad, false);
+    let mut comparison = testing::comparison();
+    assert!(comparison.is_good());
+    comparison.comparison.as_mut().unwrap().loss_max = Some(0.01);
+    assert!(!comparison.is_good());
+}
+
+#[test]
+fn requirements_on_the_pace_are_told_in_every_format() {
+    let mut missed = testing::trial();
+    missed.trials[0].kinds[1].limit = Some(document::Limit::new(5_000_000_000, Some(6_100_000_000)));
+    for (document, sentence) in [
+        (testing::paced_trial(), "12.4 new orders a minute and warehouse, 96.4 % of the 12.86"),
+        (testing::deferred_trial(), "4 531 delivery calls queued, 4 529 done, 0 failed, 2 waiting"),
+        (missed, "payment p90 6.1 s is over its limit of 5 s"),
+    ] {
+        for report in
+            [text::render(&document, Colour::Never), markdown::render(&document), html::render(&document)]
+        {
+            assert!(report.replace('\u{a0}', " ").contains(sentence), "{report}");
+        }
+    }
 }
 
 #[test]

@@ -89,7 +89,10 @@ impl Markup {
         ];
         self.element("div", &frame, |frame| {
             frame.element("table", &[], |element| {
-                element.line("caption", "", &table.caption);
+                element.element("caption", &[], |caption| {
+                    // A span, so that a narrow screen breaks the line where a wide table would not.
+                    caption.line("span", "", &table.caption);
+                });
                 element.raw("<thead><tr>");
                 for (column, title) in table.titles.iter().enumerate() {
                     element.element("th", &[("scope", "col"), ("class", table.class(column))], |cell| {

@@ -16,7 +16,7 @@ pub(super) fn render(main: &mut Markup, trial: &Trial) {
     main.section("Rates and response times", |section| {
         section.table(&rates(trial));
         section.line("p", "caption", findings::times_sentence(trial));
-        pace(section, trial);
+        requirements(section, trial);
     });
     main.section("Over time", |section| timeline::render(section, trial));
     main.section("How response times are spread", |section| {
@@ -164,42 +164,15 @@ fn limit(kind: &KindTally) -> Cell {
     }
 }
 
-/// What holds only for paced or deferred runs.
-fn pace(section: &mut Markup, trial: &Trial) {
-    if let Some(efficiency) = &trial.efficiency {
-        section.element("p", &[], |p| {
-            p.badge(if efficiency.passed { Tone::Good } else { Tone::Bad }, "efficiency");
-            p.text(&format!(
-                " {} new orders a minute and warehouse, {} of the {} that keying and think times allow; a valid run \
-                 has at least {}.",
-                figures::short(efficiency.per_warehouse),
-                figures::percent(efficiency.share),
-                efficiency.per_warehouse_max,
-                efficiency.per_warehouse_min
-            ));
-        });
-    }
-    if let Some(deferred) = &trial.deferred {
-        let tone = match deferred.limit.passed {
+fn requirements(section: &mut Markup, trial: &Trial) {
+    for requirement in findings::requirements(trial) {
+        let tone = match requirement.met {
             Some(true) => Tone::Good,
             Some(false) => Tone::Bad,
             None => Tone::Plain,
         };
         section.element("p", &[], |p| {
-            p.badge(tone, "deferred");
-            p.text(&format!(
-                " {} {} calls queued: {} done, {} failed, {} waiting at the end, {} parts skipped. From queued to done \
-                 p90 {}, limit {}; slowest {}.",
-                figures::count(deferred.queued),
-                deferred.kind,
-                figures::count(deferred.done),
-                figures::count(deferred.failed),
-                figures::count(deferred.waiting),
-                figures::count(deferred.skipped),
-                figures::maybe_duration(deferred.limit.p90_ns),
-                figures::duration(deferred.limit.p90_max_ns as f64),
-                figures::duration(deferred.completion.max_ns as f64),
-            ));
+            p.badge(tone, requirement.name).raw(" ").text(&requirement.sentence).raw(".");
         });
     }
 }
