@@ -1,1 +1,7 @@
 //! Control plane of each engine: create, bulk load, restore, read settings, run audits.
+//!
+//! Nothing here is measured. A workload comes in as data only: its initial rows ([`model::rows::Dataset`]), its schema
+//! ([`sql::Catalogue`]) and its audit queries as text; the crate knows no workload, no transaction and no adapter, so
+//! that its witness is independent of whatever was measured.
+
+pub mod sqlite;

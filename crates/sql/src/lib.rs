@@ -7,6 +7,7 @@ mod catalogue;
 mod conn;
 mod sqlite;
 mod timed;
+mod value;
 
 pub use catalogue::{Catalogue, CatalogueError};
 pub use conn::{ColumnError, Columns, Param, Read, SqlConn, SqlOpener, StmtId, TxKind};
@@ -14,6 +15,7 @@ pub use sqlite::{
     Journal, SqliteUrl, Synchronous, UrlError, durability as sqlite_durability, fault as sqlite_fault,
 };
 pub use timed::Timed;
+pub use value::Value;
 
 /// The engines whose SQL we speak. Matched without wildcard arms everywhere, so that a new one is met by the compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

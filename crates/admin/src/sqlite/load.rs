@@ -1,0 +1,492 @@
+//! Loading: many threads make rows, one stores them, and nothing that is not whole ever stands at the address.
+//!
+//! Everything happens in `FILE.loading`, without journal and without flushing each step, since a load that is cut short
+//! is started anew and never repaired. The file gets its record, is flushed, and takes the address by a rename.
+
+use super::error::{Cause, LoadError};
+use super::inspect::{Found, inspect};
+use super::place::{self, folder, loading, put_in_place, remove_database};
+use super::record::{self, Contents, LoadRecord, TableContents};
+use super::verify;
+use super::writer::{self, Work};
+use measure::Monotonic;
+use model::rows::{Dataset, RowSink};
+use model::{Clock, Nanos};
+use rusqlite::{Connection, OpenFlags};
+use sql::{Catalogue, SqliteUrl};
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// What to load.
+#[derive(Clone)]
+pub struct LoadPlan {
+    /// The rows.
+    pub dataset: Arc<dyn Dataset>,
+    /// Statements whose names start with `table_` make tables, before the rows; those with `index_` make indexes,
+    /// after them. Both in the order of the file.
+    pub schema: Catalogue,
+    /// What this load is; stored in the database.
+    pub record: LoadRecord,
+    /// Threads that make rows and read them back; 0 for one a core.
+    pub threads: usize,
+    /// Whether what is there already is replaced: an interrupted load, or a complete one of ours. Never anything else.
+    pub fresh: bool,
+    /// The command that would load with `fresh`, for messages: `stackmark load tpcc --scale 10 --fresh`.
+    pub start_anew: String,
+}
+
+/// How far a load is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LoadProgress {
+    /// What is being done.
+    pub phase: Phase,
+    /// Rows done in this phase.
+    pub rows_done: u64,
+    /// Rows in all, as far as the data set knows beforehand.
+    pub rows_all: u64,
+    /// An estimate for the whole load; `None` until there is one.
+    pub seconds_left: Option<f64>,
+}
+
+/// What a load is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Making and storing rows.
+    Rows,
+    /// Building indexes.
+    Indexes,
+    /// Waiting for the disk.
+    Flush,
+    /// Reading rows back.
+    Verify,
+}
+
+impl Phase {
+    const ALL: [Phase; 4] = [Phase::Rows, Phase::Indexes, Phase::Flush, Phase::Verify];
+    /// Share of a load's time each phase takes, for the time left; measured at 10 warehouses of TPC-C.
+    const SHARES: [f64; 4] = [0.68, 0.12, 0.02, 0.18];
+
+    /// The word for a progress line.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Phase::Rows => "rows",
+            Phase::Indexes => "indexes",
+            Phase::Flush => "flush",
+            Phase::Verify => "verify",
+        }
+    }
+}
+
+/// How a load ended well.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Loaded {
+    /// It was there, whole, with the same record; nothing was done.
+    AlreadyThere(Box<Contents>),
+    /// It was loaded.
+    Now {
+        /// What is there.
+        contents: Box<Contents>,
+        /// Bytes of the file.
+        bytes: u64,
+        /// How long it took.
+        times: PhaseTimes,
+    },
+}
+
+impl Loaded {
+    /// What is there.
+    #[must_use]
+    pub fn contents(&self) -> &Contents {
+        match self {
+            Loaded::AlreadyThere(contents) | Loaded::Now { contents, .. } => contents,
+        }
+    }
+}
+
+/// How long each phase took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "see Phase")]
+pub struct PhaseTimes {
+    pub rows: Nanos,
+    pub indexes: Nanos,
+    /// All flushing that was waited for, record and rename included.
+    pub flush: Nanos,
+    pub verify: Nanos,
+}
+
+impl PhaseTimes {
+    /// From the first row to the database in its place, without reading back.
+    #[must_use]
+    pub fn storing(&self) -> Nanos {
+        self.rows + self.indexes + self.flush
+    }
+}
+
+/// What the threads of a load tell each other.
+#[derive(Debug, Default)]
+pub(crate) struct Signals {
+    pub(crate) stop: AtomicBool,
+    pub(crate) phase: AtomicU8,
+    pub(crate) rows: AtomicU64,
+}
+
+impl Signals {
+    pub(crate) fn enter(&self, phase: Phase) {
+        self.rows.store(0, Ordering::Relaxed);
+        self.phase.store(phase as u8, Ordering::Relaxed);
+    }
+
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Loads a database, or finds that it is there already.
+///
+/// `progress` is called on this thread about ten times a second. `stop` ends the load within moments and leaves
+/// `FILE.loading`, which [`inspect`] recognises.
+///
+/// # Errors
+/// See [`LoadError`]; a database of ours that is not to be replaced, and any file that is not ours, stay as they are.
+pub fn load(
+    url: &SqliteUrl,
+    plan: &LoadPlan,
+    progress: &mut dyn FnMut(LoadProgress),
+    stop: &AtomicBool,
+) -> Result<Loaded, LoadError> {
+    let schema = schema_print(&plan.schema);
+    if let Some(contents) = admit(url, plan, schema)? {
+        return Ok(Loaded::AlreadyThere(contents));
+    }
+    let claim = Claim::take(&url.path)?;
+    ensure_room(url, plan)?;
+    let outcome = supervised(url, plan, &claim, schema, progress, stop);
+    match outcome {
+        // The user may look at it; `fresh` or `remove` takes it away.
+        Err(LoadError::Stopped { .. }) | Ok(_) => {}
+        // Full disks above all: give the room back at once. The first failure is the one to report.
+        Err(_) => drop(remove_database(&loading(&url.path))),
+    }
+    outcome
+}
+
+fn schema_print(schema: &Catalogue) -> u64 {
+    let text: String = schema.iter().flat_map(|(name, text)| [name, "\n", text, "\n"]).collect();
+    xxhash_rust::xxh3::xxh3_64(text.as_bytes())
+}
+
+/// Decides from what is there: go on (`None`), done already, or an error.
+fn admit(url: &SqliteUrl, plan: &LoadPlan, schema: u64) -> Result<Option<Box<Contents>>, LoadError> {
+    let found = inspect(url).map_err(|error| refused_place(&url.path, error.source))?;
+    match found {
+        Found::Absent => Ok(None),
+        Found::Incomplete { running: true, .. } => Err(LoadError::Running(url.path.clone())),
+        Found::Incomplete { .. } if plan.fresh => Ok(None),
+        Found::Incomplete { file, .. } => {
+            Err(LoadError::Interrupted { file, start_anew: plan.start_anew.clone() })
+        }
+        Found::Foreign { what, .. } => Err(LoadError::Foreign { file: url.path.clone(), what }),
+        Found::Complete(_) if plan.fresh => {
+            ensure_unused(url)?;
+            Ok(None)
+        }
+        Found::Complete(there) if there.record.same_rows(&plan.record) && there.schema == schema => {
+            Ok(Some(there))
+        }
+        Found::Complete(there) => {
+            let note = match there.record.same_rows(&plan.record) {
+                true => ", which now has another schema",
+                false if there.record.to_string() == plan.record.to_string() => ", of another size",
+                false => "",
+            };
+            Err(LoadError::Other {
+                file: url.path.clone(),
+                there: Box::new(there.record),
+                asked: Box::new(plan.record.clone()),
+                note,
+                start_anew: plan.start_anew.clone(),
+            })
+        }
+    }
+}
+
+/// A database that is to be replaced must not be open elsewhere: its users would go on with a file that is gone.
+fn ensure_unused(url: &SqliteUrl) -> Result<(), LoadError> {
+    let try_alone = || {
+        let conn = Connection::open_with_flags(&url.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        conn.execute_batch("pragma locking_mode=exclusive; begin exclusive; rollback")
+    };
+    try_alone().map_err(|error| {
+        let source = Cause::from(error);
+        if source.is_busy() {
+            LoadError::InUse(url.path.clone())
+        } else {
+            LoadError::Failed { doing: "open", file: url.path.clone(), source }
+        }
+    })
+}
+
+fn refused_place(file: &Path, source: Cause) -> LoadError {
+    let place = folder(file).display();
+    let kind = match &source {
+        Cause::System(error) => error.kind(),
+        Cause::Engine(_) => io::ErrorKind::Other,
+    };
+    let hint = match kind {
+        io::ErrorKind::NotFound => format!("the folder {place} does not exist; create it first"),
+        io::ErrorKind::NotADirectory => format!("{place} is not a folder"),
+        io::ErrorKind::PermissionDenied => {
+            format!("no permission for {place}; name a file in a folder of yours")
+        }
+        io::ErrorKind::ReadOnlyFilesystem => format!("{place} is on a read-only file system"),
+        io::ErrorKind::IsADirectory => "it is a folder; name a file".to_owned(),
+        _ => return LoadError::Failed { doing: "open", file: file.to_owned(), source },
+    };
+    LoadError::Place { file: file.to_owned(), hint, source }
+}
+
+/// The right to write `FILE.loading`, held by an advisory lock that ends with the process.
+struct Claim(File);
+
+impl Claim {
+    fn take(file: &Path) -> Result<Claim, LoadError> {
+        use rustix::fs::{FlockOperation, flock, fstat, stat};
+        use std::os::unix::fs::OpenOptionsExt;
+        let path = loading(file);
+        let opened =
+            File::options().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
+        let claimed = opened.map_err(|error| refused_place(&path, error.into()))?;
+        let running = || LoadError::Running(file.to_owned());
+        flock(&claimed, FlockOperation::NonBlockingLockExclusive).map_err(|_| running())?;
+        let failed = |source: io::Error| LoadError::Failed {
+            doing: "open",
+            file: path.clone(),
+            source: source.into(),
+        };
+        // Between opening and locking, another loader may have finished: then the lock is on what is now FILE.
+        let ours = fstat(&claimed).map_err(|error| failed(error.into()))?;
+        match stat(&path) {
+            Ok(there) if there.st_ino == ours.st_ino && there.st_dev == ours.st_dev => {}
+            _ => return Err(running()),
+        }
+        claimed.set_len(0).map_err(failed)?;
+        for suffix in ["-wal", "-shm", "-journal"] {
+            let _ = fs::remove_file(place::beside(&path, suffix));
+        }
+        Ok(Claim(claimed))
+    }
+}
+
+/// Counts the bytes of a row and stores nothing.
+#[derive(Default)]
+struct Scale {
+    bytes: u64,
+    rows: u64,
+}
+
+impl RowSink for Scale {
+    fn int(&mut self, value: i64) {
+        // A record stores a whole number in as few bytes as it needs, and a byte for its type.
+        self.bytes += 2 + u64::from((u64::BITS - value.unsigned_abs().leading_zeros()) / 8);
+    }
+    fn text(&mut self, value: &str) {
+        self.bytes += 1 + value.len() as u64;
+    }
+    fn null(&mut self) {
+        self.bytes += 1;
+    }
+    fn end(&mut self) {
+        // Rowid, record header and cell pointer.
+        self.bytes += 8;
+        self.rows += 1;
+    }
+}
+
+/// Bytes that the database will take, from the first chunk of each table. Within a tenth for TPC-C: indexes and what
+/// stays free in pages are a tenth to a fifth of the rows.
+fn estimate(dataset: &dyn Dataset) -> u64 {
+    let mut bytes = 0.0;
+    for (number, table) in dataset.tables().iter().enumerate() {
+        let mut scale = Scale::default();
+        dataset.fill(number, 0, &mut scale);
+        bytes += scale.bytes as f64 / scale.rows.max(1) as f64 * table.rows as f64;
+    }
+    (bytes * 1.2) as u64 + (1 << 20)
+}
+
+fn ensure_room(url: &SqliteUrl, plan: &LoadPlan) -> Result<(), LoadError> {
+    let needed = estimate(plan.dataset.as_ref());
+    // A file system that does not say is found out by writing.
+    let Ok(about) = rustix::fs::statvfs(folder(&url.path)) else { return Ok(()) };
+    let free = about.f_bavail.saturating_mul(about.f_frsize);
+    if free < needed {
+        let _ = remove_database(&loading(&url.path));
+        return Err(LoadError::NoRoom { file: url.path.clone(), needed, free });
+    }
+    Ok(())
+}
+
+/// Runs the load on threads of its own, and tells progress and watches `stop` on this one.
+fn supervised(
+    url: &SqliteUrl,
+    plan: &LoadPlan,
+    claim: &Claim,
+    schema: u64,
+    progress: &mut dyn FnMut(LoadProgress),
+    stop: &AtomicBool,
+) -> Result<Loaded, LoadError> {
+    let path = loading(&url.path);
+    let signals = Signals::default();
+    let rows_all = plan.dataset.tables().iter().map(|table| table.rows).sum();
+    let clock = Monotonic::start();
+    let conn = writer::open(&path).map_err(|error| failure("open", &path, error.into(), &signals))?;
+    let interrupt = conn.get_interrupt_handle();
+    std::thread::scope(|scope| {
+        let (done, ended) = crossbeam_channel::bounded(1);
+        let (signals, clock) = (&signals, &clock);
+        scope.spawn(move || {
+            let result = whole(url, plan, claim, schema, conn, signals, clock);
+            // The receiver lives until the scope ends.
+            let _ = done.send(result);
+        });
+        loop {
+            match ended.recv_timeout(Duration::from_millis(100)) {
+                Ok(result) => return result,
+                Err(crossbeam_channel::RecvTimeoutError::Timeout) => {}
+                Err(crossbeam_channel::RecvTimeoutError::Disconnected) => {
+                    unreachable!("the thread sends before it ends, and the scope passes its panic on")
+                }
+            }
+            if stop.load(Ordering::Relaxed) {
+                signals.stop.store(true, Ordering::Relaxed);
+                interrupt.interrupt();
+            }
+            progress(now(signals, rows_all, clock.now()));
+        }
+    })
+}
+
+fn now(signals: &Signals, rows_all: u64, elapsed: Nanos) -> LoadProgress {
+    let phase = usize::from(signals.phase.load(Ordering::Relaxed));
+    let rows_done = signals.rows.load(Ordering::Relaxed).min(rows_all);
+    let before: f64 = Phase::SHARES[..phase].iter().sum();
+    let done = before + Phase::SHARES[phase] * rows_done as f64 / rows_all.max(1) as f64;
+    let seconds_left = (done > 0.01).then(|| elapsed.as_secs_f64() * (1.0 - done) / done);
+    LoadProgress { phase: Phase::ALL[phase], rows_done, rows_all, seconds_left }
+}
+
+/// From an empty file to a database in its place.
+fn whole(
+    url: &SqliteUrl,
+    plan: &LoadPlan,
+    claim: &Claim,
+    schema: u64,
+    conn: Connection,
+    signals: &Signals,
+    clock: &Monotonic,
+) -> Result<Loaded, LoadError> {
+    let path = loading(&url.path);
+    let fail = |doing, source| {
+        let error = failure(doing, &path, source, signals);
+        if let LoadError::Failed { .. } = &error
+            && signals.stopped()
+        {
+            return stopped(url, plan);
+        }
+        error
+    };
+    let threads = threads(plan.threads);
+    let mut times = PhaseTimes::default();
+    let mut since = clock.now();
+    let mut lap = |into: &mut Nanos| {
+        let now = clock.now();
+        *into += now - since;
+        since = now;
+    };
+
+    let work = Work { dataset: plan.dataset.as_ref(), schema: &plan.schema, threads, signals };
+    let sums = writer::store_rows(&conn, &work, &claim.0).map_err(|cause| fail("write", cause))?;
+    lap(&mut times.rows);
+    signals.enter(Phase::Indexes);
+    writer::build_indexes(&conn, &plan.schema).map_err(|error| fail("index", error.into()))?;
+    conn.close().map_err(|(_, error)| fail("close", error.into()))?;
+    lap(&mut times.indexes);
+    signals.enter(Phase::Flush);
+    claim.0.sync_data().map_err(|error| fail("flush", error.into()))?;
+    lap(&mut times.flush);
+
+    signals.enter(Phase::Verify);
+    let tables = plan.dataset.tables();
+    let read = verify::read_back(&path, tables, threads, signals)
+        .map_err(|error| fail("read back", error.into()))?;
+    if signals.stopped() {
+        return Err(stopped(url, plan));
+    }
+    for ((table, written), read) in tables.iter().zip(&sums).zip(&read) {
+        if written != read {
+            let text = |sum: &super::batch::Checksum| format!("{} rows, checksum {:016x}", sum.rows, sum.sum);
+            return Err(LoadError::Mismatch {
+                table: table.name.into(),
+                written: text(written),
+                read: text(read),
+            });
+        }
+    }
+    lap(&mut times.verify);
+
+    signals.enter(Phase::Flush);
+    let contents = Contents {
+        record: plan.record.clone(),
+        schema,
+        tables: tables
+            .iter()
+            .zip(&sums)
+            .map(|(table, sum)| TableContents { name: table.name.into(), rows: sum.rows, checksum: sum.sum })
+            .collect(),
+        loaded_at: measure::unix_seconds(),
+    };
+    seal(&path, url, &contents).map_err(|error| fail("write the record of", error.into()))?;
+    claim.0.sync_all().map_err(|error| fail("flush", error.into()))?;
+    if url.path.exists() {
+        ensure_unused(url)?;
+    }
+    put_in_place(&path, &url.path).map_err(|error| fail("put in place", error.into()))?;
+    let bytes = claim.0.metadata().map_or(0, |about| about.len());
+    lap(&mut times.flush);
+    Ok(Loaded::Now { contents: Box::new(contents), bytes, times })
+}
+
+/// Writes the record and stores the journal mode in the file, where it is one that a file stores.
+fn seal(path: &Path, url: &SqliteUrl, contents: &Contents) -> rusqlite::Result<()> {
+    let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    conn.execute_batch("pragma synchronous=full; begin immediate")?;
+    record::write(&conn, contents)?;
+    conn.execute_batch("commit")?;
+    let mode = url.journal.name();
+    let _: String = conn.query_row(&format!("pragma journal_mode={mode}"), [], |row| row.get(0))?;
+    conn.close().map_err(|(_, error)| error)
+}
+
+fn failure(doing: &'static str, path: &Path, source: Cause, signals: &Signals) -> LoadError {
+    if source.is_full() {
+        LoadError::Full { file: path.to_owned(), written: signals.rows.load(Ordering::Relaxed) }
+    } else {
+        LoadError::Failed { doing, file: path.to_owned(), source }
+    }
+}
+
+fn stopped(url: &SqliteUrl, plan: &LoadPlan) -> LoadError {
+    LoadError::Stopped { file: loading(&url.path), start_anew: plan.start_anew.clone() }
+}
+
+fn threads(asked: usize) -> usize {
+    match asked {
+        0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        asked => asked,
+    }
+}

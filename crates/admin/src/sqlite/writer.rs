@@ -1,0 +1,171 @@
+//! Storing rows: threads that make them, a bounded number of batches going round, and one thread that binds and steps.
+
+use super::batch::{Batch, Cell, Checksum};
+use super::error::Cause;
+use super::load::Signals;
+use crossbeam_channel::{Receiver, Sender};
+use model::rows::{Dataset, Table};
+use rusqlite::{Connection, OpenFlags, Statement};
+use sql::Catalogue;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Batches going round a thread that makes rows: one being filled, one waiting.
+const BATCHES_A_THREAD: usize = 2;
+/// Bytes of rows after which the disk is asked to begin, so that the last flush is short.
+const FLUSH_EVERY: usize = 64 << 20;
+
+/// What is to be stored.
+pub(crate) struct Work<'a> {
+    pub(crate) dataset: &'a dyn Dataset,
+    pub(crate) schema: &'a Catalogue,
+    pub(crate) threads: usize,
+    pub(crate) signals: &'a Signals,
+}
+
+/// Opens the file of a load. Nothing is journalled or flushed: whatever happens before the rename voids the file.
+pub(crate) fn open(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)?;
+    conn.execute_batch(
+        "pragma page_size=4096; pragma journal_mode=off; pragma synchronous=off; pragma locking_mode=exclusive; \
+         pragma foreign_keys=off; pragma cache_size=-65536; pragma temp_store=memory; pragma threads=2",
+    )?;
+    Ok(conn)
+}
+
+/// Makes the tables and stores all rows in key order. Gives what was stored, by table.
+pub(crate) fn store_rows(conn: &Connection, work: &Work<'_>, file: &File) -> Result<Vec<Checksum>, Cause> {
+    for (_, statement) in work.schema.iter().filter(|(name, _)| name.starts_with("table_")) {
+        conn.execute_batch(statement)?;
+    }
+    let chunks: Vec<(usize, u32)> = (0..)
+        .zip(work.dataset.tables())
+        .flat_map(|(number, table)| (0..table.chunks).map(move |chunk| (number, chunk)))
+        .collect();
+    let next = AtomicU32::new(0);
+    let batches = work.threads * BATCHES_A_THREAD + 1;
+    let (give_back, empty) = crossbeam_channel::bounded(batches);
+    let (give, full) = crossbeam_channel::bounded(batches);
+    let (begin_flush, flushes) = crossbeam_channel::bounded(1);
+    for _ in 0..batches {
+        give_back.send(Batch::default()).expect("room for all, and the receiver lives");
+    }
+    std::thread::scope(|scope| {
+        // Owned in here, so that they are gone before the scope waits for its threads: that is what ends them.
+        let (full, give_back, begin_flush) = (full, give_back, begin_flush);
+        for _ in 0..work.threads {
+            let (empty, give) = (empty.clone(), give.clone());
+            let (chunks, next) = (&chunks, &next);
+            scope.spawn(move || make_rows(work.dataset, chunks, next, &empty, &give));
+        }
+        scope.spawn(move || flush_along(file, &flushes));
+        // Only the threads hold these now, so that each side sees when the other has ended.
+        drop((empty, give));
+        store_batches(conn, work, &chunks, &full, &give_back, &begin_flush)
+    })
+}
+
+/// Takes an empty batch *before* a number: so the oldest number always has one, and the others cannot starve it.
+fn make_rows(
+    dataset: &dyn Dataset,
+    chunks: &[(usize, u32)],
+    next: &AtomicU32,
+    empty: &Receiver<Batch>,
+    give: &Sender<(u32, Batch)>,
+) {
+    while let Ok(mut batch) = empty.recv() {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        let Some((table, chunk)) = chunks.get(number as usize) else { return };
+        batch.clear();
+        dataset.fill(*table, *chunk, &mut batch);
+        if give.send((number, batch)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Lets the disk work while rows are made. What fails here fails again at the last flush, which is checked.
+fn flush_along(file: &File, begin: &Receiver<()>) {
+    while begin.recv().is_ok() {
+        let _ = file.sync_data();
+    }
+}
+
+fn store_batches(
+    conn: &Connection,
+    work: &Work<'_>,
+    chunks: &[(usize, u32)],
+    full: &Receiver<(u32, Batch)>,
+    give_back: &Sender<Batch>,
+    begin_flush: &Sender<()>,
+) -> Result<Vec<Checksum>, Cause> {
+    let tables = work.dataset.tables();
+    let mut sums = vec![Checksum::default(); tables.len()];
+    let mut early = BTreeMap::new();
+    let mut unflushed = 0;
+    let mut number = 0;
+    conn.execute_batch("begin exclusive")?;
+    for (table_number, table) in tables.iter().enumerate() {
+        let mut insert = conn.prepare(&insert_text(table))?;
+        while chunks.get(number as usize).is_some_and(|(of, _)| *of == table_number) {
+            let batch = loop {
+                if let Some(batch) = early.remove(&number) {
+                    break batch;
+                }
+                let (made, batch) =
+                    full.recv().map_err(|_| std::io::Error::other("a thread that makes rows ended"))?;
+                early.insert(made, batch);
+            };
+            if work.signals.stopped() {
+                return Err(std::io::Error::from(std::io::ErrorKind::Interrupted).into());
+            }
+            store_batch(&mut insert, &batch)?;
+            sums[table_number] += batch.checksum();
+            work.signals.rows.fetch_add(batch.checksum().rows, Ordering::Relaxed);
+            unflushed += batch.bytes();
+            if unflushed > FLUSH_EVERY && begin_flush.try_send(()).is_ok() {
+                unflushed = 0;
+            }
+            // Where the makers have ended, nobody needs the batch.
+            let _ = give_back.send(batch);
+            number += 1;
+        }
+    }
+    conn.execute_batch("commit")?;
+    Ok(sums)
+}
+
+fn insert_text(table: &Table) -> String {
+    let places: Vec<String> = (1..=table.columns.len()).map(|place| format!("?{place}")).collect();
+    format!("insert into {} ({}) values ({})", table.name, table.columns.join(", "), places.join(", "))
+}
+
+fn store_batch(insert: &mut Statement<'_>, batch: &Batch) -> rusqlite::Result<()> {
+    for row in batch.rows() {
+        for (place, cell) in (1..).zip(row) {
+            match cell {
+                Cell::Int(value) => insert.raw_bind_parameter(place, value)?,
+                Cell::Text(text) => {
+                    insert.raw_bind_parameter(
+                        place,
+                        rusqlite::types::ToSqlOutput::Borrowed(rusqlite::types::ValueRef::Text(text)),
+                    )?;
+                }
+                Cell::Null => insert.raw_bind_parameter(place, rusqlite::types::Null)?,
+            }
+        }
+        insert.raw_execute()?;
+    }
+    Ok(())
+}
+
+/// Builds the indexes, over rows that are already in order.
+pub(crate) fn build_indexes(conn: &Connection, schema: &Catalogue) -> rusqlite::Result<()> {
+    for (_, statement) in schema.iter().filter(|(name, _)| name.starts_with("index_")) {
+        conn.execute_batch(statement)?;
+    }
+    Ok(())
+}
