@@ -89,12 +89,7 @@ impl<W: Wire, T: Target<W>> Pool<W, T> {
                 return Ran { result: Err(Fault::defect(DefectKind::Engine, what)), effort };
             }
         };
-        let spoiled = match &result {
-            Ok(_) => false,
-            Err(Fault::Defect(defect)) => defect.kind != DefectKind::BadCall,
-            Err(fault) => spoils_session(fault),
-        };
-        if !spoiled {
+        if !spoils_session(&result) {
             slot.session = Some(session);
         }
         Ran { result, effort }

@@ -20,6 +20,15 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
+/// Connections that may wait to be taken, as far as the system allows. The default of the standard library, 128, makes the
+/// 129th of many clients that connect at once wait a second for its next try.
+const BACKLOG: i32 = 1_024;
+/// Sessions that may be asked for: each may be a thread and a connection.
+const SESSIONS_MAX: u32 = 4_096;
+/// Threads that may be asked for.
+const WORKERS_MAX: usize = 1_024;
+/// Waiting calls that may be asked for: room for them is set aside.
+const QUEUED_MAX: usize = 1 << 20;
 /// A pause after the system could not give a connection (no file descriptors): asking again at once would spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Time for threads to end that should have ended already.
@@ -48,6 +57,7 @@ impl Server {
         let failed = |error: std::io::Error| ServeError::Bind { listen, why: explain(&error) };
         let listener = std::net::TcpListener::bind(listen).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
+        rustix::net::listen(&listener, BACKLOG).map_err(|error| failed(error.into()))?;
         let addr = listener.local_addr().map_err(failed)?;
         Ok(Bound { listener, addr, settings })
     }
@@ -135,21 +145,23 @@ impl Bound {
 
 fn check(settings: &Settings) -> Result<(), ServeError> {
     let limits = &settings.limits;
-    let zero = [
-        ("workers", settings.workers == 0),
-        ("sessions", settings.sessions == 0),
-        ("body_bytes_max", limits.body_bytes_max == 0),
-        ("connections_max", limits.connections_max == 0),
-        ("queued_max", limits.queued_max == 0),
-        ("call_max", limits.call_max == Nanos::ZERO),
+    let counts = [
+        ("workers", settings.workers, WORKERS_MAX),
+        ("sessions", settings.sessions as usize, SESSIONS_MAX as usize),
+        ("body_bytes_max", limits.body_bytes_max, usize::MAX),
+        ("connections_max", limits.connections_max, Semaphore::MAX_PERMITS),
+        ("queued_max", limits.queued_max, QUEUED_MAX),
+        ("call_max", usize::from(limits.call_max > Nanos::ZERO), 1),
     ];
-    match zero.iter().find(|(_, is_zero)| *is_zero) {
-        Some((name, _)) => Err(ServeError::Settings(format!("a server needs {name} of at least 1, not 0"))),
-        None if limits.connections_max > Semaphore::MAX_PERMITS => {
-            Err(ServeError::Settings(format!("connections_max is over {}", Semaphore::MAX_PERMITS)))
+    for (name, count, max) in counts {
+        if count == 0 {
+            return Err(ServeError::Settings(format!("a server needs {name} of at least 1, not 0")));
         }
-        None => Ok(()),
+        if count > max {
+            return Err(ServeError::Settings(format!("{name} is {count}; at most {max} can be served")));
+        }
     }
+    Ok(())
 }
 
 fn about<W: Wire>(settings: &Settings, stack: Stack) -> About {

@@ -1,6 +1,6 @@
 //! What stands between handlers and sessions: a bounded, fair queue in either of two forms.
 
-use model::{Doubt, Effort, Fault, Nanos, OpenError, Refusal, Wire};
+use model::{DefectKind, Doubt, Effort, Fault, Nanos, OpenError, Refusal, Wire};
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -35,9 +35,15 @@ impl<W: Wire> Ran<W> {
     }
 }
 
-/// Whether a session must be replaced after this fault: its connection may hold an answer that nobody waits for.
-pub(crate) fn spoils_session(fault: &Fault) -> bool {
-    matches!(fault, Fault::InDoubt(_) | Fault::Refused(Refusal::Unreachable))
+/// Whether a session must be replaced after this result: it may be in the middle of something, or its connection may hold
+/// an answer that nobody waits for.
+pub(crate) fn spoils_session<O>(result: &Result<O, Fault>) -> bool {
+    match result {
+        Ok(_) | Err(Fault::Conflict(_)) => false,
+        Err(Fault::Refused(refusal)) => *refusal == Refusal::Unreachable,
+        Err(Fault::InDoubt(_)) => true,
+        Err(Fault::Defect(defect)) => defect.kind != DefectKind::BadCall,
+    }
 }
 
 /// The refusal of a call whose session could not be opened.
