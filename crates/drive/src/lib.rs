@@ -27,4 +27,4 @@ mod worker_tests;
 
 pub use control::Stop;
 pub use plan::{Arrivals, Deferred, Plan, PlanError, RatePerSecond};
-pub use trial::{Progress, RunError, Trial, run};
+pub use trial::{Observer, Progress, RunError, Trial, run};

@@ -18,6 +18,8 @@ const LEAD: Nanos = Nanos::from_millis(100);
 /// The collector looks for full pages at least this often, and obeys a request to stop as fast.
 const LOOK_MAX: Nanos = Nanos::from_millis(50);
 const LOOK_MIN: Nanos = Nanos::from_millis(1);
+/// A nap this short is as good as none.
+const NAP_MIN: Duration = Duration::from_micros(100);
 
 /// What a trial has given.
 pub struct Trial<W: Workload> {
@@ -63,6 +65,26 @@ pub struct Progress<'a, W: Workload> {
     pub left: Nanos,
 }
 
+/// Looks on while a trial runs, on the thread that collects: it must return soon.
+///
+/// A closure that takes a [`Progress`] is an observer of slices.
+pub trait Observer<W: Workload> {
+    /// At least every 50 ms.
+    fn look(&mut self) {}
+    /// The warm-up is over: the window opens now.
+    fn opened(&mut self) {}
+    /// The window closes now, early or as planned.
+    fn closed(&mut self) {}
+    /// A slice has ended.
+    fn slice(&mut self, progress: &Progress<'_, W>);
+}
+
+impl<W: Workload, F: FnMut(&Progress<'_, W>)> Observer<W> for F {
+    fn slice(&mut self, progress: &Progress<'_, W>) {
+        self(progress);
+    }
+}
+
 /// Why there is no trial.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
@@ -89,8 +111,8 @@ pub enum RunError {
     },
 }
 
-/// Runs one trial. All sessions are opened before the first call; the calling thread collects meanwhile, and calls
-/// `observe` once a slice.
+/// Runs one trial. All sessions are opened before the first call; the calling thread collects meanwhile, and tells
+/// `observer`.
 ///
 /// `inputs` gives the stream of a worker, `ledger` a fresh ledger; `stop` ends the trial early, with a valid result.
 ///
@@ -104,7 +126,7 @@ pub fn run<W, T, C>(
     ledger: impl Fn() -> W::Ledger,
     clock: C,
     stop: &Stop,
-    observe: &mut dyn FnMut(&Progress<'_, W>),
+    observer: &mut dyn Observer<W>,
 ) -> Result<Trial<W>, RunError>
 where
     W: Workload,
@@ -130,7 +152,7 @@ where
         let _ = start.send(Go { start: timeline.start, tape, control, timetable });
     }
 
-    let collector = collect(collector, timeline, &clock, &control, &threads, observe);
+    let collector = collect(collector, timeline, &clock, &control, &threads, observer);
     let cpu = join(threads)?;
     let closed = control.closes();
     let Collected { totals, warmup, slices, ledger } = collector.finish(closed);
@@ -229,21 +251,33 @@ fn collect<W: Workload, C: Clock>(
     clock: &C,
     control: &Control,
     threads: &Threads,
-    observe: &mut dyn FnMut(&Progress<'_, W>),
+    observer: &mut dyn Observer<W>,
 ) -> Collector<W> {
     let look = Duration::from(Nanos(timeline.slice.0 / 4).max(LOOK_MIN).min(LOOK_MAX));
     // Workers hand a page over with the first call that ends after it; most do within this.
     let grace = Nanos(timeline.slice.0 / 2);
-    let mut next = 0;
+    let (mut next, mut opened, mut closed) = (0, false, false);
     while threads.iter().any(|thread| !thread.is_finished()) {
-        std::thread::sleep(look);
-        collector.collect();
+        // Not past the moment at which the window opens or closes: what is sampled then belongs to it.
+        let edge = if opened { control.closes() } else { timeline.opens() };
+        let nap = if closed { look } else { look.min(Duration::from(edge - clock.now())).max(NAP_MIN) };
+        std::thread::sleep(nap);
         let now = clock.now();
+        if !opened && now >= timeline.opens() {
+            opened = true;
+            observer.opened();
+        }
+        if opened && !closed && now >= control.closes() {
+            closed = true;
+            observer.closed();
+        }
+        collector.collect();
         control.heed(now);
+        observer.look();
         while timeline.span(next).1 + grace <= now {
             collector.extend_to(next);
             let collected = collector.collected();
-            observe(&Progress {
+            observer.slice(&Progress {
                 slice: &collected.slices[next as usize],
                 collected,
                 books: collected.totals.books(),
@@ -251,6 +285,9 @@ fn collect<W: Workload, C: Clock>(
             });
             next += 1;
         }
+    }
+    if opened && !closed {
+        observer.closed();
     }
     collector
 }

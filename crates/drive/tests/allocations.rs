@@ -3,7 +3,7 @@
 
 mod toy;
 
-use drive::{Arrivals, Plan, RatePerSecond, Stop};
+use drive::{Arrivals, Plan, Progress, RatePerSecond, Stop};
 use measure::Monotonic;
 use model::{Effort, Fault, Home, Nanos, OpenError, Session, Stack, Target};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -118,7 +118,8 @@ fn check<const TASK: bool>(arrivals: Arrivals, calls_min: u64) {
     let seen = Arc::new(Seen::default());
     let target = Arc::new(Watching::<TASK>(Arc::clone(&seen)));
     let (inputs, clock, stop) = (|_| Numbers::new(0), Monotonic::start(), Stop::new());
-    let trial = drive::run(&plan, &target, inputs, Posted::default, clock, &stop, &mut |_| {});
+    let trial =
+        drive::run(&plan, &target, inputs, Posted::default, clock, &stop, &mut |_: &Progress<'_, Toy>| {});
     let trial = trial.expect("the plan is valid and the target opens");
     let (calls, allocations) = (seen.calls.load(Ordering::Relaxed), seen.allocations.load(Ordering::Relaxed));
     assert!(calls >= calls_min, "only {calls} calls were watched");

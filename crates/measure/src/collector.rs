@@ -25,6 +25,8 @@ pub struct Slice {
     pub to: Nanos,
     /// What ended, by kind in the workload's order.
     pub kinds: Vec<Ended>,
+    /// Response times of committed calls by kind, without calls that were due in the warm-up.
+    pub times: Vec<SliceTimes>,
     /// Median response time of all committed calls.
     pub p50: Option<Nanos>,
     /// 99th percentile of the same.
@@ -33,6 +35,17 @@ pub struct Slice {
     pub max: Option<Nanos>,
     /// 99th percentile of the headline kinds, without calls that were due in the warm-up.
     pub headline_p99: Option<Nanos>,
+}
+
+/// Response times of one kind in one slice. Slices are for looking at: nothing is hidden for want of samples.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SliceTimes {
+    /// Median.
+    pub p50: Option<Nanos>,
+    /// 99th percentile.
+    pub p99: Option<Nanos>,
+    /// Longest.
+    pub max: Option<Nanos>,
 }
 
 impl Slice {
@@ -81,6 +94,7 @@ struct OpenSlice {
     index: u32,
     all: Latencies,
     headline: Latencies,
+    kinds: Vec<Latencies>,
 }
 
 /// Makes `tapes` tapes and the collector of their pages; allocates everything that recording will need.
@@ -103,7 +117,12 @@ pub fn circulation<W: Workload>(
             Tape::new(page(), timeline, full_in, empty_out)
         })
         .collect();
-    let open = |index| OpenSlice { index, all: Latencies::new(), headline: Latencies::new() };
+    let open = |index| OpenSlice {
+        index,
+        all: Latencies::new(),
+        headline: Latencies::new(),
+        kinds: W::KINDS.iter().map(|_| Latencies::new()).collect(),
+    };
     let collected = Collected {
         totals: Totals::new(W::KINDS, kept),
         warmup: Books::default(),
@@ -143,6 +162,7 @@ impl<W: Workload> Collector<W> {
                 from: from - self.timeline.start,
                 to: to - self.timeline.start,
                 kinds: vec![Ended::default(); W::KINDS.len()],
+                times: vec![SliceTimes::default(); W::KINDS.len()],
                 p50: None,
                 p99: None,
                 max: None,
@@ -192,12 +212,19 @@ impl<W: Workload> Collector<W> {
             open.index = page.slice;
             open.all.clear();
             open.headline.clear();
+            open.kinds.iter_mut().for_each(Latencies::clear);
         }
         committed.for_each(|latencies| open.all.absorb(latencies));
         for (kind, totals) in W::KINDS.iter().zip(&page.totals.kinds) {
             if kind.headline {
                 open.headline.absorb(&totals.committed.response);
             }
+        }
+        for (at, totals) in page.totals.kinds.iter().enumerate() {
+            let of_kind = &mut open.kinds[at];
+            of_kind.absorb(&totals.committed.response);
+            let (p50, p99) = (of_kind.quantile(0.5), of_kind.quantile(0.99));
+            slice.times[at] = SliceTimes { p50, p99, max: of_kind.max() };
         }
         slice.p50 = open.all.quantile(0.5);
         slice.p99 = open.all.quantile(0.99);

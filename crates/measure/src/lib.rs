@@ -30,7 +30,7 @@ mod totals;
 
 pub use books::{Books, Class, Imbalance};
 pub use clock::{Monotonic, thread_cpu, unix_seconds};
-pub use collector::{Collected, Collector, Slice, circulation};
+pub use collector::{Collected, Collector, Slice, SliceTimes, circulation};
 pub use compare::{BLOCKS_MIN, Better, Comparison, Terms, Verdict, compare, noise_floor};
 pub use intervals::{RateInterval, rate_interval};
 pub use latencies::{BEYOND_MIN, Latencies, Summary};
