@@ -7,7 +7,7 @@ use measure::{Monotonic, Phase};
 use model::{Clock, Effort, Fault, Home, Nanos, OpenError, Session, Stack, Target};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use toy::{Call, Numbers, Outcome, PLAIN, Posted, Toy};
+use toy::{Call, Numbers, Outcome, Posted, Toy};
 
 /// Sessions that answer at once, on a home of choice.
 struct AtOnce<const TASK: bool> {
