@@ -168,18 +168,30 @@ fn calls_that_are_really_sent_fit_the_contract() {
     }
 }
 
-/// Everything that can be wrong with one value: gone, of another type, out of any range.
-const WRONG: [fn(&Value) -> Option<Value>; 9] = [
-    |_| None,
-    |_| Some(Value::Null),
-    |_| Some(json!("7")),
-    |_| Some(json!(1.5)),
-    |_| Some(json!(0)),
-    |_| Some(json!(-1)),
-    |_| Some(json!(4_294_967_296_u64)),
-    |_| Some(json!({})),
-    |_| Some(json!([])),
-];
+/// What each value is replaced by: nothing, other types, and numbers and texts on both sides of every limit.
+fn replacements() -> Vec<Option<Value>> {
+    const NUMBERS: [u64; 15] = [
+        0,
+        1,
+        5,
+        9,
+        10,
+        11,
+        20,
+        21,
+        3_000,
+        3_001,
+        1_000_000_000,
+        1_000_000_001,
+        4_294_967_295,
+        4_294_967_296,
+        u64::MAX,
+    ];
+    let others = [Value::Null, json!("7"), json!(1.5), json!(-1), json!({}), json!([]), json!(true)];
+    let texts = [0, 1, 16, 17].map(|length| json!("X".repeat(length)));
+    let numbers = NUMBERS.map(|number| json!(number));
+    std::iter::once(None).chain(others.into_iter().chain(texts).chain(numbers).map(Some)).collect()
+}
 
 /// Each variant of `value` in which one member, at any depth, is wrong or one more is there.
 fn variants(value: &Value) -> Vec<Value> {
@@ -190,8 +202,7 @@ fn variants(value: &Value) -> Vec<Value> {
             more.insert("unknown_field".into(), json!(1));
             all.push(Value::Object(more));
             for (name, member) in members {
-                let wrong = WRONG.iter().map(|make| make(member));
-                for variant in wrong.chain(variants(member).into_iter().map(Some)) {
+                for variant in replacements().into_iter().chain(variants(member).into_iter().map(Some)) {
                     let mut changed = members.clone();
                     match variant {
                         Some(variant) => drop(changed.insert(name.clone(), variant)),
