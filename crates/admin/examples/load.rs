@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stderr();
     let loaded = load(
         &sql::SqliteUrl::file(&file),
-        &plan,
+        plan,
         &mut |at| {
             let left = at.seconds_left.map_or(String::new(), |left| format!(", {left:.0} s left"));
             // A terminal that is gone is no reason to stop.

@@ -4,6 +4,7 @@
 //! initial rows), `sql` (the transactions), `oracle` (the truth in memory), `ledger` (what answers imply). It knows no
 //! driver and no protocol; `wire` turns calls and outcomes into JSON and back.
 
+pub mod audit;
 mod call;
 pub mod conformance;
 mod data;

@@ -155,10 +155,11 @@ impl Signals {
 /// See [`LoadError`]; a database of ours that is not to be replaced, and any file that is not ours, stay as they are.
 pub fn load(
     url: &SqliteUrl,
-    plan: &LoadPlan,
+    plan: LoadPlan,
     progress: &mut dyn FnMut(LoadProgress),
     stop: &AtomicBool,
 ) -> Result<Loaded, LoadError> {
+    let plan = &plan;
     let schema = schema_print(&plan.schema);
     if let Some(contents) = admit(url, plan, schema)? {
         return Ok(Loaded::AlreadyThere(contents));

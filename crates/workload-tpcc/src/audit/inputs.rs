@@ -1,0 +1,109 @@
+//! The input audit: what was really sent, against the shares that the standard prescribes.
+
+use super::judge::{self, share};
+use super::skew::{self, Field};
+use super::{Figure, Finding, Verdict};
+use crate::{Cardinality, InputCounts, LINES_MAX, LINES_MIN, kind};
+
+/// A property of what was sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InputFinding {
+    /// Its name: `payments by last name`.
+    pub name: &'static str,
+    /// The clause of the standard.
+    pub clause: &'static str,
+    /// What was found.
+    pub finding: Finding,
+}
+
+/// Judges the counts of a ledger: the mix from the deck, remote shares, by-name shares, rollbacks, lines an order, and
+/// the skew of items (`items`: one in sixteen is counted) and customer numbers.
+#[must_use]
+pub fn input_audit(
+    counts: &InputCounts,
+    items: &[u32],
+    customers: &[u32],
+    size: Cardinality,
+) -> Vec<InputFinding> {
+    let calls: u64 = counts.calls.iter().sum();
+    let orders = counts.calls[kind::NEW_ORDER];
+    let payments = counts.calls[kind::PAYMENT];
+    let statuses = counts.calls[kind::ORDER_STATUS];
+    let mut found: Vec<InputFinding> = MIX
+        .iter()
+        .zip(counts.calls)
+        .map(|((name, cards), count)| of_share(name, "5.2.4.2", calls, count, f64::from(*cards) / 23.0))
+        .collect();
+    found.extend([
+        lines_an_order(orders, counts.lines),
+        remote("remote lines", "2.4.1.5", size, counts.lines, counts.lines_remote, 0.01),
+        remote("remote payments", "2.5.1.2", size, payments, counts.payments_remote, 0.15),
+        of_share("payments by last name", "2.5.1.2", payments, counts.payments_by_name, 0.60),
+        of_share("order-status by last name", "2.6.1.2", statuses, counts.statuses_by_name, 0.60),
+        of_share("orders with an unused item", "2.4.1.4", orders, counts.rollbacks_asked, 0.01),
+        skewed("skew of items", Field::SampledItem, items),
+        skewed("skew of customers", Field::Customer, customers),
+    ]);
+    found
+}
+
+/// Cards of each kind in a deck of 23, in the order of kinds.
+const MIX: [(&str, u32); 5] = [
+    ("new-order in the mix", 10),
+    ("payment in the mix", 10),
+    ("order-status in the mix", 1),
+    ("delivery in the mix", 1),
+    ("stock-level in the mix", 1),
+];
+
+fn of_share(
+    name: &'static str,
+    clause: &'static str,
+    samples: u64,
+    hits: u64,
+    expected: f64,
+) -> InputFinding {
+    InputFinding { name, clause, finding: judge::judged(name, share(samples, hits, expected)) }
+}
+
+fn remote(
+    name: &'static str,
+    clause: &'static str,
+    size: Cardinality,
+    samples: u64,
+    hits: u64,
+    expected: f64,
+) -> InputFinding {
+    if size.warehouses > 1 {
+        return of_share(name, clause, samples, hits, expected);
+    }
+    let figure = Figure { tolerance: 0.0, ..share(samples, hits, 0.0) };
+    let (verdict, sentence) = match hits {
+        0 => (Verdict::Passed, "with one warehouse nothing is remote".to_owned()),
+        hits => (Verdict::Failed, format!("{hits} {name}, and there is one warehouse only")),
+    };
+    let finding = Finding { verdict, sentence, details: Vec::new(), figure: Some(figure) };
+    InputFinding { name, clause, finding }
+}
+
+/// Lines as a share of the most there could be: 5 to 15 with equal chance, so ten of fifteen.
+fn lines_an_order(orders: u64, lines: u64) -> InputFinding {
+    let name = "lines of the most an order may have";
+    let most = LINES_MAX as f64;
+    let kinds = (LINES_MAX - LINES_MIN + 1) as f64;
+    let deviation = ((kinds * kinds - 1.0) / 12.0).sqrt() / most;
+    let figure = Figure {
+        measured: lines as f64 / (orders.max(1) as f64 * most),
+        expected: (LINES_MAX + LINES_MIN) as f64 / 2.0 / most,
+        tolerance: judge::SIGMAS * deviation / (orders.max(1) as f64).sqrt(),
+        samples: orders,
+    };
+    InputFinding { name, clause: "2.4.1.3", finding: judge::judged(name, figure) }
+}
+
+fn skewed(name: &'static str, field: Field, counts: &[u32]) -> InputFinding {
+    let draws: u64 = counts.iter().map(|count| u64::from(*count)).sum();
+    let top = (crate::top_tenth(counts) * draws as f64).round() as u64;
+    let numbers = u32::try_from(counts.len()).expect("as many as there are ids");
+    InputFinding { name, clause: "2.1.6", finding: skew::judged(name, field, numbers, draws, top) }
+}

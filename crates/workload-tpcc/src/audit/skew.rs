@@ -1,0 +1,90 @@
+//! How uneven picks must be. The most frequent tenth of numbers gets a known share of NURand's picks, and few draws
+//! look more uneven than they are; so the expectation comes from as many simulated draws.
+
+use super::judge::{SIGMAS, judged as judged_figure, not_told};
+use super::{Figure, Finding};
+use crate::input::nurand;
+use crate::ledger::ITEM_SAMPLE;
+use crate::top_tenth;
+use model::random::Random;
+
+/// What is picked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Field {
+    /// ol_i_id: NURand(8191, 1, items).
+    Item,
+    /// Of these, one number in [`ITEM_SAMPLE`]. Its skew is less: the low bits, which contribute to it, are alike.
+    SampledItem,
+    /// c_id: NURand(1023, 1, customers).
+    Customer,
+}
+
+/// Any will do: the expectation hardly depends on it.
+const SEED: u64 = 0x5ce3;
+/// More draws than this change the expectation by less than the slack below.
+const DRAWS_MAX: u64 = 2_000_000;
+/// What is not worth calling a difference, beside chance.
+const SLACK: f64 = 0.01;
+
+/// Judges `top` of `draws` picks for the tenth of `numbers` that has most.
+pub(super) fn judged(promise: &str, field: Field, numbers: u32, draws: u64, top: u64) -> Finding {
+    if numbers < 10 || draws == 0 {
+        return not_told(format!("nothing was picked, so nobody can tell whether {promise}"), None);
+    }
+    let expected = simulated(field, numbers, draws, true);
+    let uniform = simulated(field, numbers, draws, false);
+    let tolerance = SLACK + SIGMAS * (expected * (1.0 - expected) / draws as f64).sqrt();
+    let figure = Figure { measured: top as f64 / draws as f64, expected, tolerance, samples: draws };
+    if (expected - uniform).abs() < 2.0 * tolerance {
+        let sentence = format!(
+            "too few picks to tell whether {promise}: the busiest tenth has {:.1} % of {draws}, uneven picks would give \
+             {:.1} %, even ones {:.1} %",
+            figure.measured * 100.0,
+            expected * 100.0,
+            uniform * 100.0
+        );
+        return not_told(sentence, Some(figure));
+    }
+    let promise = format!("{promise} (share of the busiest tenth)");
+    judged_figure(&promise, figure)
+}
+
+/// The share of the most frequent tenth after as many draws.
+fn simulated(field: Field, numbers: u32, draws: u64, uneven: bool) -> f64 {
+    let mut random = Random::stream(SEED, &[u64::from(uneven)]);
+    let mut counts = vec![0_u32; numbers as usize];
+    let draws = draws.min(DRAWS_MAX);
+    let mut drawn = 0;
+    while drawn < draws {
+        let number = match (field, uneven) {
+            (_, false) => random.below(u64::from(numbers)) as u32 + 1,
+            (Field::Item, true) => nurand(&mut random, 8191, 0, 1, numbers),
+            (Field::Customer, true) => nurand(&mut random, 1023, 0, 1, numbers),
+            (Field::SampledItem, true) => {
+                let number = nurand(&mut random, 8191, 0, 1, numbers * ITEM_SAMPLE);
+                if !number.is_multiple_of(ITEM_SAMPLE) {
+                    continue;
+                }
+                number / ITEM_SAMPLE
+            }
+        };
+        counts[number as usize - 1] += 1;
+        drawn += 1;
+    }
+    top_tenth(&counts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_standard_s_shares_come_out() {
+        let item = simulated(Field::Item, 100_000, 1_000_000, true);
+        assert!((0.72..0.75).contains(&item), "{item}");
+        let customer = simulated(Field::Customer, 3_000, 1_000_000, true);
+        assert!((0.61..0.65).contains(&customer), "{customer}");
+        let uniform = simulated(Field::Item, 100_000, 1_000_000, false);
+        assert!((0.10..0.18).contains(&uniform), "{uniform}");
+    }
+}
