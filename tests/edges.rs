@@ -68,7 +68,9 @@ fn the_load_generator_knows_no_protocol_and_no_problem() {
 #[test]
 fn a_report_needs_files_only() {
     check("report", ours("model"), None);
-    check("report", ours("measure"), Some("`report` may not know `measure`"));
+    check("report", ours("measure"), None);
+    check("report", ours("drive"), Some("`report` may not know `drive`"));
+    check("report", ours("observe"), Some("`report` may not know `observe`"));
     check("report", theirs("tokio"), Some("`report` may not use `tokio`"));
 }
 

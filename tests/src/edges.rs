@@ -93,10 +93,11 @@ fn rule(unit: &Unit) -> Option<Rule> {
             never: &[RANDOMNESS],
         },
         "model" => Rule { ours: &[], never: &[DRIVERS, HTTP, RUNTIMES] },
-        "sql" | "measure" | "report" => {
-            Rule { ours: &["model"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] }
+        "sql" | "measure" => Rule { ours: &["model"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
+        // `report` for its statistics: the same functions on a document as on what was just measured.
+        "observe" | "report" => {
+            Rule { ours: &["model", "measure"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] }
         }
-        "observe" => Rule { ours: &["model", "measure"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
         "drive" => Rule { ours: &["model", "measure"], never: &[DRIVERS, HTTP, RANDOMNESS] },
         "admin" => Rule { ours: &["model", "sql", "measure"], never: &[HTTP, RUNTIMES, RANDOMNESS] },
         "server" => Rule {

@@ -10,6 +10,7 @@ mod findings;
 pub mod html;
 pub mod markdown;
 mod pooled;
+pub mod rules;
 #[doc(hidden)]
 pub mod testing;
 pub mod text;

@@ -26,7 +26,7 @@ pub use compared::{
 type Judge = fn(&Trial) -> Option<Rule>;
 
 /// In the order of reports.
-const RULES: [Judge; 18] = [
+const RULES: [Judge; 17] = [
     accounting::books,
     accounting::audit,
     saturation::saturation,
@@ -44,7 +44,6 @@ const RULES: [Judge; 18] = [
     setting::hot_rows,
     load::co_located,
     load::noisy_machine,
-    setting::interrupted,
 ];
 
 /// Everything the rules say about one trial, good or bad, in a fixed order. [`Trial::rules`] itself is not read.
@@ -55,12 +54,7 @@ pub fn judge(trial: &Trial) -> Vec<Rule> {
 
 /// A rule with nothing to advise.
 fn says(name: &str, severity: Severity, sentence: impl AsRef<str>) -> Option<Rule> {
-    Some(Rule {
-        name: name.to_owned(),
-        severity,
-        sentence: figures::plain(sentence.as_ref()),
-        advice: None,
-    })
+    Some(Rule { name: name.to_owned(), severity, sentence: figures::plain(sentence.as_ref()), advice: None })
 }
 
 /// A rule that says what to do.

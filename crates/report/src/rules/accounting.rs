@@ -30,6 +30,9 @@ pub(super) fn books(trial: &Trial) -> Option<Rule> {
     )
 }
 
+/// Reads one column.
+type Column = fn(&Books) -> u64;
+
 /// What does not add up, a clause each; the first three, because one lost call breaks several identities.
 fn imbalances(trial: &Trial) -> Vec<String> {
     let overall = trial.overall.books;
@@ -47,7 +50,7 @@ fn imbalances(trial: &Trial) -> Vec<String> {
             broken.push(format!("attempts and retries of {name} contradict each other"));
         }
     }
-    let columns: [(&str, fn(&Books) -> u64); 7] = [
+    let columns: [(&str, Column); 7] = [
         ("begun", |books| books.begun),
         ("committed", |books| books.committed),
         ("declined", |books| books.declined),
@@ -105,7 +108,10 @@ pub(super) fn audit(trial: &Trial) -> Option<Rule> {
     advises(
         "audit",
         Severity::Warning,
-        format!("not checked: {}; nothing shows that the work behind the number was done rightly", listed(&missing)),
+        format!(
+            "not checked: {}; nothing shows that the work behind the number was done rightly",
+            listed(&missing)
+        ),
         "run without leaving checks out",
     )
 }
@@ -184,7 +190,9 @@ pub(super) fn outcome_mix(trial: &Trial) -> Option<Rule> {
     let sentence = match (planned.is_empty(), unplanned) {
         (true, 0) => "no call was declined".to_owned(),
         (false, 0) => format!("declined {}, which the workload plans for; nothing else", listed(&planned)),
-        (_, more) => format!("{} calls were declined that the workload does not plan for", figures::count(more)),
+        (_, more) => {
+            format!("{} calls were declined that the workload does not plan for", figures::count(more))
+        }
     };
     says("outcome-mix", if unplanned == 0 { Severity::Ok } else { Severity::Info }, sentence)
 }

@@ -13,8 +13,8 @@ const LITTLE_MARGIN: f64 = 0.05;
 const SLOW_SHARE: f64 = 0.20;
 /// And by this many times the usual deviation (1.48 × the median one, which for normal scatter is one standard deviation).
 const SLOW_DEVIATIONS: f64 = 4.0;
-/// Committed calls a slice below which counting alone scatters too much for single slices to be called slow.
-const CALLS_A_SLICE_MIN: f64 = 25.0;
+/// Committed calls a second below which counting alone scatters too much for single slices to be called slow.
+const SLOW_RATE_MIN: f64 = 25.0;
 
 /// Whether the think times set the rate, and not the system.
 pub(super) fn think_cap(trial: &Trial) -> Option<Rule> {
@@ -28,7 +28,10 @@ pub(super) fn think_cap(trial: &Trial) -> Option<Rule> {
         return says(
             "think-cap",
             Severity::Ok,
-            format!("clients spent {} of their time waiting for answers: the system takes part in the rate", whole_percent(busy)),
+            format!(
+                "clients spent {} of their time waiting for answers: the system takes part in the rate",
+                whole_percent(busy)
+            ),
         );
     }
     advises(
@@ -55,7 +58,10 @@ pub(super) fn little(trial: &Trial) -> Option<Rule> {
         return advises(
             "little",
             Severity::Bad,
-            format!("of {} {found}, which cannot be: rate and times contradict each other", clients(trial.plan.clients)),
+            format!(
+                "of {} {found}, which cannot be: rate and times contradict each other",
+                clients(trial.plan.clients)
+            ),
             "report this as a bug of Stackmark, with the result file",
         );
     }
@@ -64,7 +70,7 @@ pub(super) fn little(trial: &Trial) -> Option<Rule> {
     }
     let rate = trial.overall.books.begun as f64 / trial.measured_s;
     let product = format!(
-        "{} ended calls/s × {} = {}",
+        "{} calls/s × {} = {}",
         figures::short(rate),
         figures::duration(busy / rate * 1e9),
         figures::short(busy)
@@ -81,7 +87,11 @@ pub(super) fn little(trial: &Trial) -> Option<Rule> {
             "see whether the generator had enough processor time, and whether calls were lost",
         );
     }
-    says("little", Severity::Ok, format!("clients and times agree: {product} of {}", clients(trial.plan.clients)))
+    says(
+        "little",
+        Severity::Ok,
+        format!("clients and times agree: {product} of {}", clients(trial.plan.clients)),
+    )
 }
 
 #[derive(Clone, Copy)]
@@ -158,7 +168,8 @@ pub(super) fn limits(trial: &Trial) -> Option<Rule> {
     }
     let unknown = limits.iter().filter(|(_, limit)| limit.passed.is_none()).count();
     if unknown > 0 {
-        let sentence = format!("{unknown} of {} limits on the 90th percentile have too few calls to tell", limits.len());
+        let sentence =
+            format!("{unknown} of {} limits on the 90th percentile have too few calls to tell", limits.len());
         return says("limits", Severity::Info, sentence);
     }
     says("limits", Severity::Ok, format!("all {} limits on the 90th percentile were kept", limits.len()))
@@ -166,8 +177,13 @@ pub(super) fn limits(trial: &Trial) -> Option<Rule> {
 
 /// Whether the rate held over the interval.
 pub(super) fn steady(trial: &Trial) -> Option<Rule> {
-    let rates = rates(trial);
-    let percent = |change: f64| format!("{:.0} % {}", change.abs() * 100.0, if change < 0.0 { "lower" } else { "higher" });
+    if trial.overall.books.committed == 0 {
+        return None;
+    }
+    let (starts_s, rates): (Vec<f64>, Vec<f64>) = rates(trial).into_iter().unzip();
+    let percent = |change: f64| {
+        format!("{:.0} % {}", change.abs() * 100.0, if change < 0.0 { "lower" } else { "higher" })
+    };
     match steadiness(&rates) {
         Steadiness::TooFew => advises(
             "steady",
@@ -178,13 +194,20 @@ pub(super) fn steady(trial: &Trial) -> Option<Rule> {
         Steadiness::Drift { change } => advises(
             "steady",
             Severity::Warning,
-            format!("not steady: the rate drifted and ended {} than it began, so its mean depends on when one looks", percent(change)),
+            format!(
+                "not steady: the rate drifted and ended {} than it began, so its mean depends on when one looks",
+                percent(change)
+            ),
             "warm up for longer, and see what grows or fills up",
         ),
         Steadiness::ChangePoint { at, change } => advises(
             "steady",
             Severity::Warning,
-            format!("not steady: from {at} s on the rate was {} than before, so its mean describes neither part", percent(change)),
+            format!(
+                "not steady: from {} on the rate was {} than before, so its mean describes neither part",
+                figures::seconds(starts_s[at]),
+                percent(change)
+            ),
             "see what happened then: another process, a checkpoint, a cache that was full",
         ),
         Steadiness::Steady => match slow(&rates) {
@@ -203,13 +226,16 @@ pub(super) fn steady(trial: &Trial) -> Option<Rule> {
     }
 }
 
-/// Committed calls a second of each measured slice. A rest at the end shorter than half a slice says too little.
-fn rates(trial: &Trial) -> Vec<f64> {
+/// Start in seconds and committed calls a second of each measured slice. A rest at the end shorter than half a slice says too little.
+fn rates(trial: &Trial) -> Vec<(f64, f64)> {
     let measured = || trial.slices.iter().filter(|slice| !slice.warmup && slice.length_s > 0.0);
     let longest = measured().map(|slice| slice.length_s).fold(0.0, f64::max);
     measured()
         .filter(|slice| slice.length_s >= longest / 2.0)
-        .map(|slice| slice.kinds.iter().map(|kind| kind.committed).sum::<u64>() as f64 / slice.length_s)
+        .map(|slice| {
+            let committed: u64 = slice.kinds.iter().map(|kind| kind.committed).sum();
+            (slice.t_s, committed as f64 / slice.length_s)
+        })
         .collect()
 }
 
@@ -223,7 +249,7 @@ fn slow(rates: &[f64]) -> usize {
         return 0;
     }
     let centre = median(rates.to_vec());
-    if centre < CALLS_A_SLICE_MIN {
+    if centre < SLOW_RATE_MIN {
         return 0;
     }
     let usual = 1.48 * median(rates.iter().map(|rate| (rate - centre).abs()).collect());

@@ -79,7 +79,11 @@ pub(super) fn monotone(trial: &Trial) -> Option<Rule> {
         }
     }
     if impossible.is_empty() {
-        return says("monotone", Severity::Ok, "percentiles rise, and no service time exceeds its response time");
+        return says(
+            "monotone",
+            Severity::Ok,
+            "percentiles rise, and no service time exceeds its response time",
+        );
     }
     impossible.truncate(3);
     advises(

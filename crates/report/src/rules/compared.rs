@@ -1,0 +1,295 @@
+//! Whether trials of two subjects may be held against each other: the whole comparison key, and the work a call takes.
+
+use crate::document::{Document, FingerprintDifference, KeyDifference, Setting, Trial, Verdict};
+use crate::figures;
+
+/// What is said of a field that is not known, and of a setting that one side does not have.
+const UNKNOWN: &str = "not known";
+const NOT_SET: &str = "not set";
+/// Size at the start may differ by this share: files grow in steps.
+const BYTES_MARGIN: f64 = 0.05;
+/// Differences of the mean work a call that chance gives are below this many standard errors.
+const ERRORS_MAX: f64 = 3.5;
+
+/// A measure of the work fingerprint: its name, how far two subjects may differ at least, and how much calls of one
+/// kind scatter around their mean (the standard deviation through the mean). Both as shares.
+struct Measure {
+    name: &'static str,
+    margin: f64,
+    scatter: f64,
+}
+
+/// A New-Order has 5 to 15 lines, so its statements scatter by a quarter; rows found by last name by more. Commits do
+/// not depend on the data.
+const MEASURES: [Measure; 3] = [
+    Measure { name: "statements", margin: 0.01, scatter: 0.35 },
+    Measure { name: "rows", margin: 0.02, scatter: 1.0 },
+    Measure { name: "commits", margin: 0.005, scatter: 0.0 },
+];
+
+/// The fields that a factor under study changes by itself, as [`key_differences`] names them; nothing for a factor
+/// without a name here, whose fields the caller lists. A field under `fingerprint.` is a measure of work that changes
+/// with the factor.
+///
+/// A route does not imply another adapter: the server runs the same sessions, and where it does not, the adapter is a
+/// second factor.
+#[must_use]
+pub fn intended_by(factor: &str) -> &'static [&'static str] {
+    match factor {
+        "route" => &["stack.route", "stack.server", "plan.generator_threads"],
+        "server" => &["stack.server"],
+        "adapter" => &["stack.adapter", "stack.adapter_version"],
+        "style" => &["stack.style", "fingerprint.statements"],
+        "durability" => &["stack.durability.*", "stack.settings.journal_mode", "stack.settings.synchronous"],
+        "engine" => &[
+            "stack.engine",
+            "stack.engine_version",
+            "stack.adapter",
+            "stack.adapter_version",
+            "stack.isolation",
+            "stack.durability.detail",
+            "stack.settings.*",
+            "data.bytes",
+            "fingerprint.statements",
+        ],
+        "clients" => &["plan.clients", "plan.generator_threads"],
+        "rate" => &["plan.arrivals"],
+        "scale" => &["data.scale", "data.rows", "data.bytes", "data.checksum"],
+        _ => &[],
+    }
+}
+
+/// `field` is one of `intended`, of which one that ends with `*` stands for all that begin with the rest.
+fn is_intended(field: &str, intended: &[&str]) -> bool {
+    intended.iter().any(|wanted| match wanted.strip_suffix('*') {
+        Some(beginning) => field.starts_with(beginning),
+        None => field == *wanted,
+    })
+}
+
+/// Every field of the comparison key in which two trials differ, in the order of the document. Those in `intended` are
+/// what the comparison is about: a field by its name (`stack.route`), or a group (`stack.settings.*`).
+///
+/// The version of Stackmark is a field of the document and not of a trial; see [`version_difference`].
+#[must_use]
+pub fn key_differences(a: &Trial, b: &Trial, intended: &[&str]) -> Vec<KeyDifference> {
+    let mut pairs: Vec<(String, String, String)> =
+        fields(a).into_iter().zip(fields(b)).map(|((field, a), (_, b))| (field.to_owned(), a, b)).collect();
+    // A number that may differ a little is compared as one and shown as it is.
+    let bytes_differ = match (a.data.bytes, b.data.bytes) {
+        (Some(a), Some(b)) => a.abs_diff(b) as f64 > BYTES_MARGIN * a.max(b) as f64,
+        (a, b) => a != b,
+    };
+    pairs.retain(|(field, a, b)| a != b && (field != "data.bytes" || bytes_differ));
+    pairs.extend(setting_differences(&a.stack.settings, &b.stack.settings));
+    pairs
+        .into_iter()
+        .map(|(field, a, b)| KeyDifference { intended: is_intended(&field, intended), field, a, b })
+        .collect()
+}
+
+/// The key of one trial but for its settings, each field as text.
+fn fields(trial: &Trial) -> Vec<(&'static str, String)> {
+    let (stack, plan, data, machine) = (&trial.stack, &trial.plan, &trial.data, &trial.machine);
+    let or_unknown = |text: &Option<String>| text.clone().unwrap_or_else(|| UNKNOWN.to_owned());
+    vec![
+        ("stack.engine", stack.engine.clone()),
+        ("stack.engine_version", stack.engine_version.clone()),
+        ("stack.adapter", stack.adapter.clone()),
+        ("stack.adapter_version", stack.adapter_version.clone()),
+        ("stack.style", stack.style.clone()),
+        ("stack.route", stack.route.clone()),
+        ("stack.server", stack.server.clone().unwrap_or_else(|| "none".to_owned())),
+        ("stack.isolation", stack.isolation.clone()),
+        ("stack.durability.tier", stack.durability.tier.word().to_owned()),
+        ("stack.durability.detail", stack.durability.detail.clone()),
+        ("plan.clients", plan.clients.to_string()),
+        ("plan.generator_threads", plan.generator_threads.to_string()),
+        ("plan.arrivals", plan.arrivals.words()),
+        ("plan.warmup_s", plan.warmup_s.to_string()),
+        ("plan.measured_s", plan.measured_s.to_string()),
+        ("plan.drain_s", plan.drain_s.to_string()),
+        ("plan.deadline_ns", plan.deadline_ns.to_string()),
+        ("plan.attempts_max", plan.attempts_max.to_string()),
+        ("plan.seed", plan.seed.to_string()),
+        ("plan.deferred", plan.deferred.to_string()),
+        ("data.workload", data.workload.clone()),
+        ("data.scale", format!("{} {}", data.scale, data.scale_unit)),
+        ("data.rows", data.rows.to_string()),
+        ("data.bytes", data.bytes.map_or_else(|| UNKNOWN.to_owned(), |bytes| bytes.to_string())),
+        ("data.file_system", or_unknown(&data.file_system)),
+        ("data.checksum", or_unknown(&data.checksum)),
+        ("data.loaded_by", data.loaded_by.clone()),
+        ("machine.cpu", machine.cpu.clone()),
+        ("machine.cores", machine.cores.to_string()),
+        ("machine.memory_bytes", machine.memory_bytes.to_string()),
+        ("machine.kernel", machine.kernel.clone()),
+        ("machine.os", machine.os.clone()),
+        ("machine.governor", or_unknown(&machine.governor)),
+        ("machine.virtualised", or_unknown(&machine.virtualised)),
+    ]
+    .into_iter()
+    .map(|(field, value)| (field, figures::plain(&value)))
+    .collect()
+}
+
+/// Settings by name, whatever their order; those of A first, then those that only B has.
+fn setting_differences(a: &[Setting], b: &[Setting]) -> Vec<(String, String, String)> {
+    let value = |settings: &[Setting], name: &str| {
+        settings
+            .iter()
+            .find(|setting| setting.name == name)
+            .map_or_else(|| NOT_SET.to_owned(), |setting| setting.value.clone())
+    };
+    let only_b = b.iter().filter(|setting| a.iter().all(|other| other.name != setting.name));
+    a.iter()
+        .chain(only_b)
+        .map(|setting| {
+            let name = &setting.name;
+            (format!("stack.settings.{name}"), value(a, name), value(b, name))
+        })
+        .filter(|(_, a, b)| a != b)
+        .collect()
+}
+
+/// The difference of two stored results that no trial knows of: the version of Stackmark that measured.
+#[must_use]
+pub fn version_difference(a: &Document, b: &Document) -> Option<KeyDifference> {
+    (a.stackmark != b.stackmark).then(|| KeyDifference {
+        field: "stackmark".to_owned(),
+        a: a.stackmark.clone(),
+        b: b.stackmark.clone(),
+        intended: false,
+    })
+}
+
+/// The kinds of call whose work differs by more than the data explain: statements, rows and commits a committed call,
+/// over all trials of a side. Statements and rows are taken an attempt, because trying again is contention and not
+/// other work. A side that does not tell its work has 0.
+#[must_use]
+pub fn fingerprint_differences(a: &[&Trial], b: &[&Trial]) -> Vec<FingerprintDifference> {
+    let mut names: Vec<&str> = Vec::new();
+    for kind in a.iter().chain(b).flat_map(|trial| &trial.kinds) {
+        if !names.contains(&kind.name.as_str()) {
+            names.push(&kind.name);
+        }
+    }
+    names
+        .into_iter()
+        .flat_map(|name| kind_differences(name, &Work::of(a, name), &Work::of(b, name)))
+        .collect()
+}
+
+fn kind_differences(name: &str, a: &Work, b: &Work) -> Vec<FingerprintDifference> {
+    // A kind that one side never committed says nothing about its work; the books show that it is missing.
+    if a.committed == 0.0 || b.committed == 0.0 {
+        return Vec::new();
+    }
+    let error = (1.0 / a.committed + 1.0 / b.committed).sqrt();
+    MEASURES
+        .iter()
+        .zip(a.means().into_iter().zip(b.means()))
+        .filter(|(measure, (a, b))| {
+            let allowed = measure.margin.max(ERRORS_MAX * measure.scatter * error);
+            // Differences below a thousandth of a statement or row are rounding, whatever their share.
+            (a - b).abs() > 1e-3 && (a - b).abs() > allowed * a.max(*b)
+        })
+        .map(|(measure, (a, b))| FingerprintDifference {
+            kind: name.to_owned(),
+            measure: measure.name.to_owned(),
+            a,
+            b,
+        })
+        .collect()
+}
+
+/// What the committed calls of one kind took, over all trials of a side.
+#[derive(Default)]
+struct Work {
+    committed: f64,
+    attempts: f64,
+    statements: f64,
+    rows: f64,
+    commits: f64,
+}
+
+impl Work {
+    fn of(trials: &[&Trial], name: &str) -> Work {
+        let mut work = Work::default();
+        for tally in trials
+            .iter()
+            .flat_map(|trial| &trial.kinds)
+            .filter(|kind| kind.name == name)
+            .map(|kind| &kind.tally)
+        {
+            let calls = tally.books.committed as f64;
+            work.committed += calls;
+            let Some(effort) = tally.effort else { continue };
+            work.attempts += effort.attempts * calls;
+            work.statements += effort.statements * calls;
+            work.rows += effort.rows * calls;
+            work.commits += effort.commits * calls;
+        }
+        work
+    }
+
+    /// In the order of [`MEASURES`].
+    fn means(&self) -> [f64; 3] {
+        // No attempts are known where a server tells nothing of its work; then neither is anything else.
+        let attempts = self.attempts.max(self.committed);
+        [self.statements / attempts, self.rows / attempts, self.commits / self.committed]
+    }
+}
+
+/// What stands between two subjects besides the factor under study.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparability {
+    /// Where the comparison keys differ, for [`crate::document::Comparison::key_differences`].
+    pub key: Vec<KeyDifference>,
+    /// Where the work a call takes differs, for [`crate::document::Comparison::fingerprint_differences`].
+    pub fingerprint: Vec<FingerprintDifference>,
+    /// Something differs that the comparison is not about: no verdict on the factor may be given.
+    pub different_work: bool,
+}
+
+impl Comparability {
+    /// `verdict`, or "different work" in its place.
+    #[must_use]
+    pub fn verdict(&self, verdict: Verdict) -> Verdict {
+        if self.different_work { Verdict::DifferentWork } else { verdict }
+    }
+}
+
+/// Holds all trials of two sides against each other: A's against B's, and each side's against its own first one,
+/// within which nothing but the seed may differ (`stack.settings.cache_size, within B`). Nothing is compared where a side has no
+/// trial.
+#[must_use]
+pub fn comparable(a: &[&Trial], b: &[&Trial], intended: &[&str]) -> Comparability {
+    let mut key: Vec<KeyDifference> = Vec::new();
+    if let (Some(first_a), Some(first_b)) = (a.first(), b.first()) {
+        key.extend(key_differences(first_a, first_b, intended));
+    }
+    for (side, trials) in [("A", a), ("B", b)] {
+        let Some((first, rest)) = trials.split_first() else { continue };
+        for mut difference in rest.iter().flat_map(|trial| key_differences(first, trial, &[])) {
+            // Each block may have a seed of its own, which both sides share.
+            if difference.field == "plan.seed" {
+                continue;
+            }
+            difference.field = format!("{}, within {side}", difference.field);
+            if !key.contains(&difference) {
+                key.push(difference);
+            }
+        }
+    }
+    let fingerprint = fingerprint_differences(a, b);
+    let different_work = key.iter().any(|difference| !difference.intended)
+        || fingerprint
+            .iter()
+            .any(|difference| !is_intended(&format!("fingerprint.{}", difference.measure), intended));
+    Comparability { key, fingerprint, different_work }
+}
+
+#[cfg(test)]
+#[path = "compared_tests.rs"]
+mod tests;

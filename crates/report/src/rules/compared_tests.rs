@@ -1,0 +1,201 @@
+//! What may be held against each other.
+
+use super::*;
+use crate::document::{Arrivals, Effort, Tier};
+use crate::testing;
+
+/// A direct trial and one through HTTP of the sample comparison.
+fn pair() -> (Trial, Trial) {
+    let trials = testing::comparison().trials;
+    let first = |route: &str| trials.iter().find(|trial| trial.stack.route == route).unwrap().clone();
+    (first("direct"), first("http"))
+}
+
+/// Two equal trials, of which the second is changed.
+fn changed(change: impl FnOnce(&mut Trial)) -> (Trial, Trial) {
+    let (a, _) = pair();
+    let mut b = a.clone();
+    change(&mut b);
+    (a, b)
+}
+
+fn same(a: &Trial, b: &Trial, intended: &[&str]) -> Comparability {
+    comparable(&[a], &[b], intended)
+}
+
+#[test]
+fn a_comparison_of_routes_differs_in_what_a_route_is() {
+    let (a, b) = pair();
+    let found = same(&a, &b, intended_by("route"));
+    let fields: Vec<&str> = found.key.iter().map(|difference| difference.field.as_str()).collect();
+    assert_eq!(fields, ["stack.route", "stack.server"]);
+    assert!(found.key.iter().all(|difference| difference.intended));
+    assert_eq!(found.verdict(Verdict::Worse), Verdict::Worse);
+    let unnamed = same(&a, &b, &[]);
+    assert_eq!(unnamed.verdict(Verdict::Worse), Verdict::DifferentWork);
+}
+
+#[test]
+fn every_field_of_the_key_makes_different_work() {
+    type Change = fn(&mut Trial);
+    let changes: [(&str, Change); 34] = [
+        ("stack.engine", |t| t.stack.engine.push('x')),
+        ("stack.engine_version", |t| t.stack.engine_version.push('x')),
+        ("stack.adapter", |t| t.stack.adapter.push('x')),
+        ("stack.adapter_version", |t| t.stack.adapter_version.push('x')),
+        ("stack.style", |t| t.stack.style.push('x')),
+        ("stack.route", |t| t.stack.route.push('x')),
+        ("stack.server", |t| t.stack.server = Some("go".into())),
+        ("stack.isolation", |t| t.stack.isolation.push('x')),
+        ("stack.durability.tier", |t| t.stack.durability.tier = Tier::Volatile),
+        ("stack.durability.detail", |t| t.stack.durability.detail.push('x')),
+        ("stack.settings.cache_size", |t| t.stack.settings[2].value.push('x')),
+        ("plan.clients", |t| t.plan.clients += 1),
+        ("plan.generator_threads", |t| t.plan.generator_threads += 1),
+        ("plan.arrivals", |t| t.plan.arrivals = Arrivals::Poisson { rate_per_s: 5.0 }),
+        ("plan.warmup_s", |t| t.plan.warmup_s += 1.0),
+        ("plan.measured_s", |t| t.plan.measured_s += 1.0),
+        ("plan.drain_s", |t| t.plan.drain_s += 1.0),
+        ("plan.deadline_ns", |t| t.plan.deadline_ns += 1),
+        ("plan.attempts_max", |t| t.plan.attempts_max += 1),
+        ("plan.seed", |t| t.plan.seed += 1),
+        ("plan.deferred", |t| t.plan.deferred = true),
+        ("data.workload", |t| t.data.workload.push('x')),
+        ("data.scale", |t| t.data.scale += 1),
+        ("data.rows", |t| t.data.rows += 1),
+        ("data.bytes", |t| t.data.bytes = t.data.bytes.map(|bytes| bytes * 2)),
+        ("data.file_system", |t| t.data.file_system = None),
+        ("data.checksum", |t| t.data.checksum = None),
+        ("data.loaded_by", |t| t.data.loaded_by.push('x')),
+        ("machine.cpu", |t| t.machine.cpu.push('x')),
+        ("machine.cores", |t| t.machine.cores += 1),
+        ("machine.memory_bytes", |t| t.machine.memory_bytes += 1),
+        ("machine.kernel", |t| t.machine.kernel.push('x')),
+        ("machine.os", |t| t.machine.os.push('x')),
+        ("machine.governor", |t| t.machine.governor = Some("powersave".into())),
+    ];
+    for (field, change) in changes {
+        let (a, b) = changed(change);
+        let found = same(&a, &b, &[]);
+        assert_eq!(found.key.len(), 1, "{field}: {:?}", found.key);
+        assert_eq!(found.key[0].field, field);
+        assert!(found.different_work, "{field}");
+        assert!(!same(&a, &b, &[field]).different_work, "{field} cannot be intended");
+    }
+    let (a, b) = changed(|_| {});
+    assert_eq!(same(&a, &b, &[]), Comparability { key: vec![], fingerprint: vec![], different_work: false });
+}
+
+#[test]
+fn settings_are_compared_by_name_and_may_be_missing() {
+    let (a, b) = changed(|trial| trial.stack.settings.reverse());
+    assert_eq!(key_differences(&a, &b, &[]), []);
+    let (a, b) = changed(|trial| drop(trial.stack.settings.remove(2)));
+    for (a, b, values) in [(&a, &b, ("32 MiB", "not set")), (&b, &a, ("not set", "32 MiB"))] {
+        let found = key_differences(a, b, &["stack.settings.*"]);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].a.as_str(), found[0].b.as_str()), values);
+        assert!(found[0].intended);
+    }
+}
+
+#[test]
+fn files_that_grew_by_a_step_hold_the_same_data() {
+    let (a, b) = changed(|trial| trial.data.bytes = trial.data.bytes.map(|bytes| bytes + bytes / 50));
+    assert_eq!(key_differences(&a, &b, &[]), []);
+}
+
+#[test]
+fn a_side_that_changes_between_its_own_trials_is_found() {
+    let (a, b) = pair();
+    let mut later = b.clone();
+    later.plan.seed = 7;
+    let intended = intended_by("route");
+    assert!(
+        !comparable(&[&a, &a], &[&b, &later], intended).different_work,
+        "each block has a seed of its own"
+    );
+    later.stack.server = Some("another build".to_owned());
+    let found = comparable(&[&a, &a], &[&b, &later, &later], intended);
+    assert_eq!(found.key.last().unwrap().field, "stack.server, within B");
+    assert_eq!(found.key.iter().filter(|difference| !difference.intended).count(), 1);
+    assert!(found.different_work);
+}
+
+/// What the fingerprints say after New-Order's effort was changed on B, with `committed` calls on each side.
+fn fingerprint(committed: u64, change: impl FnOnce(&mut Effort)) -> Vec<String> {
+    let (mut a, _) = pair();
+    a.kinds[0].tally.books.committed = committed;
+    let mut b = a.clone();
+    change(b.kinds[0].tally.effort.as_mut().unwrap());
+    let found = fingerprint_differences(&[&a], &[&b]);
+    assert!(found.iter().all(|difference| difference.kind == "new-order"));
+    found.into_iter().map(|difference| difference.measure).collect()
+}
+
+#[test]
+fn one_statement_more_is_other_work_and_chance_is_not() {
+    let none: [&str; 0] = [];
+    assert_eq!(fingerprint(40_000, |effort| effort.statements += 1.0), ["statements"]);
+    assert_eq!(fingerprint(40_000, |effort| effort.statements *= 1.004), none);
+    // A hundred New-Orders differ by more than that in their number of lines.
+    assert_eq!(fingerprint(100, |effort| effort.statements += 1.0), none);
+    assert_eq!(fingerprint(100, |effort| effort.statements *= 2.0), ["statements"]);
+    assert_eq!(fingerprint(40_000, |effort| effort.rows *= 1.015), none);
+    assert_eq!(fingerprint(40_000, |effort| effort.rows *= 1.06), ["rows"]);
+    assert_eq!(fingerprint(100, |effort| effort.commits = 0.98), ["commits"]);
+}
+
+#[test]
+fn trying_again_is_contention_and_not_other_work() {
+    let again = |effort: &mut Effort| {
+        effort.attempts = 1.5;
+        effort.statements *= 1.5;
+        effort.rows *= 1.5;
+    };
+    assert_eq!(fingerprint(40_000, again), [""; 0]);
+}
+
+#[test]
+fn more_trials_know_the_work_better() {
+    let (mut a, _) = pair();
+    a.kinds[0].tally.books.committed = 4_000;
+    let mut b = a.clone();
+    b.kinds[0].tally.effort.as_mut().unwrap().statements += 0.6;
+    assert_eq!(fingerprint_differences(&[&a], &[&b]), []);
+    assert_eq!(fingerprint_differences(&[&a; 9], &[&b; 9]).len(), 1);
+}
+
+#[test]
+fn a_side_that_does_not_tell_its_work_is_not_shown_to_do_the_same() {
+    let (a, b) = changed(|trial| trial.kinds[0].tally.effort = None);
+    let found = same(&a, &b, &[]);
+    assert_eq!(found.fingerprint.len(), 3);
+    assert_eq!(found.fingerprint[0].b, 0.0);
+    assert!(found.different_work);
+    // A kind that one side never committed is shown by the books instead.
+    let (a, b) = changed(|trial| trial.kinds[0].tally.books.committed = 0);
+    assert_eq!(same(&a, &b, &[]).fingerprint, []);
+}
+
+#[test]
+fn work_may_differ_where_the_style_is_the_factor() {
+    let (a, b) = changed(|trial| {
+        trial.stack.style = "procedure".to_owned();
+        trial.kinds[0].tally.effort.as_mut().unwrap().statements = 1.0;
+    });
+    let found = same(&a, &b, intended_by("style"));
+    assert_eq!(found.fingerprint.len(), 1);
+    assert!(!found.different_work);
+    assert!(same(&a, &b, &["stack.style"]).different_work);
+}
+
+#[test]
+fn stored_results_of_two_versions_say_so() {
+    let a = testing::trial();
+    let mut b = a.clone();
+    assert_eq!(version_difference(&a, &b), None);
+    b.stackmark = "0.2.0".to_owned();
+    let found = version_difference(&a, &b).unwrap();
+    assert_eq!((found.field.as_str(), found.intended), ("stackmark", false));
+}

@@ -1,0 +1,136 @@
+//! What the processes of a trial, and others, took of the machine.
+
+use super::{advises, listed, says, whole_percent};
+use crate::document::{Process, Role, Rule, Severity, Trial};
+use crate::figures;
+
+/// Share of the machine's processors busy from which they are full.
+pub(super) const FULL: f64 = 0.9;
+/// Share of what was used from which the generator took something from the system it measures.
+pub(super) const GENERATOR_HEAVY: f64 = 0.2;
+/// Share of the machine's time given to others by the hypervisor that shows in a number.
+const STEAL_MAX: f64 = 0.01;
+/// Share of the machine's time taken by strangers that shows in a number.
+const OTHERS_MAX: f64 = 0.05;
+
+/// Processors kept busy on average over the measured interval.
+pub(super) struct Load {
+    /// Processors that there are.
+    pub(super) cores: f64,
+    /// By processes that only make load.
+    pub(super) generator: f64,
+    /// By processes that make load and are the system as well, because the engine is embedded.
+    pub(super) shared: f64,
+    /// By servers and engines with processes of their own.
+    pub(super) system: f64,
+    /// By strangers and the hypervisor, as far as they were observed.
+    pub(super) others: f64,
+}
+
+impl Load {
+    /// Nothing where no process was observed.
+    pub(super) fn of(trial: &Trial) -> Option<Load> {
+        if trial.processes.is_empty() || trial.measured_s <= 0.0 || trial.machine.cores == 0 {
+            return None;
+        }
+        let cores = f64::from(trial.machine.cores);
+        let busy = |wanted: fn(&Process) -> bool| -> f64 {
+            let processes = trial.processes.iter().filter(|process| wanted(process));
+            processes.map(Process::cpu_s).sum::<f64>() / trial.measured_s
+        };
+        let machine = &trial.machine;
+        Some(Load {
+            cores,
+            generator: busy(|process| generates(process) && process.roles.len() == 1),
+            shared: busy(|process| generates(process) && process.roles.len() > 1),
+            system: busy(|process| !generates(process)),
+            others: (machine.steal_share.unwrap_or(0.0) + machine.other_load_share.unwrap_or(0.0)) * cores,
+        })
+    }
+
+    /// By everybody.
+    pub(super) fn busy(&self) -> f64 {
+        self.generator + self.shared + self.system + self.others
+    }
+
+    /// What the processors did, and how many there are: `1.4 of 4 processors busy`.
+    pub(super) fn words(&self) -> String {
+        format!("{} of {} processors busy", figures::trimmed(self.busy(), 1), self.cores)
+    }
+}
+
+fn generates(process: &Process) -> bool {
+    process.roles.contains(&Role::Generator)
+}
+
+/// Whether the generator and what it measures share processors.
+pub(super) fn co_located(trial: &Trial) -> Option<Rule> {
+    let load = Load::of(trial)?;
+    if load.shared > 0.0 {
+        return says(
+            "co-located",
+            Severity::Info,
+            format!(
+                "generator and engine are one process, which kept {} of {} processors busy: its cost is that of both",
+                figures::trimmed(load.shared, 1),
+                load.cores
+            ),
+        );
+    }
+    if load.system <= 0.0 {
+        return says(
+            "co-located",
+            Severity::Ok,
+            "the system under test runs elsewhere: the generator takes nothing from it",
+        );
+    }
+    let part = load.generator / (load.generator + load.system);
+    let sentence = format!(
+        "generator and system share this machine: the generator took {} of the processor time of both ({})",
+        whole_percent(part),
+        load.words()
+    );
+    if part >= GENERATOR_HEAVY && load.busy() >= FULL * load.cores {
+        return advises(
+            "co-located",
+            Severity::Warning,
+            format!("{sentence}, so the system had less than the machine and alone would do more"),
+            "run the server on another machine and name it with --url",
+        );
+    }
+    says("co-located", Severity::Info, sentence)
+}
+
+/// Whether somebody else used the machine.
+pub(super) fn noisy_machine(trial: &Trial) -> Option<Rule> {
+    let (steal, others) = (trial.machine.steal_share, trial.machine.other_load_share);
+    let mut noise = Vec::new();
+    if let Some(steal) = steal.filter(|steal| *steal > STEAL_MAX) {
+        noise
+            .push(format!("the hypervisor gave {} of the processor time to others", figures::percent(steal)));
+    }
+    if let Some(others) = others.filter(|others| *others > OTHERS_MAX) {
+        noise.push(format!("processes outside the trial used {} of it", figures::percent(others)));
+    }
+    if !noise.is_empty() {
+        return advises(
+            "noisy-machine",
+            Severity::Warning,
+            format!("{}: the number may be too low, and another run may differ", listed(&noise)),
+            "run again on a quiet machine",
+        );
+    }
+    match (steal, others) {
+        (None, None) => {
+            says("noisy-machine", Severity::Info, "whether others used the machine was not observed here")
+        }
+        _ => {
+            let used = steal.unwrap_or(0.0) + others.unwrap_or(0.0);
+            says(
+                "noisy-machine",
+                Severity::Ok,
+                format!("others used {} of the machine", figures::percent(used)),
+            )
+        }
+    }
+}

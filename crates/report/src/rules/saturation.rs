@@ -1,0 +1,240 @@
+//! What was full. "Maximum throughput" may only be said where something of the system under test was.
+//!
+//! From averages: a resource that is full for a part of the time only is not found. So what is said is "likely"; only a
+//! second trial with one factor changed confirms it.
+
+use super::load::{FULL, GENERATOR_HEAVY, Load};
+use super::{advises, clients, says, whole_percent};
+use crate::document::{Arrivals, Budget, BudgetPart, Rule, Severity, Tier, Trial};
+use crate::figures;
+
+const NAME: &str = "saturation";
+/// Share of the response time from which one part of it is what the calls wait for.
+const MOST: f64 = 0.5;
+
+/// Who was full.
+pub(super) fn saturation(trial: &Trial) -> Option<Rule> {
+    let Some(load) = Load::of(trial) else {
+        return advises(
+            NAME,
+            Severity::Warning,
+            "no process was observed, so nothing tells whether the system or the load generator set the rate",
+            "observe the processes (Linux), or vary the number of clients",
+        );
+    };
+    generator(trial, &load)
+        .or_else(|| processors(&load))
+        .or_else(|| writer(trial))
+        .or_else(|| queue(trial))
+        .or_else(|| nobody(trial, &load))
+}
+
+/// A generator with a process of its own that used all the processor time that its threads could get.
+fn generator(trial: &Trial, load: &Load) -> Option<Rule> {
+    let most = f64::from(trial.plan.generator_threads).min(load.cores);
+    if most <= 0.0 || load.generator < FULL * most {
+        return None;
+    }
+    advises(
+        NAME,
+        Severity::Bad,
+        format!(
+            "the load generator was full ({} of {most} processors that its threads can use): this is its speed, not \
+             that of the system",
+            figures::trimmed(load.generator, 1)
+        ),
+        "give the generator more threads or a machine of its own",
+    )
+}
+
+/// All processors of the machine were busy.
+fn processors(load: &Load) -> Option<Rule> {
+    if load.busy() < FULL * load.cores {
+        return None;
+    }
+    let parts = [
+        ("generator", load.generator),
+        ("system", load.system),
+        ("both in one process", load.shared),
+        ("others", load.others),
+    ];
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(_, cores)| *cores >= 0.05)
+        .map(|(name, cores)| format!("{name} {}", figures::trimmed(*cores, 1)))
+        .collect();
+    let found = format!("all {} processors of the machine were busy ({})", load.cores, parts.join(", "));
+    let taken = (load.generator + load.others) / load.busy();
+    if taken >= GENERATOR_HEAVY {
+        return advises(
+            NAME,
+            Severity::Warning,
+            format!(
+                "{found}: {} of that went to others than the system, which alone would do more",
+                whole_percent(taken)
+            ),
+            "run the generator on another machine, or keep the machine free of others",
+        );
+    }
+    says(NAME, Severity::Info, format!("{found}: this is likely the maximum throughput on this machine"))
+}
+
+/// The one writer of SQLite was busy, or as good as always wanted.
+fn writer(trial: &Trial) -> Option<Rule> {
+    if trial.stack.engine != "sqlite" || trial.measured_s <= 0.0 {
+        return None;
+    }
+    let lane = Lane::of(trial);
+    let busy = lane.held_s / trial.measured_s;
+    // In a closed loop whose writers spend all their time in the lane or waiting for it, handing it over is what its
+    // remaining time goes into.
+    let closed = trial.plan.arrivals == Arrivals::Closed {} && trial.plan.clients > 1;
+    let wanted =
+        if closed && lane.response_s > 0.0 { (lane.held_s + lane.waited_s) / lane.response_s } else { 0.0 };
+    if busy < FULL && wanted < FULL {
+        return None;
+    }
+    let held = lane.held_s.max(f64::MIN_POSITIVE);
+    let (most, part) = [("statements", lane.statements_s), ("commit", lane.commit_s)]
+        .into_iter()
+        .max_by(|a, b| a.1.total_cmp(&b.1))
+        .expect("two parts");
+    let found = if busy >= FULL {
+        format!("SQLite's one writer was busy {} of the time", whole_percent(busy.min(1.0)))
+    } else {
+        format!(
+            "writers spent {} of their time with SQLite's one write lane or waiting for it",
+            whole_percent(wanted.min(1.0))
+        )
+    };
+    says(
+        NAME,
+        Severity::Info,
+        format!(
+            "{found}, {} of that in {most}: the engine's one writer is full, and this is likely its maximum throughput",
+            whole_percent(part / held)
+        ),
+    )
+}
+
+/// What the calls did in the write lane, in seconds over all of them.
+#[derive(Default)]
+struct Lane {
+    waited_s: f64,
+    held_s: f64,
+    statements_s: f64,
+    commit_s: f64,
+    response_s: f64,
+}
+
+impl Lane {
+    /// With several clients a kind that never waited for the lane doesn't use it: readers on a snapshot don't. A single
+    /// client never waits, and with it every kind counts.
+    fn of(trial: &Trial) -> Lane {
+        let mut lane = Lane::default();
+        for tally in trial.kinds.iter().map(|kind| &kind.tally) {
+            let Some(budget) = tally.budget else { continue };
+            if trial.plan.clients > 1 && budget.pool_wait_ns < 1e-3 * budget.response_ns {
+                continue;
+            }
+            // A declined call holds the lane like a committed one, up to its rollback.
+            let calls = (tally.books.committed + tally.books.declined) as f64;
+            let seconds = |ns: f64| ns * calls / 1e9;
+            lane.waited_s += seconds(budget.pool_wait_ns);
+            lane.held_s += seconds(budget.begin_ns + budget.statements_ns + budget.commit_ns);
+            lane.statements_s += seconds(budget.statements_ns);
+            lane.commit_s += seconds(budget.commit_ns);
+            lane.response_s += seconds(budget.response_ns);
+        }
+        lane
+    }
+}
+
+/// Calls mostly waited for something of which there is a fixed number.
+fn queue(trial: &Trial) -> Option<Rule> {
+    let budget = trial.overall.budget?;
+    // What a connection to SQLite waits for is its write lane, of which there is one whatever the settings.
+    if trial.stack.engine == "sqlite" && budget.share(BudgetPart::PoolWait) >= MOST {
+        return says(
+            NAME,
+            Severity::Info,
+            format!(
+                "calls spent {} of their time waiting for SQLite's one write lane: more writers would only wait longer",
+                whole_percent(budget.share(BudgetPart::PoolWait))
+            ),
+        );
+    }
+    let (part, whose, what) = [
+        (BudgetPart::ServerQueue, "a session of the server", "the number of sessions"),
+        (BudgetPart::PoolWait, "a connection", "the number of connections"),
+    ]
+    .into_iter()
+    .find(|(part, ..)| budget.share(*part) >= MOST)?;
+    advises(
+        NAME,
+        Severity::Info,
+        format!(
+            "calls spent {} of their time waiting for {whose}: {what} is full, and this is likely the maximum throughput \
+             with it",
+            whole_percent(budget.share(part))
+        ),
+        "raise it to learn what the rest can do",
+    )
+}
+
+/// Nothing was full.
+fn nobody(trial: &Trial, load: &Load) -> Option<Rule> {
+    let budget = trial.overall.budget.unwrap_or_default();
+    let found = format!("nothing that was observed was full ({})", load.words());
+    if trial.plan.arrivals.is_open() {
+        let books = trial.overall.books;
+        let behind = books.never_begun > books.due / 1_000 || budget.share(BudgetPart::ClientWait) >= MOST;
+        return if behind {
+            advises(
+                NAME,
+                Severity::Warning,
+                format!(
+                    "{found}, yet calls waited for a free client: {} are too few for this rate",
+                    clients(trial.plan.clients)
+                ),
+                "raise the number of clients",
+            )
+        } else {
+            says(
+                NAME,
+                Severity::Ok,
+                format!("{found}: the rate is the one that was asked for, not a maximum"),
+            )
+        };
+    }
+    if trial.plan.arrivals.is_paced() {
+        return says(
+            NAME,
+            Severity::Ok,
+            format!("{found}: the pace sets the rate, and this is not a maximum"),
+        );
+    }
+    if flushes(trial, &budget) {
+        return says(
+            NAME,
+            Severity::Info,
+            format!(
+                "{found}, and calls spent {} of their time in commit: they wait for storage, and this is not a maximum",
+                whole_percent(budget.share(BudgetPart::Commit))
+            ),
+        );
+    }
+    advises(
+        NAME,
+        Severity::Info,
+        format!("{found}: this is the speed of {}, not a maximum throughput", clients(trial.plan.clients)),
+        "raise the number of clients until something is full",
+    )
+}
+
+/// Commits that reach storage take most of the time.
+fn flushes(trial: &Trial, budget: &Budget) -> bool {
+    trial.stack.durability.tier == Tier::Durable
+        && !super::setting::in_memory(trial)
+        && budget.share(BudgetPart::Commit) >= MOST
+}

@@ -1,0 +1,161 @@
+//! Whether the circumstances of a trial are known well enough to compare it, and what they mean.
+
+use super::{advises, listed, says};
+use crate::document::{Rule, Severity, Tier, Trial};
+use crate::figures;
+
+/// Clients an updated row from which contention on few rows is what is measured.
+const CLIENTS_A_ROW_MAX: f64 = 0.5;
+/// Commits a committed call below one by more than this: not all calls that were acknowledged committed.
+const COMMITS_MARGIN: f64 = 0.001;
+
+/// Whether the work that calls took is known.
+pub(super) fn fingerprint(trial: &Trial) -> Option<Rule> {
+    let committed = || trial.kinds.iter().filter(|kind| kind.tally.books.committed > 0);
+    committed().next()?;
+    let unknown: Vec<&str> = committed()
+        .filter(|kind| kind.tally.effort.is_none_or(|effort| effort.statements <= 0.0))
+        .map(|kind| kind.name.as_str())
+        .collect();
+    if !unknown.is_empty() {
+        return advises(
+            "fingerprint",
+            Severity::Warning,
+            format!(
+                "the statements behind {} are not known, so nothing shows that another subject does the same work",
+                listed(&unknown)
+            ),
+            "have the server tell its work in the header `stackmark-work`",
+        );
+    }
+    let odd: Vec<String> = committed()
+        .filter_map(|kind| Some((kind, kind.tally.effort?)))
+        .filter(|(_, effort)| {
+            // None at all: a kind that reads without a transaction.
+            effort.attempts < 1.0 - COMMITS_MARGIN
+                || (effort.commits > 0.0 && effort.commits < 1.0 - COMMITS_MARGIN)
+        })
+        .map(|(kind, effort)| {
+            format!(
+                "{} {} attempts and {} commits",
+                kind.name,
+                figures::trimmed(effort.attempts, 3),
+                figures::trimmed(effort.commits, 3)
+            )
+        })
+        .collect();
+    if !odd.is_empty() {
+        return advises(
+            "fingerprint",
+            Severity::Warning,
+            format!(
+                "fewer than one a committed call ({}): some calls were acknowledged without the work",
+                listed(&odd)
+            ),
+            "check that the server does each call's work before it answers",
+        );
+    }
+    let works: Vec<String> = committed()
+        .filter_map(|kind| Some(format!("{} {}", kind.name, figures::short(kind.tally.effort?.statements))))
+        .collect();
+    says("fingerprint", Severity::Ok, format!("statements a committed call: {}", works.join(", ")))
+}
+
+/// Whether every field of the comparison key is known.
+pub(super) fn key(trial: &Trial) -> Option<Rule> {
+    let missing = unknown_fields(trial);
+    if missing.is_empty() {
+        return says("key", Severity::Ok, "everything that a comparison needs to know is known");
+    }
+    advises(
+        "key",
+        Severity::Warning,
+        format!(
+            "not known: {}; a comparison cannot show that it is the same on both sides",
+            listed(&missing)
+        ),
+        "compare only with trials of the same run",
+    )
+}
+
+fn unknown_fields(trial: &Trial) -> Vec<&'static str> {
+    let (stack, data, machine) = (&trial.stack, &trial.data, &trial.machine);
+    let is_unknown = |text: &str| matches!(text.trim(), "" | "unknown" | "not known");
+    let server_unknown = stack.route == "http" && stack.server.as_deref().is_none_or(is_unknown);
+    [
+        (is_unknown(&stack.engine) || is_unknown(&stack.engine_version), "the engine's version"),
+        (is_unknown(&stack.adapter) || is_unknown(&stack.adapter_version), "the adapter's version"),
+        (is_unknown(&stack.style), "the style"),
+        (is_unknown(&stack.route), "the route"),
+        (server_unknown, "the server"),
+        (is_unknown(&stack.isolation), "the isolation"),
+        (is_unknown(&stack.durability.detail), "the settings behind the durability"),
+        (stack.settings.is_empty(), "the engine's settings"),
+        (data.rows == 0, "the rows at the start"),
+        (data.bytes.is_none(), "the size of the data"),
+        (data.file_system.as_deref().is_none_or(is_unknown), "the file system"),
+        (data.checksum.is_none(), "the checksum of the data"),
+        (is_unknown(&machine.cpu) || machine.cores == 0, "the processor"),
+        (is_unknown(&machine.kernel) || is_unknown(&machine.os), "the operating system"),
+        (machine.memory_bytes == 0, "the memory"),
+    ]
+    .into_iter()
+    .filter_map(|(missing, what)| missing.then_some(what))
+    .collect()
+}
+
+/// Whether the data lies in memory, so that a flush costs nothing and keeps nothing.
+pub(super) fn in_memory(trial: &Trial) -> bool {
+    matches!(trial.data.file_system.as_deref(), Some("tmpfs" | "ramfs"))
+}
+
+/// What an acknowledged commit survives.
+pub(super) fn durability(trial: &Trial) -> Option<Rule> {
+    let tier = trial.stack.durability.tier;
+    match tier {
+        Tier::Durable if in_memory(trial) => advises(
+            "durability",
+            Severity::Warning,
+            "the data lies in memory, where a flush costs nothing and keeps nothing: commits are faster than on any disk",
+            "put the database on a disk, or compare only with results in memory",
+        ),
+        Tier::Durable => says("durability", Severity::Ok, format!("{}: {}", tier.word(), tier.meaning())),
+        Tier::Delayed | Tier::Volatile => says(
+            "durability",
+            Severity::Info,
+            format!("{}: {}; compare only with results of this tier", tier.word(), tier.meaning()),
+        ),
+    }
+}
+
+/// Whether many clients update few rows. The smallest table that TPC-C updates has a row a warehouse.
+pub(super) fn hot_rows(trial: &Trial) -> Option<Rule> {
+    if trial.data.scale_unit != "warehouses" || trial.data.scale == 0 {
+        return None;
+    }
+    let clients = super::clients(trial.plan.clients);
+    let rows = format!(
+        "{} warehouse {}",
+        figures::count(trial.data.scale),
+        if trial.data.scale == 1 { "row" } else { "rows" }
+    );
+    // Terminals that think most of the time do not meet at a row: TPC-C itself has ten a warehouse.
+    let crowded = f64::from(trial.plan.clients) > CLIENTS_A_ROW_MAX * trial.data.scale as f64
+        && trial.plan.clients > 1
+        && !trial.plan.arrivals.is_paced();
+    if !crowded {
+        return says("hot-rows", Severity::Ok, format!("{clients} on {rows}: no crowd"));
+    }
+    if trial.stack.engine == "sqlite" {
+        let sentence = format!(
+            "{clients} update {rows}; SQLite has one writer at a time whatever the rows, so more warehouses would not help"
+        );
+        return says("hot-rows", Severity::Info, sentence);
+    }
+    advises(
+        "hot-rows",
+        Severity::Warning,
+        format!("{clients} update {rows}: the number is mostly that of waiting for those rows"),
+        "load more warehouses: two or more a client",
+    )
+}

@@ -1,0 +1,481 @@
+//! For each rule a document that makes it speak and one about which it has nothing to complain.
+
+use super::*;
+use crate::document::{
+    Arrivals, AuditWhen, Budget, Check, Class, Document, Efficiency, Effort, Limit, Quantiles, Tier,
+};
+use crate::testing;
+
+/// A direct trial without the slow slices of the sample.
+fn direct() -> Trial {
+    quiet(testing::trial())
+}
+
+/// The same through HTTP, where generator and server are two processes.
+fn through_http() -> Trial {
+    let mut document = testing::comparison();
+    document.trials.retain(|trial| trial.stack.route == "http");
+    quiet(document)
+}
+
+fn quiet(mut document: Document) -> Trial {
+    let mut trial = document.trials.swap_remove(0);
+    let typical = trial.slices[20].kinds.clone();
+    trial
+        .slices
+        .iter_mut()
+        .filter(|slice| (31.0..34.0).contains(&slice.t_s))
+        .for_each(|slice| slice.kinds.clone_from(&typical));
+    trial
+}
+
+/// What `rule` says of `trial`, which must be of `severity` and contain `words`.
+fn check(rule: &str, trial: &Trial, severity: Severity, words: &str) {
+    let all = judge(trial);
+    let found = all.iter().find(|found| found.name == rule).unwrap_or_else(|| panic!("{rule} says nothing"));
+    assert_eq!(found.severity, severity, "{rule}: {}", found.sentence);
+    assert!(found.sentence.contains(words), "{rule}: `{}` does not contain `{words}`", found.sentence);
+    assert!(found.advice.is_some() || severity < Severity::Warning, "{rule} does not say what to do");
+}
+
+/// The same after `change` was made to the direct sample.
+fn after(change: impl FnOnce(&mut Trial), rule: &str, severity: Severity, words: &str) {
+    let mut trial = direct();
+    change(&mut trial);
+    check(rule, &trial, severity, words);
+}
+
+fn is_silent(rule: &str, trial: &Trial) {
+    assert!(judge(trial).iter().all(|found| found.name != rule), "{rule} speaks");
+}
+
+/// Leaves nothing of SQLite's one writer, so that other causes show.
+fn on_postgres(trial: &mut Trial) {
+    trial.stack.engine = "postgres".to_owned();
+    wait_for_nothing(trial);
+}
+
+/// Leaves all time of the calls unexplained.
+fn wait_for_nothing(trial: &mut Trial) {
+    let budgets = trial.kinds.iter_mut().map(|kind| &mut kind.tally).chain([&mut trial.overall]);
+    for budget in budgets.filter_map(|tally| tally.budget.as_mut()) {
+        *budget = Budget { response_ns: budget.response_ns, ..Budget::default() }.balanced();
+    }
+}
+
+#[test]
+fn a_good_trial_has_nothing_to_mind_and_every_rule_speaks_once_and_plainly() {
+    for trial in [direct(), through_http()] {
+        let rules = judge(&trial);
+        let mut names: Vec<&str> = rules.iter().map(|rule| rule.name.as_str()).collect();
+        for rule in &rules {
+            assert!(rule.severity <= Severity::Info, "{}: {}", rule.name, rule.sentence);
+            assert!(
+                !rule.sentence.contains(['\n', '\u{a0}']) && !rule.sentence.ends_with('.'),
+                "{}",
+                rule.sentence
+            );
+        }
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), rules.len());
+        assert_eq!(judge(&trial), rules);
+    }
+    let order: Vec<String> = judge(&direct()).into_iter().map(|rule| rule.name).collect();
+    let head =
+        ["books", "audit", "saturation", "little", "outcome-mix", "limits", "steady", "fingerprint", "key"];
+    assert_eq!(order[..head.len()], head);
+}
+
+#[test]
+fn an_empty_trial_is_judged_without_a_number_that_cannot_be() {
+    let mut trial = direct();
+    trial.measured_s = 0.0;
+    trial.kinds.clear();
+    trial.slices.clear();
+    trial.processes.clear();
+    trial.overall.books = Default::default();
+    trial.overall.latency.clear();
+    trial.overall.budget = None;
+    trial.overall.rate_per_s.value = 0.0;
+    for rule in judge(&trial) {
+        assert!(!rule.sentence.contains("NaN") && !rule.sentence.contains("inf"), "{}", rule.sentence);
+    }
+    check("min-samples", &trial, Severity::Warning, "no call was committed");
+}
+
+#[test]
+fn books_that_lose_a_call_void_the_number() {
+    check("books", &direct(), Severity::Ok, "accounted for");
+    let bad = |change: fn(&mut Trial), words: &str| after(change, "books", Severity::Bad, words);
+    bad(|trial| trial.overall.books.committed -= 1, "the columns of all kinds do not add up");
+    bad(|trial| trial.overall.books.due += 1, "the columns of all kinds do not add up");
+    bad(|trial| trial.kinds[1].tally.books.retries = 1 << 40, "attempts and retries of payment");
+    bad(|trial| trial.overall.rate_per_s.value *= 1.01, "the rate is higher");
+    bad(|trial| trial.kinds[0].tally.latency[0].response.count -= 1, "clocked");
+    // A call moved from one kind to another balances in each and not in all.
+    bad(
+        |trial| {
+            let books = &mut trial.kinds[1].tally.books;
+            books.committed -= 5;
+            books.declined += 5;
+            trial.kinds[1].tally.latency[0].response.count -= 5;
+        },
+        "by kind",
+    );
+}
+
+#[test]
+fn a_failed_check_voids_the_number_and_a_missing_one_weakens_it() {
+    check("audit", &direct(), Severity::Ok, "passed");
+    check("audit", &testing::failed_trial().trials[0], Severity::Bad, "audit warehouse-ytd");
+    let bad = |change: fn(&mut Trial), words: &str| after(change, "audit", Severity::Bad, words);
+    bad(|trial| trial.ledger[0].check = Check::Failed, "ledger");
+    bad(|trial| trial.inputs[0].check = Check::Failed, "inputs");
+    bad(|trial| trial.conformance.check = Check::Failed, "conformance");
+    let missing = |change: fn(&mut Trial), words: &str| after(change, "audit", Severity::Warning, words);
+    missing(|trial| trial.audits.clear(), "the stored data after the run");
+    missing(
+        |trial| trial.audits.iter_mut().for_each(|audit| audit.when = AuditWhen::BeforeRun),
+        "the stored data after the run",
+    );
+    missing(|trial| trial.audits[3].check = Check::NotRun, "the stored data after the run");
+    missing(|trial| trial.ledger.clear(), "acknowledged calls");
+    missing(|trial| trial.conformance.check = Check::NotRun, "the answers on tiny data");
+}
+
+#[test]
+fn a_full_generator_voids_the_number() {
+    let mut trial = through_http();
+    trial.plan.generator_threads = 1;
+    check("saturation", &trial, Severity::Info, "one writer");
+    trial.processes[0].cpu_user_s = 0.95 * trial.measured_s;
+    check("saturation", &trial, Severity::Bad, "the load generator was full");
+}
+
+#[test]
+fn maximum_throughput_is_only_said_where_the_system_was_full() {
+    check("saturation", &direct(), Severity::Info, "maximum throughput");
+    check("saturation", &through_http(), Severity::Info, "the engine's one writer is full");
+
+    after(on_postgres, "saturation", Severity::Info, "the speed of 8 clients, not a maximum throughput");
+    // None of the calls' time belongs to the writer: SQLite or not, it was not full.
+    after(wait_for_nothing, "saturation", Severity::Info, "not a maximum throughput");
+    let mut trial = through_http();
+    on_postgres(&mut trial);
+    trial.processes[1].cpu_user_s = 3.6 * trial.measured_s;
+    check("saturation", &trial, Severity::Info, "maximum throughput on this machine");
+    trial.processes[1].cpu_user_s = 2.6 * trial.measured_s;
+    trial.processes[0].cpu_user_s = 1.2 * trial.measured_s;
+    check("saturation", &trial, Severity::Warning, "the system, which alone would do more");
+}
+
+#[test]
+fn one_client_that_keeps_the_writer_busy_is_no_crowd_at_the_lane() {
+    let mut trial = direct();
+    trial.plan.clients = 1;
+    for tally in trial.kinds.iter_mut().map(|kind| &mut kind.tally) {
+        let budget = tally.budget.as_mut().unwrap();
+        budget.pool_wait_ns = 0.0;
+        *budget = budget.balanced();
+    }
+    check("saturation", &trial, Severity::Info, "was busy 100 % of the time");
+}
+
+/// Lets the calls, taken together, spend 70 % of their time in one part.
+fn wait(trial: &mut Trial, part: fn(&mut Budget) -> &mut f64) {
+    wait_for_nothing(trial);
+    let budget = trial.overall.budget.as_mut().unwrap();
+    *part(budget) = budget.response_ns * 0.7;
+    *budget = budget.balanced();
+}
+
+#[test]
+fn what_calls_wait_for_is_named() {
+    let named = |engine: &str, part: fn(&mut Budget) -> &mut f64, words: &str| {
+        let mut trial = direct();
+        trial.stack.engine = engine.to_owned();
+        wait(&mut trial, part);
+        check("saturation", &trial, Severity::Info, words);
+    };
+    named("postgres", |budget| &mut budget.server_queue_ns, "70 % of their time waiting for a session");
+    named("postgres", |budget| &mut budget.pool_wait_ns, "70 % of their time waiting for a connection");
+    named(
+        "sqlite",
+        |budget| &mut budget.pool_wait_ns,
+        "70 % of their time waiting for SQLite's one write lane",
+    );
+    named("postgres", |budget| &mut budget.commit_ns, "they wait for storage, and this is not a maximum");
+    let mut trial = direct();
+    trial.data.file_system = Some("tmpfs".to_owned());
+    wait(&mut trial, |budget| &mut budget.commit_ns);
+    check("saturation", &trial, Severity::Info, "the speed of 8 clients");
+}
+
+#[test]
+fn an_open_loop_that_fell_behind_with_nothing_full_had_too_few_clients() {
+    let mut trial = quiet(testing::open_trial());
+    on_postgres(&mut trial);
+    check("saturation", &trial, Severity::Warning, "too few for this rate");
+    trial.overall.books.never_begun = 0;
+    trial.overall.budget.as_mut().unwrap().client_wait_ns = 0.0;
+    check("saturation", &trial, Severity::Ok, "asked for");
+}
+
+#[test]
+fn without_observed_processes_nobody_is_called_full() {
+    after(|trial| trial.processes.clear(), "saturation", Severity::Warning, "no process was observed");
+}
+
+#[test]
+fn a_pace_that_sets_the_rate_is_named() {
+    is_silent("think-cap", &direct());
+    let mut trial = quiet(testing::paced_trial());
+    check("think-cap", &trial, Severity::Ok, "waiting for answers");
+    trial.plan.clients = 1_000;
+    check("think-cap", &trial, Severity::Info, "99 % of their time keying and thinking");
+    check("little", &trial, Severity::Ok, "of 1 000 clients");
+}
+
+#[test]
+fn clients_must_equal_throughput_times_response_time() {
+    check("little", &direct(), Severity::Ok, "8.0 of 8 clients");
+    after(
+        |trial| trial.plan.clients = 16,
+        "little",
+        Severity::Warning,
+        "clients were idle for 50 % of the time",
+    );
+    after(|trial| trial.plan.clients = 4, "little", Severity::Bad, "cannot be");
+    let mut trial = quiet(testing::open_trial());
+    check("little", &trial, Severity::Ok, "of 8 clients");
+    trial.plan.clients = 4;
+    check("little", &trial, Severity::Bad, "cannot be");
+    // Without the times of its calls nothing can be said.
+    let mut trial = direct();
+    trial.kinds.iter_mut().for_each(|kind| kind.tally.latency.clear());
+    trial.overall.latency.clear();
+    is_silent("little", &trial);
+}
+
+#[test]
+fn outcomes_that_the_workload_does_not_plan_are_shown() {
+    check(
+        "outcome-mix",
+        &direct(),
+        Severity::Ok,
+        "declined 1.0 % of new-order, which the workload plans for",
+    );
+    let decline = |trial: &mut Trial, part: f64| {
+        let declined = (trial.overall.books.begun as f64 * part) as u64;
+        trial.kinds[1].tally.books.declined += declined;
+        trial.kinds[1].tally.books.committed -= declined;
+    };
+    after(|trial| decline(trial, 0.01), "outcome-mix", Severity::Info, "does not plan for");
+    after(|trial| decline(trial, 0.06), "outcome-mix", Severity::Warning, "6.0 % of the calls were declined");
+    after(
+        |trial| trial.overall.books.in_doubt = trial.overall.books.begun / 20,
+        "outcome-mix",
+        Severity::Warning,
+        "5.0 % of the calls did not complete",
+    );
+    check("outcome-mix", &testing::open_trial().trials[0], Severity::Warning, "never begun");
+}
+
+#[test]
+fn limits_of_the_workload_are_held() {
+    check("limits", &direct(), Severity::Ok, "all 5 limits");
+    let missed = Some(Limit::new(5_000_000_000, Some(7_000_000_000)));
+    after(
+        |trial| trial.kinds[1].limit = missed,
+        "limits",
+        Severity::Warning,
+        "p90 of payment is 7 s and may be 5 s",
+    );
+    after(
+        |trial| trial.efficiency = Some(Efficiency::tpcc(7.5, 1)),
+        "limits",
+        Severity::Warning,
+        "7.5 a warehouse lies outside 9 to 12.86",
+    );
+    after(
+        |trial| trial.kinds[3].limit = Some(Limit::new(5_000_000_000, None)),
+        "limits",
+        Severity::Info,
+        "1 of 5 limits",
+    );
+    let mut trial = direct();
+    trial.kinds.iter_mut().for_each(|kind| kind.limit = None);
+    is_silent("limits", &trial);
+}
+
+/// Scales what was committed in the measured slices by a factor of their time.
+fn reshape(trial: &mut Trial, factor: impl Fn(f64) -> f64) {
+    for slice in trial.slices.iter_mut().filter(|slice| !slice.warmup) {
+        for kind in &mut slice.kinds {
+            kind.committed = (kind.committed as f64 * factor(slice.t_s)) as u64;
+        }
+    }
+}
+
+#[test]
+fn a_rate_that_did_not_hold_is_not_steady() {
+    check("steady", &direct(), Severity::Ok, "the rate held over 60 slices");
+    check("steady", &testing::trial().trials[0], Severity::Warning, "3 of 60 slices ran 20 %");
+    after(
+        |trial| reshape(trial, |t_s| 1.0 - 0.4 * t_s / 60.0),
+        "steady",
+        Severity::Warning,
+        "the rate drifted and ended",
+    );
+    after(
+        |trial| reshape(trial, |t_s| if t_s < 40.0 { 1.0 } else { 0.7 }),
+        "steady",
+        Severity::Warning,
+        "from 40 s on the rate was 30 % lower",
+    );
+    after(|trial| trial.slices.truncate(15), "steady", Severity::Warning, "5 slices are too few");
+    // The warm-up may be as slow as it likes, and a short rest at the end is no slice.
+    let mut trial = direct();
+    trial.slices.iter_mut().filter(|slice| slice.warmup).for_each(|slice| slice.kinds.clear());
+    let rest = trial.slices.last_mut().unwrap();
+    rest.length_s = 0.1;
+    rest.kinds.clear();
+    check("steady", &trial, Severity::Ok, "the rate held over 59 slices");
+}
+
+#[test]
+fn work_that_is_not_known_or_not_done_is_said() {
+    check("fingerprint", &direct(), Severity::Ok, "new-order 36");
+    let effort = |commits, statements| Effort { attempts: 1.0, statements, rows: 1.0, commits };
+    let warns = |change: &dyn Fn(&mut Trial), words: &str| {
+        after(change, "fingerprint", Severity::Warning, words);
+    };
+    warns(&|trial| trial.kinds[3].tally.effort = None, "behind delivery are not known");
+    warns(&|trial| trial.kinds[1].tally.effort = Some(effort(0.0, 0.0)), "behind payment are not known");
+    warns(
+        &|trial| trial.kinds[1].tally.effort = Some(effort(0.9, 5.6)),
+        "payment 1 attempts and 0.9 commits",
+    );
+}
+
+#[test]
+fn gaps_in_the_comparison_key_are_named() {
+    check("key", &direct(), Severity::Ok, "is known");
+    let gap = |change: fn(&mut Trial), words: &str| after(change, "key", Severity::Warning, words);
+    gap(|trial| trial.data.checksum = None, "the checksum of the data");
+    gap(|trial| trial.stack.style.clear(), "the style");
+    gap(|trial| trial.stack.route = "http".to_owned(), "the server");
+    gap(|trial| trial.stack.settings.clear(), "the engine's settings");
+    gap(|trial| trial.machine.kernel = "unknown".to_owned(), "the operating system");
+}
+
+#[test]
+fn durability_in_memory_is_not_taken_at_its_word() {
+    check("durability", &direct(), Severity::Ok, "every commit flushed");
+    let memory = |trial: &mut Trial| trial.data.file_system = Some("tmpfs".to_owned());
+    after(memory, "durability", Severity::Warning, "the data lies in memory");
+    after(
+        |trial| trial.stack.durability.tier = Tier::Delayed,
+        "durability",
+        Severity::Info,
+        "may lose the last moments",
+    );
+}
+
+#[test]
+fn percentiles_without_enough_calls_are_named() {
+    let count =
+        |trial: &mut Trial, kind: usize, count| trial.kinds[kind].tally.latency[0].response.count = count;
+    after(|trial| count(trial, 0, 900), "min-samples", Severity::Warning, "only 900 calls of new-order");
+    after(|trial| count(trial, 3, 900), "min-samples", Severity::Info, "p99 is not shown for delivery (900)");
+    check("min-samples", &direct(), Severity::Info, "p99.9 is not shown for order-status");
+    check("min-samples", &testing::long_trial().trials[0], Severity::Ok, "at least ten calls");
+}
+
+#[test]
+fn times_that_cannot_be_are_not_used() {
+    check("monotone", &direct(), Severity::Ok, "percentiles rise");
+    check("monotone", &testing::open_trial().trials[0], Severity::Ok, "percentiles rise");
+    let change = |change: fn(&mut Quantiles)| {
+        move |trial: &mut Trial| change(&mut trial.kinds[0].tally.latency[0].response)
+    };
+    let bad = |change: &dyn Fn(&mut Trial), words: &str| after(change, "monotone", Severity::Bad, words);
+    bad(&change(|times| times.p50_ns = times.p99_ns), "percentiles fall");
+    bad(&change(|times| times.max_ns = times.p90_ns.unwrap()), "percentiles fall");
+    bad(&change(|times| times.mean_ns = times.max_ns as f64 * 1.1), "the mean exceeds");
+    bad(
+        &|trial| {
+            let latency = &mut trial.kinds[0].tally.latency[0];
+            latency.service = Some(Quantiles { mean_ns: latency.response.mean_ns * 1.1, ..latency.response });
+        },
+        "service exceeds response time of new-order",
+    );
+    // A histogram rounds up to 1 %, so its percentiles may pass the exact maximum by that much.
+    let mut trial = direct();
+    change(|times| times.max_ns = times.p999_ns.unwrap() * 995 / 1_000)(&mut trial);
+    check("monotone", &trial, Severity::Ok, "percentiles rise");
+}
+
+#[test]
+fn two_populations_under_one_average_are_told_apart() {
+    is_silent("modality", &direct());
+    let two = |trial: &mut Trial| {
+        let latency = &mut trial.kinds[1].tally.latency[0];
+        let slow: Vec<(u64, u64)> =
+            latency.spectrum.iter().map(|bucket| (bucket.upper_ns() * 10, bucket.count() / 3)).collect();
+        let mut all: Vec<(u64, u64)> =
+            latency.spectrum.iter().map(|bucket| (bucket.upper_ns(), bucket.count())).chain(slow).collect();
+        all.sort_unstable();
+        latency.spectrum = crate::document::Bucket::spectrum(all);
+    };
+    after(two, "modality", Severity::Info, "payment (75 % around 4.");
+    // Some declined calls apart, the sample's own second hump of 3.5 % is no population of its own.
+    assert!(direct().kinds[0].tally.latency(Class::Declined).is_some());
+}
+
+#[test]
+fn a_crowd_on_few_rows_is_named() {
+    check("hot-rows", &direct(), Severity::Info, "SQLite has one writer");
+    after(on_postgres, "hot-rows", Severity::Warning, "8 clients update 1 warehouse row");
+    after(|trial| trial.data.scale = 16, "hot-rows", Severity::Ok, "no crowd");
+    after(
+        |trial| {
+            on_postgres(trial);
+            trial.plan.arrivals = Arrivals::Paced { think: "spec".to_owned() };
+        },
+        "hot-rows",
+        Severity::Ok,
+        "no crowd",
+    );
+    let mut trial = direct();
+    trial.data.scale_unit = "accounts".to_owned();
+    is_silent("hot-rows", &trial);
+}
+
+#[test]
+fn the_generators_share_of_the_machine_is_told() {
+    check("co-located", &direct(), Severity::Info, "are one process");
+    let mut trial = through_http();
+    check("co-located", &trial, Severity::Info, "the generator took 11 %");
+    trial.processes[0].cpu_user_s = 1.2 * trial.measured_s;
+    trial.processes[1].cpu_user_s = 2.4 * trial.measured_s;
+    check("co-located", &trial, Severity::Warning, "the system had less than the machine");
+    trial.processes.truncate(1);
+    check("co-located", &trial, Severity::Ok, "runs elsewhere");
+}
+
+#[test]
+fn others_on_the_machine_are_noticed() {
+    check("noisy-machine", &direct(), Severity::Ok, "1.3 % of the machine");
+    let noisy =
+        |change: fn(&mut Trial), words: &str| after(change, "noisy-machine", Severity::Warning, words);
+    noisy(|trial| trial.machine.steal_share = Some(0.05), "the hypervisor gave 5.0 %");
+    noisy(|trial| trial.machine.other_load_share = Some(0.1), "outside the trial used 10.0 %");
+    after(
+        |trial| (trial.machine.steal_share, trial.machine.other_load_share) = (None, None),
+        "noisy-machine",
+        Severity::Info,
+        "not observed",
+    );
+}
