@@ -71,6 +71,7 @@ impl World {
 
 struct WorldTimer {
     world: World,
+    oversleeps: Nanos,
     control: Arc<Control>,
 }
 
@@ -81,7 +82,7 @@ impl Timer for WorldTimer {
 
     async fn sleep_until(&mut self, moment: Nanos) {
         poll_fn(|_| {
-            let awake = self.control.is_ending() || self.world.reached(moment);
+            let awake = self.control.is_ending() || self.world.reached(moment + self.oversleeps);
             if awake { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
@@ -166,6 +167,7 @@ pub(crate) struct Simulation {
     opening: Opening,
     later_each: u64,
     stop_after: Nanos,
+    oversleeps: Nanos,
 }
 
 /// What a simulated trial has given.
@@ -195,6 +197,7 @@ impl Simulation {
             opening: Arc::new(|_| Ok(())),
             later_each: 0,
             stop_after: Nanos::MAX,
+            oversleeps: Nanos::ZERO,
         }
     }
 
@@ -216,6 +219,12 @@ impl Simulation {
     /// Has the user ask for a stop so long after the start.
     pub(crate) fn stop_after(mut self, after: Nanos) -> Simulation {
         self.stop_after = after;
+        self
+    }
+
+    /// Has workers wake so much later than they wanted, as on a busy machine.
+    pub(crate) fn oversleeping(mut self, by: Nanos) -> Simulation {
+        self.oversleeps = by;
         self
     }
 
@@ -253,7 +262,8 @@ impl Simulation {
             control: Arc::clone(&control),
             timetable: Timetable::of(&plan, START).map(Arc::new),
         };
-        let timer = |_| WorldTimer { world: world.clone(), control: Arc::clone(&control) };
+        let oversleeps = self.oversleeps;
+        let timer = |_| WorldTimer { world: world.clone(), oversleeps, control: Arc::clone(&control) };
         let (workers, tape) = crew.seat(sessions, go, timer);
         let mut tasks: Vec<Pin<Box<dyn Future<Output = ()>>>> = Vec::new();
         tasks.extend(workers.into_iter().map(|worker| Box::pin(worker.run()) as _));

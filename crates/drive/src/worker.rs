@@ -80,14 +80,17 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
             let due = due.unwrap_or(begun);
             let closes = self.control.closes();
             if due >= closes {
-                if self.source.is_endless() {
-                    break;
+                match self.source.supply() {
+                    Supply::Worker | Supply::Timetable => break,
+                    Supply::Queue => continue,
                 }
-                continue;
             }
             if self.control.is_cut_short() || begun >= closes + self.limits.drain {
                 self.tape.borrow_mut().record_unstarted(due);
-                continue;
+                match self.source.supply() {
+                    Supply::Worker => break,
+                    Supply::Timetable | Supply::Queue => continue,
+                }
             }
 
             let kind = &W::KINDS[W::kind(&call)];
@@ -106,8 +109,8 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
 
             let moments = Moments { due, begun, ended };
             self.tape.borrow_mut().record(&call, &result, moments, &effort, self.control.closes());
-            self.source.answered(ended, kind);
-            self.react(kind, &result, ended).await;
+            let free = self.react(kind, &result, ended).await;
+            self.source.answered(free, kind);
         }
     }
 
@@ -163,15 +166,16 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
         Err(Fault::Refused(Refusal::Unreachable))
     }
 
-    /// Does what a fault asks for, beyond being counted.
+    /// Does what a fault asks for, beyond being counted, and says when the worker is free again: a pause is ours, and
+    /// must not make the next call late.
     #[inline]
-    async fn react(&mut self, kind: &Kind, result: &Result<W::Outcome, Fault>, ended: Nanos) {
+    async fn react(&mut self, kind: &Kind, result: &Result<W::Outcome, Fault>, ended: Nanos) -> Nanos {
         match result {
             Err(Fault::Refused(_)) => {
                 let pause = Nanos(PAUSE_MIN.0 << self.refused.min(4)).min(PAUSE_MAX);
                 self.refused += 1;
                 self.timer.sleep_until(ended + pause).await;
-                return;
+                return ended + pause;
             }
             Err(Fault::Defect(defect)) => {
                 self.control.fail_by_defect(ended, format!("{}: {defect}", kind.name));
@@ -179,6 +183,7 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
             Ok(_) | Err(Fault::Conflict(_) | Fault::InDoubt(_)) => {}
         }
         self.refused = 0;
+        ended
     }
 }
 
@@ -207,8 +212,22 @@ impl<W: Workload> Source<W> {
         }
     }
 
-    /// Whether it always has a further call, so that its worker must decide when to end.
-    fn is_endless(&self) -> bool {
-        matches!(self, Source::Own { .. })
+    /// Who supplies the calls, and so which of them are left when the window has closed.
+    fn supply(&self) -> Supply {
+        match self {
+            Source::Own { turn: Turn::WhenFree | Turn::Paced(_), .. } => Supply::Worker,
+            Source::Own { turn: Turn::Timetable(_), .. } => Supply::Timetable,
+            Source::Queue(_) => Supply::Queue,
+        }
     }
+}
+
+/// Who supplies a worker's calls.
+enum Supply {
+    /// The worker: without this call there is no next one.
+    Worker,
+    /// All workers together: the next call is due whatever became of this one, and later than it.
+    Timetable,
+    /// Other workers: the queue is emptied to its end.
+    Queue,
 }

@@ -132,6 +132,32 @@ fn a_stopped_trial_drains_and_balances() {
 }
 
 #[test]
+fn a_stop_that_meets_an_overslept_call_ends_the_trial() {
+    for arrivals in [Arrivals::Closed, Arrivals::Paced, constant(500.0)] {
+        let plan = Plan { workers: 50, ..plan(arrivals) };
+        let simulation = Simulation::new(plan, |_, _| Step::done(ms(10)));
+        let simulated = simulation.oversleeping(ms(20)).stop_after(Nanos(3_333_333_333)).run();
+        let books = simulated.books();
+        assert_eq!(books.balance(), Ok(()));
+        // What was due and had not begun when the stop came; in a closed loop nothing waits.
+        let expected = if arrivals == Arrivals::Closed { 0..=0 } else { 1..=50 };
+        assert!(expected.contains(&books.unstarted), "{arrivals:?}: {books:?}");
+    }
+}
+
+#[test]
+fn a_pause_after_a_refused_call_does_not_make_the_next_one_late() {
+    let refuses = |call: &Call, _| match call.number {
+        0..5 => Step::fault(ms(1), Fault::Refused(Refusal::Shedding)),
+        _ => Step::done(ms(1)),
+    };
+    // Calls of a kind without a pace of its own, each due when the last one is answered.
+    let simulated = Simulation::new(plan(Arrivals::Paced), refuses).later_each(1).run();
+    let later = &simulated.collected.totals.kinds[LATER];
+    assert_eq!((simulated.books().refused, later.committed.response.max()), (5, Some(ms(1))));
+}
+
+#[test]
 fn a_call_in_doubt_costs_its_session_and_the_next_call_opens_another() {
     for doubt in [Doubt::ConnectionLost, Doubt::CommitUnanswered] {
         let script = move |call: &Call, _| match call.number {
@@ -300,6 +326,7 @@ proptest! {
         defect_at in prop::option::weighted(0.2, 0u64..200),
         stop_at in prop::option::weighted(0.3, 0u64..3_000),
         defer in any::<bool>(),
+        oversleeps in 0u64..3_000_000,
         unreachable in prop::collection::vec(any::<bool>(), 20),
     ) {
         let plan = Plan {
@@ -327,7 +354,7 @@ proptest! {
         };
         let mut simulation = Simulation::new(plan, script).opening(opening).later_each(5);
         if let Some(millis) = stop_at {
-            simulation = simulation.stop_after(ms(millis));
+            simulation = simulation.oversleeping(Nanos(oversleeps)).stop_after(ms(millis));
         }
         let simulated = simulation.run();
         let (books, warmup) = (simulated.books(), simulated.collected.warmup);
