@@ -48,6 +48,11 @@ impl Load {
         })
     }
 
+    /// Whether any process but the generator was observed.
+    pub(super) fn is_system_observed(&self) -> bool {
+        self.shared > 0.0 || self.system > 0.0
+    }
+
     /// By everybody.
     pub(super) fn busy(&self) -> f64 {
         self.generator + self.shared + self.system + self.others
@@ -77,11 +82,12 @@ pub(super) fn co_located(trial: &Trial) -> Option<Rule> {
             ),
         );
     }
-    if load.system <= 0.0 {
+    if !load.is_system_observed() {
         return says(
             "co-located",
-            Severity::Ok,
-            "the system under test runs elsewhere: the generator takes nothing from it",
+            Severity::Info,
+            "no process of the system under test was observed; if it runs on this machine, the generator takes processor \
+             time from it",
         );
     }
     let part = load.generator / (load.generator + load.system);

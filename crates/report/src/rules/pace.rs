@@ -1,7 +1,7 @@
 //! What sets the rate, whether clients and times agree with it, and whether it held.
 
 use super::{advises, clients, listed, says, whole_percent};
-use crate::document::{Arrivals, Class, Rule, Severity, Trial};
+use crate::document::{Arrivals, Class, Rule, Severity, Tally, Trial};
 use crate::figures;
 use measure::{Steadiness, steadiness};
 
@@ -23,7 +23,7 @@ pub(super) fn think_cap(trial: &Trial) -> Option<Rule> {
     }
     // By Little's law throughput ÷ (clients ÷ think) = think ÷ (think + response), so the share of their time that
     // clients spend inside calls tells how far throughput lies below what the pace allows.
-    let busy = occupied(trial, Times::Response)? / f64::from(trial.plan.clients.max(1));
+    let busy = occupied(trial, Times::Response)?.clients / f64::from(trial.plan.clients.max(1));
     if busy > THINK_CAP_MARGIN {
         return says(
             "think-cap",
@@ -49,9 +49,9 @@ pub(super) fn think_cap(trial: &Trial) -> Option<Rule> {
 pub(super) fn little(trial: &Trial) -> Option<Rule> {
     let times = if trial.plan.arrivals.is_open() { Times::Service } else { Times::Response };
     let all = f64::from(trial.plan.clients);
-    let busy = occupied(trial, times)?;
+    let Occupied { clients: busy, calls_per_s } = occupied(trial, times)?;
     // A call that lies across the beginning or the end of the interval counts whole or not at all.
-    let calls_a_client = trial.overall.books.begun as f64 / all.max(1.0);
+    let calls_a_client = calls_per_s * trial.measured_s / all.max(1.0);
     let margin = LITTLE_MARGIN + 1.0 / calls_a_client.max(1.0);
     let found = format!("{} were in a call on average", figures::short(busy));
     if busy > all * (1.0 + margin) {
@@ -68,11 +68,10 @@ pub(super) fn little(trial: &Trial) -> Option<Rule> {
     if trial.plan.arrivals != (Arrivals::Closed {}) {
         return says("little", Severity::Ok, format!("of {} {found}", clients(trial.plan.clients)));
     }
-    let rate = trial.overall.books.begun as f64 / trial.measured_s;
     let product = format!(
         "{} calls/s × {} = {}",
-        figures::short(rate),
-        figures::duration(busy / rate * 1e9),
+        figures::short(calls_per_s),
+        figures::duration(busy / calls_per_s * 1e9),
         figures::short(busy)
     );
     if busy < all * (1.0 - margin) {
@@ -80,7 +79,7 @@ pub(super) fn little(trial: &Trial) -> Option<Rule> {
             "little",
             Severity::Warning,
             format!(
-                "{product} and not {}: clients were idle for {} of the time, so the load was lighter than asked",
+                "{product} and not {}: clients spent {} of the time between calls, so the load was lighter than asked",
                 clients(trial.plan.clients),
                 whole_percent(1.0 - busy / all)
             ),
@@ -100,35 +99,58 @@ enum Times {
     Service,
 }
 
-/// Clients inside a call on average; nothing where the times of more than 1 % of the calls are not known.
-fn occupied(trial: &Trial, times: Times) -> Option<f64> {
+/// What clients did on average.
+struct Occupied {
+    /// Clients inside a call.
+    clients: f64,
+    /// Calls that they began a second.
+    calls_per_s: f64,
+}
+
+/// Nothing where the times of more than 1 % of the calls are not known. A call that was queued and done later keeps no
+/// client: its times are those of somebody else's work.
+fn occupied(trial: &Trial, times: Times) -> Option<Occupied> {
     let classes =
         [Class::Committed, Class::Declined, Class::Conflict, Class::Refused, Class::InDoubt, Class::Defect];
-    let (mut calls, mut sum_ns) = (0, 0.0);
+    let deferred = trial.deferred.as_ref().map(|deferred| deferred.kind.as_str());
+    let (later, own): (Vec<_>, Vec<_>) =
+        trial.kinds.iter().partition(|kind| deferred == Some(kind.name.as_str()));
+    let (mut known, mut sum_ns) = (0, 0.0);
     for class in classes {
-        let of = |tally: &crate::document::Tally| {
-            tally.latency(class).map_or((0, 0.0), |latency| {
-                let quantiles = match times {
-                    Times::Service => latency.service.unwrap_or(latency.response),
-                    Times::Response => latency.response,
-                };
-                (quantiles.count, quantiles.mean_ns * quantiles.count as f64)
-            })
-        };
-        let by_kind = trial
-            .kinds
-            .iter()
-            .map(|kind| of(&kind.tally))
-            .fold((0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
-        let in_all = of(&trial.overall);
+        let of = |tally: &Tally| times.of(tally, class);
+        let sum = |sum: (u64, f64), part: (u64, f64)| (sum.0 + part.0, sum.1 + part.1);
+        let by_kind = own.iter().map(|kind| of(&kind.tally)).fold((0, 0.0), sum);
+        let apart = later.iter().map(|kind| of(&kind.tally)).fold((0, 0.0), sum);
         // Some classes are clocked a kind, some only in all.
-        let (more_calls, more_ns) = if by_kind.0 >= in_all.0 { by_kind } else { in_all };
-        calls += more_calls;
-        sum_ns += more_ns;
+        let in_all = of(&trial.overall);
+        let (calls, ns) = if by_kind.0 + apart.0 >= in_all.0 {
+            by_kind
+        } else {
+            (in_all.0 - apart.0, (in_all.1 - apart.1).max(0.0))
+        };
+        known += calls;
+        sum_ns += ns;
     }
-    let begun = trial.overall.books.begun;
-    let known = begun > 0 && trial.measured_s > 0.0 && calls as f64 >= begun as f64 * 0.99;
-    known.then(|| sum_ns / 1e9 / trial.measured_s)
+    let begun =
+        trial.overall.books.begun.saturating_sub(later.iter().map(|kind| kind.tally.books.begun).sum());
+    let enough = begun > 0 && trial.measured_s > 0.0 && known as f64 >= begun as f64 * 0.99;
+    enough.then(|| Occupied {
+        clients: sum_ns / 1e9 / trial.measured_s,
+        calls_per_s: begun as f64 / trial.measured_s,
+    })
+}
+
+impl Times {
+    /// Calls of one class and the sum of their times in nanoseconds.
+    fn of(self, tally: &Tally, class: Class) -> (u64, f64) {
+        tally.latency(class).map_or((0, 0.0), |latency| {
+            let quantiles = match self {
+                Times::Service => latency.service.unwrap_or(latency.response),
+                Times::Response => latency.response,
+            };
+            (quantiles.count, quantiles.mean_ns * quantiles.count as f64)
+        })
+    }
 }
 
 /// The limits that the workload sets.
@@ -187,7 +209,7 @@ pub(super) fn steady(trial: &Trial) -> Option<Rule> {
     match steadiness(&rates) {
         Steadiness::TooFew => advises(
             "steady",
-            Severity::Warning,
+            Severity::Info,
             format!("{} slices are too few to tell whether the rate had settled", rates.len()),
             "measure for at least ten seconds",
         ),

@@ -185,7 +185,11 @@ fn queue(trial: &Trial) -> Option<Rule> {
 /// Nothing was full.
 fn nobody(trial: &Trial, load: &Load) -> Option<Rule> {
     let budget = trial.overall.budget.unwrap_or_default();
-    let found = format!("nothing that was observed was full ({})", load.words());
+    let found = if load.is_system_observed() {
+        format!("nothing that was observed was full ({})", load.words())
+    } else {
+        format!("the generator was not full, and nothing else was observed ({})", load.words())
+    };
     if trial.plan.arrivals.is_open() {
         let books = trial.overall.books;
         let behind = books.never_begun > books.due / 1_000 || budget.share(BudgetPart::ClientWait) >= MOST;
