@@ -223,7 +223,7 @@ impl<W: Workload> Collector<W> {
         for (at, totals) in page.totals.kinds.iter().enumerate() {
             let of_kind = &mut open.kinds[at];
             of_kind.absorb(&totals.committed.response);
-            let (p50, p99) = (of_kind.quantile(0.5), of_kind.quantile(0.99));
+            let (p50, p99) = (of_kind.rough_quantile(0.5), of_kind.rough_quantile(0.99));
             slice.times[at] = SliceTimes { p50, p99, max: of_kind.max() };
         }
         slice.p50 = open.all.quantile(0.5);

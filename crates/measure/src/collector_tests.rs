@@ -128,6 +128,18 @@ fn a_slice_has_percentiles_of_what_ended_in_it() {
 }
 
 #[test]
+fn a_slice_shows_times_by_kind_however_few_calls_there_are() {
+    let (mut tape, mut collector) = set_out();
+    record(&mut tape, 1, at(4_500), &Ok(true));
+    tape.finish();
+    collector.collect();
+    let slice = &collector.collected().slices[4];
+    let ten = Some(Nanos::from_millis(10));
+    assert_eq!(slice.times[1], SliceTimes { p50: ten, p99: ten, max: ten });
+    assert_eq!((slice.times[0], slice.p99, slice.max), (SliceTimes::default(), None, ten));
+}
+
+#[test]
 fn a_collector_that_is_late_loses_nothing() {
     let (mut tape, mut collector) = set_out();
     for step in 1..=1_000 {

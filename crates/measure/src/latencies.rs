@@ -120,7 +120,14 @@ impl Latencies {
         if beyond + 1e-6 < BEYOND_MIN as f64 {
             return None;
         }
-        Some(Nanos(self.histogram.value_at_quantile(quantile)).min(self.max))
+        self.rough_quantile(quantile)
+    }
+
+    /// The same from any number of calls but none: to look at, not to print as a number.
+    #[must_use]
+    pub fn rough_quantile(&self, quantile: f64) -> Option<Nanos> {
+        let value = || Nanos(self.histogram.value_at_quantile(quantile)).min(self.max);
+        (!self.is_empty()).then(value)
     }
 
     /// All numbers that reports print.
