@@ -1,3 +1,61 @@
-//! `stackmark`: the command line.
+//! `stackmark`: the command line, and the only place that knows every part and puts them together.
+//!
+//! Exit status 0: done. 1: done, and the answer is bad (an audit failed, a limit was broken). 2: could not run.
 
-fn main() {}
+mod args;
+mod audit;
+mod compare;
+mod convert;
+mod database;
+mod folder;
+mod interrupt;
+mod list;
+mod load;
+mod process;
+mod run;
+mod serve;
+mod show;
+mod subjects;
+mod trial;
+mod ui;
+mod vouch;
+
+use args::{Cli, Command};
+use clap::Parser;
+use std::process::ExitCode;
+
+/// Sessions of the server and its requests allocate; mimalloc keeps that cheap on many threads.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// How a command ended that could run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Good,
+    Bad,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let ui = ui::Ui::new(cli.json);
+    let done = match cli.command {
+        Command::Quickstart(args) => compare::quickstart(&args, &ui),
+        Command::List(args) => list::list(&args, &ui),
+        Command::Load(args) => load::load(&args, &ui),
+        Command::Run(args) => run::run(&args, &ui),
+        Command::Compare(args) => compare::compare(&args, &ui),
+        Command::Serve(args) => serve::serve(&args, &ui),
+        Command::Audit(args) => audit::audit(&args, &ui),
+        Command::Report(args) => show::report(&args, &ui),
+        Command::Completions(args) => show::completions(&args, &ui),
+        Command::Man => show::man(&ui),
+    };
+    match done {
+        Ok(Answer::Good) => ExitCode::SUCCESS,
+        Ok(Answer::Bad) => ExitCode::from(1),
+        Err(error) => {
+            ui.error(&error);
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! What a user types. Help, man page and completions all come from here.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Benchmark full-stack transactional services, audited.
+///
+/// The same transactions, data and random stream straight to the database and through an HTTP service; latency free of
+/// coordinated omission; audits that void a number whose data is wrong.
+#[derive(Debug, Parser)]
+#[command(
+    name = "stackmark",
+    version,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub(crate) struct Cli {
+    /// Print the result document instead of a report.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Load TPC-C into SQLite, run it directly and through the HTTP server, audit, compare, and write a report.
+    Quickstart(Quickstart),
+    /// List every subject that exists.
+    List(List),
+    /// Create a database with its schema and data.
+    Load(Load),
+    /// Run one audited trial.
+    Run(Run),
+    /// Compare two subjects by interleaved trials, or two stored results.
+    Compare(Compare),
+    /// Serve a workload over HTTP until interrupted.
+    Serve(Serve),
+    /// Check the stored data of an existing database.
+    Audit(Audit),
+    /// Render stored results again.
+    Report(Report),
+    /// Print a shell completion script.
+    Completions(Completions),
+    /// Print the man page.
+    Man,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Quickstart {
+    /// Warehouses.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) scale: u32,
+    /// Clients, each with one call in flight.
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) clients: u32,
+    /// Blocks of one trial a side.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) blocks: u32,
+    /// Measured time of a trial.
+    #[arg(long, default_value = "4s", value_parser = span)]
+    pub(crate) duration: Duration,
+    /// Warm-up before it.
+    #[arg(long, default_value = "1s", value_parser = span)]
+    pub(crate) warmup: Duration,
+    #[command(flatten)]
+    pub(crate) out: Out,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Only this workload.
+    pub(crate) workload: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Load {
+    /// What to load for: `tpcc`, or a whole subject.
+    pub(crate) subject: String,
+    /// Warehouses.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) scale: u64,
+    /// Where to load: `sqlite:FILE`, with options such as `?journal=wal&synchronous=full&cache=32MiB`.
+    #[arg(long, env = "STACKMARK_DB")]
+    pub(crate) db: String,
+    /// Seed of all rows.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Threads that make rows; 0 for one a core.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) threads: usize,
+    /// Replace an interrupted load, or a complete one of another scale or seed.
+    #[arg(long)]
+    pub(crate) fresh: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// What to measure: `workload/engine/how`, for example `tpcc/sqlite/rusqlite`; what is left out gets its default.
+    pub(crate) subject: String,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// Measure a server that is already running, for example `http://127.0.0.1:8080`.
+    #[arg(long)]
+    pub(crate) url: Option<String>,
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    #[command(flatten)]
+    pub(crate) out: Out,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// Two subjects, or two stored results.
+    #[arg(num_args = 2, required = true)]
+    pub(crate) sides: Vec<String>,
+    /// Blocks of one trial a side, in random order.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) blocks: u32,
+    /// Three blocks instead of five: a wider interval, so only larger differences can be told.
+    #[arg(long, conflicts_with = "blocks")]
+    pub(crate) quick: bool,
+    /// Exit with 1 if the second loses more than this against the first, for example `5%`.
+    #[arg(long, value_parser = share)]
+    pub(crate) max_loss: Option<f64>,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    #[command(flatten)]
+    pub(crate) out: Out,
+}
+
+#[derive(Debug, Args, Clone)]
+pub(crate) struct DataArgs {
+    /// An existing, loaded database; without it a private one is loaded and removed afterwards.
+    #[arg(long, env = "STACKMARK_DB")]
+    pub(crate) db: Option<String>,
+    /// Warehouses of a private database, or what an existing one must have.
+    #[arg(long)]
+    pub(crate) scale: Option<u64>,
+}
+
+#[derive(Debug, Args, Clone)]
+pub(crate) struct PlanArgs {
+    /// Clients, each with one call in flight [default: 8; with --think spec ten a warehouse].
+    #[arg(long)]
+    pub(crate) clients: Option<u32>,
+    /// Measured time.
+    #[arg(long, default_value = "60s", value_parser = span)]
+    pub(crate) duration: Duration,
+    /// Warm-up before it.
+    #[arg(long, default_value = "10s", value_parser = span)]
+    pub(crate) warmup: Duration,
+    /// Open loop: calls a second over all clients, due whether or not earlier ones were answered.
+    #[arg(long, conflicts_with = "think")]
+    pub(crate) rate: Option<f64>,
+    /// Distances of the calls of an open loop.
+    #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson, requires = "rate")]
+    pub(crate) arrivals: ArrivalsArg,
+    /// Keying and think times: `spec` for those of the standard, ten terminals a warehouse.
+    #[arg(long, value_enum, default_value_t = Think::None)]
+    pub(crate) think: Think,
+    /// Whether Delivery is done while its terminal waits, or queued and done within 80 s.
+    #[arg(long, value_enum, default_value_t = DeliveryArg::Inline)]
+    pub(crate) delivery: DeliveryArg,
+    /// How long a call may take before it is given up as in doubt.
+    #[arg(long, default_value = "30s", value_parser = span)]
+    pub(crate) deadline: Duration,
+    /// How long after the window calls due in it may still end.
+    #[arg(long, default_value = "30s", value_parser = span)]
+    pub(crate) drain: Duration,
+    /// Threads of the load generator for an HTTP subject; a direct subject on SQLite has one a client.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) generator_threads: u32,
+    /// Seed of inputs, arrivals and think times.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+#[derive(Debug, Args, Clone)]
+pub(crate) struct ServerArgs {
+    /// Sessions behind the HTTP server [default: as many as clients, 64 at most].
+    #[arg(long)]
+    pub(crate) pool: Option<u32>,
+    /// Threads of the HTTP server beside its sessions [default: half the cores].
+    #[arg(long)]
+    pub(crate) server_threads: Option<usize>,
+}
+
+#[derive(Debug, Args, Clone)]
+pub(crate) struct Out {
+    /// Folder in which each run gets one of its own.
+    #[arg(long, default_value = "results")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// The workload: `tpcc`.
+    pub(crate) workload: String,
+    /// The engine.
+    #[arg(long, default_value = "sqlite")]
+    pub(crate) engine: String,
+    /// The loaded database.
+    #[arg(long, env = "STACKMARK_DB")]
+    pub(crate) db: String,
+    /// Where to listen; port 0 picks a free one.
+    #[arg(long, default_value = "127.0.0.1:8080")]
+    pub(crate) listen: SocketAddr,
+    /// Sessions.
+    #[arg(long, default_value_t = 8)]
+    pub(crate) pool: u32,
+    /// Threads beside the sessions [default: half the cores].
+    #[arg(long)]
+    pub(crate) server_threads: Option<usize>,
+    /// Stop when standard input ends: for whoever started this server.
+    #[arg(long, hide = true)]
+    pub(crate) until_stdin_ends: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Audit {
+    /// The workload: `tpcc`.
+    pub(crate) workload: String,
+    /// The database, whoever loaded it.
+    #[arg(long, env = "STACKMARK_DB")]
+    pub(crate) db: String,
+    /// Hold the data to what a run acknowledged, also one that was killed: its folder.
+    #[arg(long)]
+    pub(crate) run: Option<PathBuf>,
+    /// Threads.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) threads: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// Result files, or the folders of runs.
+    #[arg(required = true)]
+    pub(crate) results: Vec<PathBuf>,
+    /// What to make of them.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Write to this file instead of standard output.
+    #[arg(long, short)]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell.
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ArrivalsArg {
+    Poisson,
+    Constant,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Think {
+    None,
+    Spec,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DeliveryArg {
+    Inline,
+    Deferred,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Text,
+    #[value(alias = "markdown")]
+    Md,
+    Html,
+    Json,
+}
+
+/// Longest span that may be asked for: a week.
+const SPAN_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
+
+fn span(text: &str) -> Result<Duration, String> {
+    let span =
+        humantime::parse_duration(text).map_err(|error| format!("{error}; write 500ms, 60s, 5m or 1h"))?;
+    if span > SPAN_MAX { Err("a week is the most".into()) } else { Ok(span) }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.parse(),
+    };
+    match share {
+        Ok(share) if (0.0..1.0).contains(&share) => Ok(share),
+        _ => Err("write a share such as 5% or 0.05".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn spans_and_shares_say_what_would_be_right() {
+        assert_eq!(span("1m"), Ok(Duration::from_secs(60)));
+        assert!(span("5").unwrap_err().contains("60s"));
+        assert!(span("3weeks").unwrap_err().contains("week"));
+        assert_eq!(share("5%"), Ok(0.05));
+        assert_eq!(share("0.2"), Ok(0.2));
+        assert!(share("120%").unwrap_err().contains("5%"));
+    }
+}

@@ -1,0 +1,295 @@
+//! From what the load generator and the observer measured to the document that reports start from.
+
+use crate::subjects::Subject;
+use measure::{EffortSums, Latencies, Phase, Totals, rate_interval};
+use model::{Kind, Nanos, Workload};
+use observe::Observation;
+use report::document::{
+    Arrivals, Books, Bucket, Budget, Class, Deferred, Efficiency, Effort, Headline, Interval, KindSlice,
+    KindTally, Latency, Limit, Machine, Plan, Process, ProcessSample, Quantiles, Role, Slice, Tally, Trial,
+};
+use workload_tpcc::Tpcc;
+
+/// Puts everything that was counted and clocked so far into `trial`.
+pub(crate) fn fill(trial: &mut Trial, totals: &Totals, slices: &[measure::Slice], span: Nanos) {
+    let paced = trial.plan.arrivals.is_paced();
+    trial.measured_s = span.as_secs_f64();
+    trial.kinds = Tpcc::KINDS
+        .iter()
+        .enumerate()
+        .map(|(index, kind)| kind_tally(index, kind, totals, slices, trial.measured_s, trial.plan.deferred))
+        .collect();
+    trial.overall = overall(totals, slices, trial.measured_s, &trial.kinds);
+    let headline = trial.kinds[trial.headline_kind()].tally.rate_per_s;
+    let per_minute = Interval {
+        value: headline.value * 60.0,
+        low: headline.low.map(|low| low * 60.0),
+        high: headline.high.map(|high| high * 60.0),
+    };
+    trial.headline = Headline::new_orders_per_min(per_minute, paced);
+    trial.efficiency = paced.then(|| Efficiency::tpcc(per_minute.value, trial.data.scale));
+    trial.slices = time_line(slices);
+}
+
+fn kind_tally(
+    index: usize,
+    kind: &Kind,
+    totals: &Totals,
+    slices: &[measure::Slice],
+    span_s: f64,
+    deferred: bool,
+) -> KindTally {
+    let of_kind = &totals.kinds[index];
+    let mut latency = vec![latency(Class::Committed, &of_kind.committed)];
+    if let Some(declined) = of_kind.declined.as_ref().filter(|times| times.response.count() > 0) {
+        latency.push(self::latency(Class::Declined, declined));
+    }
+    // 2.7.2.2: the terminal of a deferred call waits until it is queued, and the limit is on that.
+    let queued = kind.deferred_p90_max.filter(|_| deferred).and(totals.queueing.as_ref());
+    let answered = queued.unwrap_or(&of_kind.committed.response);
+    let p90 = answered.summary().p90.map(|p90| p90.0);
+    KindTally {
+        name: kind.name.into(),
+        headline: kind.headline,
+        declines: kind.declines,
+        limit: kind.p90_max.map(|max| Limit::new(max.0, p90)),
+        tally: Tally {
+            books: books(&of_kind.books),
+            rate_per_s: rate(of_kind.books.committed_in_window(), slices, &[index], span_s),
+            latency,
+            effort: effort(&of_kind.effort),
+            budget: budget(&of_kind.effort),
+        },
+    }
+}
+
+fn overall(totals: &Totals, slices: &[measure::Slice], span_s: f64, kinds: &[KindTally]) -> Tally {
+    let (mut response, mut service) = (Latencies::new(), Latencies::new());
+    let (mut sums, mut two_times) = (EffortSums::default(), false);
+    for kind in &totals.kinds {
+        response.absorb(&kind.committed.response);
+        service.absorb(kind.committed.service());
+        two_times |= kind.committed.service.is_some();
+        sums += kind.effort;
+    }
+    let all: Vec<usize> = (0..kinds.len()).collect();
+    let committed = Latency {
+        class: Class::Committed,
+        response: quantiles(&response),
+        service: two_times.then(|| quantiles(&service)),
+        spectrum: spectrum(&response),
+    };
+    let books_of_all = totals.books();
+    Tally {
+        rate_per_s: rate(books_of_all.committed_in_window(), slices, &all, span_s),
+        books: books(&books_of_all),
+        latency: vec![committed],
+        effort: effort(&sums),
+        budget: budget(&sums),
+    }
+}
+
+fn latency(class: Class, times: &measure::Times) -> Latency {
+    Latency {
+        class,
+        response: quantiles(&times.response),
+        service: times.service.as_ref().map(quantiles),
+        spectrum: spectrum(&times.response),
+    }
+}
+
+fn spectrum(latencies: &Latencies) -> Vec<Bucket> {
+    Bucket::spectrum(latencies.spectrum().into_iter().map(|(upper, count)| (upper.0, count)))
+}
+
+pub(crate) fn quantiles(latencies: &Latencies) -> Quantiles {
+    let mean = latencies.mean().unwrap_or(Nanos::ZERO).0 as f64;
+    let max = latencies.max().unwrap_or(Nanos::ZERO).0;
+    // Asked only for those that enough samples stand behind.
+    Quantiles::new(latencies.count(), mean, max, |quantile| {
+        latencies.quantile(quantile).map_or(max, |value| value.0)
+    })
+}
+
+/// Committed in the window, a second, with the interval that the slices of the window give.
+fn rate(committed: u64, slices: &[measure::Slice], kinds: &[usize], span_s: f64) -> Interval {
+    let rates: Vec<f64> =
+        slices.iter().filter(|slice| slice.phase == Phase::Measured).map(|slice| slice.rate(kinds)).collect();
+    let value = if span_s > 0.0 { committed as f64 / span_s } else { 0.0 };
+    match rate_interval(&rates) {
+        Some(interval) => Interval {
+            value,
+            low: Some((value - interval.half_width).max(0.0)),
+            high: Some(value + interval.half_width),
+        },
+        None => Interval { value, low: None, high: None },
+    }
+}
+
+fn books(books: &measure::Books) -> Books {
+    Books {
+        due: books.due,
+        begun: books.begun,
+        never_begun: books.unstarted,
+        committed: books.committed,
+        declined: books.declined,
+        conflict: books.conflict,
+        refused: books.refused,
+        in_doubt: books.in_doubt,
+        defect: books.defect,
+        attempts: books.attempts,
+        retries: books.retries,
+        calls_retried: books.retried_calls,
+    }
+}
+
+fn effort(sums: &EffortSums) -> Option<Effort> {
+    let calls = sums.calls as f64;
+    (sums.calls > 0).then(|| Effort {
+        attempts: sums.attempts as f64 / calls,
+        statements: sums.statements as f64 / calls,
+        rows: sums.rows as f64 / calls,
+        commits: sums.commits as f64 / calls,
+    })
+}
+
+fn budget(sums: &EffortSums) -> Option<Budget> {
+    let calls = sums.calls as f64;
+    let mean = |total: Nanos| total.0 as f64 / calls;
+    (sums.calls > 0).then(|| {
+        Budget {
+            response_ns: mean(sums.response),
+            client_wait_ns: mean(sums.client_wait),
+            // What the server did not have its hands on. Without a server there is nothing in between.
+            network_ns: if sums.server > Nanos::ZERO { mean(sums.service - sums.server) } else { 0.0 },
+            server_queue_ns: mean(sums.queue),
+            pool_wait_ns: mean(sums.pool),
+            begin_ns: mean(sums.begin),
+            statements_ns: mean(sums.statements_time),
+            commit_ns: mean(sums.commit),
+            encode_ns: mean(sums.encode),
+            remainder_ns: 0.0,
+        }
+        .balanced()
+    })
+}
+
+fn time_line(slices: &[measure::Slice]) -> Vec<Slice> {
+    let opens =
+        slices.iter().find(|slice| slice.phase != Phase::WarmUp).map_or(Nanos::ZERO, |slice| slice.from);
+    slices
+        .iter()
+        .filter(|slice| slice.phase != Phase::Drain)
+        .map(|slice| Slice {
+            t_s: slice.from.as_secs_f64() - opens.as_secs_f64(),
+            length_s: slice.length().as_secs_f64(),
+            warmup: slice.phase == Phase::WarmUp,
+            kinds: slice
+                .kinds
+                .iter()
+                .zip(&slice.times)
+                .map(|(ended, times)| KindSlice {
+                    committed: ended.committed,
+                    declined: ended.declined,
+                    faults: ended.faults,
+                    p50_ns: times.p50.map(|value| value.0),
+                    p99_ns: times.p99.map(|value| value.0),
+                    max_ns: times.max.map(|value| value.0),
+                })
+                .collect(),
+        })
+        .collect()
+}
+
+/// What deferred deliveries came to.
+pub(crate) fn deferred(index: usize, totals: &Totals, skipped: u64) -> Option<Deferred> {
+    let kind = &Tpcc::KINDS[index];
+    let (of_kind, limit) = (&totals.kinds[index], kind.deferred_p90_max?);
+    let completion = quantiles(&of_kind.committed.response);
+    Some(Deferred {
+        kind: kind.name.into(),
+        queued: of_kind.books.due,
+        done: of_kind.books.committed,
+        failed: of_kind.books.faults(),
+        waiting: of_kind.books.unstarted,
+        skipped,
+        completion,
+        limit: Limit::new(limit.0, completion.p90_ns),
+    })
+}
+
+pub(crate) fn plan(plan: &drive::Plan, attempts_max: u32) -> Plan {
+    Plan {
+        clients: plan.workers,
+        generator_threads: plan.runtimes,
+        arrivals: match plan.arrivals {
+            drive::Arrivals::Closed => Arrivals::Closed {},
+            drive::Arrivals::Paced => Arrivals::Paced { think: "spec".into() },
+            drive::Arrivals::Constant(rate) => Arrivals::Constant { rate_per_s: rate.0 },
+            drive::Arrivals::Poisson(rate) => Arrivals::Poisson { rate_per_s: rate.0 },
+        },
+        warmup_s: plan.warmup.as_secs_f64(),
+        measured_s: plan.measured.as_secs_f64(),
+        drain_s: plan.drain_max.as_secs_f64(),
+        deadline_ns: plan.deadline.0,
+        attempts_max,
+        seed: plan.seed,
+        deferred: plan.deferred.is_some(),
+    }
+}
+
+pub(crate) fn machine(machine: &observe::Machine, load: Option<&observe::MachineLoad>) -> Machine {
+    let cores = f64::from(machine.cores.max(1));
+    Machine {
+        cpu: machine.cpu_model.clone(),
+        cores: machine.cores,
+        memory_bytes: machine.memory_bytes.unwrap_or(0),
+        kernel: machine.kernel.clone(),
+        os: machine.os.clone(),
+        governor: machine.cpu_governor.clone(),
+        virtualised: machine.hypervisor.clone(),
+        steal_share: load.map(|load| load.steal_share),
+        other_load_share: load.map(|load| load.other_cores / cores),
+    }
+}
+
+/// What each process used. An embedded engine lives in whichever process holds its connections.
+pub(crate) fn processes(observation: &Observation, subject: &Subject, committed: u64) -> Vec<Process> {
+    use crate::subjects::Route;
+    let opens = observation.window.from_ns.as_secs_f64();
+    observation
+        .processes
+        .iter()
+        .enumerate()
+        .map(|(index, process)| {
+            let roles = match (process.role, subject.route) {
+                (observe::Role::Generator, Route::Direct) => vec![Role::Generator, Role::Engine],
+                (observe::Role::Generator, Route::Http) => vec![Role::Generator],
+                (observe::Role::Server, _) => vec![Role::Server, Role::Engine],
+                (observe::Role::Engine | observe::Role::Broker, _) => vec![Role::Engine],
+            };
+            let samples = observation.slices.iter().filter_map(|slice| {
+                let sample = slice.processes.get(index)?;
+                Some(ProcessSample {
+                    t_s: slice.until_ns.as_secs_f64() - opens,
+                    cores_busy: sample.cores,
+                    rss_bytes: sample.rss_bytes,
+                })
+            });
+            Process {
+                roles,
+                name: process.name.clone(),
+                pid: process.pid,
+                cpu_user_s: process.cpu_user_s,
+                cpu_system_s: process.cpu_system_s,
+                cpu_ms_per_1000_committed: (committed > 0).then(|| process.cpu_s() * 1e6 / committed as f64),
+                rss_peak_bytes: process.rss_bytes_max,
+                switches_voluntary: Some(process.switches_voluntary),
+                switches_involuntary: Some(process.switches_involuntary),
+                io_read_bytes: process.read_bytes,
+                io_written_bytes: process.written_bytes,
+                samples: samples.collect(),
+            }
+        })
+        .collect()
+}

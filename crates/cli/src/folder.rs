@@ -1,0 +1,140 @@
+//! The folder of a run: what is measured is written there as it comes, so that nothing is lost when the run is cut off.
+
+use anyhow::{Context, Result};
+use report::document::{Document, Moment, RunKind, SCHEMA, State};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use workload_tpcc::{Claims, StoredTally};
+
+/// A run's folder under `--out`.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    path: PathBuf,
+}
+
+/// What a run has claimed so far: enough to hold the data to it after the run was killed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ClaimsFile {
+    /// The database.
+    pub(crate) database: String,
+    /// What was stored before the first call.
+    pub(crate) before: Vec<StoredTally>,
+    /// What was acknowledged since.
+    pub(crate) claims: Claims,
+}
+
+impl Folder {
+    /// Makes a new folder; its name begins with the time, so that folders sort.
+    pub(crate) fn create(out: &Path, subject: &str) -> Result<(Folder, Moment, String)> {
+        fs::create_dir_all(out).with_context(|| format!("could not create {}", out.display()))?;
+        let started = Moment::from_unix(measure::unix_seconds());
+        let digits: String = started.utc.chars().filter(char::is_ascii_digit).collect();
+        let name: String = subject.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        let base = format!("{}-{}-{name}", &digits[..8], &digits[8..]);
+        // Two runs that start in the same second get folders of their own.
+        for id in std::iter::once(base.clone()).chain((2..1_000).map(|n| format!("{base}-{n}"))) {
+            let path = out.join(&id);
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok((Folder { path }, started, id)),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    return Err(error).with_context(|| format!("could not create {}", path.display()));
+                }
+            }
+        }
+        anyhow::bail!("{} has a thousand runs of this second", out.display())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Replaces a file as a whole: a reader sees the old one or the new one.
+    fn put(&self, name: &str, bytes: &[u8]) -> Result<PathBuf> {
+        let (path, new) = (self.path.join(name), self.path.join(format!("{name}.new")));
+        let write = || -> std::io::Result<()> {
+            let mut file = fs::File::create(&new)?;
+            file.write_all(bytes)?;
+            file.sync_data()?;
+            fs::rename(&new, &path)
+        };
+        write().with_context(|| format!("could not write {}", path.display()))?;
+        Ok(path)
+    }
+
+    pub(crate) fn put_document(&self, document: &Document) -> Result<PathBuf> {
+        self.put("result.json", report::document::to_json(document).as_bytes())
+    }
+
+    pub(crate) fn put_page(&self, document: &Document) -> Result<PathBuf> {
+        self.put("report.html", report::html::render(document).as_bytes())
+    }
+
+    pub(crate) fn put_claims(&self, claims: &ClaimsFile) -> Result<PathBuf> {
+        self.put("claims.json", &serde_json::to_vec(claims)?)
+    }
+}
+
+/// Reads the claims of a run from its folder.
+pub(crate) fn read_claims(folder: &Path) -> Result<ClaimsFile> {
+    let path = folder.join("claims.json");
+    let bytes = fs::read(&path).with_context(|| format!("could not read {}", path.display()))?;
+    serde_json::from_slice(&bytes).with_context(|| format!("{} is not a run's claims", path.display()))
+}
+
+/// A document without trials.
+pub(crate) fn document(id: String, started: Moment, kind: RunKind, subjects: &[&str]) -> Document {
+    Document {
+        schema: SCHEMA.into(),
+        id,
+        started,
+        stackmark: env!("CARGO_PKG_VERSION").into(),
+        command: command_line(),
+        state: State::Running,
+        kind,
+        subjects: subjects.iter().map(|subject| (*subject).to_owned()).collect(),
+        trials: Vec::new(),
+        comparison: None,
+        notes: Vec::new(),
+    }
+}
+
+/// The command line that gives this run again. User names and passwords in addresses are left out.
+fn command_line() -> Vec<String> {
+    let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    std::iter::once("stackmark".to_owned())
+        .chain(arguments.map(|argument| without_secret(&argument)))
+        .collect()
+}
+
+fn without_secret(argument: &str) -> String {
+    match (argument.find("://"), argument.rfind('@')) {
+        (Some(scheme), Some(at)) if at > scheme => {
+            format!("{}…{}", &argument[..scheme + 3], &argument[at..])
+        }
+        _ => argument.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_password_gets_into_a_result() {
+        assert_eq!(without_secret("http://me:secret@host:80/x"), "http://…@host:80/x");
+        assert_eq!(without_secret("--url=http://me:s@cret@host:80"), "--url=http://…@host:80");
+        assert_eq!(without_secret("sqlite:a@b.db"), "sqlite:a@b.db");
+    }
+
+    #[test]
+    fn two_runs_of_one_second_have_two_folders() {
+        let out = std::env::temp_dir().join(format!("stackmark-folder-{}", std::process::id()));
+        let (one, ..) = Folder::create(&out, "tpcc/x").unwrap();
+        let (two, ..) = Folder::create(&out, "tpcc/x").unwrap();
+        assert_ne!(one.path(), two.path());
+        fs::remove_dir_all(out).unwrap();
+    }
+}

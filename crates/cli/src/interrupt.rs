@@ -1,0 +1,43 @@
+//! Ctrl-C: the first asks everything that runs to end with a valid result, the second ends this process.
+
+use anyhow::{Context, Result};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether the user has asked to stop.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Interrupt {
+    flag: Arc<AtomicBool>,
+}
+
+impl Interrupt {
+    /// Listens for SIGINT and SIGTERM from now on.
+    pub(crate) fn listen() -> Result<Interrupt> {
+        let interrupt = Interrupt::default();
+        let mut signals =
+            signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).context("could not listen for signals")?;
+        let heard = interrupt.clone();
+        std::thread::Builder::new()
+            .name("signals".into())
+            .spawn(move || {
+                for signal in signals.forever() {
+                    if heard.flag.swap(true, Ordering::Relaxed) {
+                        // The second time: the user means it. 128 + signal, as shells count.
+                        std::process::exit(128 + signal);
+                    }
+                }
+            })
+            .context("could not start a thread")?;
+        Ok(interrupt)
+    }
+
+    pub(crate) fn requested(&self) -> bool {
+        self.flag.load(Ordering::Relaxed)
+    }
+
+    /// For work that polls a flag.
+    pub(crate) fn flag(&self) -> &AtomicBool {
+        &self.flag
+    }
+}

@@ -1,0 +1,146 @@
+//! The HTTP server as a process of its own: started, found, stopped. It ends with us, whatever ends us.
+
+use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
+use sql::SqliteUrl;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// A server that has not said where it listens by then has failed.
+const READY_MAX: Duration = Duration::from_secs(30);
+/// A server that has not ended by then is killed: its own drain takes 10 s at most.
+const END_MAX: Duration = Duration::from_secs(15);
+const END_LOOK: Duration = Duration::from_millis(5);
+/// Bytes of its log that go into an error.
+const LOG_TAIL: usize = 2_000;
+
+/// What a server is started with.
+#[derive(Debug, Clone)]
+pub(crate) struct ServerSettings {
+    pub(crate) pool: u32,
+    pub(crate) threads: usize,
+}
+
+/// A running server.
+#[derive(Debug)]
+pub(crate) struct ServerProcess {
+    child: Child,
+    /// The server watches the other end: when we are gone, it goes too.
+    _life: ChildStdin,
+    log: PathBuf,
+    url: String,
+}
+
+impl ServerProcess {
+    /// Starts `stackmark serve` on a free port of the loopback and waits until it listens.
+    pub(crate) fn start(
+        database: &SqliteUrl,
+        settings: &ServerSettings,
+        log: &Path,
+    ) -> Result<ServerProcess> {
+        let program = std::env::current_exe().context("could not find this program's own file")?;
+        let errors = File::create(log).with_context(|| format!("could not write {}", log.display()))?;
+        let mut child = Command::new(program)
+            .args(["serve", "tpcc", "--engine", "sqlite", "--listen", "127.0.0.1:0", "--until-stdin-ends"])
+            .args(["--db", &database.to_string()])
+            .args(["--pool", &settings.pool.to_string()])
+            .args(["--server-threads", &settings.threads.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(errors)
+            // A group of its own: Ctrl-C is for us, and we stop the server when its calls have ended.
+            .process_group(0)
+            .spawn()
+            .context("could not start the server")?;
+        let life = child.stdin.take().expect("asked for above");
+        let said = BufReader::new(child.stdout.take().expect("asked for above"));
+        let mut server = ServerProcess { child, _life: life, log: log.to_owned(), url: String::new() };
+        server.url = server.await_url(said)?;
+        Ok(server)
+    }
+
+    fn await_url(&mut self, mut said: BufReader<std::process::ChildStdout>) -> Result<String> {
+        let (tell, told) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            let read = said.read_line(&mut line);
+            let _ = tell.send(read.map(|_| line));
+            // Goes on reading, so that the server never waits for a full pipe.
+            let _ = std::io::copy(&mut said, &mut std::io::sink());
+        });
+        let line = match told.recv_timeout(READY_MAX) {
+            Ok(line) => line.context("could not read from the server")?,
+            Err(_) => bail!("the server did not listen within {} s{}", READY_MAX.as_secs(), self.log_tail()),
+        };
+        match line.split_whitespace().find(|word| word.starts_with("http://")) {
+            Some(url) => Ok(url.to_owned()),
+            None => bail!("the server did not start{}", self.log_tail()),
+        }
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The end of its log, for an error message.
+    pub(crate) fn log_tail(&self) -> String {
+        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let text = text.trim();
+        let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(LOG_TAIL))..];
+        if tail.is_empty() { String::new() } else { format!(": {tail}") }
+    }
+
+    /// How it ended, if it did by itself.
+    pub(crate) fn ended(&mut self) -> Option<String> {
+        let status = self.child.try_wait().ok().flatten()?;
+        Some(format!("the server ended by itself ({status}){}", self.log_tail()))
+    }
+
+    /// Asks it to end, and makes it if it does not.
+    ///
+    /// # Errors
+    /// When it ended in another way than asked; it has ended in any case.
+    pub(crate) fn stop(mut self) -> Result<()> {
+        if let Some(how) = self.ended() {
+            bail!(how);
+        }
+        self.ask();
+        let mut waited = Duration::ZERO;
+        while waited < END_MAX {
+            if let Some(status) = self.child.try_wait().context("could not wait for the server")? {
+                if status.success() {
+                    return Ok(());
+                }
+                bail!("the server ended with {status}{}", self.log_tail());
+            }
+            std::thread::sleep(END_LOOK);
+            waited += END_LOOK;
+        }
+        bail!("the server did not end within {} s and was killed", END_MAX.as_secs())
+    }
+
+    fn ask(&self) {
+        if let Some(pid) = Pid::from_raw(self.child.id().cast_signed()) {
+            // Fails only when it has ended already.
+            let _ = kill_process(pid, Signal::TERM);
+        }
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = self.child.kill();
+        }
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,342 @@
+//! One trial, from a loaded database to a document: connect, look, drive, look again, audit.
+
+use crate::convert;
+use crate::database::Database;
+use crate::folder::{ClaimsFile, Folder};
+use crate::interrupt::Interrupt;
+use crate::process::{ServerProcess, ServerSettings};
+use crate::subjects::{Route, Subject};
+use crate::ui::{self, Progress, Ui};
+use crate::{serve, vouch};
+use adapter_http::{Expected, HttpTarget};
+use anyhow::{Context, Result, bail};
+use drive::{Observer, Stop};
+use measure::Monotonic;
+use model::{Nanos, RetryPolicy, Stack, Target, Workload};
+use observe::{FileSystem, Observation, Options, Watch, Watched};
+use report::document::{
+    self, Check, Conformance, Data, Document, Headline, Interval, Moment, State, Tally, Trial,
+};
+use std::sync::Arc;
+use workload_tpcc::{Claims, Inputs, Ledger, Tpcc, kind};
+
+/// Partial results are written with every slice for this long, and with every tenth then.
+const SLICES_WRITTEN_ALL: u32 = 60;
+
+/// What to measure, on what, and where to write.
+pub(crate) struct Job<'a> {
+    pub(crate) subject: &'static Subject,
+    pub(crate) database: &'a Database,
+    pub(crate) plan: drive::Plan,
+    pub(crate) server: ServerSettings,
+    /// A server that is already running.
+    pub(crate) url: Option<&'a str>,
+    /// Whether the data can be looked at: not if only a URL is known.
+    pub(crate) audited: bool,
+    pub(crate) folder: &'a Folder,
+    pub(crate) what: &'a str,
+    pub(crate) ui: &'a Ui,
+    pub(crate) interrupt: &'a Interrupt,
+}
+
+/// What has been found before the trial.
+pub(crate) struct Before {
+    pub(crate) conformance: Conformance,
+    pub(crate) audits: Vec<document::Audit>,
+}
+
+/// What came out of the load generator and the observer.
+struct Driven {
+    trial: drive::Trial<Tpcc>,
+    observation: Observation,
+    stack: Stack,
+    server_failure: Option<String>,
+}
+
+impl Job<'_> {
+    /// Runs the trial. `document` is written as it goes; the finished trial is pushed to it and returned by index.
+    pub(crate) fn run(&self, before: Before, document: &mut Document) -> Result<usize> {
+        let stored_before = if self.audited { vouch::tallies(&self.database.url)? } else { Vec::new() };
+        let mut blank = self.blank()?;
+        blank.conformance = before.conformance;
+        blank.audits = before.audits;
+        document.trials.push(blank);
+        let index = document.trials.len() - 1;
+
+        let driven = match self.subject.route {
+            Route::Direct => {
+                let target = Arc::new(serve::target(&self.database.url, Monotonic::start())?);
+                self.drive(
+                    &target,
+                    vec![Watched::myself(observe::Role::Generator)],
+                    None,
+                    document,
+                    &stored_before,
+                )?
+            }
+            Route::Http => self.through_http(document, &stored_before)?,
+        };
+        self.finish(&mut document.trials[index], driven, &stored_before)?;
+        Ok(index)
+    }
+
+    fn through_http(&self, document: &mut Document, before: &[workload_tpcc::StoredTally]) -> Result<Driven> {
+        let log = self.folder.path().join("server.log");
+        let mut started = match self.url {
+            Some(_) => None,
+            None => Some(ServerProcess::start(&self.database.url, &self.server, &log)?),
+        };
+        let url = match (&started, self.url) {
+            (Some(server), _) => server.url().to_owned(),
+            (None, Some(url)) => url.to_owned(),
+            (None, None) => unreachable!("started when no address is given"),
+        };
+        let target = Arc::new(reach(&url, Some(u64::from(self.database.size.warehouses)))?);
+        let mut watched = vec![Watched::myself(observe::Role::Generator)];
+        // A process id means something only on this machine.
+        let local = matches!(target.address().host(), "localhost" | "127.0.0.1" | "::1" | "[::1]");
+        let pid = started.as_ref().map(ServerProcess::pid).or(target.about().pid.filter(|_| local));
+        watched.extend(pid.map(|pid| Watched { role: observe::Role::Server, pid }));
+        let mut driven = self.drive(&target, watched, started.as_mut(), document, before)?;
+        drop(target);
+        if let Some(server) = started
+            && let Err(error) = server.stop()
+        {
+            driven.server_failure.get_or_insert(format!("{error:#}"));
+        }
+        Ok(driven)
+    }
+
+    fn drive<T: Target<Tpcc>>(
+        &self,
+        target: &Arc<T>,
+        watched: Vec<Watched>,
+        server: Option<&mut ServerProcess>,
+        document: &mut Document,
+        before: &[workload_tpcc::StoredTally],
+    ) -> Result<Driven> {
+        let clock = Monotonic::start();
+        let options = Options { store: Some(self.database.url.path.clone()), ..Options::default() };
+        // Without sight of the database (a URL alone) there is no disk to watch either.
+        let options = if self.audited { options } else { Options { store: None, ..options } };
+        let watch = Watch::start(watched, &options, clock).context("could not observe the processes")?;
+        let stack = target.stack();
+        if let Some(trial) = document.trials.last_mut() {
+            trial.stack = stack.clone().into();
+        }
+        let size = self.database.size;
+        let c_load = workload_tpcc::Data::c_load_of(self.database.seed);
+        let stop = Stop::new();
+        let mut follow = Follow {
+            job: self,
+            document,
+            before,
+            watch: Some(watch),
+            server,
+            server_failure: None,
+            stop: stop.clone(),
+            progress: self.ui.progress(self.what),
+            planned: self.plan.warmup + self.plan.measured,
+            slices_seen: 0,
+            write_failure: None,
+        };
+        let driven = drive::run::<Tpcc, T, _>(
+            &self.plan,
+            target,
+            |worker| Inputs::new(size, c_load, self.plan.seed, worker),
+            || Ledger::new(size),
+            clock,
+            &stop,
+            &mut follow,
+        );
+        let Follow { watch, progress, server_failure, write_failure, .. } = follow;
+        progress.end();
+        let observation = watch.expect("given back by nobody else").stop();
+        if let Some(error) = write_failure {
+            return Err(error);
+        }
+        Ok(Driven { trial: driven?, observation, stack, server_failure })
+    }
+
+    /// A trial of which nothing is known yet but what was asked.
+    fn blank(&self) -> Result<Trial> {
+        let contents = &self.database.contents;
+        let file = &self.database.url.path;
+        let empty = Interval { value: 0.0, low: None, high: None };
+        Ok(Trial {
+            subject: self.subject.path.into(),
+            started: Moment::from_unix(measure::unix_seconds()),
+            state: State::Running,
+            failure: None,
+            stack: Stack::default().into(),
+            plan: convert::plan(&self.plan, RetryPolicy::default().attempts_max),
+            data: Data {
+                workload: Tpcc::NAME.into(),
+                scale: u64::from(self.database.size.warehouses),
+                scale_unit: "warehouses".into(),
+                rows: contents.rows(),
+                bytes: std::fs::metadata(file).ok().map(|about| about.len()).filter(|_| self.audited),
+                file_system: FileSystem::of(file).ok().map(|on| on.describe()).filter(|_| self.audited),
+                checksum: Some(format!("{:016x}", contents.checksum())).filter(|_| self.audited),
+                loaded_by: format!("{} {}", contents.record.kit, contents.record.kit_version),
+            },
+            machine: convert::machine(&observe::Machine::read(), None),
+            measured_s: 0.0,
+            headline: Headline::new_orders_per_min(empty, false),
+            overall: Tally {
+                books: document::Books::default(),
+                rate_per_s: empty,
+                latency: Vec::new(),
+                effort: None,
+                budget: None,
+            },
+            kinds: Vec::new(),
+            slices: Vec::new(),
+            processes: Vec::new(),
+            audits: Vec::new(),
+            ledger: Vec::new(),
+            inputs: Vec::new(),
+            conformance: vouch::no_conformance("not run"),
+            rules: Vec::new(),
+            deferred: None,
+            efficiency: None,
+            defects: Vec::new(),
+            notes: Vec::new(),
+        })
+    }
+
+    fn finish(&self, trial: &mut Trial, driven: Driven, before: &[workload_tpcc::StoredTally]) -> Result<()> {
+        let Driven { trial: driven, observation, stack, server_failure } = driven;
+        trial.stack = stack.into();
+        convert::fill(trial, &driven.totals, &driven.slices, driven.span);
+        trial.machine = convert::machine(&observation.machine, observation.load.as_ref());
+        let committed = trial.overall.books.committed;
+        trial.processes = convert::processes(&observation, self.subject, committed);
+        let skipped = driven.ledger.counts().deliveries_skipped;
+        trial.deferred =
+            self.plan.deferred.and_then(|_| convert::deferred(kind::DELIVERY, &driven.totals, skipped));
+        trial.defects = driven.defects;
+        trial.notes.extend(observation.not_observed.iter().map(|what| format!("not observed: {what}")));
+        trial.failure = driven.failure.or(server_failure);
+        trial.state = match (&trial.failure, driven.interrupted) {
+            (Some(_), _) => State::Failed,
+            (None, true) => State::Interrupted,
+            (None, false) => State::Complete,
+        };
+        trial.inputs = vouch::inputs(&driven.ledger, self.database.size);
+        if self.audited {
+            self.ui.say("auditing");
+            let claims = Claims::of(&driven.ledger, true);
+            self.folder.put_claims(&self.claims_file(before, claims.clone()))?;
+            let checked = vouch::after(self.database, before, &claims, self.interrupt)?;
+            trial.audits.extend(checked.audits);
+            trial.ledger = checked.ledger;
+        } else {
+            trial.notes.push(
+                "The stored data was not audited: give --db with the database behind the server.".into(),
+            );
+        }
+        trial.rules = report::rules::judge(trial);
+        Ok(())
+    }
+
+    fn claims_file(&self, before: &[workload_tpcc::StoredTally], claims: Claims) -> ClaimsFile {
+        ClaimsFile { database: self.database.url.path.display().to_string(), before: before.to_vec(), claims }
+    }
+}
+
+/// Finds a server and checks that it is ours.
+pub(crate) fn reach(url: &str, scale: Option<u64>) -> Result<HttpTarget<Tpcc>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(runtime.block_on(HttpTarget::reach(url, &Expected { scale }))?)
+}
+
+/// Watches a trial from the outside: progress, partial results, a server that dies, a user who gives up.
+struct Follow<'a, 'j> {
+    job: &'a Job<'j>,
+    document: &'a mut Document,
+    before: &'a [workload_tpcc::StoredTally],
+    watch: Option<Watch<Monotonic>>,
+    server: Option<&'a mut ServerProcess>,
+    server_failure: Option<String>,
+    stop: Stop,
+    progress: Progress,
+    planned: Nanos,
+    slices_seen: u32,
+    write_failure: Option<anyhow::Error>,
+}
+
+impl Follow<'_, '_> {
+    fn write(&mut self, progress: &drive::Progress<'_, Tpcc>) -> Result<()> {
+        let collected = progress.collected;
+        let Some(trial) = self.document.trials.last_mut() else {
+            bail!("the trial is pushed before it runs")
+        };
+        let span = self.planned - self.job.plan.warmup - progress.left;
+        convert::fill(trial, &collected.totals, &collected.slices, span);
+        self.job.folder.put_document(self.document)?;
+        if self.job.audited {
+            let claims = Claims::of(&collected.ledger, false);
+            self.job.folder.put_claims(&self.job.claims_file(self.before, claims))?;
+        }
+        Ok(())
+    }
+}
+
+impl Observer<Tpcc> for Follow<'_, '_> {
+    fn look(&mut self) {
+        if self.job.interrupt.requested() {
+            self.stop.request();
+        }
+        if self.server_failure.is_none()
+            && let Some(how) = self.server.as_mut().and_then(|server| server.ended())
+        {
+            self.server_failure = Some(how);
+            self.stop.request();
+        }
+    }
+
+    fn opened(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.open_window();
+        }
+    }
+
+    fn closed(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.close_window();
+        }
+    }
+
+    fn slice(&mut self, progress: &drive::Progress<'_, Tpcc>) {
+        let headline: Vec<usize> = (0..Tpcc::KINDS.len()).filter(|at| Tpcc::KINDS[*at].headline).collect();
+        let rate = progress.slice.rate(&headline) * 60.0;
+        let left = progress.left.as_secs_f64();
+        let share = 1.0 - left / self.planned.as_secs_f64();
+        let phase = match progress.slice.phase {
+            measure::Phase::WarmUp => "warm-up",
+            measure::Phase::Measured => "measured",
+            measure::Phase::Drain => "drain",
+        };
+        self.progress.show(share, &format!("{phase}, {rate:.0} new orders/min, {} left", ui::seconds(left)));
+        self.slices_seen += 1;
+        if self.slices_seen <= SLICES_WRITTEN_ALL || self.slices_seen.is_multiple_of(10) {
+            // A full disk ends the trial: a result that cannot be kept is none.
+            if let Err(error) = self.write(progress) {
+                self.write_failure.get_or_insert(error);
+                self.stop.request();
+            }
+        }
+    }
+}
+
+/// Whether anything in a trial makes its number void.
+pub(crate) fn is_bad(trial: &Trial) -> bool {
+    let failed = |check: Check| check == Check::Failed;
+    trial.state == State::Failed
+        || trial.audits.iter().any(|audit| failed(audit.check))
+        || trial.ledger.iter().any(|ledger| failed(ledger.check))
+        || trial.inputs.iter().any(|input| failed(input.check))
+        || failed(trial.conformance.check)
+        || trial.rules.iter().any(|rule| rule.severity == document::Severity::Bad)
+}

@@ -1,0 +1,121 @@
+//! Speaking to a person: data to standard output, everything else to standard error.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use measure::Monotonic;
+use model::{Clock, Nanos};
+use report::text::Colour;
+use std::cell::Cell;
+use std::io::{IsTerminal, Write};
+
+/// Without a terminal a line of progress is written this often.
+const LINE_EVERY: Nanos = Nanos::from_secs(3);
+
+/// The user's terminal, or what stands in its place.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ui {
+    pub(crate) json: bool,
+    colour_out: bool,
+    terminal: bool,
+}
+
+impl Ui {
+    pub(crate) fn new(json: bool) -> Ui {
+        // no-color.org: any value but the empty one.
+        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        Ui {
+            json,
+            colour_out: wanted && !dumb && std::io::stdout().is_terminal(),
+            terminal: !dumb && std::io::stderr().is_terminal(),
+        }
+    }
+
+    /// Colours of what goes to standard output.
+    pub(crate) fn colour(&self) -> Colour {
+        if self.colour_out { Colour::Always } else { Colour::Never }
+    }
+
+    /// Data. A reader that has gone away (`| head`) is no error of ours.
+    pub(crate) fn data(&self, text: &str) {
+        let mut out = std::io::stdout().lock();
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+
+    /// A remark.
+    pub(crate) fn say(&self, text: &str) {
+        let _ = writeln!(std::io::stderr().lock(), "{text}");
+    }
+
+    /// Why a command could not run: the whole chain, in one line where it fits.
+    pub(crate) fn error(&self, error: &anyhow::Error) {
+        let mut text = String::new();
+        for link in error.chain().map(ToString::to_string) {
+            // Some errors repeat their source in their own words.
+            if text.ends_with(&link) {
+                continue;
+            }
+            if !text.is_empty() {
+                text.push_str(": ");
+            }
+            text.push_str(&link);
+        }
+        self.say(&format!("error: {text}"));
+    }
+
+    /// Long work: a bar with the time left, or a line every few seconds where there is no terminal.
+    pub(crate) fn progress(&self, what: &str) -> Progress {
+        let bar = ProgressBar::with_draw_target(
+            Some(1_000),
+            if self.terminal { ProgressDrawTarget::stderr_with_hz(8) } else { ProgressDrawTarget::hidden() },
+        );
+        let style = ProgressStyle::with_template("{prefix:28} [{bar:32}] {msg}")
+            .expect("a fixed template")
+            .progress_chars("=> ");
+        bar.set_style(style);
+        bar.set_prefix(what.to_owned());
+        let clock = Monotonic::start();
+        Progress { bar, what: what.to_owned(), lines: !self.terminal, clock, next: Cell::new(Nanos::ZERO) }
+    }
+}
+
+/// Progress of one piece of long work.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    what: String,
+    lines: bool,
+    clock: Monotonic,
+    next: Cell<Nanos>,
+}
+
+impl Progress {
+    /// `share` from 0 to 1, and what there is to say.
+    pub(crate) fn show(&self, share: f64, message: &str) {
+        if self.lines {
+            let now = self.clock.now();
+            if now >= self.next.get() {
+                self.next.set(now + LINE_EVERY);
+                let _ =
+                    writeln!(std::io::stderr().lock(), "{}: {:.0} %, {message}", self.what, share * 100.0);
+            }
+            return;
+        }
+        self.bar.set_position((share.clamp(0.0, 1.0) * 1_000.0) as u64);
+        self.bar.set_message(message.to_owned());
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn end(self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Seconds for people: `8 s`, `3 min 20 s`.
+pub(crate) fn seconds(seconds: f64) -> String {
+    let whole = seconds.max(0.0).round() as u64;
+    match (whole / 60, whole % 60) {
+        (0, seconds) => format!("{seconds} s"),
+        (minutes, 0) => format!("{minutes} min"),
+        (minutes, seconds) => format!("{minutes} min {seconds} s"),
+    }
+}
