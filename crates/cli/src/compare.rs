@@ -102,7 +102,7 @@ fn interleave(
 ) -> Result<Answer> {
     let interrupt = Interrupt::listen()?;
     let (folder, started, id) = Folder::create(out, &format!("{}-vs-{}", order.a.path, order.b.path))?;
-    let private = Private::create(folder.path().join("private"))?;
+    let private = Private::create(folder.path())?;
     // An existing database is never written to: every trial runs on a copy.
     let template = match existing {
         Some(database) => database,

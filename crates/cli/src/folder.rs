@@ -1,5 +1,6 @@
 //! The folder of a run: what is measured is written there as it comes, so that nothing is lost when the run is cut off.
 
+use crate::database::Private;
 use anyhow::{Context, Result};
 use report::document::{Document, Moment, RunKind, SCHEMA, State};
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,7 @@ impl Folder {
     /// Makes a new folder; its name begins with the time, so that folders sort.
     pub(crate) fn create(out: &Path, subject: &str) -> Result<(Folder, Moment, String)> {
         fs::create_dir_all(out).with_context(|| format!("could not create {}", out.display()))?;
+        Private::sweep(out);
         let started = Moment::from_unix(measure::unix_seconds());
         let digits: String = started.utc.chars().filter(char::is_ascii_digit).collect();
         let name: String = subject.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
@@ -74,6 +76,13 @@ impl Folder {
 
     pub(crate) fn put_claims(&self, claims: &ClaimsFile) -> Result<PathBuf> {
         self.put("claims.json", &serde_json::to_vec(claims)?)
+    }
+}
+
+impl Drop for Folder {
+    /// A run that ended before anything was measured leaves no folder: this fails where there is something in it.
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.path);
     }
 }
 

@@ -142,5 +142,9 @@ impl Drop for ServerProcess {
             let _ = self.child.kill();
         }
         let _ = self.child.wait();
+        // A server that had nothing to say leaves no log.
+        if std::fs::metadata(&self.log).is_ok_and(|about| about.len() == 0) {
+            let _ = std::fs::remove_file(&self.log);
+        }
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &args::Run, ui: &Ui) -> Result<Answer> {
     let plan = plan(&args.plan, warehouses)?;
 
     let (folder, started, id) = Folder::create(&args.out.out, subject.path)?;
-    let private = Private::create(folder.path().join("private"))?;
+    let private = Private::create(folder.path())?;
     let audited = existing.is_some() || args.url.is_none();
     let database = match existing {
         Some(database) => database,

@@ -68,6 +68,7 @@ impl Job<'_> {
                 let target = Arc::new(serve::target(&self.database.url, Monotonic::start())?);
                 self.drive(
                     &target,
+                    self.plan.workers,
                     vec![Watched::myself(observe::Role::Generator)],
                     None,
                     document,
@@ -97,7 +98,8 @@ impl Job<'_> {
         let local = matches!(target.address().host(), "localhost" | "127.0.0.1" | "::1" | "[::1]");
         let pid = started.as_ref().map(ServerProcess::pid).or(target.about().pid.filter(|_| local));
         watched.extend(pid.map(|pid| Watched { role: observe::Role::Server, pid }));
-        let mut driven = self.drive(&target, watched, started.as_mut(), document, before)?;
+        let sessions = target.about().pool;
+        let mut driven = self.drive(&target, sessions, watched, started.as_mut(), document, before)?;
         drop(target);
         if let Some(server) = started
             && let Err(error) = server.stop()
@@ -110,6 +112,7 @@ impl Job<'_> {
     fn drive<T: Target<Tpcc>>(
         &self,
         target: &Arc<T>,
+        sessions: u32,
         watched: Vec<Watched>,
         server: Option<&mut ServerProcess>,
         document: &mut Document,
@@ -120,7 +123,8 @@ impl Job<'_> {
         // Without sight of the database (a URL alone) there is no disk to watch either.
         let options = if self.audited { options } else { Options { store: None, ..options } };
         let watch = Watch::start(watched, &options, clock).context("could not observe the processes")?;
-        let stack = target.stack();
+        let mut stack = target.stack();
+        stack.settings.push(("sessions".into(), sessions.to_string()));
         if let Some(trial) = document.trials.last_mut() {
             trial.stack = stack.clone().into();
         }
