@@ -1,8 +1,9 @@
 //! A server that answers at once: what is left of a call's cost is the load generator's own.
 //!
-//! It speaks the contract as far as a benchmark of the generator's New-Order loop needs it: `/about`, `/health` and
-//! New-Order, with answers that were written before the first call. They pass every check of the workload: as many
-//! lines as the call has, at a price of zero, so that all amounts and the total are right whatever was ordered.
+//! It speaks the contract as far as a benchmark of the generator's New-Order loop needs it: `/about`,
+//! `/health` and New-Order, with answers that were written before the first call. They pass every check of
+//! the workload: as many lines as the call has, at a price of zero, so that all amounts and the total are
+//! right whatever was ordered.
 
 use arrayvec::ArrayVec;
 use model::{BasisPoints, Cents, Stack, Wire};
@@ -17,7 +18,8 @@ const REQUEST_BYTES_MAX: usize = 8 << 10;
 /// What each line of a New-Order has once.
 const LINE_MARK: &[u8] = b"\"i_id\"";
 
-/// Starts the server on a free port of the loopback address, with one thread that lives as long as the process.
+/// Starts the server on a free port of the loopback address, with one thread that lives as long as the
+/// process.
 ///
 /// # Errors
 /// What the system says.

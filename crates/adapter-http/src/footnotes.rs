@@ -4,8 +4,8 @@ use model::{Effort, Nanos};
 
 /// Adds the metrics of one `Server-Timing` header to `effort`.
 ///
-/// Standard names and milliseconds. Metrics that we do not know, and ones without a duration, are skipped: the header
-/// is a footnote, and a proxy may add to it.
+/// Standard names and milliseconds. Metrics that we do not know, and ones without a duration, are skipped:
+/// the header is a footnote, and a proxy may add to it.
 pub(crate) fn read_server_timing(value: &[u8], effort: &mut Effort) {
     let spent = &mut effort.spent;
     for metric in split_outside_quotes(value, b',') {
@@ -32,7 +32,8 @@ pub(crate) fn read_server_timing(value: &[u8], effort: &mut Effort) {
     }
 }
 
-/// Adds the counts of one `stackmark-work` header to `effort`: `attempts=1, statements=46, rows=33, commits=1`.
+/// Adds the counts of one `stackmark-work` header to `effort`: `attempts=1, statements=46, rows=33,
+/// commits=1`.
 pub(crate) fn read_work(value: &[u8], effort: &mut Effort) {
     for item in value.split(|&byte| byte == b',') {
         let Some(at) = item.iter().position(|&byte| byte == b'=') else { continue };

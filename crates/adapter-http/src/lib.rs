@@ -1,8 +1,8 @@
 //! A service over HTTP/1.1 as a session: what is measured through HTTP goes through here.
 //!
-//! Knows HTTP and the contract's headers and problem documents; knows no workload (that is [`model::Wire`]), keeps no
-//! time and has no deadline (the driver drops a call that takes too long). Plain HTTP only: the cost of TLS is another
-//! question.
+//! Knows HTTP and the contract's headers and problem documents; knows no workload (that is [`model::Wire`]),
+//! keeps no time and has no deadline (the driver drops a call that takes too long). Plain HTTP only: the cost
+//! of TLS is another question.
 //!
 //! A call that goes well costs one write, one read and no allocation:
 //! the request is encoded behind a prepared head, and the answer is parsed where it was received.
@@ -42,8 +42,9 @@ impl<W: Wire> HttpTarget<W> {
     /// Runs on a tokio runtime with I/O and time.
     ///
     /// # Errors
-    /// [`OpenError::Unreachable`] if nothing answers there or it is not ready yet; [`OpenError::Unusable`] if the address is
-    /// wrong, or a server answers that is not ours, serves another workload or holds data of another scale.
+    /// [`OpenError::Unreachable`] if nothing answers there or it is not ready yet; [`OpenError::Unusable`] if
+    /// the address is wrong, or a server answers that is not ours, serves another workload or holds data of
+    /// another scale.
     pub async fn reach(url: &str, expected: &Expected) -> Result<HttpTarget<W>, OpenError> {
         let address = Address::parse(url)
             .map_err(|why| OpenError::Unusable { what: format!("`{}`", without_user(url)), why })?;
@@ -55,7 +56,8 @@ impl<W: Wire> HttpTarget<W> {
         for socket in sockets {
             match about::check::<W>(&address, socket, expected).await {
                 Ok(about) => return Ok(HttpTarget { address, socket, about, workload: PhantomData }),
-                // A name may stand for several addresses, of which one has our server (localhost: ::1 and 127.0.0.1).
+                // A name may stand for several addresses, of which one has our server (localhost: ::1 and
+                // 127.0.0.1).
                 Err(error @ OpenError::Unreachable { .. }) => last = error,
                 Err(error) => return Err(error),
             }

@@ -27,8 +27,8 @@ struct Problem<'a> {
 
 /// What an answer with a status other than 200 means. `problem` is its body if it is a problem document.
 ///
-/// A type decides before the status does. Without one, only what says so itself counts as not applied: a bare 503 may
-/// come from a proxy that lost patience after the call went through.
+/// A type decides before the status does. Without one, only what says so itself counts as not applied: a bare
+/// 503 may come from a proxy that lost patience after the call went through.
 pub(crate) fn fault(status: u16, problem: Option<&[u8]>) -> Fault {
     let problem =
         problem.and_then(|body| serde_json::from_slice::<Problem<'_>>(body).ok()).unwrap_or_default();

@@ -16,8 +16,8 @@ pub(crate) struct Request {
 impl Request {
     /// A POST of JSON to `path`.
     pub(crate) fn post(address: &Address, path: &str) -> Request {
-        // The length goes last of all so that its place is known. It is padded with spaces on the left, which any
-        // header may have (RFC 9110, 5.6.3); zeros would be octal to a careless server.
+        // The length goes last of all so that its place is known. It is padded with spaces on the left, which
+        // any header may have (RFC 9110, 5.6.3); zeros would be octal to a careless server.
         let before = format!(
             "POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: "
         );
@@ -31,7 +31,8 @@ impl Request {
         format!("GET {path} HTTP/1.1\r\nhost: {address}\r\naccept: application/json\r\n\r\n").into_bytes()
     }
 
-    /// The whole request with the body that `encode` appends. Allocates only while the largest body so far grows.
+    /// The whole request with the body that `encode` appends. Allocates only while the largest body so far
+    /// grows.
     pub(crate) fn fill(&mut self, encode: impl FnOnce(&mut Vec<u8>)) -> &[u8] {
         self.bytes.truncate(self.head);
         encode(&mut self.bytes);

@@ -9,9 +9,9 @@ use std::net::SocketAddr;
 
 /// A session that asks a service over one keep-alive connection.
 ///
-/// After a fault that leaves the connection without a known state (lost, cut answer, a call whose future was dropped)
-/// every further call is refused as unreachable, and the owner opens a new session through the target. No call is ever
-/// sent twice.
+/// After a fault that leaves the connection without a known state (lost, cut answer, a call whose future was
+/// dropped) every further call is refused as unreachable, and the owner opens a new session through the
+/// target. No call is ever sent twice.
 #[derive(Debug)]
 pub struct HttpSession<W: Wire> {
     socket: SocketAddr,
@@ -47,7 +47,8 @@ impl<W: Wire> HttpSession<W> {
 impl<W: Wire> Session<W> for HttpSession<W> {
     async fn run(&mut self, call: &W::Call, effort: &mut Effort) -> Result<W::Outcome, Fault> {
         let before = self.line;
-        // Stays so if this future is dropped at any point: what is read next could be the answer to this call.
+        // Stays so if this future is dropped at any point: what is read next could be the answer to this
+        // call.
         self.line = Line::Broken;
         match before {
             Line::Broken => return Err(Fault::Refused(Refusal::Unreachable)),

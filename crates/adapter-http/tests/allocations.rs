@@ -1,4 +1,5 @@
-//! A call that goes well allocates nothing on our side. The only test of its program: the count is of all threads.
+//! A call that goes well allocates nothing on our side. The only test of its program: the count is of all
+//! threads.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(unsafe_code, reason = "a counting allocator cannot be written without; it only forwards")]
@@ -16,7 +17,8 @@ struct Counting;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: forwards to the system's allocator, which keeps the promises; counting touches no memory of the caller.
+// SAFETY: forwards to the system's allocator, which keeps the promises; counting touches no memory of the
+// caller.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);

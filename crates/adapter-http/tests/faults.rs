@@ -27,8 +27,8 @@ async fn run(session: &mut HttpSession<Toy>) -> Result<Sum, Fault> {
     session.run(&CALL, &mut Effort::default()).await
 }
 
-/// The result of a call whose request is answered with `bytes`, after which the server closes; and whether the session
-/// says that it can go on.
+/// The result of a call whose request is answered with `bytes`, after which the server closes; and whether
+/// the session says that it can go on.
 fn answered(bytes: impl Into<Vec<u8>>) -> (Result<Sum, Fault>, bool) {
     let bytes = bytes.into();
     with_servers(async move {
@@ -210,7 +210,8 @@ fn a_dropped_call_breaks_its_session() {
         {
             let mut effort = Effort::default();
             let mut call = std::pin::pin!(session.run(&CALL, &mut effort));
-            // The deadline of the driver, without a clock: polled until it waits for the answer, then dropped.
+            // The deadline of the driver, without a clock: polled until it waits for the answer, then
+            // dropped.
             for _ in 0..50 {
                 tokio::select! {
                     biased;

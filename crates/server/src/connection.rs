@@ -45,7 +45,8 @@ pub(crate) async fn serve(
             answer
         }
     });
-    // Hyper's own timeout for heads would also close connections of clients that think, so the pulse keeps both.
+    // Hyper's own timeout for heads would also close connections of clients that think, so the pulse keeps
+    // both.
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(None)

@@ -1,7 +1,7 @@
 //! Sessions on threads of their own, for blocking drivers.
 
 use crate::sessions::{Ran, Sessions, caught, no_session, spoils_session};
-use crate::settings::{Log, ServeError};
+use crate::settings::{Operator, ServeError};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use measure::Monotonic;
 use model::{Clock, DefectKind, Doubt, Effort, Fault, Nanos, OpenError, Refusal, Session, Target, Wire};
@@ -14,9 +14,10 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-/// Forwards calls to sessions that are bound to threads: one bounded queue, first come, first served; each lane takes
-/// the next call when it is free. One hop there, one hop back: what it adds to a call is what the machine needs to wake two
-/// threads. Spinning for the next call would hide that at the price of the CPU time that is measured.
+/// Forwards calls to sessions that are bound to threads: one bounded queue, first come, first served; each
+/// lane takes the next call when it is free. One hop there, one hop back: what it adds to a call is what the
+/// machine needs to wake two threads. Spinning for the next call would hide that at the price of the CPU time
+/// that is measured.
 pub(crate) struct Laned<W: Wire> {
     queue: Sender<Message<W>>,
     lanes: u32,
@@ -43,8 +44,8 @@ struct Done<W: Wire> {
     ended: Nanos,
 }
 
-/// Decides between a lane that begins a call and an asker that gives up: exactly one of them wins. Without it a call could be
-/// reported as never attempted while a lane runs it.
+/// Decides between a lane that begins a call and an asker that gives up: exactly one of them wins. Without it
+/// a call could be reported as never attempted while a lane runs it.
 #[derive(Default)]
 struct Ticket(AtomicU8);
 
@@ -82,7 +83,7 @@ pub(crate) struct LaneSettings {
     /// The server's clock.
     pub clock: Monotonic,
     /// For lines to the operator.
-    pub log: Log,
+    pub operator: Operator,
 }
 
 impl<W: Wire> Laned<W> {
@@ -94,14 +95,19 @@ impl<W: Wire> Laned<W> {
         target: Arc<T>,
         settings: LaneSettings,
     ) -> Result<Laned<W>, ServeError> {
-        let LaneSettings { lanes, queued_max, call_max, clock, log } = settings;
+        let LaneSettings { lanes, queued_max, call_max, clock, operator } = settings;
         let (queue, jobs) = bounded(queued_max);
         let (alive, ended) = bounded(0);
         let mut opening = Vec::new();
         for worker in 0..lanes {
             let (opened, told) = oneshot::channel();
-            let lane =
-                Lane { target: target.clone(), worker, clock, log: log.clone(), runtime: Handle::current() };
+            let lane = Lane {
+                target: target.clone(),
+                worker,
+                clock,
+                operator: operator.clone(),
+                runtime: Handle::current(),
+            };
             let (jobs, alive) = (jobs.clone(), alive.clone());
             std::thread::Builder::new()
                 .name(format!("lane-{worker}"))
@@ -167,7 +173,7 @@ struct Lane<T> {
     target: Arc<T>,
     worker: u32,
     clock: Monotonic,
-    log: Log,
+    operator: Operator,
     runtime: Handle,
 }
 
@@ -206,7 +212,7 @@ impl<T> Lane<T> {
             match self.open_session() {
                 Ok(fresh) => *session = Some(fresh),
                 Err(error) => {
-                    (self.log)(&format!("lane {}: {error}", self.worker));
+                    self.operator.say(&format!("lane {}: {error}", self.worker));
                     return Ran::refused(no_session(&error));
                 }
             }
@@ -232,7 +238,8 @@ impl<T> Lane<T> {
         })
     }
 
-    /// Drives a future of a blocking driver, which is ready when first polled; one that does wait gets the runtime.
+    /// Drives a future of a blocking driver, which is ready when first polled; one that does wait gets the
+    /// runtime.
     fn finish<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
         match Pin::as_mut(&mut future).poll(&mut Context::from_waker(Waker::noop())) {

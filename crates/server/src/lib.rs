@@ -1,8 +1,9 @@
 //! The reference server: any target behind axum, with the contract of `spec/openapi`.
 //!
-//! It runs the very sessions that the direct route runs, so what HTTP costs is a difference of one factor. It knows no
-//! engine and no workload: calls and outcomes cross the wire through [`model::Wire`]. Blocking drivers get a thread a
-//! session (`lanes`), asynchronous ones a pool (`pool`); both are one bounded, fair queue.
+//! It runs the very sessions that the direct route runs, so what HTTP costs is a difference of one factor. It
+//! knows no engine and no workload: calls and outcomes cross the wire through [`model::Wire`]. Blocking
+//! drivers get a thread a session (`lanes`), asynchronous ones a pool (`pool`); both are one bounded, fair
+//! queue.
 
 mod about;
 mod connection;

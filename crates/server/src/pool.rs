@@ -1,7 +1,7 @@
 //! Sessions shared by the handlers, for asynchronous drivers.
 
 use crate::sessions::{Ran, Sessions, caught, no_session, spoils_session};
-use crate::settings::{Log, ServeError};
+use crate::settings::{Operator, ServeError};
 use measure::Monotonic;
 use model::{Clock, DefectKind, Doubt, Effort, Fault, Nanos, Refusal, Session, Target, Wire};
 use parking_lot::Mutex;
@@ -21,7 +21,7 @@ pub(crate) struct Pool<W: Wire, T: Target<W>> {
     sessions: u32,
     call_max: Duration,
     clock: Monotonic,
-    log: Log,
+    operator: Operator,
 }
 
 /// A place for a session: empty after one was lost, and filled by the next call that takes it.
@@ -41,7 +41,7 @@ pub(crate) struct PoolSettings {
     /// The server's clock.
     pub clock: Monotonic,
     /// For lines to the operator.
-    pub log: Log,
+    pub operator: Operator,
 }
 
 impl<W: Wire, T: Target<W>> Pool<W, T> {
@@ -50,7 +50,7 @@ impl<W: Wire, T: Target<W>> Pool<W, T> {
     /// # Errors
     /// The first session that cannot be opened.
     pub(crate) async fn open(target: Arc<T>, settings: PoolSettings) -> Result<Pool<W, T>, ServeError> {
-        let PoolSettings { sessions, queued_max, call_max, clock, log } = settings;
+        let PoolSettings { sessions, queued_max, call_max, clock, operator } = settings;
         let mut slots = Vec::new();
         // The last one is taken first: in the order of workers under light load.
         for worker in (0..sessions).rev() {
@@ -65,7 +65,7 @@ impl<W: Wire, T: Target<W>> Pool<W, T> {
             sessions,
             call_max: call_max.into(),
             clock,
-            log,
+            operator,
         })
     }
 
@@ -76,7 +76,7 @@ impl<W: Wire, T: Target<W>> Pool<W, T> {
             None => match self.target.open(slot.worker).await {
                 Ok(session) => session,
                 Err(error) => {
-                    (self.log)(&format!("session {}: {error}", slot.worker));
+                    self.operator.say(&format!("session {}: {error}", slot.worker));
                     return Ran::refused(no_session(&error));
                 }
             },

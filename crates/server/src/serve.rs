@@ -7,7 +7,7 @@ use crate::pool::{Pool, PoolSettings};
 use crate::problem::Problem;
 use crate::service::Service;
 use crate::sessions::Sessions;
-use crate::settings::{ServeError, Settings};
+use crate::settings::{Operator, ServeError, Settings};
 use measure::Monotonic;
 use model::{Home, Nanos, Refusal, Stack, Target, Wire};
 use std::future::Future;
@@ -20,8 +20,8 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
-/// Connections that may wait to be taken, as far as the system allows. The default of the standard library, 128, makes the
-/// 129th of many clients that connect at once wait a second for its next try.
+/// Connections that may wait to be taken, as far as the system allows. The default of the standard library,
+/// 128, makes the 129th of many clients that connect at once wait a second for its next try.
 const BACKLOG: i32 = 1_024;
 /// Sessions that may be asked for: each may be a thread and a connection.
 const SESSIONS_MAX: u32 = 4_096;
@@ -29,7 +29,8 @@ const SESSIONS_MAX: u32 = 4_096;
 const WORKERS_MAX: usize = 1_024;
 /// Waiting calls that may be asked for: room for them is set aside.
 const QUEUED_MAX: usize = 1 << 20;
-/// A pause after the system could not give a connection (no file descriptors): asking again at once would spin.
+/// A pause after the system could not give a connection (no file descriptors): asking again at once would
+/// spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Time for threads to end that should have ended already.
 const THREADS_END_MAX: Duration = Duration::from_secs(1);
@@ -70,13 +71,15 @@ impl Bound {
         self.addr
     }
 
-    /// Opens the sessions, answers until `shutdown` is ready, finishes the calls in flight and closes the sessions.
+    /// Opens the sessions, answers until `shutdown` is ready, finishes the calls in flight and closes the
+    /// sessions.
     ///
-    /// Blocks the calling thread, which must not be one of an asynchronous runtime: the server has a runtime of its own.
-    /// `shutdown` is polled on it.
+    /// Blocks the calling thread, which must not be one of an asynchronous runtime: the server has a runtime
+    /// of its own. `shutdown` is polled on it.
     ///
     /// # Errors
-    /// A session that cannot be opened, threads that cannot be started, or calls that were cut off at the end.
+    /// A session that cannot be opened, threads that cannot be started, or calls that were cut off at the
+    /// end.
     pub fn serve<W: Wire, T: Target<W>>(
         self,
         target: T,
@@ -102,18 +105,20 @@ impl Bound {
     ) -> Result<(), ServeError> {
         let clock = Monotonic::start();
         let target = Arc::new(target);
-        let (sessions, log) = (self.settings.sessions, self.settings.log.clone());
+        let (sessions, operator) = (self.settings.sessions, Operator::new(self.settings.log.clone()));
         let (queued_max, call_max) = (self.settings.limits.queued_max, self.settings.limits.call_max);
         match T::HOME {
             Home::Thread => {
-                let settings = LaneSettings { lanes: sessions, queued_max, call_max, clock, log };
+                let settings =
+                    LaneSettings { lanes: sessions, queued_max, call_max, clock, operator: operator.clone() };
                 let lanes = Laned::<W>::open(target.clone(), settings).await?;
-                self.answer(lanes, target.stack(), extent, clock, shutdown).await
+                self.answer(lanes, target.stack(), extent, clock, operator, shutdown).await
             }
             Home::Task => {
-                let settings = PoolSettings { sessions, queued_max, call_max, clock, log };
+                let settings =
+                    PoolSettings { sessions, queued_max, call_max, clock, operator: operator.clone() };
                 let pool = Pool::<W, T>::open(target.clone(), settings).await?;
-                self.answer(pool, target.stack(), extent, clock, shutdown).await
+                self.answer(pool, target.stack(), extent, clock, operator, shutdown).await
             }
         }
     }
@@ -124,15 +129,16 @@ impl Bound {
         stack: Stack,
         extent: W::Extent,
         clock: Monotonic,
+        operator: Operator,
         shutdown: impl Future<Output = ()>,
     ) -> Result<(), ServeError> {
         let Bound { listener, addr, settings } = self;
-        let Settings { limits, log, .. } = settings.clone();
+        let limits = settings.limits.clone();
         let about = about::<W>(&settings, stack);
         let listener = TcpListener::from_std(listener)
             .map_err(|error| ServeError::Bind { listen: addr, why: explain(&error) })?;
         let drain_max = limits.drain_max;
-        let service = Arc::new(Service::new(sessions, extent, &about, limits, clock, log));
+        let service = Arc::new(Service::new(sessions, extent, &about, limits, clock, operator));
         let stopping = accept(&listener, &service, shutdown).await;
         // From here on new connections are refused by the system, and calls by the handlers.
         drop(listener);
@@ -210,7 +216,7 @@ async fn accept<W: Wire, P: Sessions<W>>(
             Ok((stream, _)) => stream,
             Err(error) if is_clients(&error) => continue,
             Err(error) => {
-                (service.log)(&format!("could not take a connection: {error}"));
+                service.operator.say(&format!("could not take a connection: {error}"));
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }

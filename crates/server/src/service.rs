@@ -4,7 +4,7 @@ use crate::about::About;
 use crate::problem::Problem;
 use crate::reply;
 use crate::sessions::{Ran, Sessions};
-use crate::settings::{Limits, Log};
+use crate::settings::{Limits, Operator};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -34,7 +34,7 @@ pub(crate) struct Service<W: Wire, P> {
     /// The server's clock.
     pub clock: Monotonic,
     /// For lines to the operator.
-    pub log: Log,
+    pub operator: Operator,
     /// Set once the server has been asked to stop.
     pub stopping: AtomicBool,
     /// Calls between their decoded body and their answer.
@@ -49,11 +49,11 @@ impl<W: Wire, P: Sessions<W>> Service<W, P> {
         about: &About,
         limits: Limits,
         clock: Monotonic,
-        log: Log,
+        operator: Operator,
     ) -> Service<W, P> {
         let about = serde_json::to_vec(about).expect("texts and numbers always have a JSON form").into();
         let (stopping, calls) = (AtomicBool::new(false), AtomicUsize::new(0));
-        Service { sessions, extent, about, limits, clock, log, stopping, calls }
+        Service { sessions, extent, about, limits, clock, operator, stopping, calls }
     }
 
     /// All routes.
@@ -145,7 +145,7 @@ impl<W: Wire, P: Sessions<W>> Service<W, P> {
                 if let Fault::Defect(defect) = fault
                     && defect.kind != DefectKind::BadCall
                 {
-                    (self.log)(&format!("defect: {}", defect.what));
+                    self.operator.say(&format!("defect: {}", defect.what));
                 }
                 reply::problem(&Problem::of(fault))
             }

@@ -35,8 +35,8 @@ impl<W: Wire> Ran<W> {
     }
 }
 
-/// Whether a session must be replaced after this result: it may be in the middle of something, or its connection may hold
-/// an answer that nobody waits for.
+/// Whether a session must be replaced after this result: it may be in the middle of something, or its
+/// connection may hold an answer that nobody waits for.
 pub(crate) fn spoils_session<O>(result: &Result<O, Fault>) -> bool {
     match result {
         Ok(_) | Err(Fault::Conflict(_)) => false,

@@ -5,10 +5,39 @@ use serde::Serialize;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Takes one line for whoever runs the server. Never gets anything that a client must not see by accident: it gets the
-/// details that clients do not get.
+/// Takes one line for whoever runs the server. Never gets anything that a client must not see by accident: it
+/// gets the details that clients do not get.
 pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Lines to the operator that are passed on one by one.
+const LINES_MAX: u64 = 100;
+
+/// Passes lines on until there are many; after that only when their number is a power of two, so that a broken database
+/// under full load does not turn into gigabytes of log.
+#[derive(Clone)]
+pub(crate) struct Operator {
+    log: Log,
+    lines: Arc<AtomicU64>,
+}
+
+impl Operator {
+    /// Speaks to `log`.
+    pub(crate) fn new(log: Log) -> Operator {
+        Operator { log, lines: Arc::default() }
+    }
+
+    /// One line.
+    pub(crate) fn say(&self, line: &str) {
+        let number = self.lines.fetch_add(1, Ordering::Relaxed) + 1;
+        if number <= LINES_MAX {
+            (self.log)(line);
+        } else if number.is_power_of_two() {
+            (self.log)(&format!("{line} (line {number}; most lines are left out by now)"));
+        }
+    }
+}
 
 /// How a server is started.
 #[derive(Clone)]
@@ -121,4 +150,24 @@ pub enum ServeError {
         /// The limit.
         drain_max: Nanos,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parking_lot::Mutex;
+
+    #[test]
+    fn an_endless_row_of_defects_does_not_fill_the_log() {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let kept = lines.clone();
+        let operator = Operator::new(Arc::new(move |line| kept.lock().push(line.to_owned())));
+        for _ in 0..1_000_000 {
+            operator.say("x");
+        }
+        let lines = lines.lock();
+        // 128, 256, … 524,288.
+        assert_eq!(lines.len(), 100 + 13);
+        assert!(lines[99] == "x" && lines[112].contains("line 524288"), "{}", lines[112]);
+    }
 }

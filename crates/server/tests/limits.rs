@@ -175,7 +175,8 @@ fn a_client_that_hangs_up_takes_back_a_waiting_call() {
             drop(gone);
             // Its place in the queue is before this one's.
             let last = server.add_later(3, 0);
-            // The server must have seen the hang-up before the gate opens; there is nothing to ask it about that.
+            // The server must have seen the hang-up before the gate opens; there is nothing to ask it about
+            // that.
             std::thread::sleep(std::time::Duration::from_millis(200));
             server.open_gate();
             assert_eq!((running.join().unwrap().status, last.join().unwrap().status), (200, 200));
