@@ -2,7 +2,7 @@
 
 use crate::sessions::{Ran, Sessions, caught, no_session, spoils_session};
 use crate::settings::{Operator, ServeError};
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use measure::Monotonic;
 use model::{Clock, DefectKind, Doubt, Effort, Fault, Nanos, OpenError, Refusal, Session, Target, Wire};
 use std::future::Future;
@@ -151,20 +151,16 @@ impl<W: Wire> Sessions<W> for Laned<W> {
         }
     }
 
-    async fn close(&self, wait_max: Nanos) {
+    async fn close(&self, wait_max: Nanos) -> bool {
         let (queue, ended, lanes) = (self.queue.clone(), self.ended.clone(), self.lanes);
         let wait = Duration::from(wait_max);
         // Blocking waits, on a thread that may block. A lane that is stuck in its engine is left behind.
         let closing = tokio::task::spawn_blocking(move || {
-            for _ in 0..lanes {
-                if queue.send_timeout(Message::Stop, wait).is_err() {
-                    return;
-                }
-            }
+            let told = (0..lanes).all(|_| queue.send_timeout(Message::Stop, wait).is_ok());
             // Nothing is ever sent: this waits for the last lane to let go of its end.
-            let _ = ended.recv_timeout(wait);
+            told && ended.recv_timeout(wait) == Err(RecvTimeoutError::Disconnected)
         });
-        let _ = closing.await;
+        closing.await.unwrap_or(false)
     }
 }
 

@@ -125,11 +125,12 @@ impl<W: Wire, T: Target<W>> Sessions<W> for Pool<W, T> {
         ran
     }
 
-    async fn close(&self, wait_max: Nanos) {
+    async fn close(&self, wait_max: Nanos) -> bool {
         let all = self.free.acquire_many(self.sessions);
-        let _permits = tokio::time::timeout(wait_max.into(), all).await;
+        let permits = tokio::time::timeout(wait_max.into(), all).await;
         self.free.close();
         self.slots.lock().clear();
+        permits.is_ok()
     }
 }
 

@@ -144,8 +144,12 @@ impl Bound {
         drop(listener);
         service.stopping.store(true, Ordering::Relaxed);
         let cut_off = drain(stopping, &service, drain_max).await;
-        service.sessions.close(if cut_off == 0 { drain_max } else { Nanos::ZERO }).await;
-        if cut_off == 0 { Ok(()) } else { Err(ServeError::Undrained { calls: cut_off, drain_max }) }
+        let closed = service.sessions.close(if cut_off == 0 { drain_max } else { Nanos::ZERO }).await;
+        match cut_off {
+            0 if closed => Ok(()),
+            0 => Err(ServeError::Unclosed { drain_max }),
+            calls => Err(ServeError::Undrained { calls, drain_max }),
+        }
     }
 }
 

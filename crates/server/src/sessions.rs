@@ -11,8 +11,8 @@ pub(crate) trait Sessions<W: Wire>: Send + Sync + 'static {
     /// Waits for a session, runs the call and says what it took; time spent waiting is in `queue`.
     fn run(&self, call: W::Call) -> impl Future<Output = Ran<W>> + Send;
 
-    /// Closes all sessions, waiting for those that are busy no longer than `wait_max`.
-    fn close(&self, wait_max: Nanos) -> impl Future<Output = ()> + Send;
+    /// Closes all sessions, waiting for those that are busy no longer than `wait_max`. Whether all of them closed.
+    fn close(&self, wait_max: Nanos) -> impl Future<Output = bool> + Send;
 }
 
 /// How a call went.

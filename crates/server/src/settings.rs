@@ -142,6 +142,13 @@ pub enum ServeError {
     /// The system gave no thread or no event queue.
     #[error("could not start the server's threads: {0}")]
     Threads(std::io::Error),
+    /// Nobody waited for an answer any more, and a session was busy all the same: its client had hung up. What it
+    /// was doing may have been applied.
+    #[error("a session was still busy {} s after the server was asked to stop", drain_max.as_secs_f64())]
+    Unclosed {
+        /// The limit.
+        drain_max: Nanos,
+    },
     /// Calls were still running when the time to finish them was over. Some may have been applied unanswered.
     #[error("{calls} calls were cut off {} s after the server was asked to stop", drain_max.as_secs_f64())]
     Undrained {

@@ -266,6 +266,18 @@ fn a_call_that_never_ends_is_cut_off_and_named() {
 }
 
 #[test]
+fn a_session_that_works_for_nobody_is_not_forgotten_at_the_end() {
+    let mut server = start::<false>(|settings| settings.limits.drain_max = Nanos::from_millis(100));
+    let mut gone = server.client();
+    gone.send(post(&format!(r#"{{"a":1,"b":{WAIT}}}"#)));
+    server.wait_for_waiting(1);
+    drop(gone);
+    server.begin_stop();
+    let error = server.wait().unwrap_err();
+    assert!(matches!(error, ServeError::Unclosed { .. }), "{error}");
+}
+
+#[test]
 fn a_port_in_use_is_named_before_anything_else_happens() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let settings = Settings { listen: taken.local_addr().unwrap(), ..Settings::default() };
