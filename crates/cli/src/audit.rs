@@ -103,9 +103,15 @@ fn text(audited: &Audited) -> Result<String> {
         let checks = audits.iter().map(|audit| audit.check).chain(ledger.iter().map(|found| found.check));
         checks.filter(|check| *check == wanted).count()
     };
-    let (passed, failed, open) = (count(Check::Passed), count(Check::Failed), count(Check::NotRun));
-    let open = if open == 0 { String::new() } else { format!(", {open} could not be told from this data") };
-    writeln!(text, "{passed} passed, {failed} failed{open}")?;
+    let (passed, failed) = (count(Check::Passed), count(Check::Failed));
+    write!(text, "{passed} passed, {failed} failed")?;
+    for (open, what) in [(Check::NotTold, "cannot be told from this data"), (Check::NotRun, "not run")] {
+        match count(open) {
+            0 => {}
+            open => write!(text, ", {open} {what}")?,
+        }
+    }
+    text.push('\n');
     Ok(text)
 }
 
@@ -113,6 +119,7 @@ fn mark(check: Check) -> &'static str {
     match check {
         Check::Passed => "passed",
         Check::Failed => "FAILED",
-        Check::NotRun => "no word",
+        Check::NotRun => "NOT RUN",
+        Check::NotTold => "open",
     }
 }

@@ -92,19 +92,29 @@ pub(crate) fn failures_of_all(document: &Document) -> Vec<Failure> {
     document.trials.iter().enumerate().flat_map(of_trial).collect()
 }
 
-/// How many of the checks of one sort passed: `14 of 14 passed`, `12 of 14 passed, 1 not run`.
+/// How many of the checks of one sort passed: `14 of 14 passed`, `12 of 14 passed, 1 not run`. Those that the data cannot
+/// decide are counted apart: `11 of 11 passed, 3 cannot be told`.
 pub(crate) fn passed_of(checks: impl Iterator<Item = Check>) -> String {
-    let (mut all, mut passed, mut not_run) = (0_u32, 0_u32, 0_u32);
+    let (mut all, mut passed, mut not_run, mut open) = (0_u32, 0_u32, 0_u32, 0_u32);
     for check in checks {
-        all += 1;
-        passed += u32::from(check == Check::Passed);
-        not_run += u32::from(check == Check::NotRun);
+        all += u32::from(check != Check::NotTold);
+        match check {
+            Check::Passed => passed += 1,
+            Check::NotRun => not_run += 1,
+            Check::NotTold => open += 1,
+            Check::Failed => {}
+        }
     }
-    match (all, not_run) {
-        (0, _) => "none made".to_owned(),
-        (_, 0) => format!("{passed} of {all} passed"),
-        _ => format!("{passed} of {all} passed, {not_run} not run"),
+    if all + open == 0 {
+        return "none made".to_owned();
     }
+    let mut said = format!("{passed} of {all} passed");
+    for (count, what) in [(not_run, "not run"), (open, "cannot be told")] {
+        if count > 0 {
+            said.push_str(&format!(", {count} {what}"));
+        }
+    }
+    said
 }
 
 /// The rules that have something to say, the gravest first. Rules only: audits and their like are failures.

@@ -12,6 +12,8 @@ pub enum Check {
     Failed,
     /// Was not made; the sentence says why.
     NotRun,
+    /// Was made, and this data cannot decide it: too few calls, or nothing of the kind (one warehouse has no remote work).
+    NotTold,
 }
 
 impl Check {
@@ -28,6 +30,7 @@ impl Check {
             Check::Passed => "passed",
             Check::Failed => "failed",
             Check::NotRun => "not run",
+            Check::NotTold => "cannot be told",
         }
     }
 }

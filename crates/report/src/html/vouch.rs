@@ -10,6 +10,7 @@ fn tone(check: Check) -> Tone {
         Check::Passed => Tone::Good,
         Check::Failed => Tone::Bad,
         Check::NotRun => Tone::Warn,
+        Check::NotTold => Tone::Plain,
     }
 }
 

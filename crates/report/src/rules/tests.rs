@@ -489,3 +489,13 @@ fn others_on_the_machine_are_noticed() {
         "not observed",
     );
 }
+
+/// With one warehouse nothing is remote; that is no reason to doubt the rest.
+#[test]
+fn a_check_that_the_data_cannot_decide_is_no_missing_check() {
+    let mut document = crate::testing::trial();
+    document.trials[0].audits[3].check = Check::NotTold;
+    let rule = super::judge(&document.trials[0]).into_iter().find(|rule| rule.name == "audit").unwrap();
+    assert_eq!(rule.severity, Severity::Ok);
+    assert!(rule.sentence.contains("1 cannot be told"), "{}", rule.sentence);
+}
