@@ -5,8 +5,9 @@ use measure::{EffortSums, Latencies, Phase, Totals, rate_interval};
 use model::{Kind, Nanos, Workload};
 use observe::Observation;
 use report::document::{
-    Arrivals, Books, Bucket, Budget, Class, Deferred, Efficiency, Effort, Headline, Interval, KindSlice,
-    KindTally, Latency, Limit, Machine, Plan, Process, ProcessSample, Quantiles, Role, Slice, Tally, Trial,
+    Arrivals, Books, Bucket, Budget, Class, Deferred, Disk, Efficiency, Effort, Headline, Interval,
+    KindSlice, KindTally, Latency, Limit, Machine, Plan, Process, ProcessSample, Quantiles, Role, Slice,
+    Tally, Trial,
 };
 use workload_tpcc::Tpcc;
 
@@ -292,4 +293,15 @@ pub(crate) fn processes(observation: &Observation, subject: &Subject, committed:
             }
         })
         .collect()
+}
+
+pub(crate) fn disk(disk: &observe::DiskLoad) -> Disk {
+    Disk {
+        device: disk.device.clone(),
+        busy_share: disk.busy_share,
+        writes_per_s: disk.writes_per_s,
+        written_bytes_per_s: disk.written_bytes_per_s,
+        flushes_per_s: disk.flushes_per_s,
+        flush_ms_mean: disk.flush_ms_mean,
+    }
 }

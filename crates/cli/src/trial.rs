@@ -197,6 +197,7 @@ impl Job<'_> {
             kinds: Vec::new(),
             slices: Vec::new(),
             processes: Vec::new(),
+            disk: None,
             audits: Vec::new(),
             ledger: Vec::new(),
             inputs: Vec::new(),
@@ -215,6 +216,7 @@ impl Job<'_> {
         convert::fill(trial, &driven.totals, &driven.slices, driven.span);
         trial.machine = convert::machine(&observation.machine, observation.load.as_ref());
         let committed = trial.overall.books.committed;
+        trial.disk = observation.disk.as_ref().map(convert::disk);
         trial.processes = convert::processes(&observation, self.subject, committed);
         let skipped = driven.ledger.counts().deliveries_skipped;
         trial.deferred =

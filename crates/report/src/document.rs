@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use comparison::{
     Block, BlockTrial, Comparison, FingerprintDifference, KeyDifference, Noise, Party, Side, Verdict,
 };
-pub use cost::{Process, ProcessSample, Role};
+pub use cost::{Disk, Process, ProcessSample, Role};
 pub use file::{ReadError, SCHEMA, parse, read, to_json};
 pub use setting::{Arrivals, Data, Durability, Machine, Plan, Setting, Stack, Tier};
 pub(crate) use tally::BUCKETS_A_DECADE;

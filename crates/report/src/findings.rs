@@ -117,12 +117,17 @@ pub(crate) fn passed_of(checks: impl Iterator<Item = Check>) -> String {
     said
 }
 
-/// The rules that have something to say, the gravest first. Rules only: audits and their like are failures.
+/// The rules that have something to say, the gravest first. What a failed check or a missed limit is reported as already
+/// is not said again as a rule.
 pub(crate) fn rules_to_mind(trial: &Trial) -> Vec<&Rule> {
     let mut rules: Vec<&Rule> =
-        trial.rules.iter().filter(|rule| rule.severity >= Severity::Warning).collect();
+        trial.rules.iter().filter(|rule| rule.severity >= Severity::Warning && !is_said(rule)).collect();
     rules.sort_by_key(|rule| std::cmp::Reverse(rule.severity));
     rules
+}
+
+fn is_said(rule: &Rule) -> bool {
+    (rule.name == "audit" && rule.severity == Severity::Bad) || rule.name == "limits"
 }
 
 /// The rules to mind in any trial of a run, said once, with the number of trials where there are several.

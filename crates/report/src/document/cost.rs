@@ -46,6 +46,25 @@ impl Process {
     }
 }
 
+/// The device under the database over the measured interval, as the system counts it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Disk {
+    /// Its name: `nvme0n1`.
+    pub device: String,
+    /// Share of the time in which it had something to do, 0 to 1. A device that works on many requests at once can do
+    /// more at 1.
+    pub busy_share: f64,
+    /// Writes completed a second.
+    pub writes_per_s: f64,
+    /// Bytes written a second.
+    pub written_bytes_per_s: f64,
+    /// Flushes of its cache a second; `null` where the system does not count them.
+    pub flushes_per_s: Option<f64>,
+    /// Mean time of a flush in milliseconds.
+    pub flush_ms_mean: Option<f64>,
+}
+
 /// What a process does in a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

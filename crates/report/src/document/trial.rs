@@ -1,8 +1,8 @@
 //! One trial: a measured period of one subject.
 
 use super::{
-    Audit, Conformance, Data, InputCheck, Interval, LedgerCheck, Machine, Moment, Plan, Process, Quantiles,
-    Rule, Slice, Stack, State, Tally,
+    Audit, Conformance, Data, Disk, InputCheck, Interval, LedgerCheck, Machine, Moment, Plan, Process,
+    Quantiles, Rule, Slice, Stack, State, Tally,
 };
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,8 @@ pub struct Trial {
     pub slices: Vec<Slice>,
     /// What each process cost.
     pub processes: Vec<Process>,
+    /// The device under the database; `null` where there is none (tmpfs) or it was not observed.
+    pub disk: Option<Disk>,
     /// Checks of the stored data.
     pub audits: Vec<Audit>,
     /// Acknowledged outcomes against the stored data.

@@ -24,6 +24,7 @@ pub(super) fn saturation(trial: &Trial) -> Option<Rule> {
     };
     generator(trial, &load)
         .or_else(|| processors(&load))
+        .or_else(|| disk(trial))
         .or_else(|| writer(trial))
         .or_else(|| queue(trial))
         .or_else(|| nobody(trial, &load))
@@ -77,6 +78,30 @@ fn processors(load: &Load) -> Option<Rule> {
         );
     }
     says(NAME, Severity::Info, format!("{found}: this is likely the maximum throughput on this machine"))
+}
+
+/// The device under the database had something to do all the time, and the calls waited for their commits.
+fn disk(trial: &Trial) -> Option<Rule> {
+    let disk = trial.disk.as_ref().filter(|disk| disk.busy_share >= FULL)?;
+    let budget = trial.overall.budget?;
+    let inside = budget.response_ns - budget.part_ns(BudgetPart::PoolWait);
+    let flushing = budget.part_ns(BudgetPart::Commit) / inside.max(1.0);
+    if flushing < MOST {
+        return None;
+    }
+    let flush =
+        disk.flush_ms_mean.map_or(String::new(), |ms| format!(", a flush {} ms", figures::trimmed(ms, 2)));
+    says(
+        NAME,
+        Severity::Info,
+        format!(
+            "the disk {} was busy {} of the time{flush}, and commits are {} of what the calls did: the disk is likely \
+             what sets the maximum throughput",
+            disk.device,
+            whole_percent(disk.busy_share.min(1.0)),
+            whole_percent(flushing)
+        ),
+    )
 }
 
 /// The one writer of SQLite was busy, or as good as always wanted.

@@ -499,3 +499,22 @@ fn a_check_that_the_data_cannot_decide_is_no_missing_check() {
     assert_eq!(rule.severity, Severity::Ok);
     assert!(rule.sentence.contains("1 cannot be told"), "{}", rule.sentence);
 }
+
+#[test]
+fn a_disk_that_commits_wait_for_is_named() {
+    let full = |trial: &mut Trial| {
+        let disk = trial.disk.as_mut().expect("the sample has one");
+        (disk.busy_share, disk.flush_ms_mean) = (0.97, Some(9.5));
+        let budget = trial.overall.budget.as_mut().expect("the sample has one");
+        budget.commit_ns = 10.0 * budget.response_ns;
+        budget.response_ns *= 11.0;
+    };
+    after(full, "saturation", Severity::Info, "the disk nvme0n1 was busy 97 % of the time, a flush 9.5 ms");
+    // Busy with somebody else's writes: the calls do not wait for it.
+    let others = |trial: &mut Trial| {
+        trial.disk.as_mut().expect("the sample has one").busy_share = 0.97;
+        let budget = trial.overall.budget.as_mut().expect("the sample has one");
+        budget.commit_ns = 0.0;
+    };
+    after(others, "saturation", Severity::Info, "one writer");
+}

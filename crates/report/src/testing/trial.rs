@@ -3,7 +3,7 @@
 use super::shape::{Hump, quantiles, spectrum};
 use super::vouchers;
 use crate::document::{
-    Arrivals, Books, Budget, Class, Data, Deferred, Document, Durability, Efficiency, Effort, Headline,
+    Arrivals, Books, Budget, Class, Data, Deferred, Disk, Document, Durability, Efficiency, Effort, Headline,
     Interval, KindSlice, KindTally, Latency, Limit, Machine, Moment, Plan, Process, ProcessSample, Role,
     RunKind, SCHEMA, Setting, Slice, Stack, State, Tally, Tier, Trial,
 };
@@ -242,6 +242,14 @@ fn make(subject: &str, stack: Stack, pace: f64, seconds: u32, http_ns: f64) -> T
         headline: Headline::new_orders_per_min(interval(per_min, 0.008), false),
         slices: slices(&kinds, seconds),
         processes: processes(is_http, committed, seconds),
+        disk: Some(Disk {
+            device: "nvme0n1".into(),
+            busy_share: 0.41,
+            writes_per_s: 6_400.0,
+            written_bytes_per_s: 52.0e6,
+            flushes_per_s: Some(2_980.0),
+            flush_ms_mean: Some(0.12),
+        }),
         overall,
         kinds,
         audits: vouchers::audits(),
