@@ -374,8 +374,8 @@ where coalesce(lowest, 1) <> 1 or d_next_o_id - 1 <> coalesce(placed, 0)
 -- name: payment_amounts
 select w_id, d_id, amount_min, amount_max
 from received_sums
-where amount_min * 50000 < (select max(c_credit_lim) from customer)
-  or amount_max * 10 > (select max(c_credit_lim) from customer)
+where amount_min * 50000 < (select c_credit_lim from customer limit 1)
+  or amount_max * 10 > (select c_credit_lim from customer limit 1)
 
 -- Figures: payments beyond the one that each customer was loaded with, and those for a customer of another warehouse
 -- (2.5.1.2: 15 in a hundred).

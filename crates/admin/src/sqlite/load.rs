@@ -164,6 +164,9 @@ pub fn load(
     if let Some(contents) = admit(url, plan, schema)? {
         return Ok(Loaded::AlreadyThere(contents));
     }
+    if stop.load(Ordering::Relaxed) {
+        return Err(stopped(url, plan));
+    }
     let claim = Claim::take(&url.path)?;
     ensure_room(url, plan)?;
     let outcome = supervised(url, plan, &claim, schema, progress, stop);

@@ -78,6 +78,8 @@ pub struct Witness {
 
 /// Bytes of page cache of each connection of an audit.
 const CACHE_KIB: u32 = 32 << 10;
+/// Bytes of the database that an audit reads through a memory map: as much as SQLite allows by default.
+const MMAP_BYTES: u32 = 0x7fff_0000;
 
 impl Witness {
     /// Opens a database to look at it.
@@ -175,7 +177,8 @@ impl Witness {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let conn = Connection::open_with_flags(&self.url.path, flags)?;
         conn.busy_timeout(Duration::from_millis(u64::from(self.url.busy_ms)))?;
-        conn.execute_batch(&format!("pragma cache_size=-{CACHE_KIB}; pragma temp_store=file"))?;
+        // Through a memory map: SQLite's own page cache has one lock for the whole process as it is compiled here.
+        conn.execute_batch(&format!("pragma cache_size=-{CACHE_KIB}; pragma mmap_size={MMAP_BYTES}"))?;
         Ok(conn)
     }
 }
@@ -184,6 +187,16 @@ fn refused(url: &SqliteUrl, error: rusqlite::Error) -> AuditError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => AuditError::InUse(url.path.clone()),
         _ => AuditError::Failed { file: url.path.clone(), source: error },
+    }
+}
+
+/// What SQLite said, without the statement that it repeats.
+fn said(error: &rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqlInputError { msg, .. } | rusqlite::Error::SqliteFailure(_, Some(msg)) => {
+            msg.clone()
+        }
+        error => error.to_string(),
     }
 }
 
@@ -196,7 +209,7 @@ fn audit(conn: &Connection, group: &AuditGroup, clock: &Monotonic, gave_up: &Ato
     let mut since = clock.now();
     let clause = |error: &rusqlite::Error| match gave_up.load(Ordering::Relaxed) {
         true => "not finished in time, or stopped".to_owned(),
-        false => error.to_string(),
+        false => said(error),
     };
     let mut prepared = Ok(());
     for statement in &group.prepare {

@@ -107,3 +107,119 @@ fn skewed(name: &'static str, field: Field, counts: &[u32]) -> InputFinding {
     let numbers = u32::try_from(counts.len()).expect("as many as there are ids");
     InputFinding { name, clause: "2.1.6", finding: skew::judged(name, field, numbers, draws, top) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::nurand;
+    use crate::{Call, Data, Inputs, Ledger, Who};
+    use model::random::Random;
+    use model::{Conflict, Fault, Inputs as _, Ledger as _};
+
+    const SIZE: Cardinality = Cardinality::standard(10);
+
+    /// What the audit of many calls does not pass, where each call is changed before it is counted.
+    fn not_passed(size: Cardinality, calls: usize, mut change: impl FnMut(&mut Call)) -> Vec<&'static str> {
+        let mut ledger = Ledger::new(size);
+        let mut inputs: Vec<Inputs> =
+            (0..10).map(|worker| Inputs::new(size, Data::c_load_of(1), 7, worker)).collect();
+        for number in 0..calls {
+            let mut call = inputs[number % 10].draw();
+            change(&mut call);
+            ledger.post(&call, &Err(Fault::Conflict(Conflict::Busy)));
+        }
+        input_audit(ledger.counts(), ledger.item_counts(), ledger.customer_counts(), size)
+            .into_iter()
+            .filter(|found| found.finding.verdict != Verdict::Passed)
+            .map(|found| found.name)
+            .collect()
+    }
+
+    #[test]
+    fn our_own_inputs_pass() {
+        assert_eq!(not_passed(SIZE, 120_000, |_| {}), [""; 0]);
+        assert_eq!(not_passed(Cardinality::standard(1), 120_000, |_| {}), [""; 0]);
+    }
+
+    #[test]
+    fn even_items_and_customers_are_caught() {
+        let random = &mut Random::stream(3, &[]);
+        let caught = not_passed(SIZE, 120_000, |call| {
+            if let Call::NewOrder(order) = call {
+                order.c_id = random.range(1, 3_000) as u32;
+                for line in order.lines.iter_mut().filter(|line| line.i_id <= SIZE.items) {
+                    line.i_id = random.range(1, 100_000) as u32;
+                }
+            }
+        });
+        assert_eq!(caught, ["skew of items", "skew of customers"]);
+    }
+
+    #[test]
+    fn constants_that_are_drawn_anew_are_caught() {
+        let random = &mut Random::stream(4, &[]);
+        let caught = not_passed(SIZE, 120_000, |call| {
+            if let Call::NewOrder(order) = call {
+                for line in order.lines.iter_mut().filter(|line| line.i_id <= SIZE.items) {
+                    let constant = random.below(8_192) as u32;
+                    line.i_id = nurand(random, 8191, constant, 1, 100_000);
+                }
+            }
+        });
+        assert_eq!(caught, ["skew of items"]);
+    }
+
+    #[test]
+    fn inputs_that_never_leave_home_are_caught() {
+        let caught = not_passed(SIZE, 60_000, |call| match call {
+            Call::NewOrder(order) => {
+                let home = order.w_id;
+                order.lines.iter_mut().for_each(|line| line.supply_w_id = home);
+            }
+            Call::Payment(payment) => payment.c_w_id = payment.w_id,
+            _ => {}
+        });
+        assert_eq!(caught, ["remote lines", "remote payments"]);
+    }
+
+    #[test]
+    fn a_missing_rollback_and_a_missing_look_up_by_name_are_caught() {
+        let caught = not_passed(SIZE, 60_000, |call| match call {
+            Call::NewOrder(order) => {
+                order.lines.iter_mut().for_each(|line| line.i_id = line.i_id.min(SIZE.items));
+            }
+            Call::Payment(payment) => payment.customer = Who::Id(1),
+            _ => {}
+        });
+        let expected = ["payments by last name", "orders with an unused item", "skew of customers"];
+        assert_eq!(caught, expected);
+    }
+
+    #[test]
+    fn another_mix_and_shorter_orders_are_caught() {
+        let caught = not_passed(SIZE, 60_000, |call| match call {
+            Call::StockLevel(level) => {
+                let delivery = crate::Delivery { w_id: level.w_id, o_carrier_id: 1 };
+                *call = Call::Delivery(delivery);
+            }
+            Call::NewOrder(order) => order.lines.truncate(LINES_MIN),
+            _ => {}
+        });
+        assert!(caught.contains(&"stock-level in the mix") && caught.contains(&"delivery in the mix"));
+        assert!(caught.contains(&"lines of the most an order may have"), "{caught:?}");
+    }
+
+    #[test]
+    fn a_short_run_tells_little() {
+        let mut ledger = Ledger::new(SIZE);
+        let mut inputs = Inputs::new(SIZE, Data::c_load_of(1), 7, 0);
+        for _ in 0..46 {
+            ledger.post(&inputs.draw(), &Err(Fault::Conflict(Conflict::Busy)));
+        }
+        let found = input_audit(ledger.counts(), ledger.item_counts(), ledger.customer_counts(), SIZE);
+        assert!(found.iter().all(|found| found.finding.verdict != Verdict::Failed), "{found:?}");
+        let told = |name| found.iter().find(|found| found.name == name).unwrap().finding.verdict;
+        assert_eq!(told("remote lines"), Verdict::NotTold);
+        assert_eq!(told("skew of items"), Verdict::NotTold);
+    }
+}

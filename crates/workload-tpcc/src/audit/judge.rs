@@ -127,3 +127,95 @@ fn unreadable(audit: &Audit) -> Finding {
 pub(super) fn not_told(sentence: String, figure: Option<Figure>) -> Finding {
     Finding { verdict: Verdict::NotTold, sentence, details: Vec::new(), figure }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Context, audits};
+    use super::*;
+    use crate::Cardinality;
+    use crate::input::nurand;
+    use model::random::Random;
+    use sql::Dialect;
+
+    fn check(name: &str, row: &[i64], context: &Context, expected: Verdict) -> Finding {
+        let groups = audits(Dialect::Sqlite).unwrap();
+        let audit = groups.iter().flat_map(|group| &group.audits).find(|audit| audit.name == name).unwrap();
+        let finding = audit.judge(&[row.iter().map(|value| Value::Int(*value)).collect()], context);
+        assert_eq!(finding.verdict, expected, "{name} {row:?}: {}", finding.sentence);
+        finding
+    }
+
+    #[test]
+    fn shares_are_judged_by_their_number_of_samples() {
+        let ten = Context::standard(10);
+        check("bad-credit", &[300_000, 30_100], &ten, Verdict::Passed);
+        check("bad-credit", &[300_000, 150_000], &ten, Verdict::Failed);
+        check("bad-credit", &[100, 10], &ten, Verdict::NotTold);
+        check("remote-lines", &[1_000_000, 10_100], &ten, Verdict::Passed);
+        check("remote-lines", &[1_000_000, 0], &ten, Verdict::Failed);
+        check("remote-lines", &[1_000_000, 100_000], &ten, Verdict::Failed);
+        check("remote-lines", &[500, 5], &ten, Verdict::NotTold);
+        check("remote-lines", &[0, 0], &ten, Verdict::NotTold);
+        check("remote-payments", &[100_000, 15_050], &ten, Verdict::Passed);
+        check("remote-payments", &[100_000, 0], &ten, Verdict::Failed);
+        // So few, and still all wrong.
+        check("remote-payments", &[100, 100], &ten, Verdict::Failed);
+    }
+
+    #[test]
+    fn one_warehouse_has_nothing_remote() {
+        let one = Context::standard(1);
+        check("remote-lines", &[1_000_000, 0], &one, Verdict::NotTold);
+        check("remote-lines", &[1_000_000, 1], &one, Verdict::Failed);
+        check("remote-payments", &[100_000, 15_000], &one, Verdict::Failed);
+    }
+
+    /// [numbers, draws, draws of the busiest tenth], for draws from `pick`.
+    fn skew_row(numbers: u32, draws: u32, mut pick: impl FnMut(u32) -> u32) -> [i64; 3] {
+        let mut counts = vec![0; numbers as usize];
+        (0..draws).for_each(|draw| counts[pick(draw) as usize - 1] += 1);
+        let top = (crate::top_tenth(&counts) * f64::from(draws)).round() as i64;
+        [i64::from(numbers), i64::from(draws), top]
+    }
+
+    #[test]
+    fn skew_is_told_from_even_picks_and_from_changing_constants() {
+        let (context, random) = (Context::standard(10), &mut Random::stream(77, &[]));
+        let right = skew_row(100_000, 300_000, |_| nurand(random, 8191, 5_000, 1, 100_000));
+        check("item-skew", &right, &context, Verdict::Passed);
+        let even = skew_row(100_000, 300_000, |_| random.range(1, 100_000) as u32);
+        check("item-skew", &even, &context, Verdict::Failed);
+        let redrawn = skew_row(100_000, 300_000, |_| {
+            let constant = random.below(8_192) as u32;
+            nurand(random, 8191, constant, 1, 100_000)
+        });
+        check("item-skew", &redrawn, &context, Verdict::Failed);
+        let two = skew_row(100_000, 300_000, |draw| {
+            let constant = if draw % 2 == 0 { 17 } else { 4_242 };
+            nurand(random, 8191, constant, 1, 100_000)
+        });
+        check("item-skew", &two, &context, Verdict::Failed);
+        check("item-skew", &two, &Context { mixed_seeds: true, ..context }, Verdict::NotTold);
+        let customers = skew_row(3_000, 100_000, |_| nurand(random, 1023, 99, 1, 3_000));
+        check("customer-skew", &customers, &context, Verdict::Passed);
+        let even = skew_row(3_000, 100_000, |_| random.range(1, 3_000) as u32);
+        check("customer-skew", &even, &context, Verdict::Failed);
+    }
+
+    #[test]
+    fn few_picks_tell_nothing_about_skew() {
+        let (context, random) = (Context::standard(1), &mut Random::stream(78, &[]));
+        let few = skew_row(100_000, 500, |_| nurand(random, 8191, 5_000, 1, 100_000));
+        let finding = check("item-skew", &few, &context, Verdict::NotTold);
+        assert!(finding.sentence.contains("too few picks"), "{}", finding.sentence);
+        check("item-skew", &[100_000, 0, 0], &context, Verdict::NotTold);
+    }
+
+    #[test]
+    fn figures_that_make_no_sense_are_no_pass() {
+        let context = Context { size: Cardinality::tiny(), mixed_seeds: false };
+        for (name, row) in [("bad-credit", &[-1, 0][..]), ("item-skew", &[1, 2]), ("remote-lines", &[3])] {
+            check(name, row, &context, Verdict::NotTold);
+        }
+    }
+}
