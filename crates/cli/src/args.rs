@@ -61,10 +61,10 @@ pub(crate) struct Quickstart {
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) blocks: u32,
     /// Measured time of a trial.
-    #[arg(long, default_value = "4s", value_parser = span)]
+    #[arg(long, default_value = "4s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) duration: Duration,
     /// Warm-up before it.
-    #[arg(long, default_value = "1s", value_parser = span)]
+    #[arg(long, default_value = "1s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) warmup: Duration,
     #[command(flatten)]
     pub(crate) out: Out,
@@ -84,7 +84,7 @@ pub(crate) struct Load {
     #[arg(long, default_value_t = 1)]
     pub(crate) scale: u64,
     /// Where to load: `sqlite:FILE`, with options such as `?journal=wal&synchronous=full&cache=32MiB`.
-    #[arg(long, env = "STACKMARK_DB")]
+    #[arg(long, env = "STACKMARK_DB", hide_env_values = true)]
     pub(crate) db: String,
     /// Seed of all rows.
     #[arg(long, default_value_t = 1)]
@@ -141,7 +141,7 @@ pub(crate) struct Compare {
 #[derive(Debug, Args, Clone)]
 pub(crate) struct DataArgs {
     /// An existing, loaded database; without it a private one is loaded and removed afterwards.
-    #[arg(long, env = "STACKMARK_DB")]
+    #[arg(long, env = "STACKMARK_DB", hide_env_values = true)]
     pub(crate) db: Option<String>,
     /// Warehouses of a private database, or what an existing one must have.
     #[arg(long)]
@@ -151,16 +151,16 @@ pub(crate) struct DataArgs {
 #[derive(Debug, Args, Clone)]
 pub(crate) struct PlanArgs {
     /// Clients, each with one call in flight [default: 8; with --think spec ten a warehouse].
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) clients: Option<u32>,
     /// Measured time.
-    #[arg(long, default_value = "60s", value_parser = span)]
+    #[arg(long, default_value = "60s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) duration: Duration,
     /// Warm-up before it.
-    #[arg(long, default_value = "10s", value_parser = span)]
+    #[arg(long, default_value = "10s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) warmup: Duration,
     /// Open loop: calls a second over all clients, due whether or not earlier ones were answered.
-    #[arg(long, conflicts_with = "think")]
+    #[arg(long, conflicts_with = "think", value_parser = rate, allow_hyphen_values = true)]
     pub(crate) rate: Option<f64>,
     /// Distances of the calls of an open loop.
     #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson, requires = "rate")]
@@ -172,13 +172,13 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_enum, default_value_t = DeliveryArg::Inline)]
     pub(crate) delivery: DeliveryArg,
     /// How long a call may take before it is given up as in doubt.
-    #[arg(long, default_value = "30s", value_parser = span)]
+    #[arg(long, default_value = "30s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) deadline: Duration,
     /// How long after the window calls due in it may still end.
-    #[arg(long, default_value = "30s", value_parser = span)]
+    #[arg(long, default_value = "30s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) drain: Duration,
     /// Threads of the load generator for an HTTP subject; a direct subject on SQLite has one a client.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_024))]
     pub(crate) generator_threads: u32,
     /// Seed of inputs, arrivals and think times.
     #[arg(long, default_value_t = 1)]
@@ -188,10 +188,10 @@ pub(crate) struct PlanArgs {
 #[derive(Debug, Args, Clone)]
 pub(crate) struct ServerArgs {
     /// Sessions behind the HTTP server [default: as many as clients, 64 at most].
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4_096))]
     pub(crate) pool: Option<u32>,
     /// Threads of the HTTP server beside its sessions [default: half the cores].
-    #[arg(long)]
+    #[arg(long, value_parser = threads)]
     pub(crate) server_threads: Option<usize>,
 }
 
@@ -210,16 +210,16 @@ pub(crate) struct Serve {
     #[arg(long, default_value = "sqlite")]
     pub(crate) engine: String,
     /// The loaded database.
-    #[arg(long, env = "STACKMARK_DB")]
+    #[arg(long, env = "STACKMARK_DB", hide_env_values = true)]
     pub(crate) db: String,
     /// Where to listen; port 0 picks a free one.
     #[arg(long, default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
     /// Sessions.
-    #[arg(long, default_value_t = 8)]
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=4_096))]
     pub(crate) pool: u32,
     /// Threads beside the sessions [default: half the cores].
-    #[arg(long)]
+    #[arg(long, value_parser = threads)]
     pub(crate) server_threads: Option<usize>,
     /// Stop when standard input ends: for whoever started this server.
     #[arg(long, hide = true)]
@@ -231,7 +231,7 @@ pub(crate) struct Audit {
     /// The workload: `tpcc`.
     pub(crate) workload: String,
     /// The database, whoever loaded it.
-    #[arg(long, env = "STACKMARK_DB")]
+    #[arg(long, env = "STACKMARK_DB", hide_env_values = true)]
     pub(crate) db: String,
     /// Hold the data to what a run acknowledged, also one that was killed: its folder.
     #[arg(long)]
@@ -296,6 +296,26 @@ fn span(text: &str) -> Result<Duration, String> {
     if span > SPAN_MAX { Err("a week is the most".into()) } else { Ok(span) }
 }
 
+/// Most threads that a server may be asked for.
+const THREADS_MAX: usize = 1_024;
+
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(threads) if (1..=THREADS_MAX).contains(&threads) => Ok(threads),
+        _ => Err(format!("write a number from 1 to {THREADS_MAX}")),
+    }
+}
+
+/// Far beyond what one generator can send.
+const RATE_MAX: f64 = 1e7;
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(rate) if rate > 0.0 && rate <= RATE_MAX => Ok(rate),
+        _ => Err(format!("write calls a second, more than 0 and at most {RATE_MAX}")),
+    }
+}
+
 fn share(text: &str) -> Result<f64, String> {
     let share = match text.strip_suffix('%') {
         Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
@@ -325,5 +345,10 @@ mod tests {
         assert_eq!(share("5%"), Ok(0.05));
         assert_eq!(share("0.2"), Ok(0.2));
         assert!(share("120%").unwrap_err().contains("5%"));
+        assert_eq!(rate("0.5"), Ok(0.5));
+        for wrong in ["0", "-1", "nan", "inf", "1e8", "fast"] {
+            assert!(rate(wrong).unwrap_err().contains("more than 0"), "{wrong}");
+        }
+        assert!(threads("0").unwrap_err().contains("1 to 1024"));
     }
 }
