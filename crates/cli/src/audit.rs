@@ -1,6 +1,6 @@
 //! `stackmark audit`: the stored data of an existing database, whoever loaded it.
 
-use crate::database::parse_url;
+use crate::database::{load_command, parse_url};
 use crate::folder::read_claims;
 use crate::interrupt::Interrupt;
 use crate::ui::Ui;
@@ -38,6 +38,9 @@ pub(crate) fn audit(args: &args::Audit, ui: &Ui) -> Result<Answer> {
     // Nobody can say how many runs, with which seeds, this database has seen.
     let context = tpcc::Context { size, mixed_seeds: true };
     let audits = vouch::audits(&url, &context, AuditWhen::AfterRun, args.threads, &interrupt)?;
+    if interrupt.requested() {
+        bail!("interrupted before all audits had run");
+    }
     let ledger = claims.map_or_else(Vec::new, |run| vouch::ledger(&run.before, &stored, &run.claims));
     let audited = Audited {
         database: url.path.display().to_string(),
@@ -62,7 +65,12 @@ fn look(url: &SqliteUrl) -> Result<(Cardinality, String)> {
     let file = url.path.display();
     match sqlite::inspect(url)? {
         Found::Absent => bail!("there is no database at {file}"),
-        Found::Incomplete { .. } => bail!("{file} is an unfinished load, and no database"),
+        Found::Incomplete { running: true, .. } => bail!("{file} is being loaded by another process"),
+        Found::Incomplete { file, .. } => bail!(
+            "{} holds a load that was interrupted, and is no database\nhint: `{}` starts it anew",
+            file.display(),
+            load_command(url, 1, true)
+        ),
         Found::Complete(contents) => {
             let size = serde_json::from_str(&contents.record.size)
                 .with_context(|| format!("{file}: the record of the load is of another version"))?;
@@ -71,6 +79,9 @@ fn look(url: &SqliteUrl) -> Result<(Cardinality, String)> {
         Found::Foreign { what, tables } => {
             let missing: Vec<_> =
                 TABLES.into_iter().filter(|wanted| tables.iter().all(|table| table != wanted)).collect();
+            if tables.is_empty() {
+                bail!("{file} is {what}; TPC-C needs the tables {}", TABLES.join(", "));
+            }
             if !missing.is_empty() {
                 bail!("{file} is {what}; TPC-C needs the tables {} too", missing.join(", "));
             }

@@ -1,5 +1,6 @@
 //! The database of a run: an existing one that is checked, or a private one that is loaded and goes with the run.
 
+use crate::folder::without_secret;
 use crate::interrupt::Interrupt;
 use crate::ui::{self, Ui};
 use admin::sqlite::{self, Contents, Found, LoadPlan, LoadProgress, LoadRecord, Loaded};
@@ -39,7 +40,11 @@ pub(crate) fn parse_url(url: &str) -> Result<SqliteUrl> {
         let scheme = url.split(':').next().unwrap_or_default();
         bail!("`{scheme}:` databases are not supported yet; use `sqlite:FILE`");
     }
-    Ok(url.parse::<SqliteUrl>()?)
+    url.parse::<SqliteUrl>().map_err(|error| {
+        // What looks like a server's address may have a password in it.
+        let url = without_secret(&error.url);
+        sql::UrlError { url, ..error }.into()
+    })
 }
 
 impl Database {
@@ -55,6 +60,9 @@ impl Database {
                 file.display(),
                 load_command(&url, scale.unwrap_or(1), true)
             ),
+            Found::Foreign { what, tables } if tables.is_empty() => {
+                bail!("{file} is {what}\nhint: `{command}` with another file makes a database to run on")
+            }
             Found::Foreign { what, .. } => bail!(
                 "{file} is {what}, so a run cannot know what it started from\nhint: `stackmark audit tpcc --db …` \
                  checks databases of other kits; `{command}` with another file makes one to run on"

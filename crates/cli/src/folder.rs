@@ -118,7 +118,8 @@ fn command_line() -> Vec<String> {
         .collect()
 }
 
-fn without_secret(argument: &str) -> String {
+/// A text without the user name and password that an address in it may have.
+pub(crate) fn without_secret(argument: &str) -> String {
     match (argument.find("://"), argument.rfind('@')) {
         (Some(scheme), Some(at)) if at > scheme => {
             format!("{}…{}", &argument[..scheme + 3], &argument[at..])

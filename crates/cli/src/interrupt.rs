@@ -1,7 +1,7 @@
 //! Ctrl-C: the first asks everything that runs to end with a valid result, the second ends this process.
 
 use anyhow::{Context, Result};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::signal::{SIGINT, SIGTERM, SIGXFSZ};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -30,6 +30,14 @@ impl Interrupt {
             })
             .context("could not start a thread")?;
         Ok(interrupt)
+    }
+
+    /// Makes a limit on the size of files (`ulimit -f`) an error of the write that meets it. The signal that comes with it
+    /// would end this process in the middle of a trial.
+    pub(crate) fn outlive_file_limits() -> Result<()> {
+        // The flag is nobody's: that there is a handler is what counts.
+        signal_hook::flag::register(SIGXFSZ, Arc::default()).context("could not listen for signals")?;
+        Ok(())
     }
 
     pub(crate) fn requested(&self) -> bool {

@@ -38,18 +38,7 @@ enum Answer {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let ui = ui::Ui::new(cli.json);
-    let done = match cli.command {
-        Command::Quickstart(args) => compare::quickstart(&args, &ui),
-        Command::List(args) => list::list(&args, &ui),
-        Command::Load(args) => load::load(&args, &ui),
-        Command::Run(args) => run::run(&args, &ui),
-        Command::Compare(args) => compare::compare(&args, &ui),
-        Command::Serve(args) => serve::serve(&args, &ui),
-        Command::Audit(args) => audit::audit(&args, &ui),
-        Command::Report(args) => show::report(&args, &ui),
-        Command::Completions(args) => show::completions(&args, &ui),
-        Command::Man => show::man(&ui),
-    };
+    let done = interrupt::Interrupt::outlive_file_limits().and_then(|()| run_command(cli.command, &ui));
     match done {
         Ok(Answer::Good) => ExitCode::SUCCESS,
         Ok(Answer::Bad) => ExitCode::from(1),
@@ -57,5 +46,20 @@ fn main() -> ExitCode {
             ui.error(&error);
             ExitCode::from(2)
         }
+    }
+}
+
+fn run_command(command: Command, ui: &ui::Ui) -> anyhow::Result<Answer> {
+    match command {
+        Command::Quickstart(args) => compare::quickstart(&args, ui),
+        Command::List(args) => list::list(&args, ui),
+        Command::Load(args) => load::load(&args, ui),
+        Command::Run(args) => run::run(&args, ui),
+        Command::Compare(args) => compare::compare(&args, ui),
+        Command::Serve(args) => serve::serve(&args, ui),
+        Command::Audit(args) => audit::audit(&args, ui),
+        Command::Report(args) => show::report(&args, ui),
+        Command::Completions(args) => show::completions(&args, ui),
+        Command::Man => show::man(ui),
     }
 }

@@ -138,7 +138,14 @@ pub(crate) fn private_database(
 ) -> Result<Database> {
     let url = SqliteUrl::file(folder.join("tpcc.db"));
     let size = Cardinality::standard(warehouses);
-    Ok(database::load(&url, size, LOAD_SEED, 0, false, ui, interrupt)?.0)
+    match database::load(&url, size, LOAD_SEED, 0, false, ui, interrupt) {
+        Ok((database, _)) => Ok(database),
+        // It goes with the run, so there is nothing to start anew.
+        Err(_) if interrupt.requested() => {
+            bail!("interrupted while loading; nothing was measured, and nothing is kept")
+        }
+        Err(error) => Err(error),
+    }
 }
 
 pub(crate) fn server_settings(args: &ServerArgs, clients: u32) -> ServerSettings {

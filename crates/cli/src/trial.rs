@@ -100,6 +100,10 @@ impl Job<'_> {
         watched.extend(pid.map(|pid| Watched { role: observe::Role::Server, pid }));
         let sessions = target.about().pool;
         let mut driven = self.drive(&target, sessions, watched, started.as_mut(), document, before)?;
+        if self.url.is_some() {
+            // Nobody tells us how a server ended that is not our child.
+            driven.server_failure = gone(&url, target.about());
+        }
         drop(target);
         if let Some(server) = started
             && let Err(error) = server.stop()
@@ -255,6 +259,15 @@ impl Job<'_> {
 pub(crate) fn reach(url: &str, scale: Option<u64>) -> Result<HttpTarget<Tpcc>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     Ok(runtime.block_on(HttpTarget::reach(url, &Expected { scale }))?)
+}
+
+/// Why the server of a trial is not the one that it began with, if so: it ended, or was started anew.
+fn gone(url: &str, about: &adapter_http::About) -> Option<String> {
+    match reach(url, None) {
+        Ok(target) if target.about() == about => None,
+        Ok(_) => Some("the server was replaced by another one during the trial".into()),
+        Err(error) => Some(format!("the server is gone after the trial: {error:#}")),
+    }
 }
 
 /// Watches a trial from the outside: progress, partial results, a server that dies, a user who gives up.
