@@ -138,7 +138,7 @@ fn what_is_not_ours_is_named_and_never_touched() {
         file
     };
     let text = folder.path().join("notes.txt");
-    fs::write(&text, "a text that is much longer than a header of sixteen bytes").unwrap();
+    fs::write(&text, "a text that is much longer than a page of a database".repeat(100)).unwrap();
     let short = folder.path().join("short");
     fs::write(&short, "x").unwrap();
     let cases = [
@@ -280,6 +280,18 @@ fn a_stopped_load_is_recognised_and_refused_until_started_anew() {
 }
 
 const INTO: &str = "ADMIN_TEST_LOAD_INTO";
+
+#[test]
+fn progress_goes_forward_to_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = SqliteUrl::file(folder.path().join("b.db"));
+    let mut seen = Vec::new();
+    load(&url, plan(Cardinality::standard(1), SEED), &mut |at| seen.push(at), &AtomicBool::new(false))
+        .unwrap();
+    assert!(seen.is_sorted_by(|a, b| a.share <= b.share && a.phase as u8 <= b.phase as u8), "{seen:?}");
+    assert!(seen.iter().all(|at| at.rows_done <= at.rows_all && (0.0..=1.0).contains(&at.share)), "{seen:?}");
+    assert!(seen.iter().any(|at| at.seconds_left.is_some_and(|left| left > 0.0)), "{seen:?}");
+}
 
 /// Not a test: the process that the next one kills.
 #[test]

@@ -6,7 +6,7 @@ use super::record::{self, Contents};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use sql::SqliteUrl;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -62,17 +62,20 @@ fn look(url: &SqliteUrl) -> Result<Found, Cause> {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder").into());
         }
         Ok(about) if about.len() == 0 => return Ok(unfinished(file)?),
+        // SQLite takes what is shorter than its smallest page for an empty database, and would write over it.
+        Ok(about) if about.len() < 512 => return Ok(no_database()),
         Ok(_) => {}
     }
-    if !has_sqlite_header(file)? {
-        return Ok(Found::Foreign { what: "a file that is no SQLite database".into(), tables: Vec::new() });
-    }
+    // The file's header is left to SQLite: closing a file of our own would drop every lock that SQLite holds on it in
+    // this process.
     match read(url) {
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
-            Ok(Found::Foreign { what: "a file that is no SQLite database".into(), tables: Vec::new() })
-        }
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => Ok(no_database()),
         result => Ok(result?),
     }
+}
+
+fn no_database() -> Found {
+    Found::Foreign { what: "a file that is no SQLite database".into(), tables: Vec::new() }
 }
 
 /// Opens a database for reading. Not with SQLite's read-only flag: such a connection cannot clear away the files of a
@@ -83,15 +86,6 @@ pub(crate) fn open_to_read(url: &SqliteUrl) -> rusqlite::Result<Connection> {
     conn.busy_timeout(Duration::from_millis(u64::from(url.busy_ms)))?;
     conn.execute_batch("pragma query_only=on")?;
     Ok(conn)
-}
-
-fn has_sqlite_header(file: &Path) -> io::Result<bool> {
-    let mut header = [0; 16];
-    match File::open(file)?.read_exact(&mut header) {
-        Ok(()) => Ok(&header == b"SQLite format 3\0"),
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
-        Err(error) => Err(error),
-    }
 }
 
 fn read(url: &SqliteUrl) -> rusqlite::Result<Found> {
@@ -128,7 +122,7 @@ fn unfinished(file: &Path) -> io::Result<Found> {
 }
 
 /// Whether a loader holds its lock. A file that cannot be opened is taken for abandoned.
-fn is_locked(file: &Path) -> bool {
+pub(crate) fn is_locked(file: &Path) -> bool {
     use rustix::fs::{FlockOperation, flock};
     File::open(file).is_ok_and(|file| {
         flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)

@@ -1,6 +1,7 @@
 //! The files around a database, and how one is put in the place of another.
 
 use super::error::Cause;
+use super::inspect::is_locked;
 use rusqlite::{Connection, OpenFlags};
 use sql::SqliteUrl;
 use std::ffi::OsString;
@@ -115,7 +116,8 @@ pub fn checkpoint(url: &SqliteUrl) -> Result<(), PlaceError> {
 }
 
 /// Copies a database over another, sharing blocks where the file system can, and flushes the copy. What was there
-/// before is gone. The source is checkpointed first.
+/// before is gone. The source is checkpointed first. This process must have neither of them open: closing the source
+/// after copying would drop the locks that SQLite holds on it.
 ///
 /// # Errors
 /// When the source is missing or in use, when space runs out, and for whatever the system says. Nothing but a file with
@@ -123,6 +125,9 @@ pub fn checkpoint(url: &SqliteUrl) -> Result<(), PlaceError> {
 pub fn restore(from: &SqliteUrl, to: &SqliteUrl) -> Result<(), PlaceError> {
     checkpoint(from)?;
     let copy = loading(&to.path);
+    if is_locked(&copy) {
+        return Err(PlaceError::InUse(copy));
+    }
     let made = remove_database(&copy)
         .and_then(|()| reflink_copy::reflink_or_copy(&from.path, &copy).map(|_| ()))
         .and_then(|()| File::open(&copy)?.sync_all())
