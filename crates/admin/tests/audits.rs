@@ -4,13 +4,14 @@
 
 mod support;
 
+use rusqlite::Connection;
 use sql::{Dialect, SqliteUrl, Value};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use support::{execute, findings, run_calls, tiny};
-use workload_tpcc::audit::{self, Verdict};
+use workload_tpcc::audit::{self, Context, Verdict};
 use workload_tpcc::{Cardinality, StoredTally};
 
 /// Calls that a tiny database has seen: enough that every table has changed, few enough that new orders wait.
@@ -265,6 +266,41 @@ fn tallies_are_what_the_ledger_reads() {
     assert_eq!(sum(|tally| tally.undelivered), count("select count(*) from new_order"));
     assert_eq!(sum(|tally| tally.payments), count("select count(*) from history"));
     assert_eq!(sum(|tally| tally.ytd), count("select sum(h_amount) from history"));
+}
+
+/// What keeps all audits of ten warehouses within seconds, checked where it cannot depend on the machine.
+#[test]
+fn each_large_table_is_read_as_a_whole_by_few_audits() {
+    let (_folder, url) = after_a_run("run.db");
+    let conn = Connection::open(&url.path).unwrap();
+    let (_, groups) = support::groups(&Context { size: Cardinality::tiny(), mixed_seeds: false });
+    let mut plans = Vec::new();
+    for group in &groups {
+        for text in group.prepare.iter().chain(group.queries.iter().map(|query| &query.sql)) {
+            let mut explain = conn.prepare(&format!("explain query plan {text}")).unwrap();
+            let steps = explain.raw_query().mapped(|row| row.get::<_, String>(3));
+            plans.extend(steps.map(|step| (text.clone(), step.unwrap())));
+            if text.starts_with("create") {
+                conn.execute_batch(text).unwrap();
+            }
+        }
+    }
+    // A look at any one row is no reading of the whole.
+    let wholly = |table: &str| {
+        let reads =
+            |step: &str| step == format!("SCAN {table}") || step.starts_with(&format!("SCAN {table} "));
+        plans.iter().filter(|(text, step)| reads(step) && !text.contains("limit 1)")).count()
+    };
+    assert_eq!(["order_line", "stock", "customer", "history"].map(wholly), [1, 1, 1, 2]);
+    // An index made for one query, over a table and not over a handful of sums, is a join that lacks one.
+    let lacking = |step: &str| {
+        step.contains("AUTOMATIC")
+            && ["order_line", "orders", "stock", "customer", "history", "_sums"]
+                .iter()
+                .any(|name| step.contains(name))
+    };
+    let found: Vec<_> = plans.iter().filter(|(_, step)| lacking(step)).collect();
+    assert!(found.is_empty(), "{found:#?}");
 }
 
 /// A kit that keeps money in floats of whole units, and knows nothing of us.

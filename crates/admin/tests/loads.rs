@@ -120,7 +120,7 @@ fn with_statement(more: &str) -> Catalogue {
 #[test]
 fn a_database_in_use_is_not_replaced() {
     let folder = tempfile::tempdir().unwrap();
-    let url = tiny(folder.path());
+    let url = SqliteUrl { busy_ms: 0, ..tiny(folder.path()) };
     let user = Connection::open(&url.path).unwrap();
     user.query_row("select count(*) from item", [], |_| Ok(())).unwrap();
     let fresh = || LoadPlan { fresh: true, ..tiny_plan() };

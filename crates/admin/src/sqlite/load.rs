@@ -226,6 +226,7 @@ fn admit(url: &SqliteUrl, plan: &LoadPlan, schema: u64) -> Result<Option<Box<Con
 fn ensure_unused(url: &SqliteUrl) -> Result<(), LoadError> {
     let try_alone = || {
         let conn = Connection::open_with_flags(&url.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        conn.busy_timeout(Duration::from_millis(u64::from(url.busy_ms)))?;
         conn.execute_batch("pragma locking_mode=exclusive; begin exclusive; rollback")
     };
     try_alone().map_err(|error| {
