@@ -300,7 +300,6 @@ fn conclude(comparison: &mut Comparison, document: &Document) {
 }
 
 fn sentence(comparison: &Comparison, found: &measure::Comparison, void: usize) -> String {
-    let retention = comparison.retention().unwrap_or_default();
     let what = match (comparison.verdict, found.verdict) {
         (Verdict::DifferentWork, _) => {
             "They did not do the same work, or more than the factor under study differs: see the differences."
@@ -319,7 +318,7 @@ fn sentence(comparison: &Comparison, found: &measure::Comparison, void: usize) -
         0 => String::new(),
         void => format!(" {void} blocks are left out because a trial of theirs is void."),
     };
-    format!("{}. {what}{void}", capital(&retention))
+    format!("{what}{void}")
 }
 
 fn capital(text: &str) -> String {
