@@ -1,7 +1,14 @@
 //! What the tests of the whole share: the rules of the repository as functions that take plain data and return what
 //! breaks them, so that each rule is itself tested on a made-up offender; and the way to the repository and its binary.
 
+pub mod bad_inputs;
+pub mod calls;
 pub mod edges;
 pub mod examples;
 pub mod repository;
+pub mod sabotage;
+pub mod saboteurs;
+pub mod served;
 pub mod sources;
+pub mod store;
+pub mod tamper;

@@ -1,0 +1,429 @@
+//! Everybody who does wrong, and what must notice: for each audit of the stored data and each measure of the ledger at
+//! least one.
+
+use crate::sabotage::{Edit, Trick};
+use crate::tamper::Tampering;
+use model::Cents;
+use rusqlite::{Connection, params};
+use workload_tpcc::{Call, Cardinality, Outcome, Payment, Stmt};
+
+/// One way to do wrong.
+#[derive(Debug, Clone, Copy)]
+pub struct Saboteur {
+    /// What goes wrong.
+    pub what: &'static str,
+    /// How.
+    pub trick: Trick,
+    /// Workers; more than one only where it takes a race.
+    pub workers: u32,
+    /// Every audit that notices, and no other does.
+    pub caught_by: &'static [&'static str],
+}
+
+const fn edits(what: &'static str, edits: &'static [Edit], caught_by: &'static [&'static str]) -> Saboteur {
+    Saboteur { what, trick: Trick::Statements(edits), workers: 1, caught_by }
+}
+
+const fn tampers(what: &'static str, tampering: Tampering, caught_by: &'static [&'static str]) -> Saboteur {
+    Saboteur { what, trick: Trick::Connection(tampering), workers: 1, caught_by }
+}
+
+const fn behind(what: &'static str, trick: Trick, caught_by: &'static [&'static str]) -> Saboteur {
+    Saboteur { what, trick, workers: 1, caught_by }
+}
+
+/// Those whose work shows on tiny data, after a thousand calls.
+pub const EXACT: &[Saboteur] = &[
+    // Payment.
+    Saboteur {
+        what: "payments read w_ytd and write it back, and lose those in between",
+        trick: Trick::Around {
+            before: |behind, call| match call {
+                Call::Payment(call) => {
+                    read(behind, "select w_ytd from warehouse where w_id = ?1", &[call.w_id])
+                }
+                _ => 0,
+            },
+            after: |behind, call, answer, read| {
+                if let (Call::Payment(call), Ok(_)) = (call, answer) {
+                    let paid = params![read + call.h_amount.0, call.w_id];
+                    act(behind, "update warehouse set w_ytd = ?1 where w_id = ?2", paid);
+                }
+            },
+        },
+        workers: 4,
+        caught_by: &["warehouse-ytd", "warehouse-history"],
+    },
+    edits(
+        "payments write the customer's balance absolutely",
+        &[(Stmt::PayCustomer, "c_balance - ?4", "-?4"), (Stmt::PayCustomerWithData, "c_balance - ?4", "-?4")],
+        &["customer-balances", "customer-balances-and-payments"],
+    ),
+    edits(
+        "payments are not added to what the customer has paid",
+        &[(Stmt::PayCustomer, "c_ytd_payment + ?4", "c_ytd_payment")],
+        &["customer-balances-and-payments", "payment-counters"],
+    ),
+    edits(
+        "payments are not counted",
+        &[(Stmt::PayCustomer, "c_payment_cnt + 1", "c_payment_cnt")],
+        &["payment-counters"],
+    ),
+    edits(
+        "the district gets nothing of a payment",
+        &[(Stmt::PayDistrict, "d_ytd + ?3", "d_ytd + 0 * ?3")],
+        &["warehouse-ytd", "district-history", "ledger: money received"],
+    ),
+    edits(
+        "the warehouse and the district get a cent too much",
+        &[
+            (Stmt::PayWarehouse, "w_ytd + ?2", "w_ytd + ?2 + 1"),
+            (Stmt::PayDistrict, "d_ytd + ?3", "d_ytd + ?3 + 1"),
+        ],
+        &["warehouse-history", "district-history", "ledger: money received"],
+    ),
+    edits(
+        "history says less than was paid",
+        &[(Stmt::InsertHistory, "unixepoch(), ?6", "unixepoch(), ?6 - 1")],
+        &["customer-balances", "payment-counters", "warehouse-history", "district-history"],
+    ),
+    behind(
+        "money is created: somebody pays what nobody was asked for",
+        Trick::behind(|behind, call, answer, _| {
+            if let (Call::Payment(call), Ok(Outcome::Paid(paid))) = (call, answer) {
+                pay_again(behind, call, paid.customer.c_id);
+            }
+        }),
+        &["ledger: payments", "ledger: money received"],
+    ),
+    behind(
+        "ten times the amount is paid",
+        Trick::Instead(|call| match call {
+            Call::Payment(call) => Call::Payment(Payment { h_amount: Cents(call.h_amount.0 * 10), ..call }),
+            other => other,
+        }),
+        &["payment-amounts", "ledger: money received"],
+    ),
+    edits(
+        "who pays gets bad credit",
+        &[(Stmt::PayCustomer, "c_balance = ", "c_credit = 'BC', c_balance = ")],
+        &["bad-credit"],
+    ),
+    // New-Order.
+    edits(
+        "order numbers are given twice, and the later order takes the place of the earlier",
+        &[
+            (Stmt::ClaimOrderId, "d_next_o_id + 1", "d_next_o_id + (d_next_o_id = 31 or d_ytd % 3 > 0)"),
+            (Stmt::InsertOrder, "insert into", "insert or replace into"),
+            (Stmt::InsertNewOrder, "insert into", "insert or replace into"),
+            (Stmt::InsertOrderLine, "insert into", "insert or replace into"),
+        ],
+        &[
+            "customer-balances",
+            "customer-balances-and-payments",
+            "delivered-orders",
+            "delivery-counters",
+            "district-line-counts",
+            "order-line-counts",
+            "stock-counters",
+            "ledger: order lines",
+            "ledger: orders delivered",
+            "ledger: orders placed",
+        ],
+    ),
+    edits(
+        "every other order number is left out",
+        &[(Stmt::ClaimOrderId, "d_next_o_id + 1", "d_next_o_id + 2")],
+        &["new-order-gaps", "order-numbers", "ledger: orders delivered", "ledger: orders placed"],
+    ),
+    edits(
+        "the district's next order number runs ahead",
+        &[
+            (Stmt::ClaimOrderId, "d_next_o_id + 1", "d_next_o_id + 2"),
+            (Stmt::ClaimOrderId, "returning d_next_o_id - 1", "returning d_next_o_id - 2"),
+        ],
+        &[
+            "new-order-gaps",
+            "next-order-numbers",
+            "order-numbers",
+            "ledger: orders delivered",
+            "ledger: orders placed",
+        ],
+    ),
+    edits(
+        "the third line of an order is dropped",
+        &[(
+            Stmt::InsertOrderLine,
+            "values (?1, ?2, ?3, ?4, ?5, ?6, null, ?7, ?8, ?9)",
+            "select ?1, ?2, ?3, ?4, ?5, ?6, null, ?7, ?8, ?9 where ?4 <> 3",
+        )],
+        &["all-local", "district-line-counts", "line-ranges", "order-line-counts", "stock-counters"],
+    ),
+    edits(
+        "orders say one line more or less, by turns",
+        &[(Stmt::InsertOrder, "?5, ?6", "?5 + 1 - 2 * (?3 % 2), ?6")],
+        &["district-line-counts", "order-line-counts", "ledger: order lines"],
+    ),
+    edits(
+        "orders say one line less",
+        &[(Stmt::InsertOrder, "?5, ?6", "?5 - 1, ?6")],
+        &["district-line-counts", "order-line-counts", "ledger: order lines"],
+    ),
+    edits(
+        "lines are numbered from two",
+        &[(Stmt::InsertOrderLine, "?3, ?4,", "?3, ?4 + 1,")],
+        &["line-ranges"],
+    ),
+    edits(
+        "lines name items that are not sold",
+        &[(Stmt::InsertOrderLine, "?4, ?5,", "?4, ?5 + 1000000,")],
+        &["unknown-items", "stock-counters", "sold-without-stock"],
+    ),
+    edits(
+        "lines name a supplier that is not there",
+        &[(Stmt::InsertOrderLine, "?5, ?6,", "?5, ?6 + 1000,")],
+        &["all-local", "stock-counters", "sold-without-stock", "remote-lines"],
+    ),
+    edits(
+        "every order says that it is local",
+        &[(Stmt::InsertOrder, "?5, ?6", "?5, 1 + 0 * ?6")],
+        &["all-local"],
+    ),
+    edits(
+        "lines cost a cent too much",
+        &[(Stmt::InsertOrderLine, "?8, ?9", "?8 + 1, ?9")],
+        &["line-amounts"],
+    ),
+    edits("stock loses updates", &[(Stmt::UpdateStock, "s_ytd + ?4", "?4")], &["stock-counters"]),
+    edits(
+        "stock is never refilled",
+        &[(Stmt::UpdateStock, "s_quantity = ?3", "s_quantity = ?3 - 91")],
+        &["stock-counters"],
+    ),
+    edits(
+        "some orders are not put in line for delivery",
+        &[(Stmt::InsertNewOrder, "values (?1, ?2, ?3)", "select ?1, ?2, ?3 where ?3 % 5 > 0")],
+        &["carriers", "delivered-orders", "new-order-gaps", "ledger: orders delivered"],
+    ),
+    // Roll-backs.
+    tampers(
+        "a rolled-back order is kept",
+        Tampering::KeepsWhatIsRolledBack,
+        &["district-line-counts", "order-line-counts", "ledger: order lines", "ledger: orders placed"],
+    ),
+    behind(
+        "rolling back leaves the header of the order",
+        Trick::behind(|behind, call, answer, _| {
+            if let (Call::NewOrder(call), Ok(Outcome::Unused(unused))) = (call, answer) {
+                let order =
+                    params![unused.o_id + 1_000, call.d_id, call.w_id, call.c_id, call.lines.len() as i64];
+                act(
+                    behind,
+                    "insert or ignore into orders values (?1, ?2, ?3, ?4, unixepoch(), null, ?5, 1)",
+                    order,
+                );
+            }
+        }),
+        &[
+            "carriers",
+            "delivered-orders",
+            "district-line-counts",
+            "next-order-numbers",
+            "order-line-counts",
+            "order-numbers",
+            "ledger: order lines",
+        ],
+    ),
+    behind(
+        "rolling back leaves what was taken from stock",
+        Trick::behind(|behind, call, answer, _| {
+            if let (Call::NewOrder(call), Ok(Outcome::Unused(_))) = (call, answer) {
+                let line = &call.lines[0];
+                let taken = params![line.quantity, line.supply_w_id, line.i_id];
+                act(
+                    behind,
+                    "update stock set s_ytd = s_ytd + ?1, s_order_cnt = s_order_cnt + 1 \
+                     where s_w_id = ?2 and s_i_id = ?3",
+                    taken,
+                );
+            }
+        }),
+        &["stock-counters"],
+    ),
+    behind(
+        "rolling back leaves a line",
+        Trick::behind(|behind, call, answer, _| {
+            if let (Call::NewOrder(call), Ok(Outcome::Unused(unused))) = (call, answer) {
+                let line = params![unused.o_id + 1_000, call.d_id, call.w_id];
+                act(
+                    behind,
+                    "insert or ignore into order_line \
+                     select ?1, ?2, ?3, 1, i_id, ?3, null, 5, 5 * i_price, '' from item where i_id = 1",
+                    line,
+                );
+            }
+        }),
+        &["district-line-counts", "line-ranges", "orphaned-lines", "stock-counters"],
+    ),
+    // Delivery.
+    edits(
+        "the first line of an order is not delivered, and Order-Status covers it up",
+        &[
+            (Stmt::DeliverLines, "ol_o_id = ?3", "ol_o_id = ?3 and ol_number > 1"),
+            (Stmt::OrderLines, "ol_delivery_d", "max(ol_delivery_d) over ()"),
+        ],
+        &["delivery-dates", "customer-balances", "customer-balances-and-payments"],
+    ),
+    edits(
+        "what is delivered is not charged",
+        &[(Stmt::CreditCustomer, "c_balance + ?4", "c_balance + 0 * ?4")],
+        &["customer-balances", "customer-balances-and-payments"],
+    ),
+    edits(
+        "deliveries are not counted",
+        &[(Stmt::CreditCustomer, "c_delivery_cnt + 1", "c_delivery_cnt")],
+        &["delivered-orders", "delivery-counters"],
+    ),
+    edits(
+        "a delivered order has no carrier, and Order-Status covers it up",
+        &[
+            (Stmt::CarryOrder, "o_carrier_id = ?4", "o_carrier_id = nullif(?4, ?4)"),
+            (
+                Stmt::NewestOrder,
+                "o_carrier_id",
+                "(select iif(max(ol_delivery_d) is null, null, 1) from order_line
+                  where ol_w_id = o_w_id and ol_d_id = o_d_id and ol_o_id = o_id)",
+            ),
+        ],
+        &["carriers", "delivery-counters", "delivery-dates"],
+    ),
+    edits(
+        "the newest order is delivered instead of the oldest",
+        &[(Stmt::OldestNewOrder, "order by no_o_id", "order by no_o_id desc")],
+        &["new-order-gaps", "next-order-numbers"],
+    ),
+    // Commits.
+    tampers(
+        "an order is acknowledged and never committed",
+        Tampering::ForgetsCommit(Stmt::InsertNewOrder, 5),
+        &["ledger: orders placed", "ledger: order lines"],
+    ),
+    tampers(
+        "a payment is acknowledged and never committed",
+        Tampering::ForgetsCommit(Stmt::InsertHistory, 5),
+        &["ledger: payments", "ledger: money received"],
+    ),
+    tampers(
+        "a delivery is acknowledged and never committed",
+        Tampering::ForgetsCommit(Stmt::DeleteNewOrder, 5),
+        &["ledger: orders delivered"],
+    ),
+    // Nobody asked.
+    behind(
+        "a customer appears",
+        Trick::behind(|behind, _, _, _| {
+            act(
+                behind,
+                "insert into customer select c_id + 1000, c_d_id, c_w_id, c_first, c_middle, c_last, \
+                 c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit, c_credit_lim, \
+                 c_discount, 0, 0, 0, 0, c_data from customer where c_w_id = 1 and c_d_id = 1 and c_id = 1 \
+                 and not exists (select 1 from customer where c_id > 1000)",
+                params![],
+            );
+        }),
+        &["cardinality"],
+    ),
+];
+
+/// Those whose work shows in the shape of data of the standard's size only. The inputs are as they should be.
+pub const SHAPE: &[Saboteur] = &[
+    behind(
+        "the service works at home only, whatever it is asked for",
+        Trick::Instead(|call| match call {
+            Call::NewOrder(mut call) => {
+                call.lines.iter_mut().for_each(|line| line.supply_w_id = call.w_id);
+                Call::NewOrder(call)
+            }
+            Call::Payment(call) => Call::Payment(Payment { c_w_id: call.w_id, ..call }),
+            other => other,
+        }),
+        &["remote-lines", "remote-payments"],
+    ),
+    behind(
+        "the service sells all items alike, to all customers alike",
+        Trick::Instead(|call| match call {
+            Call::NewOrder(mut call) => {
+                let items = Cardinality::standard(1).items;
+                for line in call.lines.iter_mut().filter(|line| line.i_id <= items) {
+                    // Shifted by what differs from order to order.
+                    line.i_id = (line.i_id + call.c_id * 7_919 + call.d_id * 104_729) % items + 1;
+                }
+                call.c_id = (call.c_id * 2_003 + call.lines[0].i_id) % 3_000 + 1;
+                Call::NewOrder(call)
+            }
+            other => other,
+        }),
+        &["item-skew", "customer-skew"],
+    ),
+];
+
+/// What is wrong, the edits that make it so, and words of the failure.
+pub type Defect = (&'static str, &'static [Edit], &'static str);
+
+/// Those whom an answer gives away, or the schema: the trial fails, with these words, and has no result.
+pub const DEFECTS: &[Defect] = &[
+    (
+        "order numbers are given twice",
+        &[(Stmt::ClaimOrderId, "d_next_o_id + 1", "d_next_o_id + (d_next_o_id = 31 or d_ytd % 3 > 0)")],
+        "UNIQUE constraint failed: orders",
+    ),
+    (
+        "the first line of an order is not delivered",
+        &[(Stmt::DeliverLines, "ol_o_id = ?3", "ol_o_id = ?3 and ol_number > 1")],
+        "a line's delivery date disagrees with the order's carrier",
+    ),
+    (
+        "another customer pays",
+        &[(Stmt::ReadCustomer, "c_last", "'NOBODY'")],
+        "the payment names another customer",
+    ),
+    (
+        "Order-Status finds no order",
+        &[(Stmt::NewestOrder, "o_c_id = ?3", "o_c_id = ?3 + 1000000")],
+        "`newest_order` found no row",
+    ),
+];
+
+fn read(behind: &Connection, query: &str, params: &[u32]) -> i64 {
+    let params = rusqlite::params_from_iter(params);
+    behind.query_row(query, params, |row| row.get(0)).expect("the saboteur's own query")
+}
+
+fn act(behind: &Connection, statement: &str, params: impl rusqlite::Params) {
+    behind.execute(statement, params).expect("the saboteur's own statement");
+}
+
+/// A second payment like the first, complete in itself.
+fn pay_again(behind: &Connection, call: &Payment, c_id: u32) {
+    let transaction = behind.unchecked_transaction().expect("the saboteur's own transaction");
+    let (amount, w_id, d_id) = (call.h_amount.0, call.w_id, call.d_id);
+    act(behind, "update warehouse set w_ytd = w_ytd + ?1 where w_id = ?2", params![amount, w_id]);
+    act(
+        behind,
+        "update district set d_ytd = d_ytd + ?1 where d_w_id = ?2 and d_id = ?3",
+        params![amount, w_id, d_id],
+    );
+    let customer = params![amount, call.c_w_id, call.c_d_id, c_id];
+    act(
+        behind,
+        "update customer set c_balance = c_balance - ?1, c_ytd_payment = c_ytd_payment + ?1, \
+         c_payment_cnt = c_payment_cnt + 1 where c_w_id = ?2 and c_d_id = ?3 and c_id = ?4",
+        customer,
+    );
+    act(
+        behind,
+        "insert into history values (?4, ?3, ?2, ?5, ?6, unixepoch(), ?1, '')",
+        params![amount, call.c_w_id, call.c_d_id, c_id, d_id, w_id],
+    );
+    transaction.commit().expect("the saboteur's own transaction");
+}

@@ -1,0 +1,82 @@
+//! The reference server in this process, composed as `stackmark serve` composes it.
+
+use crate::calls::runtime;
+use adapter_http::{Expected, HttpTarget};
+use model::Target;
+use server::{Server, Settings};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use tokio::sync::oneshot;
+use workload_tpcc::{Cardinality, Tpcc};
+
+/// A running server; it stops when this value goes.
+#[derive(Debug)]
+pub struct Served {
+    addr: SocketAddr,
+    size: Cardinality,
+    log: Arc<Mutex<Vec<String>>>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Served {
+    /// Puts a target behind HTTP, on a free port, with so many sessions.
+    ///
+    /// # Panics
+    /// When it cannot listen.
+    #[must_use]
+    pub fn start<T: Target<Tpcc>>(target: T, size: Cardinality, sessions: u32) -> Served {
+        let log: Arc<Mutex<Vec<String>>> = Arc::default();
+        let lines = log.clone();
+        let settings = Settings {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            sessions,
+            scale: u64::from(size.warehouses),
+            log: Arc::new(move |line| lines.lock().expect("nobody panics here").push(line.to_owned())),
+            ..Settings::default()
+        };
+        let bound = Server::bind(settings).expect("a free port of this machine");
+        let (addr, (stop, stopped)) = (bound.addr(), oneshot::channel());
+        let thread = std::thread::spawn(move || {
+            let until = async {
+                // A sender that is gone stops it as well.
+                let _ = stopped.await;
+            };
+            bound.serve::<Tpcc, _>(target, size, until).expect("a server that ends well");
+        });
+        Served { addr, size, log, stop: Some(stop), thread: Some(thread) }
+    }
+
+    /// The way to it, through the real client.
+    ///
+    /// # Panics
+    /// When it cannot be reached.
+    #[must_use]
+    pub fn target(&self) -> HttpTarget<Tpcc> {
+        let expected = Expected { scale: Some(u64::from(self.size.warehouses)) };
+        let reached = runtime().block_on(HttpTarget::reach(&format!("http://{}", self.addr), &expected));
+        reached.expect("a server that was just started")
+    }
+
+    /// What it told its operator.
+    ///
+    /// # Panics
+    /// Never.
+    #[must_use]
+    pub fn log(&self) -> Vec<String> {
+        self.log.lock().expect("nobody panics here").clone()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        let ended = self.thread.take().map(JoinHandle::join);
+        if let Some(Err(panic)) = ended
+            && !std::thread::panicking()
+        {
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
