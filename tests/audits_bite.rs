@@ -4,18 +4,20 @@
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use drive::Trial;
+use model::Target;
 use sql::Dialect;
 use stackmark_tests::bad_inputs::{BadInputs, INPUTS};
-use stackmark_tests::calls::{drive, drive_tpcc};
+use stackmark_tests::calls::{drive, drive_tpcc, now};
 use stackmark_tests::sabotage::{
     Deaf, ForMisdrawn, Misdrawn, MisdrawnInputs, MisdrawnLedger, SabotagedTarget, Trick,
 };
-use stackmark_tests::saboteurs::{DEFECTS, EXACT, SHAPE, Saboteur};
+use stackmark_tests::saboteurs::{DEFECTS, EXACT, SHAPE, Saboteur, UNSEEN};
 use stackmark_tests::served::Served;
 use stackmark_tests::store::{Found, Store};
 use stackmark_tests::tamper::Tampering;
 use std::collections::BTreeSet;
 use workload_tpcc::audit::{self, InputFinding, Verdict, input_audit};
+use workload_tpcc::conformance::{ConformancePlan, conform};
 use workload_tpcc::{Cardinality, Claims, Ledger, Stmt, StoredTally};
 
 /// The seed of all inputs here.
@@ -165,6 +167,23 @@ fn what_an_answer_or_the_schema_gives_away_fails_the_trial() {
         let defects: u64 = trial.totals.kinds.iter().map(|kind| kind.books.defect).sum();
         assert_eq!(defects, 1, "{what}: a defect ends the trial at once");
     }
+}
+
+/// The limits of audits, written down: this is why a subject that does not conform is not measured.
+#[test]
+fn what_no_audit_can_see_is_left_to_conformance_which_does() {
+    let plan = ConformancePlan::golden(1, 500);
+    for &(what, edits) in UNSEEN {
+        let trick = Trick::Statements(edits);
+        let found = sabotaged(&Store::tiny(), &Saboteur { what, trick, ..TWIN }, EXACT_CALLS);
+        assert_eq!(found.failed(), BTreeSet::new(), "{what}: an audit sees it now; say so in the tables");
+        let store = Store::tiny();
+        let mut session = now(SabotagedTarget::new(&store, trick).open(0)).unwrap();
+        assert!(now(conform(&mut session, &plan)).is_err(), "{what}: conformance does not see it either");
+    }
+    let store = Store::tiny();
+    let mut honest = now(store.target().open(0)).unwrap();
+    now(conform(&mut honest, &plan)).unwrap_or_else(|wrong| panic!("{wrong}"));
 }
 
 /// A trial through HTTP with a saboteur behind the server. Gives what the store had before, and what was claimed.

@@ -2,16 +2,22 @@
 //! other, as two processes would. Nothing is lost, nothing is done twice; and a session that dies in mid-transaction
 //! leaves nothing behind and nobody waiting.
 
-use model::{Cents, Effort, Fault, Inputs as _, Ledger as _, RetryPolicy, RetryingTarget, Session, Target};
-use stackmark_tests::calls::{at_once, drive_tpcc, inputs, now};
+use adapter_rusqlite::{Lane, SqliteConn, connect};
+use model::{
+    Cents, Doubt, Effort, Fault, Inputs as _, Ledger as _, Refusal, RetryPolicy, RetryingTarget, Session,
+    Target,
+};
+use stackmark_tests::calls::{at_once, drive_tpcc, inputs, now, runtime};
 use stackmark_tests::served::Served;
 use stackmark_tests::store::{SqliteTarget, Store, statements};
 use stackmark_tests::tamper::{TamperedOpener, Tampering};
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::pin::pin;
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 use workload_tpcc::{
-    Call, Cardinality, Claims, Delivery, Ledger, Line, NewOrder, Outcome, Payment, SqlTarget, Stmt, Tpcc, Who,
+    Call, Cardinality, Claims, Delivery, Ledger, Line, NewOrder, Outcome, Payment, SqlSession, SqlTarget,
+    Stmt, Tpcc, Who,
 };
 
 /// Sessions at once.
@@ -296,4 +302,84 @@ fn a_server_whose_session_panics_answers_the_next_call_and_has_applied_nothing()
     drop(served);
     assert_eq!(state(&store), before);
     store.assert_sound();
+}
+
+/// Whether a future is dropped before it is ready: it is polled three times, and no more often.
+async fn given_up<T>(call: impl Future<Output = T>) -> Option<T> {
+    let mut call = pin!(call);
+    for _ in 0..3 {
+        if let Poll::Ready(value) = poll_fn(|cx| Poll::Ready(call.as_mut().poll(cx))).await {
+            return Some(value);
+        }
+        tokio::task::yield_now().await;
+    }
+    None
+}
+
+#[test]
+fn clients_that_hang_up_leave_each_call_whole_or_unmade() {
+    let store = Store::new(Cardinality::tiny(), "synchronous=full");
+    let before = store.tallies();
+    let served = Served::start(store.target(), store.size, 4);
+    let target = served.target();
+    let mut ledger = Ledger::new(store.size);
+    let mut doubtful = 0;
+    runtime().block_on(async {
+        let mut stream = inputs(&store, 6, 0);
+        let mut session = target.open(0).await.expect("a server that runs");
+        for turn in 0..600 {
+            let call = stream.draw();
+            let mut effort = Effort::default();
+            let whole = if turn % 3 == 0 {
+                given_up(session.run(&call, &mut effort)).await
+            } else {
+                Some(session.run(&call, &mut effort).await)
+            };
+            if whole.is_none() {
+                doubtful += 1;
+                session = target.open(0).await.expect("a server that runs");
+            }
+            let answer = whole.unwrap_or(Err(Fault::InDoubt(Doubt::Deadline)));
+            assert!(matches!(answer, Ok(_) | Err(Fault::InDoubt(_))), "{call:?}: {answer:?}");
+            ledger.post(&call, &answer);
+        }
+    });
+    // The server ends what it has begun before it stops.
+    drop(served);
+    assert!(doubtful > 100, "only {doubtful} calls were given up: this test has shown little");
+    let found = store.find(&before, &Claims::of(&ledger, true));
+    assert!(found.failed().iter().all(|name| name.contains("remote")), "{:#?}", found.failed());
+    store.assert_sound();
+}
+
+#[test]
+fn a_full_disk_refuses_calls_and_leaves_nothing_half_done() {
+    for journal in ["wal", "truncate"] {
+        let store = Store::new(Cardinality::tiny(), &format!("journal={journal}&synchronous=off"));
+        let before = store.tallies();
+        // A limit of this connection: the file may not grow from now on, as if the disk were full.
+        let connection = connect(&store.url).expect("a store that was just made");
+        connection.pragma_update(None, "max_page_count", 1).expect("a setting of the connection alone");
+        let (lane, clock) = (Lane::new(journal != "wal"), measure::Monotonic::start());
+        let connection = SqliteConn::prepare(connection, &statements(), lane, clock);
+        let mut session = SqlSession::new(connection.expect("the store's own statements"), clock);
+        let mut ledger = Ledger::new(store.size);
+        let mut refused = 0;
+        let mut stream = inputs(&store, 6, 0);
+        for _ in 0..2_000 {
+            let call = stream.draw();
+            let answer = now(session.run(&call, &mut Effort::default()));
+            match &answer {
+                Ok(_) => {}
+                Err(Fault::Refused(Refusal::Unwritable)) => refused += 1,
+                Err(other) => panic!("{journal}: {call:?}: {other}"),
+            }
+            ledger.post(&call, &answer);
+        }
+        drop(session);
+        assert!(refused > 100, "{journal}: {refused} calls were refused; the file was never full");
+        let found = store.find(&before, &Claims::of(&ledger, true));
+        let exact = |name: &String| !name.contains("remote") && !name.contains("skew");
+        assert!(!found.failed().iter().any(exact), "{journal}: {:#?}", found.failed());
+    }
 }

@@ -367,6 +367,25 @@ pub const SHAPE: &[Saboteur] = &[
     ),
 ];
 
+/// Those whose work no audit of the data can see, because the data is one that a right service could have left; nobody
+/// but conformance stands against them. Should an audit learn to see one, it moves up.
+pub const UNSEEN: &[(&str, &[Edit])] = &[
+    ("stock never goes down", &[(Stmt::UpdateStock, "s_quantity = ?3", "s_quantity = s_quantity + 0 * ?3")]),
+    (
+        "one piece is stored, charged and taken from stock, however many were ordered",
+        &[
+            (Stmt::InsertOrderLine, "?7, ?8, ?9", "1, ?8 / ?7, ?9"),
+            (Stmt::UpdateStock, "s_ytd + ?4", "s_ytd + min(?4, 1)"),
+        ],
+    ),
+    (
+        "what is noted of bad credit is lost",
+        &[(Stmt::PayCustomerWithData, ", c_data = ?5", ", c_data = c_data || substr(?5, 1, 0)")],
+    ),
+    ("another carrier delivers", &[(Stmt::CarryOrder, "o_carrier_id = ?4", "o_carrier_id = ?4 % 10 + 1")]),
+    ("the order is another customer's", &[(Stmt::InsertOrder, "?3, ?4,", "?3, ?4 % 30 + 1,")]),
+];
+
 /// What is wrong, the edits that make it so, and words of the failure.
 pub type Defect = (&'static str, &'static [Edit], &'static str);
 
