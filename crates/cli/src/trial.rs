@@ -228,6 +228,9 @@ impl Job<'_> {
         trial.defects = driven.defects;
         trial.notes.extend(observation.not_observed.iter().map(|what| format!("not observed: {what}")));
         trial.failure = driven.failure.or(server_failure);
+        if trial.failure.is_none() && !driven.interrupted {
+            trial.failure = nothing_completed(&trial.overall.books);
+        }
         trial.state = match (&trial.failure, driven.interrupted) {
             (Some(_), _) => State::Failed,
             (None, true) => State::Interrupted,
@@ -259,6 +262,17 @@ impl Job<'_> {
 pub(crate) fn reach(url: &str, scale: Option<u64>) -> Result<HttpTarget<Tpcc>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     Ok(runtime.block_on(HttpTarget::reach(url, &Expected { scale }))?)
+}
+
+/// Why there is nothing to give a rate of, if so: calls were due, and not one was answered.
+fn nothing_completed(books: &document::Books) -> Option<String> {
+    let document::Books { due, never_begun, committed, declined, conflict, refused, in_doubt, .. } = *books;
+    (due > 0 && committed + declined == 0).then(|| {
+        format!(
+            "none of {due} calls was completed: conflict {conflict}, refused {refused}, in doubt {in_doubt}, \
+             never begun {never_begun}"
+        )
+    })
 }
 
 /// Why the server of a trial is not the one that it began with, if so: it ended, or was started anew.

@@ -216,7 +216,8 @@ pub(crate) fn inputs(ledger: &Ledger, size: Cardinality) -> Vec<InputCheck> {
                 name: input.name.into(),
                 clause: Some(input.clause.into()),
                 expected: figure.expected,
-                tolerance: figure.tolerance,
+                // Of few samples any share may come: no more than the whole.
+                tolerance: figure.tolerance.min(1.0),
                 measured: figure.measured,
                 samples: figure.samples,
                 check: check_of(input.finding.verdict),
