@@ -269,6 +269,9 @@ pub(crate) fn processes(observation: &Observation, subject: &Subject, committed:
                 (observe::Role::Server, _) => vec![Role::Server, Role::Engine],
                 (observe::Role::Engine | observe::Role::Broker, _) => vec![Role::Engine],
             };
+            // Not the most since the process began: loading and auditing before the trial are not its cost.
+            let sampled = observation.slices.iter().filter_map(|slice| slice.processes.get(index));
+            let rss_peak = sampled.map(|sample| sample.rss_bytes).fold(process.rss_bytes, u64::max);
             let samples = observation.slices.iter().filter_map(|slice| {
                 let sample = slice.processes.get(index)?;
                 Some(ProcessSample {
@@ -284,7 +287,7 @@ pub(crate) fn processes(observation: &Observation, subject: &Subject, committed:
                 cpu_user_s: process.cpu_user_s,
                 cpu_system_s: process.cpu_system_s,
                 cpu_ms_per_1000_committed: (committed > 0).then(|| process.cpu_s() * 1e6 / committed as f64),
-                rss_peak_bytes: process.rss_bytes_max,
+                rss_peak_bytes: rss_peak,
                 switches_voluntary: Some(process.switches_voluntary),
                 switches_involuntary: Some(process.switches_involuntary),
                 io_read_bytes: process.read_bytes,

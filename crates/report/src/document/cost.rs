@@ -18,7 +18,7 @@ pub struct Process {
     pub cpu_system_s: f64,
     /// Processor time in milliseconds a thousand committed calls; `null` when none was committed.
     pub cpu_ms_per_1000_committed: Option<f64>,
-    /// The most memory resident at once.
+    /// The most memory resident in any sample of the trial, one a second.
     pub rss_peak_bytes: u64,
     /// Context switches because it waited; `null` where they could not be read, as below.
     pub switches_voluntary: Option<u64>,
