@@ -6,6 +6,8 @@ use serde::Serialize;
 
 /// Version of the HTTP contract, for all workloads.
 pub(crate) const CONTRACT_VERSION: u32 = 1;
+/// Our version with that of the framework, which is a part of what is measured. A test holds it to the manifest.
+pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (axum 0.8.9)");
 
 /// The document at `/about`.
 #[derive(Debug, Serialize)]
@@ -24,4 +26,16 @@ pub(crate) struct About {
     pub limits: Limits,
     /// Read back from the target.
     pub stack: Stack,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::VERSION;
+
+    #[test]
+    fn the_frameworks_version_is_the_pinned_one() {
+        let manifest = include_str!("../../../Cargo.toml");
+        let framework = VERSION.split_once("(axum ").and_then(|(_, rest)| rest.strip_suffix(')')).unwrap();
+        assert!(manifest.contains(&format!("axum = {{ version = \"={framework}\"")), "{framework}");
+    }
 }

@@ -1,6 +1,6 @@
 //! From an address to a server that has stopped cleanly.
 
-use crate::about::{About, CONTRACT_VERSION};
+use crate::about::{About, CONTRACT_VERSION, VERSION};
 use crate::connection;
 use crate::lanes::{LaneSettings, Laned};
 use crate::pool::{Pool, PoolSettings};
@@ -177,7 +177,7 @@ fn check(settings: &Settings) -> Result<(), ServeError> {
 fn about<W: Wire>(settings: &Settings, stack: Stack) -> About {
     About {
         name: "stackmark-server",
-        version: env!("CARGO_PKG_VERSION"),
+        version: VERSION,
         contract: format!("{}/{CONTRACT_VERSION}", W::NAME),
         workload: W::NAME,
         scale: settings.scale,
