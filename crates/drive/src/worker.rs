@@ -121,8 +121,8 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
         Some(queue.try_send(Queued { call: call.clone(), due }).map_err(|_| Refusal::QueueFull))
     }
 
-    /// Makes one call and checks its answer. A session whose call is in doubt is dropped: nobody knows what it would
-    /// answer next.
+    /// Makes one call and checks its answer. A session whose call is in doubt is dropped, because nobody knows what it
+    /// would answer next; and one that reaches nobody, because it never will again.
     async fn answer(
         &mut self,
         call: &W::Call,
@@ -139,7 +139,7 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
             Ok(result) => result,
             Err(Missed) => Err(Fault::InDoubt(Doubt::Deadline)),
         };
-        if matches!(outcome, Err(Fault::InDoubt(_))) {
+        if matches!(outcome, Err(Fault::InDoubt(_) | Fault::Refused(Refusal::Unreachable))) {
             self.session = None;
         }
         let outcome = outcome?;

@@ -192,12 +192,23 @@ fn no_call_outlasts_the_drain() {
 
 #[test]
 fn refused_calls_back_off_so_that_a_dead_server_does_not_make_us_spin() {
-    let refuses = |_: &Call, _| Step::fault(Nanos(1_000), Fault::Refused(Refusal::Unreachable));
+    let refuses = |_: &Call, _| Step::fault(Nanos(1_000), Fault::Refused(Refusal::Shedding));
     let simulated = Simulation::new(plan(Arrivals::Closed), refuses).run();
     // Pauses of 10, 20, 40 and 80 ms, then of 100 ms.
     let refused = simulated.books().refused;
     assert!((101..=104).contains(&refused), "{refused}");
     assert_eq!(simulated.opened, 1, "a refused call says nothing against its session");
+}
+
+/// A connection that was closed while idle refuses its next call, and would refuse every one after it.
+#[test]
+fn a_session_that_reaches_nobody_is_opened_anew() {
+    let closed_once = |call: &Call, _| match call.number {
+        10 => Step::fault(Nanos(1_000), Fault::Refused(Refusal::Unreachable)),
+        _ => Step::done(ms(1)),
+    };
+    let simulated = Simulation::new(plan(Arrivals::Closed), closed_once).run();
+    assert_eq!((simulated.books().refused, simulated.opened), (1, 2));
 }
 
 #[test]
