@@ -130,9 +130,10 @@ pub(crate) fn load(
     let mut show = |at: LoadProgress| {
         if let Some(progress) = &progress {
             let left = at.seconds_left.map_or(String::new(), |left| format!(", {} left", ui::seconds(left)));
-            let share = at.rows_done as f64 / at.rows_all.max(1) as f64;
-            progress
-                .show(share, &format!("{}: {} of {} rows{left}", at.phase.word(), at.rows_done, at.rows_all));
+            progress.show(
+                at.share,
+                &format!("{}: {} of {} rows{left}", at.phase.word(), at.rows_done, at.rows_all),
+            );
         }
     };
     let loaded = sqlite::load(url, plan, &mut show, interrupt.flag());
