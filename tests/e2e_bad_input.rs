@@ -1,0 +1,353 @@
+//! What cannot be done is said before anything starts: what, where, and what would be right; exit status 2, nothing made.
+
+use crate::e2e_desk::{Desk, Ran, Running, write};
+use crate::e2e_impostor::{Reply, answer, listen};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::fs;
+use std::net::TcpListener;
+
+/// Holds a command line to exit status 2, `words` in its message, and a folder in which nothing has changed.
+#[track_caller]
+fn refused(desk: &Desk, line: &str, words: &[&str]) -> Ran {
+    let before = desk.files();
+    let ran = desk.run(line);
+    ran.refused(words);
+    assert_eq!(desk.files(), before, "{line} left something: {ran:?}");
+    ran
+}
+
+#[test]
+fn what_does_not_exist_names_what_is_nearest() {
+    let desk = Desk::empty();
+    refused(
+        &desk,
+        "run tpcc/sqlite/axum",
+        &["no subject `tpcc/sqlite/axum`", "nearest: `tpcc/sqlite/axum+rusqlite`"],
+    );
+    refused(&desk, "run tpc", &["no subject `tpc`", "nearest: `tpcc/sqlite/", "stackmark list"]);
+    refused(&desk, "compare tpcc tpc", &["nearest: `tpcc/sqlite/"]);
+    refused(&desk, "load tpch --db sqlite:x.db", &["no subject `tpch`", "nearest: `tpcc/sqlite/"]);
+    for command in ["audit tppc --db sqlite:x.db", "serve tppc --db sqlite:x.db", "list tppc"] {
+        refused(&desk, command, &["no workload `tppc`", "nearest: `tpcc`"]);
+    }
+    refused(&desk, "serve tpcc --engine oracle --db sqlite:x.db", &["no engine `oracle`", "`sqlite`"]);
+    refused(&desk, "quickstrat", &["unrecognized subcommand 'quickstrat'", "'quickstart'"]);
+    refused(&desk, "run tpcc/sqlite/rusqlite --url http://127.0.0.1:1", &["is direct"]);
+}
+
+#[test]
+fn a_number_that_makes_no_sense_is_named_with_what_would_be_right() {
+    let desk = Desk::empty();
+    let scales = ["load tpcc --db sqlite:x.db", "run tpcc", "compare tpcc tpcc"];
+    for (line, scale) in scales.into_iter().flat_map(|line| ["0", "1000000000"].map(|scale| (line, scale))) {
+        refused(
+            &desk,
+            &format!("{line} --scale {scale}"),
+            &[&format!("--scale is {scale}"), "1 to 100000 warehouses"],
+        );
+    }
+    refused(&desk, "quickstart --scale 0", &["--scale", "1..=100000"]);
+    refused(&desk, "load tpcc --db sqlite:x.db --scale -1", &["'-1'"]);
+    // A whole warehouse takes 80 MB: nobody has the room, and nothing was begun that would find out.
+    refused(&desk, "load tpcc --db sqlite:x.db --scale 100000", &["are needed for x.db", "MB are free"]);
+    for rate in ["0", "-1", "nan", "inf", "1e300", "fast"] {
+        refused(&desk, &format!("run tpcc --rate {rate}"), &["'--rate <RATE>'", "more than 0"]);
+    }
+    for line in ["--duration 0s", "--duration 0ms"] {
+        refused(&desk, &format!("run tpcc {line}"), &["the measured window is zero", "longer than zero"]);
+    }
+    refused(&desk, "quickstart --duration 0s", &["the measured window is zero"]);
+    for span in ["-1s", "5", "99weeks", "soon"] {
+        refused(
+            &desk,
+            &format!("run tpcc --duration {span}"),
+            &[&format!("'{span}' for '--duration <DURATION>'")],
+        );
+    }
+    refused(&desk, "run tpcc --deadline 0s", &["the deadline of a call is zero"]);
+    refused(&desk, "run tpcc --drain 0s", &["the drain is zero"]);
+    for option in ["clients", "generator-threads", "pool", "server-threads"] {
+        for count in ["0", "1000000000", "many"] {
+            let wanted = format!("'{count}' for '--{option} <");
+            refused(&desk, &format!("run tpcc/sqlite/axum+rusqlite --{option} {count}"), &[&wanted]);
+        }
+    }
+    refused(&desk, "run tpcc --rate 10 --think spec", &["cannot be used with"]);
+    refused(&desk, "run tpcc --arrivals constant", &["--rate <RATE>"]);
+    refused(&desk, "compare tpcc tpcc --max-loss 120%", &["5%"]);
+    refused(&desk, "compare tpcc", &["2"]);
+    refused(&desk, "run tpcc --seed x", &["'x' for '--seed <SEED>'"]);
+}
+
+#[test]
+fn a_database_that_cannot_be_run_on_says_why() {
+    let desk = Desk::loaded();
+    write(desk.path("text.db"), "hello, this is a text of more than sixteen bytes");
+    let make = |name: &str, tables: &[&str]| {
+        let made = rusqlite::Connection::open(desk.path(name)).unwrap();
+        tables
+            .iter()
+            .for_each(|table| made.execute_batch(&format!("create table {table} (w_id int)")).unwrap());
+    };
+    make("other.db", &["item", "blog"]);
+    make(
+        "kit.db",
+        &[
+            "warehouse",
+            "district",
+            "customer",
+            "history",
+            "new_order",
+            "orders",
+            "order_line",
+            "item",
+            "stock",
+        ],
+    );
+    fs::create_dir(desk.path("folder.db")).unwrap();
+
+    let users = ["run tpcc", "serve tpcc --listen 127.0.0.1:0", "compare tpcc tpcc", "audit tpcc"];
+    for user in users {
+        refused(&desk, &format!("{user} --db sqlite:gone.db"), &["there is no database at gone.db"]);
+        refused(
+            &desk,
+            &format!("{user} --db sqlite:text.db"),
+            &["text.db is a file that is no SQLite database"],
+        );
+        refused(
+            &desk,
+            &format!("{user} --db sqlite:other.db"),
+            &["other.db is a SQLite database with the tables blog, item"],
+        );
+        refused(&desk, &format!("{user} --db sqlite:folder.db"), &["folder.db", "it is a folder"]);
+    }
+    for user in &users[..3] {
+        refused(
+            &desk,
+            &format!("{user} --db sqlite:kit.db"),
+            &["no record of a load", "stackmark audit tpcc"],
+        );
+    }
+    refused(&desk, "audit tpcc --db sqlite:kit.db", &["kit.db has no warehouse"]);
+    let wanted = &[
+        "bench.db has 1 warehouses, asked for are 2",
+        "stackmark load tpcc --scale 2 --db sqlite:bench.db --fresh",
+    ];
+    refused(&desk, "run tpcc --scale 2 --db sqlite:bench.db", wanted);
+    refused(&desk, "compare tpcc tpcc --scale 2 --db sqlite:bench.db", wanted);
+}
+
+#[test]
+fn a_load_never_takes_the_place_of_what_it_did_not_make() {
+    let desk = Desk::loaded();
+    write(desk.path("text.db"), "hello, this is a text of more than sixteen bytes");
+    let other = rusqlite::Connection::open(desk.path("other.db")).unwrap();
+    other.execute_batch("create table blog (a int)").unwrap();
+    drop(other);
+    let bytes = |name: &str| fs::read(desk.path(name)).unwrap();
+    for name in ["text.db", "other.db"] {
+        let before = bytes(name);
+        for fresh in ["", "--fresh"] {
+            refused(&desk, &format!("load tpcc --db sqlite:{name} {fresh}"), &[name, "is not ours"]);
+        }
+        assert!(bytes(name) == before, "{name} has been written to");
+    }
+    let before = bytes("bench.db");
+    for line in ["--scale 2", "--seed 2"] {
+        refused(
+            &desk,
+            &format!("load tpcc --db sqlite:bench.db {line}"),
+            &["replace it with `stackmark load tpcc", "--fresh"],
+        );
+    }
+    assert!(bytes("bench.db") == before, "bench.db has been written to");
+}
+
+#[test]
+fn an_address_of_a_database_that_is_none_says_what_would_be_right() {
+    let desk = Desk::empty();
+    let check = |url: &str, words: &[&str]| {
+        refused(&desk, &format!("load tpcc --db {url}"), words);
+    };
+    check("bench.db", &["starts with `sqlite:`"]);
+    check("sqlite:", &["the file name is missing"]);
+    check("sqlite::memory:", &["a file on tmpfs"]);
+    check("sqlite:x.db?journal=fast", &["journal is one of wal, delete"]);
+    check("sqlite:x.db?colour=red", &["no option `colour`"]);
+    check("sqlite:x.db?cache", &["option `cache` has no value"]);
+    check("sqlite:gone/x.db", &["the folder gone does not exist"]);
+    check("postgres://host/db", &["`postgres:` databases are not supported yet"]);
+}
+
+#[test]
+fn a_place_that_cannot_be_written_to_is_named() {
+    let desk = Desk::loaded();
+    write(desk.path("file"), "");
+    refused(&desk, "load tpcc --db sqlite:file/x.db", &["file is not a folder"]);
+    for out in ["file/results", "file"] {
+        refused(&desk, &format!("run tpcc --db sqlite:bench.db --out {out}"), &["could not create file"]);
+        refused(&desk, &format!("quickstart --out {out}"), &["could not create file"]);
+    }
+    // Even root may not make folders here.
+    refused(&desk, "run tpcc --db sqlite:bench.db --out /proc", &["could not create /proc/"]);
+    refused(&desk, "load tpcc --db sqlite:/proc/x.db", &["could not create /proc/x.db"]);
+}
+
+/// A command of a shell that may write files of so many kibibytes. To a program that is as a full disk.
+fn limited(desk: &Desk, kib: u32, line: &str) -> Ran {
+    // dash counts blocks of 512 bytes, bash of 1,024 unless it is told to be strict.
+    Running::start(desk.shell(&format!("ulimit -f {}; exec \"$STACKMARK\" {line}", kib * 2))).end()
+}
+
+#[test]
+fn a_load_that_meets_the_limit_of_a_file_leaves_nothing() {
+    let desk = Desk::empty();
+    limited(&desk, 10_000, "load tpcc --db sqlite:bench.db").refused(&["could not write bench.db"]);
+    assert_eq!(desk.files(), [""; 0]);
+    limited(&desk, 10_000, "run tpcc").refused(&["could not write results/"]);
+    assert_eq!(desk.files(), ["results"]);
+}
+
+#[test]
+fn a_result_that_cannot_be_written_ends_the_run_with_the_reason() {
+    let desk = Desk::loaded();
+    // Room for the calls, whose log is folded in often, and for no result.
+    let line =
+        "run tpcc --db sqlite:bench.db?checkpoint=1&busy_ms=100 --duration 20s --warmup 0s --clients 1";
+    let ran = limited(&desk, 4, &line.replace('&', "\\&"));
+    assert_eq!(ran.code(), 2, "{ran:?}");
+    assert!(ran.err.contains("error: ") && ran.err.contains("could not"), "{ran:?}");
+    assert_eq!(desk.run("audit tpcc --db sqlite:bench.db").code(), 0);
+}
+
+#[test]
+fn a_disk_that_fills_up_shows_in_the_books_and_not_in_the_data() {
+    let desk = Desk::loaded();
+    // A small disk of our own, in a namespace that goes with the shell; 20 MB beside the database.
+    let room = fs::metadata(desk.path("bench.db")).unwrap().len() / 1024 + 20_000;
+    let script = format!(
+        "mkdir disk && mount -t tmpfs -o size={room}k tmpfs disk && cp bench.db disk/ || exit 77
+         \"$STACKMARK\" load tpcc --db sqlite:disk/more.db; echo \"load $?\"
+         \"$STACKMARK\" run tpcc --json --db sqlite:disk/bench.db?checkpoint=16000000 --duration 20s --warmup 0s --drain 1s > run.json
+         echo \"run $?\"
+         \"$STACKMARK\" audit tpcc --db sqlite:disk/bench.db --run results/*; echo \"audit $?\"",
+    );
+    let mut unshare = desk.command("");
+    unshare = {
+        let mut command = std::process::Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]);
+        command.env("STACKMARK", unshare.get_program()).current_dir(desk.path(""));
+        command
+    };
+    let ran = Running::start(unshare).end();
+    if ran.code() == 77 || ran.code() == 127 || ran.err.contains("unshare: ") {
+        eprintln!("NOT RUN: no small disk can be made here: {}", ran.err);
+        return;
+    }
+    assert!(ran.out.contains("load 2\n") && ran.err.contains("MB are free"), "{ran:?}");
+    let document = crate::e2e_desk::parse(&fs::read_to_string(desk.path("run.json")).unwrap());
+    let books = &document["trials"][0]["overall"]["books"];
+    assert!(books["refused"].as_u64().unwrap() > 0 && books["in_doubt"].as_u64().unwrap() <= 8, "{books}");
+    assert!(ran.out.contains("audit 0\n"), "{ran:?}");
+}
+
+#[test]
+fn a_port_in_use_is_named() {
+    let desk = Desk::loaded();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    refused(
+        &desk,
+        &format!("serve tpcc --db sqlite:bench.db --listen {address}"),
+        &[&address, "the port is in use"],
+    );
+    refused(&desk, "serve tpcc --db sqlite:bench.db --listen nowhere", &["'nowhere' for '--listen"]);
+}
+
+#[test]
+fn a_server_that_is_not_ours_is_not_measured() {
+    let desk = Desk::empty();
+    let check = |url: &str, words: &[&str]| {
+        refused(&desk, &format!("run tpcc --url {url}"), words);
+    };
+    let html = "<html><body>Welcome</body></html>";
+    let page = listen(move |_| Reply::Bytes(answer("404 Not Found", "text/html", html)));
+    check(&page, &[&page, "a server that is not ours", "404"]);
+    let welcome = listen(move |_| Reply::Bytes(answer("200 OK", "text/html", html)));
+    check(&welcome, &[&welcome, "a server that is not ours"]);
+    check(
+        &listen(|_| Reply::Bytes(b"\x00\xff SSH-2.0 not http\r\n\r\n".to_vec())),
+        &["a server that is not ours"],
+    );
+    check(&listen(|_| Reply::Close), &["closed without an answer"]);
+    check(&listen(|_| Reply::Silence), &["was not answered within 5 s"]);
+    let about =
+        r#"{"name":"x","version":"1","contract":"tpcb/1","workload":"tpcb","scale":1,"pool":1,"stack":{}}"#;
+    check(&listen(move |_| Reply::Bytes(answer("200 OK", "application/json", about))), &["/about"]);
+    // A port that nobody listens on.
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    check(&format!("http://{free}"), &[&free.to_string(), "refused"]);
+    check("https://127.0.0.1:1", &["use http://"]);
+    check("127.0.0.1:1", &["no scheme"]);
+}
+
+#[test]
+fn a_server_with_other_data_than_db_is_not_measured() {
+    let desk = Desk::loaded();
+    let (server, real) = desk.serve();
+    let twice = crate::e2e_impostor::before(&real, |_, pass_on| Reply::Bytes(pass_on()));
+    let larger = crate::e2e_impostor::listen_instead(&twice, "/about", |json| json["scale"] = Value::from(2));
+    refused(
+        &desk,
+        &format!("run tpcc --url {larger} --db sqlite:bench.db"),
+        &["2 warehouses", "--db has 1", "not the same"],
+    );
+    refused(&desk, &format!("run tpcc --url {larger} --scale 3"), &["scale 2", "wanted is 3"]);
+    server.signal(Signal::TERM);
+    assert_eq!(server.end().code(), 0);
+}
+
+#[test]
+fn a_result_that_cannot_be_read_is_named_with_its_line() {
+    let desk = Desk::empty();
+    write(desk.path("broken.json"), "{\n  \"schema\": \"stackmark-result/1\",\n  oops\n}");
+    write(desk.path("other.json"), "{\"schema\": \"stackmark-result/99\"}");
+    write(desk.path("list.json"), "[1, 2]");
+    fs::create_dir(desk.path("empty")).unwrap();
+    for (result, words) in [
+        ("gone.json", &["could not read gone.json", "No such file"][..]),
+        ("empty", &["could not read empty/result.json"]),
+        ("broken.json", &["broken.json, line 3"]),
+        ("other.json", &["`stackmark-result/99`", "reads `stackmark-result/1`"]),
+        ("list.json", &["list.json, line 1"]),
+    ] {
+        refused(&desk, &format!("report {result}"), words);
+    }
+    refused(&desk, "compare broken.json other.json", &["broken.json, line 3"]);
+    refused(&desk, "audit tpcc --db sqlite:x.db --run empty", &["could not read empty/claims.json"]);
+    refused(&desk, "report gone.json --format pdf", &["'pdf' for '--format", "html"]);
+}
+
+#[test]
+fn a_password_never_shows() {
+    let desk = Desk::loaded();
+    let check = |line: &str| {
+        let ran = refused(&desk, line, &[]);
+        assert!(!ran.err.contains("hunter2"), "{ran:?}");
+    };
+    check("run tpcc --url http://me:hunter2@127.0.0.1:1");
+    check("run tpcc --url=http://me:hunter2@127.0.0.1:1 --db sqlite:bench.db");
+    for scheme in ["postgres", "mysql", "http", "sqlserver"] {
+        check(&format!("run tpcc --db {scheme}://me:hunter2@host/db"));
+        check(&format!("audit tpcc --db {scheme}://me:hunter2@host/db"));
+    }
+    // Neither does what the environment holds, where help would show it.
+    let mut help = desk.command("run --help");
+    let ran = Running::start({
+        help.env("STACKMARK_DB", "postgres://me:hunter2@host/db");
+        help
+    })
+    .end();
+    assert!(ran.code() == 0 && !ran.out.contains("hunter2"), "{ran:?}");
+}

@@ -1,0 +1,171 @@
+//! What a newcomer does, from the first load to the comparison, and what comes out on which stream.
+
+use crate::e2e_desk::{Desk, Ran, Running, assert_good, parse, write};
+use serde_json::Value;
+use std::fs;
+
+#[track_caller]
+fn done(ran: Ran) -> String {
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    ran.out
+}
+
+#[test]
+fn a_subject_is_loaded_run_audited_reported_and_compared() {
+    let desk = Desk::loaded();
+    // It is there already, so this changes nothing.
+    let again: Value =
+        serde_json::from_str(&done(desk.run("load tpcc --json --db sqlite:bench.db"))).unwrap();
+    assert_eq!((&again["loaded"], &again["warehouses"]), (&Value::Bool(false), &Value::from(1)));
+
+    let short = "--db sqlite:bench.db --duration 1s --warmup 200ms --clients 2 --rate 200";
+    let ran = desk.run(&format!("run tpcc --json {short}"));
+    let stored = fs::read_to_string(desk.only_run().join("result.json")).unwrap();
+    assert_eq!(ran.out, stored, "standard output has the document and nothing else");
+    let direct = parse(&stored);
+    assert_good(&ran, &direct);
+    let trial = &direct["trials"][0];
+    assert_eq!((&direct["state"], &trial["subject"]), (&"complete".into(), &"tpcc/sqlite/rusqlite".into()));
+    assert!(trial["overall"]["books"]["committed"].as_u64().unwrap() > 0);
+    assert_eq!(trial["stack"]["durability"]["tier"], "durable");
+    assert_eq!(trial["conformance"]["check"], "passed");
+    assert_eq!(trial["plan"]["clients"], 2);
+
+    // Text on standard output, where it went on the other.
+    let ran = desk.run(&format!("run tpcc/sqlite/axum+rusqlite {short}"));
+    assert!(ran.err.contains("result.json") && ran.err.contains("report.html"), "{ran:?}");
+    let text = &ran.out;
+    assert!(text.starts_with("tpcc/sqlite/axum+rusqlite ") && text.contains("NOPM"), "{text}");
+    assert!(!text.contains('\u{1b}'), "no colour where there is no terminal");
+
+    let runs = desk.runs();
+    let [direct, http] = &runs[..] else { panic!("{runs:?}") };
+    assert_good(&ran, &parse(&fs::read_to_string(http.join("result.json")).unwrap()));
+    for run in [direct, http] {
+        assert!(fs::read_to_string(run.join("report.html")).unwrap().contains("</html>"));
+        assert!(!run.join("private").exists(), "{:?}", desk.files());
+    }
+    audited(&desk);
+    reported(&desk, http.to_str().unwrap());
+
+    let stored = format!("compare {} {}", direct.display(), http.display());
+    assert!(done(desk.run(&stored)).contains("compare the subjects"));
+    let compared = parse(&done(desk.run(&format!("{stored} --json"))));
+    assert_eq!((&compared["kind"], compared["trials"].as_array().unwrap().len()), (&"comparison".into(), 2));
+    let mut half = parse(&fs::read_to_string(http.join("result.json")).unwrap());
+    let rate = &mut half["trials"][0]["headline"]["value"]["value"];
+    *rate = (rate.as_f64().unwrap() / 2.0).into();
+    write(desk.path("half.json"), &half.to_string());
+    for (other, code) in [("half.json", 1), (http.to_str().unwrap(), 0)] {
+        let ran = desk.run(&format!("compare {} {other} --max-loss 5%", http.display()));
+        assert_eq!(ran.code(), code, "{ran:?}");
+    }
+}
+
+fn audited(desk: &Desk) {
+    let text = done(desk.run("audit tpcc --db sqlite:bench.db"));
+    assert!(text.contains("1 warehouses, loaded by stackmark") && text.contains(" 0 failed"), "{text}");
+    let shown: Value =
+        serde_json::from_str(&done(desk.run("audit tpcc --json --db sqlite:bench.db"))).unwrap();
+    assert_eq!(shown["warehouses"], 1);
+    // A breach of one condition, by a hand that no run has.
+    let broken = rusqlite::Connection::open(desk.path("bench.db")).unwrap();
+    broken.execute_batch("update warehouse set w_ytd = w_ytd + 1").unwrap();
+    drop(broken);
+    let ran = desk.run("audit tpcc --db sqlite:bench.db");
+    assert!(ran.code() == 1 && ran.out.contains("FAILED"), "{ran:?}");
+    let files = desk.files();
+    let refused = desk.run("run tpcc --db sqlite:bench.db --duration 1s --warmup 0s");
+    refused.refused(&["the data is wrong before the run", "--fresh"]);
+    assert_eq!(desk.files(), files);
+}
+
+fn reported(desk: &Desk, run: &str) {
+    let stored = fs::read_to_string(format!("{run}/result.json")).unwrap();
+    let text = done(desk.run(&format!("report {run}")));
+    let markdown = done(desk.run(&format!("report {run} --format md")));
+    let page = done(desk.run(&format!("report {run} --format html")));
+    assert!(text.contains("new-order") && markdown.contains("| new-order") && page.contains("</html>"));
+    for json in ["--format json", "--json"] {
+        assert_eq!(done(desk.run(&format!("report {run}/result.json {json}"))), stored);
+    }
+    let ran = desk.run(&format!("report {run} --format html --output page.html"));
+    assert_eq!(done(ran), "", "what goes to a file goes nowhere else");
+    assert_eq!(fs::read_to_string(desk.path("page.html")).unwrap(), page);
+}
+
+#[test]
+fn lists_completions_and_the_man_page_are_data() {
+    let desk = Desk::empty();
+    let check = |line: &str, words: &[&str]| {
+        let ran = desk.run(line);
+        assert!(ran.code() == 0 && ran.err.is_empty(), "{ran:?}");
+        assert!(words.iter().all(|word| ran.out.contains(word)), "{words:?}: {ran:?}");
+        ran.out
+    };
+    check("list", &["tpcc/sqlite/rusqlite", "tpcc/sqlite/axum+rusqlite", "needs"]);
+    let rows: Value = serde_json::from_str(&check("list tpcc --json", &[])).unwrap();
+    assert!(rows.as_array().unwrap().iter().any(|row| row["subject"] == "tpcc/sqlite/rusqlite"));
+    check("completions bash", &["complete ", "quickstart"]);
+    check("completions zsh", &["#compdef stackmark"]);
+    check("completions fish", &["complete -c stackmark"]);
+    check("man", &[".TH stackmark", "quickstart"]);
+    check("help", &["quickstart", "audit"]);
+    check("--version", &["stackmark 0"]);
+    assert!(desk.files().is_empty());
+}
+
+#[test]
+fn a_terminal_gets_colour_unless_no_color_says_otherwise() {
+    let desk = Desk::loaded();
+    let ran = desk.run("run tpcc --db sqlite:bench.db --duration 1s --warmup 0s --clients 1");
+    assert_good(&ran, &desk.document());
+    // A terminal is what `script` makes.
+    let typed = |environment: &str| {
+        let script = format!("{environment} script -qec '$STACKMARK report results/*' /dev/null");
+        Running::start(desk.shell(&script)).end()
+    };
+    let coloured = typed("");
+    if coloured.code() == 127 {
+        eprintln!("NOT RUN: there is no `script` to make a terminal with");
+        return;
+    }
+    assert!(coloured.out.contains('\u{1b}'), "{coloured:?}");
+    for environment in ["NO_COLOR=1", "TERM=dumb"] {
+        let plain = typed(environment);
+        assert!(plain.code() == 0 && !plain.out.contains('\u{1b}'), "{environment}: {plain:?}");
+    }
+}
+
+#[test]
+fn a_comparison_never_writes_to_the_database_that_it_is_given() {
+    let desk = Desk::loaded();
+    let before = fs::read(desk.path("bench.db")).unwrap();
+    let plan = "--blocks 1 --duration 1s --warmup 0s --rate 100 --clients 2";
+    let ran = desk.run(&format!("compare tpcc tpcc --json --db sqlite:bench.db {plan}"));
+    let document = parse(&ran.out);
+    assert_good(&ran, &document);
+    assert_eq!(document["comparison"]["verdict"], "cannot_tell", "one block gives no interval");
+    assert!(fs::read(desk.path("bench.db")).unwrap() == before, "bench.db has been written to");
+}
+
+#[test]
+fn quickstart_needs_nothing_and_leaves_a_report() {
+    let desk = Desk::empty();
+    let ran = desk.run("quickstart --blocks 1 --duration 1s --warmup 200ms --clients 2");
+    assert!(ran.err.contains("trial 2 of 2") && ran.err.contains("report.html"), "{ran:?}");
+    assert!(ran.out.contains("through HTTP") && !ran.out.contains('\u{1b}'), "{ran:?}");
+    let document = desk.document();
+    assert_good(&ran, &document);
+    assert_eq!((&document["state"], &document["kind"]), (&"complete".into(), &"comparison".into()));
+    let subjects: Vec<_> =
+        document["trials"].as_array().unwrap().iter().map(|trial| &trial["subject"]).collect();
+    assert!(subjects.len() == 2 && subjects[0] != subjects[1], "{subjects:?}");
+    assert_eq!(document["comparison"]["factor"], "route");
+    let mut names: Vec<String> = fs::read_dir(desk.only_run())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["claims.json", "report.html", "result.json"], "nothing else is left");
+}

@@ -1,0 +1,197 @@
+//! Runs, servers and loads that are interrupted or killed: what was measured stays valid, what was acknowledged stays
+//! stored, and nothing is left behind that runs.
+
+use crate::e2e_desk::{Desk, Ran, Running, assert_good, is_alive, kill, parse, until};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::fs;
+
+/// Longer than any test lets it run.
+const LONG: &str = "--duration 60s --warmup 100ms --clients 4";
+
+/// Four clients have a call in flight each when their server is killed, and may meet its dying sockets once or twice more.
+const IN_DOUBT_MAX: u64 = 12;
+
+/// A run that has committed calls, and the server that it has started, if any.
+fn in_the_middle(desk: &Desk, line: &str) -> Running {
+    let run = desk.start(line);
+    run.until("calls are committed", || desk.has_committed());
+    run
+}
+
+fn book(document: &Value, column: &str) -> u64 {
+    document["trials"][0]["overall"]["books"][column].as_u64().unwrap()
+}
+
+fn checks(document: &Value, of: &str) -> Vec<String> {
+    let found = document["trials"][0][of].as_array().unwrap();
+    found.iter().map(|found| found["check"].as_str().unwrap().to_owned()).collect()
+}
+
+/// What was measured until the end is a result, audited and whole.
+#[track_caller]
+fn assert_valid_and_partial(ran: &Ran, document: &Value) {
+    assert_good(ran, document);
+    assert_eq!(document["state"], "interrupted");
+    assert!(ran.err.contains("interrupted: the result covers what was measured until then"), "{ran:?}");
+    assert!(document["trials"][0]["measured_s"].as_f64().is_some_and(|span| span > 0.5 && span < 60.0));
+    assert!(book(document, "committed") > 0);
+    assert!(!checks(document, "audits").contains(&"failed".to_owned()));
+    assert!(checks(document, "ledger").iter().all(|check| check == "passed"));
+}
+
+#[test]
+fn ctrl_c_ends_a_direct_run_with_a_valid_partial_result() {
+    let desk = Desk::loaded();
+    let run = in_the_middle(&desk, &format!("run tpcc --json --db sqlite:bench.db {LONG}"));
+    run.signal(Signal::INT);
+    let ran = run.end();
+    assert_valid_and_partial(&ran, &parse(&ran.out));
+    desk.assert_sound("bench.db");
+}
+
+#[test]
+fn ctrl_c_ends_a_run_through_http_and_the_server_with_it() {
+    let desk = Desk::loaded();
+    let run = in_the_middle(&desk, &format!("run tpcc/sqlite/axum+rusqlite --db sqlite:bench.db {LONG}"));
+    let server = run.server();
+    run.signal(Signal::INT);
+    let ran = run.end();
+    assert!(!is_alive(server), "a run waits for its server");
+    assert_valid_and_partial(&ran, &desk.document());
+    desk.assert_sound("bench.db");
+}
+
+#[test]
+fn ctrl_c_in_the_load_of_a_private_database_leaves_nothing() {
+    let desk = Desk::empty();
+    let run = desk.start("run tpcc --scale 100");
+    run.until("it loads", || desk.files().iter().any(|file| file.ends_with(".loading")));
+    run.signal(Signal::INT);
+    run.end().refused(&["interrupted while loading"]);
+    assert_eq!(desk.files(), ["results"]);
+}
+
+#[test]
+fn an_interrupted_load_is_recognised_and_can_be_started_anew() {
+    let desk = Desk::empty();
+    for (signal, more) in [(Signal::INT, ""), (Signal::KILL, " --fresh")] {
+        let load = desk.start(&format!("load tpcc --scale 100 --db sqlite:bench.db{more}"));
+        load.until("rows are stored", || {
+            fs::metadata(desk.path("bench.db.loading")).is_ok_and(|about| about.len() > 1 << 20)
+        });
+        load.signal(signal);
+        let ran = load.end();
+        if signal == Signal::INT {
+            ran.refused(&[
+                "bench.db.loading is left incomplete",
+                "stackmark load tpcc --scale 100 --db sqlite:bench.db --fresh",
+            ]);
+        }
+        assert_eq!(desk.files(), ["bench.db.loading"]);
+        for line in [
+            "run tpcc --db sqlite:bench.db",
+            "serve tpcc --listen 127.0.0.1:0 --db sqlite:bench.db",
+            "audit tpcc --db sqlite:bench.db",
+            "load tpcc --db sqlite:bench.db",
+        ] {
+            let ran = desk.run(line);
+            ran.refused(&["interrupted", "stackmark load tpcc --scale 1 --db sqlite:bench.db --fresh"]);
+            assert_eq!(desk.files(), ["bench.db.loading"], "{ran:?}");
+        }
+    }
+    // The very command that all of them name.
+    let ran = desk.run("load tpcc --scale 1 --db sqlite:bench.db --fresh");
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert_eq!(desk.files(), ["bench.db"]);
+    assert_eq!(desk.run("audit tpcc --db sqlite:bench.db").code(), 0);
+}
+
+#[test]
+fn killing_the_server_of_a_run_voids_the_run_and_loses_no_acknowledged_call() {
+    let desk = Desk::loaded();
+    let run = in_the_middle(&desk, &format!("run tpcc/sqlite/axum+rusqlite --db sqlite:bench.db {LONG}"));
+    kill(run.server());
+    let ran = run.end();
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    assert!(ran.out.contains("the server ended by itself"), "{ran:?}");
+    let document = desk.document();
+    assert_eq!(document["state"], "failed");
+    // A call in flight is in doubt, later ones are refused; both count as what they are.
+    assert!(book(&document, "in_doubt") <= IN_DOUBT_MAX && book(&document, "defect") == 0);
+    assert!(checks(&document, "ledger").iter().all(|check| check == "passed"));
+    desk.assert_sound("bench.db");
+}
+
+#[test]
+fn killing_a_server_of_somebody_else_voids_the_run_too() {
+    let desk = Desk::loaded();
+    let (server, url) = desk.serve();
+    let line = format!("run tpcc --url {url} --db sqlite:bench.db --duration 3s --warmup 100ms --clients 4");
+    let run = in_the_middle(&desk, &line);
+    server.signal(Signal::KILL);
+    let ran = run.end();
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    assert!(ran.out.contains("the server is gone"), "{ran:?}");
+    let document = desk.document();
+    assert_eq!(document["state"], "failed");
+    assert!(book(&document, "refused") > 0 && book(&document, "in_doubt") <= IN_DOUBT_MAX, "{ran:?}");
+    desk.assert_sound("bench.db");
+}
+
+#[test]
+fn a_server_that_is_asked_to_end_finishes_its_calls() {
+    let desk = Desk::loaded();
+    let (server, url) = desk.serve();
+    let line = format!("run tpcc --url {url} --db sqlite:bench.db --duration 3s --warmup 100ms --clients 4");
+    let run = in_the_middle(&desk, &line);
+    server.signal(Signal::TERM);
+    let served = server.end();
+    assert_eq!(served.code(), 0, "{served:?}");
+    let ran = run.end();
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    let document = desk.document();
+    // A call may cross the close of its idle connection on the way: nobody can tell what became of it.
+    assert!(book(&document, "in_doubt") <= 4 && book(&document, "defect") == 0, "{ran:?}");
+    assert!(book(&document, "refused") > 0, "{ran:?}");
+    desk.assert_sound("bench.db");
+}
+
+/// What a killed run leaves can be read, is said to be no finished result, and what it acknowledged is stored.
+#[track_caller]
+fn assert_readable_and_sound(desk: &Desk, database: &str) {
+    let document = desk.document();
+    assert_eq!(document["state"], "running");
+    assert!(book(&document, "committed") > 0);
+    let ran = desk.run(&format!("report {}", desk.only_run().display()));
+    assert!(ran.code() == 0 && ran.out.contains("running"), "{ran:?}");
+    desk.assert_sound(database);
+}
+
+#[test]
+fn killing_the_generator_leaves_a_readable_result_and_no_server() {
+    let desk = Desk::loaded();
+    let run = in_the_middle(&desk, &format!("run tpcc/sqlite/axum+rusqlite --db sqlite:bench.db {LONG}"));
+    let server = run.server();
+    run.signal(Signal::KILL);
+    assert_eq!(run.end().status.code(), None);
+    until("the server has ended", || !is_alive(server));
+    assert_readable_and_sound(&desk, "bench.db");
+}
+
+#[test]
+fn a_killed_run_leaves_its_private_database_until_the_next_run() {
+    let desk = Desk::empty();
+    let run = in_the_middle(&desk, &format!("run tpcc {LONG}"));
+    run.signal(Signal::KILL);
+    assert_eq!(run.end().status.code(), None);
+    let private = desk.only_run().join("private");
+    let database = private.join("tpcc.db").display().to_string();
+    assert_readable_and_sound(&desk, &database);
+    // It fails before it measures anything, and clears away what the dead one left all the same.
+    let next = desk.start("run tpcc --scale 100");
+    next.until("the next run has begun", || !private.exists());
+    next.signal(Signal::INT);
+    next.end().refused(&["interrupted"]);
+    assert!(desk.only_run().join("result.json").exists());
+}

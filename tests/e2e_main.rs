@@ -1,0 +1,15 @@
+//! The `stackmark` binary as a user meets it: what is typed, what is printed, how it ends, and what is left on the disk
+//! when it is interrupted, killed, given nonsense or lied to.
+//!
+//! One program for all of it, so that the database they share is loaded once.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+mod e2e_bad_input;
+mod e2e_complete;
+mod e2e_desk;
+mod e2e_impostor;
+mod e2e_interrupted;
+mod e2e_plans;
+mod e2e_wrong_answers;

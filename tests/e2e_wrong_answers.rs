@@ -1,0 +1,140 @@
+//! A server that answers wrongly shows in the books, and never in the throughput.
+
+use crate::e2e_desk::{Desk, Ran, parse};
+use crate::e2e_impostor::{Asked, Reply, answer, before, changed};
+use serde_json::Value;
+use std::fs;
+
+/// A run of a second against a server that does as `twist` says, on the database that the real one behind it writes to.
+struct Lied {
+    desk: Desk,
+    ran: Ran,
+    document: Value,
+}
+
+impl Lied {
+    fn to(
+        options: &str,
+        twist: impl Fn(&Asked, &dyn Fn() -> Vec<u8>) -> Reply + Send + Sync + 'static,
+    ) -> Lied {
+        let desk = Desk::loaded();
+        let (_server, real) = desk.serve();
+        let url = before(&real, twist);
+        let line = format!(
+            "run tpcc --url {url} --db sqlite:bench.db --duration 1s --warmup 0s --clients 2 {options}"
+        );
+        let ran = desk.run(&line);
+        // A run that could not take place at all has no result.
+        let text = fs::read_to_string(desk.only_run().join("result.json"));
+        let document = text.map_or(Value::Null, |text| parse(&text));
+        Lied { desk, ran, document }
+    }
+
+    fn book(&self, column: &str) -> u64 {
+        self.document["trials"][0]["overall"]["books"][column].as_u64().unwrap()
+    }
+
+    /// The answer is bad, none of the calls counts, and all of them are in one column.
+    #[track_caller]
+    fn counts_none_but(&self, column: &str) {
+        assert_eq!(self.ran.code(), 1, "{:?}", self.ran);
+        assert!(self.ran.out.contains("FAILED  trial: none of "), "{:?}", self.ran);
+        let trial = &self.document["trials"][0];
+        assert_eq!(self.book("committed") + self.book("declined"), 0, "{}", self.ran.out);
+        assert_eq!(trial["headline"]["value"]["value"], 0.0);
+        assert!(self.book(column) > 0 && self.book(column) == self.book("begun"), "{}", self.ran.out);
+        self.desk.assert_sound("bench.db");
+    }
+
+    /// The trial was ended by a wrong answer.
+    #[track_caller]
+    fn is_void(&self, why: &str) {
+        assert_eq!(self.ran.code(), 1, "{:?}", self.ran);
+        let trial = &self.document["trials"][0];
+        assert_eq!((&self.document["state"], &trial["state"]), (&"failed".into(), &"failed".into()));
+        let defects = trial["defects"].to_string();
+        assert!(defects.contains(why), "{defects}");
+        assert!(
+            trial["failure"].as_str().is_some_and(|failure| self.ran.out.contains(failure)),
+            "{:?}",
+            self.ran
+        );
+        assert!(self.book("defect") > 0);
+    }
+}
+
+#[test]
+fn a_wrong_total_ends_the_trial() {
+    let lied = Lied::to("", |asked, pass_on| {
+        let honest = pass_on();
+        Reply::Bytes(if asked.path == "/tpcc/new-order" {
+            changed(&honest, |json| {
+                if let Some(total) = json["total_amount"].as_i64() {
+                    json["total_amount"] = (total + 1).into();
+                }
+            })
+        } else {
+            honest
+        })
+    });
+    lied.is_void("total");
+    assert_eq!(
+        lied.document["trials"][0]["headline"]["value"]["value"], 0.0,
+        "no order was answered rightly"
+    );
+}
+
+#[test]
+fn a_missing_field_ends_the_trial() {
+    let lied = Lied::to("", |asked, pass_on| {
+        let honest = pass_on();
+        Reply::Bytes(if asked.path == "/tpcc/payment" {
+            changed(&honest, |json| drop(json["customer"].as_object_mut().unwrap().remove("c_id").unwrap()))
+        } else {
+            honest
+        })
+    });
+    lied.is_void("c_id");
+}
+
+#[test]
+fn what_is_no_json_ends_the_trial() {
+    Lied::to("", |_, _| Reply::Bytes(answer("200 OK", "application/json", "{\"o_id\":")))
+        .is_void("EOF while parsing");
+}
+
+#[test]
+fn a_server_that_only_fails_leaves_every_call_in_doubt() {
+    Lied::to("", |_, _| Reply::Bytes(answer("500 Internal Server Error", "text/plain", "oops")))
+        .counts_none_but("in_doubt");
+}
+
+#[test]
+fn a_server_that_never_answers_leaves_every_call_in_doubt_after_its_deadline() {
+    let lied = Lied::to("--deadline 200ms", |_, _| Reply::Silence);
+    lied.counts_none_but("in_doubt");
+    // Two clients, five deadlines a second.
+    assert!(lied.book("begun") <= 12, "{}", lied.ran.out);
+}
+
+#[test]
+fn a_call_that_was_stored_and_not_answered_is_in_doubt() {
+    let lied = Lied::to("", |_, pass_on| {
+        drop(pass_on());
+        Reply::Close
+    });
+    lied.counts_none_but("in_doubt");
+    let ledger = lied.document["trials"][0]["ledger"].as_array().unwrap();
+    let orders = ledger.iter().find(|found| found["name"] == "orders placed").unwrap();
+    assert!(orders["stored"].as_i64() > orders["low"].as_i64(), "they were stored: {orders}");
+}
+
+#[test]
+fn calls_that_are_shed_are_refused() {
+    let problem =
+        r#"{"type":"urn:stackmark:problem:refused","status":503,"applied":"no","reason":"no-session"}"#;
+    Lied::to("", move |_, _| {
+        Reply::Bytes(answer("503 Service Unavailable", "application/problem+json", problem))
+    })
+    .counts_none_but("refused");
+}
