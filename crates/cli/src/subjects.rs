@@ -69,8 +69,10 @@ pub(crate) fn find(path: &str) -> Result<&'static Subject> {
     {
         return Ok(subject);
     }
+    // Of equally near ones `max_by` takes the last; the default is the first.
     let nearest = SUBJECTS
         .iter()
+        .rev()
         .max_by(|a, b| likeness(a.path, wanted).total_cmp(&likeness(b.path, wanted)))
         .expect("the list is not empty");
     bail!("no subject `{path}`; nearest: `{}`\nhint: `stackmark list` prints all of them", nearest.path)
@@ -117,7 +119,7 @@ mod tests {
         check("tpcc/sqlite", Ok("tpcc/sqlite/rusqlite"));
         check("tpcc/sqlite/axum+rusqlite", Ok("tpcc/sqlite/axum+rusqlite"));
         check("tpcc/sqlite/axum", Err("nearest: `tpcc/sqlite/axum+rusqlite`"));
-        check("tpc", Err("nearest: `tpcc/sqlite/"));
+        check("tpc", Err("nearest: `tpcc/sqlite/rusqlite`"));
         check("tpcc/sqlite/rusqlite/procedure", Err("nearest: `tpcc/sqlite/rusqlite`"));
         check("", Err("no subject ``"));
         assert!(workload("tppc").unwrap_err().to_string().contains("nearest: `tpcc`"));
