@@ -2,7 +2,7 @@
 
 use crate::{Lane, SqliteConn};
 use model::{Clock, Durability, Home, OpenError, Stack, Tier};
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 use sql::{Journal, SqlOpener, SqliteUrl, Synchronous, sqlite_durability};
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ impl<K: Clock> SqliteOpener<K> {
     /// When the file is missing or no database, or a setting does not take.
     pub fn new(url: &SqliteUrl, statements: Vec<String>, clock: K) -> Result<SqliteOpener<K>, OpenError> {
         let connection = connect(url)?;
-        let settings = read_back(&connection).map_err(|error| unusable(url, &error.to_string()))?;
+        let settings = read_back(&connection).map_err(|error| refused(url, &error))?;
         let readers_pass = settings.journal != Journal::Wal.name();
         Ok(SqliteOpener { url: url.clone(), statements, lane: Lane::new(readers_pass), clock, settings })
     }
@@ -57,7 +57,7 @@ impl<K: Clock> SqlOpener for SqliteOpener<K> {
     async fn open(&self) -> Result<SqliteConn<K>, OpenError> {
         let connection = connect(&self.url)?;
         SqliteConn::prepare(connection, &self.statements, self.lane.clone(), self.clock.clone())
-            .map_err(|error| unusable(&self.url, &error.to_string()))
+            .map_err(|error| refused(&self.url, &error))
     }
 
     fn stack(&self) -> Stack {
@@ -88,6 +88,16 @@ impl<K: Clock> SqlOpener for SqliteOpener<K> {
 /// The version that the workspace pins; rusqlite does not say it at run time. A test holds it to the manifest.
 const RUSQLITE: &str = "0.39.0";
 
+/// A file that others hold locked for longer than the busy timeout may be there for us later; anything else will not.
+fn refused(url: &SqliteUrl, error: &rusqlite::Error) -> OpenError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            OpenError::Unreachable { what: url.path.display().to_string(), why: error.to_string() }
+        }
+        _ => unusable(url, &error.to_string()),
+    }
+}
+
 fn unusable(url: &SqliteUrl, why: &str) -> OpenError {
     OpenError::Unusable { what: url.path.display().to_string(), why: why.to_owned() }
 }
@@ -95,14 +105,15 @@ fn unusable(url: &SqliteUrl, why: &str) -> OpenError {
 /// Opens an existing database file and puts the URL's settings in force.
 ///
 /// # Errors
-/// When the file is missing or no database, or a setting does not take.
+/// [`OpenError::Unreachable`] when the file is missing, or locked by others for longer than the URL's `busy_ms`;
+/// [`OpenError::Unusable`] when it is no database, or a setting does not take.
 pub fn connect(url: &SqliteUrl) -> Result<Connection, OpenError> {
     if !url.path.is_file() {
         let what = url.path.display().to_string();
         return Err(OpenError::Unreachable { what, why: "there is no such file".into() });
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let fail = |error: rusqlite::Error| unusable(url, &error.to_string());
+    let fail = |error: rusqlite::Error| refused(url, &error);
     let connection = Connection::open_with_flags(&url.path, flags).map_err(fail)?;
     connection.busy_timeout(Duration::from_millis(u64::from(url.busy_ms))).map_err(fail)?;
     apply(&connection, url).map_err(fail)?;
@@ -199,5 +210,17 @@ mod tests {
         std::fs::write(&path, "this is a text of more than a few bytes, and no database at all").unwrap();
         let error = connect(&url).unwrap_err().to_string();
         assert!(error.contains("not a database"), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_is_locked_now_may_be_reached_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let other = Connection::open(&path).unwrap();
+        other.execute_batch("create table t (x); begin exclusive").unwrap();
+        let url: SqliteUrl = format!("sqlite:{}?journal=truncate&busy_ms=0", path.display()).parse().unwrap();
+        assert!(matches!(connect(&url), Err(OpenError::Unreachable { .. })));
+        other.execute_batch("commit").unwrap();
+        assert!(connect(&url).is_ok());
     }
 }
