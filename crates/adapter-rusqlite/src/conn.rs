@@ -101,25 +101,25 @@ impl<K: Clock> SqliteConn<K> {
         result
     }
 
+    /// Binds and uses a statement. Faults are made where they happen, and so cost only when they do.
+    #[inline]
     fn run<T>(
         &mut self,
         stmt: StmtId,
         params: &[Param<'_>],
-        use_it: impl FnOnce(&mut Statement<'_>) -> Result<T, Trouble>,
+        use_it: impl FnOnce(&mut Statement<'_>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        self.prepared
-            .0
-            .with_dependent_mut(|_, statements| {
-                let statement = &mut statements[usize::from(stmt.0)];
-                for (index, param) in (1..).zip(params) {
-                    match *param {
-                        Param::Int(value) => statement.raw_bind_parameter(index, value)?,
-                        Param::Text(value) => statement.raw_bind_parameter(index, value)?,
-                    }
+        self.prepared.0.with_dependent_mut(|_, statements| {
+            let statement = &mut statements[usize::from(stmt.0)];
+            for (index, param) in (1..).zip(params) {
+                match *param {
+                    Param::Int(value) => statement.raw_bind_parameter(index, value),
+                    Param::Text(value) => statement.raw_bind_parameter(index, value),
                 }
-                use_it(statement)
-            })
-            .map_err(Trouble::into_fault)
+                .map_err(engine)?;
+            }
+            use_it(statement)
+        })
     }
 }
 
@@ -166,7 +166,7 @@ impl<K: Clock> SqlConn for SqliteConn<K> {
     }
 
     async fn exec(&mut self, stmt: StmtId, params: &[Param<'_>]) -> Result<u64, Fault> {
-        self.run(stmt, params, |statement| Ok(statement.raw_execute()? as u64))
+        self.run(stmt, params, |statement| Ok(statement.raw_execute().map_err(engine)? as u64))
     }
 
     async fn row<T: Send>(
@@ -177,7 +177,10 @@ impl<K: Clock> SqlConn for SqliteConn<K> {
     ) -> Result<Option<T>, Fault> {
         self.run(stmt, params, |statement| {
             let mut rows = statement.raw_query();
-            Ok(rows.next()?.map(|row| read(&Current(row))).transpose()?)
+            match rows.next().map_err(engine)? {
+                Some(row) => Ok(Some(read(&Current(row))?)),
+                None => Ok(None),
+            }
         })
     }
 
@@ -190,7 +193,7 @@ impl<K: Clock> SqlConn for SqliteConn<K> {
     ) -> Result<(), Fault> {
         self.run(stmt, params, |statement| {
             let mut rows = statement.raw_query();
-            while let Some(row) = rows.next()? {
+            while let Some(row) = rows.next().map_err(engine)? {
                 into.push(read(&Current(row))?);
             }
             Ok(())
@@ -216,32 +219,10 @@ impl<K> Drop for SqliteConn<K> {
     }
 }
 
-/// What can go wrong with a statement.
-enum Trouble {
-    Engine(rusqlite::Error),
-    Column(ColumnError),
-}
-
-impl From<rusqlite::Error> for Trouble {
-    fn from(error: rusqlite::Error) -> Trouble {
-        Trouble::Engine(error)
-    }
-}
-
-impl From<ColumnError> for Trouble {
-    fn from(error: ColumnError) -> Trouble {
-        Trouble::Column(error)
-    }
-}
-
-impl Trouble {
-    #[cold]
-    fn into_fault(self) -> Fault {
-        match self {
-            Trouble::Engine(error) => fault(&error, false),
-            Trouble::Column(error) => error.into(),
-        }
-    }
+/// The fault of a statement.
+#[cold]
+fn engine(error: rusqlite::Error) -> Fault {
+    fault(&error, false)
 }
 
 #[cold]
