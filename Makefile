@@ -19,8 +19,8 @@ build: toolchain ## build target/release/stackmark
 test: toolchain ## set up what the tests need, then run all of them
 	CARGO="$(CARGO)" scripts/test.sh
 
-bench: toolchain ## what the harness itself costs
-	"$(CARGO)" build --release --locked --package stackmark-benches --bins
+bench: toolchain ## what the harness itself costs: some five minutes, best on a machine that does nothing else
+	"$(CARGO)" build --release --locked --package cli --bin stackmark --package stackmark-benches --bins
 	@set -e; for bench in $(basename $(notdir $(wildcard benches/src/bin/*))); do \
 	  printf '\n== %s\n' "$$bench"; "$(TARGET)/release/$$bench"; done
 

@@ -11,12 +11,15 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use workload_tpcc::{LINES_MAX, LINES_MIN, Outcome, Placed, PlacedLine, Text, Tpcc, kind};
+use workload_tpcc::{LINES_MAX, LINES_MIN, Outcome, Placed, PlacedLine, Text, Tpcc, kind, order_total};
 
 /// Bytes of a request, head and body.
 const REQUEST_BYTES_MAX: usize = 8 << 10;
 /// What each line of a New-Order has once.
 const LINE_MARK: &[u8] = b"\"i_id\"";
+
+/// Pieces of each line for which the answers are right.
+pub const QUANTITY: u32 = 5;
 
 /// Starts the server on a free port of the loopback address, with one thread that lives as long as the
 /// process.
@@ -88,24 +91,29 @@ impl Answers {
 }
 
 fn placed(lines: usize) -> Vec<u8> {
+    let lines = lines.max(LINES_MIN);
+    let (i_price, c_discount, w_tax, d_tax) =
+        (Cents(4_567), BasisPoints(1_234), BasisPoints(1_000), BasisPoints(500));
+    let ol_amount = i_price.times(i64::from(QUANTITY));
+    let total_amount = order_total(ol_amount.times(lines as i64), c_discount, w_tax, d_tax);
     let text = |text: &str| Text::from(text).expect("the sample texts fit");
     let line = PlacedLine {
         i_name: Text::from("abcdefghijklmnopqr").expect("the sample text fits"),
-        i_price: Cents(0),
+        i_price,
         s_quantity: 57,
         brand_generic: Text::from("G").expect("one letter fits"),
-        ol_amount: Cents(0),
+        ol_amount,
     };
     let outcome = Outcome::Placed(Placed {
         o_id: 3_001,
         o_entry_d: 1_700_000_000,
         c_last: text("BARBARBAR"),
         c_credit: Text::from("GC").expect("two letters fit"),
-        c_discount: BasisPoints(1_234),
-        w_tax: BasisPoints(1_000),
-        d_tax: BasisPoints(500),
-        total_amount: Cents(0),
-        lines: std::iter::repeat_n(line, lines.max(LINES_MIN)).collect::<ArrayVec<_, LINES_MAX>>(),
+        c_discount,
+        w_tax,
+        d_tax,
+        total_amount,
+        lines: std::iter::repeat_n(line, lines).collect::<ArrayVec<_, LINES_MAX>>(),
     });
     let mut body = Vec::new();
     Tpcc::encode_outcome(&outcome, &mut body);
@@ -166,10 +174,9 @@ mod tests {
         let mut inputs = Inputs::new(Cardinality::standard(1), 1, 1, 0);
         let mut seen = 0;
         while seen < 200 {
-            let call = inputs.draw();
-            if !matches!(call, Call::NewOrder(_)) {
-                continue;
-            }
+            let Call::NewOrder(mut order) = inputs.draw() else { continue };
+            order.lines.iter_mut().for_each(|line| line.quantity = QUANTITY);
+            let call = Call::NewOrder(order);
             seen += 1;
             let mut body = Vec::new();
             Tpcc::encode_call(&call, &mut body);

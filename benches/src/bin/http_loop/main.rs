@@ -1,0 +1,290 @@
+//! What a call through HTTP costs the load generator: New-Orders drawn, encoded, sent, their answers parsed, checked and
+//! recorded, 50 connections on one core, against a server on another core that answers at once. Beside it, if it is
+//! installed, wrk with one fixed body: it builds nothing, parses a status and a length, and checks neither.
+
+mod allocations;
+
+use adapter_http::{Expected, HttpSession, HttpTarget};
+use drive::{Plan, Progress, Stop};
+use measure::Monotonic;
+use model::{Effort, Fault, Home, Inputs as _, Nanos, OpenError, Session, Stack, Target, Wire as _};
+use stackmark_benches::data::Folder;
+use stackmark_benches::orders::{Inputs, Orders};
+use stackmark_benches::pairs::{Ratio, Side, Spread, turns};
+use stackmark_benches::{instant_server, process, say};
+use std::io::{BufRead, BufReader, Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use workload_tpcc::{Call, Cardinality, Data, Ledger, Outcome, kind};
+
+const CONNECTIONS: u32 = 50;
+const SIZE: Cardinality = Cardinality::standard(1);
+const PAIRS: usize = 4;
+const WARM_UP: Nanos = Nanos::from_millis(500);
+const MEASURED: Nanos = Nanos::from_millis(2_500);
+/// Seconds of wrk's runs: as long as ours with their warm-up.
+const WRK_SECONDS: u32 = 3;
+/// Cores of the generator and of the server; the first ones are left to the system and to those who pipe our output.
+const GENERATOR_CORE: usize = 0;
+const SERVER_CORE: usize = 1;
+/// Calls of a thread after which everything that is made once has been made.
+const SETTLED: u64 = 5_000;
+
+const CALLS_A_SECOND_MIN: f64 = 70_000.0;
+const CPU_SECONDS_A_MILLION_MAX: f64 = 12.0;
+const MEMORY_BYTES_MAX: u64 = 50 << 20;
+/// What the allocator and the system may round.
+const RESIDENT_BYTES_SLACK: u64 = 512 << 10;
+
+#[global_allocator]
+static ALLOCATOR: allocations::Counting = allocations::Counting;
+
+fn main() {
+    if std::env::args().nth(1).as_deref() == Some("server") {
+        return serve();
+    }
+    let server = InstantServer::start();
+    let folder = Folder::create("http-loop");
+    let script = wrk_script(folder.path());
+    let wrk_is_here = Command::new("wrk").arg("-v").output().is_ok();
+    let (mut ours, mut wrk) = (Vec::new(), Vec::new());
+    for side in turns(PAIRS).flatten() {
+        match side {
+            Side::A if wrk_is_here => wrk.push(run_wrk(&server.url, &script)),
+            Side::A => {}
+            // On a thread of its own, so that it and the threads it starts are kept on one core and nothing else is.
+            Side::B => ours.push(std::thread::scope(|scope| {
+                scope.spawn(|| run_ours(&server.url)).join().expect("a run that fails has said so")
+            })),
+        }
+    }
+    print(&ours, &wrk);
+}
+
+/// What a run of either gave.
+struct Run {
+    calls_a_second: f64,
+    cpu_seconds_a_million: f64,
+    p50_ms: f64,
+    ours: Option<Ours>,
+}
+
+/// What we know of our own runs alone.
+struct Ours {
+    calls_watched: u64,
+    allocations: u64,
+    /// At the ends of the first and the last slice of a second.
+    resident_bytes: (u64, u64),
+}
+
+fn run_ours(url: &str) -> Run {
+    process::pin(GENERATOR_CORE);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let target = runtime
+        .expect("the system has room for a runtime")
+        .block_on(HttpTarget::<Orders>::reach(url, &Expected { scale: None }))
+        .expect("our server answers");
+    let seen = Arc::new(Seen::default());
+    let target = Arc::new(Watched { target, seen: Arc::clone(&seen) });
+    let plan = Plan { workers: CONNECTIONS, warmup: WARM_UP, measured: MEASURED, ..Plan::default() };
+    let mut resident = Vec::with_capacity(16);
+    let trial = drive::run::<Orders, _, _>(
+        &plan,
+        &target,
+        |worker| Inputs::new(workload_tpcc::Inputs::new(SIZE, Data::c_load_of(1), 1, worker)),
+        || Ledger::new(SIZE),
+        Monotonic::start(),
+        &Stop::new(),
+        &mut |_: &Progress<'_, Orders>| resident.push(process::resident_bytes()),
+    );
+    let trial = trial.expect("the plan is valid and the server answers");
+    assert_eq!(trial.failure, None, "a trial that fails is no measurement");
+    let books = trial.totals.books();
+    let p50 = trial.totals.kinds[kind::NEW_ORDER].committed.response.quantile(0.5).unwrap_or_default();
+    Run {
+        calls_a_second: books.committed_in_window() as f64 / trial.span.as_secs_f64(),
+        cpu_seconds_a_million: trial.cpu.as_secs_f64() * 1e6 / (books.begun + trial.warmup.begun) as f64,
+        p50_ms: p50.as_millis_f64(),
+        ours: Some(Ours {
+            calls_watched: seen.calls.load(Ordering::Relaxed),
+            allocations: seen.allocations.load(Ordering::Relaxed),
+            resident_bytes: (resident[0], resident[resident.len() - 1]),
+        }),
+    }
+}
+
+fn print(ours: &[Run], wrk: &[Run]) {
+    let rates = |runs: &[Run]| runs.iter().map(|run| run.calls_a_second).collect::<Vec<_>>();
+    let cpus = |runs: &[Run]| runs.iter().map(|run| run.cpu_seconds_a_million).collect::<Vec<_>>();
+    let p50s = |runs: &[Run]| runs.iter().map(|run| run.p50_ms).collect::<Vec<_>>();
+    say::title(&format!(
+        "New-Order over HTTP, {CONNECTIONS} connections on one core, against a server on another that answers at once"
+    ));
+    say::figure(
+        "calls",
+        &format!("{}/s, p50 {} ms", say::spread(&rates(ours), 0), say::spread(&p50s(ours), 2)),
+    );
+    let least = say::number(CALLS_A_SECOND_MIN, 0);
+    say::goal(&format!("at least {least}/s"), Spread::of(&rates(ours)).median >= CALLS_A_SECOND_MIN);
+    say::figure(
+        "CPU of the generator's thread",
+        &format!("{} s a million calls", say::spread(&cpus(ours), 2)),
+    );
+    let met = Spread::of(&cpus(ours)).median <= CPU_SECONDS_A_MILLION_MAX;
+    say::goal(&format!("at most {CPU_SECONDS_A_MILLION_MAX:.0} s"), met);
+
+    let known = || ours.iter().filter_map(|run| run.ours.as_ref());
+    let (calls, allocations) =
+        known().fold((0, 0), |(calls, all), run| (calls + run.calls_watched, all + run.allocations));
+    let calls = say::number(calls as f64, 0);
+    say::figure("allocations of the thread", &format!("{allocations} in {calls} calls"));
+    say::goal("none", allocations == 0);
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    // Of the first run: later ones find memory that is there already.
+    let (first, last) = known().next().map_or((0, 0), |run| run.resident_bytes);
+    let peak = process::resident_bytes_peak();
+    let text = format!(
+        "{:.1} MiB after a second, {:.1} at the end, peak of all {:.1}",
+        mib(first),
+        mib(last),
+        mib(peak)
+    );
+    say::figure("memory, our HTTP client and all", &text);
+    say::goal(&format!("constant, below {:.0} MiB", mib(MEMORY_BYTES_MAX)), {
+        last.abs_diff(first) < RESIDENT_BYTES_SLACK && peak < MEMORY_BYTES_MAX
+    });
+
+    if wrk.is_empty() {
+        return say::skipped("wrk, for scale: it is not installed");
+    }
+    say::figure("wrk, one fixed body: calls", &format!("{}/s", say::spread(&rates(wrk), 0)));
+    say::figure("wrk: CPU", &format!("{} s a million calls", say::spread(&cpus(wrk), 2)));
+    say::ratio("  CPU, ours of wrk's", Ratio::of(&cpus(wrk), &cpus(ours)));
+}
+
+/// Watches the allocations of the thread on which all sessions live: those of the load generator, of the inputs, of the
+/// tape, of the HTTP client and of the runtime.
+struct Watched {
+    target: HttpTarget<Orders>,
+    seen: Arc<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    calls: AtomicU64,
+    allocations: AtomicU64,
+}
+
+struct WatchedSession {
+    session: HttpSession<Orders>,
+    seen: Arc<Seen>,
+}
+
+impl Target<Orders> for Watched {
+    type Session = WatchedSession;
+    const HOME: Home = Home::Task;
+
+    async fn open(&self, worker: u32) -> Result<WatchedSession, OpenError> {
+        Ok(WatchedSession { session: self.target.open(worker).await?, seen: Arc::clone(&self.seen) })
+    }
+
+    fn stack(&self) -> Stack {
+        self.target.stack()
+    }
+}
+
+impl Session<Orders> for WatchedSession {
+    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+        if let Some((calls, allocations)) = allocations::so_far(SETTLED) {
+            self.seen.calls.store(calls, Ordering::Relaxed);
+            self.seen.allocations.store(allocations, Ordering::Relaxed);
+        }
+        self.session.run(call, effort).await
+    }
+}
+
+/// The server, a process of its own, which ends with this one.
+struct InstantServer {
+    child: Child,
+    url: String,
+}
+
+impl InstantServer {
+    fn start() -> InstantServer {
+        let executable = std::env::current_exe().expect("the system knows what it runs");
+        let mut child = Command::new(executable)
+            .arg("server")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("what runs can be run again");
+        let mut url = String::new();
+        let stdout = child.stdout.take().expect("it is piped");
+        BufReader::new(stdout).read_line(&mut url).expect("the server says where it listens");
+        InstantServer { child, url: url.trim().to_owned() }
+    }
+}
+
+impl Drop for InstantServer {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The server's process: until whoever started it is gone.
+fn serve() {
+    process::pin(SERVER_CORE);
+    let address = instant_server::start().expect("the loopback address has a free port");
+    let mut stdout = std::io::stdout();
+    writeln!(stdout, "http://{address}").expect("somebody waits for this line");
+    let _ = std::io::stdin().read_to_end(&mut Vec::new());
+}
+
+/// A script with which wrk sends one New-Order of ten lines again and again.
+fn wrk_script(folder: &Path) -> PathBuf {
+    let mut inputs = Inputs::new(workload_tpcc::Inputs::new(SIZE, Data::c_load_of(1), 1, 0));
+    let of_ten_lines = |call: &Call| matches!(call, Call::NewOrder(order) if order.lines.len() == 10);
+    let call = std::iter::repeat_with(|| inputs.draw()).find(of_ten_lines).expect("the stream is endless");
+    let mut body = Vec::new();
+    Orders::encode_call(&call, &mut body);
+    let body = String::from_utf8_lossy(&body);
+    let script = format!(
+        "wrk.method = \"POST\"\nwrk.body = '{body}'\nwrk.headers[\"content-type\"] = \"application/json\"\n\
+         wrk.path = \"{}\"\n",
+        Orders::PATHS[kind::NEW_ORDER]
+    );
+    let path = folder.join("new-order.lua");
+    std::fs::write(&path, script).expect("the folder of the benches can be written");
+    path
+}
+
+fn run_wrk(url: &str, script: &Path) -> Run {
+    let cpu_before = process::children_cpu_seconds();
+    let output = Command::new("taskset")
+        .args(["-c", &GENERATOR_CORE.to_string(), "wrk", "-t", "1", "-c", &CONNECTIONS.to_string()])
+        .args(["-d", &format!("{WRK_SECONDS}s"), "--latency", "-s"])
+        .arg(script)
+        .arg(url)
+        .output()
+        .expect("wrk has just been seen");
+    let cpu = process::children_cpu_seconds() - cpu_before;
+    let text = String::from_utf8_lossy(&output.stdout);
+    // `  148234 requests in 3.00s, 123.45MB read`.
+    let done = text.lines().find_map(|line| {
+        let (requests, rest) = line.trim().split_once(" requests in ")?;
+        let (seconds, _) = rest.split_once("s,")?;
+        Some((requests.parse::<f64>().ok()?, seconds.parse::<f64>().ok()?))
+    });
+    let (requests, seconds) = done.expect("wrk says how many requests it made");
+    assert!(!text.contains("Non-2xx"), "the server must understand wrk: {text}");
+    Run {
+        calls_a_second: requests / seconds,
+        cpu_seconds_a_million: cpu / requests * 1e6,
+        p50_ms: f64::NAN,
+        ours: None,
+    }
+}
