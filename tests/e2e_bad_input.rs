@@ -1,6 +1,6 @@
 //! What cannot be done is said before anything starts: what, where, and what would be right; exit status 2, nothing made.
 
-use crate::e2e_desk::{Desk, Ran, Running, write};
+use crate::e2e_desk::{Desk, Ran, Running, parse, write};
 use crate::e2e_impostor::{Reply, answer, listen};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -210,46 +210,56 @@ fn a_load_that_meets_the_limit_of_a_file_leaves_nothing() {
 }
 
 #[test]
-fn a_result_that_cannot_be_written_ends_the_run_with_the_reason() {
+fn a_run_that_meets_the_limit_of_a_file_harms_no_data() {
     let desk = Desk::loaded();
-    // Room for the calls, whose log is folded in often, and for no result.
-    let line =
-        "run tpcc --db sqlite:bench.db?checkpoint=1&busy_ms=100 --duration 20s --warmup 0s --clients 1";
-    let ran = limited(&desk, 4, &line.replace('&', "\\&"));
-    assert_eq!(ran.code(), 2, "{ran:?}");
-    assert!(ran.err.contains("error: ") && ran.err.contains("could not"), "{ran:?}");
+    let ran = limited(&desk, 100, "run tpcc --db sqlite:bench.db --duration 20s --warmup 0s --clients 1");
+    ran.refused(&["could not write results/"]);
     assert_eq!(desk.run("audit tpcc --db sqlite:bench.db").code(), 0);
+}
+
+/// Runs `script` where the folder `disk` is a file system of so many kibibytes, and gone afterwards. `None`, said
+/// loudly, where nobody may make one.
+fn small_disk(desk: &Desk, kib: u64, script: &str) -> Option<Ran> {
+    // A name space of its own, in which we may mount, and which goes with the shell.
+    let mount = format!("mkdir disk && mount -t tmpfs -o size={kib}k tmpfs disk || exit 77; {script}");
+    let mut inside = desk.shell("exec unshare --user --map-root-user --mount sh -c \"$SCRIPT\"");
+    inside.env("SCRIPT", mount);
+    let ran = Running::start(inside).end();
+    if ran.code() == 77 || ran.code() == 127 || ran.err.contains("unshare: ") {
+        eprintln!("NOT RUN: no small disk can be made here: {}", ran.err);
+        return None;
+    }
+    Some(ran)
 }
 
 #[test]
 fn a_disk_that_fills_up_shows_in_the_books_and_not_in_the_data() {
     let desk = Desk::loaded();
-    // A small disk of our own, in a namespace that goes with the shell; 20 MB beside the database.
-    let room = fs::metadata(desk.path("bench.db")).unwrap().len() / 1024 + 20_000;
-    let script = format!(
-        "mkdir disk && mount -t tmpfs -o size={room}k tmpfs disk && cp bench.db disk/ || exit 77
-         \"$STACKMARK\" load tpcc --db sqlite:disk/more.db; echo \"load $?\"
-         \"$STACKMARK\" run tpcc --json --db sqlite:disk/bench.db?checkpoint=16000000 --duration 20s --warmup 0s --drain 1s > run.json
-         echo \"run $?\"
-         \"$STACKMARK\" audit tpcc --db sqlite:disk/bench.db --run results/*; echo \"audit $?\"",
-    );
-    let mut unshare = desk.command("");
-    unshare = {
-        let mut command = std::process::Command::new("unshare");
-        command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]);
-        command.env("STACKMARK", unshare.get_program()).current_dir(desk.path(""));
-        command
-    };
-    let ran = Running::start(unshare).end();
-    if ran.code() == 77 || ran.code() == 127 || ran.err.contains("unshare: ") {
-        eprintln!("NOT RUN: no small disk can be made here: {}", ran.err);
-        return;
-    }
+    let room = fs::metadata(desk.path("bench.db")).unwrap().len() / 1024 + 4_000;
+    let script = "cp bench.db disk/; $STACKMARK load tpcc --db sqlite:disk/more.db; echo load $?
+        $STACKMARK run tpcc --json --db 'sqlite:disk/bench.db?checkpoint=16000000' --duration 2s --warmup 0s \
+            --drain 1s > run.json; echo run $?
+        $STACKMARK audit tpcc --db sqlite:disk/bench.db --run results/*; echo audit $?";
+    let Some(ran) = small_disk(&desk, room, script) else { return };
     assert!(ran.out.contains("load 2\n") && ran.err.contains("MB are free"), "{ran:?}");
-    let document = crate::e2e_desk::parse(&fs::read_to_string(desk.path("run.json")).unwrap());
+    let document = parse(&fs::read_to_string(desk.path("run.json")).unwrap());
     let books = &document["trials"][0]["overall"]["books"];
     assert!(books["refused"].as_u64().unwrap() > 0 && books["in_doubt"].as_u64().unwrap() <= 8, "{books}");
     assert!(ran.out.contains("audit 0\n"), "{ran:?}");
+}
+
+#[test]
+fn a_result_that_cannot_be_written_ends_the_run_and_leaves_the_last_one_readable() {
+    let desk = Desk::loaded();
+    let script =
+        "$STACKMARK run tpcc --db sqlite:bench.db --out disk --duration 60s --warmup 0s --clients 1 &
+        until ls disk/*/result.json; do sleep 0.1; done > ls.txt 2>&1
+        cat /dev/zero > disk/filler; wait $!; echo run $?
+        rm disk/filler; $STACKMARK report disk/*; echo report $?";
+    let Some(ran) = small_disk(&desk, 8_000, script) else { return };
+    assert!(ran.out.contains("run 2\n") && ran.out.contains("report 0\n"), "{ran:?}");
+    assert!(ran.err.contains("error: could not write disk/") && ran.err.contains("No space left"), "{ran:?}");
+    assert_eq!(desk.run("audit tpcc --db sqlite:bench.db").code(), 0);
 }
 
 #[test]
@@ -344,10 +354,7 @@ fn a_password_never_shows() {
     }
     // Neither does what the environment holds, where help would show it.
     let mut help = desk.command("run --help");
-    let ran = Running::start({
-        help.env("STACKMARK_DB", "postgres://me:hunter2@host/db");
-        help
-    })
-    .end();
+    help.env("STACKMARK_DB", "postgres://me:hunter2@host/db");
+    let ran = Running::start(help).end();
     assert!(ran.code() == 0 && !ran.out.contains("hunter2"), "{ran:?}");
 }
