@@ -51,6 +51,18 @@ fn ctrl_c_ends_a_direct_run_with_a_valid_partial_result() {
 }
 
 #[test]
+fn ctrl_c_in_the_warm_up_gives_no_rate() {
+    let desk = Desk::loaded();
+    let run = desk.start("run tpcc --db sqlite:bench.db --duration 60s --warmup 60s --clients 2");
+    // Partial results are written with every slice, also of the warm-up.
+    run.until("it warms up", || desk.runs().first().is_some_and(|run| run.join("result.json").exists()));
+    run.signal(Signal::INT);
+    run.end().refused(&["interrupted before anything was measured", "result.json"]);
+    assert_eq!(desk.document()["state"], "interrupted");
+    desk.assert_sound("bench.db");
+}
+
+#[test]
 fn ctrl_c_ends_a_run_through_http_and_the_server_with_it() {
     let desk = Desk::loaded();
     let run = in_the_middle(&desk, &format!("run tpcc/sqlite/axum+rusqlite --db sqlite:bench.db {LONG}"));

@@ -81,7 +81,13 @@ pub(crate) fn run(args: &args::Run, ui: &Ui) -> Result<Answer> {
     let index = job.run(before, &mut document)?;
     let trial = &document.trials[index];
     let answer = if is_bad(trial) { Answer::Bad } else { Answer::Good };
+    let nothing = trial.state == State::Interrupted && trial.measured_s == 0.0;
     document.state = trial.state;
+    if nothing {
+        // Calls were made, and their audits are worth keeping; a rate of zero would not be one.
+        let json = folder.put_document(&document)?;
+        bail!("interrupted before anything was measured; what was done until then: {}", json.display());
+    }
     publish(&folder, &document, ui)?;
     Ok(answer)
 }
