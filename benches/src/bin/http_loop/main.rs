@@ -132,6 +132,12 @@ fn print(ours: &[Run], wrk: &[Run]) {
         "CPU of the generator's thread",
         &format!("{} s a million calls", say::spread(&cpus(ours), 2)),
     );
+    let busy: Vec<f64> =
+        ours.iter().map(|run| run.calls_a_second * run.cpu_seconds_a_million / 1e4).collect();
+    say::figure(
+        "  of its core",
+        &format!("{} % (if far below 100, others held the cores)", say::spread(&busy, 0)),
+    );
     let met = Spread::of(&cpus(ours)).median <= CPU_SECONDS_A_MILLION_MAX;
     say::goal(&format!("at most {CPU_SECONDS_A_MILLION_MAX:.0} s"), met);
 
