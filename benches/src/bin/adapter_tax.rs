@@ -217,7 +217,7 @@ type Item = (Cents, Text<24>, bool);
 
 /// As the transactions read an item.
 fn item(row: &dyn Columns) -> Result<Item, ColumnError> {
-    let name = Text::from(row.text(1)?).map_err(|_| ColumnError { index: 1, wanted: "a name" })?;
+    let name = Text::from(row.text(1)?).map_err(|_| ColumnError::new(1, "a name"))?;
     Ok((Cents(row.int(0)?), name, row.text(2)?.contains("ORIGINAL")))
 }
 

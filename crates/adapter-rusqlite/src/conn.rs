@@ -244,7 +244,7 @@ struct Current<'a>(&'a Row<'a>);
 impl Current<'_> {
     #[inline]
     fn value(&self, index: usize) -> Result<ValueRef<'_>, ColumnError> {
-        self.0.get_ref(index).map_err(|_| ColumnError { index, wanted: "there" })
+        self.0.get_ref(index).map_err(|_| ColumnError::new(index, "there"))
     }
 }
 
@@ -253,7 +253,7 @@ impl Columns for Current<'_> {
         match self.value(index)? {
             ValueRef::Integer(value) => Ok(value),
             ValueRef::Null | ValueRef::Real(_) | ValueRef::Text(_) | ValueRef::Blob(_) => {
-                Err(ColumnError { index, wanted: "a whole number" })
+                Err(ColumnError::new(index, "a whole number"))
             }
         }
     }
@@ -263,7 +263,7 @@ impl Columns for Current<'_> {
             ValueRef::Null => Ok(None),
             ValueRef::Integer(value) => Ok(Some(value)),
             ValueRef::Real(_) | ValueRef::Text(_) | ValueRef::Blob(_) => {
-                Err(ColumnError { index, wanted: "a whole number or null" })
+                Err(ColumnError::new(index, "a whole number or null"))
             }
         }
     }
@@ -271,10 +271,10 @@ impl Columns for Current<'_> {
     fn text(&self, index: usize) -> Result<&str, ColumnError> {
         match self.value(index)? {
             ValueRef::Text(bytes) => {
-                std::str::from_utf8(bytes).map_err(|_| ColumnError { index, wanted: "valid UTF-8" })
+                std::str::from_utf8(bytes).map_err(|_| ColumnError::new(index, "valid UTF-8"))
             }
             ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) | ValueRef::Blob(_) => {
-                Err(ColumnError { index, wanted: "a text" })
+                Err(ColumnError::new(index, "a text"))
             }
         }
     }

@@ -66,14 +66,18 @@ pub trait Columns {
 /// Decodes a row inside the adapter into a small owned value.
 pub type Read<T> = fn(&dyn Columns) -> Result<T, ColumnError>;
 
-/// A column that is not what the statement promises.
+/// A column that is not what the statement promises. One word, so that what a column gives comes back in registers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("column {index} is not {wanted}")]
-pub struct ColumnError {
-    /// Position, from 0.
-    pub index: usize,
-    /// What it should have been.
-    pub wanted: &'static str,
+#[error("column {} is not {}", .0.0, .0.1)]
+pub struct ColumnError(Box<(usize, &'static str)>);
+
+impl ColumnError {
+    /// The column at `index`, from 0, is not what was `wanted`.
+    #[cold]
+    #[must_use]
+    pub fn new(index: usize, wanted: &'static str) -> ColumnError {
+        ColumnError(Box::new((index, wanted)))
+    }
 }
 
 impl From<ColumnError> for Fault {

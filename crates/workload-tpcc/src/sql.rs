@@ -418,7 +418,7 @@ fn absent(stmt: Stmt) -> Fault {
 }
 
 fn id(row: &dyn Columns, index: usize) -> Result<u32, ColumnError> {
-    u32::try_from(row.int(index)?).map_err(|_| ColumnError { index, wanted: "a 32-bit number" })
+    u32::try_from(row.int(index)?).map_err(|_| ColumnError::new(index, "a 32-bit number"))
 }
 
 fn rate(row: &dyn Columns, index: usize) -> Result<BasisPoints, ColumnError> {
@@ -426,7 +426,7 @@ fn rate(row: &dyn Columns, index: usize) -> Result<BasisPoints, ColumnError> {
 }
 
 fn text<const N: usize>(row: &dyn Columns, index: usize) -> Result<Text<N>, ColumnError> {
-    Text::from(row.text(index)?).map_err(|_| ColumnError { index, wanted: "a text of the standard's length" })
+    Text::from(row.text(index)?).map_err(|_| ColumnError::new(index, "a text of the standard's length"))
 }
 
 fn original(row: &dyn Columns, index: usize) -> Result<bool, ColumnError> {
