@@ -174,6 +174,9 @@ fn interleave(
     let bad = document.trials.iter().any(is_bad) || comparison.loses_too_much();
     document.comparison = Some(comparison);
     publish(&folder, &document, ui)?;
+    if document.state == State::Interrupted && order.max_loss.is_some() {
+        bail!("interrupted before --max-loss could be judged");
+    }
     Ok(if bad { Answer::Bad } else { Answer::Good })
 }
 

@@ -167,11 +167,13 @@ impl Private {
 
     /// Makes the folder in that of a run.
     pub(crate) fn create(run: &Path) -> Result<Private> {
-        let path = run.join(Private::NAME);
+        let (path, new) = (run.join(Private::NAME), run.join("private.new"));
         let create = || -> std::io::Result<File> {
-            fs::DirBuilder::new().mode(0o700).create(&path)?;
-            let owner = File::create(path.join(OWNER))?;
+            fs::DirBuilder::new().mode(0o700).create(&new)?;
+            let owner = File::create(new.join(OWNER))?;
             flock(&owner, FlockOperation::NonBlockingLockExclusive)?;
+            // It gets the name by which others sweep only when it is locked.
+            fs::rename(&new, &path)?;
             Ok(owner)
         };
         let owner = create().with_context(|| format!("could not create {}", path.display()))?;

@@ -62,6 +62,12 @@ impl Job<'_> {
         blank.audits = before.audits;
         document.trials.push(blank);
         let index = document.trials.len() - 1;
+        // Before the first call, so that a run that is killed in its first second can be told and audited too.
+        self.folder.put_document(document)?;
+        if self.audited {
+            let none = Claims::of(&Ledger::new(self.database.size), false);
+            self.folder.put_claims(&self.claims_file(&stored_before, none))?;
+        }
 
         let driven = match self.subject.route {
             Route::Direct => {
