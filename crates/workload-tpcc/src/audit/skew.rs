@@ -101,8 +101,8 @@ mod tests {
 
     #[test]
     fn an_honest_run_is_not_failed_for_having_few_calls_and_an_even_one_is_never_passed() {
-        for draws in [250, 340, 400, 520, 700, 1_000, 2_000] {
-            for seed in 0..60 {
+        for draws in [250, 340, 400, 450, 500, 700, 1_500] {
+            for seed in 0..400 {
                 let verdict = |uneven| {
                     judged("it holds", Field::Customer, 3_000, draws, busiest_tenth(seed, draws, uneven))
                         .verdict
