@@ -28,6 +28,8 @@ const SLACK: f64 = 0.01;
 /// Least variance of a pick that is reckoned with. The share of the busiest tenth of few picks is near 1, and so would
 /// have none; but which tenth is busiest is found by looking, and that varies however certain the share seems.
 const VARIANCE_MIN: f64 = 0.09;
+/// Picks of NURand come in clusters, so their share scatters more than that of independent ones.
+const ERRORS_MAX: f64 = SIGMAS + 2.0;
 
 /// Judges `top` of `draws` picks for the tenth of `numbers` that has most.
 pub(super) fn judged(promise: &str, field: Field, numbers: u32, draws: u64, top: u64) -> Finding {
@@ -37,7 +39,7 @@ pub(super) fn judged(promise: &str, field: Field, numbers: u32, draws: u64, top:
     let expected = simulated(field, numbers, draws, true);
     let uniform = simulated(field, numbers, draws, false);
     let variance = (expected * (1.0 - expected)).max(VARIANCE_MIN);
-    let tolerance = SLACK + SIGMAS * (variance / draws as f64).sqrt();
+    let tolerance = SLACK + ERRORS_MAX * (variance / draws as f64).sqrt();
     let figure = Figure { measured: top as f64 / draws as f64, expected, tolerance, samples: draws };
     if (expected - uniform).abs() < 2.0 * tolerance {
         let sentence = format!(
