@@ -221,13 +221,11 @@ impl Befores {
     }
 }
 
-/// A B or B A, by a coin for each block.
+/// A B or B A: by a coin for the first of two blocks, and the other way round for the second, so that neither side is
+/// always the one that comes first.
 fn sides_of(block: u32, seed: u64) -> [Side; 2] {
-    if Random::stream(seed, &[ORDER, u64::from(block)]).chance(1, 2) {
-        [Side::A, Side::B]
-    } else {
-        [Side::B, Side::A]
-    }
+    let coin = Random::stream(seed, &[ORDER, u64::from(block / 2)]).chance(1, 2);
+    if coin == block.is_multiple_of(2) { [Side::A, Side::B] } else { [Side::B, Side::A] }
 }
 
 /// B through A. A trial that is void has no rate.
@@ -399,4 +397,20 @@ fn stored(a: &Path, b: &Path, max_loss: Option<f64>, ui: &Ui) -> Result<Answer> 
         ui.data(&report::text::render(&document, ui.colour()));
     }
     Ok(if bad { Answer::Bad } else { Answer::Good })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neither_side_always_comes_first_and_nobody_knows_which_does() {
+        let first = |block, seed| sides_of(block, seed)[0];
+        for seed in 0..20 {
+            let a_first = (0..10).filter(|block| first(*block, seed) == Side::A).count();
+            assert_eq!(a_first, 5, "seed {seed}");
+        }
+        let openings = (0..200).filter(|seed| first(0, *seed) == Side::A).count();
+        assert!((70..130).contains(&openings), "{openings} of 200 runs begin with A");
+    }
 }
