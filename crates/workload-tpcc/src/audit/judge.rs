@@ -69,23 +69,28 @@ pub(super) fn share(samples: u64, hits: u64, expected: f64) -> Figure {
 
 /// A tolerance of half the expected share or more would pass what is plainly wrong, so it tells nothing.
 pub(super) fn judged(promise: &str, figure: Figure) -> Finding {
+    let Figure { expected, tolerance, .. } = figure;
+    match held(promise, figure) {
+        finding if finding.verdict == Verdict::Passed && tolerance >= 0.5 * expected.min(1.0 - expected) => {
+            let sentence = format!("too few to tell whether {}", finding.sentence);
+            Finding { verdict: Verdict::NotTold, sentence, ..finding }
+        }
+        finding => finding,
+    }
+}
+
+/// The same where it is known already that the tolerance tells right from wrong.
+pub(super) fn held(promise: &str, figure: Figure) -> Finding {
     let Figure { measured, expected, tolerance, samples } = figure;
     let found = format!(
-        "{:.2} % of {samples}; expected {:.2} % ± {:.2}",
+        "{promise}: {:.2} % of {samples}; expected {:.2} % ± {:.2}",
         measured * 100.0,
         expected * 100.0,
         tolerance * 100.0
     );
-    let too_few = tolerance >= 0.5 * expected.min(1.0 - expected);
-    let verdict = match (measured - expected).abs() <= tolerance {
-        false => Verdict::Failed,
-        true if too_few => Verdict::NotTold,
-        true => Verdict::Passed,
-    };
-    let sentence = match verdict {
-        Verdict::NotTold => format!("too few to tell whether {promise}: {found}"),
-        Verdict::Passed => format!("{promise}: {found}"),
-        Verdict::Failed => format!("violated: {promise}: {found}"),
+    let (verdict, sentence) = match (measured - expected).abs() <= tolerance {
+        true => (Verdict::Passed, found),
+        false => (Verdict::Failed, format!("violated: {found}")),
     };
     Finding { verdict, sentence, details: Vec::new(), figure: Some(figure) }
 }
