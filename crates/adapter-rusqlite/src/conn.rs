@@ -127,6 +127,11 @@ impl<K: Clock> SqlConn for SqliteConn<K> {
     const DIALECT: Dialect = Dialect::Sqlite;
 
     async fn begin(&mut self, tx: TxKind) -> Result<(), Fault> {
+        if self.pass.is_some() || self.in_transaction() {
+            // The transaction before was given up in its middle: its future was dropped, or a caller panicked and went on.
+            // Waiting for our own pass would never end.
+            self.abandon().map_err(|error| fault(&error, false))?;
+        }
         let write = tx == TxKind::Write;
         if write || self.lane.readers_pass() {
             let pass = self.lane.try_enter(write).unwrap_or_else(|| {
@@ -277,5 +282,40 @@ impl Columns for Current<'_> {
                 Err(ColumnError::new(index, "a text"))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::Monotonic;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    fn at_once<T>(future: impl Future<Output = T>) -> T {
+        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(value) => value,
+            Poll::Pending => panic!("a blocking connection never waits"),
+        }
+    }
+
+    #[test]
+    fn a_transaction_that_was_given_up_is_undone_by_the_next_one() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch("create table t (x integer)").unwrap();
+        let statements = ["insert into t values (?1)".to_owned(), "select count(*) from t".to_owned()];
+        let (insert, count) = (StmtId(0), StmtId(1));
+        let mut conn =
+            SqliteConn::prepare(connection, &statements, Lane::new(false), Monotonic::start()).unwrap();
+
+        at_once(conn.begin(TxKind::Write)).unwrap();
+        assert_eq!(at_once(conn.exec(insert, &[Param::Int(1)])), Ok(1));
+        // Neither committed nor rolled back.
+        at_once(conn.begin(TxKind::Write)).unwrap();
+        assert_eq!(at_once(conn.row(count, &[], |row| row.int(0))), Ok(Some(0)));
+        assert_eq!(at_once(conn.exec(insert, &[Param::Int(2)])), Ok(1));
+        at_once(conn.commit()).unwrap();
+        at_once(conn.begin(TxKind::Read)).unwrap();
+        assert_eq!(at_once(conn.row(count, &[], |row| row.int(0))), Ok(Some(1)));
     }
 }

@@ -38,6 +38,7 @@ enum Answer {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let ui = ui::Ui::new(cli.json);
+    allow_open_files();
     let done = interrupt::Interrupt::outlive_file_limits().and_then(|()| run_command(cli.command, &ui));
     match done {
         Ok(Answer::Good) => ExitCode::SUCCESS,
@@ -47,6 +48,15 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// A client takes up to three open files, and a server's session as many. The usual soft limit of 1,024 is there for old
+/// programs; the hard one is the system's word.
+fn allow_open_files() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    // Where it is refused, opening a session will say so.
+    let _ = setrlimit(Resource::Nofile, rustix::process::Rlimit { current: limit.maximum, ..limit });
 }
 
 fn run_command(command: Command, ui: &ui::Ui) -> anyhow::Result<Answer> {

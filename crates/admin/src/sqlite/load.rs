@@ -246,6 +246,9 @@ fn refused_place(file: &Path, source: Cause) -> LoadError {
         Cause::Engine(_) => io::ErrorKind::Other,
     };
     let hint = match kind {
+        io::ErrorKind::NotFound if folder(file).is_dir() => {
+            format!("the folder {place} takes no new files; name another one")
+        }
         io::ErrorKind::NotFound => format!("the folder {place} does not exist; create it first"),
         io::ErrorKind::NotADirectory => format!("{place} is not a folder"),
         io::ErrorKind::PermissionDenied => {
