@@ -349,7 +349,16 @@ impl Observer<Tpcc> for Follow<'_, '_> {
 
     fn slice(&mut self, progress: &drive::Progress<'_, Tpcc>) {
         let headline: Vec<usize> = (0..Tpcc::KINDS.len()).filter(|at| Tpcc::KINDS[*at].headline).collect();
-        let rate = progress.slice.rate(&headline) * 60.0;
+        // Of the window so far, since a slice of a paced run holds a call or none; in the warm-up there is only the slice.
+        let window = self.planned - self.job.plan.warmup - progress.left;
+        let rate = match progress.slice.phase {
+            measure::Phase::WarmUp => progress.slice.rate(&headline),
+            measure::Phase::Measured | measure::Phase::Drain => {
+                let totals = &progress.collected.totals.kinds;
+                let committed: u64 = headline.iter().map(|at| totals[*at].books.committed_in_window()).sum();
+                committed as f64 / window.as_secs_f64().max(f64::MIN_POSITIVE)
+            }
+        } * 60.0;
         let left = progress.left.as_secs_f64();
         let share = 1.0 - left / self.planned.as_secs_f64();
         let phase = match progress.slice.phase {
