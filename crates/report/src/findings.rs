@@ -231,7 +231,7 @@ pub(crate) fn requirements(trial: &Trial) -> Vec<Requirement> {
                 figures::count(deferred.skipped),
                 figures::maybe_duration(deferred.limit.p90_ns),
                 figures::duration(deferred.limit.p90_max_ns as f64),
-                figures::duration(deferred.completion.max_ns as f64)
+                figures::maybe_duration(deferred.completion.slowest_ns())
             ),
         });
     }

@@ -159,7 +159,7 @@ fn rates(out: &mut String, trial: &Trial, colour: Colour) {
                 figures::maybe_duration(times.p50_ns),
                 figures::maybe_duration(times.p99_ns),
                 figures::maybe_duration(times.p999_ns),
-                figures::duration(times.max_ns as f64),
+                figures::maybe_duration(times.slowest_ns()),
             ]
         });
         cells.map(|cell| format!("{cell:>10}")).concat()

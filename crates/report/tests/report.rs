@@ -375,3 +375,19 @@ fn reports_of_half_empty_documents_are_made() {
         assert!(html::render(&document).ends_with("</html>"));
     }
 }
+
+/// A kind that is one call in 23 may not have been called at all.
+#[test]
+fn what_was_never_called_has_no_slowest_call() {
+    let mut sample = testing::trial();
+    let kind = &mut sample.trials[0].kinds[2];
+    kind.tally.latency[0].response = document::Quantiles::new(0, 0.0, 0, |_| 0);
+    kind.tally.latency[0].spectrum.clear();
+    for rendered in [text::render(&sample, Colour::Never), markdown::render(&sample)] {
+        assert!(
+            !rendered.contains("0 ns") && rendered.contains(&sample.trials[0].kinds[2].name),
+            "{rendered}"
+        );
+    }
+    assert!(!html::render(&sample).contains(">0 ns<"));
+}

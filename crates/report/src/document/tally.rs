@@ -154,6 +154,12 @@ pub struct Quantiles {
 }
 
 impl Quantiles {
+    /// The slowest, where there was any.
+    #[must_use]
+    pub fn slowest_ns(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.max_ns)
+    }
+
     /// Asks `at` for each percentile (as 0.5, 0.9, 0.95, 0.99, 0.999) beyond which at least ten samples lie.
     pub fn new(count: u64, mean_ns: f64, max_ns: u64, at: impl Fn(f64) -> u64) -> Quantiles {
         // In thousandths, so that no rounding decides whether a percentile is shown.
