@@ -15,7 +15,8 @@ use measure::{Better, Monotonic, Terms};
 use model::Clock;
 use model::random::Random;
 use report::document::{
-    self, Block, BlockTrial, Check, Comparison, Document, Interval, Party, RunKind, Side, State, Verdict,
+    self, Block, BlockTrial, Check, Comparison, Document, Interval, Noise, Party, RunKind, Side, State,
+    Verdict,
 };
 use sql::SqliteUrl;
 use std::path::Path;
@@ -239,12 +240,14 @@ fn ratio_of(trials: &[BlockTrial], document: &Document) -> Option<f64> {
 }
 
 fn blank(order: &Order) -> Comparison {
+    let control = order.a.path == order.b.path;
     let party = |subject: &Subject| Party { subject: subject.path.into(), label: subject.label.into() };
-    let factor = if order.a.path == order.b.path { "nothing (A/A control)" } else { "route" };
+    let again = Party { label: format!("{}, again", order.b.label), ..party(order.b) };
+    let factor = if control { "nothing (A/A control)" } else { "route" };
     Comparison {
         factor: factor.into(),
         a: party(order.a),
-        b: party(order.b),
+        b: if control { again } else { party(order.b) },
         metric: "new orders/min".into(),
         key_differences: Vec::new(),
         fingerprint_differences: Vec::new(),
@@ -291,6 +294,12 @@ fn conclude(comparison: &mut Comparison, document: &Document) {
         high: found.interval.map(|(_, high)| high),
     });
     comparison.detectable = found.detectable;
+    // A subject against itself is a control: what it shows is the noise floor of this machine.
+    comparison.noise = (comparison.a.subject == comparison.b.subject).then(|| Noise {
+        subject: comparison.a.subject.clone(),
+        blocks: ratios.len() as u32,
+        ratio: comparison.ratio.expect("set just above"),
+    });
     comparison.verdict = comparability.verdict(match found.verdict {
         measure::Verdict::Better => Verdict::Better,
         measure::Verdict::Worse => Verdict::Worse,
