@@ -179,8 +179,8 @@ fn package_source<'a>(path: &Path, line: &'a str) -> Option<&'a str> {
 }
 
 fn is_public(source: &str) -> bool {
-    let public = ["registry+https://github.com/rust-lang/crates.io-index", "https://registry.npmjs.org/"];
-    public.iter().any(|prefix| source.starts_with(prefix))
+    // What cargo writes for its own registry. Lock files of npm hold no addresses at all.
+    source.starts_with("registry+https://github.com/rust-lang/crates.io-index")
 }
 
 /// Links from the Markdown at `path` to files of ours that are not there, as `exists` tells of a path from the root.
