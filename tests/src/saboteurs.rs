@@ -34,6 +34,15 @@ const fn behind(what: &'static str, trick: Trick, caught_by: &'static [&'static 
 
 /// Those whose work shows on tiny data, after a thousand calls.
 pub const EXACT: &[Saboteur] = &[
+    // New-Order.
+    edits(
+        "one piece is stored, charged and taken from stock, however many were ordered",
+        &[
+            (Stmt::InsertOrderLine, "?7, ?8, ?9", "1, ?8 / ?7, ?9"),
+            (Stmt::UpdateStock, "s_ytd + ?4", "s_ytd + min(?4, 1)"),
+        ],
+        &["ledger: order amounts"],
+    ),
     // Payment.
     Saboteur {
         what: "payments read w_ytd and write it back, and lose those in between",
@@ -119,6 +128,7 @@ pub const EXACT: &[Saboteur] = &[
             (Stmt::InsertOrderLine, "insert into", "insert or replace into"),
         ],
         &[
+            "ledger: order amounts",
             "customer-balances",
             "customer-balances-and-payments",
             "delivered-orders",
@@ -157,7 +167,14 @@ pub const EXACT: &[Saboteur] = &[
             "values (?1, ?2, ?3, ?4, ?5, ?6, null, ?7, ?8, ?9)",
             "select ?1, ?2, ?3, ?4, ?5, ?6, null, ?7, ?8, ?9 where ?4 <> 3",
         )],
-        &["all-local", "district-line-counts", "line-ranges", "order-line-counts", "stock-counters"],
+        &[
+            "ledger: order amounts",
+            "all-local",
+            "district-line-counts",
+            "line-ranges",
+            "order-line-counts",
+            "stock-counters",
+        ],
     ),
     edits(
         "orders say one line more or less, by turns",
@@ -192,7 +209,7 @@ pub const EXACT: &[Saboteur] = &[
     edits(
         "lines cost a cent too much",
         &[(Stmt::InsertOrderLine, "?8, ?9", "?8 + 1, ?9")],
-        &["line-amounts"],
+        &["ledger: order amounts", "line-amounts"],
     ),
     edits("stock loses updates", &[(Stmt::UpdateStock, "s_ytd + ?4", "?4")], &["stock-counters"]),
     edits(
@@ -209,7 +226,13 @@ pub const EXACT: &[Saboteur] = &[
     tampers(
         "a rolled-back order is kept",
         Tampering::KeepsWhatIsRolledBack,
-        &["district-line-counts", "order-line-counts", "ledger: order lines", "ledger: orders placed"],
+        &[
+            "ledger: order amounts",
+            "district-line-counts",
+            "order-line-counts",
+            "ledger: order lines",
+            "ledger: orders placed",
+        ],
     ),
     behind(
         "rolling back leaves the header of the order",
@@ -263,7 +286,7 @@ pub const EXACT: &[Saboteur] = &[
                 );
             }
         }),
-        &["district-line-counts", "line-ranges", "orphaned-lines", "stock-counters"],
+        &["ledger: order amounts", "district-line-counts", "line-ranges", "orphaned-lines", "stock-counters"],
     ),
     // Delivery.
     edits(
@@ -306,7 +329,7 @@ pub const EXACT: &[Saboteur] = &[
     tampers(
         "an order is acknowledged and never committed",
         Tampering::ForgetsCommit(Stmt::InsertNewOrder, 5),
-        &["ledger: orders placed", "ledger: order lines"],
+        &["ledger: order amounts", "ledger: orders placed", "ledger: order lines"],
     ),
     tampers(
         "a payment is acknowledged and never committed",
@@ -371,13 +394,6 @@ pub const SHAPE: &[Saboteur] = &[
 /// but conformance stands against them. Should an audit learn to see one, it moves up.
 pub const UNSEEN: &[(&str, &[Edit])] = &[
     ("stock never goes down", &[(Stmt::UpdateStock, "s_quantity = ?3", "s_quantity = s_quantity + 0 * ?3")]),
-    (
-        "one piece is stored, charged and taken from stock, however many were ordered",
-        &[
-            (Stmt::InsertOrderLine, "?7, ?8, ?9", "1, ?8 / ?7, ?9"),
-            (Stmt::UpdateStock, "s_ytd + ?4", "s_ytd + min(?4, 1)"),
-        ],
-    ),
     (
         "what is noted of bad credit is lost",
         &[(Stmt::PayCustomerWithData, ", c_data = ?5", ", c_data = c_data || substr(?5, 1, 0)")],

@@ -122,7 +122,7 @@ impl Store {
         let rows = witness.rows(&query, &[]).expect("a query over the standard's tables");
         let tally = |row: &Vec<Value>| {
             let row: Vec<i64> = row.iter().filter_map(Value::int).collect();
-            StoredTally::from_row(&row).expect("seven whole numbers")
+            StoredTally::from_row(&row).expect("eight whole numbers")
         };
         rows.iter().map(tally).collect()
     }

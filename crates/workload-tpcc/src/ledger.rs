@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 /// One item in sixteen is counted, so that the account of a worker stays small; skew is the same among them.
 pub(crate) const ITEM_SAMPLE: u32 = 16;
 
+/// 4.3.3.1: i_price is 100.00 at most.
+const PRICE_MAX: i64 = 10_000;
+
 /// What calls imply about a district.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DistrictTally {
@@ -14,6 +17,8 @@ pub struct DistrictTally {
     pub orders: u64,
     /// Their lines.
     pub lines: u64,
+    /// Σ ol_amount of these in cents. Of an order in doubt the prices are not known: the most that they can be.
+    pub amount: i64,
     /// Payments received.
     pub payments: u64,
     /// Their sum in cents.
@@ -28,6 +33,7 @@ impl DistrictTally {
     fn absorb(&mut self, other: &DistrictTally) {
         self.orders += other.orders;
         self.lines += other.lines;
+        self.amount += other.amount;
         self.payments += other.payments;
         self.paid += other.paid;
         self.deliveries += other.deliveries;
@@ -152,6 +158,7 @@ impl Ledger {
                 let tally = &mut self.sure[self.district(order.w_id, order.d_id)];
                 tally.orders += 1;
                 tally.lines += order.lines.len() as u64;
+                tally.amount += placed.lines.iter().map(|line| line.ol_amount.0).sum::<i64>();
                 tally.o_id_max = tally.o_id_max.max(placed.o_id);
             }
             (Call::NewOrder(_), Outcome::Unused(_)) => self.counts.rollbacks_answered += 1,
@@ -178,6 +185,8 @@ impl Ledger {
                 let tally = &mut self.doubtful[self.district(order.w_id, order.d_id)];
                 tally.orders += 1;
                 tally.lines += order.lines.len() as u64;
+                tally.amount +=
+                    order.lines.iter().map(|line| PRICE_MAX * i64::from(line.quantity)).sum::<i64>();
             }
             Call::Payment(payment) => {
                 let Cents(amount) = payment.h_amount;
@@ -250,15 +259,17 @@ pub struct StoredTally {
     pub undelivered: i64,
     /// Rows of history.
     pub payments: i64,
+    /// Σ ol_amount in cents.
+    pub amount: i64,
 }
 
 impl StoredTally {
     /// From a row of `district_tallies`.
     #[must_use]
     pub fn from_row(row: &[i64]) -> Option<StoredTally> {
-        let &[w_id, d_id, next_o_id, ytd, lines, undelivered, payments] = row else { return None };
+        let &[w_id, d_id, next_o_id, ytd, lines, undelivered, payments, amount] = row else { return None };
         let (w_id, d_id) = (u32::try_from(w_id).ok()?, u32::try_from(d_id).ok()?);
-        Some(StoredTally { w_id, d_id, next_o_id, ytd, lines, undelivered, payments })
+        Some(StoredTally { w_id, d_id, next_o_id, ytd, lines, undelivered, payments, amount })
     }
 
     fn delivered(&self) -> i64 {
@@ -350,7 +361,7 @@ struct Measure {
     numbers: bool,
 }
 
-const MEASURES: [Measure; 5] = [
+const MEASURES: [Measure; 6] = [
     Measure {
         name: "orders placed",
         unit: "orders",
@@ -363,6 +374,13 @@ const MEASURES: [Measure; 5] = [
         unit: "lines",
         claimed: |tally| tally.lines as i64,
         stored: |tally| tally.lines,
+        numbers: false,
+    },
+    Measure {
+        name: "order amounts",
+        unit: "cents",
+        claimed: |tally| tally.amount,
+        stored: |tally| tally.amount,
         numbers: false,
     },
     Measure {
@@ -407,7 +425,16 @@ mod tests {
     use model::{BasisPoints, Doubt, Ledger as _};
 
     fn district(w_id: u32, d_id: u32) -> StoredTally {
-        StoredTally { w_id, d_id, next_o_id: 31, ytd: 30_000, lines: 300, undelivered: 9, payments: 30 }
+        StoredTally {
+            w_id,
+            d_id,
+            next_o_id: 31,
+            ytd: 30_000,
+            lines: 300,
+            undelivered: 9,
+            payments: 30,
+            amount: 5_000,
+        }
     }
 
     fn before() -> Vec<StoredTally> {

@@ -417,7 +417,8 @@ where districts <> 10 or customers <> 10 * ?3 or stocks <> (select count(*) from
 
 -- What the store says of each district, before and after a trial; a row is what the ledger reads.
 -- name: district_tallies
-select d_w_id, d_id, d_next_o_id, d_ytd, coalesce(said, 0), coalesce(waiting, 0), coalesce(payments, 0)
+select d_w_id, d_id, d_next_o_id, d_ytd, coalesce(said, 0), coalesce(waiting, 0), coalesce(payments, 0),
+  coalesce(amount, 0)
 from district
 left join (
   select o_w_id, o_d_id, sum(o_ol_cnt) as said
@@ -434,4 +435,9 @@ left join (
   from history
   group by h_w_id, h_d_id
 ) on h_w_id = d_w_id and h_d_id = d_id
+left join (
+  select ol_w_id, ol_d_id, sum(ol_amount) as amount
+  from order_line
+  group by ol_w_id, ol_d_id
+) on ol_w_id = d_w_id and ol_d_id = d_id
 order by d_w_id, d_id
