@@ -33,6 +33,8 @@ pub struct Settings {
     pub mmap_bytes: i64,
     /// Pages of log that trigger a checkpoint.
     pub checkpoint_pages: i64,
+    /// How SQLite was compiled, as far as it changes what an operation costs or survives.
+    pub compile_options: Vec<String>,
     /// What an acknowledged commit survives.
     pub durability: Durability,
 }
@@ -80,6 +82,7 @@ impl<K: Clock> SqlOpener for SqliteOpener<K> {
                 number("cache_bytes", settings.cache_bytes),
                 number("mmap_bytes", settings.mmap_bytes),
                 number("wal_autocheckpoint_pages", settings.checkpoint_pages),
+                ("compile_options".into(), settings.compile_options.join(", ")),
             ],
         }
     }
@@ -165,9 +168,32 @@ pub fn read_back(connection: &Connection) -> rusqlite::Result<Settings> {
         // Not answered at all where memory maps are compiled out.
         mmap_bytes: number("mmap_size").unwrap_or(0),
         checkpoint_pages: number("wal_autocheckpoint")?,
+        compile_options: compile_options(connection)?,
         journal,
         durability,
     })
+}
+
+/// Those that change what an operation costs or survives; the others say which functions exist.
+fn compile_options(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    const MATTER: [&str; 10] = [
+        "DEFAULT_LOOKASIDE",
+        "DEFAULT_MEMSTATUS",
+        "DIRECT_OVERFLOW_READ",
+        "ENABLE_API_ARMOR",
+        "ENABLE_MEMORY_MANAGEMENT",
+        "ENABLE_STAT4",
+        "MUTEX",
+        "SECURE_DELETE",
+        "TEMP_STORE",
+        "THREADSAFE",
+    ];
+    let mut statement = connection.prepare("pragma compile_options")?;
+    let all = statement.query_map([], |row| row.get::<_, String>(0))?;
+    let mut found = all.collect::<rusqlite::Result<Vec<_>>>()?;
+    found.retain(|option| MATTER.iter().any(|name| option.starts_with(name)));
+    found.sort();
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -199,6 +225,15 @@ mod tests {
         check("?journal=truncate&synchronous=full&cache=2MiB", Ok(Tier::Durable));
         check("?synchronous=normal", Ok(Tier::Delayed));
         check("?journal=off&synchronous=off", Ok(Tier::Volatile));
+    }
+
+    /// `.cargo/config.toml` says how; a result must show that it took.
+    #[test]
+    fn sqlite_is_compiled_as_the_repository_says() {
+        let options = compile_options(&Connection::open_in_memory().unwrap()).unwrap();
+        for wanted in ["DEFAULT_LOOKASIDE=1200,256", "DEFAULT_MEMSTATUS=0"] {
+            assert!(options.iter().any(|option| option == wanted), "{wanted}: {options:?}");
+        }
     }
 
     #[test]
