@@ -1,7 +1,7 @@
 //! SQLite: one file, written by one process at a time.
 //!
 //! In reading order: `record` (what a loaded file says about itself), `place` (the files around a database), `inspect`
-//! (what lies at an address), `load` (and its parts: `batch`, `writer`, `verify`), `witness` (audits), `settings`.
+//! (what lies at an address), `load` (and its parts: `batch`, `writer`, `verify`), and `witness` (audits).
 
 mod batch;
 mod error;
@@ -9,7 +9,6 @@ mod inspect;
 mod load;
 mod place;
 mod record;
-mod settings;
 mod verify;
 mod witness;
 mod writer;
@@ -19,5 +18,4 @@ pub use inspect::{Found, InspectError, inspect};
 pub use load::{LoadPlan, LoadProgress, Loaded, Phase, PhaseTimes, load};
 pub use place::{PlaceError, checkpoint, remove, restore};
 pub use record::{Contents, LoadRecord, TableContents};
-pub use settings::{Settings, settings};
 pub use witness::{AuditError, AuditGroup, AuditQuery, AuditRows, Audited, Witness};

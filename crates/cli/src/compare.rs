@@ -8,7 +8,7 @@ use crate::process::ServerSettings;
 use crate::run::{plan, private_database, publish, server_settings};
 use crate::subjects::{self, Subject};
 use crate::trial::{Before, Job, is_bad};
-use crate::ui::{self, Ui};
+use crate::ui::{self, Ui, capital};
 use crate::{Answer, vouch};
 use anyhow::{Result, bail};
 use measure::{Better, Monotonic, Terms};
@@ -329,11 +329,6 @@ fn sentence(comparison: &Comparison, found: &measure::Comparison, void: usize) -
         void => format!(" {void} blocks are left out because a trial of theirs is void."),
     };
     format!("{what}{void}")
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Two stored results: one trial each, so there is a difference and no interval.

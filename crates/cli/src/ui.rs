@@ -123,6 +123,12 @@ pub(crate) fn seconds(seconds: f64) -> String {
     }
 }
 
+/// A sentence begins with a capital letter.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::seconds;

@@ -7,7 +7,7 @@ use crate::process::{ServerProcess, ServerSettings};
 use crate::serve;
 use crate::subjects::{Route, Subject};
 use crate::trial::reach;
-use crate::ui::Ui;
+use crate::ui::{Ui, capital};
 use admin::sqlite::{self, AuditGroup, AuditQuery, AuditRows, Witness};
 use anyhow::{Context, Result};
 use measure::Monotonic;
@@ -35,11 +35,6 @@ pub(crate) fn no_conformance(why: &str) -> Conformance {
         sentence: format!("{}.", capital(why)),
         mismatches: Vec::new(),
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Holds the subject to the golden vectors and to the oracle, on a tiny database of its own with the same settings.

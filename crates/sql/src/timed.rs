@@ -26,11 +26,6 @@ impl<C: SqlConn, K: Clock> Timed<C, K> {
         *effort += std::mem::take(&mut self.effort);
     }
 
-    /// The clock, for parts that the connection does not see.
-    pub fn clock(&self) -> &K {
-        &self.clock
-    }
-
     #[inline]
     fn count(&mut self, rows: u32) {
         self.effort.statements += 1;

@@ -127,9 +127,6 @@ pub enum LoadError {
         /// Rows and checksum read back.
         read: String,
     },
-    /// The schema names no such statement, or the data no such table.
-    #[error("the schema does not fit: {0}")]
-    Schema(String),
     /// Anything else. What had been written is removed.
     #[error("could not {doing} {}", file.display())]
     Failed {
