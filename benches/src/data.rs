@@ -1,6 +1,7 @@
 //! TPC-C on disk: a folder that goes with the bench, and databases in it.
 
-use admin::sqlite::{LoadPlan, LoadRecord, Loaded, load, restore};
+use admin::sqlite::{load, restore};
+use admin::{LoadPlan, LoadRecord, Loaded};
 use measure::Monotonic;
 use model::Clock;
 use sql::{Dialect, SqliteUrl};
@@ -110,6 +111,7 @@ pub fn load_file(url: &SqliteUrl, warehouses: u32) -> Loaded {
         },
         threads: 0,
         fresh: true,
+        references: false,
         start_anew: "make bench".into(),
     };
     load(url, plan, &mut |_| {}, &AtomicBool::new(false)).expect("the disk of the benches takes a load")

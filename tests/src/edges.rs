@@ -88,6 +88,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
                 "adapter-*",
                 "workload-*",
                 "pair-*",
+                "rig",
                 "cli",
             ],
             never: &[RANDOMNESS],
@@ -99,7 +100,10 @@ fn rule(unit: &Unit) -> Option<Rule> {
             Rule { ours: &["model", "measure"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] }
         }
         "drive" => Rule { ours: &["model", "measure"], never: &[DRIVERS, HTTP, RANDOMNESS] },
-        "admin" => Rule { ours: &["model", "sql", "measure"], never: &[HTTP, RUNTIMES, RANDOMNESS] },
+        // Its drivers of servers are asynchronous; it runs them on runtimes of its own.
+        "admin" => Rule { ours: &["model", "sql", "measure"], never: &[HTTP, RANDOMNESS] },
+        // Starts programs and waits for them to answer; what they then say is for others.
+        "rig" => Rule { ours: &["model", "sql", "measure"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
         "server" => Rule {
             ours: &["model", "sql", "measure", "admin", "adapter-*", "workload-*", "pair-*"],
             never: &[RANDOMNESS],

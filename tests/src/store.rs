@@ -1,7 +1,8 @@
 //! TPC-C databases for tests, and what vouches for them: the audits and the ledger, asked as the command line asks.
 
 use adapter_rusqlite::SqliteOpener;
-use admin::sqlite::{AuditGroup, AuditQuery, LoadPlan, LoadRecord, Witness, load};
+use admin::sqlite::{Witness, load};
+use admin::{AuditGroup, AuditQuery, LoadPlan, LoadRecord};
 use measure::Monotonic;
 use model::{Nanos, RetryPolicy, RetryingTarget};
 use rusqlite::Connection;
@@ -246,6 +247,7 @@ fn template(size: Cardinality) -> Arc<[u8]> {
         },
         threads: 2,
         fresh: true,
+        references: false,
         start_anew: String::new(),
     };
     load(&url, plan, &mut |_| {}, &AtomicBool::new(false)).expect("a test needs its data");

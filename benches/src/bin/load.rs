@@ -1,7 +1,8 @@
 //! How fast TPC-C is loaded: ten warehouses into SQLite on disk, as `stackmark load` does it, rows generated, stored,
 //! indexed, flushed, read back and compared.
 
-use admin::sqlite::{Loaded, remove};
+use admin::Loaded;
+use admin::sqlite::remove;
 use stackmark_benches::data::{Folder, load_file};
 use stackmark_benches::pairs::Spread;
 use stackmark_benches::{process, say};

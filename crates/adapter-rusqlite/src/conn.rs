@@ -2,7 +2,7 @@
 
 use crate::Lane;
 use crate::lane::Pass;
-use model::{Clock, DefectKind, Fault, Nanos};
+use model::{Cents, Clock, DefectKind, Fault, Nanos};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, Statement};
 use self_cell::self_cell;
@@ -113,7 +113,9 @@ impl<K: Clock> SqliteConn<K> {
             let statement = &mut statements[usize::from(stmt.0)];
             for (index, param) in (1..).zip(params) {
                 match *param {
-                    Param::Int(value) => statement.raw_bind_parameter(index, value),
+                    Param::Int(value) | Param::Cents(Cents(value)) => {
+                        statement.raw_bind_parameter(index, value)
+                    }
                     Param::Text(value) => statement.raw_bind_parameter(index, value),
                 }
                 .map_err(engine)?;
@@ -271,6 +273,11 @@ impl Columns for Current<'_> {
                 Err(ColumnError::new(index, "a whole number or null"))
             }
         }
+    }
+
+    /// Money and rates are stored as whole numbers of their last digit.
+    fn scaled(&self, index: usize, _digits: u32) -> Result<i64, ColumnError> {
+        self.int(index)
     }
 
     fn text(&self, index: usize) -> Result<&str, ColumnError> {

@@ -1,7 +1,8 @@
 //! Loads TPC-C into a SQLite file and says how fast: `cargo run --release -p admin --example load -- FILE [WAREHOUSES]
 //! [THREADS]`.
 
-use admin::sqlite::{LoadPlan, LoadRecord, Loaded, load};
+use admin::sqlite::load;
+use admin::{LoadPlan, LoadRecord, Loaded};
 use std::error::Error;
 use std::io::Write;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         },
         threads,
         fresh: true,
+        references: false,
         start_anew: format!("load {file} {warehouses}"),
     };
     let mut out = std::io::stderr();

@@ -4,4 +4,13 @@
 //! ([`sql::Catalogue`]) and its audit queries as text; the crate knows no workload, no transaction and no adapter, so
 //! that its witness is independent of whatever was measured.
 
+mod audit;
+mod found;
+mod load;
+mod record;
 pub mod sqlite;
+
+pub use audit::{AuditGroup, AuditQuery, AuditRows, Audited};
+pub use found::Found;
+pub use load::{LoadPlan, LoadProgress, Loaded, Phase, PhaseTimes};
+pub use record::{Contents, LoadRecord, TableContents};

@@ -3,7 +3,7 @@
 //! In reading order: `record` (what a loaded file says about itself), `place` (the files around a database), `inspect`
 //! (what lies at an address), `load` (and its parts: `batch`, `writer`, `verify`), and `witness` (audits).
 
-mod batch;
+pub(crate) mod batch;
 mod error;
 mod inspect;
 mod load;
@@ -14,8 +14,7 @@ mod witness;
 mod writer;
 
 pub use error::{Cause, LoadError};
-pub use inspect::{Found, InspectError, inspect};
-pub use load::{LoadPlan, LoadProgress, Loaded, Phase, PhaseTimes, load};
+pub use inspect::{InspectError, inspect};
+pub use load::load;
 pub use place::{PlaceError, checkpoint, remove, restore};
-pub use record::{Contents, LoadRecord, TableContents};
-pub use witness::{AuditError, AuditGroup, AuditQuery, AuditRows, Audited, Witness};
+pub use witness::{AuditError, Witness};

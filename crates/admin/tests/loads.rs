@@ -4,7 +4,8 @@
 
 mod support;
 
-use admin::sqlite::{Found, LoadError, LoadPlan, Loaded, Phase, inspect, load, remove, restore};
+use admin::sqlite::{LoadError, inspect, load, remove, restore};
+use admin::{Found, LoadPlan, Loaded, Phase};
 use model::rows::{Dataset, RowSink, Table};
 use rusqlite::Connection;
 use sql::{Catalogue, SqliteUrl};
@@ -262,7 +263,7 @@ fn a_stopped_load_is_recognised_and_refused_until_started_anew() {
     let url = SqliteUrl::file(folder.path().join("b.db"));
     let stop = AtomicBool::new(false);
     let mut phases = Vec::new();
-    let mut on_progress = |at: admin::sqlite::LoadProgress| {
+    let mut on_progress = |at: admin::LoadProgress| {
         phases.push(at.phase);
         stop.store(true, Ordering::Relaxed);
     };

@@ -4,7 +4,8 @@
 
 mod support;
 
-use admin::sqlite::{AuditError, AuditGroup, AuditQuery, Witness};
+use admin::sqlite::{AuditError, Witness};
+use admin::{AuditGroup, AuditQuery};
 use model::Nanos;
 use rusqlite::Connection;
 use sql::{SqliteUrl, Value};

@@ -6,7 +6,8 @@ use crate::interrupt::Interrupt;
 use crate::ui::Ui;
 use crate::vouch;
 use crate::{Answer, args, subjects};
-use admin::sqlite::{self, Found, Witness};
+use admin::Found;
+use admin::sqlite::{self, Witness};
 use anyhow::{Context, Result, bail};
 use report::document::{Audit, AuditWhen, Check, LedgerCheck};
 use serde::Serialize;
@@ -71,9 +72,9 @@ fn look(url: &SqliteUrl) -> Result<(Cardinality, String)> {
     match sqlite::inspect(url)? {
         Found::Absent => bail!("there is no database at {file}"),
         Found::Incomplete { running: true, .. } => bail!("{file} is being loaded by another process"),
-        Found::Incomplete { file, .. } => bail!(
+        Found::Incomplete { what, .. } => bail!(
             "{} holds a load that was interrupted, and is no database\nhint: `{}` starts it anew",
-            file.display(),
+            what,
             load_command(url, 1, true)
         ),
         Found::Complete(contents) => {

@@ -3,7 +3,7 @@
 use crate::folder::without_secret;
 use crate::interrupt::Interrupt;
 use crate::ui::{self, Ui};
-use admin::sqlite::{self, Contents, Found, LoadPlan, LoadProgress, LoadRecord, Loaded};
+use admin::{Contents, Found, LoadPlan, LoadProgress, LoadRecord, Loaded, sqlite};
 use anyhow::{Context, Result, bail};
 use rustix::fs::{FlockOperation, flock};
 use sql::{Dialect, SqliteUrl};
@@ -55,9 +55,9 @@ impl Database {
         let contents = match sqlite::inspect(&url)? {
             Found::Absent => bail!("there is no database at {file}\nhint: `{command}` makes one"),
             Found::Incomplete { running: true, .. } => bail!("{file} is being loaded by another process"),
-            Found::Incomplete { file, .. } => bail!(
+            Found::Incomplete { what, .. } => bail!(
                 "{} holds a load that was interrupted, and is no database\nhint: `{}` starts it anew",
-                file.display(),
+                what,
                 load_command(&url, scale.unwrap_or(1), true)
             ),
             Found::Foreign { what, tables } if tables.is_empty() => {
@@ -122,6 +122,7 @@ pub(crate) fn load(
         },
         threads,
         fresh,
+        references: false,
         start_anew: load_command(url, u64::from(size.warehouses), true),
     };
     // Tiny data is there before anybody could read about it.

@@ -5,7 +5,7 @@ use crate::interrupt::Interrupt;
 use crate::subjects;
 use crate::ui::{Ui, seconds};
 use crate::{Answer, args};
-use admin::sqlite::Loaded;
+use admin::Loaded;
 use anyhow::Result;
 use serde_json::json;
 use workload_tpcc::Cardinality;

@@ -123,7 +123,7 @@ fn subject_of(args: &args::Run) -> Result<&'static Subject> {
 /// A database of which only the size is known.
 fn unseen(warehouses: u32) -> Database {
     let size = Cardinality::standard(warehouses);
-    let record = admin::sqlite::LoadRecord {
+    let record = admin::LoadRecord {
         kit: "unknown".into(),
         kit_version: String::new(),
         workload: "tpcc".into(),
@@ -131,7 +131,7 @@ fn unseen(warehouses: u32) -> Database {
         size: String::new(),
         seed: LOAD_SEED,
     };
-    let contents = admin::sqlite::Contents { record, schema: 0, tables: Vec::new(), loaded_at: 0 };
+    let contents = admin::Contents { record, schema: 0, tables: Vec::new(), loaded_at: 0 };
     Database { url: SqliteUrl::file("unknown"), size, seed: LOAD_SEED, contents }
 }
 

@@ -79,6 +79,23 @@ impl Catalogue {
         Ok(self)
     }
 
+    /// Replaces statements by an engine's own form, and takes over those of `own` that only this engine has.
+    ///
+    /// # Errors
+    /// As for [`Catalogue::overridden`]; and when one of `own` is missing, or is canonical already.
+    pub fn extended(mut self, overrides: &Catalogue, own: &[&str]) -> Result<Catalogue, CatalogueError> {
+        let mut rest = overrides.clone();
+        for name in own {
+            let text =
+                rest.statements.remove(*name).ok_or_else(|| CatalogueError::Missing((*name).to_owned()))?;
+            if self.statements.insert((*name).to_owned(), text).is_some() {
+                return Err(CatalogueError::Twice(0, (*name).to_owned()));
+            }
+            self.order.push((*name).to_owned());
+        }
+        self.overridden(&rest)
+    }
+
     /// The texts of `names`, in that order, so that a `StmtId` is an index.
     ///
     /// # Errors
@@ -133,6 +150,11 @@ mod tests {
         let other = catalogue("-- name: two\nselect 2\n");
         assert_eq!(file.overridden(&other), Err(CatalogueError::Stray("two".into())));
         assert_eq!(Catalogue::parse("select 1"), Err(CatalogueError::Unnamed(1)));
+        let own = catalogue("-- name: mine\nselect 3\n");
+        let one = || catalogue("-- name: one\nselect 1\n");
+        assert_eq!(one().extended(&own, &["mine"]).unwrap().select(&["one", "mine"]).unwrap().len(), 2);
+        assert_eq!(one().extended(&own, &[]), Err(CatalogueError::Stray("mine".into())));
+        assert_eq!(one().extended(&own, &["mine", "x"]), Err(CatalogueError::Missing("x".into())));
         assert_eq!(Catalogue::parse("-- name: a\n-- name: a\n"), Err(CatalogueError::Twice(2, "a".into())));
     }
 }

@@ -1,7 +1,7 @@
 //! One connection, as the transactions see it.
 
 use crate::Dialect;
-use model::{Defect, DefectKind, Fault, Home, Nanos, OpenError, Stack};
+use model::{Cents, Defect, DefectKind, Fault, Home, Nanos, OpenError, Stack};
 use std::future::Future;
 
 /// The number of a statement that was prepared when the connection opened.
@@ -20,8 +20,10 @@ pub enum TxKind {
 /// A parameter, on the stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Param<'a> {
-    /// A whole number: ids, cents, ten-thousandths.
+    /// A whole number: ids, counts, seconds since 1970 where the column is a date.
     Int(i64),
+    /// An amount of money. Adapters give it the form of the column: cents in SQLite, a decimal elsewhere.
+    Cents(Cents),
     /// A text.
     Text(&'a str),
 }
@@ -38,6 +40,12 @@ impl From<u32> for Param<'_> {
     }
 }
 
+impl From<Cents> for Param<'_> {
+    fn from(value: Cents) -> Self {
+        Param::Cents(value)
+    }
+}
+
 impl<'a> From<&'a str> for Param<'a> {
     fn from(value: &'a str) -> Self {
         Param::Text(value)
@@ -46,16 +54,22 @@ impl<'a> From<&'a str> for Param<'a> {
 
 /// The columns of the current row. One virtual call a column, about 2 ns.
 pub trait Columns {
-    /// A whole number.
+    /// A whole number, whatever its width; a decimal without a fraction; a date as seconds since 1970 in UTC.
     ///
     /// # Errors
     /// When the column is null or of another type.
     fn int(&self, index: usize) -> Result<i64, ColumnError>;
-    /// A whole number or null.
+    /// The same, or null.
     ///
     /// # Errors
     /// When the column is of another type.
     fn int_or_null(&self, index: usize) -> Result<Option<i64>, ColumnError>;
+    /// A decimal as the whole number of its last digit: `digits` 2 for money, 4 for rates. A whole-number column holds
+    /// that number already (SQLite).
+    ///
+    /// # Errors
+    /// When the column is null or of another type, or has a fraction that `digits` cannot hold.
+    fn scaled(&self, index: usize, digits: u32) -> Result<i64, ColumnError>;
     /// A text.
     ///
     /// # Errors

@@ -5,12 +5,18 @@
 
 mod catalogue;
 mod conn;
+mod db_url;
+mod placeholders;
+mod server_url;
 mod sqlite;
 mod timed;
 mod value;
 
 pub use catalogue::{Catalogue, CatalogueError};
 pub use conn::{ColumnError, Columns, Param, Read, SqlConn, SqlOpener, StmtId, TxKind};
+pub use db_url::DbUrl;
+pub use placeholders::{Positional, dollars, positional};
+pub use server_url::{Isolation, Secret, ServerUrl, Tls};
 pub use sqlite::{
     Journal, SqliteUrl, Synchronous, UrlError, durability as sqlite_durability, fault as sqlite_fault,
 };
@@ -22,6 +28,10 @@ pub use value::Value;
 pub enum Dialect {
     /// SQLite 3.51 or newer.
     Sqlite,
+    /// PostgreSQL 13 or newer.
+    Postgres,
+    /// MySQL's protocol and dialect, as MariaDB 10.6 or newer speaks it.
+    MySql,
 }
 
 impl Dialect {
@@ -30,6 +40,8 @@ impl Dialect {
     pub const fn name(self) -> &'static str {
         match self {
             Dialect::Sqlite => "sqlite",
+            Dialect::Postgres => "postgres",
+            Dialect::MySql => "mysql",
         }
     }
 }

@@ -169,9 +169,15 @@ pub fn district_tallies(dialect: Dialect) -> Result<String, CatalogueError> {
 const TALLIES: &str = "district_tallies";
 
 fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
+    let canonical = Catalogue::parse(include_str!("../../../spec/sql/tpcc/audits.sql"))?;
     match dialect {
         // SQLite takes the canonical form.
-        Dialect::Sqlite => Catalogue::parse(include_str!("../../../spec/sql/tpcc/audits.sql")),
+        Dialect::Sqlite => Ok(canonical),
+        Dialect::Postgres => canonical
+            .overridden(&Catalogue::parse(include_str!("../../../spec/sql/tpcc/audits.postgres.sql"))?),
+        Dialect::MySql => {
+            canonical.overridden(&Catalogue::parse(include_str!("../../../spec/sql/tpcc/audits.mysql.sql"))?)
+        }
     }
 }
 

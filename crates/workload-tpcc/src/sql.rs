@@ -6,11 +6,13 @@ use crate::outcome::{
     Address, Customer, Delivered, OrderReport, Paid, Placed, PlacedLine, ReportLine, Short, Text, Unused,
 };
 use crate::{
-    Call, DISTRICTS, Delivery, Line, NewOrder, OrderStatus, Outcome, Payment, StockLevel, Tpcc, Who,
-    order_total,
+    Call, DISTRICTS, Delivery, LINES_MAX, Line, NewOrder, OrderStatus, Outcome, Payment, StockLevel, Tpcc,
+    Who, order_total,
 };
 use arrayvec::ArrayVec;
-use model::{BasisPoints, Cents, Clock, DefectKind, Effort, Fault, Home, OpenError, Session, Stack, Target};
+use model::{
+    BasisPoints, Cents, Clock, Conflict, DefectKind, Effort, Fault, Home, OpenError, Session, Stack, Target,
+};
 use sql::{
     Catalogue, CatalogueError, ColumnError, Columns, Dialect, Param, SqlConn, SqlOpener, StmtId, Timed,
     TxKind,
@@ -63,6 +65,25 @@ statements! {
     CreditCustomer = "credit_customer",
     NextOrderId = "next_order_id",
     LowStock = "low_stock",
+    // Only where an update gives no rows back; see `returning`.
+    ReadClaim = "read_claim",
+    ReadPaidWarehouse = "read_paid_warehouse",
+    ReadPaidDistrict = "read_paid_district",
+    ReadCarried = "read_carried",
+}
+
+impl Stmt {
+    /// The first of those that only engines without `returning` have.
+    const READ_BACKS: usize = Stmt::ReadClaim as usize;
+
+    /// Names in the order of [`StmtId`]s, as far as an engine has them.
+    #[must_use]
+    pub fn names(dialect: Dialect) -> &'static [&'static str] {
+        match dialect {
+            Dialect::Sqlite | Dialect::Postgres => &Stmt::NAMES[..Stmt::READ_BACKS],
+            Dialect::MySql => Stmt::NAMES,
+        }
+    }
 }
 
 /// The statement texts for an engine, in the order of [`Stmt`].
@@ -71,10 +92,17 @@ statements! {
 /// When the files and [`Stmt`] disagree; a test keeps that from happening.
 pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
     let canonical = Catalogue::parse(include_str!("../../../spec/sql/tpcc/statements.sql"))?;
-    match dialect {
+    let engine = match dialect {
         // SQLite takes the canonical form.
-        Dialect::Sqlite => canonical.select(Stmt::NAMES),
-    }
+        Dialect::Sqlite => canonical,
+        Dialect::Postgres => canonical
+            .overridden(&Catalogue::parse(include_str!("../../../spec/sql/tpcc/statements.postgres.sql"))?)?,
+        Dialect::MySql => canonical.extended(
+            &Catalogue::parse(include_str!("../../../spec/sql/tpcc/statements.mysql.sql"))?,
+            &Stmt::NAMES[Stmt::READ_BACKS..],
+        )?,
+    };
+    engine.select(Stmt::names(dialect))
 }
 
 /// Tables and indexes for an engine, in the order in which they are made.
@@ -84,6 +112,8 @@ pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
 pub fn schema(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
     match dialect {
         Dialect::Sqlite => Catalogue::parse(include_str!("../../../spec/sql/tpcc/schema.sqlite.sql")),
+        Dialect::Postgres => Catalogue::parse(include_str!("../../../spec/sql/tpcc/schema.postgres.sql")),
+        Dialect::MySql => Catalogue::parse(include_str!("../../../spec/sql/tpcc/schema.mysql.sql")),
     }
 }
 
@@ -110,7 +140,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         SqlSession {
             conn: Timed::new(conn, clock),
             namesakes: Vec::with_capacity(256),
-            lines: Vec::with_capacity(crate::LINES_MAX),
+            lines: Vec::with_capacity(LINES_MAX),
         }
     }
 
@@ -149,7 +179,9 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         let &NewOrder { w_id, d_id, c_id, ref lines } = call;
         let w_tax = self.one(Stmt::WarehouseTax, &[w_id.into()], |row| rate(row, 0)).await?;
         let (o_id, d_tax) = self
-            .one(Stmt::ClaimOrderId, &[w_id.into(), d_id.into()], |row| Ok((id(row, 0)?, rate(row, 1)?)))
+            .returning(Stmt::ClaimOrderId, Stmt::ReadClaim, &[w_id.into(), d_id.into()], |row| {
+                Ok((id(row, 0)?, rate(row, 1)?))
+            })
             .await?;
         let (c_discount, c_last, c_credit) = self
             .one(Stmt::CustomerTerms, &[w_id.into(), d_id.into(), c_id.into()], |row| {
@@ -162,16 +194,18 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         let o_entry_d = self.one(Stmt::InsertOrder, &order, |row| row.int(0)).await?;
         self.conn.exec(Stmt::InsertNewOrder.id(), &[w_id.into(), d_id.into(), o_id.into()]).await?;
 
-        let mut placed = ArrayVec::new();
+        let mut taken = [const { None::<PlacedLine> }; LINES_MAX];
         let mut amounts = Cents(0);
-        for (number, line) in (1..).zip(lines) {
-            let Some(taken) = self.order_line(call, o_id, number, line).await? else {
+        for index in working_order(lines) {
+            let number = index as i64 + 1;
+            let Some(line) = self.order_line(call, o_id, number, &lines[index]).await? else {
                 // 2.4.2.3: the item number is not valid, and everything so far is undone.
                 return Ok(Ended::RollBack(Outcome::Unused(Unused { o_id, c_last, c_credit })));
             };
-            amounts += taken.ol_amount;
-            placed.push(taken);
+            amounts += line.ol_amount;
+            taken[index] = Some(line);
         }
+        let placed: ArrayVec<PlacedLine, LINES_MAX> = taken.into_iter().flatten().collect();
         let total_amount = order_total(amounts, c_discount, w_tax, d_tax);
         Ok(Ended::Commit(Outcome::Placed(Placed {
             o_id,
@@ -198,7 +232,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         let item = self
             .conn
             .row(Stmt::ReadItem.id(), &[i_id.into()], |row| {
-                Ok((Cents(row.int(0)?), text(row, 1)?, original(row, 2)?))
+                Ok((cents(row, 0)?, text(row, 1)?, original(row, 2)?))
             })
             .await?;
         let Some((i_price, i_name, i_original)) = item else { return Ok(None) };
@@ -223,7 +257,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
             i_id.into(),
             supply_w_id.into(),
             ordered.into(),
-            ol_amount.0.into(),
+            ol_amount.into(),
             Param::Text(&ol_dist_info),
         ];
         self.conn.exec(Stmt::InsertOrderLine.id(), &insert).await?;
@@ -233,16 +267,19 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
 
     /// 2.5.2.2.
     async fn payment(&mut self, call: &Payment) -> Result<Ended, Fault> {
-        let &Payment { w_id, d_id, c_w_id, c_d_id, customer, h_amount: Cents(amount) } = call;
+        let &Payment { w_id, d_id, c_w_id, c_d_id, customer, h_amount: amount } = call;
         let (w_name, warehouse) = self
-            .one(Stmt::PayWarehouse, &[w_id.into(), amount.into()], |row| {
+            .returning(Stmt::PayWarehouse, Stmt::ReadPaidWarehouse, &[w_id.into(), amount.into()], |row| {
                 Ok((text(row, 0)?, address(row, 1)?))
             })
             .await?;
         let (d_name, district): (Text<10>, Address) = self
-            .one(Stmt::PayDistrict, &[w_id.into(), d_id.into(), amount.into()], |row| {
-                Ok((text(row, 0)?, address(row, 1)?))
-            })
+            .returning(
+                Stmt::PayDistrict,
+                Stmt::ReadPaidDistrict,
+                &[w_id.into(), d_id.into(), amount.into()],
+                |row| Ok((text(row, 0)?, address(row, 1)?)),
+            )
             .await?;
         let c_id = self.identify(c_w_id, c_d_id, customer).await?;
         let key: [Param<'_>; 3] = [c_w_id.into(), c_d_id.into(), c_id.into()];
@@ -286,7 +323,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         let key: [Param<'_>; 3] = [w_id.into(), d_id.into(), c_id.into()];
         let (c_first, c_middle, c_last, c_balance) = self
             .one(Stmt::CustomerStatus, &key, |row| {
-                Ok((text(row, 0)?, text(row, 1)?, text(row, 2)?, Cents(row.int(3)?)))
+                Ok((text(row, 0)?, text(row, 1)?, text(row, 2)?, cents(row, 3)?))
             })
             .await?;
         let (o_id, o_entry_d, o_carrier_id) = self
@@ -297,7 +334,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         self.lines.clear();
         let order: [Param<'_>; 3] = [w_id.into(), d_id.into(), o_id.into()];
         self.conn.rows(Stmt::OrderLines.id(), &order, report_line, &mut self.lines).await?;
-        let lines = self.lines.iter().copied().take(crate::LINES_MAX).collect();
+        let lines = self.lines.iter().copied().take(LINES_MAX).collect();
         let report =
             OrderReport { c_id, c_first, c_middle, c_last, c_balance, o_id, o_entry_d, o_carrier_id, lines };
         Ok(Ended::Commit(Outcome::Status(report)))
@@ -320,11 +357,14 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
             return Ok(None);
         };
         let order: [Param<'_>; 3] = [w_id.into(), d_id.into(), o_id.into()];
-        self.changed_one(Stmt::DeleteNewOrder, &order).await?;
+        if self.conn.exec(Stmt::DeleteNewOrder.id(), &order).await? == 0 {
+            // Another Delivery has taken it since we looked. All of this one is done anew, on what is there now.
+            return Err(Fault::Conflict(Conflict::Serialization));
+        }
         let carry = [w_id.into(), d_id.into(), o_id.into(), call.o_carrier_id.into()];
-        let c_id = self.one(Stmt::CarryOrder, &carry, |row| id(row, 0)).await?;
+        let c_id = self.returning(Stmt::CarryOrder, Stmt::ReadCarried, &carry, |row| id(row, 0)).await?;
         self.conn.exec(Stmt::DeliverLines.id(), &order).await?;
-        let amount = self.one(Stmt::SumLines, &order, |row| row.int(0)).await?;
+        let amount = self.one(Stmt::SumLines, &order, |row| cents(row, 0)).await?;
         let credit = [w_id.into(), d_id.into(), c_id.into(), amount.into()];
         self.changed_one(Stmt::CreditCustomer, &credit).await?;
         Ok(Some(o_id))
@@ -364,6 +404,24 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         match self.conn.row(stmt.id(), params, read).await? {
             Some(row) => Ok(row),
             None => Err(absent(stmt)),
+        }
+    }
+
+    /// The row that an update changed: in one statement where there is `returning`, in two where there is not. The
+    /// second reads what the first has locked, by the same parameters.
+    async fn returning<T: Send>(
+        &mut self,
+        update: Stmt,
+        read_back: Stmt,
+        params: &[Param<'_>],
+        read: sql::Read<T>,
+    ) -> Result<T, Fault> {
+        match C::DIALECT {
+            Dialect::Sqlite | Dialect::Postgres => self.one(update, params, read).await,
+            Dialect::MySql => {
+                self.changed_one(update, params).await?;
+                self.one(read_back, params, read).await
+            }
         }
     }
 
@@ -411,6 +469,15 @@ impl<O: SqlOpener, K: Clock> Target<Tpcc> for SqlTarget<O, K> {
     }
 }
 
+/// Indexes of the lines in the order of their stock rows, which is the same for all: two orders that want the same
+/// rows then wait for each other in one direction only, and no deadlock can come of it. An unused item number is the
+/// highest of all, so it still comes last.
+fn working_order(lines: &[Line]) -> ArrayVec<usize, LINES_MAX> {
+    let mut order: ArrayVec<usize, LINES_MAX> = (0..lines.len()).collect();
+    order.sort_by_key(|index| (lines[*index].i_id, lines[*index].supply_w_id, *index));
+    order
+}
+
 #[cold]
 fn absent(stmt: Stmt) -> Fault {
     let name = Stmt::NAMES[stmt as usize];
@@ -422,7 +489,11 @@ fn id(row: &dyn Columns, index: usize) -> Result<u32, ColumnError> {
 }
 
 fn rate(row: &dyn Columns, index: usize) -> Result<BasisPoints, ColumnError> {
-    row.int(index).map(BasisPoints)
+    row.scaled(index, 4).map(BasisPoints)
+}
+
+fn cents(row: &dyn Columns, index: usize) -> Result<Cents, ColumnError> {
+    row.scaled(index, 2).map(Cents)
 }
 
 fn text<const N: usize>(row: &dyn Columns, index: usize) -> Result<Text<N>, ColumnError> {
@@ -458,9 +529,9 @@ fn read_customer(row: &dyn Columns) -> Result<Customer, ColumnError> {
         c_phone: text(row, 8)?,
         c_since: row.int(9)?,
         c_credit: text(row, 10)?,
-        c_credit_lim: Cents(row.int(11)?),
+        c_credit_lim: cents(row, 11)?,
         c_discount: rate(row, 12)?,
-        c_balance: Cents(row.int(13)?),
+        c_balance: cents(row, 13)?,
     })
 }
 
@@ -469,7 +540,7 @@ fn report_line(row: &dyn Columns) -> Result<ReportLine, ColumnError> {
         ol_i_id: id(row, 0)?,
         ol_supply_w_id: id(row, 1)?,
         ol_quantity: id(row, 2)?,
-        ol_amount: Cents(row.int(3)?),
+        ol_amount: cents(row, 3)?,
         ol_delivery_d: row.int_or_null(4)?,
     })
 }
@@ -498,8 +569,22 @@ mod tests {
 
     #[test]
     fn the_statement_files_hold_what_the_code_asks_for() {
-        assert_eq!(catalogue(Dialect::Sqlite).unwrap().len(), Stmt::NAMES.len());
-        assert_eq!(schema(Dialect::Sqlite).unwrap().iter().count(), 13);
+        for dialect in [Dialect::Sqlite, Dialect::Postgres, Dialect::MySql] {
+            assert_eq!(catalogue(dialect).unwrap().len(), Stmt::names(dialect).len());
+            let tables = schema(dialect).unwrap();
+            assert_eq!(
+                tables.iter().filter(|(name, _)| name.starts_with("table_")).count(),
+                9,
+                "{dialect:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn lines_are_worked_in_the_order_of_their_stock_rows() {
+        let line = |i_id, supply_w_id| Line { i_id, supply_w_id, quantity: 1 };
+        let lines = [line(7, 2), line(7, 1), line(3, 9), line(7, 2), line(100_001, 1)];
+        assert_eq!(working_order(&lines).as_slice(), [2, 1, 0, 3, 4]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Why a load did not happen, by what the user does next.
 
-use super::record::LoadRecord;
+use crate::LoadRecord;
 use std::path::PathBuf;
 
 /// What the system or the engine said.

@@ -2,38 +2,14 @@
 
 use super::error::Cause;
 use super::place::loading;
-use super::record::{self, Contents};
+use super::record;
+use crate::Found;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use sql::SqliteUrl;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
-
-/// What lies at an address.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
-    /// Nothing, or an empty file.
-    Absent,
-    /// No database, and a load that has not finished.
-    Incomplete {
-        /// `FILE.loading`.
-        file: PathBuf,
-        /// When it was last written to, in seconds since 1970.
-        since: u64,
-        /// Whether a process is loading now; otherwise it was interrupted.
-        running: bool,
-    },
-    /// A database that we loaded whole. Runs may have changed it since.
-    Complete(Box<Contents>),
-    /// Something else, in a few words: `a SQLite database with the tables item, stock and no record of a load`.
-    Foreign {
-        /// The words.
-        what: String,
-        /// Its tables, empty where it is no database. Audits may still apply to them.
-        tables: Vec<String>,
-    },
-}
 
 /// Why nothing can be said.
 #[derive(Debug, thiserror::Error)]
@@ -118,7 +94,7 @@ fn unfinished(file: &Path) -> io::Result<Found> {
     };
     let since = about.modified()?.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let running = is_locked(&file);
-    Ok(Found::Incomplete { file, since, running })
+    Ok(Found::Incomplete { what: file.display().to_string(), since, running })
 }
 
 /// Whether a loader holds its lock. A file that cannot be opened is taken for abandoned.

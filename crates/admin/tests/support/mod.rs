@@ -6,9 +6,8 @@
     reason = "each test binary uses a part, and fails by panicking"
 )]
 
-use admin::sqlite::{
-    AuditGroup, AuditQuery, AuditRows, LoadError, LoadPlan, LoadRecord, Loaded, Witness, load,
-};
+use admin::sqlite::{LoadError, Witness, load};
+use admin::{AuditGroup, AuditQuery, AuditRows, LoadPlan, LoadRecord, Loaded};
 use model::{Effort, Inputs as _, Nanos, Session, Target};
 use rusqlite::Connection;
 use sql::{Dialect, SqliteUrl};
@@ -37,6 +36,7 @@ pub fn plan(size: Cardinality, seed: u64) -> LoadPlan {
         },
         threads: 2,
         fresh: false,
+        references: false,
         start_anew: "stackmark load tpcc --fresh".into(),
     }
 }

@@ -1,0 +1,68 @@
+//! A database by its URL, whatever the engine.
+
+use crate::{Dialect, ServerUrl, SqliteUrl, UrlError};
+use std::fmt;
+use std::str::FromStr;
+
+/// A database of an engine that we know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DbUrl {
+    /// A file.
+    Sqlite(SqliteUrl),
+    /// A database on a server.
+    Server(ServerUrl),
+}
+
+impl DbUrl {
+    /// The engine's dialect.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        match self {
+            DbUrl::Sqlite(_) => Dialect::Sqlite,
+            DbUrl::Server(url) => url.dialect,
+        }
+    }
+}
+
+impl FromStr for DbUrl {
+    type Err = UrlError;
+
+    fn from_str(url: &str) -> Result<DbUrl, UrlError> {
+        if ServerUrl::is_scheme_of(url) {
+            return url.parse().map(DbUrl::Server);
+        }
+        if url.starts_with("sqlite:") {
+            return url.parse().map(DbUrl::Sqlite);
+        }
+        // What looks like a server's address may have a password in it: it is not repeated.
+        let shown = if url.contains('@') { "the URL given" } else { url };
+        Err(UrlError {
+            url: shown.to_owned(),
+            why:
+                "a database is `sqlite:FILE`, `postgres://USER@HOST/DATABASE` or `mysql://USER@HOST/DATABASE`"
+                    .into(),
+        })
+    }
+}
+
+/// Without the password, so that it can be printed and read again.
+impl fmt::Display for DbUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DbUrl::Sqlite(url) => url.fmt(f),
+            DbUrl::Server(url) => url.fmt(f),
+        }
+    }
+}
+
+impl From<SqliteUrl> for DbUrl {
+    fn from(url: SqliteUrl) -> DbUrl {
+        DbUrl::Sqlite(url)
+    }
+}
+
+impl From<ServerUrl> for DbUrl {
+    fn from(url: ServerUrl) -> DbUrl {
+        DbUrl::Server(url)
+    }
+}

@@ -1,0 +1,1 @@
+-- What differs on this engine.
