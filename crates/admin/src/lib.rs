@@ -5,8 +5,10 @@
 //! that its witness is independent of whatever was measured.
 
 mod audit;
+mod checksum;
 mod found;
 mod load;
+mod loading;
 mod record;
 pub mod sqlite;
 

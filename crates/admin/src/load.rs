@@ -56,7 +56,7 @@ pub enum Phase {
 
 impl Phase {
     pub(crate) const ALL: [Phase; 4] = [Phase::Rows, Phase::Indexes, Phase::Verify, Phase::Flush];
-    /// Share of a load's time each phase takes, for the time left; measured at 10 warehouses of TPC-C.
+    /// Share of a load's time each phase takes on SQLite, for the time left; measured at 10 warehouses of TPC-C.
     pub(crate) const SHARES: [f64; 4] = [0.62, 0.13, 0.24, 0.01];
 
     /// The word for a progress line.

@@ -1,17 +1,11 @@
 //! Rows on their way from the threads that make them to the one that stores them.
 //!
-//! A value's canonical form is a tag and its bytes. The same form is hashed when a row is made and when it is read
-//! back, so a batch is both the parcel and what the checksum is taken of.
+//! The canonical form of a row is hashed when it is made and when it is read back, so a batch is both the parcel and
+//! what the checksum is taken of.
 
+use crate::checksum::{Checksum, INT, NULL, push_blob, push_int, push_null, push_real, push_text};
 use model::rows::RowSink;
 use rusqlite::types::ValueRef;
-use xxhash_rust::xxh3::xxh3_64;
-
-const NULL: u8 = 0;
-const INT: u8 = 1;
-const TEXT: u8 = 2;
-const REAL: u8 = 3;
-const BLOB: u8 = 4;
 
 /// The rows of one chunk, in order.
 #[derive(Debug, Default)]
@@ -20,27 +14,6 @@ pub(crate) struct Batch {
     /// Where each row ends.
     ends: Vec<u32>,
     sum: Checksum,
-}
-
-/// Rows counted and added up, in any order.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Checksum {
-    pub(crate) rows: u64,
-    pub(crate) sum: u64,
-}
-
-impl Checksum {
-    pub(crate) fn add_row(&mut self, canonical: &[u8]) {
-        self.rows += 1;
-        self.sum = self.sum.wrapping_add(xxh3_64(canonical));
-    }
-}
-
-impl std::ops::AddAssign for Checksum {
-    fn add_assign(&mut self, other: Checksum) {
-        self.rows += other.rows;
-        self.sum = self.sum.wrapping_add(other.sum);
-    }
 }
 
 /// A value of a row in a batch.
@@ -83,11 +56,11 @@ impl RowSink for Batch {
     }
 
     fn text(&mut self, value: &str) {
-        push_bytes(&mut self.bytes, TEXT, value.as_bytes());
+        push_text(&mut self.bytes, value.as_bytes());
     }
 
     fn null(&mut self) {
-        self.bytes.push(NULL);
+        push_null(&mut self.bytes);
     }
 
     fn end(&mut self) {
@@ -124,25 +97,14 @@ impl<'a> Iterator for Cells<'a> {
     }
 }
 
-fn push_int(into: &mut Vec<u8>, value: i64) {
-    into.push(INT);
-    into.extend_from_slice(&value.to_le_bytes());
-}
-
-fn push_bytes(into: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
-    into.push(tag);
-    into.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
-    into.extend_from_slice(bytes);
-}
-
 /// Appends the canonical form of a stored value.
 pub(crate) fn push_stored(into: &mut Vec<u8>, value: ValueRef<'_>) {
     match value {
-        ValueRef::Null => into.push(NULL),
+        ValueRef::Null => push_null(into),
         ValueRef::Integer(value) => push_int(into, value),
-        ValueRef::Text(text) => push_bytes(into, TEXT, text),
-        ValueRef::Real(value) => push_bytes(into, REAL, &value.to_bits().to_le_bytes()),
-        ValueRef::Blob(bytes) => push_bytes(into, BLOB, bytes),
+        ValueRef::Text(text) => push_text(into, text),
+        ValueRef::Real(value) => push_real(into, value),
+        ValueRef::Blob(bytes) => push_blob(into, bytes),
     }
 }
 

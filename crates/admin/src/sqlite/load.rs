@@ -9,36 +9,17 @@ use super::place::{self, folder, loading, put_in_place, remove_database};
 use super::record;
 use super::verify;
 use super::writer::{self, Work};
+use crate::loading::{self as common, Expected, Signals, expect, schema_print, threads};
 use crate::{Contents, Found, LoadPlan, LoadProgress, Loaded, Phase, PhaseTimes, TableContents};
 use measure::Monotonic;
-use model::rows::{Dataset, RowSink};
 use model::{Clock, Nanos};
 use rusqlite::{Connection, OpenFlags};
-use sql::{Catalogue, SqliteUrl};
+use sql::SqliteUrl;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-
-/// What the threads of a load tell each other.
-#[derive(Debug, Default)]
-pub(crate) struct Signals {
-    pub(crate) stop: AtomicBool,
-    pub(crate) phase: AtomicU8,
-    pub(crate) rows: AtomicU64,
-}
-
-impl Signals {
-    pub(crate) fn enter(&self, phase: Phase) {
-        self.rows.store(0, Ordering::Relaxed);
-        self.phase.store(phase as u8, Ordering::Relaxed);
-    }
-
-    pub(crate) fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-}
 
 /// Loads a database, or finds that it is there already.
 ///
@@ -72,11 +53,6 @@ pub fn load(
         Err(_) => drop(remove_database(&loading(&url.path))),
     }
     outcome
-}
-
-fn schema_print(schema: &Catalogue) -> u64 {
-    let text: String = schema.iter().flat_map(|(name, text)| [name, "\n", text, "\n"]).collect();
-    xxhash_rust::xxh3::xxh3_64(text.as_bytes())
 }
 
 /// Decides from what is there: go on (`None`), done already, or an error.
@@ -185,49 +161,6 @@ impl Claim {
     }
 }
 
-/// Counts the bytes of a row and stores nothing.
-#[derive(Default)]
-struct Scale {
-    bytes: u64,
-    rows: u64,
-}
-
-impl RowSink for Scale {
-    fn int(&mut self, value: i64) {
-        // A record stores a whole number in as few bytes as it needs, and a byte for its type.
-        self.bytes += 2 + u64::from((u64::BITS - value.unsigned_abs().leading_zeros()) / 8);
-    }
-    fn text(&mut self, value: &str) {
-        self.bytes += 1 + value.len() as u64;
-    }
-    fn null(&mut self) {
-        self.bytes += 1;
-    }
-    fn end(&mut self) {
-        // Rowid, record header and cell pointer.
-        self.bytes += 8;
-        self.rows += 1;
-    }
-}
-
-/// What is known of a table's rows beforehand.
-struct Expected {
-    rows: f64,
-    bytes_a_row: f64,
-}
-
-/// What to expect of each table, from its first chunk.
-fn expect(dataset: &dyn Dataset) -> Vec<Expected> {
-    let tables = dataset.tables().iter().enumerate();
-    tables
-        .map(|(number, table)| {
-            let mut scale = Scale::default();
-            dataset.fill(number, 0, &mut scale);
-            Expected { rows: table.rows as f64, bytes_a_row: scale.bytes as f64 / scale.rows.max(1) as f64 }
-        })
-        .collect()
-}
-
 /// Refuses what cannot fit. Indexes, and what stays free in pages, are taken for a fifth of the rows.
 fn ensure_room(url: &SqliteUrl, expected: &[Expected]) -> Result<(), LoadError> {
     let bytes: f64 = expected.iter().map(|table| table.rows * table.bytes_a_row).sum();
@@ -276,34 +209,9 @@ fn supervised(
                 signals.stop.store(true, Ordering::Relaxed);
                 interrupt.interrupt();
             }
-            progress(now(signals, expected, clock.now()));
+            progress(common::progress(signals, expected, &Phase::SHARES, clock.now()));
         }
     })
-}
-
-fn now(signals: &Signals, expected: &[Expected], elapsed: Nanos) -> LoadProgress {
-    let phase = usize::from(signals.phase.load(Ordering::Relaxed));
-    let rows_all = expected.iter().map(|table| table.rows).sum::<f64>();
-    let rows_done = (signals.rows.load(Ordering::Relaxed) as f64).min(rows_all);
-    let before: f64 = Phase::SHARES[..phase].iter().sum();
-    let share = (before + Phase::SHARES[phase] * work_done(expected, rows_done)).min(1.0);
-    let seconds_left = (share > 0.01).then(|| elapsed.as_secs_f64() * (1.0 - share) / share);
-    let (rows_done, rows_all) = (rows_done as u64, rows_all as u64);
-    LoadProgress { phase: Phase::ALL[phase], rows_done, rows_all, share, seconds_left }
-}
-
-/// The part of the work that the first `rows` rows are, 0 to 1: wide tables come first and take longer.
-fn work_done(expected: &[Expected], rows: f64) -> f64 {
-    // A row costs as much as its own width and about eighty bytes more.
-    let cost = |table: &Expected| 80.0 + table.bytes_a_row;
-    let (mut left, mut done, mut all) = (rows, 0.0, 0.0);
-    for table in expected {
-        let rows = left.min(table.rows);
-        left -= rows;
-        done += rows * cost(table);
-        all += table.rows * cost(table);
-    }
-    if all > 0.0 { done / all } else { 0.0 }
 }
 
 /// From an empty file to a database in its place.
@@ -355,11 +263,10 @@ fn whole(
     }
     for ((table, written), read) in tables.iter().zip(&sums).zip(&read) {
         if written != read {
-            let text = |sum: &super::batch::Checksum| format!("{} rows, checksum {:016x}", sum.rows, sum.sum);
             return Err(LoadError::Mismatch {
                 table: table.name.into(),
-                written: text(written),
-                read: text(read),
+                written: written.to_string(),
+                read: read.to_string(),
             });
         }
     }
@@ -408,11 +315,4 @@ fn failure(doing: &'static str, path: &Path, source: Cause, signals: &Signals) -
 
 fn stopped(url: &SqliteUrl, plan: &LoadPlan) -> LoadError {
     LoadError::Stopped { file: loading(&url.path), start_anew: plan.start_anew.clone() }
-}
-
-fn threads(asked: usize) -> usize {
-    match asked {
-        0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-        asked => asked,
-    }
 }

@@ -1,7 +1,8 @@
 //! Reading every stored row back, over several connections, and adding up what is there.
 
-use super::batch::{Checksum, push_stored};
-use super::load::Signals;
+use super::batch::push_stored;
+use crate::checksum::Checksum;
+use crate::loading::Signals;
 use model::rows::Table;
 use rusqlite::{Connection, OpenFlags};
 use std::path::Path;

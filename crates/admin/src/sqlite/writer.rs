@@ -1,8 +1,9 @@
 //! Storing rows: threads that make them, a bounded number of batches going round, and one thread that binds and steps.
 
-use super::batch::{Batch, Cell, Checksum};
+use super::batch::{Batch, Cell};
 use super::error::Cause;
-use super::load::Signals;
+use crate::checksum::Checksum;
+use crate::loading::Signals;
 use crossbeam_channel::{Receiver, Sender};
 use model::rows::{Dataset, Table};
 use rusqlite::{Connection, OpenFlags, Statement};

@@ -1,0 +1,114 @@
+//! What the loaders of all engines share: signals between their threads, progress, and what makes two loads the same.
+
+use crate::{LoadProgress, Phase};
+use model::Nanos;
+use model::rows::{Dataset, RowSink};
+use sql::Catalogue;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+
+/// What the threads of a load tell each other.
+#[derive(Debug, Default)]
+pub(crate) struct Signals {
+    pub(crate) stop: AtomicBool,
+    pub(crate) phase: AtomicU8,
+    pub(crate) rows: AtomicU64,
+}
+
+impl Signals {
+    pub(crate) fn enter(&self, phase: Phase) {
+        self.rows.store(0, Ordering::Relaxed);
+        self.phase.store(phase as u8, Ordering::Relaxed);
+    }
+
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Another text of the schema is another database.
+pub(crate) fn schema_print(schema: &Catalogue) -> u64 {
+    let text: String = schema.iter().flat_map(|(name, text)| [name, "\n", text, "\n"]).collect();
+    xxhash_rust::xxh3::xxh3_64(text.as_bytes())
+}
+
+/// Threads to use where `asked` were asked for: 0 stands for one a core.
+pub(crate) fn threads(asked: usize) -> usize {
+    match asked {
+        0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        asked => asked,
+    }
+}
+
+/// Counts the bytes of a row and stores nothing.
+#[derive(Default)]
+struct Scale {
+    bytes: u64,
+    rows: u64,
+}
+
+impl RowSink for Scale {
+    fn int(&mut self, value: i64) {
+        // A record stores a whole number in as few bytes as it needs, and a byte for its type.
+        self.bytes += 2 + u64::from((u64::BITS - value.unsigned_abs().leading_zeros()) / 8);
+    }
+    fn text(&mut self, value: &str) {
+        self.bytes += 1 + value.len() as u64;
+    }
+    fn null(&mut self) {
+        self.bytes += 1;
+    }
+    fn end(&mut self) {
+        // Rowid, record header and cell pointer.
+        self.bytes += 8;
+        self.rows += 1;
+    }
+}
+
+/// What is known of a table's rows beforehand.
+pub(crate) struct Expected {
+    pub(crate) rows: f64,
+    pub(crate) bytes_a_row: f64,
+}
+
+/// What to expect of each table, from its first chunk.
+pub(crate) fn expect(dataset: &dyn Dataset) -> Vec<Expected> {
+    let tables = dataset.tables().iter().enumerate();
+    tables
+        .map(|(number, table)| {
+            let mut scale = Scale::default();
+            dataset.fill(number, 0, &mut scale);
+            Expected { rows: table.rows as f64, bytes_a_row: scale.bytes as f64 / scale.rows.max(1) as f64 }
+        })
+        .collect()
+}
+
+/// How far a load is. `shares` are those of the phases in its time, in the order of [`Phase::ALL`].
+pub(crate) fn progress(
+    signals: &Signals,
+    expected: &[Expected],
+    shares: &[f64; 4],
+    elapsed: Nanos,
+) -> LoadProgress {
+    let phase = usize::from(signals.phase.load(Ordering::Relaxed));
+    let rows_all = expected.iter().map(|table| table.rows).sum::<f64>();
+    let rows_done = (signals.rows.load(Ordering::Relaxed) as f64).min(rows_all);
+    let before: f64 = shares[..phase].iter().sum();
+    let share = (before + shares[phase] * work_done(expected, rows_done)).min(1.0);
+    let seconds_left = (share > 0.01).then(|| elapsed.as_secs_f64() * (1.0 - share) / share);
+    let (rows_done, rows_all) = (rows_done as u64, rows_all as u64);
+    LoadProgress { phase: Phase::ALL[phase], rows_done, rows_all, share, seconds_left }
+}
+
+/// The part of the work that the first `rows` rows are, 0 to 1: wide tables come first and take longer.
+fn work_done(expected: &[Expected], rows: f64) -> f64 {
+    // A row costs as much as its own width and about eighty bytes more.
+    let cost = |table: &Expected| 80.0 + table.bytes_a_row;
+    let (mut left, mut done, mut all) = (rows, 0.0, 0.0);
+    for table in expected {
+        let rows = left.min(table.rows);
+        left -= rows;
+        done += rows * cost(table);
+        all += table.rows * cost(table);
+    }
+    if all > 0.0 { done / all } else { 0.0 }
+}
