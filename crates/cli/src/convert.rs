@@ -293,6 +293,7 @@ pub(crate) fn processes(observation: &Observation, subject: &Subject, committed:
                 io_read_bytes: process.read_bytes,
                 io_written_bytes: process.written_bytes,
                 samples: samples.collect(),
+                limits: None,
             }
         })
         .collect()

@@ -6,6 +6,7 @@
 
 mod comparison;
 mod cost;
+mod engine;
 mod file;
 mod setting;
 mod tally;
@@ -17,7 +18,8 @@ use serde::{Deserialize, Serialize};
 pub use comparison::{
     Block, BlockTrial, Comparison, FingerprintDifference, KeyDifference, Noise, Party, Side, Verdict,
 };
-pub use cost::{Disk, Process, ProcessSample, Role};
+pub use cost::{Disk, Limits, Process, ProcessSample, Role, Throttling};
+pub use engine::{Engine, Gauge, GaugeKind, Outage, Statement, Wait};
 pub use file::{ReadError, SCHEMA, parse, read, to_json};
 pub use setting::{Arrivals, Data, Durability, Machine, Plan, Setting, Stack, Tier};
 pub(crate) use tally::BUCKETS_A_DECADE;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One process over the measured interval.
+/// One process over the measured interval, an engine with all its children.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Process {
@@ -18,7 +18,8 @@ pub struct Process {
     pub cpu_system_s: f64,
     /// Processor time in milliseconds a thousand committed calls; `null` when none was committed.
     pub cpu_ms_per_1000_committed: Option<f64>,
-    /// The most memory resident in any sample of the trial, one a second.
+    /// The most memory resident in any sample of the trial, one a second. Of a process with children: private memory of
+    /// all of them, and what they share (buffers, the program) once.
     pub rss_peak_bytes: u64,
     /// Context switches because it waited; `null` where they could not be read, as below.
     pub switches_voluntary: Option<u64>,
@@ -30,6 +31,33 @@ pub struct Process {
     pub io_written_bytes: Option<u64>,
     /// How it went over time, warm-up included.
     pub samples: Vec<ProcessSample>,
+    /// What it was held to, and how often it met that; `null` where nothing limits it.
+    #[serde(default)]
+    pub limits: Option<Limits>,
+}
+
+/// What a process may use, with all its children.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Processors: 0.5 is half of one; `null` for no limit.
+    pub cpu: Option<f64>,
+    /// Memory; `null` for no limit.
+    pub memory_bytes: Option<u64>,
+    /// How often it met its limit of processors in the measured interval; `null` where that could not be read.
+    pub throttling: Option<Throttling>,
+}
+
+/// What a scheduler counts of a process whose processor time is limited.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Throttling {
+    /// Scheduling periods in which it wanted to run.
+    pub periods: u64,
+    /// Of these, those in which it had used up its time and had to wait.
+    pub throttled_periods: u64,
+    /// Seconds it waited, summed over processors.
+    pub throttled_s: f64,
 }
 
 impl Process {

@@ -200,6 +200,15 @@ pub struct Data {
     pub checksum: Option<String>,
     /// The kit that loaded them, with its version: `stackmark 0.1.0`.
     pub loaded_by: String,
+    /// Rows of the smallest table that the calls update, at the start; `null` where it is not known.
+    #[serde(default)]
+    pub hottest_rows: Option<u64>,
+    /// Whether foreign keys are declared; `null` where it is not known.
+    #[serde(default)]
+    pub references: Option<bool>,
+    /// In what the tables of another kit differ from ours, one sentence each.
+    #[serde(default)]
+    pub kit_notes: Vec<String>,
 }
 
 /// The machine, as far as it matters to a number.

@@ -1,8 +1,8 @@
 //! One trial: a measured period of one subject.
 
 use super::{
-    Audit, Conformance, Data, Disk, InputCheck, Interval, LedgerCheck, Machine, Moment, Plan, Process,
-    Quantiles, Rule, Slice, Stack, State, Tally,
+    Audit, Conformance, Data, Disk, Engine, InputCheck, Interval, LedgerCheck, Machine, Moment, Outage, Plan,
+    Process, Quantiles, Rule, Slice, Stack, State, Tally,
 };
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +40,12 @@ pub struct Trial {
     pub processes: Vec<Process>,
     /// The device under the database; `null` where there is none (tmpfs) or it was not observed.
     pub disk: Option<Disk>,
+    /// What the engine said of itself; `null` where it was not asked.
+    #[serde(default)]
+    pub engine: Option<Engine>,
+    /// The times without the engine or the server, in their order.
+    #[serde(default)]
+    pub outages: Vec<Outage>,
     /// Checks of the stored data.
     pub audits: Vec<Audit>,
     /// Acknowledged outcomes against the stored data.
@@ -140,6 +146,19 @@ impl Headline {
             unit: "new orders/min".to_owned(),
             value,
             sentence: sentence.to_owned(),
+        }
+    }
+
+    /// Transactions of TPC-B's profile committed a second.
+    #[must_use]
+    pub fn transactions_per_s(value: Interval) -> Headline {
+        Headline {
+            label: "TPS".to_owned(),
+            unit: "transactions/s".to_owned(),
+            value,
+            sentence: "Transactions of pgbench's TPC-B-like profile committed a second. Derived from TPC-B; not a TPC \
+                       result and not comparable with one."
+                .to_owned(),
         }
     }
 

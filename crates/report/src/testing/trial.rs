@@ -236,6 +236,9 @@ fn make(subject: &str, stack: Stack, pace: f64, seconds: u32, http_ns: f64) -> T
             file_system: Some("ext4".to_owned()),
             checksum: Some("xxh3:9f2c61d07a44e8b1".to_owned()),
             loaded_by: "stackmark 0.1.0".to_owned(),
+            hottest_rows: Some(1),
+            references: Some(false),
+            kit_notes: Vec::new(),
         },
         machine: machine(),
         measured_s: f64::from(seconds),
@@ -250,6 +253,8 @@ fn make(subject: &str, stack: Stack, pace: f64, seconds: u32, http_ns: f64) -> T
             flushes_per_s: Some(2_980.0),
             flush_ms_mean: Some(0.12),
         }),
+        engine: None,
+        outages: Vec::new(),
         overall,
         kinds,
         audits: vouchers::audits(),
@@ -429,6 +434,7 @@ fn processes(is_http: bool, committed: u64, seconds: u32) -> Vec<Process> {
                     rss_bytes: (rss_mib - 4) << 20,
                 })
                 .collect(),
+            limits: None,
         }
     };
     if is_http {

@@ -1,0 +1,113 @@
+//! What the engine said of itself while it was measured: its own counters as time lines, and what its sessions waited
+//! for.
+
+use serde::{Deserialize, Serialize};
+
+/// The engine's own account of a trial. Bounded: a long trial has coarser steps, not more of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Engine {
+    /// The ends of the steps, in seconds from the start of the measured interval; negative in the warm-up.
+    pub t_s: Vec<f64>,
+    /// Its counters and levels.
+    pub gauges: Vec<Gauge>,
+    /// What its sessions did and waited for, the most first.
+    pub waits: Vec<Wait>,
+    /// Looks at its sessions in the measured interval that stand behind the waits.
+    pub looks: u64,
+    /// The statements that took the most time, where the engine counts them.
+    pub statements: Vec<Statement>,
+    /// Seconds of the watch in which the engine did not answer, or not in time.
+    pub missing_s: f64,
+}
+
+impl Engine {
+    /// The share of the sampled session time spent in states whose name begins with one of `names`; nothing without a look.
+    #[must_use]
+    pub fn waiting(&self, names: &[&str]) -> Option<f64> {
+        let is_one = |wait: &&Wait| names.iter().any(|name| wait.name.starts_with(name));
+        (self.looks > 0).then(|| self.waits.iter().filter(is_one).map(|wait| wait.share).sum())
+    }
+
+    /// The gauge of this name.
+    #[must_use]
+    pub fn gauge(&self, name: &str) -> Option<&Gauge> {
+        self.gauges.iter().find(|gauge| gauge.name == name)
+    }
+}
+
+/// One of the engine's counters or levels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gauge {
+    /// Its name: `wal written`.
+    pub name: String,
+    /// What it belongs to: `wal`, `locks`, `buffers`.
+    pub group: String,
+    /// The unit of what is counted: `bytes`, `syncs`, `ms`.
+    pub unit: String,
+    /// Whether it counts or stands.
+    pub kind: GaugeKind,
+    /// Over the measured interval: what a counter grew by, the mean of a level; `null` where it is not known.
+    pub total: Option<f64>,
+    /// A value a step: of a counter its growth a second, of a level its value; `null` where it is not known.
+    pub values: Vec<Option<f64>>,
+}
+
+/// Whether a gauge counts or stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GaugeKind {
+    /// Only grows; means something as a difference.
+    Counter,
+    /// Goes up and down.
+    Level,
+}
+
+/// One state in which the engine's sessions were found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wait {
+    /// Its name, as the engine has it: `LWLock:WALWrite`, `Lock:transactionid`; `running` for work on a processor.
+    pub name: String,
+    /// Share of the sampled session time of the measured interval, 0 to 1; waiting for the client is none of it.
+    pub share: f64,
+    /// Sessions in it on average, a step; `null` where nobody looked.
+    pub sessions: Vec<Option<f64>>,
+}
+
+/// A statement and what the engine spent on it in the measured interval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Statement {
+    /// Its text, without values, cut short.
+    pub text: String,
+    /// Times it was executed.
+    pub calls: u64,
+    /// Time spent in it in milliseconds.
+    pub total_ms: f64,
+    /// Rows that it gave or changed.
+    pub rows: u64,
+}
+
+/// A time in which no call completed, because sessions had lost the engine or the server.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outage {
+    /// When the first session found it gone, in seconds from the start of the measured interval; negative in the warm-up.
+    pub from_s: f64,
+    /// When the next call completed; `null` if none did until the end.
+    pub to_s: Option<f64>,
+    /// Calls that were under way and whose fate is unknown.
+    pub in_doubt: u64,
+    /// Calls that found nobody.
+    pub refused: u64,
+}
+
+impl Outage {
+    /// Its length in seconds; nothing where it lasted until the end.
+    #[must_use]
+    pub fn length_s(&self) -> Option<f64> {
+        self.to_s.map(|to_s| to_s - self.from_s)
+    }
+}
