@@ -6,7 +6,9 @@
 mod catalogue;
 mod conn;
 mod db_url;
+mod mysql;
 mod placeholders;
+pub mod postgres;
 mod server_url;
 mod sqlite;
 mod timed;
@@ -15,6 +17,7 @@ mod value;
 pub use catalogue::{Catalogue, CatalogueError};
 pub use conn::{ColumnError, Columns, Param, Read, SqlConn, SqlOpener, StmtId, TxKind};
 pub use db_url::DbUrl;
+pub use mysql::{MySqlFlushing, durability as mysql_durability, fault as mysql_fault};
 pub use placeholders::{Positional, dollars, positional};
 pub use server_url::{Isolation, Secret, ServerUrl, Tls};
 pub use sqlite::{

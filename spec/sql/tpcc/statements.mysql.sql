@@ -1,6 +1,7 @@
 -- What differs on MySQL's dialect, as MariaDB speaks it. There is no `update … returning`: what an update changed is read
 -- back by the statement that follows it here. Rows that are read to be written are locked, because at REPEATABLE READ a
--- plain read sees the snapshot and an update the newest row. Dates are datetimes of a session in UTC.
+-- plain read sees the snapshot and an update the newest row. Dates are datetimes of a session in UTC. Amounts that are
+-- added are cast: a driver sends a decimal as text, and the sum of a decimal and a text is a float.
 
 -- name: claim_order_id
 update district
@@ -28,7 +29,7 @@ for update
 
 -- name: pay_warehouse
 update warehouse
-set w_ytd = w_ytd + ?2
+set w_ytd = w_ytd + cast(?2 as decimal(12,2))
 where w_id = ?1
 
 -- name: read_paid_warehouse
@@ -38,7 +39,7 @@ where w_id = ?1
 
 -- name: pay_district
 update district
-set d_ytd = d_ytd + ?3
+set d_ytd = d_ytd + cast(?3 as decimal(12,2))
 where d_w_id = ?1 and d_id = ?2
 
 -- name: read_paid_district
@@ -59,6 +60,18 @@ select c_data
 from customer
 where c_w_id = ?1 and c_d_id = ?2 and c_id = ?3
 for update
+
+-- name: pay_customer
+update customer
+set c_balance = c_balance - cast(?4 as decimal(12,2)), c_ytd_payment = c_ytd_payment + cast(?4 as decimal(12,2)),
+  c_payment_cnt = c_payment_cnt + 1
+where c_w_id = ?1 and c_d_id = ?2 and c_id = ?3
+
+-- name: pay_customer_with_data
+update customer
+set c_balance = c_balance - cast(?4 as decimal(12,2)), c_ytd_payment = c_ytd_payment + cast(?4 as decimal(12,2)),
+  c_payment_cnt = c_payment_cnt + 1, c_data = ?5
+where c_w_id = ?1 and c_d_id = ?2 and c_id = ?3
 
 -- name: insert_history
 insert into history (h_c_w_id, h_c_d_id, h_c_id, h_w_id, h_d_id, h_date, h_amount, h_data)
@@ -86,3 +99,8 @@ select sum(ol_amount)
 from order_line
 where ol_w_id = ?1 and ol_d_id = ?2 and ol_o_id = ?3
 for update
+
+-- name: credit_customer
+update customer
+set c_balance = c_balance + cast(?4 as decimal(12,2)), c_delivery_cnt = c_delivery_cnt + 1
+where c_w_id = ?1 and c_d_id = ?2 and c_id = ?3

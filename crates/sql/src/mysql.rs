@@ -1,0 +1,201 @@
+//! What every MySQL adapter shares: what an error number means, and what an acknowledged commit survives.
+
+use model::{Conflict, DefectKind, Doubt, Durability, Fault, Refusal, Tier};
+
+/// The settings that decide what an acknowledged commit survives, as the server reads them back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MySqlFlushing {
+    /// `innodb_flush_log_at_trx_commit`: 0 to 3.
+    pub flush_log_at_trx_commit: u32,
+    /// `innodb_flush_log_at_timeout`, in seconds: how late the log is flushed where commits do not flush it.
+    pub flush_log_at_timeout: u32,
+    /// `log_bin`: whether there is a binary log. Recovery then follows it, and not InnoDB's log alone.
+    pub log_bin: bool,
+    /// `sync_binlog`: commits between two flushes of the binary log; 0 leaves it to the system.
+    pub sync_binlog: u32,
+    /// `innodb_doublewrite`, by the server's own word for it.
+    pub doublewrite: String,
+    /// `innodb_flush_method`, by the server's own word for it.
+    pub flush_method: String,
+}
+
+/// What an acknowledged commit survives under these settings.
+///
+/// Sources: MariaDB's documentation of the system variables, and of group commit with the binary log: there a commit
+/// flushes InnoDB's log when it is prepared and not again, and recovery commits what it finds in the binary log. A
+/// binary log that is not flushed can therefore lose an acknowledged commit, whatever InnoDB does.
+#[must_use]
+pub fn durability(flushing: &MySqlFlushing) -> Durability {
+    let MySqlFlushing {
+        flush_log_at_trx_commit: at_commit, flush_log_at_timeout, log_bin, sync_binlog, ..
+    } = *flushing;
+    let doublewrite = flushing.doublewrite.to_ascii_uppercase();
+    let method = flushing.flush_method.to_ascii_uppercase();
+    let (tier, note) = if matches!(method.as_str(), "NOSYNC" | "LITTLESYNC") {
+        (Tier::Volatile, "files are not flushed; a power failure may corrupt the database".to_owned())
+    } else if matches!(doublewrite.as_str(), "OFF" | "0" | "FALSE") {
+        (
+            Tier::Volatile,
+            "there is no doublewrite buffer; a power failure may tear a page beyond repair, unless the disk writes \
+             pages as a whole"
+                .to_owned(),
+        )
+    } else {
+        match at_commit {
+            1 | 3 if log_bin && sync_binlog != 1 => (
+                Tier::Delayed,
+                "the binary log, which recovery follows, is not flushed at each commit; a power failure loses the \
+                 last ones"
+                    .to_owned(),
+            ),
+            1 | 3 => (Tier::Durable, "every commit is flushed before it is acknowledged".to_owned()),
+            2 => (
+                Tier::Delayed,
+                format!(
+                    "the log is written at each commit and flushed every {flush_log_at_timeout} s; a power failure \
+                     loses what came between"
+                ),
+            ),
+            0 => (
+                Tier::Delayed,
+                format!(
+                    "the log is written and flushed every {flush_log_at_timeout} s; a crash of the server alone loses \
+                     what came between"
+                ),
+            ),
+            _ => (Tier::Volatile, "a value that this version does not know".to_owned()),
+        }
+    };
+    let binary_log = if log_bin { format!("sync_binlog={sync_binlog}") } else { "log_bin=off".to_owned() };
+    Durability {
+        tier,
+        detail: format!(
+            "innodb_flush_log_at_trx_commit={at_commit}, {binary_log}, innodb_doublewrite={doublewrite}, \
+             innodb_flush_method={method}: {note}"
+        ),
+    }
+}
+
+/// What an error of the server means for a call, by its number. `at_commit` says whether the engine may have been
+/// committing: what cuts a commit short there leaves open whether it will be seen.
+///
+/// A lock wait that timed out undoes its statement alone; the caller rolls the transaction back, as after any fault.
+#[must_use]
+pub fn fault(code: u16, at_commit: bool, message: &str) -> Fault {
+    match code {
+        // ER_LOCK_DEADLOCK: the engine has rolled the transaction back. XA_RBDEADLOCK is the same in a distributed one.
+        1213 | 1614 => Fault::Conflict(Conflict::Deadlock),
+        // ER_CHECKREAD: the row has changed since the snapshot (innodb_snapshot_isolation).
+        1020 => Fault::Conflict(Conflict::Serialization),
+        // ER_LOCK_WAIT_TIMEOUT, ER_LOCK_NOWAIT, ER_LOCK_TABLE_FULL.
+        1205 | 3572 | 1206 => Fault::Conflict(Conflict::Busy),
+        // ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED.
+        1040 | 1203 | 1226 => Fault::Refused(Refusal::NoSession),
+        // The server ended the statement or the connection: ER_ERROR_DURING_COMMIT, ER_QUERY_INTERRUPTED,
+        // ER_STATEMENT_TIMEOUT (MariaDB), ER_QUERY_TIMEOUT (MySQL), ER_SERVER_SHUTDOWN, ER_CONNECTION_KILLED.
+        1180 | 1317 | 1969 | 3024 | 1053 | 1927 if at_commit => Fault::InDoubt(Doubt::CommitUnanswered),
+        1317 | 1969 | 3024 => Fault::Conflict(Conflict::Busy),
+        // The connection is gone, or goes: CR_SERVER_GONE_ERROR, CR_SERVER_LOST, ER_NEW_ABORTING_CONNECTION and the
+        // network errors of the server's own side; ER_CLIENT_INTERACTION_TIMEOUT.
+        2006 | 2013 | 1152 | 1158..=1161 | 1184 | 4031 | 1053 | 1927 => {
+            Fault::InDoubt(if at_commit { Doubt::CommitUnanswered } else { Doubt::ConnectionLost })
+        }
+        // Read-only: ER_OPTION_PREVENTS_STATEMENT, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, ER_OPEN_AS_READONLY,
+        // ER_READ_ONLY_MODE, ER_INNODB_READ_ONLY. Full: ER_DISK_FULL, ER_RECORD_FILE_FULL, ER_TEMP_FILE_WRITE_FAILURE.
+        1290 | 1792 | 1036 | 1836 | 1874 | 1021 | 1114 | 1878 => Fault::Refused(Refusal::Unwritable),
+        // ER_ERROR_ON_WRITE, ER_GET_ERRNO, ER_CANT_CREATE_FILE: they name the system's error, 28 of a full disk.
+        1004 | 1026 | 1030 if message.contains("No space left") || message.contains("error 28") => {
+            Fault::Refused(Refusal::Unwritable)
+        }
+        // ER_NOT_KEYFILE, ER_CRASHED_ON_USAGE, ER_TABLE_CORRUPT: the stored data is broken.
+        1034 | 1194 | 1877 => Fault::defect(DefectKind::BadData, format!("MySQL {code}: {message}")),
+        _ => Fault::defect(DefectKind::Engine, format!("MySQL {code}: {message}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_has_its_reaction() {
+        let kind = |code, at_commit, message: &str| match fault(code, at_commit, message) {
+            Fault::Conflict(Conflict::Deadlock) => "deadlock",
+            Fault::Conflict(Conflict::Serialization) => "serialization",
+            Fault::Conflict(Conflict::Busy) => "busy",
+            Fault::Refused(Refusal::Unwritable) => "unwritable",
+            Fault::Refused(_) => "no session",
+            Fault::InDoubt(Doubt::CommitUnanswered) => "commit unanswered",
+            Fault::InDoubt(_) => "lost",
+            Fault::Defect(defect) if defect.kind == DefectKind::BadData => "bad data",
+            Fault::Defect(_) => "defect",
+        };
+        let table = [
+            (1213, false, "deadlock"),
+            // Galera certifies at commit, and says no before anything is applied.
+            (1213, true, "deadlock"),
+            (1205, false, "busy"),
+            (3572, false, "busy"),
+            (1020, false, "serialization"),
+            (1969, false, "busy"),
+            (3024, false, "busy"),
+            (1317, false, "busy"),
+            (1969, true, "commit unanswered"),
+            (1317, true, "commit unanswered"),
+            (1180, true, "commit unanswered"),
+            (1180, false, "defect"),
+            (1927, false, "lost"),
+            (1053, false, "lost"),
+            (2006, false, "lost"),
+            (2013, false, "lost"),
+            (2013, true, "commit unanswered"),
+            (1927, true, "commit unanswered"),
+            (1040, false, "no session"),
+            (1203, false, "no session"),
+            (1290, false, "unwritable"),
+            (1290, true, "unwritable"),
+            (1792, false, "unwritable"),
+            (1836, false, "unwritable"),
+            (1021, false, "unwritable"),
+            (1114, false, "unwritable"),
+            (1062, false, "defect"), // a duplicate order id
+            (1064, false, "defect"),
+            (1194, false, "bad data"),
+        ];
+        for (code, at_commit, expected) in table {
+            assert_eq!(kind(code, at_commit, ""), expected, "error {code}, at commit {at_commit}");
+        }
+        assert_eq!(kind(1030, false, "Got error 28 \"No space left on device\""), "unwritable");
+        assert_eq!(kind(1030, false, "Got error 5"), "defect");
+    }
+
+    #[test]
+    fn only_what_is_flushed_at_each_commit_is_durable() {
+        let base = MySqlFlushing {
+            flush_log_at_trx_commit: 1,
+            flush_log_at_timeout: 1,
+            log_bin: false,
+            sync_binlog: 0,
+            doublewrite: "ON".into(),
+            flush_method: "O_DIRECT".into(),
+        };
+        let logged = MySqlFlushing { log_bin: true, ..base.clone() };
+        let table = [
+            (base.clone(), Tier::Durable),
+            (MySqlFlushing { flush_log_at_trx_commit: 3, ..base.clone() }, Tier::Durable),
+            (MySqlFlushing { flush_log_at_trx_commit: 2, ..base.clone() }, Tier::Delayed),
+            (MySqlFlushing { flush_log_at_trx_commit: 0, ..base.clone() }, Tier::Delayed),
+            (MySqlFlushing { flush_log_at_trx_commit: 9, ..base.clone() }, Tier::Volatile),
+            (logged.clone(), Tier::Delayed),
+            (MySqlFlushing { sync_binlog: 1, ..logged.clone() }, Tier::Durable),
+            (MySqlFlushing { sync_binlog: 100, ..logged }, Tier::Delayed),
+            (MySqlFlushing { doublewrite: "OFF".into(), ..base.clone() }, Tier::Volatile),
+            (MySqlFlushing { flush_method: "nosync".into(), ..base.clone() }, Tier::Volatile),
+            (MySqlFlushing { flush_method: "fsync".into(), ..base }, Tier::Durable),
+        ];
+        for (flushing, tier) in table {
+            let found = durability(&flushing);
+            assert_eq!(found.tier, tier, "{}", found.detail);
+        }
+    }
+}
