@@ -1,5 +1,6 @@
 //! How a trial is ended: by its plan, by its user, or by something that went wrong.
 
+use crate::outage::Outages;
 use model::Nanos;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -31,7 +32,7 @@ impl Stop {
     }
 }
 
-/// What all threads of a trial share. Read before each call, written only to end the trial.
+/// What all threads of a trial share. Read with each call, written only when one fails and to end the trial.
 #[derive(Debug)]
 pub(crate) struct Control {
     stop: Stop,
@@ -40,6 +41,7 @@ pub(crate) struct Control {
     cut_short: AtomicBool,
     failure: Mutex<Option<String>>,
     defects: Mutex<Vec<String>>,
+    outages: Outages,
 }
 
 impl Control {
@@ -50,6 +52,7 @@ impl Control {
             cut_short: AtomicBool::new(false),
             failure: Mutex::new(None),
             defects: Mutex::new(Vec::new()),
+            outages: Outages::default(),
         }
     }
 
@@ -94,6 +97,10 @@ impl Control {
 
     pub(crate) fn failure(&self) -> Option<String> {
         self.failure.lock().clone()
+    }
+
+    pub(crate) fn outages(&self) -> &Outages {
+        &self.outages
     }
 
     pub(crate) fn defects(&self) -> Vec<String> {

@@ -12,6 +12,7 @@ mod alarm;
 mod arrivals;
 mod control;
 mod crew;
+mod outage;
 mod pacer;
 mod plan;
 #[cfg(test)]
@@ -26,5 +27,6 @@ mod worker;
 mod worker_tests;
 
 pub use control::Stop;
+pub use outage::Outage;
 pub use plan::{Arrivals, Deferred, Plan, PlanError, RatePerSecond};
 pub use trial::{Observer, Progress, RunError, Trial, run};

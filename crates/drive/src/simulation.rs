@@ -117,7 +117,7 @@ impl Step {
 }
 
 type Script = Arc<dyn Fn(&Call, Nanos) -> Step + Send + Sync>;
-type Opening = Arc<dyn Fn(u32) -> Result<(), OpenError> + Send + Sync>;
+type Opening = Arc<dyn Fn(u32, Nanos) -> Result<(), OpenError> + Send + Sync>;
 
 pub(crate) struct Scripted {
     world: World,
@@ -141,7 +141,7 @@ impl Target<Toy> for Scripted {
             *opened += 1;
             *opened - 1
         };
-        (self.opening)(number)?;
+        (self.opening)(number, self.world.now())?;
         Ok(ScriptedSession { world: self.world.clone(), script: Arc::clone(&self.script) })
     }
 
@@ -194,7 +194,7 @@ impl Simulation {
         Simulation {
             plan,
             script: Arc::new(script),
-            opening: Arc::new(|_| Ok(())),
+            opening: Arc::new(|_, _| Ok(())),
             later_each: 0,
             stop_after: Nanos::MAX,
             oversleeps: Nanos::ZERO,
@@ -203,8 +203,16 @@ impl Simulation {
 
     /// Has `opening` decide whether the session with a number, counted from 0, can be opened.
     pub(crate) fn opening(
-        mut self,
+        self,
         opening: impl Fn(u32) -> Result<(), OpenError> + Send + Sync + 'static,
+    ) -> Simulation {
+        self.opening_at(move |number, _| opening(number))
+    }
+
+    /// The same, knowing when.
+    pub(crate) fn opening_at(
+        mut self,
+        opening: impl Fn(u32, Nanos) -> Result<(), OpenError> + Send + Sync + 'static,
     ) -> Simulation {
         self.opening = Arc::new(opening);
         self

@@ -3,6 +3,7 @@
 use crate::arrivals::Timetable;
 use crate::control::{Control, Stop};
 use crate::crew::{Crew, Go, Job, Queue, Seat};
+use crate::outage::Outage;
 use crate::plan::{Plan, PlanError};
 use measure::{Books, Collected, Collector, Slice, Timeline, Totals, circulation};
 use model::{Clock, Home, Nanos, OpenError, Target, Workload};
@@ -39,6 +40,8 @@ pub struct Trial<W: Workload> {
     pub failure: Option<String>,
     /// Messages of the first defects.
     pub defects: Vec<String>,
+    /// The times without the engine or the server, warm-up and drain included, in their order.
+    pub outages: Vec<Outage>,
     /// CPU time of the threads that made the calls, over all phases; zero where the system cannot tell.
     pub cpu: Nanos,
 }
@@ -61,6 +64,8 @@ pub struct Progress<'a, W: Workload> {
     pub collected: &'a Collected<W>,
     /// Books so far, of the calls that were due in the window.
     pub books: Books,
+    /// The times without the engine or the server so far; one that lasts has no end yet.
+    pub outages: Vec<Outage>,
     /// Time until the window closes.
     pub left: Nanos,
 }
@@ -166,6 +171,7 @@ where
         interrupted: control.is_cut_short() && failure.is_none(),
         failure,
         defects: control.defects(),
+        outages: control.outages().all(timeline.start),
         cpu,
     })
 }
@@ -281,6 +287,7 @@ fn collect<W: Workload, C: Clock>(
                 slice: &collected.slices[next as usize],
                 collected,
                 books: collected.totals.books(),
+                outages: control.outages().all(timeline.start),
                 left: control.closes() - now,
             });
             next += 1;

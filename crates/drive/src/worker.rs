@@ -109,6 +109,7 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
 
             let moments = Moments { due, begun, ended };
             self.tape.borrow_mut().record(&call, &result, moments, &effort, self.control.closes());
+            self.control.outages().note(&result, ended);
             let free = self.react(kind, &result, ended).await;
             self.source.answered(free, kind);
         }

@@ -230,6 +230,36 @@ fn a_server_that_went_away_refuses_calls_until_it_is_back() {
     assert_eq!(simulated.control.failure(), None);
 }
 
+/// Four workers; the engine is away from 2 s to 5 s after the start.
+#[test]
+fn an_outage_is_reported_from_its_first_loss_to_the_next_completed_call() {
+    let away = START + Nanos::from_secs(2)..START + Nanos::from_secs(5);
+    let script = {
+        let away = away.clone();
+        move |_: &Call, now: Nanos| {
+            let ended = now + ms(1);
+            let lost = away.contains(&ended);
+            if lost { Step::fault(ms(1), Fault::InDoubt(Doubt::CommitUnanswered)) } else { Step::done(ms(1)) }
+        }
+    };
+    let nobody = move |_, now| match away.contains(&now) {
+        true => Err(OpenError::Unreachable { what: "toy".to_owned(), why: "gone".to_owned() }),
+        false => Ok(()),
+    };
+    let plan = Plan { workers: 4, ..plan(Arrivals::Closed) };
+    let simulated = Simulation::new(plan, script).opening_at(nobody).run();
+    let outages = simulated.control.outages().all(START);
+    let [outage] = &outages[..] else { panic!("{outages:?}") };
+    assert_eq!((outage.from, outage.in_doubt), (ms(2_000), 4));
+    // Whoever is refused pauses for 100 ms at most.
+    let to = outage.to.expect("it came back");
+    assert!((ms(5_000)..=ms(5_101)).contains(&to), "{to:?}");
+    let books = simulated.books();
+    assert_eq!((books.in_doubt, books.refused), (outage.in_doubt, outage.refused));
+    assert_eq!((books.balance(), simulated.control.failure()), (Ok(()), None));
+    assert!(books.committed > 4 * 6_800, "it goes on: {books:?}");
+}
+
 #[test]
 fn a_session_that_cannot_be_used_any_more_ends_the_trial() {
     let script = |call: &Call, _| match call.number {

@@ -1,0 +1,165 @@
+//! The times in which no call completed because sessions had lost whoever they talk to.
+
+use model::{Doubt, Fault, Nanos, Refusal};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Shorter ones are the end of a single connection, or an answer that was on its way, and no outage.
+const OUTAGE_MIN: Nanos = Nanos::from_millis(100);
+/// Outages kept; a trial with more of them has no rate worth looking at.
+const OUTAGES_MAX: usize = 1_000;
+
+/// A time without the engine or the server: from the first session that found it gone to the next call that completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outage {
+    /// When the first session found its connection gone, counted from the start of the trial.
+    pub from: Nanos,
+    /// When the next call of any worker completed; `None` if none did until the end of the trial.
+    pub to: Option<Nanos>,
+    /// Calls whose connection broke under way.
+    pub in_doubt: u64,
+    /// Calls that found nobody.
+    pub refused: u64,
+}
+
+/// How a fault tells of a lost connection.
+enum Loss {
+    InDoubt,
+    Refused,
+}
+
+/// Kept by all workers together. Calls that complete read one flag; only the path of a fault writes.
+#[derive(Debug, Default)]
+pub(crate) struct Outages {
+    is_out: AtomicBool,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    /// The one that lasts.
+    current: Option<Outage>,
+    /// One that was too short, and when it ended: its calls belong to an outage that begins right after it, when an
+    /// answer that was still on its way came in between.
+    short: Option<(Outage, Nanos)>,
+    ended: Vec<Outage>,
+}
+
+impl Outages {
+    /// Notes how a call has ended.
+    #[inline]
+    pub(crate) fn note<T>(&self, result: &Result<T, Fault>, ended: Nanos) {
+        match result {
+            Ok(_) if self.is_out.load(Ordering::Relaxed) => self.completed(ended),
+            Ok(_) => {}
+            Err(fault) => self.failed(fault, ended),
+        }
+    }
+
+    /// All outages, in their order, counted from `start`.
+    pub(crate) fn all(&self, start: Nanos) -> Vec<Outage> {
+        let seen = self.seen.lock();
+        let since = |outage: &Outage| Outage {
+            from: outage.from - start,
+            to: outage.to.map(|to| to - start),
+            ..*outage
+        };
+        seen.ended.iter().chain(&seen.current).map(since).collect()
+    }
+
+    #[cold]
+    fn failed(&self, fault: &Fault, ended: Nanos) {
+        let Some(loss) = loss(fault) else { return };
+        let mut seen = self.seen.lock();
+        let short = seen.short.take();
+        let current = seen.current.get_or_insert_with(|| {
+            let (in_doubt, refused) = match short {
+                Some((short, to)) if ended - to < OUTAGE_MIN => (short.in_doubt, short.refused),
+                _ => (0, 0),
+            };
+            Outage { from: ended, to: None, in_doubt, refused }
+        });
+        match loss {
+            Loss::InDoubt => current.in_doubt += 1,
+            Loss::Refused => current.refused += 1,
+        }
+        self.is_out.store(true, Ordering::Relaxed);
+    }
+
+    #[cold]
+    fn completed(&self, ended: Nanos) {
+        let mut seen = self.seen.lock();
+        // A call that completed before the outage began, on a thread that comes late to say so, does not end it.
+        let Some(outage) = seen.current.take_if(|outage| outage.from <= ended) else { return };
+        self.is_out.store(false, Ordering::Relaxed);
+        if ended - outage.from < OUTAGE_MIN {
+            seen.short = Some((outage, ended));
+        } else if seen.ended.len() < OUTAGES_MAX {
+            seen.ended.push(Outage { to: Some(ended), ..outage });
+        }
+    }
+}
+
+/// Whether a fault says that nobody is there any more. One that missed its deadline only says that it was slow.
+fn loss(fault: &Fault) -> Option<Loss> {
+    match fault {
+        Fault::InDoubt(Doubt::ConnectionLost | Doubt::CommitUnanswered) => Some(Loss::InDoubt),
+        Fault::Refused(Refusal::Unreachable) => Some(Loss::Refused),
+        Fault::InDoubt(_) | Fault::Refused(_) | Fault::Conflict(_) | Fault::Defect(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOST: Result<(), Fault> = Err(Fault::InDoubt(Doubt::ConnectionLost));
+    const NOBODY: Result<(), Fault> = Err(Fault::Refused(Refusal::Unreachable));
+
+    /// Notes results at milliseconds and returns what is left as `(from, to, in doubt, refused)`.
+    fn check(notes: &[(u64, &Result<(), Fault>)], expected: &[(u64, Option<u64>, u64, u64)]) {
+        let outages = Outages::default();
+        for (millis, result) in notes {
+            outages.note(result, Nanos::from_millis(*millis));
+        }
+        let millis = |moment: Nanos| moment.0 / 1_000_000;
+        let all = outages.all(Nanos::ZERO);
+        let all: Vec<_> =
+            all.iter().map(|one| (millis(one.from), one.to.map(millis), one.in_doubt, one.refused)).collect();
+        assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn an_outage_lasts_from_the_first_loss_to_the_next_completed_call() {
+        let notes = [(5, &Ok(())), (10, &LOST), (11, &LOST), (30, &NOBODY), (500, &Ok(())), (501, &Ok(()))];
+        check(&notes, &[(10, Some(500), 2, 1)]);
+    }
+
+    #[test]
+    fn a_connection_that_breaks_alone_is_no_outage() {
+        check(&[(10, &LOST), (11, &Ok(())), (700, &Ok(())), (900, &LOST), (905, &Ok(()))], &[]);
+    }
+
+    #[test]
+    fn an_answer_that_was_on_its_way_does_not_hide_the_calls_lost_before_it() {
+        let notes = [(10, &LOST), (11, &Ok(())), (12, &LOST), (400, &Ok(()))];
+        check(&notes, &[(12, Some(400), 2, 0)]);
+    }
+
+    #[test]
+    fn a_completed_call_of_before_ends_nothing() {
+        check(&[(10, &LOST), (9, &Ok(())), (300, &Ok(()))], &[(10, Some(300), 1, 0)]);
+    }
+
+    #[test]
+    fn an_outage_that_nobody_saw_the_end_of_has_none() {
+        check(&[(10, &LOST), (20, &NOBODY)], &[(10, None, 1, 1)]);
+    }
+
+    #[test]
+    fn a_slow_or_shedding_system_is_not_away() {
+        let slow = Err(Fault::InDoubt(Doubt::Deadline));
+        check(&[(10, &slow), (20, &Err(Fault::Refused(Refusal::Shedding))), (900, &Ok(()))], &[]);
+    }
+}
