@@ -21,6 +21,10 @@ pub(crate) struct Cli {
     /// Print the result document instead of a report.
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// File whose first line is the password of --db, readable by its owner alone; the variable STACKMARK_DB_PASSWORD
+    /// does as well.
+    #[arg(long, global = true)]
+    pub(crate) password_file: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -83,7 +87,8 @@ pub(crate) struct Load {
     /// Warehouses.
     #[arg(long, default_value_t = 1)]
     pub(crate) scale: u64,
-    /// Where to load: `sqlite:FILE`, with options such as `?journal=wal&synchronous=full&cache=32MiB`.
+    /// Where to load: `sqlite:FILE`, with options such as `?journal=wal&synchronous=full&cache=32MiB`;
+    /// `postgres://USER@HOST/DATABASE` or `mysql://USER@HOST/DATABASE`, where the database exists and is empty.
     #[arg(long, env = "STACKMARK_DB", hide_env_values = true)]
     pub(crate) db: String,
     /// Seed of all rows.
@@ -95,6 +100,9 @@ pub(crate) struct Load {
     /// Replace an interrupted load, or a complete one of another scale or seed.
     #[arg(long)]
     pub(crate) fresh: bool,
+    /// Make foreign keys too (PostgreSQL, MariaDB): the standard does not ask for them, and each costs a look-up a row.
+    #[arg(long)]
+    pub(crate) foreign_keys: bool,
 }
 
 #[derive(Debug, Args)]
@@ -206,9 +214,12 @@ pub(crate) struct Out {
 pub(crate) struct Serve {
     /// The workload: `tpcc`.
     pub(crate) workload: String,
-    /// The engine.
-    #[arg(long, default_value = "sqlite")]
-    pub(crate) engine: String,
+    /// The engine: sqlite, postgres or mysql [default: that of --db].
+    #[arg(long)]
+    pub(crate) engine: Option<String>,
+    /// Driver and style behind HTTP, for example `tokio-postgres/pipelined` [default: the first that `list` has].
+    #[arg(long)]
+    pub(crate) how: Option<String>,
     /// The loaded database.
     #[arg(long, env = "STACKMARK_DB", hide_env_values = true)]
     pub(crate) db: String,

@@ -1,57 +1,61 @@
 //! `stackmark audit`: the stored data of an existing database, whoever loaded it.
 
+use crate::case::{Case, Kit, of_workload};
 use crate::database::{load_command, parse_url};
+use crate::engine::{self, place};
 use crate::folder::read_claims;
 use crate::interrupt::Interrupt;
 use crate::ui::Ui;
 use crate::vouch;
 use crate::{Answer, args, subjects};
 use admin::Found;
-use admin::sqlite::{self, Witness};
 use anyhow::{Context, Result, bail};
 use report::document::{Audit, AuditWhen, Check, LedgerCheck};
 use serde::Serialize;
-use sql::SqliteUrl;
+use sql::DbUrl;
 use std::fmt::Write;
-use workload_tpcc::Cardinality;
-use workload_tpcc::audit as tpcc;
-
-/// Tables without which nothing can be audited.
-const TABLES: [&str; 9] =
-    ["warehouse", "district", "customer", "history", "new_order", "orders", "order_line", "item", "stock"];
 
 #[derive(Serialize)]
 struct Audited {
     database: String,
     loaded_by: String,
-    warehouses: u32,
+    scale: u32,
+    scale_unit: &'static str,
+    /// What is different in a database of another kit.
+    notes: Vec<String>,
     audits: Vec<Audit>,
     ledger: Vec<LedgerCheck>,
 }
 
 pub(crate) fn audit(args: &args::Audit, ui: &Ui) -> Result<Answer> {
-    subjects::workload(&args.workload)?;
-    let url = parse_url(&args.db)?;
-    let claims = args.run.as_deref().map(read_claims).transpose()?;
-    let (size, loaded_by) = look(&url)?;
+    let workload = subjects::workload(&args.workload)?;
+    of_workload!(workload, W => audit_workload::<W>(args, ui))
+}
+
+fn audit_workload<W: Case>(args: &args::Audit, ui: &Ui) -> Result<Answer> {
+    let url = parse_url(&args.db, None)?;
+    let claims = args.run.as_deref().map(read_claims::<W::Stored, W::Claims>).transpose()?;
+    let found = look::<W>(&url)?;
     let interrupt = Interrupt::listen()?;
     // Nobody can say how many runs, with which seeds, this database has seen.
-    let context = tpcc::Context { size, mixed_seeds: true };
-    let audits = vouch::audits(&url, &context, AuditWhen::AfterRun, args.threads, &interrupt)?;
+    let audits =
+        vouch::audits::<W>(&url, &found.size, true, AuditWhen::AfterRun, args.threads, &interrupt)?;
     if interrupt.requested() {
         bail!("interrupted before all audits had run");
     }
     let ledger = match claims {
         Some(run) => {
-            let stored = vouch::tallies(&url).context("could not read the districts")?;
-            vouch::ledger(&run.before, &stored, &run.claims)
+            let stored = vouch::stored::<W>(&url).context("could not read what is stored")?;
+            W::ledger_checks(&run.before, &stored, &run.claims)
         }
         None => Vec::new(),
     };
     let audited = Audited {
-        database: url.path.display().to_string(),
-        loaded_by,
-        warehouses: size.warehouses,
+        database: place(&url),
+        loaded_by: found.name,
+        scale: W::scale(&found.size),
+        scale_unit: W::SCALE_UNIT,
+        notes: found.notes,
         audits,
         ledger,
     };
@@ -67,44 +71,33 @@ pub(crate) fn audit(args: &args::Audit, ui: &Ui) -> Result<Answer> {
 }
 
 /// How much the database holds, and who loaded it.
-fn look(url: &SqliteUrl) -> Result<(Cardinality, String)> {
-    let file = url.path.display();
-    match sqlite::inspect(url)? {
-        Found::Absent => bail!("there is no database at {file}"),
-        Found::Incomplete { running: true, .. } => bail!("{file} is being loaded by another process"),
+fn look<W: Case>(url: &DbUrl) -> Result<Kit<W::Extent>> {
+    let at = place(url);
+    match engine::inspect(url)? {
+        Found::Absent => bail!("there is no database at {at}"),
+        Found::Incomplete { running: true, .. } => bail!("{at} is being loaded by another process"),
         Found::Incomplete { what, .. } => bail!(
-            "{} holds a load that was interrupted, and is no database\nhint: `{}` starts it anew",
-            what,
-            load_command(url, 1, true)
+            "{what} holds a load that was interrupted, and is no database\nhint: `{}` starts it anew",
+            load_command::<W>(url, 1, true)
         ),
         Found::Complete(contents) => {
             let size = serde_json::from_str(&contents.record.size)
-                .with_context(|| format!("{file}: the record of the load is of another version"))?;
-            Ok((size, format!("stackmark {}", contents.record.kit_version)))
+                .with_context(|| format!("{at}: the record of the load is of another version"))?;
+            let name = format!("stackmark {}", contents.record.kit_version);
+            Ok(Kit { name, size, notes: Vec::new() })
         }
         Found::Foreign { what, tables } => {
-            let missing: Vec<_> =
-                TABLES.into_iter().filter(|wanted| tables.iter().all(|table| table != wanted)).collect();
-            if tables.is_empty() {
-                bail!("{file} is {what}; TPC-C needs the tables {}", TABLES.join(", "));
-            }
-            if !missing.is_empty() {
-                bail!("{file} is {what}; TPC-C needs the tables {} too", missing.join(", "));
-            }
-            let count = Witness::open(url)?.rows("select count(*) from warehouse", &[])?;
-            let warehouses = count.first().and_then(|row| row.first()?.int()).unwrap_or(0);
-            let warehouses = u32::try_from(warehouses).unwrap_or(0);
-            if warehouses == 0 {
-                bail!("{file} has no warehouse, so there is nothing to audit");
-            }
-            Ok((Cardinality::standard(warehouses), "another kit".into()))
+            W::auditable(url, &tables).with_context(|| format!("{at} is {what}"))
         }
     }
 }
 
 fn text(audited: &Audited) -> Result<String> {
-    let Audited { database, loaded_by, warehouses, audits, ledger } = audited;
-    let mut text = format!("{database}: {warehouses} warehouses, loaded by {loaded_by}\n");
+    let Audited { database, loaded_by, scale, scale_unit, notes, audits, ledger } = audited;
+    let mut text = format!("{database}: {scale} {scale_unit}, loaded by {loaded_by}\n");
+    for note in notes {
+        writeln!(text, "  note     {note}")?;
+    }
     let width = audits.iter().map(|audit| audit.name.len()).max().unwrap_or(0);
     for audit in audits {
         let clause = audit.clause.as_deref().unwrap_or("");

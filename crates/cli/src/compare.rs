@@ -1,11 +1,13 @@
 //! `stackmark compare` and `stackmark quickstart`: interleaved trials of two subjects, and what they say about each other.
 
 use crate::args;
-use crate::database::{self, Database, Private, parse_url};
+use crate::case::{Case, of_workload};
+use crate::database::{Database, parse_url, scale_of};
 use crate::folder::{self, Folder};
 use crate::interrupt::Interrupt;
 use crate::process::ServerSettings;
-use crate::run::{plan, private_database, publish, server_settings};
+use crate::run::{plan, publish, server_settings};
+use crate::stage::Stage;
 use crate::subjects::{self, Subject};
 use crate::trial::{Before, Job, is_bad};
 use crate::ui::{self, Ui, capital};
@@ -18,8 +20,8 @@ use report::document::{
     self, Block, BlockTrial, Check, Comparison, Document, Interval, Noise, Party, RunKind, Side, State,
     Verdict,
 };
-use sql::SqliteUrl;
 use std::path::Path;
+use workload_tpcc::Tpcc;
 
 /// Blocks of `--quick`: the fewest that give an interval.
 const BLOCKS_QUICK: u32 = 3;
@@ -48,7 +50,7 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
         b: subjects::find("tpcc/sqlite/axum+rusqlite")?,
         blocks: args.blocks,
         max_loss: None,
-        plan: plan(&plan_args, args.scale)?,
+        plan: plan::<Tpcc>(&plan_args, args.scale)?,
         server: server_settings(&server, args.clients),
         notes: Vec::new(),
     };
@@ -56,7 +58,7 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
         "Stackmark: TPC-C on SQLite, straight through the driver and through an HTTP server. The same transactions, data \
          and random stream; every commit flushed; trials interleaved; every trial audited.",
     );
-    interleave(&order, None, args.scale, &args.out.out, ui)
+    interleave::<Tpcc>(&order, None, args.scale, &args.out.out, ui)
 }
 
 pub(crate) fn compare(args: &args::Compare, ui: &Ui) -> Result<Answer> {
@@ -65,11 +67,26 @@ pub(crate) fn compare(args: &args::Compare, ui: &Ui) -> Result<Answer> {
         return stored(Path::new(a), Path::new(b), args.max_loss, ui);
     }
     let (a, b) = (subjects::find(a)?, subjects::find(b)?);
-    let asked = args.data.db.as_deref().map(parse_url).transpose()?;
-    let scale = args.data.scale.map(database::warehouses).transpose()?;
-    let existing = asked.map(|url| Database::existing(url, scale.map(u64::from))).transpose()?;
-    let warehouses = existing.as_ref().map_or(scale.unwrap_or(1), |database| database.size.warehouses);
-    let plan = plan(&args.plan, warehouses)?;
+    if a.workload() != b.workload() {
+        bail!("{} and {} are different workloads: their rates cannot be compared", a.path, b.path);
+    }
+    if a.how.dialect != b.how.dialect {
+        bail!("{} and {} run on different engines, which `compare` cannot do yet", a.path, b.path);
+    }
+    of_workload!(a.workload(), W => compare_subjects::<W>(a, b, args, ui))
+}
+
+fn compare_subjects<W: Case>(
+    a: &'static Subject,
+    b: &'static Subject,
+    args: &args::Compare,
+    ui: &Ui,
+) -> Result<Answer> {
+    let asked = args.data.db.as_deref().map(|url| parse_url(url, Some(a.how.dialect))).transpose()?;
+    let scale = args.data.scale.map(scale_of::<W>).transpose()?;
+    let existing = asked.map(|url| Database::<W>::existing(url, scale.map(u64::from))).transpose()?;
+    let within = existing.as_ref().map_or(scale.unwrap_or(1), Database::scale);
+    let plan = plan::<W>(&args.plan, within)?;
     let mut notes = Vec::new();
     if args.quick {
         notes.push(format!(
@@ -80,7 +97,7 @@ pub(crate) fn compare(args: &args::Compare, ui: &Ui) -> Result<Answer> {
     let server = server_settings(&args.server, plan.workers);
     let blocks = if args.quick { BLOCKS_QUICK } else { args.blocks };
     let order = Order { a, b, blocks, max_loss: args.max_loss, plan, server, notes };
-    interleave(&order, existing, warehouses, &args.out.out, ui)
+    interleave(&order, existing, within, &args.out.out, ui)
 }
 
 /// What to compare, and how.
@@ -94,28 +111,29 @@ struct Order {
     notes: Vec<String>,
 }
 
-fn interleave(
+fn interleave<W: Case>(
     order: &Order,
-    existing: Option<Database>,
-    warehouses: u32,
+    existing: Option<Database<W>>,
+    scale: u32,
     out: &Path,
     ui: &Ui,
 ) -> Result<Answer> {
     let interrupt = Interrupt::listen()?;
     let (folder, started, id) = Folder::create(out, &format!("{}-vs-{}", order.a.path, order.b.path))?;
-    let private = Private::create(folder.path())?;
+    let named = existing.as_ref().map(|database| database.url.clone());
+    let stage = Stage::create(folder.path(), order.a.how.dialect, named)?;
     // An existing database is never written to: every trial runs on a copy.
     let template = match existing {
         Some(database) => database,
-        None => private_database(private.path(), warehouses, ui, &interrupt)?,
+        None => stage.load::<W>(scale, ui, &interrupt)?,
     };
     let mut subjects = vec![order.a.path, order.b.path];
     subjects.dedup();
     let mut document = folder::document(id, started, RunKind::Comparison, &subjects);
     document.notes.clone_from(&order.notes);
-    let before = Befores::find(order, &template, &private, &folder, ui, &interrupt)?;
+    let before = Befores::find(order, &template, &stage, &folder, ui, &interrupt)?;
 
-    let mut comparison = blank(order);
+    let mut comparison = blank::<W>(order);
     let total = order.blocks * 2;
     let clock = Monotonic::start();
     for block in 0..order.blocks {
@@ -131,18 +149,19 @@ fn interleave(
                 }
             };
             ui.say(&format!("trial {} of {total}: {}{left}", done + 1, subject.path));
-            let copy = SqliteUrl { path: private.path().join("trial.db"), ..template.url.clone() };
-            let database = template.copied_to(copy)?;
+            let database = template.copied_to(stage.url("trial")?)?;
+            let label = label_of(order, side);
             let job = Job {
                 subject,
                 database: &database,
+                stage: &stage,
                 // The same calls on both sides, other ones in every block.
                 plan: drive::Plan { seed: order.plan.seed + u64::from(block), ..order.plan.clone() },
                 server: order.server.clone(),
                 url: None,
                 audited: true,
                 folder: &folder,
-                what: subject.label,
+                what: &label,
                 ui,
                 interrupt: &interrupt,
             };
@@ -189,16 +208,15 @@ struct Befores {
 }
 
 impl Befores {
-    fn find(
+    fn find<W: Case>(
         order: &Order,
-        template: &Database,
-        private: &Private,
+        template: &Database<W>,
+        stage: &Stage,
         folder: &Folder,
         ui: &Ui,
         interrupt: &Interrupt,
     ) -> Result<Befores> {
-        let conforms =
-            |subject| vouch::conformance(subject, &template.url, &order.server, private.path(), folder, ui);
+        let conforms = |subject| vouch::conformance::<W>(subject, &order.server, stage, folder, ui);
         let befores = Befores {
             a: conforms(order.a)?,
             b: conforms(order.b)?,
@@ -239,16 +257,21 @@ fn ratio_of(trials: &[BlockTrial], document: &Document) -> Option<f64> {
     Some(rate(Side::B)? / rate(Side::A)?)
 }
 
-fn blank(order: &Order) -> Comparison {
-    let control = order.a.path == order.b.path;
-    let party = |subject: &Subject| Party { subject: subject.path.into(), label: subject.label.into() };
-    let again = Party { label: format!("{}, again", order.b.label), ..party(order.b) };
-    let factor = if control { "nothing (A/A control)" } else { "route" };
+fn label_of(order: &Order, side: Side) -> String {
+    match side {
+        Side::A => order.a.label_beside(order.b),
+        Side::B if order.a.path == order.b.path => format!("{}, again", order.b.label_beside(order.a)),
+        Side::B => order.b.label_beside(order.a),
+    }
+}
+
+fn blank<W: Case>(order: &Order) -> Comparison {
+    let party = |subject: &Subject, side| Party { subject: subject.path.into(), label: label_of(order, side) };
     Comparison {
-        factor: factor.into(),
-        a: party(order.a),
-        b: if control { again } else { party(order.b) },
-        metric: "new orders/min".into(),
+        factor: order.a.factor_beside(order.b).into(),
+        a: party(order.a, Side::A),
+        b: party(order.b, Side::B),
+        metric: W::RATE_UNIT.into(),
         key_differences: Vec::new(),
         fingerprint_differences: Vec::new(),
         blocks: Vec::new(),

@@ -1,34 +1,35 @@
 //! From what the load generator and the observer measured to the document that reports start from.
 
+use crate::case::Case;
 use crate::subjects::Subject;
 use measure::{EffortSums, Latencies, Phase, Totals, rate_interval};
-use model::{Kind, Nanos, Workload};
+use model::{Kind, Nanos};
+use sql::Dialect;
 use observe::Observation;
 use report::document::{
     Arrivals, Books, Bucket, Budget, Class, Deferred, Disk, Efficiency, Effort, Headline, Interval,
     KindSlice, KindTally, Latency, Limit, Machine, Plan, Process, ProcessSample, Quantiles, Role, Slice,
     Tally, Trial,
 };
-use workload_tpcc::Tpcc;
 
 /// Puts everything that was counted and clocked so far into `trial`.
-pub(crate) fn fill(trial: &mut Trial, totals: &Totals, slices: &[measure::Slice], span: Nanos) {
+pub(crate) fn fill<W: Case>(trial: &mut Trial, totals: &Totals, slices: &[measure::Slice], span: Nanos) {
     let paced = trial.plan.arrivals.is_paced();
     trial.measured_s = span.as_secs_f64();
-    trial.kinds = Tpcc::KINDS
+    trial.kinds = W::KINDS
         .iter()
         .enumerate()
         .map(|(index, kind)| kind_tally(index, kind, totals, slices, trial.measured_s, trial.plan.deferred))
         .collect();
     trial.overall = overall(totals, slices, trial.measured_s, &trial.kinds);
-    let headline = trial.kinds[trial.headline_kind()].tally.rate_per_s;
-    let per_minute = Interval {
-        value: headline.value * 60.0,
-        low: headline.low.map(|low| low * 60.0),
-        high: headline.high.map(|high| high * 60.0),
+    let rate = trial.kinds[trial.headline_kind()].tally.rate_per_s;
+    let scaled = Interval {
+        value: rate.value * W::RATE_SECONDS,
+        low: rate.low.map(|low| low * W::RATE_SECONDS),
+        high: rate.high.map(|high| high * W::RATE_SECONDS),
     };
-    trial.headline = Headline::new_orders_per_min(per_minute, paced);
-    trial.efficiency = paced.then(|| Efficiency::tpcc(per_minute.value, trial.data.scale));
+    trial.headline = W::headline(scaled, paced);
+    trial.efficiency = if paced { W::efficiency(scaled.value, trial.data.scale) } else { None };
     trial.slices = time_line(slices);
 }
 
@@ -203,8 +204,8 @@ fn time_line(slices: &[measure::Slice]) -> Vec<Slice> {
 }
 
 /// What deferred deliveries came to.
-pub(crate) fn deferred(index: usize, totals: &Totals, skipped: u64) -> Option<Deferred> {
-    let kind = &Tpcc::KINDS[index];
+pub(crate) fn deferred<W: Case>(index: usize, totals: &Totals, skipped: u64) -> Option<Deferred> {
+    let kind = &W::KINDS[index];
     let (of_kind, limit) = (&totals.kinds[index], kind.deferred_p90_max?);
     let completion = quantiles(&of_kind.committed.response);
     Some(Deferred {
@@ -263,10 +264,12 @@ pub(crate) fn processes(observation: &Observation, subject: &Subject, committed:
         .iter()
         .enumerate()
         .map(|(index, process)| {
+            let embedded = subject.how.dialect == Dialect::Sqlite;
             let roles = match (process.role, subject.route) {
-                (observe::Role::Generator, Route::Direct) => vec![Role::Generator, Role::Engine],
-                (observe::Role::Generator, Route::Http) => vec![Role::Generator],
-                (observe::Role::Server, _) => vec![Role::Server, Role::Engine],
+                (observe::Role::Generator, Route::Direct) if embedded => vec![Role::Generator, Role::Engine],
+                (observe::Role::Generator, _) => vec![Role::Generator],
+                (observe::Role::Server, _) if embedded => vec![Role::Server, Role::Engine],
+                (observe::Role::Server, _) => vec![Role::Server],
                 (observe::Role::Engine | observe::Role::Broker, _) => vec![Role::Engine],
             };
             // Not the most since the process began: loading and auditing before the trial are not its cost.

@@ -1,133 +1,183 @@
 //! The database of a run: an existing one that is checked, or a private one that is loaded and goes with the run.
 
-use crate::folder::without_secret;
+use crate::case::Case;
+use crate::engine::{self, place};
 use crate::interrupt::Interrupt;
 use crate::ui::{self, Ui};
-use admin::{Contents, Found, LoadPlan, LoadProgress, LoadRecord, Loaded, sqlite};
+use admin::{Contents, Found, LoadPlan, LoadProgress, LoadRecord, Loaded};
 use anyhow::{Context, Result, bail};
-use rustix::fs::{FlockOperation, flock};
-use sql::{Dialect, SqliteUrl};
-use std::fs::{self, File};
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use workload_tpcc::{Cardinality, Data, WAREHOUSES_MAX};
+use sql::{DbUrl, Dialect};
 
 /// Seed of private databases; that of runs is the user's.
 pub(crate) const LOAD_SEED: u64 = 1;
 
-/// A loaded TPC-C database.
+/// A loaded database.
 #[derive(Debug, Clone)]
-pub(crate) struct Database {
-    pub(crate) url: SqliteUrl,
-    pub(crate) size: Cardinality,
-    /// Seed of the load, which decides the constant C-Load.
+pub(crate) struct Database<W: Case> {
+    pub(crate) url: DbUrl,
+    pub(crate) size: W::Extent,
+    /// Seed of the load, which decides the constants of the loaded data.
     pub(crate) seed: u64,
     pub(crate) contents: Contents,
+    /// What is different about it when another kit has loaded it.
+    pub(crate) kit_notes: Vec<String>,
+}
+
+/// How a database is to be loaded.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LoadOptions {
+    pub(crate) seed: u64,
+    /// 0 for one a core.
+    pub(crate) threads: usize,
+    pub(crate) fresh: bool,
+    /// Whether foreign keys are made.
+    pub(crate) references: bool,
+}
+
+impl Default for LoadOptions {
+    fn default() -> LoadOptions {
+        LoadOptions { seed: LOAD_SEED, threads: 0, fresh: false, references: false }
+    }
 }
 
 /// Checks the scale that a user asks for.
-pub(crate) fn warehouses(scale: u64) -> Result<u32> {
+pub(crate) fn scale_of<W: Case>(scale: u64) -> Result<u32> {
     match u32::try_from(scale) {
-        Ok(warehouses) if (1..=WAREHOUSES_MAX).contains(&warehouses) => Ok(warehouses),
-        _ => bail!("--scale is {scale}; it must be 1 to {WAREHOUSES_MAX} warehouses"),
+        Ok(within) if (1..=W::SCALE_MAX).contains(&scale) => Ok(within),
+        _ => bail!("--scale is {scale}; it must be 1 to {} {}", W::SCALE_MAX, W::SCALE_UNIT),
     }
 }
 
-/// The SQLite URL that a user gives.
-pub(crate) fn parse_url(url: &str) -> Result<SqliteUrl> {
-    if ["postgres:", "postgresql:", "mysql:", "mariadb:"].iter().any(|scheme| url.starts_with(scheme)) {
-        let scheme = url.split(':').next().unwrap_or_default();
-        bail!("`{scheme}:` databases are not supported yet; use `sqlite:FILE`");
-    }
-    url.parse::<SqliteUrl>().map_err(|error| {
-        // What looks like a server's address may have a password in it.
-        let url = without_secret(&error.url);
-        sql::UrlError { url, ..error }.into()
-    })
-}
-
-impl Database {
-    /// An existing database, which must be a whole TPC-C load of ours, of `scale` if that is asked for.
-    pub(crate) fn existing(url: SqliteUrl, scale: Option<u64>) -> Result<Database> {
-        let file = url.path.display();
-        let command = load_command(&url, scale.unwrap_or(1), false);
-        let contents = match sqlite::inspect(&url)? {
-            Found::Absent => bail!("there is no database at {file}\nhint: `{command}` makes one"),
-            Found::Incomplete { running: true, .. } => bail!("{file} is being loaded by another process"),
+impl<W: Case> Database<W> {
+    /// An existing database, which must be a whole load of this workload, of `scale` if that is asked for.
+    pub(crate) fn existing(url: DbUrl, scale: Option<u64>) -> Result<Database<W>> {
+        let at = place(&url);
+        let command = load_command::<W>(&url, scale.unwrap_or(1), false);
+        let anew = || load_command::<W>(&url, scale.unwrap_or(1), true);
+        let contents = match engine::inspect(&url)? {
+            Found::Absent => bail!("there is no database at {at}\nhint: `{command}` makes one"),
+            Found::Incomplete { running: true, .. } => bail!("{at} is being loaded by another process"),
             Found::Incomplete { what, .. } => bail!(
-                "{} holds a load that was interrupted, and is no database\nhint: `{}` starts it anew",
-                what,
-                load_command(&url, scale.unwrap_or(1), true)
+                "{what} holds a load that was interrupted, and is no database\nhint: `{}` starts it anew",
+                anew()
             ),
             Found::Foreign { what, tables } if tables.is_empty() => {
-                bail!("{file} is {what}\nhint: `{command}` with another file makes a database to run on")
+                bail!("{at} is {what}\nhint: `{command}` with another database makes one to run on")
             }
-            Found::Foreign { what, .. } => bail!(
-                "{file} is {what}, so a run cannot know what it started from\nhint: `stackmark audit tpcc --db …` \
-                 checks databases of other kits; `{command}` with another file makes one to run on"
-            ),
+            Found::Foreign { what, .. } => return Database::of_another_kit(url, &what, scale),
             Found::Complete(contents) => *contents,
         };
-        if contents.record.workload != "tpcc" {
-            bail!("{file} was loaded for `{}`, not for `tpcc`", contents.record.workload);
+        if contents.record.workload != W::NAME {
+            bail!("{at} was loaded for `{}`, not for `{}`", contents.record.workload, W::NAME);
         }
         if let Some(scale) = scale
             && contents.record.scale != scale
         {
             bail!(
-                "{file} has {} warehouses, asked for are {scale}\nhint: leave --scale out, or `{}` replaces it",
+                "{at} has {} {}, asked for are {scale}\nhint: leave --scale out, or `{}` replaces it",
                 contents.record.scale,
-                load_command(&url, scale, true)
+                W::SCALE_UNIT,
+                anew()
             );
         }
         Database::of(url, contents)
     }
 
-    fn of(url: SqliteUrl, contents: Contents) -> Result<Database> {
-        let size = serde_json::from_str(&contents.record.size).with_context(|| {
-            format!("{}: the record of the load is of another version", url.path.display())
-        })?;
+    fn of(url: DbUrl, contents: Contents) -> Result<Database<W>> {
+        let size = serde_json::from_str(&contents.record.size)
+            .with_context(|| format!("{}: the record of the load is of another version", place(&url)))?;
         let seed = contents.record.seed;
-        Ok(Database { url, size, seed, contents })
+        Ok(Database { url, size, seed, contents, kit_notes: Vec::new() })
+    }
+
+    /// A database that another kit has loaded: what it is, and whether a run is possible.
+    fn of_another_kit(url: DbUrl, what: &str, scale: Option<u64>) -> Result<Database<W>> {
+        let at = place(&url);
+        let kit = W::recognise(&url).with_context(|| format!("{at} is {what}"))?;
+        let found = W::scale(&kit.size);
+        if let Some(scale) = scale
+            && u64::from(found) != scale
+        {
+            bail!("{at} has {found} {}, asked for are {scale}\nhint: leave --scale out", W::SCALE_UNIT);
+        }
+        let record = LoadRecord {
+            kit: kit.name,
+            kit_version: String::new(),
+            workload: W::NAME.into(),
+            scale: u64::from(found),
+            size: serde_json::to_string(&kit.size)?,
+            seed: LOAD_SEED,
+        };
+        let contents = Contents { record, schema: 0, tables: Vec::new(), loaded_at: 0 };
+        Ok(Database { url, size: kit.size, seed: LOAD_SEED, contents, kit_notes: kit.notes })
+    }
+
+    /// A database of which only the size is known.
+    pub(crate) fn unseen(scale: u32) -> Database<W> {
+        let size = W::standard(scale);
+        let record = LoadRecord {
+            kit: "unknown".into(),
+            kit_version: String::new(),
+            workload: W::NAME.into(),
+            scale: u64::from(scale),
+            size: String::new(),
+            seed: LOAD_SEED,
+        };
+        let contents = Contents { record, schema: 0, tables: Vec::new(), loaded_at: 0 };
+        let url = DbUrl::Sqlite(sql::SqliteUrl::file("unknown"));
+        Database { url, size, seed: LOAD_SEED, contents, kit_notes: Vec::new() }
+    }
+
+    /// Whether another kit has loaded it.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.contents.tables.is_empty()
+    }
+
+    pub(crate) fn scale(&self) -> u32 {
+        W::scale(&self.size)
     }
 
     /// The same database at another place.
-    pub(crate) fn copied_to(&self, url: SqliteUrl) -> Result<Database> {
-        sqlite::restore(&self.url, &url).context("could not copy the database")?;
-        Ok(Database { url, ..self.clone() })
+    pub(crate) fn copied_to(&self, url: DbUrl) -> Result<Database<W>> {
+        engine::restore(&self.url, &url).context("could not copy the database")?;
+        Ok(Database {
+            url,
+            size: self.size.clone(),
+            seed: self.seed,
+            contents: self.contents.clone(),
+            kit_notes: self.kit_notes.clone(),
+        })
     }
 }
 
 /// Loads, with progress. Gives the database and how it came about.
-pub(crate) fn load(
-    url: &SqliteUrl,
-    size: Cardinality,
-    seed: u64,
-    threads: usize,
-    fresh: bool,
+pub(crate) fn load<W: Case>(
+    url: &DbUrl,
+    size: &W::Extent,
+    options: LoadOptions,
     ui: &Ui,
     interrupt: &Interrupt,
-) -> Result<(Database, Loaded)> {
+) -> Result<(Database<W>, Loaded)> {
+    let scale = W::scale(size);
     let plan = LoadPlan {
-        dataset: Arc::new(Data::new(size, seed)),
-        schema: workload_tpcc::schema(Dialect::Sqlite)?,
+        dataset: W::dataset(size, options.seed),
+        schema: W::schema(url.dialect())?,
         record: LoadRecord {
             kit: "stackmark".into(),
             kit_version: env!("CARGO_PKG_VERSION").into(),
-            workload: "tpcc".into(),
-            scale: u64::from(size.warehouses),
-            size: serde_json::to_string(&size)?,
-            seed,
+            workload: W::NAME.into(),
+            scale: u64::from(scale),
+            size: serde_json::to_string(size)?,
+            seed: options.seed,
         },
-        threads,
-        fresh,
-        references: false,
-        start_anew: load_command(url, u64::from(size.warehouses), true),
+        threads: options.threads,
+        fresh: options.fresh,
+        references: options.references,
+        start_anew: load_command::<W>(url, u64::from(scale), true),
     };
     // Tiny data is there before anybody could read about it.
-    let tell = size.items == Cardinality::standard(1).items;
-    let progress = tell.then(|| ui.progress(&format!("loading {} warehouses", size.warehouses)));
+    let tell = *size != W::tiny();
+    let progress = tell.then(|| ui.progress(&format!("loading {scale} {}", W::SCALE_UNIT)));
     let mut show = |at: LoadProgress| {
         if let Some(progress) = &progress {
             let left = at.seconds_left.map_or(String::new(), |left| format!(", {} left", ui::seconds(left)));
@@ -137,7 +187,7 @@ pub(crate) fn load(
             );
         }
     };
-    let loaded = sqlite::load(url, plan, &mut show, interrupt.flag());
+    let loaded = engine::load(url, plan, &mut show, interrupt.flag());
     if let Some(progress) = progress {
         progress.end();
     }
@@ -146,82 +196,26 @@ pub(crate) fn load(
 }
 
 /// What a user would type to load this.
-pub(crate) fn load_command(url: &SqliteUrl, scale: u64, fresh: bool) -> String {
+pub(crate) fn load_command<W: Case>(url: &DbUrl, scale: u64, fresh: bool) -> String {
     let fresh = if fresh { " --fresh" } else { "" };
-    format!("stackmark load tpcc --scale {scale} --db sqlite:{}{fresh}", url.path.display())
+    let (engine, db) = match url {
+        DbUrl::Sqlite(url) => (String::new(), format!("sqlite:{}", url.path.display())),
+        DbUrl::Server(_) => (format!("/{}", url.dialect().name()), format!("'{url}'")),
+    };
+    format!("stackmark load {}{engine} --scale {scale} --db {db}{fresh}", W::NAME)
 }
 
-/// A folder of ours alone that goes when this value goes.
-#[derive(Debug)]
-pub(crate) struct Private {
-    path: PathBuf,
-    /// Locked as long as we live, so that others can tell what a killed run has left behind.
-    _owner: File,
-}
-
-/// The file in a private folder that its owner holds locked.
-const OWNER: &str = "owner";
-
-impl Private {
-    /// The name of the private folder in the folder of a run.
-    pub(crate) const NAME: &'static str = "private";
-
-    /// Makes the folder in that of a run.
-    pub(crate) fn create(run: &Path) -> Result<Private> {
-        let (path, new) = (run.join(Private::NAME), run.join("private.new"));
-        let create = || -> std::io::Result<File> {
-            fs::DirBuilder::new().mode(0o700).create(&new)?;
-            let owner = File::create(new.join(OWNER))?;
-            flock(&owner, FlockOperation::NonBlockingLockExclusive)?;
-            // It gets the name by which others sweep only when it is locked.
-            fs::rename(&new, &path)?;
-            Ok(owner)
-        };
-        let owner = create().with_context(|| format!("could not create {}", path.display()))?;
-        Ok(Private { path, _owner: owner })
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Removes what killed runs under `out` have left behind.
-    pub(crate) fn sweep(out: &Path) {
-        let runs = fs::read_dir(out).into_iter().flatten().flatten();
-        for path in runs.map(|run| run.path().join(Private::NAME)) {
-            let abandoned = File::open(path.join(OWNER))
-                .is_ok_and(|owner| flock(&owner, FlockOperation::NonBlockingLockExclusive).is_ok());
-            if abandoned {
-                // What cannot be removed harms nobody but the disk.
-                let _ = fs::remove_dir_all(&path);
-            }
-        }
-    }
-}
-
-impl Drop for Private {
-    fn drop(&mut self) {
-        // What cannot be removed is still ours alone; there is nobody left to tell.
-        let _ = fs::remove_dir_all(&self.path);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_what_a_dead_run_left_is_swept() {
-        let out = std::env::temp_dir().join(format!("stackmark-private-{}", std::process::id()));
-        let (alive, dead) = (out.join("alive"), out.join("dead"));
-        fs::create_dir_all(&alive).unwrap();
-        fs::create_dir_all(dead.join(Private::NAME)).unwrap();
-        fs::write(dead.join(Private::NAME).join(OWNER), "").unwrap();
-        let private = Private::create(&alive).unwrap();
-        Private::sweep(&out);
-        assert!(private.path().exists() && !dead.join(Private::NAME).exists());
-        drop(private);
-        assert!(!alive.join(Private::NAME).exists());
-        fs::remove_dir_all(out).unwrap();
+/// The URL that a user gives; its engine must be that of the subject.
+pub(crate) fn parse_url(url: &str, dialect: Option<Dialect>) -> Result<DbUrl> {
+    let url: DbUrl = url.parse()?;
+    match dialect {
+        Some(wanted) if wanted != url.dialect() => bail!(
+            "the subject runs on {}, and --db names a database of {}\nhint: name the engine in the subject, for example \
+             `tpcc/{}`",
+            wanted.name(),
+            url.dialect().name(),
+            url.dialect().name()
+        ),
+        _ => Ok(crate::secrets::with_password(url)?),
     }
 }

@@ -1,13 +1,13 @@
 //! The folder of a run: what is measured is written there as it comes, so that nothing is lost when the run is cut off.
 
-use crate::database::Private;
+use crate::private::Private;
 use anyhow::{Context, Result};
 use report::document::{Document, Moment, RunKind, SCHEMA, State};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use workload_tpcc::{Claims, StoredTally};
 
 /// A run's folder under `--out`.
 #[derive(Debug)]
@@ -17,13 +17,15 @@ pub(crate) struct Folder {
 
 /// What a run has claimed so far: enough to hold the data to it after the run was killed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct ClaimsFile {
+pub(crate) struct ClaimsFile<S, C> {
+    /// The workload.
+    pub(crate) workload: String,
     /// The database.
     pub(crate) database: String,
     /// What was stored before the first call.
-    pub(crate) before: Vec<StoredTally>,
+    pub(crate) before: S,
     /// What was acknowledged since.
-    pub(crate) claims: Claims,
+    pub(crate) claims: C,
 }
 
 impl Folder {
@@ -74,7 +76,7 @@ impl Folder {
         self.put("report.html", report::html::render(document).as_bytes())
     }
 
-    pub(crate) fn put_claims(&self, claims: &ClaimsFile) -> Result<PathBuf> {
+    pub(crate) fn put_claims<S: Serialize, C: Serialize>(&self, claims: &ClaimsFile<S, C>) -> Result<PathBuf> {
         self.put("claims.json", &serde_json::to_vec(claims)?)
     }
 }
@@ -87,7 +89,9 @@ impl Drop for Folder {
 }
 
 /// Reads the claims of a run from its folder.
-pub(crate) fn read_claims(folder: &Path) -> Result<ClaimsFile> {
+pub(crate) fn read_claims<S: DeserializeOwned, C: DeserializeOwned>(
+    folder: &Path,
+) -> Result<ClaimsFile<S, C>> {
     let path = folder.join("claims.json");
     let bytes = fs::read(&path).with_context(|| format!("could not read {}", path.display()))?;
     serde_json::from_slice(&bytes).with_context(|| format!("{} is not a run's claims", path.display()))

@@ -20,10 +20,10 @@ pub(crate) fn list(args: &args::List, ui: &Ui) -> Result<Answer> {
     let wanted = args.workload.as_deref().map(subjects::workload).transpose()?;
     let listed = SUBJECTS
         .iter()
-        .filter(|subject| wanted.is_none_or(|workload| subject.path.split('/').next() == Some(workload)));
+        .filter(|subject| wanted.is_none_or(|workload| subject.workload() == workload));
     // All subjects so far are compiled in; those that need an engine of the machine will have to look for it.
     let rows: Vec<Row<'_>> = listed
-        .map(|subject| Row { subject: subject.path, about: subject.about, needs: subject.needs, here: true })
+        .map(|subject| Row { subject: subject.path, about: subject.about, needs: subject.needs(), here: true })
         .collect();
     if ui.json {
         ui.data(&(serde_json::to_string_pretty(&rows)? + "\n"));

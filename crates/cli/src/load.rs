@@ -1,22 +1,44 @@
 //! `stackmark load`.
 
-use crate::database::{self, parse_url};
+use crate::case::{Case, of_workload};
+use crate::database::{self, LoadOptions, parse_url, scale_of};
+use crate::engine::place;
 use crate::interrupt::Interrupt;
 use crate::subjects;
 use crate::ui::{Ui, seconds};
 use crate::{Answer, args};
 use admin::Loaded;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde_json::json;
-use workload_tpcc::Cardinality;
+use sql::Dialect;
 
 pub(crate) fn load(args: &args::Load, ui: &Ui) -> Result<Answer> {
-    subjects::find(&args.subject)?;
-    let size = Cardinality::standard(database::warehouses(args.scale)?);
-    let url = parse_url(&args.db)?;
+    let subject = subjects::find(&args.subject)?;
+    of_workload!(subject.workload(), W => load_workload::<W>(args, ui))
+}
+
+fn load_workload<W: Case>(args: &args::Load, ui: &Ui) -> Result<Answer> {
+    // A subject that names an engine is held to it; a workload alone loads into whatever --db names.
+    let engine = if args.subject.contains('/') {
+        Some(subjects::find(&args.subject)?.how.dialect)
+    } else {
+        None
+    };
+    let size = W::standard(scale_of::<W>(args.scale)?);
+    let url = parse_url(&args.db, engine)?;
+    if args.foreign_keys && url.dialect() == Dialect::Sqlite {
+        bail!("--foreign-keys is for PostgreSQL and MariaDB; our schema of SQLite has none");
+    }
     let interrupt = Interrupt::listen()?;
-    let (database, loaded) = database::load(&url, size, args.seed, args.threads, args.fresh, ui, &interrupt)?;
-    let file = url.path.display();
+    let options = LoadOptions {
+        seed: args.seed,
+        threads: args.threads,
+        fresh: args.fresh,
+        references: args.foreign_keys,
+    };
+    let (database, loaded) = database::load::<W>(&url, &size, options, ui, &interrupt)?;
+    let file = place(&url);
+    let unit = W::SCALE_UNIT;
     let (rows, checksum) = (database.contents.rows(), database.contents.checksum());
     if ui.json {
         let storing = match &loaded {
@@ -24,7 +46,7 @@ pub(crate) fn load(args: &args::Load, ui: &Ui) -> Result<Answer> {
             Loaded::Now { times, .. } => Some(times.storing().as_secs_f64()),
         };
         let text = json!({
-            "database": file.to_string(), "warehouses": args.scale, "seed": args.seed, "rows": rows,
+            "database": file, unit: args.scale, "seed": args.seed, "rows": rows,
             "checksum": format!("{checksum:016x}"), "loaded": storing.is_some(), "storing_s": storing,
         });
         ui.data(&format!("{text:#}\n"));
@@ -33,14 +55,14 @@ pub(crate) fn load(args: &args::Load, ui: &Ui) -> Result<Answer> {
     let text = match &loaded {
         Loaded::AlreadyThere(_) => {
             format!(
-                "{file}: already loaded, {} warehouses, {rows} rows, checksum {checksum:016x}\n",
+                "{file}: already loaded, {} {unit}, {rows} rows, checksum {checksum:016x}\n",
                 args.scale
             )
         }
         Loaded::Now { bytes, times, .. } => {
             let storing = times.storing().as_secs_f64();
             format!(
-                "{file}: {} warehouses, {rows} rows, {} MB, checksum {checksum:016x}\nstored in {} ({:.0} rows/s), \
+                "{file}: {} {unit}, {rows} rows, {} MB, checksum {checksum:016x}\nstored in {} ({:.0} rows/s), \
                  read back and compared in {}\n",
                 args.scale,
                 bytes / 1_000_000,

@@ -4,17 +4,22 @@
 
 mod args;
 mod audit;
+mod case;
 mod compare;
 mod convert;
 mod database;
+mod engine;
 mod folder;
 mod interrupt;
 mod list;
 mod load;
+mod private;
 mod process;
 mod run;
+mod secrets;
 mod serve;
 mod show;
+mod stage;
 mod subjects;
 mod trial;
 mod ui;
@@ -39,7 +44,10 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let ui = ui::Ui::new(cli.json);
     allow_open_files();
-    let done = interrupt::Interrupt::outlive_file_limits().and_then(|()| run_command(cli.command, &ui));
+    secrets::read_from(cli.password_file);
+    let done = secrets::leave_process_list()
+        .and_then(|()| interrupt::Interrupt::outlive_file_limits())
+        .and_then(|()| run_command(cli.command, &ui));
     match done {
         Ok(Answer::Good) => ExitCode::SUCCESS,
         Ok(Answer::Bad) => ExitCode::from(1),

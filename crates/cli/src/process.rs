@@ -2,7 +2,9 @@
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
-use sql::SqliteUrl;
+use crate::secrets;
+use crate::subjects::Subject;
+use sql::{DbUrl, ServerUrl};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -39,14 +41,20 @@ pub(crate) struct ServerProcess {
 impl ServerProcess {
     /// Starts `stackmark serve` on a free port of the loopback and waits until it listens.
     pub(crate) fn start(
-        database: &SqliteUrl,
+        subject: &Subject,
+        database: &DbUrl,
         settings: &ServerSettings,
         log: &Path,
     ) -> Result<ServerProcess> {
         let program = std::env::current_exe().context("could not find this program's own file")?;
         let errors = File::create(log).with_context(|| format!("could not write {}", log.display()))?;
-        let mut child = Command::new(program)
-            .args(["serve", "tpcc", "--engine", "sqlite", "--listen", "127.0.0.1:0", "--until-stdin-ends"])
+        let mut command = Command::new(program);
+        if let DbUrl::Server(ServerUrl { password: Some(password), .. }) = database {
+            command.env(secrets::PASSWORD, password.reveal());
+        }
+        let mut child = command
+            .args(["serve", subject.workload(), "--engine", database.dialect().name()])
+            .args(["--how", &subject.how.path(), "--listen", "127.0.0.1:0", "--until-stdin-ends"])
             .args(["--db", &database.to_string()])
             .args(["--pool", &settings.pool.to_string()])
             .args(["--server-threads", &settings.threads.to_string()])

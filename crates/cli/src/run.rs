@@ -1,10 +1,12 @@
 //! `stackmark run`: one audited trial.
 
 use crate::args::{self, ArrivalsArg, DeliveryArg, PlanArgs, ServerArgs, Think};
-use crate::database::{self, Database, LOAD_SEED, Private, parse_url};
+use crate::case::{Case, of_workload};
+use crate::database::{Database, parse_url, scale_of};
 use crate::folder::{self, Folder};
 use crate::interrupt::Interrupt;
 use crate::process::ServerSettings;
+use crate::stage::Stage;
 use crate::subjects::{self, Route, Subject};
 use crate::trial::{Before, Job, is_bad, reach};
 use crate::ui::Ui;
@@ -12,63 +14,72 @@ use crate::{Answer, serve, vouch};
 use anyhow::{Result, bail};
 use drive::{Arrivals, RatePerSecond};
 use model::Nanos;
-use report::document::{Document, RunKind, State};
-use sql::SqliteUrl;
-use std::path::Path;
-use workload_tpcc::{Cardinality, DISTRICTS};
+use report::document::{Check, Document, RunKind, State};
+use sql::Dialect;
 
 /// Sessions behind a server unless told otherwise: one a client, up to this many.
 const POOL_MAX: u32 = 64;
+/// Clients unless told otherwise.
+const CLIENTS: u32 = 8;
 
 pub(crate) fn run(args: &args::Run, ui: &Ui) -> Result<Answer> {
     let subject = subject_of(args)?;
+    of_workload!(subject.workload(), W => run_workload::<W>(subject, args, ui))
+}
+
+fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -> Result<Answer> {
     let interrupt = Interrupt::listen()?;
-    let asked = args.data.db.as_deref().map(parse_url).transpose()?;
-    let scale = args.data.scale.map(|scale| database::warehouses(scale).map(u64::from)).transpose()?;
+    let asked = args.data.db.as_deref().map(|url| parse_url(url, Some(subject.how.dialect))).transpose()?;
+    let scale = args.data.scale.map(|scale| scale_of::<W>(scale).map(u64::from)).transpose()?;
     // Everything that can be wrong is found before the folder is made and anything is loaded.
-    let existing = asked.map(|url| Database::existing(url, scale)).transpose()?;
-    let remote = args.url.as_deref().map(|url| reach(url, scale)).transpose()?;
-    let warehouses = match (&existing, &remote) {
-        (Some(database), Some(server)) if server.about().scale != u64::from(database.size.warehouses) => {
+    let existing = asked.map(|url| Database::<W>::existing(url, scale)).transpose()?;
+    let remote = args.url.as_deref().map(|url| reach::<W>(url, scale)).transpose()?;
+    let within = match (&existing, &remote) {
+        (Some(database), Some(server)) if server.about().scale != u64::from(database.scale()) => {
             bail!(
-                "the server has {} warehouses and --db has {}: they are not the same database",
+                "the server has {} {} and --db has {}: they are not the same database",
                 server.about().scale,
-                database.size.warehouses
+                W::SCALE_UNIT,
+                database.scale()
             )
         }
-        (Some(database), _) => database.size.warehouses,
-        (None, Some(server)) => database::warehouses(server.about().scale)?,
+        (Some(database), _) => database.scale(),
+        (None, Some(server)) => scale_of::<W>(server.about().scale)?,
         (None, None) => scale.map_or(1, |scale| scale as u32),
     };
     drop(remote);
-    let plan = plan(&args.plan, warehouses)?;
+    let plan = plan::<W>(&args.plan, within)?;
 
     let (folder, started, id) = Folder::create(&args.out.out, subject.path)?;
-    let private = Private::create(folder.path())?;
+    let named = existing.as_ref().map(|database| database.url.clone());
     let audited = existing.is_some() || args.url.is_none();
+    // Without sight of the data there is nothing to load, and no engine to start.
+    let dialect = if audited { subject.how.dialect } else { Dialect::Sqlite };
+    let stage = Stage::create(folder.path(), dialect, named)?;
     let database = match existing {
         Some(database) => database,
-        None if audited => private_database(private.path(), warehouses, ui, &interrupt)?,
-        None => unseen(warehouses),
+        None if audited => stage.load::<W>(within, ui, &interrupt)?,
+        None => Database::unseen(within),
     };
     let mut document = folder::document(id, started, RunKind::Trial, &[subject.path]);
     let server = server_settings(&args.server, plan.workers);
     let before = Before {
         conformance: match &args.url {
-            None => vouch::conformance(subject, &database.url, &server, private.path(), &folder, ui)?,
+            None => vouch::conformance::<W>(subject, &server, &stage, &folder, ui)?,
             // The server is somebody's and holds data that conformance would wear out.
             Some(_) => vouch::no_conformance("not run: the server was already running"),
         },
         audits: if audited { vouch::before(&database, &interrupt)? } else { Vec::new() },
     };
-    let refused = before.conformance.check == report::document::Check::Failed
-        || before.audits.iter().any(|audit| audit.check == report::document::Check::Failed);
-    if refused {
+    if before.conformance.check == Check::Failed
+        || (!database.is_foreign() && before.audits.iter().any(|audit| audit.check == Check::Failed))
+    {
         return refuse(&before, subject);
     }
     let job = Job {
         subject,
         database: &database,
+        stage: &stage,
         plan,
         server,
         url: args.url.as_deref(),
@@ -97,7 +108,7 @@ fn refuse(before: &Before, subject: &Subject) -> Result<Answer> {
     if let Some(mismatch) = before.conformance.mismatches.first() {
         bail!("{} answers wrongly, so it is not measured: {mismatch}", subject.path);
     }
-    let failed = before.audits.iter().find(|audit| audit.check == report::document::Check::Failed);
+    let failed = before.audits.iter().find(|audit| audit.check == Check::Failed);
     match failed {
         Some(audit) => bail!(
             "the data is wrong before the run ({}: {}), so nothing is measured on it\nhint: load it anew with --fresh",
@@ -110,47 +121,14 @@ fn refuse(before: &Before, subject: &Subject) -> Result<Answer> {
 
 fn subject_of(args: &args::Run) -> Result<&'static Subject> {
     let subject = subjects::find(&args.subject)?;
-    match (&args.url, subject.route) {
+    let named: Vec<&str> = args.subject.split('/').collect();
+    match (&args.url, subject.route, named.as_slice()) {
         // An address without more is a wish to go there.
-        (Some(_), Route::Direct) if !args.subject.contains("rusqlite") => {
-            subjects::find("tpcc/sqlite/axum+rusqlite")
+        (Some(_), Route::Direct, [_] | [_, _]) => {
+            subjects::served(subject.workload(), subject.how.dialect.name(), None)
         }
-        (Some(_), Route::Direct) => bail!("--url is for subjects through HTTP; {} is direct", subject.path),
+        (Some(_), Route::Direct, _) => bail!("--url is for subjects through HTTP; {} is direct", subject.path),
         _ => Ok(subject),
-    }
-}
-
-/// A database of which only the size is known.
-fn unseen(warehouses: u32) -> Database {
-    let size = Cardinality::standard(warehouses);
-    let record = admin::LoadRecord {
-        kit: "unknown".into(),
-        kit_version: String::new(),
-        workload: "tpcc".into(),
-        scale: u64::from(warehouses),
-        size: String::new(),
-        seed: LOAD_SEED,
-    };
-    let contents = admin::Contents { record, schema: 0, tables: Vec::new(), loaded_at: 0 };
-    Database { url: SqliteUrl::file("unknown"), size, seed: LOAD_SEED, contents }
-}
-
-/// Loads a database that is ours alone into `folder`.
-pub(crate) fn private_database(
-    folder: &Path,
-    warehouses: u32,
-    ui: &Ui,
-    interrupt: &Interrupt,
-) -> Result<Database> {
-    let url = SqliteUrl::file(folder.join("tpcc.db"));
-    let size = Cardinality::standard(warehouses);
-    match database::load(&url, size, LOAD_SEED, 0, false, ui, interrupt) {
-        Ok((database, _)) => Ok(database),
-        // It goes with the run, so there is nothing to start anew.
-        Err(_) if interrupt.requested() => {
-            bail!("interrupted while loading; nothing was measured, and nothing is kept")
-        }
-        Err(error) => Err(error),
     }
 }
 
@@ -162,15 +140,21 @@ pub(crate) fn server_settings(args: &ServerArgs, clients: u32) -> ServerSettings
 }
 
 /// The load generator's plan.
-pub(crate) fn plan(args: &PlanArgs, warehouses: u32) -> Result<drive::Plan> {
+pub(crate) fn plan<W: Case>(args: &PlanArgs, scale: u32) -> Result<drive::Plan> {
     let arrivals = match (args.rate, args.think, args.arrivals) {
         (Some(rate), _, ArrivalsArg::Poisson) => Arrivals::Poisson(RatePerSecond(rate)),
         (Some(rate), _, ArrivalsArg::Constant) => Arrivals::Constant(RatePerSecond(rate)),
         (None, Think::Spec, _) => Arrivals::Paced,
         (None, Think::None, _) => Arrivals::Closed,
     };
-    // 4.2.2: ten terminals a warehouse.
-    let terminals = if args.think == Think::Spec { DISTRICTS * warehouses } else { 8 };
+    let terminals = match (args.think, W::terminals(scale)) {
+        (Think::None, _) => CLIENTS,
+        (Think::Spec, Some(terminals)) => terminals,
+        (Think::Spec, None) => bail!("{} has no think times; leave --think out", W::NAME),
+    };
+    if args.delivery == DeliveryArg::Deferred && W::KINDS.iter().all(|kind| kind.deferred_p90_max.is_none()) {
+        bail!("{} has no calls that may be deferred; leave --delivery out", W::NAME);
+    }
     let plan = drive::Plan {
         arrivals,
         workers: args.clients.unwrap_or(terminals),
@@ -183,7 +167,7 @@ pub(crate) fn plan(args: &PlanArgs, warehouses: u32) -> Result<drive::Plan> {
         deferred: (args.delivery == DeliveryArg::Deferred).then(drive::Deferred::default),
         ..drive::Plan::default()
     };
-    plan.validate(<workload_tpcc::Tpcc as model::Workload>::KINDS)?;
+    plan.validate(W::KINDS)?;
     Ok(plan)
 }
 

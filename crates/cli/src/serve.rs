@@ -1,26 +1,15 @@
 //! `stackmark serve`: the reference server, alone.
 
+use crate::case::{Case, Visitor, of_workload};
 use crate::database::{Database, parse_url};
 use crate::ui::Ui;
 use crate::{Answer, args, subjects};
-use adapter_rusqlite::SqliteOpener;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use measure::Monotonic;
-use model::{RetryPolicy, RetryingTarget};
+use model::Target;
 use server::{Limits, Server, Settings};
-use sql::{Dialect, SqliteUrl};
 use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
-use workload_tpcc::{SqlTarget, Tpcc, catalogue};
-
-/// Sessions on SQLite that answer calls, with the one retry policy.
-pub(crate) type SqliteTarget = RetryingTarget<SqlTarget<SqliteOpener<Monotonic>, Monotonic>>;
-
-/// The direct target on a database; the server puts the same one behind HTTP.
-pub(crate) fn target(url: &SqliteUrl, clock: Monotonic) -> Result<SqliteTarget> {
-    let opener = SqliteOpener::new(url, catalogue(Dialect::Sqlite)?, clock)?;
-    Ok(RetryingTarget { target: SqlTarget::new(opener, clock), policy: RetryPolicy::default() })
-}
 
 /// Threads for the server beside its sessions: half of the cores, since the load generator is often on the others.
 pub(crate) fn threads_default() -> usize {
@@ -28,33 +17,54 @@ pub(crate) fn threads_default() -> usize {
 }
 
 pub(crate) fn serve(args: &args::Serve, ui: &Ui) -> Result<Answer> {
-    subjects::workload(&args.workload)?;
-    if args.engine != "sqlite" {
-        bail!("no engine `{}` for the server; there is `sqlite`", args.engine);
+    let workload = subjects::workload(&args.workload)?;
+    of_workload!(workload, W => serve_workload::<W>(args, ui))
+}
+
+fn serve_workload<W: Case>(args: &args::Serve, ui: &Ui) -> Result<Answer> {
+    // An engine that is named with the URL need not be named twice.
+    let url = parse_url(&args.db, None)?;
+    let engine = args.engine.as_deref().unwrap_or(url.dialect().name());
+    let subject = subjects::served(W::NAME, engine, args.how.as_deref())?;
+    let url = parse_url(&args.db, Some(subject.how.dialect))?;
+    let database = Database::<W>::existing(url, None)?;
+    let serving = Serving { args, size: database.size.clone(), scale: database.scale(), ui: *ui };
+    W::with_target(subject.how, &database.url, Monotonic::start(), serving)
+}
+
+/// Puts a target behind HTTP until it is asked to stop.
+struct Serving<'a, W: Case> {
+    args: &'a args::Serve,
+    size: W::Extent,
+    scale: u32,
+    ui: Ui,
+}
+
+impl<W: Case> Visitor<W> for Serving<'_, W> {
+    type Out = Answer;
+
+    fn visit<T: Target<W>>(self, target: T) -> Result<Answer> {
+        let Serving { args, size, scale, ui } = self;
+        let settings = Settings {
+            listen: args.listen,
+            workers: args.server_threads.unwrap_or_else(threads_default),
+            sessions: args.pool,
+            scale: u64::from(scale),
+            limits: Limits::default(),
+            log: Arc::new(move |line| ui.say(line)),
+        };
+        let bound = Server::bind(settings)?;
+        if !bound.addr().ip().is_loopback() {
+            ui.say(&format!(
+                "warning: {} can be reached from other machines, and asks nobody who they are",
+                bound.addr()
+            ));
+        }
+        ui.data(&format!("listening on http://{}\n", bound.addr()));
+        let until_stdin_ends = args.until_stdin_ends;
+        bound.serve::<W, _>(target, size, async move { until_asked(until_stdin_ends).await })?;
+        Ok(Answer::Good)
     }
-    let url = parse_url(&args.db)?;
-    let database = Database::existing(url, None)?;
-    let target = target(&database.url, Monotonic::start())?;
-    let ui = *ui;
-    let settings = Settings {
-        listen: args.listen,
-        workers: args.server_threads.unwrap_or_else(threads_default),
-        sessions: args.pool,
-        scale: u64::from(database.size.warehouses),
-        limits: Limits::default(),
-        log: Arc::new(move |line| ui.say(line)),
-    };
-    let bound = Server::bind(settings)?;
-    if !bound.addr().ip().is_loopback() {
-        ui.say(&format!(
-            "warning: {} can be reached from other machines, and asks nobody who they are",
-            bound.addr()
-        ));
-    }
-    ui.data(&format!("listening on http://{}\n", bound.addr()));
-    let until_stdin_ends = args.until_stdin_ends;
-    bound.serve::<Tpcc, _>(target, database.size, async move { until_asked(until_stdin_ends).await })?;
-    Ok(Answer::Good)
 }
 
 /// Waits for SIGINT or SIGTERM, or for the end of whoever started us.

@@ -2,6 +2,7 @@
 //! that names the nearest one: nothing is ever measured under another name.
 
 use anyhow::{Result, bail};
+use sql::Dialect;
 
 /// How a subject reaches the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,41 +13,157 @@ pub(crate) enum Route {
     Http,
 }
 
+/// The crate between us and an engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Driver {
+    Rusqlite,
+    TokioPostgres,
+    MySqlAsync,
+    Sqlx,
+}
+
+/// How transactions are expressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// One statement after the other.
+    Plain,
+    /// Independent statements share a round trip.
+    Pipelined,
+    /// One call of a stored procedure.
+    Procedure,
+}
+
+/// What speaks to the engine, whatever the route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct How {
+    pub(crate) dialect: Dialect,
+    pub(crate) driver: Driver,
+    pub(crate) style: Style,
+}
+
 /// A combination that can get a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Subject {
-    /// `workload/engine/how`.
+    /// `workload/engine/how[/style]`.
     pub(crate) path: &'static str,
     pub(crate) route: Route,
-    /// What it is called in a sentence beside another: `direct`.
-    pub(crate) label: &'static str,
+    pub(crate) how: How,
     /// One line for the list.
     pub(crate) about: &'static str,
-    /// What has to be on the machine.
-    pub(crate) needs: &'static str,
+}
+
+const SQLITE: How = How { dialect: Dialect::Sqlite, driver: Driver::Rusqlite, style: Style::Plain };
+const POSTGRES: How = How { dialect: Dialect::Postgres, driver: Driver::TokioPostgres, style: Style::Plain };
+const MYSQL: How = How { dialect: Dialect::MySql, driver: Driver::MySqlAsync, style: Style::Plain };
+
+const fn sqlx(dialect: Dialect) -> How {
+    How { dialect, driver: Driver::Sqlx, style: Style::Plain }
+}
+
+const fn direct(path: &'static str, how: How, about: &'static str) -> Subject {
+    Subject { path, route: Route::Direct, how, about }
+}
+
+const fn http(path: &'static str, how: How, about: &'static str) -> Subject {
+    Subject { path, route: Route::Http, how, about }
+}
+
+const fn styled(how: How, style: Style) -> How {
+    How { style, ..how }
 }
 
 /// The subjects, defaults first within a workload and within an engine.
+#[rustfmt::skip]
 pub(crate) const SUBJECTS: &[Subject] = &[
-    Subject {
-        path: "tpcc/sqlite/rusqlite",
-        route: Route::Direct,
-        label: "direct",
-        about: "TPC-C on SQLite, straight through the driver",
-        needs: "nothing: SQLite is compiled in",
-    },
-    Subject {
-        path: "tpcc/sqlite/axum+rusqlite",
-        route: Route::Http,
-        label: "through HTTP",
-        about: "TPC-C on SQLite, through the HTTP server, the same sessions behind it",
-        needs: "nothing: server and SQLite are compiled in",
-    },
+    direct("tpcc/sqlite/rusqlite", SQLITE, "TPC-C on SQLite, straight through the driver"),
+    http("tpcc/sqlite/axum+rusqlite", SQLITE, "TPC-C on SQLite, through the HTTP server, the same sessions behind it"),
 ];
+
+impl Driver {
+    /// The crate's name in subjects.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Driver::Rusqlite => "rusqlite",
+            Driver::TokioPostgres => "tokio-postgres",
+            Driver::MySqlAsync => "mysql-async",
+            Driver::Sqlx => "sqlx",
+        }
+    }
+}
+
+impl Style {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Style::Plain => "plain",
+            Style::Pipelined => "pipelined",
+            Style::Procedure => "procedure",
+        }
+    }
+}
+
+impl How {
+    /// `driver[/style]`, as `serve --how` takes it.
+    pub(crate) fn path(self) -> String {
+        match self.style {
+            Style::Plain => self.driver.name().to_owned(),
+            style => format!("{}/{}", self.driver.name(), style.name()),
+        }
+    }
+}
+
+impl Subject {
+    /// The workload's name.
+    pub(crate) fn workload(&self) -> &'static str {
+        part(self.path, 0)
+    }
+
+    /// What has to be on the machine.
+    pub(crate) fn needs(&self) -> &'static str {
+        match self.how.dialect {
+            Dialect::Sqlite => "nothing: SQLite is compiled in",
+            Dialect::Postgres => "PostgreSQL's programs, or --db",
+            Dialect::MySql => "MariaDB's programs, or --db",
+        }
+    }
+
+    /// What it is called in a sentence beside another.
+    pub(crate) fn label_beside(&self, other: &Subject) -> String {
+        if self.how == other.how && self.workload() == other.workload() {
+            let label = if self.route == Route::Direct { "direct" } else { "through HTTP" };
+            return label.to_owned();
+        }
+        // The parts in which they differ, with what stands around them.
+        let mut parts: Vec<&str> = self.path.split('/').collect();
+        let others: Vec<&str> = other.path.split('/').collect();
+        let same = parts.iter().zip(&others).take_while(|(a, b)| a == b).count();
+        let label = parts.split_off(same.min(parts.len() - 1)).join("/");
+        if self.how.style == Style::Plain && self.how.driver == other.how.driver {
+            format!("{label} (plain)")
+        } else {
+            label
+        }
+    }
+
+    /// The factor in which two subjects differ, as the rules of comparison know it.
+    pub(crate) fn factor_beside(&self, other: &Subject) -> &'static str {
+        let (a, b) = (self.how, other.how);
+        if self.path == other.path {
+            return "nothing (A/A control)";
+        }
+        let routes = self.route != other.route;
+        match (a.dialect != b.dialect, a.driver != b.driver, a.style != b.style, routes) {
+            (false, false, false, true) => "route",
+            (false, false, true, false) => "style",
+            (false, true, false, false) => "adapter",
+            (true, _, false, false) => "engine",
+            _ => "several factors",
+        }
+    }
+}
 
 /// Workloads that exist.
 pub(crate) fn workloads() -> Vec<&'static str> {
-    let mut names: Vec<_> = SUBJECTS.iter().map(|subject| part(subject.path, 0)).collect();
+    let mut names: Vec<_> = SUBJECTS.iter().map(Subject::workload).collect();
     names.dedup();
     names
 }
@@ -76,6 +193,35 @@ pub(crate) fn find(path: &str) -> Result<&'static Subject> {
         .max_by(|a, b| likeness(a.path, wanted).total_cmp(&likeness(b.path, wanted)))
         .expect("the list is not empty");
     bail!("no subject `{path}`; nearest: `{}`\nhint: `stackmark list` prints all of them", nearest.path)
+}
+
+/// The subject that puts a server in front of the same sessions as `how`.
+///
+/// # Errors
+/// When there is none: names the nearest.
+pub(crate) fn served(workload: &str, engine: &str, how: Option<&str>) -> Result<&'static Subject> {
+    let of_engine = |subject: &&Subject| {
+        subject.route == Route::Http
+            && subject.workload() == workload
+            && part(subject.path, 1) == engine
+            && how.is_none_or(|how| subject.how.path() == how)
+    };
+    if let Some(subject) = SUBJECTS.iter().find(of_engine) {
+        return Ok(subject);
+    }
+    let wanted = format!("{workload}/{engine}/axum+{}", how.unwrap_or_default());
+    let nearest = SUBJECTS
+        .iter()
+        .filter(|subject| subject.route == Route::Http)
+        .max_by(|a, b| likeness(a.path, &wanted).total_cmp(&likeness(b.path, &wanted)))
+        .expect("every workload has one");
+    bail!(
+        "the server cannot speak to {engine} by `{}`; nearest: --engine {} --how {}\nhint: `stackmark list` prints all \
+         subjects",
+        how.unwrap_or("its default"),
+        part(nearest.path, 1),
+        nearest.how.path()
+    )
 }
 
 /// Compared over as many parts as were given: `tpc/sqlite` is near to `tpcc/sqlite/rusqlite`.

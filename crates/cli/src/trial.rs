@@ -1,32 +1,36 @@
 //! One trial, from a loaded database to a document: connect, look, drive, look again, audit.
 
+use crate::case::{Case, Visitor};
 use crate::convert;
 use crate::database::Database;
+use crate::engine::place;
 use crate::folder::{ClaimsFile, Folder};
 use crate::interrupt::Interrupt;
 use crate::process::{ServerProcess, ServerSettings};
+use crate::stage::Stage;
 use crate::subjects::{Route, Subject};
 use crate::ui::{self, Progress, Ui};
-use crate::{serve, vouch};
+use crate::vouch;
 use adapter_http::{Expected, HttpTarget};
 use anyhow::{Context, Result, bail};
 use drive::{Observer, Stop};
 use measure::Monotonic;
-use model::{Nanos, RetryPolicy, Stack, Target, Workload};
+use model::{Nanos, RetryPolicy, Stack, Target};
 use observe::{FileSystem, Observation, Options, Watch, Watched};
 use report::document::{
-    self, Check, Conformance, Data, Document, Headline, Interval, Moment, State, Tally, Trial,
+    self, Check, Conformance, Data, Document, Interval, Moment, State, Tally, Trial,
 };
+use std::path::Path;
 use std::sync::Arc;
-use workload_tpcc::{Claims, Inputs, Ledger, Tpcc, kind};
 
 /// Partial results are written with every slice for this long, and with every tenth then.
 const SLICES_WRITTEN_ALL: u32 = 60;
 
 /// What to measure, on what, and where to write.
-pub(crate) struct Job<'a> {
+pub(crate) struct Job<'a, W: Case> {
     pub(crate) subject: &'static Subject,
-    pub(crate) database: &'a Database,
+    pub(crate) database: &'a Database<W>,
+    pub(crate) stage: &'a Stage,
     pub(crate) plan: drive::Plan,
     pub(crate) server: ServerSettings,
     /// A server that is already running.
@@ -46,17 +50,17 @@ pub(crate) struct Before {
 }
 
 /// What came out of the load generator and the observer.
-struct Driven {
-    trial: drive::Trial<Tpcc>,
+struct Driven<W: Case> {
+    trial: drive::Trial<W>,
     observation: Observation,
     stack: Stack,
     server_failure: Option<String>,
 }
 
-impl Job<'_> {
+impl<W: Case> Job<'_, W> {
     /// Runs the trial. `document` is written as it goes; the finished trial is pushed to it and returned by index.
     pub(crate) fn run(&self, before: Before, document: &mut Document) -> Result<usize> {
-        let stored_before = if self.audited { vouch::tallies(&self.database.url)? } else { Vec::new() };
+        let stored_before = self.audited.then(|| vouch::stored::<W>(&self.database.url)).transpose()?;
         let mut blank = self.blank()?;
         blank.conformance = before.conformance;
         blank.audits = before.audits;
@@ -64,42 +68,36 @@ impl Job<'_> {
         let index = document.trials.len() - 1;
         // Before the first call, so that a run that is killed in its first second can be told and audited too.
         self.folder.put_document(document)?;
-        if self.audited {
-            let none = Claims::of(&Ledger::new(self.database.size), false);
-            self.folder.put_claims(&self.claims_file(&stored_before, none))?;
+        if let Some(before) = &stored_before {
+            let none = W::claims(&W::new_ledger(&self.database.size), false);
+            self.folder.put_claims(&self.claims_file(before.clone(), none))?;
         }
+        let before = stored_before.as_ref();
 
         let driven = match self.subject.route {
             Route::Direct => {
-                let target = Arc::new(serve::target(&self.database.url, Monotonic::start())?);
-                self.drive(
-                    &target,
-                    self.plan.workers,
-                    vec![Watched::myself(observe::Role::Generator)],
-                    None,
-                    document,
-                    &stored_before,
-                )?
+                let direct = Direct { job: self, document, before };
+                W::with_target(self.subject.how, &self.database.url, Monotonic::start(), direct)?
             }
-            Route::Http => self.through_http(document, &stored_before)?,
+            Route::Http => self.through_http(document, before)?,
         };
-        self.finish(&mut document.trials[index], driven, &stored_before)?;
+        self.finish(&mut document.trials[index], driven, before)?;
         Ok(index)
     }
 
-    fn through_http(&self, document: &mut Document, before: &[workload_tpcc::StoredTally]) -> Result<Driven> {
+    fn through_http(&self, document: &mut Document, before: Option<&W::Stored>) -> Result<Driven<W>> {
         let log = self.folder.path().join("server.log");
         let mut started = match self.url {
             Some(_) => None,
-            None => Some(ServerProcess::start(&self.database.url, &self.server, &log)?),
+            None => Some(ServerProcess::start(self.subject, &self.database.url, &self.server, &log)?),
         };
         let url = match (&started, self.url) {
             (Some(server), _) => server.url().to_owned(),
             (None, Some(url)) => url.to_owned(),
             (None, None) => unreachable!("started when no address is given"),
         };
-        let target = Arc::new(reach(&url, Some(u64::from(self.database.size.warehouses)))?);
-        let mut watched = vec![Watched::myself(observe::Role::Generator)];
+        let target = Arc::new(reach::<W>(&url, Some(u64::from(self.database.scale())))?);
+        let mut watched = self.watched();
         // A process id means something only on this machine.
         let local = matches!(target.address().host(), "localhost" | "127.0.0.1" | "::1" | "[::1]");
         let pid = started.as_ref().map(ServerProcess::pid).or(target.about().pid.filter(|_| local));
@@ -108,7 +106,7 @@ impl Job<'_> {
         let mut driven = self.drive(&target, sessions, watched, started.as_mut(), document, before)?;
         if self.url.is_some() {
             // Nobody tells us how a server ended that is not our child.
-            driven.server_failure = gone(&url, target.about());
+            driven.server_failure = gone::<W>(&url, target.about());
         }
         drop(target);
         if let Some(server) = started
@@ -119,17 +117,17 @@ impl Job<'_> {
         Ok(driven)
     }
 
-    fn drive<T: Target<Tpcc>>(
+    fn drive<T: Target<W>>(
         &self,
         target: &Arc<T>,
         sessions: u32,
         watched: Vec<Watched>,
         server: Option<&mut ServerProcess>,
         document: &mut Document,
-        before: &[workload_tpcc::StoredTally],
-    ) -> Result<Driven> {
+        before: Option<&W::Stored>,
+    ) -> Result<Driven<W>> {
         let clock = Monotonic::start();
-        let options = Options { store: Some(self.database.url.path.clone()), ..Options::default() };
+        let options = Options { store: self.stage.store(&self.database.url), ..Options::default() };
         // Without sight of the database (a URL alone) there is no disk to watch either.
         let options = if self.audited { options } else { Options { store: None, ..options } };
         let watch = Watch::start(watched, &options, clock).context("could not observe the processes")?;
@@ -138,8 +136,7 @@ impl Job<'_> {
         if let Some(trial) = document.trials.last_mut() {
             trial.stack = stack.clone().into();
         }
-        let size = self.database.size;
-        let c_load = workload_tpcc::Data::c_load_of(self.database.seed);
+        let (size, load_seed) = (&self.database.size, self.database.seed);
         let stop = Stop::new();
         let mut follow = Follow {
             job: self,
@@ -154,11 +151,11 @@ impl Job<'_> {
             slices_seen: 0,
             write_failure: None,
         };
-        let driven = drive::run::<Tpcc, T, _>(
+        let driven = drive::run::<W, T, _>(
             &self.plan,
             target,
-            |worker| Inputs::new(size, c_load, self.plan.seed, worker),
-            || Ledger::new(size),
+            |worker| W::inputs(size, load_seed, self.plan.seed, worker),
+            || W::new_ledger(size),
             clock,
             &stop,
             &mut follow,
@@ -175,7 +172,7 @@ impl Job<'_> {
     /// A trial of which nothing is known yet but what was asked.
     fn blank(&self) -> Result<Trial> {
         let contents = &self.database.contents;
-        let file = &self.database.url.path;
+        let store = self.stage.store(&self.database.url).filter(|_| self.audited);
         let empty = Interval { value: 0.0, low: None, high: None };
         Ok(Trial {
             subject: self.subject.path.into(),
@@ -185,21 +182,24 @@ impl Job<'_> {
             stack: Stack::default().into(),
             plan: convert::plan(&self.plan, RetryPolicy::default().attempts_max),
             data: Data {
-                workload: Tpcc::NAME.into(),
-                scale: u64::from(self.database.size.warehouses),
-                scale_unit: "warehouses".into(),
+                workload: W::NAME.into(),
+                scale: u64::from(self.database.scale()),
+                scale_unit: W::SCALE_UNIT.into(),
                 rows: contents.rows(),
-                bytes: std::fs::metadata(file).ok().map(|about| about.len()).filter(|_| self.audited),
-                file_system: FileSystem::of(file).ok().map(|on| on.describe()).filter(|_| self.audited),
-                checksum: Some(format!("{:016x}", contents.checksum())).filter(|_| self.audited),
-                loaded_by: format!("{} {}", contents.record.kit, contents.record.kit_version),
-                hottest_rows: Some(u64::from(self.database.size.warehouses)),
+                bytes: store.as_deref().and_then(bytes_of),
+                file_system: store.and_then(|file| FileSystem::of(&file).ok()).map(|on| on.describe()),
+                checksum: (self.audited && !self.database.is_foreign())
+                    .then(|| format!("{:016x}", contents.checksum())),
+                loaded_by: format!("{} {}", contents.record.kit, contents.record.kit_version)
+                    .trim_end()
+                    .to_owned(),
+                hottest_rows: Some(u64::from(self.database.scale())),
                 references: None,
                 kit_notes: Vec::new(),
             },
             machine: convert::machine(&observe::Machine::read(), None),
             measured_s: 0.0,
-            headline: Headline::new_orders_per_min(empty, false),
+            headline: W::headline(empty, false),
             overall: Tally {
                 books: document::Books::default(),
                 rate_per_s: empty,
@@ -225,17 +225,15 @@ impl Job<'_> {
         })
     }
 
-    fn finish(&self, trial: &mut Trial, driven: Driven, before: &[workload_tpcc::StoredTally]) -> Result<()> {
+    fn finish(&self, trial: &mut Trial, driven: Driven<W>, before: Option<&W::Stored>) -> Result<()> {
         let Driven { trial: driven, observation, stack, server_failure } = driven;
         trial.stack = stack.into();
-        convert::fill(trial, &driven.totals, &driven.slices, driven.span);
+        convert::fill::<W>(trial, &driven.totals, &driven.slices, driven.span);
         trial.machine = convert::machine(&observation.machine, observation.load.as_ref());
         let committed = trial.overall.books.committed;
         trial.disk = observation.disk.as_ref().map(convert::disk);
         trial.processes = convert::processes(&observation, self.subject, committed);
-        let skipped = driven.ledger.counts().deliveries_skipped;
-        trial.deferred =
-            self.plan.deferred.and_then(|_| convert::deferred(kind::DELIVERY, &driven.totals, skipped));
+        trial.deferred = self.plan.deferred.and_then(|_| W::deferred(&driven.ledger, &driven.totals));
         trial.defects = driven.defects;
         trial.notes.extend(observation.not_observed.iter().map(|what| format!("not observed: {what}")));
         trial.failure = driven.failure.or(server_failure);
@@ -247,11 +245,11 @@ impl Job<'_> {
             (None, true) => State::Interrupted,
             (None, false) => State::Complete,
         };
-        trial.inputs = vouch::inputs(&driven.ledger, self.database.size);
-        if self.audited {
+        trial.inputs = W::input_checks(&driven.ledger, &self.database.size);
+        if let Some(before) = before {
             self.ui.say("auditing");
-            let claims = Claims::of(&driven.ledger, true);
-            self.folder.put_claims(&self.claims_file(before, claims.clone()))?;
+            let claims = W::claims(&driven.ledger, true);
+            self.folder.put_claims(&self.claims_file(before.clone(), claims.clone()))?;
             let checked = vouch::after(self.database, before, &claims, self.interrupt)?;
             trial.audits.extend(checked.audits);
             trial.ledger = checked.ledger;
@@ -264,13 +262,44 @@ impl Job<'_> {
         Ok(())
     }
 
-    fn claims_file(&self, before: &[workload_tpcc::StoredTally], claims: Claims) -> ClaimsFile {
-        ClaimsFile { database: self.database.url.path.display().to_string(), before: before.to_vec(), claims }
+    fn claims_file(&self, before: W::Stored, claims: W::Claims) -> ClaimsFile<W::Stored, W::Claims> {
+        ClaimsFile { workload: W::NAME.into(), database: place(&self.database.url), before, claims }
+    }
+
+    /// The processes whose cost is that of the trial, but for a server.
+    fn watched(&self) -> Vec<Watched> {
+        vec![Watched::myself(observe::Role::Generator)]
     }
 }
 
+/// Drives a target that the load generator holds itself.
+struct Direct<'a, 'j, W: Case> {
+    job: &'a Job<'j, W>,
+    document: &'a mut Document,
+    before: Option<&'a W::Stored>,
+}
+
+impl<W: Case> Visitor<W> for Direct<'_, '_, W> {
+    type Out = Driven<W>;
+
+    fn visit<T: Target<W>>(self, target: T) -> Result<Driven<W>> {
+        let Direct { job, document, before } = self;
+        job.drive(&Arc::new(target), job.plan.workers, job.watched(), None, document, before)
+    }
+}
+
+/// Bytes of a file, or of all files in a folder.
+fn bytes_of(path: &Path) -> Option<u64> {
+    let about = std::fs::metadata(path).ok()?;
+    if !about.is_dir() {
+        return Some(about.len());
+    }
+    let entries = std::fs::read_dir(path).ok()?.flatten();
+    Some(entries.filter_map(|entry| bytes_of(&entry.path())).sum())
+}
+
 /// Finds a server and checks that it is ours.
-pub(crate) fn reach(url: &str, scale: Option<u64>) -> Result<HttpTarget<Tpcc>> {
+pub(crate) fn reach<W: Case>(url: &str, scale: Option<u64>) -> Result<HttpTarget<W>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     Ok(runtime.block_on(HttpTarget::reach(url, &Expected { scale }))?)
 }
@@ -287,8 +316,8 @@ fn nothing_completed(books: &document::Books) -> Option<String> {
 }
 
 /// Why the server of a trial is not the one that it began with, if so: it ended, or was started anew.
-fn gone(url: &str, about: &adapter_http::About) -> Option<String> {
-    match reach(url, None) {
+fn gone<W: Case>(url: &str, about: &adapter_http::About) -> Option<String> {
+    match reach::<W>(url, None) {
         Ok(target) if target.about() == about => None,
         Ok(_) => Some("the server was replaced by another one during the trial".into()),
         Err(error) => Some(format!("the server is gone after the trial: {error:#}")),
@@ -296,10 +325,10 @@ fn gone(url: &str, about: &adapter_http::About) -> Option<String> {
 }
 
 /// Watches a trial from the outside: progress, partial results, a server that dies, a user who gives up.
-struct Follow<'a, 'j> {
-    job: &'a Job<'j>,
+struct Follow<'a, 'j, W: Case> {
+    job: &'a Job<'j, W>,
     document: &'a mut Document,
-    before: &'a [workload_tpcc::StoredTally],
+    before: Option<&'a W::Stored>,
     watch: Option<Watch<Monotonic>>,
     server: Option<&'a mut ServerProcess>,
     server_failure: Option<String>,
@@ -310,24 +339,24 @@ struct Follow<'a, 'j> {
     write_failure: Option<anyhow::Error>,
 }
 
-impl Follow<'_, '_> {
-    fn write(&mut self, progress: &drive::Progress<'_, Tpcc>) -> Result<()> {
+impl<W: Case> Follow<'_, '_, W> {
+    fn write(&mut self, progress: &drive::Progress<'_, W>) -> Result<()> {
         let collected = progress.collected;
         let Some(trial) = self.document.trials.last_mut() else {
             bail!("the trial is pushed before it runs")
         };
         let span = self.planned - self.job.plan.warmup - progress.left;
-        convert::fill(trial, &collected.totals, &collected.slices, span);
+        convert::fill::<W>(trial, &collected.totals, &collected.slices, span);
         self.job.folder.put_document(self.document)?;
-        if self.job.audited {
-            let claims = Claims::of(&collected.ledger, false);
-            self.job.folder.put_claims(&self.job.claims_file(self.before, claims))?;
+        if let Some(before) = self.before {
+            let claims = W::claims(&collected.ledger, false);
+            self.job.folder.put_claims(&self.job.claims_file(before.clone(), claims))?;
         }
         Ok(())
     }
 }
 
-impl Observer<Tpcc> for Follow<'_, '_> {
+impl<W: Case> Observer<W> for Follow<'_, '_, W> {
     fn look(&mut self) {
         if self.job.interrupt.requested() {
             self.stop.request();
@@ -352,8 +381,8 @@ impl Observer<Tpcc> for Follow<'_, '_> {
         }
     }
 
-    fn slice(&mut self, progress: &drive::Progress<'_, Tpcc>) {
-        let headline: Vec<usize> = (0..Tpcc::KINDS.len()).filter(|at| Tpcc::KINDS[*at].headline).collect();
+    fn slice(&mut self, progress: &drive::Progress<'_, W>) {
+        let headline: Vec<usize> = (0..W::KINDS.len()).filter(|at| W::KINDS[*at].headline).collect();
         // Of the window so far, since a slice of a paced run holds a call or none; in the warm-up there is only the slice.
         let window = self.planned - self.job.plan.warmup - progress.left;
         let rate = match progress.slice.phase {
@@ -363,7 +392,7 @@ impl Observer<Tpcc> for Follow<'_, '_> {
                 let committed: u64 = headline.iter().map(|at| totals[*at].books.committed_in_window()).sum();
                 committed as f64 / window.as_secs_f64().max(f64::MIN_POSITIVE)
             }
-        } * 60.0;
+        } * W::RATE_SECONDS;
         let left = progress.left.as_secs_f64();
         let share = 1.0 - left / self.planned.as_secs_f64();
         let phase = match progress.slice.phase {
@@ -371,7 +400,7 @@ impl Observer<Tpcc> for Follow<'_, '_> {
             measure::Phase::Measured => "measured",
             measure::Phase::Drain => "drain",
         };
-        self.progress.show(share, &format!("{phase}, {rate:.0} new orders/min, {} left", ui::seconds(left)));
+        self.progress.show(share, &format!("{phase}, {rate:.0} {}, {} left", W::RATE_UNIT, ui::seconds(left)));
         self.slices_seen += 1;
         if self.slices_seen <= SLICES_WRITTEN_ALL || self.slices_seen.is_multiple_of(10) {
             // A full disk ends the trial: a result that cannot be kept is none.

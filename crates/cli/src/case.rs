@@ -1,0 +1,142 @@
+//! What the command line needs of a workload beyond its calls: its sizes, its data, its targets, and what vouches for it.
+//! One file a workload.
+
+mod tpcc;
+
+use crate::subjects::How;
+use admin::{AuditGroup, AuditRows};
+use anyhow::Result;
+use measure::Monotonic;
+use model::rows::Dataset;
+use model::{RetryPolicy, RetryingTarget, Session, Target, Wire};
+use report::document::{Audit, AuditWhen, Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sql::{Catalogue, DbUrl, Dialect, Value};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// A workload that can be loaded, run, audited and reported.
+pub(crate) trait Case: Wire<Extent: Size> {
+    /// What the scale counts: `warehouses`.
+    const SCALE_UNIT: &'static str;
+    /// The most that may be asked for.
+    const SCALE_MAX: u64;
+    /// What its throughput counts, a minute or a second: `new orders/min`.
+    const RATE_UNIT: &'static str;
+    /// Seconds in the unit of its throughput.
+    const RATE_SECONDS: f64;
+    /// Seed of the data that the golden vectors were recorded on.
+    const GOLDEN_LOAD_SEED: u64;
+    /// What the store says of itself before and after a run.
+    type Stored: Clone + Debug + Serialize + DeserializeOwned;
+    /// What acknowledged calls imply about the difference.
+    type Claims: Clone + Debug + Serialize + DeserializeOwned;
+
+    /// The standard's size at a scale.
+    fn standard(scale: u32) -> Self::Extent;
+    /// The size that conformance works on.
+    fn tiny() -> Self::Extent;
+    /// The scale of a size.
+    fn scale(size: &Self::Extent) -> u32;
+    /// Clients of a paced run: as many terminals as the standard has at a scale.
+    fn terminals(scale: u32) -> Option<u32>;
+    /// Rows of the smallest table that most calls update.
+    fn hottest_rows(size: &Self::Extent) -> u64;
+
+    /// What another kit has loaded, if it can be audited.
+    fn auditable(url: &DbUrl, tables: &[String]) -> Result<Kit<Self::Extent>>;
+    /// What another kit has loaded, if calls can be made on it.
+    fn recognise(url: &DbUrl) -> Result<Kit<Self::Extent>>;
+
+    /// The initial rows.
+    fn dataset(size: &Self::Extent, seed: u64) -> Arc<dyn Dataset>;
+    /// Tables and indexes.
+    fn schema(dialect: Dialect) -> Result<Catalogue>;
+    /// The stream of a worker.
+    fn inputs(size: &Self::Extent, load_seed: u64, seed: u64, worker: u32) -> Self::Inputs;
+    /// A fresh ledger.
+    fn new_ledger(size: &Self::Extent) -> Self::Ledger;
+
+    /// Makes the target of a subject on a database, and hands it over with the one retry policy around it.
+    fn with_target<V: Visitor<Self>>(how: How, url: &DbUrl, clock: Monotonic, visitor: V) -> Result<V::Out>;
+
+    /// Holds a session to the golden vectors and to random calls; gives how many of each were right, or the first wrong
+    /// answer.
+    fn conform<S: Session<Self>>(
+        session: &mut S,
+        seed: u64,
+        random_calls: u32,
+    ) -> impl Future<Output = Result<(u32, u32), String>>;
+
+    /// The audits' queries. `mixed` says whether earlier runs may have used the data.
+    fn audit_groups(dialect: Dialect, size: &Self::Extent, mixed: bool) -> Result<Vec<AuditGroup>>;
+    /// What their answers mean.
+    fn judge(
+        dialect: Dialect,
+        size: &Self::Extent,
+        mixed: bool,
+        when: AuditWhen,
+        rows: Vec<AuditRows>,
+    ) -> Result<Vec<Audit>>;
+    /// The query whose rows [`Case::stored`] reads.
+    fn stored_query(dialect: Dialect) -> Result<String>;
+    /// What the store says of itself.
+    fn stored(rows: &[Vec<Value>]) -> Result<Self::Stored>;
+    /// Whether earlier runs have used the data.
+    fn is_mixed(stored: &Self::Stored, size: &Self::Extent) -> bool;
+    /// What has been acknowledged, and what is in doubt; not `complete` while calls are under way.
+    fn claims(ledger: &Self::Ledger, complete: bool) -> Self::Claims;
+    /// The store against the claims.
+    fn ledger_checks(before: &Self::Stored, after: &Self::Stored, claims: &Self::Claims) -> Vec<LedgerCheck>;
+    /// What was sent, against the standard's shares.
+    fn input_checks(ledger: &Self::Ledger, size: &Self::Extent) -> Vec<InputCheck>;
+
+    /// The headline of a result.
+    fn headline(rate: Interval, paced: bool) -> Headline;
+    /// How near a paced run came to what its pace allows.
+    fn efficiency(rate: f64, scale: u64) -> Option<Efficiency>;
+    /// What became of calls that were queued.
+    fn deferred(ledger: &Self::Ledger, totals: &measure::Totals) -> Option<Deferred>;
+}
+
+/// A database that another kit has loaded.
+pub(crate) struct Kit<S> {
+    /// What it looks like: `another kit, perhaps HammerDB`.
+    pub(crate) name: String,
+    pub(crate) size: S,
+    /// What is different, a sentence each.
+    pub(crate) notes: Vec<String>,
+}
+
+/// The size of a workload's data.
+pub(crate) trait Size: Serialize + DeserializeOwned + Debug + PartialEq {}
+
+impl<T: Serialize + DeserializeOwned + Debug + PartialEq> Size for T {}
+
+/// Does something with a target whose type is known only where it is made.
+pub(crate) trait Visitor<W: Case> {
+    /// What comes of it.
+    type Out;
+    /// Does it.
+    fn visit<T: Target<W>>(self, target: T) -> Result<Self::Out>;
+}
+
+/// The one retry policy, direct and in the server.
+fn retrying<T>(target: T) -> RetryingTarget<T> {
+    RetryingTarget { target, policy: RetryPolicy::default() }
+}
+
+/// Runs `$body` with `$W` standing for the type of the workload called `$name`, which is one of `subjects::workloads`.
+macro_rules! of_workload {
+    ($name:expr, $W:ident => $body:expr) => {
+        match $name {
+            "tpcc" => {
+                type $W = workload_tpcc::Tpcc;
+                $body
+            }
+            other => anyhow::bail!("no workload `{other}`"),
+        }
+    };
+}
+pub(crate) use of_workload;
