@@ -1,0 +1,177 @@
+//! Connecting: address, encryption, who we are, and the settings of a session.
+
+use crate::{Connected, Link};
+use model::{Fault, OpenError};
+use sql::{Isolation, ServerUrl, Tls, postgres};
+use std::error::Error as _;
+use std::time::Duration;
+use tokio_postgres::config::SslMode;
+use tokio_postgres::{Client, Config, Error, SimpleQueryMessage};
+
+/// How long a server may take to let somebody in.
+const CONNECT_MAX: Duration = Duration::from_secs(10);
+
+/// What a session says of itself after its settings were made, read back from the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    /// `server_version`: `15.20 (Debian …)`.
+    pub version: String,
+    /// `server_version_num`: 150020.
+    pub version_num: i64,
+    /// Isolation of transactions that do not say otherwise.
+    pub isolation: String,
+    /// Whether the server is a replica.
+    pub in_recovery: bool,
+    /// Whether transactions are read-only.
+    pub read_only: bool,
+    /// `statement_timeout` in milliseconds; 0 for none.
+    pub statement_timeout_ms: u32,
+}
+
+/// Connects, makes the settings of the URL (UTC, isolation, statement timeout), and reads them back. A server that takes no
+/// writes will do: see [`connect_to_write`].
+///
+/// # Errors
+/// [`OpenError::Unreachable`] when nothing answers, or nobody is let in now; [`OpenError::Unusable`] when trying again will
+/// not help: password, database, encryption, a server that is too old, a setting that does not take.
+pub async fn connect(url: &ServerUrl) -> Result<Connected, OpenError> {
+    let slow = |_| OpenError::Unreachable {
+        what: url.place(),
+        why: format!("no answer within {} s", CONNECT_MAX.as_secs()),
+    };
+    tokio::time::timeout(CONNECT_MAX, connect_at_leisure(url)).await.map_err(slow)?
+}
+
+/// The same, and refuses a server that takes no writes.
+///
+/// # Errors
+/// As for [`connect`]; [`OpenError::Unusable`] on a replica and where transactions are read-only.
+pub async fn connect_to_write(url: &ServerUrl) -> Result<Connected, OpenError> {
+    let connected = connect(url).await?;
+    postgres::writable(url, connected.facts.in_recovery, connected.facts.read_only)?;
+    Ok(connected)
+}
+
+async fn connect_at_leisure(url: &ServerUrl) -> Result<Connected, OpenError> {
+    let tls = crate::tls::connector(url)?;
+    let (client, connection) = config(url).connect(tls).await.map_err(|error| open_error(url, &error))?;
+    let mut link = Link::new(connection);
+    let facts = settle(&client, &mut link, url).await?;
+    Ok(Connected { client, link, facts })
+}
+
+fn config(url: &ServerUrl) -> Config {
+    let mut config = Config::new();
+    match &url.socket {
+        Some(folder) => config.host_path(folder),
+        None => config.host(&url.host),
+    };
+    config.port(url.port).user(&url.user).dbname(&url.database).application_name("stackmark");
+    if let Some(password) = &url.password {
+        config.password(password.reveal());
+    }
+    config.ssl_mode(match url.tls {
+        Tls::Off => SslMode::Disable,
+        Tls::Prefer => SslMode::Prefer,
+        Tls::Require | Tls::Verify => SslMode::Require,
+    });
+    config
+}
+
+/// Makes the settings and reads them back, in one round trip.
+async fn settle(client: &Client, link: &mut Link, url: &ServerUrl) -> Result<Facts, OpenError> {
+    let mut text = format!(
+        "set time zone 'UTC'; set session characteristics as transaction isolation level {};",
+        url.isolation.sql()
+    );
+    if url.statement_timeout_ms > 0 {
+        text.push_str(&format!("set statement_timeout = {};", url.statement_timeout_ms));
+    }
+    text.push_str(
+        "select current_setting('server_version'), current_setting('server_version_num'), \
+         current_setting('default_transaction_isolation'), pg_is_in_recovery(), \
+         current_setting('transaction_read_only'), \
+         (select setting from pg_settings where name = 'statement_timeout'), current_setting('TimeZone')",
+    );
+    let answer = link.until(client.simple_query(&text)).await.map_err(|error| open_error(url, &error))?;
+    let row = answer.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => Some(row),
+        _ => None,
+    });
+    let said = |index| row.and_then(|row| row.get(index)).unwrap_or_default();
+    let facts = Facts {
+        version: said(0).into(),
+        version_num: said(1).parse().unwrap_or(0),
+        isolation: said(2).into(),
+        in_recovery: said(3) == "t",
+        read_only: said(4) == "on",
+        statement_timeout_ms: said(5).parse().unwrap_or(0),
+    };
+    postgres::supported(url, facts.version_num, &facts.version)?;
+    let took = Isolation::named(&facts.isolation) == Some(url.isolation)
+        && said(6) == "UTC"
+        && (url.statement_timeout_ms == 0 || facts.statement_timeout_ms == url.statement_timeout_ms);
+    if took {
+        return Ok(facts);
+    }
+    let why = format!(
+        "asked for isolation {}, time zone UTC and statement_timeout {} ms, in force are {}, {} and {} ms; is a pool \
+         between us and the server?",
+        url.isolation.name(),
+        url.statement_timeout_ms,
+        facts.isolation,
+        said(6),
+        facts.statement_timeout_ms
+    );
+    Err(OpenError::Unusable { what: url.place(), why })
+}
+
+/// What an error of the driver means for somebody who connects.
+#[must_use]
+pub fn open_error(url: &ServerUrl, error: &Error) -> OpenError {
+    if let Some(error) = error.as_db_error() {
+        return postgres::open_error(url, error.code().code(), error.message());
+    }
+    let what = url.place();
+    let why = chain(error);
+    match why.as_str() {
+        "invalid configuration: password missing" => {
+            let why = format!("it asks for the password of user `{}`, and none was given", url.user);
+            OpenError::Unusable { what, why }
+        }
+        _ if error.is_closed() || source_is_io(error) => OpenError::Unreachable { what, why },
+        _ => OpenError::Unusable { what, why },
+    }
+}
+
+/// What an error of the driver means for a call. `at_commit` says whether the commit had been sent.
+#[cold]
+#[must_use]
+pub fn fault(error: &Error, at_commit: bool) -> Fault {
+    match error.as_db_error() {
+        Some(error) => postgres::fault(error.code().code(), at_commit, error.message()),
+        None if error.is_closed() || source_is_io(error) => postgres::lost(at_commit),
+        None => Fault::defect(model::DefectKind::Engine, format!("tokio-postgres: {}", chain(error))),
+    }
+}
+
+/// Whether the operating system said it: a connection that broke, or was never made. Encryption that was refused arrives in
+/// the same clothes and is told apart by its kind.
+fn source_is_io(error: &Error) -> bool {
+    let source = error.source().and_then(|source| source.downcast_ref::<std::io::Error>());
+    source.is_some_and(|source| {
+        !matches!(source.kind(), std::io::ErrorKind::InvalidData | std::io::ErrorKind::InvalidInput)
+    })
+}
+
+/// An error with its sources. None of them knows the password: the driver takes it apart from everything it prints.
+fn chain(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        text.push_str(": ");
+        text.push_str(&inner.to_string());
+        source = inner.source();
+    }
+    text
+}

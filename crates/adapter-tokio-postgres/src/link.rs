@@ -1,0 +1,88 @@
+//! A client and its connection in one place, so that no second task is needed to move the bytes.
+
+use crate::Facts;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::{Context, Poll};
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{Client, Connection, Error, Socket};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+type Wire = Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
+
+/// An open connection: the client that asks, and the link that carries.
+#[derive(Debug)]
+pub struct Connected {
+    /// Asks. Nothing it asks moves unless the link is polled: `link.until(client.query(…))`.
+    pub client: Client,
+    /// Carries.
+    pub link: Link,
+    /// What the session says of itself.
+    pub facts: Facts,
+}
+
+/// Carries what a client asks and what the server answers, polled by whoever waits for the answer.
+pub struct Link {
+    wire: Option<Wire>,
+}
+
+impl std::fmt::Debug for Link {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Link").field("open", &self.wire.is_some()).finish()
+    }
+}
+
+impl Link {
+    pub(crate) fn new(wire: Wire) -> Link {
+        Link { wire: Some(wire) }
+    }
+
+    /// Whether the connection was open when it was last used.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.wire.is_some()
+    }
+
+    /// Waits for an answer of this connection's client, and moves the bytes meanwhile: no task, no waking from one to the
+    /// other. Several requests share a round trip when they are one future, for example joined ones.
+    ///
+    /// # Errors
+    /// Those of the request; when the connection ends first, the reason for that. Requests after it fail at once.
+    pub async fn until<T>(&mut self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        let mut answer = pin!(answer);
+        poll_fn(|cx| {
+            // What is asked is put into the queue, moved, and on the way back looked for.
+            if let Poll::Ready(result) = answer.as_mut().poll(cx) {
+                return Poll::Ready(result);
+            }
+            let ended = self.carry(cx);
+            match (answer.as_mut().poll(cx), ended) {
+                (Poll::Ready(result), _) => Poll::Ready(result),
+                (Poll::Pending, Some(error)) => Poll::Ready(Err(error)),
+                (Poll::Pending, None) => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    /// Moves what can be moved now; the reason when the connection ends.
+    fn carry(&mut self, cx: &mut Context<'_>) -> Option<Error> {
+        let wire = self.wire.as_mut()?;
+        loop {
+            match wire.poll_message(cx) {
+                Poll::Pending => return None,
+                // Notices and notifications: there is nobody who would want them.
+                Poll::Ready(Some(Ok(_))) => {}
+                Poll::Ready(Some(Err(error))) => {
+                    self.wire = None;
+                    return Some(error);
+                }
+                // The client has left; then nobody waits.
+                Poll::Ready(None) => {
+                    self.wire = None;
+                    return None;
+                }
+            }
+        }
+    }
+}
