@@ -170,14 +170,16 @@ fn an_address_of_a_database_that_is_none_says_what_would_be_right() {
     let check = |url: &str, words: &[&str]| {
         refused(&desk, &format!("load tpcc --db {url}"), words);
     };
-    check("bench.db", &["starts with `sqlite:`"]);
+    check("bench.db", &["a database is `sqlite:FILE`", "`postgres://USER@HOST/DATABASE`"]);
     check("sqlite:", &["the file name is missing"]);
     check("sqlite::memory:", &["a file on tmpfs"]);
     check("sqlite:x.db?journal=fast", &["journal is one of wal, delete"]);
     check("sqlite:x.db?colour=red", &["no option `colour`"]);
     check("sqlite:x.db?cache", &["option `cache` has no value"]);
     check("sqlite:gone/x.db", &["the folder gone does not exist"]);
-    check("postgres://host/db", &["`postgres:` databases are not supported yet"]);
+    check("postgres://host/db", &["the user is missing", "postgres://user@127.0.0.1/tpcc"]);
+    check("mysql://me@host", &["the database is missing"]);
+    check("oracle://me:secret@host/db", &["a database is `sqlite:FILE`"]);
 }
 
 #[test]

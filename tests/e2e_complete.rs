@@ -67,7 +67,7 @@ fn audited(desk: &Desk) {
     assert!(text.contains("1 warehouses, loaded by stackmark") && text.contains(" 0 failed"), "{text}");
     let shown: Value =
         serde_json::from_str(&done(desk.run("audit tpcc --json --db sqlite:bench.db"))).unwrap();
-    assert_eq!(shown["warehouses"], 1);
+    assert_eq!(shown["scale"], 1);
     // A breach of one condition, by a hand that no run has.
     let broken = rusqlite::Connection::open(desk.path("bench.db")).unwrap();
     broken.execute_batch("update warehouse set w_ytd = w_ytd + 1").unwrap();

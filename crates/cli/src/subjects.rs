@@ -209,6 +209,12 @@ pub(crate) fn served(workload: &str, engine: &str, how: Option<&str>) -> Result<
     if let Some(subject) = SUBJECTS.iter().find(of_engine) {
         return Ok(subject);
     }
+    let engines = || SUBJECTS.iter().filter(|subject| subject.workload() == workload);
+    if engines().all(|subject| part(subject.path, 1) != engine) {
+        let mut names: Vec<_> = engines().map(|subject| format!("`{}`", part(subject.path, 1))).collect();
+        names.dedup();
+        bail!("no engine `{engine}` for {workload}; there are {}", names.join(", "));
+    }
     let wanted = format!("{workload}/{engine}/axum+{}", how.unwrap_or_default());
     let nearest = SUBJECTS
         .iter()
