@@ -1,0 +1,154 @@
+//! Programs run to their end within a bound, as a given account, and what they leave behind.
+
+use crate::RigError;
+use measure::Monotonic;
+use model::{Clock, Nanos};
+use rustix::process::{Pid, Signal};
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+/// How often a process is asked whether it has got there: a start takes some hundred of these.
+pub(crate) const POLL: Duration = Duration::from_millis(2);
+
+/// The account that an engine runs under: ourselves, or another when we are root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Account {
+    /// User and group to change to; `None` when we stay who we are.
+    pub(crate) other: Option<(u32, u32)>,
+}
+
+impl Account {
+    /// Finds the account for an engine's processes.
+    pub(crate) fn find(name: &str) -> Result<Account, RigError> {
+        if !rustix::process::geteuid().is_root() {
+            return Ok(Account { other: None });
+        }
+        // `id` asks every source of names that the system is set up with, not only /etc/passwd.
+        let number = |flag: &str| -> Option<u32> {
+            let said = Command::new("id").args([flag, name]).output().ok()?;
+            String::from_utf8_lossy(&said.stdout).trim().parse().ok()
+        };
+        match (number("-u"), number("-g")) {
+            (Some(user), Some(group)) => Ok(Account { other: Some((user, group)) }),
+            _ => Err(RigError::NotPermitted(format!(
+                "the engine does not run as root and there is no account `{name}` to run it as; make one \
+                 (useradd --system {name}), or start this as an ordinary user"
+            ))),
+        }
+    }
+
+    /// A command under this account. It gets a process group of its own: Ctrl-C on the terminal is for us, and what it
+    /// starts can be ended with it.
+    pub(crate) fn command(self, program: &Path, folder: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(folder).stdin(Stdio::null()).process_group(0);
+        if let Some((user, group)) = self.other {
+            // Without other groups: the standard library clears them when it changes the user as root.
+            command.uid(user).gid(group);
+        }
+        command
+    }
+
+    /// Gives a file or folder to this account.
+    pub(crate) fn own(self, path: &Path) -> Result<(), RigError> {
+        match self.other {
+            Some((user, group)) => std::os::unix::fs::chown(path, Some(user), Some(group))
+                .map_err(|error| RigError::folder(path, error)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Waits for something within a bound. `None` when the time is over.
+pub(crate) fn within<T>(max: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+    let (clock, max) = (Monotonic::start(), Nanos::from(max));
+    loop {
+        if let Some(answer) = ask() {
+            return Some(answer);
+        }
+        if clock.now() > max {
+            return None;
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+/// Sends a signal to a process and what it started; whether there was any.
+pub(crate) fn signal(pid: u32, signal: Signal) -> bool {
+    let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
+    rustix::process::kill_process_group(pid, signal).is_ok()
+}
+
+/// Whether `pid` is a live process that works in `folder`. A number may have passed to another process since.
+pub(crate) fn lives_in(pid: u32, folder: &Path) -> bool {
+    if cfg!(target_os = "linux") {
+        return std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|at| at.starts_with(folder));
+    }
+    let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
+    rustix::process::test_kill_process(pid).is_ok()
+}
+
+/// What a program said and how it ended.
+pub(crate) struct Ended {
+    /// `None` when it had to be killed because its time was over.
+    pub(crate) status: Option<ExitStatus>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Ended {
+    pub(crate) fn is_success(&self) -> bool {
+        self.status.is_some_and(|status| status.success())
+    }
+}
+
+/// Runs a program to its end, within a bound; `input` becomes its standard input, `began` gets its number.
+pub(crate) fn run(
+    mut command: Command,
+    input: &str,
+    max: Duration,
+    began: impl FnOnce(u32),
+) -> Result<Ended, RigError> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let failed = |error: std::io::Error| RigError::failed(format!("could not run {name}: {error}"), "");
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    began(child.id());
+    let (stdin, out, err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    std::thread::scope(|scope| {
+        let out = scope.spawn(move || all_of(out));
+        let err = scope.spawn(move || all_of(err));
+        if let Some(mut stdin) = stdin {
+            // A program that ends without reading says why by itself.
+            let _ = stdin.write_all(input.as_bytes());
+        }
+        let status = ended_within(&mut child, max);
+        if status.is_none() {
+            signal(child.id(), Signal::KILL);
+            let _ = child.wait();
+        }
+        let text = |reader: std::thread::ScopedJoinHandle<'_, String>| reader.join().unwrap_or_default();
+        Ok(Ended { status, out: text(out), err: text(err) })
+    })
+}
+
+fn all_of(from: Option<impl Read>) -> String {
+    let mut bytes = Vec::new();
+    if let Some(mut from) = from {
+        // What was read before an error is as good as there is.
+        let _ = from.read_to_end(&mut bytes);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// How a child ended, if it did within a bound.
+pub(crate) fn ended_within(child: &mut Child, max: Duration) -> Option<ExitStatus> {
+    within(max, || child.try_wait().ok().flatten())
+}

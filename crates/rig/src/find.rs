@@ -1,0 +1,208 @@
+//! Finds the programs of an engine in the usual places of Debian, Fedora, macOS and on `PATH`.
+
+use crate::{Engine, RigError};
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The programs of an engine on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installation {
+    /// Which engine.
+    pub engine: Engine,
+    /// The server program.
+    pub server: PathBuf,
+    /// The program that makes a data folder.
+    pub initialiser: PathBuf,
+    /// The command-line client.
+    pub client: PathBuf,
+    /// What the server says of its version, as a whole line.
+    pub version: String,
+}
+
+struct Programs {
+    server: &'static [&'static str],
+    initialiser: &'static [&'static str],
+    client: &'static [&'static str],
+    /// Folder patterns; one `*` matches the version, newest first.
+    folders: &'static [&'static str],
+    variable: &'static str,
+    packages: &'static str,
+}
+
+const fn programs(engine: Engine) -> Programs {
+    match engine {
+        Engine::Postgres => Programs {
+            server: &["postgres"],
+            initialiser: &["initdb"],
+            client: &["psql"],
+            folders: &[
+                "/usr/lib/postgresql/*/bin",
+                "/usr/pgsql-*/bin",
+                "/usr/bin",
+                "/opt/homebrew/opt/postgresql@*/bin",
+                "/usr/local/opt/postgresql@*/bin",
+                "/opt/homebrew/bin",
+                "/usr/local/pgsql/bin",
+                "/usr/local/bin",
+            ],
+            variable: "STACKMARK_POSTGRES_BIN",
+            packages: "Debian and Ubuntu: apt-get install postgresql; Fedora: dnf install postgresql-server; \
+                       macOS: brew install postgresql@17",
+        },
+        Engine::MariaDb => Programs {
+            server: &["mariadbd", "mysqld"],
+            initialiser: &["mariadb-install-db", "mysql_install_db"],
+            client: &["mariadb", "mysql"],
+            folders: &[
+                "/usr/sbin",
+                "/usr/libexec",
+                "/usr/bin",
+                "/opt/homebrew/opt/mariadb/bin",
+                "/usr/local/opt/mariadb/bin",
+                "/opt/homebrew/opt/mariadb@*/bin",
+                "/opt/homebrew/bin",
+                "/usr/local/mysql/bin",
+                "/usr/local/bin",
+            ],
+            variable: "STACKMARK_MARIADB_BIN",
+            packages: "Debian and Ubuntu: apt-get install mariadb-server; Fedora: dnf install mariadb-server; \
+                       macOS: brew install mariadb",
+        },
+    }
+}
+
+/// Finds an engine: the folder in `STACKMARK_POSTGRES_BIN` or `STACKMARK_MARIADB_BIN` when that is set, else the newest in
+/// the usual places, else on `PATH`.
+///
+/// # Errors
+///
+/// [`RigError::Missing`] names what was looked for and the package that has it.
+pub fn find(engine: Engine) -> Result<Installation, RigError> {
+    let programs = programs(engine);
+    let path: Vec<PathBuf> = env::var_os("PATH").iter().flat_map(env::split_paths).collect();
+    search(engine, env::var_os(programs.variable), &path)
+}
+
+fn search(engine: Engine, given: Option<OsString>, path: &[PathBuf]) -> Result<Installation, RigError> {
+    let programs = programs(engine);
+    if let Some(folder) = given {
+        return at(engine, Path::new(&folder), path).ok_or_else(|| {
+            RigError::Missing(format!(
+                "{} is {}, which has no working `{}` with `{}`; give the folder of {}'s programs, or unset it",
+                programs.variable,
+                Path::new(&folder).display(),
+                programs.server[0],
+                programs.initialiser[0],
+                engine.title(),
+            ))
+        });
+    }
+    let usual = programs.folders.iter().flat_map(|pattern| expanded(pattern));
+    usual.chain(path.iter().cloned()).find_map(|folder| at(engine, &folder, path)).ok_or_else(|| {
+        RigError::Missing(format!(
+            "{} is not installed ({}); a folder of its programs can be given in {}",
+            engine.title(),
+            programs.packages,
+            programs.variable
+        ))
+    })
+}
+
+fn at(engine: Engine, folder: &Path, path: &[PathBuf]) -> Option<Installation> {
+    let programs = programs(engine);
+    let server = programs.server.iter().map(|name| folder.join(name)).find(|file| file.is_file())?;
+    let beside = [folder.to_owned(), folder.join("../bin"), folder.join("../scripts"), "/usr/bin".into()];
+    let tool = |names: &[&str]| {
+        let folders = || beside.iter().chain(path);
+        names.iter().flat_map(|name| folders().map(move |at| at.join(name))).find(|file| file.is_file())
+    };
+    let (initialiser, client) = (tool(programs.initialiser)?, tool(programs.client)?);
+    let said = Command::new(&server).arg("--version").output().ok()?;
+    let version = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+    // A `mysqld` may be Oracle's, which makes its data folder in another way.
+    (version.contains(engine.title())).then_some(Installation {
+        engine,
+        server,
+        initialiser,
+        client,
+        version,
+    })
+}
+
+/// The folders that a pattern with at most one `*` names, the highest number first.
+fn expanded(pattern: &str) -> Vec<PathBuf> {
+    let Some((before, after)) = pattern.split_once('*') else { return vec![pattern.into()] };
+    let (parent, start) = before.rsplit_once('/').expect("patterns are absolute");
+    let Ok(entries) = std::fs::read_dir(parent) else { return Vec::new() };
+    let mut found: Vec<(f64, PathBuf)> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let version: f64 = name.strip_prefix(start)?.parse().ok()?;
+            Some((version, format!("{parent}/{name}{after}").into()))
+        })
+        .collect();
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    found.into_iter().map(|(_, folder)| folder).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn program(folder: &Path, name: &str, says: &str) {
+        fs::create_dir_all(folder).unwrap();
+        let file = folder.join(name);
+        fs::write(&file, format!("#!/bin/sh\necho '{says}'\n")).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    #[test]
+    fn the_newest_version_of_several_is_found() {
+        let root = tempfile::tempdir().unwrap();
+        for version in ["9.6", "15", "13", "notes"] {
+            fs::create_dir_all(root.path().join(version).join("bin")).unwrap();
+        }
+        let found = expanded(&format!("{}/*/bin", root.path().display()));
+        let expected: Vec<PathBuf> =
+            ["15/bin", "13/bin", "9.6/bin"].iter().map(|end| root.path().join(end)).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_folder_that_is_given_is_used_or_refused_never_replaced() {
+        let root = tempfile::tempdir().unwrap();
+        for name in ["postgres", "initdb", "psql"] {
+            program(root.path(), name, "postgres (PostgreSQL) 99.1");
+        }
+        let found = search(Engine::Postgres, Some(root.path().into()), &[]).unwrap();
+        assert_eq!(
+            (found.version.as_str(), found.server),
+            ("postgres (PostgreSQL) 99.1", root.path().join("postgres"))
+        );
+        let error = search(Engine::Postgres, Some("/nowhere".into()), &[]).unwrap_err().to_string();
+        assert!(error.contains("STACKMARK_POSTGRES_BIN is /nowhere"), "{error}");
+    }
+
+    #[test]
+    fn a_mysqld_that_is_not_mariadb_is_not_taken_for_it() {
+        let root = tempfile::tempdir().unwrap();
+        for name in ["mysqld", "mysql_install_db", "mysql"] {
+            program(root.path(), name, "mysqld Ver 8.0.36 for Linux (MySQL Community Server)");
+        }
+        assert!(at(Engine::MariaDb, root.path(), &[]).is_none());
+    }
+
+    #[test]
+    fn what_is_missing_is_named_with_its_package() {
+        for (engine, package) in [(Engine::Postgres, "postgresql"), (Engine::MariaDb, "mariadb-server")] {
+            let error = search(engine, Some("/nowhere".into()), &[]).unwrap_err();
+            assert!(matches!(error, RigError::Missing(_)));
+            assert!(programs(engine).packages.contains(&format!("apt-get install {package}")));
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Private engines: PostgreSQL and MariaDB from the packages on the machine, each with a data folder, a port on loopback
+//! and a unix socket of its own, configured by a list that hides nothing, and gone when we are gone.
+//!
+//! It knows how to make, start, limit, kill and remove an engine. It does not know any driver: what a started engine
+//! says is for `admin` and the adapters. See `docs/rig.md` for the folders, the settings and their reasons.
+
+mod base;
+mod command;
+mod error;
+mod find;
+mod home;
+mod mariadb;
+mod options;
+mod postgres;
+mod running;
+mod settings;
+mod state;
+mod watchdog;
+
+pub use error::RigError;
+pub use find::{Installation, find};
+pub use options::{Engine, Options};
+pub use running::{Running, start};

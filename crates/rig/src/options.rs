@@ -1,0 +1,105 @@
+//! What is started, and how.
+
+use model::Tier;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// An engine that can be started here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Engine {
+    /// PostgreSQL 13 or newer.
+    Postgres,
+    /// MariaDB 10.6 or newer; Oracle's MySQL is not started, only measured by its URL.
+    MariaDb,
+}
+
+impl Engine {
+    /// Both, in the order of lists.
+    pub const ALL: [Engine; 2] = [Engine::Postgres, Engine::MariaDb];
+
+    /// The name in commands, folders and subjects' needs: `postgres`, `mariadb`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Engine::Postgres => "postgres",
+            Engine::MariaDb => "mariadb",
+        }
+    }
+
+    /// The name in sentences.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Engine::Postgres => "PostgreSQL",
+            Engine::MariaDb => "MariaDB",
+        }
+    }
+
+    /// The engine by the name that a user types; `mysql` means MariaDB.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Engine> {
+        match name {
+            "postgres" | "postgresql" => Some(Engine::Postgres),
+            "mariadb" | "mysql" => Some(Engine::MariaDb),
+            _ => None,
+        }
+    }
+
+    /// The engine that serves a dialect; SQLite needs none.
+    #[must_use]
+    pub const fn of(dialect: sql::Dialect) -> Option<Engine> {
+        match dialect {
+            sql::Dialect::Sqlite => None,
+            sql::Dialect::Postgres => Some(Engine::Postgres),
+            sql::Dialect::MySql => Some(Engine::MariaDb),
+        }
+    }
+
+    /// The account that a distribution's package makes for it: root does not run an engine as root.
+    pub(crate) const fn account(self) -> &'static str {
+        match self {
+            Engine::Postgres => "postgres",
+            Engine::MariaDb => "mysql",
+        }
+    }
+
+    /// How the name of an owned engine's folder begins; short, because a socket's path may not be long.
+    pub(crate) const fn prefix(self) -> &'static str {
+        match self {
+            Engine::Postgres => "pg-",
+            Engine::MariaDb => "my-",
+        }
+    }
+}
+
+/// How an engine is started.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where folders are made; `STACKMARK_RIG_DIR`, else `/var/tmp/stackmark-UID`, when nothing is given.
+    pub base: Option<PathBuf>,
+    /// What a commit survives: [`Tier::Durable`] or [`Tier::Delayed`]. No private engine is [`Tier::Volatile`].
+    pub durability: Tier,
+    /// Engine settings that are added to ours or stand in their place.
+    pub settings: Vec<(String, String)>,
+    /// Connections that the engine accepts, 10 to 10,000.
+    pub connections: u32,
+    /// Whether PostgreSQL loads `pg_stat_statements`, which costs a few per cent.
+    pub statement_statistics: bool,
+    /// How long each step of a start may take before it counts as failed.
+    pub start_max: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            base: None,
+            durability: Tier::Durable,
+            settings: Vec::new(),
+            connections: 200,
+            statement_statistics: false,
+            start_max: Duration::from_secs(60),
+        }
+    }
+}

@@ -1,0 +1,432 @@
+//! An engine that runs, from its making to its removal.
+
+use crate::command::{Account, POLL, ended_within, run, signal, within};
+use crate::home::{Home, random_hex};
+use crate::settings::{Settings, memory};
+use crate::state::{self, State};
+use crate::watchdog::Watchdog;
+use crate::{Engine, Installation, Options, RigError, base, find, mariadb, postgres};
+use measure::Monotonic;
+use model::{Clock, Nanos, Tier};
+use rustix::process::Signal;
+use sql::{Secret, ServerUrl};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::Duration;
+
+/// Lines of an engine's log that an error repeats.
+const TAIL_LINES: usize = 20;
+/// Ports tried, because another process may take a free one before the engine does.
+const PORTS_MAX: usize = 5;
+/// How long an engine may take to end in an orderly way: it writes out everything that is only in memory.
+const HALT_MAX: Duration = Duration::from_secs(120);
+/// How long a statement of [`Running::client`] may take.
+const CLIENT_MAX: Duration = Duration::from_secs(60);
+
+/// A private engine. It ends, and its folder goes, when this value is dropped or this process ends in any way.
+#[derive(Debug)]
+pub struct Running {
+    installation: Installation,
+    options: Options,
+    account: Account,
+    home: Home,
+    password: Secret,
+    port: u16,
+    settings: Settings,
+    /// `None` between [`Running::kill`] or [`Running::halt`] and [`Running::restart`].
+    child: Option<Child>,
+    pid: u32,
+    /// `None` once it has been dismissed.
+    watchdog: Option<Watchdog>,
+}
+
+/// Makes and starts a private engine. Returns when it takes connections.
+///
+/// # Errors
+///
+/// The engine is not installed, the folder or the options cannot be used, or the engine does not come up within
+/// [`Options::start_max`]; then the error has the end of its log. Nothing is left behind but the log.
+pub fn start(engine: Engine, options: &Options) -> Result<Running, RigError> {
+    let (installation, account, base) = prepare(engine, options)?;
+    Running::begin(installation, options, account, Home::make(&base, engine, account)?)
+}
+
+/// What has to be right before a folder is made.
+pub(crate) fn prepare(
+    engine: Engine,
+    options: &Options,
+) -> Result<(Installation, Account, PathBuf), RigError> {
+    if options.durability == Tier::Volatile {
+        return Err(RigError::Invalid("a private engine is durable or delayed, never volatile".into()));
+    }
+    if !(10..=10_000).contains(&options.connections) {
+        return Err(RigError::Invalid(format!("connections are 10 to 10000, not {}", options.connections)));
+    }
+    Settings::default().overlay(engine, &options.settings)?;
+    let installation = find(engine)?;
+    let account = Account::find(engine.account())?;
+    let base = base::make(options)?;
+    base::reachable(&base, account, engine.account())?;
+    Ok((installation, account, base))
+}
+
+impl Running {
+    pub(crate) fn begin(
+        installation: Installation,
+        options: &Options,
+        account: Account,
+        home: Home,
+    ) -> Result<Running, RigError> {
+        let watchdog = Watchdog::start(installation.engine, &home.path, &[])?;
+        let mut running = Running {
+            installation,
+            options: options.clone(),
+            account,
+            home,
+            password: Secret::new(random_hex()?),
+            port: 0,
+            settings: Settings::default(),
+            child: None,
+            pid: 0,
+            watchdog: Some(watchdog),
+        };
+        // From here on, dropping `running` removes everything.
+        match running.make().and_then(|init_file| running.start_on_a_free_port(init_file.as_deref())) {
+            Ok(()) => Ok(running),
+            Err(RigError::Failed { what, log, .. }) => {
+                Err(RigError::Failed { what, log, kept: running.home.keep_log() })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes the data; gives the file of first statements, where the engine takes one.
+    fn make(&mut self) -> Result<Option<PathBuf>, RigError> {
+        let (installation, options) = (&self.installation, &self.options);
+        let (home, account, password) = (&self.home, self.account, &self.password);
+        let watchdog = self.watchdog.as_mut();
+        let began = |pid| {
+            if let Some(watchdog) = watchdog {
+                watchdog.watch(pid);
+            }
+        };
+        match installation.engine {
+            Engine::Postgres => {
+                home.write_private("client.conf", &postgres::client_file(password))?;
+                postgres::initialise(installation, options, home, account, password, began)?;
+                Ok(None)
+            }
+            Engine::MariaDb => {
+                home.write_private("client.conf", &mariadb::client_file(password))?;
+                mariadb::initialise(installation, options, home, account, began)?;
+                mariadb::write_init_file(home, account, password).map(Some)
+            }
+        }
+    }
+
+    fn start_on_a_free_port(&mut self, init_file: Option<&Path>) -> Result<(), RigError> {
+        let mut last = None;
+        for _ in 0..PORTS_MAX {
+            self.port = free_port()?;
+            self.configure()?;
+            match self.launch(init_file) {
+                Err(RigError::Failed { what, log, kept }) if lost_its_port(&log) => {
+                    last = Some(RigError::Failed { what, log, kept });
+                }
+                started => {
+                    if let Some(path) = init_file {
+                        std::fs::remove_file(path).map_err(|error| RigError::folder(path, error))?;
+                    }
+                    return started;
+                }
+            }
+        }
+        Err(last.expect("each turn without a return leaves an error"))
+    }
+
+    fn configure(&mut self) -> Result<(), RigError> {
+        let engine = self.installation.engine;
+        let make = match engine {
+            Engine::Postgres => postgres::settings,
+            Engine::MariaDb => mariadb::settings,
+        };
+        let mut settings = make(&self.options, &self.home.path, self.port, memory());
+        settings.overlay(engine, &self.options.settings)?;
+        let text = match engine {
+            Engine::Postgres => settings.postgres(),
+            Engine::MariaDb => settings.mariadb(),
+        };
+        // No secret is in it, and the engine's account must be able to read it.
+        let path = self.home.write_private("engine.conf", &text)?;
+        self.account.own(&path)?;
+        self.settings = settings;
+        Ok(())
+    }
+
+    /// Starts the engine on its data and waits until it takes connections; fails at once when it ends instead.
+    fn launch(&mut self, init_file: Option<&Path>) -> Result<(), RigError> {
+        let engine = self.installation.engine;
+        let log = self.home.log()?;
+        let began = log.metadata().map_or(0, |about| about.len());
+        let error = log.try_clone().map_err(|error| RigError::folder(&self.home.path, error))?;
+        let mut command = match engine {
+            Engine::Postgres => postgres::command(&self.installation, &self.home, self.account),
+            Engine::MariaDb => mariadb::command(&self.installation, &self.home, self.account, init_file),
+        };
+        let child = command.stdout(log).stderr(error).spawn().map_err(|error| {
+            RigError::failed(format!("could not run {}: {error}", self.installation.server.display()), "")
+        })?;
+        self.pid = child.id();
+        self.child = Some(child);
+        if let Some(watchdog) = &mut self.watchdog {
+            watchdog.watch(self.pid);
+        }
+        self.write_state()?;
+        let answer = within(self.options.start_max, || self.has_come_up());
+        let how = match answer {
+            Some(Ok(())) => return Ok(()),
+            Some(Err(how)) => how,
+            None => format!("did not take connections within {:?}", self.options.start_max),
+        };
+        self.end();
+        let log = std::fs::read(self.home.path.join("log")).unwrap_or_default();
+        let said = String::from_utf8_lossy(log.get(began as usize..).unwrap_or_default()).into_owned();
+        Err(RigError::failed(format!("{} {how}", engine.title()), last_lines(&said)))
+    }
+
+    fn has_come_up(&mut self) -> Option<Result<(), String>> {
+        let child = self.child.as_mut()?;
+        if let Some(status) = child.try_wait().ok().flatten() {
+            return Some(Err(format!("ended while it started ({status})")));
+        }
+        let ready = match self.installation.engine {
+            Engine::Postgres => postgres::is_ready(&self.home.path, self.pid),
+            Engine::MariaDb => mariadb::is_ready(&self.home.path, self.port),
+        };
+        ready.then_some(Ok(()))
+    }
+
+    fn write_state(&self) -> Result<(), RigError> {
+        let state = State {
+            engine: self.installation.engine,
+            version: self.installation.version.clone(),
+            pid: self.pid,
+            port: self.port,
+            settings: self.settings.0.clone(),
+        };
+        state.write(&self.home.path)
+    }
+
+    /// Which engine it is.
+    #[must_use]
+    pub fn engine(&self) -> Engine {
+        self.installation.engine
+    }
+
+    /// The programs it was started from.
+    #[must_use]
+    pub fn installation(&self) -> &Installation {
+        &self.installation
+    }
+
+    /// A database of it, through its unix socket, as its one user, who may do everything. The password is in the URL, and
+    /// nothing shows it.
+    #[must_use]
+    pub fn url(&self, database: &str) -> ServerUrl {
+        state::url(self.engine(), &self.home.path, self.port, self.password.clone(), database)
+    }
+
+    /// The same through its port on 127.0.0.1.
+    #[must_use]
+    pub fn tcp_url(&self, database: &str) -> ServerUrl {
+        ServerUrl { socket: None, ..self.url(database) }
+    }
+
+    /// Number of the engine's first process: the postmaster, or `mariadbd`. After a kill or halt, of the last.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Its data folder.
+    #[must_use]
+    pub fn data(&self) -> PathBuf {
+        state::data(&self.home.path)
+    }
+
+    /// The folder with everything of it.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.home.path
+    }
+
+    /// Everything that was written into its configuration, in the order of the file.
+    #[must_use]
+    pub fn settings(&self) -> &[(String, String)] {
+        &self.settings.0
+    }
+
+    /// What a reader of numbers taken on it must know, a sentence each.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        base::warnings(&self.home.path)
+    }
+
+    /// The last lines of its log.
+    #[must_use]
+    pub fn log_tail(&self) -> String {
+        let log = std::fs::read(self.home.path.join("log")).unwrap_or_default();
+        last_lines(&String::from_utf8_lossy(&log))
+    }
+
+    /// Whether its first process lives. An engine that died by itself is seen here.
+    pub fn is_alive(&mut self) -> bool {
+        self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+    }
+
+    /// Ends the first process by `SIGKILL`, as a crash would, and keeps the data for [`Running::restart`].
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            signal(self.pid, Signal::KILL);
+            let _ = child.wait();
+        }
+    }
+
+    /// Ends it in an orderly way, with all data written out, and keeps the data for [`Running::restart`].
+    ///
+    /// # Errors
+    ///
+    /// It does not end within two minutes; it is killed then.
+    pub fn halt(&mut self) -> Result<(), RigError> {
+        let Some(mut child) = self.child.take() else { return Ok(()) };
+        // PostgreSQL's fast shutdown, which does not wait for clients to leave; MariaDB knows only one.
+        signal(self.pid, if self.engine() == Engine::Postgres { Signal::INT } else { Signal::TERM });
+        if ended_within(&mut child, HALT_MAX).is_some() {
+            return Ok(());
+        }
+        self.child = Some(child);
+        self.kill();
+        let what = format!("{} did not end within {HALT_MAX:?} and was killed", self.engine().title());
+        Err(RigError::failed(what, self.log_tail()))
+    }
+
+    /// Starts it again on the same data, port and settings; it recovers first if it was killed. An engine that runs is
+    /// killed before.
+    ///
+    /// # Errors
+    ///
+    /// It does not come up within [`Options::start_max`].
+    pub fn restart(&mut self) -> Result<(), RigError> {
+        self.kill();
+        let (clock, max) = (Monotonic::start(), Nanos::from(self.options.start_max));
+        loop {
+            match self.launch(None) {
+                // Backends of a killed postmaster notice its end by themselves, at the end of their statement.
+                Err(RigError::Failed { log, .. })
+                    if postgres::waits_for_old_backends(&log) && clock.now() < max =>
+                {
+                    std::thread::sleep(POLL);
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    /// Makes an empty database.
+    ///
+    /// # Errors
+    ///
+    /// The name is not made of at most 63 lower-case letters, digits and underscores, or the engine refuses.
+    pub fn create_database(&self, name: &str) -> Result<(), RigError> {
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        let starts = name.bytes().next().is_some_and(|first| !first.is_ascii_digit());
+        if !starts || name.len() > 63 || !name.bytes().all(plain) {
+            return Err(RigError::Invalid(format!(
+                "`{name}` is no name for a database: lower-case letters, digits and underscores, at most 63"
+            )));
+        }
+        self.client(self.system_database(), &format!("create database {name}")).map(|_| ())
+    }
+
+    /// The database that is there from the start.
+    fn system_database(&self) -> &'static str {
+        match self.engine() {
+            Engine::Postgres => "postgres",
+            Engine::MariaDb => "mysql",
+        }
+    }
+
+    /// Has the engine's own command-line client run statements; gives its rows, with tabs (MariaDB) or bars (PostgreSQL)
+    /// between columns. For setting up and for tests, not for measuring.
+    ///
+    /// # Errors
+    ///
+    /// The client cannot run, or the engine refuses a statement.
+    pub fn client(&self, database: &str, statements: &str) -> Result<String, RigError> {
+        let client = match self.engine() {
+            Engine::Postgres => postgres::client,
+            Engine::MariaDb => mariadb::client,
+        };
+        let command = client(&self.installation, &self.home.path, self.port, database);
+        let ended = run(command, statements, CLIENT_MAX, |_| ())?;
+        if ended.is_success() {
+            return Ok(ended.out);
+        }
+        Err(RigError::failed(format!("{} refused a statement", self.engine().title()), ended.err))
+    }
+
+    /// Ends it and removes its folder, as dropping does, but says what went wrong.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be removed.
+    pub fn stop(mut self) -> Result<(), RigError> {
+        self.end();
+        self.clean()
+    }
+
+    /// Ends the engine without care for its data.
+    fn end(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        // PostgreSQL's immediate shutdown also gives back its shared memory, which a kill would leave behind.
+        let how = if self.engine() == Engine::Postgres { Signal::QUIT } else { Signal::KILL };
+        signal(self.pid, how);
+        if ended_within(&mut child, Duration::from_secs(10)).is_none() {
+            signal(self.pid, Signal::KILL);
+            let _ = child.wait();
+        }
+    }
+
+    fn clean(&mut self) -> Result<(), RigError> {
+        let Some(watchdog) = self.watchdog.take() else { return Ok(()) };
+        let removed = self.home.remove();
+        watchdog.dismiss();
+        removed
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end();
+        // What cannot be removed now is swept at the next start.
+        let _ = self.clean();
+    }
+}
+
+fn free_port() -> Result<u16, RigError> {
+    let taken = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
+    taken
+        .map(|address| address.port())
+        .map_err(|error| RigError::NotPermitted(format!("no port on 127.0.0.1 can be had: {error}")))
+}
+
+/// Whether a start failed because another process took the port in the meantime.
+fn lost_its_port(log: &str) -> bool {
+    log.contains("Address already in use")
+}
+
+fn last_lines(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().collect();
+    lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+}

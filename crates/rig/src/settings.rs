@@ -1,0 +1,130 @@
+//! The list of settings that is written into an engine's configuration file: all of it, and nothing else is set.
+
+use crate::{Engine, RigError};
+
+/// Settings in the order written. A key is there once.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Settings(pub(crate) Vec<(String, String)>);
+
+impl Settings {
+    pub(crate) fn set(&mut self, key: &str, value: impl ToString) {
+        let value = value.to_string();
+        match self.0.iter_mut().find(|(known, _)| known == key) {
+            Some((_, old)) => *old = value,
+            None => self.0.push((key.to_owned(), value)),
+        }
+    }
+
+    /// Lays a caller's settings over ours.
+    pub(crate) fn overlay(&mut self, engine: Engine, given: &[(String, String)]) -> Result<(), RigError> {
+        for (key, value) in given {
+            let key = key.trim().to_ascii_lowercase();
+            // MariaDB takes dashes and underscores alike.
+            let key = if engine == Engine::MariaDb { key.replace('-', "_") } else { key };
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.".contains(&byte);
+            if key.is_empty() || !key.bytes().all(plain) {
+                return Err(RigError::Invalid(format!("`{key}` is no name of a {} setting", engine.title())));
+            }
+            if value.contains(|letter: char| letter.is_control()) {
+                return Err(RigError::Invalid(format!("the value of setting {key} has a control character")));
+            }
+            if PLACES.contains(&key.as_str()) {
+                return Err(RigError::Invalid(format!(
+                    "setting {key} says where a private engine is or who may enter, which is not for options"
+                )));
+            }
+            self.set(&key, value);
+        }
+        Ok(())
+    }
+
+    /// As PostgreSQL reads it.
+    pub(crate) fn postgres(&self) -> String {
+        let quoted = |value: &str| value.replace('\\', "\\\\").replace('\'', "''");
+        self.0.iter().map(|(key, value)| format!("{key} = '{}'\n", quoted(value))).collect()
+    }
+
+    /// As MariaDB reads it.
+    pub(crate) fn mariadb(&self) -> String {
+        let quoted = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"");
+        let line = |(key, value): &(String, String)| format!("{key} = \"{}\"\n", quoted(value));
+        std::iter::once("[mariadbd]\n".to_owned()).chain(self.0.iter().map(line)).collect()
+    }
+}
+
+/// Settings that `Running` must know, because it made the folders and answers for who may enter them.
+const PLACES: &[&str] = &[
+    "bind_address",
+    "config_file",
+    "data_directory",
+    "datadir",
+    "external_pid_file",
+    "hba_file",
+    "ident_file",
+    "include",
+    "include_dir",
+    "include_if_exists",
+    "init_file",
+    "listen_addresses",
+    "log_error",
+    "logging_collector",
+    "pid_file",
+    "port",
+    "skip_grant_tables",
+    "skip_networking",
+    "socket",
+    "unix_socket_directories",
+    "unix_socket_group",
+    "unix_socket_permissions",
+    "user",
+];
+
+/// Bytes for an engine's own cache: 1 GiB, or a quarter of `memory` if that is less, in whole MiB.
+pub(crate) fn cache_mib(memory: Option<u64>) -> u64 {
+    memory.map_or(1024, |bytes| (bytes / 4 / (1 << 20)).clamp(16, 1024))
+}
+
+/// Main memory of the machine.
+pub(crate) fn memory() -> Option<u64> {
+    #[cfg(target_os = "linux")]
+    {
+        let info = rustix::system::sysinfo();
+        #[allow(clippy::useless_conversion, reason = "the width of the field differs by target")]
+        Some(u64::from(info.totalram) * u64::from(info.mem_unit))
+    }
+    #[cfg(not(target_os = "linux"))]
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn overlaid(engine: Engine, key: &str, value: &str) -> Result<Settings, RigError> {
+        let mut settings = Settings::default();
+        settings.set("max_connections", 200);
+        settings.overlay(engine, &[(key.into(), value.into())])?;
+        Ok(settings)
+    }
+
+    #[test]
+    fn a_given_setting_stands_in_the_place_of_ours() {
+        let settings = overlaid(Engine::MariaDb, "Max-Connections", "7").unwrap();
+        assert_eq!(settings.0, [("max_connections".to_owned(), "7".to_owned())]);
+    }
+
+    #[test]
+    fn a_value_cannot_become_another_line() {
+        assert!(overlaid(Engine::Postgres, "log_line_prefix", "a\nfsync = off").is_err());
+        assert!(overlaid(Engine::Postgres, "fsync = off #", "a").is_err());
+        assert!(overlaid(Engine::Postgres, "port", "5432").unwrap_err().to_string().contains("port"));
+        let quoted = overlaid(Engine::Postgres, "log_line_prefix", "it's \\").unwrap();
+        assert!(quoted.postgres().ends_with("log_line_prefix = 'it''s \\\\'\n"));
+    }
+
+    #[test]
+    fn the_cache_is_a_gibibyte_or_a_quarter_of_the_memory() {
+        let gib = 1 << 30;
+        assert_eq!([cache_mib(None), cache_mib(Some(64 * gib)), cache_mib(Some(2 * gib))], [1024, 1024, 512]);
+    }
+}
