@@ -1,8 +1,16 @@
 //! PostgreSQL through tokio-postgres, behind the narrow SQL port. It knows no workload.
+//!
+//! A session owns a client and its connection and polls both while it waits for an answer: nothing is spawned, and no task
+//! wakes another. `docs/decisions/0006` has the figures.
 
+mod conn;
 mod connect;
 mod link;
+mod open;
 mod tls;
+mod value;
 
+pub use conn::PostgresConn;
 pub use connect::{Facts, connect, connect_to_write, fault, open_error};
 pub use link::{Connected, Link};
+pub use open::PostgresOpener;

@@ -3,7 +3,7 @@
 use crate::Facts;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Connection, Error, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -44,19 +44,21 @@ impl Link {
     }
 
     /// Waits for an answer of this connection's client, and moves the bytes meanwhile: no task, no waking from one to the
-    /// other. Several requests share a round trip when they are one future, for example joined ones.
+    /// other. Several requests share a round trip when they are one future, for example joined ones. The future must wait
+    /// for nothing but this client: for a timer or another connection it would not be woken.
     ///
     /// # Errors
     /// Those of the request; when the connection ends first, the reason for that. Requests after it fail at once.
     pub async fn until<T>(&mut self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let mut answer = pin!(answer);
+        // Only what is carried below makes an answer, and it is looked for right after that, so nobody need be woken for it.
+        let asleep = || Context::from_waker(Waker::noop());
+        if let Poll::Ready(result) = answer.as_mut().poll(&mut asleep()) {
+            return result;
+        }
         poll_fn(|cx| {
-            // What is asked is put into the queue, moved, and on the way back looked for.
-            if let Poll::Ready(result) = answer.as_mut().poll(cx) {
-                return Poll::Ready(result);
-            }
             let ended = self.carry(cx);
-            match (answer.as_mut().poll(cx), ended) {
+            match (answer.as_mut().poll(&mut asleep()), ended) {
                 (Poll::Ready(result), _) => Poll::Ready(result),
                 (Poll::Pending, Some(error)) => Poll::Ready(Err(error)),
                 (Poll::Pending, None) => Poll::Pending,

@@ -1,0 +1,249 @@
+//! A connection with its statements, for a session that owns it.
+
+use crate::value::{self, Bound};
+use crate::{Connected, Link, fault};
+use futures_util::StreamExt as _;
+use futures_util::future::try_join_all;
+use model::{DefectKind, Doubt, Fault, Refusal};
+use sql::{ColumnError, Columns, Dialect, Param, Read, SqlConn, StmtId, TxKind, postgres};
+use std::pin::pin;
+use tokio_postgres::types::{FromSql, Type};
+use tokio_postgres::{Client, Error, Row, RowStream, Statement};
+
+/// Statements that we add behind the workload's.
+#[derive(Clone, Copy)]
+enum Control {
+    BeginRead,
+    BeginWrite,
+    Commit,
+    Rollback,
+}
+
+/// A transaction that writes takes the isolation of the session, which is that of the URL.
+const CONTROL: [&str; 4] = ["begin isolation level repeatable read read only", "begin", "commit", "rollback"];
+
+/// A connection to PostgreSQL, through a client of tokio-postgres whose connection is polled by whoever waits.
+#[derive(Debug)]
+pub struct PostgresConn {
+    client: Client,
+    link: Link,
+    statements: Vec<Statement>,
+    workload_statements: usize,
+    /// Whether a transaction is open, as far as we know.
+    open: bool,
+    /// Whether it has failed; the server would answer a commit by a rollback.
+    failed: bool,
+}
+
+impl PostgresConn {
+    /// Prepares statements on an open connection, in one round trip. Their number is their place in `statements`, whose
+    /// parameters are written `?1`, `?2`, ….
+    ///
+    /// # Errors
+    /// When a statement does not fit the schema, or the connection breaks.
+    pub async fn prepare(connected: Connected, statements: &[String]) -> Result<PostgresConn, Error> {
+        let Connected { client, mut link, .. } = connected;
+        let texts: Vec<String> =
+            statements.iter().map(|text| sql::dollars(text)).chain(CONTROL.map(String::from)).collect();
+        let prepared = try_join_all(texts.iter().map(|text| client.prepare(text)));
+        let prepared = link.until(prepared).await?;
+        Ok(PostgresConn {
+            client,
+            link,
+            statements: prepared,
+            workload_statements: statements.len(),
+            open: false,
+            failed: false,
+        })
+    }
+
+    async fn control(&mut self, control: Control) -> Result<(), Error> {
+        let statement = &self.statements[self.workload_statements + control as usize];
+        let nothing: [Bound<'_>; 0] = [];
+        self.link.until(self.client.execute_raw(statement, nothing)).await.map(drop)
+    }
+
+    /// The fault of a statement, after which the transaction can only be rolled back.
+    #[cold]
+    fn fault(&mut self, error: &Error) -> Fault {
+        self.failed = true;
+        fault(error, false)
+    }
+
+    /// Gives every row of a statement to `take`, up to the first that it refuses.
+    #[inline]
+    async fn each(
+        &mut self,
+        stmt: StmtId,
+        params: &[Param<'_>],
+        mut take: impl FnMut(&Current<'_>) -> Result<(), ColumnError>,
+    ) -> Result<(), Fault> {
+        let statement = &self.statements[usize::from(stmt.0)];
+        let params = params.iter().map(|param| Bound(*param));
+        let (client, mut refused) = (&self.client, Ok(()));
+        let asked = async {
+            let rows: RowStream = client.query_raw(statement, params).await?;
+            let mut rows = pin!(rows);
+            // To the end, also when a row was refused: the next statement must find the connection idle.
+            while let Some(row) = rows.next().await {
+                let row = row?;
+                if refused.is_ok() {
+                    refused = take(&Current(&row));
+                }
+            }
+            Ok(())
+        };
+        if let Err(error) = self.link.until(asked).await {
+            return Err(self.fault(&error));
+        }
+        Ok(refused?)
+    }
+}
+
+impl SqlConn for PostgresConn {
+    const DIALECT: Dialect = Dialect::Postgres;
+
+    async fn begin(&mut self, tx: TxKind) -> Result<(), Fault> {
+        if self.open {
+            // The transaction before was given up in its middle; a second `begin` would only be warned about.
+            self.rollback().await.map_err(unreached)?;
+        }
+        let control = match tx {
+            TxKind::Read => Control::BeginRead,
+            TxKind::Write => Control::BeginWrite,
+        };
+        self.open = true;
+        self.failed = false;
+        self.control(control).await.map_err(|error| {
+            self.open = false;
+            unreached(fault(&error, false))
+        })
+    }
+
+    async fn commit(&mut self) -> Result<(), Fault> {
+        if self.failed {
+            self.rollback().await?;
+            return Err(Fault::defect(
+                DefectKind::Engine,
+                "a transaction was to be committed after an error",
+            ));
+        }
+        let result = self.control(Control::Commit).await;
+        // Whatever was answered, the transaction is over.
+        self.open = false;
+        result.map_err(|error| fault(&error, true))
+    }
+
+    async fn rollback(&mut self) -> Result<(), Fault> {
+        if !self.link.is_open() {
+            return Err(postgres::lost(false));
+        }
+        if !self.open {
+            return Ok(());
+        }
+        self.control(Control::Rollback).await.map_err(|error| fault(&error, false))?;
+        self.open = false;
+        Ok(())
+    }
+
+    async fn exec(&mut self, stmt: StmtId, params: &[Param<'_>]) -> Result<u64, Fault> {
+        let statement = &self.statements[usize::from(stmt.0)];
+        let params = params.iter().map(|param| Bound(*param));
+        let asked = self.client.execute_raw(statement, params);
+        self.link.until(asked).await.map_err(|error| self.fault(&error))
+    }
+
+    async fn row<T: Send>(
+        &mut self,
+        stmt: StmtId,
+        params: &[Param<'_>],
+        read: Read<T>,
+    ) -> Result<Option<T>, Fault> {
+        let mut first = None;
+        self.each(stmt, params, |row| {
+            if first.is_none() {
+                first = Some(read(row)?);
+            }
+            Ok(())
+        })
+        .await?;
+        Ok(first)
+    }
+
+    async fn rows<T: Send>(
+        &mut self,
+        stmt: StmtId,
+        params: &[Param<'_>],
+        read: Read<T>,
+        into: &mut Vec<T>,
+    ) -> Result<(), Fault> {
+        self.each(stmt, params, |row| {
+            into.push(read(row)?);
+            Ok(())
+        })
+        .await
+    }
+}
+
+/// A connection that was found gone before anything of the transaction was done: the call was never attempted.
+#[cold]
+fn unreached(fault: Fault) -> Fault {
+    match fault {
+        Fault::InDoubt(Doubt::ConnectionLost) => Fault::Refused(Refusal::Unreachable),
+        other => other,
+    }
+}
+
+/// The row at hand.
+struct Current<'a>(&'a Row);
+
+/// A column as it came.
+struct Raw<'a>(Option<&'a [u8]>);
+
+impl<'a> FromSql<'a> for Raw<'a> {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Raw<'a>, Box<dyn std::error::Error + Sync + Send>> {
+        Ok(Raw(Some(raw)))
+    }
+
+    fn from_sql_null(_: &Type) -> Result<Raw<'a>, Box<dyn std::error::Error + Sync + Send>> {
+        Ok(Raw(None))
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}
+
+impl Current<'_> {
+    #[inline]
+    fn value(&self, index: usize) -> Result<(&Type, Option<&[u8]>), ColumnError> {
+        match (self.0.columns().get(index), self.0.try_get::<_, Raw<'_>>(index)) {
+            (Some(column), Ok(Raw(raw))) => Ok((column.type_(), raw)),
+            _ => Err(ColumnError::new(index, "there")),
+        }
+    }
+}
+
+impl Columns for Current<'_> {
+    fn int(&self, index: usize) -> Result<i64, ColumnError> {
+        let (found, raw) = self.value(index)?;
+        raw.and_then(|raw| value::int(found, raw)).ok_or_else(|| ColumnError::new(index, "a whole number"))
+    }
+
+    fn int_or_null(&self, index: usize) -> Result<Option<i64>, ColumnError> {
+        let (found, raw) = self.value(index)?;
+        let Some(raw) = raw else { return Ok(None) };
+        value::int(found, raw).map(Some).ok_or_else(|| ColumnError::new(index, "a whole number or null"))
+    }
+
+    fn scaled(&self, index: usize, digits: u32) -> Result<i64, ColumnError> {
+        let (found, raw) = self.value(index)?;
+        raw.and_then(|raw| value::scaled(found, raw, digits))
+            .ok_or_else(|| ColumnError::new(index, "a number of so few digits"))
+    }
+
+    fn text(&self, index: usize) -> Result<&str, ColumnError> {
+        let (found, raw) = self.value(index)?;
+        raw.and_then(|raw| value::text(found, raw)).ok_or_else(|| ColumnError::new(index, "a text"))
+    }
+}
