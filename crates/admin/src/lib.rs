@@ -9,10 +9,12 @@ mod checksum;
 mod found;
 mod load;
 mod loading;
+pub mod mysql;
+pub mod postgres;
 mod record;
 pub mod sqlite;
 
 pub use audit::{AuditGroup, AuditQuery, AuditRows, Audited};
-pub use found::Found;
+pub use found::{ColumnInfo, Found};
 pub use load::{LoadPlan, LoadProgress, Loaded, Phase, PhaseTimes};
 pub use record::{Contents, LoadRecord, TableContents};

@@ -1,0 +1,162 @@
+//! How the values of a column are written and read: least units to decimals, seconds to datetimes, and back.
+
+use super::error::Cause;
+use crate::checksum::{push_blob, push_int, push_null, push_real, push_text};
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, Value};
+use std::io::Write as _;
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Whole numbers, and everything that is written as one.
+    Int,
+    /// Texts.
+    Text,
+    /// Decimals with so many digits after the point; rows give the whole number of the last digit.
+    Decimal(u32),
+    /// Dates with times; rows give seconds since 1970 in UTC.
+    DateTime,
+}
+
+/// The kinds of the named columns of a table that was just made.
+pub(crate) async fn kinds(conn: &mut Conn, table: &str, columns: &[&str]) -> Result<Vec<Kind>, Cause> {
+    let asked = "select column_name, data_type, numeric_scale from information_schema.columns \
+                 where table_schema = database() and table_name = ?";
+    let found: Vec<(String, String, Option<u32>)> = conn.exec(asked, (table,)).await.map_err(Cause::from)?;
+    columns
+        .iter()
+        .map(|column| {
+            let (_, kind, scale) = found
+                .iter()
+                .find(|(name, ..)| name.eq_ignore_ascii_case(column))
+                .ok_or_else(|| Cause::Answer(format!("the schema makes no column {table}.{column}")))?;
+            Ok(match kind.as_str() {
+                "decimal" => Kind::Decimal(scale.unwrap_or(0)),
+                "datetime" | "timestamp" => Kind::DateTime,
+                "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" => Kind::Text,
+                _ => Kind::Int,
+            })
+        })
+        .collect()
+}
+
+/// Writes a number as its column takes it, without quotes.
+pub(crate) fn write_number(into: &mut Vec<u8>, kind: Kind, value: i64) {
+    let written = match kind {
+        Kind::Int | Kind::Text | Kind::Decimal(0) => write!(into, "{value}"),
+        Kind::Decimal(scale) => {
+            let (sign, units) = (if value < 0 { "-" } else { "" }, value.unsigned_abs());
+            let one = 10u64.pow(scale);
+            write!(into, "{sign}{}.{:0width$}", units / one, units % one, width = scale as usize)
+        }
+        Kind::DateTime => {
+            let (days, seconds) = (value.div_euclid(86_400), value.rem_euclid(86_400));
+            let (year, month, day) = date_of(days);
+            let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+            write!(into, "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
+        }
+    };
+    written.expect("memory takes everything");
+}
+
+/// Appends the canonical form of a stored value. What the column's kind does not explain stays as it is, and makes the
+/// checksum differ.
+pub(crate) fn push_stored(into: &mut Vec<u8>, kind: Kind, value: Option<&Value>) {
+    match (kind, value) {
+        (_, None | Some(Value::NULL)) => push_null(into),
+        (_, Some(Value::Int(value))) => push_int(into, *value),
+        (Kind::Decimal(_), Some(Value::Bytes(text))) => match units(text) {
+            Some(units) => push_int(into, units),
+            None => push_text(into, text),
+        },
+        (_, Some(Value::Bytes(text))) => push_text(into, text),
+        (_, Some(date @ Value::Date(..))) => match seconds(date) {
+            Some(seconds) => push_int(into, seconds),
+            None => push_blob(into, format!("{date:?}").as_bytes()),
+        },
+        (_, Some(Value::Double(value))) => push_real(into, *value),
+        (_, Some(other)) => push_blob(into, format!("{other:?}").as_bytes()),
+    }
+}
+
+/// `-12.30` as -1230.
+pub(crate) fn units(decimal: &[u8]) -> Option<i64> {
+    let (negative, digits) = match decimal.strip_prefix(b"-") {
+        Some(rest) => (true, rest),
+        None => (false, decimal),
+    };
+    let mut units = 0i64;
+    for byte in digits.iter().filter(|byte| **byte != b'.') {
+        let digit = byte.is_ascii_digit().then(|| i64::from(byte - b'0'))?;
+        units = units.checked_mul(10)?.checked_add(digit)?;
+    }
+    Some(if negative { -units } else { units })
+}
+
+/// A datetime as seconds since 1970 in UTC; `None` for what is none or has fractions.
+pub(crate) fn seconds(value: &Value) -> Option<i64> {
+    let &Value::Date(year, month, day, hour, minute, second, 0) = value else { return None };
+    let of_day = i64::from(hour) * 3_600 + i64::from(minute) * 60 + i64::from(second);
+    Some(days_of(i64::from(year), i64::from(month), i64::from(day)) * 86_400 + of_day)
+}
+
+/// Days since 1970 of a date of the Gregorian calendar. Years are counted from March, so that the leap day is the last.
+fn days_of(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+/// The date of a day since 1970.
+fn date_of(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let years = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * years + years / 4 - years / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (era * 400 + years + i64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(kind: Kind, value: i64, text: &str) {
+        let mut written = Vec::new();
+        write_number(&mut written, kind, value);
+        assert_eq!(String::from_utf8(written).unwrap(), text);
+        if let Kind::Decimal(_) = kind {
+            assert_eq!(units(text.as_bytes()), Some(value));
+        }
+    }
+
+    #[test]
+    fn least_units_and_seconds_are_written_exactly() {
+        check(Kind::Int, -7, "-7");
+        check(Kind::Decimal(2), -1_000, "-10.00");
+        check(Kind::Decimal(2), -5, "-0.05");
+        check(Kind::Decimal(4), 1_234, "0.1234");
+        check(Kind::Decimal(0), 12, "12");
+        check(Kind::DateTime, 1_704_067_200, "2024-01-01 00:00:00");
+        check(Kind::DateTime, 951_827_696, "2000-02-29 12:34:56");
+        check(Kind::DateTime, -1, "1969-12-31 23:59:59");
+        check(Kind::DateTime, 4_107_542_399, "2100-02-28 23:59:59");
+    }
+
+    #[test]
+    fn every_day_of_four_centuries_comes_back() {
+        let mut before = (0, 0, 0);
+        for days in -80_000..80_000 {
+            let date = date_of(days);
+            assert!(date > before);
+            before = date;
+            assert_eq!(days_of(date.0, date.1, date.2), days);
+        }
+        assert_eq!(seconds(&Value::Date(2024, 1, 1, 0, 0, 1, 0)), Some(1_704_067_201));
+        assert_eq!(seconds(&Value::Date(2024, 1, 1, 0, 0, 1, 5)), None);
+    }
+}
