@@ -1,5 +1,6 @@
 -- What differs on PostgreSQL. Rows that are read to be written are locked (`for no key update`), so that no update is
--- lost at READ COMMITTED. Dates are timestamps of a session in UTC.
+-- lost at READ COMMITTED. A parameter that nothing else gives a type gets it by a cast. Dates are timestamps of a session
+-- in UTC.
 
 -- name: insert_order
 insert into orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local)
@@ -8,7 +9,7 @@ returning o_entry_d
 
 -- name: read_stock
 select s_quantity, s_data,
-  case ?3 when 1 then s_dist_01 when 2 then s_dist_02 when 3 then s_dist_03 when 4 then s_dist_04
+  case ?3::integer when 1 then s_dist_01 when 2 then s_dist_02 when 3 then s_dist_03 when 4 then s_dist_04
     when 5 then s_dist_05 when 6 then s_dist_06 when 7 then s_dist_07 when 8 then s_dist_08
     when 9 then s_dist_09 when 10 then s_dist_10 end
 from stock
