@@ -86,6 +86,7 @@ impl Ends<'_> {
             written_bytes: bytes(|io| io.1),
             // A server that is stopped once the window has closed did nothing wrong.
             gone_at_ns: gone_at.filter(|at| *at <= self.until.reading.at),
+            restarts: until.restarts,
         }
     }
 
@@ -273,7 +274,7 @@ mod tests {
                         cpu_system_s: 5.0 + share * 2.5,
                         rss_bytes: 1 << 20,
                         threads: 2,
-                        gone: false,
+                        ..ProcessReading::default()
                     }],
                     disk: Some(DiskReading {
                         writes: (share * 5_000.0) as u64,

@@ -4,6 +4,7 @@
 //! that one and a half cores' worth of time was used on average.
 
 use crate::Machine;
+use crate::engine::GaugeKind;
 use model::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +46,8 @@ pub struct Observation {
     pub load: Option<MachineLoad>,
     /// What the watched processes did, in the order in which they were given.
     pub processes: Vec<ProcessLoad>,
+    /// What the engine said of itself; `None` where it was not asked.
+    pub engine: Option<EngineLoad>,
     /// What the block device under the watched path did; `None` for a file system without one.
     pub disk: Option<DiskLoad>,
     /// The time line, over the whole watch and so beyond the window on both sides.
@@ -72,7 +75,9 @@ impl Window {
     }
 }
 
-/// What one process did within the window. Its exited threads are included, its children are not.
+/// What one process did within the window, its exited threads included. The generator stands for itself alone, because
+/// the others may be its children; every other one stands for itself with all its descendants, those that have ended
+/// included.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProcessLoad {
     /// What it is in the trial.
@@ -85,11 +90,12 @@ pub struct ProcessLoad {
     pub cpu_user_s: f64,
     /// CPU seconds in the kernel on its behalf.
     pub cpu_system_s: f64,
-    /// Resident memory at the end of the window.
+    /// Resident memory at the end of the window: what is private to it and its descendants, and what is shared (buffers,
+    /// mapped files) once, as much as one of them has mapped.
     pub rss_bytes: u64,
-    /// The most resident memory it ever had, from its own start on.
+    /// The most resident memory it ever had, from its own start on; with descendants, the most in any sample.
     pub rss_bytes_max: u64,
-    /// Threads at the end of the window.
+    /// Threads at the end of the window, those of descendants included.
     pub threads: u64,
     /// The thread that used the most CPU time: at about 1.0 cores, more cores would not have helped it.
     pub busiest_thread: Option<ThreadLoad>,
@@ -104,6 +110,9 @@ pub struct ProcessLoad {
     /// When it was noticed to have ended, at most one sampling interval late. Its figures then end with the last sample
     /// before.
     pub gone_at_ns: Option<Nanos>,
+    /// Times it ended and came back under another process id during the watch. What it used between the last sample
+    /// before its end and the end is not known.
+    pub restarts: u32,
 }
 
 impl ProcessLoad {
@@ -214,4 +223,62 @@ pub struct ProcessSlice {
     pub cores_system: f64,
     /// Resident memory at the end of the interval; 0 when it has ended.
     pub rss_bytes: u64,
+}
+
+/// What an engine said of itself: time lines over the whole watch, sums and shares over the window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct EngineLoad {
+    /// The ends of the steps, on the clock of the watch; at most 600.
+    pub until_ns: Vec<Nanos>,
+    /// Its counters and levels, in the order in which it told them.
+    pub gauges: Vec<GaugeLine>,
+    /// What its sessions did and waited for, the most first.
+    pub states: Vec<StateLine>,
+    /// Looks at its sessions within the window.
+    pub looks: u64,
+    /// The statements that took the most time within the window, at most 12.
+    pub statements: Vec<StatementLoad>,
+    /// Seconds of the watch in which it did not answer.
+    pub missing_s: f64,
+}
+
+/// One of the engine's counters or levels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GaugeLine {
+    /// Its name.
+    pub name: String,
+    /// What it belongs to.
+    pub group: String,
+    /// The unit of what is counted.
+    pub unit: String,
+    /// Whether it counts or stands.
+    pub kind: GaugeKind,
+    /// Over the window: growth of a counter, mean of a level; `None` where it is not known.
+    pub total: Option<f64>,
+    /// A value a step: growth of a counter a second, a level as it stands; `None` where it is not known.
+    pub values: Vec<Option<f64>>,
+}
+
+/// One state of the engine's sessions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StateLine {
+    /// Its name.
+    pub name: String,
+    /// Share of the sampled session time of the window, 0 to 1.
+    pub share: f64,
+    /// Sessions in it on average, a step; `None` where nobody looked.
+    pub sessions: Vec<Option<f64>>,
+}
+
+/// One statement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StatementLoad {
+    /// Its text, without values, cut short.
+    pub text: String,
+    /// Executions within the window.
+    pub calls: u64,
+    /// Milliseconds spent in it within the window.
+    pub total_ms: f64,
+    /// Rows that it gave or changed within the window.
+    pub rows: u64,
 }

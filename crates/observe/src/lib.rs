@@ -4,10 +4,17 @@
 //! One light thread reads counters that the kernel keeps anyway; what it costs itself is part of the observation.
 //! Linux only, through `/proc`. Elsewhere it compiles and runs, and [`Observation::not_observed`] says so.
 //!
+//! An engine is asked about itself as well, through an [`EngineProbe`] that somebody else provides, on a thread of its
+//! own.
+//!
 //! Knows nothing of workloads, engines or trials: roles and a window are all it is told.
 
 mod digest;
 mod document;
+mod engine;
+mod engine_digest;
+#[cfg(target_os = "linux")]
+mod family;
 mod file_system;
 mod machine;
 #[cfg_attr(target_os = "linux", path = "probe_linux.rs")]
@@ -17,9 +24,10 @@ mod reading;
 mod watch;
 
 pub use document::{
-    DiskLoad, MachineLoad, Observation, OtherProcess, ProcessLoad, ProcessSlice, Role, Slice, ThreadLoad,
-    Window,
+    DiskLoad, EngineLoad, GaugeLine, MachineLoad, Observation, OtherProcess, ProcessLoad, ProcessSlice, Role,
+    Slice, StateLine, StatementLoad, ThreadLoad, Window,
 };
+pub use engine::{EngineProbe, Gauge, GaugeKind, SessionState, StatementCount};
 pub use file_system::FileSystem;
 pub use machine::Machine;
 pub use watch::{Gone, ObserveError, Options, Watch, Watched};

@@ -3,6 +3,7 @@
 use crate::reading::{Bystander, Detail, ProcessReading, Reading, Snapshot};
 use crate::watch::{ObserveError, Watched};
 use model::Nanos;
+use std::path::PathBuf;
 
 /// Knows only how many processes it was told of.
 pub(crate) struct Probe {
@@ -11,7 +12,11 @@ pub(crate) struct Probe {
 
 impl Probe {
     #[expect(clippy::unnecessary_wraps, reason = "the same signature as on Linux")]
-    pub(crate) fn open(watched: &[Watched], _device: Option<String>) -> Result<Probe, ObserveError> {
+    pub(crate) fn open(
+        watched: &[Watched],
+        _device: Option<String>,
+        _engine_pid_file: Option<PathBuf>,
+    ) -> Result<Probe, ObserveError> {
         Ok(Probe { watched: watched.len() })
     }
 

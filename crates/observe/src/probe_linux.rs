@@ -1,38 +1,32 @@
 //! Reads the counters from `/proc`.
 
-use crate::reading::{
-    Bystander, CpuSeconds, Detail, DiskReading, ProcessReading, Reading, Snapshot, ThreadReading,
-};
+use crate::family::Family;
+use crate::reading::{Bystander, CpuSeconds, DiskReading, Reading, Snapshot};
 use crate::watch::{ObserveError, Watched};
 use model::Nanos;
-use procfs::process::{Process, Task};
 use procfs::{Current, CurrentSI};
+use std::path::PathBuf;
 
 /// Sectors of `/proc/diskstats` are of this size whatever the device's own.
 const SECTOR_BYTES: u64 = 512;
 
 /// Open handles on the watched processes and the name of the watched device.
 pub(crate) struct Probe {
-    processes: Vec<Handle>,
+    processes: Vec<Family>,
     device: Option<String>,
     tick_s: f64,
 }
 
-struct Handle {
-    /// Bound to the process and not to its number, so a reused number is never mistaken for it.
-    process: Process,
-    last: ProcessReading,
-    detail: Detail,
-}
-
 impl Probe {
-    pub(crate) fn open(watched: &[Watched], device: Option<String>) -> Result<Probe, ObserveError> {
+    pub(crate) fn open(
+        watched: &[Watched],
+        device: Option<String>,
+        engine_pid_file: Option<PathBuf>,
+    ) -> Result<Probe, ObserveError> {
         let open = |watched: &Watched| {
-            let process = i32::try_from(watched.pid)
-                .ok()
-                .and_then(|pid| Process::new(pid).ok())
-                .ok_or(ObserveError::NoSuchProcess { role: watched.role.name(), pid: watched.pid })?;
-            Ok(Handle { process, last: ProcessReading::default(), detail: Detail::default() })
+            let pid_file = engine_pid_file.clone().filter(|_| watched.role == crate::Role::Engine);
+            Family::open(*watched, pid_file)
+                .ok_or(ObserveError::NoSuchProcess { role: watched.role.name(), pid: watched.pid })
         };
         Ok(Probe {
             processes: watched.iter().map(open).collect::<Result<_, _>>()?,
@@ -47,13 +41,11 @@ impl Probe {
         if let Err(error) = procfs::KernelStats::current() {
             spots.push(format!("the machine's load: {error}"));
         }
-        for handle in &self.processes {
-            if handle.process.io().is_err() {
-                spots.push(format!(
-                    "bytes read and written by process {}: it belongs to another user",
-                    handle.process.pid()
-                ));
-            }
+        for family in self.processes.iter().filter(|family| family.hides_io()) {
+            spots.push(format!(
+                "bytes read and written by process {}: it belongs to another user",
+                family.pid()
+            ));
         }
         if let Some(device) = &self.device
             && self.disk().is_none()
@@ -70,7 +62,7 @@ impl Probe {
             cpu: procfs::KernelStats::current()
                 .map(|stat| cpu_seconds(&stat.total, tick_s))
                 .unwrap_or_default(),
-            processes: self.processes.iter_mut().map(|handle| handle.read(tick_s)).collect(),
+            processes: self.processes.iter_mut().map(|family| family.read(tick_s)).collect(),
             disk: self.disk(),
         }
     }
@@ -88,7 +80,7 @@ impl Probe {
             load_1m: procfs::LoadAverage::current().map_or(0.0, |load| f64::from(load.one)),
             cpu_pressure_us: procfs::CpuPressure::current().ok().map(|pressure| pressure.some.total),
             io_pressure_us: procfs::IoPressure::current().ok().map(|pressure| pressure.some.total),
-            details: self.processes.iter_mut().map(|handle| handle.details(tick_s)).collect(),
+            details: self.processes.iter_mut().map(|family| family.details(tick_s)).collect(),
         }
     }
 
@@ -96,7 +88,7 @@ impl Probe {
     pub(crate) fn bystanders(&self) -> Vec<Bystander> {
         let Ok(all) = procfs::process::all_processes() else { return Vec::new() };
         all.flatten()
-            .filter(|process| self.processes.iter().all(|watched| watched.process.pid() != process.pid()))
+            .filter(|process| !self.processes.iter().any(|family| family.has(process.pid())))
             .filter_map(|process| process.stat().ok())
             .map(|stat| Bystander {
                 pid: stat.pid,
@@ -124,61 +116,6 @@ impl Probe {
     }
 }
 
-impl Handle {
-    fn read(&mut self, tick_s: f64) -> ProcessReading {
-        match self.process.stat() {
-            Ok(stat) => {
-                // A zombie still tells its CPU time, all of it.
-                let gone = matches!(stat.state, 'Z' | 'X' | 'x');
-                self.last = ProcessReading {
-                    gone,
-                    cpu_user_s: stat.utime as f64 * tick_s,
-                    cpu_system_s: stat.stime as f64 * tick_s,
-                    rss_bytes: if gone { self.last.rss_bytes } else { stat.rss * procfs::page_size() },
-                    threads: if gone { 0 } else { stat.num_threads.max(0) as u64 },
-                };
-            }
-            Err(_) => {
-                self.last.gone = true;
-                self.last.threads = 0;
-            }
-        }
-        self.last.clone()
-    }
-
-    fn details(&mut self, tick_s: f64) -> Detail {
-        // A process that has ended keeps what was known of it.
-        if let Ok(stat) = self.process.stat() {
-            self.detail.name = stat.comm;
-        }
-        if let Some(hwm_kib) = self.process.status().ok().and_then(|status| status.vmhwm) {
-            self.detail.rss_bytes_max = hwm_kib * 1024;
-        }
-        if let Ok(io) = self.process.io() {
-            self.detail.io = Some((io.read_bytes, io.write_bytes));
-        }
-        if !self.last.gone
-            && let Ok(tasks) = self.process.tasks()
-        {
-            self.detail.threads = tasks.flatten().filter_map(|task| thread(&task, tick_s)).collect();
-        }
-        self.detail.clone()
-    }
-}
-
-/// `None` when the thread has just exited.
-fn thread(task: &Task, tick_s: f64) -> Option<ThreadReading> {
-    let stat = task.stat().ok()?;
-    let status = task.status().ok()?;
-    Some(ThreadReading {
-        tid: task.tid,
-        cpu_s: (stat.utime + stat.stime) as f64 * tick_s,
-        name: stat.comm,
-        switches_voluntary: status.voluntary_ctxt_switches.unwrap_or(0),
-        switches_involuntary: status.nonvoluntary_ctxt_switches.unwrap_or(0),
-    })
-}
-
 fn cpu_seconds(time: &procfs::CpuTime, tick_s: f64) -> CpuSeconds {
     let seconds = |ticks: u64| ticks as f64 * tick_s;
     CpuSeconds {
@@ -197,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_sample_costs_less_than_a_thousandth_of_a_second() {
-        let mut probe = Probe::open(&[Watched::myself(Role::Generator)], None).expect("we run");
+        let mut probe = Probe::open(&[Watched::myself(Role::Generator)], None, None).expect("we run");
         let (samples, before) = (100, measure::thread_cpu());
         for at in 0..samples {
             probe.read(Nanos(at));

@@ -27,6 +27,8 @@ pub(crate) struct CpuSeconds {
 pub(crate) struct ProcessReading {
     /// Set from the first reading on that found the process ended; the other figures are then the last known.
     pub(crate) gone: bool,
+    /// Times it has come back under another id.
+    pub(crate) restarts: u32,
     pub(crate) cpu_user_s: f64,
     pub(crate) cpu_system_s: f64,
     pub(crate) rss_bytes: u64,

@@ -2,6 +2,7 @@
 
 use crate::digest::{self, Ends};
 use crate::document::{Observation, Role};
+use crate::engine::{EngineProbe, Interview};
 use crate::probe::Probe;
 use crate::reading::{Bystander, Reading, Snapshot};
 use crate::{FileSystem, Machine};
@@ -15,7 +16,8 @@ use std::thread::JoinHandle;
 /// coarser, memory stays below a few megabytes, and no sum changes, because samples are running totals.
 const SAMPLES_MAX: usize = 7_200;
 
-/// A process to watch, and what it is in the trial.
+/// A process to watch, and what it is in the trial. The generator is watched alone, every other one with all its
+/// descendants, because the processes of an engine come and go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watched {
     /// Its part in the trial.
@@ -39,11 +41,14 @@ pub struct Options {
     pub every: Nanos,
     /// Where the data lies: the block device under it is watched too. May not exist yet.
     pub store: Option<PathBuf>,
+    /// Where the engine writes its process id, alone on the first line (PostgreSQL: `postmaster.pid`): an engine that ended
+    /// and came back is watched on under its new one.
+    pub engine_pid_file: Option<PathBuf>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { every: Nanos::from_secs(1), store: None }
+        Options { every: Nanos::from_secs(1), store: None, engine_pid_file: None }
     }
 }
 
@@ -76,7 +81,7 @@ pub enum ObserveError {
         source: std::io::Error,
     },
     /// The system has no thread left.
-    #[error("could not start the sampling thread")]
+    #[error("could not start a sampling thread")]
     NoThread(#[source] std::io::Error),
 }
 
@@ -90,6 +95,7 @@ pub struct Watch<C: Clock> {
     opened: Snapshot,
     closed: Option<Snapshot>,
     not_observed: Vec<String>,
+    interview: Option<Interview>,
     /// Dropping it ends the thread.
     orders: Option<Sender<Realign>>,
     thread: Option<JoinHandle<f64>>,
@@ -121,7 +127,7 @@ impl<C: Clock> Watch<C> {
             }
             None => None,
         };
-        let mut probe = Probe::open(&watched, device.clone())?;
+        let mut probe = Probe::open(&watched, device.clone(), options.engine_pid_file.clone())?;
         let not_observed = probe.blind_spots();
         let bystanders = probe.bystanders();
         let opened = probe.snapshot(clock.now());
@@ -149,15 +155,29 @@ impl<C: Clock> Watch<C> {
             opened,
             closed: None,
             not_observed,
+            interview: None,
             orders,
             thread,
         })
+    }
+
+    /// Asks the engine about itself from now on, on a thread of its own: an engine that is slow, away or gone leaves gaps
+    /// in [`Observation::engine`], and slows nothing else down.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn ask(&mut self, probe: Box<dyn EngineProbe>) -> Result<(), ObserveError> {
+        self.interview = Some(Interview::start(probe, self.clock.clone()).map_err(ObserveError::NoThread)?);
+        Ok(())
     }
 
     /// The window begins now: what came before, as a warm-up, does not count.
     pub fn open_window(&mut self) {
         self.opened = self.mark();
         self.closed = None;
+        if let Some(interview) = &self.interview {
+            interview.open();
+        }
         if let Some(orders) = &self.orders {
             // The thread ends only with this watch; were it gone, the marks would still be right.
             let _ = orders.send(Realign);
@@ -167,9 +187,13 @@ impl<C: Clock> Watch<C> {
     /// The window ends now: what comes after, as draining and audits, does not count.
     pub fn close_window(&mut self) {
         self.closed = Some(self.mark());
+        if let Some(interview) = &self.interview {
+            interview.close();
+        }
     }
 
-    /// The watched processes that have ended so far: a trial whose server is gone has nothing left to measure.
+    /// The watched processes that have ended so far and have not come back: a trial whose server is gone has nothing left
+    /// to measure.
     #[must_use]
     pub fn gone(&self) -> Vec<Gone> {
         let shared = lock(&self.shared);
@@ -184,7 +208,12 @@ impl<C: Clock> Watch<C> {
             self.close_window();
         }
         let until = self.closed.take().expect("closed just now");
-        let observer_cpu_s = self.end_thread();
+        let mut observer_cpu_s = self.end_thread();
+        let engine = self.interview.take().map(|interview| {
+            let (load, cpu_s) = interview.end();
+            observer_cpu_s += cpu_s;
+            load
+        });
         let mut shared = lock(&self.shared);
         shared.sample(self.clock.now());
         let ends = Ends { from: &self.opened, until: &until };
@@ -198,6 +227,7 @@ impl<C: Clock> Watch<C> {
             machine: Machine::read(),
             load: ends.machine(others),
             processes: ends.processes(&self.watched, &shared.gone_at),
+            engine,
             disk: self.device.as_deref().and_then(|device| ends.disk(device)),
             slices: digest::slices(&shared.readings, until.cores.len()),
             observer_cpu_s,
@@ -232,9 +262,7 @@ impl Shared {
 
     fn keep(&mut self, reading: Reading) {
         for (gone_at, process) in self.gone_at.iter_mut().zip(&reading.processes) {
-            if process.gone && gone_at.is_none() {
-                *gone_at = Some(reading.at);
-            }
+            *gone_at = process.gone.then(|| gone_at.unwrap_or(reading.at));
         }
         // A mark soon after a sample would leave a slice too short for counters of 10 ms; without the sample between
         // them its two neighbours become one slice with the same sums.
@@ -286,7 +314,7 @@ mod tests {
     fn a_long_watch_gets_coarser_and_not_bigger() {
         let every = Nanos::from_secs(1);
         let mut shared = Shared {
-            probe: Probe::open(&[], None).expect("there is nothing to open"),
+            probe: Probe::open(&[], None, None).expect("there is nothing to open"),
             readings: Vec::new(),
             gone_at: Vec::new(),
             every,
@@ -304,7 +332,7 @@ mod tests {
     #[test]
     fn a_mark_right_after_a_sample_leaves_no_sliver() {
         let mut shared = Shared {
-            probe: Probe::open(&[], None).expect("there is nothing to open"),
+            probe: Probe::open(&[], None, None).expect("there is nothing to open"),
             readings: Vec::new(),
             gone_at: Vec::new(),
             every: Nanos::from_secs(1),

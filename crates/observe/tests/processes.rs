@@ -18,8 +18,21 @@ struct Burner {
 
 impl Burner {
     fn start() -> Burner {
-        let script =
-            "while read line; do i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; echo burnt; done";
+        Burner::running(
+            "while read line; do i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; echo burnt; done",
+        )
+    }
+
+    /// Burns in children that end each time, beside one that stays.
+    fn with_children() -> Burner {
+        Burner::running(
+            "burn() { i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; }; \
+             sleep 1000 > /dev/null 2>&1 & stays=$!; \
+             while read line; do (burn); echo burnt; done; kill $stays",
+        )
+    }
+
+    fn running(script: &str) -> Burner {
         let mut child = Command::new("sh")
             .args(["-c", script])
             .stdin(Stdio::piped())
@@ -76,6 +89,59 @@ fn burning_cpu_shows_up_as_cpu_seconds() {
     assert!(busiest.name == "sh" && busiest.cores > 0.01, "{busiest:?}");
     assert!(seen.load.as_ref().is_some_and(|load| load.busy_cores > 0.0), "{seen:?}");
     assert_eq!(seen.not_observed, [""; 0]);
+}
+
+/// PostgreSQL's backends: each ends with its connection, and the postmaster waits for it.
+#[test]
+fn children_that_have_ended_are_counted_once() {
+    let mut burner = Burner::with_children();
+    let mut watch = watch(vec![Watched { role: Role::Engine, ..burner.watched() }]);
+    burner.burn();
+    watch.open_window();
+    burner.burn();
+    burner.burn();
+    watch.close_window();
+    let seen = watch.stop();
+    let [engine] = &seen.processes[..] else { panic!("{seen:?}") };
+    assert!(engine.cpu_s() >= 2.0 * BURN_S_MIN, "{engine:?}");
+    // They ran one after the other.
+    assert!(engine.cpu_s() <= seen.window.length_s() + 0.05, "counted twice: {seen:?}");
+    assert!(engine.threads >= 2, "the child that stays is part of it: {engine:?}");
+}
+
+#[test]
+fn the_generator_does_not_count_its_children() {
+    let mut burner = Burner::with_children();
+    let watch = watch(vec![Watched { role: Role::Generator, ..burner.watched() }]);
+    burner.burn();
+    let seen = watch.stop();
+    assert!(seen.processes[0].cpu_s() < BURN_S_MIN / 2.0, "{seen:?}");
+    assert_eq!(seen.processes[0].threads, 1);
+}
+
+#[test]
+fn an_engine_that_comes_back_under_another_id_is_watched_on() {
+    let folder = tempfile::tempdir().expect("there is a place for temporary files");
+    let pid_file = folder.path().join("engine.pid");
+    let mut first = Burner::start();
+    let engine = Watched { role: Role::Engine, ..first.watched() };
+    let options = Options { engine_pid_file: Some(pid_file.clone()), ..Options::default() };
+    let mut watch = Watch::start(vec![engine], &options, Monotonic::start()).expect("the process runs");
+    first.burn();
+    watch.close_window();
+    first.end();
+    watch.close_window();
+    assert_eq!(watch.gone().len(), 1);
+    let mut second = Burner::start();
+    std::fs::write(&pid_file, format!("{}\n/some/folder\n", second.child.id())).expect("the folder is ours");
+    watch.close_window();
+    assert_eq!(watch.gone(), []);
+    second.burn();
+    watch.close_window();
+    let seen = watch.stop();
+    let engine = &seen.processes[0];
+    assert_eq!((engine.restarts, engine.gone_at_ns), (1, None));
+    assert!(engine.cpu_s() >= 2.0 * BURN_S_MIN, "{engine:?}");
 }
 
 #[test]

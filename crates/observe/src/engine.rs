@@ -1,0 +1,375 @@
+//! What an engine says of itself: asked on a thread of its own, so that an engine that does not answer leaves gaps in
+//! the time lines and nothing else.
+
+use crate::document::EngineLoad;
+use crate::engine_digest;
+use model::{Clock, Nanos};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Between two looks at the sessions.
+const LOOK_EVERY: Nanos = Nanos::from_millis(100);
+/// Looks between two readings of the gauges.
+const LOOKS_A_READING: u32 = 10;
+/// Readings kept. When they are full two become one, and a long trial gets coarser instead of bigger.
+const READINGS_MAX: usize = 1_200;
+/// Gauges and states kept apart; an engine that tells of more is cut short.
+const NAMES_MAX: usize = 64;
+/// States beyond the ones kept apart.
+const OTHER: &str = "other";
+/// An engine that has not answered for so long after the end is not waited for.
+const LAST_ANSWER_MAX: Duration = Duration::from_secs(2);
+
+/// Asks an engine about itself. It may be slow, and it may fail: the engine may be away, and come back.
+///
+/// Every method should give up after about a second; one that hangs costs the rest of the time lines, and nothing else.
+pub trait EngineProbe: Send {
+    /// The engine's counters and levels now; asked once a second. `None` when it did not answer.
+    fn gauges(&mut self) -> Option<Vec<Gauge>>;
+
+    /// What the sessions of the trial do now, waiting for the client not among it; asked ten times a second. `None` when
+    /// it did not answer, or has no way to tell.
+    fn states(&mut self) -> Option<Vec<SessionState>>;
+
+    /// The statements that took the most time since the engine counts, at most a few dozen; asked when the window opens
+    /// and when it closes. Empty when it does not count.
+    fn statements(&mut self) -> Vec<StatementCount>;
+}
+
+/// One of the engine's own figures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gauge {
+    /// Its name: `wal written`.
+    pub name: Cow<'static, str>,
+    /// What it belongs to: `wal`, `locks`, `buffers`.
+    pub group: Cow<'static, str>,
+    /// The unit of what is counted: `bytes`, `syncs`.
+    pub unit: Cow<'static, str>,
+    /// Whether it counts or stands.
+    pub kind: GaugeKind,
+    /// Its value.
+    pub value: f64,
+}
+
+/// Whether a gauge counts or stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GaugeKind {
+    /// Only grows, unless the engine starts anew; means something as a difference.
+    Counter,
+    /// Goes up and down.
+    Level,
+}
+
+/// How many sessions are in one state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionState {
+    /// The state: `running`, or what is waited for: `LWLock:WALWrite`.
+    pub name: Cow<'static, str>,
+    /// Sessions in it.
+    pub sessions: u32,
+}
+
+/// What an engine has counted of one statement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StatementCount {
+    /// Its text, without values.
+    pub text: String,
+    /// Times it was executed.
+    pub calls: u64,
+    /// Time spent in it in milliseconds.
+    pub total_ms: f64,
+    /// Rows that it gave or changed.
+    pub rows: u64,
+}
+
+/// The thread that asks, and what it has heard.
+pub(crate) struct Interview {
+    orders: Sender<Order>,
+    heard: Arc<Mutex<Heard>>,
+    over: Receiver<()>,
+}
+
+enum Order {
+    Open,
+    Close,
+}
+
+/// What an engine has said so far.
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
+    pub(crate) gauges: Vec<GaugeName>,
+    pub(crate) states: Vec<String>,
+    pub(crate) readings: Vec<Answer>,
+    pub(crate) opened: Option<Mark>,
+    pub(crate) closed: Option<Mark>,
+    /// CPU seconds of the thread that asks.
+    pub(crate) cpu_s: f64,
+    /// The sums of the reading that is being gathered, and the looks behind them.
+    pub(crate) gathered: BTreeMap<usize, u64>,
+    pub(crate) looks: u32,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct GaugeName {
+    pub(crate) name: String,
+    pub(crate) group: String,
+    pub(crate) unit: String,
+    pub(crate) kind: GaugeKind,
+}
+
+/// One reading of the gauges, and the looks at the sessions since the one before.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Answer {
+    pub(crate) at: Nanos,
+    /// By position in [`Heard::gauges`]; `None` when the engine did not answer.
+    pub(crate) values: Option<Vec<Option<f64>>>,
+    /// Sessions summed over the looks, by position in [`Heard::states`].
+    pub(crate) sessions: BTreeMap<usize, u64>,
+    pub(crate) looks: u32,
+}
+
+/// An edge of the window.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Mark {
+    pub(crate) at: Nanos,
+    /// Values of the gauges then.
+    pub(crate) values: Option<Vec<Option<f64>>>,
+    pub(crate) statements: Vec<StatementCount>,
+}
+
+impl Interview {
+    /// Starts the thread.
+    pub(crate) fn start<C: Clock>(probe: Box<dyn EngineProbe>, clock: C) -> std::io::Result<Interview> {
+        let heard = Arc::new(Mutex::new(Heard::default()));
+        let (orders, inbox) = mpsc::channel();
+        let (done, over) = mpsc::channel();
+        std::thread::Builder::new().name("ask-engine".to_owned()).spawn({
+            let heard = Arc::clone(&heard);
+            move || {
+                ask(probe, &clock, &heard, &inbox);
+                lock(&heard).cpu_s = measure::thread_cpu().as_secs_f64();
+                // Whoever does not wait any more knows enough.
+                let _ = done.send(());
+            }
+        })?;
+        Ok(Interview { orders, heard, over })
+    }
+
+    /// The window opens now, as soon as the engine answers.
+    pub(crate) fn open(&self) {
+        // The thread ends with this interview only.
+        let _ = self.orders.send(Order::Open);
+    }
+
+    /// The window closes now.
+    pub(crate) fn close(&self) {
+        let _ = self.orders.send(Order::Close);
+    }
+
+    /// Ends the thread, or leaves it behind where the engine does not answer, and says what was heard within the window
+    /// as the time line around it; and the CPU seconds that asking cost.
+    pub(crate) fn end(self) -> (EngineLoad, f64) {
+        drop(self.orders);
+        let _ = self.over.recv_timeout(LAST_ANSWER_MAX);
+        let heard = lock(&self.heard);
+        (engine_digest::digest(&heard), heard.cpu_s)
+    }
+}
+
+fn ask<C: Clock>(mut probe: Box<dyn EngineProbe>, clock: &C, heard: &Mutex<Heard>, inbox: &Receiver<Order>) {
+    let mut due = clock.now();
+    let mut look = 0;
+    loop {
+        let wait = due - clock.now();
+        match inbox.recv_timeout(wait.into()) {
+            Ok(order) => {
+                let (values, statements) = (probe.gauges(), probe.statements());
+                lock(heard).mark(&order, clock.now(), values, statements);
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                let states = probe.states();
+                lock(heard).look(states);
+                look += 1;
+                if look % LOOKS_A_READING == 1 {
+                    let gauges = probe.gauges();
+                    lock(heard).read(clock.now(), gauges);
+                }
+                // What an engine was too slow for is left out rather than asked in a burst.
+                due = (due + LOOK_EVERY).max(clock.now());
+            }
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+impl Heard {
+    fn look(&mut self, states: Option<Vec<SessionState>>) {
+        let Some(states) = states else { return };
+        for state in states {
+            let at = self.state(&state.name);
+            *self.gathered.entry(at).or_default() += u64::from(state.sessions);
+        }
+        self.looks += 1;
+    }
+
+    fn read(&mut self, at: Nanos, gauges: Option<Vec<Gauge>>) {
+        let values = self.values(gauges);
+        let sessions = std::mem::take(&mut self.gathered);
+        self.readings.push(Answer { at, values, sessions, looks: std::mem::take(&mut self.looks) });
+        if self.readings.len() >= READINGS_MAX {
+            self.readings = self.readings.chunks(2).map(Answer::joined).collect();
+        }
+    }
+
+    fn mark(
+        &mut self,
+        order: &Order,
+        at: Nanos,
+        gauges: Option<Vec<Gauge>>,
+        statements: Vec<StatementCount>,
+    ) {
+        let values = self.values(gauges);
+        let mark = Mark { at, values: values.clone(), statements };
+        // The looks so far belong to the time before the mark.
+        let sessions = std::mem::take(&mut self.gathered);
+        self.readings.push(Answer { at, values, sessions, looks: std::mem::take(&mut self.looks) });
+        match order {
+            Order::Open => (self.opened, self.closed) = (Some(mark), None),
+            Order::Close => self.closed = Some(mark),
+        }
+    }
+
+    fn values(&mut self, gauges: Option<Vec<Gauge>>) -> Option<Vec<Option<f64>>> {
+        let mut values = vec![None; self.gauges.len()];
+        for gauge in gauges? {
+            let known =
+                self.gauges.iter().position(|known| known.name == gauge.name && known.group == gauge.group);
+            let at = match known {
+                Some(at) => at,
+                None if self.gauges.len() < NAMES_MAX => {
+                    self.gauges.push(GaugeName {
+                        name: gauge.name.into_owned(),
+                        group: gauge.group.into_owned(),
+                        unit: gauge.unit.into_owned(),
+                        kind: gauge.kind,
+                    });
+                    values.push(None);
+                    self.gauges.len() - 1
+                }
+                None => continue,
+            };
+            values[at] = gauge.value.is_finite().then_some(gauge.value);
+        }
+        Some(values)
+    }
+
+    fn state(&mut self, name: &str) -> usize {
+        if let Some(at) = self.states.iter().position(|state| state == name) {
+            return at;
+        }
+        if self.states.len() < NAMES_MAX {
+            self.states.push(name.to_owned());
+            return self.states.len() - 1;
+        }
+        // The last place is for all that came later.
+        OTHER.clone_into(&mut self.states[NAMES_MAX - 1]);
+        NAMES_MAX - 1
+    }
+}
+
+impl Answer {
+    /// Two readings as one: what the gauges say at its end, and the looks of both.
+    fn joined(pair: &[Answer]) -> Answer {
+        let mut joined = Answer::default();
+        for answer in pair {
+            joined.at = answer.at;
+            joined.values.clone_from(&answer.values);
+            joined.looks += answer.looks;
+            for (state, sessions) in &answer.sessions {
+                *joined.sessions.entry(*state).or_default() += sessions;
+            }
+        }
+        joined
+    }
+}
+
+/// What was heard is appended, never left half changed, so a panic elsewhere does not spoil it.
+fn lock(heard: &Mutex<Heard>) -> MutexGuard<'_, Heard> {
+    heard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    fn gauge(name: &'static str, value: f64) -> Gauge {
+        let (group, unit) = ("wal".into(), "bytes".into());
+        Gauge { name: name.into(), group, unit, kind: GaugeKind::Counter, value }
+    }
+
+    #[test]
+    fn a_long_interview_gets_coarser_and_not_bigger() {
+        let mut heard = Heard::default();
+        for second in 0..10 * READINGS_MAX as u64 {
+            heard.look(Some(vec![SessionState { name: "running".into(), sessions: 2 }]));
+            heard.read(Nanos::from_secs(second), Some(vec![gauge("written", second as f64)]));
+        }
+        assert!(heard.readings.len() < READINGS_MAX);
+        let (looks, sessions) = heard.readings.iter().fold((0, 0), |(looks, sessions), reading| {
+            (looks + reading.looks, sessions + reading.sessions[&0])
+        });
+        assert_eq!((looks as usize, sessions as usize), (10 * READINGS_MAX, 20 * READINGS_MAX));
+    }
+
+    #[test]
+    fn states_beyond_what_is_kept_apart_are_counted_together() {
+        let mut heard = Heard::default();
+        for number in 0..200 {
+            heard.look(Some(vec![SessionState { name: format!("Lock:{number}").into(), sessions: 1 }]));
+        }
+        heard.read(Nanos::ZERO, None);
+        assert_eq!((heard.states.len(), heard.states[NAMES_MAX - 1].as_str()), (NAMES_MAX, OTHER));
+        assert_eq!(heard.readings[0].sessions.values().sum::<u64>(), 200);
+    }
+
+    /// Answers once, then never again.
+    struct Hangs(Arc<AtomicU64>);
+
+    impl EngineProbe for Hangs {
+        fn gauges(&mut self) -> Option<Vec<Gauge>> {
+            if self.0.fetch_add(1, Ordering::Relaxed) > 0 {
+                loop {
+                    std::thread::park();
+                }
+            }
+            Some(vec![gauge("written", 1.0)])
+        }
+
+        fn states(&mut self) -> Option<Vec<SessionState>> {
+            None
+        }
+
+        fn statements(&mut self) -> Vec<StatementCount> {
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn an_engine_that_does_not_answer_leaves_gaps_and_ends_nothing() {
+        let asked = Arc::new(AtomicU64::new(0));
+        let interview =
+            Interview::start(Box::new(Hangs(Arc::clone(&asked))), measure::Monotonic::start()).unwrap();
+        while asked.load(Ordering::Relaxed) == 0 {
+            std::thread::yield_now();
+        }
+        interview.open();
+        interview.close();
+        let (load, _) = interview.end();
+        assert_eq!((load.looks, load.gauges.iter().filter_map(|line| line.total).count()), (0, 0));
+    }
+}

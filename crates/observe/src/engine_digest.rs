@@ -1,0 +1,263 @@
+//! Turns what an engine said into time lines. Pure.
+
+use crate::document::{EngineLoad, GaugeLine, StateLine, StatementLoad};
+use crate::engine::{Answer, GaugeKind, Heard, Mark, StatementCount};
+use model::Nanos;
+
+/// Steps of a time line: more say nothing more on a screen, and swell the result.
+const STEPS_MAX: usize = 600;
+/// States with a time line of their own; the rest is summed.
+const STATES_MAX: usize = 12;
+/// Statements told.
+const STATEMENTS_MAX: usize = 12;
+/// Bytes of a statement's text that are kept.
+const TEXT_MAX: usize = 240;
+
+pub(crate) fn digest(heard: &Heard) -> EngineLoad {
+    let several = heard.readings.len().saturating_sub(1).div_ceil(STEPS_MAX).max(1);
+    let ends: Vec<&Answer> = heard.readings.iter().step_by(several).collect();
+    let steps: Vec<&[Answer]> =
+        heard.readings.get(1..).map_or_else(Vec::new, |rest| rest.chunks_exact(several).collect());
+    let window = Window::of(heard);
+    EngineLoad {
+        until_ns: steps.iter().map(|step| step[step.len() - 1].at).collect(),
+        gauges: gauges(heard, &ends, steps.len(), &window),
+        states: states(heard, &steps, &window),
+        looks: window.looks(heard).map(|answer| u64::from(answer.looks)).sum(),
+        statements: statements(heard),
+        missing_s: missing_s(&heard.readings),
+    }
+}
+
+/// The span that sums are for: all there is where the window was never opened or closed.
+struct Window {
+    from: Nanos,
+    until: Nanos,
+}
+
+impl Window {
+    fn of(heard: &Heard) -> Window {
+        Window {
+            from: heard.opened.as_ref().map_or(Nanos::ZERO, |mark| mark.at),
+            until: heard.closed.as_ref().map_or(Nanos::MAX, |mark| mark.at),
+        }
+    }
+
+    /// The answers whose looks lie in it.
+    fn looks<'a>(&self, heard: &'a Heard) -> impl Iterator<Item = &'a Answer> {
+        let (from, until) = (self.from, self.until);
+        heard.readings.iter().filter(move |answer| from < answer.at && answer.at <= until)
+    }
+}
+
+fn gauges(heard: &Heard, ends: &[&Answer], steps: usize, window: &Window) -> Vec<GaugeLine> {
+    let value = |answer: &Answer, at: usize| answer.values.as_ref()?.get(at).copied().flatten();
+    let line = |(at, gauge): (usize, &crate::engine::GaugeName)| {
+        let values = ends
+            .windows(2)
+            .take(steps)
+            .map(|pair| match gauge.kind {
+                GaugeKind::Level => value(pair[1], at),
+                GaugeKind::Counter => {
+                    let length_s = (pair[1].at - pair[0].at).as_secs_f64();
+                    grown(value(pair[0], at), value(pair[1], at))
+                        .filter(|_| length_s > 0.0)
+                        .map(|grown| grown / length_s)
+                }
+            })
+            .map(|value| value.map(rounded))
+            .collect();
+        let marked = |mark: &Option<Mark>| mark.as_ref()?.values.as_ref()?.get(at).copied().flatten();
+        let total = match gauge.kind {
+            GaugeKind::Counter => grown(marked(&heard.opened), marked(&heard.closed)),
+            GaugeKind::Level => {
+                let values: Vec<f64> = window.looks(heard).filter_map(|answer| value(answer, at)).collect();
+                (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+            }
+        };
+        GaugeLine {
+            name: gauge.name.clone(),
+            group: gauge.group.clone(),
+            unit: gauge.unit.clone(),
+            kind: gauge.kind,
+            total: total.map(rounded),
+            values,
+        }
+    };
+    heard.gauges.iter().enumerate().map(line).collect()
+}
+
+/// A counter that went back began anew with its engine: what it counted in between is not known.
+fn grown(from: Option<f64>, until: Option<f64>) -> Option<f64> {
+    let (from, until) = (from?, until?);
+    (until >= from).then_some(until - from)
+}
+
+fn states(heard: &Heard, steps: &[&[Answer]], window: &Window) -> Vec<StateLine> {
+    let mut sums = vec![0; heard.states.len()];
+    for answer in window.looks(heard) {
+        answer.sessions.iter().for_each(|(at, sessions)| sums[*at] += sessions);
+    }
+    let all: u64 = sums.iter().sum();
+    let mut order: Vec<usize> = (0..sums.len()).filter(|at| sums[*at] > 0).collect();
+    order.sort_by_key(|at| std::cmp::Reverse(sums[*at]));
+    let (kept, rest) = order.split_at(order.len().min(STATES_MAX));
+    let line = |name: &str, places: &[usize]| StateLine {
+        name: name.to_owned(),
+        share: rounded(places.iter().map(|at| sums[*at]).sum::<u64>() as f64 / all.max(1) as f64),
+        sessions: steps.iter().map(|step| mean_sessions(step, places)).collect(),
+    };
+    let mut lines: Vec<StateLine> =
+        kept.iter().map(|at| line(&heard.states[*at], std::slice::from_ref(at))).collect();
+    if !rest.is_empty() {
+        lines.push(line("all others", rest));
+    }
+    lines
+}
+
+fn mean_sessions(step: &[Answer], places: &[usize]) -> Option<f64> {
+    let looks: u32 = step.iter().map(|answer| answer.looks).sum();
+    let of = |answer: &Answer| -> u64 { places.iter().filter_map(|at| answer.sessions.get(at)).sum() };
+    let sessions: u64 = step.iter().map(of).sum();
+    (looks > 0).then(|| rounded(sessions as f64 / f64::from(looks)))
+}
+
+/// What statements took between the edges of the window, the most first. An engine counts since it began to.
+fn statements(heard: &Heard) -> Vec<StatementLoad> {
+    let (Some(opened), Some(closed)) = (&heard.opened, &heard.closed) else { return Vec::new() };
+    let before = |text: &str| -> Option<&StatementCount> {
+        opened.statements.iter().find(|statement| statement.text == text)
+    };
+    let mut loads: Vec<StatementLoad> = closed
+        .statements
+        .iter()
+        .map(|after| {
+            let before = before(&after.text);
+            StatementLoad {
+                text: shortened(&after.text),
+                calls: after.calls.saturating_sub(before.map_or(0, |before| before.calls)),
+                total_ms: rounded((after.total_ms - before.map_or(0.0, |before| before.total_ms)).max(0.0)),
+                rows: after.rows.saturating_sub(before.map_or(0, |before| before.rows)),
+            }
+        })
+        .filter(|load| load.calls > 0)
+        .collect();
+    loads.sort_by(|a, b| b.total_ms.total_cmp(&a.total_ms));
+    loads.truncate(STATEMENTS_MAX);
+    loads
+}
+
+fn shortened(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(TEXT_MAX) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}
+
+/// Spans before a reading that failed, and what two readings lie too far apart.
+fn missing_s(readings: &[Answer]) -> f64 {
+    let lengths = || readings.windows(2).map(|pair| (pair[1].at - pair[0].at).as_secs_f64());
+    let mut sorted: Vec<f64> = lengths().collect();
+    sorted.sort_by(f64::total_cmp);
+    let usual = sorted.get(sorted.len() / 2).copied().unwrap_or(0.0);
+    let missing = readings.windows(2).zip(lengths()).map(|(pair, length_s)| match pair[1].values {
+        None => length_s,
+        Some(_) if length_s > 2.0 * usual.max(1.0) => length_s - usual,
+        Some(_) => 0.0,
+    });
+    rounded(missing.sum())
+}
+
+/// Four decimals, or what a large number needs not.
+fn rounded(value: f64) -> f64 {
+    (value * 1e4).round() / 1e4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::GaugeName;
+    use std::collections::BTreeMap;
+
+    fn answer(second: u64, value: Option<f64>, running: u64, waiting: u64) -> Answer {
+        Answer {
+            at: Nanos::from_secs(second),
+            values: value.map(|value| vec![Some(value), Some(7.0)]),
+            sessions: BTreeMap::from([(0, running), (1, waiting)]),
+            looks: 10,
+        }
+    }
+
+    fn mark(second: u64, value: f64) -> Option<Mark> {
+        let at = Nanos::from_secs(second);
+        let statement = |text: &str| StatementCount {
+            text: text.to_owned(),
+            calls: value as u64,
+            total_ms: value * 2.0,
+            rows: 0,
+        };
+        let statements = vec![statement("select  1"), statement("update t")];
+        Some(Mark { at, values: Some(vec![Some(value), Some(7.0)]), statements })
+    }
+
+    fn heard() -> Heard {
+        let gauge = |name: &str, kind| GaugeName {
+            name: name.to_owned(),
+            group: "wal".to_owned(),
+            unit: "bytes".to_owned(),
+            kind,
+        };
+        Heard {
+            gauges: vec![gauge("written", GaugeKind::Counter), gauge("dirty", GaugeKind::Level)],
+            states: vec!["running".to_owned(), "LWLock:WALWrite".to_owned()],
+            readings: vec![
+                answer(1, Some(0.0), 90, 0),
+                answer(2, Some(100.0), 20, 60),
+                answer(3, None, 20, 60),
+                answer(4, Some(500.0), 40, 40),
+                answer(5, Some(10.0), 0, 0),
+            ],
+            opened: mark(1, 0.0),
+            closed: mark(4, 500.0),
+            ..Heard::default()
+        }
+    }
+
+    #[test]
+    fn waits_are_shares_of_the_window_alone() {
+        let load = digest(&heard());
+        let shares: Vec<_> = load.states.iter().map(|state| (state.name.as_str(), state.share)).collect();
+        assert_eq!(shares, [("LWLock:WALWrite", 0.6667), ("running", 0.3333)]);
+        assert_eq!(load.states[0].sessions, [Some(6.0), Some(6.0), Some(4.0), Some(0.0)]);
+        assert_eq!(load.looks, 30);
+    }
+
+    #[test]
+    fn a_counter_is_told_by_its_growth_and_an_answer_that_is_missing_is_a_gap() {
+        let load = digest(&heard());
+        let [written, dirty] = &load.gauges[..] else { panic!("{load:?}") };
+        // The engine that was away counts anew.
+        assert_eq!(written.values, [Some(100.0), None, None, None]);
+        assert_eq!((written.total, dirty.total), (Some(500.0), Some(7.0)));
+        assert_eq!(load.missing_s, 1.0);
+        assert_eq!(load.until_ns.len(), dirty.values.len());
+    }
+
+    #[test]
+    fn statements_are_told_by_what_they_took_in_the_window() {
+        let load = digest(&heard());
+        let told: Vec<_> = load.statements.iter().map(|one| (one.text.as_str(), one.calls)).collect();
+        assert_eq!(told, [("select 1", 500), ("update t", 500)]);
+    }
+
+    #[test]
+    fn hours_are_told_in_no_more_steps_than_a_screen_shows() {
+        let mut heard = heard();
+        heard.readings = (0..1_199).map(|second| answer(second, Some(second as f64), 1, 1)).collect();
+        let load = digest(&heard);
+        assert!(load.until_ns.len() <= STEPS_MAX && load.until_ns.len() > STEPS_MAX / 2);
+        assert!(load.gauges[0].values.iter().all(|rate| *rate == Some(1.0)), "{:?}", load.gauges[0]);
+        assert_eq!(load.states[0].sessions.len(), load.until_ns.len());
+    }
+}
