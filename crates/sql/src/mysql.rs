@@ -107,8 +107,9 @@ pub fn fault(code: u16, at_commit: bool, message: &str) -> Fault {
         1004 | 1026 | 1030 if message.contains("No space left") || message.contains("error 28") => {
             Fault::Refused(Refusal::Unwritable)
         }
-        // ER_NOT_KEYFILE, ER_CRASHED_ON_USAGE, ER_TABLE_CORRUPT: the stored data is broken.
-        1034 | 1194 | 1877 => Fault::defect(DefectKind::BadData, format!("MySQL {code}: {message}")),
+        // ER_NOT_KEYFILE, ER_CRASHED_ON_USAGE, ER_TABLE_CORRUPT; and ER_SIGNAL_EXCEPTION, by which a procedure of ours
+        // says that a row is not there: the stored data is broken.
+        1034 | 1194 | 1877 | 1644 => Fault::defect(DefectKind::BadData, format!("MySQL {code}: {message}")),
         _ => Fault::defect(DefectKind::Engine, format!("MySQL {code}: {message}")),
     }
 }
@@ -161,6 +162,7 @@ mod tests {
             (1062, false, "defect"), // a duplicate order id
             (1064, false, "defect"),
             (1194, false, "bad data"),
+            (1644, false, "bad data"),
         ];
         for (code, at_commit, expected) in table {
             assert_eq!(kind(code, at_commit, ""), expected, "error {code}, at commit {at_commit}");

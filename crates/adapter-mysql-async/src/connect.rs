@@ -1,0 +1,162 @@
+//! Opening a connection as a URL asks for, and saying clearly why not.
+
+use model::OpenError;
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, DriverError, Error, Opts, OptsBuilder, ServerError, SslOpts};
+use sql::{Dialect, Secret, ServerUrl, Tls};
+
+/// What our sessions say of values that do not fit: no.
+const SQL_MODE: &str = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
+
+/// Opens a connection: encrypted as the URL says, in UTC, at its isolation level, in strict mode, with its limit on a
+/// statement's time. What can be refused silently is read back.
+///
+/// An update counts the rows that it found, also those that it left as they were.
+///
+/// # Errors
+/// [`OpenError::Unreachable`] when nothing answers or the server is full; [`OpenError::Unusable`] when it refuses the
+/// user, the password or the database, is too old or of another kind, or a setting does not take. No error holds a
+/// password.
+pub async fn connect(url: &ServerUrl) -> Result<Conn, OpenError> {
+    if url.dialect != Dialect::MySql {
+        return Err(unusable(url, "the URL is of another engine; one of MariaDB begins with `mysql://`"));
+    }
+    let mut conn = match url.tls {
+        Tls::Off => Conn::new(options(url, None)).await,
+        Tls::Prefer => match Conn::new(options(url, Some(encryption(url)))).await {
+            Err(Error::Driver(DriverError::NoClientSslFlagFromServer)) => Conn::new(options(url, None)).await,
+            result => result,
+        },
+        Tls::Require | Tls::Verify => Conn::new(options(url, Some(encryption(url)))).await,
+    }
+    .map_err(|error| refused(url, error))?;
+    suits(url, &mut conn).await?;
+    settle(url, &mut conn).await?;
+    Ok(conn)
+}
+
+fn options(url: &ServerUrl, encryption: Option<SslOpts>) -> Opts {
+    // The driver asks rustls for the process's provider of cryptography. It is an error if another was installed, and
+    // then that one serves as well.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    OptsBuilder::default()
+        .ip_or_hostname(url.host.clone())
+        .tcp_port(url.port)
+        .socket(url.socket.as_ref().map(|socket| socket.display().to_string()))
+        // Otherwise the driver would leave a TCP connection to loopback for the server's socket, unasked.
+        .prefer_socket(url.socket.is_some())
+        .user(Some(url.user.clone()))
+        .pass(url.password.as_ref().map(Secret::reveal))
+        .db_name(Some(url.database.clone()))
+        .ssl_opts(encryption)
+        .client_found_rows(true)
+        // Statements are ours to keep; the driver must not close one to make room for another.
+        .stmt_cache_size(1024)
+        .into()
+}
+
+fn encryption(url: &ServerUrl) -> SslOpts {
+    let checked = url.tls == Tls::Verify;
+    SslOpts::default()
+        .with_root_certs(url.authority.iter().map(|file| file.clone().into()).collect())
+        .with_danger_accept_invalid_certs(!checked)
+        .with_danger_skip_domain_validation(!checked)
+}
+
+/// Our statements need `insert … returning`: MariaDB 10.5 has it, and 10.6 is the oldest that we test with.
+async fn suits(url: &ServerUrl, conn: &mut Conn) -> Result<(), OpenError> {
+    let version: String = ask(url, conn, "select version()").await?;
+    if !version.to_ascii_lowercase().contains("mariadb") {
+        return Err(unusable(
+            url,
+            &format!(
+                "it says that it is MySQL {version}; the statements need MariaDB's `insert … returning`, so MariaDB \
+                 10.6 or newer"
+            ),
+        ));
+    }
+    if conn.server_version() < (10, 6, 0) {
+        return Err(unusable(url, &format!("it is {version}; MariaDB 10.6 or newer is needed")));
+    }
+    Ok(())
+}
+
+/// Puts the session's settings in force and reads back those that a server or its proxy might not take.
+async fn settle(url: &ServerUrl, conn: &mut Conn) -> Result<(), OpenError> {
+    let isolation = url.isolation;
+    let mut settings = format!("time_zone = '+00:00', sql_mode = '{SQL_MODE}', autocommit = 1");
+    if url.statement_timeout_ms > 0 {
+        let seconds = f64::from(url.statement_timeout_ms) / 1_000.0;
+        settings.push_str(&format!(", max_statement_time = {seconds:.3}"));
+    }
+    let fail = |error| refused(url, error);
+    conn.query_drop(format!("set {settings}, character_set_results = utf8mb4")).await.map_err(fail)?;
+    conn.query_drop(format!("set session transaction isolation level {}", isolation.sql()))
+        .await
+        .map_err(fail)?;
+
+    let level: String = ask(url, conn, "select @@tx_isolation").await?;
+    if sql::Isolation::named(&level) != Some(isolation) {
+        let asked = isolation.name();
+        return Err(unusable(url, &format!("asked for isolation {asked}, in force is {level}")));
+    }
+    let mode: String = ask(url, conn, "select @@sql_mode").await?;
+    if !mode.contains("STRICT_ALL_TABLES") {
+        return Err(unusable(url, &format!("asked for strict mode, in force is sql_mode `{mode}`")));
+    }
+    Ok(())
+}
+
+/// One value, asked by text.
+pub(crate) async fn ask<T>(url: &ServerUrl, conn: &mut Conn, question: &str) -> Result<T, OpenError>
+where
+    T: mysql_async::prelude::FromValue + Send + 'static,
+{
+    let answer: Option<Option<T>> = conn.query_first(question).await.map_err(|error| refused(url, error))?;
+    answer.flatten().ok_or_else(|| unusable(url, &format!("it has no answer to `{question}`")))
+}
+
+/// Why a connection did not come about, or broke at once.
+pub(crate) fn refused(url: &ServerUrl, error: Error) -> OpenError {
+    let what = url.place();
+    match error {
+        Error::Server(error) => turned_away(url, &error),
+        Error::Driver(DriverError::NoClientSslFlagFromServer) => unusable(
+            url,
+            "it does not encrypt, and the URL asks for that; `sslmode=disable` or `prefer` would do without",
+        ),
+        Error::Io(error @ mysql_async::IoError::Tls(_)) => unusable(url, &error.to_string()),
+        Error::Io(mysql_async::IoError::Io(error)) => OpenError::Unreachable { what, why: error.to_string() },
+        Error::Driver(DriverError::ConnectionClosed) => {
+            OpenError::Unreachable { what, why: "it closed the connection".to_owned() }
+        }
+        error @ (Error::Driver(_) | Error::Other(_) | Error::Url(_)) => unusable(url, &error.to_string()),
+    }
+}
+
+fn turned_away(url: &ServerUrl, error: &ServerError) -> OpenError {
+    let ServerUrl { user, database, .. } = url;
+    let message = &error.message;
+    match error.code {
+        // ER_ACCESS_DENIED_ERROR.
+        1045 | 1698 => {
+            let given = if url.password.is_some() { "the password given" } else { "no password" };
+            unusable(url, &format!("it refuses user `{user}` with {given}: {message}"))
+        }
+        // ER_BAD_DB_ERROR, ER_DBACCESS_DENIED_ERROR.
+        1049 => unusable(url, &format!("it has no database `{database}`")),
+        1044 => unusable(url, &format!("user `{user}` may not use database `{database}`: {message}")),
+        // ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED.
+        1040 | 1203 | 1226 => OpenError::Unreachable {
+            what: url.place(),
+            why: format!("it is full, all of its max_connections are taken: {message}"),
+        },
+        // ER_SERVER_SHUTDOWN and what it says while it goes.
+        1053 | 1927 => OpenError::Unreachable { what: url.place(), why: message.clone() },
+        code => unusable(url, &format!("it says {code}: {message}")),
+    }
+}
+
+pub(crate) fn unusable(url: &ServerUrl, why: &str) -> OpenError {
+    OpenError::Unusable { what: url.place(), why: why.to_owned() }
+}

@@ -1,0 +1,197 @@
+//! One call, one procedure.
+
+use crate::answer;
+use crate::procedures::Procedure;
+use adapter_mysql_async::MySqlConn;
+use arrayvec::{ArrayString, ArrayVec};
+use model::{Clock, DefectKind, Effort, Fault, Session, Verdict, Workload};
+use sql::{ColumnError, Columns, Param, SqlConn};
+use std::fmt::Write;
+use workload_tpcc::{Call, LINES_MAX, NewOrder, Outcome, Tpcc, Who};
+
+/// Runs the transactions by one procedure call each.
+#[derive(Debug)]
+pub struct ProcedureSession<K> {
+    conn: MySqlConn,
+    clock: K,
+}
+
+/// Digits of a line: its place in the order, its item, its warehouse, its quantity.
+const LINE_DIGITS: usize = 2 + 10 + 10 + 2;
+type Lines = ArrayString<{ LINE_DIGITS * LINES_MAX }>;
+
+impl<K: Clock> ProcedureSession<K> {
+    pub(crate) fn new(conn: MySqlConn, clock: K) -> ProcedureSession<K> {
+        ProcedureSession { conn, clock }
+    }
+
+    async fn transact(&mut self, call: &Call, rows: &mut u32) -> Result<Outcome, Fault> {
+        let result = self.call(call, rows).await;
+        if let Err(Fault::Conflict(_) | Fault::Refused(_) | Fault::Defect(_)) = result {
+            // The procedure was left in its middle, and its transaction with it. The fault tells more than one of the
+            // roll-back; after a commit or where nothing is open this does nothing.
+            let _ = self.conn.rollback().await;
+        }
+        result
+    }
+
+    async fn call(&mut self, call: &Call, rows: &mut u32) -> Result<Outcome, Fault> {
+        match call {
+            Call::NewOrder(call) => {
+                let lines = packed(call);
+                let params = [
+                    call.w_id.into(),
+                    call.d_id.into(),
+                    call.c_id.into(),
+                    (call.lines.len() as i64).into(),
+                    i64::from(call.all_local()).into(),
+                    Param::Text(&lines),
+                ];
+                let outcome = self.one(Procedure::NewOrder, &params, true, rows, answer::new_order).await?;
+                outcome.ok_or_else(|| unanswered("stackmark_new_order"))
+            }
+            Call::Payment(call) => {
+                let (c_id, c_last) = who(&call.customer);
+                let params = [
+                    call.w_id.into(),
+                    call.d_id.into(),
+                    call.c_w_id.into(),
+                    call.c_d_id.into(),
+                    c_id.into(),
+                    Param::Text(c_last),
+                    call.h_amount.into(),
+                ];
+                let outcome = self.one(Procedure::Payment, &params, true, rows, answer::payment).await?;
+                outcome.ok_or_else(|| nobody(&call.customer))
+            }
+            Call::OrderStatus(call) => {
+                let (c_id, c_last) = who(&call.customer);
+                let params = [call.w_id.into(), call.d_id.into(), c_id.into(), Param::Text(c_last)];
+                let mut report = None;
+                self.each(Procedure::OrderStatus, &params, false, rows, &mut |row| {
+                    answer::order_status(row, &mut report)
+                })
+                .await?;
+                report.map(Outcome::Status).ok_or_else(|| nobody(&call.customer))
+            }
+            Call::Delivery(call) => {
+                let params = [call.w_id.into(), call.o_carrier_id.into()];
+                let outcome = self.one(Procedure::Delivery, &params, true, rows, answer::delivery).await?;
+                outcome.ok_or_else(|| unanswered("stackmark_delivery"))
+            }
+            Call::StockLevel(call) => {
+                let params = [call.w_id.into(), call.d_id.into(), call.threshold.into()];
+                let outcome =
+                    self.one(Procedure::StockLevel, &params, false, rows, answer::stock_level).await?;
+                outcome.ok_or_else(|| unanswered("stackmark_stock_level"))
+            }
+        }
+    }
+
+    /// The one row of a procedure, if it gives one.
+    async fn one(
+        &mut self,
+        procedure: Procedure,
+        params: &[Param<'_>],
+        writes: bool,
+        rows: &mut u32,
+        read: fn(&dyn Columns) -> Result<Outcome, ColumnError>,
+    ) -> Result<Option<Outcome>, Fault> {
+        let mut outcome = None;
+        self.each(procedure, params, writes, rows, &mut |row| {
+            outcome = Some(read(row)?);
+            Ok(())
+        })
+        .await?;
+        Ok(outcome)
+    }
+
+    async fn each(
+        &mut self,
+        procedure: Procedure,
+        params: &[Param<'_>],
+        writes: bool,
+        rows: &mut u32,
+        read: &mut (dyn FnMut(&dyn Columns) -> Result<(), ColumnError> + Send),
+    ) -> Result<(), Fault> {
+        self.conn
+            .call(procedure.id(), params, writes, &mut |_set, row| {
+                *rows += 1;
+                read(row)
+            })
+            .await
+    }
+}
+
+impl<K: Clock> Session<Tpcc> for ProcedureSession<K> {
+    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+        let (asked, mut rows) = (self.clock.now(), 0);
+        let result = self.transact(call, &mut rows).await;
+        effort.attempts += 1;
+        // Begin, statements and commit are one round trip; none of it can be told apart from here.
+        effort.spent.statements += self.clock.now() - asked;
+        effort.rows += rows;
+        if let Ok(outcome) = &result {
+            effort.statements += 1;
+            effort.commits += u32::from(Tpcc::verdict(outcome) == Verdict::Committed);
+        }
+        result
+    }
+}
+
+/// A customer by number or by name, as the procedures take one; the other is zero, or empty.
+fn who(customer: &Who) -> (u32, &str) {
+    match customer {
+        Who::Id(c_id) => (*c_id, ""),
+        Who::LastName(name) => (0, name),
+    }
+}
+
+/// The lines as digits, sorted by their stock rows: two orders that want the same rows then wait for each other in one
+/// direction only. An unused item number is the highest of all, so it comes last.
+fn packed(call: &NewOrder) -> Lines {
+    let mut order: ArrayVec<usize, LINES_MAX> = (0..call.lines.len()).collect();
+    order.sort_by_key(|index| (call.lines[*index].i_id, call.lines[*index].supply_w_id, *index));
+    let mut lines = Lines::new();
+    for index in order {
+        let (number, line) = (index + 1, &call.lines[index]);
+        // What does not fit its digits is no call that passes any check: ids have 10 digits, and a quantity 2.
+        write!(lines, "{number:02}{:010}{:010}{:02}", line.i_id, line.supply_w_id, line.quantity)
+            .expect("15 lines of 24 digits, by the sizes of a line's fields and the call's checks");
+    }
+    lines
+}
+
+#[cold]
+fn nobody(customer: &Who) -> Fault {
+    match customer {
+        Who::LastName(name) => Fault::defect(DefectKind::BadCall, format!("no customer is called {name}")),
+        Who::Id(c_id) => {
+            Fault::defect(DefectKind::BadData, format!("customer {c_id} or the order is not there"))
+        }
+    }
+}
+
+#[cold]
+fn unanswered(procedure: &str) -> Fault {
+    Fault::defect(DefectKind::BadData, format!("procedure `{procedure}` gave no row where there must be one"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workload_tpcc::Line;
+
+    #[test]
+    fn lines_are_packed_in_the_order_of_their_stock_rows() {
+        let line = |i_id, supply_w_id, quantity| Line { i_id, supply_w_id, quantity };
+        let lines = [line(100_001, 1, 5), line(7, 2, 10), line(7, 1, 3)].into_iter().collect();
+        let call = NewOrder { w_id: 1, d_id: 1, c_id: 1, lines };
+        assert_eq!(
+            packed(&call).as_str(),
+            "030000000007000000000103\
+             020000000007000000000210\
+             010000100001000000000105"
+        );
+    }
+}
