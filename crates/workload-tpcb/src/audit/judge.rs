@@ -1,0 +1,222 @@
+//! From rows to findings.
+
+use super::spread::{self, Spread};
+use super::{Audit, Context, Figure, Finding, Verdict};
+use sql::Value;
+
+pub(super) type Judge = fn(&Audit, &[Vec<Value>], &Context) -> Finding;
+
+/// Violations that are listed; a broken database may have millions.
+pub(super) const VIOLATIONS_SHOWN: usize = 5;
+/// Deviations beyond this many standard errors are not chance: one in two million.
+pub(super) const SIGMAS: f64 = 5.0;
+
+/// Whole amounts from −5000 to 5000, evenly: the mean of their squares, and the standard deviation of a square as a share
+/// of that (√(4/5), as of any even distribution around zero).
+pub(super) const MEAN_SQUARE: f64 = 5_000.0 * 5_001.0 / 3.0;
+const SQUARE_SCATTER: f64 = 0.894_427;
+
+/// Nothing may come back.
+pub(super) fn violations(audit: &Audit, rows: &[Vec<Value>], _: &Context) -> Finding {
+    let details = rows.iter().take(VIOLATIONS_SHOWN).map(|row| described(audit.columns, row)).collect();
+    let (verdict, sentence) = match rows.len() {
+        0 => (Verdict::Passed, audit.sentence.to_owned()),
+        count if count > VIOLATIONS_SHOWN => {
+            (Verdict::Failed, format!("violated more than {VIOLATIONS_SHOWN} times: {}", audit.sentence))
+        }
+        1 => (Verdict::Failed, format!("violated once: {}", audit.sentence)),
+        count => (Verdict::Failed, format!("violated {count} times: {}", audit.sentence)),
+    };
+    Finding { verdict, sentence, details, figure: None }
+}
+
+/// The same where history goes back to the load. Where that is not known, balances that agree with it show that it does;
+/// balances that do not, show nothing.
+pub(super) fn since_the_load(audit: &Audit, rows: &[Vec<Value>], context: &Context) -> Finding {
+    match violations(audit, rows, context) {
+        Finding { verdict: Verdict::Failed, details, .. } if !context.history_whole => {
+            let sentence = format!(
+                "history does not account for all balances: rows are lost, or somebody emptied it, as pgbench does before \
+                 a run without -n; cannot tell whether {}",
+                audit.sentence
+            );
+            Finding { details, ..not_told(sentence) }
+        }
+        finding => finding,
+    }
+}
+
+fn described(columns: &[&str], row: &[Value]) -> String {
+    let pairs: Vec<String> = columns.iter().zip(row).map(|(name, value)| format!("{name} {value}")).collect();
+    pairs.join(", ")
+}
+
+/// Judges [numbers, draws, meetings].
+pub(super) fn spread(audit: &Audit, rows: &[Vec<Value>], _: &Context) -> Finding {
+    let Some([numbers, draws, meetings]) = figures(rows) else { return unreadable(audit) };
+    spread::judged(audit.sentence, &Spread::of_meetings(numbers, draws, meetings))
+}
+
+/// Judges [calls, those of them at home].
+pub(super) fn at_home(audit: &Audit, rows: &[Vec<Value>], context: &Context) -> Finding {
+    let Some([calls, hits]) = figures(rows) else { return unreadable(audit) };
+    home(audit.sentence, context.size.branches, calls, hits)
+}
+
+/// With so many branches a call meets its own by chance once in as many.
+pub(super) fn home(promise: &str, branches: u32, calls: f64, hits: f64) -> Finding {
+    if branches < 2 {
+        return not_told("with one branch everybody is at home".into());
+    }
+    let expected = 1.0 / f64::from(branches);
+    let tolerance = SIGMAS * (expected * (1.0 - expected) / calls.max(1.0)).sqrt();
+    let figure = Figure { measured: hits / calls.max(1.0), expected, tolerance, samples: calls as u64 };
+    judged(promise, figure, 0.5 * expected)
+}
+
+/// Judges [calls, sum of amounts].
+pub(super) fn amount_mean(audit: &Audit, rows: &[Vec<Value>], _: &Context) -> Finding {
+    let Some([calls, sum]) = figures(rows) else { return unreadable(audit) };
+    mean(audit.sentence, calls, sum)
+}
+
+/// The mean as a share of the largest amount.
+pub(super) fn mean(promise: &str, calls: f64, sum: f64) -> Finding {
+    let most = crate::DELTA_MAX as f64;
+    let tolerance = SIGMAS * MEAN_SQUARE.sqrt() / most / calls.max(1.0).sqrt();
+    let measured = sum / calls.max(1.0) / most;
+    judged(promise, Figure { measured, expected: 0.0, tolerance, samples: calls as u64 }, 0.25)
+}
+
+/// Judges [calls, sum of the amounts' squares].
+pub(super) fn amount_spread(audit: &Audit, rows: &[Vec<Value>], _: &Context) -> Finding {
+    let Some([calls, squares]) = figures(rows) else { return unreadable(audit) };
+    squared(audit.sentence, calls, squares)
+}
+
+/// The mean square as a share of what it should be.
+pub(super) fn squared(promise: &str, calls: f64, squares: f64) -> Finding {
+    let measured = squares / calls.max(1.0) / MEAN_SQUARE;
+    let tolerance = SIGMAS * SQUARE_SCATTER / calls.max(1.0).sqrt();
+    judged(promise, Figure { measured, expected: 1.0, tolerance, samples: calls as u64 }, 0.5)
+}
+
+/// A tolerance of `useless` or more would pass what is plainly wrong, so it tells nothing.
+fn judged(promise: &str, figure: Figure, useless: f64) -> Finding {
+    let Figure { measured, expected, tolerance, samples } = figure;
+    let found = format!(
+        "{promise}: {:.2} % in {samples} calls; expected {:.2} % ± {:.2}",
+        measured * 100.0,
+        expected * 100.0,
+        tolerance * 100.0
+    );
+    let (verdict, sentence) = if samples == 0 || tolerance >= useless {
+        (Verdict::NotTold, format!("too few to tell whether {found}"))
+    } else if (measured - expected).abs() <= tolerance {
+        (Verdict::Passed, found)
+    } else {
+        (Verdict::Failed, format!("violated: {found}"))
+    };
+    Finding { verdict, sentence, details: Vec::new(), figure: Some(figure) }
+}
+
+/// The whole numbers of the one row, exact up to 2⁵³, which no sum of ours comes near.
+fn figures<const N: usize>(rows: &[Vec<Value>]) -> Option<[f64; N]> {
+    let [row] = rows else { return None };
+    let row: &[Value; N] = row.as_slice().try_into().ok()?;
+    let mut figures = [0.0; N];
+    for (figure, value) in figures.iter_mut().zip(row) {
+        *figure = value.number()?;
+    }
+    Some(figures)
+}
+
+fn unreadable(audit: &Audit) -> Finding {
+    not_told(format!("the figures do not make sense here; cannot tell whether {}", audit.sentence))
+}
+
+pub(super) fn not_told(sentence: String) -> Finding {
+    Finding { verdict: Verdict::NotTold, sentence, details: Vec::new(), figure: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::audits;
+    use super::*;
+    use sql::Dialect;
+
+    fn judge(name: &str, rows: &[Vec<Value>], context: &Context) -> Finding {
+        let groups = audits(Dialect::Sqlite).unwrap();
+        let audit = groups.iter().flat_map(|group| &group.audits).find(|audit| audit.name == name).unwrap();
+        audit.judge(rows, context)
+    }
+
+    fn row(values: &[i64]) -> Vec<Vec<Value>> {
+        vec![values.iter().copied().map(Value::Int).collect()]
+    }
+
+    const WHOLE: Context = Context { history_whole: true, ..Context::standard(10) };
+
+    #[test]
+    fn a_violation_is_shown_with_names_for_its_values() {
+        let found = judge("balance-sums", &row(&[5, 5, 4]), &WHOLE);
+        assert_eq!(found.verdict, Verdict::Failed);
+        assert_eq!(found.details, ["accounts hold 5, tellers hold 5, branches hold 4"]);
+        assert_eq!(judge("balance-sums", &[], &WHOLE).verdict, Verdict::Passed);
+        let many = vec![vec![Value::Int(1)]; 6];
+        assert!(judge("account-branches", &many, &WHOLE).sentence.starts_with("violated more than 5 times"));
+    }
+
+    #[test]
+    fn a_history_that_may_have_been_emptied_convicts_nobody_and_acquits_whom_it_can() {
+        let unknown = Context::standard(10);
+        for name in ["history-sum", "branch-history", "teller-history", "account-history"] {
+            let rows = row(&[1, 500, 0, 0]);
+            assert_eq!(judge(name, &rows, &WHOLE).verdict, Verdict::Failed);
+            let found = judge(name, &rows, &unknown);
+            assert_eq!(found.verdict, Verdict::NotTold);
+            assert!(found.sentence.contains("without -n") && found.details.len() == 1, "{found:?}");
+            assert_eq!(judge(name, &[], &unknown).verdict, Verdict::Passed);
+        }
+        // What is stored in three tables needs no history.
+        assert_eq!(judge("balance-sums", &row(&[5, 5, 4]), &unknown).verdict, Verdict::Failed);
+    }
+
+    #[test]
+    fn few_calls_tell_nothing() {
+        for name in ["amount-mean", "amount-spread", "accounts-at-home", "tellers-at-home"] {
+            for calls in [0, 1, 5] {
+                assert_eq!(judge(name, &row(&[calls, calls]), &WHOLE).verdict, Verdict::NotTold, "{name}");
+            }
+        }
+        let one = Context { size: crate::Cardinality::standard(1), ..WHOLE };
+        assert_eq!(judge("accounts-at-home", &row(&[10_000, 10_000]), &one).verdict, Verdict::NotTold);
+    }
+
+    #[test]
+    fn amounts_that_only_grow_or_are_always_the_same_are_caught() {
+        assert_eq!(judge("amount-mean", &row(&[10_000, 100_000]), &WHOLE).verdict, Verdict::Passed);
+        assert_eq!(judge("amount-mean", &row(&[10_000, 25_000_000]), &WHOLE).verdict, Verdict::Failed);
+        let fair = (MEAN_SQUARE * 10_000.0) as i64;
+        assert_eq!(judge("amount-spread", &row(&[10_000, fair]), &WHOLE).verdict, Verdict::Passed);
+        assert_eq!(judge("amount-spread", &row(&[10_000, 10_000]), &WHOLE).verdict, Verdict::Failed);
+    }
+
+    #[test]
+    fn the_branch_of_the_account_is_caught_as_the_branch_of_the_call() {
+        assert_eq!(judge("accounts-at-home", &row(&[10_000, 1_020]), &WHOLE).verdict, Verdict::Passed);
+        assert_eq!(judge("accounts-at-home", &row(&[10_000, 8_500]), &WHOLE).verdict, Verdict::Failed);
+        assert_eq!(judge("tellers-at-home", &row(&[10_000, 10_000]), &WHOLE).verdict, Verdict::Failed);
+    }
+
+    #[test]
+    fn rows_of_another_shape_tell_nothing() {
+        for rows in [vec![], row(&[1]), vec![vec![Value::Null, Value::Null]]] {
+            assert_eq!(judge("amount-mean", &rows, &WHOLE).verdict, Verdict::NotTold);
+            assert_eq!(judge("branch-spread", &rows, &WHOLE).verdict, Verdict::NotTold);
+        }
+        // Some engines give sums as decimals.
+        let reals = vec![vec![Value::Real(10_000.0), Value::Real(100_000.0)]];
+        assert_eq!(judge("amount-mean", &reals, &WHOLE).verdict, Verdict::Passed);
+    }
+}

@@ -1,0 +1,82 @@
+//! How calls are drawn: as pgbench's script does.
+//!
+//! ```text
+//! \set aid random(1, 100000 * :scale)
+//! \set bid random(1, 1 * :scale)
+//! \set tid random(1, 10 * :scale)
+//! \set delta random(-5000, 5000)
+//! ```
+
+use crate::{Call, Cardinality, DELTA_MAX, Tpcb};
+use model::random::Random;
+
+/// The path of the run's random streams, apart from those of other workloads.
+const CLIENT: u64 = 300;
+
+/// The calls of one client: account, branch and teller evenly and each on its own.
+#[derive(Debug, Clone)]
+pub struct Inputs {
+    size: Cardinality,
+    random: Random,
+}
+
+impl Inputs {
+    /// The stream of a worker.
+    #[must_use]
+    pub fn new(size: Cardinality, seed: u64, worker: u32) -> Inputs {
+        Inputs { size, random: Random::stream(seed, &[CLIENT, u64::from(worker)]) }
+    }
+
+    fn one_of(&mut self, count: u32) -> u32 {
+        self.random.below(u64::from(count)) as u32 + 1
+    }
+}
+
+impl model::Inputs<Tpcb> for Inputs {
+    fn draw(&mut self) -> Call {
+        let aid = self.one_of(self.size.accounts_all());
+        let bid = self.one_of(self.size.branches);
+        let tid = self.one_of(self.size.tellers_all());
+        Call { aid, tid, bid, delta: self.random.range(-DELTA_MAX, DELTA_MAX) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Inputs as _;
+
+    fn draw(size: Cardinality, seed: u64, worker: u32, count: usize) -> Vec<Call> {
+        let mut inputs = Inputs::new(size, seed, worker);
+        (0..count).map(|_| inputs.draw()).collect()
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_calls() {
+        let size = Cardinality::standard(10);
+        assert_eq!(draw(size, 5, 3, 100), draw(size, 5, 3, 100));
+        assert_ne!(draw(size, 5, 3, 100), draw(size, 6, 3, 100));
+        assert_ne!(draw(size, 5, 3, 100), draw(size, 5, 13, 100));
+    }
+
+    /// A seed means these calls for ever: results of different versions can be laid side by side.
+    #[test]
+    fn streams_are_frozen() {
+        let expected = [Call { aid: 87_612, tid: 67, bid: 3, delta: -1_700 }];
+        assert_eq!(draw(Cardinality::standard(10), 1, 0, 1), expected);
+    }
+
+    #[test]
+    fn every_range_is_used_to_its_ends_and_not_beyond() {
+        let size = Cardinality::tiny();
+        let calls = draw(size, 1, 0, 100_000);
+        let check = |of: fn(&Call) -> i64, low: i64, high: i64| {
+            let (least, most) = (calls.iter().map(of).min(), calls.iter().map(of).max());
+            assert_eq!((least, most), (Some(low), Some(high)));
+        };
+        check(|call| call.aid.into(), 1, size.accounts_all().into());
+        check(|call| call.tid.into(), 1, size.tellers_all().into());
+        check(|call| call.bid.into(), 1, size.branches.into());
+        check(|call| call.delta, -5_000, 5_000);
+    }
+}

@@ -1,0 +1,123 @@
+//! The truth in memory: one client at a time, no storage, no concurrency. What any session must answer.
+
+use crate::{Call, Cardinality, Data, Outcome};
+use model::{DefectKind, Fault};
+
+/// A row of the history, without its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "pgbench's own names")]
+pub struct Entry {
+    pub tid: u32,
+    pub bid: u32,
+    pub aid: u32,
+    pub delta: i64,
+}
+
+/// A bank in memory.
+#[derive(Debug, Clone)]
+pub struct Oracle {
+    size: Cardinality,
+    pub(crate) accounts: Vec<i64>,
+    pub(crate) tellers: Vec<i64>,
+    pub(crate) branches: Vec<i64>,
+    history: Vec<Entry>,
+}
+
+impl Oracle {
+    /// Freshly loaded.
+    #[must_use]
+    pub fn new(data: &Data) -> Oracle {
+        let size = data.size();
+        Oracle {
+            size,
+            accounts: vec![0; size.accounts_all() as usize],
+            tellers: vec![0; size.tellers_all() as usize],
+            branches: vec![0; size.branches as usize],
+            history: Vec::new(),
+        }
+    }
+
+    /// How much data was loaded.
+    #[must_use]
+    pub const fn size(&self) -> Cardinality {
+        self.size
+    }
+
+    /// Balances of the accounts, in order.
+    #[must_use]
+    pub fn accounts(&self) -> &[i64] {
+        &self.accounts
+    }
+
+    /// Balances of the tellers, in order.
+    #[must_use]
+    pub fn tellers(&self) -> &[i64] {
+        &self.tellers
+    }
+
+    /// Balances of the branches, in order.
+    #[must_use]
+    pub fn branches(&self) -> &[i64] {
+        &self.branches
+    }
+
+    /// The history, in the order of calls.
+    #[must_use]
+    pub fn history(&self) -> &[Entry] {
+        &self.history
+    }
+
+    /// Answers a call, and keeps what it changes.
+    ///
+    /// # Errors
+    /// A [`DefectKind::BadCall`] when the call names an account, teller or branch that does not exist; nothing has
+    /// changed then.
+    pub fn answer(&mut self, call: &Call) -> Result<Outcome, Fault> {
+        let Call { aid, tid, bid, delta } = *call;
+        let account = place("account", aid, self.accounts.len())?;
+        let teller = place("teller", tid, self.tellers.len())?;
+        let branch = place("branch", bid, self.branches.len())?;
+        self.accounts[account] += delta;
+        self.tellers[teller] += delta;
+        self.branches[branch] += delta;
+        self.history.push(Entry { tid, bid, aid, delta });
+        Ok(Outcome { abalance: self.accounts[account] })
+    }
+}
+
+fn place(what: &str, id: u32, count: usize) -> Result<usize, Fault> {
+    match (id as usize).checked_sub(1) {
+        Some(place) if place < count => Ok(place),
+        _ => Err(Fault::defect(DefectKind::BadCall, format!("there is no {what} {id}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_adds_its_amount_in_all_three_places_and_to_the_history() {
+        let mut oracle = Oracle::new(&Data::new(Cardinality::tiny()));
+        let call = |delta| Call { aid: 150, tid: 7, bid: 2, delta };
+        assert_eq!(oracle.answer(&call(500)), Ok(Outcome { abalance: 500 }));
+        assert_eq!(oracle.answer(&call(-700)), Ok(Outcome { abalance: -200 }));
+        assert_eq!((oracle.accounts()[149], oracle.tellers()[6], oracle.branches()[1]), (-200, -200, -200));
+        let deltas: Vec<i64> = oracle.history().iter().map(|entry| entry.delta).collect();
+        assert_eq!(deltas, [500, -700]);
+    }
+
+    #[test]
+    fn a_call_that_names_nothing_changes_nothing() {
+        let mut oracle = Oracle::new(&Data::new(Cardinality::tiny()));
+        let check = |oracle: &mut Oracle, aid, tid, bid, expected: &str| {
+            let fault = oracle.answer(&Call { aid, tid, bid, delta: 1 }).unwrap_err();
+            assert_eq!(fault.to_string(), format!("defect: {expected}"));
+        };
+        check(&mut oracle, 151, 1, 1, "there is no account 151");
+        check(&mut oracle, 0, 1, 1, "there is no account 0");
+        check(&mut oracle, 1, 31, 1, "there is no teller 31");
+        check(&mut oracle, 1, 1, 4, "there is no branch 4");
+        assert!(oracle.accounts().iter().all(|balance| *balance == 0) && oracle.history().is_empty());
+    }
+}

@@ -1,0 +1,203 @@
+//! The transaction over the narrow SQL port, for every engine that speaks it one statement at a time.
+//!
+//! The statements are pgbench's, in pgbench's order. Dialects differ in `spec/sql`, not here.
+
+use crate::{Call, Outcome, Tpcb};
+use model::{Clock, DefectKind, Effort, Fault, Home, OpenError, Session, Stack, Target};
+use sql::{Catalogue, CatalogueError, Dialect, SqlConn, SqlOpener, StmtId, Timed, TxKind};
+
+macro_rules! statements {
+    ($($variant:ident = $name:literal),+ $(,)?) => {
+        /// The statements, by their names in `spec/sql/tpcb`.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[expect(missing_docs, reason = "the names are those of the files, which say why")]
+        #[repr(u16)]
+        pub enum Stmt { $($variant),+ }
+
+        impl Stmt {
+            /// Names in the order of [`StmtId`]s.
+            pub const NAMES: &'static [&'static str] = &[$($name),+];
+            /// The number under which a connection has prepared it.
+            #[must_use]
+            pub const fn id(self) -> StmtId { StmtId(self as u16) }
+        }
+    };
+}
+
+statements! {
+    AddToAccount = "add_to_account",
+    ReadAccount = "read_account",
+    AddToTeller = "add_to_teller",
+    AddToBranch = "add_to_branch",
+    InsertHistory = "insert_history",
+}
+
+impl Stmt {
+    /// Names in the order of [`StmtId`]s: the same on every engine.
+    #[must_use]
+    pub fn names(dialect: Dialect) -> &'static [&'static str] {
+        match dialect {
+            Dialect::Sqlite | Dialect::Postgres | Dialect::MySql => Stmt::NAMES,
+        }
+    }
+}
+
+/// The statement texts for an engine, in the order of [`Stmt`].
+///
+/// # Errors
+/// When the files and [`Stmt`] disagree; a test keeps that from happening.
+pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
+    let canonical = Catalogue::parse(include_str!("../../../spec/sql/tpcb/statements.sql"))?;
+    let engine = match dialect {
+        // SQLite takes the canonical form.
+        Dialect::Sqlite => canonical,
+        Dialect::Postgres => canonical
+            .overridden(&Catalogue::parse(include_str!("../../../spec/sql/tpcb/statements.postgres.sql"))?)?,
+        Dialect::MySql => canonical
+            .overridden(&Catalogue::parse(include_str!("../../../spec/sql/tpcb/statements.mysql.sql"))?)?,
+    };
+    engine.select(Stmt::names(dialect))
+}
+
+/// Tables, keys and references for an engine, in the order in which they are made.
+///
+/// # Errors
+/// When the file is malformed; a test keeps that from happening.
+pub fn schema(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
+    match dialect {
+        Dialect::Sqlite => Catalogue::parse(include_str!("../../../spec/sql/tpcb/schema.sqlite.sql")),
+        Dialect::Postgres => Catalogue::parse(include_str!("../../../spec/sql/tpcb/schema.postgres.sql")),
+        Dialect::MySql => Catalogue::parse(include_str!("../../../spec/sql/tpcb/schema.mysql.sql")),
+    }
+}
+
+/// Runs the transaction on one connection.
+#[derive(Debug)]
+pub struct SqlSession<C, K> {
+    conn: Timed<C, K>,
+}
+
+impl<C: SqlConn, K: Clock> SqlSession<C, K> {
+    /// A session on a connection whose statements are those of [`catalogue`].
+    pub fn new(conn: C, clock: K) -> SqlSession<C, K> {
+        SqlSession { conn: Timed::new(conn, clock) }
+    }
+
+    async fn transact(&mut self, call: &Call) -> Result<Outcome, Fault> {
+        self.conn.begin(TxKind::Write).await?;
+        match self.body(call).await {
+            Ok(outcome) => {
+                self.conn.commit().await?;
+                Ok(outcome)
+            }
+            Err(fault) => {
+                // The fault of the body tells more than one of the roll-back that follows it.
+                let _ = self.conn.rollback().await;
+                Err(fault)
+            }
+        }
+    }
+
+    /// Account, teller, branch: all calls lock in this order, one row a table, so none can wait for one that waits for it.
+    async fn body(&mut self, call: &Call) -> Result<Outcome, Fault> {
+        let &Call { aid, tid, bid, delta } = call;
+        self.add(Stmt::AddToAccount, aid, delta).await?;
+        let abalance = self
+            .conn
+            .row(Stmt::ReadAccount.id(), &[aid.into()], |row| row.int(0))
+            .await?
+            .ok_or_else(|| absent(Stmt::ReadAccount, aid))?;
+        self.add(Stmt::AddToTeller, tid, delta).await?;
+        self.add(Stmt::AddToBranch, bid, delta).await?;
+        let entry = [tid.into(), bid.into(), aid.into(), delta.into()];
+        self.conn.exec(Stmt::InsertHistory.id(), &entry).await?;
+        Ok(Outcome { abalance })
+    }
+
+    /// Adds an amount to the balance of one row, which must be there.
+    async fn add(&mut self, stmt: Stmt, id: u32, delta: i64) -> Result<(), Fault> {
+        match self.conn.exec(stmt.id(), &[id.into(), delta.into()]).await? {
+            1 => Ok(()),
+            0 if unseen(C::DIALECT, delta) => Ok(()),
+            _ => Err(absent(stmt, id)),
+        }
+    }
+}
+
+/// Whether an update is not counted because it leaves the row as it was. One call in 10,001 adds nothing.
+const fn unseen(dialect: Dialect, delta: i64) -> bool {
+    match dialect {
+        Dialect::Sqlite | Dialect::Postgres => false,
+        // Rows found are counted only by clients that ask for it; by default it is rows changed.
+        Dialect::MySql => delta == 0,
+    }
+}
+
+/// Ids come straight from the call, so whatever is missing was asked for wrongly.
+#[cold]
+fn absent(stmt: Stmt, id: u32) -> Fault {
+    let what = match stmt {
+        Stmt::AddToAccount | Stmt::ReadAccount | Stmt::InsertHistory => "account",
+        Stmt::AddToTeller => "teller",
+        Stmt::AddToBranch => "branch",
+    };
+    Fault::defect(DefectKind::BadCall, format!("there is no {what} {id}"))
+}
+
+impl<C: SqlConn, K: Clock> Session<Tpcb> for SqlSession<C, K> {
+    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+        let result = self.transact(call).await;
+        self.conn.settle(effort);
+        result
+    }
+}
+
+/// Opens sessions that run the transaction one statement at a time.
+#[derive(Debug)]
+pub struct SqlTarget<O, K> {
+    opener: O,
+    clock: K,
+}
+
+impl<O: SqlOpener, K: Clock> SqlTarget<O, K> {
+    /// A target over an opener that prepares the statements of [`catalogue`].
+    pub fn new(opener: O, clock: K) -> SqlTarget<O, K> {
+        SqlTarget { opener, clock }
+    }
+}
+
+impl<O: SqlOpener, K: Clock> Target<Tpcb> for SqlTarget<O, K> {
+    type Session = SqlSession<O::Conn, K>;
+    const HOME: Home = O::HOME;
+
+    async fn open(&self, _worker: u32) -> Result<Self::Session, OpenError> {
+        Ok(SqlSession::new(self.opener.open().await?, self.clock.clone()))
+    }
+
+    fn stack(&self) -> Stack {
+        Stack { style: "plain".into(), ..self.opener.stack() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_statement_files_hold_what_the_code_asks_for() {
+        for dialect in [Dialect::Sqlite, Dialect::Postgres, Dialect::MySql] {
+            assert_eq!(catalogue(dialect).unwrap().len(), Stmt::names(dialect).len());
+            let tables = schema(dialect).unwrap();
+            let count = |prefix: &str| tables.iter().filter(|(name, _)| name.starts_with(prefix)).count();
+            let keys = if dialect == Dialect::Postgres { 3 } else { 0 };
+            let references = if dialect == Dialect::Sqlite { 0 } else { 5 };
+            assert_eq!((count("table_"), count("index_"), count("reference_")), (4, keys, references));
+        }
+    }
+
+    #[test]
+    fn only_an_update_that_changes_nothing_may_go_uncounted() {
+        assert!(unseen(Dialect::MySql, 0));
+        assert!(!unseen(Dialect::MySql, 1) && !unseen(Dialect::Postgres, 0) && !unseen(Dialect::Sqlite, 0));
+    }
+}

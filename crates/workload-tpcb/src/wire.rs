@@ -1,0 +1,136 @@
+//! The workload as JSON. The contract is `spec/openapi/tpcb.yaml`.
+
+use crate::{Call, Cardinality, DELTA_MAX, Outcome, Tpcb};
+use model::{BadCall, BadCallKind, Wire};
+use serde::{Deserialize, Serialize};
+
+impl Wire for Tpcb {
+    const PATHS: &'static [&'static str] = &["/tpcb/tpcb"];
+    type Extent = Cardinality;
+
+    fn encode_call(call: &Call, into: &mut Vec<u8>) {
+        write(call, into);
+    }
+
+    fn decode_call(kind: usize, size: &Cardinality, body: &[u8]) -> Result<Call, BadCall> {
+        if kind != 0 {
+            return Err(bad(BadCallKind::Unknown, format!("there is no kind {kind}")));
+        }
+        let call: Call = read(body)?;
+        known("aid", call.aid, size.accounts_all())?;
+        known("tid", call.tid, size.tellers_all())?;
+        known("bid", call.bid, size.branches)?;
+        if !(-DELTA_MAX..=DELTA_MAX).contains(&call.delta) {
+            let detail = format!("delta is {}; it runs from {} to {DELTA_MAX}", call.delta, -DELTA_MAX);
+            return Err(bad(BadCallKind::Invalid, detail));
+        }
+        Ok(call)
+    }
+
+    fn encode_outcome(outcome: &Outcome, into: &mut Vec<u8>) {
+        write(outcome, into);
+    }
+
+    fn decode_outcome(_: &Call, body: &[u8]) -> Result<Outcome, String> {
+        serde_json::from_slice(body).map_err(|error| error.to_string())
+    }
+}
+
+fn write(value: &impl Serialize, into: &mut Vec<u8>) {
+    serde_json::to_writer(into, value).expect("plain structs always become JSON, and a Vec takes every byte");
+}
+
+fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, BadCall> {
+    serde_json::from_slice(body).map_err(|error| {
+        let kind = if error.is_data() { BadCallKind::Invalid } else { BadCallKind::Malformed };
+        bad(kind, error.to_string())
+    })
+}
+
+fn bad(kind: BadCallKind, detail: String) -> BadCall {
+    BadCall { kind, detail }
+}
+
+/// An id of something stored.
+fn known(name: &str, id: u32, last: u32) -> Result<(), BadCall> {
+    if (1..=last).contains(&id) {
+        return Ok(());
+    }
+    Err(bad(BadCallKind::Unknown, format!("{name} {id} does not exist; it runs from 1 to {last}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Inputs;
+    use model::Inputs as _;
+
+    fn json(encode: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut body = Vec::new();
+        encode(&mut body);
+        String::from_utf8(body).unwrap()
+    }
+
+    #[test]
+    fn calls_and_outcomes_survive_the_wire() {
+        let size = Cardinality::standard(3);
+        let mut inputs = Inputs::new(size, 1, 0);
+        for _ in 0..1_000 {
+            let call = inputs.draw();
+            let sent = json(|into| Tpcb::encode_call(&call, into));
+            assert_eq!(Tpcb::decode_call(0, &size, sent.as_bytes()).unwrap(), call);
+            let outcome = Outcome { abalance: call.delta * 100_000 };
+            let answered = json(|into| Tpcb::encode_outcome(&outcome, into));
+            assert_eq!(Tpcb::decode_outcome(&call, answered.as_bytes()), Ok(outcome));
+        }
+    }
+
+    #[test]
+    fn the_json_is_the_contracts() {
+        let call = Call { aid: 1, tid: 2, bid: 3, delta: -4 };
+        assert_eq!(json(|into| Tpcb::encode_call(&call, into)), r#"{"aid":1,"tid":2,"bid":3,"delta":-4}"#);
+        assert_eq!(json(|into| Tpcb::encode_outcome(&Outcome { abalance: -4 }, into)), r#"{"abalance":-4}"#);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_call_is_said() {
+        use BadCallKind::{Invalid, Malformed, Unknown};
+        let check = |body: &str, expected: BadCallKind, words: &str| {
+            let error = Tpcb::decode_call(0, &Cardinality::standard(1), body.as_bytes()).unwrap_err();
+            assert!(error.kind == expected && error.detail.contains(words), "{body}: {error:?}");
+        };
+        check("{", Malformed, "EOF");
+        check("", Malformed, "EOF");
+        check("[]", Invalid, "length");
+        check(r#"{"aid":1,"tid":1,"bid":1}"#, Invalid, "missing field `delta`");
+        check(r#"{"aid":1,"tid":1,"bid":1,"delta":1,"x":1}"#, Invalid, "unknown field `x`");
+        check(r#"{"aid":1,"aid":1,"tid":1,"bid":1,"delta":1}"#, Invalid, "duplicate field `aid`");
+        check(r#"{"aid":"1","tid":1,"bid":1,"delta":1}"#, Invalid, "invalid type");
+        check(r#"{"aid":-1,"tid":1,"bid":1,"delta":1}"#, Invalid, "invalid value");
+        check(r#"{"aid":1,"tid":1,"bid":1,"delta":0.5}"#, Invalid, "invalid type");
+        check(
+            r#"{"aid":1,"tid":1,"bid":1,"delta":5001}"#,
+            Invalid,
+            "delta is 5001; it runs from -5000 to 5000",
+        );
+        check(r#"{"aid":1,"tid":1,"bid":1,"delta":-5001}"#, Invalid, "delta is -5001");
+        check(r#"{"aid":0,"tid":1,"bid":1,"delta":1}"#, Unknown, "aid 0 does not exist");
+        check(r#"{"aid":100001,"tid":1,"bid":1,"delta":1}"#, Unknown, "it runs from 1 to 100000");
+        check(r#"{"aid":1,"tid":11,"bid":1,"delta":1}"#, Unknown, "tid 11 does not exist");
+        check(r#"{"aid":1,"tid":1,"bid":2,"delta":1}"#, Unknown, "bid 2 does not exist");
+        let body = br#"{"aid":1,"tid":1,"bid":1,"delta":1}"#;
+        let error = Tpcb::decode_call(1, &Cardinality::standard(1), body).unwrap_err();
+        assert_eq!((error.kind, &*error.detail), (Unknown, "there is no kind 1"));
+    }
+
+    #[test]
+    fn an_answer_without_a_balance_is_no_answer_and_more_fields_are_none_of_ours() {
+        let call = Call { aid: 1, tid: 1, bid: 1, delta: 1 };
+        assert!(Tpcb::decode_outcome(&call, b"{}").unwrap_err().contains("missing field `abalance`"));
+        assert!(Tpcb::decode_outcome(&call, br#"{"abalance":1.5}"#).is_err());
+        assert_eq!(
+            Tpcb::decode_outcome(&call, br#"{"abalance":1,"teller":"Ann"}"#),
+            Ok(Outcome { abalance: 1 })
+        );
+    }
+}
