@@ -4,6 +4,7 @@
 //! workload, or how a style other than "one statement at a time" works.
 
 mod catalogue;
+mod column_info;
 mod conn;
 mod db_url;
 mod mysql;
@@ -15,6 +16,7 @@ mod timed;
 mod value;
 
 pub use catalogue::{Catalogue, CatalogueError};
+pub use column_info::ColumnInfo;
 pub use conn::{ColumnError, Columns, Param, Read, SqlConn, SqlOpener, StmtId, TxKind};
 pub use db_url::DbUrl;
 pub use mysql::{MySqlFlushing, durability as mysql_durability, fault as mysql_fault};

@@ -9,6 +9,7 @@ mod call;
 pub mod conformance;
 mod data;
 mod input;
+pub mod kit;
 mod ledger;
 mod money;
 mod names;

@@ -1,1 +1,219 @@
--- What differs on this engine.
+-- What differs on PostgreSQL: there is no sum over comparisons; derived tables are made in one step from a query, which
+-- several processes share; statistics are made of them, so that joins are planned for their true size; the ledger reads
+-- whole cents.
+
+-- name: prepare_line_sums
+create temporary table line_sums as
+select ol_w_id as w_id, ol_d_id as d_id, ol_o_id as o_id, count(*) as line_count,
+  count(*) - count(ol_delivery_d) as open_count, count(*) filter (where ol_supply_w_id <> ol_w_id) as remote_count,
+  min(ol_number) as number_min, max(ol_number) as number_max, min(ol_i_id) as item_min, max(ol_i_id) as item_max,
+  min(ol_quantity) as quantity_min, max(ol_quantity) as quantity_max,
+  coalesce(sum(ol_amount) filter (where ol_delivery_d is not null), 0) as delivered_amount
+from order_line
+group by ol_w_id, ol_d_id, ol_o_id
+
+-- name: prepare_line_sums_rows
+analyze line_sums
+
+-- name: prepare_delivered_sums
+create temporary table delivered_sums (
+  w_id integer not null,
+  d_id integer not null,
+  c_id integer not null,
+  amount numeric not null,
+  run_count integer not null
+)
+
+-- name: prepare_delivered_sums_rows
+insert into delivered_sums
+select o_w_id, o_d_id, o_c_id, sum(delivered_amount),
+  count(*) filter (where o_carrier_id is not null and orders.o_id >= ?2)
+from orders
+join line_sums on w_id = o_w_id and d_id = o_d_id and line_sums.o_id = orders.o_id
+group by o_w_id, o_d_id, o_c_id
+
+-- name: prepare_paid_sums
+create temporary table paid_sums as
+select h_c_w_id as w_id, h_c_d_id as d_id, h_c_id as c_id, sum(h_amount) as amount, count(*) as payment_count
+from history
+group by h_c_w_id, h_c_d_id, h_c_id
+
+-- name: prepare_paid_sums_rows
+analyze paid_sums, delivered_sums
+
+-- name: prepare_customer_sums
+create temporary table customer_sums as
+select c_w_id as w_id, c_d_id as d_id, customer.c_id, c_balance as balance, c_ytd_payment as ytd_payment,
+  c_payment_cnt as payment_cnt, c_delivery_cnt as delivery_cnt, (c_credit = 'BC')::integer as bad_credit,
+  coalesce(delivered_sums.amount, 0) as delivered_amount, coalesce(run_count, 0) as delivered_count,
+  coalesce(paid_sums.amount, 0) as paid_amount, coalesce(payment_count, 0) as paid_count
+from customer
+left join delivered_sums
+  on delivered_sums.w_id = c_w_id and delivered_sums.d_id = c_d_id and delivered_sums.c_id = customer.c_id
+left join paid_sums
+  on paid_sums.w_id = c_w_id and paid_sums.d_id = c_d_id and paid_sums.c_id = customer.c_id
+
+-- name: prepare_customer_sums_rows
+analyze customer_sums
+
+-- name: prepare_sold_sums
+create temporary table sold_sums (
+  w_id integer not null,
+  i_id integer not null,
+  line_count integer not null,
+  remote_count integer not null,
+  quantity integer not null,
+  wrong_amounts integer not null,
+  unknown_items integer not null,
+  primary key (w_id, i_id)
+)
+
+-- name: prepare_sold_sums_rows
+insert into sold_sums
+select ol_supply_w_id, ol_i_id, count(*), count(*) filter (where ol_supply_w_id <> ol_w_id), sum(ol_quantity),
+  count(*) filter (where abs(ol_amount - ol_quantity * i_price) >= 0.005), count(*) filter (where i_price is null)
+from order_line
+left join item on i_id = ol_i_id
+where ol_o_id > ?1
+group by ol_supply_w_id, ol_i_id
+
+-- name: prepare_received_sums
+create temporary table received_sums (
+  w_id integer not null,
+  d_id integer not null,
+  amount numeric not null,
+  payment_count integer not null,
+  remote_count integer not null,
+  amount_min numeric not null,
+  amount_max numeric not null,
+  primary key (w_id, d_id)
+)
+
+-- name: prepare_received_sums_rows
+insert into received_sums
+select h_w_id, h_d_id, sum(h_amount), count(*), count(*) filter (where h_c_w_id <> h_w_id), min(h_amount),
+  max(h_amount)
+from history
+group by h_w_id, h_d_id
+
+-- name: customer_skew
+select ?3, coalesce((select count(*) from orders where o_id > ?1), 0), coalesce(sum(placed), 0)
+from (
+  select count(*) as placed
+  from orders
+  where o_id > ?1
+  group by o_c_id
+  order by placed desc
+  limit (?3 + 9) / 10
+) as most
+
+-- name: cardinality
+select w_id, districts, customers, stocks
+from (
+  select w_id, coalesce(districts, 0) as districts, coalesce(customers, 0) as customers, coalesce(stocks, 0) as stocks
+  from warehouse
+  left join (select d_w_id, count(*) as districts from district group by d_w_id) as d on d_w_id = w_id
+  left join (select c_w_id, count(*) as customers from customer group by c_w_id) as c on c_w_id = w_id
+  left join (select s_w_id, count(*) as stocks from stock group by s_w_id) as s on s_w_id = w_id
+) as counted
+where districts <> 10 or customers <> 10 * ?3 or stocks <> (select count(*) from item)
+
+-- PostgreSQL before 16 wants a name for each derived table.
+
+-- name: district_line_counts
+select district.d_w_id, district.d_id, coalesce(said, 0) as lines_said, coalesce(held, 0) as lines_held
+from district
+left join (
+  select o_w_id, o_d_id, sum(o_ol_cnt) as said
+  from orders
+  group by o_w_id, o_d_id
+) as orders_of on o_w_id = d_w_id and o_d_id = district.d_id
+left join (
+  select w_id, d_id, sum(line_count) as held
+  from line_sums
+  group by w_id, d_id
+) as sums on sums.w_id = d_w_id and sums.d_id = district.d_id
+where coalesce(said, 0) <> coalesce(held, 0)
+
+-- name: delivered_orders
+select d_w_id, district.d_id, coalesce(placed, 0) as orders_placed, coalesce(waiting, 0) as orders_new,
+  coalesce(delivered, 0) as deliveries_counted
+from district
+left join (
+  select o_w_id, o_d_id, count(*) as placed
+  from orders
+  group by o_w_id, o_d_id
+) as orders_of on o_w_id = d_w_id and o_d_id = district.d_id
+left join (
+  select no_w_id, no_d_id, count(*) as waiting
+  from new_order
+  group by no_w_id, no_d_id
+) as new_order_of on no_w_id = d_w_id and no_d_id = district.d_id
+left join (
+  select w_id, d_id, sum(delivery_cnt) as delivered
+  from customer_sums
+  group by w_id, d_id
+) as sums on sums.w_id = d_w_id and sums.d_id = district.d_id
+where coalesce(placed, 0) - coalesce(waiting, 0) <> ?2 - 1 + coalesce(delivered, 0)
+
+-- name: warehouse_ytd
+select w_id, w_ytd, coalesce(districts, 0) as districts_ytd
+from warehouse
+left join (
+  select d_w_id, sum(d_ytd) as districts
+  from district
+  group by d_w_id
+) as district_of on d_w_id = w_id
+where abs(w_ytd - coalesce(districts, 0)) >= 0.005
+
+-- name: next_order_numbers
+select d_w_id, d_id, d_next_o_id, o_max, no_max
+from district
+left join (
+  select o_w_id, o_d_id, max(o_id) as o_max
+  from orders
+  group by o_w_id, o_d_id
+) as orders_of on o_w_id = d_w_id and o_d_id = d_id
+left join (
+  select no_w_id, no_d_id, max(no_o_id) as no_max
+  from new_order
+  group by no_w_id, no_d_id
+) as new_order_of on no_w_id = d_w_id and no_d_id = d_id
+where d_next_o_id - 1 <> coalesce(o_max, 0) or d_next_o_id - 1 <> coalesce(no_max, d_next_o_id - 1)
+
+-- name: order_numbers
+select d_w_id, d_id, d_next_o_id, coalesce(lowest, 0) as lowest, coalesce(placed, 0) as orders_placed
+from district
+left join (
+  select o_w_id, o_d_id, min(o_id) as lowest, count(*) as placed
+  from orders
+  group by o_w_id, o_d_id
+) as orders_of on o_w_id = d_w_id and o_d_id = d_id
+where coalesce(lowest, 1) <> 1 or d_next_o_id - 1 <> coalesce(placed, 0)
+
+-- Whole cents: DECIMAL here, and in other kits' databases whatever they keep.
+-- name: district_tallies
+select d_w_id, d_id, d_next_o_id, (d_ytd * 100)::bigint, coalesce(said, 0), coalesce(waiting, 0), coalesce(payments, 0),
+  (coalesce(amount, 0) * 100)::bigint
+from district
+left join (
+  select o_w_id, o_d_id, sum(o_ol_cnt) as said
+  from orders
+  group by o_w_id, o_d_id
+) as orders_of on o_w_id = d_w_id and o_d_id = d_id
+left join (
+  select no_w_id, no_d_id, count(*) as waiting
+  from new_order
+  group by no_w_id, no_d_id
+) as new_order_of on no_w_id = d_w_id and no_d_id = d_id
+left join (
+  select h_w_id, h_d_id, count(*) as payments
+  from history
+  group by h_w_id, h_d_id
+) as history_of on h_w_id = d_w_id and h_d_id = d_id
+left join (
+  select ol_w_id, ol_d_id, sum(ol_amount) as amount
+  from order_line
+  group by ol_w_id, ol_d_id
+) as order_line_of on ol_w_id = d_w_id and ol_d_id = d_id
+order by d_w_id, d_id

@@ -1,0 +1,158 @@
+//! A connection whose answers are waited for: everything here happens before and after what is measured.
+
+use super::error::Cause;
+use super::tls;
+use model::OpenError;
+use sql::{ServerUrl, Tls, postgres};
+use std::future::Future;
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinHandle;
+use tokio_postgres::config::SslMode;
+use tokio_postgres::{CancelToken, Client, Config};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+/// How long a server may take to let somebody in.
+const CONNECT_MAX: Duration = Duration::from_secs(10);
+/// How long a connection may take to say goodbye.
+const CLOSE_MAX: Duration = Duration::from_secs(1);
+
+/// A connection and the executor that drives it while somebody waits.
+pub(crate) struct Session {
+    // In this order: the client goes before the executor that it speaks through.
+    client: Option<Client>,
+    task: Option<JoinHandle<()>>,
+    runtime: Runtime,
+    tls: MakeRustlsConnect,
+    version_num: i64,
+}
+
+/// Ends what a session is doing, from another thread.
+#[derive(Clone)]
+pub(crate) struct Canceller {
+    token: CancelToken,
+    tls: MakeRustlsConnect,
+}
+
+impl Session {
+    /// Connects, and makes the settings that none of our work may depend on.
+    pub(crate) fn open(url: &ServerUrl) -> Result<Session, Cause> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let tls = tls::connector(url)?;
+        let config = config(url);
+        let unreachable = || OpenError::Unreachable {
+            what: url.place(),
+            why: format!("no answer within {} s", CONNECT_MAX.as_secs()),
+        };
+        let opened =
+            runtime.block_on(async { tokio::time::timeout(CONNECT_MAX, config.connect(tls.clone())).await });
+        let (client, connection) = opened.map_err(|_| unreachable())?.map_err(|error| refused(url, error))?;
+        let task = runtime.spawn(async {
+            // What ends the connection is told to whoever waits for an answer.
+            let _ = connection.await;
+        });
+        let mut session = Session { client: Some(client), task: Some(task), runtime, tls, version_num: 0 };
+        session.batch(
+            "set time zone 'UTC'; set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; \
+             set jit = off; set client_min_messages = error",
+        )?;
+        let row = session.wait(session.client().query_one(
+            "select current_setting('server_version_num')::int8, current_setting('server_version')",
+            &[],
+        ))?;
+        session.version_num = row.get(0);
+        postgres::supported(url, session.version_num, row.get(1))?;
+        Ok(session)
+    }
+
+    /// The same for another database of the server.
+    pub(crate) fn open_database(url: &ServerUrl, database: &str) -> Result<Session, Cause> {
+        Session::open(&ServerUrl { database: database.to_owned(), ..url.clone() })
+    }
+
+    /// `server_version_num`: 150020.
+    pub(crate) fn version_num(&self) -> i64 {
+        self.version_num
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        self.client.as_ref().expect("taken only when the session is dropped")
+    }
+
+    /// Waits for an answer.
+    pub(crate) fn wait<T, E: Into<Cause>>(
+        &self,
+        answer: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, Cause> {
+        self.runtime.block_on(answer).map_err(Into::into)
+    }
+
+    /// Waits for whatever needs the client to itself.
+    pub(crate) fn with<T>(&mut self, work: impl AsyncFnOnce(&mut Client) -> T) -> T {
+        let client = self.client.as_mut().expect("taken only when the session is dropped");
+        self.runtime.block_on(work(client))
+    }
+
+    /// Runs statements without parameters.
+    pub(crate) fn batch(&self, statements: &str) -> Result<(), Cause> {
+        self.wait(self.client().batch_execute(statements))
+    }
+
+    pub(crate) fn canceller(&self) -> Canceller {
+        Canceller { token: self.client().cancel_token(), tls: self.tls.clone() }
+    }
+}
+
+impl Canceller {
+    /// Asks the server to end the statement that runs; one that runs no more is not harmed.
+    pub(crate) fn cancel(&self) {
+        let Ok(runtime) = Builder::new_current_thread().enable_all().build() else { return };
+        // A request that is lost is repeated by whoever still waits.
+        let _ = runtime.block_on(async {
+            tokio::time::timeout(CLOSE_MAX, self.token.cancel_query(self.tls.clone())).await
+        });
+    }
+}
+
+impl Drop for Session {
+    /// Says goodbye, so that the server sees the end now, and not when it next writes to us.
+    fn drop(&mut self) {
+        drop(self.client.take());
+        if let Some(task) = self.task.take() {
+            let _ = self.runtime.block_on(async { tokio::time::timeout(CLOSE_MAX, task).await });
+        }
+    }
+}
+
+fn config(url: &ServerUrl) -> Config {
+    let mut config = Config::new();
+    match &url.socket {
+        Some(folder) => config.host_path(folder),
+        None => config.host(&url.host),
+    };
+    config.port(url.port).user(&url.user).dbname(&url.database).application_name("stackmark");
+    if let Some(password) = &url.password {
+        config.password(password.reveal());
+    }
+    config.ssl_mode(match url.tls {
+        Tls::Off => SslMode::Disable,
+        Tls::Prefer => SslMode::Prefer,
+        Tls::Require | Tls::Verify => SslMode::Require,
+    });
+    config
+}
+
+fn refused(url: &ServerUrl, error: tokio_postgres::Error) -> Cause {
+    match error.as_db_error() {
+        Some(said) if said.code() == &tokio_postgres::error::SqlState::UNDEFINED_DATABASE => {
+            Cause::NoDatabase(url.database.clone())
+        }
+        Some(said) => postgres::open_error(url, said.code().code(), said.message()).into(),
+        None => OpenError::Unreachable { what: url.place(), why: super::error::said(&error) }.into(),
+    }
+}
+
+/// A name as SQL takes it, whatever is in it.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}

@@ -1,0 +1,88 @@
+//! Encryption by rustls, as the adapter does it; the witness shares no code with what it watches.
+
+use model::OpenError;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use sql::{ServerUrl, Tls};
+use std::sync::Arc;
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+/// What encrypts the connections to `url`, if anything does.
+pub(crate) fn connector(url: &ServerUrl) -> Result<MakeRustlsConnect, OpenError> {
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .expect("ring offers the versions that are safe");
+    let config = match url.tls {
+        Tls::Verify => builder.with_root_certificates(authorities(url)?).with_no_client_auth(),
+        Tls::Off | Tls::Prefer | Tls::Require => builder
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(Unchecked(provider)))
+            .with_no_client_auth(),
+    };
+    Ok(MakeRustlsConnect::new(config))
+}
+
+/// The system's authorities, and those of the URL's file.
+fn authorities(url: &ServerUrl) -> Result<RootCertStore, OpenError> {
+    let mut store = RootCertStore::empty();
+    store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if let Some(file) = &url.authority {
+        let unusable = |why: String| OpenError::Unusable { what: file.display().to_string(), why };
+        let certificates = CertificateDer::pem_file_iter(file)
+            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+            .map_err(|error| unusable(format!("no file of PEM certificates: {error}")))?;
+        if store.add_parsable_certificates(certificates).0 == 0 {
+            return Err(unusable("there is no certificate in it".into()));
+        }
+    }
+    if store.is_empty() {
+        let why = "the system has no certificates of authorities; give a file by `sslrootcert=…`".into();
+        return Err(OpenError::Unusable { what: url.place(), why });
+    }
+    Ok(store)
+}
+
+/// `prefer` and `require` encrypt and do not ask with whom, as in PostgreSQL's own clients.
+#[derive(Debug)]
+struct Unchecked(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Unchecked {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
