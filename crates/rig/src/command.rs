@@ -40,10 +40,9 @@ impl Account {
         }
     }
 
-    /// A command under this account. It gets a process group of its own: Ctrl-C on the terminal is for us, and what it
+    /// Puts a command under this account. It gets a process group of its own: Ctrl-C on the terminal is for us, and what it
     /// starts can be ended with it.
-    pub(crate) fn command(self, program: &Path, folder: &Path) -> Command {
-        let mut command = Command::new(program);
+    pub(crate) fn command(self, mut command: Command, folder: &Path) -> Command {
         command.current_dir(folder).stdin(Stdio::null()).process_group(0);
         if let Some((user, group)) = self.other {
             // Without other groups: the standard library clears them when it changes the user as root.

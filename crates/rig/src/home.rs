@@ -54,13 +54,19 @@ impl Home {
                 .map_err(|error| RigError::folder(path, error))
         };
         make(&path, 0o711)?;
-        let lock = base::lock_file(&path.join("lock"))?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive)
-            .map_err(|error| RigError::folder(&path, error))?;
-        for inner in [state::data(&path), state::run(&path), path.join("tmp")] {
+        let home = Home::open(path)?;
+        for inner in [state::data(&home.path), state::run(&home.path), home.path.join("tmp")] {
             make(&inner, 0o700)?;
             account.own(&inner)?;
         }
+        Ok(home)
+    }
+
+    /// Takes over a folder that is laid out.
+    pub(crate) fn open(path: PathBuf) -> Result<Home, RigError> {
+        let lock = base::lock_file(&path.join("lock"))?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|error| RigError::folder(&path, error))?;
         Ok(Home { path, _lock: lock })
     }
 
@@ -145,12 +151,13 @@ pub(crate) fn sweep(base: &Path) {
 pub(crate) fn discard(path: &Path) {
     if let Some(state) = State::read(path) {
         end(state.engine, state.pid, path);
+        crate::cage::remove(&state.groups);
     }
     // What cannot be removed now is tried again at the next start.
     let _ = remove(path);
 }
 
-fn is_abandoned(path: &Path) -> bool {
+pub(crate) fn is_abandoned(path: &Path) -> bool {
     match File::open(path.join("lock")) {
         Ok(lock) => flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok(),
         // Folders are made, with their lock, while the base is held: this one is half removed.

@@ -5,11 +5,14 @@
 //! says is for `admin` and the adapters. See `docs/rig.md` for the folders, the settings and their reasons.
 
 mod base;
+mod cage;
 mod command;
 mod error;
 mod find;
 mod home;
+mod limits;
 mod mariadb;
+mod named;
 mod options;
 mod postgres;
 mod running;
@@ -17,7 +20,10 @@ mod settings;
 mod state;
 mod watchdog;
 
+pub use cage::{Cage, Throttling, gated};
 pub use error::RigError;
 pub use find::{Installation, find};
+pub use limits::Limits;
+pub use named::{Standing, down, status, up};
 pub use options::{Engine, Options};
 pub use running::{Running, start};

@@ -46,7 +46,7 @@ pub(crate) fn initialise(
     account: Account,
     began: impl FnOnce(u32),
 ) -> Result<(), RigError> {
-    let mut command = account.command(&installation.initialiser, &home.path);
+    let mut command = account.command(Command::new(&installation.initialiser), &home.path);
     // The files under /etc/mysql are for the system's own server.
     command.arg("--no-defaults").arg(format!("--datadir={}", state::data(&home.path).display()));
     command.arg(format!("--tmpdir={}", home.path.join("tmp").display()));
@@ -75,13 +75,9 @@ pub(crate) fn write_init_file(home: &Home, account: Account, password: &Secret) 
     Ok(path)
 }
 
-pub(crate) fn command(
-    installation: &Installation,
-    home: &Home,
-    account: Account,
-    init_file: Option<&Path>,
-) -> Command {
-    let mut command = account.command(&installation.server, &home.path);
+/// `server` is the server program, which may stand behind a gate.
+pub(crate) fn command(server: Command, home: &Home, account: Account, init_file: Option<&Path>) -> Command {
+    let mut command = account.command(server, &home.path);
     command.arg(format!("--defaults-file={}", home.path.join("engine.conf").display()));
     command.args(init_file.map(|path| format!("--init-file={}", path.display())));
     command

@@ -1,5 +1,6 @@
 //! What is started, and how.
 
+use crate::Limits;
 use model::Tier;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -87,6 +88,8 @@ pub struct Options {
     pub connections: u32,
     /// Whether PostgreSQL loads `pg_stat_statements`, which costs a few per cent.
     pub statement_statistics: bool,
+    /// What the engine may use; its own caches are sized by the limit of memory.
+    pub limits: Option<Limits>,
     /// How long each step of a start may take before it counts as failed.
     pub start_max: Duration,
 }
@@ -99,6 +102,7 @@ impl Default for Options {
             settings: Vec::new(),
             connections: 200,
             statement_statistics: false,
+            limits: None,
             start_max: Duration::from_secs(60),
         }
     }

@@ -45,7 +45,7 @@ pub(crate) fn initialise(
 ) -> Result<(), RigError> {
     let secret = home.write_private("pwfile", password.reveal())?;
     account.own(&secret)?;
-    let mut command = account.command(&installation.initialiser, &home.path);
+    let mut command = account.command(Command::new(&installation.initialiser), &home.path);
     command.arg("--pgdata").arg(state::data(&home.path)).arg("--pwfile").arg(&secret);
     command.args(["--username", USER, "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8"]);
     let ended = run(command, "", options.start_max, began);
@@ -58,8 +58,9 @@ pub(crate) fn initialise(
     Err(RigError::failed("initdb could not make a PostgreSQL cluster", ended.err + &ended.out))
 }
 
-pub(crate) fn command(installation: &Installation, home: &Home, account: Account) -> Command {
-    let mut command = account.command(&installation.server, &home.path);
+/// `server` is the server program, which may stand behind a gate.
+pub(crate) fn command(server: Command, home: &Home, account: Account) -> Command {
+    let mut command = account.command(server, &home.path);
     command.arg("-D").arg(state::data(&home.path));
     command.arg(format!("--config-file={}", home.path.join("engine.conf").display()));
     command

@@ -1,5 +1,6 @@
 //! An engine that runs, from its making to its removal.
 
+use crate::cage::{Cage, Throttling, gated};
 use crate::command::{Account, POLL, ended_within, run, signal, within};
 use crate::home::{Home, random_hex};
 use crate::settings::{Settings, memory};
@@ -12,7 +13,7 @@ use rustix::process::Signal;
 use sql::{Secret, ServerUrl};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::{Child, Command};
 use std::time::Duration;
 
 /// Lines of an engine's log that an error repeats.
@@ -37,7 +38,8 @@ pub struct Running {
     /// `None` between [`Running::kill`] or [`Running::halt`] and [`Running::restart`].
     child: Option<Child>,
     pid: u32,
-    /// `None` once it has been dismissed.
+    cage: Option<Cage>,
+    /// `None` once it has been dismissed, and for an engine that stays.
     watchdog: Option<Watchdog>,
 }
 
@@ -78,19 +80,7 @@ impl Running {
         account: Account,
         home: Home,
     ) -> Result<Running, RigError> {
-        let watchdog = Watchdog::start(installation.engine, &home.path, &[])?;
-        let mut running = Running {
-            installation,
-            options: options.clone(),
-            account,
-            home,
-            password: Secret::new(random_hex()?),
-            port: 0,
-            settings: Settings::default(),
-            child: None,
-            pid: 0,
-            watchdog: Some(watchdog),
-        };
+        let mut running = Running::laid_out(installation, options, account, home)?;
         // From here on, dropping `running` removes everything.
         match running.make().and_then(|init_file| running.start_on_a_free_port(init_file.as_deref())) {
             Ok(()) => Ok(running),
@@ -99,6 +89,37 @@ impl Running {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// An engine that does not run yet, with everything that ends it.
+    fn laid_out(
+        installation: Installation,
+        options: &Options,
+        account: Account,
+        home: Home,
+    ) -> Result<Running, RigError> {
+        let password = random_hex().map(Secret::new)?;
+        let made = caged(options, &home).and_then(|cage| {
+            let groups = cage.as_ref().map_or(Vec::new(), Cage::folders);
+            Ok((cage, Watchdog::start(installation.engine, &home.path, &groups)?))
+        });
+        let (cage, watchdog) = made.inspect_err(|_| {
+            // What cannot be removed now is swept at the next start.
+            let _ = home.remove();
+        })?;
+        Ok(Running {
+            installation,
+            options: options.clone(),
+            account,
+            home,
+            password,
+            port: 0,
+            settings: Settings::default(),
+            child: None,
+            pid: 0,
+            cage,
+            watchdog: Some(watchdog),
+        })
     }
 
     /// Makes the data; gives the file of first statements, where the engine takes one.
@@ -151,7 +172,7 @@ impl Running {
             Engine::Postgres => postgres::settings,
             Engine::MariaDb => mariadb::settings,
         };
-        let mut settings = make(&self.options, &self.home.path, self.port, memory());
+        let mut settings = make(&self.options, &self.home.path, self.port, self.memory());
         settings.overlay(engine, &self.options.settings)?;
         let text = match engine {
             Engine::Postgres => settings.postgres(),
@@ -164,25 +185,37 @@ impl Running {
         Ok(())
     }
 
+    /// Memory that the engine may use.
+    fn memory(&self) -> Option<u64> {
+        let limit = self.options.limits.and_then(|limits| limits.mem);
+        limit.into_iter().chain(memory()).min()
+    }
+
     /// Starts the engine on its data and waits until it takes connections; fails at once when it ends instead.
     fn launch(&mut self, init_file: Option<&Path>) -> Result<(), RigError> {
         let engine = self.installation.engine;
         let log = self.home.log()?;
         let began = log.metadata().map_or(0, |about| about.len());
         let error = log.try_clone().map_err(|error| RigError::folder(&self.home.path, error))?;
+        let program = &self.installation.server;
+        let server = if self.cage.is_some() { gated(program) } else { Command::new(program) };
         let mut command = match engine {
-            Engine::Postgres => postgres::command(&self.installation, &self.home, self.account),
-            Engine::MariaDb => mariadb::command(&self.installation, &self.home, self.account, init_file),
+            Engine::Postgres => postgres::command(server, &self.home, self.account),
+            Engine::MariaDb => mariadb::command(server, &self.home, self.account, init_file),
         };
-        let child = command.stdout(log).stderr(error).spawn().map_err(|error| {
-            RigError::failed(format!("could not run {}: {error}", self.installation.server.display()), "")
-        })?;
+        command.stdout(log).stderr(error);
+        let child = match &self.cage {
+            Some(cage) => cage.spawn(&mut command)?,
+            None => command.spawn().map_err(|error| {
+                RigError::failed(format!("could not run {}: {error}", program.display()), "")
+            })?,
+        };
         self.pid = child.id();
         self.child = Some(child);
         if let Some(watchdog) = &mut self.watchdog {
             watchdog.watch(self.pid);
         }
-        self.write_state()?;
+        self.state(self.watchdog.is_none()).write(&self.home.path)?;
         let answer = within(self.options.start_max, || self.has_come_up());
         let how = match answer {
             Some(Ok(())) => return Ok(()),
@@ -207,15 +240,61 @@ impl Running {
         ready.then_some(Ok(()))
     }
 
-    fn write_state(&self) -> Result<(), RigError> {
-        let state = State {
+    pub(crate) fn state(&self, stays: bool) -> State {
+        State {
             engine: self.installation.engine,
             version: self.installation.version.clone(),
             pid: self.pid,
             port: self.port,
             settings: self.settings.0.clone(),
+            groups: self.cage.as_ref().map_or(Vec::new(), Cage::folders),
+            stays,
+        }
+    }
+
+    /// Starts an engine again that stays, on its data. Nothing removes these: if it fails, they are still there.
+    pub(crate) fn resumed(
+        installation: Installation,
+        options: &Options,
+        account: Account,
+        home: Home,
+        password: Secret,
+        state: &State,
+    ) -> Result<Running, RigError> {
+        let mut running = Running {
+            installation,
+            options: options.clone(),
+            account,
+            cage: caged(options, &home)?,
+            home,
+            password,
+            port: state.port,
+            settings: Settings(state.settings.clone()),
+            child: None,
+            pid: 0,
+            watchdog: None,
         };
-        state.write(&self.home.path)
+        running.restart().map(|()| running)
+    }
+
+    /// Lets the engine run on without us.
+    pub(crate) fn leave(mut self) -> Result<State, RigError> {
+        let state = self.state(true);
+        state.write(&self.home.path)?;
+        self.child = None;
+        if let Some(cage) = self.cage.take() {
+            cage.leave();
+        }
+        if let Some(watchdog) = self.watchdog.take() {
+            watchdog.dismiss();
+        }
+        Ok(state)
+    }
+
+    /// What the limits did to it so far; `None` without limits.
+    #[must_use]
+    pub fn throttling(&self) -> Option<Throttling> {
+        self.cage.as_ref().map(Cage::throttling)
     }
 
     /// Which engine it is.
@@ -412,6 +491,12 @@ impl Drop for Running {
         // What cannot be removed now is swept at the next start.
         let _ = self.clean();
     }
+}
+
+/// Limits, if any are asked for, under the name of the engine's folder.
+fn caged(options: &Options, home: &Home) -> Result<Option<Cage>, RigError> {
+    let name = home.path.file_name().unwrap_or_default().to_string_lossy();
+    options.limits.map(|limits| Cage::new(&name, &limits)).transpose()
 }
 
 fn free_port() -> Result<u16, RigError> {

@@ -18,6 +18,10 @@ pub(crate) struct State {
     pub(crate) port: u16,
     /// Everything that was written into its configuration.
     pub(crate) settings: Vec<(String, String)>,
+    /// Control groups to remove with it.
+    pub(crate) groups: Vec<PathBuf>,
+    /// Whether it stays when the process that started it ends.
+    pub(crate) stays: bool,
 }
 
 impl State {

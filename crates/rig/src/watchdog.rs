@@ -7,7 +7,7 @@
 use crate::{Engine, RigError};
 use std::io::Write;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 /// `$1` folder, `$2` signal to end the engine with, then control groups to remove. Lines read: the number of the process to
@@ -48,7 +48,7 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    pub(crate) fn start(engine: Engine, folder: &Path, groups: &[&Path]) -> Result<Watchdog, RigError> {
+    pub(crate) fn start(engine: Engine, folder: &Path, groups: &[PathBuf]) -> Result<Watchdog, RigError> {
         let failed = |error: &dyn std::fmt::Display| {
             RigError::failed(format!("could not start a shell to watch over {}: {error}", engine.title()), "")
         };

@@ -268,6 +268,50 @@ fn a_wrong_setting_is_reported_in_the_engines_own_words() {
 }
 
 #[test]
+fn engines_that_stay_are_shown_started_again_and_taken_down() {
+    let base = base();
+    let options = options(&base);
+    assert!(rig::status(&options).is_empty());
+    let up = rig::up(&Engine::ALL, &options).unwrap();
+    let again = rig::up(&Engine::ALL, &options).unwrap();
+    assert_eq!(up[0].pid, again[0].pid, "one that runs is left as it is");
+    let shown = rig::status(&options);
+    assert_eq!(shown.len(), 2);
+    for (standing, engine) in shown.iter().zip(Engine::ALL) {
+        assert!(standing.alive && standing.engine == engine && !standing.settings.is_empty());
+        assert!(standing.url("a").password.is_some());
+    }
+    // An engine of another run is made and swept beside them.
+    drop(rig::start(Engine::Postgres, &options).unwrap());
+    let pid = rustix::process::Pid::from_raw(up[0].pid as i32).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    eventually("the engine ends", || !rig::status(&options)[0].alive);
+    let revived = rig::up(&[Engine::Postgres], &options).unwrap();
+    assert!(revived[0].alive && revived[0].pid != up[0].pid);
+    assert_eq!(revived[0].url("a"), up[0].url("a"));
+    assert_eq!(rig::down(&Engine::ALL, &options).unwrap(), Engine::ALL);
+    assert_eq!((leftovers(base.path()), living_in(base.path())), (vec![], vec![]));
+    assert_eq!(rig::down(&Engine::ALL, &options).unwrap(), []);
+}
+
+#[test]
+fn a_limited_engine_runs_and_tells_what_it_was_denied() {
+    let base = base();
+    let options = Options { limits: Some("cpu=0.2".parse().unwrap()), ..options(&base) };
+    let running = match rig::start(Engine::Postgres, &options) {
+        Ok(running) => running,
+        Err(RigError::NotPermitted(why)) => {
+            assert_eq!(leftovers(base.path()), Vec::<PathBuf>::new());
+            return eprintln!("NOT TESTED, an engine under limits: {why}");
+        }
+        Err(error) => panic!("{error}"),
+    };
+    running.client("postgres", "select count(*) from generate_series(1, 3000000)").unwrap();
+    let denied = running.throttling().unwrap();
+    assert!(denied.throttled > 0 && denied.throttled_ns > 0, "{denied:?}");
+}
+
+#[test]
 fn a_name_that_is_none_makes_no_database() {
     let base = base();
     let running = rig::start(Engine::Postgres, &options(&base)).unwrap();

@@ -1,0 +1,151 @@
+//! Engines that stay when the process that started them ends, one of a kind in a base folder: `stackmark rig`.
+
+use crate::command::lives_in;
+use crate::home::{Home, discard, is_abandoned};
+use crate::running::{Running, prepare};
+use crate::state::{self, State};
+use crate::{Engine, Options, RigError, base};
+use rustix::process::{Pid, WaitOptions};
+use sql::{Secret, ServerUrl};
+use std::path::{Path, PathBuf};
+
+/// An engine that stays.
+#[derive(Debug, Clone)]
+pub struct Standing {
+    /// Which engine.
+    pub engine: Engine,
+    /// What it says of its version.
+    pub version: String,
+    /// Whether it runs; one that does not is started again, on its data, by [`up`].
+    pub alive: bool,
+    /// Number of its first process, or of the last one.
+    pub pid: u32,
+    /// The folder with everything of it.
+    pub folder: PathBuf,
+    /// Everything that was written into its configuration.
+    pub settings: Vec<(String, String)>,
+    port: u16,
+    password: Secret,
+}
+
+impl Standing {
+    /// A database of it, through its unix socket; the password is in it, and nothing shows it.
+    #[must_use]
+    pub fn url(&self, database: &str) -> ServerUrl {
+        state::url(self.engine, &self.folder, self.port, self.password.clone(), database)
+    }
+
+    /// The same through its port on 127.0.0.1.
+    #[must_use]
+    pub fn tcp_url(&self, database: &str) -> ServerUrl {
+        ServerUrl { socket: None, ..self.url(database) }
+    }
+
+    fn of(folder: &Path, state: State) -> Option<Standing> {
+        let text = std::fs::read_to_string(folder.join("client.conf")).ok()?;
+        // The only word of 32 hexadecimal digits, whatever the client's format.
+        let password =
+            text.split(|letter: char| !letter.is_ascii_hexdigit()).find(|word| word.len() == 32)?;
+        Some(Standing {
+            engine: state.engine,
+            version: state.version,
+            alive: lives_in(state.pid, folder),
+            pid: state.pid,
+            folder: folder.to_owned(),
+            settings: state.settings,
+            port: state.port,
+            password: Secret::new(password),
+        })
+    }
+
+    fn read(folder: &Path) -> Option<Standing> {
+        State::read(folder).filter(|state| state.stays).and_then(|state| Standing::of(folder, state))
+    }
+}
+
+fn folder(base: &Path, engine: Engine) -> PathBuf {
+    base.join(format!("{}-up", engine.name()))
+}
+
+/// Starts engines that stay until [`down`]. One that runs is left as it is; one whose process is gone, after a restart of
+/// the machine, is started again on its data and with its settings, whatever `options` say.
+///
+/// # Errors
+///
+/// As for [`crate::start`]. Engines named before the one that failed stay up.
+pub fn up(engines: &[Engine], options: &Options) -> Result<Vec<Standing>, RigError> {
+    engines.iter().map(|engine| one_up(*engine, options)).collect()
+}
+
+fn one_up(engine: Engine, options: &Options) -> Result<Standing, RigError> {
+    let (installation, account, base) = prepare(engine, options)?;
+    let path = folder(&base, engine);
+    let held = base::hold(&base)?;
+    let running = match Standing::read(&path) {
+        Some(standing) if standing.alive => return Ok(standing),
+        Some(standing) => {
+            let state = State::read(&path).filter(|state| state.stays);
+            let home = Home::open(path.clone())?;
+            drop(held);
+            let state = state.ok_or_else(|| RigError::folder(&path, "its state changed under our hands"))?;
+            crate::cage::remove(&state.groups);
+            reap(state.pid);
+            Running::resumed(installation, options, account, home, standing.password, &state)?
+        }
+        None if path.exists() && !is_abandoned(&path) => {
+            return Err(RigError::folder(&path, "another process is starting an engine in it"));
+        }
+        None => {
+            discard(&path);
+            let home = Home::lay_out(path.clone(), engine, account)?;
+            drop(held);
+            Running::begin(installation, options, account, home)?
+        }
+    };
+    let state = running.leave()?;
+    Standing::of(&path, state).ok_or_else(|| RigError::folder(&path, "it was removed under our hands"))
+}
+
+/// Takes note of the end of an engine that this very process had started: PostgreSQL does not start beside a number that
+/// the kernel still keeps for us to ask about.
+fn reap(pid: u32) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        // Mostly it was another process's child, which its own parent or the system has seen to.
+        let _ = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
+    }
+}
+
+/// The engines that stay in the base folder, running or not.
+#[must_use]
+pub fn status(options: &Options) -> Vec<Standing> {
+    let base = base::path(options);
+    let base = base.canonicalize().unwrap_or(base);
+    Engine::ALL.into_iter().filter_map(|engine| Standing::read(&folder(&base, engine))).collect()
+}
+
+/// Ends engines that stay and removes their folders, with their data; gives those that were there.
+///
+/// # Errors
+///
+/// A folder cannot be removed.
+pub fn down(engines: &[Engine], options: &Options) -> Result<Vec<Engine>, RigError> {
+    let base = base::path(options);
+    if !base.exists() {
+        return Ok(Vec::new());
+    }
+    let base = base::make(options)?;
+    let _held = base::hold(&base)?;
+    let mut ended = Vec::new();
+    for engine in engines {
+        let path = folder(&base, *engine);
+        if Standing::read(&path).is_none() {
+            continue;
+        }
+        discard(&path);
+        if path.exists() {
+            return Err(RigError::folder(&path, "it could not be removed"));
+        }
+        ended.push(*engine);
+    }
+    Ok(ended)
+}
