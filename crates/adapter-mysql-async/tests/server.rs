@@ -1,5 +1,7 @@
 //! The adapter on a real MariaDB: conformance, faults, refusals, types, and what concurrency may not lose.
 
+#![expect(clippy::unwrap_used, reason = "a test has nobody to hand an error to")]
+
 mod support;
 
 use adapter_mysql_async::{MySqlConn, MySqlOpener, connect};
