@@ -1,0 +1,120 @@
+//! What both styles share: a connection with its settings and statements, and the account of a call.
+
+use adapter_tokio_postgres::{Connected, Link, connect_to_write, fault, open_error};
+use model::{Clock, Effort, Fault, Nanos, OpenError, Refusal};
+use sql::{CatalogueError, ServerUrl};
+use std::future::Future;
+use tokio_postgres::{Client, Error, SimpleQueryMessage, Statement};
+
+/// What each session sets, and a reader of the result sees. Plans are made once a session and kept. Rows are looked up by
+/// index in the order in which they are given, which keeps locks in one order whatever the planner thinks of the tables'
+/// sizes; and no statement here gets slower by it.
+const SET: [(&str, &str); 6] = [
+    ("plan_cache_mode", "force_generic_plan"),
+    ("enable_hashjoin", "off"),
+    ("enable_mergejoin", "off"),
+    ("enable_seqscan", "off"),
+    ("enable_bitmapscan", "off"),
+    ("jit", "off"),
+];
+
+/// The settings with what is in force here instead of what a session has that leaves them alone.
+pub(crate) fn shown(settings: Vec<(String, String)>) -> Vec<(String, String)> {
+    let ours = |name: &str| SET.iter().any(|(set, _)| *set == name);
+    let set = SET.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    settings.into_iter().filter(|(name, _)| !ours(name)).chain(set).collect()
+}
+
+/// A connection with its statements, and what the current call has taken so far.
+#[derive(Debug)]
+pub(crate) struct Wire<K> {
+    pub(crate) client: Client,
+    pub(crate) statements: Vec<Statement>,
+    pub(crate) effort: Effort,
+    pub(crate) link: Link,
+    pub(crate) clock: K,
+    begun: Nanos,
+}
+
+impl<K: Clock> Wire<K> {
+    /// Connects, makes settings, runs `scripts` and prepares `texts`.
+    pub(crate) async fn open(
+        url: &ServerUrl,
+        scripts: &[String],
+        texts: &[String],
+        clock: K,
+    ) -> Result<Wire<K>, OpenError> {
+        let Connected { client, mut link, .. } = connect_to_write(url).await?;
+        let refused = |error| open_error(url, &error);
+        let mut text: String = SET.iter().map(|(name, value)| format!("set {name} = {value};")).collect();
+        for script in scripts {
+            text.push_str(script);
+            text.push(';');
+        }
+        link.until(client.batch_execute(&text)).await.map_err(refused)?;
+        hold(&client, &mut link, url).await?;
+        let mut statements = Vec::with_capacity(texts.len());
+        for text in texts {
+            statements.push(link.until(client.prepare(text)).await.map_err(refused)?);
+        }
+        let (effort, begun) = (Effort::default(), Nanos::ZERO);
+        Ok(Wire { client, statements, effort, link, clock, begun })
+    }
+
+    /// Begins the account of a call.
+    pub(crate) fn start(&mut self) -> Result<(), Fault> {
+        self.begun = self.clock.now();
+        self.effort = Effort::default();
+        if !self.link.is_open() {
+            return Err(Fault::Refused(Refusal::Unreachable));
+        }
+        self.effort.attempts = 1;
+        Ok(())
+    }
+
+    /// Ends it: all time since the start that was not the commit's was the statements'.
+    pub(crate) fn settle(&mut self, effort: &mut Effort) {
+        let spent = &mut self.effort.spent;
+        spent.statements = self.clock.now() - self.begun - spent.commit;
+        *effort += self.effort;
+    }
+
+    /// Counts statements that were answered, and the rows that came with them.
+    pub(crate) fn count(&mut self, statements: u32, rows: usize) {
+        self.effort.statements += statements;
+        self.effort.rows += rows as u32;
+    }
+}
+
+/// One round trip, or what is joined into one.
+pub(crate) async fn trip<T>(
+    link: &mut Link,
+    answer: impl Future<Output = Result<T, Error>>,
+    committing: bool,
+) -> Result<T, Fault> {
+    link.until(answer).await.map_err(|error| fault(&error, committing))
+}
+
+/// Refuses a session whose settings did not take.
+async fn hold(client: &Client, link: &mut Link, url: &ServerUrl) -> Result<(), OpenError> {
+    let columns = SET.map(|(name, _)| format!("current_setting('{name}')")).join(", ");
+    let text = format!("select {columns}");
+    let answer = link.until(client.simple_query(&text)).await.map_err(|error| open_error(url, &error))?;
+    let row = answer.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => Some(row),
+        _ => None,
+    });
+    for (index, (name, wanted)) in SET.iter().enumerate() {
+        let found = row.and_then(|row| row.get(index)).unwrap_or_default();
+        if found != *wanted {
+            let why = format!("asked for {name}={wanted}, in force is {found}");
+            return Err(OpenError::Unusable { what: url.place(), why });
+        }
+    }
+    Ok(())
+}
+
+/// Texts of ours that cannot be read: kept from happening by a test.
+pub(crate) fn own_texts(error: &CatalogueError) -> OpenError {
+    OpenError::Unusable { what: "our own statements".into(), why: error.to_string() }
+}
