@@ -1,1 +1,215 @@
--- What differs on this engine.
+-- What differs on MariaDB: exact decimals instead of SQLite's numbers, names for derived tables, window functions where
+-- a limit would have to be a query, and `straight_join` where the order of a join is not to be guessed.
+-- Temporary tables are Aria's: they hold any number of rows, and nothing of them needs to survive.
+
+-- name: prepare_line_sums
+create temporary table line_sums (
+  w_id integer not null,
+  d_id integer not null,
+  o_id integer not null,
+  line_count integer not null,
+  open_count integer not null,
+  remote_count integer not null,
+  number_min integer not null,
+  number_max integer not null,
+  item_min integer not null,
+  item_max integer not null,
+  quantity_min integer not null,
+  quantity_max integer not null,
+  delivered_amount decimal(16,4) not null,
+  primary key (w_id, d_id, o_id)
+) engine = Aria transactional = 0
+
+-- name: prepare_delivered_sums
+create temporary table delivered_sums (
+  w_id integer not null,
+  d_id integer not null,
+  c_id integer not null,
+  amount decimal(16,4) not null,
+  run_count integer not null,
+  primary key (w_id, d_id, c_id)
+) engine = Aria transactional = 0
+
+-- name: prepare_paid_sums
+create temporary table paid_sums (
+  w_id integer not null,
+  d_id integer not null,
+  c_id integer not null,
+  amount decimal(16,4) not null,
+  payment_count integer not null,
+  primary key (w_id, d_id, c_id)
+) engine = Aria transactional = 0
+
+-- name: prepare_customer_sums
+create temporary table customer_sums (
+  w_id integer not null,
+  d_id integer not null,
+  c_id integer not null,
+  balance decimal(16,4) not null,
+  ytd_payment decimal(16,4) not null,
+  payment_cnt integer not null,
+  delivery_cnt integer not null,
+  bad_credit integer not null,
+  delivered_amount decimal(16,4) not null,
+  delivered_count integer not null,
+  paid_amount decimal(16,4) not null,
+  paid_count integer not null
+) engine = Aria transactional = 0
+
+-- name: district_line_counts
+select district.d_w_id, district.d_id, coalesce(said, 0) as lines_said, coalesce(held, 0) as lines_held
+from district
+left join (
+  select o_w_id, o_d_id, sum(o_ol_cnt) as said
+  from orders
+  group by o_w_id, o_d_id
+) as sums_said on o_w_id = d_w_id and o_d_id = district.d_id
+left join (
+  select w_id, d_id, sum(line_count) as held
+  from line_sums
+  group by w_id, d_id
+) as sums on sums.w_id = d_w_id and sums.d_id = district.d_id
+where coalesce(said, 0) <> coalesce(held, 0)
+
+-- name: delivered_orders
+select d_w_id, district.d_id, coalesce(placed, 0) as orders_placed, coalesce(waiting, 0) as orders_new,
+  coalesce(delivered, 0) as deliveries_counted
+from district
+left join (
+  select o_w_id, o_d_id, count(*) as placed
+  from orders
+  group by o_w_id, o_d_id
+) as placings on o_w_id = d_w_id and o_d_id = district.d_id
+left join (
+  select no_w_id, no_d_id, count(*) as waiting
+  from new_order
+  group by no_w_id, no_d_id
+) as waits on no_w_id = d_w_id and no_d_id = district.d_id
+left join (
+  select w_id, d_id, sum(delivery_cnt) as delivered
+  from customer_sums
+  group by w_id, d_id
+) as sums on sums.w_id = d_w_id and sums.d_id = district.d_id
+where coalesce(placed, 0) - coalesce(waiting, 0) <> ?2 - 1 + coalesce(delivered, 0)
+
+-- name: prepare_sold_sums
+create temporary table sold_sums (
+  w_id integer not null,
+  i_id integer not null,
+  line_count integer not null,
+  remote_count integer not null,
+  quantity integer not null,
+  wrong_amounts integer not null,
+  unknown_items integer not null,
+  primary key (w_id, i_id)
+) engine = Aria transactional = 0
+
+-- name: prepare_sold_sums_rows
+insert into sold_sums
+select ol_supply_w_id, ol_i_id, count(*), sum(ol_supply_w_id <> ol_w_id), sum(ol_quantity),
+  sum(i_price is not null and abs(ol_amount - ol_quantity * i_price) >= 0.005), sum(i_price is null)
+from district
+straight_join order_line on ol_w_id = d_w_id and ol_d_id = d_id and ol_o_id > ?1
+left join item on i_id = ol_i_id
+group by ol_supply_w_id, ol_i_id
+
+-- `lines` is a reserved word here.
+-- name: stock_counters
+select s_w_id, s_i_id, s_ytd, coalesce(quantity, 0) as quantity_sold, s_order_cnt, coalesce(line_count, 0) as lines_sold,
+  s_remote_cnt, coalesce(remote_count, 0) as lines_remote, s_quantity
+from stock
+left join sold_sums on w_id = s_w_id and i_id = s_i_id
+where s_ytd <> coalesce(quantity, 0) or s_order_cnt <> coalesce(line_count, 0)
+  or s_remote_cnt <> coalesce(remote_count, 0) or s_quantity not between 10 and 100
+
+-- name: item_skew
+select (select count(*) from item), coalesce(sum(sold), 0),
+  coalesce(sum(case when place <= (select (count(*) + 9) div 10 from item) then sold end), 0)
+from (
+  select sum(line_count) as sold, row_number() over (order by sum(line_count) desc) as place
+  from sold_sums
+  group by i_id
+) as items
+
+-- name: prepare_received_sums
+create temporary table received_sums (
+  w_id integer not null,
+  d_id integer not null,
+  amount decimal(16,4) not null,
+  payment_count integer not null,
+  remote_count integer not null,
+  amount_min decimal(16,4) not null,
+  amount_max decimal(16,4) not null,
+  primary key (w_id, d_id)
+) engine = Aria transactional = 0
+
+-- name: warehouse_ytd
+select w_id, w_ytd, coalesce(districts, 0) as districts_ytd
+from warehouse
+left join (
+  select d_w_id, sum(d_ytd) as districts
+  from district
+  group by d_w_id
+) as sums on d_w_id = w_id
+where abs(w_ytd - coalesce(districts, 0)) >= 0.005
+
+-- name: next_order_numbers
+select d_w_id, d_id, d_next_o_id, o_max, no_max
+from district
+left join (
+  select o_w_id, o_d_id, max(o_id) as o_max
+  from orders
+  group by o_w_id, o_d_id
+) as placings on o_w_id = d_w_id and o_d_id = d_id
+left join (
+  select no_w_id, no_d_id, max(no_o_id) as no_max
+  from new_order
+  group by no_w_id, no_d_id
+) as waits on no_w_id = d_w_id and no_d_id = d_id
+where d_next_o_id - 1 <> coalesce(o_max, 0) or d_next_o_id - 1 <> coalesce(no_max, d_next_o_id - 1)
+
+-- name: order_numbers
+select d_w_id, d_id, d_next_o_id, coalesce(lowest, 0) as lowest, coalesce(placed, 0) as orders_placed
+from district
+left join (
+  select o_w_id, o_d_id, min(o_id) as lowest, count(*) as placed
+  from orders
+  group by o_w_id, o_d_id
+) as placings on o_w_id = d_w_id and o_d_id = d_id
+where coalesce(lowest, 1) <> 1 or d_next_o_id - 1 <> coalesce(placed, 0)
+
+-- name: customer_skew
+select ?3, coalesce(sum(placed), 0), coalesce(sum(case when place <= (?3 + 9) div 10 then placed end), 0)
+from (
+  select count(*) as placed, row_number() over (order by count(*) desc) as place
+  from district
+  straight_join orders on o_w_id = d_w_id and o_d_id = d_id and o_id > ?1
+  group by o_c_id
+) as customers
+
+-- Money in whole cents, as the ledger counts it.
+-- name: district_tallies
+select d_w_id, d_id, d_next_o_id, cast(d_ytd * 100 as signed), coalesce(said, 0), coalesce(waiting, 0),
+  coalesce(payments, 0), cast(coalesce(amount, 0) * 100 as signed)
+from district
+left join (
+  select o_w_id, o_d_id, sum(o_ol_cnt) as said
+  from orders
+  group by o_w_id, o_d_id
+) as placings on o_w_id = d_w_id and o_d_id = d_id
+left join (
+  select no_w_id, no_d_id, count(*) as waiting
+  from new_order
+  group by no_w_id, no_d_id
+) as waits on no_w_id = d_w_id and no_d_id = d_id
+left join (
+  select h_w_id, h_d_id, count(*) as payments
+  from history
+  group by h_w_id, h_d_id
+) as paid on h_w_id = d_w_id and h_d_id = d_id
+left join (
+  select ol_w_id, ol_d_id, sum(ol_amount) as amount
+  from order_line
+  group by ol_w_id, ol_d_id
+) as sold on ol_w_id = d_w_id and ol_d_id = d_id
+order by d_w_id, d_id

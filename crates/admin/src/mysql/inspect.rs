@@ -60,6 +60,12 @@ pub(crate) fn lock_name(url: &ServerUrl) -> String {
     format!("stackmark_load_{:016x}", xxhash_rust::xxh3::xxh3_64(url.database.as_bytes()))
 }
 
+/// Lets go of the loader's lock, and only then of the connection: a server takes its time to see that one has ended.
+pub(crate) async fn release(mut conn: Conn, url: &ServerUrl) -> Result<(), Error> {
+    conn.query_drop(format!("do release_lock({})", text(&lock_name(url)))).await?;
+    conn.disconnect().await
+}
+
 /// What is there, seen through an open connection.
 pub(crate) async fn look(conn: &mut Conn, url: &ServerUrl) -> Result<Found, Error> {
     match record::read(conn).await? {

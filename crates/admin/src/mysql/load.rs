@@ -3,7 +3,7 @@
 
 use super::connect::{block_on, code, code_of, connect, connect_to_server, ident, kill_queries, text};
 use super::error::{Cause, LoadError, named};
-use super::inspect::{drop_tables, lock_name, look};
+use super::inspect::{drop_tables, lock_name, look, release};
 use super::layout::{self, Kind};
 use super::record::{self, Record};
 use super::verify;
@@ -165,22 +165,26 @@ impl Load<'_> {
             |source: Error| LoadError::Unreachable { database: database(), source: source.into() };
         let mut conn =
             self.claim().await.map_err(unreachable)?.ok_or_else(|| LoadError::Running(database()))?;
+        let result = self.decided(&mut conn).await;
+        // A server that is gone has let go of its locks.
+        let _ = release(conn, self.url).await;
+        result
+    }
+
+    async fn decided(&self, conn: &mut Conn) -> Result<Loaded, LoadError> {
+        let database = || named(self.url);
         let schema = schema_print(&self.plan.schema);
-        let found = look(&mut conn, self.url).await.map_err(unreachable)?;
+        let found = look(conn, self.url)
+            .await
+            .map_err(|source| LoadError::Unreachable { database: database(), source: source.into() })?;
         if let Some(contents) = self.admit(found, schema)? {
             return Ok(Loaded::AlreadyThere(contents));
         }
-        let result = self.whole(&mut conn, schema).await;
-        if self.shared.signals.stopped() && result.is_err() {
-            return Err(LoadError::Stopped {
-                database: database(),
-                start_anew: self.plan.start_anew.clone(),
-            });
-        }
-        let error = match result {
-            Ok(Ok(loaded)) => {
-                let _ = conn.disconnect().await;
-                return Ok(loaded);
+        let error = match self.whole(conn, schema).await {
+            Ok(Ok(loaded)) => return Ok(loaded),
+            Err(_) if self.shared.signals.stopped() => {
+                let start_anew = self.plan.start_anew.clone();
+                return Err(LoadError::Stopped { database: database(), start_anew });
             }
             Ok(Err(mismatch)) => mismatch,
             Err((_, source)) if source.is_full() => {
@@ -190,7 +194,7 @@ impl Load<'_> {
             Err((doing, source)) => LoadError::Failed { doing, database: database(), source },
         };
         // The first failure is the one to report; a server that is gone keeps what is there, and it is recognised.
-        let _ = drop_tables(&mut conn, &self.tables()).await;
+        let _ = drop_tables(conn, &self.tables()).await;
         Err(error)
     }
 

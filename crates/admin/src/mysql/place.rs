@@ -2,7 +2,7 @@
 
 use super::connect::{block_on, code, code_of, connect, connect_to_server, ident, text};
 use super::error::{Cause, PlaceError, named};
-use super::inspect::{drop_tables, lock_name, look};
+use super::inspect::{drop_tables, lock_name, look, release};
 use super::record::{self, Record};
 use crate::{Contents, Found};
 use mysql_async::prelude::Queryable;
@@ -58,8 +58,9 @@ pub fn remove(url: &ServerUrl) -> Result<(), PlaceError> {
             Err(error) if code_of(&error) == Some(code::UNKNOWN_DATABASE) => return Ok(()),
             result => result.map_err(|error| failed("remove", url, error))?,
         };
-        clear(&mut conn, url).await?;
-        conn.disconnect().await.map_err(|error| failed("remove", url, error))
+        let cleared = clear(&mut conn, url).await;
+        let released = release(conn, url).await.map_err(|error| failed("remove", url, error));
+        cleared.and(released)
     });
     result.map_err(|error| failed("remove", url, error))?
 }
@@ -103,9 +104,13 @@ pub fn restore(template: &ServerUrl, to: &ServerUrl) -> Result<(), PlaceError> {
     let result = block_on(async {
         let mut conn = connect(to).await.map_err(said)?;
         let contents = complete_in(template).await?;
-        clear(&mut conn, to).await?;
-        copy(&mut conn, template, to, &contents).await.map_err(|error| failed("copy to", to, error))?;
-        conn.disconnect().await.map_err(said)
+        let copied = match clear(&mut conn, to).await {
+            Ok(()) => {
+                copy(&mut conn, template, to, &contents).await.map_err(|error| failed("copy to", to, error))
+            }
+            refused => refused,
+        };
+        copied.and(release(conn, to).await.map_err(said))
     });
     result.map_err(|error| failed("copy to", to, error))?
 }
@@ -162,10 +167,8 @@ async fn copy_rows(
 ) -> Result<(), Cause> {
     let mut conn = connect(to).await?;
     // Read committed: reading the template locks no row of it.
-    conn.query_drop(
-        "set session unique_checks = 0, foreign_key_checks = 0, transaction_isolation = 'read-committed'",
-    )
-    .await?;
+    conn.query_drop("set session transaction isolation level read committed").await?;
+    conn.query_drop("set session unique_checks = 0, foreign_key_checks = 0").await?;
     while let Some((table, _)) = tables.get(next.fetch_add(1, Ordering::Relaxed)) {
         let (from, table) = (ident(&template.database), ident(table));
         conn.query_drop(format!("insert into {table} select * from {from}.{table}")).await?;
