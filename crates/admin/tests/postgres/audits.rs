@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use workload_tpcc::audit::{self, Context, Verdict};
 use workload_tpcc::{Cardinality, StoredTally};
 
-/// A tiny database after a run, loaded once and copied by each test.
+/// A tiny database after a run, loaded once.
 fn after_a_run() -> &'static ServerUrl {
     static MADE: OnceLock<ServerUrl> = OnceLock::new();
     MADE.get_or_init(|| {
@@ -162,10 +162,7 @@ const SABOTAGE: &[(&str, &str)] = &[
     ("stock-counters", "update stock set s_order_cnt = 0"),
     ("stock-counters", "update stock set s_quantity = 9 where s_w_id = 2 and s_i_id = 7"),
     ("line-amounts", "update order_line set ol_amount = trunc(ol_amount) where ol_o_id > 30"),
-    (
-        "payment-amounts",
-        "update history set h_amount = 5000.01 where ctid = (select max(ctid) from history)",
-    ),
+    ("payment-amounts", "update history set h_amount = 5000.01 where ctid = (select max(ctid) from history)"),
     ("payment-amounts", "update history set h_amount = 0.99 where ctid = (select max(ctid) from history)"),
     ("cardinality", "delete from customer where c_w_id = 1 and c_d_id = 1 and c_id = 30"),
     ("cardinality", "delete from stock where s_w_id = 2 and s_i_id = 100"),
@@ -180,9 +177,11 @@ const SABOTAGE: &[(&str, &str)] = &[
 
 #[test]
 fn every_audit_bites_its_saboteur() {
-    let url = nowhere("broken");
+    // One that nobody else is connected to while it is copied.
+    let (url, template) = (nowhere("broken"), empty("to_be_broken"));
+    load_after_a_run(&template, 1_500);
     for (audit, change) in SABOTAGE {
-        restore(after_a_run(), &url).unwrap();
+        restore(&template, &url).unwrap();
         execute(&url, change);
         let failed = failed(&url);
         assert!(failed.contains(*audit), "{audit} did not see `{change}`; failed: {failed:?}");

@@ -53,14 +53,8 @@ fn a_query_that_cannot_run_takes_only_itself_or_its_group_along() {
     assert_eq!(rows(0).unwrap_err(), "relation \"no_such\" does not exist");
     assert_eq!(rows(1).unwrap(), [[Value::Int(2)]]);
     assert_eq!(rows(2).unwrap_err(), "relation \"no_such\" does not exist");
-    let kept = [
-        Value::Int(7),
-        Value::Null,
-        Value::Real(1.5),
-        Value::Int(2),
-        Value::Text("a".into()),
-        Value::Int(1),
-    ];
+    let kept =
+        [Value::Int(7), Value::Null, Value::Real(1.5), Value::Int(2), Value::Text("a".into()), Value::Int(1)];
     assert_eq!(rows(3).unwrap(), [kept]);
     assert_eq!(rows(4).unwrap(), [[Value::Int(7)]]);
 }
@@ -77,7 +71,8 @@ fn all_groups_see_one_state_while_others_write() {
             }
         });
         let ask = "select sum(w_ytd), pg_sleep(0.2)::text from warehouse";
-        let groups = [group(&[], &[("one", ask)]), group(&[], &[("two", ask)]), group(&[], &[("three", ask)])];
+        let groups =
+            [group(&[], &[("one", ask)]), group(&[], &[("two", ask)]), group(&[], &[("three", ask)])];
         let found = witness.audit_all(&groups, 3, Nanos::from_secs(60), &AtomicBool::new(false)).unwrap();
         writing.store(false, std::sync::atomic::Ordering::Relaxed);
         let first = found.rows[0].rows.clone().unwrap();
@@ -92,5 +87,8 @@ fn a_witness_changes_nothing() {
     let asked = [group(&["create temporary table t (x int)"], &[("one", "delete from item returning 1")])];
     let found = witness.audit_all(&asked, 1, Nanos::from_secs(60), &AtomicBool::new(false)).unwrap();
     assert!(found.rows[0].rows.clone().unwrap_err().contains("read-only"), "{found:?}");
-    assert_eq!(witness.rows("select count(*) from item where i_id <= ?1", &[50]).unwrap(), [[Value::Int(50)]]);
+    assert_eq!(
+        witness.rows("select count(*) from item where i_id <= ?1", &[50]).unwrap(),
+        [[Value::Int(50)]]
+    );
 }

@@ -1,0 +1,178 @@
+//! What PostgreSQL says of itself while it is measured, through a connection of its own.
+//!
+//! It costs the server a backend and about a dozen short queries a second, which are part of the engine's CPU time. Nothing
+//! is switched on for it: what is not counted is not told.
+
+use super::session::Session;
+use observe::{EngineProbe, Gauge, GaugeKind, SessionState, StatementCount};
+use sql::ServerUrl;
+use std::time::Duration;
+use tokio_postgres::Row;
+
+/// An answer that takes longer is none.
+const ANSWER_MAX: Duration = Duration::from_secs(1);
+
+/// What sessions of this database do. One that waits for its client does nothing.
+const STATES: &str = "select coalesce(wait_event_type || ':' || wait_event, 'running'), count(*)::int8 \
+                      from pg_stat_activity \
+                      where datname = current_database() \
+                      and backend_type = 'client backend' \
+                      and pid <> pg_backend_pid() \
+                      and state <> 'idle' \
+                      and wait_event_type is distinct from 'Client' \
+                      group by 1";
+
+/// The statements that took the most time, where the extension is there; one that is not gives an error, and no rows.
+const STATEMENTS: &str = "select query, calls::int8, total_exec_time::float8, rows::int8 \
+                          from pg_stat_statements \
+                          where dbid = (select oid from pg_database where datname = current_database()) \
+                          order by total_exec_time desc \
+                          limit 40";
+
+/// A query that gives one row of `float8`, and what its columns are: name, unit and whether it counts.
+struct Source {
+    group: &'static str,
+    sql: &'static str,
+    columns: &'static [(&'static str, &'static str, GaugeKind)],
+}
+
+use GaugeKind::{Counter, Level};
+
+const DATABASE: Source = Source {
+    group: "database",
+    sql: "select xact_commit::float8, xact_rollback::float8, blks_hit::float8, blks_read::float8, deadlocks::float8, \
+          temp_bytes::float8 \
+          from pg_stat_database \
+          where datname = current_database()",
+    columns: &[
+        ("commits", "transactions", Counter),
+        ("rollbacks", "transactions", Counter),
+        ("buffer hits", "blocks", Counter),
+        ("buffer reads", "blocks", Counter),
+        ("deadlocks", "deadlocks", Counter),
+        ("temporary files", "bytes", Counter),
+    ],
+};
+
+const LOCKS: Source = Source {
+    group: "locks",
+    sql: "select count(*)::float8 from pg_locks where not granted",
+    columns: &[("locks waited for", "locks", Level)],
+};
+
+/// Up to 17; from 18 on writes and syncs are counted with all other input and output.
+const WAL: Source = Source {
+    group: "wal",
+    sql: "select wal_bytes::float8, wal_buffers_full::float8, wal_write::float8, wal_sync::float8 from pg_stat_wal",
+    columns: &[
+        ("wal written", "bytes", Counter),
+        ("wal buffers full", "times", Counter),
+        ("wal writes", "writes", Counter),
+        ("wal syncs", "syncs", Counter),
+    ],
+};
+
+const WAL_FROM_18: Source = Source {
+    group: "wal",
+    sql: "select w.wal_bytes::float8, w.wal_buffers_full::float8, io.writes, io.fsyncs \
+          from pg_stat_wal w, \
+          (select sum(writes)::float8 as writes, sum(fsyncs)::float8 as fsyncs from pg_stat_io where object = 'wal') io",
+    columns: WAL.columns,
+};
+
+const CHECKPOINTS: Source = Source {
+    group: "checkpoints",
+    sql: "select checkpoints_timed::float8, checkpoints_req::float8, buffers_checkpoint::float8 from pg_stat_bgwriter",
+    columns: &[
+        ("checkpoints by time", "checkpoints", Counter),
+        ("checkpoints by wal", "checkpoints", Counter),
+        ("buffers written by checkpoints", "blocks", Counter),
+    ],
+};
+
+const CHECKPOINTS_FROM_17: Source = Source {
+    group: "checkpoints",
+    sql: "select num_timed::float8, num_requested::float8, buffers_written::float8 from pg_stat_checkpointer",
+    columns: CHECKPOINTS.columns,
+};
+
+/// Asks one server about itself; connects when first asked, and again after the server was away.
+pub struct Probe {
+    url: ServerUrl,
+    session: Option<Session>,
+}
+
+impl Probe {
+    /// A probe of the database at `url`. Nothing is opened yet.
+    #[must_use]
+    pub fn new(url: ServerUrl) -> Probe {
+        Probe { url, session: None }
+    }
+
+    /// The rows of a query; without an answer the connection is given up.
+    fn query(&mut self, sql: &str) -> Option<Vec<Row>> {
+        let session = self.session.as_ref()?;
+        let answer = session.wait(async {
+            let rows = tokio::time::timeout(ANSWER_MAX, session.client().query(sql, &[])).await;
+            Ok::<_, tokio_postgres::Error>(rows)
+        });
+        match answer {
+            Ok(Ok(Ok(rows))) => Some(rows),
+            // What the server refuses it refuses for good reason, and the connection is as good as before.
+            Ok(Ok(Err(error))) if error.as_db_error().is_some() && !session.client().is_closed() => None,
+            _ => {
+                self.session = None;
+                None
+            }
+        }
+    }
+
+    fn sources(&self) -> Option<[&'static Source; 4]> {
+        let version = self.session.as_ref()?.version_num();
+        let wal = if version >= 180_000 { &WAL_FROM_18 } else { &WAL };
+        let checkpoints = if version >= 170_000 { &CHECKPOINTS_FROM_17 } else { &CHECKPOINTS };
+        Some([&DATABASE, wal, checkpoints, &LOCKS])
+    }
+}
+
+impl EngineProbe for Probe {
+    fn gauges(&mut self) -> Option<Vec<Gauge>> {
+        if self.session.is_none() {
+            self.session = Session::open(&self.url).ok();
+        }
+        let mut gauges = Vec::new();
+        for source in self.sources()? {
+            // A view that we may not see leaves out its gauges and not the others.
+            let Some(row) = self.query(source.sql).and_then(|rows| rows.into_iter().next()) else { continue };
+            for (at, (name, unit, kind)) in source.columns.iter().enumerate() {
+                if let Ok(Some(value)) = row.try_get::<_, Option<f64>>(at) {
+                    let (name, group, unit) = ((*name).into(), source.group.into(), (*unit).into());
+                    gauges.push(Gauge { name, group, unit, kind: *kind, value });
+                }
+            }
+        }
+        (!gauges.is_empty()).then_some(gauges)
+    }
+
+    fn states(&mut self) -> Option<Vec<SessionState>> {
+        let rows = self.query(STATES)?;
+        let state = |row: &Row| {
+            let sessions = u32::try_from(row.try_get::<_, i64>(1).ok()?).ok()?;
+            Some(SessionState { name: row.try_get::<_, String>(0).ok()?.into(), sessions })
+        };
+        rows.iter().map(state).collect()
+    }
+
+    fn statements(&mut self) -> Vec<StatementCount> {
+        let count = |row: &Row| -> Option<StatementCount> {
+            let whole = |at: usize| u64::try_from(row.try_get::<_, i64>(at).ok()?).ok();
+            Some(StatementCount {
+                text: row.try_get(0).ok()?,
+                calls: whole(1)?,
+                total_ms: row.try_get(2).ok()?,
+                rows: whole(3)?,
+            })
+        };
+        self.query(STATEMENTS).unwrap_or_default().iter().filter_map(count).collect()
+    }
+}
