@@ -119,6 +119,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
     #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+    #[command(flatten)]
     pub(crate) out: Out,
 }
 
@@ -142,6 +144,8 @@ pub(crate) struct Compare {
     pub(crate) plan: PlanArgs,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
     #[command(flatten)]
     pub(crate) out: Out,
 }
@@ -201,6 +205,17 @@ pub(crate) struct ServerArgs {
     /// Threads of the HTTP server beside its sessions [default: half the cores].
     #[arg(long, value_parser = threads)]
     pub(crate) server_threads: Option<usize>,
+}
+
+#[derive(Debug, Args, Clone, Default)]
+pub(crate) struct EngineArgs {
+    /// What a commit survives on a private engine: `delayed` may lose the last moments when the machine crashes, and is
+    /// said in every headline.
+    #[arg(long, value_enum, default_value_t = DurabilityArg::Durable)]
+    pub(crate) durability: DurabilityArg,
+    /// Let a private PostgreSQL count what each statement costs (pg_stat_statements), which slows it by a few per cent.
+    #[arg(long)]
+    pub(crate) statement_statistics: bool,
 }
 
 #[derive(Debug, Args, Clone)]
@@ -287,6 +302,22 @@ pub(crate) enum Think {
 pub(crate) enum DeliveryArg {
     Inline,
     Deferred,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum DurabilityArg {
+    #[default]
+    Durable,
+    Delayed,
+}
+
+impl DurabilityArg {
+    pub(crate) const fn tier(self) -> model::Tier {
+        match self {
+            DurabilityArg::Durable => model::Tier::Durable,
+            DurabilityArg::Delayed => model::Tier::Delayed,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,6 +1,6 @@
 //! `stackmark audit`: the stored data of an existing database, whoever loaded it.
 
-use crate::case::{Case, Kit, of_workload};
+use crate::case::{Case, Kit, Past, of_workload};
 use crate::database::{load_command, parse_url};
 use crate::engine::{self, place};
 use crate::folder::read_claims;
@@ -38,8 +38,9 @@ fn audit_workload<W: Case>(args: &args::Audit, ui: &Ui) -> Result<Answer> {
     let found = look::<W>(&url)?;
     let interrupt = Interrupt::listen()?;
     // Nobody can say how many runs, with which seeds, this database has seen.
+    let past = Past { ours: found.ours, fresh: false };
     let audits =
-        vouch::audits::<W>(&url, &found.size, true, AuditWhen::AfterRun, args.threads, &interrupt)?;
+        vouch::audits::<W>(&url, &found.size, past, AuditWhen::AfterRun, args.threads, &interrupt)?;
     if interrupt.requested() {
         bail!("interrupted before all audits had run");
     }
@@ -84,7 +85,7 @@ fn look<W: Case>(url: &DbUrl) -> Result<Kit<W::Extent>> {
             let size = serde_json::from_str(&contents.record.size)
                 .with_context(|| format!("{at}: the record of the load is of another version"))?;
             let name = format!("stackmark {}", contents.record.kit_version);
-            Ok(Kit { name, size, notes: Vec::new() })
+            Ok(Kit { name, ours: true, size, notes: Vec::new() })
         }
         Found::Foreign { what, tables } => {
             W::auditable(url, &tables).with_context(|| format!("{at} is {what}"))

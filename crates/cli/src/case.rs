@@ -1,6 +1,7 @@
 //! What the command line needs of a workload beyond its calls: its sizes, its data, its targets, and what vouches for it.
 //! One file a workload.
 
+mod tpcb;
 mod tpcc;
 
 use crate::subjects::How;
@@ -9,7 +10,7 @@ use anyhow::Result;
 use measure::Monotonic;
 use model::rows::Dataset;
 use model::{RetryPolicy, RetryingTarget, Session, Target, Wire};
-use report::document::{Audit, AuditWhen, Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
+use report::document::{Audit, AuditWhen, Check, Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sql::{Catalogue, DbUrl, Dialect, Value};
@@ -69,13 +70,13 @@ pub(crate) trait Case: Wire<Extent: Size> {
         random_calls: u32,
     ) -> impl Future<Output = Result<(u32, u32), String>>;
 
-    /// The audits' queries. `mixed` says whether earlier runs may have used the data.
-    fn audit_groups(dialect: Dialect, size: &Self::Extent, mixed: bool) -> Result<Vec<AuditGroup>>;
+    /// The audits' queries.
+    fn audit_groups(dialect: Dialect, size: &Self::Extent, past: Past) -> Result<Vec<AuditGroup>>;
     /// What their answers mean.
     fn judge(
         dialect: Dialect,
         size: &Self::Extent,
-        mixed: bool,
+        past: Past,
         when: AuditWhen,
         rows: Vec<AuditRows>,
     ) -> Result<Vec<Audit>>;
@@ -83,8 +84,8 @@ pub(crate) trait Case: Wire<Extent: Size> {
     fn stored_query(dialect: Dialect) -> Result<String>;
     /// What the store says of itself.
     fn stored(rows: &[Vec<Value>]) -> Result<Self::Stored>;
-    /// Whether earlier runs have used the data.
-    fn is_mixed(stored: &Self::Stored, size: &Self::Extent) -> bool;
+    /// Whether the data is as it was loaded: no run has used it.
+    fn is_fresh(stored: &Self::Stored, size: &Self::Extent) -> bool;
     /// What has been acknowledged, and what is in doubt; not `complete` while calls are under way.
     fn claims(ledger: &Self::Ledger, complete: bool) -> Self::Claims;
     /// The store against the claims.
@@ -100,10 +101,21 @@ pub(crate) trait Case: Wire<Extent: Size> {
     fn deferred(ledger: &Self::Ledger, totals: &measure::Totals) -> Option<Deferred>;
 }
 
+/// What is known of what happened to a database before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Past {
+    /// We have loaded it.
+    pub(crate) ours: bool,
+    /// No run had used it before the one that is judged.
+    pub(crate) fresh: bool,
+}
+
 /// A database that another kit has loaded.
 pub(crate) struct Kit<S> {
     /// What it looks like: `another kit, perhaps HammerDB`.
     pub(crate) name: String,
+    /// It is not another kit after all.
+    pub(crate) ours: bool,
     pub(crate) size: S,
     /// What is different, a sentence each.
     pub(crate) notes: Vec<String>,
@@ -122,9 +134,64 @@ pub(crate) trait Visitor<W: Case> {
     fn visit<T: Target<W>>(self, target: T) -> Result<Self::Out>;
 }
 
+/// What a ledger found, in the words of every workload.
+struct Found {
+    name: &'static str,
+    unit: &'static str,
+    low: i64,
+    high: i64,
+    stored: i64,
+    violations: Vec<String>,
+}
+
+/// A finding of a ledger for the document. `place` is where the store is held to the claims: `district`.
+fn ledger_check(found: Found, place: &str, complete: bool) -> LedgerCheck {
+    let Found { name, unit, low, high, stored, violations } = found;
+    let sentence = match violations.first() {
+        Some(first) => {
+            let more = violations.len() - 1;
+            let more = if more == 0 { String::new() } else { format!(", and {more} more") };
+            format!("{first}{more}.")
+        }
+        None if complete => format!(
+            "In each {place} the store changed by what was acknowledged, and by no more than that and what is in doubt."
+        ),
+        None => format!("In each {place} the store changed by at least what was acknowledged."),
+    };
+    LedgerCheck {
+        name: name.into(),
+        unit: unit.into(),
+        low,
+        // Without the last claims there is no upper bound; what is stored is then its own.
+        high: if complete { high } else { stored.max(high) },
+        stored,
+        check: Check::from_passed(violations.is_empty()),
+        sentence,
+    }
+}
+
+/// The finding where not even the places are those of before.
+fn places_differ(place: &str, before: usize, after: usize) -> LedgerCheck {
+    LedgerCheck {
+        name: format!("{place}s"),
+        unit: format!("{place}s"),
+        low: before as i64,
+        high: before as i64,
+        stored: after as i64,
+        check: Check::Failed,
+        sentence: format!("The store does not have the {place}s that it had before."),
+    }
+}
+
 /// The one retry policy, direct and in the server.
 fn retrying<T>(target: T) -> RetryingTarget<T> {
     RetryingTarget { target, policy: RetryPolicy::default() }
+}
+
+/// Waits for something that is done once, before a trial: what it opens is not kept.
+fn wait_for<F: Future>(future: F) -> Result<F::Output> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(runtime.block_on(future))
 }
 
 /// Runs `$body` with `$W` standing for the type of the workload called `$name`, which is one of `subjects::workloads`.
@@ -133,6 +200,10 @@ macro_rules! of_workload {
         match $name {
             "tpcc" => {
                 type $W = workload_tpcc::Tpcc;
+                $body
+            }
+            "tpcb" => {
+                type $W = workload_tpcb::Tpcb;
                 $body
             }
             other => anyhow::bail!("no workload `{other}`"),

@@ -52,6 +52,7 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
         max_loss: None,
         plan: plan::<Tpcc>(&plan_args, args.scale)?,
         server: server_settings(&server, args.clients),
+        engine: args::EngineArgs::default(),
         notes: Vec::new(),
     };
     ui.say(
@@ -96,7 +97,8 @@ fn compare_subjects<W: Case>(
     }
     let server = server_settings(&args.server, plan.workers);
     let blocks = if args.quick { BLOCKS_QUICK } else { args.blocks };
-    let order = Order { a, b, blocks, max_loss: args.max_loss, plan, server, notes };
+    let engine = args.engine.clone();
+    let order = Order { a, b, blocks, max_loss: args.max_loss, plan, server, engine, notes };
     interleave(&order, existing, within, &args.out.out, ui)
 }
 
@@ -108,6 +110,7 @@ struct Order {
     max_loss: Option<f64>,
     plan: drive::Plan,
     server: ServerSettings,
+    engine: args::EngineArgs,
     notes: Vec<String>,
 }
 
@@ -121,7 +124,7 @@ fn interleave<W: Case>(
     let interrupt = Interrupt::listen()?;
     let (folder, started, id) = Folder::create(out, &format!("{}-vs-{}", order.a.path, order.b.path))?;
     let named = existing.as_ref().map(|database| database.url.clone());
-    let stage = Stage::create(folder.path(), order.a.how.dialect, named)?;
+    let stage = Stage::create(folder.path(), order.a.how.dialect, named, &order.engine, ui)?;
     // An existing database is never written to: every trial runs on a copy.
     let template = match existing {
         Some(database) => database,
@@ -149,7 +152,7 @@ fn interleave<W: Case>(
                 }
             };
             ui.say(&format!("trial {} of {total}: {}{left}", done + 1, subject.path));
-            let database = template.copied_to(stage.url("trial")?)?;
+            let database = stage.copy(&template, "trial")?;
             let label = label_of(order, side);
             let job = Job {
                 subject,

@@ -7,7 +7,7 @@ use model::{Kind, Nanos};
 use sql::Dialect;
 use observe::Observation;
 use report::document::{
-    Arrivals, Books, Bucket, Budget, Class, Deferred, Disk, Efficiency, Effort, Headline, Interval,
+    Arrivals, Books, Bucket, Budget, Class, Deferred, Disk, Effort, Interval,
     KindSlice, KindTally, Latency, Limit, Machine, Plan, Process, ProcessSample, Quantiles, Role, Slice,
     Tally, Trial,
 };

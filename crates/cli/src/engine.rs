@@ -1,9 +1,9 @@
 //! The control plane of whichever engine a URL belongs to.
 
-use admin::{AuditGroup, Audited, Found, LoadPlan, LoadProgress, Loaded};
-use anyhow::{Context, Result, bail};
+use admin::{AuditGroup, Audited, Found, LoadPlan, LoadProgress, Loaded, mysql, postgres, sqlite};
+use anyhow::{Result, bail};
 use model::Nanos;
-use sql::{DbUrl, SqliteUrl, Value};
+use sql::{ColumnInfo, DbUrl, Dialect, ServerUrl, SqliteUrl, Value};
 use std::sync::atomic::AtomicBool;
 
 /// The URL of a file.
@@ -17,6 +17,17 @@ pub(crate) fn sqlite_only(url: &DbUrl) -> Result<&SqliteUrl> {
     }
 }
 
+/// The URL of a server.
+///
+/// # Errors
+/// For the URL of a file.
+pub(crate) fn server_only(url: &DbUrl) -> Result<&ServerUrl> {
+    match url {
+        DbUrl::Server(url) => Ok(url),
+        DbUrl::Sqlite(_) => bail!("{} is a SQLite database, and no server's", place(url)),
+    }
+}
+
 /// How messages call a database: a file, or a database at an address.
 pub(crate) fn place(url: &DbUrl) -> String {
     match url {
@@ -25,12 +36,32 @@ pub(crate) fn place(url: &DbUrl) -> String {
     }
 }
 
+/// Runs one body for the engine that a URL belongs to: `$url` is then its own kind of URL, and `$module` what `admin` has
+/// for it.
+macro_rules! of_engine {
+    ($db:expr, $url:ident, $module:ident => $body:expr) => {
+        match $db {
+            DbUrl::Sqlite($url) => {
+                use sqlite as $module;
+                $body
+            }
+            DbUrl::Server($url) => match $url.dialect {
+                Dialect::MySql => {
+                    use mysql as $module;
+                    $body
+                }
+                Dialect::Postgres | Dialect::Sqlite => {
+                    use postgres as $module;
+                    $body
+                }
+            },
+        }
+    };
+}
+
 /// What lies at an address.
 pub(crate) fn inspect(url: &DbUrl) -> Result<Found> {
-    match url {
-        DbUrl::Sqlite(url) => Ok(admin::sqlite::inspect(url)?),
-        DbUrl::Server(_) => bail!("not yet"),
-    }
+    of_engine!(url, url, engine => Ok(engine::inspect(url)?))
 }
 
 /// Loads, whatever the engine.
@@ -40,36 +71,49 @@ pub(crate) fn load(
     progress: &mut dyn FnMut(LoadProgress),
     stop: &AtomicBool,
 ) -> Result<Loaded> {
-    match url {
-        DbUrl::Sqlite(url) => Ok(admin::sqlite::load(url, plan, &mut |at| progress(at), stop)?),
-        DbUrl::Server(_) => bail!("not yet"),
-    }
+    of_engine!(url, url, engine => Ok(engine::load(url, plan, progress, stop)?))
 }
 
 /// Makes `to` a copy of `from`, on the same server or in the same file system.
 pub(crate) fn restore(from: &DbUrl, to: &DbUrl) -> Result<()> {
     match (from, to) {
-        (DbUrl::Sqlite(from), DbUrl::Sqlite(to)) => admin::sqlite::restore(from, to)?,
-        _ => bail!("not yet"),
+        (DbUrl::Sqlite(from), DbUrl::Sqlite(to)) => sqlite::restore(from, to)?,
+        (DbUrl::Server(from), DbUrl::Server(to)) => match from.dialect {
+            Dialect::MySql => mysql::restore(from, to)?,
+            Dialect::Postgres | Dialect::Sqlite => postgres::restore(from, to)?,
+        },
+        (from, to) => bail!("{} cannot be copied to {}", place(from), place(to)),
     }
     Ok(())
 }
 
-/// Removes a database of ours.
+/// Makes an empty database for us; a file needs no making.
+pub(crate) fn create(url: &DbUrl) -> Result<()> {
+    match url {
+        DbUrl::Sqlite(_) => {}
+        DbUrl::Server(url) => match url.dialect {
+            Dialect::MySql => mysql::create_database(url)?,
+            Dialect::Postgres | Dialect::Sqlite => postgres::create_database(url)?,
+        },
+    }
+    Ok(())
+}
+
+/// Removes a database that we made.
 pub(crate) fn remove(url: &DbUrl) -> Result<()> {
     match url {
-        DbUrl::Sqlite(url) => admin::sqlite::remove(url)?,
-        DbUrl::Server(_) => bail!("not yet"),
+        DbUrl::Sqlite(url) => sqlite::remove(url)?,
+        DbUrl::Server(url) => match url.dialect {
+            Dialect::MySql => mysql::drop_database(url)?,
+            Dialect::Postgres | Dialect::Sqlite => postgres::drop_database(url)?,
+        },
     }
     Ok(())
 }
 
 /// All rows of one query of the witness.
 pub(crate) fn rows(url: &DbUrl, query: &str) -> Result<Vec<Vec<Value>>> {
-    match url {
-        DbUrl::Sqlite(url) => Ok(admin::sqlite::Witness::open(url)?.rows(query, &[])?),
-        DbUrl::Server(_) => bail!("not yet"),
-    }
+    of_engine!(url, url, engine => Ok(engine::Witness::open(url)?.rows(query, &[])?))
 }
 
 /// Runs the audits' queries.
@@ -80,10 +124,15 @@ pub(crate) fn audit_all(
     deadline: Nanos,
     stop: &AtomicBool,
 ) -> Result<Audited> {
-    match url {
-        DbUrl::Sqlite(url) => {
-            Ok(admin::sqlite::Witness::open(url)?.audit_all(groups, threads, deadline, stop)?)
-        }
-        DbUrl::Server(_) => bail!("not yet"),
-    }
+    of_engine!(url, url, engine => {
+        Ok(engine::Witness::open(url)?.audit_all(groups, threads, deadline, stop)?)
+    })
+}
+
+/// The columns of a database on a server.
+pub(crate) fn columns(url: &ServerUrl) -> Result<Vec<ColumnInfo>> {
+    Ok(match url.dialect {
+        Dialect::MySql => mysql::columns(url)?,
+        Dialect::Postgres | Dialect::Sqlite => postgres::columns(url)?,
+    })
 }

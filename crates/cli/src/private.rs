@@ -1,13 +1,7 @@
 //! What belongs to one run alone: a folder, and if need be an engine of its own. Both go when the run ends.
 
-use crate::case::Case;
-use crate::database::{self, Database, LoadOptions};
-use crate::engine;
-use crate::interrupt::Interrupt;
-use crate::ui::Ui;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use rustix::fs::{FlockOperation, flock};
-use sql::{DbUrl, Dialect, SqliteUrl};
 use std::fs::{self, File};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};

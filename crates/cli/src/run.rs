@@ -55,7 +55,7 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
     let audited = existing.is_some() || args.url.is_none();
     // Without sight of the data there is nothing to load, and no engine to start.
     let dialect = if audited { subject.how.dialect } else { Dialect::Sqlite };
-    let stage = Stage::create(folder.path(), dialect, named)?;
+    let stage = Stage::create(folder.path(), dialect, named, &args.engine, ui)?;
     let database = match existing {
         Some(database) => database,
         None if audited => stage.load::<W>(within, ui, &interrupt)?,

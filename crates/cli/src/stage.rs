@@ -1,13 +1,15 @@
 //! Where the databases of a run live: in a private folder, on a private engine, or beside the database that the user named.
 
+use crate::args::EngineArgs;
 use crate::case::Case;
 use crate::database::{self, Database, LoadOptions};
-use crate::engine::{self, place};
+use crate::engine;
 use crate::interrupt::Interrupt;
 use crate::private::Private;
 use crate::ui::Ui;
 use anyhow::{Context, Result, bail};
-use sql::{DbUrl, Dialect, SqliteUrl};
+use model::Tier;
+use sql::{DbUrl, Dialect, ServerUrl, SqliteUrl, Synchronous};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
@@ -15,55 +17,136 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(crate) struct Stage {
     dialect: Dialect,
+    durability: Tier,
     /// The database that the user named; ours are made beside it, with the same settings.
     named: Option<DbUrl>,
     /// Databases of ours on somebody's server, to be removed.
     made: RefCell<Vec<DbUrl>>,
-    /// Last, because an engine may have to be stopped before its folder goes.
+    /// A private engine, where one is needed.
+    engine: Option<rig::Running>,
+    /// Last: it goes when everything that may use it has gone.
     private: Private,
 }
 
 impl Stage {
     /// Prepares the place. On a server engine without a named database a private engine is started.
-    pub(crate) fn create(run: &Path, dialect: Dialect, named: Option<DbUrl>) -> Result<Stage> {
-        Ok(Stage { dialect, named, made: RefCell::default(), private: Private::create(run)? })
-    }
-
-    /// The folder that goes with the run.
-    pub(crate) fn path(&self) -> &Path {
-        self.private.path()
-    }
-
-    /// The address of a database of ours, by name. It is not there yet.
-    pub(crate) fn url(&self, name: &str) -> Result<DbUrl> {
-        match (self.dialect, &self.named) {
-            (Dialect::Sqlite, named) => {
-                let path = self.private.path().join(format!("{name}.db"));
-                Ok(DbUrl::Sqlite(match named {
-                    Some(DbUrl::Sqlite(url)) => SqliteUrl { path, ..url.clone() },
-                    _ => SqliteUrl::file(path),
-                }))
+    pub(crate) fn create(
+        run: &Path,
+        dialect: Dialect,
+        named: Option<DbUrl>,
+        wishes: &EngineArgs,
+        ui: &Ui,
+    ) -> Result<Stage> {
+        let durability = wishes.durability.tier();
+        if named.is_some() && durability != Tier::Durable {
+            bail!(
+                "--durability is for private engines; what the database of --db flushes is its own setting\nhint: leave \
+                 --db out, or change the setting there"
+            );
+        }
+        let private = Private::create(run)?;
+        let engine = match rig::Engine::of(dialect).filter(|_| named.is_none()) {
+            None => None,
+            Some(engine) => {
+                ui.say(&format!("starting a private {}", engine.title()));
+                let options = rig::Options {
+                    durability,
+                    statement_statistics: wishes.statement_statistics,
+                    ..rig::Options::default()
+                };
+                Some(rig::start(engine, &options)?)
             }
-            (Dialect::Postgres | Dialect::MySql, _) => bail!("not yet"),
+        };
+        Ok(Stage { dialect, durability, named, made: RefCell::default(), engine, private })
+    }
+
+    /// The address of a database of ours, by name. It need not be there yet.
+    pub(crate) fn url(&self, name: &str) -> DbUrl {
+        match (&self.engine, &self.named) {
+            (Some(engine), _) => DbUrl::Server(engine.url(name)),
+            (None, Some(DbUrl::Server(near))) => {
+                // Somebody's server has other databases, and perhaps another run of ours.
+                DbUrl::Server(near.with_database(&format!("stackmark_{name}_{}", std::process::id())))
+            }
+            (None, Some(DbUrl::Sqlite(near))) => DbUrl::Sqlite(SqliteUrl { path: self.file(name), ..near.clone() }),
+            (None, None) => {
+                let mut url = SqliteUrl::file(self.file(name));
+                if self.durability != Tier::Durable {
+                    url.synchronous = Synchronous::Normal;
+                }
+                DbUrl::Sqlite(url)
+            }
         }
     }
 
-    /// Where the store lies, if it lies on this machine: what is watched of the disk.
-    pub(crate) fn store(&self, url: &DbUrl) -> Option<PathBuf> {
-        match url {
-            DbUrl::Sqlite(url) => Some(url.path.clone()),
-            DbUrl::Server(_) => None,
+    fn file(&self, name: &str) -> PathBuf {
+        self.private.path().join(format!("{name}.db"))
+    }
+
+    /// An empty database of ours, to be loaded.
+    pub(crate) fn empty(&self, name: &str) -> Result<DbUrl> {
+        let url = self.url(name);
+        if matches!(url, DbUrl::Server(_)) {
+            self.forget(&url)?;
+            engine::create(&url).with_context(|| format!("could not make {}", engine::place(&url)))?;
+            self.note(&url);
         }
+        Ok(url)
+    }
+
+    /// A copy of a database, for one trial.
+    pub(crate) fn copy<W: Case>(&self, template: &Database<W>, name: &str) -> Result<Database<W>> {
+        let url = self.url(name);
+        self.note(&url);
+        template.copied_to(url)
+    }
+
+    /// Removes a database of ours.
+    pub(crate) fn forget(&self, url: &DbUrl) -> Result<()> {
+        if matches!(url, DbUrl::Sqlite(_)) || self.made.borrow().contains(url) {
+            engine::remove(url).with_context(|| format!("could not remove {}", engine::place(url)))?;
+            self.made.borrow_mut().retain(|made| made != url);
+        }
+        Ok(())
+    }
+
+    fn note(&self, url: &DbUrl) {
+        let mut made = self.made.borrow_mut();
+        if matches!(url, DbUrl::Server(_)) && !made.contains(url) {
+            made.push(url.clone());
+        }
+    }
+
+    /// Where the store lies, if that is known and on this machine: what is watched of the disk.
+    pub(crate) fn store(&self, url: &DbUrl) -> Option<PathBuf> {
+        match (url, &self.engine) {
+            (DbUrl::Sqlite(url), _) => Some(url.path.clone()),
+            (DbUrl::Server(_), engine) => engine.as_ref().map(rig::Running::data),
+        }
+    }
+
+    /// The first process of the private engine.
+    pub(crate) fn engine_pid(&self) -> Option<u32> {
+        self.engine.as_ref().map(rig::Running::pid)
+    }
+
+    /// What a reader of a number must know about the private engine, a sentence each.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let Some(engine) = &self.engine else { return Vec::new() };
+        let settings: Vec<_> =
+            engine.settings().iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let mut notes = vec![format!(
+            "{} was started for this run, with this configuration and the package's defaults for the rest: {}.",
+            engine.engine().title(),
+            settings.join(", ")
+        )];
+        notes.extend(engine.warnings());
+        notes
     }
 
     /// Loads a database that goes with the run.
-    pub(crate) fn load<W: Case>(
-        &self,
-        scale: u32,
-        ui: &Ui,
-        interrupt: &Interrupt,
-    ) -> Result<Database<W>> {
-        let url = self.url(W::NAME)?;
+    pub(crate) fn load<W: Case>(&self, scale: u32, ui: &Ui, interrupt: &Interrupt) -> Result<Database<W>> {
+        let url = self.empty(W::NAME)?;
         match database::load(&url, &W::standard(scale), LoadOptions::default(), ui, interrupt) {
             Ok((database, _)) => Ok(database),
             // It goes with the run, so there is nothing to start anew.
@@ -71,6 +154,22 @@ impl Stage {
                 bail!("interrupted while loading; nothing was measured, and nothing is kept")
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the databases are on a server that is not ours.
+    pub(crate) fn is_on_somebodys_server(&self) -> bool {
+        matches!(&self.named, Some(DbUrl::Server(ServerUrl { .. })))
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if self.engine.is_none() {
+            for url in self.made.take() {
+                // On somebody's server nothing of ours may be left; if this fails there is nobody left to tell.
+                let _ = engine::remove(&url);
+            }
         }
     }
 }

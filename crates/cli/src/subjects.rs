@@ -77,6 +77,22 @@ const fn styled(how: How, style: Style) -> How {
 pub(crate) const SUBJECTS: &[Subject] = &[
     direct("tpcc/sqlite/rusqlite", SQLITE, "TPC-C on SQLite, straight through the driver"),
     http("tpcc/sqlite/axum+rusqlite", SQLITE, "TPC-C on SQLite, through the HTTP server, the same sessions behind it"),
+    direct("tpcc/postgres/tokio-postgres", POSTGRES, "TPC-C on PostgreSQL, one statement a round trip"),
+    direct("tpcc/postgres/tokio-postgres/pipelined", styled(POSTGRES, Style::Pipelined), "independent statements share a round trip"),
+    direct("tpcc/postgres/tokio-postgres/procedure", styled(POSTGRES, Style::Procedure), "one call of a PL/pgSQL function a transaction"),
+    http("tpcc/postgres/axum+tokio-postgres", POSTGRES, "the plain sessions behind the HTTP server"),
+    http("tpcc/postgres/axum+tokio-postgres/pipelined", styled(POSTGRES, Style::Pipelined), "the pipelined sessions behind the HTTP server"),
+    http("tpcc/postgres/axum+tokio-postgres/procedure", styled(POSTGRES, Style::Procedure), "the procedure calls behind the HTTP server"),
+    direct("tpcc/mysql/mysql-async", MYSQL, "TPC-C on MariaDB, one statement a round trip"),
+    direct("tpcc/mysql/mysql-async/procedure", styled(MYSQL, Style::Procedure), "one call of a stored procedure a transaction"),
+    http("tpcc/mysql/axum+mysql-async", MYSQL, "the plain sessions behind the HTTP server"),
+    http("tpcc/mysql/axum+mysql-async/procedure", styled(MYSQL, Style::Procedure), "the procedure calls behind the HTTP server"),
+    direct("tpcb/sqlite/rusqlite", SQLITE, "pgbench's transaction on SQLite"),
+    http("tpcb/sqlite/axum+rusqlite", SQLITE, "the same sessions behind the HTTP server"),
+    direct("tpcb/postgres/tokio-postgres", POSTGRES, "pgbench's transaction on PostgreSQL, its own tables"),
+    http("tpcb/postgres/axum+tokio-postgres", POSTGRES, "the same sessions behind the HTTP server"),
+    direct("tpcb/mysql/mysql-async", MYSQL, "pgbench's transaction on MariaDB"),
+    http("tpcb/mysql/axum+mysql-async", MYSQL, "the same sessions behind the HTTP server"),
 ];
 
 impl Driver {

@@ -1,16 +1,20 @@
 //! TPC-C.
 
-use super::{Case, Kit, Visitor, retrying};
+use super::{Case, Found, Kit, Past, Visitor, ledger_check, places_differ, retrying, wait_for};
 use crate::convert;
-use crate::engine::{self, sqlite_only};
+use crate::engine::{self, server_only, sqlite_only};
 use crate::subjects::{Driver, How, Style};
+use adapter_mysql_async::MySqlOpener;
+use adapter_rusqlite::SqliteOpener;
+use adapter_tokio_postgres::PostgresOpener;
 use admin::{AuditGroup, AuditQuery, AuditRows};
 use anyhow::{Context, Result, bail};
 use measure::Monotonic;
 use model::rows::Dataset;
 use model::Session;
 use report::document::{
-    Audit, AuditFamily, AuditWhen, Check, Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck,
+    Audit, AuditFamily, AuditWhen, Check, Deferred, Efficiency, Headline, InputCheck, Interval,
+    LedgerCheck,
 };
 use sql::{Catalogue, DbUrl, Dialect, Value};
 use std::sync::Arc;
@@ -70,6 +74,7 @@ impl Case for Tpcc {
         match u32::try_from(warehouses) {
             Ok(warehouses) if warehouses > 0 => Ok(Kit {
                 name: "another kit".into(),
+                ours: false,
                 size: Cardinality::standard(warehouses),
                 notes: Vec::new(),
             }),
@@ -113,9 +118,16 @@ impl Case for Tpcc {
         let statements = catalogue(how.dialect)?;
         match (how.driver, how.style) {
             (Driver::Rusqlite, Style::Plain) => {
-                let opener =
-                    adapter_rusqlite::SqliteOpener::new(sqlite_only(url)?, statements, clock)?;
+                let opener = SqliteOpener::new(sqlite_only(url)?, statements, clock)?;
                 visitor.visit(retrying(SqlTarget::new(opener, clock)))
+            }
+            (Driver::TokioPostgres, Style::Plain) => {
+                let reaching = PostgresOpener::reach(server_only(url)?, statements);
+                visitor.visit(retrying(SqlTarget::new(wait_for(reaching)??, clock)))
+            }
+            (Driver::MySqlAsync, Style::Plain) => {
+                let reaching = MySqlOpener::reach(server_only(url)?, statements);
+                visitor.visit(retrying(SqlTarget::new(wait_for(reaching)??, clock)))
             }
             (driver, style) => bail!("no {} through {}", style.name(), driver.name()),
         }
@@ -132,8 +144,8 @@ impl Case for Tpcc {
         }
     }
 
-    fn audit_groups(dialect: Dialect, size: &Cardinality, mixed: bool) -> Result<Vec<AuditGroup>> {
-        let context = AuditContext { size: *size, mixed_seeds: mixed };
+    fn audit_groups(dialect: Dialect, size: &Cardinality, past: Past) -> Result<Vec<AuditGroup>> {
+        let context = AuditContext { size: *size, mixed_seeds: !(past.ours && past.fresh) };
         let group = |group: &audit::AuditGroup| AuditGroup {
             prepare: group.prepare.clone(),
             queries: group
@@ -153,11 +165,11 @@ impl Case for Tpcc {
     fn judge(
         dialect: Dialect,
         size: &Cardinality,
-        mixed: bool,
+        past: Past,
         when: AuditWhen,
         rows: Vec<AuditRows>,
     ) -> Result<Vec<Audit>> {
-        let context = AuditContext { size: *size, mixed_seeds: mixed };
+        let context = AuditContext { size: *size, mixed_seeds: !(past.ours && past.fresh) };
         let groups = audit::audits(dialect)?;
         let all = groups.iter().flat_map(|group| &group.audits);
         Ok(all.zip(rows).map(|(audit, rows)| judged(audit, rows, &context, when)).collect())
@@ -177,9 +189,9 @@ impl Case for Tpcc {
             .collect()
     }
 
-    /// The constants of NURand of earlier runs may have been others.
-    fn is_mixed(stored: &Vec<StoredTally>, size: &Cardinality) -> bool {
-        stored.iter().any(|district| district.next_o_id != i64::from(size.orders) + 1)
+    /// The constants of NURand of an earlier run may have been others.
+    fn is_fresh(stored: &Vec<StoredTally>, size: &Cardinality) -> bool {
+        stored.iter().all(|district| district.next_o_id == i64::from(size.orders) + 1)
     }
 
     fn claims(ledger: &Ledger, complete: bool) -> Claims {
@@ -191,7 +203,17 @@ impl Case for Tpcc {
         after: &Vec<StoredTally>,
         claims: &Claims,
     ) -> Vec<LedgerCheck> {
-        ledger_checks(before, after, claims)
+        let Some(findings) = claims.audit(before, after) else {
+            return vec![places_differ("district", before.len(), after.len())];
+        };
+        findings
+            .into_iter()
+            .map(|found| {
+                let workload_tpcc::LedgerFinding { name, unit, low, high, stored, violations } = found;
+                let found = Found { name, unit, low, high, stored, violations };
+                ledger_check(found, "district", claims.complete)
+            })
+            .collect()
     }
 
     fn input_checks(ledger: &Ledger, size: &Cardinality) -> Vec<InputCheck> {
@@ -257,47 +279,4 @@ fn judged(audit: &audit::Audit, rows: AuditRows, context: &AuditContext, when: A
         violations,
         took_s: rows.took.as_secs_f64(),
     }
-}
-
-fn ledger_checks(before: &[StoredTally], after: &[StoredTally], claims: &Claims) -> Vec<LedgerCheck> {
-    let Some(findings) = claims.audit(before, after) else {
-        return vec![LedgerCheck {
-            name: "districts".into(),
-            unit: "districts".into(),
-            low: before.len() as i64,
-            high: before.len() as i64,
-            stored: after.len() as i64,
-            check: Check::Failed,
-            sentence: "The store does not have the districts that it had before.".into(),
-        }];
-    };
-    findings
-        .into_iter()
-        .map(|finding| {
-            let check = Check::from_passed(finding.violations.is_empty());
-            let sentence = match finding.violations.first() {
-                Some(first) => {
-                    let more = finding.violations.len() - 1;
-                    let more = if more == 0 { String::new() } else { format!(", and {more} more") };
-                    format!("{first}{more}.")
-                }
-                None if claims.complete => {
-                    "In each district the store grew by what was acknowledged, and by no more than that and what is in \
-                     doubt."
-                        .into()
-                }
-                None => "In each district the store grew by at least what was acknowledged.".into(),
-            };
-            LedgerCheck {
-                name: finding.name.into(),
-                unit: finding.unit.into(),
-                low: finding.low,
-                // Without the last claims there is no upper bound; what is stored is then its own.
-                high: if claims.complete { finding.high } else { finding.stored.max(finding.high) },
-                stored: finding.stored,
-                check,
-                sentence,
-            }
-        })
-        .collect()
 }
