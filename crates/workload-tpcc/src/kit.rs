@@ -212,7 +212,7 @@ fn guess(columns: &[ColumnInfo]) -> Option<&'static str> {
     if zoned || class(kind("district", "d_id")) == Class::Decimal {
         return Some("HammerDB");
     }
-    if kind("history", "row_id") != "" || kind("district", "d_id").starts_with("int") {
+    if !kind("history", "row_id").is_empty() || kind("district", "d_id").starts_with("int") {
         return Some("go-tpc");
     }
     None
