@@ -11,10 +11,10 @@ use std::sync::OnceLock;
 use workload_tpcc::{Cardinality, Data, schema};
 
 /// Connections that the server takes; few, so that a test can use them up.
-pub const CONNECTIONS: u32 = 30;
+pub(crate) const CONNECTIONS: u32 = 30;
 
 /// The server. It ends with this process.
-pub fn server() -> &'static Running {
+pub(crate) fn server() -> &'static Running {
     static SERVER: OnceLock<Running> = OnceLock::new();
     SERVER.get_or_init(|| {
         let options = Options { connections: CONNECTIONS, ..Options::default() };
@@ -24,23 +24,23 @@ pub fn server() -> &'static Running {
 }
 
 /// An empty database of that name.
-pub fn database(name: &str) -> ServerUrl {
+pub(crate) fn database(name: &str) -> ServerUrl {
     server().create_database(name).unwrap();
     server().url(name)
 }
 
-pub fn wait<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
 /// Executes statements that give nothing back.
-pub async fn batch(url: &ServerUrl, text: &str) {
+pub(crate) async fn batch(url: &ServerUrl, text: &str) {
     let Connected { client, mut link, .. } = connect(url).await.unwrap();
     link.until(client.batch_execute(text)).await.unwrap_or_else(|error| panic!("{text:.200}: {error:?}"));
 }
 
 /// Loads TPC-C.
-pub async fn load(url: &ServerUrl, size: Cardinality, seed: u64) {
+pub(crate) async fn load(url: &ServerUrl, size: Cardinality, seed: u64) {
     let schema = schema(Dialect::Postgres).unwrap();
     let texts = |prefix: &'static str| {
         let found = schema.iter().filter(move |(name, _)| name.starts_with(prefix));
