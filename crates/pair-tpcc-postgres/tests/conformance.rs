@@ -1,5 +1,7 @@
 //! Both styles on a real PostgreSQL, held to the golden vectors and the oracle.
 
+#![allow(clippy::unwrap_used, reason = "what fails here fails a test")]
+
 mod support;
 
 use measure::Monotonic;

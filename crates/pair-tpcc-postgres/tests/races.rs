@@ -1,6 +1,8 @@
 //! Eight sessions at once on tiny data: each style beside itself, and all three beside each other. Nothing is lost, nothing
 //! is done twice, and the order of locks leaves no deadlock.
 
+#![allow(clippy::unwrap_used, reason = "what fails here fails a test")]
+
 mod support;
 
 use adapter_tokio_postgres::PostgresOpener;

@@ -1,5 +1,5 @@
 //! A private PostgreSQL for the tests of one file, and TPC-C loaded into it row by row.
-#![allow(dead_code, reason = "each file of tests uses its own part of this")]
+#![allow(clippy::unwrap_used, dead_code, reason = "only tests use this, each file of them its own part")]
 
 use adapter_tokio_postgres::{Connected, connect};
 use model::rows::{Dataset, RowSink};
