@@ -278,10 +278,11 @@ pub(crate) fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
         pair("seed", plan.seed.to_string()),
     ];
     let scale_unit = match data.scale {
+        1 if data.scale_unit == "branches" => "branch",
         1 => data.scale_unit.strip_suffix('s').unwrap_or(&data.scale_unit),
         _ => &data.scale_unit,
     };
-    let data_rows = vec![
+    let mut data_rows = vec![
         pair("workload", data.workload.clone()),
         pair("scale", format!("{} {scale_unit}", figures::count(data.scale))),
         pair("rows", figures::count(data.rows)),
@@ -290,7 +291,17 @@ pub(crate) fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
         pair("loaded by", data.loaded_by.clone()),
         pair("checksum", data.checksum.clone().unwrap_or_else(unknown)),
     ];
-    let machine_rows = vec![
+    data_rows.extend(data.hottest_rows.map(|rows| pair("rows of the hottest table", figures::count(rows))));
+    let yes_no = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
+    data_rows.extend(data.references.map(|declared| pair("foreign keys", yes_no(declared))));
+    data_rows.extend(data.kit_notes.iter().map(|note| pair("made by another kit", note.clone())));
+    let limits = trial.processes.iter().filter_map(|process| Some((process, process.limits?)));
+    let limit_rows = limits.map(|(process, limits)| {
+        let cpu = limits.cpu.map(|cpu| format!("{} processors", figures::short(cpu)));
+        let words: Vec<String> = cpu.into_iter().chain(limits.memory_bytes.map(figures::bytes)).collect();
+        pair(&format!("limit of {}", process.roles_words()), words.join(", "))
+    });
+    let mut machine_rows = vec![
         pair("processor", machine.cpu.clone()),
         pair("processors", machine.cores.to_string()),
         pair("memory", figures::bytes(machine.memory_bytes)),
@@ -301,6 +312,7 @@ pub(crate) fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
         pair("steal", machine.steal_share.map_or_else(unknown, figures::percent)),
         pair("other load", machine.other_load_share.map_or_else(unknown, figures::percent)),
     ];
+    machine_rows.extend(limit_rows);
     vec![("Stack", stack_rows), ("Plan", plan_rows), ("Data", data_rows), ("Machine", machine_rows)]
 }
 

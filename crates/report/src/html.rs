@@ -5,6 +5,7 @@ mod budget;
 mod chart;
 mod compare;
 mod cost;
+mod engine;
 mod markup;
 mod ratio;
 mod setup;

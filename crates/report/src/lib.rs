@@ -5,6 +5,7 @@
 //! crate reads no clock, speaks to no engine and prints nothing: it returns strings.
 
 pub mod document;
+mod engine_findings;
 mod figures;
 mod findings;
 pub mod html;

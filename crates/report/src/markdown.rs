@@ -2,7 +2,7 @@
 
 use crate::document::{BudgetPart, Check, Class, Comparison, Document, Quantiles, Rule, Side, Trial};
 use crate::findings::Failure;
-use crate::{figures, findings, pooled};
+use crate::{engine_findings, figures, findings, pooled};
 use std::fmt::Write as _;
 
 /// The report of a run.
@@ -30,6 +30,7 @@ pub fn render(document: &Document) -> String {
 
 fn one_trial(out: &mut String, trial: &Trial) {
     let _ = writeln!(out, "# {}\n\n{}\n", escaped(&trial.subject), escaped(&findings::setting_line(trial)));
+    loud_tier(out, trial);
     failures(out, findings::failures(trial));
     let durability = &trial.stack.durability;
     let _ = writeln!(
@@ -57,12 +58,37 @@ fn one_trial(out: &mut String, trial: &Trial) {
     vouchers(out, trial);
     budgets(out, trial);
     costs(out, trial);
+    engine(out, trial);
     rules(out, findings::rules_to_mind(trial));
     list(out, "Notes", trial.notes.iter().map(|note| escaped(note)));
     let _ = writeln!(out, "## Set-up\n");
     let pairs = findings::key(trial).into_iter().flat_map(|(_, pairs)| pairs);
     let rows = pairs.map(|(name, value)| vec![name, value]).collect::<Vec<_>>();
     table(out, &["", ""], usize::MAX, &rows);
+}
+
+fn loud_tier(out: &mut String, trial: &Trial) {
+    if let Some((label, meaning)) = engine_findings::loud_tier(trial) {
+        let _ = writeln!(out, "> **{label}**: {meaning}\n");
+    }
+}
+
+/// What the engine said of itself.
+fn engine(out: &mut String, trial: &Trial) {
+    let waits = trial.engine.iter().filter(|engine| engine.looks > 0).flat_map(engine_findings::top_waits);
+    let rows: Vec<Vec<String>> = waits
+        .map(|wait| {
+            let meaning = engine_findings::meaning(&wait.name).to_owned();
+            vec![wait.name.clone(), figures::percent(wait.share), meaning]
+        })
+        .collect();
+    table(out, &["engine sessions in", "share of time", "which is"], usize::MAX, &rows);
+    let rows: Vec<Vec<String>> = engine_findings::gauges(trial).into_iter().map(Vec::from).collect();
+    table(out, &["engine", "what", "in all", "rate"], 2, &rows);
+    list(out, "Outages", engine_findings::outages(trial).iter().map(|outage| escaped(outage)));
+    if let Some(bottleneck) = engine_findings::bottleneck(trial) {
+        let _ = writeln!(out, "{}.\n", escaped(&figures::capital(&bottleneck)));
+    }
 }
 
 fn rates(out: &mut String, trial: &Trial) {
@@ -145,6 +171,9 @@ fn compare(out: &mut String, document: &Document, comparison: &Comparison) {
         escaped(&comparison.a.label)
     );
     failures(out, findings::failures_of_all(document));
+    if let Some(trial) = document.trials.iter().find(|trial| engine_findings::loud_tier(trial).is_some()) {
+        loud_tier(out, trial);
+    }
     differences(out, comparison);
     let _ = writeln!(out, "**{}: {}**\n", comparison.verdict.words(), escaped(&comparison.sentence));
     if let Some(retention) = comparison.retention() {

@@ -14,6 +14,7 @@ mod saturation;
 mod setting;
 #[cfg(test)]
 mod tests;
+mod throttled;
 
 use crate::document::{Rule, Severity, Trial};
 use crate::figures;
@@ -26,7 +27,7 @@ pub use compared::{
 type Judge = fn(&Trial) -> Option<Rule>;
 
 /// In the order of reports.
-const RULES: [Judge; 17] = [
+const RULES: [Judge; 19] = [
     accounting::books,
     accounting::audit,
     saturation::saturation,
@@ -44,6 +45,8 @@ const RULES: [Judge; 17] = [
     setting::hot_rows,
     load::co_located,
     load::noisy_machine,
+    throttled::throttled,
+    throttled::outages,
 ];
 
 /// Everything the rules say about one trial, good or bad, in a fixed order. [`Trial::rules`] itself is not read.

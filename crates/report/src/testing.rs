@@ -8,5 +8,6 @@ mod vouchers;
 
 pub use comparison::comparison;
 pub use trial::{
-    deferred_trial, failed_trial, hostile_trial, long_trial, open_trial, paced_trial, running, trial,
+    deferred_trial, engine_trial, failed_trial, hostile_trial, long_trial, open_trial, paced_trial, running,
+    trial,
 };

@@ -4,7 +4,7 @@ use crate::document::{
     BudgetPart, Check, Class, Comparison, Document, Quantiles, Rule, Severity, Side, State, Trial, Verdict,
 };
 use crate::findings::Failure;
-use crate::{figures, findings, pooled};
+use crate::{engine_findings, figures, findings, pooled};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Write as _;
@@ -105,6 +105,7 @@ fn one_trial(out: &mut String, trial: &Trial, colour: Colour) {
         colour.paint(Ink::Dim, &findings::setting_line(trial))
     );
     let _ = writeln!(out, "  {}", colour.paint(Ink::Dim, &durability(trial)));
+    loud_tier(out, trial, colour);
     failures(out, findings::failures(trial), colour);
     if trial.state != State::Complete {
         let _ = writeln!(out, "  {}", colour.paint(Ink::Warn, trial.state.word()));
@@ -123,11 +124,34 @@ fn one_trial(out: &mut String, trial: &Trial, colour: Colour) {
     requirements(out, trial, colour);
     budget(out, trial, colour);
     costs(out, trial);
+    engine(out, trial);
     let _ = writeln!(out);
     sentence(out, "", &headline.sentence);
     warnings(out, findings::rules_to_mind(trial), colour);
     for note in &trial.notes {
         sentence(out, "note: ", note);
+    }
+}
+
+/// A number that a crash may take back is not read without knowing so.
+fn loud_tier(out: &mut String, trial: &Trial, colour: Colour) {
+    if let Some((label, meaning)) = engine_findings::loud_tier(trial) {
+        let mut lines = wrapped(&format!("  {label}: "), meaning);
+        lines.replace_range(2..2 + label.len(), &colour.paint(Ink::Bad, label));
+        out.push_str(&lines);
+    }
+}
+
+/// What the engine said of itself, in a few lines; the page has all of it.
+fn engine(out: &mut String, trial: &Trial) {
+    if let Some(waits) = engine_findings::waits_line(trial) {
+        sentence(out, &format!("  {:<19}", "engine sessions"), &waits);
+    }
+    for outage in engine_findings::outages(trial) {
+        sentence(out, &format!("  {:<19}", "outage"), &outage);
+    }
+    if let Some(bottleneck) = engine_findings::bottleneck(trial) {
+        sentence(out, &format!("  {:<19}", "bottleneck"), &bottleneck);
     }
 }
 
@@ -274,6 +298,9 @@ fn compare(out: &mut String, document: &Document, comparison: &Comparison, colou
         Verdict::Worse | Verdict::CannotTell => Ink::Warn,
         Verdict::DifferentWork => Ink::Bad,
     };
+    if let Some(trial) = document.trials.iter().find(|trial| engine_findings::loud_tier(trial).is_some()) {
+        loud_tier(out, trial, colour);
+    }
     unintended(out, comparison, colour);
     let _ = writeln!(
         out,

@@ -13,6 +13,7 @@ fn samples() -> Vec<(&'static str, Document)> {
         ("open", testing::open_trial()),
         ("paced", testing::paced_trial()),
         ("deferred", testing::deferred_trial()),
+        ("engine", testing::engine_trial()),
         ("hostile", testing::hostile_trial()),
         ("comparison", testing::comparison()),
         ("running", testing::running()),
@@ -193,6 +194,47 @@ fn check_order(document: &Document, first: &str, second: &str) {
         };
         assert!(at(first) < at(second), "{name}: `{first}` comes after `{second}`");
     }
+}
+
+#[test]
+fn commits_that_a_crash_may_lose_are_said_loudly_before_the_rate() {
+    check_order(&testing::engine_trial(), "DELAYED DURABILITY", "44 900");
+}
+
+#[test]
+fn what_the_engine_said_and_when_it_was_away_is_in_every_format() {
+    let document = testing::engine_trial();
+    let formats =
+        [text::render(&document, Colour::Never), markdown::render(&document), html::render(&document)];
+    for report in formats {
+        let report = report.replace(['\u{a0}', '\n'], " ").replace('\\', "");
+        let report = report.split_whitespace().collect::<Vec<_>>().join(" ");
+        for words in
+            ["Lock:tuple", "without the engine for 2.7 s", "ikely: calls spend most of their time in"]
+        {
+            assert!(report.contains(words), "`{words}` is missing:\n{report}");
+        }
+    }
+}
+
+/// Written by the version before engines could be asked.
+#[test]
+fn a_result_without_what_was_added_since_still_reads() {
+    let mut value = serde_json::to_value(testing::trial()).unwrap();
+    let trial = &mut value["trials"][0];
+    for (place, name) in [
+        ("", "engine"),
+        ("", "outages"),
+        ("/data", "hottest_rows"),
+        ("/data", "references"),
+        ("/data", "kit_notes"),
+        ("/processes/0", "limits"),
+    ] {
+        let object = trial.pointer_mut(place).and_then(serde_json::Value::as_object_mut).unwrap();
+        assert!(object.remove(name).is_some(), "{place}/{name}");
+    }
+    assert!(schema().is_valid(&value));
+    document::parse(&value.to_string(), Path::new("x")).unwrap();
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Throughput and response times over the seconds of a trial.
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Readout, Scale};
-use super::markup::{Markup, Table};
-use crate::document::{Slice, Trial};
+use super::markup::{Markup, Table, Tone};
+use crate::document::{Outage, Slice, Trial};
 use crate::figures;
 
 /// More points than this say no more on a screen.
@@ -31,12 +31,13 @@ pub(super) fn render(markup: &mut Markup, trial: &Trial) {
     let kind = trial.kinds.get(trial.headline_kind()).map_or("all", |kind| kind.name.as_str());
     let several = trial.slices.len().div_ceil(POINTS_MAX);
     let caption = format!(
-        "Committed calls a second above, response time of {kind} below.{} The warm-up is shaded and not counted.",
+        "Committed calls a second above, response time of {kind} below.{} The warm-up is shaded and not counted.{}",
         if several > 1 {
             format!(" Each point is {several} slices, with the highest p50 and p99 among them.")
         } else {
             String::new()
-        }
+        },
+        if trial.outages.is_empty() { "" } else { " Times without the engine are shaded red." }
     );
     let legend = [("line s1", "all calls"), ("line s2", kind), ("line s1", "p50"), ("line s3", "p99")];
     let figure = Figure {
@@ -49,7 +50,13 @@ pub(super) fn render(markup: &mut Markup, trial: &Trial) {
             .collect(),
         readout: Some(readout(&points)),
     };
-    figure.write(markup, |narrow| if narrow { 294.0 } else { 326.0 }, |canvas| draw(canvas, &points));
+    let height = |narrow| if narrow { 294.0 } else { 326.0 };
+    figure.write(markup, height, |canvas| draw(canvas, &points, &trial.outages));
+    for outage in crate::engine_findings::outages(trial) {
+        markup.element("p", &[("class", "warning")], |p| {
+            p.badge(Tone::Bad, "outage").raw(" ").text(&outage).raw(".");
+        });
+    }
     table(markup, trial, kind);
 }
 
@@ -111,7 +118,7 @@ fn readout(points: &[Point]) -> Readout {
     }
 }
 
-fn draw(canvas: &Canvas<'_>, points: &[Point]) -> Option<Scale> {
+fn draw(canvas: &Canvas<'_>, points: &[Point], outages: &[Outage]) -> Option<Scale> {
     let (first, last) = (points.first()?, points.last()?);
     let left = if canvas.narrow { 50.0 } else { 64.0 };
     let right = canvas.width - 12.0;
@@ -126,6 +133,12 @@ fn draw(canvas: &Canvas<'_>, points: &[Point]) -> Option<Scale> {
         // The word needs room; the caption says the same.
         if end - left > 60.0 {
             canvas.text((left + 6.0, upper.0 + 10.0), "warm-up", Paint::Muted, Hold::Left);
+        }
+    }
+    for outage in outages {
+        let (from, to) = (outage.from_s, outage.to_s.unwrap_or(f64::INFINITY));
+        for panel in [upper, lower] {
+            canvas.bar((x.at(from), panel.0), (x.at(to), panel.1), Paint::Bad, 0.15);
         }
     }
     draw_rates(canvas, points, x, upper);

@@ -2,7 +2,7 @@
 
 use super::markup::{Cell, Markup, Table, Tone};
 use super::spectrum::Lane;
-use super::{budget, cost, setup, spectrum, timeline, vouch};
+use super::{budget, cost, engine, setup, spectrum, timeline, vouch};
 use crate::document::{Class, Headline, KindTally, Quantiles, State, Tier, Trial};
 use crate::{figures, findings};
 
@@ -10,6 +10,7 @@ use crate::{figures, findings};
 pub(super) fn render(main: &mut Markup, trial: &Trial) {
     main.line("h1", "", &trial.subject);
     main.line("p", "lead", &findings::setting_line(trial));
+    engine::loud_tier(main, trial);
     vouch::failures(main, findings::failures(trial));
     headline(main, trial);
     vouch::warnings(main, findings::rules_to_mind(trial));
@@ -29,7 +30,13 @@ pub(super) fn render(main: &mut Markup, trial: &Trial) {
             .collect();
         spectrum::render(section, &lanes, &[]);
     });
-    main.section("Where the time goes", |section| budgets(section, trial));
+    main.section("Where the time goes", |section| {
+        budgets(section, trial);
+        engine::bottleneck(section, trial);
+    });
+    if trial.engine.is_some() {
+        main.section("What the engine says", |section| engine::render(section, trial));
+    }
     main.section("What it costs", |section| cost::render(section, trial));
     main.section("What vouches for it", |section| vouch::render(section, trial));
     main.section("Books", |section| books(section, trial));

@@ -23,8 +23,10 @@ pub(super) fn saturation(trial: &Trial) -> Option<Rule> {
         );
     };
     generator(trial, &load)
+        .or_else(|| limit(trial))
         .or_else(|| processors(&load))
         .or_else(|| disk(trial))
+        .or_else(|| waits(trial))
         .or_else(|| writer(trial))
         .or_else(|| queue(trial))
         .or_else(|| nobody(trial, &load))
@@ -45,6 +47,65 @@ fn generator(trial: &Trial, load: &Load) -> Option<Rule> {
             figures::trimmed(load.generator, 1)
         ),
         "give the generator more threads or a machine of its own",
+    )
+}
+
+/// A process used all the processor time that its limit gives it.
+fn limit(trial: &Trial) -> Option<Rule> {
+    let held = |process: &&crate::document::Process| {
+        let Some(limits) = process.limits else { return false };
+        let busy = process.cpu_s() / trial.measured_s.max(f64::MIN_POSITIVE);
+        limits.cpu.is_some_and(|cpu| busy >= FULL * cpu)
+            || limits.throttling.is_some_and(|met| super::share(met.throttled_periods, met.periods) >= MOST)
+    };
+    let process = trial.processes.iter().find(held)?;
+    let cpu = process.limits.and_then(|limits| limits.cpu);
+    advises(
+        NAME,
+        Severity::Info,
+        format!(
+            "{} used all the processor time that its limit{} gives: the limit is likely what sets the maximum throughput",
+            process.roles_words(),
+            cpu.map_or_else(String::new, |cpu| format!(" of {} processors", figures::short(cpu)))
+        ),
+        "raise the limit to learn what the rest can do",
+    )
+}
+
+/// What the engine's own sessions mostly waited for: flushes of the log, or what others held locked.
+fn waits(trial: &Trial) -> Option<Rule> {
+    let engine = trial.engine.as_ref()?;
+    let flushing = engine.waiting(&crate::engine_findings::FLUSHES)?;
+    let locked = engine.waiting(&crate::engine_findings::LOCKS)?;
+    // InnoDB tells no waits of a session; it adds up the time that they waited for rows.
+    let row_locks = engine.gauge("row lock time").and_then(|gauge| gauge.total).map_or(0.0, |ms| {
+        let sessions_ms = trial.measured_s * 1e3 * f64::from(trial.plan.clients);
+        ms / sessions_ms.max(f64::MIN_POSITIVE)
+    });
+    let locked = locked.max(row_locks);
+    if flushing.max(locked) < MOST {
+        return None;
+    }
+    if locked > flushing {
+        return advises(
+            NAME,
+            Severity::Info,
+            format!(
+                "sessions of the engine spent {} of their time waiting for rows that others held: locks are likely what \
+                 sets the maximum throughput",
+                whole_percent(locked.min(1.0))
+            ),
+            &format!("load more {} to learn what the rest can do", trial.data.scale_unit),
+        );
+    }
+    says(
+        NAME,
+        Severity::Info,
+        format!(
+            "sessions of the engine spent {} of their time waiting for the log to be flushed: the disk is likely what sets \
+             the maximum throughput",
+            whole_percent(flushing.min(1.0))
+        ),
     )
 }
 

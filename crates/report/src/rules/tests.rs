@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::document::{
-    Arrivals, AuditWhen, Budget, Check, Class, Document, Efficiency, Effort, Limit, Quantiles, Tier,
+    Arrivals, AuditWhen, Budget, Check, Class, Document, Efficiency, Effort, Engine, Limit, Limits, Outage,
+    Quantiles, Throttling, Tier, Wait,
 };
 use crate::testing;
 
@@ -446,7 +447,15 @@ fn two_populations_under_one_average_are_told_apart() {
 fn a_crowd_on_few_rows_is_named() {
     check("hot-rows", &direct(), Severity::Info, "SQLite has one writer");
     after(on_postgres, "hot-rows", Severity::Warning, "8 clients update 1 warehouse row");
-    after(|trial| trial.data.scale = 16, "hot-rows", Severity::Ok, "no crowd");
+    after(|trial| trial.data.hottest_rows = Some(16), "hot-rows", Severity::Ok, "no crowd");
+    // A result of before the field existed.
+    let old = |trial: &mut Trial| (trial.data.hottest_rows, trial.data.scale) = (None, 16);
+    after(old, "hot-rows", Severity::Ok, "8 clients on 16 warehouse rows: no crowd");
+    let branches = |trial: &mut Trial| {
+        on_postgres(trial);
+        (trial.data.scale, trial.data.scale_unit) = (1, "branches".to_owned());
+    };
+    after(branches, "hot-rows", Severity::Warning, "8 clients update 1 branch row");
     after(
         |trial| {
             on_postgres(trial);
@@ -457,8 +466,59 @@ fn a_crowd_on_few_rows_is_named() {
         "no crowd",
     );
     let mut trial = direct();
-    trial.data.scale_unit = "accounts".to_owned();
+    (trial.data.scale_unit, trial.data.hottest_rows) = ("accounts".to_owned(), None);
     is_silent("hot-rows", &trial);
+}
+
+#[test]
+fn a_process_held_back_by_its_limit_is_named() {
+    let limited = |throttled_periods| {
+        move |trial: &mut Trial| {
+            trial.processes[0].limits = Some(Limits {
+                cpu: Some(4.0),
+                memory_bytes: None,
+                throttling: Some(Throttling { periods: 600, throttled_periods, throttled_s: 12.0 }),
+            });
+        }
+    };
+    is_silent("throttled", &direct());
+    after(limited(0), "throttled", Severity::Ok, "no process was held back");
+    after(limited(540), "throttled", Severity::Warning, "in 90 % of the scheduling periods");
+    after(limited(540), "saturation", Severity::Info, "the limit is likely what sets");
+}
+
+/// An engine whose sessions are in `name` for `share` of their time.
+fn waiting(name: &str, share: f64) -> Engine {
+    let wait = |name: &str, share| Wait { name: name.to_owned(), share, sessions: vec![Some(4.0), None] };
+    Engine {
+        t_s: vec![1.0, 2.0],
+        gauges: Vec::new(),
+        waits: vec![wait(name, share), wait("running", 1.0 - share)],
+        looks: 600,
+        statements: Vec::new(),
+        missing_s: 0.0,
+    }
+}
+
+#[test]
+fn what_the_engines_sessions_wait_for_is_named() {
+    let with = |name: &'static str| {
+        move |trial: &mut Trial| {
+            on_postgres(trial);
+            trial.engine = Some(waiting(name, 0.7));
+        }
+    };
+    after(with("IO:WALSync"), "saturation", Severity::Info, "waiting for the log to be flushed");
+    after(with("Lock:transactionid"), "saturation", Severity::Info, "waiting for rows that others held");
+}
+
+#[test]
+fn a_time_without_the_engine_is_told() {
+    is_silent("outage", &direct());
+    let away = |trial: &mut Trial| {
+        trial.outages = vec![Outage { from_s: 20.0, to_s: Some(23.5), in_doubt: 8, refused: 90 }];
+    };
+    after(away, "outage", Severity::Warning, "without the engine for 3.5 s, from 20 s on: 8 calls in doubt");
 }
 
 #[test]

@@ -3,9 +3,10 @@
 use super::shape::{Hump, quantiles, spectrum};
 use super::vouchers;
 use crate::document::{
-    Arrivals, Books, Budget, Class, Data, Deferred, Disk, Document, Durability, Efficiency, Effort, Headline,
-    Interval, KindSlice, KindTally, Latency, Limit, Machine, Moment, Plan, Process, ProcessSample, Role,
-    RunKind, SCHEMA, Setting, Slice, Stack, State, Tally, Tier, Trial,
+    Arrivals, Books, Budget, Class, Data, Deferred, Disk, Document, Durability, Efficiency, Effort, Engine,
+    Gauge, GaugeKind, Headline, Interval, KindSlice, KindTally, Latency, Limit, Limits, Machine, Moment,
+    Outage, Plan, Process, ProcessSample, Role, RunKind, SCHEMA, Setting, Slice, Stack, State, Statement,
+    Tally, Throttling, Tier, Trial, Wait,
 };
 use model::random::Random;
 
@@ -94,6 +95,52 @@ pub fn deferred_trial() -> Document {
         limit: Limit::new(80_000_000_000, completion.p90_ns),
     });
     document("deferred", RunKind::Trial, vec![trial])
+}
+
+/// A trial on PostgreSQL with commits acknowledged before they are on disk, an outage and a limit: everything that an
+/// engine with processes of its own adds.
+#[must_use]
+pub fn engine_trial() -> Document {
+    let mut trial = direct(1.0, 60);
+    trial.subject = "tpcc/postgres/tokio-postgres".to_owned();
+    trial.stack.engine = "postgres".to_owned();
+    trial.stack.engine_version = "15.20".to_owned();
+    trial.stack.durability = Durability { tier: Tier::Delayed, detail: "synchronous_commit=off".to_owned() };
+    trial.data.kit_notes = vec!["history has a surrogate key".to_owned()];
+    trial.processes[0].roles = vec![Role::Engine];
+    trial.processes[0].limits = Some(Limits {
+        cpu: Some(0.5),
+        memory_bytes: Some(1 << 30),
+        throttling: Some(Throttling { periods: 600, throttled_periods: 12, throttled_s: 0.3 }),
+    });
+    trial.outages = vec![Outage { from_s: 31.2, to_s: Some(33.9), in_doubt: 8, refused: 120 }];
+    let t_s: Vec<f64> = (-9..=60).map(f64::from).collect();
+    // Nobody answers while the engine is away.
+    let line = |value: f64| -> Vec<Option<f64>> {
+        t_s.iter().map(|t| (!(32.0..34.0).contains(t)).then_some(value + (t * 7.0 % 5.0) / 10.0)).collect()
+    };
+    let wait = |name: &str, share, sessions| Wait { name: name.to_owned(), share, sessions: line(sessions) };
+    trial.engine = Some(Engine {
+        gauges: vec![Gauge {
+            name: "wal written".to_owned(),
+            group: "wal".to_owned(),
+            unit: "bytes".to_owned(),
+            kind: GaugeKind::Counter,
+            total: Some(1.2e9),
+            values: line(2e7),
+        }],
+        waits: vec![wait("running", 0.52, 3.1), wait("Lock:tuple", 0.31, 1.9), wait("IO:WALSync", 0.17, 1.0)],
+        looks: 580,
+        statements: vec![Statement {
+            text: "select c_balance from customer where c_w_id = $1".to_owned(),
+            calls: 41_000,
+            total_ms: 2_100.0,
+            rows: 41_000,
+        }],
+        missing_s: 2.0,
+        t_s,
+    });
+    document("engine", RunKind::Trial, vec![trial])
 }
 
 /// A trial in which every text field holds markup, as a hostile server might send it.

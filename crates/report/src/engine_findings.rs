@@ -1,0 +1,136 @@
+//! What the engine's own account says: its waits, its gauges and the likely bottleneck, in words that every format shares.
+
+use crate::document::{BudgetPart, Engine, GaugeKind, Severity, Tier, Trial, Wait};
+use crate::figures;
+
+/// Waits told outside of the folded tables.
+const WAITS_TOLD: usize = 6;
+/// Share of session time from which a state is what the engine mostly does.
+const MOST: f64 = 0.3;
+
+/// What waits mean, by the beginning of their names; the first that fits.
+const MEANINGS: [(&str, &str); 14] = [
+    ("running", "work on a processor"),
+    ("LWLock:WALWrite", "another session flushing the log"),
+    ("IO:WALSync", "the disk, flushing the log"),
+    ("IO:WALWrite", "the disk, writing the log"),
+    ("LWLock:WALInsert", "room in the log's buffer"),
+    ("Lock:transactionid", "another transaction that holds the row"),
+    ("Lock:tuple", "its turn at a contended row"),
+    ("Lock:", "a lock"),
+    ("IO:DataFileRead", "the disk, reading data"),
+    ("IO:", "the disk"),
+    ("LWLock:", "the engine's own bookkeeping"),
+    ("Commit", "commit: flushing the log"),
+    ("Updating", "updates, waits for rows included"),
+    ("IPC:", "another process of the engine"),
+];
+
+/// States that are waits for a flush of the log.
+pub(crate) const FLUSHES: [&str; 5] =
+    ["LWLock:WALWrite", "IO:WALSync", "IO:WALWrite", "Commit", "IO:WalSync"];
+/// States that are waits for rows or tables that others hold.
+pub(crate) const LOCKS: [&str; 2] = ["Lock:", "Waiting for table"];
+
+/// What a state means; empty where nobody has written it down.
+pub(crate) fn meaning(name: &str) -> &'static str {
+    MEANINGS.iter().find(|(start, _)| name.starts_with(start)).map_or("", |(_, meaning)| *meaning)
+}
+
+/// The states that are worth a line, the most first.
+pub(crate) fn top_waits(engine: &Engine) -> impl Iterator<Item = &Wait> {
+    engine.waits.iter().filter(|wait| wait.share >= 0.005).take(WAITS_TOLD)
+}
+
+/// `running 41 %, IO:WALSync 38 %`; nothing where nobody looked.
+pub(crate) fn waits_line(trial: &Trial) -> Option<String> {
+    let engine = trial.engine.as_ref().filter(|engine| engine.looks > 0)?;
+    let told: Vec<String> =
+        top_waits(engine).map(|wait| format!("{} {}", wait.name, figures::percent(wait.share))).collect();
+    (!told.is_empty()).then(|| told.join(", "))
+}
+
+/// Name, unit and sum of each gauge over the measured interval, as it is shown.
+pub(crate) fn gauges(trial: &Trial) -> Vec<[String; 4]> {
+    let Some(engine) = &trial.engine else { return Vec::new() };
+    let known = engine.gauges.iter().filter_map(|gauge| Some((gauge, gauge.total?)));
+    known
+        .map(|(gauge, total)| {
+            let value = |value: f64| match gauge.unit.as_str() {
+                "bytes" => figures::bytes(value.max(0.0) as u64),
+                _ => format!("{} {}", figures::short(value), gauge.unit),
+            };
+            let (sum, rate) = match gauge.kind {
+                GaugeKind::Counter if trial.measured_s > 0.0 => {
+                    (value(total), format!("{}/s", value(total / trial.measured_s)))
+                }
+                GaugeKind::Counter => (value(total), String::new()),
+                GaugeKind::Level => (format!("{} on average", value(total)), String::new()),
+            };
+            [gauge.group.clone(), gauge.name.clone(), sum, rate]
+        })
+        .collect()
+}
+
+/// Where the time went, who was full and what was waited for, in one sentence. Likely, until a second trial with one factor
+/// changed confirms it.
+pub(crate) fn bottleneck(trial: &Trial) -> Option<String> {
+    let budget = trial.overall.budget?;
+    let (part, share) = BudgetPart::ALL
+        .into_iter()
+        .map(|part| (part, budget.share(part)))
+        .max_by(|a, b| a.1.total_cmp(&b.1))
+        .filter(|(_, share)| *share > 0.0)?;
+    let mut clauses =
+        vec![format!("calls spend most of their time in {} ({})", part.words(), figures::percent(share))];
+    let states = trial.engine.as_ref().filter(|engine| engine.looks > 0);
+    if let Some(wait) = states.and_then(|engine| engine.waits.first()).filter(|wait| wait.share >= MOST) {
+        let meaning = match meaning(&wait.name) {
+            "" => String::new(),
+            meaning => format!(", {meaning}"),
+        };
+        clauses.push(format!(
+            "the engine's sessions are mostly in {} ({}{meaning})",
+            wait.name,
+            figures::percent(wait.share)
+        ));
+    }
+    let saturation =
+        trial.rules.iter().find(|rule| rule.name == "saturation" && rule.severity != Severity::Ok);
+    clauses.extend(saturation.map(|rule| rule.sentence.clone()));
+    // One clause alone says what the budget's table says.
+    (clauses.len() > 1).then(|| format!("likely: {}", clauses.join("; ")))
+}
+
+/// Times without the engine or the server, a clause each.
+pub(crate) fn outages(trial: &Trial) -> Vec<String> {
+    let of = |outage: &crate::document::Outage| {
+        let length = match outage.length_s() {
+            Some(length_s) => format!("without the engine for {}", figures::duration(length_s * 1e9)),
+            None => "without the engine until the end".to_owned(),
+        };
+        format!(
+            "{length}, from {} on: {} calls in doubt, {} refused",
+            figures::seconds(outage.from_s),
+            figures::count(outage.in_doubt),
+            figures::count(outage.refused)
+        )
+    };
+    trial.outages.iter().map(of).collect()
+}
+
+/// What must be said before a number of this tier is read; nothing for the strongest.
+pub(crate) fn loud_tier(trial: &Trial) -> Option<(&'static str, &'static str)> {
+    match trial.stack.durability.tier {
+        Tier::Durable => None,
+        Tier::Delayed => Some((
+            "DELAYED DURABILITY",
+            "commits were acknowledged before they were on disk, and a crash may lose the last of them; never compare \
+             this number with a durable one",
+        )),
+        Tier::Volatile => Some((
+            "NO DURABILITY",
+            "a crash may lose or corrupt the data; never compare this number with a durable one",
+        )),
+    }
+}

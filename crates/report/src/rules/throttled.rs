@@ -1,0 +1,62 @@
+//! Limits that were met, and times without the engine.
+
+use super::{advises, listed, says, share, whole_percent};
+use crate::document::{Rule, Severity, Trial};
+use crate::figures;
+
+/// Share of scheduling periods with throttling from which the limit sets the number.
+pub(super) const THROTTLED_MIN: f64 = 0.05;
+
+/// Whether a process was held back by the limit on its processor time.
+pub(super) fn throttled(trial: &Trial) -> Option<Rule> {
+    let limits: Vec<_> =
+        trial.processes.iter().filter_map(|process| Some((process, process.limits?))).collect();
+    let throttlings: Vec<_> =
+        limits.iter().filter_map(|(process, limits)| Some((process, limits, limits.throttling?))).collect();
+    if throttlings.is_empty() {
+        limits.iter().find(|(_, limits)| limits.cpu.is_some())?;
+        return says("throttled", Severity::Info, "how often the limits were met could not be read");
+    }
+    let held: Vec<String> = throttlings
+        .iter()
+        .filter(|(.., met)| share(met.throttled_periods, met.periods) >= THROTTLED_MIN)
+        .map(|(process, limits, met)| {
+            let cpu =
+                limits.cpu.map_or_else(String::new, |cpu| format!(" of {} processors", figures::short(cpu)));
+            format!(
+                "{} met its limit{cpu} in {} of the scheduling periods and waited {}",
+                process.roles_words(),
+                whole_percent(share(met.throttled_periods, met.periods)),
+                figures::seconds(met.throttled_s)
+            )
+        })
+        .collect();
+    if held.is_empty() {
+        return says("throttled", Severity::Ok, "no process was held back by its limit");
+    }
+    advises(
+        "throttled",
+        Severity::Warning,
+        format!("{}: the number is that of the limit", listed(&held)),
+        "raise the limit to learn what the rest can do",
+    )
+}
+
+/// Whether there were times without the engine or the server.
+pub(super) fn outages(trial: &Trial) -> Option<Rule> {
+    if trial.outages.is_empty() {
+        return None;
+    }
+    let without: f64 =
+        trial.outages.iter().map(|outage| outage.to_s.unwrap_or(trial.measured_s) - outage.from_s).sum();
+    let found = crate::engine_findings::outages(trial).join("; ");
+    advises(
+        "outage",
+        Severity::Warning,
+        format!(
+            "{found}: the mean rate covers {} in which nothing could complete",
+            figures::seconds(without)
+        ),
+        "judge the rate by the slices before and after",
+    )
+}
