@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Audit(Audit),
     /// Render stored results again.
     Report(Report),
+    /// Private engines that stay: start them, list them, remove them.
+    Rig(Rig),
     /// Print a shell completion script.
     Completions(Completions),
     /// Print the man page.
@@ -213,6 +215,9 @@ pub(crate) struct EngineArgs {
     /// said in every headline.
     #[arg(long, value_enum, default_value_t = DurabilityArg::Durable)]
     pub(crate) durability: DurabilityArg,
+    /// Limit a process that is started here, for example `engine:cpu=0.5,mem=1GiB` or `server:cpu=1`.
+    #[arg(long, value_parser = limit)]
+    pub(crate) limit: Vec<Limit>,
     /// Let a private PostgreSQL count what each statement costs (pg_stat_statements), which slows it by a few per cent.
     #[arg(long)]
     pub(crate) statement_statistics: bool,
@@ -281,6 +286,36 @@ pub(crate) struct Report {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Rig {
+    #[command(subcommand)]
+    pub(crate) command: RigCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RigCommand {
+    /// Start engines from the packages on this machine, each with a data folder and a port of its own.
+    Up(RigUp),
+    /// What is up, where, and how it is configured.
+    Status,
+    /// Stop engines and remove their data.
+    Down(RigDown),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RigUp {
+    /// `postgres`, `mariadb` [default: both].
+    pub(crate) engines: Vec<String>,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RigDown {
+    /// `postgres`, `mariadb` [default: both].
+    pub(crate) engines: Vec<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Completions {
     /// The shell.
     pub(crate) shell: clap_complete::Shell,
@@ -327,6 +362,37 @@ pub(crate) enum Format {
     Md,
     Html,
     Json,
+}
+
+/// Which process is limited, and to what.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Limit {
+    pub(crate) who: Limited,
+    pub(crate) limits: rig::Limits,
+}
+
+/// Processes that can be limited: those that are started here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Limited {
+    Engine,
+    Server,
+}
+
+impl EngineArgs {
+    /// The limits of one of the two, if any were given.
+    pub(crate) fn limits_of(&self, who: Limited) -> Option<rig::Limits> {
+        self.limit.iter().rev().find(|limit| limit.who == who).map(|limit| limit.limits)
+    }
+}
+
+fn limit(text: &str) -> Result<Limit, String> {
+    let (who, rest) = match text.split_once(':') {
+        Some(("engine", rest)) => (Limited::Engine, rest),
+        Some(("server", rest)) => (Limited::Server, rest),
+        _ => return Err("write engine:cpu=0.5,mem=1GiB or server:cpu=1".into()),
+    };
+    let limits = rest.parse::<rig::Limits>().map_err(|error| error.to_string())?;
+    Ok(Limit { who, limits })
 }
 
 /// Longest span that may be asked for: a week.
@@ -392,5 +458,8 @@ mod tests {
             assert!(rate(wrong).unwrap_err().contains("more than 0"), "{wrong}");
         }
         assert!(threads("0").unwrap_err().contains("1 to 1024"));
+        assert_eq!(limit("server:cpu=0.5").unwrap().who, Limited::Server);
+        assert!(limit("cpu=0.5").unwrap_err().contains("engine:cpu=0.5"));
+        assert!(limit("engine:speed=9").is_err());
     }
 }

@@ -51,7 +51,7 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
         blocks: args.blocks,
         max_loss: None,
         plan: plan::<Tpcc>(&plan_args, args.scale)?,
-        server: server_settings(&server, args.clients),
+        server: server_settings(&server, &args::EngineArgs::default(), args.clients),
         engine: args::EngineArgs::default(),
         notes: Vec::new(),
     };
@@ -95,7 +95,7 @@ fn compare_subjects<W: Case>(
              differences cannot be told."
         ));
     }
-    let server = server_settings(&args.server, plan.workers);
+    let server = server_settings(&args.server, &args.engine, plan.workers);
     let blocks = if args.quick { BLOCKS_QUICK } else { args.blocks };
     let engine = args.engine.clone();
     let order = Order { a, b, blocks, max_loss: args.max_loss, plan, server, engine, notes };
@@ -134,6 +134,7 @@ fn interleave<W: Case>(
     subjects.dedup();
     let mut document = folder::document(id, started, RunKind::Comparison, &subjects);
     document.notes.clone_from(&order.notes);
+    document.notes.extend(stage.notes());
     let before = Befores::find(order, &template, &stage, &folder, ui, &interrupt)?;
 
     let mut comparison = blank::<W>(order);

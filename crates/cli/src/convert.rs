@@ -7,9 +7,9 @@ use model::{Kind, Nanos};
 use sql::Dialect;
 use observe::Observation;
 use report::document::{
-    Arrivals, Books, Bucket, Budget, Class, Deferred, Disk, Effort, Interval,
-    KindSlice, KindTally, Latency, Limit, Machine, Plan, Process, ProcessSample, Quantiles, Role, Slice,
-    Tally, Trial,
+    Arrivals, Books, Bucket, Budget, Class, Deferred, Disk, Effort, Engine, Gauge, GaugeKind, Interval,
+    KindSlice, KindTally, Latency, Limit, Limits, Machine, Outage, Plan, Process, ProcessSample, Quantiles, Role, Slice,
+    Statement, Tally, Throttling, Trial, Wait,
 };
 
 /// Puts everything that was counted and clocked so far into `trial`.
@@ -256,7 +256,12 @@ pub(crate) fn machine(machine: &observe::Machine, load: Option<&observe::Machine
 }
 
 /// What each process used. An embedded engine lives in whichever process holds its connections.
-pub(crate) fn processes(observation: &Observation, subject: &Subject, committed: u64) -> Vec<Process> {
+pub(crate) fn processes(
+    observation: &Observation,
+    subject: &Subject,
+    committed: u64,
+    limits: &[(observe::Role, Limits)],
+) -> Vec<Process> {
     use crate::subjects::Route;
     let opens = observation.window.from_ns.as_secs_f64();
     observation
@@ -296,8 +301,74 @@ pub(crate) fn processes(observation: &Observation, subject: &Subject, committed:
                 io_read_bytes: process.read_bytes,
                 io_written_bytes: process.written_bytes,
                 samples: samples.collect(),
-                limits: None,
+                limits: limits.iter().find(|(role, _)| *role == process.role).map(|(_, limits)| *limits),
             }
+        })
+        .collect()
+}
+
+/// What a part may use, and how often it has met that.
+pub(crate) fn limits(limits: rig::Limits, met: Option<rig::Throttling>) -> Limits {
+    Limits {
+        cpu: limits.cpu,
+        memory_bytes: limits.mem,
+        throttling: met.map(|met| Throttling {
+            periods: met.periods,
+            throttled_periods: met.throttled,
+            throttled_s: met.throttled_ns as f64 / 1e9,
+        }),
+    }
+}
+
+/// What the engine said of itself.
+pub(crate) fn engine(engine: &observe::EngineLoad, window: &observe::Window) -> Engine {
+    let opens = window.from_ns.as_secs_f64();
+    Engine {
+        t_s: engine.until_ns.iter().map(|until| until.as_secs_f64() - opens).collect(),
+        gauges: engine.gauges.iter().cloned().map(gauge).collect(),
+        waits: engine
+            .states
+            .iter()
+            .map(|state| Wait {
+                name: state.name.clone(),
+                share: state.share,
+                sessions: state.sessions.clone(),
+            })
+            .collect(),
+        looks: engine.looks,
+        statements: engine
+            .statements
+            .iter()
+            .map(|statement| Statement {
+                text: statement.text.clone(),
+                calls: statement.calls,
+                total_ms: statement.total_ms,
+                rows: statement.rows,
+            })
+            .collect(),
+        missing_s: engine.missing_s,
+    }
+}
+
+fn gauge(line: observe::GaugeLine) -> Gauge {
+    let observe::GaugeLine { name, group, unit, kind, total, values } = line;
+    let kind = match kind {
+        observe::GaugeKind::Counter => GaugeKind::Counter,
+        observe::GaugeKind::Level => GaugeKind::Level,
+    };
+    Gauge { name, group, unit, kind, total, values }
+}
+
+/// Outages on the clock of the measured interval.
+pub(crate) fn outages(outages: &[drive::Outage], warmup: Nanos) -> Vec<Outage> {
+    let at = |moment: Nanos| moment.as_secs_f64() - warmup.as_secs_f64();
+    outages
+        .iter()
+        .map(|outage| Outage {
+            from_s: at(outage.from),
+            to_s: outage.to.map(at),
+            in_doubt: outage.in_doubt,
+            refused: outage.refused,
         })
         .collect()
 }

@@ -129,10 +129,46 @@ pub(crate) fn audit_all(
     })
 }
 
+/// Whether foreign keys are declared among the tables of a database.
+pub(crate) fn has_references(url: &DbUrl) -> Result<bool> {
+    let schema = match url.dialect() {
+        Dialect::Sqlite => return Ok(false),
+        Dialect::Postgres => "current_schema()",
+        Dialect::MySql => "database()",
+    };
+    let found = rows(
+        url,
+        &format!(
+            "select count(*) from information_schema.table_constraints where constraint_type = 'FOREIGN KEY' and \
+             table_schema = {schema}"
+        ),
+    )?;
+    Ok(found.first().and_then(|row| row.first()?.int()).is_some_and(|count| count > 0))
+}
+
+/// Asks the engine about itself while a trial runs; SQLite has nobody to ask.
+pub(crate) fn probe(url: &DbUrl) -> Option<Box<dyn observe::EngineProbe>> {
+    match url {
+        DbUrl::Sqlite(_) => None,
+        DbUrl::Server(url) => Some(match url.dialect {
+            Dialect::MySql => Box::new(mysql::Probe::new(url.clone())),
+            Dialect::Postgres | Dialect::Sqlite => Box::new(postgres::Probe::new(url.clone())),
+        }),
+    }
+}
+
 /// The columns of a database on a server.
 pub(crate) fn columns(url: &ServerUrl) -> Result<Vec<ColumnInfo>> {
     Ok(match url.dialect {
-        Dialect::MySql => mysql::columns(url)?,
+        Dialect::MySql => mysql::columns(url)?
+            .into_iter()
+            .map(|found| ColumnInfo {
+                table: found.table,
+                column: found.column,
+                kind: found.kind,
+                must_be_given: false,
+            })
+            .collect(),
         Dialect::Postgres | Dialect::Sqlite => postgres::columns(url)?,
     })
 }

@@ -6,6 +6,7 @@ use crate::subjects::{self, SUBJECTS};
 use crate::ui::Ui;
 use anyhow::Result;
 use serde::Serialize;
+use sql::Dialect;
 use std::fmt::Write;
 
 #[derive(Serialize)]
@@ -21,9 +22,19 @@ pub(crate) fn list(args: &args::List, ui: &Ui) -> Result<Answer> {
     let listed = SUBJECTS
         .iter()
         .filter(|subject| wanted.is_none_or(|workload| subject.workload() == workload));
-    // All subjects so far are compiled in; those that need an engine of the machine will have to look for it.
+    let here = |dialect| rig::Engine::of(dialect).is_none_or(|engine| rig::find(engine).is_ok());
+    let (sqlite, postgres, mysql) = (true, here(Dialect::Postgres), here(Dialect::MySql));
     let rows: Vec<Row<'_>> = listed
-        .map(|subject| Row { subject: subject.path, about: subject.about, needs: subject.needs(), here: true })
+        .map(|subject| Row {
+            subject: subject.path,
+            about: subject.about,
+            needs: subject.needs(),
+            here: match subject.how.dialect {
+                Dialect::Sqlite => sqlite,
+                Dialect::Postgres => postgres,
+                Dialect::MySql => mysql,
+            },
+        })
         .collect();
     if ui.json {
         ui.data(&(serde_json::to_string_pretty(&rows)? + "\n"));
@@ -31,8 +42,9 @@ pub(crate) fn list(args: &args::List, ui: &Ui) -> Result<Answer> {
     }
     let width = rows.iter().map(|row| row.subject.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for Row { subject, about, needs, .. } in rows {
-        writeln!(text, "{subject:width$}  {about}; needs {needs}")?;
+    for Row { subject, about, needs, here } in rows {
+        let missing = if here { "" } else { " (not on this machine)" };
+        writeln!(text, "{subject:width$}  {about}; needs {needs}{missing}")?;
     }
     ui.data(&text);
     Ok(Answer::Good)

@@ -9,6 +9,7 @@ mod compare;
 mod convert;
 mod database;
 mod engine;
+mod engines;
 mod folder;
 mod interrupt;
 mod list;
@@ -77,6 +78,7 @@ fn run_command(command: Command, ui: &ui::Ui) -> anyhow::Result<Answer> {
         Command::Serve(args) => serve::serve(&args, ui),
         Command::Audit(args) => audit::audit(&args, ui),
         Command::Report(args) => show::report(&args, ui),
+        Command::Rig(args) => engines::rig(&args, ui),
         Command::Completions(args) => show::completions(&args, ui),
         Command::Man => show::man(ui),
     }

@@ -24,6 +24,8 @@ const LOG_TAIL: usize = 2_000;
 /// What a server is started with.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerSettings {
+    /// What it may use.
+    pub(crate) limits: Option<rig::Limits>,
     pub(crate) pool: u32,
     pub(crate) threads: usize,
 }
@@ -36,6 +38,8 @@ pub(crate) struct ServerProcess {
     _life: ChildStdin,
     log: PathBuf,
     url: String,
+    /// Its limits, if it has any.
+    cage: Option<rig::Cage>,
 }
 
 impl ServerProcess {
@@ -67,7 +71,13 @@ impl ServerProcess {
             .context("could not start the server")?;
         let life = child.stdin.take().expect("asked for above");
         let said = BufReader::new(child.stdout.take().expect("asked for above"));
-        let mut server = ServerProcess { child, _life: life, log: log.to_owned(), url: String::new() };
+        let mut server = ServerProcess { child, _life: life, log: log.to_owned(), url: String::new(), cage: None };
+        if let Some(limits) = &settings.limits {
+            // It has hardly begun to start: nothing of what is measured runs outside its limits.
+            let cage = rig::Cage::new(&format!("server-{}", server.pid()), limits)?;
+            cage.joins(server.pid())?;
+            server.cage = Some(cage);
+        }
         server.url = server.await_url(said)?;
         Ok(server)
     }
@@ -97,6 +107,11 @@ impl ServerProcess {
 
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// How often it has met its limits.
+    pub(crate) fn throttling(&self) -> Option<rig::Throttling> {
+        self.cage.as_ref().map(rig::Cage::throttling)
     }
 
     /// The end of its log, for an error message.

@@ -1,6 +1,6 @@
 //! `stackmark run`: one audited trial.
 
-use crate::args::{self, ArrivalsArg, DeliveryArg, PlanArgs, ServerArgs, Think};
+use crate::args::{self, ArrivalsArg, DeliveryArg, EngineArgs, Limited, PlanArgs, ServerArgs, Think};
 use crate::case::{Case, of_workload};
 use crate::database::{Database, parse_url, scale_of};
 use crate::folder::{self, Folder};
@@ -53,6 +53,9 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
     let (folder, started, id) = Folder::create(&args.out.out, subject.path)?;
     let named = existing.as_ref().map(|database| database.url.clone());
     let audited = existing.is_some() || args.url.is_none();
+    if args.engine.limits_of(Limited::Server).is_some() && (subject.route == Route::Direct || args.url.is_some()) {
+        bail!("--limit server:… is for an HTTP server that is started here; {} has none", subject.path);
+    }
     // Without sight of the data there is nothing to load, and no engine to start.
     let dialect = if audited { subject.how.dialect } else { Dialect::Sqlite };
     let stage = Stage::create(folder.path(), dialect, named, &args.engine, ui)?;
@@ -62,7 +65,8 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
         None => Database::unseen(within),
     };
     let mut document = folder::document(id, started, RunKind::Trial, &[subject.path]);
-    let server = server_settings(&args.server, plan.workers);
+    document.notes = stage.notes();
+    let server = server_settings(&args.server, &args.engine, plan.workers);
     let before = Before {
         conformance: match &args.url {
             None => vouch::conformance::<W>(subject, &server, &stage, &folder, ui)?,
@@ -132,8 +136,9 @@ fn subject_of(args: &args::Run) -> Result<&'static Subject> {
     }
 }
 
-pub(crate) fn server_settings(args: &ServerArgs, clients: u32) -> ServerSettings {
+pub(crate) fn server_settings(args: &ServerArgs, engine: &EngineArgs, clients: u32) -> ServerSettings {
     ServerSettings {
+        limits: engine.limits_of(Limited::Server),
         pool: args.pool.unwrap_or(clients.min(POOL_MAX)),
         threads: args.server_threads.unwrap_or_else(serve::threads_default),
     }

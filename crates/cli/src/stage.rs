@@ -1,6 +1,6 @@
 //! Where the databases of a run live: in a private folder, on a private engine, or beside the database that the user named.
 
-use crate::args::EngineArgs;
+use crate::args::{EngineArgs, Limited};
 use crate::case::Case;
 use crate::database::{self, Database, LoadOptions};
 use crate::engine;
@@ -16,8 +16,9 @@ use std::path::{Path, PathBuf};
 /// What a run works on and in.
 #[derive(Debug)]
 pub(crate) struct Stage {
-    dialect: Dialect,
     durability: Tier,
+    /// Of the private engine.
+    limits: Option<rig::Limits>,
     /// The database that the user named; ours are made beside it, with the same settings.
     named: Option<DbUrl>,
     /// Databases of ours on somebody's server, to be removed.
@@ -44,6 +45,12 @@ impl Stage {
                  --db out, or change the setting there"
             );
         }
+        if wishes.limits_of(Limited::Engine).is_some() && (named.is_some() || dialect == Dialect::Sqlite) {
+            bail!(
+                "--limit engine:… is for a private engine; there is none here\nhint: SQLite runs inside the generator or \
+                 the server, and an existing server is not ours to limit"
+            );
+        }
         let private = Private::create(run)?;
         let engine = match rig::Engine::of(dialect).filter(|_| named.is_none()) {
             None => None,
@@ -52,12 +59,14 @@ impl Stage {
                 let options = rig::Options {
                     durability,
                     statement_statistics: wishes.statement_statistics,
+                    limits: wishes.limits_of(Limited::Engine),
                     ..rig::Options::default()
                 };
                 Some(rig::start(engine, &options)?)
             }
         };
-        Ok(Stage { dialect, durability, named, made: RefCell::default(), engine, private })
+        let limits = wishes.limits_of(Limited::Engine);
+        Ok(Stage { durability, limits, named, made: RefCell::default(), engine, private })
     }
 
     /// The address of a database of ours, by name. It need not be there yet.
@@ -128,6 +137,22 @@ impl Stage {
     /// The first process of the private engine.
     pub(crate) fn engine_pid(&self) -> Option<u32> {
         self.engine.as_ref().map(rig::Running::pid)
+    }
+
+    /// What the private engine is held to.
+    pub(crate) fn engine_limits(&self) -> Option<rig::Limits> {
+        self.limits
+    }
+
+    /// How often the private engine has met its limits.
+    pub(crate) fn engine_throttling(&self) -> Option<rig::Throttling> {
+        self.engine.as_ref()?.throttling()
+    }
+
+    /// Where the private engine writes its process id: it may come back under another.
+    pub(crate) fn engine_pid_file(&self) -> Option<PathBuf> {
+        let engine = self.engine.as_ref()?;
+        (engine.engine() == rig::Engine::Postgres).then(|| engine.data().join("postmaster.pid"))
     }
 
     /// What a reader of a number must know about the private engine, a sentence each.

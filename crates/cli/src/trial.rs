@@ -3,7 +3,7 @@
 use crate::case::{Case, Visitor};
 use crate::convert;
 use crate::database::Database;
-use crate::engine::place;
+use crate::engine::{self, place};
 use crate::folder::{ClaimsFile, Folder};
 use crate::interrupt::Interrupt;
 use crate::process::{ServerProcess, ServerSettings};
@@ -55,6 +55,15 @@ struct Driven<W: Case> {
     observation: Observation,
     stack: Stack,
     server_failure: Option<String>,
+    /// What each limited process has met of its limits since it was started.
+    throttling: Throttling,
+}
+
+/// Of the engine and of the server.
+#[derive(Debug, Clone, Copy, Default)]
+struct Throttling {
+    engine: Option<rig::Throttling>,
+    server: Option<rig::Throttling>,
 }
 
 impl<W: Case> Job<'_, W> {
@@ -109,6 +118,7 @@ impl<W: Case> Job<'_, W> {
             driven.server_failure = gone::<W>(&url, target.about());
         }
         drop(target);
+        driven.throttling.server = started.as_ref().and_then(ServerProcess::throttling);
         if let Some(server) = started
             && let Err(error) = server.stop()
         {
@@ -127,10 +137,17 @@ impl<W: Case> Job<'_, W> {
         before: Option<&W::Stored>,
     ) -> Result<Driven<W>> {
         let clock = Monotonic::start();
-        let options = Options { store: self.stage.store(&self.database.url), ..Options::default() };
+        let options = Options {
+            store: self.stage.store(&self.database.url),
+            engine_pid_file: self.stage.engine_pid_file(),
+            ..Options::default()
+        };
         // Without sight of the database (a URL alone) there is no disk to watch either.
         let options = if self.audited { options } else { Options { store: None, ..options } };
-        let watch = Watch::start(watched, &options, clock).context("could not observe the processes")?;
+        let mut watch = Watch::start(watched, &options, clock).context("could not observe the processes")?;
+        if let Some(probe) = engine::probe(&self.database.url).filter(|_| self.audited) {
+            watch.ask(probe).context("could not ask the engine about itself")?;
+        }
         let mut stack = target.stack();
         stack.settings.push(("sessions".into(), sessions.to_string()));
         if let Some(trial) = document.trials.last_mut() {
@@ -166,7 +183,9 @@ impl<W: Case> Job<'_, W> {
         if let Some(error) = write_failure {
             return Err(error);
         }
-        Ok(Driven { trial: driven?, observation, stack, server_failure })
+        // Counted since the engine was started, of which this trial is the greater part; of a fresh engine all of it.
+        let throttling = Throttling { engine: self.stage.engine_throttling(), server: None };
+        Ok(Driven { trial: driven?, observation, stack, server_failure, throttling })
     }
 
     /// A trial of which nothing is known yet but what was asked.
@@ -190,12 +209,12 @@ impl<W: Case> Job<'_, W> {
                 file_system: store.and_then(|file| FileSystem::of(&file).ok()).map(|on| on.describe()),
                 checksum: (self.audited && !self.database.is_foreign())
                     .then(|| format!("{:016x}", contents.checksum())),
+                hottest_rows: Some(W::hottest_rows(&self.database.size)),
+                references: if self.audited { Some(engine::has_references(&self.database.url)?) } else { None },
+                kit_notes: self.database.kit_notes.clone(),
                 loaded_by: format!("{} {}", contents.record.kit, contents.record.kit_version)
                     .trim_end()
                     .to_owned(),
-                hottest_rows: Some(u64::from(self.database.scale())),
-                references: None,
-                kit_notes: Vec::new(),
             },
             machine: convert::machine(&observe::Machine::read(), None),
             measured_s: 0.0,
@@ -226,13 +245,15 @@ impl<W: Case> Job<'_, W> {
     }
 
     fn finish(&self, trial: &mut Trial, driven: Driven<W>, before: Option<&W::Stored>) -> Result<()> {
-        let Driven { trial: driven, observation, stack, server_failure } = driven;
+        let Driven { trial: driven, observation, stack, server_failure, throttling } = driven;
         trial.stack = stack.into();
         convert::fill::<W>(trial, &driven.totals, &driven.slices, driven.span);
         trial.machine = convert::machine(&observation.machine, observation.load.as_ref());
         let committed = trial.overall.books.committed;
         trial.disk = observation.disk.as_ref().map(convert::disk);
-        trial.processes = convert::processes(&observation, self.subject, committed);
+        trial.processes = convert::processes(&observation, self.subject, committed, &self.throttled(&throttling));
+        trial.engine = observation.engine.as_ref().map(|engine| convert::engine(engine, &observation.window));
+        trial.outages = convert::outages(&driven.outages, self.plan.warmup);
         trial.deferred = self.plan.deferred.and_then(|_| W::deferred(&driven.ledger, &driven.totals));
         trial.defects = driven.defects;
         trial.notes.extend(observation.not_observed.iter().map(|what| format!("not observed: {what}")));
@@ -262,13 +283,25 @@ impl<W: Case> Job<'_, W> {
         Ok(())
     }
 
+    /// The limits of each part, and how often it has met them.
+    fn throttled(&self, met: &Throttling) -> Vec<(observe::Role, document::Limits)> {
+        let engine = self.stage.engine_limits().map(|limits| {
+            (observe::Role::Engine, convert::limits(limits, met.engine))
+        });
+        let server = self.server.limits.map(|limits| {
+            (observe::Role::Server, convert::limits(limits, met.server))
+        });
+        engine.into_iter().chain(server).collect()
+    }
+
     fn claims_file(&self, before: W::Stored, claims: W::Claims) -> ClaimsFile<W::Stored, W::Claims> {
         ClaimsFile { workload: W::NAME.into(), database: place(&self.database.url), before, claims }
     }
 
     /// The processes whose cost is that of the trial, but for a server.
     fn watched(&self) -> Vec<Watched> {
-        vec![Watched::myself(observe::Role::Generator)]
+        let engine = self.stage.engine_pid().map(|pid| Watched { role: observe::Role::Engine, pid });
+        std::iter::once(Watched::myself(observe::Role::Generator)).chain(engine).collect()
     }
 }
 

@@ -22,7 +22,7 @@ use workload_tpcc::audit::{self, Context as AuditContext};
 use workload_tpcc::conformance::{ConformancePlan, GOLDEN_LOAD_SEED, conform};
 use workload_tpcc::{
     Cardinality, Claims, DISTRICTS, Data, Inputs, Ledger, SqlTarget, StoredTally, Tpcc, WAREHOUSES_MAX,
-    catalogue, kind,
+    catalogue, kind, kit,
 };
 
 /// Tables without which nothing can be audited.
@@ -64,6 +64,12 @@ impl Case for Tpcc {
         if tables.is_empty() {
             bail!("TPC-C needs the tables {}", TABLES.join(", "));
         }
+        if let DbUrl::Server(server) = url {
+            // Differences that would only be in the way of a run are told and do not keep anybody from auditing.
+            if let Ok(kit) = kit::Kit::recognise(url.dialect(), &engine::columns(server)?) {
+                return known(url, kit);
+            }
+        }
         let missing: Vec<_> =
             TABLES.into_iter().filter(|wanted| tables.iter().all(|table| table != wanted)).collect();
         if !missing.is_empty() {
@@ -89,7 +95,11 @@ impl Case for Tpcc {
                  kits; `{}` with another file makes one to run on",
                 crate::database::load_command::<Tpcc>(url, 1, false)
             ),
-            DbUrl::Server(_) => bail!("not yet"),
+            DbUrl::Server(server) => {
+                let kit = kit::Kit::recognise(url.dialect(), &engine::columns(server)?)
+                    .context("TPC-C cannot run on these tables")?;
+                known(url, kit)
+            }
         }
     }
 
@@ -124,6 +134,18 @@ impl Case for Tpcc {
             (Driver::TokioPostgres, Style::Plain) => {
                 let reaching = PostgresOpener::reach(server_only(url)?, statements);
                 visitor.visit(retrying(SqlTarget::new(wait_for(reaching)??, clock)))
+            }
+            (Driver::TokioPostgres, Style::Pipelined) => {
+                let reaching = pair_tpcc_postgres::PipelinedTarget::reach(server_only(url)?, clock);
+                visitor.visit(retrying(wait_for(reaching)??))
+            }
+            (Driver::TokioPostgres, Style::Procedure) => {
+                let reaching = pair_tpcc_postgres::ProcedureTarget::reach(server_only(url)?, clock);
+                visitor.visit(retrying(wait_for(reaching)??))
+            }
+            (Driver::MySqlAsync, Style::Procedure) => {
+                let reaching = pair_tpcc_mysql::ProcedureTarget::reach(server_only(url)?, clock);
+                visitor.visit(retrying(wait_for(reaching)??))
             }
             (Driver::MySqlAsync, Style::Plain) => {
                 let reaching = MySqlOpener::reach(server_only(url)?, statements);
@@ -248,6 +270,24 @@ impl Case for Tpcc {
     fn deferred(ledger: &Ledger, totals: &measure::Totals) -> Option<Deferred> {
         convert::deferred::<Tpcc>(kind::DELIVERY, totals, ledger.counts().deliveries_skipped)
     }
+}
+
+/// A database of another kit with the standard's tables, and how much it holds.
+fn known(url: &DbUrl, kit: kit::Kit) -> Result<Kit<Cardinality>> {
+    let rows = engine::rows(url, &kit::discover_query()?)?;
+    let figures: Option<Vec<i64>> =
+        rows.first().and_then(|row| row.iter().map(Value::int).collect::<Option<Vec<i64>>>());
+    let size = figures.and_then(|figures| Cardinality::discovered(&figures));
+    let name = match kit.name {
+        Some(name) => format!("another kit, by its tables {name}"),
+        None => "another kit".into(),
+    };
+    Ok(Kit {
+        name,
+        ours: false,
+        size: size.context("it has no warehouse, or not the same number of rows in each")?,
+        notes: kit.notes,
+    })
 }
 
 const fn passed(verdict: audit::Verdict) -> Check {

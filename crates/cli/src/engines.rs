@@ -1,0 +1,101 @@
+//! `stackmark rig`: private engines that stay until they are told to go.
+
+use crate::args::{self, RigCommand};
+use crate::ui::Ui;
+use crate::{Answer, secrets};
+use anyhow::{Result, bail};
+use rig::{Engine, Options, Standing};
+use serde::Serialize;
+use std::fmt::Write;
+
+#[derive(Serialize)]
+struct Row {
+    engine: &'static str,
+    version: String,
+    alive: bool,
+    pid: u32,
+    /// Without the password, which lies in the folder, readable by its owner alone.
+    url: String,
+    folder: String,
+    settings: Vec<(String, String)>,
+}
+
+pub(crate) fn rig(args: &args::Rig, ui: &Ui) -> Result<Answer> {
+    match &args.command {
+        RigCommand::Up(up) => {
+            let options = Options {
+                durability: up.engine.durability.tier(),
+                limits: up.engine.limits_of(args::Limited::Engine),
+                statement_statistics: up.engine.statement_statistics,
+                ..Options::default()
+            };
+            let engines = named(&up.engines)?;
+            let standing = rig::up(&engines, &options)?;
+            show(standing, ui)
+        }
+        RigCommand::Status => show(rig::status(&Options::default()), ui),
+        RigCommand::Down(down) => {
+            let gone = rig::down(&named(&down.engines)?, &Options::default())?;
+            let names: Vec<_> = gone.iter().map(|engine| engine.name()).collect();
+            if ui.json {
+                ui.data(&(serde_json::to_string_pretty(&names)? + "\n"));
+            } else if names.is_empty() {
+                ui.data("nothing was up\n");
+            } else {
+                ui.data(&format!("{} went down, with all data\n", names.join(", ")));
+            }
+            Ok(Answer::Good)
+        }
+    }
+}
+
+/// The engines by their names; all of them where none is named.
+fn named(names: &[String]) -> Result<Vec<Engine>> {
+    if names.is_empty() {
+        return Ok(Engine::ALL.to_vec());
+    }
+    names
+        .iter()
+        .map(|name| match Engine::named(name) {
+            Some(engine) => Ok(engine),
+            None => {
+                let all: Vec<_> = Engine::ALL.iter().map(|engine| engine.name()).collect();
+                bail!("no engine `{name}` to start; there are {}", all.join(" and "))
+            }
+        })
+        .collect()
+}
+
+fn show(standing: Vec<Standing>, ui: &Ui) -> Result<Answer> {
+    let rows: Vec<Row> = standing
+        .into_iter()
+        .map(|standing| Row {
+            engine: standing.engine.name(),
+            url: standing.url("DATABASE").to_string(),
+            version: standing.version.clone(),
+            alive: standing.alive,
+            pid: standing.pid,
+            folder: standing.folder.display().to_string(),
+            settings: standing.settings.clone(),
+        })
+        .collect();
+    if ui.json {
+        ui.data(&(serde_json::to_string_pretty(&rows)? + "\n"));
+        return Ok(Answer::Good);
+    }
+    let mut text = String::new();
+    for Row { engine, version, alive, pid, url, folder, settings } in &rows {
+        let state = if *alive { format!("up, process {pid}") } else { "ended".into() };
+        writeln!(text, "{engine} {version}: {state}\n  {url}\n  {folder} (the password is in it)")?;
+        for (name, value) in settings {
+            writeln!(text, "    {name} = {value}")?;
+        }
+    }
+    if rows.is_empty() {
+        text.push_str("nothing is up\n");
+    } else {
+        writeln!(text, "the password goes into {} or into --password-file", secrets::PASSWORD)?;
+    }
+    ui.data(&text);
+    Ok(Answer::Good)
+}
