@@ -310,21 +310,22 @@ impl fmt::Display for ServerUrl {
         };
         // Names are mostly plain, and then read better as they are.
         let plain = |text: &str| {
-            let easy = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+            let easy = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte));
             if easy { text.to_owned() } else { encoded(text) }
         };
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
         let (scheme, user, database) = (self.dialect.name(), plain(&self.user), plain(&self.database));
+        let (user, database) = (user.replace('/', "%2F"), database.replace('/', "%2F"));
         write!(f, "{scheme}://{user}@{host}:{}/{database}?sslmode={}", self.port, self.tls.name())?;
         write!(f, "&isolation={}", self.isolation.name())?;
         if let Some(socket) = &self.socket {
             let key = if self.dialect == Dialect::MySql { "socket" } else { "host" };
             let socket = socket.display().to_string();
-            write!(f, "&{key}={}", encoded(&socket).replace("%2F", "/"))?;
+            write!(f, "&{key}={}", plain(&socket))?;
         }
         if let Some(authority) = &self.authority {
             let authority = authority.display().to_string();
-            write!(f, "&sslrootcert={}", encoded(&authority).replace("%2F", "/"))?;
+            write!(f, "&sslrootcert={}", plain(&authority))?;
         }
         if self.statement_timeout_ms > 0 {
             write!(f, "&statement_timeout_ms={}", self.statement_timeout_ms)?;
