@@ -1,0 +1,65 @@
+//! What servers say of themselves, on private servers.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use observe::{EngineProbe, Gauge};
+use rig::{Engine, Options};
+
+fn names(gauges: &[Gauge]) -> Vec<&str> {
+    gauges.iter().map(|gauge| gauge.name.as_ref()).collect()
+}
+
+/// Asks a server twice with a look at its sessions in between, and once after it has gone.
+fn check(engine: Engine, probe: impl FnOnce(sql::ServerUrl) -> Box<dyn EngineProbe>, expected: &[&str]) {
+    let server = rig::start(engine, &Options::default()).unwrap();
+    let url = server.url("asked");
+    match engine {
+        Engine::Postgres => admin::postgres::create_database(&url).unwrap(),
+        Engine::MariaDb => admin::mysql::create_database(&url).unwrap(),
+    }
+    let mut probe = probe(url);
+    assert_eq!(probe.states(), None, "nobody has connected yet");
+    let gauges = probe.gauges().unwrap();
+    for name in expected {
+        assert!(names(&gauges).contains(name), "{name} is missing: {:?}", names(&gauges));
+    }
+    assert_eq!(probe.states(), Some(Vec::new()), "nobody but the probe is here");
+    assert_eq!(probe.statements(), [], "they are not counted");
+    assert!(probe.gauges().is_some(), "the connection outlives what the server refuses");
+    drop(server);
+    assert_eq!((probe.states(), probe.gauges()), (None, None));
+}
+
+#[test]
+fn postgres_tells_of_its_log_locks_buffers_and_checkpoints() {
+    check(
+        Engine::Postgres,
+        |url| Box::new(admin::postgres::Probe::new(url)),
+        &[
+            "commits",
+            "buffer reads",
+            "deadlocks",
+            "wal written",
+            "wal syncs",
+            "checkpoints by wal",
+            "locks waited for",
+        ],
+    );
+}
+
+#[test]
+fn mariadb_tells_of_its_log_locks_and_buffers() {
+    check(
+        Engine::MariaDb,
+        |url| Box::new(admin::mysql::Probe::new(url)),
+        &[
+            "commits",
+            "row lock waits",
+            "row lock time",
+            "log waits",
+            "log written",
+            "dirty pages",
+            "checkpoint age",
+        ],
+    );
+}
