@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         &AtomicBool::new(false),
     )?;
     writeln!(out)?;
-    if let Loaded::Now { contents, bytes, times } = &loaded {
+    if let Loaded::Now { contents, bytes, times, .. } = &loaded {
         let rows = contents.rows();
         let seconds = times.storing().as_secs_f64();
         writeln!(out, "{rows} rows, {bytes} bytes, {:.0} rows/s", rows as f64 / seconds)?;

@@ -41,9 +41,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let mut out = std::io::stderr();
     let loaded = load_by(&url, plan, way, &mut |_| {}, &AtomicBool::new(false))?;
-    if let Loaded::Now { contents, bytes, times } = &loaded {
+    if let Loaded::Now { contents, bytes, times, notes } = &loaded {
         let rows = contents.rows();
         let seconds = times.storing().as_secs_f64();
+        for note in notes {
+            writeln!(out, "note: {note}")?;
+        }
         writeln!(out, "{rows} rows, {bytes} bytes, {:.0} rows/s", rows as f64 / seconds)?;
         writeln!(
             out,

@@ -20,7 +20,7 @@ fn main() -> Result<(), Failure> {
     drop_database(&url)?;
     create_database(&url)?;
     let loaded = load(&url, plan(size)?, &mut |_| {}, &AtomicBool::new(false))?;
-    if let Loaded::Now { contents, bytes, times } = &loaded {
+    if let Loaded::Now { contents, bytes, times, .. } = &loaded {
         eprintln!(
             "loaded {} rows, {} MB in {:.1} s: {times:?}",
             contents.rows(),

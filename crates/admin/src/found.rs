@@ -26,14 +26,3 @@ pub enum Found {
         tables: Vec<String>,
     },
 }
-
-/// A column of a table, as the server names its type.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ColumnInfo {
-    /// The table.
-    pub table: String,
-    /// The column.
-    pub column: String,
-    /// Its type: `decimal(12,2)`.
-    pub kind: String,
-}

@@ -15,6 +15,6 @@ mod record;
 pub mod sqlite;
 
 pub use audit::{AuditGroup, AuditQuery, AuditRows, Audited};
-pub use found::{ColumnInfo, Found};
+pub use found::Found;
 pub use load::{LoadPlan, LoadProgress, Loaded, Phase, PhaseTimes};
 pub use record::{Contents, LoadRecord, TableContents};

@@ -84,6 +84,8 @@ pub enum Loaded {
         bytes: u64,
         /// How long it took.
         times: PhaseTimes,
+        /// What went another way than asked or expected, a clause each: rows inserted because a server forbids more.
+        notes: Vec<String>,
     },
 }
 

@@ -1,11 +1,12 @@
 //! MariaDB, and what speaks its dialect: a database on a server.
 //!
 //! In reading order: `connect`, `record` (what a loaded database says about itself), `inspect` (what lies in a database),
-//! `load` (and its parts: `layout`, `writer`, `verify`), `place` (databases made, copied and removed), and `witness`
-//! (audits). Synchronous from outside: each function has runtimes of its own.
+//! `load` (and its parts: `layout`, `writer`, `verify`), `place` (databases made, copied and removed; `files` where their
+//! files are ours), and `witness` (audits). Synchronous from outside: each function has runtimes of its own.
 
 mod connect;
 mod error;
+mod files;
 mod inspect;
 mod layout;
 mod load;

@@ -1,10 +1,11 @@
 //! The control plane of whichever engine a URL belongs to.
 
+use crate::case::wait_for;
 use admin::{AuditGroup, Audited, Found, LoadPlan, LoadProgress, Loaded, mysql, postgres, sqlite};
 use anyhow::{Result, bail};
 use model::Nanos;
 use sql::{ColumnInfo, DbUrl, Dialect, ServerUrl, SqliteUrl, Value};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The URL of a file.
 ///
@@ -61,7 +62,32 @@ macro_rules! of_engine {
 
 /// What lies at an address.
 pub(crate) fn inspect(url: &DbUrl) -> Result<Found> {
-    of_engine!(url, url, engine => Ok(engine::inspect(url)?))
+    let found: Result<Found> = of_engine!(url, url, engine => Ok(engine::inspect(url)?));
+    found.map_err(|error| clearer(url, error))
+}
+
+/// An error of the control plane, or why the measured sessions cannot be opened either, if that is so: the adapters know
+/// best what a user can do about it.
+fn clearer(url: &DbUrl, error: anyhow::Error) -> anyhow::Error {
+    let DbUrl::Server(url) = url else { return error };
+    let opened = match url.dialect {
+        Dialect::MySql => wait_for(adapter_mysql_async::connect(url)).map(|opened| opened.map(drop)),
+        Dialect::Postgres | Dialect::Sqlite => {
+            wait_for(adapter_tokio_postgres::connect(url)).map(|opened| opened.map(drop))
+        }
+    };
+    match opened {
+        Ok(Err(why)) => why.into(),
+        Ok(Ok(())) | Err(_) => error,
+    }
+}
+
+/// How messages say that nothing is stored at an address.
+pub(crate) fn nothing_at(url: &DbUrl) -> String {
+    match url {
+        DbUrl::Sqlite(_) => format!("there is no database at {}", place(url)),
+        DbUrl::Server(_) => format!("there is nothing in {}", place(url)),
+    }
 }
 
 /// Loads, whatever the engine.
@@ -71,7 +97,8 @@ pub(crate) fn load(
     progress: &mut dyn FnMut(LoadProgress),
     stop: &AtomicBool,
 ) -> Result<Loaded> {
-    of_engine!(url, url, engine => Ok(engine::load(url, plan, progress, stop)?))
+    let loaded: Result<Loaded> = of_engine!(url, url, engine => Ok(engine::load(url, plan, progress, stop)?));
+    loaded.map_err(|error| if stop.load(Ordering::Relaxed) { error } else { clearer(url, error) })
 }
 
 /// Makes `to` a copy of `from`, on the same server or in the same file system.
@@ -160,15 +187,7 @@ pub(crate) fn probe(url: &DbUrl) -> Option<Box<dyn observe::EngineProbe>> {
 /// The columns of a database on a server.
 pub(crate) fn columns(url: &ServerUrl) -> Result<Vec<ColumnInfo>> {
     Ok(match url.dialect {
-        Dialect::MySql => mysql::columns(url)?
-            .into_iter()
-            .map(|found| ColumnInfo {
-                table: found.table,
-                column: found.column,
-                kind: found.kind,
-                must_be_given: false,
-            })
-            .collect(),
+        Dialect::MySql => mysql::columns(url)?,
         Dialect::Postgres | Dialect::Sqlite => postgres::columns(url)?,
     })
 }

@@ -40,6 +40,9 @@ fn load_workload<W: Case>(args: &args::Load, ui: &Ui) -> Result<Answer> {
     let file = place(&url);
     let unit = W::SCALE_UNIT;
     let (rows, checksum) = (database.contents.rows(), database.contents.checksum());
+    if let Loaded::Now { notes, .. } = &loaded {
+        notes.iter().for_each(|note| ui.say(&format!("note: {note}")));
+    }
     if ui.json {
         let storing = match &loaded {
             Loaded::AlreadyThere(_) => None,

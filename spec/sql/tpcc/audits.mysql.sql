@@ -2,11 +2,18 @@
 -- a limit would have to be a query, and `straight_join` where the order of a join is not to be guessed.
 -- Temporary tables are Aria's: they hold any number of rows, and nothing of them needs to survive.
 
+-- One row an order that has lines, with what the order says of itself, if there is one: the lines of an order lie side by
+-- side, so that its row is looked up once for all of them.
 -- name: prepare_line_sums
 create temporary table line_sums (
   w_id integer not null,
   d_id integer not null,
   o_id integer not null,
+  ordered boolean not null,
+  o_c_id integer,
+  o_carrier_id integer,
+  o_ol_cnt integer,
+  o_all_local integer,
   line_count integer not null,
   open_count integer not null,
   remote_count integer not null,
@@ -16,9 +23,17 @@ create temporary table line_sums (
   item_max integer not null,
   quantity_min integer not null,
   quantity_max integer not null,
-  delivered_amount decimal(16,4) not null,
-  primary key (w_id, d_id, o_id)
+  delivered_amount decimal(16,4) not null
 ) engine = Aria transactional = 0
+
+-- name: prepare_line_sums_rows
+insert into line_sums
+select ol_w_id, ol_d_id, ol_o_id, orders.o_id is not null, o_c_id, o_carrier_id, o_ol_cnt, o_all_local, count(*),
+  count(*) - count(ol_delivery_d), sum(ol_supply_w_id <> ol_w_id), min(ol_number), max(ol_number), min(ol_i_id),
+  max(ol_i_id), min(ol_quantity), max(ol_quantity), sum(case when ol_delivery_d is null then 0 else ol_amount end)
+from order_line
+left join orders on o_w_id = ol_w_id and o_d_id = ol_d_id and orders.o_id = ol_o_id
+group by ol_w_id, ol_d_id, ol_o_id
 
 -- name: prepare_delivered_sums
 create temporary table delivered_sums (
@@ -29,6 +44,13 @@ create temporary table delivered_sums (
   run_count integer not null,
   primary key (w_id, d_id, c_id)
 ) engine = Aria transactional = 0
+
+-- name: prepare_delivered_sums_rows
+insert into delivered_sums
+select w_id, d_id, o_c_id, sum(delivered_amount), sum(o_carrier_id is not null and o_id >= ?2)
+from line_sums
+where ordered
+group by w_id, d_id, o_c_id
 
 -- name: prepare_paid_sums
 create temporary table paid_sums (
@@ -70,6 +92,35 @@ left join (
   group by w_id, d_id
 ) as sums on sums.w_id = d_w_id and sums.d_id = district.d_id
 where coalesce(said, 0) <> coalesce(held, 0)
+
+-- Orders without lines are only looked for where not as many orders have lines as there are.
+-- name: order_line_counts
+select w_id, d_id, o_id, o_ol_cnt, line_count
+from line_sums
+where ordered and o_ol_cnt <> line_count
+union all
+select o_w_id, o_d_id, orders.o_id, o_ol_cnt, 0
+from orders
+where o_ol_cnt <> 0
+  and (select count(*) from orders) <> (select coalesce(sum(ordered), 0) from line_sums)
+  and not exists (
+    select ol_number from order_line where ol_w_id = o_w_id and ol_d_id = o_d_id and ol_o_id = orders.o_id
+  )
+
+-- name: delivery_dates
+select w_id, d_id, o_id, o_carrier_id, line_count, open_count
+from line_sums
+where ordered and open_count <> case when o_carrier_id is null then line_count else 0 end
+
+-- name: orphaned_lines
+select w_id, d_id, o_id, line_count
+from line_sums
+where not ordered
+
+-- name: all_local
+select w_id, d_id, o_id, o_all_local, remote_count
+from line_sums
+where ordered and (o_all_local <> 0) <> (remote_count = 0)
 
 -- name: delivered_orders
 select d_w_id, district.d_id, coalesce(placed, 0) as orders_placed, coalesce(waiting, 0) as orders_new,

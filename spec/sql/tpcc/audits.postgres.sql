@@ -2,15 +2,47 @@
 -- several processes share; statistics are made of them, so that joins are planned for their true size; the ledger reads
 -- whole cents.
 
+-- Each order beside its lines, also where either is missing: orders and lines are read and joined once. In two halves,
+-- because two processes can make one each, and a group's sums are then made by one of them alone.
 -- name: prepare_line_sums
 create temporary table line_sums as
-select ol_w_id as w_id, ol_d_id as d_id, ol_o_id as o_id, count(*) as line_count,
-  count(*) - count(ol_delivery_d) as open_count, count(*) filter (where ol_supply_w_id <> ol_w_id) as remote_count,
-  min(ol_number) as number_min, max(ol_number) as number_max, min(ol_i_id) as item_min, max(ol_i_id) as item_max,
-  min(ol_quantity) as quantity_min, max(ol_quantity) as quantity_max,
-  coalesce(sum(ol_amount) filter (where ol_delivery_d is not null), 0) as delivered_amount
-from order_line
-group by ol_w_id, ol_d_id, ol_o_id
+select coalesce(o_w_id, ol_w_id) as w_id, coalesce(o_d_id, ol_d_id) as d_id, coalesce(orders.o_id, ol_o_id) as o_id,
+  orders.o_id is not null as ordered, o_c_id, o_carrier_id, o_ol_cnt, o_all_local, coalesce(line_count, 0) as line_count,
+  open_count, remote_count, number_min, number_max, item_min, item_max, quantity_min, quantity_max,
+  coalesce(delivered_amount, 0) as delivered_amount
+from (
+  select o_w_id, o_d_id, o_id, o_c_id, o_carrier_id, o_ol_cnt, o_all_local
+  from orders
+  where o_d_id <= 5
+) as orders
+full join (
+  select ol_w_id, ol_d_id, ol_o_id, count(*) as line_count, count(*) - count(ol_delivery_d) as open_count,
+    count(*) filter (where ol_supply_w_id <> ol_w_id) as remote_count, min(ol_number) as number_min,
+    max(ol_number) as number_max, min(ol_i_id) as item_min, max(ol_i_id) as item_max, min(ol_quantity) as quantity_min,
+    max(ol_quantity) as quantity_max, sum(ol_amount) filter (where ol_delivery_d is not null) as delivered_amount
+  from order_line
+  where ol_d_id <= 5
+  group by ol_w_id, ol_d_id, ol_o_id
+) as lines on ol_w_id = o_w_id and ol_d_id = o_d_id and ol_o_id = orders.o_id
+union all
+select coalesce(o_w_id, ol_w_id) as w_id, coalesce(o_d_id, ol_d_id) as d_id, coalesce(orders.o_id, ol_o_id) as o_id,
+  orders.o_id is not null as ordered, o_c_id, o_carrier_id, o_ol_cnt, o_all_local, coalesce(line_count, 0) as line_count,
+  open_count, remote_count, number_min, number_max, item_min, item_max, quantity_min, quantity_max,
+  coalesce(delivered_amount, 0) as delivered_amount
+from (
+  select o_w_id, o_d_id, o_id, o_c_id, o_carrier_id, o_ol_cnt, o_all_local
+  from orders
+  where o_d_id > 5
+) as orders
+full join (
+  select ol_w_id, ol_d_id, ol_o_id, count(*) as line_count, count(*) - count(ol_delivery_d) as open_count,
+    count(*) filter (where ol_supply_w_id <> ol_w_id) as remote_count, min(ol_number) as number_min,
+    max(ol_number) as number_max, min(ol_i_id) as item_min, max(ol_i_id) as item_max, min(ol_quantity) as quantity_min,
+    max(ol_quantity) as quantity_max, sum(ol_amount) filter (where ol_delivery_d is not null) as delivered_amount
+  from order_line
+  where ol_d_id > 5
+  group by ol_w_id, ol_d_id, ol_o_id
+) as lines on ol_w_id = o_w_id and ol_d_id = o_d_id and ol_o_id = orders.o_id
 
 -- name: prepare_line_sums_rows
 analyze line_sums
@@ -26,35 +58,75 @@ create temporary table delivered_sums (
 
 -- name: prepare_delivered_sums_rows
 insert into delivered_sums
-select o_w_id, o_d_id, o_c_id, sum(delivered_amount),
-  count(*) filter (where o_carrier_id is not null and orders.o_id >= ?2)
-from orders
-join line_sums on w_id = o_w_id and d_id = o_d_id and line_sums.o_id = orders.o_id
-group by o_w_id, o_d_id, o_c_id
+select w_id, d_id, o_c_id, sum(delivered_amount), count(*) filter (where o_carrier_id is not null and o_id >= ?2)
+from line_sums
+where ordered and line_count > 0
+group by w_id, d_id, o_c_id
 
+-- One row a customer, without its orders.
 -- name: prepare_paid_sums
 create temporary table paid_sums as
-select h_c_w_id as w_id, h_c_d_id as d_id, h_c_id as c_id, sum(h_amount) as amount, count(*) as payment_count
-from history
-group by h_c_w_id, h_c_d_id, h_c_id
+select c_w_id as w_id, c_d_id as d_id, customer.c_id, c_balance as balance, c_ytd_payment as ytd_payment,
+  c_payment_cnt as payment_cnt, c_delivery_cnt as delivery_cnt, (c_credit = 'BC')::integer as bad_credit,
+  coalesce(amount, 0) as paid_amount, coalesce(payment_count, 0) as paid_count
+from customer
+left join (
+  select h_c_w_id, h_c_d_id, h_c_id, sum(h_amount) as amount, count(*) as payment_count
+  from history
+  where h_c_d_id <= 5
+  group by h_c_w_id, h_c_d_id, h_c_id
+) as paid on h_c_w_id = c_w_id and h_c_d_id = c_d_id and h_c_id = customer.c_id
+where c_d_id <= 5
+union all
+select c_w_id as w_id, c_d_id as d_id, customer.c_id, c_balance as balance, c_ytd_payment as ytd_payment,
+  c_payment_cnt as payment_cnt, c_delivery_cnt as delivery_cnt, (c_credit = 'BC')::integer as bad_credit,
+  coalesce(amount, 0) as paid_amount, coalesce(payment_count, 0) as paid_count
+from customer
+left join (
+  select h_c_w_id, h_c_d_id, h_c_id, sum(h_amount) as amount, count(*) as payment_count
+  from history
+  where h_c_d_id > 5
+  group by h_c_w_id, h_c_d_id, h_c_id
+) as paid on h_c_w_id = c_w_id and h_c_d_id = c_d_id and h_c_id = customer.c_id
+where c_d_id > 5
 
 -- name: prepare_paid_sums_rows
 analyze paid_sums, delivered_sums
 
--- name: prepare_customer_sums
-create temporary table customer_sums as
-select c_w_id as w_id, c_d_id as d_id, customer.c_id, c_balance as balance, c_ytd_payment as ytd_payment,
-  c_payment_cnt as payment_cnt, c_delivery_cnt as delivery_cnt, (c_credit = 'BC')::integer as bad_credit,
-  coalesce(delivered_sums.amount, 0) as delivered_amount, coalesce(run_count, 0) as delivered_count,
-  coalesce(paid_sums.amount, 0) as paid_amount, coalesce(payment_count, 0) as paid_count
-from customer
-left join delivered_sums
-  on delivered_sums.w_id = c_w_id and delivered_sums.d_id = c_d_id and delivered_sums.c_id = customer.c_id
-left join paid_sums
-  on paid_sums.w_id = c_w_id and paid_sums.d_id = c_d_id and paid_sums.c_id = customer.c_id
-
 -- name: prepare_customer_sums_rows
-analyze customer_sums
+insert into customer_sums
+select paid_sums.w_id, paid_sums.d_id, paid_sums.c_id, balance, ytd_payment, payment_cnt, delivery_cnt, bad_credit,
+  coalesce(amount, 0), coalesce(run_count, 0), paid_amount, paid_count
+from paid_sums
+left join delivered_sums
+  on delivered_sums.w_id = paid_sums.w_id and delivered_sums.d_id = paid_sums.d_id
+    and delivered_sums.c_id = paid_sums.c_id
+
+-- name: order_line_counts
+select w_id, d_id, o_id, o_ol_cnt, line_count
+from line_sums
+where ordered and o_ol_cnt <> line_count
+
+-- name: delivery_dates
+select w_id, d_id, o_id, o_carrier_id, line_count, open_count
+from line_sums
+where ordered and line_count > 0 and open_count <> case when o_carrier_id is null then line_count else 0 end
+
+-- name: line_ranges
+select w_id, d_id, o_id, line_count, number_min, number_max, quantity_min, quantity_max
+from line_sums
+where line_count > 0 and (number_min <> 1 or number_max <> line_count or line_count not between 5 and 15
+  or quantity_min < 1 or quantity_max > 10)
+
+-- name: orphaned_lines
+select w_id, d_id, o_id, line_count
+from line_sums
+where not ordered
+
+-- name: all_local
+select w_id, d_id, o_id, o_all_local, remote_count
+from line_sums
+where ordered and line_count > 0 and (o_all_local <> 0) <> (remote_count = 0)
 
 -- name: prepare_sold_sums
 create temporary table sold_sums (
@@ -121,15 +193,10 @@ where districts <> 10 or customers <> 10 * ?3 or stocks <> (select count(*) from
 -- PostgreSQL before 16 wants a name for each derived table.
 
 -- name: district_line_counts
-select district.d_w_id, district.d_id, coalesce(said, 0) as lines_said, coalesce(held, 0) as lines_held
+select d_w_id, district.d_id, coalesce(said, 0) as lines_said, coalesce(held, 0) as lines_held
 from district
 left join (
-  select o_w_id, o_d_id, sum(o_ol_cnt) as said
-  from orders
-  group by o_w_id, o_d_id
-) as orders_of on o_w_id = d_w_id and o_d_id = district.d_id
-left join (
-  select w_id, d_id, sum(line_count) as held
+  select w_id, d_id, sum(o_ol_cnt) as said, sum(line_count) as held
   from line_sums
   group by w_id, d_id
 ) as sums on sums.w_id = d_w_id and sums.d_id = district.d_id

@@ -72,12 +72,19 @@ pub(crate) async fn connect_to_server(url: &ServerUrl) -> Result<Conn, Error> {
 async fn reach(url: &ServerUrl, database: bool) -> Result<Conn, Error> {
     // A socket is not encrypted, and need not be.
     let tls = url.tls != Tls::Off && url.socket.is_none();
-    match Conn::new(opts(url, tls, database)).await {
+    let conn = match Conn::new(opts(url, tls, database)).await {
         Err(Error::Driver(DriverError::NoClientSslFlagFromServer)) if url.tls == Tls::Prefer => {
             Conn::new(opts(url, false, database)).await
         }
         result => result,
+    }?;
+    // Older ones do not know all that is asked of them, and would be told apart by what goes wrong then.
+    let (major, minor, patch) = conn.server_version();
+    if major < 8 || ((10, 0)..(10, 6)).contains(&(major, minor)) {
+        let why = format!("it is version {major}.{minor}.{patch}; MariaDB 10.6 or newer is needed");
+        return Err(Error::Other(why.into()));
     }
+    Ok(conn)
 }
 
 /// A name in a statement.

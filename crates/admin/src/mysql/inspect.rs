@@ -3,10 +3,10 @@
 use super::connect::{block_on, code, code_of, connect, ident, text};
 use super::error::{Cause, named};
 use super::record::{self, Record};
-use crate::{ColumnInfo, Found};
+use crate::Found;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Error};
-use sql::ServerUrl;
+use sql::{ColumnInfo, ServerUrl};
 
 /// Why nothing can be said.
 #[derive(Debug, thiserror::Error)]
@@ -41,11 +41,14 @@ pub fn inspect(url: &ServerUrl) -> Result<Found, InspectError> {
 pub fn columns(url: &ServerUrl) -> Result<Vec<ColumnInfo>, InspectError> {
     on_connection(url, async || {
         let mut conn = connect(url).await?;
-        let asked = "select table_name, column_name, column_type from information_schema.columns \
+        let asked = "select table_name, column_name, column_type, is_nullable = 'NO' and column_default is null \
+                       and extra not like '%auto_increment%' and extra not like '%generated%' \
+                     from information_schema.columns \
                      where table_schema = database() order by table_name, ordinal_position";
-        let rows: Vec<(String, String, String)> = conn.query(asked).await?;
+        let rows: Vec<(String, String, String, bool)> = conn.query(asked).await?;
         conn.disconnect().await?;
-        Ok(rows.into_iter().map(|(table, column, kind)| ColumnInfo { table, column, kind }).collect())
+        let column = |(table, column, kind, must_be_given)| ColumnInfo { table, column, kind, must_be_given };
+        Ok(rows.into_iter().map(column).collect())
     })
 }
 

@@ -255,9 +255,10 @@ impl Load<'_> {
             since = now;
         };
         let layouts = self.make_tables(conn).await?;
+        let mut notes = Vec::new();
         let way = match self.way {
             Some(way) => way,
-            None => writer::way(self.url).await.while_doing("ask for LOAD DATA in")?,
+            None => writer::way(self.url, &mut notes).await.while_doing("ask for LOAD DATA in")?,
         };
         let sums = self.store(&layouts, way)?;
         lap(&mut times.rows);
@@ -293,7 +294,7 @@ impl Load<'_> {
                      from information_schema.tables where table_schema = database()";
         let bytes = conn.query_first(asked).await.while_doing("measure")?.unwrap_or(0);
         lap(&mut times.flush);
-        Ok(Ok(Loaded::Now { contents, bytes, times }))
+        Ok(Ok(Loaded::Now { contents, bytes, times, notes }))
     }
 
     /// Begins the record and makes the tables. Gives what their columns hold.

@@ -2,6 +2,7 @@
 
 use super::connect::{block_on, code, code_of, connect, connect_to_server, ident, text};
 use super::error::{Cause, PlaceError, named};
+use super::files::{Folders, side_by_side};
 use super::inspect::{drop_tables, lock_name, look, release};
 use super::record::{self, Record};
 use crate::{Contents, Found};
@@ -87,9 +88,9 @@ async fn clear(conn: &mut Conn, url: &ServerUrl) -> Result<(), PlaceError> {
 /// Copies a loaded database to another one on the same server, which is made if there is none; what was loaded there
 /// before is gone. The record is copied last.
 ///
-/// Tables are copied side by side by `insert … select` into empty ones without checks, which InnoDB builds from sorted
-/// pages with their indexes. Copying tablespaces as files would need the server's data folder; who owns that copies it
-/// whole, with the server stopped.
+/// Where the server's data folder is ours, as that of a private one is, tables are copied as files. Elsewhere they are
+/// copied side by side by `insert … select` into empty ones without checks, which InnoDB builds from sorted pages with
+/// their indexes.
 ///
 /// # Errors
 /// When the template is not complete, what is in the way is not ours, or they are not on one server; and for whatever
@@ -147,13 +148,14 @@ async fn copy(
         conn.query_drop(statement).await?;
     }
     tables.sort_by_key(|(_, rows)| std::cmp::Reverse(*rows));
-    let next = AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..crate::loading::threads(0).clamp(2, 4))
-            .map(|_| scope.spawn(|| block_on(copy_rows(template, to, &tables, &next))?))
-            .collect();
-        workers.into_iter().try_for_each(|worker| worker.join().expect("a panic is passed on"))
-    })?;
+    let largest_first: Vec<&str> = tables.iter().map(|(name, _)| *name).collect();
+    match Folders::open(conn, template, to, &largest_first).await? {
+        Some(folders) => folders.copy(conn, template, to, &largest_first).await?,
+        None => {
+            let next = AtomicUsize::new(0);
+            side_by_side(|| block_on(copy_rows(template, to, &largest_first, &next))?)?;
+        }
+    }
     let names: Vec<String> = names.into_iter().map(ident).collect();
     conn.query_drop(format!("analyze table {}", names.join(", "))).await?;
     Ok(record::complete(conn, contents).await?)
@@ -162,14 +164,14 @@ async fn copy(
 async fn copy_rows(
     template: &ServerUrl,
     to: &ServerUrl,
-    tables: &[(&str, u64)],
+    tables: &[&str],
     next: &AtomicUsize,
 ) -> Result<(), Cause> {
     let mut conn = connect(to).await?;
     // Read committed: reading the template locks no row of it.
     conn.query_drop("set session transaction isolation level read committed").await?;
     conn.query_drop("set session unique_checks = 0, foreign_key_checks = 0").await?;
-    while let Some((table, _)) = tables.get(next.fetch_add(1, Ordering::Relaxed)) {
+    while let Some(table) = tables.get(next.fetch_add(1, Ordering::Relaxed)) {
         let (from, table) = (ident(&template.database), ident(table));
         conn.query_drop(format!("insert into {table} select * from {from}.{table}")).await?;
     }

@@ -1,7 +1,7 @@
 //! Storing rows: each table through one connection and in one transaction, several tables side by side.
 //!
 //! A table that is empty, filled by one transaction with `unique_checks` and `foreign_key_checks` off, is built by InnoDB
-//! from sorted pages, without a trace of every row in the undo log. That beats several connections filling one table.
+//! from sorted pages, without a trace of every row in the undo log. Only one connection can do that to a table.
 
 use super::connect::{code, code_of, connect, ident, text};
 use super::error::Cause;
@@ -186,7 +186,8 @@ pub(crate) async fn store_tables(
 }
 
 /// Whether the server and our rights on it allow `LOAD DATA LOCAL`: an empty file is offered to the record.
-pub(crate) async fn way(url: &ServerUrl) -> Result<Way, Error> {
+/// Where not, a note says so.
+pub(crate) async fn way(url: &ServerUrl, notes: &mut Vec<String>) -> Result<Way, Error> {
     let mut conn = connect(url).await?;
     conn.set_infile_handler(async { Ok(Box::pin(Nothing) as InfileData) });
     let asked = format!("load data local infile 'nothing' into table {}", super::record::TABLE);
@@ -194,6 +195,10 @@ pub(crate) async fn way(url: &ServerUrl) -> Result<Way, Error> {
         Ok(()) => Way::LoadData,
         Err(error) => match code_of(&error) {
             Some(code::NOT_ALLOWED | code::LOCAL_INFILE_DISABLED | code::LOCAL_INFILE_CLIENT_ONLY) => {
+                notes.push(
+                    "the server forbids LOAD DATA LOCAL (`local_infile`), so rows were inserted, which is slower"
+                        .to_owned(),
+                );
                 Way::Inserts
             }
             _ => return Err(error),

@@ -230,7 +230,7 @@ impl Load<'_> {
         let contents = self.contents(&sums);
         record::complete(&main, &contents).map_err(|cause| self.fail("write the record of", cause))?;
         lap(&mut times.flush);
-        Ok(Loaded::Now { contents: Box::new(contents), bytes, times })
+        Ok(Loaded::Now { contents: Box::new(contents), bytes, times, notes: Vec::new() })
     }
 
     fn make_tables(&self, main: &Session) -> Result<Vec<Vec<Form>>, Cause> {

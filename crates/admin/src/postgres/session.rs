@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 use tokio_postgres::config::SslMode;
-use tokio_postgres::{CancelToken, Client, Config};
+use tokio_postgres::{CancelToken, Client, Config, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// How long a server may take to let somebody in.
@@ -52,17 +52,27 @@ impl Session {
             let _ = connection.await;
         });
         let mut session = Session { client: Some(client), task: Some(task), runtime, tls, version_num: 0 };
+        // First of all, and by text: a server that is too old does not know all settings.
+        let (version_num, version) = session.version()?;
+        postgres::supported(url, version_num, &version)?;
+        session.version_num = version_num;
         session.batch(
             "set time zone 'UTC'; set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; \
              set jit = off; set client_min_messages = error",
         )?;
-        let row = session.wait(session.client().query_one(
-            "select current_setting('server_version_num')::int8, current_setting('server_version')",
-            &[],
-        ))?;
-        session.version_num = row.get(0);
-        postgres::supported(url, session.version_num, row.get(1))?;
         Ok(session)
+    }
+
+    /// What the server says of itself, and as a number; 0 where it says nothing that we understand.
+    fn version(&self) -> Result<(i64, String), Cause> {
+        let asked = "select current_setting('server_version'), current_setting('server_version_num')";
+        let answer = self.wait(self.client().simple_query(asked))?;
+        let row = answer.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some(row),
+            _ => None,
+        });
+        let said = |index| row.and_then(|row| row.get(index)).unwrap_or_default();
+        Ok((said(1).parse().unwrap_or(0), said(0).to_owned()))
     }
 
     /// The same for another database of the server.

@@ -29,9 +29,12 @@ pub struct Witness {
     session: Session,
 }
 
-/// Settings of each connection of an audit: sums over all rows are hashed in memory, and by several processes.
+/// Settings of each connection of an audit: sums over all rows are hashed in memory, and by several processes. Temporary
+/// tables are large and hardly known to the planner, which would sort them to merge them; and a query of one second does
+/// not earn back its compilation.
 const SETTINGS: &str = "set work_mem = '64MB'; set temp_buffers = '64MB'; set max_parallel_workers_per_gather = 2; \
-                        set min_parallel_table_scan_size = '1MB'; set parallel_setup_cost = 100";
+                        set min_parallel_table_scan_size = '1MB'; set parallel_setup_cost = 100; \
+                        set enable_mergejoin = off; set jit = off";
 /// The first server that notices in mid-statement that its client is gone.
 const CLIENT_CHECK_SINCE: i64 = 140_000;
 /// Seconds from 1970 to 2000, where PostgreSQL's timestamps begin.

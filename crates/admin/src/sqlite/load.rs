@@ -291,7 +291,7 @@ fn whole(
     put_in_place(&path, &url.path).map_err(|error| fail("put in place", error.into()))?;
     let bytes = claim.0.metadata().map_or(0, |about| about.len());
     lap(&mut times.flush);
-    Ok(Loaded::Now { contents: Box::new(contents), bytes, times })
+    Ok(Loaded::Now { contents: Box::new(contents), bytes, times, notes: Vec::new() })
 }
 
 /// Writes the record and stores the journal mode in the file, where it is one that a file stores.
