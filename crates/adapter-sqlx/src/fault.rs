@@ -1,0 +1,51 @@
+//! What sqlx's errors mean where no engine said anything.
+
+use model::{DefectKind, Doubt, Fault, OpenError, Refusal};
+use sqlx::Error;
+use std::time::Duration;
+
+/// How long a server may take to let somebody in.
+const CONNECT_MAX: Duration = Duration::from_secs(10);
+
+/// The fault of an error that is not the engine's: a connection that is gone, or something that nobody expects.
+#[cold]
+pub(crate) fn of_driver(error: &Error, at_commit: bool) -> Fault {
+    match error {
+        Error::Io(_) | Error::WorkerCrashed => {
+            Fault::InDoubt(if at_commit { Doubt::CommitUnanswered } else { Doubt::ConnectionLost })
+        }
+        error => Fault::defect(DefectKind::Engine, format!("sqlx: {error}")),
+    }
+}
+
+/// A connection that was found gone before anything of the transaction was done: the call was never attempted.
+#[cold]
+pub(crate) fn unreached(fault: Fault) -> Fault {
+    match fault {
+        Fault::InDoubt(_) => Fault::Refused(Refusal::Unreachable),
+        fault @ (Fault::Conflict(_) | Fault::Refused(_) | Fault::Defect(_)) => fault,
+    }
+}
+
+/// What an error that is not the engine's means for somebody who connects to `what`. sqlx puts no password into any.
+pub(crate) fn open_error(what: String, error: &Error) -> OpenError {
+    match error {
+        Error::Io(_) | Error::WorkerCrashed => OpenError::Unreachable { what, why: error.to_string() },
+        error => OpenError::Unusable { what, why: error.to_string() },
+    }
+}
+
+/// Connecting, with a limit: sqlx itself has none.
+pub(crate) async fn in_time<T>(
+    what: String,
+    connecting: impl Future<Output = Result<T, OpenError>>,
+) -> Result<T, OpenError> {
+    let slow =
+        |_| OpenError::Unreachable { what, why: format!("no answer within {} s", CONNECT_MAX.as_secs()) };
+    tokio::time::timeout(CONNECT_MAX, connecting).await.map_err(slow)?
+}
+
+/// The beginning of a statement, for a message.
+pub(crate) fn brief(text: &str) -> String {
+    text.lines().next().unwrap_or_default().chars().take(60).collect()
+}

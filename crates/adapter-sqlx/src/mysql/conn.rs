@@ -1,0 +1,205 @@
+//! A connection with its statements.
+
+use super::columns::Current;
+use crate::fault::{brief, of_driver, unreached};
+use futures_util::TryStreamExt as _;
+use model::{Cents, Fault, OpenError};
+use sql::{ColumnError, Dialect, Param, Read, ServerUrl, SqlConn, StmtId, TxKind, mysql_fault, positional};
+use sqlx::mysql::{MySqlArguments, MySqlConnection, MySqlDatabaseError, MySqlStatement};
+use sqlx::query::Query;
+use sqlx::{AssertSqlSafe, Error, Executor as _, MySql, SqlSafeStr as _, Statement as _};
+use std::fmt::Write as _;
+
+/// A statement with the parameter that belongs to each of its question marks.
+struct Prepared {
+    statement: MySqlStatement,
+    order: Vec<u8>,
+}
+
+impl Prepared {
+    #[inline]
+    fn bind(&self, params: &[Param<'_>]) -> Query<'_, MySql, MySqlArguments> {
+        let bound = self.order.iter().map(|index| params[usize::from(*index)]);
+        bound.fold(self.statement.query(), |query, param| match param {
+            Param::Int(value) => query.bind(value),
+            Param::Cents(cents) => query.bind(decimal(cents)),
+            Param::Text(text) => query.bind(text),
+        })
+    }
+}
+
+/// An amount as the text of a decimal: the server takes no other form exactly.
+fn decimal(Cents(cents): Cents) -> String {
+    let (units, rest) = (cents.unsigned_abs() / 100, cents.unsigned_abs() % 100);
+    let mut text = String::with_capacity(24);
+    let sign = if cents < 0 { "-" } else { "" };
+    write!(text, "{sign}{units}.{rest:02}").expect("a text takes everything");
+    text
+}
+
+/// A connection to MariaDB.
+pub struct SqlxMySqlConn {
+    conn: MySqlConnection,
+    statements: Vec<Prepared>,
+    /// Whether a transaction may be open.
+    open: bool,
+}
+
+impl std::fmt::Debug for SqlxMySqlConn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SqlxMySqlConn").field("statements", &self.statements.len()).finish_non_exhaustive()
+    }
+}
+
+impl SqlxMySqlConn {
+    /// Prepares statements, whose parameters are written `?1`, `?2`, …. Their number is their place in `statements`.
+    pub(crate) async fn prepare(
+        mut conn: MySqlConnection,
+        statements: &[String],
+        url: &ServerUrl,
+    ) -> Result<SqlxMySqlConn, OpenError> {
+        let mut prepared = Vec::with_capacity(statements.len());
+        for text in statements {
+            let positional = positional(text);
+            let asked = conn.prepare(AssertSqlSafe(positional.text).into_sql_str()).await;
+            let statement = asked.map_err(|error| match &error {
+                Error::Database(error) => OpenError::Unusable {
+                    what: url.place(),
+                    why: format!("it does not take the statement `{}`: {}", brief(text), error.message()),
+                },
+                error => super::connect::open_error(url, error),
+            })?;
+            prepared.push(Prepared { statement, order: positional.order });
+        }
+        Ok(SqlxMySqlConn { conn, statements: prepared, open: false })
+    }
+
+    async fn control(&mut self, text: &'static str) -> Result<(), Error> {
+        self.conn.execute(text).await.map(drop)
+    }
+
+    /// Gives every row of a statement to `take`, up to the first that it refuses.
+    #[inline]
+    async fn each(
+        &mut self,
+        stmt: StmtId,
+        params: &[Param<'_>],
+        mut take: impl FnMut(&Current<'_>) -> Result<(), ColumnError>,
+    ) -> Result<(), Fault> {
+        let query = self.statements[usize::from(stmt.0)].bind(params);
+        let mut rows = query.fetch(&mut self.conn);
+        let mut refused = Ok(());
+        // To the end, also when a row was refused: what the server says last belongs to this statement, and not to the
+        // next one, where sqlx would otherwise find it.
+        while let Some(row) = rows.try_next().await.map_err(statement_fault)? {
+            if refused.is_ok() {
+                refused = take(&Current(&row));
+            }
+        }
+        Ok(refused?)
+    }
+}
+
+/// The fault of a statement.
+#[cold]
+fn statement_fault(error: Error) -> Fault {
+    fault(&error, false)
+}
+
+#[cold]
+fn fault(error: &Error, at_commit: bool) -> Fault {
+    match error {
+        Error::Database(error) => {
+            let number = error.try_downcast_ref::<MySqlDatabaseError>().map_or(0, MySqlDatabaseError::number);
+            mysql_fault(number, at_commit, error.message())
+        }
+        error => of_driver(error, at_commit),
+    }
+}
+
+impl SqlConn for SqlxMySqlConn {
+    const DIALECT: Dialect = Dialect::MySql;
+
+    /// A read-only transaction has its snapshot at REPEATABLE READ.
+    async fn begin(&mut self, tx: TxKind) -> Result<(), Fault> {
+        if self.open {
+            // The transaction before was given up in its middle; `start transaction` would commit it.
+            self.rollback().await.map_err(unreached)?;
+        }
+        let text = match tx {
+            TxKind::Read => "start transaction read only",
+            TxKind::Write => "start transaction",
+        };
+        // Without a transaction nothing of the call has reached the tables, whatever happened to the connection.
+        self.open = true;
+        self.control(text).await.map_err(|error| unreached(fault(&error, false)))
+    }
+
+    async fn commit(&mut self) -> Result<(), Fault> {
+        self.control("commit").await.map_err(|error| fault(&error, true))?;
+        self.open = false;
+        Ok(())
+    }
+
+    async fn rollback(&mut self) -> Result<(), Fault> {
+        if self.open {
+            self.control("rollback").await.map_err(statement_fault)?;
+            self.open = false;
+        }
+        Ok(())
+    }
+
+    async fn exec(&mut self, stmt: StmtId, params: &[Param<'_>]) -> Result<u64, Fault> {
+        let query = self.statements[usize::from(stmt.0)].bind(params);
+        query.execute(&mut self.conn).await.map(|done| done.rows_affected()).map_err(statement_fault)
+    }
+
+    async fn row<T: Send>(
+        &mut self,
+        stmt: StmtId,
+        params: &[Param<'_>],
+        read: Read<T>,
+    ) -> Result<Option<T>, Fault> {
+        let mut first = None;
+        self.each(stmt, params, |row| {
+            if first.is_none() {
+                first = Some(read(row)?);
+            }
+            Ok(())
+        })
+        .await?;
+        Ok(first)
+    }
+
+    async fn rows<T: Send>(
+        &mut self,
+        stmt: StmtId,
+        params: &[Param<'_>],
+        read: Read<T>,
+        into: &mut Vec<T>,
+    ) -> Result<(), Fault> {
+        self.each(stmt, params, |row| {
+            into.push(read(row)?);
+            Ok(())
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_amount_is_sent_as_a_decimal() {
+        for (cents, expected) in [
+            (0, "0.00"),
+            (5, "0.05"),
+            (-5, "-0.05"),
+            (123_405, "1234.05"),
+            (i64::MIN, "-92233720368547758.08"),
+        ] {
+            assert_eq!(decimal(Cents(cents)), expected);
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Opening a connection as a URL asks for, and saying clearly why not.
+
+use crate::fault::in_time;
+use model::OpenError;
+use sql::{Dialect, Isolation, ServerUrl, Tls};
+use sqlx::mysql::{MySqlConnectOptions, MySqlConnection, MySqlDatabaseError, MySqlSslMode};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Error, Row as _};
+
+/// What our sessions say of values that do not fit: no.
+const SQL_MODE: &str = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
+
+/// Opens a connection: encrypted as the URL says, in UTC, at its isolation level, in strict mode, with its limit on a
+/// statement's time. What can be refused silently is read back.
+pub(super) async fn connect(url: &ServerUrl) -> Result<MySqlConnection, OpenError> {
+    if url.dialect != Dialect::MySql {
+        return Err(unusable(url, "the URL is of another engine; one of MariaDB begins with `mysql://`"));
+    }
+    in_time(url.place(), async {
+        let mut conn = options(url).connect().await.map_err(|error| open_error(url, &error))?;
+        settle(url, &mut conn).await?;
+        Ok(conn)
+    })
+    .await
+}
+
+fn options(url: &ServerUrl) -> MySqlConnectOptions {
+    let mut options = MySqlConnectOptions::new()
+        .host(&url.host)
+        .port(url.port)
+        .username(&url.user)
+        .database(&url.database)
+        .statement_cache_capacity(crate::STATEMENTS_MAX)
+        // The mode and the time zone of a session are ours to set.
+        .pipes_as_concat(false)
+        .no_engine_substitution(false)
+        .timezone(None)
+        .ssl_mode(match url.tls {
+            Tls::Off => MySqlSslMode::Disabled,
+            Tls::Prefer => MySqlSslMode::Preferred,
+            Tls::Require => MySqlSslMode::Required,
+            Tls::Verify => MySqlSslMode::VerifyIdentity,
+        });
+    if let Some(socket) = &url.socket {
+        options = options.socket(socket);
+    }
+    if let Some(password) = &url.password {
+        options = options.password(password.reveal());
+    }
+    if let (Tls::Verify, Some(authority)) = (url.tls, &url.authority) {
+        options = options.ssl_ca(authority);
+    }
+    // Nobody reads a log of statements here, and one would cost time.
+    options.disable_statement_logging()
+}
+
+/// Puts the session's settings in force and reads back those that a server or its proxy might not take.
+async fn settle(url: &ServerUrl, conn: &mut MySqlConnection) -> Result<(), OpenError> {
+    let fail = |error| open_error(url, &error);
+    let mut settings = format!("time_zone = '+00:00', sql_mode = '{SQL_MODE}', autocommit = 1");
+    if url.statement_timeout_ms > 0 {
+        let seconds = f64::from(url.statement_timeout_ms) / 1_000.0;
+        settings.push_str(&format!(", max_statement_time = {seconds:.3}"));
+    }
+    let version: String = ask(conn, "select version()").await.map_err(fail)?;
+    suits(url, &version)?;
+    let isolation = format!("set session transaction isolation level {}", url.isolation.sql());
+    for text in [format!("set {settings}"), isolation] {
+        sqlx::raw_sql(AssertSqlSafe(text)).execute(&mut *conn).await.map_err(fail)?;
+    }
+
+    let level: String = ask(conn, "select @@tx_isolation").await.map_err(fail)?;
+    if Isolation::named(&level) != Some(url.isolation) {
+        let asked = url.isolation.name();
+        return Err(unusable(url, &format!("asked for isolation {asked}, in force is {level}")));
+    }
+    let mode: String = ask(conn, "select @@sql_mode").await.map_err(fail)?;
+    if !mode.contains("STRICT_ALL_TABLES") {
+        return Err(unusable(url, &format!("asked for strict mode, in force is sql_mode `{mode}`")));
+    }
+    Ok(())
+}
+
+/// One value, asked by text.
+async fn ask(conn: &mut MySqlConnection, question: &'static str) -> Result<String, Error> {
+    sqlx::raw_sql(question).fetch_one(conn).await?.try_get(0)
+}
+
+/// Our statements need `insert … returning`: MariaDB 10.5 has it, and 10.6 is the oldest that we test with.
+fn suits(url: &ServerUrl, version: &str) -> Result<(), OpenError> {
+    if !version.to_ascii_lowercase().contains("mariadb") {
+        return Err(unusable(
+            url,
+            &format!(
+                "it says that it is MySQL {version}; the statements need MariaDB's `insert … returning`, so MariaDB \
+                 10.6 or newer"
+            ),
+        ));
+    }
+    let mut numbers = version.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
+    if (numbers.next(), numbers.next()) < (Some(10), Some(6)) {
+        return Err(unusable(url, &format!("it is {version}; MariaDB 10.6 or newer is needed")));
+    }
+    Ok(())
+}
+
+/// Why a connection did not come about, or broke at once.
+pub(super) fn open_error(url: &ServerUrl, error: &Error) -> OpenError {
+    match error {
+        Error::Database(error) => {
+            let number = error.try_downcast_ref::<MySqlDatabaseError>().map_or(0, MySqlDatabaseError::number);
+            turned_away(url, number, error.message())
+        }
+        Error::Tls(error) if url.tls == Tls::Require => unusable(
+            url,
+            &format!(
+                "it does not encrypt, and the URL asks for that ({error}); `sslmode=disable` or `prefer` would do without"
+            ),
+        ),
+        error => crate::fault::open_error(url.place(), error),
+    }
+}
+
+fn turned_away(url: &ServerUrl, number: u16, message: &str) -> OpenError {
+    let ServerUrl { user, database, .. } = url;
+    match number {
+        // ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR.
+        1045 | 1698 => {
+            let given = if url.password.is_some() { "the password given" } else { "no password" };
+            unusable(url, &format!("it refuses user `{user}` with {given}: {message}"))
+        }
+        // ER_BAD_DB_ERROR, ER_DBACCESS_DENIED_ERROR.
+        1049 => unusable(url, &format!("it has no database `{database}`")),
+        1044 => unusable(url, &format!("user `{user}` may not use database `{database}`: {message}")),
+        // ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED.
+        1040 | 1203 | 1226 => OpenError::Unreachable {
+            what: url.place(),
+            why: format!("it is full, all of its max_connections are taken: {message}"),
+        },
+        // ER_SERVER_SHUTDOWN and what it says while it goes.
+        1053 | 1927 => OpenError::Unreachable { what: url.place(), why: message.to_owned() },
+        number => unusable(url, &format!("it says {number}: {message}")),
+    }
+}
+
+pub(super) fn unusable(url: &ServerUrl, why: &str) -> OpenError {
+    OpenError::Unusable { what: url.place(), why: why.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_mariadb_that_is_new_enough_will_do() {
+        let url: ServerUrl = "mysql://u@h/d".parse().unwrap();
+        for (version, will_do) in [
+            ("10.11.19-MariaDB-0+deb12u1", true),
+            ("10.6.0-MariaDB", true),
+            ("11.4.2-MariaDB", true),
+            ("10.5.29-MariaDB", false),
+            ("5.5.68-MariaDB", false),
+            ("8.4.0", false),
+        ] {
+            assert_eq!(suits(&url, version).is_ok(), will_do, "{version}");
+        }
+    }
+}

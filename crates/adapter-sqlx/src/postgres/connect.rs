@@ -1,0 +1,116 @@
+//! Connecting: address, encryption, who we are, and the settings of a session.
+
+use crate::fault::in_time;
+use model::OpenError;
+use sql::{Dialect, Isolation, ServerUrl, Tls, postgres};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgSslMode};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Error, Row as _};
+
+/// What a session says of itself after its settings were made, read back from the server.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    /// `server_version`: `15.20 (Debian …)`.
+    pub(crate) version: String,
+    /// Isolation of transactions that do not say otherwise.
+    pub(crate) isolation: String,
+    /// `statement_timeout` in milliseconds; 0 for none.
+    pub(crate) statement_timeout_ms: u32,
+}
+
+/// Connects, makes the settings of the URL (UTC, isolation, statement timeout), and reads them back. Refuses a server that
+/// takes no writes.
+pub(crate) async fn connect(url: &ServerUrl) -> Result<(PgConnection, Facts), OpenError> {
+    if url.dialect != Dialect::Postgres {
+        let why = "the URL is of another engine; one of PostgreSQL begins with `postgres://`".into();
+        return Err(OpenError::Unusable { what: url.place(), why });
+    }
+    in_time(url.place(), async {
+        let mut conn = options(url).connect().await.map_err(|error| open_error(url, &error))?;
+        let facts = settle(&mut conn, url).await?;
+        Ok((conn, facts))
+    })
+    .await
+}
+
+fn options(url: &ServerUrl) -> PgConnectOptions {
+    // A password file is the business of who makes the URL.
+    let mut options = PgConnectOptions::new_without_pgpass()
+        .host(&url.host)
+        .port(url.port)
+        .username(&url.user)
+        .database(&url.database)
+        .application_name("stackmark")
+        .statement_cache_capacity(crate::STATEMENTS_MAX)
+        .ssl_mode(match url.tls {
+            Tls::Off => PgSslMode::Disable,
+            Tls::Prefer => PgSslMode::Prefer,
+            Tls::Require => PgSslMode::Require,
+            Tls::Verify => PgSslMode::VerifyFull,
+        });
+    if let Some(folder) = &url.socket {
+        options = options.socket(folder);
+    }
+    if let Some(password) = &url.password {
+        options = options.password(password.reveal());
+    }
+    if let (Tls::Verify, Some(authority)) = (url.tls, &url.authority) {
+        options = options.ssl_root_cert(authority);
+    }
+    // Nobody reads a log of statements here, and one would cost time.
+    options.disable_statement_logging()
+}
+
+/// Makes the settings and reads them back, in one round trip.
+async fn settle(conn: &mut PgConnection, url: &ServerUrl) -> Result<Facts, OpenError> {
+    let mut text = format!(
+        "set time zone 'UTC'; set session characteristics as transaction isolation level {};",
+        url.isolation.sql()
+    );
+    if url.statement_timeout_ms > 0 {
+        text.push_str(&format!("set statement_timeout = {};", url.statement_timeout_ms));
+    }
+    text.push_str(
+        "select current_setting('server_version'), current_setting('server_version_num'), \
+         current_setting('default_transaction_isolation'), pg_is_in_recovery()::text, \
+         current_setting('transaction_read_only'), \
+         (select setting from pg_settings where name = 'statement_timeout'), current_setting('TimeZone')",
+    );
+    let row = sqlx::raw_sql(AssertSqlSafe(text)).fetch_one(conn).await;
+    let row = row.map_err(|error| open_error(url, &error))?;
+    let said = |index: usize| row.try_get::<String, _>(index).unwrap_or_default();
+    let facts =
+        Facts { version: said(0), isolation: said(2), statement_timeout_ms: said(5).parse().unwrap_or(0) };
+    postgres::supported(url, said(1).parse().unwrap_or(0), &facts.version)?;
+    postgres::writable(url, said(3) == "true", said(4) == "on")?;
+    let took = Isolation::named(&facts.isolation) == Some(url.isolation)
+        && said(6) == "UTC"
+        && (url.statement_timeout_ms == 0 || facts.statement_timeout_ms == url.statement_timeout_ms);
+    if took {
+        return Ok(facts);
+    }
+    let why = format!(
+        "asked for isolation {}, time zone UTC and statement_timeout {} ms, in force are {}, {} and {} ms; is a pool \
+         between us and the server?",
+        url.isolation.name(),
+        url.statement_timeout_ms,
+        facts.isolation,
+        said(6),
+        facts.statement_timeout_ms
+    );
+    Err(OpenError::Unusable { what: url.place(), why })
+}
+
+/// What an error means for somebody who connects.
+pub(crate) fn open_error(url: &ServerUrl, error: &Error) -> OpenError {
+    let Error::Database(error) = error else {
+        return crate::fault::open_error(url.place(), error);
+    };
+    match error.code().as_deref().unwrap_or_default() {
+        // sqlx answers the question for a password by an empty one.
+        "28P01" | "08P01" if url.password.is_none() => {
+            let why = format!("it asks for the password of user `{}`, and none was given", url.user);
+            OpenError::Unusable { what: url.place(), why }
+        }
+        code => postgres::open_error(url, code, error.message()),
+    }
+}

@@ -1,0 +1,198 @@
+//! Opening a connection with the settings of a URL, and reading back what is really in force.
+
+use crate::{ADAPTER, SqlxSqliteConn};
+use model::{Durability, Home, OpenError, Stack, Tier};
+use sql::{Journal, SqlOpener, SqliteUrl, Synchronous, sqlite_durability};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{ConnectOptions as _, Error};
+use std::time::Duration;
+
+/// Opens connections to one SQLite file.
+#[derive(Debug)]
+pub struct SqlxSqlite {
+    url: SqliteUrl,
+    statements: Vec<String>,
+    settings: Settings,
+}
+
+/// What a connection says of itself.
+#[derive(Debug)]
+struct Settings {
+    version: String,
+    journal: String,
+    synchronous: String,
+    page_bytes: i64,
+    cache_bytes: i64,
+    mmap_bytes: i64,
+    checkpoint_pages: i64,
+    /// How SQLite was compiled, as far as it changes what an operation costs or survives.
+    compile_options: Vec<String>,
+    durability: Durability,
+}
+
+impl SqlxSqlite {
+    /// Checks that the file can be opened as the URL says and that the statements fit its schema, and reads back what is in
+    /// force. `statements` are the texts in the order of their numbers.
+    ///
+    /// # Errors
+    /// [`OpenError::Unreachable`] when the file is missing, or locked by others for longer than the URL's `busy_ms`;
+    /// [`OpenError::Unusable`] when it is no database, or a setting or a statement does not take.
+    pub async fn reach(url: &SqliteUrl, statements: Vec<String>) -> Result<SqlxSqlite, OpenError> {
+        let (conn, settings) = connect(url).await?;
+        SqlxSqliteConn::prepare(conn, &statements, url).await?;
+        Ok(SqlxSqlite { url: url.clone(), statements, settings })
+    }
+}
+
+impl SqlOpener for SqlxSqlite {
+    type Conn = SqlxSqliteConn;
+    const HOME: Home = Home::Task;
+
+    async fn open(&self) -> Result<SqlxSqliteConn, OpenError> {
+        let (conn, _) = connect(&self.url).await?;
+        SqlxSqliteConn::prepare(conn, &self.statements, &self.url).await
+    }
+
+    fn stack(&self) -> Stack {
+        let settings = &self.settings;
+        let number = |name: &str, value: i64| (name.to_owned(), value.to_string());
+        Stack {
+            engine: "sqlite".into(),
+            engine_version: settings.version.clone(),
+            adapter: ADAPTER.0.into(),
+            adapter_version: ADAPTER.1.into(),
+            style: "plain".into(),
+            route: "direct".into(),
+            server: None,
+            isolation: "serializable (one writer; readers on a snapshot)".into(),
+            durability: settings.durability.clone(),
+            settings: vec![
+                ("journal_mode".into(), settings.journal.clone()),
+                ("synchronous".into(), settings.synchronous.clone()),
+                number("page_bytes", settings.page_bytes),
+                number("cache_bytes", settings.cache_bytes),
+                number("mmap_bytes", settings.mmap_bytes),
+                number("wal_autocheckpoint_pages", settings.checkpoint_pages),
+                ("compile_options".into(), settings.compile_options.join(", ")),
+                ("writers".into(), format!("begin immediate, busy timeout {} ms", self.url.busy_ms)),
+            ],
+        }
+    }
+}
+
+/// Opens an existing database file, puts the URL's settings in force, and reads them back.
+async fn connect(url: &SqliteUrl) -> Result<(SqliteConnection, Settings), OpenError> {
+    if !url.path.is_file() {
+        let what = url.path.display().to_string();
+        return Err(OpenError::Unreachable { what, why: "there is no such file".into() });
+    }
+    let fail = |error: Error| open_error(url, &error);
+    let mut conn = options(url).connect().await.map_err(fail)?;
+    let found = read_back(&mut conn).await.map_err(fail)?;
+    let (journal, synchronous) = (url.journal.name(), url.synchronous.name());
+    if found.journal == journal && found.synchronous == synchronous {
+        return Ok((conn, found));
+    }
+    let (journal_now, synchronous_now) = (found.journal, found.synchronous);
+    let why = format!(
+        "asked for journal={journal} and synchronous={synchronous}, in force are journal={journal_now} and \
+         synchronous={synchronous_now}; another process may have the file open"
+    );
+    Err(OpenError::Unusable { what: url.path.display().to_string(), why })
+}
+
+fn options(url: &SqliteUrl) -> SqliteConnectOptions {
+    let kib = url.cache / 1024;
+    SqliteConnectOptions::new()
+        .filename(&url.path)
+        .create_if_missing(false)
+        .busy_timeout(Duration::from_millis(u64::from(url.busy_ms)))
+        .statement_cache_capacity(crate::STATEMENTS_MAX)
+        .journal_mode(match url.journal {
+            Journal::Wal => SqliteJournalMode::Wal,
+            Journal::Delete => SqliteJournalMode::Delete,
+            Journal::Truncate => SqliteJournalMode::Truncate,
+            Journal::Persist => SqliteJournalMode::Persist,
+            Journal::Memory => SqliteJournalMode::Memory,
+            Journal::Off => SqliteJournalMode::Off,
+        })
+        .synchronous(match url.synchronous {
+            Synchronous::Off => SqliteSynchronous::Off,
+            Synchronous::Normal => SqliteSynchronous::Normal,
+            Synchronous::Full => SqliteSynchronous::Full,
+            Synchronous::Extra => SqliteSynchronous::Extra,
+        })
+        // Negative: in KiB and not in pages.
+        .pragma("cache_size", format!("-{kib}"))
+        .pragma("mmap_size", url.mmap.to_string())
+        .pragma("wal_autocheckpoint", url.checkpoint.to_string())
+        .pragma("temp_store", "memory")
+        // Nobody reads a log of statements here, and one would cost time.
+        .disable_statement_logging()
+}
+
+/// Asks a connection for what is in force.
+async fn read_back(conn: &mut SqliteConnection) -> Result<Settings, Error> {
+    let journal: String = sqlx::query_scalar("pragma journal_mode").fetch_one(&mut *conn).await?;
+    let synchronous = Synchronous::numbered(number(conn, "pragma synchronous").await?);
+    let page_bytes = number(conn, "pragma page_size").await?;
+    let cache = number(conn, "pragma cache_size").await?;
+    let durability = match (Journal::named(&journal), synchronous) {
+        (Some(journal), Some(synchronous)) => sqlite_durability(journal, synchronous),
+        _ => Durability { tier: Tier::Volatile, detail: "settings that this version does not know".into() },
+    };
+    Ok(Settings {
+        version: sqlx::query_scalar("select sqlite_version()").fetch_one(&mut *conn).await?,
+        synchronous: synchronous.map_or("unknown", Synchronous::name).into(),
+        page_bytes,
+        cache_bytes: if cache < 0 { -cache * 1024 } else { cache * page_bytes },
+        // Not answered at all where memory maps are compiled out.
+        mmap_bytes: number(conn, "pragma mmap_size").await.unwrap_or(0),
+        checkpoint_pages: number(conn, "pragma wal_autocheckpoint").await?,
+        compile_options: compile_options(conn).await?,
+        journal,
+        durability,
+    })
+}
+
+async fn number(conn: &mut SqliteConnection, pragma: &'static str) -> Result<i64, Error> {
+    sqlx::query_scalar(pragma).fetch_one(conn).await
+}
+
+/// Those that change what an operation costs or survives; the others say which functions exist.
+async fn compile_options(conn: &mut SqliteConnection) -> Result<Vec<String>, Error> {
+    const MATTER: [&str; 10] = [
+        "DEFAULT_LOOKASIDE",
+        "DEFAULT_MEMSTATUS",
+        "DIRECT_OVERFLOW_READ",
+        "ENABLE_API_ARMOR",
+        "ENABLE_MEMORY_MANAGEMENT",
+        "ENABLE_STAT4",
+        "MUTEX",
+        "SECURE_DELETE",
+        "TEMP_STORE",
+        "THREADSAFE",
+    ];
+    let mut found: Vec<String> = sqlx::query_scalar("pragma compile_options").fetch_all(conn).await?;
+    found.retain(|option| MATTER.iter().any(|name| option.starts_with(name)));
+    found.sort();
+    Ok(found)
+}
+
+/// A file that others hold locked for longer than the busy timeout may be there for us later; anything else will not.
+pub(super) fn open_error(url: &SqliteUrl, error: &Error) -> OpenError {
+    const BUSY: i32 = 5;
+    const LOCKED: i32 = 6;
+    let what = url.path.display().to_string();
+    match error {
+        Error::Database(error) => {
+            let code: i32 = error.code().and_then(|code| code.parse().ok()).unwrap_or(1);
+            let why = error.message().to_owned();
+            match code & 0xff {
+                BUSY | LOCKED => OpenError::Unreachable { what, why },
+                _ => OpenError::Unusable { what, why },
+            }
+        }
+        error => crate::fault::open_error(what, error),
+    }
+}
