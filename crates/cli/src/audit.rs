@@ -75,7 +75,7 @@ fn audit_workload<W: Case>(args: &args::Audit, ui: &Ui) -> Result<Answer> {
 fn look<W: Case>(url: &DbUrl) -> Result<Kit<W::Extent>> {
     let at = place(url);
     match engine::inspect(url)? {
-        Found::Absent => bail!("there is no database at {at}"),
+        Found::Absent => bail!(engine::nothing_at(url)),
         Found::Incomplete { running: true, .. } => bail!("{at} is being loaded by another process"),
         Found::Incomplete { what, .. } => bail!(
             "{what} holds a load that was interrupted, and is no database\nhint: `{}` starts it anew",

@@ -189,7 +189,7 @@ fn retrying<T>(target: T) -> RetryingTarget<T> {
 }
 
 /// Waits for something that is done once, before a trial: what it opens is not kept.
-fn wait_for<F: Future>(future: F) -> Result<F::Output> {
+pub(crate) fn wait_for<F: Future>(future: F) -> Result<F::Output> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     Ok(runtime.block_on(future))
 }

@@ -55,7 +55,7 @@ impl<W: Case> Database<W> {
         let command = load_command::<W>(&url, scale.unwrap_or(1), false);
         let anew = || load_command::<W>(&url, scale.unwrap_or(1), true);
         let contents = match engine::inspect(&url)? {
-            Found::Absent => bail!("there is no database at {at}\nhint: `{command}` makes one"),
+            Found::Absent => bail!("{}\nhint: `{command}` makes one", engine::nothing_at(&url)),
             Found::Incomplete { running: true, .. } => bail!("{at} is being loaded by another process"),
             Found::Incomplete { what, .. } => bail!(
                 "{what} holds a load that was interrupted, and is no database\nhint: `{}` starts it anew",

@@ -76,6 +76,14 @@ impl Folder {
         self.put("report.html", report::html::render(document).as_bytes())
     }
 
+    /// Takes away what has been written: there is nothing to tell. The folder itself goes with this value.
+    pub(crate) fn empty(&self) {
+        for name in ["result.json", "claims.json", "server.log"] {
+            // What cannot be removed is seen by the user, and says that it is no finished result.
+            let _ = fs::remove_file(self.path.join(name));
+        }
+    }
+
     pub(crate) fn put_claims<S: Serialize, C: Serialize>(&self, claims: &ClaimsFile<S, C>) -> Result<PathBuf> {
         self.put("claims.json", &serde_json::to_vec(claims)?)
     }

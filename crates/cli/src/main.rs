@@ -42,11 +42,13 @@ enum Answer {
 }
 
 fn main() -> ExitCode {
+    // Before anything else: what cannot be understood is repeated to the user.
+    let hidden = secrets::leave_process_list();
     let cli = Cli::parse();
     let ui = ui::Ui::new(cli.json);
     allow_open_files();
     secrets::read_from(cli.password_file);
-    let done = secrets::leave_process_list()
+    let done = hidden
         .and_then(|()| interrupt::Interrupt::outlive_file_limits())
         .and_then(|()| run_command(cli.command, &ui));
     match done {

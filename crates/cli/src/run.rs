@@ -49,6 +49,11 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
     };
     drop(remote);
     let plan = plan::<W>(&args.plan, within)?;
+    if let Some(database) = &existing
+        && args.url.is_none()
+    {
+        vouch::reachable(subject, database)?;
+    }
 
     let (folder, started, id) = Folder::create(&args.out.out, subject.path)?;
     let named = existing.as_ref().map(|database| database.url.clone());
@@ -93,7 +98,16 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
         ui,
         interrupt: &interrupt,
     };
-    let index = job.run(before, &mut document)?;
+    let index = match job.run(before, &mut document) {
+        Ok(index) => index,
+        Err(error) => {
+            // What failed before a call was made has no result, not even a partial one.
+            if document.trials.last().is_none_or(|trial| trial.slices.is_empty()) {
+                folder.empty();
+            }
+            return Err(error);
+        }
+    };
     let trial = &document.trials[index];
     let answer = if is_bad(trial) { Answer::Bad } else { Answer::Good };
     let nothing = trial.state == State::Interrupted && trial.measured_s == 0.0;

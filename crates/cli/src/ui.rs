@@ -51,7 +51,7 @@ impl Ui {
         let mut text = String::new();
         for link in error.chain().map(ToString::to_string) {
             // Some errors repeat their source in their own words.
-            if text.ends_with(&link) {
+            if text.contains(&link) {
                 continue;
             }
             if !text.is_empty() {

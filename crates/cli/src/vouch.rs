@@ -73,6 +73,24 @@ pub(crate) fn conformance<W: Case>(
     Ok(Conformance { took_s: clock.now().as_secs_f64(), ..found })
 }
 
+/// Fails where a subject's sessions could not be opened on a database: a server that takes no writes, a schema that its
+/// statements do not fit.
+pub(crate) fn reachable<W: Case>(subject: &Subject, database: &Database<W>) -> Result<()> {
+    W::with_target(subject.how, &database.url, Monotonic::start(), Reach)
+}
+
+/// Wants nothing of a target but that it came about.
+struct Reach;
+
+impl<W: Case> Visitor<W> for Reach {
+    type Out = ();
+
+    fn visit<T: Target<W>>(self, target: T) -> Result<()> {
+        drop(target);
+        Ok(())
+    }
+}
+
 /// Holds a target to the oracle.
 struct Hold<W>(PhantomData<W>);
 
