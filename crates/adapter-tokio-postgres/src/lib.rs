@@ -3,6 +3,7 @@
 //! A session owns a client and its connection and polls both while it waits for an answer: nothing is spawned, and no task
 //! wakes another. `docs/decisions/0006` has the figures.
 
+mod bell;
 mod conn;
 mod connect;
 mod link;

@@ -1,8 +1,10 @@
 //! A client and its connection in one place, so that no second task is needed to move the bytes.
 
 use crate::Facts;
+use crate::bell::Bell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Connection, Error, Socket};
@@ -24,6 +26,9 @@ pub struct Connected {
 /// Carries what a client asks and what the server answers, polled by whoever waits for the answer.
 pub struct Link {
     wire: Option<Wire>,
+    bell: Arc<Bell>,
+    /// Rings the bell.
+    waker: Waker,
 }
 
 impl std::fmt::Debug for Link {
@@ -34,7 +39,8 @@ impl std::fmt::Debug for Link {
 
 impl Link {
     pub(crate) fn new(wire: Wire) -> Link {
-        Link { wire: Some(wire) }
+        let bell = Arc::new(Bell::default());
+        Link { wire: Some(wire), waker: Waker::from(Arc::clone(&bell)), bell }
     }
 
     /// Whether the connection was open when it was last used.
@@ -53,25 +59,32 @@ impl Link {
         let mut answer = pin!(answer);
         // Only what is carried below makes an answer, and it is looked for right after that, so nobody need be woken for it.
         let asleep = || Context::from_waker(Waker::noop());
-        if let Poll::Ready(result) = answer.as_mut().poll(&mut asleep()) {
+        if let Poll::Ready(result) = self.bell.muted(|| answer.as_mut().poll(&mut asleep())).0 {
             return result;
         }
         poll_fn(|cx| {
-            let ended = self.carry(cx);
-            match (answer.as_mut().poll(&mut asleep()), ended) {
-                (Poll::Ready(result), _) => Poll::Ready(result),
-                (Poll::Pending, Some(error)) => Poll::Ready(Err(error)),
-                (Poll::Pending, None) => Poll::Pending,
+            self.bell.hang(cx.waker());
+            loop {
+                let ended = self.carry();
+                let (looked, rung) = self.bell.muted(|| answer.as_mut().poll(&mut asleep()));
+                match (looked, ended) {
+                    (Poll::Ready(result), _) => return Poll::Ready(result),
+                    (Poll::Pending, Some(error)) => return Poll::Ready(Err(error)),
+                    // It has asked for more, or made room for more of the answer.
+                    (Poll::Pending, None) if rung => {}
+                    (Poll::Pending, None) => return Poll::Pending,
+                }
             }
         })
         .await
     }
 
     /// Moves what can be moved now; the reason when the connection ends.
-    fn carry(&mut self, cx: &mut Context<'_>) -> Option<Error> {
+    fn carry(&mut self) -> Option<Error> {
         let wire = self.wire.as_mut()?;
+        let mut cx = Context::from_waker(&self.waker);
         loop {
-            match wire.poll_message(cx) {
+            match wire.poll_message(&mut cx) {
                 Poll::Pending => return None,
                 // Notices and notifications: there is nobody who would want them.
                 Poll::Ready(Some(Ok(_))) => {}

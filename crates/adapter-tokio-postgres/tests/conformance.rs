@@ -1,4 +1,5 @@
 //! TPC-C on a real PostgreSQL, one statement at a time, held to the golden vectors and the oracle.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! What PostgreSQL's errors become, each made by a real one; and what somebody is told who cannot connect.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
 
