@@ -18,7 +18,8 @@ pub(crate) mod code {
     pub(crate) const NOT_ALLOWED: u16 = 1148;
     pub(crate) const LOCAL_INFILE_DISABLED: u16 = 3948;
     pub(crate) const LOCAL_INFILE_CLIENT_ONLY: u16 = 4166;
-    pub(crate) const SPECIFIC_ACCESS_DENIED: u16 = 1227;
+    pub(crate) const DATABASE_DENIED: u16 = 1044;
+    pub(crate) const TABLE_DENIED: u16 = 1142;
     pub(crate) const NO_SUCH_TABLE: u16 = 1146;
 }
 

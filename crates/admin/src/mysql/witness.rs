@@ -1,6 +1,6 @@
 //! The witness: reads what is stored through plain connections of its own, whatever adapter wrote it.
 
-use super::connect::{block_on, code, code_of, connect, kill_queries};
+use super::connect::{block_on, code, code_of, connect, ident, kill_queries};
 use super::error::{Cause, named};
 use super::layout::{seconds, units};
 use crate::{AuditGroup, AuditRows, Audited};
@@ -35,6 +35,8 @@ pub struct Witness {
 
 /// How often the deadline and the wish to stop are looked at.
 const TICK: Duration = Duration::from_millis(20);
+/// How many seconds writers have to end their transactions before an audit.
+const WRITERS_WAITED_FOR_S: u32 = 30;
 /// Said of what was not answered.
 const UNFINISHED: &str = "not finished in time, or stopped";
 /// Set on each connection of an audit: sums of ten warehouses are sorted in memory, and joins look rows up by their keys
@@ -73,9 +75,9 @@ impl Witness {
     /// Runs every group on a connection of its own, up to `threads` at a time, and gives up at `deadline` (a span from
     /// now) or when `stop` is set: running queries are killed at the server, and what is missing says so in its rows.
     ///
-    /// All connections see one state: the server is locked against writing for the moment in which their snapshots are
-    /// taken. Where we may not do that (it needs the privilege `reload`), the database's users are trusted to leave it
-    /// alone. Nothing can be written but temporary tables.
+    /// All connections see one state: the database's tables are locked against writing for the moment in which their
+    /// snapshots are taken. Where we may not do that (it needs the privilege `lock tables`), the database's users are
+    /// trusted to leave it alone. Nothing can be written but temporary tables.
     ///
     /// # Errors
     /// When a connection cannot be opened.
@@ -143,9 +145,9 @@ impl Witness {
             sessions.push(Session { conn, made });
         }
         let mut guard = connect(&self.url).await?;
-        match guard.query_drop("flush tables with read lock").await {
+        match lock_writers_out(&mut guard).await {
             Ok(()) => {}
-            Err(error) if code_of(&error) == Some(code::SPECIFIC_ACCESS_DENIED) => {}
+            Err(error) if matches!(code_of(&error), Some(code::DATABASE_DENIED | code::TABLE_DENIED)) => {}
             Err(error) => return Err(error.into()),
         }
         for session in &mut sessions {
@@ -156,6 +158,20 @@ impl Witness {
         guard.disconnect().await?;
         Ok(sessions)
     }
+}
+
+/// Keeps everybody from writing to the tables of this database, and of no other on the server, until the connection ends: it
+/// waits for transactions that have written there, and all snapshots that are taken meanwhile are the same.
+async fn lock_writers_out(guard: &mut Conn) -> Result<(), Error> {
+    let tables = "select table_name from information_schema.tables \
+                  where table_schema = database() and table_type = 'BASE TABLE'";
+    let tables: Vec<String> = guard.query(tables).await?;
+    if tables.is_empty() {
+        return Ok(());
+    }
+    let locks: Vec<String> = tables.iter().map(|table| format!("{} read", ident(table))).collect();
+    guard.query_drop(format!("set session lock_wait_timeout = {WRITERS_WAITED_FOR_S}")).await?;
+    guard.query_drop(format!("lock tables {}", locks.join(", "))).await
 }
 
 /// A connection of an audit.
