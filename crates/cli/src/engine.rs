@@ -62,8 +62,8 @@ macro_rules! of_engine {
 
 /// What lies at an address.
 pub(crate) fn inspect(url: &DbUrl) -> Result<Found> {
-    let found: Result<Found> = of_engine!(url, url, engine => Ok(engine::inspect(url)?));
-    found.map_err(|error| clearer(url, error))
+    let look = || -> Result<Found> { of_engine!(url, url, engine => Ok(engine::inspect(url)?)) };
+    look().map_err(|error| clearer(url, error))
 }
 
 /// An error of the control plane, or why the measured sessions cannot be opened either, if that is so: the adapters know
@@ -97,8 +97,8 @@ pub(crate) fn load(
     progress: &mut dyn FnMut(LoadProgress),
     stop: &AtomicBool,
 ) -> Result<Loaded> {
-    let loaded: Result<Loaded> = of_engine!(url, url, engine => Ok(engine::load(url, plan, progress, stop)?));
-    loaded.map_err(|error| if stop.load(Ordering::Relaxed) { error } else { clearer(url, error) })
+    let load = || -> Result<Loaded> { of_engine!(url, url, engine => Ok(engine::load(url, plan, progress, stop)?)) };
+    load().map_err(|error| if stop.load(Ordering::Relaxed) { error } else { clearer(url, error) })
 }
 
 /// Makes `to` a copy of `from`, on the same server or in the same file system.

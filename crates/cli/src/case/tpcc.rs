@@ -6,6 +6,7 @@ use crate::engine::{self, server_only, sqlite_only};
 use crate::subjects::{Driver, How, Style};
 use adapter_mysql_async::MySqlOpener;
 use adapter_rusqlite::SqliteOpener;
+use adapter_sqlx::{SqlxMySql, SqlxPostgres, SqlxSqlite};
 use adapter_tokio_postgres::PostgresOpener;
 use admin::{AuditGroup, AuditQuery, AuditRows};
 use anyhow::{Context, Result, bail};
@@ -151,6 +152,20 @@ impl Case for Tpcc {
                 let reaching = MySqlOpener::reach(server_only(url)?, statements);
                 visitor.visit(retrying(SqlTarget::new(wait_for(reaching)??, clock)))
             }
+            (Driver::Sqlx, Style::Plain) => match url {
+                DbUrl::Sqlite(url) => {
+                    let reaching = SqlxSqlite::reach(url, statements);
+                    visitor.visit(retrying(SqlTarget::new(wait_for(reaching)??, clock)))
+                }
+                DbUrl::Server(url) if url.dialect == Dialect::MySql => {
+                    let reaching = SqlxMySql::reach(url, statements);
+                    visitor.visit(retrying(SqlTarget::new(wait_for(reaching)??, clock)))
+                }
+                DbUrl::Server(url) => {
+                    let reaching = SqlxPostgres::reach(url, statements);
+                    visitor.visit(retrying(SqlTarget::new(wait_for(reaching)??, clock)))
+                }
+            },
             (driver, style) => bail!("no {} through {}", style.name(), driver.name()),
         }
     }

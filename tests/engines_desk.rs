@@ -1,0 +1,86 @@
+//! A desk beside engines that are started once for all tests of this program.
+
+use crate::e2e_desk::{Desk, Ran, Running};
+use rig::Engine;
+use serde_json::Value;
+use sql::Secret;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+/// A private engine for the tests.
+pub(crate) struct Server {
+    pub(crate) engine: rig::Running,
+}
+
+static POSTGRES: Mutex<Option<Server>> = Mutex::new(None);
+static MARIADB: Mutex<Option<Server>> = Mutex::new(None);
+
+/// Runs one test's part on the engine. One at a time, so that runs do not disturb each other's timing.
+pub(crate) fn on<T>(engine: Engine, part: impl FnOnce(&Server) -> T) -> T {
+    let slot = if engine == Engine::Postgres { &POSTGRES } else { &MARIADB };
+    let mut server = slot.lock().unwrap_or_else(PoisonError::into_inner);
+    let server = server.get_or_insert_with(|| {
+        let mut options = rig::Options::default();
+        if engine == Engine::MariaDb {
+            options.settings.push(("innodb_log_file_size".into(), "67108864".into()));
+        }
+        // A missing package is an error that names it.
+        Server { engine: rig::start(engine, &options).unwrap_or_else(|error| panic!("{error}")) }
+    });
+    part(server)
+}
+
+impl Server {
+    /// The address of a database, without the password.
+    pub(crate) fn url(&self, database: &str) -> String {
+        self.engine.tcp_url(database).to_string()
+    }
+
+    pub(crate) fn password(&self) -> String {
+        self.engine.url("x").password.as_ref().map(Secret::reveal).unwrap().to_owned()
+    }
+
+    /// A command line that may use the password.
+    pub(crate) fn run(&self, desk: &Desk, line: &str) -> Ran {
+        let mut command: Command = desk.command(line);
+        command.env("STACKMARK_DB_PASSWORD", self.password());
+        Running::start(command).end()
+    }
+
+    /// The same, which must end well; what it printed.
+    #[track_caller]
+    pub(crate) fn done(&self, desk: &Desk, line: &str) -> String {
+        let ran = self.run(desk, line);
+        assert_eq!(ran.code(), 0, "{line}: {ran:?}");
+        ran.out
+    }
+
+    /// The same, for a command that prints JSON.
+    #[track_caller]
+    pub(crate) fn json(&self, desk: &Desk, line: &str) -> Value {
+        serde_json::from_str(&self.done(desk, &format!("{line} --json"))).unwrap()
+    }
+
+    /// An empty database.
+    pub(crate) fn database(&self, name: &str) -> String {
+        self.engine.create_database(name).unwrap();
+        self.url(name)
+    }
+
+    /// A loaded database of scale 1.
+    pub(crate) fn loaded(&self, desk: &Desk, workload: &str, name: &str) -> String {
+        let url = self.database(name);
+        self.done(desk, &format!("load {workload} --db {url}"));
+        url
+    }
+
+    /// Databases that are there.
+    pub(crate) fn databases(&self) -> String {
+        let query = match self.engine.engine() {
+            Engine::Postgres => "select datname from pg_database order by 1",
+            Engine::MariaDb => "show databases",
+        };
+        let database = if self.engine.engine() == Engine::Postgres { "postgres" } else { "mysql" };
+        self.engine.client(database, query).unwrap()
+    }
+}

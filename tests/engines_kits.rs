@@ -1,0 +1,113 @@
+//! Databases that somebody else has made.
+
+use crate::e2e_desk::{Desk, assert_good, parse};
+use crate::engines_desk::{Server, on};
+use rig::Engine;
+use std::process::Command;
+
+/// The changes that make of our tables those of HammerDB: numbers without a size, no key in history, no picture of an item.
+const LIKE_HAMMERDB: [&str; 8] = [
+    "drop table stackmark_load",
+    "alter table item drop column i_im_id",
+    "alter table orders alter column o_ol_cnt type numeric",
+    "alter table orders alter column o_all_local type numeric",
+    "alter table stock alter column s_quantity type numeric(6,0)",
+    "alter table customer alter column c_credit_lim type numeric(12,2)",
+    "alter table district alter column d_next_o_id type numeric",
+    "alter table history add column hist_id bigserial primary key",
+];
+
+#[test]
+fn a_database_of_another_kit_is_audited_and_run_on_and_its_differences_are_named() {
+    on(Engine::Postgres, |server| {
+        let desk = Desk::empty();
+        let url = server.loaded(&desk, "tpcc", "kit");
+        server.engine.client("kit", &LIKE_HAMMERDB.join(";")).unwrap();
+        let found = server.json(&desk, &format!("audit tpcc --db {url}"));
+        assert_eq!(found["scale"], 1, "{found}");
+        assert!(found["loaded_by"].as_str().unwrap().starts_with("another kit"), "{found}");
+        let notes = found["notes"].to_string();
+        for named in ["i_im_id", "hist_id"] {
+            assert!(notes.contains(named), "{notes}");
+        }
+        for subject in ["tpcc/postgres", "tpcc/postgres/tokio-postgres/procedure"] {
+            let line = format!("run {subject} --db {url} --duration 1s --warmup 0s --clients 4 --json");
+            let ran = server.run(&desk, &line);
+            let document = parse(&ran.out);
+            assert_good(&ran, &document);
+            let data = &document["trials"][0]["data"];
+            assert!(data["kit_notes"].to_string().contains("hist_id"), "{data}");
+            assert!(data["checksum"].is_null() && data["scale"] == 1, "{data}");
+        }
+        impossible(server, &desk, &url);
+    });
+}
+
+/// What makes a run impossible is said before anything starts.
+fn impossible(server: &Server, desk: &Desk, url: &str) {
+    let files = desk.files();
+    server.engine.client("kit", "alter table stock rename column s_dist_05 to s_info_05").unwrap();
+    let ran = server.run(desk, &format!("run tpcc/postgres --db {url}"));
+    ran.refused(&["TPC-C cannot run on these tables", "stock", "s_dist_05"]);
+    server.engine.client("kit", "drop table new_order").unwrap();
+    let ran = server.run(desk, &format!("audit tpcc --db {url}"));
+    ran.refused(&["TPC-C needs the tables new_order too"]);
+    assert_eq!(desk.files(), files);
+}
+
+#[test]
+fn a_database_of_pgbench_runs_unchanged() {
+    on(Engine::Postgres, |server| {
+        let desk = Desk::empty();
+        let url = server.database("bank");
+        pgbench(server, &["-i", "-s", "2", "-q"]);
+        pgbench(server, &["-n", "-c", "2", "-t", "100"]);
+        let found = server.json(&desk, &format!("audit tpcb --db {url}"));
+        assert_eq!((&found["scale"], &found["loaded_by"]), (&2.into(), &"pgbench".into()), "{found}");
+        for subject in ["tpcb/postgres", "tpcb/postgres/axum+tokio-postgres"] {
+            let line = format!("run {subject} --db {url} --duration 1s --warmup 0s --clients 4 --json");
+            let ran = server.run(&desk, &line);
+            let document = parse(&ran.out);
+            assert_good(&ran, &document);
+            let trial = &document["trials"][0];
+            assert_eq!(trial["headline"]["unit"], "transactions/s");
+            // Two rows for four clients is contention, and said to be.
+            assert!(trial["rules"].to_string().contains("hot-rows"), "{}", trial["rules"]);
+        }
+        // And pgbench goes on where we stopped.
+        pgbench(server, &["-n", "-c", "2", "-t", "100"]);
+        server.json(&desk, &format!("audit tpcb --db {url}"));
+    });
+}
+
+fn pgbench(server: &Server, arguments: &[&str]) {
+    let url = server.engine.tcp_url("bank");
+    let program = server.engine.installation().server.with_file_name("pgbench");
+    let ran = Command::new(&program)
+        .args(["-h", &url.host, "-p", &url.port.to_string(), "-U", &url.user])
+        .args(arguments)
+        .arg("bank")
+        .env("PGPASSWORD", server.password())
+        .output()
+        .unwrap_or_else(|error| panic!("{} (package postgresql-contrib): {error}", program.display()));
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+}
+
+#[test]
+fn foreign_keys_are_made_when_they_are_asked_for_and_said_to_be_there() {
+    for engine in Engine::ALL {
+        on(engine, |server| {
+            let desk = Desk::empty();
+            let url = server.database("linked");
+            let subject = if engine == Engine::Postgres { "tpcc/postgres" } else { "tpcc/mysql" };
+            server.done(&desk, &format!("load {subject} --db {url} --foreign-keys"));
+            let line = format!("run {subject} --db {url} --duration 1s --warmup 0s --clients 4 --json");
+            let ran = server.run(&desk, &line);
+            let document = parse(&ran.out);
+            assert_good(&ran, &document);
+            assert_eq!(document["trials"][0]["data"]["references"], true, "{engine:?}");
+        });
+    }
+    let desk = Desk::empty();
+    desk.run("load tpcc --db sqlite:x.db --foreign-keys").refused(&["for PostgreSQL and MariaDB"]);
+}

@@ -1,0 +1,14 @@
+//! The `stackmark` binary on PostgreSQL and MariaDB as a user meets it: every subject of the list, databases of other kits
+//! and of pgbench, private engines, what they are told and held to.
+//!
+//! One program, so that each engine is started and loaded once.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+#[expect(dead_code, reason = "shared with the tests of SQLite, which use all of it")]
+mod e2e_desk;
+mod engines_desk;
+mod engines_kits;
+mod engines_private;
+mod engines_subjects;

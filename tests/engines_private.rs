@@ -1,0 +1,110 @@
+//! Engines of our own: started for a run, held to limits, kept up on request.
+
+use crate::e2e_desk::{Desk, Ran, Running, assert_good, parse};
+use serde_json::Value;
+
+/// A command line with a place of its own for engines, so that tests do not meet each other's.
+fn run(desk: &Desk, line: &str) -> Ran {
+    let mut command = desk.command(line);
+    command.env("STACKMARK_RIG_DIR", rig_folder(desk));
+    Running::start(command).end()
+}
+
+/// Not below the desk: the engine's user must be able to reach it, and a temporary folder is its owner's alone.
+fn rig_folder(desk: &Desk) -> String {
+    let name = desk.path("").file_name().unwrap().to_string_lossy().replace('.', "");
+    format!("/var/tmp/stackmark-test-{name}")
+}
+
+/// Removes what is left of a test, whatever became of it.
+struct Swept<'a>(&'a Desk);
+
+impl Drop for Swept<'_> {
+    fn drop(&mut self) {
+        let _ = run(self.0, "rig down");
+        let _ = std::fs::remove_dir_all(rig_folder(self.0));
+    }
+}
+
+#[test]
+fn a_run_without_a_database_brings_its_own_engine_and_takes_it_away_again() {
+    let desk = Desk::empty();
+    let _swept = Swept(&desk);
+    for (subject, setting) in
+        [("tpcc/postgres", "synchronous_commit=off"), ("tpcb/mysql", "innodb_flush_log_at_trx_commit=2")]
+    {
+        let ran = run(&desk, &format!("run {subject} --duration 1s --warmup 0s --durability delayed --json"));
+        let document = parse(&ran.out);
+        assert_good(&ran, &document);
+        let trial = &document["trials"][0];
+        assert_eq!(trial["stack"]["durability"]["tier"], "delayed", "{subject}");
+        // The whole configuration is in the result, and what the engine cost.
+        assert!(document["notes"].to_string().contains(setting), "{}", document["notes"]);
+        let engine = trial["processes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|process| process["roles"].as_array().unwrap().iter().any(|role| role == "engine"));
+        assert!(engine.unwrap()["cpu_user_s"].as_f64().unwrap() > 0.0, "{subject}");
+        let text = run(&desk, &format!("report {}", desk.runs().last().unwrap().display())).out;
+        assert!(text.contains("delayed") || text.contains("DELAYED"), "{text}");
+    }
+    let left: Vec<_> = std::fs::read_dir(rig_folder(&desk))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.starts_with("pg-") || name.starts_with("my-"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn an_engine_is_limited_or_it_is_said_why_it_cannot_be() {
+    let desk = Desk::empty();
+    let _swept = Swept(&desk);
+    let ran = run(&desk, "run tpcb/postgres --duration 2s --warmup 0s --limit engine:cpu=0.2 --json");
+    if ran.code() == 2 {
+        // Where control groups are not ours to make, this is all that can be tested.
+        ran.refused(&["cgroup"]);
+        return;
+    }
+    let document = parse(&ran.out);
+    let processes = document["trials"][0]["processes"].as_array().unwrap();
+    let limits: Vec<&Value> =
+        processes.iter().map(|process| &process["limits"]).filter(|limits| !limits.is_null()).collect();
+    assert_eq!(limits.len(), 1, "{processes:#?}");
+    assert_eq!(limits[0]["cpu"], 0.2);
+    assert!(limits[0]["throttling"]["throttled_periods"].as_u64().unwrap() > 0, "{}", limits[0]);
+}
+
+#[test]
+fn what_only_a_private_engine_can_be_told_is_refused_elsewhere() {
+    let desk = Desk::loaded();
+    let refused = |line: &str, words: &[&str]| run(&desk, line).refused(words);
+    refused("run tpcc --db sqlite:bench.db --durability delayed", &["--durability is for private engines"]);
+    refused("run tpcc --limit engine:cpu=0.5", &["--limit engine:… is for a private engine"]);
+    refused("run tpcc --limit server:cpu=0.5", &["tpcc/sqlite/rusqlite has none"]);
+    refused("run tpcc --limit cpu=0.5", &["engine:cpu=0.5,mem=1GiB"]);
+    refused("run tpcc --limit engine:cpu=fast", &["engine:cpu=fast"]);
+    refused("rig up oracle", &["no engine `oracle`", "postgres and mariadb"]);
+    refused("compare tpcc/postgres tpcb/postgres", &["different workloads"]);
+    refused("serve tpcc --engine mysql --how sqlx/procedure --db mysql://me@127.0.0.1:1/x", &["nearest"]);
+    refused("run tpcb --think spec", &["tpcb has no think times"]);
+}
+
+#[test]
+fn an_engine_stays_up_until_it_is_told_to_go() {
+    let desk = Desk::empty();
+    let _swept = Swept(&desk);
+    let up = run(&desk, "rig up postgres --json");
+    assert_eq!(up.code(), 0, "{up:?}");
+    let status: Value = serde_json::from_str(&run(&desk, "rig status --json").out).unwrap();
+    let [engine] = &status.as_array().unwrap()[..] else { panic!("{status}") };
+    assert_eq!((&engine["engine"], &engine["alive"]), (&"postgres".into(), &true.into()), "{status}");
+    assert!(engine["settings"].to_string().contains("fsync"), "{status}");
+    let pid = engine["pid"].as_u64().unwrap() as u32;
+    assert!(crate::e2e_desk::is_alive(pid));
+    let down = run(&desk, "rig down");
+    assert!(down.code() == 0 && down.out.contains("postgres went down"), "{down:?}");
+    assert!(!crate::e2e_desk::is_alive(pid));
+    assert_eq!(run(&desk, "rig status").out, "nothing is up\n");
+}

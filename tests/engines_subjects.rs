@@ -1,0 +1,60 @@
+//! Every subject of the list.
+
+use crate::e2e_desk::{Desk, assert_good, parse};
+use crate::engines_desk::{Server, on};
+use rig::Engine;
+use serde_json::Value;
+
+#[test]
+fn every_subject_of_postgres_runs_and_is_sound() {
+    on(Engine::Postgres, |server| every_subject(server, "postgres"));
+}
+
+#[test]
+fn every_subject_of_mariadb_runs_and_is_sound() {
+    on(Engine::MariaDb, |server| every_subject(server, "mysql"));
+}
+
+fn every_subject(server: &Server, engine: &str) {
+    let desk = Desk::empty();
+    let listed: Value = server.json(&desk, "list");
+    let subjects: Vec<&Value> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| row["subject"].as_str().unwrap().split('/').nth(1) == Some(engine))
+        .collect();
+    assert!(subjects.len() >= 6, "{listed}");
+    let urls = ["tpcc", "tpcb"].map(|workload| (workload, server.loaded(&desk, workload, workload)));
+    let databases = server.databases();
+    for row in subjects {
+        assert_eq!(row["here"], true, "{row}");
+        let subject = row["subject"].as_str().unwrap();
+        let url = &urls.iter().find(|(workload, _)| subject.starts_with(workload)).unwrap().1;
+        let line = format!("run {subject} --db {url} --duration 1s --warmup 0s --clients 4 --json");
+        let ran = server.run(&desk, &line);
+        let document = parse(&ran.out);
+        assert_good(&ran, &document);
+        check(&document["trials"][0], subject, engine);
+    }
+    // What conformance needed is gone again.
+    assert_eq!(server.databases(), databases);
+}
+
+fn check(trial: &Value, subject: &str, engine: &str) {
+    let parts: Vec<&str> = subject.split('/').collect();
+    let stack = &trial["stack"];
+    assert_eq!(stack["engine"], engine, "{subject}");
+    assert_eq!(stack["style"], *parts.get(3).unwrap_or(&"plain"), "{subject}");
+    let route = if parts[2].starts_with("axum+") { "http" } else { "direct" };
+    assert_eq!(stack["route"], route, "{subject}");
+    assert_eq!(stack["durability"]["tier"], "durable", "{subject}");
+    assert!(!stack["isolation"].as_str().unwrap().is_empty(), "{subject}");
+    assert_eq!(trial["conformance"]["check"], "passed", "{subject}");
+    assert!(trial["overall"]["books"]["committed"].as_u64().unwrap() > 0, "{subject}");
+    let ledger = trial["ledger"].as_array().unwrap();
+    assert!(!ledger.is_empty() && ledger.iter().all(|found| found["check"] == "passed"), "{subject}");
+    // The engine was asked about itself.
+    assert!(!trial["engine"]["gauges"].as_array().unwrap().is_empty(), "{subject}");
+    assert!(trial["engine"]["looks"].as_u64().unwrap() > 0, "{subject}");
+}
