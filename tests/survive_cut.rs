@@ -1,0 +1,70 @@
+//! Connections that are cut at the worst moments: a call counts as committed only if its commit was acknowledged, and what
+//! nobody can know is in doubt.
+
+use crate::desk::Desk;
+use crate::{ENGINES, assert_audited, book, driver, loaded, start_on, trial_of, until_committed};
+use rig::Engine;
+use serde_json::Value;
+use sql::ServerUrl;
+use stackmark_tests::engines::Held;
+use stackmark_tests::proxy::{Cut, Proxy};
+
+/// One transaction of so many is cut.
+const EVERY: u64 = 15;
+
+/// Runs a subject through a proxy that cuts.
+fn cut(server: &Held, url: &ServerUrl, subject: &str) -> (Value, Proxy) {
+    let proxy = Proxy::start(url.dialect, url.port, EVERY).unwrap();
+    let through = ServerUrl { port: proxy.port(), ..url.clone() };
+    let desk = Desk::empty();
+    let line = format!("run {subject} --json --duration 3s --warmup 0s --clients 4 --drain 5s");
+    let run = start_on(&desk, &line, &through);
+    until_committed(&run, &desk);
+    proxy.arm(true);
+    let ran = run.end();
+    let trial = trial_of(&ran);
+    assert_eq!((trial["state"].as_str(), ran.code()), (Some("complete"), 0), "{trial:#}");
+    assert_audited(&trial);
+    for cut in Cut::ALL {
+        assert!(proxy.cuts(cut) > 0, "{cut:?} never happened; {}", server.engine.log_tail());
+    }
+    let in_doubt: u64 = Cut::ALL.map(|cut| proxy.cuts(cut)).iter().sum();
+    assert_eq!(book(&trial, "in_doubt"), in_doubt, "each cut call is in doubt, and no other: {trial:#}");
+    (trial, proxy)
+}
+
+/// Every call of `tpcb` writes one row of history.
+fn check_tpcb(engine: Engine) {
+    let mut server = Held::of(engine);
+    let url = loaded(&mut server, "tpcb");
+    let entries = |server: &Held| -> u64 {
+        server.ask("tpcb", "select count(*) from pgbench_history").parse().unwrap()
+    };
+    let before = entries(&server);
+    let (trial, proxy) = cut(&server, &url, &format!("tpcb/{}", driver(engine)));
+    let written = entries(&server) - before;
+    assert_eq!(
+        written,
+        book(&trial, "committed") + proxy.cuts(Cut::AnswerLost),
+        "stored are the acknowledged calls and those whose commit arrived: {trial:#}"
+    );
+}
+
+#[test]
+fn on_postgresql_a_call_is_there_if_its_commit_arrived_and_counted_if_its_answer_did() {
+    check_tpcb(Engine::Postgres);
+}
+
+#[test]
+fn on_mariadb_a_call_is_there_if_its_commit_arrived_and_counted_if_its_answer_did() {
+    check_tpcb(Engine::MariaDb);
+}
+
+#[test]
+fn orders_and_payments_that_were_cut_lie_within_the_bounds_of_the_ledger() {
+    for engine in ENGINES {
+        let mut server = Held::of(engine);
+        let url = loaded(&mut server, "tpcc");
+        cut(&server, &url, &format!("tpcc/{}", driver(engine)));
+    }
+}

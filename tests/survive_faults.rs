@@ -1,0 +1,180 @@
+//! Servers that say no in the middle of a run: each no is counted as what it is, the run goes on when it can again, and its
+//! document is valid.
+
+use crate::desk::Desk;
+use crate::{assert_audited, book, driver, loaded, start_on, trial_of, until_committed, with_password};
+use rig::Engine;
+use serde_json::Value;
+use sql::ServerUrl;
+use stackmark_tests::engines::Held;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+/// How long a server says no.
+const NO: Duration = Duration::from_millis(1_200);
+
+/// A user who may do what a run needs, and nothing else: administrators are let in and may write in any case.
+fn plain(server: &Held, url: &ServerUrl) -> ServerUrl {
+    let (system, statements) = match server.engine.engine() {
+        Engine::Postgres => (
+            "tpcb",
+            "drop role if exists clerk; create role clerk login createdb password 'clerk'; \
+             grant select, insert, update, delete on all tables in schema public to clerk",
+        ),
+        Engine::MariaDb => (
+            "mysql",
+            "create or replace user clerk@'127.0.0.1' identified by 'clerk'; \
+             grant select, insert, update, delete, create, drop, index on *.* to clerk@'127.0.0.1'",
+        ),
+    };
+    let _ = match server.engine.engine() {
+        Engine::Postgres => server.engine.client(system, "drop owned by clerk").unwrap_or_default(),
+        Engine::MariaDb => String::new(),
+    };
+    let _ = server.ask(system, statements);
+    ServerUrl { user: "clerk".into(), ..with_password(url, "clerk") }
+}
+
+/// Runs `tpcb`, and has the server say no in the middle; it says yes again before the end.
+fn check(server: &Held, url: &ServerUrl, no: impl FnOnce(), yes: impl FnOnce()) -> Value {
+    let desk = Desk::empty();
+    let subject = driver(server.engine.engine());
+    let line = format!("run tpcb/{subject} --json --duration 5s --warmup 0s --clients 4 --drain 5s");
+    let run = start_on(&desk, &line, url);
+    until_committed(&run, &desk);
+    no();
+    std::thread::sleep(NO);
+    yes();
+    let trial = trial_of(&run.end());
+    assert_eq!(trial["state"], "complete", "{trial:#}");
+    assert_audited(&trial);
+    assert_eq!(book(&trial, "defect"), 0, "{trial:#}");
+    let last = trial["slices"].as_array().unwrap().iter().rfind(|slice| slice["length_s"] == 1.0).unwrap();
+    assert!(last["kinds"][0]["committed"].as_u64() > Some(0), "it did not go on: {trial:#}");
+    trial
+}
+
+#[test]
+fn a_server_that_turns_read_only_refuses_calls_for_as_long() {
+    let server = &mut Held::of(Engine::Postgres);
+    let url = loaded(server, "tpcb");
+    let turn = |to: &str| {
+        let _ = server.ask("postgres", &format!("alter system set default_transaction_read_only = {to}"));
+        let _ = server.ask("postgres", "select pg_reload_conf()");
+    };
+    let trial = check(server, &url, || turn("on"), || turn("off"));
+    assert!(book(&trial, "refused") > 0 && book(&trial, "in_doubt") == 0, "{}", trial["overall"]["books"]);
+
+    let server = &mut Held::of(Engine::MariaDb);
+    let all = loaded(server, "tpcb");
+    let url = plain(server, &all);
+    let turn = |to: &str| drop(server.ask("mysql", &format!("set global read_only = {to}")));
+    let trial = check(server, &url, || turn("on"), || turn("off"));
+    assert!(book(&trial, "refused") > 0 && book(&trial, "in_doubt") == 0, "{}", trial["overall"]["books"]);
+}
+
+#[test]
+fn a_statement_that_waits_too_long_for_a_lock_is_a_conflict() {
+    for engine in crate::ENGINES {
+        let mut server = Held::of(engine);
+        let url = ServerUrl { statement_timeout_ms: 200, ..loaded(&mut server, "tpcb") };
+        let held = match engine {
+            Engine::Postgres => {
+                "begin; lock table pgbench_branches in exclusive mode; select pg_sleep(2.5); commit"
+            }
+            Engine::MariaDb => {
+                "begin; select bid from pgbench_branches for update; select sleep(2.5); commit"
+            }
+        };
+        // The client comes back when the lock is let go.
+        let trial = check(&server, &url, || drop(server.ask("tpcb", held)), || ());
+        assert!(
+            book(&trial, "conflict") > 0 && book(&trial, "in_doubt") == 0,
+            "{}",
+            trial["overall"]["books"]
+        );
+        assert_eq!(book(&trial, "refused"), 0);
+    }
+}
+
+#[test]
+fn sessions_that_find_the_server_full_come_back_when_it_is_not() {
+    let no_and_yes = [
+        (
+            Engine::Postgres,
+            "alter role clerk connection limit 0; select pg_terminate_backend(pid) from pg_stat_activity where usename = 'clerk'",
+            "alter role clerk connection limit -1",
+        ),
+        (
+            Engine::MariaDb,
+            "alter user clerk@'127.0.0.1' with max_user_connections 1; kill user clerk@'127.0.0.1'",
+            "alter user clerk@'127.0.0.1' with max_user_connections 0",
+        ),
+    ];
+    for (engine, no, yes) in no_and_yes {
+        let mut server = Held::of(engine);
+        let all = loaded(&mut server, "tpcb");
+        let url = plain(&server, &all);
+        let system = if engine == Engine::Postgres { "tpcb" } else { "mysql" };
+        let trial = check(&server, &url, || drop(server.ask(system, no)), || drop(server.ask(system, yes)));
+        // At most one call of each of the four sessions was under way.
+        assert!(
+            book(&trial, "refused") > 0 && book(&trial, "in_doubt") <= 4,
+            "{}",
+            trial["overall"]["books"]
+        );
+    }
+}
+
+/// A small file system, gone with this value.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// `None`, said loudly, where nobody may make one.
+    fn mount(mib: u32) -> Option<SmallDisk> {
+        let path = tempfile::tempdir_in("/var/tmp").unwrap().keep();
+        let size = format!("size={mib}m,mode=0777");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&path).output();
+        let disk = SmallDisk(path);
+        if mounted.as_ref().is_ok_and(|output| output.status.success()) {
+            return Some(disk);
+        }
+        eprintln!("NOT RUN: no small disk can be made here: {mounted:?}");
+        None
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).output();
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_disk_that_fills_up_refuses_calls_and_harms_no_data() {
+    let Some(disk) = SmallDisk::mount(64) else { return };
+    let mut server = Held::of(Engine::Postgres);
+    let _ = loaded(&mut server, "tpcb");
+    // The log of the server stays where it is: without room for that it stops, as it should.
+    let place = disk.0.join("space");
+    std::fs::create_dir(&place).unwrap();
+    let owned = Command::new("chown").arg("--reference").args([&server.engine.data(), &place]).status();
+    assert!(owned.is_ok_and(|status| status.success()));
+    let _ = server.ask("postgres", &format!("create tablespace small location '{}'", place.display()));
+    let _ = server.ask("postgres", "create database crowded template tpcb tablespace small");
+    let url = server.engine.tcp_url("crowded");
+    let filler = disk.0.join("filler");
+    let fill = || {
+        let zeros = Command::new("dd")
+            .args(["if=/dev/zero", "bs=64k"])
+            .arg(format!("of={}", filler.display()))
+            .output();
+        assert!(zeros.is_ok_and(|ended| !ended.status.success()), "the disk was to be filled");
+    };
+    let trial = check(&server, &url, fill, || std::fs::remove_file(&filler).unwrap());
+    assert!(book(&trial, "refused") > 0, "{}", trial["overall"]["books"]);
+    let _ = server.ask("postgres", "drop database crowded with (force)");
+    let _ = server.ask("postgres", "drop tablespace small");
+}

@@ -1,0 +1,71 @@
+//! An engine that is killed in the middle of a run and comes back: the run goes on, says how long it was alone, and no
+//! acknowledged call is lost.
+
+use crate::desk::Desk;
+use crate::{assert_audited, book, driver, loaded, run_on, start_on, trial_of, until_committed};
+use rig::Engine;
+use serde_json::Value;
+use stackmark_tests::engines::Held;
+use std::time::Duration;
+
+const CLIENTS: u64 = 4;
+/// How long an engine is away, beside the time it takes to recover.
+const AWAY: Duration = Duration::from_millis(1_500);
+/// Each client has a call in flight when the engine goes; a session that comes back while it still goes may lose another.
+const IN_DOUBT_MAX: u64 = 2 * CLIENTS;
+
+/// Kills an engine in the middle of a run of a subject, and starts it again.
+fn check(engine: Engine, subject: &str) {
+    let mut server = Held::of(engine);
+    let workload = subject.split('/').next().unwrap();
+    let (desk, url) = (Desk::empty(), loaded(&mut server, workload));
+    let line = format!("run {subject} --json --duration 8s --warmup 0s --clients {CLIENTS} --drain 5s");
+    let run = start_on(&desk, &line, &url);
+    until_committed(&run, &desk);
+    server.engine.kill();
+    std::thread::sleep(AWAY);
+    server.engine.restart().unwrap();
+    let ran = run.end();
+
+    let trial = trial_of(&ran);
+    assert_eq!((trial["state"].as_str(), ran.code()), (Some("complete"), 0), "{trial:#}");
+    assert_audited(&trial);
+    assert!((1..=IN_DOUBT_MAX).contains(&book(&trial, "in_doubt")), "{}", trial["overall"]["books"]);
+    assert_eq!(book(&trial, "defect"), 0);
+
+    let outages = trial["outages"].as_array().unwrap();
+    let [outage] = &outages[..] else { panic!("{outages:?}") };
+    let second = |of: &Value| of.as_f64().unwrap();
+    let (from, to) = (second(&outage["from_s"]), second(&outage["to_s"]));
+    assert!(to - from >= AWAY.as_secs_f64() && to < 8.0, "{outage}");
+    let after = trial["slices"].as_array().unwrap().iter().filter(|slice| second(&slice["t_s"]) > to);
+    let kinds = after.flat_map(|slice| slice["kinds"].as_array().unwrap());
+    let committed: u64 = kinds.map(|kind| kind["committed"].as_u64().unwrap()).sum();
+    assert!(committed > 0, "no call was made after the outage: {trial:#}");
+
+    let report = desk.run(&format!("report {}", desk.only_run().display()));
+    assert!(report.out.contains("without the engine for"), "{}", report.out);
+    // Again, by a witness that knows nothing of the run but its claims.
+    let audit = run_on(&desk, &format!("audit {workload} --run {}", desk.only_run().display()), &url);
+    assert_eq!(audit.code(), 0, "{audit:?}");
+}
+
+#[test]
+fn a_killed_postgresql_loses_no_acknowledged_call_and_the_run_goes_on() {
+    check(Engine::Postgres, &format!("tpcc/{}", driver(Engine::Postgres)));
+}
+
+#[test]
+fn a_killed_mariadb_loses_no_acknowledged_call_and_the_run_goes_on() {
+    check(Engine::MariaDb, &format!("tpcc/{}", driver(Engine::MariaDb)));
+}
+
+#[test]
+fn a_server_over_http_reopens_its_sessions_on_a_killed_engine() {
+    check(Engine::Postgres, "tpcc/postgres/axum+tokio-postgres");
+}
+
+#[test]
+fn tpcb_goes_on_after_its_engine_was_killed() {
+    check(Engine::MariaDb, "tpcb/mysql/mysql-async");
+}

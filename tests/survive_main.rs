@@ -1,0 +1,98 @@
+//! What a run must survive on real servers, through the real command line: engines that are killed, connections that are
+//! cut, servers that refuse, fill up or turn read-only; and what must never be seen of it: a password, or a stray process.
+//!
+//! One program for all of it, so that each server is started and loaded once. Tests that use the same server take turns.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+#[path = "e2e_desk.rs"]
+#[expect(dead_code, reason = "the tests on SQLite use the rest of it")]
+mod desk;
+mod survive_cut;
+mod survive_faults;
+mod survive_kill;
+mod survive_leftovers;
+mod survive_refusals;
+mod survive_secrets;
+
+use desk::{Desk, Ran, Running, is_alive, parse};
+use rig::Engine;
+use serde_json::Value;
+use sql::{Secret, ServerUrl};
+use stackmark_tests::engines::Held;
+use std::process::Command;
+
+const ENGINES: [Engine; 2] = [Engine::Postgres, Engine::MariaDb];
+
+/// A command on a database of a server. The password is in the environment.
+fn command_on(desk: &Desk, line: &str, url: &ServerUrl) -> Command {
+    let mut command = desk.command(line);
+    without_passwords(&mut command);
+    command.env("STACKMARK_DB", url.to_string());
+    command.envs(url.password.as_ref().map(|password| ("STACKMARK_DB_PASSWORD", password.reveal())));
+    command
+}
+
+/// Takes away what the environment of these tests may know.
+fn without_passwords(command: &mut Command) {
+    for name in ["STACKMARK_DB_PASSWORD", "PGPASSWORD", "PGPASSFILE", "MYSQL_PWD", "HOME"] {
+        command.env_remove(name);
+    }
+}
+
+fn start_on(desk: &Desk, line: &str, url: &ServerUrl) -> Running {
+    Running::start(command_on(desk, line, url))
+}
+
+fn run_on(desk: &Desk, line: &str, url: &ServerUrl) -> Ran {
+    start_on(desk, line, url).end()
+}
+
+/// Waits until calls of a run are committed, or it has ended without: its end says why then.
+fn until_committed(run: &Running, desk: &Desk) {
+    run.until("calls are committed", || desk.has_committed() || !is_alive(run.pid()));
+}
+
+/// The smallest database of a workload on a server, loaded once.
+fn loaded(server: &mut Held, workload: &str) -> ServerUrl {
+    server.database(workload, |url| {
+        let ran = run_on(&Desk::empty(), &format!("load {workload}"), url);
+        assert_eq!(ran.code(), 0, "{ran:?}");
+    })
+}
+
+/// A subject's middle part: `postgres/tokio-postgres`.
+fn driver(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Postgres => "postgres/tokio-postgres",
+        Engine::MariaDb => "mysql/mysql-async",
+    }
+}
+
+/// The document of a run that came to its end, and what it says of its only trial.
+#[track_caller]
+fn trial_of(ran: &Ran) -> Value {
+    assert!(matches!(ran.code(), 0 | 1), "{ran:?}");
+    parse(&ran.out)["trials"][0].clone()
+}
+
+fn book(trial: &Value, column: &str) -> u64 {
+    trial["overall"]["books"][column].as_u64().unwrap()
+}
+
+/// No audit of a trial failed: what was acknowledged is stored, and no more than that and what is in doubt.
+#[track_caller]
+fn assert_audited(trial: &Value) {
+    for part in ["audits", "ledger"] {
+        let checks = trial[part].as_array().unwrap();
+        let failed: Vec<_> = checks.iter().filter(|found| found["check"] == "failed").collect();
+        assert!(!checks.is_empty() && failed.is_empty(), "{part}: {failed:#?}");
+    }
+    assert!(trial["ledger"].as_array().unwrap().iter().all(|found| found["check"] == "passed"), "{trial}");
+}
+
+/// The same server and database, another password.
+fn with_password(url: &ServerUrl, password: &str) -> ServerUrl {
+    ServerUrl { password: Some(Secret::new(password)), ..url.clone() }
+}

@@ -1,0 +1,151 @@
+//! What a server says no to is told before anything starts: what, where, and what would be right; exit status 2, nothing
+//! left.
+
+use crate::desk::{Desk, Ran};
+use crate::{ENGINES, command_on, driver, loaded, run_on, with_password};
+use rig::Engine;
+use sql::{Dialect, ServerUrl};
+use stackmark_tests::engines::{CONNECTIONS, Held};
+use stackmark_tests::fake;
+
+/// A command of a desk of its own cannot run, says all of `words`, and leaves nothing.
+#[track_caller]
+fn refused(line: &str, url: &ServerUrl, words: &[&str]) {
+    let desk = Desk::empty();
+    let ran: Ran = run_on(&desk, line, url);
+    ran.refused(words);
+    assert!(!ran.err.contains(SECRET), "{ran:?}");
+    let left: Vec<_> = desk.files().into_iter().filter(|file| file != "results").collect();
+    assert!(left.is_empty(), "{left:?} is left: {ran:?}");
+}
+
+const SECRET: &str = "hunter2";
+
+fn run(engine: Engine) -> String {
+    format!("run tpcb/{} --duration 1s --warmup 0s", driver(engine))
+}
+
+#[test]
+fn who_is_not_let_in_is_told_why() {
+    for engine in ENGINES {
+        let mut server = Held::of(engine);
+        let url = loaded(&mut server, "tpcb");
+        let (line, place) = (run(engine), url.place());
+        let wrong = with_password(&url, SECRET);
+        refused(&line, &wrong, &[&place, "password"]);
+        refused(&line, &ServerUrl { password: None, ..url.clone() }, &[&place, "password"]);
+        refused(&line, &ServerUrl { user: "nobody".into(), ..wrong.clone() }, &[&place, "`nobody`"]);
+        let nobody = ServerUrl { port: 1, ..wrong.clone() };
+        for command in [line.as_str(), "load tpcb", "audit tpcb", "serve tpcb --listen 127.0.0.1:0"] {
+            refused(command, &nobody, &["127.0.0.1:1", "refused"]);
+        }
+        let other = if engine == Engine::Postgres { "tpcb/mysql" } else { "tpcb/postgres" };
+        refused(
+            &format!("run {other}"),
+            &url,
+            &["--db names a database of", driver(engine).split('/').next().unwrap()],
+        );
+    }
+}
+
+#[test]
+fn a_database_that_cannot_be_run_on_says_why() {
+    for engine in ENGINES {
+        let mut server = Held::of(engine);
+        let url = loaded(&mut server, "tpcb");
+        let line = run(engine);
+        let nowhere = url.with_database("nowhere");
+        let how = if engine == Engine::Postgres { "createdb" } else { "stackmark load tpcb/mysql" };
+        refused(&line, &nowhere, &["`nowhere`", how]);
+        let tpcc = line.replace("tpcb/", "tpcc/");
+        refused(&tpcc, &url, &["was loaded for `tpcb`, not for `tpcc`"]);
+
+        let empty = server.database("empty", |_| ());
+        refused(&line, &empty, &["there is nothing in database `empty`", "stackmark load tpcb"]);
+        let shop = server.database("shop", |_| ());
+        let _ = server.ask("shop", "create table basket (id integer); create table book (id integer)");
+        refused(&line, &shop, &["basket, book"]);
+        refused("load tpcb --fresh", &shop, &["basket, book", "not ours"]);
+
+        let half = server.database("half", |_| ());
+        let _ = server.ask("half", "select 1");
+        let desk = Desk::empty();
+        let load = crate::start_on(&desk, "load tpcb --scale 40", &half);
+        load.until("rows are stored", || {
+            let stored = server.engine.client("half", "select count(*) from pgbench_branches");
+            stored.is_ok()
+        });
+        load.signal(rustix::process::Signal::KILL);
+        let _ = load.end();
+        refused(&line, &half, &["interrupted", "--fresh"]);
+    }
+}
+
+#[test]
+fn a_full_server_says_so() {
+    for engine in ENGINES {
+        let mut server = Held::of(engine);
+        let url = loaded(&mut server, "tpcb");
+        let line = format!("{} --clients {}", run(engine), CONNECTIONS + 10);
+        refused(&line, &url, &["full", "max_connections"]);
+    }
+}
+
+#[test]
+fn a_server_that_takes_no_writes_is_not_measured() {
+    let mut server = Held::of(Engine::Postgres);
+    let url = loaded(&mut server, "tpcb");
+    let _ = server.ask("postgres", "alter database tpcb set default_transaction_read_only = on");
+    for line in [run(Engine::Postgres), run(Engine::Postgres).replace("tokio-", "axum+tokio-")] {
+        refused(&line, &url, &["read-only", "default_transaction_read_only"]);
+    }
+    // Reading is allowed.
+    assert_eq!(run_on(&Desk::empty(), "audit tpcb", &url).code(), 0);
+    let _ = server.ask("postgres", "alter database tpcb reset default_transaction_read_only");
+
+    let mut server = Held::of(Engine::MariaDb);
+    let url = loaded(&mut server, "tpcb");
+    let plain = "create user if not exists plain@'127.0.0.1' identified by 'plain'; \
+                 grant select, insert, update, delete, create, drop on *.* to plain@'127.0.0.1'";
+    let _ = server.ask("mysql", plain);
+    let url = ServerUrl { user: "plain".into(), ..with_password(&url, "plain") };
+    let _ = server.ask("mysql", "set global read_only = on");
+    refused(&run(Engine::MariaDb), &url, &["read-only"]);
+    assert_eq!(run_on(&Desk::empty(), "audit tpcb", &url).code(), 0);
+    let _ = server.ask("mysql", "set global read_only = off");
+}
+
+#[test]
+fn a_server_that_is_too_old_is_named() {
+    let text = "postgres://me:hunter2@127.0.0.1/tpcc";
+    let old = |dialect: Dialect, version: &str, url: &str| {
+        let port = fake::server(dialect, version).unwrap();
+        ServerUrl { port, ..url.parse().unwrap() }
+    };
+    let postgres = old(Dialect::Postgres, "9.6.24", text);
+    let mariadb = old(Dialect::MySql, "10.1.48-MariaDB", &text.replace("postgres", "mysql"));
+    for (engine, url, words) in [
+        (Engine::Postgres, postgres, ["PostgreSQL 9.6.24", "13 is the oldest"]),
+        (Engine::MariaDb, mariadb, ["10.1.48", "10.6 or newer"]),
+    ] {
+        for line in [format!("run tpcc/{}", driver(engine)), "load tpcc".into(), "audit tpcc".into()] {
+            refused(&line, &url, &words);
+        }
+    }
+}
+
+#[test]
+fn a_wrong_url_is_told_without_its_password() {
+    let url: ServerUrl = "postgres://me@127.0.0.1:1/db".parse().unwrap();
+    for wrong in [
+        "postgres://me:hunter2@127.0.0.1:port/db",
+        "mysql://me:hunter2@127.0.0.1/",
+        "oracle://me:hunter2@h/db",
+    ] {
+        let desk = Desk::empty();
+        let mut command = command_on(&desk, "run tpcb", &url);
+        command.env("STACKMARK_DB", wrong);
+        let ran = crate::Running::start(command).end();
+        assert!(ran.code() == 2 && !ran.err.contains(SECRET), "{ran:?}");
+    }
+}

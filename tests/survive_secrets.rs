@@ -1,0 +1,197 @@
+//! A password is seen nowhere: not in what is printed, not in what is written, not in the list of processes, however it was
+//! handed over.
+
+use crate::desk::{Desk, Ran, Running, write};
+use crate::{driver, loaded, without_passwords};
+use rig::Engine;
+use sql::{Secret, ServerUrl};
+use stackmark_tests::engines::Held;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Arguments of the command, of its descendants and of everything else that runs here are read this often.
+const SAMPLE: Duration = Duration::from_millis(10);
+
+/// How a password is handed over.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    Argument,
+    Equals,
+    UrlInEnvironment,
+    Environment,
+    File,
+    EnginesVariable,
+    EnginesFile,
+}
+
+const PASSWORD_FILE: &str = "password.txt";
+const PGPASS: &str = ".pgpass";
+
+/// A command that gets the password of a URL in one way, run under watch.
+fn handed(desk: &Desk, way: Way, line: &str, url: &ServerUrl) -> Command {
+    let password = url.password.as_ref().map_or("", Secret::reveal);
+    let plain = url.to_string();
+    let full = plain.replacen('@', &format!(":{password}@"), 1);
+    let private = |name: &str, text: &str| {
+        write(desk.path(name), text);
+        fs::set_permissions(desk.path(name), fs::Permissions::from_mode(0o600)).unwrap();
+    };
+    let mut command = match way {
+        Way::Argument => desk.command(&format!("{line} --db {full}")),
+        Way::Equals => desk.command(&format!("{line} --db={full}")),
+        Way::File => desk.command(&format!("{line} --db {plain} --password-file {PASSWORD_FILE}")),
+        Way::UrlInEnvironment => desk.command(line),
+        Way::Environment | Way::EnginesVariable | Way::EnginesFile => {
+            desk.command(&format!("{line} --db {plain}"))
+        }
+    };
+    without_passwords(&mut command);
+    let engines_own = if url.dialect == sql::Dialect::Postgres { "PGPASSWORD" } else { "MYSQL_PWD" };
+    match way {
+        Way::Argument | Way::Equals => {}
+        Way::UrlInEnvironment => {
+            command.env("STACKMARK_DB", full);
+        }
+        Way::Environment => {
+            command.env("STACKMARK_DB_PASSWORD", password);
+        }
+        Way::EnginesVariable => {
+            command.env(engines_own, password);
+        }
+        Way::File => private(PASSWORD_FILE, &format!("{password}\nnot this\n")),
+        Way::EnginesFile => {
+            private(PGPASS, &format!("*:{}:*:{}:{password}\n", url.port, url.user));
+            command.env("HOME", desk.path("."));
+        }
+    }
+    command
+}
+
+/// Runs a command while the arguments of all processes are looked at.
+fn watched(command: Command, password: &str) -> Ran {
+    let over = Arc::new(AtomicBool::new(false));
+    let (until, secret) = (over.clone(), password.to_owned());
+    let look = std::thread::spawn(move || {
+        let mut seen = Vec::new();
+        let mut samples = 0;
+        while !until.load(Ordering::Relaxed) {
+            for process in fs::read_dir("/proc").unwrap().flatten() {
+                let arguments = fs::read(process.path().join("cmdline")).unwrap_or_default();
+                if contains(&arguments, &secret) {
+                    seen.push((samples, String::from_utf8_lossy(&arguments).into_owned()));
+                }
+            }
+            samples += 1;
+            std::thread::sleep(SAMPLE);
+        }
+        seen
+    });
+    let ran = Running::start(command).end();
+    over.store(true, Ordering::Relaxed);
+    let seen = look.join().unwrap();
+    // A program cannot choose the arguments that it is started with; it is started anew before it does anything else.
+    let late: Vec<_> = seen.iter().filter(|(sample, _)| *sample > FIRST_SAMPLES).collect();
+    assert!(late.is_empty(), "{late:?}");
+    ran
+}
+
+/// Samples in which a command may not have been started anew yet, on a busy machine.
+const FIRST_SAMPLES: u32 = 20;
+
+fn contains(bytes: &[u8], secret: &str) -> bool {
+    bytes.windows(secret.len()).any(|window| window == secret.as_bytes())
+}
+
+/// No file of a desk but those that the test itself has made, and nothing that was printed, has the password.
+#[track_caller]
+fn assert_unseen(desk: &Desk, ran: &Ran, password: &str) {
+    assert!(!ran.out.contains(password) && !ran.err.contains(password), "{ran:?}");
+    for file in desk.files() {
+        let path = desk.path(&file);
+        let is_ours = [PASSWORD_FILE, PGPASS].contains(&file.as_str());
+        if path.is_file() && !is_ours {
+            assert!(!contains(&fs::read(&path).unwrap(), password), "{file} has the password");
+        }
+    }
+}
+
+/// Runs under watch, and finds the password nowhere.
+#[track_caller]
+fn check(server: &Held, way: Way, line: &str, url: &ServerUrl) -> Ran {
+    let desk = Desk::empty();
+    let password = url.password.as_ref().map_or("", Secret::reveal).to_owned();
+    let ran = watched(handed(&desk, way, line, url), &password);
+    assert_unseen(&desk, &ran, &password);
+    let log = fs::read(Path::new(server.engine.folder()).join("log")).unwrap();
+    assert!(!contains(&log, &password), "the engine's log has the password");
+    ran
+}
+
+#[test]
+fn a_password_that_is_right_is_used_and_never_seen() {
+    use Way::{Argument, EnginesFile, EnginesVariable, Environment, Equals, File, UrlInEnvironment};
+    let mut server = Held::of(Engine::Postgres);
+    let url = loaded(&mut server, "tpcb");
+    // The server behind HTTP is a process of its own, which needs the password too.
+    let run = "run tpcb/postgres/axum+tokio-postgres --duration 500ms --warmup 0s --clients 2";
+    let http = [(Argument, ""), (File, " --json")];
+    for (way, more) in http {
+        let ran = check(&server, way, &format!("{run}{more}"), &url);
+        assert!(matches!(ran.code(), 0 | 1), "{way:?}: {ran:?}");
+    }
+    for way in [Equals, UrlInEnvironment, Environment, EnginesVariable, EnginesFile] {
+        let ran = check(&server, way, "audit tpcb", &url);
+        assert_eq!(ran.code(), 0, "{way:?}: {ran:?}");
+    }
+    drop(server);
+    let mut server = Held::of(Engine::MariaDb);
+    let url = loaded(&mut server, "tpcb");
+    let run = format!("run tpcb/{} --json --duration 500ms --warmup 0s --clients 2", driver(Engine::MariaDb));
+    assert!(matches!(check(&server, Argument, &run, &url).code(), 0 | 1));
+    for way in [EnginesVariable, File] {
+        let ran = check(&server, way, "audit tpcb --json", &url);
+        assert_eq!(ran.code(), 0, "{way:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_password_that_is_wrong_is_never_seen_either() {
+    for engine in crate::ENGINES {
+        let mut server = Held::of(engine);
+        let url = crate::with_password(&loaded(&mut server, "tpcb"), "hunter2-hunter2");
+        let run = format!("run tpcb/{}", driver(engine));
+        for way in [Way::Argument, Way::UrlInEnvironment, Way::File] {
+            for line in [run.as_str(), "load tpcb", "audit tpcb --json"] {
+                let ran = check(&server, way, line, &url);
+                assert_eq!(ran.code(), 2, "{way:?}: {ran:?}");
+            }
+        }
+        // Where it is not even understood what is asked for.
+        for line in ["run tpcb --clients", "run", "report", "rnu tpcb"] {
+            let ran = check(&server, Way::Argument, &line.replace(" --db", ""), &url);
+            assert_eq!(ran.code(), 2, "{ran:?}");
+        }
+    }
+}
+
+#[test]
+fn a_password_file_that_others_can_read_is_not_used() {
+    let desk = Desk::empty();
+    let url: ServerUrl = "postgres://me:hunter2@127.0.0.1:1/db".parse().unwrap();
+    for (way, file) in [(Way::File, PASSWORD_FILE), (Way::EnginesFile, PGPASS)] {
+        let command = handed(&desk, way, "audit tpcb", &url);
+        fs::set_permissions(desk.path(file), fs::Permissions::from_mode(0o640)).unwrap();
+        let ran = Running::start(command).end();
+        ran.refused(&["can be read by others", "chmod 600", file]);
+        assert_unseen(&desk, &ran, "hunter2");
+    }
+    let mut command = handed(&desk, Way::File, "audit tpcb", &url);
+    fs::remove_file(desk.path(PASSWORD_FILE)).unwrap();
+    command.env("HOME", desk.path("."));
+    Running::start(command).end().refused(&["could not read the password file", PASSWORD_FILE]);
+}
