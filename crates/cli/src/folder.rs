@@ -84,7 +84,10 @@ impl Folder {
         }
     }
 
-    pub(crate) fn put_claims<S: Serialize, C: Serialize>(&self, claims: &ClaimsFile<S, C>) -> Result<PathBuf> {
+    pub(crate) fn put_claims<S: Serialize, C: Serialize>(
+        &self,
+        claims: &ClaimsFile<S, C>,
+    ) -> Result<PathBuf> {
         self.put("claims.json", &serde_json::to_vec(claims)?)
     }
 }
