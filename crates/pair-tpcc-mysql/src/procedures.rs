@@ -24,7 +24,7 @@ impl Procedure {
 
 /// Name and parameters of each, in the order of [`Procedure`].
 const CALLS: [(&str, &str); 5] = [
-    ("stackmark_new_order", "?1, ?2, ?3, ?4, ?5, ?6"),
+    ("stackmark_new_order", "?1, ?2, ?3, ?4, ?5, ?6, ?7"),
     // A parameter cannot be null here: an empty name is none.
     ("stackmark_payment", "?1, ?2, ?3, ?4, ?5, nullif(?6, ''), ?7"),
     ("stackmark_order_status", "?1, ?2, ?3, nullif(?4, '')"),

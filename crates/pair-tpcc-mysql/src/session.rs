@@ -7,7 +7,7 @@ use arrayvec::{ArrayString, ArrayVec};
 use model::{Clock, DefectKind, Effort, Fault, Session, Verdict, Workload};
 use sql::{ColumnError, Columns, Param, SqlConn};
 use std::fmt::Write;
-use workload_tpcc::{Call, LINES_MAX, NewOrder, Outcome, Tpcc, Who};
+use workload_tpcc::{Call, LINES_MAX, Line, NewOrder, Outcome, Tpcc, Who};
 
 /// Runs the transactions by one procedure call each.
 #[derive(Debug)]
@@ -16,9 +16,13 @@ pub struct ProcedureSession<K> {
     clock: K,
 }
 
-/// Digits of a line: its place in the order, its item, its warehouse, its quantity.
-const LINE_DIGITS: usize = 2 + 10 + 10 + 2;
-type Lines = ArrayString<{ LINE_DIGITS * LINES_MAX }>;
+/// Characters of a line at most: four numbers of up to ten digits, a pass of two, and what divides them.
+const LINE_CHARS: usize = 4 * 10 + 2 + 7;
+/// The lines as JSON, and the passes that they take.
+struct Packed {
+    lines: ArrayString<{ LINE_CHARS * LINES_MAX + 2 }>,
+    passes: usize,
+}
 
 impl<K: Clock> ProcedureSession<K> {
     pub(crate) fn new(conn: MySqlConn, clock: K) -> ProcedureSession<K> {
@@ -38,7 +42,7 @@ impl<K: Clock> ProcedureSession<K> {
     async fn call(&mut self, call: &Call, rows: &mut u32) -> Result<Outcome, Fault> {
         match call {
             Call::NewOrder(call) => {
-                let lines = packed(call);
+                let Packed { lines, passes } = packed(call);
                 let params = [
                     call.w_id.into(),
                     call.d_id.into(),
@@ -46,6 +50,7 @@ impl<K: Clock> ProcedureSession<K> {
                     (call.lines.len() as i64).into(),
                     i64::from(call.all_local()).into(),
                     Param::Text(&lines),
+                    (passes as i64).into(),
                 ];
                 let outcome = self.one(Procedure::NewOrder, &params, true, rows, answer::new_order).await?;
                 outcome.ok_or_else(|| unanswered("stackmark_new_order"))
@@ -147,19 +152,26 @@ fn who(customer: &Who) -> (u32, &str) {
     }
 }
 
-/// The lines as digits, sorted by their stock rows: two orders that want the same rows then wait for each other in one
-/// direction only. An unused item number is the highest of all, so it comes last.
-fn packed(call: &NewOrder) -> Lines {
+/// The lines sorted by their stock rows: two orders that want the same rows then wait for each other in one direction only.
+/// An unused item number is the highest of all, so it comes last. Lines of one stock row take a pass each.
+fn packed(call: &NewOrder) -> Packed {
     let mut order: ArrayVec<usize, LINES_MAX> = (0..call.lines.len()).collect();
     order.sort_by_key(|index| (call.lines[*index].i_id, call.lines[*index].supply_w_id, *index));
-    let mut lines = Lines::new();
+    let mut packed = Packed { lines: ArrayString::new(), passes: 0 };
+    let (mut last, mut pass) = (None, 0);
     for index in order {
         let (number, line) = (index + 1, &call.lines[index]);
-        // What does not fit its digits is no call that passes any check: ids have 10 digits, and a quantity 2.
-        write!(lines, "{number:02}{:010}{:010}{:02}", line.i_id, line.supply_w_id, line.quantity)
-            .expect("15 lines of 24 digits, by the sizes of a line's fields and the call's checks");
+        let stock = Some((line.i_id, line.supply_w_id));
+        pass = if stock == last { pass + 1 } else { 0 };
+        last = stock;
+        packed.passes = packed.passes.max(pass + 1);
+        let before = if packed.lines.is_empty() { '[' } else { ',' };
+        let Line { i_id, supply_w_id, quantity } = line;
+        write!(packed.lines, "{before}[{number},{i_id},{supply_w_id},{quantity},{pass}]")
+            .expect("15 lines of four numbers and a pass, by the types of a line's fields");
     }
-    lines
+    packed.lines.push(']');
+    packed
 }
 
 #[cold]
@@ -180,18 +192,37 @@ fn unanswered(procedure: &str) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use workload_tpcc::Line;
+    fn check(lines: &[Line], expected: (&str, usize)) {
+        let call = NewOrder { w_id: 1, d_id: 1, c_id: 1, lines: lines.iter().copied().collect() };
+        let Packed { lines, passes } = packed(&call);
+        assert_eq!((lines.as_str(), passes), expected);
+    }
+
+    fn line(i_id: u32, supply_w_id: u32, quantity: u32) -> Line {
+        Line { i_id, supply_w_id, quantity }
+    }
 
     #[test]
     fn lines_are_packed_in_the_order_of_their_stock_rows() {
-        let line = |i_id, supply_w_id, quantity| Line { i_id, supply_w_id, quantity };
-        let lines = [line(100_001, 1, 5), line(7, 2, 10), line(7, 1, 3)].into_iter().collect();
-        let call = NewOrder { w_id: 1, d_id: 1, c_id: 1, lines };
-        assert_eq!(
-            packed(&call).as_str(),
-            "030000000007000000000103\
-             020000000007000000000210\
-             010000100001000000000105"
-        );
+        let lines = [line(100_001, 1, 5), line(7, 2, 10), line(7, 1, 3)];
+        check(&lines, ("[[3,7,1,3,0],[2,7,2,10,0],[1,100001,1,5,0]]", 1));
+    }
+
+    #[test]
+    fn lines_of_one_stock_row_take_a_pass_each() {
+        let lines = [line(7, 1, 1), line(8, 1, 2), line(7, 1, 3), line(7, 1, 4)];
+        check(&lines, ("[[1,7,1,1,0],[3,7,1,3,1],[4,7,1,4,2],[2,8,1,2,0]]", 3));
+    }
+
+    #[test]
+    fn the_largest_order_that_types_allow_fits() {
+        let Packed { lines, passes } = packed(&NewOrder {
+            w_id: 1,
+            d_id: 1,
+            c_id: 1,
+            lines: [line(u32::MAX, u32::MAX, u32::MAX); LINES_MAX].into_iter().collect(),
+        });
+        assert!(lines.ends_with(",14]]") && lines.len() <= 700, "{lines}");
+        assert_eq!(passes, LINES_MAX);
     }
 }

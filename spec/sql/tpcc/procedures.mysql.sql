@@ -4,38 +4,35 @@
 -- statement says what the one of the same purpose says there. Texts are declared like the columns that they meet. A row that
 -- must be there and is not is signalled, and ends the run.
 
--- The lines come sorted by their stock rows, 24 digits each: place in the order (2), item (10), supplying warehouse (10) and
--- quantity (2). They go back as text: fields are divided by U+001F and lines ended by U+001E. What was placed is null
--- where an item is unused, and then nothing was stored (2.4.2.3).
+-- A statement costs more than the rows that it touches, so one statement does a step for all lines. They come as JSON, sorted
+-- by their stock rows, and each as [place in the order, item, supplying warehouse, quantity, pass]: where two lines take from
+-- the same stock, the second takes what the first has left, in a pass of its own. They go back as text, in any order:
+-- fields are divided by U+001F and lines ended by U+001E. What was placed is null where an item is unused, and then nothing
+-- was stored (2.4.2.3).
 -- name: stackmark_new_order
 create or replace procedure stackmark_new_order (
   in p_w_id integer, in p_d_id integer, in p_c_id integer, in p_ol_cnt integer, in p_all_local integer,
-  in p_lines varchar(400) character set ascii collate ascii_bin
+  in p_lines varchar(700) character set utf8mb4 collate utf8mb4_bin, in p_passes integer
 )
 modifies sql data
 begin
   declare v_w_tax, v_d_tax, v_c_discount decimal(4,4);
   declare v_c_last varchar(16) character set utf8mb4 collate utf8mb4_bin;
   declare v_c_credit char(2) character set utf8mb4 collate utf8mb4_bin;
-  declare v_o_id, v_i_id, v_supply_w_id, v_quantity, v_number, v_s_quantity integer;
-  declare v_place integer default 1;
+  declare v_o_id integer;
+  declare v_pass, v_stored integer default 0;
   declare v_entered datetime;
-  declare v_price decimal(5,2);
-  declare v_amount decimal(6,2);
   declare v_field char(1) character set utf8mb4 collate utf8mb4_bin default char(31 using utf8mb4);
   declare v_line char(1) character set utf8mb4 collate utf8mb4_bin default char(30 using utf8mb4);
-  declare v_i_name varchar(24) character set utf8mb4 collate utf8mb4_bin;
-  declare v_i_original, v_s_original boolean;
-  declare v_dist_info char(24) character set utf8mb4 collate utf8mb4_bin;
-  declare v_placed varchar(2000) character set utf8mb4 collate utf8mb4_bin default '';
+  declare v_told, v_placed varchar(2000) character set utf8mb4 collate utf8mb4_bin default '';
 
   start transaction;
-  select w_tax into v_w_tax from warehouse where w_id = p_w_id;
   update district set d_next_o_id = d_next_o_id + 1 where d_w_id = p_w_id and d_id = p_d_id;
-  select d_next_o_id - 1, d_tax into v_o_id, v_d_tax from district where d_w_id = p_w_id and d_id = p_d_id;
-  select c_discount, c_last, c_credit into v_c_discount, v_c_last, v_c_credit
-  from customer where c_w_id = p_w_id and c_d_id = p_d_id and c_id = p_c_id;
-  if v_w_tax is null or v_d_tax is null or v_c_discount is null then
+  select d_next_o_id - 1, d_tax, w_tax, c_discount, c_last, c_credit
+  into v_o_id, v_d_tax, v_w_tax, v_c_discount, v_c_last, v_c_credit
+  from district, warehouse, customer
+  where d_w_id = p_w_id and d_id = p_d_id and w_id = p_w_id and c_w_id = p_w_id and c_d_id = p_d_id and c_id = p_c_id;
+  if v_o_id is null then
     signal sqlstate '45000' set message_text = 'the warehouse, district or customer of an order is not there';
   end if;
   set v_entered = utc_timestamp();
@@ -43,45 +40,61 @@ begin
   values (p_w_id, p_d_id, v_o_id, p_c_id, v_entered, null, p_ol_cnt, p_all_local);
   insert into new_order (no_w_id, no_d_id, no_o_id) values (p_w_id, p_d_id, v_o_id);
 
-  while v_placed is not null and v_place <= p_ol_cnt do
-    set v_number = substring(p_lines, v_place * 24 - 23, 2), v_i_id = substring(p_lines, v_place * 24 - 21, 10),
-      v_supply_w_id = substring(p_lines, v_place * 24 - 11, 10), v_quantity = substring(p_lines, v_place * 24 - 1, 2),
-      v_price = null;
-    select i_price, i_name, instr(i_data, 'ORIGINAL') > 0 into v_price, v_i_name, v_i_original
-    from item where i_id = v_i_id;
-    if v_price is null then
-      set v_placed = null;
-    else
-      -- The update locks the row; what is read after it is its own.
-      update stock
-      set s_quantity = if(s_quantity - v_quantity >= 10, s_quantity - v_quantity, s_quantity - v_quantity + 91),
-        s_ytd = s_ytd + v_quantity, s_order_cnt = s_order_cnt + 1,
-        s_remote_cnt = s_remote_cnt + (v_supply_w_id <> p_w_id)
-      where s_w_id = v_supply_w_id and s_i_id = v_i_id;
-      if row_count() <> 1 then
-        signal sqlstate '45000' set message_text = 'the stock of an ordered item is not there';
-      end if;
-      select s_quantity, instr(s_data, 'ORIGINAL') > 0,
-        case p_d_id when 1 then s_dist_01 when 2 then s_dist_02 when 3 then s_dist_03 when 4 then s_dist_04
-          when 5 then s_dist_05 when 6 then s_dist_06 when 7 then s_dist_07 when 8 then s_dist_08
-          when 9 then s_dist_09 when 10 then s_dist_10 end
-      into v_s_quantity, v_s_original, v_dist_info
-      from stock where s_w_id = v_supply_w_id and s_i_id = v_i_id;
-      set v_amount = v_price * v_quantity;
-      insert into order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d, ol_quantity,
-        ol_amount, ol_dist_info)
-      values (p_w_id, p_d_id, v_o_id, v_number, v_i_id, v_supply_w_id, null, v_quantity, v_amount, v_dist_info);
-      set v_placed = concat(v_placed, v_number, v_field, v_price, v_field, v_amount, v_field, v_s_quantity, v_field,
-        if(v_i_original and v_s_original, 'B', 'G'), v_field, v_i_name, v_line);
-    end if;
-    set v_place = v_place + 1;
+  while v_pass < p_passes do
+    -- Locks the rows in the order of the lines; what is read of them afterwards is this transaction's own.
+    update json_table(p_lines, '$[*]' columns (
+        number integer path '$[0]', i_id integer path '$[1]', supply_w_id integer path '$[2]',
+        quantity integer path '$[3]', pass integer path '$[4]'
+      )) as line
+    straight_join stock on s_w_id = line.supply_w_id and s_i_id = line.i_id
+    set s_quantity = s_quantity - line.quantity + if(s_quantity - line.quantity >= 10, 0, 91),
+      s_ytd = s_ytd + line.quantity, s_order_cnt = s_order_cnt + 1,
+      s_remote_cnt = s_remote_cnt + (line.supply_w_id <> p_w_id)
+    where line.pass = v_pass;
+    insert into order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d, ol_quantity,
+      ol_amount, ol_dist_info)
+    select p_w_id, p_d_id, v_o_id, line.number, line.i_id, line.supply_w_id, null, line.quantity,
+      i_price * line.quantity,
+      case p_d_id when 1 then s_dist_01 when 2 then s_dist_02 when 3 then s_dist_03 when 4 then s_dist_04
+        when 5 then s_dist_05 when 6 then s_dist_06 when 7 then s_dist_07 when 8 then s_dist_08
+        when 9 then s_dist_09 when 10 then s_dist_10 end
+    from json_table(p_lines, '$[*]' columns (
+        number integer path '$[0]', i_id integer path '$[1]', supply_w_id integer path '$[2]',
+        quantity integer path '$[3]', pass integer path '$[4]'
+      )) as line
+    straight_join item on item.i_id = line.i_id
+    straight_join stock on s_w_id = line.supply_w_id and s_i_id = line.i_id
+    where line.pass = v_pass;
+    set v_stored = v_stored + row_count();
+    select group_concat(line.number, v_field, i_price, v_field, i_price * line.quantity, v_field, s_quantity, v_field,
+      if(instr(i_data, 'ORIGINAL') > 0 and instr(s_data, 'ORIGINAL') > 0, 'B', 'G'), v_field, i_name, v_line separator '')
+    into v_told
+    from json_table(p_lines, '$[*]' columns (
+        number integer path '$[0]', i_id integer path '$[1]', supply_w_id integer path '$[2]',
+        quantity integer path '$[3]', pass integer path '$[4]'
+      )) as line
+    straight_join item on item.i_id = line.i_id
+    straight_join stock on s_w_id = line.supply_w_id and s_i_id = line.i_id
+    where line.pass = v_pass;
+    set v_placed = concat(v_placed, ifnull(v_told, '')), v_pass = v_pass + 1;
   end while;
 
-  select v_o_id, v_entered, v_c_last, v_c_credit, v_c_discount, v_w_tax, v_d_tax, v_placed;
-  if v_placed is null then
+  if v_stored = p_ol_cnt then
+    select v_o_id, v_entered, v_c_last, v_c_credit, v_c_discount, v_w_tax, v_d_tax, v_placed;
+    commit;
+  elseif v_stored = p_ol_cnt - (
+    select count(*)
+    from json_table(p_lines, '$[*]' columns (
+        number integer path '$[0]', i_id integer path '$[1]', supply_w_id integer path '$[2]',
+        quantity integer path '$[3]', pass integer path '$[4]'
+      )) as line
+    left join item on item.i_id = line.i_id
+    where item.i_id is null
+  ) then
+    select v_o_id, v_entered, v_c_last, v_c_credit, v_c_discount, v_w_tax, v_d_tax, null;
     rollback;
   else
-    commit;
+    signal sqlstate '45000' set message_text = 'the stock of an ordered item is not there';
   end if;
 end
 
@@ -94,7 +107,6 @@ create or replace procedure stackmark_payment (
 modifies sql data
 begin
   declare v_c_id, v_middle integer;
-  declare v_w_name, v_d_name varchar(10) character set utf8mb4 collate utf8mb4_bin;
   declare v_paid datetime;
 
   start transaction;
@@ -124,10 +136,10 @@ begin
       signal sqlstate '45000' set message_text = 'the customer of a payment is not there';
     end if;
     set v_paid = utc_timestamp();
-    select w_name into v_w_name from warehouse where w_id = p_w_id;
-    select d_name into v_d_name from district where d_w_id = p_w_id and d_id = p_d_id;
     insert into history (h_c_w_id, h_c_d_id, h_c_id, h_w_id, h_d_id, h_date, h_amount, h_data)
-    values (p_c_w_id, p_c_d_id, v_c_id, p_w_id, p_d_id, v_paid, p_amount, concat(v_w_name, '    ', v_d_name));
+    select p_c_w_id, p_c_d_id, v_c_id, p_w_id, p_d_id, v_paid, p_amount, concat(w_name, '    ', d_name)
+    from warehouse, district
+    where w_id = p_w_id and d_w_id = p_w_id and d_id = p_d_id;
     select v_paid, w_street_1, w_street_2, w_city, w_state, w_zip, d_street_1, d_street_2, d_city, d_state, d_zip, c_id,
       c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit, c_credit_lim,
       c_discount, c_balance, if(c_credit = 'BC', left(c_data, 200), '')
@@ -189,11 +201,12 @@ begin
         signal sqlstate 'HY000' set mysql_errno = 1020, message_text = 'another delivery has taken the order';
       end if;
       update orders set o_carrier_id = p_carrier_id where o_w_id = p_w_id and o_d_id = v_d_id and o_id = v_o_id;
-      select o_c_id into v_c_id from orders where o_w_id = p_w_id and o_d_id = v_d_id and o_id = v_o_id;
       update order_line set ol_delivery_d = utc_timestamp()
       where ol_w_id = p_w_id and ol_d_id = v_d_id and ol_o_id = v_o_id;
-      select sum(ol_amount) into v_amount
-      from order_line where ol_w_id = p_w_id and ol_d_id = v_d_id and ol_o_id = v_o_id;
+      select o_c_id, sum(ol_amount) into v_c_id, v_amount
+      from orders, order_line
+      where o_w_id = p_w_id and o_d_id = v_d_id and o_id = v_o_id and ol_w_id = p_w_id and ol_d_id = v_d_id
+        and ol_o_id = v_o_id;
       update customer set c_balance = c_balance + v_amount, c_delivery_cnt = c_delivery_cnt + 1
       where c_w_id = p_w_id and c_d_id = v_d_id and c_id = v_c_id;
       if row_count() <> 1 then
