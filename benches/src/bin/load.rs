@@ -18,7 +18,7 @@ fn main() {
     let url = folder.url("tpcc.db");
     let (mut storing, mut verified, mut size) = (Vec::new(), Vec::new(), (0, 0));
     for _ in 0..LOADS {
-        let Loaded::Now { contents, bytes, times } = load_file(&url, WAREHOUSES) else {
+        let Loaded::Now { contents, bytes, times, .. } = load_file(&url, WAREHOUSES) else {
             unreachable!("the file of the load before has been removed");
         };
         let rows = contents.rows();
