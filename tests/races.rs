@@ -243,7 +243,7 @@ fn a_session_dropped_in_mid_transaction_leaves_its_lane_free_and_nothing_applied
     for journal in ["wal", "truncate"] {
         let store = Store::new(Cardinality::tiny(), &format!("journal={journal}&synchronous=off"));
         let before = state(&store);
-        let target = doomed(&store, Tampering::Stalls(Stmt::InsertOrderLine));
+        let target = doomed(&store, Tampering::Stalls(Stmt::InsertOrderLine.id()));
         let mut session = now(target.open(0)).unwrap();
         let call = order(1, false);
         {
@@ -267,7 +267,7 @@ fn a_session_dropped_in_mid_transaction_leaves_its_lane_free_and_nothing_applied
 fn a_session_that_panics_in_mid_transaction_leaves_its_lane_free_and_nothing_applied() {
     let store = Store::new(Cardinality::tiny(), "synchronous=off");
     let before = state(&store);
-    let target = doomed(&store, Tampering::Panics(Stmt::InsertOrderLine));
+    let target = doomed(&store, Tampering::Panics(Stmt::InsertOrderLine.id()));
     std::thread::scope(|scope| {
         let crash = || {
             let mut session = now(target.open(0)).unwrap();
@@ -288,7 +288,7 @@ fn a_session_that_panics_in_mid_transaction_leaves_its_lane_free_and_nothing_app
 fn a_server_whose_session_panics_answers_the_next_call_and_has_applied_nothing() {
     let store = Store::new(Cardinality::tiny(), "synchronous=off");
     let before = state(&store);
-    let served = Served::start(doomed(&store, Tampering::Panics(Stmt::InsertOrderLine)), store.size, 1);
+    let served = Served::start(doomed(&store, Tampering::Panics(Stmt::InsertOrderLine.id())), store.size, 1);
     let payment =
         Payment { w_id: 1, d_id: 1, c_w_id: 1, c_d_id: 1, customer: Who::Id(1), h_amount: Cents(100) };
     let calls =
@@ -358,7 +358,7 @@ fn a_full_disk_refuses_calls_and_leaves_nothing_half_done() {
         let store = Store::new(Cardinality::tiny(), &format!("journal={journal}&synchronous=off"));
         let before = store.tallies();
         // A limit of this connection: the file may not grow from now on, as if the disk were full.
-        let connection = connect(&store.url).expect("a store that was just made");
+        let connection = connect(store.file()).expect("a store that was just made");
         connection.pragma_update(None, "max_page_count", 1).expect("a setting of the connection alone");
         let (lane, clock) = (Lane::new(journal != "wal"), measure::Monotonic::start());
         let connection = SqliteConn::prepare(connection, &statements(), lane, clock);

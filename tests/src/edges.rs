@@ -100,8 +100,9 @@ fn rule(unit: &Unit) -> Option<Rule> {
             Rule { ours: &["model", "measure"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] }
         }
         "drive" => Rule { ours: &["model", "measure"], never: &[DRIVERS, HTTP, RANDOMNESS] },
-        // Its drivers of servers are asynchronous; it runs them on runtimes of its own.
-        "admin" => Rule { ours: &["model", "sql", "measure"], never: &[HTTP, RANDOMNESS] },
+        // Its drivers of servers are asynchronous; it runs them on runtimes of its own. `observe` for the words in which it
+        // answers what an engine says of itself.
+        "admin" => Rule { ours: &["model", "sql", "measure", "observe"], never: &[HTTP, RANDOMNESS] },
         // Starts programs and waits for them to answer; what they then say is for others.
         "rig" => Rule { ours: &["model", "sql", "measure"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
         "server" => Rule {

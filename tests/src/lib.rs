@@ -2,10 +2,15 @@
 //! breaks them, so that each rule is itself tested on a made-up offender; and the way to the repository and its binary.
 
 pub mod bad_inputs;
+pub mod banks;
+pub mod beds;
+pub mod bite;
 pub mod calls;
 pub mod edges;
 pub mod examples;
+pub mod ground;
 pub mod repository;
+pub mod routes;
 pub mod sabotage;
 pub mod saboteurs;
 pub mod served;

@@ -1,6 +1,7 @@
 //! Sessions and inputs that do wrong on purpose. An audit that they do not set off is no audit.
 
-use crate::store::{Store, retrying, statements};
+use crate::ground::Behind;
+use crate::store::{Store, retrying};
 use crate::tamper::{TamperedOpener, Tampering};
 use adapter_rusqlite::SqliteOpener;
 use measure::Monotonic;
@@ -8,16 +9,17 @@ use model::random::Random;
 use model::{
     Conflict, Effort, Fault, Home, Kind, OpenError, RetryingTarget, Session, Stack, Target, Verdict, Workload,
 };
-use rusqlite::Connection;
-use std::path::PathBuf;
-use std::time::Duration;
-use workload_tpcc::{Call, Cardinality, Inputs, Ledger, Outcome, SqlTarget, Stmt, Tpcc};
+use sql::{DbUrl, Dialect, SqlOpener};
+use workload_tpcc::{Call, Cardinality, Inputs, Ledger, Outcome, SqlTarget, Stmt, Tpcc, catalogue};
 
 /// How a call ended.
 pub type Answer = Result<Outcome, Fault>;
 
-/// A text in a statement, and what it is replaced by.
+/// A text in a statement, and what it is replaced by; both as [`said`].
 pub type Edit = (Stmt, &'static str, &'static str);
+
+/// Edits on SQLite, PostgreSQL and MariaDB.
+pub type Edits = [&'static [Edit]; 3];
 
 /// What a saboteur does.
 #[derive(Debug, Clone, Copy)]
@@ -25,26 +27,62 @@ pub enum Trick {
     /// Nothing: the twin that must pass everything.
     None,
     /// Statements say something else.
-    Statements(&'static [Edit]),
+    Statements(Edits),
     /// The connection lies.
     Connection(Tampering),
     /// Another call is made than the one that was asked for. The answer must still fit.
     Instead(fn(Call) -> Call),
     /// A second connection reads a number before the call, and acts on it after the answer.
     Around {
-        /// What it reads.
-        before: fn(&Connection, &Call) -> i64,
-        /// What it does with it.
-        after: fn(&Connection, &Call, &Answer, i64),
+        /// The query whose number it reads, if it does.
+        before: fn(Dialect, &Call) -> Option<String>,
+        /// What it executes then, in one transaction.
+        after: fn(Dialect, &Call, &Answer, i64) -> Vec<String>,
     },
 }
 
 impl Trick {
     /// A second connection acts after each answer.
     #[must_use]
-    pub const fn behind(after: fn(&Connection, &Call, &Answer, i64)) -> Trick {
-        Trick::Around { before: |_, _| 0, after }
+    pub const fn behind(after: fn(Dialect, &Call, &Answer, i64) -> Vec<String>) -> Trick {
+        Trick::Around { before: |_, _| None, after }
     }
+
+    /// The statements of users, as this trick has them.
+    ///
+    /// # Panics
+    /// When an edit does not fit its statement.
+    #[must_use]
+    pub fn statements(self, dialect: Dialect) -> Vec<String> {
+        let mut texts = catalogue(dialect).expect("kept by a test of the workload");
+        if let Trick::Statements(edits) = self {
+            for (stmt, from, to) in edits[dialect as usize] {
+                let (text, from) = (&mut texts[*stmt as usize], said(dialect, from));
+                assert!(text.contains(&from), "`{from}` is not in {text}");
+                *text = text.replace(&from, &said(dialect, to));
+            }
+        }
+        texts
+    }
+
+    /// What goes wrong inside the connection.
+    const fn tampering(self) -> Tampering {
+        match self {
+            Trick::Connection(tampering) => tampering,
+            Trick::None | Trick::Statements(_) | Trick::Instead(_) | Trick::Around { .. } => Tampering::None,
+        }
+    }
+}
+
+/// A text in an engine's words: `{now}` is the time, `{cent}` an amount of one cent, `{cents}` how many of them a unit has.
+#[must_use]
+pub fn said(dialect: Dialect, text: &str) -> String {
+    let (now, cent, cents) = match dialect {
+        Dialect::Sqlite => ("unixepoch()", "1", "1"),
+        Dialect::Postgres => ("localtimestamp", "0.01", "100"),
+        Dialect::MySql => ("utc_timestamp()", "0.01", "100"),
+    };
+    text.replace("{now}", now).replace("{cents}", cents).replace("{cent}", cent)
 }
 
 /// A session with a saboteur around it.
@@ -52,8 +90,9 @@ impl Trick {
 pub struct Sabotaged<S> {
     session: S,
     trick: Trick,
+    dialect: Dialect,
     /// The saboteur's own.
-    behind: Connection,
+    behind: Behind,
 }
 
 impl<S: Session<Tpcc>> Session<Tpcc> for Sabotaged<S> {
@@ -61,9 +100,12 @@ impl<S: Session<Tpcc>> Session<Tpcc> for Sabotaged<S> {
         match self.trick {
             Trick::Instead(other) => self.session.run(&other(call.clone()), effort).await,
             Trick::Around { before, after } => {
-                let read = before(&self.behind, call);
+                let read = match before(self.dialect, call) {
+                    Some(query) => self.behind.number(&query).await,
+                    None => 0,
+                };
                 let answer = self.session.run(call, effort).await;
-                after(&self.behind, call, &answer, read);
+                self.behind.act(&after(self.dialect, call, &answer, read)).await;
                 answer
             }
             Trick::None | Trick::Statements(_) | Trick::Connection(_) => self.session.run(call, effort).await,
@@ -71,54 +113,43 @@ impl<S: Session<Tpcc>> Session<Tpcc> for Sabotaged<S> {
     }
 }
 
+/// Sessions on a sabotaged connection, with the one retry policy.
+type Inner<O> = RetryingTarget<SqlTarget<TamperedOpener<O>, Monotonic>>;
+
 /// The sessions that users have, with a saboteur in or around each.
 #[derive(Debug)]
-pub struct SabotagedTarget {
-    target: RetryingTarget<SqlTarget<TamperedOpener<SqliteOpener<Monotonic>>, Monotonic>>,
+pub struct SabotagedTarget<O> {
+    target: Inner<O>,
     trick: Trick,
-    file: PathBuf,
+    place: DbUrl,
 }
 
-impl SabotagedTarget {
-    /// A saboteur at work on a store.
-    ///
-    /// # Panics
-    /// When an edit does not fit its statement.
+impl SabotagedTarget<SqliteOpener<Monotonic>> {
+    /// A saboteur at work on a store on SQLite.
     #[must_use]
-    pub fn new(store: &Store, trick: Trick) -> SabotagedTarget {
-        let (edits, tampering) = match trick {
-            Trick::Statements(edits) => (edits, Tampering::None),
-            Trick::Connection(tampering) => (&[][..], tampering),
-            Trick::None | Trick::Instead(_) | Trick::Around { .. } => (&[][..], Tampering::None),
-        };
-        let mut texts = statements();
-        for (stmt, from, to) in edits {
-            let text = &mut texts[*stmt as usize];
-            assert!(text.contains(from), "`{from}` is not in {text}");
-            *text = text.replace(from, to);
-        }
-        let opener = TamperedOpener { opener: store.opener(texts), tampering };
-        let target = retrying(SqlTarget::new(opener, Monotonic::start()));
-        SabotagedTarget { target, trick, file: store.url.path.clone() }
+    pub fn new(store: &Store, trick: Trick) -> Self {
+        SabotagedTarget::with(store, store.opener(trick.statements(Dialect::Sqlite)), trick)
     }
 }
 
-type Inner = RetryingTarget<SqlTarget<TamperedOpener<SqliteOpener<Monotonic>>, Monotonic>>;
+impl<O: SqlOpener> SabotagedTarget<O> {
+    /// A saboteur at work on a store through connections that prepare [`Trick::statements`].
+    #[must_use]
+    pub fn with(store: &Store, opener: O, trick: Trick) -> SabotagedTarget<O> {
+        let opener = TamperedOpener { opener, tampering: trick.tampering() };
+        let target = retrying(SqlTarget::new(opener, Monotonic::start()));
+        SabotagedTarget { target, trick, place: store.place() }
+    }
+}
 
-impl Target<Tpcc> for SabotagedTarget {
-    type Session = Sabotaged<<Inner as Target<Tpcc>>::Session>;
-    const HOME: Home = <Inner as Target<Tpcc>>::HOME;
+impl<O: SqlOpener> Target<Tpcc> for SabotagedTarget<O> {
+    type Session = Sabotaged<<Inner<O> as Target<Tpcc>>::Session>;
+    const HOME: Home = <Inner<O> as Target<Tpcc>>::HOME;
 
     async fn open(&self, worker: u32) -> Result<Self::Session, OpenError> {
         let session = self.target.open(worker).await?;
-        let unusable = |error: rusqlite::Error| OpenError::Unusable {
-            what: self.file.display().to_string(),
-            why: error.to_string(),
-        };
-        let behind = Connection::open(&self.file).map_err(unusable)?;
-        behind.busy_timeout(Duration::from_secs(60)).map_err(unusable)?;
-        behind.execute_batch("pragma synchronous=off").map_err(unusable)?;
-        Ok(Sabotaged { session, trick: self.trick, behind })
+        let behind = Behind::open(&self.place).await;
+        Ok(Sabotaged { session, trick: self.trick, dialect: self.place.dialect(), behind })
     }
 
     fn stack(&self) -> Stack {

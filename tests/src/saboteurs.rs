@@ -1,10 +1,10 @@
 //! Everybody who does wrong, and what must notice: for each audit of the stored data and each measure of the ledger at
 //! least one.
 
-use crate::sabotage::{Edit, Trick};
+use crate::sabotage::{Edit, Edits, Trick, said};
 use crate::tamper::Tampering;
 use model::Cents;
-use rusqlite::{Connection, params};
+use sql::Dialect;
 use workload_tpcc::{Call, Cardinality, Outcome, Payment, Stmt};
 
 /// One way to do wrong.
@@ -21,6 +21,10 @@ pub struct Saboteur {
 }
 
 const fn edits(what: &'static str, edits: &'static [Edit], caught_by: &'static [&'static str]) -> Saboteur {
+    Saboteur { what, trick: Trick::Statements([edits; 3]), workers: 1, caught_by }
+}
+
+const fn edits_of(what: &'static str, edits: Edits, caught_by: &'static [&'static str]) -> Saboteur {
     Saboteur { what, trick: Trick::Statements(edits), workers: 1, caught_by }
 }
 
@@ -32,14 +36,52 @@ const fn behind(what: &'static str, trick: Trick, caught_by: &'static [&'static 
     Saboteur { what, trick, workers: 1, caught_by }
 }
 
+/// Leaves the number of an order as it was, by and by.
+const TWICE: &str = "d_next_o_id + case when d_next_o_id = 31 or d_ytd * {cents} % 3 > 0 then 1 else 0 end";
+
+const REPLACING: &[Edit] = &[
+    (Stmt::ClaimOrderId, "d_next_o_id + 1", TWICE),
+    (
+        Stmt::InsertOrder,
+        "?5, ?6)",
+        "?5, ?6) on conflict (o_w_id, o_d_id, o_id) do update set o_c_id = excluded.o_c_id, o_carrier_id = null, \
+         o_ol_cnt = excluded.o_ol_cnt, o_all_local = excluded.o_all_local",
+    ),
+    (Stmt::InsertNewOrder, "?3)", "?3) on conflict do nothing"),
+    (
+        Stmt::InsertOrderLine,
+        "?9)",
+        "?9) on conflict (ol_w_id, ol_d_id, ol_o_id, ol_number) do update set ol_i_id = excluded.ol_i_id, \
+         ol_supply_w_id = excluded.ol_supply_w_id, ol_delivery_d = null, ol_quantity = excluded.ol_quantity, \
+         ol_amount = excluded.ol_amount",
+    ),
+];
+
+const REPLACING_ON_MARIADB: &[Edit] = &[
+    (Stmt::ClaimOrderId, "d_next_o_id + 1", TWICE),
+    (Stmt::InsertOrder, "insert into", "replace into"),
+    (Stmt::InsertNewOrder, "insert into", "replace into"),
+    (Stmt::InsertOrderLine, "insert into", "replace into"),
+];
+
+const AHEAD: &[Edit] = &[
+    (Stmt::ClaimOrderId, "d_next_o_id + 1", "d_next_o_id + 2"),
+    (Stmt::ClaimOrderId, "returning d_next_o_id - 1", "returning d_next_o_id - 2"),
+];
+
+const AHEAD_ON_MARIADB: &[Edit] = &[
+    (Stmt::ClaimOrderId, "d_next_o_id + 1", "d_next_o_id + 2"),
+    (Stmt::ReadClaim, "d_next_o_id - 1", "d_next_o_id - 2"),
+];
+
 /// Those whose work shows on tiny data, after a thousand calls.
 pub const EXACT: &[Saboteur] = &[
     // New-Order.
     edits(
         "one piece is stored, charged and taken from stock, however many were ordered",
         &[
-            (Stmt::InsertOrderLine, "?7, ?8, ?9", "1, ?8 / ?7, ?9"),
-            (Stmt::UpdateStock, "s_ytd + ?4", "s_ytd + min(?4, 1)"),
+            (Stmt::InsertOrderLine, "?7, ?8, ?9", "1, (?8 - 0.00) / (?7 + 0), ?9"),
+            (Stmt::UpdateStock, "s_ytd + ?4", "s_ytd + case when ?4 > 1 then 1 else ?4 end"),
         ],
         &["ledger: order amounts"],
     ),
@@ -47,17 +89,23 @@ pub const EXACT: &[Saboteur] = &[
     Saboteur {
         what: "payments read w_ytd and write it back, and lose those in between",
         trick: Trick::Around {
-            before: |behind, call| match call {
+            before: |dialect, call| match call {
                 Call::Payment(call) => {
-                    read(behind, "select w_ytd from warehouse where w_id = ?1", &[call.w_id])
+                    let read = match dialect {
+                        Dialect::Sqlite => "w_ytd",
+                        Dialect::Postgres => "(w_ytd * 100)::bigint",
+                        Dialect::MySql => "cast(w_ytd * 100 as signed)",
+                    };
+                    Some(format!("select {read} from warehouse where w_id = {}", call.w_id))
                 }
-                _ => 0,
+                _ => None,
             },
-            after: |behind, call, answer, read| {
-                if let (Call::Payment(call), Ok(_)) = (call, answer) {
-                    let paid = params![read + call.h_amount.0, call.w_id];
-                    act(behind, "update warehouse set w_ytd = ?1 where w_id = ?2", paid);
+            after: |dialect, call, answer, read| match (call, answer) {
+                (Call::Payment(call), Ok(_)) => {
+                    let paid = money(dialect, read + call.h_amount.0);
+                    vec![format!("update warehouse set w_ytd = {paid} where w_id = {}", call.w_id)]
                 }
+                _ => Vec::new(),
             },
         },
         workers: 4,
@@ -65,12 +113,15 @@ pub const EXACT: &[Saboteur] = &[
     },
     edits(
         "payments write the customer's balance absolutely",
-        &[(Stmt::PayCustomer, "c_balance - ?4", "-?4"), (Stmt::PayCustomerWithData, "c_balance - ?4", "-?4")],
+        &[
+            (Stmt::PayCustomer, "c_balance - ", "0 * c_balance - "),
+            (Stmt::PayCustomerWithData, "c_balance - ", "0 * c_balance - "),
+        ],
         &["customer-balances", "customer-balances-and-payments"],
     ),
     edits(
         "payments are not added to what the customer has paid",
-        &[(Stmt::PayCustomer, "c_ytd_payment + ?4", "c_ytd_payment")],
+        &[(Stmt::PayCustomer, "c_ytd_payment + ", "c_ytd_payment + 0.00 * ")],
         &["customer-balances-and-payments", "payment-counters"],
     ),
     edits(
@@ -80,35 +131,37 @@ pub const EXACT: &[Saboteur] = &[
     ),
     edits(
         "the district gets nothing of a payment",
-        &[(Stmt::PayDistrict, "d_ytd + ?3", "d_ytd + 0 * ?3")],
+        &[(Stmt::PayDistrict, "d_ytd + ", "d_ytd + 0.00 * ")],
         &["warehouse-ytd", "district-history", "ledger: money received"],
     ),
     edits(
         "the warehouse and the district get a cent too much",
         &[
-            (Stmt::PayWarehouse, "w_ytd + ?2", "w_ytd + ?2 + 1"),
-            (Stmt::PayDistrict, "d_ytd + ?3", "d_ytd + ?3 + 1"),
+            (Stmt::PayWarehouse, "w_ytd + ", "w_ytd + {cent} + "),
+            (Stmt::PayDistrict, "d_ytd + ", "d_ytd + {cent} + "),
         ],
         &["warehouse-history", "district-history", "ledger: money received"],
     ),
     edits(
         "history says less than was paid",
-        &[(Stmt::InsertHistory, "unixepoch(), ?6", "unixepoch(), ?6 - 1")],
+        &[(Stmt::InsertHistory, "{now}, ?6", "{now}, ?6 - {cent}")],
         &["customer-balances", "payment-counters", "warehouse-history", "district-history"],
     ),
     behind(
         "money is created: somebody pays what nobody was asked for",
-        Trick::behind(|behind, call, answer, _| {
-            if let (Call::Payment(call), Ok(Outcome::Paid(paid))) = (call, answer) {
-                pay_again(behind, call, paid.customer.c_id);
-            }
+        Trick::behind(|dialect, call, answer, _| match (call, answer) {
+            (Call::Payment(call), Ok(Outcome::Paid(paid))) => pay_again(dialect, call, paid.customer.c_id),
+            _ => Vec::new(),
         }),
         &["ledger: payments", "ledger: money received"],
     ),
     behind(
-        "ten times the amount is paid",
+        "twice the amount is paid",
         Trick::Instead(|call| match call {
-            Call::Payment(call) => Call::Payment(Payment { h_amount: Cents(call.h_amount.0 * 10), ..call }),
+            Call::Payment(call) => {
+                // As much as the column holds on every engine.
+                Call::Payment(Payment { h_amount: Cents((call.h_amount.0 * 2).min(999_999)), ..call })
+            }
             other => other,
         }),
         &["payment-amounts", "ledger: money received"],
@@ -119,14 +172,9 @@ pub const EXACT: &[Saboteur] = &[
         &["bad-credit"],
     ),
     // New-Order.
-    edits(
+    edits_of(
         "order numbers are given twice, and the later order takes the place of the earlier",
-        &[
-            (Stmt::ClaimOrderId, "d_next_o_id + 1", "d_next_o_id + (d_next_o_id = 31 or d_ytd % 3 > 0)"),
-            (Stmt::InsertOrder, "insert into", "insert or replace into"),
-            (Stmt::InsertNewOrder, "insert into", "insert or replace into"),
-            (Stmt::InsertOrderLine, "insert into", "insert or replace into"),
-        ],
+        [REPLACING, REPLACING, REPLACING_ON_MARIADB],
         &[
             "ledger: order amounts",
             "customer-balances",
@@ -146,12 +194,9 @@ pub const EXACT: &[Saboteur] = &[
         &[(Stmt::ClaimOrderId, "d_next_o_id + 1", "d_next_o_id + 2")],
         &["new-order-gaps", "order-numbers", "ledger: orders delivered", "ledger: orders placed"],
     ),
-    edits(
+    edits_of(
         "the district's next order number runs ahead",
-        &[
-            (Stmt::ClaimOrderId, "d_next_o_id + 1", "d_next_o_id + 2"),
-            (Stmt::ClaimOrderId, "returning d_next_o_id - 1", "returning d_next_o_id - 2"),
-        ],
+        [AHEAD, AHEAD, AHEAD_ON_MARIADB],
         &[
             "new-order-gaps",
             "next-order-numbers",
@@ -165,7 +210,7 @@ pub const EXACT: &[Saboteur] = &[
         &[(
             Stmt::InsertOrderLine,
             "values (?1, ?2, ?3, ?4, ?5, ?6, null, ?7, ?8, ?9)",
-            "select ?1, ?2, ?3, ?4, ?5, ?6, null, ?7, ?8, ?9 where ?4 <> 3",
+            "select ?1, ?2, ?3, ?4 + 0, ?5, ?6, null, ?7, ?8, ?9 from warehouse where w_id = ?1 and ?4 <> 3",
         )],
         &[
             "ledger: order amounts",
@@ -208,7 +253,7 @@ pub const EXACT: &[Saboteur] = &[
     ),
     edits(
         "lines cost a cent too much",
-        &[(Stmt::InsertOrderLine, "?8, ?9", "?8 + 1, ?9")],
+        &[(Stmt::InsertOrderLine, "?8, ?9", "?8 + {cent}, ?9")],
         &["ledger: order amounts", "line-amounts"],
     ),
     edits("stock loses updates", &[(Stmt::UpdateStock, "s_ytd + ?4", "?4")], &["stock-counters"]),
@@ -219,7 +264,11 @@ pub const EXACT: &[Saboteur] = &[
     ),
     edits(
         "some orders are not put in line for delivery",
-        &[(Stmt::InsertNewOrder, "values (?1, ?2, ?3)", "select ?1, ?2, ?3 where ?3 % 5 > 0")],
+        &[(
+            Stmt::InsertNewOrder,
+            "values (?1, ?2, ?3)",
+            "select ?1, ?2, ?3 from warehouse where w_id = ?1 and ?3 % 5 > 0",
+        )],
         &["carriers", "delivered-orders", "new-order-gaps", "ledger: orders delivered"],
     ),
     // Roll-backs.
@@ -236,16 +285,19 @@ pub const EXACT: &[Saboteur] = &[
     ),
     behind(
         "rolling back leaves the header of the order",
-        Trick::behind(|behind, call, answer, _| {
-            if let (Call::NewOrder(call), Ok(Outcome::Unused(unused))) = (call, answer) {
-                let order =
-                    params![unused.o_id + 1_000, call.d_id, call.w_id, call.c_id, call.lines.len() as i64];
-                act(
-                    behind,
-                    "insert or ignore into orders values (?1, ?2, ?3, ?4, unixepoch(), null, ?5, 1)",
-                    order,
+        Trick::behind(|dialect, call, answer, _| match (call, answer) {
+            (Call::NewOrder(call), Ok(Outcome::Unused(unused))) => {
+                let (w_id, d_id, o_id) = (call.w_id, call.d_id, unused.o_id + 1_000);
+                let order = format!(
+                    "insert into orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local) \
+                     select {w_id}, {d_id}, {o_id}, {}, {{now}}, null, {}, 1 from warehouse where w_id = {w_id} \
+                     and not exists (select 1 from orders where o_w_id = {w_id} and o_d_id = {d_id} and o_id = {o_id})",
+                    call.c_id,
+                    call.lines.len()
                 );
+                vec![said(dialect, &order)]
             }
+            _ => Vec::new(),
         }),
         &[
             "carriers",
@@ -259,32 +311,32 @@ pub const EXACT: &[Saboteur] = &[
     ),
     behind(
         "rolling back leaves what was taken from stock",
-        Trick::behind(|behind, call, answer, _| {
-            if let (Call::NewOrder(call), Ok(Outcome::Unused(_))) = (call, answer) {
+        Trick::behind(|_, call, answer, _| match (call, answer) {
+            (Call::NewOrder(call), Ok(Outcome::Unused(_))) => {
                 let line = &call.lines[0];
-                let taken = params![line.quantity, line.supply_w_id, line.i_id];
-                act(
-                    behind,
-                    "update stock set s_ytd = s_ytd + ?1, s_order_cnt = s_order_cnt + 1 \
-                     where s_w_id = ?2 and s_i_id = ?3",
-                    taken,
-                );
+                vec![format!(
+                    "update stock set s_ytd = s_ytd + {}, s_order_cnt = s_order_cnt + 1 where s_w_id = {} and s_i_id = {}",
+                    line.quantity, line.supply_w_id, line.i_id
+                )]
             }
+            _ => Vec::new(),
         }),
         &["stock-counters"],
     ),
     behind(
         "rolling back leaves a line",
-        Trick::behind(|behind, call, answer, _| {
-            if let (Call::NewOrder(call), Ok(Outcome::Unused(unused))) = (call, answer) {
-                let line = params![unused.o_id + 1_000, call.d_id, call.w_id];
-                act(
-                    behind,
-                    "insert or ignore into order_line \
-                     select ?1, ?2, ?3, 1, i_id, ?3, null, 5, 5 * i_price, '' from item where i_id = 1",
-                    line,
-                );
+        Trick::behind(|_, call, answer, _| match (call, answer) {
+            (Call::NewOrder(call), Ok(Outcome::Unused(unused))) => {
+                let (w_id, d_id, o_id) = (call.w_id, call.d_id, unused.o_id + 1_000);
+                vec![format!(
+                    "insert into order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, \
+                     ol_delivery_d, ol_quantity, ol_amount, ol_dist_info) \
+                     select {w_id}, {d_id}, {o_id}, 1, i_id, {w_id}, null, 5, 5 * i_price, '' from item where i_id = 1 \
+                     and not exists (select 1 from order_line \
+                     where ol_w_id = {w_id} and ol_d_id = {d_id} and ol_o_id = {o_id})"
+                )]
             }
+            _ => Vec::new(),
         }),
         &["ledger: order amounts", "district-line-counts", "line-ranges", "orphaned-lines", "stock-counters"],
     ),
@@ -299,7 +351,7 @@ pub const EXACT: &[Saboteur] = &[
     ),
     edits(
         "what is delivered is not charged",
-        &[(Stmt::CreditCustomer, "c_balance + ?4", "c_balance + 0 * ?4")],
+        &[(Stmt::CreditCustomer, "c_balance + ", "c_balance + 0.00 * ")],
         &["customer-balances", "customer-balances-and-payments"],
     ),
     edits(
@@ -310,11 +362,11 @@ pub const EXACT: &[Saboteur] = &[
     edits(
         "a delivered order has no carrier, and Order-Status covers it up",
         &[
-            (Stmt::CarryOrder, "o_carrier_id = ?4", "o_carrier_id = nullif(?4, ?4)"),
+            (Stmt::CarryOrder, "o_carrier_id = ?4", "o_carrier_id = nullif(?4 + 0, ?4)"),
             (
                 Stmt::NewestOrder,
                 "o_carrier_id",
-                "(select iif(max(ol_delivery_d) is null, null, 1) from order_line
+                "(select case when max(ol_delivery_d) is not null then 1 end from order_line
                   where ol_w_id = o_w_id and ol_d_id = o_d_id and ol_o_id = o_id)",
             ),
         ],
@@ -328,31 +380,30 @@ pub const EXACT: &[Saboteur] = &[
     // Commits.
     tampers(
         "an order is acknowledged and never committed",
-        Tampering::ForgetsCommit(Stmt::InsertNewOrder, 5),
+        Tampering::ForgetsCommit(Stmt::InsertNewOrder.id(), 5),
         &["ledger: order amounts", "ledger: orders placed", "ledger: order lines"],
     ),
     tampers(
         "a payment is acknowledged and never committed",
-        Tampering::ForgetsCommit(Stmt::InsertHistory, 5),
+        Tampering::ForgetsCommit(Stmt::InsertHistory.id(), 5),
         &["ledger: payments", "ledger: money received"],
     ),
     tampers(
         "a delivery is acknowledged and never committed",
-        Tampering::ForgetsCommit(Stmt::DeleteNewOrder, 5),
+        Tampering::ForgetsCommit(Stmt::DeleteNewOrder.id(), 5),
         &["ledger: orders delivered"],
     ),
     // Nobody asked.
     behind(
         "a customer appears",
-        Trick::behind(|behind, _, _, _| {
-            act(
-                behind,
-                "insert into customer select c_id + 1000, c_d_id, c_w_id, c_first, c_middle, c_last, \
-                 c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit, c_credit_lim, \
-                 c_discount, 0, 0, 0, 0, c_data from customer where c_w_id = 1 and c_d_id = 1 and c_id = 1 \
-                 and not exists (select 1 from customer where c_id > 1000)",
-                params![],
-            );
+        Trick::behind(|_, _, _, _| {
+            let kept = "c_d_id, c_w_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, \
+                        c_phone, c_since, c_credit, c_credit_lim, c_discount, c_data";
+            vec![format!(
+                "insert into customer (c_id, c_balance, c_ytd_payment, c_payment_cnt, c_delivery_cnt, {kept}) \
+                 select c_id + 1000, 0, 0, 0, 0, {kept} from customer where c_w_id = 1 and c_d_id = 1 and c_id = 1 \
+                 and not exists (select 1 from customer where c_id > 1000)"
+            )]
         }),
         &["cardinality"],
     ),
@@ -396,69 +447,68 @@ pub const UNSEEN: &[(&str, &[Edit])] = &[
     ("stock never goes down", &[(Stmt::UpdateStock, "s_quantity = ?3", "s_quantity = s_quantity + 0 * ?3")]),
     (
         "what is noted of bad credit is lost",
-        &[(Stmt::PayCustomerWithData, ", c_data = ?5", ", c_data = c_data || substr(?5, 1, 0)")],
+        &[(
+            Stmt::PayCustomerWithData,
+            ", c_data = ?5",
+            ", c_data = case when ?5 = '' then ?5 else c_data end",
+        )],
     ),
     ("another carrier delivers", &[(Stmt::CarryOrder, "o_carrier_id = ?4", "o_carrier_id = ?4 % 10 + 1")]),
     ("the order is another customer's", &[(Stmt::InsertOrder, "?3, ?4,", "?3, ?4 % 30 + 1,")]),
 ];
 
-/// What is wrong, the edits that make it so, and words of the failure.
-pub type Defect = (&'static str, &'static [Edit], &'static str);
+/// What is wrong, the edits that make it so, and words of the failure on SQLite, PostgreSQL and MariaDB.
+pub type Defect = (&'static str, &'static [Edit], [&'static str; 3]);
 
 /// Those whom an answer gives away, or the schema: the trial fails, with these words, and has no result.
 pub const DEFECTS: &[Defect] = &[
     (
         "order numbers are given twice",
-        &[(Stmt::ClaimOrderId, "d_next_o_id + 1", "d_next_o_id + (d_next_o_id = 31 or d_ytd % 3 > 0)")],
-        "UNIQUE constraint failed: orders",
+        &[(Stmt::ClaimOrderId, "d_next_o_id + 1", TWICE)],
+        ["UNIQUE constraint failed: orders", "orders_pkey", "Duplicate entry"],
     ),
     (
         "the first line of an order is not delivered",
         &[(Stmt::DeliverLines, "ol_o_id = ?3", "ol_o_id = ?3 and ol_number > 1")],
-        "a line's delivery date disagrees with the order's carrier",
+        ["a line's delivery date disagrees with the order's carrier"; 3],
     ),
     (
         "another customer pays",
         &[(Stmt::ReadCustomer, "c_last", "'NOBODY'")],
-        "the payment names another customer",
+        ["the payment names another customer"; 3],
     ),
     (
         "Order-Status finds no order",
         &[(Stmt::NewestOrder, "o_c_id = ?3", "o_c_id = ?3 + 1000000")],
-        "`newest_order` found no row",
+        ["`newest_order` found no row"; 3],
     ),
 ];
 
-fn read(behind: &Connection, query: &str, params: &[u32]) -> i64 {
-    let params = rusqlite::params_from_iter(params);
-    behind.query_row(query, params, |row| row.get(0)).expect("the saboteur's own query")
-}
-
-fn act(behind: &Connection, statement: &str, params: impl rusqlite::Params) {
-    behind.execute(statement, params).expect("the saboteur's own statement");
+/// An amount of cents in an engine's words.
+fn money(dialect: Dialect, cents: i64) -> String {
+    match dialect {
+        Dialect::Sqlite => cents.to_string(),
+        Dialect::Postgres | Dialect::MySql => format!("{}.{:02}", cents / 100, cents % 100),
+    }
 }
 
 /// A second payment like the first, complete in itself.
-fn pay_again(behind: &Connection, call: &Payment, c_id: u32) {
-    let transaction = behind.unchecked_transaction().expect("the saboteur's own transaction");
-    let (amount, w_id, d_id) = (call.h_amount.0, call.w_id, call.d_id);
-    act(behind, "update warehouse set w_ytd = w_ytd + ?1 where w_id = ?2", params![amount, w_id]);
-    act(
-        behind,
-        "update district set d_ytd = d_ytd + ?1 where d_w_id = ?2 and d_id = ?3",
-        params![amount, w_id, d_id],
-    );
-    let customer = params![amount, call.c_w_id, call.c_d_id, c_id];
-    act(
-        behind,
-        "update customer set c_balance = c_balance - ?1, c_ytd_payment = c_ytd_payment + ?1, \
-         c_payment_cnt = c_payment_cnt + 1 where c_w_id = ?2 and c_d_id = ?3 and c_id = ?4",
-        customer,
-    );
-    act(
-        behind,
-        "insert into history values (?4, ?3, ?2, ?5, ?6, unixepoch(), ?1, '')",
-        params![amount, call.c_w_id, call.c_d_id, c_id, d_id, w_id],
-    );
-    transaction.commit().expect("the saboteur's own transaction");
+fn pay_again(dialect: Dialect, call: &Payment, c_id: u32) -> Vec<String> {
+    let &Payment { w_id, d_id, c_w_id, c_d_id, h_amount, .. } = call;
+    let amount = money(dialect, h_amount.0);
+    vec![
+        format!("update warehouse set w_ytd = w_ytd + {amount} where w_id = {w_id}"),
+        format!("update district set d_ytd = d_ytd + {amount} where d_w_id = {w_id} and d_id = {d_id}"),
+        format!(
+            "update customer set c_balance = c_balance - {amount}, c_ytd_payment = c_ytd_payment + {amount}, \
+             c_payment_cnt = c_payment_cnt + 1 where c_w_id = {c_w_id} and c_d_id = {c_d_id} and c_id = {c_id}"
+        ),
+        said(
+            dialect,
+            &format!(
+                "insert into history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data) \
+                 values ({c_id}, {c_d_id}, {c_w_id}, {d_id}, {w_id}, {{now}}, {amount}, '')"
+            ),
+        ),
+    ]
 }

@@ -2,8 +2,9 @@
 
 use crate::calls::runtime;
 use adapter_http::{Expected, HttpTarget};
-use model::Target;
+use model::{Target, Wire};
 use server::{Server, Settings};
+use std::marker::PhantomData;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -12,27 +13,39 @@ use workload_tpcc::{Cardinality, Tpcc};
 
 /// A running server; it stops when this value goes.
 #[derive(Debug)]
-pub struct Served {
+pub struct Served<W> {
     addr: SocketAddr,
-    size: Cardinality,
+    scale: u64,
+    workload: PhantomData<fn() -> W>,
     log: Arc<Mutex<Vec<String>>>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Served {
+impl Served<Tpcc> {
+    /// Puts a target of TPC-C behind HTTP, on a free port, with so many sessions.
+    ///
+    /// # Panics
+    /// When it cannot listen.
+    #[must_use]
+    pub fn start<T: Target<Tpcc>>(target: T, size: Cardinality, sessions: u32) -> Served<Tpcc> {
+        Served::with(target, size, u64::from(size.warehouses), sessions)
+    }
+}
+
+impl<W: Wire> Served<W> {
     /// Puts a target behind HTTP, on a free port, with so many sessions.
     ///
     /// # Panics
     /// When it cannot listen.
     #[must_use]
-    pub fn start<T: Target<Tpcc>>(target: T, size: Cardinality, sessions: u32) -> Served {
+    pub fn with<T: Target<W>>(target: T, extent: W::Extent, scale: u64, sessions: u32) -> Served<W> {
         let log: Arc<Mutex<Vec<String>>> = Arc::default();
         let lines = log.clone();
         let settings = Settings {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             sessions,
-            scale: u64::from(size.warehouses),
+            scale,
             log: Arc::new(move |line| lines.lock().expect("nobody panics here").push(line.to_owned())),
             ..Settings::default()
         };
@@ -43,9 +56,9 @@ impl Served {
                 // A sender that is gone stops it as well.
                 let _ = stopped.await;
             };
-            bound.serve::<Tpcc, _>(target, size, until).expect("a server that ends well");
+            bound.serve::<W, _>(target, extent, until).expect("a server that ends well");
         });
-        Served { addr, size, log, stop: Some(stop), thread: Some(thread) }
+        Served { addr, scale, workload: PhantomData, log, stop: Some(stop), thread: Some(thread) }
     }
 
     /// The way to it, through the real client.
@@ -53,8 +66,8 @@ impl Served {
     /// # Panics
     /// When it cannot be reached.
     #[must_use]
-    pub fn target(&self) -> HttpTarget<Tpcc> {
-        let expected = Expected { scale: Some(u64::from(self.size.warehouses)) };
+    pub fn target(&self) -> HttpTarget<W> {
+        let expected = Expected { scale: Some(self.scale) };
         let reached = runtime().block_on(HttpTarget::reach(&format!("http://{}", self.addr), &expected));
         reached.expect("a server that was just started")
     }
@@ -69,7 +82,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl<W> Drop for Served<W> {
     fn drop(&mut self) {
         drop(self.stop.take());
         let ended = self.thread.take().map(JoinHandle::join);

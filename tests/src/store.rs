@@ -1,12 +1,15 @@
 //! TPC-C databases for tests, and what vouches for them: the audits and the ledger, asked as the command line asks.
 
+use crate::ground::{Ground, asked, audited, rows};
 use adapter_rusqlite::SqliteOpener;
-use admin::sqlite::{Witness, load};
-use admin::{AuditGroup, AuditQuery, LoadPlan, LoadRecord};
+use admin::sqlite::load;
+use admin::{LoadPlan, LoadRecord};
 use measure::Monotonic;
-use model::{Nanos, RetryPolicy, RetryingTarget};
+use model::rows::Dataset;
+use model::{RetryPolicy, RetryingTarget};
+use rig::Engine;
 use rusqlite::Connection;
-use sql::{Dialect, SqliteUrl, Value};
+use sql::{Catalogue, DbUrl, Dialect, ServerUrl, SqliteUrl, Value};
 use std::collections::BTreeSet;
 use std::fs;
 use std::sync::atomic::AtomicBool;
@@ -23,15 +26,10 @@ pub type SqliteTarget = RetryingTarget<SqlTarget<SqliteOpener<Monotonic>, Monoto
 /// The seed that every database here is loaded with.
 pub const LOAD_SEED: u64 = GOLDEN_LOAD_SEED;
 
-/// How long the audits of a test may take together.
-const AUDITS_MAX: Nanos = Nanos::from_secs(120);
-
-/// A freshly loaded database in a folder of its own, which goes with this value.
+/// A freshly loaded database of its own, which goes with this value.
 #[derive(Debug)]
 pub struct Store {
-    folder: TempDir,
-    /// Where it is, and with which settings.
-    pub url: SqliteUrl,
+    ground: Ground,
     /// How much was loaded.
     pub size: Cardinality,
 }
@@ -46,8 +44,8 @@ pub struct Found {
 }
 
 impl Store {
-    /// A store of that size; `options` as in a URL: `journal=truncate&busy_ms=20`. Each size is loaded once a test
-    /// program, and copied from memory then.
+    /// A store of that size on SQLite; `options` as in a URL: `journal=truncate&busy_ms=20`. Each size is loaded once a
+    /// test program, and copied from memory then.
     ///
     /// # Panics
     /// When it cannot be made: the test could not run.
@@ -56,8 +54,9 @@ impl Store {
         let folder = tempfile::tempdir().expect("a test needs a folder");
         let file = folder.path().join("tpcc.db");
         fs::write(&file, template(size)).expect("a test needs room for its database");
-        let url = format!("sqlite:{}?{options}", file.display()).parse().expect("the test's own URL");
-        Store { folder, url, size }
+        let url: SqliteUrl =
+            format!("sqlite:{}?{options}", file.display()).parse().expect("the test's own URL");
+        Store { ground: Ground::Folder { folder, url }, size }
     }
 
     /// The tiny store, for audits that compare exactly. What a crash would leave is no concern of its tests.
@@ -66,13 +65,69 @@ impl Store {
         Store::new(Cardinality::tiny(), "synchronous=off")
     }
 
-    /// The folder that it lies in.
+    /// A store of that size on the private server of this test program. Each size is loaded once, and copied by the
+    /// server then.
+    ///
+    /// # Panics
+    /// When it cannot be made: the test could not run.
     #[must_use]
-    pub fn folder(&self) -> &TempDir {
-        &self.folder
+    pub fn on(engine: Engine, size: Cardinality) -> Store {
+        let name = format!("tpcc_{}_{}_{}", size.warehouses, size.items, size.customers);
+        let dialect = crate::ground::dialect(engine);
+        let ground = Ground::copied(engine, &name, || {
+            let schema = schema(dialect).expect("kept by a test of the workload");
+            plan(Arc::new(Data::new(size, LOAD_SEED)), schema, "tpcc", u64::from(size.warehouses))
+        });
+        Store { ground, size }
     }
 
-    /// The sessions that users have.
+    /// Where it is.
+    #[must_use]
+    pub fn place(&self) -> DbUrl {
+        self.ground.place()
+    }
+
+    /// Where it is, if it is in a file.
+    ///
+    /// # Panics
+    /// When it is on a server.
+    #[must_use]
+    pub fn file(&self) -> &SqliteUrl {
+        match &self.ground {
+            Ground::Folder { url, .. } => url,
+            Ground::Server(_) => panic!("a store on a server has no file"),
+        }
+    }
+
+    /// Where it is, if it is on a server.
+    ///
+    /// # Panics
+    /// When it is in a file.
+    #[must_use]
+    pub fn server(&self) -> &ServerUrl {
+        match &self.ground {
+            Ground::Server(url) => url,
+            Ground::Folder { .. } => panic!("a store in a file has no server"),
+        }
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.place().dialect()
+    }
+
+    /// The folder that it lies in.
+    ///
+    /// # Panics
+    /// When it is on a server.
+    #[must_use]
+    pub fn folder(&self) -> &TempDir {
+        match &self.ground {
+            Ground::Folder { folder, .. } => folder,
+            Ground::Server(_) => panic!("a store on a server has no folder"),
+        }
+    }
+
+    /// The sessions that users have on SQLite.
     ///
     /// # Panics
     /// When the database cannot be opened.
@@ -81,35 +136,36 @@ impl Store {
         retrying(SqlTarget::new(self.opener(statements()), Monotonic::start()))
     }
 
-    /// Opens connections that prepare `statements`.
+    /// Opens connections to SQLite that prepare `statements`.
     ///
     /// # Panics
     /// When the database cannot be opened.
     #[must_use]
     pub fn opener(&self, statements: Vec<String>) -> SqliteOpener<Monotonic> {
-        SqliteOpener::new(&self.url, statements, Monotonic::start()).expect("a database that was just made")
+        SqliteOpener::new(self.file(), statements, Monotonic::start()).expect("a database that was just made")
     }
 
-    /// A plain connection beside all others. It waits as long for them as it takes.
+    /// A plain connection to SQLite beside all others. It waits as long for them as it takes.
     ///
     /// # Panics
     /// When the database cannot be opened.
     #[must_use]
     pub fn connection(&self) -> Connection {
-        let connection = Connection::open(&self.url.path).expect("a database that was just made");
+        let connection = Connection::open(&self.file().path).expect("a database that was just made");
         connection.busy_timeout(Duration::from_secs(60)).expect("a setting of the connection alone");
-        let level = format!("pragma synchronous={}", self.url.synchronous.name());
+        let level = format!("pragma synchronous={}", self.file().synchronous.name());
         connection.execute_batch(&level).expect("a setting of the connection alone");
         connection
     }
 
-    /// The whole number that a query gives.
+    /// The whole number that a query gives; null is none.
     ///
     /// # Panics
     /// When it gives none.
     #[must_use]
     pub fn number(&self, query: &str) -> i64 {
-        self.connection().query_row(query, [], |row| row.get(0)).expect("the test's own query")
+        let found = rows(&self.place(), query, &[]);
+        found.first().and_then(|row| row.first()?.int()).expect("the test's own query, of a whole number")
     }
 
     /// What each district says of itself.
@@ -118,14 +174,12 @@ impl Store {
     /// When it cannot be read.
     #[must_use]
     pub fn tallies(&self) -> Vec<StoredTally> {
-        let query = audit::district_tallies(Dialect::Sqlite).expect("kept by a test of the workload");
-        let witness = Witness::open(&self.url).expect("a database at rest");
-        let rows = witness.rows(&query, &[]).expect("a query over the standard's tables");
+        let query = audit::district_tallies(self.dialect()).expect("kept by a test of the workload");
         let tally = |row: &Vec<Value>| {
             let row: Vec<i64> = row.iter().filter_map(Value::int).collect();
             StoredTally::from_row(&row).expect("eight whole numbers")
         };
-        rows.iter().map(tally).collect()
+        rows(&self.place(), &query, &[]).iter().map(tally).collect()
     }
 
     /// Every audit of the stored data.
@@ -135,17 +189,17 @@ impl Store {
     #[must_use]
     pub fn audits(&self) -> Vec<(Audit, Finding)> {
         let context = audit::Context { size: self.size, mixed_seeds: false };
-        let groups = audit::audits(Dialect::Sqlite).expect("kept by a test of the workload");
-        let queries: Vec<AuditGroup> = groups.iter().map(|group| asked(group, &context)).collect();
-        let never = AtomicBool::new(false);
-        let witness = Witness::open(&self.url).expect("a database at rest");
-        let audited = witness.audit_all(&queries, 2, AUDITS_MAX, &never).expect("a database at rest");
+        let groups = audit::audits(self.dialect()).expect("kept by a test of the workload");
+        let queries = groups.iter().map(|group| {
+            let queries = group.audits.iter().map(|audit| (&audit.name, &audit.query, audit.rows_max));
+            asked(&group.prepare, queries, context.params())
+        });
+        let found = audited(&self.place(), &queries.collect::<Vec<_>>());
         let all = groups.into_iter().flat_map(|group| group.audits);
-        all.zip(audited.rows)
+        all.zip(found)
             .map(|(audit, rows)| {
-                assert_eq!(audit.name, rows.name);
-                let rows = rows.rows.unwrap_or_else(|why| panic!("{} was not run: {why}", audit.name));
                 let finding = audit.judge(&rows, &context);
+                assert!(!finding.sentence.contains("do not make sense"), "{}: {rows:?}", audit.name);
                 (audit, finding)
             })
             .collect()
@@ -211,19 +265,6 @@ pub fn statements() -> Vec<String> {
     catalogue(Dialect::Sqlite).expect("kept by a test of the workload")
 }
 
-fn asked(group: &audit::AuditGroup, context: &audit::Context) -> AuditGroup {
-    let query = |audit: &Audit| AuditQuery {
-        name: audit.name.clone(),
-        sql: audit.query.clone(),
-        rows_max: audit.rows_max,
-    };
-    AuditGroup {
-        prepare: group.prepare.clone(),
-        queries: group.audits.iter().map(query).collect(),
-        params: context.params(),
-    }
-}
-
 /// The bytes of a loaded database.
 fn template(size: Cardinality) -> Arc<[u8]> {
     static LOADED: Mutex<Vec<(Cardinality, Arc<[u8]>)>> = Mutex::new(Vec::new());
@@ -234,14 +275,24 @@ fn template(size: Cardinality) -> Arc<[u8]> {
     }
     let folder = tempfile::tempdir().expect("a test needs a folder");
     let url = SqliteUrl::file(folder.path().join("template.db"));
-    let plan = LoadPlan {
-        dataset: Arc::new(Data::new(size, LOAD_SEED)),
-        schema: schema(Dialect::Sqlite).expect("kept by a test of the workload"),
+    let schema = schema(Dialect::Sqlite).expect("kept by a test of the workload");
+    let plan = plan(Arc::new(Data::new(size, LOAD_SEED)), schema, "tpcc", u64::from(size.warehouses));
+    load(&url, plan, &mut |_| {}, &AtomicBool::new(false)).expect("a test needs its data");
+    let bytes: Arc<[u8]> = fs::read(&url.path).expect("a database that was just made").into();
+    loaded.push((size, bytes.clone()));
+    bytes
+}
+
+/// A load into nothing.
+pub(crate) fn plan(dataset: Arc<dyn Dataset>, schema: Catalogue, workload: &str, scale: u64) -> LoadPlan {
+    LoadPlan {
+        dataset,
+        schema,
         record: LoadRecord {
             kit: "stackmark".into(),
             kit_version: env!("CARGO_PKG_VERSION").into(),
-            workload: "tpcc".into(),
-            scale: u64::from(size.warehouses),
+            workload: workload.into(),
+            scale,
             size: String::new(),
             seed: LOAD_SEED,
         },
@@ -249,9 +300,5 @@ fn template(size: Cardinality) -> Arc<[u8]> {
         fresh: true,
         references: false,
         start_anew: String::new(),
-    };
-    load(&url, plan, &mut |_| {}, &AtomicBool::new(false)).expect("a test needs its data");
-    let bytes: Arc<[u8]> = fs::read(&url.path).expect("a database that was just made").into();
-    loaded.push((size, bytes.clone()));
-    bytes
+    }
 }

@@ -3,7 +3,6 @@
 use model::{Fault, Home, OpenError, Stack};
 use sql::{Dialect, Param, Read, SqlConn, SqlOpener, StmtId, TxKind};
 use std::future::pending;
-use workload_tpcc::Stmt;
 
 /// What goes wrong inside a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,13 +10,13 @@ pub enum Tampering {
     /// Nothing.
     None,
     /// Every so many transactions that ran a statement are rolled back, and reported as committed.
-    ForgetsCommit(Stmt, u32),
+    ForgetsCommit(StmtId, u32),
     /// Rolling back commits.
     KeepsWhatIsRolledBack,
     /// The second execution of a statement in a transaction never returns.
-    Stalls(Stmt),
+    Stalls(StmtId),
     /// The second execution of a statement in a transaction panics.
-    Panics(Stmt),
+    Panics(StmtId),
 }
 
 /// Opens connections that are tampered with.
@@ -48,7 +47,7 @@ impl<C: SqlConn> Tampered<C> {
             | Tampering::Stalls(watched)
             | Tampering::Panics(watched) => watched,
         };
-        self.seen += u32::from(stmt == watched.id());
+        self.seen += u32::from(stmt == watched);
         if self.seen == 2 {
             match self.tampering {
                 Tampering::Stalls(_) => pending().await,

@@ -237,7 +237,7 @@ group by ol_supply_w_id, ol_i_id
 -- Shape: each stock counts what the lines took from it, wherever they were ordered.
 -- name: stock_counters
 select s_w_id, s_i_id, s_ytd, coalesce(quantity, 0) as quantity_sold, s_order_cnt, coalesce(line_count, 0) as lines,
-  s_remote_cnt, coalesce(remote_count, 0) as lines_remote
+  s_remote_cnt, coalesce(remote_count, 0) as lines_remote, s_quantity
 from stock
 left join sold_sums on w_id = s_w_id and i_id = s_i_id
 where s_ytd <> coalesce(quantity, 0) or s_order_cnt <> coalesce(line_count, 0)

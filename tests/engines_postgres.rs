@@ -1,0 +1,90 @@
+//! TPC-C on PostgreSQL, as a whole: every style through the server, in races on both routes, at the engine's own isolation
+//! and at SERIALIZABLE; and everybody who does wrong, caught by the audits that catch the same on SQLite.
+
+use adapter_tokio_postgres::PostgresOpener;
+use measure::Monotonic;
+use model::Target;
+use pair_tpcc_postgres::{PipelinedTarget, ProcedureTarget};
+use rig::Engine;
+use sql::{Dialect, Isolation, ServerUrl};
+use stackmark_tests::beds::OnPostgres;
+use stackmark_tests::bite;
+use stackmark_tests::calls::runtime;
+use stackmark_tests::routes::{
+    Route, conforms_through_http, nothing_is_lost_or_done_twice, the_mix_is_sound,
+};
+use stackmark_tests::store::Store;
+use workload_tpcc::{Cardinality, SqlTarget, Tpcc, catalogue};
+
+const REACHED: &str = "a database that was just made";
+
+fn plain(url: &ServerUrl) -> impl Target<Tpcc> + use<> {
+    let texts = catalogue(Dialect::Postgres).expect("kept by a test of the workload");
+    let opener = runtime().block_on(PostgresOpener::reach(url, texts)).expect(REACHED);
+    SqlTarget::new(opener, Monotonic::start())
+}
+
+fn pipelined(url: &ServerUrl) -> PipelinedTarget<Monotonic> {
+    runtime().block_on(PipelinedTarget::reach(url, Monotonic::start())).expect(REACHED)
+}
+
+fn procedure(url: &ServerUrl) -> ProcedureTarget<Monotonic> {
+    runtime().block_on(ProcedureTarget::reach(url, Monotonic::start())).expect(REACHED)
+}
+
+fn fresh() -> Store {
+    Store::on(Engine::Postgres, Cardinality::tiny())
+}
+
+fn races<T: Target<Tpcc>>(reach: impl Fn(&ServerUrl) -> T) {
+    let store = fresh();
+    nothing_is_lost_or_done_twice(&store, Route::Http, reach(store.server()));
+    for route in [Route::Direct, Route::Http] {
+        let store = fresh();
+        the_mix_is_sound(&store, route, reach(store.server()));
+    }
+    let strict = |store: &Store| ServerUrl { isolation: Isolation::Serializable, ..store.server().clone() };
+    let store = fresh();
+    nothing_is_lost_or_done_twice(&store, Route::Direct, reach(&strict(&store)));
+    let store = fresh();
+    let retries = the_mix_is_sound(&store, Route::Http, reach(&strict(&store)));
+    assert!(retries > 0, "eight sessions on two warehouses at SERIALIZABLE meet conflicts");
+}
+
+#[test]
+fn plain_sessions_conform_through_http_and_lose_nothing_in_races() {
+    conforms_through_http(Engine::Postgres, plain);
+    races(plain);
+}
+
+#[test]
+fn pipelined_sessions_conform_through_http_and_lose_nothing_in_races() {
+    conforms_through_http(Engine::Postgres, pipelined);
+    races(pipelined);
+}
+
+#[test]
+fn procedures_conform_through_http_and_lose_nothing_in_races() {
+    conforms_through_http(Engine::Postgres, procedure);
+    races(procedure);
+}
+
+#[test]
+fn each_saboteur_is_caught_by_the_audits_that_it_offends_and_by_no_others() {
+    bite::exact_saboteurs_are_caught::<OnPostgres>();
+}
+
+#[test]
+fn what_an_answer_or_the_schema_gives_away_fails_the_trial() {
+    bite::defects_end_the_trial::<OnPostgres>();
+}
+
+#[test]
+fn what_no_audit_can_see_is_left_to_conformance_which_does() {
+    bite::what_no_audit_sees_does_not_conform::<OnPostgres>();
+}
+
+#[test]
+fn saboteurs_behind_a_server_are_caught_too_and_after_a_crash() {
+    bite::saboteurs_behind_a_server_are_caught::<OnPostgres>();
+}

@@ -1,0 +1,166 @@
+//! Saboteurs at work on an engine, and what the audits say of what they leave behind. Each check is a promise of every
+//! engine; it fails with what was not caught, or caught by audits that it should not concern.
+
+use crate::beds::Bed;
+use crate::calls::{drive_tpcc, runtime};
+use crate::sabotage::{SabotagedTarget, Trick};
+use crate::saboteurs::{DEFECTS, EXACT, Saboteur, UNSEEN};
+use crate::served::Served;
+use crate::store::{Found, Store};
+use crate::tamper::Tampering;
+use model::Target as _;
+use std::collections::BTreeSet;
+use workload_tpcc::conformance::{ConformancePlan, conform};
+use workload_tpcc::{Cardinality, Claims, Ledger, Stmt, StoredTally};
+
+/// The seed of all inputs here.
+pub const SEED: u64 = 7;
+/// Calls that are enough for every exact saboteur on tiny data.
+pub const EXACT_CALLS: u64 = 1_200;
+
+/// Nobody at work.
+pub const TWIN: Saboteur =
+    Saboteur { what: "nothing is wrong", trick: Trick::None, workers: 1, caught_by: &[] };
+
+fn target<B: Bed>(store: &Store, trick: Trick) -> SabotagedTarget<B::Opener> {
+    SabotagedTarget::with(store, B::opener(&store.place(), trick.statements(B::DIALECT)), trick)
+}
+
+/// Drives a saboteur on a store, and looks at what is left.
+///
+/// # Panics
+/// When the trial fails.
+#[must_use]
+pub fn sabotaged<B: Bed>(store: &Store, saboteur: &Saboteur, calls: u64) -> Found {
+    let before = store.tallies();
+    let trial = drive_tpcc(store, target::<B>(store, saboteur.trick), saboteur.workers, calls, SEED);
+    assert_eq!(trial.failure, None, "{}", saboteur.what);
+    store.find(&before, &Claims::of(&trial.ledger, true))
+}
+
+/// What a saboteur was not caught by, or should not have been, in one sentence.
+#[must_use]
+pub fn judged(saboteur: &Saboteur, found: &Found) -> Option<String> {
+    let expected: BTreeSet<String> = saboteur.caught_by.iter().map(|name| (*name).to_owned()).collect();
+    let failed = found.failed();
+    (failed != expected).then(|| format!("{}: expected {expected:?}, failed {failed:#?}", saboteur.what))
+}
+
+/// Runs all, two at a time, and gives what went wrong.
+///
+/// # Panics
+/// When a check does.
+pub fn all<T: Sync>(items: &[T], check: impl Fn(&T) -> Option<String> + Sync) -> Vec<String> {
+    let (evens, odds): (Vec<_>, Vec<_>) = items.iter().enumerate().partition(|(at, _)| at % 2 == 0);
+    let run =
+        |half: Vec<(usize, &T)>| half.into_iter().filter_map(|(_, item)| check(item)).collect::<Vec<_>>();
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| run(odds));
+        let mut wrong = run(evens);
+        wrong.extend(other.join().expect("a check panicked"));
+        wrong
+    })
+}
+
+/// Fails with all of them.
+///
+/// # Panics
+/// When there is one.
+#[track_caller]
+pub fn assert_none(wrong: &[String]) {
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+}
+
+/// Each of [`EXACT`] is caught by the audits that it offends and by no others; and nobody is caught where nobody is.
+///
+/// # Panics
+/// With those for whom that is not so.
+pub fn exact_saboteurs_are_caught<B: Bed>() {
+    let twins = [1, 4].map(|workers| Saboteur { workers, ..TWIN });
+    let cases: Vec<Saboteur> = twins.into_iter().chain(EXACT.iter().copied()).collect();
+    assert_none(&all(&cases, |saboteur| {
+        let store = B::store(Cardinality::tiny());
+        judged(saboteur, &sabotaged::<B>(&store, saboteur, EXACT_CALLS))
+    }));
+}
+
+/// Each of [`DEFECTS`] ends the trial at once, with words that say why.
+///
+/// # Panics
+/// With the first for whom that is not so.
+pub fn defects_end_the_trial<B: Bed>() {
+    for (what, edits, words) in DEFECTS {
+        let store = B::store(Cardinality::tiny());
+        let trial =
+            drive_tpcc(&store, target::<B>(&store, Trick::Statements([*edits; 3])), 1, EXACT_CALLS, SEED);
+        let failure = trial.failure.unwrap_or_else(|| panic!("{what}: the trial went well"));
+        assert!(failure.contains(words[B::DIALECT as usize]), "{what}: {failure}");
+        let defects: u64 = trial.totals.kinds.iter().map(|kind| kind.books.defect).sum();
+        assert_eq!(defects, 1, "{what}: a defect ends the trial at once");
+    }
+}
+
+/// No audit sees one of [`UNSEEN`], and conformance does. The limits of audits, written down: this is why a subject that
+/// does not conform is not measured.
+///
+/// # Panics
+/// With the first for whom that is not so.
+pub fn what_no_audit_sees_does_not_conform<B: Bed>() {
+    let plan = ConformancePlan::golden(1, 500);
+    let honest = [("nothing is wrong", Trick::None)];
+    let unseen = UNSEEN.iter().map(|&(what, edits)| (what, Trick::Statements([edits; 3])));
+    let cases: Vec<(&str, Trick)> = honest.into_iter().chain(unseen).collect();
+    assert_none(&all(&cases, |&(what, trick)| {
+        let store = B::store(Cardinality::tiny());
+        let found = sabotaged::<B>(&store, &Saboteur { what, trick, ..TWIN }, EXACT_CALLS).failed();
+        if !found.is_empty() {
+            return Some(format!("{what}: {found:?} see it now; say so in the tables"));
+        }
+        let store = B::store(Cardinality::tiny());
+        let target = target::<B>(&store, trick);
+        let conforms = runtime().block_on(async {
+            let mut session = target.open(0).await.expect("a store that was just made");
+            conform(&mut session, &plan).await
+        });
+        match (trick, conforms) {
+            (Trick::None, Err(wrong)) => Some(format!("{what}: {wrong}")),
+            (Trick::Statements(_), Ok(_)) => Some(format!("{what}: conformance does not see it either")),
+            _ => None,
+        }
+    }));
+}
+
+/// A trial through HTTP with a saboteur behind the server. Gives what the store had before, and what was claimed.
+fn behind_a_server<B: Bed>(store: &Store, trick: Trick) -> (Vec<StoredTally>, Ledger) {
+    let before = store.tallies();
+    let served = Served::start(target::<B>(store, trick), store.size, 4);
+    let trial = drive_tpcc(store, served.target(), 4, EXACT_CALLS, SEED);
+    assert_eq!(trial.failure, None);
+    (before, trial.ledger)
+}
+
+/// An acknowledged call that never committed is missed through HTTP too, and after a crash of the generator; so is a lost
+/// update.
+///
+/// # Panics
+/// With the first for which that is not so.
+pub fn saboteurs_behind_a_server_are_caught<B: Bed>() {
+    for (stmt, measure) in [
+        (Stmt::InsertNewOrder, "ledger: orders placed"),
+        (Stmt::InsertHistory, "ledger: payments"),
+        (Stmt::DeleteNewOrder, "ledger: orders delivered"),
+    ] {
+        let store = B::store(Cardinality::tiny());
+        let trick = Trick::Connection(Tampering::ForgetsCommit(stmt.id(), 5));
+        let (before, ledger) = behind_a_server::<B>(&store, trick);
+        // Of a generator that was killed only the claims of its last slice are left: they bound from below.
+        for complete in [true, false] {
+            let failed = store.find(&before, &Claims::of(&ledger, complete)).failed();
+            assert!(failed.contains(measure), "{measure}: {failed:?}");
+        }
+    }
+    let lost = EXACT.iter().find(|saboteur| saboteur.workers > 1).expect("a race is among them");
+    let store = B::store(Cardinality::tiny());
+    let (before, ledger) = behind_a_server::<B>(&store, lost.trick);
+    assert_eq!(judged(lost, &store.find(&before, &Claims::of(&ledger, true))), None);
+}

@@ -1,0 +1,259 @@
+//! Where the databases of tests lie: in folders, and on one private server of each engine for a test program.
+
+use crate::calls::runtime;
+use adapter_tokio_postgres::Connected;
+use admin::{AuditGroup, AuditQuery, LoadPlan, mysql, postgres, sqlite};
+use model::{Nanos, Tier};
+use mysql_async::prelude::Queryable as _;
+use rig::{Engine, Options, Running};
+use sql::{DbUrl, Dialect, ServerUrl, SqliteUrl, Value};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
+use tempfile::TempDir;
+
+/// How long the audits of a test may take together.
+const AUDITS_MAX: Nanos = Nanos::from_secs(120);
+/// Connections that a server takes: those of two tests at once, of their servers, saboteurs and witnesses.
+const CONNECTIONS: u32 = 120;
+
+/// Where one database lies. It goes with this value.
+#[derive(Debug)]
+pub(crate) enum Ground {
+    /// In a folder of its own.
+    Folder {
+        /// The folder.
+        folder: TempDir,
+        /// The file in it, and its settings.
+        url: SqliteUrl,
+    },
+    /// On the private server of this test program.
+    Server(ServerUrl),
+}
+
+impl Ground {
+    /// A copy of what `plan` loads, on the server of an engine; loaded once under that name.
+    pub(crate) fn copied(engine: Engine, name: &str, plan: impl FnOnce() -> LoadPlan) -> Ground {
+        static LOADED: Mutex<Vec<(Engine, String)>> = Mutex::new(Vec::new());
+        static COPIES: AtomicU32 = AtomicU32::new(0);
+        let template = server(engine).url(name);
+        let to = server(engine).url(&format!("copy_{}", COPIES.fetch_add(1, Ordering::Relaxed)));
+        {
+            // Held while loading, so that nobody loads the same a second time.
+            let mut loaded = LOADED.lock().expect("a test that could not load has failed already");
+            if !loaded.iter().any(|(on, what)| *on == engine && what == name) {
+                loading(&template, plan());
+                loaded.push((engine, name.to_owned()));
+            }
+            if engine == Engine::Postgres {
+                // A template takes one copy at a time.
+                postgres::restore(&template, &to).expect("a template that was just loaded");
+            }
+        }
+        if engine == Engine::MariaDb {
+            mysql::restore(&template, &to).expect("a template that was just loaded");
+        }
+        Ground::Server(to)
+    }
+
+    /// Its address.
+    pub(crate) fn place(&self) -> DbUrl {
+        match self {
+            Ground::Folder { url, .. } => DbUrl::Sqlite(url.clone()),
+            Ground::Server(url) => DbUrl::Server(url.clone()),
+        }
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        if let Ground::Server(url) = self {
+            // The server goes with the test program, so what cannot be removed now is gone soon.
+            let _ = match url.dialect {
+                Dialect::MySql => mysql::drop_database(url).is_ok(),
+                Dialect::Postgres | Dialect::Sqlite => postgres::drop_database(url).is_ok(),
+            };
+        }
+    }
+}
+
+/// The dialect of a server.
+#[must_use]
+pub const fn dialect(engine: Engine) -> Dialect {
+    match engine {
+        Engine::Postgres => Dialect::Postgres,
+        Engine::MariaDb => Dialect::MySql,
+    }
+}
+
+/// The server of an engine; it ends with the process. What a crash would leave is no concern of its tests.
+fn server(engine: Engine) -> &'static Running {
+    static POSTGRES: OnceLock<Running> = OnceLock::new();
+    static MARIADB: OnceLock<Running> = OnceLock::new();
+    let (server, settings) = match engine {
+        Engine::Postgres => (&POSTGRES, Vec::new()),
+        // What a new server writes first is its log.
+        Engine::MariaDb => (&MARIADB, vec![("innodb_log_file_size".to_owned(), "67108864".to_owned())]),
+    };
+    server.get_or_init(|| {
+        let options =
+            Options { durability: Tier::Delayed, connections: CONNECTIONS, settings, ..Options::default() };
+        rig::start(engine, &options)
+            .unwrap_or_else(|error| panic!("this test needs {}: {error}", engine.title()))
+    })
+}
+
+fn loading(url: &ServerUrl, plan: LoadPlan) {
+    let never = AtomicBool::new(false);
+    match url.dialect {
+        Dialect::MySql => {
+            mysql::create_database(url).expect("a server of our own");
+            mysql::load(url, plan, &mut |_| {}, &never).expect("a test needs its data");
+        }
+        Dialect::Postgres | Dialect::Sqlite => {
+            postgres::create_database(url).expect("a server of our own");
+            postgres::load(url, plan, &mut |_| {}, &never).expect("a test needs its data");
+        }
+    }
+}
+
+/// Rows of a query, from the witness of users.
+///
+/// # Panics
+/// When it cannot be asked.
+#[must_use]
+pub fn rows(place: &DbUrl, query: &str, params: &[i64]) -> Vec<Vec<Value>> {
+    let why = "a database at rest, and a query over its tables";
+    match place {
+        DbUrl::Sqlite(url) => sqlite::Witness::open(url).expect(why).rows(query, params).expect(why),
+        DbUrl::Server(url) if url.dialect == Dialect::MySql => {
+            mysql::Witness::open(url).expect(why).rows(query, params).expect(why)
+        }
+        DbUrl::Server(url) => postgres::Witness::open(url).expect(why).rows(query, params).expect(why),
+    }
+}
+
+/// A group of audits, as a witness is asked: name, query and most rows of each.
+pub(crate) fn asked<'a>(
+    prepare: &[String],
+    audits: impl Iterator<Item = (&'a String, &'a String, usize)>,
+    params: Vec<i64>,
+) -> AuditGroup {
+    let query = |(name, sql, rows_max): (&String, &String, usize)| AuditQuery {
+        name: name.clone(),
+        sql: sql.clone(),
+        rows_max,
+    };
+    AuditGroup { prepare: prepare.to_vec(), queries: audits.map(query).collect(), params }
+}
+
+/// What each audit returned, in the order of the groups.
+pub(crate) fn audited(place: &DbUrl, groups: &[AuditGroup]) -> Vec<Vec<Vec<Value>>> {
+    let (why, never) = ("a database at rest", AtomicBool::new(false));
+    let found = match place {
+        DbUrl::Sqlite(url) => {
+            sqlite::Witness::open(url).expect(why).audit_all(groups, 2, AUDITS_MAX, &never).expect(why)
+        }
+        DbUrl::Server(url) if url.dialect == Dialect::MySql => {
+            mysql::Witness::open(url).expect(why).audit_all(groups, 2, AUDITS_MAX, &never).expect(why)
+        }
+        DbUrl::Server(url) => {
+            postgres::Witness::open(url).expect(why).audit_all(groups, 2, AUDITS_MAX, &never).expect(why)
+        }
+    };
+    let names = groups.iter().flat_map(|group| &group.queries).map(|query| &query.name);
+    names
+        .zip(found.rows)
+        .map(|(name, rows)| {
+            assert_eq!(*name, rows.name, "answers come in the order of the questions");
+            rows.rows.unwrap_or_else(|error| panic!("{name} was not run: {error}"))
+        })
+        .collect()
+}
+
+/// A connection beside all sessions, for who acts behind their backs.
+#[derive(Debug)]
+pub enum Behind {
+    /// To a file.
+    Sqlite(Box<rusqlite::Connection>),
+    /// To PostgreSQL.
+    Postgres(Box<Connected>),
+    /// To MariaDB.
+    MySql(Box<mysql_async::Conn>),
+}
+
+impl Behind {
+    /// Opens it.
+    ///
+    /// # Panics
+    /// When it cannot be opened.
+    pub async fn open(place: &DbUrl) -> Behind {
+        let why = "a database that was just made";
+        match place {
+            DbUrl::Sqlite(url) => {
+                let connection = rusqlite::Connection::open(&url.path).expect(why);
+                connection.busy_timeout(std::time::Duration::from_secs(60)).expect(why);
+                connection.execute_batch("pragma synchronous=off").expect(why);
+                Behind::Sqlite(Box::new(connection))
+            }
+            DbUrl::Server(url) if url.dialect == Dialect::MySql => {
+                Behind::MySql(Box::new(adapter_mysql_async::connect(url).await.expect(why)))
+            }
+            DbUrl::Server(url) => {
+                Behind::Postgres(Box::new(adapter_tokio_postgres::connect(url).await.expect(why)))
+            }
+        }
+    }
+
+    /// The whole number that a query gives.
+    ///
+    /// # Panics
+    /// When it gives none.
+    pub async fn number(&mut self, query: &str) -> i64 {
+        let why = "the saboteur's own query";
+        match self {
+            Behind::Sqlite(connection) => connection.query_row(query, [], |row| row.get(0)).expect(why),
+            Behind::Postgres(connected) => {
+                let Connected { client, link, .. } = &mut **connected;
+                link.until(client.query_one(query, &[])).await.expect(why).get(0)
+            }
+            Behind::MySql(conn) => conn.query_first(query).await.expect(why).expect(why),
+        }
+    }
+
+    /// Executes statements in one transaction.
+    ///
+    /// # Panics
+    /// When the engine refuses one.
+    pub async fn act(&mut self, statements: &[String]) {
+        let why = "the saboteur's own statements";
+        if statements.is_empty() {
+            return;
+        }
+        match self {
+            Behind::Sqlite(connection) => {
+                let all = format!("begin immediate; {}; commit", statements.join("; "));
+                connection.execute_batch(&all).expect(why);
+            }
+            Behind::Postgres(connected) => {
+                let Connected { client, link, .. } = &mut **connected;
+                // One message is one transaction.
+                link.until(client.batch_execute(&statements.join("; "))).await.expect(why);
+            }
+            Behind::MySql(conn) => {
+                conn.query_drop("start transaction").await.expect(why);
+                for statement in statements {
+                    conn.query_drop(statement).await.expect(why);
+                }
+                conn.query_drop("commit").await.expect(why);
+            }
+        }
+    }
+}
+
+/// Executes statements on a database, in one transaction.
+///
+/// # Panics
+/// When the engine refuses one.
+pub fn execute(place: &DbUrl, statements: &[String]) {
+    runtime().block_on(async { Behind::open(place).await.act(statements).await });
+}
