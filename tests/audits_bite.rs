@@ -1,8 +1,6 @@
 //! Audits bite: for each audit somebody who does what it forbids, driven by the real load generator, and caught by the
 //! audits as the command line runs them. An audit without a saboteur does not count, and fails a test here.
 
-#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
-
 use drive::Trial;
 use sql::Dialect;
 use stackmark_tests::bad_inputs::{BadInputs, INPUTS};
