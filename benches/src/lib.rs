@@ -6,12 +6,16 @@
 pub mod by_hand;
 pub mod cli;
 pub mod data;
+pub mod engine;
 pub mod instant_server;
 pub mod memory;
+pub mod only;
 pub mod orders;
 pub mod pairs;
+pub mod pgbench;
 pub mod process;
 pub mod say;
+pub mod trials;
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};

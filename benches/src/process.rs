@@ -11,6 +11,22 @@ pub fn pin(core: usize) {
     let _ = sched_setaffinity(None, &set);
 }
 
+/// Keeps the calling thread, and all threads and processes that it starts from now on, on the first two cores: generator
+/// and engine share them, as the goals say. Not where the system does not let us.
+pub fn keep_on_two_cores() {
+    let mut set = CpuSet::new();
+    set.set(0);
+    set.set(1);
+    let _ = sched_setaffinity(None, &set);
+}
+
+/// The load of the machine over the last minute, as it calls it; figures taken while others use it say less.
+#[must_use]
+pub fn load_average() -> String {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().unwrap_or_default().to_owned()
+}
+
 /// Memory that the process holds now, in bytes; zero where the system does not tell.
 #[must_use]
 pub fn resident_bytes() -> u64 {
@@ -23,15 +39,34 @@ pub fn resident_bytes_peak() -> u64 {
     status("VmHWM:")
 }
 
+/// Forgets the peak of [`resident_bytes_peak`], so that it is that of what follows. Not where the system does not let us:
+/// the peak is then that of all so far.
+pub fn forget_resident_bytes_peak() {
+    let _ = fs::write("/proc/self/clear_refs", "5");
+}
+
+/// CPU seconds of this process so far, outside of the kernel and in it, to a hundredth.
+#[must_use]
+pub fn cpu_seconds() -> (f64, f64) {
+    let [user, system, ..] = cpu_times();
+    (user, system)
+}
+
 /// CPU seconds of the children that have ended, to a hundredth.
 #[must_use]
 pub fn children_cpu_seconds() -> f64 {
+    let [.., user, system] = cpu_times();
+    user + system
+}
+
+/// User and system time of this process, and of its children that have ended, in seconds.
+fn cpu_times() -> [f64; 4] {
     let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // The name, in parentheses, may hold spaces; fields are counted from behind it.
     let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok()).unwrap_or(0.0);
-    // Fields 16 and 17 of proc(5); the first behind the name is number 3. A hundred ticks a second on every Linux.
-    (ticks(13) + ticks(14)) / 100.0
+    // Fields 14 to 17 of proc(5); the first behind the name is number 3. A hundred ticks a second on every Linux.
+    [11, 12, 13, 14].map(|at| ticks(at) / 100.0)
 }
 
 fn status(name: &str) -> u64 {
