@@ -98,7 +98,7 @@ async fn settle(client: &Client, link: &mut Link, url: &ServerUrl) -> Result<Fac
         SimpleQueryMessage::Row(row) => Some(row),
         _ => None,
     });
-    let said = |index| row.and_then(|row| row.get(index)).unwrap_or_default();
+    let said = |index| row.and_then(|row| row.try_get(index).ok().flatten()).unwrap_or_default();
     let facts = Facts {
         version: said(0).into(),
         version_num: said(1).parse().unwrap_or(0),

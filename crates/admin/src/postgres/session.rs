@@ -71,7 +71,7 @@ impl Session {
             SimpleQueryMessage::Row(row) => Some(row),
             _ => None,
         });
-        let said = |index| row.and_then(|row| row.get(index)).unwrap_or_default();
+        let said = |index| row.and_then(|row| row.try_get(index).ok().flatten()).unwrap_or_default();
         Ok((said(1).parse().unwrap_or(0), said(0).to_owned()))
     }
 
