@@ -39,8 +39,7 @@ fn audit_workload<W: Case>(args: &args::Audit, ui: &Ui) -> Result<Answer> {
     let interrupt = Interrupt::listen()?;
     // Nobody can say how many runs, with which seeds, this database has seen.
     let past = Past { ours: found.ours, fresh: false };
-    let audits =
-        vouch::audits::<W>(&url, &found.size, past, AuditWhen::AfterRun, args.threads, &interrupt)?;
+    let audits = vouch::audits::<W>(&url, &found.size, past, AuditWhen::AfterRun, args.threads, &interrupt)?;
     if interrupt.requested() {
         bail!("interrupted before all audits had run");
     }

@@ -10,7 +10,9 @@ use anyhow::Result;
 use measure::Monotonic;
 use model::rows::Dataset;
 use model::{RetryPolicy, RetryingTarget, Session, Target, Wire};
-use report::document::{Audit, AuditWhen, Check, Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
+use report::document::{
+    Audit, AuditWhen, Check, Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sql::{Catalogue, DbUrl, Dialect, Value};

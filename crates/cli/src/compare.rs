@@ -270,7 +270,8 @@ fn label_of(order: &Order, side: Side) -> String {
 }
 
 fn blank<W: Case>(order: &Order) -> Comparison {
-    let party = |subject: &Subject, side| Party { subject: subject.path.into(), label: label_of(order, side) };
+    let party =
+        |subject: &Subject, side| Party { subject: subject.path.into(), label: label_of(order, side) };
     Comparison {
         factor: order.a.factor_beside(order.b).into(),
         a: party(order.a, Side::A),

@@ -4,13 +4,13 @@ use crate::case::Case;
 use crate::subjects::Subject;
 use measure::{EffortSums, Latencies, Phase, Totals, rate_interval};
 use model::{Kind, Nanos};
-use sql::Dialect;
 use observe::Observation;
 use report::document::{
     Arrivals, Books, Bucket, Budget, Class, Deferred, Disk, Effort, Engine, Gauge, GaugeKind, Interval,
-    KindSlice, KindTally, Latency, Limit, Limits, Machine, Outage, Plan, Process, ProcessSample, Quantiles, Role, Slice,
-    Statement, Tally, Throttling, Trial, Wait,
+    KindSlice, KindTally, Latency, Limit, Limits, Machine, Outage, Plan, Process, ProcessSample, Quantiles,
+    Role, Slice, Statement, Tally, Throttling, Trial, Wait,
 };
+use sql::Dialect;
 
 /// Puts everything that was counted and clocked so far into `trial`.
 pub(crate) fn fill<W: Case>(trial: &mut Trial, totals: &Totals, slices: &[measure::Slice], span: Nanos) {

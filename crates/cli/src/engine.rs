@@ -97,7 +97,8 @@ pub(crate) fn load(
     progress: &mut dyn FnMut(LoadProgress),
     stop: &AtomicBool,
 ) -> Result<Loaded> {
-    let load = || -> Result<Loaded> { of_engine!(url, url, engine => Ok(engine::load(url, plan, progress, stop)?)) };
+    let load =
+        || -> Result<Loaded> { of_engine!(url, url, engine => Ok(engine::load(url, plan, progress, stop)?)) };
     load().map_err(|error| if stop.load(Ordering::Relaxed) { error } else { clearer(url, error) })
 }
 

@@ -19,9 +19,8 @@ struct Row<'a> {
 
 pub(crate) fn list(args: &args::List, ui: &Ui) -> Result<Answer> {
     let wanted = args.workload.as_deref().map(subjects::workload).transpose()?;
-    let listed = SUBJECTS
-        .iter()
-        .filter(|subject| wanted.is_none_or(|workload| subject.workload() == workload));
+    let listed =
+        SUBJECTS.iter().filter(|subject| wanted.is_none_or(|workload| subject.workload() == workload));
     let here = |dialect| rig::Engine::of(dialect).is_none_or(|engine| rig::find(engine).is_ok());
     let (sqlite, postgres, mysql) = (true, here(Dialect::Postgres), here(Dialect::MySql));
     let rows: Vec<Row<'_>> = listed

@@ -19,11 +19,8 @@ pub(crate) fn load(args: &args::Load, ui: &Ui) -> Result<Answer> {
 
 fn load_workload<W: Case>(args: &args::Load, ui: &Ui) -> Result<Answer> {
     // A subject that names an engine is held to it; a workload alone loads into whatever --db names.
-    let engine = if args.subject.contains('/') {
-        Some(subjects::find(&args.subject)?.how.dialect)
-    } else {
-        None
-    };
+    let engine =
+        if args.subject.contains('/') { Some(subjects::find(&args.subject)?.how.dialect) } else { None };
     let size = W::standard(scale_of::<W>(args.scale)?);
     let url = parse_url(&args.db, engine)?;
     if args.foreign_keys && url.dialect() == Dialect::Sqlite {
@@ -57,10 +54,7 @@ fn load_workload<W: Case>(args: &args::Load, ui: &Ui) -> Result<Answer> {
     }
     let text = match &loaded {
         Loaded::AlreadyThere(_) => {
-            format!(
-                "{file}: already loaded, {} {unit}, {rows} rows, checksum {checksum:016x}\n",
-                args.scale
-            )
+            format!("{file}: already loaded, {} {unit}, {rows} rows, checksum {checksum:016x}\n", args.scale)
         }
         Loaded::Now { bytes, times, .. } => {
             let storing = times.storing().as_secs_f64();

@@ -1,9 +1,9 @@
 //! The HTTP server as a process of its own: started, found, stopped. It ends with us, whatever ends us.
 
-use anyhow::{Context, Result, bail};
-use rustix::process::{Pid, Signal, kill_process};
 use crate::secrets;
 use crate::subjects::Subject;
+use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
 use sql::{DbUrl, ServerUrl};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -71,7 +71,8 @@ impl ServerProcess {
             .context("could not start the server")?;
         let life = child.stdin.take().expect("asked for above");
         let said = BufReader::new(child.stdout.take().expect("asked for above"));
-        let mut server = ServerProcess { child, _life: life, log: log.to_owned(), url: String::new(), cage: None };
+        let mut server =
+            ServerProcess { child, _life: life, log: log.to_owned(), url: String::new(), cage: None };
         if let Some(limits) = &settings.limits {
             // It has hardly begun to start: nothing of what is measured runs outside its limits.
             let cage = rig::Cage::new(&format!("server-{}", server.pid()), limits)?;

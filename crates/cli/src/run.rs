@@ -58,7 +58,9 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
     let (folder, started, id) = Folder::create(&args.out.out, subject.path)?;
     let named = existing.as_ref().map(|database| database.url.clone());
     let audited = existing.is_some() || args.url.is_none();
-    if args.engine.limits_of(Limited::Server).is_some() && (subject.route == Route::Direct || args.url.is_some()) {
+    if args.engine.limits_of(Limited::Server).is_some()
+        && (subject.route == Route::Direct || args.url.is_some())
+    {
         bail!("--limit server:… is for an HTTP server that is started here; {} has none", subject.path);
     }
     // Without sight of the data there is nothing to load, and no engine to start.
@@ -145,7 +147,9 @@ fn subject_of(args: &args::Run) -> Result<&'static Subject> {
         (Some(_), Route::Direct, [_] | [_, _]) => {
             subjects::served(subject.workload(), subject.how.dialect.name(), None)
         }
-        (Some(_), Route::Direct, _) => bail!("--url is for subjects through HTTP; {} is direct", subject.path),
+        (Some(_), Route::Direct, _) => {
+            bail!("--url is for subjects through HTTP; {} is direct", subject.path)
+        }
         _ => Ok(subject),
     }
 }

@@ -142,7 +142,8 @@ mod tests {
 
     #[test]
     fn a_password_leaves_the_arguments_and_the_rest_stays() {
-        let (rest, password) = taken_out("--db=postgres://me:se%40cret@db:5433/tpcc?sslmode=require").unwrap();
+        let (rest, password) =
+            taken_out("--db=postgres://me:se%40cret@db:5433/tpcc?sslmode=require").unwrap();
         assert_eq!(password.reveal(), "se@cret");
         assert_eq!(rest, "--db=postgres://me@db:5433/tpcc?sslmode=require&isolation=read-committed");
         assert!(taken_out("postgres://me@db/tpcc").is_none());

@@ -77,7 +77,9 @@ impl Stage {
                 // Somebody's server has other databases, and perhaps another run of ours.
                 DbUrl::Server(near.with_database(&format!("stackmark_{name}_{}", std::process::id())))
             }
-            (None, Some(DbUrl::Sqlite(near))) => DbUrl::Sqlite(SqliteUrl { path: self.file(name), ..near.clone() }),
+            (None, Some(DbUrl::Sqlite(near))) => {
+                DbUrl::Sqlite(SqliteUrl { path: self.file(name), ..near.clone() })
+            }
             (None, None) => {
                 let mut url = SqliteUrl::file(self.file(name));
                 if self.durability != Tier::Durable {

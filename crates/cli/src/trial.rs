@@ -17,9 +17,7 @@ use drive::{Observer, Stop};
 use measure::Monotonic;
 use model::{Nanos, RetryPolicy, Stack, Target};
 use observe::{FileSystem, Observation, Options, Watch, Watched};
-use report::document::{
-    self, Check, Conformance, Data, Document, Interval, Moment, State, Tally, Trial,
-};
+use report::document::{self, Check, Conformance, Data, Document, Interval, Moment, State, Tally, Trial};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -210,7 +208,11 @@ impl<W: Case> Job<'_, W> {
                 checksum: (self.audited && !self.database.is_foreign())
                     .then(|| format!("{:016x}", contents.checksum())),
                 hottest_rows: Some(W::hottest_rows(&self.database.size)),
-                references: if self.audited { Some(engine::has_references(&self.database.url)?) } else { None },
+                references: if self.audited {
+                    Some(engine::has_references(&self.database.url)?)
+                } else {
+                    None
+                },
                 kit_notes: self.database.kit_notes.clone(),
                 loaded_by: format!("{} {}", contents.record.kit, contents.record.kit_version)
                     .trim_end()
@@ -251,7 +253,8 @@ impl<W: Case> Job<'_, W> {
         trial.machine = convert::machine(&observation.machine, observation.load.as_ref());
         let committed = trial.overall.books.committed;
         trial.disk = observation.disk.as_ref().map(convert::disk);
-        trial.processes = convert::processes(&observation, self.subject, committed, &self.throttled(&throttling));
+        trial.processes =
+            convert::processes(&observation, self.subject, committed, &self.throttled(&throttling));
         trial.engine = observation.engine.as_ref().map(|engine| convert::engine(engine, &observation.window));
         trial.outages = convert::outages(&driven.outages, self.plan.warmup);
         trial.deferred = self.plan.deferred.and_then(|_| W::deferred(&driven.ledger, &driven.totals));
@@ -285,12 +288,12 @@ impl<W: Case> Job<'_, W> {
 
     /// The limits of each part, and how often it has met them.
     fn throttled(&self, met: &Throttling) -> Vec<(observe::Role, document::Limits)> {
-        let engine = self.stage.engine_limits().map(|limits| {
-            (observe::Role::Engine, convert::limits(limits, met.engine))
-        });
-        let server = self.server.limits.map(|limits| {
-            (observe::Role::Server, convert::limits(limits, met.server))
-        });
+        let engine = self
+            .stage
+            .engine_limits()
+            .map(|limits| (observe::Role::Engine, convert::limits(limits, met.engine)));
+        let server =
+            self.server.limits.map(|limits| (observe::Role::Server, convert::limits(limits, met.server)));
         engine.into_iter().chain(server).collect()
     }
 
@@ -433,7 +436,8 @@ impl<W: Case> Observer<W> for Follow<'_, '_, W> {
             measure::Phase::Measured => "measured",
             measure::Phase::Drain => "drain",
         };
-        self.progress.show(share, &format!("{phase}, {rate:.0} {}, {} left", W::RATE_UNIT, ui::seconds(left)));
+        self.progress
+            .show(share, &format!("{phase}, {rate:.0} {}, {} left", W::RATE_UNIT, ui::seconds(left)));
         self.slices_seen += 1;
         if self.slices_seen <= SLICES_WRITTEN_ALL || self.slices_seen.is_multiple_of(10) {
             // A full disk ends the trial: a result that cannot be kept is none.

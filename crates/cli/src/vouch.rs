@@ -161,13 +161,9 @@ fn past_of<W: Case>(database: &Database<W>, before: &W::Stored) -> Past {
 }
 
 /// Audits before anything ran.
-pub(crate) fn before<W: Case>(
-    database: &Database<W>,
-    interrupt: &Interrupt,
-) -> Result<Vec<document::Audit>> {
+pub(crate) fn before<W: Case>(database: &Database<W>, interrupt: &Interrupt) -> Result<Vec<document::Audit>> {
     let past = past_of(database, &stored::<W>(&database.url)?);
-    let audits =
-        audits::<W>(&database.url, &database.size, past, AuditWhen::BeforeRun, 0, interrupt)?;
+    let audits = audits::<W>(&database.url, &database.size, past, AuditWhen::BeforeRun, 0, interrupt)?;
     // The shape is that of a run's work, of which there is none yet.
     Ok(audits.into_iter().filter(|audit| audit.family == AuditFamily::Consistency).collect())
 }
@@ -186,8 +182,7 @@ pub(crate) fn after<W: Case>(
     interrupt: &Interrupt,
 ) -> Result<After> {
     let past = past_of(database, before);
-    let audits =
-        audits::<W>(&database.url, &database.size, past, AuditWhen::AfterRun, 0, interrupt)?;
+    let audits = audits::<W>(&database.url, &database.size, past, AuditWhen::AfterRun, 0, interrupt)?;
     let stored = stored::<W>(&database.url)?;
     Ok(After { audits, ledger: W::ledger_checks(before, &stored, claims) })
 }

@@ -5,6 +5,7 @@
 //! driver and no protocol; `wire` turns calls and outcomes into JSON and back.
 
 pub mod audit;
+mod bad_credit;
 mod call;
 pub mod conformance;
 mod data;

@@ -11,11 +11,10 @@ use adapter_tokio_postgres::PostgresOpener;
 use admin::{AuditGroup, AuditQuery, AuditRows};
 use anyhow::{Context, Result, bail};
 use measure::Monotonic;
-use model::rows::Dataset;
 use model::Session;
+use model::rows::Dataset;
 use report::document::{
-    Audit, AuditFamily, AuditWhen, Check, Deferred, Efficiency, Headline, InputCheck, Interval,
-    LedgerCheck,
+    Audit, AuditFamily, AuditWhen, Check, Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck,
 };
 use sql::{Catalogue, DbUrl, Dialect, Value};
 use std::sync::Arc;
@@ -120,12 +119,7 @@ impl Case for Tpcc {
         Ledger::new(*size)
     }
 
-    fn with_target<V: Visitor<Tpcc>>(
-        how: How,
-        url: &DbUrl,
-        clock: Monotonic,
-        visitor: V,
-    ) -> Result<V::Out> {
+    fn with_target<V: Visitor<Tpcc>>(how: How, url: &DbUrl, clock: Monotonic, visitor: V) -> Result<V::Out> {
         let statements = catalogue(how.dialect)?;
         match (how.driver, how.style) {
             (Driver::Rusqlite, Style::Plain) => {

@@ -56,7 +56,8 @@ pub(super) fn little(trial: &Trial) -> Option<Rule> {
     let found = format!("{} were in a call on average", figures::short(busy));
     // At the end of the interval each client may be in a call as long as the longest, all of which counts.
     let longest_ns = trial.overall.latency.iter().map(|latency| latency.response.max_ns).max().unwrap_or(0);
-    let over = LITTLE_MARGIN + (longest_ns as f64 / 1e9 / trial.measured_s).max(1.0 / calls_a_client.max(1.0));
+    let over =
+        LITTLE_MARGIN + (longest_ns as f64 / 1e9 / trial.measured_s).max(1.0 / calls_a_client.max(1.0));
     if busy > all * (1.0 + over) {
         return advises(
             "little",
