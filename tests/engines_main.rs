@@ -12,3 +12,4 @@ mod engines_desk;
 mod engines_kits;
 mod engines_private;
 mod engines_subjects;
+mod engines_tls;

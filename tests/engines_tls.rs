@@ -1,0 +1,116 @@
+//! Encrypted connections, to servers that encrypt.
+
+use crate::e2e_desk::{Desk, Ran, Running, assert_good, parse};
+use rig::Engine;
+use sql::{Secret, ServerUrl, Tls};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+
+/// A certificate for this machine that nobody has signed, where the engine can read it.
+struct Certified {
+    folder: PathBuf,
+}
+
+impl Certified {
+    fn for_engine(engine: Engine) -> Certified {
+        // Temporary folders are often their owner's alone, and the engine is somebody else.
+        let name = format!("stackmark-tls-{}-{}", engine.name(), std::process::id());
+        let folder = PathBuf::from("/var/tmp").join(name);
+        fs::create_dir_all(&folder).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+        let names = ["localhost", "127.0.0.1"].map(str::to_owned).to_vec();
+        let made = rcgen::generate_simple_self_signed(names).unwrap();
+        let certified = Certified { folder };
+        fs::write(certified.certificate(), made.cert.pem()).unwrap();
+        fs::write(certified.key(), made.signing_key.serialize_pem()).unwrap();
+        fs::set_permissions(certified.key(), fs::Permissions::from_mode(0o600)).unwrap();
+        let account = if engine == Engine::Postgres { "postgres" } else { "mysql" };
+        if rustix::process::geteuid().is_root() {
+            let (user, group) = ids_of(account);
+            chown(certified.key(), Some(user), Some(group)).unwrap();
+        }
+        certified
+    }
+
+    fn certificate(&self) -> PathBuf {
+        self.folder.join("certificate.pem")
+    }
+
+    fn key(&self) -> PathBuf {
+        self.folder.join("key.pem")
+    }
+}
+
+impl Drop for Certified {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Numbers of an account and its group.
+fn ids_of(account: &str) -> (u32, u32) {
+    let accounts = fs::read_to_string("/etc/passwd").unwrap();
+    let line = accounts.lines().find(|line| line.starts_with(&format!("{account}:"))).unwrap();
+    let parts: Vec<&str> = line.split(':').collect();
+    (parts[2].parse().unwrap(), parts[3].parse().unwrap())
+}
+
+#[test]
+fn postgres_is_reached_encrypted_and_its_certificate_is_checked() {
+    encrypted(Engine::Postgres, "ssl_cert_file", "ssl_key_file", &["tokio-postgres", "sqlx"]);
+}
+
+#[test]
+fn mariadb_is_reached_encrypted_and_its_certificate_is_checked() {
+    encrypted(Engine::MariaDb, "ssl_cert", "ssl_key", &["mysql-async", "sqlx"]);
+}
+
+fn encrypted(engine: Engine, certificate: &str, key: &str, drivers: &[&str]) {
+    let certified = Certified::for_engine(engine);
+    let path = |file: PathBuf| file.display().to_string();
+    let mut settings =
+        vec![(certificate.into(), path(certified.certificate())), (key.into(), path(certified.key()))];
+    match engine {
+        Engine::Postgres => settings.push(("ssl".into(), "on".into())),
+        Engine::MariaDb => settings.push(("innodb_log_file_size".into(), "67108864".into())),
+    }
+    let server = rig::start(engine, &rig::Options { settings, ..rig::Options::default() })
+        .unwrap_or_else(|error| panic!("{error}"));
+    server.create_database("bank").unwrap();
+    let desk = Desk::empty();
+    let url = ServerUrl { host: "localhost".into(), tls: Tls::Require, ..server.tcp_url("bank") };
+    let loaded = run(&desk, &url, &format!("load tpcb --db {url}"));
+    assert_eq!(loaded.code(), 0, "{loaded:?}");
+
+    let workload = if engine == Engine::Postgres { "tpcb/postgres" } else { "tpcb/mysql" };
+    let verified =
+        ServerUrl { tls: Tls::Verify, authority: Some(certified.certificate()), ..url.clone() };
+    for driver in drivers {
+        for url in [&url, &verified] {
+            let line = format!("run {workload}/{driver} --db {url} --duration 1s --warmup 0s --json");
+            let ran = run(&desk, url, &line);
+            let document = parse(&ran.out);
+            assert_good(&ran, &document);
+            let settings = document["trials"][0]["stack"]["settings"].to_string();
+            assert!(settings.contains("TLS"), "{driver}: {settings}");
+        }
+        unknown(&desk, &verified, workload, driver);
+    }
+}
+
+/// A certificate that no known authority has signed is not taken where it is to be checked.
+fn unknown(desk: &Desk, verified: &ServerUrl, workload: &str, driver: &str) {
+    let files = desk.files();
+    let stranger = ServerUrl { authority: None, ..verified.clone() };
+    let ran = run(desk, &stranger, &format!("run {workload}/{driver} --db {stranger} --duration 1s"));
+    ran.refused(&["certificate"]);
+    assert_eq!(desk.files(), files);
+}
+
+fn run(desk: &Desk, url: &ServerUrl, line: &str) -> Ran {
+    let mut command = desk.command(line);
+    command.env("STACKMARK_DB_PASSWORD", url.password.as_ref().map(Secret::reveal).unwrap());
+    assert!(Path::new(&command.get_program()).exists());
+    Running::start(command).end()
+}
