@@ -129,7 +129,7 @@ fn a_database_that_cannot_be_run_on_says_why() {
             &["no record of a load", "stackmark audit tpcc"],
         );
     }
-    refused(&desk, "audit tpcc --db sqlite:kit.db", &["kit.db has no warehouse"]);
+    refused(&desk, "audit tpcc --db sqlite:kit.db", &["kit.db is a SQLite database", "it has no warehouse"]);
     let wanted = &[
         "bench.db has 1 warehouses, asked for are 2",
         "stackmark load tpcc --scale 2 --db sqlite:bench.db --fresh",

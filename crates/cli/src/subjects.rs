@@ -270,7 +270,7 @@ pub(crate) fn workload(name: &str) -> Result<&'static str> {
     }
     let nearest = names
         .iter()
-        .max_by(|a, b| strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name)))
+        .min_by_key(|known| strsim::damerau_levenshtein(known, name))
         .expect("the list is not empty");
     bail!("no workload `{name}`; nearest: `{nearest}`\nhint: `stackmark list` prints all subjects")
 }
