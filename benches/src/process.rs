@@ -20,6 +20,14 @@ pub fn keep_on_two_cores() {
     let _ = sched_setaffinity(None, &set);
 }
 
+/// Keeps this process, and what it starts from now on, on one core: between one client and its server the scheduler
+/// otherwise chooses anew whether they share one, and that alone doubles or halves the time of a call.
+pub fn keep_on_one_core() {
+    let mut set = CpuSet::new();
+    set.set(0);
+    let _ = sched_setaffinity(None, &set);
+}
+
 /// The load of the machine over the last minute, as it calls it; figures taken while others use it say less.
 #[must_use]
 pub fn load_average() -> String {

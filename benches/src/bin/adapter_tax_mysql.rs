@@ -1,7 +1,7 @@
 //! What the inner seam costs on MariaDB: whole New-Orders through `SqlSession` and our adapter against the same statements
 //! with the same answers straight through mysql_async, in turn, on one connection each.
 //!
-//! On a private MariaDB, generator and server on the same two cores. The wall's time says what a call costs; CPU time of
+//! On a private MariaDB, generator and server on the same core. The wall's time says what a call costs; CPU time of
 //! this thread, which does nothing else, says what the client's side of it costs, and there the server's share does not
 //! hide ours. The goal is set on both. Styles and clients side by side are in `styles_mysql`.
 
@@ -35,7 +35,7 @@ const ORDERS_A_BATCH: usize = 10;
 const RATIO_MAX: f64 = 1.01;
 
 fn main() {
-    process::keep_on_two_cores();
+    process::keep_on_one_core();
     let Some(server) = engine::start(Engine::MariaDb) else { return };
     let (url, _) = engine::load(&server, "tpcc", engine::tpcc(Dialect::MySql, WAREHOUSES));
     // As the load generator runs its sessions: all on one thread.
