@@ -84,8 +84,7 @@ fn encrypted(engine: Engine, certificate: &str, key: &str, drivers: &[&str]) {
     assert_eq!(loaded.code(), 0, "{loaded:?}");
 
     let workload = if engine == Engine::Postgres { "tpcb/postgres" } else { "tpcb/mysql" };
-    let verified =
-        ServerUrl { tls: Tls::Verify, authority: Some(certified.certificate()), ..url.clone() };
+    let verified = ServerUrl { tls: Tls::Verify, authority: Some(certified.certificate()), ..url.clone() };
     for driver in drivers {
         for url in [&url, &verified] {
             let line = format!("run {workload}/{driver} --db {url} --duration 1s --warmup 0s --json");
