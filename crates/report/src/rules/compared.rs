@@ -39,7 +39,16 @@ pub fn intended_by(factor: &str) -> &'static [&'static str] {
         "route" => &["stack.route", "stack.server", "plan.generator_threads"],
         "server" => &["stack.server"],
         "adapter" => &["stack.adapter", "stack.adapter_version"],
-        "style" => &["stack.style", "fingerprint.statements"],
+        // Pipelines and functions tell the planner how to plan them once, and give back fewer rows: that is what they are.
+        "style" => &[
+            "stack.style",
+            "stack.isolation",
+            "stack.settings.jit",
+            "stack.settings.plan_cache_mode",
+            "stack.settings.enable_*",
+            "fingerprint.statements",
+            "fingerprint.rows",
+        ],
         "durability" => &["stack.durability.*", "stack.settings.journal_mode", "stack.settings.synchronous"],
         "engine" => &[
             "stack.engine",
