@@ -64,8 +64,8 @@ pub trait Columns {
     /// # Errors
     /// When the column is of another type.
     fn int_or_null(&self, index: usize) -> Result<Option<i64>, ColumnError>;
-    /// A decimal as the whole number of its last digit: `digits` 2 for money, 4 for rates. In SQLite a
-    /// whole-number column holds that number already; elsewhere it holds whole units.
+    /// A decimal as the whole number of its last digit: `digits` 2 for money, 4 for rates. A whole-number column
+    /// is taken to hold that number already in SQLite and MariaDB, and whole units in PostgreSQL.
     ///
     /// # Errors
     /// When the column is null or of another type, or has a fraction that `digits` cannot hold.
