@@ -40,7 +40,7 @@ fn plain(server: &Held, url: &ServerUrl) -> ServerUrl {
 fn check(server: &Held, url: &ServerUrl, no: impl FnOnce(), yes: impl FnOnce()) -> Value {
     let desk = Desk::empty();
     let subject = driver(server.engine.engine());
-    let line = format!("run tpcb/{subject} --json --duration 5s --warmup 0s --clients 4 --drain 5s");
+    let line = format!("run tpcb/{subject} --json --duration 8s --warmup 0s --clients 4 --drain 5s");
     let run = start_on(&desk, &line, url);
     until_committed(&run, &desk);
     no();

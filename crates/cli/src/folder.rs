@@ -121,6 +121,9 @@ pub(crate) fn document(id: String, started: Moment, kind: RunKind, subjects: &[&
         subjects: subjects.iter().map(|subject| (*subject).to_owned()).collect(),
         trials: Vec::new(),
         comparison: None,
+        experiment: None,
+        curve: None,
+        search: None,
         notes: Vec::new(),
     }
 }

@@ -10,6 +10,7 @@ mod convert;
 mod database;
 mod engine;
 mod engines;
+mod experiment;
 mod folder;
 mod interrupt;
 mod list;

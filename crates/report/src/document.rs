@@ -6,8 +6,11 @@
 
 mod comparison;
 mod cost;
+mod curve;
 mod engine;
+mod experiment;
 mod file;
+mod search;
 mod setting;
 mod tally;
 mod trial;
@@ -19,8 +22,11 @@ pub use comparison::{
     Block, BlockTrial, Comparison, FingerprintDifference, KeyDifference, Noise, Party, Side, Verdict,
 };
 pub use cost::{Disk, Limits, Process, ProcessSample, Role, Throttling};
+pub use curve::{Axis, Curve, Knee, Point, Scalability};
 pub use engine::{Engine, Gauge, GaugeKind, Outage, Statement, Wait};
+pub use experiment::{Experiment, Metric, Spent, Variant, VariantState};
 pub use file::{ReadError, SCHEMA, parse, read, to_json};
+pub use search::{Search, SloLimit, Step};
 pub use setting::{Arrivals, Data, Durability, Machine, Plan, Setting, Stack, Tier};
 pub(crate) use tally::BUCKETS_A_DECADE;
 pub use tally::{
@@ -55,6 +61,15 @@ pub struct Document {
     pub trials: Vec<Trial>,
     /// What the trials say about each other. `null` for a single trial, and while a comparison is running.
     pub comparison: Option<Comparison>,
+    /// What the trials of an experiment say about each other.
+    #[serde(default)]
+    pub experiment: Option<Experiment>,
+    /// What the trials of a sweep say.
+    #[serde(default)]
+    pub curve: Option<Curve>,
+    /// What the trials of a search say.
+    #[serde(default)]
+    pub search: Option<Search>,
     /// Anything a reader of this run must know, one sentence each.
     pub notes: Vec<String>,
 }
@@ -67,6 +82,12 @@ pub enum RunKind {
     Trial,
     /// Interleaved trials of two subjects and a verdict.
     Comparison,
+    /// Interleaved trials of several variants, and a verdict for each against its base.
+    Experiment,
+    /// One subject under more and more load.
+    Sweep,
+    /// The highest rate that keeps a service level.
+    Search,
 }
 
 /// How far a run or a trial came.

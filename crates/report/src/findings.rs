@@ -331,6 +331,9 @@ pub(crate) fn empty_sentence(document: &Document) -> String {
     let kind = match document.kind {
         RunKind::Trial => "trial",
         RunKind::Comparison => "comparison",
+        RunKind::Experiment => "experiment",
+        RunKind::Sweep => "sweep",
+        RunKind::Search => "search",
     };
     format!("This {kind} is {}: no trial was measured yet.", document.state.word())
 }

@@ -63,6 +63,9 @@ fn content(main: &mut Markup, document: &Document) {
             line.text(match document.kind {
                 RunKind::Trial => "trial",
                 RunKind::Comparison => "comparison",
+                RunKind::Experiment => "experiment",
+                RunKind::Sweep => "sweep",
+                RunKind::Search => "search",
             });
             line.text(" · ").text(&document.started.readable());
         });

@@ -194,6 +194,9 @@ pub(super) fn document(id: &str, kind: RunKind, trials: Vec<Trial>) -> Document 
         subjects,
         trials,
         comparison: None,
+        experiment: None,
+        curve: None,
+        search: None,
         notes: Vec::new(),
     }
 }

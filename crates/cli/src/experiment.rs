@@ -1,0 +1,3 @@
+//! Experiments: variants in interleaved blocks of trials, each from a restored state, and a verdict for each.
+
+pub(crate) mod plan;

@@ -1,0 +1,81 @@
+//! A whole experiment as plain data, with every default filled in: what a file, `compare` or `quickstart` asks for, what the
+//! runner carries out, and what is written into the folder of the run so that an interrupted one can go on.
+
+use serde::{Deserialize, Serialize};
+
+/// Variants, and how they are held against each other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Experiment {
+    /// Short: `http-tax`, or the two subjects of `compare`.
+    pub(crate) name: String,
+    /// What it asks, as a sentence.
+    pub(crate) question: Option<String>,
+    /// All variants are of this workload.
+    pub(crate) workload: String,
+    /// Size of the data.
+    pub(crate) scale: u32,
+    /// Blocks of one trial a variant.
+    pub(crate) blocks: u32,
+    /// Whether each base runs once more in every block, which gives the noise floor.
+    pub(crate) control: bool,
+    /// What is compared: `throughput`, `p99`, `new-order.p99`, `cpu`.
+    pub(crate) metric: String,
+    /// The largest difference that does not matter, as a share.
+    pub(crate) margin: f64,
+    /// A variant that surely loses more than this share makes the exit status 1.
+    pub(crate) max_loss: Option<f64>,
+    /// Orders the trials of a block and draws the resamples of intervals. Inputs have the seeds of the plans.
+    pub(crate) seed: u64,
+    /// In the order of the report, each base before what is held against it. No controls: the runner adds them.
+    pub(crate) variants: Vec<Variant>,
+    /// Anything a reader must know, a sentence each.
+    pub(crate) notes: Vec<String>,
+}
+
+/// One subject with its settings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Variant {
+    /// Unlike all others of the experiment: `through HTTP`.
+    pub(crate) name: String,
+    /// The path of a subject that exists.
+    pub(crate) subject: String,
+    /// The variant it is held against, by its place in the list; none for a base.
+    pub(crate) base: Option<usize>,
+    /// What is meant to differ from the base, in the words of [`report::rules::intended_by`]; derived from the subjects
+    /// and settings where nothing is said.
+    pub(crate) factors: Vec<String>,
+    /// What the load generator does.
+    pub(crate) plan: drive::Plan,
+    /// Sessions behind a server.
+    pub(crate) pool: u32,
+    /// Threads of a server beside its sessions.
+    pub(crate) server_threads: usize,
+    /// What a server that is started here may use: `cpu=1,mem=1GiB`.
+    pub(crate) server_limits: Option<String>,
+    /// The data and the engine under it.
+    pub(crate) place: Place,
+    /// What was asked for beyond the defaults, as name and value, for the report: `("pool", "1")`.
+    pub(crate) asked: Vec<(String, String)>,
+}
+
+/// Where the data of a variant lies. Variants with equal places share one load and one private engine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Place {
+    /// `sqlite`, `postgres` or `mysql`.
+    pub(crate) engine: String,
+    /// A database that the user named, as an address without its password; trials run on copies beside it.
+    pub(crate) db: Option<String>,
+    /// Options of a private SQLite database as its address has them: `journal=delete&cache=32MiB`.
+    pub(crate) options: String,
+    /// Settings of a private engine beyond ours: `("shared_buffers", "1GB")`.
+    pub(crate) settings: Vec<(String, String)>,
+    /// What a commit on a private engine survives: `durable` or `delayed`.
+    pub(crate) durability: String,
+    /// What a private engine may use: `cpu=0.5,mem=1GiB`.
+    pub(crate) limits: Option<String>,
+    /// Whether a private PostgreSQL counts what each statement costs.
+    pub(crate) statement_statistics: bool,
+}

@@ -1,0 +1,91 @@
+//! What the trials of several variants say about each other.
+
+use super::{Comparison, Setting};
+use serde::{Deserialize, Serialize};
+
+/// Variants under one plan, in blocks. Each but the bases is held against its base in a [`Comparison`] of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// Its short name: `http-tax`.
+    pub name: String,
+    /// What it asks; `null` for a comparison given on the command line.
+    pub question: Option<String>,
+    /// What is compared.
+    pub metric: Metric,
+    /// The variants, in the order in which they were named. Controls come right after what they control.
+    pub variants: Vec<Variant>,
+    /// For each block, the variants in the order in which they ran: indexes into `variants`.
+    pub blocks: Vec<Vec<usize>>,
+    /// Blocks that were planned; more than there are in `blocks` while it runs, or when it was interrupted.
+    pub blocks_planned: u32,
+    /// One for each variant that has a base and is no control, in the order of the variants. Controls are the `noise` of
+    /// the comparisons with the same base.
+    pub comparisons: Vec<Comparison>,
+    /// Where the time of the experiment itself went.
+    pub spent: Spent,
+    /// The answer in words, the most important first; one sentence a comparison.
+    pub answer: Vec<String>,
+}
+
+/// What is compared, and which way is good.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Metric {
+    /// `throughput`, `p99`, `new-order.p99`, `cpu`.
+    pub name: String,
+    /// Its unit: `new orders/min`, `ms`, `CPU s/1,000 calls`.
+    pub unit: String,
+    /// Whether more of it is better.
+    pub higher_is_better: bool,
+}
+
+/// One subject with its settings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    /// What it is called: `through HTTP`.
+    pub name: String,
+    /// The subject.
+    pub subject: String,
+    /// What was asked for beyond the defaults: settings, pool, limits.
+    pub settings: Vec<Setting>,
+    /// The variant that it is held against; `null` for a base.
+    pub base: Option<usize>,
+    /// Whether it is its base once more: an A/A control.
+    pub control: bool,
+    /// What became of it.
+    pub state: VariantState,
+    /// Why it has no result, where it has none.
+    pub reason: Option<String>,
+    /// Its trial in each block, an index into the document's trials; `null` where there is none.
+    pub trials: Vec<Option<usize>>,
+}
+
+/// What became of a variant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VariantState {
+    /// Its trials count, as far as they have run.
+    Measured,
+    /// It could not be started or conformed to.
+    NotStarted,
+    /// An audit of it failed, or a trial of it: no ratio is given for it.
+    Void,
+}
+
+/// Where the time of an experiment went, in seconds. The rest, up to `total_s`, is the harness's own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spent {
+    /// From its start to its end; of a resumed one, the sum over its parts.
+    pub total_s: f64,
+    /// Loading, once for each place.
+    pub load_s: f64,
+    /// Restoring the state before each trial.
+    pub restore_s: f64,
+    /// Warm-up and measured intervals.
+    pub measured_s: f64,
+    /// Audits and conformance.
+    pub check_s: f64,
+}

@@ -1,0 +1,51 @@
+//! The search for the highest rate that keeps a service level.
+
+use serde::{Deserialize, Serialize};
+
+/// What `find-max` found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Search {
+    /// The objective as it was given: `new-order.p99<50ms`.
+    pub slo: String,
+    /// Its parts.
+    pub limits: Vec<SloLimit>,
+    /// Every rate tried, in the order of trial.
+    pub steps: Vec<Step>,
+    /// The highest rate that kept the objective in every confirming trial, in calls due a second; `null` where none did.
+    pub highest_per_s: Option<f64>,
+    /// The lowest rate that broke it; `null` where none did.
+    pub broken_per_s: Option<f64>,
+    /// The component that gives out beyond it, in words; `null` where it is not known.
+    pub gives_out: Option<String>,
+    /// The finding in one sentence or two.
+    pub sentence: String,
+}
+
+/// One limit on a percentile of the response time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SloLimit {
+    /// The kind of call; `null` for all together.
+    pub kind: Option<String>,
+    /// `p50`, `p90`, `p95`, `p99` or `p99.9`.
+    pub quantile: String,
+    /// The most it may be, in nanoseconds.
+    pub max_ns: u64,
+}
+
+/// One rate, tried once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Calls due a second.
+    pub rate_per_s: f64,
+    /// Its trial: an index into the document's.
+    pub trial: usize,
+    /// Whether it was run again to confirm.
+    pub confirming: bool,
+    /// Whether the objective was kept.
+    pub kept: bool,
+    /// What broke it, or how near it came: `new-order p99 61 ms of 50 ms`.
+    pub why: String,
+}
