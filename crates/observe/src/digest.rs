@@ -4,7 +4,7 @@ use crate::document::{
     DiskLoad, MachineLoad, OtherProcess, ProcessLoad, ProcessSlice, Slice, ThreadLoad, Window,
 };
 use crate::reading::{Bystander, CpuSeconds, Detail, DiskReading, ProcessReading, Reading, Snapshot};
-use crate::watch::Watched;
+use crate::watch::{Usage, Watched};
 use model::Nanos;
 use std::collections::{BTreeMap, HashMap};
 
@@ -112,6 +112,22 @@ impl Ends<'_> {
             flush_ms_mean: mean_ms(until.flushing_ms.saturating_sub(from.flushing_ms), flushes.unwrap_or(0)),
         })
     }
+}
+
+/// What each process has used since the reading `first`, and how many cores it kept busy from `before` to `last`.
+pub(crate) fn usage(watched: &[Watched], first: &Reading, before: &Reading, last: &Reading) -> Vec<Usage> {
+    let length_s = (last.at - before.at).as_secs_f64();
+    let of = |index: usize, watched: &Watched| {
+        let at = |reading: &Reading| reading.processes.get(index).map_or(0.0, cpu_s);
+        let now = last.processes.get(index);
+        Usage {
+            role: watched.role,
+            cpu_s: rounded((at(last) - at(first)).max(0.0)),
+            cores: rounded(ratio(at(last) - at(before), length_s).max(0.0)),
+            rss_bytes: now.map_or(0, |process| if process.gone { 0 } else { process.rss_bytes }),
+        }
+    };
+    watched.iter().enumerate().map(|(index, watched)| of(index, watched)).collect()
 }
 
 /// The time line: one slice between each reading and the next.
@@ -375,5 +391,20 @@ mod tests {
         let named: Vec<_> =
             others(&before, after, 10.0).into_iter().map(|other| (other.name, other.cpu_s)).collect();
         assert_eq!(named, [("backup".to_owned(), 4.5), ("cc1".to_owned(), 3.0)]);
+    }
+
+    #[test]
+    fn usage_counts_from_the_first_sample_and_is_fast_as_of_the_last_two() {
+        let reading = |second, cpu_user_s, gone| Reading {
+            at: Nanos::from_secs(second),
+            processes: vec![ProcessReading { cpu_user_s, rss_bytes: 7, gone, ..ProcessReading::default() }],
+            ..Reading::default()
+        };
+        let watched = [Watched { role: Role::Server, pid: 1 }];
+        let found =
+            usage(&watched, &reading(0, 3.0, false), &reading(8, 4.0, false), &reading(10, 7.0, false));
+        assert_eq!(found, [Usage { role: Role::Server, cpu_s: 4.0, cores: 1.5, rss_bytes: 7 }]);
+        let alone = usage(&watched, &reading(0, 3.0, false), &reading(0, 3.0, false), &reading(0, 3.0, true));
+        assert_eq!(alone, [Usage { role: Role::Server, cpu_s: 0.0, cores: 0.0, rss_bytes: 0 }]);
     }
 }

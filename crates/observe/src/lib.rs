@@ -30,4 +30,4 @@ pub use document::{
 pub use engine::{EngineProbe, Gauge, GaugeKind, SessionState, StatementCount};
 pub use file_system::FileSystem;
 pub use machine::Machine;
-pub use watch::{Gone, ObserveError, Options, Watch, Watched};
+pub use watch::{Gone, ObserveError, Options, Usage, Watch, Watched};

@@ -61,6 +61,19 @@ pub struct Gone {
     pub at: Nanos,
 }
 
+/// What a watched process has used so far, while the watch goes on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Usage {
+    /// Its part in the trial.
+    pub role: Role,
+    /// CPU seconds since the watch began, at the latest sample.
+    pub cpu_s: f64,
+    /// Cores it kept busy between the latest two samples.
+    pub cores: f64,
+    /// Memory resident at the latest sample, in bytes; zero once it is gone.
+    pub rss_bytes: u64,
+}
+
 /// Why a watch could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ObserveError {
@@ -199,6 +212,17 @@ impl<C: Clock> Watch<C> {
         let shared = lock(&self.shared);
         let ended = |(watched, at): (&Watched, &Option<Nanos>)| at.map(|at| Gone { watched: *watched, at });
         self.watched.iter().zip(&shared.gone_at).filter_map(ended).collect()
+    }
+
+    /// What each watched process has used so far: the samples that are there already, so that asking costs nothing.
+    #[must_use]
+    pub fn usage(&self) -> Vec<Usage> {
+        let shared = lock(&self.shared);
+        let ([first, ..], [.., last]) = (shared.readings.as_slice(), shared.readings.as_slice()) else {
+            return Vec::new();
+        };
+        let before = shared.readings.iter().rev().nth(1).unwrap_or(last);
+        digest::usage(&self.watched, first, before, last)
     }
 
     /// Ends the watch, and the window where it is still open.
