@@ -244,7 +244,11 @@ fn differences(out: &mut String, comparison: &Comparison) {
     let mut rows: Vec<Vec<String>> = keys
         .map(|difference| vec![difference.field.clone(), difference.a.clone(), difference.b.clone()])
         .collect();
-    rows.extend(comparison.fingerprint_differences.iter().map(|difference| {
+    let work = comparison
+        .fingerprint_differences
+        .iter()
+        .filter(|difference| !crate::rules::work_is_intended(comparison, &difference.measure));
+    rows.extend(work.map(|difference| {
         let name = format!("{} a {} call", difference.measure, difference.kind);
         vec![name, figures::trimmed(difference.a, 2), figures::trimmed(difference.b, 2)]
     }));

@@ -6,6 +6,7 @@
 
 mod accounting;
 mod compared;
+mod comparison;
 mod load;
 mod modality;
 mod pace;
@@ -20,8 +21,11 @@ use crate::document::{Rule, Severity, Trial};
 use crate::figures;
 
 pub use compared::{
-    Comparability, comparable, fingerprint_differences, intended_by, key_differences, version_difference,
+    Comparability, comparable, factors, fingerprint_differences, intended_by, intended_by_all,
+    key_differences, version_difference,
 };
+pub use comparison::judge_comparison;
+pub(crate) use comparison::work_is_intended;
 
 /// One rule; nothing where it does not apply.
 type Judge = fn(&Trial) -> Option<Rule>;

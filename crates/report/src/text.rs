@@ -4,7 +4,7 @@ use crate::document::{
     BudgetPart, Check, Class, Comparison, Document, Quantiles, Rule, Severity, Side, State, Trial, Verdict,
 };
 use crate::findings::Failure;
-use crate::{engine_findings, figures, findings, pooled};
+use crate::{engine_findings, figures, findings, pooled, rules};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Write as _;
@@ -359,7 +359,11 @@ fn unintended(out: &mut String, comparison: &Comparison, colour: Colour) {
         let label = colour.paint(Ink::Bad, "differs");
         let _ = writeln!(out, "{label}  {}: {} and {}", difference.field, difference.a, difference.b);
     }
-    for difference in &comparison.fingerprint_differences {
+    let unintended = comparison
+        .fingerprint_differences
+        .iter()
+        .filter(|difference| !rules::work_is_intended(comparison, &difference.measure));
+    for difference in unintended {
         let _ = writeln!(
             out,
             "{}  {} {} a call: {} and {}",

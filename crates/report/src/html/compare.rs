@@ -3,9 +3,9 @@
 use super::markup::{Cell, Markup, Table, Tone};
 use super::spectrum::Lane;
 use super::{budget, ratio, setup, spectrum, vouch};
-use crate::document::{BudgetPart, Check, Comparison, Document, Side, Verdict};
+use crate::document::{BudgetPart, Check, Comparison, Document, FingerprintDifference, Side, Verdict};
 use crate::pooled::{self, Pooled};
-use crate::{figures, findings};
+use crate::{figures, findings, rules};
 
 /// Writes the whole comparison.
 pub(super) fn render(main: &mut Markup, document: &Document, comparison: &Comparison) {
@@ -190,7 +190,13 @@ fn costs(section: &mut Markup, comparison: &Comparison, sides: &[Pooled<'_>; 2])
 fn differences(markup: &mut Markup, comparison: &Comparison, all: bool) {
     let keys: Vec<_> =
         comparison.key_differences.iter().filter(|difference| all || !difference.intended).collect();
-    let work = &comparison.fingerprint_differences;
+    let is_intended =
+        |difference: &FingerprintDifference| rules::work_is_intended(comparison, &difference.measure);
+    let work: Vec<_> = comparison
+        .fingerprint_differences
+        .iter()
+        .filter(|difference| all || !is_intended(difference))
+        .collect();
     if keys.is_empty() && work.is_empty() {
         if all {
             markup.line("p", "", "Neither the comparison key nor the work of a call differs.");
@@ -217,16 +223,22 @@ fn differences(markup: &mut Markup, comparison: &Comparison, all: bool) {
             difference.b.as_str().into(),
         ]);
     }
+    let has_same_work = work.is_empty();
     for difference in work {
+        let badge = if is_intended(difference) {
+            Cell::Badge(Tone::Plain, "intended".to_owned())
+        } else {
+            Cell::Badge(Tone::Bad, "different work".to_owned())
+        };
         table.row(vec![
             format!("{} a {} call", difference.measure, difference.kind).into(),
-            Cell::Badge(Tone::Bad, "different work".to_owned()),
+            badge,
             figures::trimmed(difference.a, 2).into(),
             figures::trimmed(difference.b, 2).into(),
         ]);
     }
     markup.table(&table);
-    if all && work.is_empty() {
+    if all && has_same_work {
         markup.line(
             "p",
             "caption",

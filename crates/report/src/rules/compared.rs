@@ -1,6 +1,8 @@
 //! Whether trials of two subjects may be held against each other: the whole comparison key, and the work a call takes.
 
-use crate::document::{Document, FingerprintDifference, KeyDifference, Setting, Trial, Verdict};
+use crate::document::{
+    Document, FingerprintDifference, KeyDifference, Process, Role, Setting, Trial, Verdict,
+};
 use crate::figures;
 
 /// What is said of a field that is not known, and of a setting that one side does not have.
@@ -32,24 +34,71 @@ const MEASURES: [Measure; 3] = [
 /// with the factor.
 ///
 /// A route does not imply another adapter: the server runs the same sessions, and where it does not, the adapter is a
-/// second factor.
+/// second factor. Where several factors are meant, see [`intended_by_all`].
 #[must_use]
 pub fn intended_by(factor: &str) -> &'static [&'static str] {
     match factor {
         "route" => &["stack.route", "stack.server", "plan.generator_threads"],
         "server" => &["stack.server"],
-        "adapter" => &["stack.adapter", "stack.adapter_version"],
-        // Pipelines and functions tell the planner how to plan them once, and give back fewer rows: that is what they are.
+        "adapter" => &[
+            "stack.adapter",
+            "stack.adapter_version",
+            // How an adapter speaks to the engine is the adapter.
+            "stack.settings.protocol",
+            "stack.settings.compile_options",
+        ],
+        // Pipelines and functions tell the planner how to plan them once, and give back fewer rows: that is what they
+        // are. Calls that share a commit have fewer than one each.
         "style" => &[
             "stack.style",
             "stack.isolation",
             "stack.settings.jit",
             "stack.settings.plan_cache_mode",
             "stack.settings.enable_*",
+            "stack.settings.group*",
             "fingerprint.statements",
             "fingerprint.rows",
+            "fingerprint.commits",
         ],
-        "durability" => &["stack.durability.*", "stack.settings.journal_mode", "stack.settings.synchronous"],
+        "durability" => &[
+            "stack.durability.*",
+            "stack.settings.journal_mode",
+            "stack.settings.synchronous",
+            "stack.settings.fsync",
+            "stack.settings.synchronous_commit",
+            "stack.settings.full_page_writes",
+            "stack.settings.innodb_flush_log_at_trx_commit",
+            "stack.settings.innodb_doublewrite",
+            "stack.settings.log_bin",
+            "stack.settings.sync_binlog",
+        ],
+        // The tier stays: a journal in memory is another durability too, and that is a second factor.
+        "journal" => &[
+            "stack.settings.journal_mode",
+            "stack.settings.wal_autocheckpoint_pages",
+            "stack.durability.detail",
+            "stack.isolation",
+            "data.bytes",
+        ],
+        "cache" => &[
+            "stack.settings.cache_bytes",
+            "stack.settings.mmap_bytes",
+            "stack.settings.shared_buffers",
+            "stack.settings.innodb_buffer_pool_size",
+        ],
+        "storage" => &[
+            "stack.settings.storage*",
+            "stack.settings.vfs*",
+            "stack.settings.delay*",
+            "stack.settings.locking_mode",
+            "stack.durability.detail",
+            "data.file_system",
+        ],
+        "pool" => &["stack.settings.sessions", "stack.settings.pool*"],
+        "limits" => &["limits.*"],
+        "settings" => &["stack.settings.*", "stack.durability.detail"],
+        // Another engine speaks another dialect, so that its statements and the rows they touch are its own. What must
+        // stay is the tier, the plan, the data and the machine.
         "engine" => &[
             "stack.engine",
             "stack.engine_version",
@@ -60,16 +109,37 @@ pub fn intended_by(factor: &str) -> &'static [&'static str] {
             "stack.settings.*",
             "data.bytes",
             "fingerprint.statements",
+            "fingerprint.rows",
         ],
-        "clients" => &["plan.clients", "plan.generator_threads"],
+        // Each client of a direct subject has a session of its own.
+        "clients" => &["plan.clients", "plan.generator_threads", "stack.settings.sessions"],
         "rate" => &["plan.arrivals"],
         "scale" => &["data.scale", "data.rows", "data.bytes", "data.checksum"],
         _ => &[],
     }
 }
 
+/// The fields that several factors change together. A factor that names a field itself (`stack.settings.work_mem`,
+/// `stack.settings.*`) stands for that field.
+pub fn intended_by_all<'a>(factors: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut fields = Vec::new();
+    for factor in factors {
+        let known = intended_by(factor);
+        if known.is_empty() && factor.contains('.') {
+            fields.push(factor);
+        }
+        fields.extend(known.iter().copied().filter(|field| !fields.contains(field)).collect::<Vec<_>>());
+    }
+    fields
+}
+
+/// The factors that [`crate::document::Comparison::factor`] names: `engine`, or `engine, pool and limits`.
+pub fn factors(factor: &str) -> impl Iterator<Item = &str> {
+    factor.split(", ").flat_map(|part| part.split(" and ")).map(str::trim).filter(|part| !part.is_empty())
+}
+
 /// `field` is one of `intended`, of which one that ends with `*` stands for all that begin with the rest.
-fn is_intended(field: &str, intended: &[&str]) -> bool {
+pub(super) fn is_intended(field: &str, intended: &[&str]) -> bool {
     intended.iter().any(|wanted| match wanted.strip_suffix('*') {
         Some(beginning) => field.starts_with(beginning),
         None => field == *wanted,
@@ -89,7 +159,13 @@ pub fn key_differences(a: &Trial, b: &Trial, intended: &[&str]) -> Vec<KeyDiffer
         (Some(a), Some(b)) => a.abs_diff(b) as f64 > BYTES_MARGIN * a.max(b) as f64,
         (a, b) => a != b,
     };
-    pairs.retain(|(field, a, b)| a != b && (field != "data.bytes" || bytes_differ));
+    // A result from before this was asked says nothing about it.
+    let references_differ = a.data.references.zip(b.data.references).is_some_and(|(a, b)| a != b);
+    pairs.retain(|(field, a, b)| match field.as_str() {
+        "data.bytes" => bytes_differ,
+        "data.references" => references_differ,
+        _ => a != b,
+    });
     pairs.extend(setting_differences(&a.stack.settings, &b.stack.settings));
     pairs
         .into_iter()
@@ -100,6 +176,7 @@ pub fn key_differences(a: &Trial, b: &Trial, intended: &[&str]) -> Vec<KeyDiffer
 /// The key of one trial but for its settings, each field as text.
 fn fields(trial: &Trial) -> Vec<(&'static str, String)> {
     let (stack, plan, data, machine) = (&trial.stack, &trial.plan, &trial.data, &trial.machine);
+    let limits = |role| limits_of(&trial.processes, role);
     let or_unknown = |text: &Option<String>| text.clone().unwrap_or_else(|| UNKNOWN.to_owned());
     vec![
         ("stack.engine", stack.engine.clone()),
@@ -129,6 +206,13 @@ fn fields(trial: &Trial) -> Vec<(&'static str, String)> {
         ("data.file_system", or_unknown(&data.file_system)),
         ("data.checksum", or_unknown(&data.checksum)),
         ("data.loaded_by", data.loaded_by.clone()),
+        (
+            "data.references",
+            if data.references == Some(true) { "declared" } else { "not declared" }.to_owned(),
+        ),
+        ("limits.generator", limits(Role::Generator)),
+        ("limits.server", limits(Role::Server)),
+        ("limits.engine", limits(Role::Engine)),
         ("machine.cpu", machine.cpu.clone()),
         ("machine.cores", machine.cores.to_string()),
         ("machine.memory_bytes", machine.memory_bytes.to_string()),
@@ -140,6 +224,15 @@ fn fields(trial: &Trial) -> Vec<(&'static str, String)> {
     .into_iter()
     .map(|(field, value)| (field, figures::plain(&value)))
     .collect()
+}
+
+/// What the process that plays a role may use: `0.5 processors, 1 GiB`.
+fn limits_of(processes: &[Process], role: Role) -> String {
+    let process = processes.iter().find(|process| process.roles.contains(&role));
+    let Some(limits) = process.and_then(|process| process.limits) else { return "none".to_owned() };
+    let cpu = limits.cpu.map(|cpu| format!("{} processors", figures::short(cpu)));
+    let words: Vec<String> = cpu.into_iter().chain(limits.memory_bytes.map(figures::bytes)).collect();
+    if words.is_empty() { "none".to_owned() } else { words.join(", ") }
 }
 
 /// Settings by name, whatever their order; those of A first, then those that only B has.

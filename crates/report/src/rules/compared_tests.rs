@@ -1,7 +1,7 @@
 //! What may be held against each other.
 
 use super::*;
-use crate::document::{Arrivals, Effort, Tier};
+use crate::document::{Arrivals, Effort, Limits, Tier};
 use crate::testing;
 
 /// A direct trial and one through HTTP of the sample comparison.
@@ -38,7 +38,7 @@ fn a_comparison_of_routes_differs_in_what_a_route_is() {
 #[test]
 fn every_field_of_the_key_makes_different_work() {
     type Change = fn(&mut Trial);
-    let changes: [(&str, Change); 34] = [
+    let changes: [(&str, Change); 36] = [
         ("stack.engine", |t| t.stack.engine.push('x')),
         ("stack.engine_version", |t| t.stack.engine_version.push('x')),
         ("stack.adapter", |t| t.stack.adapter.push('x')),
@@ -67,6 +67,8 @@ fn every_field_of_the_key_makes_different_work() {
         ("data.file_system", |t| t.data.file_system = None),
         ("data.checksum", |t| t.data.checksum = None),
         ("data.loaded_by", |t| t.data.loaded_by.push('x')),
+        ("data.references", |t| t.data.references = Some(true)),
+        ("limits.engine", |t| t.processes[0].limits = half_a_processor()),
         ("machine.cpu", |t| t.machine.cpu.push('x')),
         ("machine.cores", |t| t.machine.cores += 1),
         ("machine.memory_bytes", |t| t.machine.memory_bytes += 1),
@@ -77,13 +79,94 @@ fn every_field_of_the_key_makes_different_work() {
     for (field, change) in changes {
         let (a, b) = changed(change);
         let found = same(&a, &b, &[]);
-        assert_eq!(found.key.len(), 1, "{field}: {:?}", found.key);
-        assert_eq!(found.key[0].field, field);
+        // One process makes the load and stores the data here, and one limit holds both.
+        let shared = if field == "limits.engine" { 2 } else { 1 };
+        assert_eq!(found.key.len(), shared, "{field}: {:?}", found.key);
+        assert_eq!(found.key[shared - 1].field, field);
         assert!(found.different_work, "{field}");
-        assert!(!same(&a, &b, &[field]).different_work, "{field} cannot be intended");
+        let intended: &[&str] = if shared == 2 { intended_by("limits") } else { &[field] };
+        assert!(!same(&a, &b, intended).different_work, "{field} cannot be intended");
     }
     let (a, b) = changed(|_| {});
     assert_eq!(same(&a, &b, &[]), Comparability { key: vec![], fingerprint: vec![], different_work: false });
+}
+
+fn half_a_processor() -> Option<Limits> {
+    Some(Limits { cpu: Some(0.5), memory_bytes: Some(1 << 30), throttling: None })
+}
+
+#[test]
+fn what_a_factor_changes_is_intended_and_the_rest_is_not() {
+    type Change = fn(&mut Trial);
+    fn set(trial: &mut Trial, name: &str, value: &str) {
+        trial.stack.settings.retain(|setting| setting.name != name);
+        trial.stack.settings.push(Setting { name: name.to_owned(), value: value.to_owned() });
+    }
+    let changes: [(&str, Change); 11] = [
+        ("pool", |t| set(t, "sessions", "1")),
+        ("cache", |t| set(t, "cache_bytes", "2097152")),
+        ("cache", |t| set(t, "innodb_buffer_pool_size", "134217728")),
+        ("journal", |t| {
+            set(t, "journal_mode", "delete");
+            t.stack.durability.detail.push_str(", journal");
+        }),
+        ("storage", |t| set(t, "storage_sync_ms", "2")),
+        ("limits", |t| t.processes[0].limits = half_a_processor()),
+        ("settings", |t| set(t, "work_mem", "64MB")),
+        ("durability", |t| {
+            set(t, "synchronous_commit", "off");
+            t.stack.durability.tier = Tier::Delayed;
+        }),
+        ("style", |t| t.kinds[0].tally.effort.as_mut().unwrap().commits = 0.2),
+        ("clients", |t| {
+            t.plan.clients = 32;
+            set(t, "sessions", "32");
+        }),
+        ("engine", |t| {
+            t.stack.engine = "postgres".to_owned();
+            t.stack.adapter = "tokio-postgres".to_owned();
+            t.stack.isolation = "read committed".to_owned();
+            t.stack.settings.clear();
+            set(t, "shared_buffers", "1GB");
+            t.data.bytes = Some(1);
+            t.kinds[0].tally.effort.as_mut().unwrap().statements += 4.0;
+        }),
+    ];
+    for (factor, change) in changes {
+        let (a, b) = changed(change);
+        let found = same(&a, &b, intended_by(factor));
+        assert!(!found.different_work, "{factor}: {found:?}");
+        for other in ["route", "rate"] {
+            assert!(same(&a, &b, intended_by(other)).different_work, "{factor} passes for {other}");
+        }
+    }
+}
+
+#[test]
+fn another_engine_must_keep_the_tier_the_plan_and_the_commits() {
+    let spoilers: [fn(&mut Trial); 3] = [
+        |t| t.stack.durability.tier = Tier::Delayed,
+        |t| t.plan.clients = 16,
+        |t| t.kinds[0].tally.effort.as_mut().unwrap().commits = 0.5,
+    ];
+    for spoil in spoilers {
+        let (a, b) = changed(spoil);
+        assert!(same(&a, &b, intended_by("engine")).different_work);
+    }
+}
+
+#[test]
+fn several_factors_intend_what_each_of_them_does() {
+    let (a, b) = changed(|trial| {
+        trial.stack.route = "http".to_owned();
+        trial.plan.clients = 32;
+        trial.plan.seed = 9;
+    });
+    let found = same(&a, &b, &intended_by_all(factors("route, clients and plan.seed")));
+    assert!(!found.different_work, "{found:?}");
+    assert!(same(&a, &b, &intended_by_all(["route", "clients"])).different_work);
+    assert_eq!(factors("several factors").collect::<Vec<_>>(), ["several factors"]);
+    assert_eq!(intended_by_all(["several factors"]), [""; 0]);
 }
 
 #[test]
