@@ -61,6 +61,13 @@ pub(crate) fn autocorrelation(values: &[f64]) -> f64 {
     if squares > 0.0 { products / squares } else { 0.0 }
 }
 
+/// Half the width of the 95 % interval of the mean of independent values, one a trial (Student); absent below two.
+#[must_use]
+pub fn mean_interval(values: &[f64]) -> Option<f64> {
+    let count = values.len();
+    (count >= 2).then(|| student_t(INTERVAL_95, count as u32 - 1) * spread(values) / (count as f64).sqrt())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
