@@ -33,7 +33,7 @@ impl Folder {
     pub(crate) fn create(out: &Path, subject: &str) -> Result<(Folder, Moment, String)> {
         fs::create_dir_all(out).with_context(|| format!("could not create {}", out.display()))?;
         Private::sweep(out);
-        let started = Moment::from_unix(measure::unix_seconds());
+        let started = now();
         let digits: String = started.utc.chars().filter(char::is_ascii_digit).collect();
         let name: String = subject.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let base = format!("{}-{}-{name}", &digits[..8], &digits[8..]);
@@ -53,6 +53,25 @@ impl Folder {
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// An empty folder for one of the run's trials. What an unfinished trial of the same number has left is taken away.
+    pub(crate) fn trial(&self, name: &str) -> Result<Folder> {
+        let trials = self.path.join("trials");
+        let path = trials.join(name);
+        let number = name.split('-').next().unwrap_or_default();
+        let make = || -> std::io::Result<()> {
+            fs::create_dir_all(&trials)?;
+            for old in fs::read_dir(&trials)? {
+                let old = old?;
+                if old.file_name().to_string_lossy().split('-').next() == Some(number) {
+                    fs::remove_dir_all(old.path())?;
+                }
+            }
+            fs::create_dir(&path)
+        };
+        make().with_context(|| format!("could not create {}", path.display()))?;
+        Ok(Folder { path })
     }
 
     /// Replaces a file as a whole: a reader sees the old one or the new one.
@@ -99,6 +118,11 @@ impl Drop for Folder {
     }
 }
 
+/// The moment of the calendar.
+pub(crate) fn now() -> Moment {
+    Moment::from_unix(measure::unix_seconds())
+}
+
 /// Reads the claims of a run from its folder.
 pub(crate) fn read_claims<S: DeserializeOwned, C: DeserializeOwned>(
     folder: &Path,
@@ -124,6 +148,7 @@ pub(crate) fn document(id: String, started: Moment, kind: RunKind, subjects: &[&
         experiment: None,
         curve: None,
         search: None,
+        confirmation: None,
         notes: Vec::new(),
     }
 }

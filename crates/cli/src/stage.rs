@@ -4,19 +4,25 @@ use crate::args::{EngineArgs, Limited};
 use crate::case::Case;
 use crate::database::{self, Database, LoadOptions};
 use crate::engine;
+use crate::experiment::plan::Place;
 use crate::interrupt::Interrupt;
 use crate::private::Private;
 use crate::ui::Ui;
 use anyhow::{Context, Result, bail};
 use model::Tier;
-use sql::{DbUrl, Dialect, ServerUrl, SqliteUrl, Synchronous};
+use sql::{DbUrl, Dialect, ServerUrl, SqliteUrl};
 use std::cell::RefCell;
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// What a run works on and in.
 #[derive(Debug)]
 pub(crate) struct Stage {
-    durability: Tier,
+    /// Of a private SQLite database.
+    sqlite: SqliteUrl,
+    /// Tells the databases of several places apart on somebody's server.
+    index: usize,
     /// Of the private engine.
     limits: Option<rig::Limits>,
     /// The database that the user named; ours are made beside it, with the same settings.
@@ -25,8 +31,10 @@ pub(crate) struct Stage {
     made: RefCell<Vec<DbUrl>>,
     /// A private engine, where one is needed.
     engine: Option<rig::Running>,
+    /// Our folder in the private one.
+    folder: PathBuf,
     /// Last: it goes when everything that may use it has gone.
-    private: Private,
+    _private: Rc<Private>,
 }
 
 impl Stage {
@@ -38,8 +46,7 @@ impl Stage {
         wishes: &EngineArgs,
         ui: &Ui,
     ) -> Result<Stage> {
-        let durability = wishes.durability.tier();
-        if named.is_some() && durability != Tier::Durable {
+        if named.is_some() && wishes.durability.tier() != Tier::Durable {
             bail!(
                 "--durability is for private engines; what the database of --db flushes is its own setting\nhint: leave \
                  --db out, or change the setting there"
@@ -51,22 +58,55 @@ impl Stage {
                  the server, and an existing server is not ours to limit"
             );
         }
-        let private = Private::create(run)?;
-        let engine = match rig::Engine::of(dialect).filter(|_| named.is_none()) {
+        let place = Place::of_wishes(dialect, named.as_ref(), wishes);
+        Stage::lay(&Rc::new(Private::create(run)?), 0, &place, named, ui)
+    }
+
+    /// Prepares one of several places in a private folder that they share. `named` is the place's database with its
+    /// password.
+    pub(crate) fn lay(
+        private: &Rc<Private>,
+        index: usize,
+        place: &Place,
+        named: Option<DbUrl>,
+        ui: &Ui,
+    ) -> Result<Stage> {
+        let folder = private.path().join(index.to_string());
+        fs::create_dir(&folder).with_context(|| format!("could not create {}", folder.display()))?;
+        let limits = place.limits.as_deref().map(str::parse).transpose()?;
+        let engine = match rig::Engine::of(place.dialect()?).filter(|_| named.is_none()) {
             None => None,
             Some(engine) => {
                 ui.say(&format!("starting a private {}", engine.title()));
                 let options = rig::Options {
-                    durability,
-                    statement_statistics: wishes.statement_statistics,
-                    limits: wishes.limits_of(Limited::Engine),
+                    durability: place.tier()?,
+                    settings: place.settings.clone(),
+                    statement_statistics: place.statement_statistics,
+                    limits,
                     ..rig::Options::default()
                 };
                 Some(rig::start(engine, &options)?)
             }
         };
-        let limits = wishes.limits_of(Limited::Engine);
-        Ok(Stage { durability, limits, named, made: RefCell::default(), engine, private })
+        let (sqlite, made) = (place.sqlite()?, RefCell::default());
+        Ok(Stage { sqlite, index, limits, named, made, engine, folder, _private: Rc::clone(private) })
+    }
+
+    /// Ends the private engine and keeps its data, so that it takes no part in what is measured elsewhere.
+    pub(crate) fn rest(&mut self) -> Result<()> {
+        Ok(self.engine.as_mut().map_or(Ok(()), rig::Running::halt)?)
+    }
+
+    /// Starts the private engine after a rest, or anew.
+    pub(crate) fn wake(&mut self, anew: bool) -> Result<()> {
+        let Some(engine) = &mut self.engine else { return Ok(()) };
+        if anew {
+            engine.halt()?;
+        }
+        if !engine.is_alive() {
+            engine.restart()?;
+        }
+        Ok(())
     }
 
     /// The address of a database of ours, by name. It need not be there yet.
@@ -75,23 +115,18 @@ impl Stage {
             (Some(engine), _) => DbUrl::Server(engine.url(name)),
             (None, Some(DbUrl::Server(near))) => {
                 // Somebody's server has other databases, and perhaps another run of ours.
-                DbUrl::Server(near.with_database(&format!("stackmark_{name}_{}", std::process::id())))
+                let (place, us) = (self.index, std::process::id());
+                DbUrl::Server(near.with_database(&format!("stackmark_{name}_{us}_{place}")))
             }
             (None, Some(DbUrl::Sqlite(near))) => {
                 DbUrl::Sqlite(SqliteUrl { path: self.file(name), ..near.clone() })
             }
-            (None, None) => {
-                let mut url = SqliteUrl::file(self.file(name));
-                if self.durability != Tier::Durable {
-                    url.synchronous = Synchronous::Normal;
-                }
-                DbUrl::Sqlite(url)
-            }
+            (None, None) => DbUrl::Sqlite(SqliteUrl { path: self.file(name), ..self.sqlite.clone() }),
         }
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.private.path().join(format!("{name}.db"))
+        self.folder.join(format!("{name}.db"))
     }
 
     /// An empty database of ours, to be loaded.

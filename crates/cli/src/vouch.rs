@@ -79,6 +79,22 @@ pub(crate) fn reachable<W: Case>(subject: &Subject, database: &Database<W>) -> R
     W::with_target(subject.how, &database.url, Monotonic::start(), Reach)
 }
 
+/// The version of the engine behind a database, as a subject's sessions would read it.
+pub(crate) fn engine_version<W: Case>(subject: &Subject, database: &Database<W>) -> Result<String> {
+    W::with_target(subject.how, &database.url, Monotonic::start(), Version)
+}
+
+/// Asks a target what engine it speaks to.
+struct Version;
+
+impl<W: Case> Visitor<W> for Version {
+    type Out = String;
+
+    fn visit<T: Target<W>>(self, target: T) -> Result<String> {
+        Ok(target.stack().engine_version)
+    }
+}
+
 /// Wants nothing of a target but that it came about.
 struct Reach;
 

@@ -1,0 +1,205 @@
+//! The bench of an experiment: the places its variants run on, each loaded once, and one trial at a time from a restored
+//! state. It does not know which trials belong together; the runner, the sweep and the search do.
+
+use super::place::Ground;
+use super::plan::{Place, Variant};
+use crate::case::Case;
+use crate::folder::{self, Folder};
+use crate::interrupt::Interrupt;
+use crate::private::Private;
+use crate::process::ServerSettings;
+use crate::subjects::{self, Subject};
+use crate::trial::{Before, Job};
+use crate::ui::{self, Ui};
+use crate::vouch;
+use anyhow::{Result, bail};
+use measure::Monotonic;
+use model::Clock;
+use report::document::{Check, Conformance, Document, RunKind, Spent, Trial};
+use std::rc::Rc;
+
+/// Places that are loaded, and what runs trials on copies of them.
+pub(crate) struct Bench<'a, W: Case> {
+    scale: u32,
+    folder: &'a Folder,
+    ui: &'a Ui,
+    interrupt: &'a Interrupt,
+    /// In the order in which they were first asked for.
+    grounds: Vec<Ground<W>>,
+    spent: Spent,
+    private: Rc<Private>,
+}
+
+/// A variant that is ready for trials: its place is loaded, and it answers as the workload asks.
+pub(crate) struct Prepared {
+    pub(crate) subject: &'static Subject,
+    /// The version of its engine, as that says itself.
+    pub(crate) engine_version: String,
+    conformance: Conformance,
+    server: ServerSettings,
+    /// An index into the places.
+    ground: usize,
+}
+
+impl<'a, W: Case> Bench<'a, W> {
+    /// A bench without places. They are loaded when the first variant on them is prepared.
+    pub(crate) fn open(
+        scale: u32,
+        folder: &'a Folder,
+        ui: &'a Ui,
+        interrupt: &'a Interrupt,
+    ) -> Result<Bench<'a, W>> {
+        let private = Rc::new(Private::create(folder.path())?);
+        Ok(Bench { scale, folder, ui, interrupt, grounds: Vec::new(), spent: Spent::default(), private })
+    }
+
+    /// Loads the variant's place unless that is done, and holds the variant to the workload.
+    ///
+    /// # Errors
+    /// The variant cannot be measured: its engine is not there or does not start, a setting is wrong, it answers wrongly.
+    /// Other variants may well be; unless the user has interrupted.
+    pub(crate) fn prepare(&mut self, variant: &Variant) -> Result<Prepared> {
+        let subject = subjects::find(&variant.subject)?;
+        let limits = variant.server_limits.as_deref().map(str::parse).transpose()?;
+        let server = ServerSettings { limits, pool: variant.pool, threads: variant.server_threads };
+        variant.plan.validate(W::KINDS)?;
+        let index = self.ground_of(&variant.place)?;
+        let clock = Monotonic::start();
+        let ready = self.grounds[index].ready()?;
+        let conformance = vouch::conformance::<W>(subject, &server, &ready.stage, self.folder, self.ui)?;
+        let engine_version = vouch::engine_version::<W>(subject, &ready.template)?;
+        self.spent.check_s += clock.now().as_secs_f64();
+        if conformance.check == Check::Failed {
+            let mismatch = conformance.mismatches.first().map_or("", String::as_str);
+            bail!("it answers wrongly: {mismatch}");
+        }
+        Ok(Prepared { subject, engine_version, conformance, server, ground: index })
+    }
+
+    /// Runs one trial in `trials/NAME` of the run's folder ([`trial_name`]; the number is what tells trials apart): from a restored state, with a fresh server process. The whole
+    /// trial is written there as it runs; without its time lines it is pushed to `document` when it has ended, and returned
+    /// by index. A trial that was interrupted or has failed says so in its state.
+    ///
+    /// # Errors
+    /// It could not be begun, or its result could not be written.
+    pub(crate) fn trial(
+        &mut self,
+        prepared: &Prepared,
+        plan: &drive::Plan,
+        name: &str,
+        document: &mut Document,
+    ) -> Result<usize> {
+        let clock = Monotonic::start();
+        self.alone(prepared.ground, true)?;
+        let ready = self.grounds[prepared.ground].ready()?;
+        let database = ready.stage.copy(&ready.template, "trial")?;
+        let restored = clock.now().as_secs_f64();
+        self.spent.restore_s += restored;
+        let folder = self.folder.trial(name)?;
+        let path = prepared.subject.path;
+        let (started, id) = (folder::now(), format!("{}/{name}", document.id));
+        let mut own = folder::document(id, started, RunKind::Trial, &[path]);
+        own.notes = ready.stage.notes();
+        own.notes.push(format!("Its state was restored in {}.", ui::seconds(restored)));
+        let job = Job {
+            subject: prepared.subject,
+            database: &database,
+            stage: &ready.stage,
+            plan: plan.clone(),
+            server: prepared.server.clone(),
+            url: None,
+            audited: true,
+            folder: &folder,
+            what: name,
+            ui: self.ui,
+            interrupt: self.interrupt,
+        };
+        let before = Before { conformance: prepared.conformance.clone(), audits: ready.audits.clone() };
+        let ran = job.run(before, &mut own);
+        ready.stage.forget(&database.url)?;
+        let trial = &own.trials[ran?];
+        own.state = trial.state;
+        let slim = without_lines(trial);
+        folder.put_document(&own)?;
+        document.trials.push(slim);
+        Ok(document.trials.len() - 1)
+    }
+
+    /// What the bench has spent so far; all but the total.
+    pub(crate) fn spent(&self) -> Spent {
+        self.spent
+    }
+
+    /// What a reader must know of the places, a sentence each.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let mut notes: Vec<String> = Vec::new();
+        for note in self.grounds.iter().flat_map(Ground::notes) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        notes
+    }
+
+    fn ground_of(&mut self, place: &Place) -> Result<usize> {
+        if let Some(known) = self.grounds.iter().position(|ground| ground.place == *place) {
+            self.alone(known, false)?;
+            return Ok(known);
+        }
+        let index = self.grounds.len();
+        for other in &mut self.grounds {
+            other.rest()?;
+        }
+        let clock = Monotonic::start();
+        let ground = Ground::lay(place, index, self.scale, &self.private, self.ui, self.interrupt);
+        let audited_s = ground.audited_s();
+        self.spent.check_s += audited_s;
+        self.spent.load_s += clock.now().as_secs_f64() - audited_s;
+        self.grounds.push(ground);
+        if self.interrupt.requested() {
+            bail!("interrupted while loading");
+        }
+        Ok(index)
+    }
+
+    /// Lets no private engine run but that of one place. An idle engine would still write out what the last trial has left
+    /// behind, clean up, and hold its memory: all of it would be a cost of whoever is measured next. So where there are
+    /// several, every trial begins on an engine that was just started, whichever came before (`anew`); where there is one
+    /// it stays up.
+    fn alone(&mut self, index: usize, anew: bool) -> Result<()> {
+        let engines = self.grounds.iter().filter(|ground| ground.has_engine()).count();
+        for (at, other) in self.grounds.iter_mut().enumerate() {
+            if at != index {
+                other.rest()?;
+            }
+        }
+        self.grounds[index].ready()?.stage.wake(anew && engines > 1)
+    }
+}
+
+/// The name of a trial's folder: `007-through-http`. Numbers are from 1; names sort as the trials ran.
+pub(crate) fn trial_name(number: usize, label: &str) -> String {
+    let plain = label.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
+    let words: String = plain.collect();
+    let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
+    format!("{number:03}-{}", words.join("-"))
+}
+
+/// A trial as the document of its run has it: what it came to, without the lines over time, which are in its own folder.
+pub(crate) fn without_lines(trial: &Trial) -> Trial {
+    let mut slim = trial.clone();
+    slim.slices.clear();
+    for process in &mut slim.processes {
+        process.samples.clear();
+    }
+    if let Some(engine) = &mut slim.engine {
+        engine.t_s.clear();
+        for gauge in &mut engine.gauges {
+            gauge.values.clear();
+        }
+        for wait in &mut engine.waits {
+            wait.sessions.clear();
+        }
+    }
+    slim
+}
