@@ -204,6 +204,7 @@ impl<W: Case> Job<'_, W> {
                 scale_unit: W::SCALE_UNIT.into(),
                 rows: contents.rows(),
                 bytes: store.as_deref().and_then(bytes_of),
+                bytes_end: None,
                 file_system: store.and_then(|file| FileSystem::of(&file).ok()).map(|on| on.describe()),
                 checksum: (self.audited && !self.database.is_foreign())
                     .then(|| format!("{:016x}", contents.checksum())),
@@ -234,6 +235,7 @@ impl<W: Case> Job<'_, W> {
             disk: None,
             engine: None,
             outages: Vec::new(),
+            gaps: Vec::new(),
             audits: Vec::new(),
             ledger: Vec::new(),
             inputs: Vec::new(),

@@ -4,12 +4,14 @@
 //! shown, because too few samples stand behind it", never zero. `spec/result.schema.json` says the same in JSON Schema,
 //! and a test holds the two together.
 
+mod bottleneck;
 mod comparison;
 mod cost;
 mod curve;
 mod engine;
 mod experiment;
 mod file;
+mod gap;
 mod search;
 mod setting;
 mod tally;
@@ -18,6 +20,7 @@ mod witness;
 
 use serde::{Deserialize, Serialize};
 
+pub use bottleneck::{Confirmation, Suspect};
 pub use comparison::{
     Block, BlockTrial, Comparison, FingerprintDifference, KeyDifference, Noise, Party, Side, Verdict,
 };
@@ -26,6 +29,7 @@ pub use curve::{Axis, Curve, Knee, Point, Scalability};
 pub use engine::{Engine, Gauge, GaugeKind, Outage, Statement, Wait};
 pub use experiment::{Experiment, Metric, Spent, Variant, VariantState};
 pub use file::{ReadError, SCHEMA, parse, read, to_json};
+pub use gap::{Gap, GapKind};
 pub use search::{Search, SloLimit, Step};
 pub use setting::{Arrivals, Data, Durability, Machine, Plan, Setting, Stack, Tier};
 pub(crate) use tally::BUCKETS_A_DECADE;
@@ -70,6 +74,9 @@ pub struct Document {
     /// What the trials of a search say.
     #[serde(default)]
     pub search: Option<Search>,
+    /// Whether the likely bottleneck of the base was confirmed; `null` where nobody tried.
+    #[serde(default)]
+    pub confirmation: Option<Confirmation>,
     /// Anything a reader of this run must know, one sentence each.
     pub notes: Vec<String>,
 }

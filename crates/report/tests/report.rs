@@ -113,10 +113,24 @@ fn a_broken_file_is_named_with_line_and_reason() {
 #[test]
 fn another_version_is_refused_by_its_name() {
     check_unreadable(
-        "{\"schema\": \"stackmark-result/7\", \"anything\": []}",
-        "results/a/result.json is written in the format `stackmark-result/7`; this version of stackmark reads \
-         `stackmark-result/1`",
+        "{\"schema\": \"stackmark-result/3\", \"anything\": []}",
+        "results/a/result.json is written in the format `stackmark-result/3`; this version of stackmark reads \
+         `stackmark-result/1` and `stackmark-result/2`: render it with the version that wrote it, which its field \
+         `stackmark` names",
     );
+}
+
+#[test]
+fn a_result_of_the_first_version_renders_in_every_format() {
+    let document = document::parse(include_str!("data/result-1.json"), Path::new("x")).unwrap();
+    assert_eq!(document.schema, document::SCHEMA);
+    for rendered in
+        [text::render(&document, Colour::Never), markdown::render(&document), html::render(&document)]
+    {
+        assert!(rendered.contains("tpcc/sqlite/rusqlite"), "{rendered}");
+    }
+    let value: serde_json::Value = serde_json::from_str(&document::to_json(&document)).unwrap();
+    assert!(schema().is_valid(&value), "once read, it is of this version");
 }
 
 #[test]
@@ -225,6 +239,8 @@ fn a_result_without_what_was_added_since_still_reads() {
     for (place, name) in [
         ("", "engine"),
         ("", "outages"),
+        ("", "gaps"),
+        ("/data", "bytes_end"),
         ("/data", "hottest_rows"),
         ("/data", "references"),
         ("/data", "kit_notes"),

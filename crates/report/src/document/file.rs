@@ -6,8 +6,11 @@ use serde_json::ser::{Formatter, PrettyFormatter};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Name and version of the format that this crate writes and reads.
-pub const SCHEMA: &str = "stackmark-result/1";
+/// Name and version of the format that this crate writes.
+pub const SCHEMA: &str = "stackmark-result/2";
+/// The formats that it reads. Of a document of version 1, which knows trials and comparisons of two subjects alone, the
+/// fields that came later are empty.
+const SCHEMAS_READ: [&str; 2] = ["stackmark-result/1", SCHEMA];
 
 /// Containers nested deeper than this are written on one line: a slice or an audit a line keeps a file readable, its
 /// differences small and its size close to that of compact JSON.
@@ -35,7 +38,11 @@ pub enum ReadError {
         what: String,
     },
     /// It is a result document of another version.
-    #[error("{} is written in the format `{found}`; this version of stackmark reads `{SCHEMA}`", path.display())]
+    #[error(
+        "{} is written in the format `{found}`; this version of stackmark reads `{}` and `{}`: render it with the \
+         version that wrote it, which its field `stackmark` names",
+        path.display(), SCHEMAS_READ[0], SCHEMAS_READ[1]
+    )]
     OtherSchema {
         /// The file.
         path: PathBuf,
@@ -74,10 +81,12 @@ pub fn parse(text: &str, path: &Path) -> Result<Document, ReadError> {
         ReadError::Malformed { path: path.to_owned(), line: error.line(), what: what.to_owned() }
     };
     let head: Head = serde_json::from_str(text).map_err(malformed)?;
-    if head.schema != SCHEMA {
+    if !SCHEMAS_READ.contains(&head.schema.as_str()) {
         return Err(ReadError::OtherSchema { path: path.to_owned(), found: head.schema });
     }
-    serde_json::from_str(text).map_err(malformed)
+    let document: Document = serde_json::from_str(text).map_err(malformed)?;
+    // Once read it has every field of the version that is written.
+    Ok(Document { schema: SCHEMA.to_owned(), ..document })
 }
 
 /// The document as JSON, ending with a newline.

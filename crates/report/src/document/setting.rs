@@ -194,6 +194,9 @@ pub struct Data {
     pub rows: u64,
     /// Bytes on disk at the start; `null` where the engine does not tell.
     pub bytes: Option<u64>,
+    /// Bytes on disk at the end, where they were told at the start.
+    #[serde(default)]
+    pub bytes_end: Option<u64>,
     /// What the data lies on: `tmpfs`, `ext4`; `null` where it is not known.
     pub file_system: Option<String>,
     /// Checksum of the loaded rows; `null` if another kit loaded them.

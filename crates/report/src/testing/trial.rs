@@ -197,6 +197,7 @@ pub(super) fn document(id: &str, kind: RunKind, trials: Vec<Trial>) -> Document 
         experiment: None,
         curve: None,
         search: None,
+        confirmation: None,
         notes: Vec::new(),
     }
 }
@@ -283,6 +284,7 @@ fn make(subject: &str, stack: Stack, pace: f64, seconds: u32, http_ns: f64) -> T
             scale_unit: "warehouses".to_owned(),
             rows: 598_921,
             bytes: Some(98_304_000),
+            bytes_end: Some(121_634_816),
             file_system: Some("ext4".to_owned()),
             checksum: Some("xxh3:9f2c61d07a44e8b1".to_owned()),
             loaded_by: "stackmark 0.1.0".to_owned(),
@@ -305,6 +307,7 @@ fn make(subject: &str, stack: Stack, pace: f64, seconds: u32, http_ns: f64) -> T
         }),
         engine: None,
         outages: Vec::new(),
+        gaps: Vec::new(),
         overall,
         kinds,
         audits: vouchers::audits(),

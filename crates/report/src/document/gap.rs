@@ -1,0 +1,70 @@
+//! Times in which the load generator, or its whole machine, did not run, and steps of the clock on the wall.
+
+use serde::{Deserialize, Serialize};
+
+/// A time that is missing from a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gap {
+    /// What happened.
+    pub kind: GapKind,
+    /// Where it begins, in seconds from the start of the measured interval; negative in the warm-up. Time in which the
+    /// machine slept does not count in it, so such a gap is a point of the time line.
+    pub from_s: f64,
+    /// Its length in seconds; of a step of the clock by how much it was set, negative for backwards.
+    pub length_s: f64,
+}
+
+/// What made a gap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GapKind {
+    /// The machine slept: its clocks of durations stood still meanwhile.
+    Asleep,
+    /// The load generator was not run though time went on: it was stopped, or its virtual machine was.
+    Stalled,
+    /// The time of day was set. Durations are clocked by another clock and are right.
+    ClockStep,
+}
+
+impl Gap {
+    /// Seconds of the measured interval, of `measured_s`, that are missing from it, or as good as missing. A sleep counts
+    /// whole, because what woke up after it is not what went to sleep.
+    #[must_use]
+    pub fn missing_s(&self, measured_s: f64) -> f64 {
+        match self.kind {
+            GapKind::Asleep if (0.0..=measured_s).contains(&self.from_s) => self.length_s,
+            GapKind::Stalled => {
+                ((self.from_s + self.length_s).min(measured_s) - self.from_s.max(0.0)).max(0.0)
+            }
+            GapKind::Asleep | GapKind::ClockStep => 0.0,
+        }
+    }
+
+    /// Whether it takes something from the time between two moments of the time line.
+    #[must_use]
+    pub fn touches(&self, from_s: f64, to_s: f64) -> bool {
+        match self.kind {
+            GapKind::Asleep => (from_s..to_s).contains(&self.from_s),
+            GapKind::Stalled => self.from_s < to_s && from_s < self.from_s + self.length_s,
+            GapKind::ClockStep => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_lies_in_the_measured_interval_is_missing_from_it() {
+        let missing = |kind, from_s, length_s| Gap { kind, from_s, length_s }.missing_s(10.0);
+        assert_eq!(missing(GapKind::Stalled, 3.0, 2.0), 2.0);
+        assert_eq!(missing(GapKind::Stalled, -1.0, 2.0), 1.0);
+        assert_eq!(missing(GapKind::Stalled, 9.0, 5.0), 1.0);
+        assert_eq!(missing(GapKind::Stalled, -5.0, 2.0), 0.0);
+        assert_eq!(missing(GapKind::Asleep, 3.0, 3_600.0), 3_600.0);
+        assert_eq!(missing(GapKind::Asleep, -0.5, 3_600.0), 0.0);
+        assert_eq!(missing(GapKind::ClockStep, 3.0, -60.0), 0.0);
+    }
+}
