@@ -38,9 +38,14 @@ fn plain(server: &Held, url: &ServerUrl) -> ServerUrl {
 
 /// Runs `tpcb`, and has the server say no in the middle; it says yes again before the end.
 fn check(server: &Held, url: &ServerUrl, no: impl FnOnce(), yes: impl FnOnce()) -> Value {
+    check_with(4, server, url, no, yes)
+}
+
+/// The same with so many clients.
+fn check_with(clients: u32, server: &Held, url: &ServerUrl, no: impl FnOnce(), yes: impl FnOnce()) -> Value {
     let desk = Desk::empty();
     let subject = driver(server.engine.engine());
-    let line = format!("run tpcb/{subject} --json --duration 8s --warmup 0s --clients 4 --drain 5s");
+    let line = format!("run tpcb/{subject} --json --duration 8s --warmup 0s --clients {clients} --drain 5s");
     let run = start_on(&desk, &line, url);
     until_committed(&run, &desk);
     no();
@@ -70,7 +75,9 @@ fn a_server_that_turns_read_only_refuses_calls_for_as_long() {
     let all = loaded(server, "tpcb");
     let url = plain(server, &all);
     let turn = |to: &str| drop(server.ask("mysql", &format!("set global read_only = {to}")));
-    let trial = check(server, &url, || turn("on"), || turn("off"));
+    // One client: with two, one may wait for a row of the other, whose next statement waits for the server to turn, which
+    // waits for the first. MariaDB does not see that ring, and stands until innodb_lock_wait_timeout.
+    let trial = check_with(1, server, &url, || turn("on"), || turn("off"));
     assert!(book(&trial, "refused") > 0 && book(&trial, "in_doubt") == 0, "{}", trial["overall"]["books"]);
 }
 
