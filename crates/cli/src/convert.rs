@@ -6,9 +6,9 @@ use measure::{EffortSums, Latencies, Phase, Totals, rate_interval};
 use model::{Kind, Nanos};
 use observe::Observation;
 use report::document::{
-    Arrivals, Books, Bucket, Budget, Class, Deferred, Disk, Effort, Engine, Gauge, GaugeKind, Interval,
-    KindSlice, KindTally, Latency, Limit, Limits, Machine, Outage, Plan, Process, ProcessSample, Quantiles,
-    Role, Slice, Statement, Tally, Throttling, Trial, Wait,
+    Arrivals, Books, Bucket, Budget, Class, Deferred, Disk, Effort, Engine, Gap, GapKind, Gauge, GaugeKind,
+    Interval, KindSlice, KindTally, Latency, Limit, Limits, Machine, Outage, Plan, Process, ProcessSample,
+    Quantiles, Role, Slice, Statement, Tally, Throttling, Trial, Wait,
 };
 use sql::Dialect;
 
@@ -371,6 +371,20 @@ pub(crate) fn outages(outages: &[drive::Outage], warmup: Nanos) -> Vec<Outage> {
             refused: outage.refused,
         })
         .collect()
+}
+
+/// Gaps on the clock of the measured interval.
+pub(crate) fn gaps(gaps: &[measure::Gap], warmup: Nanos) -> Vec<Gap> {
+    let gap = |gap: &measure::Gap| Gap {
+        kind: match gap.kind {
+            measure::GapKind::Asleep => GapKind::Asleep,
+            measure::GapKind::Stalled => GapKind::Stalled,
+            measure::GapKind::ClockStep => GapKind::ClockStep,
+        },
+        from_s: gap.from.as_secs_f64() - warmup.as_secs_f64(),
+        length_s: if gap.backwards { -gap.length.as_secs_f64() } else { gap.length.as_secs_f64() },
+    };
+    gaps.iter().map(gap).collect()
 }
 
 pub(crate) fn disk(disk: &observe::DiskLoad) -> Disk {

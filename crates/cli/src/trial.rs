@@ -259,6 +259,9 @@ impl<W: Case> Job<'_, W> {
             convert::processes(&observation, self.subject, committed, &self.throttled(&throttling));
         trial.engine = observation.engine.as_ref().map(|engine| convert::engine(engine, &observation.window));
         trial.outages = convert::outages(&driven.outages, self.plan.warmup);
+        trial.gaps = convert::gaps(&driven.gaps, self.plan.warmup);
+        let store = self.stage.store(&self.database.url).filter(|_| self.audited);
+        trial.data.bytes_end = store.as_deref().and_then(bytes_of);
         trial.deferred = self.plan.deferred.and_then(|_| W::deferred(&driven.ledger, &driven.totals));
         trial.defects = driven.defects;
         trial.notes.extend(observation.not_observed.iter().map(|what| format!("not observed: {what}")));

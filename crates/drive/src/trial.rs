@@ -5,7 +5,7 @@ use crate::control::{Control, Stop};
 use crate::crew::{Crew, Go, Job, Queue, Seat};
 use crate::outage::Outage;
 use crate::plan::{Plan, PlanError};
-use measure::{Books, Collected, Collector, Slice, Timeline, Totals, circulation};
+use measure::{Books, Collected, Collector, Gap, Pulse, Slice, Timeline, Totals, circulation};
 use model::{Clock, Home, Nanos, OpenError, Target, Workload};
 use std::any::Any;
 use std::io;
@@ -42,6 +42,8 @@ pub struct Trial<W: Workload> {
     pub defects: Vec<String>,
     /// The times without the engine or the server, warm-up and drain included, in their order.
     pub outages: Vec<Outage>,
+    /// The times in which nobody ran, counted as [`Trial::outages`] are.
+    pub gaps: Vec<Gap>,
     /// CPU time of the threads that made the calls, over all phases; zero where the system cannot tell.
     pub cpu: Nanos,
 }
@@ -142,6 +144,7 @@ where
     let crews = assemble::<W, T>(plan, inputs);
     let (threads, starts) = open(plan, target, &clock, crews)?;
 
+    let pulse = Pulse::start().map_err(RunError::Runtime)?;
     let timeline = Timeline {
         start: clock.now() + LEAD,
         warmup: plan.warmup,
@@ -172,8 +175,15 @@ where
         failure,
         defects: control.defects(),
         outages: control.outages().all(timeline.start),
+        gaps: since_start(pulse.gaps()),
         cpu,
     })
+}
+
+/// Gaps of a watch that began [`LEAD`] before the trial, counted from the start of the trial; without those of before.
+fn since_start(gaps: Vec<Gap>) -> Vec<Gap> {
+    let ends = |gap: &Gap| gap.from + gap.length;
+    gaps.into_iter().filter(|gap| ends(gap) > LEAD).map(|gap| Gap { from: gap.from - LEAD, ..gap }).collect()
 }
 
 /// Seats the workers: round robin on the runtimes of an asynchronous target, each on its own thread for a blocking one.

@@ -3,6 +3,10 @@
 use model::{Clock, Nanos};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+/// Reading all clocks takes some 100 ns; what takes this long was interrupted.
+#[cfg(target_os = "linux")]
+const READ_MAX_NS: i128 = 1_000_000;
+
 /// The machine's monotonic clock, counted from when this value was made. About 25 ns a reading.
 #[derive(Debug, Clone, Copy)]
 pub struct Monotonic {
@@ -22,6 +26,53 @@ impl Clock for Monotonic {
     #[inline]
     fn now(&self) -> Nanos {
         Nanos::from(self.origin.elapsed())
+    }
+}
+
+/// The machine's clocks at one moment, to be held against each other. Only [`Clocks::monotonic`] may measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Clocks {
+    /// Goes on while the machine is awake.
+    pub(crate) monotonic: Nanos,
+    /// Goes on while it sleeps too; nothing where the system has no such clock.
+    pub(crate) since_boot: Option<Nanos>,
+    /// The time of day in nanoseconds since 1970, which anybody may set.
+    pub(crate) wall_ns: i128,
+}
+
+impl Clocks {
+    /// Reads them close together: a process that was stopped between two of them would see a difference that is none, so it
+    /// reads again.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn read() -> Clocks {
+        use rustix::time::ClockId::{Boottime, Monotonic, Realtime};
+        let read = |clock| {
+            let time = rustix::time::clock_gettime(clock);
+            i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec)
+        };
+        let nanos = |ns: i128| Nanos(u64::try_from(ns).unwrap_or(0));
+        let mut before = read(Monotonic);
+        loop {
+            let (since_boot, wall_ns) = (read(Boottime), read(Realtime));
+            let monotonic = read(Monotonic);
+            if monotonic - before < READ_MAX_NS {
+                return Clocks { monotonic: nanos(monotonic), since_boot: Some(nanos(since_boot)), wall_ns };
+            }
+            before = monotonic;
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    #[expect(clippy::disallowed_methods, reason = "this is the place")]
+    pub(crate) fn read() -> Clocks {
+        static ORIGIN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+        let monotonic = ORIGIN.get_or_init(Instant::now).elapsed();
+        Clocks {
+            monotonic: Nanos::from(monotonic),
+            since_boot: None,
+            wall_ns: i128::try_from(wall).unwrap_or(i128::MAX),
+        }
     }
 }
 
