@@ -13,7 +13,7 @@ pub struct Comparison {
     pub a: Party,
     /// What is held against it.
     pub b: Party,
-    /// What is compared: `new orders/min`.
+    /// What is compared: `new orders/min`, `new-order.p99, ms`, `cpu, CPU s/1,000 calls`.
     pub metric: String,
     /// Where the comparison keys differ.
     pub key_differences: Vec<KeyDifference>,
@@ -48,11 +48,21 @@ impl Comparison {
         Some(format!("{} keeps {} %{interval} of {}", self.b.label, percent(ratio.value), self.a.label))
     }
 
-    /// Whether the loss that the user allows is surely exceeded: the whole interval lies below the limit.
+    /// Whether more of what is compared is better: of everything but times and costs.
+    #[must_use]
+    pub fn higher_is_better(&self) -> bool {
+        !self.metric.ends_with(", ms") && !self.metric.ends_with(", CPU s/1,000 calls")
+    }
+
+    /// Whether the loss that the user allows is surely exceeded: the whole interval lies beyond the limit, below it for a
+    /// rate and above it for a time or a cost.
     #[must_use]
     pub fn loses_too_much(&self) -> bool {
         match (self.loss_max, self.ratio) {
-            (Some(loss_max), Some(ratio)) => ratio.high.unwrap_or(ratio.value) < 1.0 - loss_max,
+            (Some(loss_max), Some(ratio)) if self.higher_is_better() => {
+                ratio.high.unwrap_or(ratio.value) < 1.0 - loss_max
+            }
+            (Some(loss_max), Some(ratio)) => ratio.low.unwrap_or(ratio.value) > 1.0 + loss_max,
             _ => false,
         }
     }
