@@ -1,0 +1,317 @@
+//! Experiment files: a question, the variants that may answer it, and a plan, as TOML. See `docs/experiments.md`.
+//!
+//! Everything that can be wrong with one is found here, before anything is loaded or started, and said with its line.
+
+mod expand;
+mod source;
+mod variant;
+mod verdict;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use super::factors;
+use super::plan::Experiment;
+use crate::case::{Case, of_workload};
+use crate::subjects;
+use anyhow::{Context, Result, anyhow, bail};
+use source::{Entry, Kind, Source, get, nearest};
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use variant::{Common, Draft};
+use words::{PLAN, PLAN_WHOLE, Word, Words};
+
+/// Bytes of an experiment file: more is another file by mistake.
+const BYTES_MAX: u64 = 1 << 20;
+/// Where experiments are looked for by name.
+const FOLDER: &str = "experiments";
+
+/// Experiments that come with the program, by name.
+pub(crate) const BUILT_IN: [(&str, &str); 5] = [
+    ("http-tax", include_str!("../../../../experiments/http-tax.toml")),
+    ("drivers", include_str!("../../../../experiments/drivers.toml")),
+    ("embedded", include_str!("../../../../experiments/embedded.toml")),
+    ("durability", include_str!("../../../../experiments/durability.toml")),
+    ("pool-size", include_str!("../../../../experiments/pool-size.toml")),
+];
+
+/// An experiment by the path of its file, or by its name: `experiments/NAME.toml` here, or one that comes with the program.
+///
+/// # Errors
+/// When there is none, or something is wrong with it.
+pub(crate) fn find(name_or_path: &str) -> Result<Experiment> {
+    let given = Path::new(name_or_path);
+    let is_path = given.extension().is_some_and(|end| end == "toml") || given.components().count() > 1;
+    if is_path || given.is_file() {
+        return read(given);
+    }
+    let here = Path::new(FOLDER).join(format!("{name_or_path}.toml"));
+    if here.is_file() {
+        return read(&here);
+    }
+    if let Some((name, text)) = BUILT_IN.iter().find(|(name, _)| *name == name_or_path) {
+        return parse(text, &PathBuf::from(format!("{name}.toml")));
+    }
+    let names = || BUILT_IN.iter().map(|(name, _)| *name);
+    let near = nearest(name_or_path, names()).map_or_else(String::new, |near| format!("; nearest: `{near}`"));
+    bail!(
+        "no experiment `{name_or_path}`{near}: there is no {}, and none of that name comes with the program\nhint: there \
+         are {}; a file is given by its path",
+        here.display(),
+        names().collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// An experiment from its file.
+///
+/// # Errors
+/// When it cannot be read, or something is wrong with it.
+pub(crate) fn read(path: &Path) -> Result<Experiment> {
+    let about = fs::metadata(path).with_context(|| format!("could not read {}", path.display()))?;
+    if about.len() > BYTES_MAX {
+        bail!("{} is too large for an experiment", path.display());
+    }
+    let bytes = fs::read(path).with_context(|| format!("could not read {}", path.display()))?;
+    match String::from_utf8(bytes) {
+        Ok(text) => parse(&text, path),
+        Err(error) => {
+            let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
+            bail!("{}:{line}: not text in UTF-8", path.display())
+        }
+    }
+}
+
+/// An experiment from its text. `path` is where that stands: it gives the name, and errors begin with it.
+///
+/// # Errors
+/// What is wrong, the line it is on, and what would be right.
+pub(crate) fn parse(text: &str, path: &Path) -> Result<Experiment> {
+    let source = Source::new(path, text);
+    let top = source.entries()?;
+    source.known(
+        &top,
+        "an experiment",
+        &["question", "workload", "scale", "notes", "plan", "verdict", "variant"],
+    )?;
+    let Some(workload) = get(&top, "workload") else {
+        return Err(source.wrong(&(0..0), "the workload is missing: write workload = \"tpcc\""));
+    };
+    let name = subjects::workload(source.text(workload, "\"tpcc\"")?)
+        .map_err(|error| source.wrong(&workload.value.span, error))?;
+    of_workload!(name, W => resolve::<W>(source, name, &top, path))
+}
+
+fn resolve<W: Case>(
+    source: Source<'_>,
+    workload: &'static str,
+    top: &[Entry],
+    path: &Path,
+) -> Result<Experiment> {
+    let scale = scale::<W>(&source, top)?;
+    let (plan, control) = plan(&source, top)?;
+    let verdict = verdict::read::<W>(&source, top)?;
+    let args = plan.line(&source, &(0..0))?;
+    let common = Common { source, workload, scale, plan };
+    let drafts = drafts::<W>(&common, top)?;
+    let mut experiment = Experiment {
+        name: path
+            .file_stem()
+            .map_or_else(|| "experiment".into(), |stem| stem.to_string_lossy().into_owned()),
+        question: get(top, "question")
+            .map(|entry| source.text(entry, "\"What does HTTP cost?\"").map(|text| text.trim().to_owned()))
+            .transpose()?,
+        workload: workload.to_owned(),
+        scale,
+        blocks: args.blocks,
+        control,
+        metric: verdict.metric,
+        margin: verdict.margin,
+        max_loss: verdict.max_loss,
+        seed: args.plan.seed,
+        variants: Vec::new(),
+        notes: notes(&source, top)?,
+    };
+    settle(&common, drafts, &mut experiment)?;
+    Ok(experiment)
+}
+
+fn scale<W: Case>(source: &Source<'_>, top: &[Entry]) -> Result<u32> {
+    let Some(entry) = get(top, "scale") else { return Ok(1) };
+    let Kind::Whole(digits) = &entry.value.kind else {
+        return Err(source.mistyped(entry, "a whole number", "10"));
+    };
+    let within = digits.parse::<u32>().ok().filter(|scale| (1..=W::SCALE_MAX).contains(&u64::from(*scale)));
+    within.ok_or_else(|| {
+        source.wrong(
+            &entry.value.span,
+            format!("`scale` is {digits}; it must be 1 to {} {}", W::SCALE_MAX, W::SCALE_UNIT),
+        )
+    })
+}
+
+/// What the load generator does unless a variant says otherwise, and whether bases run twice.
+fn plan(source: &Source<'_>, top: &[Entry]) -> Result<(Words, bool)> {
+    let Some(table) = get(top, "plan") else { return Ok((Words::default(), true)) };
+    let entries = source.table(table, "[plan]")?;
+    let keys: Vec<&str> = PLAN.iter().chain(PLAN_WHOLE).copied().collect();
+    source.known(entries, "the plan", &keys)?;
+    if let Some(list) = entries.iter().find(|entry| matches!(entry.value.kind, Kind::List(_))) {
+        return Err(source.wrong(
+            &list.value.span,
+            format!("`{}` is one value for the whole experiment\nhint: lists are for variants", list.key),
+        ));
+    }
+    let words = entries
+        .iter()
+        .filter(|entry| entry.key != "control")
+        .map(|entry| Word::read(source, entry))
+        .collect::<Result<_>>()?;
+    let control = get(entries, "control").map(|entry| source.truth(entry)).transpose()?;
+    Ok((Words(words), control.unwrap_or(true)))
+}
+
+fn notes(source: &Source<'_>, top: &[Entry]) -> Result<Vec<String>> {
+    let Some(entry) = get(top, "notes") else { return Ok(Vec::new()) };
+    let wrong = || source.mistyped(entry, "a list of texts", "[\"One machine.\"]");
+    let Kind::List(values) = &entry.value.kind else { return Err(wrong()) };
+    values
+        .iter()
+        .map(|value| match &value.kind {
+            Kind::Text(text) => Ok(text.trim().to_owned()),
+            _ => Err(wrong()),
+        })
+        .collect()
+}
+
+/// The variants of one `[[variant]]`, which are held against the first of them if it is a base.
+struct Group {
+    drafts: Vec<Draft>,
+}
+
+fn drafts<W: Case>(common: &Common<'_>, top: &[Entry]) -> Result<Vec<Group>> {
+    let source = &common.source;
+    let Some(entry) = get(top, "variant") else {
+        return Err(source.wrong(&(0..0), "there is no variant: write [[variant]] once for each"));
+    };
+    let Kind::List(values) = &entry.value.kind else {
+        return Err(source.mistyped(entry, "a list of tables", "[[variant]]"));
+    };
+    let (mut groups, mut number) = (Vec::new(), 0);
+    for value in values {
+        let Kind::Table(entries) = &value.kind else {
+            return Err(source.wrong(&value.span, "a variant is a table: write [[variant]] above it"));
+        };
+        if let Some(entry) = entries.iter().find(|entry| PLAN_WHOLE.contains(&entry.key.as_str())) {
+            return Err(source.wrong(
+                &entry.key_span,
+                format!("`{}` is the same for all variants: it belongs under [plan]", entry.key),
+            ));
+        }
+        source.known(entries, "a variant", &variant::keys())?;
+        let combinations = expand::expand(source, entries, &value.span)?;
+        number += combinations.len();
+        expand::check_number(source, number, &value.span)?;
+        let drafts =
+            combinations.iter().map(|one| common.draft::<W>(one, &value.span)).collect::<Result<_>>()?;
+        groups.push(Group { drafts });
+    }
+    if number < 2 {
+        return Err(
+            source.wrong(&entry.key_span, "one variant is nothing to compare: write [[variant]] once more")
+        );
+    }
+    Ok(groups)
+}
+
+/// Names the variants and finds what each is held against.
+fn settle(common: &Common<'_>, groups: Vec<Group>, experiment: &mut Experiment) -> Result<()> {
+    let source = &common.source;
+    let all = || groups.iter().flat_map(|group| &group.drafts);
+    let one_subject = all().all(|draft| Some(draft.subject) == all().next().map(|first| first.subject));
+    let mut names: HashMap<String, usize> = HashMap::new();
+    // A name that stands for several variants is that of the first of them.
+    let mut groups_named: HashMap<String, usize> = HashMap::new();
+    for group in groups {
+        let first = experiment.variants.len();
+        for draft in group.drafts {
+            let index = experiment.variants.len();
+            let name = name(common, &draft, one_subject);
+            if names.insert(name.clone(), index).is_some() {
+                let span = draft.named.as_ref().map_or(&draft.span, |(_, span)| span);
+                let what = if draft.named.is_some() { "give another" } else { "give each a `name`" };
+                return Err(source.wrong(span, format!("two variants are called `{name}`: {what}")));
+            }
+            let base = base(source, &draft, index, first, &names, &groups_named, experiment)?;
+            if let (Some((given, _)), true) = (&draft.named, index == first) {
+                groups_named.insert(given.clone(), index);
+            }
+            let mut variant = draft.variant;
+            variant.name = name;
+            variant.base = base;
+            if let Some(base) = base
+                && variant.factors.is_empty()
+            {
+                variant.factors = factors::between(&experiment.variants[base], &variant);
+            }
+            experiment.variants.push(variant);
+        }
+    }
+    Ok(())
+}
+
+fn name(common: &Common<'_>, draft: &Draft, one_subject: bool) -> String {
+    let subject = || common.spoken("subject", draft.subject.path);
+    let asked = || draft.variant.asked.iter().map(|(key, value)| common.spoken(key, value));
+    match &draft.named {
+        Some((name, _)) if draft.chosen.is_empty() => name.clone(),
+        Some((name, _)) => format!("{name}: {}", draft.chosen.join(", ")),
+        None if draft.variant.asked.is_empty() => subject(),
+        None if one_subject => asked().collect::<Vec<_>>().join(", "),
+        None => format!("{}: {}", subject(), asked().collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// The place of the variant that a draft at `index` is held against; none for a base. Its group begins at `first`.
+fn base(
+    source: &Source<'_>,
+    draft: &Draft,
+    index: usize,
+    first: usize,
+    names: &HashMap<String, usize>,
+    groups: &HashMap<String, usize>,
+    experiment: &Experiment,
+) -> Result<Option<usize>> {
+    let variants = &experiment.variants;
+    if let Some((_, span)) = draft.against.as_ref().filter(|_| draft.is_base) {
+        return Err(source.wrong(span, "a base is held against nothing: leave `base` or `against` out"));
+    }
+    if draft.is_base {
+        // Of a list the first is the base, and the others are held against it.
+        return Ok((index != first).then_some(first));
+    }
+    let Some((wanted, span)) = &draft.against else { return Ok((index != 0).then_some(0)) };
+    if index == 0 {
+        return Err(source.wrong(span, "the first variant is a base: nothing stands above it"));
+    }
+    let found = names.get(wanted).filter(|found| **found != index).or_else(|| groups.get(wanted));
+    match found.map(|found| (*found, variants[*found].base)) {
+        Some((found, None)) => Ok(Some(found)),
+        Some((_, Some(its))) => Err(source.wrong(
+            span,
+            format!(
+                "`{wanted}` is no base: it is held against `{}` itself\nhint: name that one, or give `{wanted}` the key \
+                 base = true",
+                variants[its].name
+            ),
+        )),
+        None => {
+            let bases = || variants.iter().filter(|variant| variant.base.is_none()).map(|variant| variant.name.as_str());
+            let near = nearest(wanted, bases()).map_or_else(String::new, |near| format!("; nearest: `{near}`"));
+            let above = bases().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            Err(source.wrong(span, anyhow!("no variant above is called `{wanted}`{near}\nhint: bases above are {above}")))
+        }
+    }
+}

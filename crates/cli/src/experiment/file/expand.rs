@@ -1,0 +1,92 @@
+//! A variant in which values are lists stands for one variant of each value; with several lists, of each combination.
+
+use super::source::{Entry, Kind, Source, Span, Value};
+use anyhow::Result;
+
+/// Variants that an experiment may have, controls aside: what runs longer than a night is a typing error.
+pub(super) const VARIANTS_MAX: usize = 64;
+
+/// Keys of a variant that are lists in their own right.
+const LISTS: &[&str] = &["factor"];
+/// Keys that belong to a variant as it is written, whatever it expands to.
+const SINGLE: &[&str] = &["name", "against", "base"];
+
+/// One combination.
+#[derive(Debug, Clone)]
+pub(super) struct Combination {
+    /// The variant without lists.
+    pub(super) entries: Vec<Entry>,
+    /// What was chosen where there was a list: the key, as `journal` or `pool`, and the value.
+    pub(super) chosen: Vec<(String, String)>,
+}
+
+/// All combinations; the list that is written last changes fastest.
+pub(super) fn expand(source: &Source<'_>, entries: &[Entry], span: &Span) -> Result<Vec<Combination>> {
+    let mut combinations = vec![Combination { entries: Vec::new(), chosen: Vec::new() }];
+    for entry in entries {
+        let alternatives = alternatives(source, entry, span)?;
+        check_number(source, combinations.len() * alternatives.len(), span)?;
+        combinations = combinations
+            .iter()
+            .flat_map(|so_far| {
+                alternatives.iter().map(|(entry, chosen)| {
+                    let mut next = so_far.clone();
+                    next.entries.push(entry.clone());
+                    next.chosen.extend(chosen.iter().cloned());
+                    next
+                })
+            })
+            .collect();
+    }
+    Ok(combinations)
+}
+
+/// Refuses more variants than there may be.
+pub(super) fn check_number(source: &Source<'_>, number: usize, span: &Span) -> Result<()> {
+    if number <= VARIANTS_MAX {
+        return Ok(());
+    }
+    Err(source.wrong(
+        span,
+        format!("with this there are {number} variants, and {VARIANTS_MAX} are the most\nhint: shorten a list, or make two experiments"),
+    ))
+}
+
+/// What an entry stands for: itself, or itself with each of its values.
+fn alternatives(
+    source: &Source<'_>,
+    entry: &Entry,
+    span: &Span,
+) -> Result<Vec<(Entry, Vec<(String, String)>)>> {
+    let with = |value: Value| Entry { value, ..entry.clone() };
+    match &entry.value.kind {
+        Kind::List(_) if LISTS.contains(&entry.key.as_str()) => Ok(vec![(entry.clone(), Vec::new())]),
+        Kind::List(_) if SINGLE.contains(&entry.key.as_str()) => {
+            Err(source.wrong(&entry.value.span, format!("`{}` is one value, and no list", entry.key)))
+        }
+        Kind::List(values) if values.is_empty() => Err(source.wrong(
+            &entry.value.span,
+            format!("`{}` is an empty list: give values, or leave it out", entry.key),
+        )),
+        Kind::List(values) => Ok(values
+            .iter()
+            .map(|value| (with(value.clone()), vec![(entry.key.clone(), plain(value))]))
+            .collect()),
+        Kind::Table(inner) => {
+            let table = |entries| Value { span: entry.value.span.clone(), kind: Kind::Table(entries) };
+            let combinations = expand(source, inner, span)?;
+            Ok(combinations.into_iter().map(|one| (with(table(one.entries)), one.chosen)).collect())
+        }
+        _ => Ok(vec![(entry.clone(), Vec::new())]),
+    }
+}
+
+/// A value as it is named. What is no plain value is refused where it is read.
+pub(super) fn plain(value: &Value) -> String {
+    match &value.kind {
+        Kind::Text(text) | Kind::Whole(text) | Kind::Decimal(text) => text.clone(),
+        Kind::Truth(true) => "on".to_owned(),
+        Kind::Truth(false) => "off".to_owned(),
+        other => other.name().to_owned(),
+    }
+}

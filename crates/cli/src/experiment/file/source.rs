@@ -1,0 +1,210 @@
+//! The text of an experiment file as a tree in which everything knows where it stands, and errors that show the place.
+
+use anyhow::anyhow;
+use std::fmt::Display;
+use std::ops::Range;
+use std::path::Path;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Where something stands: bytes of the text.
+pub(super) type Span = Range<usize>;
+
+/// Letters of a line that an error shows.
+const SHOWN_MAX: usize = 160;
+
+/// A file, for its errors.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Source<'a> {
+    path: &'a Path,
+    text: &'a str,
+}
+
+/// A value where it stands.
+#[derive(Debug, Clone)]
+pub(super) struct Value {
+    pub(super) span: Span,
+    pub(super) kind: Kind,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Kind {
+    Text(String),
+    /// A whole number, in digits.
+    Whole(String),
+    /// A number with a fraction or an exponent, as written.
+    Decimal(String),
+    Truth(bool),
+    Date,
+    List(Vec<Value>),
+    /// In the order of the file.
+    Table(Vec<Entry>),
+}
+
+/// `key = value`.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub(super) key: String,
+    pub(super) key_span: Span,
+    pub(super) value: Value,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(path: &'a Path, text: &'a str) -> Source<'a> {
+        Source { path, text }
+    }
+
+    /// The whole file.
+    ///
+    /// # Errors
+    /// When it is not TOML.
+    pub(super) fn entries(&self) -> anyhow::Result<Vec<Entry>> {
+        match DeTable::parse(self.text) {
+            Ok(table) => Ok(entries(table.get_ref())),
+            Err(error) => {
+                let end = self.text.trim_end().len();
+                Err(self.wrong(&error.span().unwrap_or(end..end), error.message()))
+            }
+        }
+    }
+
+    /// What is wrong at a place, with the line. A hint in the message comes after the line.
+    pub(super) fn wrong(&self, span: &Span, message: impl Display) -> anyhow::Error {
+        let message = message.to_string();
+        let (message, hint) = match message.split_once("\nhint: ") {
+            Some((message, hint)) => (message, format!("\nhint: {hint}")),
+            None => (message.as_str(), String::new()),
+        };
+        let start = span.start.min(self.text.len());
+        let before = &self.text[..start];
+        let line = before.matches('\n').count() + 1;
+        let begins = before.rfind('\n').map_or(0, |end| end + 1);
+        let column = self.text[begins..start].chars().count();
+        let whole = self.text[begins..].lines().next().unwrap_or_default();
+        // At least one letter is marked; of several lines only what is on the first.
+        let marked =
+            self.text[start..span.end.clamp(start, (begins + whole.len()).max(start))].chars().count();
+        let shown: String = whole
+            .chars()
+            .take(SHOWN_MAX)
+            .map(|letter| if letter.is_control() { ' ' } else { letter })
+            .collect();
+        let gutter = " ".repeat(line.to_string().len());
+        let mark = if column < SHOWN_MAX {
+            let marks = "^".repeat(marked.clamp(1, SHOWN_MAX - column));
+            format!("\n{gutter} | {}{marks}", " ".repeat(column))
+        } else {
+            String::new()
+        };
+        anyhow!(
+            "{}:{line}:{}: {message}\n{gutter} |\n{line} | {shown}{mark}{hint}",
+            self.path.display(),
+            column + 1
+        )
+    }
+
+    /// Checks that a table has no other keys than `known`. `what` is what the table describes: `a variant`.
+    pub(super) fn known(&self, entries: &[Entry], what: &str, known: &[&str]) -> anyhow::Result<()> {
+        match entries.iter().find(|entry| !known.contains(&entry.key.as_str())) {
+            None => Ok(()),
+            Some(Entry { key, key_span, .. }) => {
+                let near = nearest(key, known.iter().copied())
+                    .map_or_else(String::new, |nearest| format!("; nearest: `{nearest}`"));
+                Err(self.wrong(
+                    key_span,
+                    format!("{what} has no key `{key}`{near}\nhint: there are {}", known.join(", ")),
+                ))
+            }
+        }
+    }
+
+    /// The text of an entry. `such` is an example of what would be right.
+    pub(super) fn text<'e>(&self, entry: &'e Entry, such: &str) -> anyhow::Result<&'e str> {
+        match &entry.value.kind {
+            Kind::Text(text) => Ok(text),
+            _ => Err(self.mistyped(entry, "text", such)),
+        }
+    }
+
+    /// The truth of an entry.
+    pub(super) fn truth(&self, entry: &Entry) -> anyhow::Result<bool> {
+        match &entry.value.kind {
+            Kind::Truth(truth) => Ok(*truth),
+            _ => Err(self.mistyped(entry, "true or false", "true")),
+        }
+    }
+
+    /// The entries of a table.
+    pub(super) fn table<'e>(&self, entry: &'e Entry, such: &str) -> anyhow::Result<&'e [Entry]> {
+        match &entry.value.kind {
+            Kind::Table(entries) => Ok(entries),
+            _ => Err(self.mistyped(entry, "a table", such)),
+        }
+    }
+
+    /// A value of another type than it must have.
+    pub(super) fn mistyped(&self, entry: &Entry, wanted: &str, such: &str) -> anyhow::Error {
+        let Entry { key, value, .. } = entry;
+        self.wrong(&value.span, format!("`{key}` is {wanted}, such as {such}, and not {}", value.kind.name()))
+    }
+}
+
+impl Kind {
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Kind::Text(_) => "text",
+            Kind::Whole(_) => "a whole number",
+            Kind::Decimal(_) => "a number with a fraction",
+            Kind::Truth(_) => "true or false",
+            Kind::Date => "a date",
+            Kind::List(_) => "a list",
+            Kind::Table(_) => "a table",
+        }
+    }
+}
+
+/// The entry of a key.
+pub(super) fn get<'e>(entries: &'e [Entry], key: &str) -> Option<&'e Entry> {
+    entries.iter().find(|entry| entry.key == key)
+}
+
+/// The name that was probably meant, if one is near enough.
+pub(super) fn nearest<'n>(given: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    const NEAR: f64 = 0.75;
+    let given = given.to_lowercase();
+    known
+        .map(|name| (name, strsim::jaro_winkler(&name.to_lowercase(), &given)))
+        .filter(|(_, likeness)| *likeness >= NEAR)
+        .max_by(|(_, a), (_, b)| a.total_cmp(b))
+        .map(|(name, _)| name)
+}
+
+fn entries(table: &DeTable<'_>) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = table
+        .iter()
+        .map(|(key, value)| Entry {
+            key: key.get_ref().to_string(),
+            key_span: key.span(),
+            value: self::value(value),
+        })
+        .collect();
+    // The parser keeps keys by name.
+    entries.sort_by_key(|entry| entry.key_span.start);
+    entries
+}
+
+fn value(value: &Spanned<DeValue<'_>>) -> Value {
+    let kind = match value.get_ref() {
+        DeValue::String(text) => Kind::Text(text.to_string()),
+        DeValue::Integer(digits) => match i128::from_str_radix(digits.as_str(), digits.radix()) {
+            Ok(number) => Kind::Whole(number.to_string()),
+            Err(_) => Kind::Whole(digits.as_str().to_owned()),
+        },
+        DeValue::Float(number) => Kind::Decimal(number.as_str().to_owned()),
+        DeValue::Boolean(truth) => Kind::Truth(*truth),
+        DeValue::Datetime(_) => Kind::Date,
+        DeValue::Array(values) => Kind::List(values.iter().map(self::value).collect()),
+        DeValue::Table(table) => Kind::Table(entries(table)),
+    };
+    Value { span: value.span(), kind }
+}

@@ -1,0 +1,343 @@
+//! One `[[variant]]`, from its text to what the runner carries out.
+
+use super::expand::{Combination, plain};
+use super::source::{Entry, Kind, Source, Span, get, nearest};
+use super::words::{PLAN, Word, Words};
+use crate::args::Limited;
+use crate::case::Case;
+use crate::experiment::factors::FACTORS;
+use crate::experiment::plan::{Place, Variant};
+use crate::run::server_settings;
+use crate::subjects::{self, Route, Subject};
+use anyhow::Result;
+use sql::{Dialect, SqliteUrl, UrlError};
+
+/// Keys of a variant beside those of a plan.
+const OWN: &[&str] = &[
+    "name",
+    "subject",
+    "against",
+    "base",
+    "factor",
+    "pool",
+    "server-threads",
+    "durability",
+    "limits",
+    "settings",
+    "sqlite",
+    "statement-statistics",
+];
+
+/// What is the same for all variants.
+#[derive(Debug)]
+pub(super) struct Common<'a> {
+    pub(super) source: Source<'a>,
+    pub(super) workload: &'static str,
+    pub(super) scale: u32,
+    pub(super) plan: Words,
+}
+
+/// A variant whose name and base are not settled yet.
+#[derive(Debug)]
+pub(super) struct Draft {
+    /// `name` and `base` are still open.
+    pub(super) variant: Variant,
+    pub(super) subject: &'static Subject,
+    /// The variant's header, for errors.
+    pub(super) span: Span,
+    /// The name that was given, and where.
+    pub(super) named: Option<(String, Span)>,
+    /// What was chosen of lists, as a name says it.
+    pub(super) chosen: Vec<String>,
+    pub(super) against: Option<(String, Span)>,
+    pub(super) is_base: bool,
+}
+
+/// All keys of a variant.
+pub(super) fn keys() -> Vec<&'static str> {
+    OWN.iter().chain(PLAN).copied().collect()
+}
+
+impl Common<'_> {
+    /// One combination of a variant.
+    pub(super) fn draft<W: Case>(&self, combination: &Combination, span: &Span) -> Result<Draft> {
+        let (source, entries) = (&self.source, combination.entries.as_slice());
+        let subject = self.subject(entries, span)?;
+        let mut words = Words::default();
+        for entry in entries {
+            let key = entry.key.as_str();
+            let at_server = ["pool", "server-threads"].contains(&key);
+            if at_server && subject.route == Route::Direct {
+                return Err(source.wrong(&entry.key_span, no_server(key, subject)));
+            }
+            if PLAN.contains(&key) || at_server || key == "durability" {
+                words.0.push(Word::read(source, entry)?);
+            }
+        }
+        let mut asked: Vec<(String, String)> =
+            words.0.iter().map(|word| (word.key.clone(), word.value.clone())).collect();
+        if let Some(limits) = get(entries, "limits") {
+            let limits = self.limits(limits, subject)?;
+            asked.extend(limits.iter().map(|word| (format!("{} limits", word.key), word.value.clone())));
+            words.0.extend(limits);
+        }
+        let settings = get(entries, "settings").map(|entry| self.settings(entry, subject)).transpose()?;
+        let options = get(entries, "sqlite").map(|entry| self.sqlite(entry, subject, entries)).transpose()?;
+        let (settings, mut options) = (settings.unwrap_or_default(), options.unwrap_or_default());
+        asked.extend(settings.iter().chain(&options).cloned());
+        // Places are equal whatever the order in which their options were written.
+        options.sort();
+        let statement_statistics = self.statement_statistics(entries, subject, &mut asked)?;
+
+        let words = words.over(&self.plan);
+        let args = words.line(source, span)?;
+        let plan = words.plan::<W>(source, span, &args.plan, self.scale)?;
+        let server = server_settings(&args.server, &args.engine, plan.workers);
+        let text_of = |who| args.engine.limits_of(who).map(|limits| limits.to_string());
+        let place = Place {
+            engine: subject.how.dialect.name().to_owned(),
+            db: None,
+            options: joined(&options),
+            settings,
+            durability: args.engine.durability.tier().to_string(),
+            limits: text_of(Limited::Engine),
+            statement_statistics,
+        };
+        let variant = Variant {
+            name: String::new(),
+            subject: subject.path.to_owned(),
+            base: None,
+            factors: get(entries, "factor").map(|entry| self.factors(entry)).transpose()?.unwrap_or_default(),
+            plan,
+            pool: server.pool,
+            server_threads: server.threads,
+            server_limits: text_of(Limited::Server),
+            place,
+            asked,
+        };
+        let text = |key, such| -> Result<Option<(String, Span)>> {
+            let Some(entry) = get(entries, key) else { return Ok(None) };
+            let text = source.text(entry, such)?.trim();
+            if text.is_empty() || text.contains(char::is_control) {
+                return Err(
+                    source.wrong(&entry.value.span, format!("`{key}` is a name on one line, such as {such}"))
+                );
+            }
+            Ok(Some((text.to_owned(), entry.value.span.clone())))
+        };
+        Ok(Draft {
+            named: text("name", "\"through HTTP\"")?,
+            chosen: combination.chosen.iter().map(|(key, value)| self.spoken(key, value)).collect(),
+            against: text("against", "\"direct\"")?,
+            is_base: get(entries, "base").map(|entry| source.truth(entry)).transpose()?.unwrap_or(false),
+            span: span.clone(),
+            variant,
+            subject,
+        })
+    }
+
+    fn subject(&self, entries: &[Entry], span: &Span) -> Result<&'static Subject> {
+        let such = format!("\"{}\"", subjects::find(self.workload)?.path);
+        let Some(entry) = get(entries, "subject") else {
+            return Err(self.source.wrong(span, format!("a variant needs a `subject`, such as {such}")));
+        };
+        let text = self.source.text(entry, &such)?;
+        let wrong = |error: anyhow::Error| self.source.wrong(&entry.value.span, error);
+        let first = text.split('/').next().unwrap_or_default();
+        // The workload may be left out, which is said once for the experiment.
+        let path = if first == self.workload || subjects::workloads().contains(&first) {
+            text.to_owned()
+        } else {
+            format!("{}/{text}", self.workload)
+        };
+        let subject = subjects::find(&path).map_err(wrong)?;
+        if subject.workload() == self.workload {
+            return Ok(subject);
+        }
+        Err(self.source.wrong(
+            &entry.value.span,
+            format!(
+                "{} is another workload than {}, and rates of the two cannot be compared",
+                subject.path, self.workload
+            ),
+        ))
+    }
+
+    fn limits(&self, entry: &Entry, subject: &Subject) -> Result<Vec<Word>> {
+        let such = "{ engine = \"cpu=1,mem=1GiB\" }";
+        let entries = self.source.table(entry, such)?;
+        self.source.known(entries, "`limits`", &["engine", "server"])?;
+        let mut words = Vec::new();
+        for entry in entries {
+            match (entry.key.as_str(), subject.route, subject.how.dialect) {
+                ("server", Route::Direct, _) => {
+                    return Err(self.source.wrong(&entry.key_span, no_server("server", subject)));
+                }
+                ("engine", _, Dialect::Sqlite) => {
+                    return Err(self.source.wrong(
+                        &entry.key_span,
+                        "SQLite has no process to limit: it runs inside the generator or the server",
+                    ));
+                }
+                _ => {}
+            }
+            let value = self.source.text(entry, "\"cpu=1,mem=1GiB\"")?.to_owned();
+            let typed = format!("--limit={}:{value}", entry.key);
+            words.push(Word::new(&self.source, &entry.key, value, typed, &entry.value.span)?);
+        }
+        Ok(words)
+    }
+
+    fn settings(&self, entry: &Entry, subject: &Subject) -> Result<Vec<(String, String)>> {
+        let entries = self.source.table(entry, "{ shared_buffers = \"1GB\" }")?;
+        if subject.how.dialect == Dialect::Sqlite {
+            return Err(self.source.wrong(
+                &entry.key_span,
+                "`settings` are those of a private PostgreSQL or MariaDB\nhint: SQLite's are under `sqlite`",
+            ));
+        }
+        let mut settings = Vec::new();
+        for entry in entries {
+            let plain_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"_.".contains(&byte);
+            if entry.key.is_empty() || !entry.key.bytes().all(plain_byte) {
+                return Err(self
+                    .source
+                    .wrong(&entry.key_span, format!("`{}` is no name of a setting", entry.key)));
+            }
+            settings.push((entry.key.to_ascii_lowercase(), self.scalar(entry)?));
+        }
+        settings.sort();
+        Ok(settings)
+    }
+
+    /// Options of a SQLite database, as its own address knows them.
+    fn sqlite(&self, entry: &Entry, subject: &Subject, variant: &[Entry]) -> Result<Vec<(String, String)>> {
+        let (source, entries) = (&self.source, self.source.table(entry, "{ journal = \"wal\" }")?);
+        if subject.how.dialect != Dialect::Sqlite {
+            return Err(source.wrong(
+                &entry.key_span,
+                format!(
+                    "`sqlite` is for subjects on SQLite; {} runs on {}\nhint: its settings are under `settings`",
+                    subject.path,
+                    subject.how.dialect.name()
+                ),
+            ));
+        }
+        if let Some(durability) = get(variant, "durability")
+            && let Some(twice) =
+                entries.iter().find(|entry| ["journal", "synchronous"].contains(&entry.key.as_str()))
+        {
+            return Err(source.wrong(
+                &durability.key_span,
+                format!(
+                    "`durability` and `sqlite.{}` both say what a commit survives; leave one out",
+                    twice.key
+                ),
+            ));
+        }
+        let mut options = Vec::new();
+        for entry in entries {
+            let value = self.scalar(entry)?;
+            if value.contains(['&', '#', '?']) {
+                return Err(
+                    source.wrong(&entry.value.span, "an option of SQLite has none of the letters & # ?")
+                );
+            }
+            options.push((entry.key.clone(), value));
+        }
+        if let Err(error) = address(&options) {
+            // The one that is wrong by itself, or all that do not go together.
+            let alone = options.iter().zip(entries).find_map(|(option, entry)| {
+                let alone = address(std::slice::from_ref(option)).err()?;
+                let unknown = alone.why.starts_with("no option");
+                (alone.why == error.why)
+                    .then(|| if unknown { entry.key_span.clone() } else { entry.value.span.clone() })
+            });
+            return Err(source.wrong(&alone.unwrap_or_else(|| entry.value.span.clone()), error.why));
+        }
+        Ok(options)
+    }
+
+    fn statement_statistics(
+        &self,
+        entries: &[Entry],
+        subject: &Subject,
+        asked: &mut Vec<(String, String)>,
+    ) -> Result<bool> {
+        let Some(entry) = get(entries, "statement-statistics") else { return Ok(false) };
+        let wanted = self.source.truth(entry)?;
+        if wanted && subject.how.dialect != Dialect::Postgres {
+            return Err(self.source.wrong(
+                &entry.key_span,
+                format!("statements are counted by PostgreSQL, and {} does not run on it", subject.path),
+            ));
+        }
+        if wanted {
+            asked.push((entry.key.clone(), "on".to_owned()));
+        }
+        Ok(wanted)
+    }
+
+    fn factors(&self, entry: &Entry) -> Result<Vec<String>> {
+        let wrong_type =
+            || self.source.mistyped(entry, "text or a list of texts", "[\"engine\", \"adapter\"]");
+        let values = match &entry.value.kind {
+            Kind::Text(_) => std::slice::from_ref(&entry.value),
+            Kind::List(values) if !values.is_empty() => values,
+            _ => return Err(wrong_type()),
+        };
+        let mut factors = Vec::new();
+        for value in values {
+            let Kind::Text(factor) = &value.kind else { return Err(wrong_type()) };
+            // A field of the comparison key stands for itself.
+            if !FACTORS.contains(&factor.as_str()) && !factor.contains('.') {
+                let near = nearest(factor, FACTORS.iter().copied())
+                    .map_or_else(String::new, |near| format!("; nearest: `{near}`"));
+                return Err(self.source.wrong(
+                    &value.span,
+                    format!(
+                        "no factor `{factor}`{near}\nhint: there are {}, and fields of the comparison key such as \
+                         stack.settings.work_mem",
+                        FACTORS.join(", ")
+                    ),
+                ));
+            }
+            factors.push(factor.clone());
+        }
+        Ok(factors)
+    }
+
+    /// A plain value of a setting.
+    fn scalar(&self, entry: &Entry) -> Result<String> {
+        if matches!(entry.value.kind, Kind::List(_) | Kind::Table(_) | Kind::Date) {
+            return Err(self.source.mistyped(entry, "text, a number, or true or false", "\"1GB\""));
+        }
+        let text = plain(&entry.value);
+        if text.contains(char::is_control) {
+            return Err(self.source.wrong(&entry.value.span, "a setting has no control characters"));
+        }
+        Ok(text)
+    }
+
+    /// What was asked for, as the name of a variant says it: `wal`, but `cache 2MiB`.
+    pub(super) fn spoken(&self, key: &str, value: &str) -> String {
+        match key {
+            "journal" | "synchronous" | "durability" | "arrivals" => value.to_owned(),
+            "subject" => value.strip_prefix(&format!("{}/", self.workload)).unwrap_or(value).to_owned(),
+            _ => format!("{key} {value}"),
+        }
+    }
+}
+
+fn no_server(key: &str, subject: &Subject) -> String {
+    format!("`{key}` is for a server, and {} is direct: each client has a session of its own", subject.path)
+}
+
+fn joined(options: &[(String, String)]) -> String {
+    let options: Vec<String> = options.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    options.join("&")
+}
+
+fn address(options: &[(String, String)]) -> Result<SqliteUrl, UrlError> {
+    format!("sqlite:file.db?{}", joined(options)).parse()
+}

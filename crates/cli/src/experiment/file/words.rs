@@ -1,0 +1,231 @@
+//! Keys that the command line has too. Their values are handed to its own parser, so that a file and the command line
+//! cannot disagree about ranges, units and defaults.
+
+use super::source::{Entry, Kind, Source, Span};
+use crate::args;
+use crate::case::Case;
+use anyhow::Result;
+use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use drive::PlanError;
+use std::error::Error;
+
+/// What `compare` takes.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true)]
+struct Line {
+    #[command(flatten)]
+    compare: args::Compare,
+}
+
+/// Which type a value has in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Type {
+    Whole,
+    Number,
+    Truth,
+    /// Text, with an example.
+    Text(&'static str),
+    /// Text such as `5%`, or a number.
+    Share,
+}
+
+/// What the load generator does: for the whole experiment or for a variant.
+pub(super) const PLAN: &[&str] = &[
+    "clients",
+    "duration",
+    "warmup",
+    "rate",
+    "arrivals",
+    "think",
+    "delivery",
+    "deadline",
+    "drain",
+    "generator-threads",
+];
+/// What must be the same for all variants.
+pub(super) const PLAN_WHOLE: &[&str] = &["blocks", "seed", "control"];
+
+fn type_of(key: &str) -> Type {
+    match key {
+        "clients" | "generator-threads" | "blocks" | "seed" | "pool" | "server-threads" => Type::Whole,
+        "rate" => Type::Number,
+        "control" | "statement-statistics" => Type::Truth,
+        "margin" | "max-loss" => Type::Share,
+        "arrivals" => Type::Text("\"poisson\""),
+        "think" => Type::Text("\"spec\""),
+        "delivery" => Type::Text("\"deferred\""),
+        "durability" => Type::Text("\"delayed\""),
+        "limit" => Type::Text("\"cpu=1,mem=1GiB\""),
+        _ => Type::Text("\"30s\""),
+    }
+}
+
+/// One key and its value, as the command line takes it.
+#[derive(Debug, Clone)]
+pub(super) struct Word {
+    pub(super) key: String,
+    /// The value, for names and reports.
+    pub(super) value: String,
+    /// `--clients=8`.
+    typed: String,
+    pub(super) span: Span,
+}
+
+impl Word {
+    /// A word from an entry whose value may stand alone.
+    ///
+    /// # Errors
+    /// When the type or the value is wrong.
+    pub(super) fn read(source: &Source<'_>, entry: &Entry) -> Result<Word> {
+        let key = entry.key.as_str();
+        let value = match (type_of(key), &entry.value.kind) {
+            (Type::Whole | Type::Number | Type::Share, Kind::Whole(text)) => text,
+            (Type::Number | Type::Share, Kind::Decimal(text)) => text,
+            (Type::Text(_) | Type::Share, Kind::Text(text)) => text,
+            (Type::Whole, _) => return Err(source.mistyped(entry, "a whole number", "8")),
+            (Type::Number, _) => return Err(source.mistyped(entry, "a number", "250")),
+            (Type::Truth, _) => return Err(source.mistyped(entry, "true or false", "true")),
+            (Type::Share, _) => return Err(source.mistyped(entry, "a share", "\"5%\" or 0.05")),
+            (Type::Text(such), _) => return Err(source.mistyped(entry, "text", such)),
+        };
+        // Two shares, of which the command line has one.
+        let flag = if key == "margin" { "max-loss" } else { key };
+        Word::new(source, key, value.clone(), format!("--{flag}={value}"), &entry.value.span)
+    }
+
+    /// A word of which the command line has another spelling: `--limit=engine:cpu=1`.
+    ///
+    /// # Errors
+    /// When the value is wrong.
+    pub(super) fn new(
+        source: &Source<'_>,
+        key: &str,
+        value: String,
+        typed: String,
+        span: &Span,
+    ) -> Result<Word> {
+        let word = Word { key: key.to_owned(), value, typed, span: span.clone() };
+        match line(std::slice::from_ref(&word)) {
+            // What else must be there is asked when all words are.
+            Err(error) if error.kind() != ErrorKind::MissingRequiredArgument => {
+                Err(source.wrong(span, format!("`{key}`: {}", reason(&error, &word.value))))
+            }
+            _ => Ok(word),
+        }
+    }
+}
+
+/// What the command line makes of words.
+fn line(words: &[Word]) -> Result<args::Compare, clap::Error> {
+    let sides = ["a", "b"].into_iter();
+    Line::try_parse_from(sides.chain(words.iter().map(|word| word.typed.as_str()))).map(|line| line.compare)
+}
+
+/// Why the command line refuses a value, without its own way of saying where.
+fn reason(error: &clap::Error, value: &str) -> String {
+    if let Some(ContextValue::Strings(valid)) = error.get(ContextKind::ValidValue)
+        && !valid.is_empty()
+    {
+        return format!("it is one of {}, not `{value}`", valid.join(", "));
+    }
+    match error.source() {
+        Some(source) => source.to_string().replace("..=", " to "),
+        None => error.to_string().lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned(),
+    }
+}
+
+/// Words of a variant over those of the whole experiment.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Words(pub(super) Vec<Word>);
+
+impl Words {
+    pub(super) fn get(&self, key: &str) -> Option<&Word> {
+        self.0.iter().find(|word| word.key == key)
+    }
+
+    /// These, and of `common` what they leave open.
+    pub(super) fn over(mut self, common: &Words) -> Words {
+        let open: Vec<Word> = common.0.iter().filter(|word| self.get(&word.key).is_none()).cloned().collect();
+        self.0.extend(open);
+        self
+    }
+
+    /// The command line that they are. `span` is where to point when nothing else is to blame.
+    ///
+    /// # Errors
+    /// When words do not go together.
+    pub(super) fn line(&self, source: &Source<'_>, span: &Span) -> Result<args::Compare> {
+        let mut words = self.0.clone();
+        // Nothing is also what an open loop has.
+        words.retain(|word| !(word.key == "think" && word.value == "none"));
+        let given = |key: &str| words.iter().find(|word| word.key == key);
+        match (given("rate"), given("think"), given("arrivals")) {
+            (Some(rate), Some(think), _) => {
+                // The one that stands in the variant comes first.
+                let blamed =
+                    words.iter().find(|word| word.key == "rate" || word.key == "think").unwrap_or(rate);
+                let other = if blamed.key == "rate" { think } else { rate };
+                return Err(source.wrong(
+                    &blamed.span,
+                    format!(
+                        "`{}` and `{}` exclude each other: an open loop has a timetable of its own\nhint: leave one \
+                         out, or write think = \"none\" here",
+                        blamed.key, other.key
+                    ),
+                ));
+            }
+            (None, _, Some(arrivals)) => {
+                return Err(source.wrong(
+                    &arrivals.span,
+                    "`arrivals` is for an open loop: give `rate` too, in calls a second",
+                ));
+            }
+            _ => {}
+        }
+        line(&words).map_err(|error| source.wrong(span, reason(&error, "")))
+    }
+
+    /// What the load generator does.
+    ///
+    /// # Errors
+    /// When it cannot be done, or not with this workload.
+    pub(super) fn plan<W: Case>(
+        &self,
+        source: &Source<'_>,
+        span: &Span,
+        args: &args::PlanArgs,
+        scale: u32,
+    ) -> Result<drive::Plan> {
+        crate::run::plan::<W>(args, scale).map_err(|error| {
+            let at = |key: &str| self.get(key).map_or(span, |word| &word.span);
+            if let Some(wrong) = error.downcast_ref::<PlanError>() {
+                return source.wrong(at(blamed(wrong)), wrong);
+            }
+            let mut text = error.to_string();
+            match PLAN.iter().find(|key| text.contains(&format!("--{key}"))) {
+                Some(key) => {
+                    text = text.replace(&format!("--{key}"), &format!("`{key}`"));
+                    source.wrong(at(key), text)
+                }
+                None => source.wrong(span, text),
+            }
+        })
+    }
+}
+
+/// The key that an error of the plan is about.
+fn blamed(error: &PlanError) -> &'static str {
+    match error {
+        PlanError::NoPace => "think",
+        PlanError::NothingToDefer => "delivery",
+        PlanError::OutOfRange { what, .. } => match *what {
+            "workers" => "clients",
+            "runtimes" => "generator-threads",
+            "the drain" => "drain",
+            "the deadline of a call" => "deadline",
+            "the rate" => "rate",
+            _ => "duration",
+        },
+    }
+}
