@@ -1,12 +1,10 @@
-//! What the engine's own account says: its waits, its gauges and the likely bottleneck, in words that every format shares.
+//! What the engine's own account says: its waits, its gauges and the times without it, in words that every format shares.
 
-use crate::document::{BudgetPart, Engine, GaugeKind, Severity, Tier, Trial, Wait};
+use crate::document::{Engine, Gap, GapKind, GaugeKind, Tier, Trial, Wait};
 use crate::figures;
 
 /// Waits told outside of the folded tables.
 const WAITS_TOLD: usize = 6;
-/// Share of session time from which a state is what the engine mostly does.
-const MOST: f64 = 0.3;
 
 /// What waits mean, by the beginning of their names; the first that fits.
 const MEANINGS: [(&str, &str); 14] = [
@@ -72,36 +70,6 @@ pub(crate) fn gauges(trial: &Trial) -> Vec<[String; 4]> {
         .collect()
 }
 
-/// Where the time went, who was full and what was waited for, in one sentence. Likely, until a second trial with one factor
-/// changed confirms it.
-pub(crate) fn bottleneck(trial: &Trial) -> Option<String> {
-    let budget = trial.overall.budget?;
-    let (part, share) = BudgetPart::ALL
-        .into_iter()
-        .map(|part| (part, budget.share(part)))
-        .max_by(|a, b| a.1.total_cmp(&b.1))
-        .filter(|(_, share)| *share > 0.0)?;
-    let mut clauses =
-        vec![format!("calls spend most of their time in {} ({})", part.words(), figures::percent(share))];
-    let states = trial.engine.as_ref().filter(|engine| engine.looks > 0);
-    if let Some(wait) = states.and_then(|engine| engine.waits.first()).filter(|wait| wait.share >= MOST) {
-        let meaning = match meaning(&wait.name) {
-            "" => String::new(),
-            meaning => format!(", {meaning}"),
-        };
-        clauses.push(format!(
-            "the engine's sessions are mostly in {} ({}{meaning})",
-            wait.name,
-            figures::percent(wait.share)
-        ));
-    }
-    let saturation =
-        trial.rules.iter().find(|rule| rule.name == "saturation" && rule.severity != Severity::Ok);
-    clauses.extend(saturation.map(|rule| rule.sentence.clone()));
-    // One clause alone says what the budget's table says.
-    (clauses.len() > 1).then(|| format!("likely: {}", clauses.join("; ")))
-}
-
 /// Times without the engine or the server, a clause each.
 pub(crate) fn outages(trial: &Trial) -> Vec<String> {
     let of = |outage: &crate::document::Outage| {
@@ -117,6 +85,24 @@ pub(crate) fn outages(trial: &Trial) -> Vec<String> {
         )
     };
     trial.outages.iter().map(of).collect()
+}
+
+/// Times in which the load generator or its machine did not run, and steps of the clock on the wall, a clause each.
+pub(crate) fn gaps(trial: &Trial) -> Vec<String> {
+    let of = |gap: &Gap| {
+        let (length, at) = (figures::seconds(gap.length_s.abs()), figures::seconds(gap.from_s));
+        match gap.kind {
+            GapKind::Asleep => format!("the machine slept for {length}, at {at}"),
+            GapKind::Stalled => format!(
+                "the load generator was not run for {length}, from {at} on: it, or its machine, was stopped"
+            ),
+            GapKind::ClockStep => {
+                let way = if gap.length_s < 0.0 { "back" } else { "forward" };
+                format!("the time of day was set {way} by {length}, at {at}")
+            }
+        }
+    };
+    trial.gaps.iter().map(of).collect()
 }
 
 /// What must be said before a number of this tier is read; nothing for the strongest.

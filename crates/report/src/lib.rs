@@ -4,6 +4,7 @@
 //! language understands). Everything here starts from such a document, so a report can be made again months later. This
 //! crate reads no clock, speaks to no engine and prints nothing: it returns strings.
 
+mod bottleneck;
 pub mod document;
 mod engine_findings;
 mod figures;
@@ -16,4 +17,5 @@ pub mod rules;
 pub mod testing;
 pub mod text;
 
+pub use bottleneck::{Bottleneck, Confidence, bottleneck, bottleneck_of};
 pub use document::{Document, ReadError};

@@ -86,8 +86,9 @@ fn engine(out: &mut String, trial: &Trial) {
     let rows: Vec<Vec<String>> = engine_findings::gauges(trial).into_iter().map(Vec::from).collect();
     table(out, &["engine", "what", "in all", "rate"], 2, &rows);
     list(out, "Outages", engine_findings::outages(trial).iter().map(|outage| escaped(outage)));
-    if let Some(bottleneck) = engine_findings::bottleneck(trial) {
-        let _ = writeln!(out, "{}.\n", escaped(&figures::capital(&bottleneck)));
+    list(out, "Gaps", engine_findings::gaps(trial).iter().map(|gap| escaped(gap)));
+    if let Some(bottleneck) = crate::bottleneck(trial) {
+        let _ = writeln!(out, "{}.\n", escaped(&figures::capital(&bottleneck.sentence)));
     }
 }
 

@@ -7,12 +7,16 @@
 mod accounting;
 mod compared;
 mod comparison;
+mod gap;
 mod load;
 mod modality;
 mod pace;
+mod regime;
 mod samples;
-mod saturation;
+pub(crate) mod saturation;
 mod setting;
+#[cfg(test)]
+mod table_tests;
 #[cfg(test)]
 mod tests;
 mod throttled;
@@ -30,33 +34,35 @@ pub(crate) use comparison::work_is_intended;
 /// One rule; nothing where it does not apply.
 type Judge = fn(&Trial) -> Option<Rule>;
 
-/// In the order of reports.
-const RULES: [Judge; 19] = [
-    accounting::books,
-    accounting::audit,
-    saturation::saturation,
-    pace::think_cap,
-    pace::little,
-    accounting::outcome_mix,
-    pace::limits,
-    pace::steady,
-    setting::fingerprint,
-    setting::key,
-    setting::durability,
-    samples::min_samples,
-    samples::monotone,
-    modality::modality,
-    setting::hot_rows,
-    load::co_located,
-    load::noisy_machine,
-    throttled::throttled,
-    throttled::outages,
+/// By name, in the order of reports.
+const RULES: [(&str, Judge); 21] = [
+    ("books", accounting::books),
+    ("audit", accounting::audit),
+    ("saturation", saturation::saturation),
+    ("think-cap", pace::think_cap),
+    ("little", pace::little),
+    ("outcome-mix", accounting::outcome_mix),
+    ("limits", pace::limits),
+    ("steady", pace::steady),
+    ("regime", regime::regime),
+    ("gap", gap::gap),
+    ("fingerprint", setting::fingerprint),
+    ("key", setting::key),
+    ("durability", setting::durability),
+    ("min-samples", samples::min_samples),
+    ("monotone", samples::monotone),
+    ("modality", modality::modality),
+    ("hot-rows", setting::hot_rows),
+    ("co-located", load::co_located),
+    ("noisy-machine", load::noisy_machine),
+    ("throttled", throttled::throttled),
+    ("outage", throttled::outages),
 ];
 
 /// Everything the rules say about one trial, good or bad, in a fixed order. [`Trial::rules`] itself is not read.
 #[must_use]
 pub fn judge(trial: &Trial) -> Vec<Rule> {
-    RULES.iter().filter_map(|rule| rule(trial)).collect()
+    RULES.iter().filter_map(|(_, rule)| rule(trial)).collect()
 }
 
 /// A rule with nothing to advise.

@@ -150,8 +150,11 @@ fn engine(out: &mut String, trial: &Trial) {
     for outage in engine_findings::outages(trial) {
         sentence(out, &format!("  {:<19}", "outage"), &outage);
     }
-    if let Some(bottleneck) = engine_findings::bottleneck(trial) {
-        sentence(out, &format!("  {:<19}", "bottleneck"), &bottleneck);
+    for gap in engine_findings::gaps(trial) {
+        sentence(out, &format!("  {:<19}", "gap"), &gap);
+    }
+    if let Some(bottleneck) = crate::bottleneck(trial) {
+        sentence(out, &format!("  {:<19}", "bottleneck"), &bottleneck.sentence);
     }
 }
 

@@ -61,9 +61,10 @@ pub struct Confirmation {
     pub suspect: Suspect,
     /// What was changed, and nothing else: `pool 1 to 8`.
     pub change: String,
-    /// The ratio of throughputs, changed through base, that the whole interval must reach: at least this where it lies
-    /// above 1, at most this where it lies below.
-    pub expected: f64,
+    /// The whole interval of the ratio of throughputs, changed through base, must lie above this, if anything.
+    pub ratio_min: Option<f64>,
+    /// And below this, if anything.
+    pub ratio_max: Option<f64>,
     /// Whether it did.
     pub confirmed: bool,
     /// The finding in one sentence.

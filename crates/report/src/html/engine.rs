@@ -19,8 +19,8 @@ pub(super) fn loud_tier(markup: &mut Markup, trial: &Trial) {
 
 /// Writes the likely bottleneck.
 pub(super) fn bottleneck(section: &mut Markup, trial: &Trial) {
-    if let Some(sentence) = engine_findings::bottleneck(trial) {
-        section.line("p", "", &format!("{}.", figures::capital(&sentence)));
+    if let Some(bottleneck) = crate::bottleneck(trial) {
+        section.line("p", "", &format!("{}.", figures::capital(&bottleneck.sentence)));
     }
 }
 

@@ -57,6 +57,11 @@ pub(super) fn render(markup: &mut Markup, trial: &Trial) {
             p.badge(Tone::Bad, "outage").raw(" ").text(&outage).raw(".");
         });
     }
+    for gap in crate::engine_findings::gaps(trial) {
+        markup.element("p", &[("class", "warning")], |p| {
+            p.badge(Tone::Bad, "gap").raw(" ").text(&gap).raw(".");
+        });
+    }
     table(markup, trial, kind);
 }
 

@@ -5,31 +5,59 @@
 
 use super::load::{FULL, GENERATOR_HEAVY, Load};
 use super::{advises, clients, says, whole_percent};
-use crate::document::{Arrivals, Budget, BudgetPart, Rule, Severity, Tier, Trial};
+use crate::document::{Arrivals, Budget, BudgetPart, Process, Role, Rule, Severity, Suspect, Tier, Trial};
 use crate::figures;
 
 const NAME: &str = "saturation";
 /// Share of the response time from which one part of it is what the calls wait for.
 const MOST: f64 = 0.5;
 
+/// What is likely to set the throughput, and the sentence about it.
+pub(crate) struct Found {
+    pub(crate) suspect: Suspect,
+    pub(crate) rule: Rule,
+}
+
 /// Who was full.
 pub(super) fn saturation(trial: &Trial) -> Option<Rule> {
+    Some(find(trial)?.rule)
+}
+
+/// The first that fits. What all calls queue for comes before what the few that are let through wait for.
+pub(crate) fn find(trial: &Trial) -> Option<Found> {
     let Some(load) = Load::of(trial) else {
-        return advises(
+        let rule = advises(
             NAME,
             Severity::Warning,
             "no process was observed, so nothing tells whether the system or the load generator set the rate",
             "observe the processes (Linux), or vary the number of clients",
-        );
+        )?;
+        return Some(Found { suspect: Suspect::Unknown, rule });
     };
-    generator(trial, &load)
-        .or_else(|| limit(trial))
-        .or_else(|| processors(&load))
-        .or_else(|| disk(trial))
+    let of = |suspect, rule: Option<Rule>| Some(Found { suspect, rule: rule? });
+    of(Suspect::GeneratorCpu, generator(trial, &load))
+        .or_else(|| of(Suspect::Limit, limit(trial)))
+        .or_else(|| of(busiest(trial), processors(&load)))
+        .or_else(|| of(Suspect::Pool, queue(trial)))
+        .or_else(|| of(Suspect::CommitFlush, disk(trial)))
         .or_else(|| waits(trial))
         .or_else(|| writer(trial))
-        .or_else(|| queue(trial))
+        .or_else(|| of(Suspect::Writer, lane_queue(trial)))
         .or_else(|| nobody(trial, &load))
+}
+
+/// Whose processor time is the most, of processors that are all busy: a part of the system where it has most of them.
+fn busiest(trial: &Trial) -> Suspect {
+    let all: f64 = trial.processes.iter().map(Process::cpu_s).sum();
+    let most = |role: Role| {
+        let own = trial.processes.iter().filter(|process| process.roles == [role]);
+        own.map(Process::cpu_s).sum::<f64>() > MOST * all
+    };
+    match (most(Role::Server), most(Role::Engine)) {
+        (true, _) => Suspect::ServerCpu,
+        (_, true) => Suspect::EngineCpu,
+        (false, false) => Suspect::AllCores,
+    }
 }
 
 /// A generator with a process of its own that used all the processor time that its threads could get.
@@ -73,7 +101,7 @@ fn limit(trial: &Trial) -> Option<Rule> {
 }
 
 /// What the engine's own sessions mostly waited for: flushes of the log, or what others held locked.
-fn waits(trial: &Trial) -> Option<Rule> {
+fn waits(trial: &Trial) -> Option<Found> {
     let engine = trial.engine.as_ref()?;
     let flushing = engine.waiting(&crate::engine_findings::FLUSHES)?;
     let locked = engine.waiting(&crate::engine_findings::LOCKS)?;
@@ -87,7 +115,7 @@ fn waits(trial: &Trial) -> Option<Rule> {
         return None;
     }
     if locked > flushing {
-        return advises(
+        let rule = advises(
             NAME,
             Severity::Info,
             format!(
@@ -96,9 +124,10 @@ fn waits(trial: &Trial) -> Option<Rule> {
                 whole_percent(locked.min(1.0))
             ),
             &format!("load more {} to learn what the rest can do", trial.data.scale_unit),
-        );
+        )?;
+        return Some(Found { suspect: Suspect::Lock, rule });
     }
-    says(
+    let rule = says(
         NAME,
         Severity::Info,
         format!(
@@ -106,7 +135,8 @@ fn waits(trial: &Trial) -> Option<Rule> {
              the maximum throughput",
             whole_percent(flushing.min(1.0))
         ),
-    )
+    )?;
+    Some(Found { suspect: Suspect::CommitFlush, rule })
 }
 
 /// All processors of the machine were busy.
@@ -166,7 +196,7 @@ fn disk(trial: &Trial) -> Option<Rule> {
 }
 
 /// The one writer of SQLite was busy, or as good as always wanted.
-fn writer(trial: &Trial) -> Option<Rule> {
+fn writer(trial: &Trial) -> Option<Found> {
     if trial.stack.engine != "sqlite" || trial.measured_s <= 0.0 {
         return None;
     }
@@ -181,10 +211,8 @@ fn writer(trial: &Trial) -> Option<Rule> {
         return None;
     }
     let held = lane.held_s.max(f64::MIN_POSITIVE);
-    let (most, part) = [("statements", lane.statements_s), ("commit", lane.commit_s)]
-        .into_iter()
-        .max_by(|a, b| a.1.total_cmp(&b.1))
-        .expect("two parts");
+    let flushing = lane.commit_s > lane.statements_s;
+    let (most, part) = if flushing { ("commit", lane.commit_s) } else { ("statements", lane.statements_s) };
     let found = if busy >= FULL {
         format!("SQLite's one writer was busy {} of the time", whole_percent(busy.min(1.0)))
     } else {
@@ -193,14 +221,17 @@ fn writer(trial: &Trial) -> Option<Rule> {
             whole_percent(wanted.min(1.0))
         )
     };
-    says(
+    let rule = says(
         NAME,
         Severity::Info,
         format!(
             "{found}, {} of that in {most}: the engine's one writer is full, and this is likely its maximum throughput",
             whole_percent(part / held)
         ),
-    )
+    )?;
+    // A writer that mostly flushes would do more if it did not have to.
+    let durable = trial.stack.durability.tier == Tier::Durable && !super::setting::in_memory(trial);
+    Some(Found { suspect: if flushing && durable { Suspect::CommitFlush } else { Suspect::Writer }, rule })
 }
 
 /// What the calls did in the write lane, in seconds over all of them.
@@ -236,26 +267,19 @@ impl Lane {
     }
 }
 
-/// Calls mostly waited for something of which there is a fixed number.
+/// Calls mostly waited for something of which there is a fixed number. On SQLite what they wait for in the end is its
+/// one write lane, whatever the number of sessions in front of it.
 fn queue(trial: &Trial) -> Option<Rule> {
     let budget = trial.overall.budget?;
-    // What a connection to SQLite waits for is its write lane, of which there is one whatever the settings.
-    if trial.stack.engine == "sqlite" && budget.share(BudgetPart::PoolWait) >= MOST {
-        return says(
-            NAME,
-            Severity::Info,
-            format!(
-                "calls spent {} of their time waiting for SQLite's one write lane: more writers would only wait longer",
-                whole_percent(budget.share(BudgetPart::PoolWait))
-            ),
-        );
-    }
     let (part, whose, what) = [
         (BudgetPart::ServerQueue, "a session of the server", "the number of sessions"),
         (BudgetPart::PoolWait, "a connection", "the number of connections"),
     ]
     .into_iter()
     .find(|(part, ..)| budget.share(*part) >= MOST)?;
+    if trial.stack.engine == "sqlite" && (part == BudgetPart::PoolWait || writer(trial).is_some()) {
+        return None;
+    }
     advises(
         NAME,
         Severity::Info,
@@ -268,58 +292,63 @@ fn queue(trial: &Trial) -> Option<Rule> {
     )
 }
 
+/// What a connection to SQLite waits for is its write lane, of which there is one whatever the settings.
+fn lane_queue(trial: &Trial) -> Option<Rule> {
+    let waited = trial.overall.budget?.share(BudgetPart::PoolWait);
+    if trial.stack.engine != "sqlite" || waited < MOST {
+        return None;
+    }
+    says(
+        NAME,
+        Severity::Info,
+        format!(
+            "calls spent {} of their time waiting for SQLite's one write lane: more writers would only wait longer",
+            whole_percent(waited)
+        ),
+    )
+}
+
 /// Nothing was full.
-fn nobody(trial: &Trial, load: &Load) -> Option<Rule> {
+fn nobody(trial: &Trial, load: &Load) -> Option<Found> {
     let budget = trial.overall.budget.unwrap_or_default();
     let found = if load.is_system_observed() {
         format!("nothing that was observed was full ({})", load.words())
     } else {
         format!("the generator was not full, and nothing else was observed ({})", load.words())
     };
+    let of = |suspect, rule: Option<Rule>| Some(Found { suspect, rule: rule? });
     if trial.plan.arrivals.is_open() {
         let books = trial.overall.books;
         let behind = books.never_begun > books.due / 1_000 || budget.share(BudgetPart::ClientWait) >= MOST;
-        return if behind {
-            advises(
-                NAME,
-                Severity::Warning,
-                format!(
-                    "{found}, yet calls waited for a free client: {} are too few for this rate",
-                    clients(trial.plan.clients)
-                ),
-                "raise the number of clients",
-            )
-        } else {
-            says(
-                NAME,
-                Severity::Ok,
-                format!("{found}: the rate is the one that was asked for, not a maximum"),
-            )
-        };
+        if !behind {
+            let sentence = format!("{found}: the rate is the one that was asked for, not a maximum");
+            return of(Suspect::Pace, says(NAME, Severity::Ok, sentence));
+        }
+        let sentence = format!(
+            "{found}, yet calls waited for a free client: {} are too few for this rate",
+            clients(trial.plan.clients)
+        );
+        let rule = advises(NAME, Severity::Warning, sentence, "raise the number of clients");
+        return of(Suspect::Clients, rule);
     }
     if trial.plan.arrivals.is_paced() {
-        return says(
-            NAME,
-            Severity::Ok,
-            format!("{found}: the pace sets the rate, and this is not a maximum"),
-        );
+        let sentence = format!("{found}: the pace sets the rate, and this is not a maximum");
+        return of(Suspect::Pace, says(NAME, Severity::Ok, sentence));
     }
     if flushes(trial, &budget) {
-        return says(
-            NAME,
-            Severity::Info,
-            format!(
-                "{found}, and calls spent {} of their time in commit: they wait for storage, and this is not a maximum",
-                whole_percent(budget.share(BudgetPart::Commit))
-            ),
+        let sentence = format!(
+            "{found}, and calls spent {} of their time in commit: they wait for storage, and this is not a maximum",
+            whole_percent(budget.share(BudgetPart::Commit))
         );
+        return of(Suspect::CommitFlush, says(NAME, Severity::Info, sentence));
     }
-    advises(
+    let rule = advises(
         NAME,
         Severity::Info,
         format!("{found}: this is the speed of {}, not a maximum throughput", clients(trial.plan.clients)),
         "raise the number of clients until something is full",
-    )
+    );
+    of(Suspect::Clients, rule)
 }
 
 /// Commits that reach storage take most of the time.

@@ -4,9 +4,9 @@ use super::shape::{Hump, quantiles, spectrum};
 use super::vouchers;
 use crate::document::{
     Arrivals, Books, Budget, Class, Data, Deferred, Disk, Document, Durability, Efficiency, Effort, Engine,
-    Gauge, GaugeKind, Headline, Interval, KindSlice, KindTally, Latency, Limit, Limits, Machine, Moment,
-    Outage, Plan, Process, ProcessSample, Role, RunKind, SCHEMA, Setting, Slice, Stack, State, Statement,
-    Tally, Throttling, Tier, Trial, Wait,
+    Gap, GapKind, Gauge, GaugeKind, Headline, Interval, KindSlice, KindTally, Latency, Limit, Limits,
+    Machine, Moment, Outage, Plan, Process, ProcessSample, Role, RunKind, SCHEMA, Setting, Slice, Stack,
+    State, Statement, Tally, Throttling, Tier, Trial, Wait,
 };
 use model::random::Random;
 
@@ -114,6 +114,7 @@ pub fn engine_trial() -> Document {
         throttling: Some(Throttling { periods: 600, throttled_periods: 12, throttled_s: 0.3 }),
     });
     trial.outages = vec![Outage { from_s: 31.2, to_s: Some(33.9), in_doubt: 8, refused: 120 }];
+    trial.gaps = vec![Gap { kind: GapKind::Stalled, from_s: 12.0, length_s: 0.7 }];
     let t_s: Vec<f64> = (-9..=60).map(f64::from).collect();
     // Nobody answers while the engine is away.
     let line = |value: f64| -> Vec<Option<f64>> {

@@ -1,0 +1,177 @@
+//! What is likely to set the throughput of a trial: where the time of its calls goes, what was full, and what the engine's
+//! sessions wait for, in one statement.
+//!
+//! "Likely", because all three are averages that something else may have caused. "Confirmed" only after a second
+//! measurement with one factor changed, which the document then holds as its [`Confirmation`].
+
+use crate::document::{BudgetPart, Comparison, Confirmation, Document, Suspect, Trial};
+use crate::engine_findings::meaning;
+use crate::figures;
+use crate::rules::saturation;
+
+/// Share of session time from which a state is what the engine mostly does.
+const MOST: f64 = 0.3;
+
+/// What sets the throughput, as far as one trial tells.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bottleneck {
+    /// What is suspected.
+    pub what: Suspect,
+    /// What speaks for it, a clause each: where the time goes, what the engine waits for, what was full.
+    pub evidence: Vec<String>,
+    /// How sure that is.
+    pub confidence: Confidence,
+    /// All of it in one sentence, without a full stop: `likely: …`.
+    pub sentence: String,
+}
+
+/// How sure a bottleneck is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confidence {
+    /// From the averages of a trial.
+    Likely,
+    /// One factor was changed, and throughput followed as it must.
+    Confirmed,
+}
+
+/// The likely bottleneck of a trial; nothing where neither times nor processes were observed.
+#[must_use]
+pub fn bottleneck(trial: &Trial) -> Option<Bottleneck> {
+    let full = saturation::find(trial).filter(|found| found.suspect != Suspect::Unknown);
+    let evidence: Vec<String> =
+        [spent(trial), waited(trial), full.as_ref().map(|found| found.rule.sentence.clone())]
+            .into_iter()
+            .flatten()
+            .map(|clause| figures::plain(&clause))
+            .collect();
+    let what = full.map_or(Suspect::Unknown, |found| found.suspect);
+    let found = match what {
+        Suspect::Unknown => "nothing that was observed sets the throughput".to_owned(),
+        Suspect::Clients => format!("{} sets the throughput, and nothing was full", what.words()),
+        _ => format!("{} sets the throughput", what.words()),
+    };
+    (!evidence.is_empty()).then(|| Bottleneck {
+        what,
+        sentence: format!("likely: {found}. {}", figures::capital(&evidence.join("; "))),
+        evidence,
+        confidence: Confidence::Likely,
+    })
+}
+
+/// The same with what a changed factor said about it, for a trial of the base that it was about.
+#[must_use]
+pub fn bottleneck_of(document: &Document, trial: &Trial) -> Option<Bottleneck> {
+    let likely = bottleneck(trial)?;
+    let about = |confirmation: &&Confirmation| confirmation.confirmed && confirmation.suspect == likely.what;
+    let is_base = base(document).is_some_and(|base| base.a.subject == trial.subject);
+    match document.confirmation.as_ref().filter(about).filter(|_| is_base) {
+        Some(confirmation) => Some(Bottleneck {
+            confidence: Confidence::Confirmed,
+            sentence: confirmation.sentence.clone(),
+            ..likely
+        }),
+        None => Some(likely),
+    }
+}
+
+fn base(document: &Document) -> Option<&Comparison> {
+    let of_experiment = document.experiment.as_ref().and_then(|experiment| experiment.comparisons.first());
+    document.comparison.as_ref().or(of_experiment)
+}
+
+/// Where the time of the calls goes.
+fn spent(trial: &Trial) -> Option<String> {
+    let budget = trial.overall.budget?;
+    let (part, share) = BudgetPart::ALL
+        .into_iter()
+        .map(|part| (part, budget.share(part)))
+        .max_by(|a, b| a.1.total_cmp(&b.1))
+        .filter(|(part, share)| *share > 0.0 && *part != BudgetPart::Remainder)?;
+    Some(format!("calls spend most of their time in {} ({})", part.words(), figures::percent(share)))
+}
+
+/// What the engine's sessions mostly do.
+fn waited(trial: &Trial) -> Option<String> {
+    let engine = trial.engine.as_ref().filter(|engine| engine.looks > 0)?;
+    let wait = engine.waits.first().filter(|wait| wait.share >= MOST)?;
+    let meaning = match meaning(&wait.name) {
+        "" => String::new(),
+        meaning => format!(", {meaning}"),
+    };
+    let share = figures::percent(wait.share);
+    Some(format!("the engine's sessions are mostly in {} ({share}{meaning})", wait.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Budget, Engine, Wait};
+    use crate::testing;
+
+    fn check(trial: &Trial, what: Suspect, words: &str) {
+        let found = bottleneck(trial).expect("the sample is observed");
+        assert_eq!(found.what, what, "{}", found.sentence);
+        assert!(
+            found.sentence.starts_with("likely: ") && found.sentence.contains(words),
+            "{}",
+            found.sentence
+        );
+        assert_eq!(found.confidence, Confidence::Likely);
+    }
+
+    #[test]
+    fn time_waits_and_what_was_full_make_one_statement() {
+        let mut trial = testing::trial().trials.remove(0);
+        check(&trial, Suspect::Writer, "SQLite's one writer sets the throughput");
+        trial.stack.engine = "postgres".to_owned();
+        for tally in trial.kinds.iter_mut().map(|kind| &mut kind.tally).chain([&mut trial.overall]) {
+            let budget = tally.budget.as_mut().unwrap();
+            *budget = Budget { response_ns: budget.response_ns, ..Budget::default() }.balanced();
+        }
+        check(&trial, Suspect::Clients, "the number of clients sets the throughput, and nothing was full");
+        let wait = |name: &str, share| Wait { name: name.to_owned(), share, sessions: Vec::new() };
+        trial.engine = Some(Engine {
+            t_s: Vec::new(),
+            gauges: Vec::new(),
+            waits: vec![wait("IO:WALSync", 0.8), wait("running", 0.2)],
+            looks: 600,
+            statements: Vec::new(),
+            missing_s: 0.0,
+        });
+        check(
+            &trial,
+            Suspect::CommitFlush,
+            "engine's sessions are mostly in IO:WALSync (80.0 %, the disk, flushing",
+        );
+        let budget = trial.overall.budget.as_mut().unwrap();
+        budget.server_queue_ns = 0.8 * budget.response_ns;
+        *budget = budget.balanced();
+        check(&trial, Suspect::Pool, "Calls spend most of their time in server queue (80.0 %)");
+        trial.processes.clear();
+        check(&trial, Suspect::Unknown, "nothing that was observed");
+    }
+
+    #[test]
+    fn only_a_changed_factor_confirms() {
+        let mut document = testing::comparison();
+        let direct = document.trials.iter().find(|trial| trial.stack.route == "direct").unwrap().clone();
+        let confirmation = Confirmation {
+            suspect: Suspect::Writer,
+            change: "clients 8 to 4".to_owned(),
+            ratio_min: Some(0.9),
+            ratio_max: None,
+            confirmed: false,
+            sentence: "confirmed: SQLite's one writer".to_owned(),
+        };
+        document.confirmation = Some(confirmation.clone());
+        assert_eq!(bottleneck_of(&document, &direct).unwrap().confidence, Confidence::Likely);
+        document.confirmation = Some(Confirmation { confirmed: true, ..confirmation });
+        let found = bottleneck_of(&document, &direct).unwrap();
+        assert_eq!(
+            (found.confidence, found.sentence.as_str()),
+            (Confidence::Confirmed, "confirmed: SQLite's one writer")
+        );
+        let http = document.trials.iter().find(|trial| trial.stack.route == "http").unwrap();
+        assert_eq!(bottleneck_of(&document, http).unwrap().confidence, Confidence::Likely);
+    }
+}

@@ -1,0 +1,278 @@
+//! One row a rule: a document about which it complains, and one about which it does not. The rows, the code and the table
+//! that users read name the same rules.
+
+use super::{RULES, judge, judge_comparison};
+use crate::document::{
+    Arrivals, Check, Class, Document, Engine, Gap, GapKind, Gauge, GaugeKind, Limit, Limits, Outage,
+    Quantiles, Rule, Severity, Slice, Throttling, Trial,
+};
+use crate::testing;
+use std::collections::BTreeSet;
+
+/// A rule of trials: what makes it complain of the quiet sample, how gravely, and in which words.
+struct Row {
+    rule: &'static str,
+    fire: fn(&mut Trial),
+    severity: Severity,
+    words: &'static str,
+}
+
+/// The names of the rules that comparisons have.
+const OF_COMPARISONS: [&str; 3] = ["key", "fingerprint", "noise"];
+
+const fn row(rule: &'static str, severity: Severity, words: &'static str, fire: fn(&mut Trial)) -> Row {
+    Row { rule, fire, severity, words }
+}
+
+/// Every rule of trials, in the order of the code. "Complains" is a warning or worse, but for those that only inform.
+const ROWS: [Row; 21] = [
+    row("books", Severity::Bad, "calls got lost", |trial| trial.overall.books.committed -= 1),
+    row("audit", Severity::Bad, "ledger", |trial| trial.ledger[0].check = Check::Failed),
+    row("saturation", Severity::Bad, "the load generator was full", |trial| {
+        trial.plan.generator_threads = 1;
+        trial.processes[0].roles.truncate(1);
+        trial.processes[0].cpu_user_s = trial.measured_s;
+    }),
+    row("think-cap", Severity::Info, "this pace sets the rate", |trial| {
+        trial.plan.arrivals = Arrivals::Paced { think: "spec".to_owned() };
+        trial.plan.clients = 1_000;
+    }),
+    row("little", Severity::Bad, "cannot be", |trial| trial.plan.clients = 4),
+    row("outcome-mix", Severity::Warning, "did not complete", |trial| {
+        trial.overall.books.in_doubt = trial.overall.books.begun / 20;
+    }),
+    row("limits", Severity::Warning, "may be 5 s", |trial| {
+        trial.kinds[1].limit = Some(Limit::new(5_000_000_000, Some(7_000_000_000)));
+    }),
+    row("steady", Severity::Warning, "not steady", |trial| {
+        measured(trial).filter(|slice| slice.t_s >= 40.0).for_each(|slice| {
+            slice.kinds.iter_mut().for_each(|kind| kind.committed /= 2);
+        });
+    }),
+    row("regime", Severity::Warning, "decline 33 % of the calls of payment instead of 0 %", |trial| {
+        measured(trial).filter(|slice| slice.t_s >= 30.0).for_each(|slice| {
+            slice.kinds[1].declined = slice.kinds[1].committed / 2;
+        });
+    }),
+    row("gap", Severity::Bad, "was not run for 6 s, from 20 s on", |trial| {
+        trial.gaps = vec![Gap { kind: GapKind::Stalled, from_s: 20.0, length_s: 6.0 }];
+    }),
+    row("fingerprint", Severity::Warning, "are not known", |trial| trial.kinds[3].tally.effort = None),
+    row("key", Severity::Warning, "the checksum of the data", |trial| trial.data.checksum = None),
+    row("durability", Severity::Warning, "lies in memory", |trial| {
+        trial.data.file_system = Some("tmpfs".to_owned());
+    }),
+    row("min-samples", Severity::Warning, "only 900 calls", |trial| {
+        trial.kinds[0].tally.latency[0].response.count = 900;
+    }),
+    row("monotone", Severity::Bad, "percentiles fall", |trial| {
+        let times: &mut Quantiles = &mut trial.kinds[0].tally.latency[0].response;
+        times.p50_ns = times.p99_ns;
+    }),
+    row("modality", Severity::Info, "two populations", |trial| {
+        let latency = &mut trial.kinds[1].tally.latency[0];
+        assert_eq!(latency.class, Class::Committed);
+        let mut slow = latency.spectrum.clone();
+        slow.iter_mut().for_each(|bucket| bucket.0 *= 10);
+        latency.spectrum.extend(slow);
+        latency.spectrum.sort_unstable_by_key(|bucket| bucket.0);
+    }),
+    row("hot-rows", Severity::Warning, "waiting for those rows", |trial| {
+        trial.stack.engine = "postgres".to_owned();
+    }),
+    row("co-located", Severity::Warning, "alone would do more", |trial| {
+        let mut server = trial.processes[0].clone();
+        trial.processes[0].roles.truncate(1);
+        trial.processes[0].cpu_user_s = 1.2 * trial.measured_s;
+        server.roles.remove(0);
+        server.cpu_user_s = 2.6 * trial.measured_s;
+        trial.processes.push(server);
+    }),
+    row("noisy-machine", Severity::Warning, "the hypervisor gave 5.0 %", |trial| {
+        trial.machine.steal_share = Some(0.05);
+    }),
+    row("throttled", Severity::Warning, "in 90 % of the scheduling periods", |trial| {
+        let throttling = Some(Throttling { periods: 600, throttled_periods: 540, throttled_s: 12.0 });
+        trial.processes[0].limits = Some(Limits { cpu: Some(4.0), memory_bytes: None, throttling });
+    }),
+    row("outage", Severity::Warning, "without the engine for 3.5 s", |trial| {
+        trial.outages = vec![Outage { from_s: 20.0, to_s: Some(23.5), in_doubt: 8, refused: 90 }];
+    }),
+];
+
+fn measured(trial: &mut Trial) -> impl Iterator<Item = &mut Slice> {
+    trial.slices.iter_mut().filter(|slice| !slice.warmup)
+}
+
+/// A trial without the slow slices of the sample, about which no rule complains.
+fn quiet() -> Trial {
+    let mut trial = testing::trial().trials.swap_remove(0);
+    let typical = trial.slices[20].kinds.clone();
+    measured(&mut trial)
+        .filter(|slice| (31.0..34.0).contains(&slice.t_s))
+        .for_each(|slice| slice.kinds.clone_from(&typical));
+    trial
+}
+
+fn says(rules: &[Rule], name: &str) -> Option<Rule> {
+    rules.iter().find(|rule| rule.name == name).cloned()
+}
+
+#[test]
+fn every_rule_has_a_document_of_which_it_complains_and_one_of_which_it_does_not() {
+    let silent = judge(&quiet());
+    for Row { rule, fire, severity, words } in &ROWS {
+        let mut trial = quiet();
+        fire(&mut trial);
+        let found = says(&judge(&trial), rule).unwrap_or_else(|| panic!("{rule} says nothing"));
+        assert_eq!(found.severity, *severity, "{rule}: {}", found.sentence);
+        assert!(found.sentence.contains(words), "{rule}: `{}` does not contain `{words}`", found.sentence);
+        assert!(found.advice.is_some(), "{rule} does not say what to do");
+        let calm = says(&silent, rule);
+        assert!(
+            calm.as_ref()
+                .is_none_or(|calm| calm.severity < Severity::Warning && calm.sentence != found.sentence),
+            "{rule} complains of the quiet sample: {calm:?}"
+        );
+    }
+}
+
+#[test]
+fn every_rule_of_comparisons_has_one_too() {
+    let document = || -> Document { testing::comparison() };
+    let silent = judge_comparison(document().comparison.as_ref().unwrap());
+    let after = |change: fn(&mut crate::document::Comparison)| {
+        let mut comparison = document().comparison.unwrap();
+        change(&mut comparison);
+        judge_comparison(&comparison)
+    };
+    let fired = [
+        ("key", after(|comparison| comparison.key_differences[0].intended = false)),
+        (
+            "fingerprint",
+            after(|comparison| {
+                comparison.fingerprint_differences = vec![crate::document::FingerprintDifference {
+                    kind: "delivery".to_owned(),
+                    measure: "statements".to_owned(),
+                    a: 60.0,
+                    b: 6.0,
+                }];
+            }),
+        ),
+        ("noise", after(|comparison| comparison.ratio.as_mut().unwrap().value = 1.001)),
+    ];
+    assert_eq!(fired.each_ref().map(|(name, _)| *name), OF_COMPARISONS);
+    for (name, rules) in &fired {
+        assert!(
+            says(rules, name).is_some_and(|rule| rule.severity >= Severity::Warning),
+            "{name}: {rules:?}"
+        );
+        assert!(
+            says(&silent, name).is_none_or(|rule| rule.severity < Severity::Warning),
+            "{name}: {silent:?}"
+        );
+    }
+}
+
+#[test]
+fn the_code_the_rows_and_the_table_for_users_name_the_same_rules() {
+    let code: Vec<&str> = RULES.iter().map(|(name, _)| *name).collect();
+    let rows: Vec<&str> = ROWS.iter().map(|row| row.rule).collect();
+    assert_eq!(code, rows);
+    for Row { rule, fire, .. } in &ROWS {
+        let mut trial = quiet();
+        fire(&mut trial);
+        let (_, judge) = RULES.iter().find(|(name, _)| name == rule).unwrap();
+        assert_eq!(judge(&trial).unwrap().name, *rule, "a rule speaks under its name");
+    }
+    let all: BTreeSet<&str> = code.into_iter().chain(OF_COMPARISONS).collect();
+    let manual = include_str!("../../../../docs/measuring.md");
+    let table = manual.split("\n## Rules\n").nth(1).and_then(|rest| rest.split("\n## ").next());
+    let rules_of_table: BTreeSet<&str> = table
+        .expect("there is a section of rules")
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+        .collect();
+    assert_eq!(rules_of_table, all);
+}
+
+#[test]
+fn what_is_missing_of_the_interval_decides_what_a_gap_is_worth() {
+    let check = |gap: Gap, severity: Severity, words: &str| {
+        let mut trial = quiet();
+        trial.gaps = vec![gap];
+        let found = says(&judge(&trial), "gap").unwrap();
+        assert_eq!(found.severity, severity, "{}", found.sentence);
+        assert!(found.sentence.contains(words), "{}", found.sentence);
+    };
+    let gap = |kind, from_s, length_s| Gap { kind, from_s, length_s };
+    check(gap(GapKind::Asleep, 12.0, 3_600.0), Severity::Bad, "the machine slept for 3 600 s, at 12 s");
+    check(gap(GapKind::Stalled, 12.0, 0.7), Severity::Warning, "1 % of the measured time is missing (0.7 s)");
+    check(gap(GapKind::Stalled, -8.0, 4.0), Severity::Info, "no time that was measured");
+    check(gap(GapKind::ClockStep, 5.0, -3_600.0), Severity::Info, "set back by 3 600 s, at 5 s");
+    check(gap(GapKind::ClockStep, 5.0, 60.0), Severity::Info, "set forward by 60 s");
+}
+
+#[test]
+fn slices_in_which_nobody_ran_are_not_called_unsteady() {
+    let mut trial = quiet();
+    measured(&mut trial)
+        .filter(|slice| (20.0..26.0).contains(&slice.t_s))
+        .for_each(|slice| slice.kinds.iter_mut().for_each(|kind| kind.committed = 0));
+    assert_eq!(says(&judge(&trial), "steady").unwrap().severity, Severity::Warning);
+    trial.gaps = vec![Gap { kind: GapKind::Stalled, from_s: 20.0, length_s: 6.0 }];
+    let steady = says(&judge(&trial), "steady").unwrap();
+    assert_eq!(steady.severity, Severity::Ok, "{}", steady.sentence);
+}
+
+/// An engine whose cache misses `missed` of a thousand requests a second, over a minute.
+fn caching(hits: &str, missed: impl Fn(u32) -> f64) -> Engine {
+    let gauge = |name: &str, values: Vec<Option<f64>>| Gauge {
+        name: name.to_owned(),
+        group: "buffers".to_owned(),
+        unit: "pages".to_owned(),
+        kind: GaugeKind::Counter,
+        total: None,
+        values,
+    };
+    let requests = |second| if hits == "buffer hits" { 1_000.0 - missed(second) } else { 1_000.0 };
+    Engine {
+        t_s: (1..=60).map(f64::from).collect(),
+        gauges: vec![
+            gauge(hits, (1..=60).map(|second| Some(requests(second))).collect()),
+            gauge("buffer reads", (1..=60).map(|second| Some(missed(second))).collect()),
+        ],
+        waits: Vec::new(),
+        looks: 0,
+        statements: Vec::new(),
+        missing_s: 0.0,
+    }
+}
+
+#[test]
+fn data_that_outgrows_the_cache_is_another_regime() {
+    for hits in ["buffer hits", "buffer requests"] {
+        let mut trial = quiet();
+        trial.engine = Some(caching(hits, |second| if second < 30 { 1.0 } else { 120.0 }));
+        let found = says(&judge(&trial), "regime").unwrap();
+        assert!(
+            found.sentence.contains("12.0 % of what it asked for was not there, 0.1 % at first"),
+            "{}",
+            found.sentence
+        );
+        // One that never held everything, and one that is warming up, are in one regime.
+        for missed in [|_: u32| 120.0, |second: u32| if second < 30 { 120.0 } else { 1.0 }] {
+            trial.engine = Some(caching(hits, missed));
+            assert_eq!(says(&judge(&trial), "regime"), None);
+        }
+    }
+    let mut trial = quiet();
+    trial.data.bytes_end = Some(3 * trial.data.bytes.unwrap());
+    assert_eq!(says(&judge(&trial), "regime"), None, "the cache of the sample is not known in bytes");
+    let cache = (trial.data.bytes.unwrap() * 2).to_string();
+    trial.stack.settings.push(crate::document::Setting { name: "cache_bytes".to_owned(), value: cache });
+    let found = says(&judge(&trial), "regime").unwrap();
+    assert!(found.sentence.contains("past the cache of"), "{}", found.sentence);
+    trial.data.bytes_end = trial.data.bytes;
+    assert_eq!(says(&judge(&trial), "regime"), None);
+}
