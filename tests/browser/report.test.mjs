@@ -15,8 +15,8 @@ const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync"];
 const REPOSITORY = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
-const PAGES = ["trial", "comparison", "failed", "open", "paced", "deferred", "hostile", "long", "running"];
-const WITH_CHARTS = ["trial", "comparison", "failed", "open", "paced", "deferred", "hostile", "long"];
+const PAGES = ["trial", "comparison", "experiment", "failed", "open", "paced", "deferred", "hostile", "long", "running"];
+const WITH_CHARTS = ["trial", "comparison", "experiment", "failed", "open", "paced", "deferred", "hostile", "long"];
 
 let browser, folder, ownFolder;
 
@@ -234,7 +234,7 @@ test("paper is white, whatever the screen", async () => {
   await close();
 });
 
-for (const name of ["trial", "comparison", "long"]) {
+for (const name of ["trial", "comparison", "experiment", "long"]) {
   test(`${name}: prints`, async () => {
     const { page, close } = await open(name);
     const pdf = await page.pdf({ format: "A4", printBackground: true });

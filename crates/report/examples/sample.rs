@@ -8,9 +8,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args_os().nth(1).ok_or("which folder? give it as the only argument")?;
     let folder = PathBuf::from(folder);
     std::fs::create_dir_all(&folder)?;
-    let samples: [(&str, Document); 9] = [
+    let samples: [(&str, Document); 10] = [
         ("trial", testing::trial()),
         ("comparison", testing::comparison()),
+        ("experiment", testing::experiment()),
         ("failed", testing::failed_trial()),
         ("open", testing::open_trial()),
         ("paced", testing::paced_trial()),

@@ -1,7 +1,7 @@
 //! What every format says in the same words: what failed, what to mind, what was set.
 
 use crate::document::{Check, Rule, RunKind, Severity, State, Trial};
-use crate::document::{Class, Document};
+use crate::document::{Class, Comparison, Document, Experiment, VariantState};
 use crate::figures;
 
 /// Something that is wrong with a result, and the evidence.
@@ -76,7 +76,14 @@ impl Document {
         self.state != State::Failed
             && self.trials.iter().all(vouched)
             && !self.comparison.as_ref().is_some_and(|comparison| comparison.loses_too_much())
+            && self.experiment.as_ref().is_none_or(is_good_experiment)
     }
+}
+
+/// Whether every variant was measured and none loses more than the user allows.
+fn is_good_experiment(experiment: &Experiment) -> bool {
+    experiment.variants.iter().all(|variant| variant.state == VariantState::Measured)
+        && !experiment.comparisons.iter().any(Comparison::loses_too_much)
 }
 
 /// The failures of every trial of a run, each with the trial it belongs to if there are several.

@@ -6,12 +6,16 @@ mod chart;
 mod compare;
 mod cost;
 mod engine;
+mod experiment;
+mod forest;
 mod markup;
 mod ratio;
 mod setup;
 mod spectrum;
+mod stacked;
 mod timeline;
 mod trial;
+mod values;
 mod vouch;
 
 use crate::document::{Document, RunKind};
@@ -50,6 +54,9 @@ pub fn render(document: &Document) -> String {
 }
 
 fn title_of(document: &Document) -> String {
+    if let Some(experiment) = &document.experiment {
+        return format!("{} · stackmark", crate::variants::title(experiment));
+    }
     match &document.comparison {
         Some(comparison) => format!("{} against {} · stackmark", comparison.b.label, comparison.a.label),
         None => format!("{} · stackmark", document.subjects.first().map_or("run", String::as_str)),
@@ -70,7 +77,9 @@ fn content(main: &mut Markup, document: &Document) {
             line.text(" · ").text(&document.started.readable());
         });
     });
-    if let Some(comparison) = &document.comparison {
+    if let Some(experiment) = &document.experiment {
+        experiment::render(main, document, experiment);
+    } else if let Some(comparison) = &document.comparison {
         compare::render(main, document, comparison);
     } else if document.trials.is_empty() {
         main.line("h1", "", &document.subjects.join(" and "));

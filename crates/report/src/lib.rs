@@ -16,6 +16,7 @@ pub mod rules;
 #[doc(hidden)]
 pub mod testing;
 pub mod text;
+mod variants;
 
 pub use bottleneck::{Bottleneck, Confidence, bottleneck, bottleneck_of};
 pub use document::{Document, ReadError};

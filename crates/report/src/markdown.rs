@@ -1,5 +1,7 @@
 //! A report in Markdown, for issues, wikis and pull requests.
 
+mod variants;
+
 use crate::document::{BudgetPart, Check, Class, Comparison, Document, Quantiles, Rule, Side, Trial};
 use crate::findings::Failure;
 use crate::{engine_findings, figures, findings, pooled};
@@ -9,12 +11,13 @@ use std::fmt::Write as _;
 #[must_use]
 pub fn render(document: &Document) -> String {
     let mut out = String::new();
-    match &document.comparison {
-        Some(comparison) => compare(&mut out, document, comparison),
-        None if document.trials.is_empty() => {
+    match (&document.experiment, &document.comparison) {
+        (Some(experiment), _) => variants::experiment(&mut out, document, experiment),
+        (None, Some(comparison)) => compare(&mut out, document, comparison),
+        (None, None) if document.trials.is_empty() => {
             let _ = writeln!(out, "{}\n", escaped(&findings::empty_sentence(document)));
         }
-        None => document.trials.iter().for_each(|trial| one_trial(&mut out, trial)),
+        (None, None) => document.trials.iter().for_each(|trial| one_trial(&mut out, trial)),
     }
     list(&mut out, "Notes", document.notes.iter().map(|note| escaped(note)));
     let _ = writeln!(
@@ -177,7 +180,7 @@ fn compare(out: &mut String, document: &Document, comparison: &Comparison) {
     }
     differences(out, comparison);
     let _ = writeln!(out, "**{}: {}**\n", comparison.verdict.words(), escaped(&comparison.sentence));
-    if let Some(retention) = comparison.retention() {
+    if let Some(retention) = comparison.retention().filter(|_| comparison.higher_is_better()) {
         let _ =
             writeln!(out, "{}, {}.\n", escaped(&figures::capital(&retention)), escaped(&comparison.metric));
     }
@@ -186,7 +189,7 @@ fn compare(out: &mut String, document: &Document, comparison: &Comparison) {
     }
     let rate = |block: &crate::document::Block, side: Side| {
         let trial = block.trials.iter().find(|trial| trial.side == side);
-        trial.map_or_else(|| figures::NONE.to_owned(), |trial| figures::count(trial.rate.round() as u64))
+        trial.map_or_else(|| figures::NONE.to_owned(), |trial| figures::short(trial.rate))
     };
     let rows: Vec<Vec<String>> = comparison
         .blocks

@@ -1,6 +1,6 @@
-//! All trials of one side of a comparison, taken together.
+//! All trials of one side of a comparison, or of one variant, taken together.
 
-use crate::document::{Bucket, Budget, Class, Comparison, Document, Side, Trial};
+use crate::document::{Bucket, Budget, Class, Comparison, Document, Engine, Quantiles, Side, Trial};
 
 /// What the trials of one side say together.
 pub(crate) struct Pooled<'a> {
@@ -20,6 +20,10 @@ pub(crate) struct PooledKind<'a> {
     pub(crate) budget: Option<Budget>,
     /// Response times of committed calls.
     pub(crate) spectrum: Vec<Bucket>,
+    /// Median and 99th percentile of them, each the mean over the trials that show it, in nanoseconds.
+    pub(crate) p50_ns: Option<f64>,
+    /// See `p50_ns`.
+    pub(crate) p99_ns: Option<f64>,
 }
 
 /// The trials of `side` that the comparison's blocks name.
@@ -31,6 +35,11 @@ pub(crate) fn side<'a>(document: &'a Document, comparison: &Comparison, side: Si
         .filter(|entry| entry.side == side)
         .filter_map(|entry| document.trials.get(entry.trial))
         .collect();
+    of(trials)
+}
+
+/// Trials of one subject.
+pub(crate) fn of(trials: Vec<&Trial>) -> Pooled<'_> {
     let budget = Budget::mean(
         trials.iter().filter_map(|trial| Some((trial.overall.budget?, trial.overall.books.committed as f64))),
     );
@@ -47,13 +56,25 @@ fn pooled_kind<'a>(trials: &[&'a Trial], name: &'a str) -> PooledKind<'a> {
         .map(|bucket| (bucket.upper_ns(), bucket.count()))
         .collect();
     recorded.sort_unstable();
+    let latencies: Vec<Quantiles> = tallies()
+        .filter_map(|kind| kind.tally.latency(Class::Committed))
+        .map(|latency| latency.response)
+        .collect();
     PooledKind {
         name,
         budget: Budget::mean(
             tallies().filter_map(|kind| Some((kind.tally.budget?, kind.tally.books.committed as f64))),
         ),
         spectrum: Bucket::spectrum(recorded),
+        p50_ns: mean(latencies.iter().filter_map(|times| times.p50_ns)),
+        p99_ns: mean(latencies.iter().filter_map(|times| times.p99_ns)),
     }
+}
+
+/// The mean of times; nothing without one.
+fn mean(times: impl Iterator<Item = u64>) -> Option<f64> {
+    let times: Vec<u64> = times.collect();
+    (!times.is_empty()).then(|| times.iter().sum::<u64>() as f64 / times.len() as f64)
 }
 
 impl Pooled<'_> {
@@ -81,5 +102,29 @@ impl Pooled<'_> {
         processes.peek()?;
         let cpu_s: f64 = processes.map(|process| process.cpu_s()).sum();
         (committed > 0).then(|| cpu_s * 1e6 / committed as f64)
+    }
+
+    /// What the engine's sessions did, the most first, each with its share of the sampled time over all trials; nothing
+    /// where nobody looked.
+    pub(crate) fn waits(&self) -> Vec<(&str, f64)> {
+        let engines: Vec<&Engine> = self
+            .trials
+            .iter()
+            .filter_map(|trial| trial.engine.as_ref())
+            .filter(|engine| engine.looks > 0)
+            .collect();
+        let looks: u64 = engines.iter().map(|engine| engine.looks).sum();
+        let mut shares: Vec<(&str, f64)> = Vec::new();
+        for (engine, wait) in
+            engines.iter().flat_map(|engine| engine.waits.iter().map(move |wait| (engine, wait)))
+        {
+            let share = wait.share * engine.looks as f64 / looks as f64;
+            match shares.iter_mut().find(|(name, _)| *name == wait.name) {
+                Some((_, sum)) => *sum += share,
+                None => shares.push((&wait.name, share)),
+            }
+        }
+        shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+        shares
     }
 }

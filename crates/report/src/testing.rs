@@ -2,11 +2,13 @@
 //! together: books balance, budgets sum, percentiles follow from the spectrum, clients = rate × response time.
 
 mod comparison;
+mod experiment;
 mod shape;
 mod trial;
 mod vouchers;
 
 pub use comparison::comparison;
+pub use experiment::experiment;
 pub use trial::{
     deferred_trial, engine_trial, failed_trial, hostile_trial, long_trial, open_trial, paced_trial, running,
     trial,

@@ -1,5 +1,7 @@
 //! A report for the terminal: readable without colour, and as wide as 100 columns.
 
+mod variants;
+
 use crate::document::{
     BudgetPart, Check, Class, Comparison, Document, Quantiles, Rule, Severity, Side, State, Trial, Verdict,
 };
@@ -52,12 +54,14 @@ impl Colour {
 pub fn render(document: &Document, colour: Colour) -> String {
     let document = &printable(document);
     let mut out = String::new();
-    if let Some(comparison) = &document.comparison {
+    if let Some(experiment) = &document.experiment {
+        variants::experiment(&mut out, document, experiment, colour);
+    } else if let Some(comparison) = &document.comparison {
         compare(&mut out, document, comparison, colour);
     } else if document.trials.is_empty() {
         let _ = writeln!(out, "{}", findings::empty_sentence(document));
     }
-    if document.comparison.is_none() {
+    if document.comparison.is_none() && document.experiment.is_none() {
         for trial in &document.trials {
             one_trial(&mut out, trial, colour);
         }
@@ -311,7 +315,7 @@ fn compare(out: &mut String, document: &Document, comparison: &Comparison, colou
         colour.paint(ink, comparison.verdict.words()),
         colour.paint(Ink::Bold, &comparison.sentence)
     );
-    if let Some(retention) = comparison.retention() {
+    if let Some(retention) = comparison.retention().filter(|_| comparison.higher_is_better()) {
         let _ = writeln!(out, "  {retention}, {}", comparison.metric);
     }
     let _ = writeln!(out);
@@ -387,8 +391,7 @@ fn blocks(out: &mut String, comparison: &Comparison, colour: Colour) {
             block.trials.iter().map(|trial| if trial.side == Side::A { 'A' } else { 'B' }).collect();
         let rate = |side: Side| {
             let of_side = block.trials.iter().find(|trial| trial.side == side);
-            of_side
-                .map_or_else(|| figures::NONE.to_owned(), |trial| figures::count(trial.rate.round() as u64))
+            of_side.map_or_else(|| figures::NONE.to_owned(), |trial| figures::short(trial.rate))
         };
         let ratio = block.ratio.map_or_else(|| figures::NONE.to_owned(), figures::percent);
         let _ =

@@ -16,6 +16,7 @@ fn samples() -> Vec<(&'static str, Document)> {
         ("engine", testing::engine_trial()),
         ("hostile", testing::hostile_trial()),
         ("comparison", testing::comparison()),
+        ("experiment", testing::experiment()),
         ("running", testing::running()),
     ]
 }
@@ -54,10 +55,14 @@ fn a_field_that_the_schema_does_not_know_is_refused_everywhere() {
         }
     }
     let schema = schema();
-    let value = serde_json::to_value(testing::comparison()).unwrap();
+    let mut comparison = testing::comparison();
+    comparison.experiment = testing::experiment().experiment;
+    // One trial shows all that a trial has.
+    comparison.trials.truncate(1);
+    let value = serde_json::to_value(comparison).unwrap();
     let mut paths = Vec::new();
     objects(&value, String::new(), &mut paths);
-    assert!(paths.len() > 40, "only {} objects found", paths.len());
+    assert!(paths.len() > 60, "only {} objects found", paths.len());
     for path in paths {
         let mut value = value.clone();
         let object = value.pointer_mut(&path).and_then(serde_json::Value::as_object_mut).unwrap();
@@ -83,6 +88,15 @@ fn an_hour_stays_below_ten_megabytes_and_its_page_below_two() {
     let document = testing::long_trial();
     let (json, page) = (document::to_json(&document), html::render(&document));
     assert!(json.len() < 10_000_000, "{} bytes of JSON", json.len());
+    assert!(page.len() < 2_000_000, "{} bytes of HTML", page.len());
+}
+
+#[test]
+fn twelve_variants_in_five_blocks_make_a_page_below_two_megabytes() {
+    let document = testing::experiment();
+    assert_eq!(document.trials.len(), 55);
+    let (json, page) = (document::to_json(&document), html::render(&document));
+    assert!(json.len() < 4_000_000, "{} bytes of JSON", json.len());
     assert!(page.len() < 2_000_000, "{} bytes of HTML", page.len());
 }
 
@@ -265,6 +279,127 @@ fn a_failed_audit_stands_above_the_rate() {
 #[test]
 fn a_comparison_begins_with_its_verdict() {
     check_order(&testing::comparison(), "HTTP costs 3 to 5 %", "43 514");
+}
+
+#[test]
+fn an_experiment_tells_failures_then_differences_then_the_answer_then_numbers() {
+    let document = testing::experiment();
+    check_order(&document, "audit warehouse-ytd (3.3.2.1), after the run in 2 of 5 trials", "200 pages");
+    check_order(&document, "200 pages", "rollback journal is worse in throughput.");
+    check_order(&document, "rollback journal is worse in throughput.", "88.0 % (87.3–88.8)");
+    check_order(&document, "grouped commits is better in throughput.", "×3.40 (3.33–3.47)");
+    check_order(&document, "MariaDB has no ratio.", "no MariaDB server was found on this machine");
+}
+
+#[test]
+fn a_void_variant_has_no_number_in_any_format() {
+    let mut document = testing::experiment();
+    // A value that nothing else on the page has.
+    let experiment = document.experiment.as_mut().unwrap();
+    let void =
+        experiment.variants.iter().find(|variant| variant.state == document::VariantState::Void).unwrap();
+    for trial in void.trials.iter().flatten() {
+        let headline = &mut document.trials[*trial].headline.value;
+        *headline = document::Interval { value: 31_337.0, low: Some(31_300.0), high: Some(31_400.0) };
+    }
+    for report in
+        [text::render(&document, Colour::Never), markdown::render(&document), html::render(&document)]
+    {
+        let report = report.replace('\u{a0}', " ");
+        for number in ["31 337", "31 340", "31 300"] {
+            assert!(!report.contains(number), "{report}");
+        }
+        assert!(report.contains("the audit warehouse-ytd failed in 2 of 5 trials"), "{report}");
+    }
+}
+
+#[test]
+fn a_variant_with_a_weaker_tier_says_so_beside_its_name() {
+    for report in [
+        text::render(&testing::experiment(), Colour::Never),
+        markdown::render(&testing::experiment()),
+        html::render(&testing::experiment()),
+    ] {
+        assert!(report.contains("synchronous=normal (delayed)"), "{report}");
+    }
+}
+
+#[test]
+fn an_experiment_for_a_pull_request_folds_all_but_the_answer_away() {
+    let report = markdown::render(&testing::experiment());
+    let (open, folded) = report.split_once("<details>").expect("something is folded away");
+    assert!(open.lines().count() < 45, "{open}");
+    assert!(open.contains("| grouped commits | ✓ better | 152 000 ± 7 000 | ×3.40 (3.33–3.47) |"), "{open}");
+    assert!(folded.contains("85 of 85 passed") && folded.contains("</details>"), "{folded}");
+}
+
+#[test]
+fn an_experiment_whose_variants_did_not_all_run_is_not_good() {
+    let mut document = testing::experiment();
+    assert!(!document.is_good());
+    let experiment = document.experiment.as_mut().unwrap();
+    for variant in &mut experiment.variants {
+        variant.state = document::VariantState::Measured;
+    }
+    document.trials.iter_mut().flat_map(|trial| &mut trial.audits).for_each(|audit| {
+        audit.check = document::Check::Passed;
+    });
+    assert!(document.is_good());
+    document.experiment.as_mut().unwrap().comparisons[0].loss_max = Some(0.1);
+    assert!(!document.is_good());
+}
+
+#[test]
+fn an_interrupted_experiment_says_how_far_it_came() {
+    let mut document = testing::experiment();
+    let experiment = document.experiment.as_mut().unwrap();
+    experiment.blocks.truncate(2);
+    experiment.answer.clear();
+    for variant in &mut experiment.variants {
+        variant.trials.truncate(2);
+    }
+    for report in
+        [text::render(&document, Colour::Never), markdown::render(&document), html::render(&document)]
+    {
+        assert!(report.contains("2 of 5 blocks"), "{report}");
+    }
+    // Nothing ran yet.
+    let experiment = document.experiment.as_mut().unwrap();
+    experiment.blocks.clear();
+    experiment.comparisons.clear();
+    experiment.variants.iter_mut().for_each(|variant| variant.trials.clear());
+    document.trials.clear();
+    let page = html::render(&document);
+    assert!(page.contains("There is no answer yet."), "{page}");
+    let _ = (text::render(&document, Colour::Never), markdown::render(&document));
+}
+
+#[test]
+fn where_less_is_better_the_picture_says_left() {
+    let mut document = testing::experiment();
+    document.experiment.as_mut().unwrap().metric.higher_is_better = false;
+    assert!(html::render(&document).contains("Left of 100\u{a0}% is better"));
+    let mut document = testing::comparison();
+    document.comparison.as_mut().unwrap().metric = "new-order.p99, ms".to_owned();
+    let page = html::render(&document);
+    assert!(page.contains("Left of 100\u{a0}% is better") && !page.contains("keeps"), "{page}");
+}
+
+#[test]
+fn work_that_the_factor_changes_is_no_other_work() {
+    let mut document = testing::comparison();
+    let comparison = document.comparison.as_mut().unwrap();
+    comparison.fingerprint_differences = vec![document::FingerprintDifference {
+        kind: "payment".to_owned(),
+        measure: "statements".to_owned(),
+        a: 5.6,
+        b: 1.0,
+    }];
+    assert!(text::render(&document, Colour::Never).contains("differs  payment statements a call: 5.6 and 1"));
+    document.comparison.as_mut().unwrap().factor = "style".to_owned();
+    let report = text::render(&document, Colour::Never);
+    assert!(!report.contains("differs"), "{report}");
+    assert!(html::render(&document).contains("statements a payment call"), "it is told, as intended");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! Each chart is drawn twice, for wide and for narrow screens, since text in a scaled drawing would not stay readable.
 
 use super::markup::Markup;
+use crate::document::Interval;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -21,7 +22,9 @@ pub(super) enum Paint {
     Shade,
     /// Text on a part of the time budget.
     OnPart,
-    /// The first to third line or side.
+    /// What a subject against itself shows.
+    Noise,
+    /// The first to sixth line or side.
     Series(u8),
     /// A part of the time budget, as an index into `BudgetPart::ALL`.
     Part(u8),
@@ -37,6 +40,7 @@ impl Paint {
             Paint::Shade => 4,
             Paint::OnPart => 6,
             Paint::Bad => 7,
+            Paint::Noise => 8,
             Paint::Series(index) => 0x10 + index,
             Paint::Part(index) => 0x20 + index,
         }
@@ -55,6 +59,7 @@ impl Paint {
             4 => "--shade".to_owned(),
             6 => "--on-part".to_owned(),
             7 => "--bad".to_owned(),
+            8 => "--noise".to_owned(),
             0x10..=0x1f => format!("--series-{}", number - 0x10),
             0x20..=0x2f => format!("--part-{}", number - 0x20),
             _ => return None,
@@ -122,6 +127,18 @@ impl Canvas<'_> {
     pub(super) fn dot(&self, at: (f64, f64), radius: f64, paint: Paint) {
         let radius = (radius * FINENESS) as i32;
         self.area.draw(&Circle::new(Self::at(at.0, at.1), radius, paint.color().filled())).expect(INFALLIBLE);
+    }
+
+    /// An interval with its ends, and a diamond at the value in it.
+    pub(super) fn interval(&self, x: Scale, y: f64, interval: Interval, paint: Paint) {
+        if let (Some(low), Some(high)) = (interval.low, interval.high) {
+            self.line(&[(x.at(low), y), (x.at(high), y)], paint, 2.4);
+            for end in [low, high] {
+                self.line(&[(x.at(end), y - 4.5), (x.at(end), y + 4.5)], paint, 1.8);
+            }
+        }
+        let at = x.at(interval.value);
+        self.shape(&[(at - 6.0, y), (at, y - 6.0), (at + 6.0, y), (at, y + 6.0)], paint, 1.0);
     }
 
     /// A line of text, its middle at the height given.
@@ -205,6 +222,17 @@ pub(super) fn round_step(least: f64) -> f64 {
     let power = 10_f64.powf(least.max(1e-12).log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].into_iter().find(|step| step * power >= least * 0.999);
     step.unwrap_or(10.0) * power
+}
+
+/// A text cut to about this many pixels, with an ellipsis where something is missing.
+pub(super) fn cut_to(text: &str, pixels: f64) -> String {
+    // Glyphs of 12 pixels are about 6.4 wide on average in the fonts that the style sheet names.
+    let room = (pixels / 6.4).max(4.0) as usize;
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(room - 1).collect();
+    format!("{}…", kept.trim_end())
 }
 
 /// What the pointer reads out of a chart.

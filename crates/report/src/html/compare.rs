@@ -3,7 +3,9 @@
 use super::markup::{Cell, Markup, Table, Tone};
 use super::spectrum::Lane;
 use super::{budget, ratio, setup, spectrum, vouch};
-use crate::document::{BudgetPart, Check, Comparison, Document, FingerprintDifference, Side, Verdict};
+use crate::document::{
+    BudgetPart, Check, Comparison, Document, FingerprintDifference, Severity, Side, Verdict,
+};
 use crate::pooled::{self, Pooled};
 use crate::{figures, findings, rules};
 
@@ -19,6 +21,8 @@ pub(super) fn render(main: &mut Markup, document: &Document, comparison: &Compar
     vouch::failures(main, findings::failures_of_all(document));
     differences(main, comparison, false);
     verdict(main, comparison);
+    let rules = rules::judge_comparison(comparison);
+    vouch::warnings(main, rules.iter().filter(|rule| rule.severity >= Severity::Warning));
     vouch::warnings(main, &findings::rules_to_mind_of_all(document));
     main.section("Block by block", |section| {
         ratio::render(section, comparison);
@@ -62,7 +66,7 @@ fn verdict(main: &mut Markup, comparison: &Comparison) {
         });
         band.element("div", &[("class", "verdict")], |words| {
             words.line("p", "sentence", &comparison.sentence);
-            if let Some(retention) = comparison.retention() {
+            if let Some(retention) = comparison.retention().filter(|_| comparison.higher_is_better()) {
                 words.line("p", "", &format!("{}.", figures::capital(&retention)));
             }
             for (letter, party) in [("A", &comparison.a), ("B", &comparison.b)] {
@@ -209,7 +213,7 @@ fn differences(markup: &mut Markup, comparison: &Comparison, all: bool) {
     } else {
         "More differs than the factor under study".to_owned()
     };
-    let mut table = Table::new(&caption, &titles, 4..4);
+    let mut table = Table::new(&caption, &titles, 4..4).breaking();
     for difference in keys {
         let badge = if difference.intended {
             Cell::Badge(Tone::Plain, "intended".to_owned())

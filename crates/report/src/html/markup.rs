@@ -88,7 +88,8 @@ impl Markup {
             ("aria-label", table.caption.as_str()),
         ];
         self.element("div", &frame, |frame| {
-            frame.element("table", &[], |element| {
+            let attributes: Attributes<'_> = if table.breaks { &[("class", "breaking")] } else { &[] };
+            frame.element("table", attributes, |element| {
                 element.element("caption", &[], |caption| {
                     // A span, so that a narrow screen breaks the line where a wide table would not.
                     caption.line("span", "", &table.caption);
@@ -178,6 +179,8 @@ pub(super) struct Table {
     /// From this column on, cells hold figures and are set flush right, up to `figures_to`.
     figures_from: usize,
     figures_to: usize,
+    /// Whether long values may be broken anywhere, so that the table fits.
+    breaks: bool,
     rows: Vec<Vec<Cell>>,
 }
 
@@ -211,8 +214,15 @@ impl Table {
             titles: titles.iter().map(|title| (*title).to_owned()).collect(),
             figures_from: figures.start,
             figures_to: figures.end,
+            breaks: false,
             rows: Vec::new(),
         }
+    }
+
+    /// For long values: they may be broken anywhere, so that the table fits.
+    pub(super) fn breaking(mut self) -> Table {
+        self.breaks = true;
+        self
     }
 
     /// Adds a row.

@@ -1,6 +1,6 @@
 //! The verdict as a picture: the ratio of each block, the interval, the noise of the machine.
 
-use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, round_step};
+use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, cut_to, round_step};
 use super::markup::{Markup, Table};
 use crate::document::{Comparison, Side};
 use crate::figures;
@@ -20,13 +20,14 @@ pub(super) fn render(markup: &mut Markup, comparison: &Comparison) {
         Key { swatch: "line s2".to_owned(), name: "all blocks, 95\u{a0}% interval".to_owned() },
     ];
     if comparison.noise.is_some() {
-        legend.push(Key { swatch: "shade".to_owned(), name: "noise of this machine (A/A)".to_owned() });
+        legend.push(Key { swatch: "noise".to_owned(), name: "noise of this machine (A/A)".to_owned() });
     }
     let caption = format!(
-        "{} as a share of {}, {}. Right of 100\u{a0}% is better.",
+        "{} as a share of {}, {}. {} of 100\u{a0}% is better.",
         figures::capital(&comparison.b.label),
         comparison.a.label,
-        comparison.metric
+        comparison.metric,
+        if comparison.higher_is_better() { "Right" } else { "Left" }
     );
     let figure = Figure {
         title: "Ratio of each block",
@@ -42,13 +43,18 @@ pub(super) fn render(markup: &mut Markup, comparison: &Comparison) {
     };
     figure.write(
         markup,
-        |_| TOP + ROW * (comparison.blocks.len() as f64 + 1.6) + 30.0,
+        |_| TOP + ROW * rows(comparison) + 30.0,
         |canvas| {
             draw(canvas, comparison);
             None
         },
     );
     table(markup, comparison);
+}
+
+/// The height of the picture in rows: the blocks, all of them together, and the control.
+fn rows(comparison: &Comparison) -> f64 {
+    comparison.blocks.len() as f64 + if comparison.noise.is_some() { 2.8 } else { 1.6 }
 }
 
 /// The span of the axis: everything there is to show, 100 %, and some air.
@@ -58,7 +64,7 @@ fn ends(comparison: &Comparison) -> (f64, f64) {
         .flat_map(|interval| [Some(interval.value), interval.low, interval.high])
         .flatten()
         .chain(comparison.blocks.iter().filter_map(|block| block.ratio))
-        .chain(comparison.loss_max.map(|loss| 1.0 - loss))
+        .chain(comparison.loss_max.map(|loss| limit(comparison, loss)))
         .chain([1.0])
         .collect();
     let low = shown.iter().copied().fold(f64::INFINITY, f64::min);
@@ -70,12 +76,12 @@ fn ends(comparison: &Comparison) -> (f64, f64) {
 fn draw(canvas: &Canvas<'_>, comparison: &Comparison) {
     let (left, right) = (if canvas.narrow { 74.0 } else { 172.0 }, canvas.width - 24.0);
     let x = Scale::linear(ends(comparison), (left, right));
-    let rows = comparison.blocks.len() as f64;
-    let bottom = TOP + ROW * (rows + 1.6);
+    let blocks = comparison.blocks.len() as f64;
+    let bottom = TOP + ROW * rows(comparison);
     if let Some(noise) = &comparison.noise
         && let (Some(low), Some(high)) = (noise.ratio.low, noise.ratio.high)
     {
-        canvas.bar((x.at(low), 4.0), (x.at(high), bottom), Paint::Shade, 1.0);
+        canvas.bar((x.at(low), 4.0), (x.at(high), bottom), Paint::Noise, 1.0);
     }
     for tick in x.ticks(if canvas.narrow { 4 } else { 8 }) {
         canvas.line(&[(x.at(tick), 4.0), (x.at(tick), bottom)], Paint::Grid, 1.0);
@@ -84,7 +90,8 @@ fn draw(canvas: &Canvas<'_>, comparison: &Comparison) {
     }
     canvas.line(&[(x.at(1.0), 4.0), (x.at(1.0), bottom)], Paint::Ink, 1.4);
     if let Some(loss) = comparison.loss_max {
-        canvas.line(&[(x.at(1.0 - loss), 4.0), (x.at(1.0 - loss), bottom)], Paint::Bad, 1.4);
+        let at = x.at(limit(comparison, loss));
+        canvas.line(&[(at, 4.0), (at, bottom)], Paint::Bad, 1.4);
     }
     for (i, block) in comparison.blocks.iter().enumerate() {
         let y = TOP + ROW * i as f64;
@@ -96,22 +103,22 @@ fn draw(canvas: &Canvas<'_>, comparison: &Comparison) {
             canvas.dot((x.at(ratio), y), 4.5, Paint::Series(1));
         }
     }
-    draw_interval(canvas, comparison, x, TOP + ROW * (rows + 0.6), left);
+    if let Some(ratio) = comparison.ratio {
+        let y = TOP + ROW * (blocks + 0.6);
+        canvas.text((left - 14.0, y), "all blocks", Paint::Ink, Hold::Right);
+        canvas.interval(x, y, ratio, Paint::Series(2));
+    }
+    if let Some(noise) = &comparison.noise {
+        let y = TOP + ROW * (blocks + 1.8);
+        let name = if canvas.narrow { "A/A".to_owned() } else { format!("{} again", comparison.a.label) };
+        canvas.text((left - 14.0, y), &cut_to(&name, left - 16.0), Paint::Muted, Hold::Right);
+        canvas.interval(x, y, noise.ratio, Paint::Muted);
+    }
 }
 
-fn draw_interval(canvas: &Canvas<'_>, comparison: &Comparison, x: Scale, y: f64, left: f64) {
-    let Some(ratio) = comparison.ratio else {
-        return;
-    };
-    canvas.text((left - 14.0, y), "all blocks", Paint::Ink, Hold::Right);
-    if let (Some(low), Some(high)) = (ratio.low, ratio.high) {
-        canvas.line(&[(x.at(low), y), (x.at(high), y)], Paint::Series(2), 3.0);
-        for end in [low, high] {
-            canvas.line(&[(x.at(end), y - 6.0), (x.at(end), y + 6.0)], Paint::Series(2), 2.0);
-        }
-    }
-    let at = x.at(ratio.value);
-    canvas.shape(&[(at - 7.0, y), (at, y - 7.0), (at + 7.0, y), (at, y + 7.0)], Paint::Series(2), 1.0);
+/// Where the permitted loss ends.
+fn limit(comparison: &Comparison, loss: f64) -> f64 {
+    if comparison.higher_is_better() { 1.0 - loss } else { 1.0 + loss }
 }
 
 /// `AB` or `BA`.
@@ -126,7 +133,7 @@ fn table(markup: &mut Markup, comparison: &Comparison) {
     for (i, block) in comparison.blocks.iter().enumerate() {
         let rate = |side: Side| {
             let trial = block.trials.iter().find(|trial| trial.side == side);
-            trial.map_or_else(|| figures::NONE.to_owned(), |trial| figures::count(trial.rate.round() as u64))
+            trial.map_or_else(|| figures::NONE.to_owned(), |trial| figures::short(trial.rate))
         };
         table.row(vec![
             (i + 1).to_string().into(),

@@ -8,7 +8,10 @@ use crate::figures;
 /// Columns a decade: one a bucket.
 const COLUMNS_A_DECADE: f64 = BUCKETS_A_DECADE;
 
-/// One lane: one spectrum, or two that are held against each other.
+/// Spectra that one lane can hold and still be told apart.
+pub(super) const OVERLAID_MAX: usize = 6;
+
+/// One lane: one spectrum, or several that are held against each other.
 pub(super) struct Lane<'a> {
     /// The kind of call.
     pub(super) name: &'a str,
@@ -18,14 +21,44 @@ pub(super) struct Lane<'a> {
     pub(super) marks: Option<Quantiles>,
 }
 
+/// Writes up to [`OVERLAID_MAX`] spectra of one kind of call over each other, tall enough to be told apart.
+pub(super) fn overlaid(markup: &mut Markup, lane: Lane<'_>, sides: &[&str], caption: &str) {
+    let title = format!("Latency spectrum, {}", lane.name);
+    let lanes = [Lane { name: "", ..lane }];
+    let Some(ends) = ends(&lanes) else { return };
+    let figure = Figure {
+        title: &title,
+        caption,
+        description: format!(
+            "Distributions of response times of {} on a logarithmic axis.",
+            sides.join(", ")
+        ),
+        legend: sides_legend(sides),
+        readout: Some(readout(&lanes, ends)),
+    };
+    figure.write(markup, |_| TALL + 34.0, |canvas| Some(draw(canvas, &lanes, ends, TALL)));
+}
+
+/// Height of a lane that stands alone.
+const TALL: f64 = 190.0;
+
+fn sides_legend(sides: &[&str]) -> Vec<Key> {
+    let key =
+        |(i, side): (usize, &&str)| Key { swatch: format!("line s{}", i + 1), name: (*side).to_owned() };
+    sides.iter().enumerate().map(key).collect()
+}
+
+/// The ends of the axis: all samples, and some air; nothing without a sample.
+fn ends(lanes: &[Lane<'_>]) -> Option<(f64, f64)> {
+    let buckets = || lanes.iter().flat_map(|lane| &lane.spectra).flat_map(|spectrum| spectrum.iter());
+    let least = buckets().map(|bucket| bucket.upper_ns()).min()?;
+    let most = buckets().map(|bucket| bucket.upper_ns()).max()?;
+    Some((least.max(1) as f64 * 0.8, most.max(1) as f64 * 1.25))
+}
+
 /// Writes the lanes; nothing without a sample. `sides` names the spectra where there are two.
 pub(super) fn render(markup: &mut Markup, lanes: &[Lane<'_>], sides: &[&str]) {
-    let buckets = || lanes.iter().flat_map(|lane| &lane.spectra).flat_map(|spectrum| spectrum.iter());
-    let Some(least) = buckets().map(|bucket| bucket.upper_ns()).min() else {
-        return;
-    };
-    let most = buckets().map(|bucket| bucket.upper_ns()).max().unwrap_or(least);
-    let ends = (least.max(1) as f64 * 0.8, most.max(1) as f64 * 1.25);
+    let Some(ends) = ends(lanes) else { return };
     let (caption, legend) = if sides.is_empty() {
         (
             "Height is the square root of the share of calls, so that rare slow calls stay in sight. The tall line \
@@ -37,11 +70,7 @@ pub(super) fn render(markup: &mut Markup, lanes: &[Lane<'_>], sides: &[&str]) {
         (
             "All blocks together. Height is the square root of the share of calls, so that rare slow calls stay in \
              sight.",
-            sides
-                .iter()
-                .enumerate()
-                .map(|(i, side)| Key { swatch: format!("line s{}", i + 1), name: (*side).to_owned() })
-                .collect(),
+            sides_legend(sides),
         )
     };
     let figure = Figure {
@@ -95,10 +124,8 @@ fn readout(lanes: &[Lane<'_>], ends: (f64, f64)) -> Readout {
             .collect(),
         values: lanes
             .iter()
-            .map(|lane| {
-                let spectrum = lane.spectra.first().copied().unwrap_or_default();
-                positions.iter().map(|at| share(spectrum, 10_f64.powf(*at))).collect()
-            })
+            .flat_map(|lane| &lane.spectra)
+            .map(|spectrum| positions.iter().map(|at| share(spectrum, 10_f64.powf(*at))).collect())
             .collect(),
         positions,
     }
@@ -111,7 +138,9 @@ fn percent_floor(part: u64, all: u64) -> String {
 }
 
 fn draw(canvas: &Canvas<'_>, lanes: &[Lane<'_>], ends: (f64, f64), pitch: f64) -> Scale {
-    let left = if canvas.narrow { 8.0 } else { 112.0 };
+    // A lane that stands alone is named by the title.
+    let is_alone = lanes.len() == 1 && lanes[0].name.is_empty();
+    let left = if canvas.narrow || is_alone { 8.0 } else { 112.0 };
     let right = canvas.width - 12.0;
     let x = Scale::log(ends, (left, right));
     let bottom = pitch * lanes.len() as f64 + 4.0;
@@ -125,7 +154,9 @@ fn draw(canvas: &Canvas<'_>, lanes: &[Lane<'_>], ends: (f64, f64), pitch: f64) -
     for (i, lane) in lanes.iter().enumerate() {
         let base = pitch * (i + 1) as f64;
         let name_at = if canvas.narrow { (left, base - pitch + 14.0) } else { (left - 12.0, base - 9.0) };
-        canvas.text(name_at, lane.name, Paint::Ink, if canvas.narrow { Hold::Left } else { Hold::Right });
+        if !is_alone {
+            canvas.text(name_at, lane.name, Paint::Ink, if canvas.narrow { Hold::Left } else { Hold::Right });
+        }
         let height = if canvas.narrow { pitch - 24.0 } else { pitch - 8.0 };
         draw_lane(canvas, lane, x, base, height);
         canvas.line(&[(left, base), (right, base)], Paint::Muted, 0.8);

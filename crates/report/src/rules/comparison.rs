@@ -2,7 +2,7 @@
 
 use super::compared::{factors, intended_by_all, is_intended};
 use super::{advises, listed, says};
-use crate::document::{Comparison, Interval, Rule, Severity};
+use crate::document::{Comparison, Interval, Rule, Severity, Verdict};
 use crate::figures;
 
 /// Differences named in a sentence; the report lists all of them.
@@ -58,7 +58,7 @@ fn fingerprint(comparison: &Comparison) -> Option<Rule> {
             .filter(|difference| work_is_intended(comparison, &difference.measure) == intended)
             .map(|difference| {
                 let [a, b] = [difference.a, difference.b].map(|value| figures::trimmed(value, 2));
-                format!("{} a {} call {a} and {b}", difference.measure, difference.kind)
+                format!("{} a call of {}, {a} and {b}", difference.measure, difference.kind)
             })
             .collect()
     };
@@ -104,9 +104,11 @@ fn noise(comparison: &Comparison) -> Option<Rule> {
     let effect = distance(ratio.value);
     let (effect_words, spread_words) = (figures::percent(effect.exp_m1()), figures::percent(spread.exp_m1()));
     if effect <= spread {
+        // Where no difference is said to be there, noise is what is left.
+        let is_said = comparison.verdict == Verdict::NoDifference;
         return advises(
             "noise",
-            Severity::Warning,
+            if is_said { Severity::Info } else { Severity::Warning },
             format!(
                 "the effect of {effect_words} lies within the noise of this machine: the same subject against itself \
                  differs by up to {spread_words}"
@@ -185,7 +187,7 @@ mod tests {
         };
         let rule = less("route", "statements");
         assert_eq!(rule.severity, Severity::Bad);
-        assert!(rule.sentence.contains("statements a payment call 5.6 and 1"), "{}", rule.sentence);
+        assert!(rule.sentence.contains("statements a call of payment, 5.6 and 1"), "{}", rule.sentence);
         assert_eq!(less("style", "statements").severity, Severity::Info);
         assert_eq!(less("route and style", "rows").severity, Severity::Info);
         assert_eq!(less("route, engine and pool", "rows").severity, Severity::Info);
@@ -207,6 +209,11 @@ mod tests {
         assert_eq!(of(0.95).severity, Severity::Ok);
         assert_eq!(of(1.05).severity, Severity::Ok);
         assert_eq!(said("noise", |comparison| comparison.noise = None).severity, Severity::Info);
+        let none = said("noise", |comparison| {
+            comparison.ratio = Some(Interval { value: 1.001, low: Some(0.997), high: Some(1.004) });
+            comparison.verdict = Verdict::NoDifference;
+        });
+        assert_eq!(none.severity, Severity::Info);
         let mut void = testing::comparison().comparison.unwrap();
         void.ratio = None;
         assert!(

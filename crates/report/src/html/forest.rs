@@ -1,0 +1,201 @@
+//! The answer of an experiment as one picture: for each variant the ratio to its base on a common axis.
+
+use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, cut_to, round_step};
+use super::markup::Markup;
+use crate::document::{Experiment, Verdict};
+use crate::variants::{Row, Standing, effect_words};
+
+/// Where the first row is.
+const TOP: f64 = 10.0;
+/// Height of a row that has nothing but words.
+const WORDS: f64 = 26.0;
+/// The least width of the band of noise that can be seen behind the line of 100 %.
+const BAND_MIN: f64 = 7.0;
+/// A span of effects beyond this factor is drawn in powers of ten.
+const LINEAR_MAX: f64 = 3.5;
+
+/// Places of one width.
+struct Places {
+    left: f64,
+    right: f64,
+    pitch: f64,
+}
+
+fn places(narrow: bool, width: f64) -> Places {
+    if narrow {
+        Places { left: 8.0, right: width - 8.0, pitch: 62.0 }
+    } else {
+        Places { left: 222.0, right: width - 272.0, pitch: 34.0 }
+    }
+}
+
+/// Writes the picture; nothing without a ratio.
+pub(super) fn render(markup: &mut Markup, experiment: &Experiment, rows: &[Row<'_>]) {
+    if rows.iter().all(|row| row.effect.is_none()) {
+        return;
+    }
+    let (measured, void): (Vec<&Row<'_>>, Vec<&Row<'_>>) =
+        rows.iter().partition(|row| row.standing.is_measured());
+    let mut legend = vec![
+        Key { swatch: "diamond s1".to_owned(), name: "surely better".to_owned() },
+        Key { swatch: "diamond s2".to_owned(), name: "surely worse".to_owned() },
+        Key { swatch: "diamond none-told".to_owned(), name: "neither".to_owned() },
+        Key { swatch: "dot faint".to_owned(), name: "one block".to_owned() },
+    ];
+    if rows.iter().any(|row| row.standing == Standing::Held(Verdict::DifferentWork)) {
+        let key = Key { swatch: "diamond bad-told".to_owned(), name: "different work".to_owned() };
+        legend.insert(3, key);
+    }
+    if rows.iter().any(|row| row.noise.is_some()) {
+        legend.push(Key { swatch: "noise".to_owned(), name: "noise of this machine (A/A)".to_owned() });
+    }
+    let better = if experiment.metric.higher_is_better { "Right" } else { "Left" };
+    let caption = format!(
+        "{} ({}) relative to the base of each variant, with 95\u{a0}% intervals. {better} of 100\u{a0}% is better.{}",
+        crate::figures::capital(&experiment.metric.name),
+        experiment.metric.unit,
+        if axis(&measured).1 { " The axis is in powers of ten." } else { "" }
+    );
+    let figure = Figure {
+        title: "Effect of each variant",
+        caption: &caption,
+        description: description(rows),
+        legend,
+        readout: None,
+    };
+    figure.write(
+        markup,
+        |narrow| TOP + places(narrow, 0.0).pitch * measured.len() as f64 + 30.0 + WORDS * void.len() as f64,
+        |canvas| {
+            draw(canvas, &measured, &void, experiment.metric.higher_is_better);
+            None
+        },
+    );
+}
+
+fn description(rows: &[Row<'_>]) -> String {
+    let told: Vec<String> = rows
+        .iter()
+        .map(|row| match row.effect {
+            Some(effect) => format!("{}: {}, {}", row.label(), effect_words(effect), row.standing.words()),
+            None => format!("{}: {}", row.label(), row.standing.words()),
+        })
+        .collect();
+    format!("Effects with their intervals around 100\u{a0}%. {}.", told.join("; "))
+}
+
+/// The ends of the axis: everything there is to show, 100 %, and some air; and whether it is in powers of ten.
+fn axis(rows: &[&Row<'_>]) -> ((f64, f64), bool) {
+    let intervals = rows.iter().flat_map(|row| row.effect.into_iter().chain(row.noise));
+    let blocks = rows.iter().filter_map(|row| row.comparison).flat_map(|comparison| &comparison.blocks);
+    let losses =
+        rows.iter().filter_map(|row| row.comparison?.loss_max).flat_map(|loss| [1.0 - loss, 1.0 + loss]);
+    let (low, high) = intervals
+        .flat_map(|interval| [Some(interval.value), interval.low, interval.high])
+        .flatten()
+        .chain(blocks.filter_map(|block| block.ratio))
+        .chain(losses)
+        .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+        .fold((1.0_f64, 1.0_f64), |(low, high), ratio| (low.min(ratio), high.max(ratio)));
+    if high / low > LINEAR_MAX {
+        return ((low * 0.85, high * 1.18), true);
+    }
+    let step = round_step(((high - low) / 6.0).max(0.005));
+    let ends = (((low - step * 0.4) / step).floor() * step, ((high + step * 0.4) / step).ceil() * step);
+    (ends, false)
+}
+
+fn draw(canvas: &Canvas<'_>, rows: &[&Row<'_>], void: &[&Row<'_>], higher_is_better: bool) {
+    let places = places(canvas.narrow, canvas.width);
+    let (ends, is_log) = axis(rows);
+    let span = (places.left, places.right);
+    let x = if is_log { Scale::log(ends, span) } else { Scale::linear(ends, span) };
+    let bottom = TOP + places.pitch * rows.len() as f64;
+    for (i, row) in rows.iter().enumerate() {
+        let top = TOP + places.pitch * i as f64;
+        if let Some((low, high)) = row.noise.and_then(|noise| Some((noise.low?, noise.high?))) {
+            let air = ((BAND_MIN - (x.at(high) - x.at(low))) / 2.0).max(0.0);
+            let (from, to) = ((x.at(low) - air, top), (x.at(high) + air, top + places.pitch));
+            canvas.bar(from, to, Paint::Noise, 1.0);
+        }
+        if i > 0 {
+            let from = if canvas.narrow { places.left } else { 0.0 };
+            let to = if canvas.narrow { places.right } else { canvas.width };
+            canvas.line(&[(from, top), (to, top)], Paint::Grid, 1.0);
+        }
+    }
+    let mut last = f64::NEG_INFINITY;
+    for tick in x.ticks(if canvas.narrow { if is_log { 6 } else { 4 } } else { 8 }) {
+        let at = x.at(tick);
+        canvas.line(&[(at, TOP), (at, bottom)], Paint::Grid, 1.0);
+        let label = format!("{}\u{a0}%", crate::figures::trimmed(tick * 100.0, 1));
+        let half = label.chars().count() as f64 * 3.4;
+        if at - half > last + 8.0 && at + half < canvas.width {
+            canvas.text((at, bottom + 15.0), &label, Paint::Muted, Hold::Middle);
+            last = at + half;
+        }
+    }
+    canvas.line(&[(x.at(1.0), TOP), (x.at(1.0), bottom)], Paint::Ink, 1.2);
+    for (i, row) in rows.iter().enumerate() {
+        let top = TOP + places.pitch * i as f64;
+        if let Some(loss) = row.comparison.and_then(|comparison| comparison.loss_max) {
+            let at = x.at(if higher_is_better { 1.0 - loss } else { 1.0 + loss });
+            canvas.line(&[(at, top + 3.0), (at, top + places.pitch - 3.0)], Paint::Bad, 1.4);
+        }
+        draw_row(canvas, row, &places, x, top);
+    }
+    for (i, row) in void.iter().enumerate() {
+        let y = bottom + 30.0 + WORDS * (i as f64 + 0.4);
+        let words = format!("{}: {}", row.standing.words(), row.reason());
+        if canvas.narrow {
+            let words = format!("{}, {words}", row.variant.name);
+            canvas.text((places.left, y), &cut_to(&words, canvas.width - 16.0), Paint::Muted, Hold::Left);
+        } else {
+            let name = cut_to(&row.variant.name, places.left - 16.0);
+            canvas.text((places.left - 14.0, y), &name, Paint::Ink, Hold::Right);
+            let room = canvas.width - places.left;
+            canvas.text((places.left, y), &cut_to(&words, room), Paint::Muted, Hold::Left);
+        }
+    }
+}
+
+fn draw_row(canvas: &Canvas<'_>, row: &Row<'_>, places: &Places, x: Scale, top: f64) {
+    // On a narrow screen the words stand in two lines above the picture of the row.
+    let (name_y, words_y, y) = if canvas.narrow {
+        (top + 13.0, top + 29.0, top + 46.0)
+    } else {
+        (top + 17.0, top + 17.0, top + 15.0)
+    };
+    let words = row.standing.words();
+    if canvas.narrow {
+        let room = canvas.width - 24.0 - words.chars().count() as f64 * 6.4;
+        canvas.text((places.left, name_y), &cut_to(&row.label(), room), Paint::Ink, Hold::Left);
+        canvas.text((places.right, name_y), words, Paint::Ink, Hold::Right);
+    } else {
+        canvas.text(
+            (places.left - 14.0, name_y),
+            &cut_to(&row.label(), places.left - 16.0),
+            Paint::Ink,
+            Hold::Right,
+        );
+        canvas.text((canvas.width - 106.0, words_y), words, Paint::Ink, Hold::Left);
+    }
+    let Some(effect) = row.effect else { return };
+    let figures_at = if canvas.narrow { places.left } else { places.right + 14.0 };
+    canvas.text((figures_at, words_y), &effect_words(effect), Paint::Muted, Hold::Left);
+    let blocks = row.comparison.iter().flat_map(|comparison| &comparison.blocks);
+    for ratio in blocks.filter_map(|block| block.ratio) {
+        canvas.dot((x.at(ratio), y + 11.0), 2.2, Paint::Muted);
+    }
+    canvas.interval(x, y, effect, paint(row.standing));
+}
+
+/// The colour of a verdict; its place and its words say the same.
+pub(super) fn paint(standing: Standing) -> Paint {
+    match standing {
+        Standing::Held(Verdict::Better) => Paint::Series(1),
+        Standing::Held(Verdict::Worse) => Paint::Series(2),
+        Standing::Held(Verdict::DifferentWork) => Paint::Bad,
+        _ => Paint::Muted,
+    }
+}

@@ -1,0 +1,89 @@
+//! The values behind the ratios: a dot a block and the mean of each variant.
+
+use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, cut_to};
+use super::forest;
+use super::markup::Markup;
+use crate::document::Experiment;
+use crate::figures;
+use crate::variants::Row;
+
+/// A span of values beyond this factor is drawn in powers of ten.
+const LINEAR_MAX: f64 = 25.0;
+
+/// Writes the picture; nothing without a value.
+pub(super) fn render(markup: &mut Markup, experiment: &Experiment, rows: &[Row<'_>]) {
+    let rows: Vec<&Row<'_>> = rows.iter().filter(|row| row.mean.is_some()).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let unit = &experiment.metric.unit;
+    let caption = "Geometric means with their 95\u{a0}% intervals. A slow block is slow for all variants, so values \
+                   scatter more than ratios do; differences are judged by the ratios.";
+    let told: Vec<String> = rows
+        .iter()
+        .filter_map(|row| Some(format!("{}: {}", row.label(), figures::with_margin(row.mean?))))
+        .collect();
+    let title = figures::capital(unit);
+    let figure = Figure {
+        title: &title,
+        caption,
+        description: format!("Values of each variant in {unit}. {}.", told.join("; ")),
+        legend: vec![
+            Key { swatch: "dot faint".to_owned(), name: "one block".to_owned() },
+            Key { swatch: "diamond none-told".to_owned(), name: "all blocks".to_owned() },
+        ],
+        readout: None,
+    };
+    let pitch = |narrow: bool| if narrow { 46.0 } else { 30.0 };
+    figure.write(
+        markup,
+        |narrow| pitch(narrow) * rows.len() as f64 + 34.0,
+        |canvas| {
+            draw(canvas, &rows, pitch(canvas.narrow));
+            None
+        },
+    );
+}
+
+fn draw(canvas: &Canvas<'_>, rows: &[&Row<'_>], pitch: f64) {
+    let all = || {
+        let means =
+            rows.iter().filter_map(|row| row.mean).flat_map(|mean| [Some(mean.value), mean.low, mean.high]);
+        means
+            .chain(rows.iter().flat_map(|row| row.values.iter().copied()))
+            .flatten()
+            .filter(|value| *value > 0.0)
+    };
+    let (least, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+    let (left, right) =
+        if canvas.narrow { (8.0, canvas.width - 12.0) } else { (222.0, canvas.width - 132.0) };
+    let x = if most / least > LINEAR_MAX {
+        Scale::log((least * 0.8, most * 1.2), (left, right))
+    } else {
+        Scale::linear((0.0, most * 1.05), (left, right))
+    };
+    let bottom = 6.0 + pitch * rows.len() as f64;
+    for tick in x.ticks(if canvas.narrow { 4 } else { 7 }) {
+        canvas.line(&[(x.at(tick), 6.0), (x.at(tick), bottom)], Paint::Grid, 1.0);
+        let hold = if x.at(tick) > canvas.width - 30.0 { Hold::Right } else { Hold::Middle };
+        canvas.text((x.at(tick), bottom + 15.0), &figures::short(tick), Paint::Muted, hold);
+    }
+    for (i, row) in rows.iter().enumerate() {
+        let top = 6.0 + pitch * i as f64;
+        let y = if canvas.narrow { top + 32.0 } else { top + pitch / 2.0 };
+        let Some(mean) = row.mean else { continue };
+        let words = figures::with_margin(mean);
+        if canvas.narrow {
+            let room = canvas.width - 30.0 - words.chars().count() as f64 * 6.4;
+            canvas.text((left, top + 13.0), &cut_to(&row.label(), room), Paint::Ink, Hold::Left);
+            canvas.text((right, top + 13.0), &words, Paint::Muted, Hold::Right);
+        } else {
+            canvas.text((left - 14.0, y), &cut_to(&row.label(), left - 16.0), Paint::Ink, Hold::Right);
+            canvas.text((canvas.width - 4.0, y), &words, Paint::Muted, Hold::Right);
+        }
+        canvas.interval(x, y, mean, forest::paint(row.standing));
+        for value in row.values.iter().flatten() {
+            canvas.dot((x.at(*value), y + 9.0), 2.2, Paint::Muted);
+        }
+    }
+}

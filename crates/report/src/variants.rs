@@ -1,0 +1,371 @@
+//! The variants of an experiment, as every format tells them: what became of each, its values and its effect.
+
+use crate::document::{
+    Check, Class, Comparison, Document, Experiment, Interval, KeyDifference, Metric, Quantiles, Tier, Trial,
+    Variant, VariantState, Verdict,
+};
+use crate::findings::{self, Failure};
+use crate::pooled::{self, Pooled};
+use crate::{engine_findings, figures, rules};
+use measure::{Better, Terms};
+
+/// From this ratio on, an effect is told as a multiple.
+const MULTIPLE_MIN: f64 = 2.0;
+
+/// A variant with everything that belongs to it.
+pub(crate) struct Row<'a> {
+    /// The variant.
+    pub(crate) variant: &'a Variant,
+    /// How it is held against its base; nothing for a base and for a control.
+    pub(crate) comparison: Option<&'a Comparison>,
+    /// What may be said of it.
+    pub(crate) standing: Standing,
+    /// Its effect: the ratio to its base with its interval; nothing for a base and without a result.
+    pub(crate) effect: Option<Interval>,
+    /// The A/A control of its base, where one ran.
+    pub(crate) noise: Option<Interval>,
+    /// A value a block in the unit of the metric; empty without a result.
+    pub(crate) values: Vec<Option<f64>>,
+    /// The geometric mean of them with its interval, as ratios are taken.
+    pub(crate) mean: Option<Interval>,
+    /// Its trials together, void ones included.
+    pub(crate) pooled: Pooled<'a>,
+}
+
+/// What may be said of a variant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Others are held against it.
+    Base,
+    /// Its base once more.
+    Control,
+    /// Held against its base.
+    Held(Verdict),
+    /// No number of it is shown.
+    Void,
+    /// There is none.
+    NotStarted,
+}
+
+impl Standing {
+    /// The words for reports.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Standing::Base => "base",
+            Standing::Control => "A/A control",
+            Standing::Held(verdict) => verdict.words(),
+            Standing::Void => "void",
+            Standing::NotStarted => "not started",
+        }
+    }
+
+    /// Whether numbers of it are shown.
+    pub(crate) fn is_measured(self) -> bool {
+        !matches!(self, Standing::Void | Standing::NotStarted)
+    }
+}
+
+/// The variants in their order.
+pub(crate) fn rows<'a>(document: &'a Document, experiment: &'a Experiment) -> Vec<Row<'a>> {
+    experiment.variants.iter().enumerate().map(|(index, _)| row(document, experiment, index)).collect()
+}
+
+fn row<'a>(document: &'a Document, experiment: &'a Experiment, index: usize) -> Row<'a> {
+    let variant = &experiment.variants[index];
+    let comparison = comparison_of(experiment, variant);
+    let standing = match (variant.state, comparison, variant.base) {
+        (VariantState::NotStarted, ..) => Standing::NotStarted,
+        (VariantState::Void, ..) => Standing::Void,
+        (VariantState::Measured, ..) if variant.control => Standing::Control,
+        (VariantState::Measured, Some(comparison), _) => Standing::Held(comparison.verdict),
+        (VariantState::Measured, None, Some(_)) => Standing::Held(Verdict::CannotTell),
+        (VariantState::Measured, None, None) => Standing::Base,
+    };
+    let of_base = experiment.comparisons.iter().find(|other| {
+        let base = variant.base.and_then(|base| experiment.variants.get(base));
+        other.noise.is_some() && base.is_some_and(|base| base.name == other.a.label)
+    });
+    let noise = comparison.or(of_base).and_then(|comparison| Some(comparison.noise.as_ref()?.ratio));
+    let effect = match standing {
+        Standing::Held(_) => comparison.and_then(|comparison| comparison.ratio),
+        Standing::Control => noise,
+        _ => None,
+    };
+    let values: Vec<Option<f64>> = match standing.is_measured() {
+        true => variant.trials.iter().map(|trial| value(document, experiment, (*trial)?)).collect(),
+        false => Vec::new(),
+    };
+    let trials = variant.trials.iter().flatten().filter_map(|trial| document.trials.get(*trial)).collect();
+    Row {
+        variant,
+        comparison,
+        standing,
+        effect,
+        noise,
+        mean: mean(&values),
+        values,
+        pooled: pooled::of(trials),
+    }
+}
+
+fn comparison_of<'a>(experiment: &'a Experiment, variant: &Variant) -> Option<&'a Comparison> {
+    let base = experiment.variants.get(variant.base?)?;
+    let is_its = |comparison: &&Comparison| {
+        comparison.b.label == variant.name && comparison.a.label == base.name && !variant.control
+    };
+    experiment.comparisons.iter().find(is_its)
+}
+
+/// The value of a trial in the unit of the metric: as the comparison has it, or as the trial says.
+fn value(document: &Document, experiment: &Experiment, trial: usize) -> Option<f64> {
+    let mut entries = experiment.comparisons.iter().flat_map(|comparison| &comparison.blocks);
+    let known = entries.find_map(|block| block.trials.iter().find(|entry| entry.trial == trial));
+    known.map(|entry| entry.rate).or_else(|| measured(&experiment.metric, document.trials.get(trial)?))
+}
+
+/// The metric of a trial, for those that no comparison names.
+fn measured(metric: &Metric, trial: &Trial) -> Option<f64> {
+    let (kind, name) = match metric.name.split_once('.') {
+        Some((kind, name)) if trial.kinds.iter().any(|known| known.name == kind) => (Some(kind), name),
+        _ => (None, metric.name.as_str()),
+    };
+    let tally = match kind {
+        Some(kind) => &trial.kinds.iter().find(|known| known.name == kind)?.tally,
+        None => &trial.overall,
+    };
+    let times = |pick: fn(&Quantiles) -> Option<u64>| {
+        Some(pick(&tally.latency(Class::Committed)?.response)? as f64 / 1e6)
+    };
+    match name {
+        "throughput" => Some(trial.headline.value.value),
+        "p50" => times(|times| times.p50_ns),
+        "p90" => times(|times| times.p90_ns),
+        "p95" => times(|times| times.p95_ns),
+        "p99" => times(|times| times.p99_ns),
+        "p99.9" => times(|times| times.p999_ns),
+        "cpu" => {
+            let cpu_s: f64 = trial.processes.iter().map(|process| process.cpu_s()).sum();
+            let committed = trial.overall.books.committed as f64;
+            (committed > 0.0).then(|| cpu_s * 1_000.0 / committed)
+        }
+        _ => None,
+    }
+}
+
+/// The geometric mean over blocks with its bootstrap interval: the same arithmetic as that of ratios.
+fn mean(values: &[Option<f64>]) -> Option<Interval> {
+    let values: Vec<f64> = values.iter().flatten().copied().filter(|value| *value > 0.0).collect();
+    if values.is_empty() {
+        return None;
+    }
+    let terms = Terms { better: Better::Higher, margin: 0.0, noise_floor: 0.0, seed: 1 };
+    let found = measure::compare(&values, &terms);
+    Some(Interval {
+        value: found.effect,
+        low: found.interval.map(|(low, _)| low),
+        high: found.interval.map(|(_, high)| high),
+    })
+}
+
+impl Row<'_> {
+    /// Its name, with the durability tier where that is not the strongest: a number that a crash may take back is not
+    /// read without knowing so.
+    pub(crate) fn label(&self) -> String {
+        match self.weak_tier() {
+            Some(tier) => format!("{} ({})", self.variant.name, tier.word()),
+            None => self.variant.name.clone(),
+        }
+    }
+
+    /// Its durability tier where that is not the strongest.
+    pub(crate) fn weak_tier(&self) -> Option<Tier> {
+        let tiers = self.pooled.trials.iter().map(|trial| trial.stack.durability.tier);
+        tiers.into_iter().find(|tier| *tier != Tier::Durable)
+    }
+
+    /// Why it has no result.
+    pub(crate) fn reason(&self) -> &str {
+        self.variant.reason.as_deref().unwrap_or("no reason was given")
+    }
+
+    /// Where it differs from its base without being meant to: the field, and both values.
+    pub(crate) fn unintended(&self) -> Vec<[String; 3]> {
+        let Some(comparison) = self.comparison else { return Vec::new() };
+        let keys = comparison.key_differences.iter().filter(|difference| !difference.intended);
+        let key = |difference: &KeyDifference| {
+            [difference.field.clone(), difference.a.clone(), difference.b.clone()]
+        };
+        let work = comparison
+            .fingerprint_differences
+            .iter()
+            .filter(|difference| !rules::work_is_intended(comparison, &difference.measure));
+        keys.map(key)
+            .chain(work.map(|difference| {
+                let field = format!("{} a {} call", difference.measure, difference.kind);
+                [field, figures::trimmed(difference.a, 2), figures::trimmed(difference.b, 2)]
+            }))
+            .collect()
+    }
+
+    /// Audits, ledger, inputs and conformance of all its trials: `85 of 85 passed`, and whether any failed.
+    pub(crate) fn checks(&self) -> [(&'static str, String, bool); 4] {
+        let of = |name, checks: Vec<Check>| {
+            let failed = checks.contains(&Check::Failed);
+            (name, findings::passed_of(checks.into_iter()), failed)
+        };
+        let all = |pick: fn(&Trial) -> Vec<Check>| {
+            self.pooled.trials.iter().flat_map(|trial| pick(trial)).collect()
+        };
+        [
+            of("audits", all(|trial| trial.audits.iter().map(|audit| audit.check).collect())),
+            of("ledger", all(|trial| trial.ledger.iter().map(|ledger| ledger.check).collect())),
+            of("inputs", all(|trial| trial.inputs.iter().map(|input| input.check).collect())),
+            of("conformance", all(|trial| vec![trial.conformance.check])),
+        ]
+    }
+
+    /// What failed in its trials, each said once with the number of trials.
+    pub(crate) fn failures(&self) -> Vec<Failure> {
+        let all = self.pooled.trials.len();
+        let mut found: Vec<(Failure, usize)> = Vec::new();
+        for failure in self.pooled.trials.iter().flat_map(|trial| findings::failures(trial)) {
+            match found.iter_mut().find(|(known, _)| known.what == failure.what) {
+                Some((_, count)) => *count += 1,
+                None => found.push((failure, 1)),
+            }
+        }
+        let said = |(failure, count): (Failure, usize)| Failure {
+            what: format!("{}, {} in {count} of {all} trials", self.variant.name, failure.what),
+            ..failure
+        };
+        found.into_iter().map(said).collect()
+    }
+}
+
+/// An effect with its interval: `95.8 % (94.9–96.6)`, and from twice as much on `×3.39 (3.36–3.42)`.
+pub(crate) fn effect_words(effect: Interval) -> String {
+    if effect.value < MULTIPLE_MIN {
+        return figures::ratio(effect);
+    }
+    let number = |value: f64| if value < 9.995 { format!("{value:.2}") } else { format!("{value:.1}") };
+    match (effect.low, effect.high) {
+        (Some(low), Some(high)) => format!("×{} ({}–{})", number(effect.value), number(low), number(high)),
+        _ => format!("×{}", number(effect.value)),
+    }
+}
+
+/// What the experiment asks, or what it is called.
+pub(crate) fn title(experiment: &Experiment) -> &str {
+    experiment.question.as_deref().unwrap_or(&experiment.name)
+}
+
+/// What all trials have in common, in one line: `tpcc, 1 warehouse, 8 clients, closed loop, 30 s a trial; 5 blocks`.
+pub(crate) fn common_line(document: &Document, experiment: &Experiment) -> String {
+    let parts: [fn(&Trial) -> String; 6] = [
+        |trial| trial.data.workload.clone(),
+        |trial| {
+            let unit = trial.data.scale_unit.as_str();
+            let unit = if trial.data.scale == 1 { unit.strip_suffix('s').unwrap_or(unit) } else { unit };
+            format!("{} {unit}", figures::count(trial.data.scale))
+        },
+        |trial| format!("{} {}", trial.stack.engine, trial.stack.engine_version),
+        |trial| {
+            let clients = if trial.plan.clients == 1 { "client" } else { "clients" };
+            format!("{} {clients}", figures::count(trial.plan.clients.into()))
+        },
+        |trial| trial.plan.arrivals.words(),
+        |trial| format!("{} a trial", figures::seconds(trial.plan.measured_s)),
+    ];
+    let mut common: Vec<String> = Vec::new();
+    for part in parts {
+        let mut said = document.trials.iter().map(part);
+        if let Some(first) = said.next()
+            && said.all(|other| other == first)
+        {
+            common.push(first);
+        }
+    }
+    let (run, planned) = (experiment.blocks.len(), experiment.blocks_planned);
+    let blocks = match planned {
+        1 => "1 block".to_owned(),
+        _ => format!("{planned} blocks"),
+    };
+    let blocks = if run as u32 == planned { blocks } else { format!("{run} of {blocks}") };
+    if common.is_empty() { blocks } else { format!("{}; {blocks}", common.join(", ")) }
+}
+
+/// How sure the ratios are: what the blocks could have found, and the noise of the machine.
+pub(crate) fn confidence(rows: &[Row<'_>]) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let found = rows.iter().filter_map(|row| row.comparison?.detectable);
+    let (least, most) = found.fold((f64::INFINITY, 0.0_f64), |(least, most), detectable| {
+        (least.min(detectable), most.max(detectable))
+    });
+    if least <= most {
+        let most_words = figures::percent(most);
+        let range = match figures::percent(least) {
+            least if least == most_words => least,
+            least => format!("{least} (the steadiest variant) to {most_words} (the least steady)"),
+        };
+        sentences.push(format!("These blocks could have found an effect of {range} or more."));
+    }
+    let mut controls = rows.iter().filter(|row| row.standing == Standing::Control).peekable();
+    if controls.peek().is_none() {
+        sentences.push("The noise floor of this machine was not measured.".to_owned());
+    }
+    for control in controls {
+        if let Some(noise) = control.noise {
+            sentences.push(format!(
+                "{} gave {}: less than that spread is noise of this machine.",
+                figures::capital(&control.variant.name),
+                figures::ratio(noise)
+            ));
+        }
+    }
+    sentences
+}
+
+/// What the engine's sessions mostly did: `running 52.0 %, Lock:tuple 31.0 %`; nothing where nobody looked.
+pub(crate) fn waits_words(row: &Row<'_>) -> Option<String> {
+    let waits = row.pooled.waits();
+    let told: Vec<String> = waits
+        .iter()
+        .take(3)
+        .filter(|(_, share)| *share >= 0.005)
+        .map(|(name, share)| match engine_findings::meaning(name) {
+            "" => format!("{name} {}", figures::percent(*share)),
+            meaning => format!("{name} {} ({meaning})", figures::percent(*share)),
+        })
+        .collect();
+    (!told.is_empty()).then(|| told.join(", "))
+}
+
+/// Where the time of the experiment went, in seconds, by name.
+pub(crate) fn spent(experiment: &Experiment) -> [(&'static str, f64); 5] {
+    let spent = &experiment.spent;
+    let known = spent.load_s + spent.restore_s + spent.measured_s + spent.check_s;
+    [
+        ("warm-up and measuring", spent.measured_s),
+        ("loading", spent.load_s),
+        ("restoring", spent.restore_s),
+        ("audits and conformance", spent.check_s),
+        ("starting, stopping, waiting", (spent.total_s - known).max(0.0)),
+    ]
+}
+
+/// A time of the wall: `45 min 12 s`, `38 s`.
+pub(crate) fn wall(s: f64) -> String {
+    let whole = s.round().max(0.0) as u64;
+    match (whole / 3_600, whole / 60 % 60, whole % 60) {
+        (0, 0, _) => figures::seconds(s),
+        (0, minutes, seconds) => format!("{minutes}\u{a0}min {seconds}\u{a0}s"),
+        (hours, minutes, _) => format!("{hours}\u{a0}h {minutes}\u{a0}min"),
+    }
+}
+
+/// The time that is neither measuring nor loading, as a share of the whole; nothing where nothing was spent.
+pub(crate) fn overhead(experiment: &Experiment) -> Option<f64> {
+    let spent = &experiment.spent;
+    (spent.total_s > 0.0)
+        .then(|| ((spent.total_s - spent.measured_s - spent.load_s) / spent.total_s).max(0.0))
+}
