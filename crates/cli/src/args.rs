@@ -1,5 +1,6 @@
 //! What a user types. Help, man page and completions all come from here.
 
+use crate::live;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -123,6 +124,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
     #[command(flatten)]
+    pub(crate) live: LiveArgs,
+    #[command(flatten)]
     pub(crate) out: Out,
 }
 
@@ -148,6 +151,8 @@ pub(crate) struct Compare {
     pub(crate) server: ServerArgs,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
     #[command(flatten)]
     pub(crate) out: Out,
 }
@@ -228,6 +233,27 @@ pub(crate) struct Out {
     /// Folder in which each run gets one of its own.
     #[arg(long, default_value = "results")]
     pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, Args, Clone, Default)]
+pub(crate) struct LiveArgs {
+    /// Show the run on a web page while it goes on: at this address, or at a free port of 127.0.0.1 that is printed.
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:0", value_parser = live::listen)]
+    pub(crate) live: Option<SocketAddr>,
+    /// Serve the counters of the run to Prometheus at this address, under /metrics.
+    #[arg(long, value_name = "ADDR", value_parser = live::listen)]
+    pub(crate) metrics: Option<SocketAddr>,
+}
+
+impl Command {
+    /// What is asked to be served while the command runs.
+    pub(crate) fn live(&self) -> Option<&LiveArgs> {
+        match self {
+            Command::Run(args) => Some(&args.live),
+            Command::Compare(args) => Some(&args.live),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -1,7 +1,7 @@
 //! From what the load generator and the observer measured to the document that reports start from.
 
 use crate::case::Case;
-use crate::subjects::Subject;
+use crate::subjects::{Route, Subject};
 use measure::{EffortSums, Latencies, Phase, Totals, rate_interval};
 use model::{Kind, Nanos};
 use observe::Observation;
@@ -155,7 +155,7 @@ fn effort(sums: &EffortSums) -> Option<Effort> {
     })
 }
 
-fn budget(sums: &EffortSums) -> Option<Budget> {
+pub(crate) fn budget(sums: &EffortSums) -> Option<Budget> {
     let calls = sums.calls as f64;
     let mean = |total: Nanos| total.0 as f64 / calls;
     (sums.calls > 0).then(|| {
@@ -255,6 +255,18 @@ pub(crate) fn machine(machine: &observe::Machine, load: Option<&observe::Machine
     }
 }
 
+/// What a process does in trials of a subject: an embedded engine is where its connections are.
+pub(crate) fn roles(role: observe::Role, subject: &Subject) -> Vec<Role> {
+    let embedded = subject.how.dialect == Dialect::Sqlite;
+    match (role, subject.route) {
+        (observe::Role::Generator, Route::Direct) if embedded => vec![Role::Generator, Role::Engine],
+        (observe::Role::Generator, _) => vec![Role::Generator],
+        (observe::Role::Server, _) if embedded => vec![Role::Server, Role::Engine],
+        (observe::Role::Server, _) => vec![Role::Server],
+        (observe::Role::Engine | observe::Role::Broker, _) => vec![Role::Engine],
+    }
+}
+
 /// What each process used. An embedded engine lives in whichever process holds its connections.
 pub(crate) fn processes(
     observation: &Observation,
@@ -262,21 +274,12 @@ pub(crate) fn processes(
     committed: u64,
     limits: &[(observe::Role, Limits)],
 ) -> Vec<Process> {
-    use crate::subjects::Route;
     let opens = observation.window.from_ns.as_secs_f64();
     observation
         .processes
         .iter()
         .enumerate()
         .map(|(index, process)| {
-            let embedded = subject.how.dialect == Dialect::Sqlite;
-            let roles = match (process.role, subject.route) {
-                (observe::Role::Generator, Route::Direct) if embedded => vec![Role::Generator, Role::Engine],
-                (observe::Role::Generator, _) => vec![Role::Generator],
-                (observe::Role::Server, _) if embedded => vec![Role::Server, Role::Engine],
-                (observe::Role::Server, _) => vec![Role::Server],
-                (observe::Role::Engine | observe::Role::Broker, _) => vec![Role::Engine],
-            };
             // Not the most since the process began: loading and auditing before the trial are not its cost.
             let sampled = observation.slices.iter().filter_map(|slice| slice.processes.get(index));
             let rss_peak = sampled.map(|sample| sample.rss_bytes).fold(process.rss_bytes, u64::max);
@@ -289,7 +292,7 @@ pub(crate) fn processes(
                 })
             });
             Process {
-                roles,
+                roles: roles(process.role, subject),
                 name: process.name.clone(),
                 pid: process.pid,
                 cpu_user_s: process.cpu_user_s,

@@ -14,6 +14,7 @@ mod experiment;
 mod folder;
 mod interrupt;
 mod list;
+mod live;
 mod load;
 mod private;
 mod process;
@@ -46,11 +47,12 @@ fn main() -> ExitCode {
     // Before anything else: what cannot be understood is repeated to the user.
     let hidden = secrets::leave_process_list();
     let cli = Cli::parse();
-    let ui = ui::Ui::new(cli.json);
+    let mut ui = ui::Ui::new(cli.json);
     allow_open_files();
     secrets::read_from(cli.password_file);
     let done = hidden
         .and_then(|()| interrupt::Interrupt::outlive_file_limits())
+        .and_then(|()| cli.command.live().map_or(Ok(()), |args| ui.go_live(args)))
         .and_then(|()| run_command(cli.command, &ui));
     match done {
         Ok(Answer::Good) => ExitCode::SUCCESS,

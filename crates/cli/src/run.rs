@@ -198,6 +198,8 @@ pub(crate) fn plan<W: Case>(args: &PlanArgs, scale: u32) -> Result<drive::Plan> 
 pub(crate) fn publish(folder: &Folder, document: &Document, ui: &Ui) -> Result<()> {
     let json = folder.put_document(document)?;
     let page = folder.put_page(document)?;
+    ui.live().board(document);
+    ui.live().reported(&page);
     if ui.json {
         ui.data(&report::document::to_json(document));
     } else {

@@ -2,7 +2,7 @@
 
 use crate::case::{Case, Visitor, of_workload};
 use crate::database::{Database, parse_url};
-use crate::ui::Ui;
+use crate::ui::{self, Ui};
 use crate::{Answer, args, subjects};
 use anyhow::Result;
 use measure::Monotonic;
@@ -28,7 +28,7 @@ fn serve_workload<W: Case>(args: &args::Serve, ui: &Ui) -> Result<Answer> {
     let subject = subjects::served(W::NAME, engine, args.how.as_deref())?;
     let url = parse_url(&args.db, Some(subject.how.dialect))?;
     let database = Database::<W>::existing(url, None)?;
-    let serving = Serving { args, size: database.size.clone(), scale: database.scale(), ui: *ui };
+    let serving = Serving { args, size: database.size.clone(), scale: database.scale(), ui };
     W::with_target(subject.how, &database.url, Monotonic::start(), serving)
 }
 
@@ -37,7 +37,7 @@ struct Serving<'a, W: Case> {
     args: &'a args::Serve,
     size: W::Extent,
     scale: u32,
-    ui: Ui,
+    ui: &'a Ui,
 }
 
 impl<W: Case> Visitor<W> for Serving<'_, W> {
@@ -51,7 +51,7 @@ impl<W: Case> Visitor<W> for Serving<'_, W> {
             sessions: args.pool,
             scale: u64::from(scale),
             limits: Limits::default(),
-            log: Arc::new(move |line| ui.say(line)),
+            log: Arc::new(ui::say),
         };
         let bound = Server::bind(settings)?;
         if !bound.addr().ip().is_loopback() {

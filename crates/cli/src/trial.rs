@@ -6,10 +6,11 @@ use crate::database::Database;
 use crate::engine::{self, place};
 use crate::folder::{ClaimsFile, Folder};
 use crate::interrupt::Interrupt;
+use crate::live::{Following, Sight};
 use crate::process::{ServerProcess, ServerSettings};
 use crate::stage::Stage;
 use crate::subjects::{Route, Subject};
-use crate::ui::{self, Progress, Ui};
+use crate::ui::Ui;
 use crate::vouch;
 use adapter_http::{Expected, HttpTarget};
 use anyhow::{Context, Result, bail};
@@ -161,7 +162,7 @@ impl<W: Case> Job<'_, W> {
             server,
             server_failure: None,
             stop: stop.clone(),
-            progress: self.ui.progress(self.what),
+            following: self.ui.follow(self.what),
             planned: self.plan.warmup + self.plan.measured,
             slices_seen: 0,
             write_failure: None,
@@ -175,8 +176,8 @@ impl<W: Case> Job<'_, W> {
             &stop,
             &mut follow,
         );
-        let Follow { watch, progress, server_failure, write_failure, .. } = follow;
-        progress.end();
+        let Follow { watch, following, server_failure, write_failure, .. } = follow;
+        following.end();
         let observation = watch.expect("given back by nobody else").stop();
         if let Some(error) = write_failure {
             return Err(error);
@@ -374,7 +375,7 @@ struct Follow<'a, 'j, W: Case> {
     server: Option<&'a mut ServerProcess>,
     server_failure: Option<String>,
     stop: Stop,
-    progress: Progress,
+    following: Following,
     planned: Nanos,
     slices_seen: u32,
     write_failure: Option<anyhow::Error>,
@@ -423,26 +424,8 @@ impl<W: Case> Observer<W> for Follow<'_, '_, W> {
     }
 
     fn slice(&mut self, progress: &drive::Progress<'_, W>) {
-        let headline: Vec<usize> = (0..W::KINDS.len()).filter(|at| W::KINDS[*at].headline).collect();
-        // Of the window so far, since a slice of a paced run holds a call or none; in the warm-up there is only the slice.
-        let window = self.planned - self.job.plan.warmup - progress.left;
-        let rate = match progress.slice.phase {
-            measure::Phase::WarmUp => progress.slice.rate(&headline),
-            measure::Phase::Measured | measure::Phase::Drain => {
-                let totals = &progress.collected.totals.kinds;
-                let committed: u64 = headline.iter().map(|at| totals[*at].books.committed_in_window()).sum();
-                committed as f64 / window.as_secs_f64().max(f64::MIN_POSITIVE)
-            }
-        } * W::RATE_SECONDS;
-        let left = progress.left.as_secs_f64();
-        let share = 1.0 - left / self.planned.as_secs_f64();
-        let phase = match progress.slice.phase {
-            measure::Phase::WarmUp => "warm-up",
-            measure::Phase::Measured => "measured",
-            measure::Phase::Drain => "drain",
-        };
-        self.progress
-            .show(share, &format!("{phase}, {rate:.0} {}, {} left", W::RATE_UNIT, ui::seconds(left)));
+        let usage = self.watch.as_ref().map(Watch::usage).unwrap_or_default();
+        self.following.slice(&Sight { subject: self.job.subject, plan: &self.job.plan, progress, usage });
         self.slices_seen += 1;
         if self.slices_seen <= SLICES_WRITTEN_ALL || self.slices_seen.is_multiple_of(10) {
             // A full disk ends the trial: a result that cannot be kept is none.

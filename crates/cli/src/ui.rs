@@ -1,5 +1,7 @@
 //! Speaking to a person: data to standard output, everything else to standard error.
 
+use crate::args::LiveArgs;
+use crate::live::{Following, Live};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::Monotonic;
 use model::{Clock, Nanos};
@@ -11,11 +13,13 @@ use std::io::{IsTerminal, Write};
 const LINE_EVERY: Nanos = Nanos::from_secs(3);
 
 /// The user's terminal, or what stands in its place.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Ui {
     pub(crate) json: bool,
     colour_out: bool,
+    colour_err: bool,
     terminal: bool,
+    live: Live,
 }
 
 impl Ui {
@@ -23,11 +27,42 @@ impl Ui {
         // no-color.org: any value but the empty one.
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let terminal = !dumb && std::io::stderr().is_terminal();
         Ui {
             json,
             colour_out: wanted && !dumb && std::io::stdout().is_terminal(),
-            terminal: !dumb && std::io::stderr().is_terminal(),
+            colour_err: wanted && terminal,
+            terminal,
+            live: Live::default(),
         }
+    }
+
+    /// Serves the live view and the metrics from now on, if they were asked for.
+    ///
+    /// # Errors
+    /// An address that cannot be listened at.
+    pub(crate) fn go_live(&mut self, args: &LiveArgs) -> anyhow::Result<()> {
+        self.live = Live::start(args, self)?;
+        Ok(())
+    }
+
+    /// Who looks while trials run.
+    pub(crate) fn live(&self) -> &Live {
+        &self.live
+    }
+
+    /// Follows one trial for all who look.
+    pub(crate) fn follow(&self, what: &str) -> Following {
+        self.live.follow(self, what)
+    }
+
+    /// A few lines that are drawn anew; nothing without a terminal.
+    pub(crate) fn view(&self) -> Option<View> {
+        self.terminal.then(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
+            bar.set_style(ProgressStyle::with_template("{msg}").expect("a fixed template"));
+            View { bar, colour: self.colour_err }
+        })
     }
 
     /// Colours of what goes to standard output.
@@ -43,7 +78,7 @@ impl Ui {
 
     /// A remark.
     pub(crate) fn say(&self, text: &str) {
-        let _ = writeln!(std::io::stderr().lock(), "{text}");
+        say(text);
     }
 
     /// Why a command could not run: the whole chain, in one line where it fits.
@@ -75,6 +110,43 @@ impl Ui {
         bar.set_prefix(what.to_owned());
         let clock = Monotonic::start();
         Progress { bar, what: what.to_owned(), lines: !self.terminal, clock, next: Cell::new(Nanos::ZERO) }
+    }
+}
+
+/// A remark, for those who outlive the [`Ui`].
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// A few lines of the terminal that are drawn anew, and taken away in the end.
+#[derive(Debug)]
+pub(crate) struct View {
+    bar: ProgressBar,
+    colour: bool,
+}
+
+impl View {
+    /// Replaces the lines.
+    pub(crate) fn draw(&self, lines: &str) {
+        self.bar.set_message(lines.to_owned());
+        self.bar.tick();
+    }
+
+    /// Columns of the terminal, as wide as it is now.
+    pub(crate) fn width(&self) -> usize {
+        let size = rustix::termios::tcgetwinsize(std::io::stderr());
+        // A terminal that does not say has zero columns.
+        size.ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(80)
+    }
+
+    /// Whether colours are wanted.
+    pub(crate) fn colour(&self) -> bool {
+        self.colour
+    }
+
+    /// Takes the lines away.
+    pub(crate) fn end(self) {
+        self.bar.finish_and_clear();
     }
 }
 

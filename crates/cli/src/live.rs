@@ -1,0 +1,149 @@
+//! What a run looks like while it goes on: one snapshot a slice, for the terminal, for Prometheus (`--metrics`) and for
+//! browsers (`--live`).
+//!
+//! Everything starts on the thread that collects, once a slice, and only when somebody looks; the workers know nothing of
+//! it. What is served runs on a thread of its own, and nobody waits for a reader: who is too slow gets the newest state.
+
+mod board;
+mod hub;
+mod metrics;
+mod snapshot;
+mod terminal;
+#[cfg(test)]
+mod testing;
+mod web;
+
+use crate::args::LiveArgs;
+use crate::case::Case;
+use crate::ui::{self, Progress, Ui, View};
+use anyhow::Result;
+use hub::{Hub, Wants};
+use report::document::Document;
+use snapshot::Pulse;
+use std::path::Path;
+use std::sync::Arc;
+
+pub(crate) use snapshot::Sight;
+pub(crate) use web::listen;
+
+/// What is served while a command runs; nothing unless it was asked for. Ends with this value.
+#[derive(Debug, Default)]
+pub(crate) struct Live {
+    hub: Option<Arc<Hub>>,
+    served: Option<web::Served>,
+}
+
+impl Live {
+    /// Listens where it was asked to, before anything else starts, and says where.
+    ///
+    /// # Errors
+    /// An address that is in use, that this machine does not have, or that takes privileges.
+    pub(crate) fn start(args: &LiveArgs, ui: &Ui) -> Result<Live> {
+        let wants = Wants { page: args.live.is_some(), metrics: args.metrics.is_some() };
+        if wants == Wants::default() {
+            return Ok(Live::default());
+        }
+        let hub = Arc::new(Hub::new(wants));
+        let page = args.live.map(|listen| web::bind("--live", listen)).transpose()?;
+        let metrics = args.metrics.map(|listen| web::bind("--metrics", listen)).transpose()?;
+        for (bound, what, path) in [(&page, "live", "/"), (&metrics, "metrics", "/metrics")] {
+            if let Some(bound) = bound {
+                ui.say(&format!("{what}: http://{}{path}", bound.addr));
+                if !bound.addr.ip().is_loopback() {
+                    ui.say("  anybody who reaches this address can watch; nothing can be changed there");
+                }
+            }
+        }
+        let served = web::serve(&hub, page, metrics)?;
+        Ok(Live { hub: Some(hub), served: Some(served) })
+    }
+
+    /// Follows one trial, in the terminal and wherever else somebody looks.
+    pub(crate) fn follow(&self, ui: &Ui, what: &str) -> Following {
+        if let Some(hub) = &self.hub {
+            hub.begin();
+        }
+        let view = ui.view();
+        // Without a terminal a line every few seconds is all that is wanted.
+        let lines = view.is_none().then(|| ui.progress(what));
+        Following { what: what.to_owned(), view, lines, hub: self.hub.clone(), pulse: Pulse::default() }
+    }
+
+    /// Which variant the next trial is of, and in which block, counted from 1.
+    pub(crate) fn place(&self, variant: &str, block: u32) {
+        if let Some(hub) = &self.hub {
+            hub.place(variant, block);
+        }
+    }
+
+    /// How far a run of several trials has come: its document as it is now.
+    pub(crate) fn board(&self, document: &Document) {
+        if let Some(hub) = &self.hub
+            && let Some(board) = board::of(document)
+        {
+            hub.put_board(board);
+        }
+    }
+
+    /// The report is written.
+    pub(crate) fn reported(&self, page: &Path) {
+        if let Some(hub) = &self.hub {
+            hub.reported(page);
+        }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        if let (Some(hub), Some(served)) = (&self.hub, self.served.take()) {
+            hub.end();
+            served.end();
+        }
+    }
+}
+
+/// Shows one trial.
+#[derive(Debug)]
+pub(crate) struct Following {
+    what: String,
+    view: Option<View>,
+    lines: Option<Progress>,
+    hub: Option<Arc<Hub>>,
+    pulse: Pulse,
+}
+
+impl Following {
+    /// A slice has ended.
+    pub(crate) fn slice<W: Case>(&mut self, sight: &Sight<'_, W>) {
+        let rates = sight.rates();
+        if let Some(lines) = &self.lines {
+            let rate = rates.mean.unwrap_or(rates.now);
+            let left = ui::seconds(sight.left_s());
+            lines.show(sight.share(), &format!("{}, {rate:.0} {}, {left} left", sight.phase(), W::RATE_UNIT));
+        }
+        if self.view.is_none() && self.hub.is_none() {
+            return;
+        }
+        let snapshot = sight.snapshot(&self.what, rates, &mut self.pulse);
+        if let Some(view) = &self.view {
+            view.draw(&terminal::render(&snapshot, self.pulse.rates(), view.width(), view.colour()));
+        }
+        if let Some(hub) = &self.hub {
+            let counted = hub.wants().metrics.then(|| sight.counted());
+            hub.put(snapshot, counted, &sight.usage);
+        }
+    }
+
+    /// Takes the view away.
+    pub(crate) fn end(self) {
+        if let Some(lines) = self.lines {
+            lines.end();
+        }
+        if let Some(view) = self.view {
+            view.end();
+        }
+        if let Some(hub) = self.hub {
+            hub.rest();
+        }
+    }
+}

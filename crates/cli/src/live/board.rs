@@ -1,0 +1,197 @@
+//! How far a run of several trials has come: what it found so far, a line a variant, a load or a rate.
+
+use crate::trial::is_bad;
+use report::document::{Comparison, Curve, Document, Experiment, Interval, Search, Side, VariantState};
+use serde::Serialize;
+
+/// The state of a run of several trials.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Board {
+    /// The question, or what is done.
+    pub(crate) title: String,
+    /// Blocks, loads or rates that are done.
+    pub(crate) done: usize,
+    /// Of so many; nothing where nobody knows.
+    pub(crate) planned: Option<usize>,
+    /// What `done` counts.
+    pub(crate) unit: &'static str,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// What is known of one variant, load or rate.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(crate) struct Row {
+    pub(crate) name: String,
+    /// Trials that count.
+    pub(crate) trials: usize,
+    /// Its mean in `unit`.
+    pub(crate) value: Option<f64>,
+    pub(crate) unit: String,
+    /// Against its base, with an interval where there are blocks enough.
+    pub(crate) ratio: Option<Ratio>,
+    /// What else is to be said: the verdict so far, or why there is none.
+    pub(crate) says: String,
+}
+
+/// A ratio so far.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Ratio {
+    pub(crate) value: f64,
+    pub(crate) low: Option<f64>,
+    pub(crate) high: Option<f64>,
+}
+
+impl From<Interval> for Ratio {
+    fn from(interval: Interval) -> Ratio {
+        Ratio { value: interval.value, low: interval.low, high: interval.high }
+    }
+}
+
+/// The board of a document, if it is of several trials.
+pub(crate) fn of(document: &Document) -> Option<Board> {
+    if let Some(experiment) = &document.experiment {
+        return Some(of_experiment(document, experiment));
+    }
+    if let Some(comparison) = &document.comparison {
+        return Some(of_comparison(comparison));
+    }
+    if let Some(curve) = &document.curve {
+        return Some(of_curve(document, curve));
+    }
+    document.search.as_ref().map(|search| of_search(document, search))
+}
+
+/// The headline rate of a trial that counts.
+fn rate(document: &Document, trial: Option<usize>) -> Option<f64> {
+    let trial = document.trials.get(trial?)?;
+    let value = trial.headline.value.value;
+    (!is_bad(trial) && value > 0.0).then_some(value)
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+fn of_experiment(document: &Document, experiment: &Experiment) -> Board {
+    let unit = document.trials.first().map_or_else(String::new, |trial| trial.headline.unit.clone());
+    let rows = experiment.variants.iter().map(|variant| {
+        let rates: Vec<f64> = variant.trials.iter().filter_map(|trial| rate(document, *trial)).collect();
+        let base = variant.base.and_then(|base| experiment.variants.get(base));
+        let found = experiment.comparisons.iter().find(|comparison| {
+            !variant.control && comparison.b.label == variant.name && comparison.b.subject == variant.subject
+        });
+        // Until there is a verdict: the geometric mean of the blocks' ratios, which is what the verdict will start from.
+        let so_far = base.filter(|_| experiment.metric.name == "throughput").and_then(|base| {
+            let pairs = variant.trials.iter().zip(&base.trials);
+            let logarithms: Vec<f64> =
+                pairs.filter_map(|(b, a)| Some((rate(document, *b)? / rate(document, *a)?).ln())).collect();
+            mean(&logarithms).map(|log| Ratio { value: log.exp(), low: None, high: None })
+        });
+        let says = match (variant.state, &variant.reason, found) {
+            (VariantState::Measured, _, Some(found)) => found.sentence.clone(),
+            (VariantState::Measured, _, None) if variant.control => "control".to_owned(),
+            (VariantState::Measured, _, None) => String::new(),
+            (_, reason, _) => reason.clone().unwrap_or_else(|| "no result".to_owned()),
+        };
+        let ratio = found.and_then(|found| found.ratio).map(Ratio::from).or(so_far);
+        Row {
+            name: variant.name.clone(),
+            trials: rates.len(),
+            value: mean(&rates),
+            unit: unit.clone(),
+            ratio: ratio.filter(|_| variant.state == VariantState::Measured),
+            says,
+        }
+    });
+    Board {
+        title: experiment.question.clone().unwrap_or_else(|| experiment.name.clone()),
+        done: experiment.blocks.len(),
+        planned: Some(experiment.blocks_planned as usize),
+        unit: "blocks",
+        rows: rows.collect(),
+    }
+}
+
+fn of_comparison(comparison: &Comparison) -> Board {
+    let row = |side: Side| {
+        let party = if side == Side::A { &comparison.a } else { &comparison.b };
+        let trials = comparison.blocks.iter().flat_map(|block| &block.trials);
+        let rates: Vec<f64> = trials.filter(|trial| trial.side == side).map(|trial| trial.rate).collect();
+        Row {
+            name: party.label.clone(),
+            trials: rates.len(),
+            value: mean(&rates),
+            unit: comparison.metric.clone(),
+            ratio: comparison.ratio.filter(|_| side == Side::B).map(Ratio::from),
+            says: if side == Side::B { comparison.sentence.clone() } else { String::new() },
+        }
+    };
+    Board {
+        title: format!("{} against {}", comparison.b.label, comparison.a.label),
+        done: comparison.blocks.len(),
+        planned: None,
+        unit: "blocks",
+        rows: vec![row(Side::A), row(Side::B)],
+    }
+}
+
+fn of_curve(document: &Document, curve: &Curve) -> Board {
+    let unit = document.trials.first().map_or_else(String::new, |trial| trial.headline.unit.clone());
+    let axis = match curve.axis {
+        report::document::Axis::Clients => "clients",
+        report::document::Axis::Rate => "calls/s",
+    };
+    let rows = curve.points.iter().map(|point| Row {
+        name: format!("{} {axis}", point.load),
+        trials: point.trials.len(),
+        value: point.rate.map(|rate| rate.value),
+        unit: unit.clone(),
+        ratio: None,
+        says: point.saturated.clone(),
+    });
+    Board {
+        title: "load curve".into(),
+        done: curve.points.len(),
+        planned: None,
+        unit: "loads",
+        rows: rows.collect(),
+    }
+}
+
+fn of_search(document: &Document, search: &Search) -> Board {
+    let rows = search.steps.iter().map(|step| Row {
+        name: format!("{:.0} calls/s{}", step.rate_per_s, if step.confirming { ", again" } else { "" }),
+        trials: 1,
+        value: rate(document, Some(step.trial)),
+        unit: document.trials.get(step.trial).map_or_else(String::new, |trial| trial.headline.unit.clone()),
+        ratio: None,
+        says: format!("{}: {}", if step.kept { "kept" } else { "broken" }, step.why),
+    });
+    Board {
+        title: format!("highest rate that keeps {}", search.slo),
+        done: search.steps.len(),
+        planned: None,
+        unit: "trials",
+        rows: rows.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use report::testing;
+
+    #[test]
+    fn a_comparison_shows_both_sides_and_the_ratio() {
+        let board = of(&testing::comparison()).unwrap();
+        let [a, b] = &board.rows[..] else { panic!("{board:?}") };
+        assert!(a.ratio.is_none() && b.ratio.is_some(), "{board:?}");
+        assert!(b.value.unwrap() < a.value.unwrap() && !b.says.is_empty(), "{board:?}");
+        assert_eq!((a.trials, b.trials, board.done), (5, 5, 5), "{board:?}");
+    }
+
+    #[test]
+    fn a_single_trial_has_no_board() {
+        assert_eq!(of(&testing::trial()), None);
+    }
+}

@@ -1,0 +1,290 @@
+//! What one slice shows of a trial, as plain data.
+
+use crate::case::Case;
+use crate::convert;
+use crate::subjects::Subject;
+use measure::{EffortSums, Phase};
+use model::Nanos;
+use report::document::BudgetPart;
+use serde::Serialize;
+use std::collections::VecDeque;
+
+/// Rates kept for the small curve in the terminal.
+const RATES_MAX: usize = 48;
+
+/// What there is to see of a trial when a slice has ended.
+pub(crate) struct Sight<'a, W: Case> {
+    pub(crate) subject: &'static Subject,
+    pub(crate) plan: &'a drive::Plan,
+    pub(crate) progress: &'a drive::Progress<'a, W>,
+    pub(crate) usage: Vec<observe::Usage>,
+}
+
+/// The headline rate, in the unit of the workload.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Rates {
+    /// In the slice.
+    pub(crate) now: f64,
+    /// In the window so far; nothing in the warm-up.
+    pub(crate) mean: Option<f64>,
+}
+
+/// One moment of a trial.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Snapshot {
+    /// What is measured: the subject, or the variant and its block.
+    pub(crate) what: String,
+    pub(crate) workload: &'static str,
+    pub(crate) subject: String,
+    /// `warm-up`, `measured` or `drain`.
+    pub(crate) phase: &'static str,
+    /// How much of the trial is done, 0 to 1.
+    pub(crate) share: f64,
+    pub(crate) left_s: f64,
+    pub(crate) clients: u32,
+    /// Of the rates.
+    pub(crate) unit: &'static str,
+    pub(crate) rate: f64,
+    pub(crate) rate_mean: Option<f64>,
+    /// Response times of all committed calls that ended in the slice.
+    pub(crate) p50_ns: Option<u64>,
+    pub(crate) p99_ns: Option<u64>,
+    /// Calls of the slice that did not complete.
+    pub(crate) faults: u64,
+    /// Calls in flight on average since the slice before, by Little's law; nothing in the warm-up.
+    pub(crate) in_flight: Option<f64>,
+    pub(crate) books: Books,
+    /// Whether the engine or the server is away now.
+    pub(crate) away: bool,
+    /// Where the response time went since the slice before, as shares that sum to 1; the last known, and empty in the
+    /// warm-up.
+    pub(crate) budget: Vec<Part>,
+    pub(crate) processes: Vec<Busy>,
+    /// Processors of the machine that we may use.
+    pub(crate) cores: u32,
+}
+
+/// Calls that were due in the window so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Books {
+    pub(crate) begun: u64,
+    pub(crate) committed: u64,
+    pub(crate) declined: u64,
+    pub(crate) conflict: u64,
+    pub(crate) refused: u64,
+    pub(crate) in_doubt: u64,
+    pub(crate) defect: u64,
+    pub(crate) retries: u64,
+}
+
+/// A part of the time budget.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Part {
+    pub(crate) name: &'static str,
+    pub(crate) share: f64,
+}
+
+/// A process and the cores that it keeps busy.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Busy {
+    /// `generator`, or `generator + engine` where the engine is embedded.
+    pub(crate) role: String,
+    pub(crate) cores: f64,
+    pub(crate) rss_bytes: u64,
+}
+
+/// What is remembered from slice to slice.
+#[derive(Debug, Default)]
+pub(crate) struct Pulse {
+    sums: EffortSums,
+    budget: Vec<Part>,
+    rates: VecDeque<f64>,
+}
+
+impl Pulse {
+    /// The latest rates, oldest first.
+    pub(crate) fn rates(&self) -> &VecDeque<f64> {
+        &self.rates
+    }
+}
+
+/// The counters of one trial so far, as Prometheus wants them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Counted {
+    pub(crate) kinds: Vec<KindCounted>,
+    pub(crate) never_begun: u64,
+    pub(crate) warmup: measure::Books,
+}
+
+/// Of one kind of call.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct KindCounted {
+    pub(crate) name: &'static str,
+    pub(crate) books: measure::Books,
+    /// Committed calls by their response time: upper bound in nanoseconds and count, by rising bound.
+    pub(crate) times: Vec<(u64, u64)>,
+    pub(crate) sum_s: f64,
+}
+
+impl<W: Case> Sight<'_, W> {
+    /// Length of the window so far.
+    fn window(&self) -> Nanos {
+        self.plan.measured - self.progress.left
+    }
+
+    pub(crate) fn left_s(&self) -> f64 {
+        self.progress.left.as_secs_f64()
+    }
+
+    pub(crate) fn share(&self) -> f64 {
+        let planned = (self.plan.warmup + self.plan.measured).as_secs_f64();
+        1.0 - self.left_s() / planned.max(f64::MIN_POSITIVE)
+    }
+
+    pub(crate) fn phase(&self) -> &'static str {
+        match self.progress.slice.phase {
+            Phase::WarmUp => "warm-up",
+            Phase::Measured => "measured",
+            Phase::Drain => "drain",
+        }
+    }
+
+    pub(crate) fn rates(&self) -> Rates {
+        let headline: Vec<usize> = (0..W::KINDS.len()).filter(|at| W::KINDS[*at].headline).collect();
+        let mean = (self.progress.slice.phase != Phase::WarmUp).then(|| {
+            let totals = &self.progress.collected.totals.kinds;
+            let committed: u64 = headline.iter().map(|at| totals[*at].books.committed_in_window()).sum();
+            committed as f64 / self.window().as_secs_f64().max(f64::MIN_POSITIVE) * W::RATE_SECONDS
+        });
+        Rates { now: self.progress.slice.rate(&headline) * W::RATE_SECONDS, mean }
+    }
+
+    pub(crate) fn snapshot(&self, what: &str, rates: Rates, pulse: &mut Pulse) -> Snapshot {
+        let (slice, books) = (self.progress.slice, &self.progress.books);
+        let mut sums = EffortSums::default();
+        for kind in &self.progress.collected.totals.kinds {
+            sums += kind.effort;
+        }
+        if pulse.rates.len() == RATES_MAX {
+            pulse.rates.pop_front();
+        }
+        pulse.rates.push_back(rates.now);
+        let in_flight = (sums.calls > 0).then(|| {
+            let spent = (sums.response - pulse.sums.response).as_secs_f64();
+            spent / slice.length().as_secs_f64().max(f64::MIN_POSITIVE)
+        });
+        if let Some(budget) = budget_since(&pulse.sums, &sums) {
+            pulse.budget = budget;
+        }
+        pulse.sums = sums;
+        Snapshot {
+            what: what.to_owned(),
+            workload: W::NAME,
+            subject: self.subject.path.to_owned(),
+            phase: self.phase(),
+            share: self.share(),
+            left_s: self.left_s(),
+            clients: self.plan.workers,
+            unit: W::RATE_UNIT,
+            rate: rates.now,
+            rate_mean: rates.mean,
+            p50_ns: slice.p50.map(|p50| p50.0),
+            p99_ns: slice.p99.map(|p99| p99.0),
+            faults: slice.kinds.iter().map(|kind| kind.faults).sum(),
+            in_flight,
+            books: Books {
+                begun: books.begun,
+                committed: books.committed,
+                declined: books.declined,
+                conflict: books.conflict,
+                refused: books.refused,
+                in_doubt: books.in_doubt,
+                defect: books.defect,
+                retries: books.retries,
+            },
+            away: self.progress.outages.last().is_some_and(|outage| outage.to.is_none()),
+            budget: pulse.budget.clone(),
+            processes: self.usage.iter().map(|usage| self.busy(usage)).collect(),
+            cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
+        }
+    }
+
+    fn busy(&self, usage: &observe::Usage) -> Busy {
+        Busy { role: self.role(usage.role), cores: usage.cores, rss_bytes: usage.rss_bytes }
+    }
+
+    /// An embedded engine lives in whichever process holds its connections.
+    pub(crate) fn role(&self, role: observe::Role) -> String {
+        let roles = convert::roles(role, self.subject);
+        roles.iter().map(|role| role.word()).collect::<Vec<_>>().join(" + ")
+    }
+
+    pub(crate) fn counted(&self) -> Counted {
+        let totals = &self.progress.collected.totals;
+        let kinds = W::KINDS.iter().zip(&totals.kinds).map(|(kind, totals)| {
+            let response = &totals.committed.response;
+            let times = response.spectrum().into_iter().map(|(upper, count)| (upper.0, count));
+            KindCounted {
+                name: kind.name,
+                books: totals.books,
+                times: times.collect(),
+                sum_s: response.sum().as_secs_f64(),
+            }
+        });
+        Counted {
+            kinds: kinds.collect(),
+            never_begun: totals.unstarted,
+            warmup: self.progress.collected.warmup,
+        }
+    }
+}
+
+/// Where the response time of the calls went that committed between two sums; nothing if none did.
+fn budget_since(before: &EffortSums, now: &EffortSums) -> Option<Vec<Part>> {
+    let later = convert::budget(now)?;
+    let earlier = convert::budget(before).unwrap_or_default();
+    let total = |response_ns: f64, sums: &EffortSums| response_ns * sums.calls as f64;
+    let whole = total(later.response_ns, now) - total(earlier.response_ns, before);
+    (now.calls > before.calls && whole > 0.0).then(|| {
+        BudgetPart::ALL
+            .iter()
+            .map(|part| {
+                let spent = total(later.part_ns(*part), now) - total(earlier.part_ns(*part), before);
+                Part { name: part.words(), share: spent / whole }
+            })
+            .filter(|part| part.share.abs() >= 0.000_5)
+            .collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sums(calls: u64, statements_ms: u64, commit_ms: u64) -> EffortSums {
+        EffortSums {
+            calls,
+            response: Nanos::from_millis(statements_ms + commit_ms),
+            service: Nanos::from_millis(statements_ms + commit_ms),
+            statements_time: Nanos::from_millis(statements_ms),
+            commit: Nanos::from_millis(commit_ms),
+            ..EffortSums::default()
+        }
+    }
+
+    #[test]
+    fn the_budget_is_that_of_the_latest_calls_and_sums_to_one() {
+        let (before, now) = (sums(10, 90, 10), sums(20, 100, 100));
+        let budget = budget_since(&before, &now).unwrap();
+        let share = |name| budget.iter().find(|part| part.name == name).map_or(0.0, |part| part.share);
+        assert!((share("statements") - 0.1).abs() < 1e-9, "{budget:?}");
+        assert!((share("commit") - 0.9).abs() < 1e-9, "{budget:?}");
+        assert!((budget.iter().map(|part| part.share).sum::<f64>() - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn without_a_new_call_there_is_no_budget() {
+        assert_eq!(budget_since(&sums(10, 5, 5), &sums(10, 5, 5)), None);
+        assert_eq!(budget_since(&EffortSums::default(), &EffortSums::default()), None);
+    }
+}

@@ -1,0 +1,51 @@
+//! Samples for the tests of what is shown.
+
+use super::snapshot::{Books, Busy, Counted, KindCounted, Part, Snapshot};
+
+pub(super) fn snapshot() -> Snapshot {
+    let part = |name, share| Part { name, share };
+    let busy = |role: &str, cores| Busy { role: role.into(), cores, rss_bytes: 64 << 20 };
+    Snapshot {
+        what: "direct, block 2 of 5".into(),
+        workload: "tpcc",
+        subject: "tpcc/sqlite/rusqlite".into(),
+        phase: "measured",
+        share: 0.5,
+        left_s: 30.0,
+        clients: 8,
+        unit: "new orders/min",
+        rate: 41_230.0,
+        rate_mean: Some(40_870.0),
+        p50_ns: Some(4_600_000),
+        p99_ns: Some(14_000_000),
+        faults: 3,
+        in_flight: Some(7.9),
+        books: Books {
+            begun: 10_000,
+            committed: 9_887,
+            declined: 100,
+            conflict: 12,
+            refused: 0,
+            in_doubt: 1,
+            defect: 0,
+            retries: 40,
+        },
+        away: false,
+        budget: vec![part("pool wait", 0.09), part("statements", 0.61), part("commit", 0.30)],
+        processes: vec![busy("generator", 1.8), busy("server", 0.9)],
+        cores: 4,
+    }
+}
+
+/// Counters of a trial in which every class occurred.
+pub(super) fn counted(committed: u64) -> Counted {
+    let mut books = measure::Books::default();
+    for _ in 0..committed {
+        books.enter(measure::Class::Committed, 1, false);
+    }
+    books.enter(measure::Class::Declined, 1, false);
+    books.enter(measure::Class::Conflict, 3, false);
+    let times = vec![(900_000, committed / 2), (4_000_000, committed - committed / 2)];
+    let kind = |name| KindCounted { name, books, times: times.clone(), sum_s: committed as f64 * 0.002 };
+    Counted { kinds: vec![kind("new-order"), kind("payment")], never_begun: 2, warmup: books }
+}
