@@ -2,30 +2,10 @@
 
 use crate::Lane;
 use crate::lane::Pass;
-use model::{Cents, Clock, DefectKind, Fault, Nanos};
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Row, Statement};
-use self_cell::self_cell;
-use sql::{ColumnError, Columns, Dialect, Param, Read, SqlConn, StmtId, TxKind, sqlite_fault};
-
-type Statements<'a> = Vec<Statement<'a>>;
-
-self_cell!(
-    struct Prepared {
-        owner: Connection,
-        #[not_covariant]
-        dependent: Statements,
-    }
-);
-
-/// The statements of a connection are used by whoever owns the connection, and go with it.
-struct Owned(Prepared);
-
-// SAFETY: `Statement` is not `Send` because it borrows its `Connection`, which is not `Sync`. Both live in one cell that
-// is only ever moved and used as a whole, through `&mut`; SQLite is compiled with mutexes for its globals (serialized
-// or multi-thread mode), which allows a connection and its statements to move between threads.
-#[expect(unsafe_code, reason = "a connection and its statements move together")]
-unsafe impl Send for Owned {}
+use crate::prepared::{Prepared, fault};
+use model::{Clock, Fault, Nanos};
+use rusqlite::Connection;
+use sql::{Dialect, Param, Read, SqlConn, StmtId, TxKind};
 
 /// Numbers of the statements that we add behind the workload's.
 #[derive(Clone, Copy)]
@@ -40,8 +20,7 @@ const CONTROL: [&str; 4] = ["begin deferred", "begin immediate", "commit", "roll
 
 /// A connection to SQLite. Blocking: its futures never wait.
 pub struct SqliteConn<K> {
-    prepared: Owned,
-    workload_statements: usize,
+    prepared: Prepared,
     lane: Lane,
     pass: Option<Pass>,
     waited: Nanos,
@@ -50,7 +29,9 @@ pub struct SqliteConn<K> {
 
 impl<K> std::fmt::Debug for SqliteConn<K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SqliteConn").field("statements", &self.workload_statements).finish_non_exhaustive()
+        f.debug_struct("SqliteConn")
+            .field("statements", &self.prepared.workload_statements())
+            .finish_non_exhaustive()
     }
 }
 
@@ -65,27 +46,12 @@ impl<K: Clock> SqliteConn<K> {
         lane: Lane,
         clock: K,
     ) -> rusqlite::Result<SqliteConn<K>> {
-        let prepared = Prepared::try_new(connection, |connection| {
-            let texts = statements.iter().map(String::as_str).chain(CONTROL);
-            texts.map(|text| connection.prepare(text)).collect()
-        })?;
-        Ok(SqliteConn {
-            prepared: Owned(prepared),
-            workload_statements: statements.len(),
-            lane,
-            pass: None,
-            waited: Nanos::ZERO,
-            clock,
-        })
+        let prepared = Prepared::new(connection, statements, &CONTROL)?;
+        Ok(SqliteConn { prepared, lane, pass: None, waited: Nanos::ZERO, clock })
     }
 
     fn control(&mut self, control: Control) -> rusqlite::Result<()> {
-        let index = self.workload_statements + control as usize;
-        self.prepared.0.with_dependent_mut(|_, statements| statements[index].raw_execute()).map(drop)
-    }
-
-    fn in_transaction(&self) -> bool {
-        !self.prepared.0.borrow_owner().is_autocommit()
+        self.prepared.control(control as usize)
     }
 
     fn leave(&mut self) {
@@ -96,32 +62,9 @@ impl<K: Clock> SqliteConn<K> {
 
     /// Whatever the engine did by itself: no transaction is open afterwards, and the lane is free.
     fn abandon(&mut self) -> rusqlite::Result<()> {
-        let result = if self.in_transaction() { self.control(Control::Rollback) } else { Ok(()) };
+        let result = if self.prepared.in_transaction() { self.control(Control::Rollback) } else { Ok(()) };
         self.leave();
         result
-    }
-
-    /// Binds and uses a statement. Faults are made where they happen, and so cost only when they do.
-    #[inline]
-    fn run<T>(
-        &mut self,
-        stmt: StmtId,
-        params: &[Param<'_>],
-        use_it: impl FnOnce(&mut Statement<'_>) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
-        self.prepared.0.with_dependent_mut(|_, statements| {
-            let statement = &mut statements[usize::from(stmt.0)];
-            for (index, param) in (1..).zip(params) {
-                match *param {
-                    Param::Int(value) | Param::Cents(Cents(value)) => {
-                        statement.raw_bind_parameter(index, value)
-                    }
-                    Param::Text(value) => statement.raw_bind_parameter(index, value),
-                }
-                .map_err(engine)?;
-            }
-            use_it(statement)
-        })
     }
 }
 
@@ -129,7 +72,7 @@ impl<K: Clock> SqlConn for SqliteConn<K> {
     const DIALECT: Dialect = Dialect::Sqlite;
 
     async fn begin(&mut self, tx: TxKind) -> Result<(), Fault> {
-        if self.pass.is_some() || self.in_transaction() {
+        if self.pass.is_some() || self.prepared.in_transaction() {
             // The transaction before was given up in its middle: its future was dropped, or a caller panicked and went on.
             // Waiting for our own pass would never end.
             self.abandon().map_err(|error| fault(&error, false))?;
@@ -173,7 +116,7 @@ impl<K: Clock> SqlConn for SqliteConn<K> {
     }
 
     async fn exec(&mut self, stmt: StmtId, params: &[Param<'_>]) -> Result<u64, Fault> {
-        self.run(stmt, params, |statement| Ok(statement.raw_execute().map_err(engine)? as u64))
+        self.prepared.exec(stmt, params)
     }
 
     async fn row<T: Send>(
@@ -182,13 +125,7 @@ impl<K: Clock> SqlConn for SqliteConn<K> {
         params: &[Param<'_>],
         read: Read<T>,
     ) -> Result<Option<T>, Fault> {
-        self.run(stmt, params, |statement| {
-            let mut rows = statement.raw_query();
-            match rows.next().map_err(engine)? {
-                Some(row) => Ok(Some(read(&Current(row))?)),
-                None => Ok(None),
-            }
-        })
+        self.prepared.row(stmt, params, read)
     }
 
     async fn rows<T: Send>(
@@ -198,13 +135,7 @@ impl<K: Clock> SqlConn for SqliteConn<K> {
         read: Read<T>,
         into: &mut Vec<T>,
     ) -> Result<(), Fault> {
-        self.run(stmt, params, |statement| {
-            let mut rows = statement.raw_query();
-            while let Some(row) = rows.next().map_err(engine)? {
-                into.push(read(&Current(row))?);
-            }
-            Ok(())
-        })
+        self.prepared.rows(stmt, params, read, into)
     }
 
     fn waited(&mut self) -> Nanos {
@@ -216,78 +147,11 @@ impl<K> Drop for SqliteConn<K> {
     /// A session that is dropped in mid-transaction must not keep the lane; closing the connection rolls back.
     fn drop(&mut self) {
         if let Some(pass) = self.pass.take() {
-            if !self.prepared.0.borrow_owner().is_autocommit() {
-                let index = self.workload_statements + Control::Rollback as usize;
+            if self.prepared.in_transaction() {
                 // If this fails too, closing the connection undoes the transaction all the same.
-                let _ = self.prepared.0.with_dependent_mut(|_, statements| statements[index].raw_execute());
+                let _ = self.prepared.control(Control::Rollback as usize);
             }
             pass.leave();
-        }
-    }
-}
-
-/// The fault of a statement.
-#[cold]
-fn engine(error: rusqlite::Error) -> Fault {
-    fault(&error, false)
-}
-
-#[cold]
-fn fault(error: &rusqlite::Error, at_commit: bool) -> Fault {
-    match error {
-        rusqlite::Error::SqliteFailure(failure, message) => {
-            sqlite_fault(failure.extended_code, at_commit, message.as_deref().unwrap_or("no message"))
-        }
-        rusqlite::Error::SqlInputError { error, msg, .. } => {
-            sqlite_fault(error.extended_code, at_commit, msg)
-        }
-        other => Fault::defect(DefectKind::Engine, other.to_string()),
-    }
-}
-
-/// The row that a statement stands on.
-struct Current<'a>(&'a Row<'a>);
-
-impl Current<'_> {
-    #[inline]
-    fn value(&self, index: usize) -> Result<ValueRef<'_>, ColumnError> {
-        self.0.get_ref(index).map_err(|_| ColumnError::new(index, "there"))
-    }
-}
-
-impl Columns for Current<'_> {
-    fn int(&self, index: usize) -> Result<i64, ColumnError> {
-        match self.value(index)? {
-            ValueRef::Integer(value) => Ok(value),
-            ValueRef::Null | ValueRef::Real(_) | ValueRef::Text(_) | ValueRef::Blob(_) => {
-                Err(ColumnError::new(index, "a whole number"))
-            }
-        }
-    }
-
-    fn int_or_null(&self, index: usize) -> Result<Option<i64>, ColumnError> {
-        match self.value(index)? {
-            ValueRef::Null => Ok(None),
-            ValueRef::Integer(value) => Ok(Some(value)),
-            ValueRef::Real(_) | ValueRef::Text(_) | ValueRef::Blob(_) => {
-                Err(ColumnError::new(index, "a whole number or null"))
-            }
-        }
-    }
-
-    /// Money and rates are stored as whole numbers of their last digit.
-    fn scaled(&self, index: usize, _digits: u32) -> Result<i64, ColumnError> {
-        self.int(index)
-    }
-
-    fn text(&self, index: usize) -> Result<&str, ColumnError> {
-        match self.value(index)? {
-            ValueRef::Text(bytes) => {
-                std::str::from_utf8(bytes).map_err(|_| ColumnError::new(index, "valid UTF-8"))
-            }
-            ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) | ValueRef::Blob(_) => {
-                Err(ColumnError::new(index, "a text"))
-            }
         }
     }
 }

@@ -3,11 +3,18 @@
 //! Statements are prepared once, when a connection opens. Writers pass through one lane a database, in the order in
 //! which they came: SQLite has one writer, and its own way to wait for it (sleep and try again) starves some and lets
 //! throughput collapse as clients grow.
+//!
+//! [`GroupedOpener`] has them write through one connection instead, where calls that wait for each other share a commit.
 
 mod conn;
+mod group;
+mod grouped;
 mod lane;
 mod open;
+mod prepared;
 
 pub use conn::SqliteConn;
+pub use group::Shared;
+pub use grouped::{GroupedConn, GroupedOpener, Sharing};
 pub use lane::Lane;
 pub use open::{Settings, SqliteOpener, connect, read_back};

@@ -3,7 +3,8 @@
 use crate::{Lane, SqliteConn};
 use model::{Clock, Durability, Home, OpenError, Stack, Tier};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use sql::{Journal, SqlOpener, SqliteUrl, Synchronous, sqlite_durability};
+use slow_storage::storage_of;
+use sql::{Journal, SqlOpener, SqliteUrl, Storage, Synchronous, sqlite_durability};
 use std::time::Duration;
 
 /// Opens connections to one database file.
@@ -35,6 +36,8 @@ pub struct Settings {
     pub checkpoint_pages: i64,
     /// How SQLite was compiled, as far as it changes what an operation costs or survives.
     pub compile_options: Vec<String>,
+    /// What the storage adds to the machine's own.
+    pub storage: Storage,
     /// What an acknowledged commit survives.
     pub durability: Durability,
 }
@@ -47,8 +50,8 @@ impl<K: Clock> SqliteOpener<K> {
     pub fn new(url: &SqliteUrl, statements: Vec<String>, clock: K) -> Result<SqliteOpener<K>, OpenError> {
         let connection = connect(url)?;
         let settings = read_back(&connection).map_err(|error| refused(url, &error))?;
-        let readers_pass = settings.journal != Journal::Wal.name();
-        Ok(SqliteOpener { url: url.clone(), statements, lane: Lane::new(readers_pass), clock, settings })
+        let lane = Lane::new(!settings.has_log());
+        Ok(SqliteOpener { url: url.clone(), statements, lane, clock, settings })
     }
 }
 
@@ -63,28 +66,43 @@ impl<K: Clock> SqlOpener for SqliteOpener<K> {
     }
 
     fn stack(&self) -> Stack {
-        let settings = &self.settings;
+        self.settings.stack()
+    }
+}
+
+impl Settings {
+    /// The stack without the style.
+    pub(crate) fn stack(&self) -> Stack {
         let number = |name: &str, value: i64| (name.to_owned(), value.to_string());
+        let mut settings = vec![
+            ("journal_mode".into(), self.journal.clone()),
+            ("synchronous".into(), self.synchronous.clone()),
+            number("page_bytes", self.page_bytes),
+            number("cache_bytes", self.cache_bytes),
+            number("mmap_bytes", self.mmap_bytes),
+            number("wal_autocheckpoint_pages", self.checkpoint_pages),
+            ("compile_options".into(), self.compile_options.join(", ")),
+        ];
+        if self.storage.is_slow() {
+            settings.push(("storage".into(), self.storage.to_string()));
+        }
         Stack {
             engine: "sqlite".into(),
-            engine_version: settings.version.clone(),
+            engine_version: self.version.clone(),
             adapter: "rusqlite".into(),
             adapter_version: RUSQLITE.into(),
             style: String::new(),
             route: "direct".into(),
             server: None,
             isolation: "serializable (one writer; readers on a snapshot)".into(),
-            durability: settings.durability.clone(),
-            settings: vec![
-                ("journal_mode".into(), settings.journal.clone()),
-                ("synchronous".into(), settings.synchronous.clone()),
-                number("page_bytes", settings.page_bytes),
-                number("cache_bytes", settings.cache_bytes),
-                number("mmap_bytes", settings.mmap_bytes),
-                number("wal_autocheckpoint_pages", settings.checkpoint_pages),
-                ("compile_options".into(), settings.compile_options.join(", ")),
-            ],
+            durability: self.durability.clone(),
+            settings,
         }
+    }
+
+    /// Whether readers go on beside the writer.
+    pub(crate) fn has_log(&self) -> bool {
+        self.journal == Journal::Wal.name()
     }
 }
 
@@ -92,7 +110,7 @@ impl<K: Clock> SqlOpener for SqliteOpener<K> {
 const RUSQLITE: &str = "0.39.0";
 
 /// A file that others hold locked for longer than the busy timeout may be there for us later; anything else will not.
-fn refused(url: &SqliteUrl, error: &rusqlite::Error) -> OpenError {
+pub(crate) fn refused(url: &SqliteUrl, error: &rusqlite::Error) -> OpenError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             OpenError::Unreachable { what: url.path.display().to_string(), why: error.to_string() }
@@ -115,9 +133,8 @@ pub fn connect(url: &SqliteUrl) -> Result<Connection, OpenError> {
         let what = url.path.display().to_string();
         return Err(OpenError::Unreachable { what, why: "there is no such file".into() });
     }
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let fail = |error: rusqlite::Error| refused(url, &error);
-    let connection = Connection::open_with_flags(&url.path, flags).map_err(fail)?;
+    let connection = open(url)?;
     connection.busy_timeout(Duration::from_millis(u64::from(url.busy_ms))).map_err(fail)?;
     apply(&connection, url).map_err(fail)?;
     let found = read_back(&connection).map_err(fail)?;
@@ -132,7 +149,28 @@ pub fn connect(url: &SqliteUrl) -> Result<Connection, OpenError> {
             ),
         ));
     }
+    if found.storage != url.storage {
+        let (asked, now) = (url.storage, found.storage);
+        return Err(unusable(url, &format!("asked for storage {asked}, in force is {now}")));
+    }
     Ok(connection)
+}
+
+fn open(url: &SqliteUrl) -> Result<Connection, OpenError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let fail = |error: rusqlite::Error| refused(url, &error);
+    if !url.storage.is_slow() {
+        return Connection::open_with_flags(&url.path, flags).map_err(fail);
+    }
+    if !url.storage.shared_memory {
+        // A file keeps a write-ahead log as its mode, and then nobody without shared memory can open it to change that:
+        // it has to be done where the file was made.
+        let plain = Connection::open_with_flags(&url.path, flags).map_err(fail)?;
+        plain.busy_timeout(Duration::from_millis(u64::from(url.busy_ms))).map_err(fail)?;
+        plain.pragma_update(None, "journal_mode", url.journal.name()).map_err(fail)?;
+    }
+    let vfs = slow_storage::register(url.storage).map_err(|error| unusable(url, &error.to_string()))?;
+    Connection::open_with_flags_and_vfs(&url.path, flags, vfs).map_err(fail)
 }
 
 fn apply(connection: &Connection, url: &SqliteUrl) -> rusqlite::Result<()> {
@@ -156,10 +194,14 @@ pub fn read_back(connection: &Connection) -> rusqlite::Result<Settings> {
     let synchronous = Synchronous::numbered(number("synchronous")?);
     let page_bytes = number("page_size")?;
     let cache = number("cache_size")?;
-    let durability = match (Journal::named(&journal), synchronous) {
+    let storage = storage_of(connection);
+    let mut durability = match (Journal::named(&journal), synchronous) {
         (Some(journal), Some(synchronous)) => sqlite_durability(journal, synchronous),
         _ => Durability { tier: Tier::Volatile, detail: "settings that this version does not know".into() },
     };
+    if storage.is_slow() {
+        durability.detail += &format!("; on simulated storage ({storage})");
+    }
     Ok(Settings {
         version: connection.query_row("select sqlite_version()", [], |row| row.get(0))?,
         synchronous: synchronous.map_or("unknown", Synchronous::name).into(),
@@ -170,6 +212,7 @@ pub fn read_back(connection: &Connection) -> rusqlite::Result<Settings> {
         checkpoint_pages: number("wal_autocheckpoint")?,
         compile_options: compile_options(connection)?,
         journal,
+        storage,
         durability,
     })
 }
@@ -225,6 +268,29 @@ mod tests {
         check("?journal=truncate&synchronous=full&cache=2MiB", Ok(Tier::Durable));
         check("?synchronous=normal", Ok(Tier::Delayed));
         check("?journal=off&synchronous=off", Ok(Tier::Volatile));
+        check("?sync_delay=1ms&lock_delay=50us&read_delay=50us", Ok(Tier::Durable));
+        check("?journal=truncate&shared_memory=off", Ok(Tier::Durable));
+    }
+
+    #[test]
+    fn simulated_storage_is_said_wherever_durability_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        // As it comes from a load, with a write-ahead log.
+        Connection::open(&path)
+            .unwrap()
+            .execute_batch("pragma journal_mode=wal; create table t (x)")
+            .unwrap();
+        let text = format!("sqlite:{}?journal=truncate&sync_delay=1ms&shared_memory=off", path.display());
+        let url: SqliteUrl = text.parse().unwrap();
+        let stack = SqliteOpener::new(&url, Vec::new(), measure::Monotonic::start()).unwrap().stack();
+        let storage = "sync +1 ms, no shared memory";
+        assert!(stack.settings.contains(&("storage".into(), storage.into())), "{stack:?}");
+        assert!(stack.durability.detail.contains("simulated storage (sync +1 ms"), "{stack:?}");
+        // What was not parsed is refused by what is in force.
+        let url = SqliteUrl { journal: Journal::Wal, ..url };
+        let error = connect(&url).unwrap_err().to_string();
+        assert!(error.contains("unable to open") || error.contains("in force"), "{error}");
     }
 
     /// `.cargo/config.toml` says how; a result must show that it took.

@@ -162,3 +162,23 @@ fn what_is_no_database_is_said_and_what_is_locked_may_be_reached_later() {
     let error = wait(SqlxSqlite::reach(&url, statements)).unwrap_err().to_string();
     assert!(error.contains("`select lacking from counter`: no such column: lacking"), "{error}");
 }
+
+#[test]
+fn slow_storage_is_felt_and_said() {
+    let (_folder, url) = counters("?journal=truncate&sync_delay=20ms&shared_memory=off");
+    let target = wait(reach(&url));
+    let stack = target.stack();
+    assert!(
+        stack.settings.contains(&("storage".into(), "sync +20 ms, no shared memory".into())),
+        "{stack:?}"
+    );
+    assert!(stack.durability.detail.contains("simulated"), "{stack:?}");
+    let mut conn = wait(target.open()).unwrap();
+    let clock = measure::Monotonic::start();
+    wait(async {
+        conn.begin(TxKind::Write).await.unwrap();
+        conn.exec(StmtId(0), &[sql::Param::Int(1), sql::Param::Int(1)]).await.unwrap();
+        conn.commit().await.unwrap();
+    });
+    assert!(model::Clock::now(&clock) >= model::Nanos::from_millis(3 * 20), "the flushes were not delayed");
+}

@@ -31,6 +31,8 @@ pub(crate) enum Style {
     Pipelined,
     /// One call of a stored procedure.
     Procedure,
+    /// Calls that wait for each other share a durable commit, each in a savepoint of its own.
+    Grouped,
 }
 
 /// What speaks to the engine, whatever the route.
@@ -77,6 +79,8 @@ const fn styled(how: How, style: Style) -> How {
 pub(crate) const SUBJECTS: &[Subject] = &[
     direct("tpcc/sqlite/rusqlite", SQLITE, "TPC-C on SQLite, straight through the driver"),
     http("tpcc/sqlite/axum+rusqlite", SQLITE, "TPC-C on SQLite, through the HTTP server, the same sessions behind it"),
+    direct("tpcc/sqlite/rusqlite/grouped", styled(SQLITE, Style::Grouped), "calls that wait for each other share a durable commit"),
+    http("tpcc/sqlite/axum+rusqlite/grouped", styled(SQLITE, Style::Grouped), "the grouped sessions behind the HTTP server"),
     direct("tpcc/sqlite/sqlx", sqlx(Dialect::Sqlite), "TPC-C on SQLite through sqlx, which runs it on threads of its own"),
     direct("tpcc/postgres/tokio-postgres", POSTGRES, "TPC-C on PostgreSQL, one statement a round trip"),
     direct("tpcc/postgres/tokio-postgres/pipelined", styled(POSTGRES, Style::Pipelined), "independent statements share a round trip"),
@@ -92,6 +96,7 @@ pub(crate) const SUBJECTS: &[Subject] = &[
     http("tpcc/mysql/axum+mysql-async/procedure", styled(MYSQL, Style::Procedure), "the procedure calls behind the HTTP server"),
     direct("tpcb/sqlite/rusqlite", SQLITE, "pgbench's transaction on SQLite"),
     http("tpcb/sqlite/axum+rusqlite", SQLITE, "the same sessions behind the HTTP server"),
+    direct("tpcb/sqlite/rusqlite/grouped", styled(SQLITE, Style::Grouped), "calls that wait for each other share a durable commit"),
     direct("tpcb/sqlite/sqlx", sqlx(Dialect::Sqlite), "pgbench's transaction on SQLite through sqlx"),
     direct("tpcb/postgres/tokio-postgres", POSTGRES, "pgbench's transaction on PostgreSQL, its own tables"),
     direct("tpcb/postgres/sqlx", sqlx(Dialect::Postgres), "pgbench's transaction on PostgreSQL through sqlx"),
@@ -119,6 +124,7 @@ impl Style {
             Style::Plain => "plain",
             Style::Pipelined => "pipelined",
             Style::Procedure => "procedure",
+            Style::Grouped => "grouped",
         }
     }
 }
@@ -208,6 +214,9 @@ pub(crate) fn find(path: &str) -> Result<&'static Subject> {
     {
         return Ok(subject);
     }
+    if let Some(subject) = without_style(wanted) {
+        bail!("no subject `{path}`; nearest: `{}`\nhint: `stackmark list` prints all of them", subject.path)
+    }
     // Of equally near ones `max_by` takes the last; the default is the first.
     let nearest = SUBJECTS
         .iter()
@@ -215,6 +224,16 @@ pub(crate) fn find(path: &str) -> Result<&'static Subject> {
         .max_by(|a, b| likeness(a.path, wanted).total_cmp(&likeness(b.path, wanted)))
         .expect("the list is not empty");
     bail!("no subject `{path}`; nearest: `{}`\nhint: `stackmark list` prints all of them", nearest.path)
+}
+
+/// The plain subject, if only a style was asked for that it does not have, and none that is spelled like it.
+fn without_style(wanted: &str) -> Option<&'static Subject> {
+    const LIKE: f64 = 0.75;
+    let (plain, style) = wanted.rsplit_once('/')?;
+    let subject = SUBJECTS.iter().find(|subject| subject.path == plain)?;
+    let mut styles =
+        SUBJECTS.iter().filter_map(|subject| subject.path.strip_prefix(plain)?.strip_prefix('/'));
+    styles.all(|known| strsim::jaro_winkler(known, style) < LIKE).then_some(subject)
 }
 
 /// The subject that puts a server in front of the same sessions as `how`.
@@ -295,6 +314,7 @@ mod tests {
         check("tpcc/sqlite/axum", Err("nearest: `tpcc/sqlite/axum+rusqlite`"));
         check("tpc", Err("nearest: `tpcc/sqlite/rusqlite`"));
         check("tpcc/sqlite/rusqlite/procedure", Err("nearest: `tpcc/sqlite/rusqlite`"));
+        check("tpcc/sqlite/rusqlite/gruoped", Err("nearest: `tpcc/sqlite/rusqlite/grouped`"));
         check("", Err("no subject ``"));
         assert!(workload("tppc").unwrap_err().to_string().contains("nearest: `tpcc`"));
     }

@@ -12,6 +12,7 @@ mod placeholders;
 pub mod postgres;
 mod server_url;
 mod sqlite;
+mod storage;
 mod timed;
 mod value;
 
@@ -25,6 +26,7 @@ pub use server_url::{Isolation, Secret, ServerUrl, Tls};
 pub use sqlite::{
     Journal, SqliteUrl, Synchronous, UrlError, durability as sqlite_durability, fault as sqlite_fault,
 };
+pub use storage::Storage;
 pub use timed::Timed;
 pub use value::Value;
 

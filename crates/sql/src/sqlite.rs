@@ -1,5 +1,6 @@
 //! What every SQLite adapter shares: the database URL, the durability it promises, and what an error code means.
 
+use crate::storage::{self, Storage};
 use model::{Conflict, DefectKind, Doubt, Durability, Fault, Refusal, Tier};
 use std::fmt;
 use std::path::PathBuf;
@@ -22,6 +23,9 @@ pub struct SqliteUrl {
     pub checkpoint: u32,
     /// How long another process's lock is waited for, in milliseconds, before the attempt counts as a conflict.
     pub busy_ms: u32,
+    /// What the storage under the file adds to the machine's own: connections whose calls are measured feel it; loads,
+    /// copies and audits don't.
+    pub storage: Storage,
 }
 
 /// Journal modes (`pragma journal_mode`).
@@ -120,6 +124,7 @@ impl SqliteUrl {
             mmap: 0,
             checkpoint: 1_000,
             busy_ms: 5_000,
+            storage: Storage::AS_IT_IS,
         }
     }
 
@@ -137,13 +142,42 @@ impl SqliteUrl {
             "mmap" => self.mmap = bytes(key, value, 0, 1 << 40)?,
             "checkpoint" => self.checkpoint = whole(key, value, 1, 1 << 24)? as u32,
             "busy_ms" => self.busy_ms = whole(key, value, 0, 600_000)? as u32,
+            "sync_delay" => self.storage.sync = storage::delay(key, value)?,
+            "lock_delay" => self.storage.lock = storage::delay(key, value)?,
+            "read_delay" => self.storage.read = storage::delay(key, value)?,
+            "shared_memory" => {
+                self.storage.shared_memory = match value {
+                    "on" => true,
+                    "off" => false,
+                    _ => return Err(one_of(key, value, ["on", "off"])),
+                };
+            }
             _ => {
                 return Err(format!(
-                    "no option `{key}`; there are journal, synchronous, cache, mmap, checkpoint and busy_ms"
+                    "no option `{key}`; there are journal, synchronous, cache, mmap, checkpoint, busy_ms, sync_delay, \
+                     lock_delay, read_delay and shared_memory"
                 ));
             }
         }
         Ok(())
+    }
+
+    /// What contradicts itself, once all options are known.
+    fn consistent(self) -> Result<SqliteUrl, String> {
+        let Storage { read, shared_memory, .. } = self.storage;
+        if !shared_memory && self.journal == Journal::Wal {
+            return Err(
+                "shared_memory=off leaves no room for a write-ahead log, as on a network file system; write \
+                        journal=truncate, which is as durable"
+                    .into(),
+            );
+        }
+        if self.mmap > 0 && !(shared_memory && read.is_zero()) {
+            return Err("what is read through a memory map is not delayed, and network file systems offer none; leave \
+                        mmap away, or read_delay and shared_memory=off"
+                .into());
+        }
+        Ok(self)
     }
 }
 
@@ -170,7 +204,7 @@ impl FromStr for SqliteUrl {
                 .ok_or_else(|| wrong(format!("option `{option}` has no value; write `{option}=…`")))?;
             parsed.set(key, value).map_err(wrong)?;
         }
-        Ok(parsed)
+        parsed.consistent().map_err(wrong)
     }
 }
 
@@ -178,14 +212,15 @@ impl fmt::Display for SqliteUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "sqlite:{}?journal={}&synchronous={}&cache={}&mmap={}&checkpoint={}&busy_ms={}",
+            "sqlite:{}?journal={}&synchronous={}&cache={}&mmap={}&checkpoint={}&busy_ms={}{}",
             self.path.display(),
             self.journal.name(),
             self.synchronous.name(),
             self.cache,
             self.mmap,
             self.checkpoint,
-            self.busy_ms
+            self.busy_ms,
+            self.storage.options()
         )
     }
 }
@@ -309,11 +344,25 @@ mod tests {
         check("sqlite:b.db?cache=12MB", Err("such as 32MiB"));
         check("sqlite:b.db?cache=99999999GiB", Err("such as 32MiB"));
         check("sqlite:b.db?journal", Err("has no value"));
+        check("sqlite:b.db?sync_delay=5", Err("such as 5ms"));
+        check("sqlite:b.db?shared_memory=no", Err("one of on, off"));
+        check("sqlite:b.db?shared_memory=off", Err("write journal=truncate"));
+        check("sqlite:b.db?journal=wal&shared_memory=off", Err("no room for a write-ahead log"));
+        check("sqlite:b.db?mmap=1MiB&read_delay=1ms", Err("leave mmap away"));
+        check(
+            "sqlite:b.db?shared_memory=off&journal=truncate",
+            Ok((Journal::Truncate, Synchronous::Full, 32 << 20)),
+        );
     }
 
     #[test]
     fn a_url_survives_being_printed() {
         let url: SqliteUrl = "sqlite:a/b.db?journal=persist&busy_ms=17&mmap=1GiB".parse().unwrap();
+        assert_eq!(url.to_string().parse::<SqliteUrl>().unwrap(), url);
+        assert!(!url.to_string().contains("delay"), "{url}");
+        let options = "journal=delete&sync_delay=5ms&lock_delay=1500us&read_delay=2s&shared_memory=off";
+        let url: SqliteUrl = format!("sqlite:a/b.db?{options}").parse().unwrap();
+        assert!(url.to_string().ends_with(&options["journal=delete".len()..]), "{url}");
         assert_eq!(url.to_string().parse::<SqliteUrl>().unwrap(), url);
     }
 

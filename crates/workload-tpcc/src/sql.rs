@@ -466,7 +466,10 @@ impl<O: SqlOpener, K: Clock> Target<Tpcc> for SqlTarget<O, K> {
     }
 
     fn stack(&self) -> Stack {
-        Stack { style: "plain".into(), ..self.opener.stack() }
+        let stack = self.opener.stack();
+        // An opener whose connections commit in a way of their own says so.
+        let style = if stack.style.is_empty() { "plain".into() } else { stack.style };
+        Stack { style, ..stack }
     }
 }
 

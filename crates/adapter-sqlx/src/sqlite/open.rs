@@ -4,7 +4,7 @@ use crate::{ADAPTER, SqlxSqliteConn};
 use model::{Durability, Home, OpenError, Stack, Tier};
 use sql::{Journal, SqlOpener, SqliteUrl, Synchronous, sqlite_durability};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
-use sqlx::{ConnectOptions as _, Error};
+use sqlx::{ConnectOptions as _, Connection as _, Error};
 use std::time::Duration;
 
 /// Opens connections to one SQLite file.
@@ -56,7 +56,12 @@ impl SqlOpener for SqlxSqlite {
     fn stack(&self) -> Stack {
         let settings = &self.settings;
         let number = |name: &str, value: i64| (name.to_owned(), value.to_string());
-        Stack {
+        let storage = self.url.storage;
+        let mut durability = settings.durability.clone();
+        if storage.is_slow() {
+            durability.detail += &format!("; on simulated storage ({storage})");
+        }
+        let mut stack = Stack {
             engine: "sqlite".into(),
             engine_version: settings.version.clone(),
             adapter: ADAPTER.0.into(),
@@ -65,7 +70,7 @@ impl SqlOpener for SqlxSqlite {
             route: "direct".into(),
             server: None,
             isolation: "serializable (one writer; readers on a snapshot)".into(),
-            durability: settings.durability.clone(),
+            durability,
             settings: vec![
                 ("journal_mode".into(), settings.journal.clone()),
                 ("synchronous".into(), settings.synchronous.clone()),
@@ -76,7 +81,11 @@ impl SqlOpener for SqlxSqlite {
                 ("compile_options".into(), settings.compile_options.join(", ")),
                 ("writers".into(), format!("begin immediate, busy timeout {} ms", self.url.busy_ms)),
             ],
+        };
+        if storage.is_slow() {
+            stack.settings.push(("storage".into(), storage.to_string()));
         }
+        stack
     }
 }
 
@@ -87,7 +96,7 @@ async fn connect(url: &SqliteUrl) -> Result<(SqliteConnection, Settings), OpenEr
         return Err(OpenError::Unreachable { what, why: "there is no such file".into() });
     }
     let fail = |error: Error| open_error(url, &error);
-    let mut conn = options(url).connect().await.map_err(fail)?;
+    let mut conn = open(url).await?;
     let found = read_back(&mut conn).await.map_err(fail)?;
     let (journal, synchronous) = (url.journal.name(), url.synchronous.name());
     if found.journal == journal && found.synchronous == synchronous {
@@ -99,6 +108,23 @@ async fn connect(url: &SqliteUrl) -> Result<(SqliteConnection, Settings), OpenEr
          synchronous={synchronous_now}; another process may have the file open"
     );
     Err(OpenError::Unusable { what: url.path.display().to_string(), why })
+}
+
+async fn open(url: &SqliteUrl) -> Result<SqliteConnection, OpenError> {
+    let fail = |error: Error| open_error(url, &error);
+    if !url.storage.is_slow() {
+        return options(url).connect().await.map_err(fail);
+    }
+    if !url.storage.shared_memory {
+        // A file keeps a write-ahead log as its mode, and then nobody without shared memory can open it to change that:
+        // it has to be done where the file was made.
+        options(url).connect().await.map_err(fail)?.close().await.map_err(fail)?;
+    }
+    let vfs = slow_storage::register(url.storage).map_err(|error| OpenError::Unusable {
+        what: url.path.display().to_string(),
+        why: error.to_string(),
+    })?;
+    options(url).vfs(vfs).connect().await.map_err(fail)
 }
 
 fn options(url: &SqliteUrl) -> SqliteConnectOptions {

@@ -4,7 +4,7 @@ use super::{Case, Found, Kit, Past, Visitor, ledger_check, places_differ, retryi
 use crate::engine::{self, server_only, sqlite_only};
 use crate::subjects::{Driver, How, Style};
 use adapter_mysql_async::MySqlOpener;
-use adapter_rusqlite::SqliteOpener;
+use adapter_rusqlite::{GroupedOpener, SqliteOpener};
 use adapter_sqlx::{SqlxMySql, SqlxPostgres, SqlxSqlite};
 use adapter_tokio_postgres::PostgresOpener;
 use admin::{AuditGroup, AuditQuery, AuditRows};
@@ -108,6 +108,10 @@ impl Case for Tpcb {
         match (how.driver, how.style) {
             (Driver::Rusqlite, Style::Plain) => {
                 let opener = SqliteOpener::new(sqlite_only(url)?, statements, clock)?;
+                visitor.visit(retrying(SqlTarget::new(opener, clock)))
+            }
+            (Driver::Rusqlite, Style::Grouped) => {
+                let opener = GroupedOpener::new(sqlite_only(url)?, statements, clock)?;
                 visitor.visit(retrying(SqlTarget::new(opener, clock)))
             }
             (Driver::TokioPostgres, Style::Plain) => {

@@ -5,7 +5,7 @@ use crate::convert;
 use crate::engine::{self, server_only, sqlite_only};
 use crate::subjects::{Driver, How, Style};
 use adapter_mysql_async::MySqlOpener;
-use adapter_rusqlite::SqliteOpener;
+use adapter_rusqlite::{GroupedOpener, SqliteOpener};
 use adapter_sqlx::{SqlxMySql, SqlxPostgres, SqlxSqlite};
 use adapter_tokio_postgres::PostgresOpener;
 use admin::{AuditGroup, AuditQuery, AuditRows};
@@ -124,6 +124,10 @@ impl Case for Tpcc {
         match (how.driver, how.style) {
             (Driver::Rusqlite, Style::Plain) => {
                 let opener = SqliteOpener::new(sqlite_only(url)?, statements, clock)?;
+                visitor.visit(retrying(SqlTarget::new(opener, clock)))
+            }
+            (Driver::Rusqlite, Style::Grouped) => {
+                let opener = GroupedOpener::new(sqlite_only(url)?, statements, clock)?;
                 visitor.visit(retrying(SqlTarget::new(opener, clock)))
             }
             (Driver::TokioPostgres, Style::Plain) => {

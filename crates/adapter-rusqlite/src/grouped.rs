@@ -1,0 +1,230 @@
+//! Sessions whose writing calls share durable commits: each in a savepoint of its own, none acknowledged before the commit
+//! that makes it durable.
+//!
+//! Nobody waits for company. Whoever ends a call while others wait for their turn leaves the commit to the last of them,
+//! and whoever finds nobody waiting commits for all. A single client therefore commits as it would without a group.
+
+use crate::group::{Group, Shared, TRANSACTIONS_MAX, Turn};
+use crate::open::{Settings, connect, read_back, refused};
+use crate::prepared::{Prepared, fault};
+use model::{Clock, Fault, Home, Nanos, OpenError, Stack};
+use sql::{Dialect, Param, Read, SqlConn, SqlOpener, SqliteUrl, StmtId, TxKind};
+use std::sync::Arc;
+
+/// Opens sessions that share one writing connection to a database file.
+pub struct GroupedOpener<K> {
+    url: SqliteUrl,
+    statements: Vec<String>,
+    group: Arc<Group>,
+    clock: K,
+    settings: Settings,
+}
+
+impl<K> std::fmt::Debug for GroupedOpener<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GroupedOpener").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+impl<K: Clock> GroupedOpener<K> {
+    /// Opens the writing connection as the URL says. `statements` are the texts in the order of their numbers.
+    ///
+    /// # Errors
+    /// When the file is missing or no database, a setting does not take, or a statement does not fit the schema.
+    pub fn new(url: &SqliteUrl, statements: Vec<String>, clock: K) -> Result<GroupedOpener<K>, OpenError> {
+        let connection = connect(url)?;
+        let settings = read_back(&connection).map_err(|error| refused(url, &error))?;
+        let group = Group::new(connection, &statements).map_err(|error| refused(url, &error))?;
+        Ok(GroupedOpener { url: url.clone(), statements, group: Arc::new(group), clock, settings })
+    }
+
+    /// Where to ask how many calls have shared a commit.
+    #[must_use]
+    pub fn sharing(&self) -> Sharing {
+        Sharing(self.group.clone())
+    }
+}
+
+/// Tells how many calls have shared how many durable commits, while sessions run.
+#[derive(Clone)]
+pub struct Sharing(Arc<Group>);
+
+impl Sharing {
+    /// Since the opener was made.
+    #[must_use]
+    pub fn so_far(&self) -> Shared {
+        self.0.shared()
+    }
+}
+
+impl std::fmt::Debug for Sharing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.so_far().fmt(f)
+    }
+}
+
+impl<K: Clock> SqlOpener for GroupedOpener<K> {
+    type Conn = GroupedConn<K>;
+    const HOME: Home = Home::Thread;
+
+    async fn open(&self) -> Result<GroupedConn<K>, OpenError> {
+        // Beside a rollback journal nobody can read while somebody writes, so readers take the turn as well.
+        let reader = if self.settings.has_log() {
+            let connection = connect(&self.url)?;
+            let prepared = Prepared::new(connection, &self.statements, &READING);
+            Some(prepared.map_err(|error| refused(&self.url, &error))?)
+        } else {
+            None
+        };
+        Ok(GroupedConn {
+            group: self.group.clone(),
+            turn: None,
+            reader,
+            waited: Nanos::ZERO,
+            clock: self.clock.clone(),
+        })
+    }
+
+    fn stack(&self) -> Stack {
+        let mut stack = self.settings.stack();
+        stack.style = "grouped".into();
+        stack.settings.push(("calls_a_commit_max".into(), TRANSACTIONS_MAX.to_string()));
+        stack
+    }
+}
+
+/// Places of a reader's statements behind the workload's.
+#[derive(Clone, Copy)]
+enum Reading {
+    Begin,
+    Commit,
+    Rollback,
+}
+
+const READING: [&str; 3] = ["begin deferred", "commit", "rollback"];
+
+/// A session's part in a group, and a connection of its own to read by. Blocking: its futures never wait.
+pub struct GroupedConn<K> {
+    group: Arc<Group>,
+    /// While a writing transaction runs.
+    turn: Option<Turn>,
+    /// Sees what is committed, and so what was acknowledged.
+    reader: Option<Prepared>,
+    waited: Nanos,
+    clock: K,
+}
+
+impl<K> std::fmt::Debug for GroupedConn<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GroupedConn").field("turn", &self.turn.is_some()).finish_non_exhaustive()
+    }
+}
+
+impl<K> GroupedConn<K> {
+    /// The connection on which the transaction of now runs.
+    fn current(&mut self) -> &mut Prepared {
+        match (&mut self.turn, &mut self.reader) {
+            (Some(turn), _) => turn.prepared(),
+            (None, Some(reader)) => reader,
+            (None, None) => unreachable!(
+                "without a reader every transaction has the turn, and a statement has a transaction"
+            ),
+        }
+    }
+
+    /// Whatever was done and not committed is undone; of others nothing is.
+    fn abandon(&mut self, wait: bool) -> Result<(), Fault> {
+        if let Some(turn) = self.turn.take() {
+            turn.rollback(wait)?;
+        }
+        match &mut self.reader {
+            Some(reader) if reader.in_transaction() => {
+                reader.control(Reading::Rollback as usize).map_err(|error| fault(&error, false))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A fault of a statement, which may have ended everybody's transaction.
+    #[cold]
+    fn notice(&mut self, fault: &Fault) {
+        if let Some(turn) = &mut self.turn {
+            turn.notice(fault);
+        }
+    }
+}
+
+impl<K: Clock> SqlConn for GroupedConn<K> {
+    const DIALECT: Dialect = Dialect::Sqlite;
+
+    async fn begin(&mut self, tx: TxKind) -> Result<(), Fault> {
+        // The transaction before may have been given up in its middle: its future was dropped, or a caller panicked and went
+        // on. Waiting for our own turn would never end; what became of others then was not asked.
+        let _ = self.abandon(false);
+        if tx == TxKind::Read
+            && let Some(reader) = &mut self.reader
+        {
+            return reader.control(Reading::Begin as usize).map_err(|error| fault(&error, false));
+        }
+        let turn = self.group.try_turn().unwrap_or_else(|| {
+            let came = self.clock.now();
+            let turn = self.group.turn();
+            self.waited = self.clock.now() - came;
+            turn
+        });
+        self.turn = Some(turn.enter()?);
+        Ok(())
+    }
+
+    async fn commit(&mut self) -> Result<(), Fault> {
+        match (self.turn.take(), &mut self.reader) {
+            (Some(turn), _) => turn.commit(),
+            (None, Some(reader)) => {
+                let committed = reader.control(Reading::Commit as usize);
+                committed.map_err(|error| fault(&error, false))
+            }
+            (None, None) => Ok(()),
+        }
+    }
+
+    async fn rollback(&mut self) -> Result<(), Fault> {
+        self.abandon(true)
+    }
+
+    async fn exec(&mut self, stmt: StmtId, params: &[Param<'_>]) -> Result<u64, Fault> {
+        self.current().exec(stmt, params).inspect_err(|fault| self.notice(fault))
+    }
+
+    async fn row<T: Send>(
+        &mut self,
+        stmt: StmtId,
+        params: &[Param<'_>],
+        read: Read<T>,
+    ) -> Result<Option<T>, Fault> {
+        self.current().row(stmt, params, read).inspect_err(|fault| self.notice(fault))
+    }
+
+    async fn rows<T: Send>(
+        &mut self,
+        stmt: StmtId,
+        params: &[Param<'_>],
+        read: Read<T>,
+        into: &mut Vec<T>,
+    ) -> Result<(), Fault> {
+        self.current().rows(stmt, params, read, into).inspect_err(|fault| self.notice(fault))
+    }
+
+    fn waited(&mut self) -> Nanos {
+        std::mem::take(&mut self.waited)
+    }
+}
+
+impl<K> Drop for GroupedConn<K> {
+    /// A session that is dropped in mid-transaction undoes what it did, and nobody waits for it.
+    fn drop(&mut self) {
+        if let Some(turn) = self.turn.take() {
+            // Nobody is left to be told.
+            let _ = turn.rollback(false);
+        }
+    }
+}
