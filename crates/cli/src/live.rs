@@ -18,7 +18,7 @@ use crate::case::Case;
 use crate::ui::{self, Progress, Ui, View};
 use anyhow::Result;
 use hub::{Hub, Wants};
-use report::document::Document;
+use report::document::{Document, Experiment};
 use snapshot::Pulse;
 use std::path::Path;
 use std::sync::Arc;
@@ -82,6 +82,13 @@ impl Live {
             && let Some(board) = board::of(document)
         {
             hub.put_board(board);
+        }
+    }
+
+    /// How far an experiment has come; `found` is asked only if somebody looks.
+    pub(crate) fn experiment(&self, document: &Document, found: impl FnOnce() -> Experiment) {
+        if let Some(hub) = &self.hub {
+            hub.put_board(board::of_experiment(document, &found()));
         }
     }
 

@@ -72,7 +72,8 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-fn of_experiment(document: &Document, experiment: &Experiment) -> Board {
+/// The board of an experiment as far as it is known.
+pub(crate) fn of_experiment(document: &Document, experiment: &Experiment) -> Board {
     let unit = document.trials.first().map_or_else(String::new, |trial| trial.headline.unit.clone());
     let rows = experiment.variants.iter().map(|variant| {
         let rates: Vec<f64> = variant.trials.iter().filter_map(|trial| rate(document, *trial)).collect();
