@@ -42,6 +42,10 @@ pub(crate) enum Command {
     Run(Run),
     /// Compare two subjects by interleaved trials, or two stored results.
     Compare(Compare),
+    /// Carry out an experiment file: variants in interleaved blocks of trials, and a verdict for each.
+    Experiment(Experiment),
+    /// Go on with an experiment or a comparison that was interrupted or killed.
+    Resume(Resume),
     /// Serve a workload over HTTP until interrupted.
     Serve(Serve),
     /// Check the stored data of an existing database.
@@ -143,6 +147,12 @@ pub(crate) struct Compare {
     /// Exit with 1 if the second loses more than this against the first, for example `5%`.
     #[arg(long, value_parser = share)]
     pub(crate) max_loss: Option<f64>,
+    /// What is compared: `throughput`, `cpu` (processor time a call), `p99` of all calls or `new-order.p99` of one kind.
+    #[arg(long, default_value = "throughput")]
+    pub(crate) metric: String,
+    /// Leave out the second trial of the first in each block, which shows how much of an effect is noise of this machine.
+    #[arg(long)]
+    pub(crate) no_control: bool,
     #[command(flatten)]
     pub(crate) data: DataArgs,
     #[command(flatten)]
@@ -155,6 +165,42 @@ pub(crate) struct Compare {
     pub(crate) live: LiveArgs,
     #[command(flatten)]
     pub(crate) out: Out,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Experiment {
+    /// An experiment file, or the name of one that comes with the program.
+    pub(crate) file: String,
+    /// Blocks of one trial a variant, instead of those of the file.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) blocks: Option<u32>,
+    /// Three blocks instead of those of the file: wider intervals, so only larger differences can be told.
+    #[arg(long, conflicts_with = "blocks")]
+    pub(crate) quick: bool,
+    /// Measured time of each trial, instead of that of the file.
+    #[arg(long, value_parser = span, allow_hyphen_values = true)]
+    pub(crate) duration: Option<Duration>,
+    /// Warm-up before it, instead of that of the file.
+    #[arg(long, value_parser = span, allow_hyphen_values = true)]
+    pub(crate) warmup: Option<Duration>,
+    /// Leave out the second trials of the bases, which show how much of an effect is noise of this machine.
+    #[arg(long)]
+    pub(crate) no_control: bool,
+    /// Exit with 1 if a variant surely loses more than this against its base, for example `5%`.
+    #[arg(long, value_parser = share)]
+    pub(crate) max_loss: Option<f64>,
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
+    #[command(flatten)]
+    pub(crate) out: Out,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Resume {
+    /// The folder of the run.
+    pub(crate) folder: PathBuf,
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
 }
 
 #[derive(Debug, Args, Clone)]
@@ -251,6 +297,8 @@ impl Command {
         match self {
             Command::Run(args) => Some(&args.live),
             Command::Compare(args) => Some(&args.live),
+            Command::Experiment(args) => Some(&args.live),
+            Command::Resume(args) => Some(&args.live),
             _ => None,
         }
     }

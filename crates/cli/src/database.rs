@@ -133,6 +133,11 @@ impl<W: Case> Database<W> {
         self.contents.tables.is_empty()
     }
 
+    /// Checksum of the loaded rows; nothing where another kit has loaded them.
+    pub(crate) fn checksum(&self) -> Option<String> {
+        (!self.is_foreign()).then(|| format!("{:016x}", self.contents.checksum()))
+    }
+
     pub(crate) fn scale(&self) -> u32 {
         W::scale(&self.size)
     }

@@ -1,5 +1,17 @@
 //! Experiments: variants in interleaved blocks of trials, each from a restored state, and a verdict for each.
 
 pub(crate) mod bench;
+mod conclude;
+pub(crate) mod factors;
+pub(crate) mod file;
+pub(crate) mod lock;
+pub(crate) mod metric;
+mod order;
 mod place;
 pub(crate) mod plan;
+mod resume;
+mod run;
+mod underway;
+
+pub(crate) use resume::resume;
+pub(crate) use run::begin;

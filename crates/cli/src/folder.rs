@@ -3,6 +3,7 @@
 use crate::private::Private;
 use anyhow::{Context, Result};
 use report::document::{Document, Moment, RunKind, SCHEMA, State};
+use rustix::fs::{FlockOperation, flock};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -13,6 +14,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
+    /// Locked as long as we live, so that no other process goes on with this run; not for the folder of a trial.
+    _owned: Option<fs::File>,
 }
 
 /// What a run has claimed so far: enough to hold the data to it after the run was killed.
@@ -41,7 +44,7 @@ impl Folder {
         for id in std::iter::once(base.clone()).chain((2..1_000).map(|n| format!("{base}-{n}"))) {
             let path = out.join(&id);
             match fs::create_dir(&path) {
-                Ok(()) => return Ok((Folder { path }, started, id)),
+                Ok(()) => return Ok((Folder::own(path)?, started, id)),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => {
                     return Err(error).with_context(|| format!("could not create {}", path.display()));
@@ -49,6 +52,24 @@ impl Folder {
             }
         }
         anyhow::bail!("{} has a thousand runs of this second", out.display())
+    }
+
+    /// The folder of a run that goes on. What it has left behind in it is taken away, but for its results.
+    ///
+    /// # Errors
+    /// Another process works on it, or what is left cannot be removed.
+    pub(crate) fn reopen(path: &Path) -> Result<Folder> {
+        let folder = Folder::own(path.to_owned())?;
+        Private::discard(path)?;
+        Ok(folder)
+    }
+
+    fn own(path: PathBuf) -> Result<Folder> {
+        let owned = fs::File::open(&path).with_context(|| format!("could not open {}", path.display()))?;
+        if flock(&owned, FlockOperation::NonBlockingLockExclusive).is_err() {
+            anyhow::bail!("another process works on {}", path.display());
+        }
+        Ok(Folder { path, _owned: Some(owned) })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -71,11 +92,11 @@ impl Folder {
             fs::create_dir(&path)
         };
         make().with_context(|| format!("could not create {}", path.display()))?;
-        Ok(Folder { path })
+        Ok(Folder { path, _owned: None })
     }
 
     /// Replaces a file as a whole: a reader sees the old one or the new one.
-    fn put(&self, name: &str, bytes: &[u8]) -> Result<PathBuf> {
+    pub(crate) fn put(&self, name: &str, bytes: &[u8]) -> Result<PathBuf> {
         let (path, new) = (self.path.join(name), self.path.join(format!("{name}.new")));
         let write = || -> std::io::Result<()> {
             let mut file = fs::File::create(&new)?;
@@ -97,7 +118,7 @@ impl Folder {
 
     /// Takes away what has been written: there is nothing to tell. The folder itself goes with this value.
     pub(crate) fn empty(&self) {
-        for name in ["result.json", "claims.json", "server.log"] {
+        for name in ["result.json", "plan.json", "claims.json", "server.log"] {
             // What cannot be removed is seen by the user, and says that it is no finished result.
             let _ = fs::remove_file(self.path.join(name));
         }

@@ -80,6 +80,8 @@ fn run_command(command: Command, ui: &ui::Ui) -> anyhow::Result<Answer> {
         Command::Load(args) => load::load(&args, ui),
         Command::Run(args) => run::run(&args, ui),
         Command::Compare(args) => compare::compare(&args, ui),
+        Command::Experiment(args) => compare::experiment(&args, ui),
+        Command::Resume(args) => experiment::resume(&args, ui),
         Command::Serve(args) => serve::serve(&args, ui),
         Command::Audit(args) => audit::audit(&args, ui),
         Command::Report(args) => show::report(&args, ui),

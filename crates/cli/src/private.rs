@@ -40,6 +40,19 @@ impl Private {
         &self.path
     }
 
+    /// Removes what a run that is dead has left in its folder, however far it had come. Only for who owns that folder.
+    pub(crate) fn discard(run: &Path) -> Result<()> {
+        for left in [run.join("private.new"), run.join(Private::NAME)] {
+            match fs::remove_dir_all(&left) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(error).with_context(|| format!("could not remove {}", left.display()));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Removes what killed runs under `out` have left behind.
     pub(crate) fn sweep(out: &Path) {
         let runs = fs::read_dir(out).into_iter().flatten().flatten();

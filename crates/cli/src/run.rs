@@ -16,6 +16,7 @@ use drive::{Arrivals, RatePerSecond};
 use model::Nanos;
 use report::document::{Check, Document, RunKind, State};
 use sql::Dialect;
+use std::cell::Cell;
 
 /// Sessions behind a server unless told otherwise: one a client, up to this many.
 const POOL_MAX: u32 = 64;
@@ -96,6 +97,7 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
         url: args.url.as_deref(),
         audited,
         folder: &folder,
+        checked_s: Cell::new(0.0),
         what: subject.path,
         ui,
         interrupt: &interrupt,

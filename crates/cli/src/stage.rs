@@ -71,8 +71,11 @@ impl Stage {
         named: Option<DbUrl>,
         ui: &Ui,
     ) -> Result<Stage> {
-        let folder = private.path().join(index.to_string());
-        fs::create_dir(&folder).with_context(|| format!("could not create {}", folder.display()))?;
+        let folder = match index {
+            0 => private.path().to_owned(),
+            more => private.path().join(more.to_string()),
+        };
+        fs::create_dir_all(&folder).with_context(|| format!("could not create {}", folder.display()))?;
         let limits = place.limits.as_deref().map(str::parse).transpose()?;
         let engine = match rig::Engine::of(place.dialect()?).filter(|_| named.is_none()) {
             None => None,

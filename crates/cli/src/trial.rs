@@ -16,9 +16,10 @@ use adapter_http::{Expected, HttpTarget};
 use anyhow::{Context, Result, bail};
 use drive::{Observer, Stop};
 use measure::Monotonic;
-use model::{Nanos, RetryPolicy, Stack, Target};
+use model::{Clock, Nanos, RetryPolicy, Stack, Target};
 use observe::{FileSystem, Observation, Options, Watch, Watched};
 use report::document::{self, Check, Conformance, Data, Document, Interval, Moment, State, Tally, Trial};
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,6 +38,8 @@ pub(crate) struct Job<'a, W: Case> {
     /// Whether the data can be looked at: not if only a URL is known.
     pub(crate) audited: bool,
     pub(crate) folder: &'a Folder,
+    /// Seconds that the audits after the trial have taken.
+    pub(crate) checked_s: Cell<f64>,
     pub(crate) what: &'a str,
     pub(crate) ui: &'a Ui,
     pub(crate) interrupt: &'a Interrupt,
@@ -207,8 +210,7 @@ impl<W: Case> Job<'_, W> {
                 bytes: store.as_deref().and_then(bytes_of),
                 bytes_end: None,
                 file_system: store.and_then(|file| FileSystem::of(&file).ok()).map(|on| on.describe()),
-                checksum: (self.audited && !self.database.is_foreign())
-                    .then(|| format!("{:016x}", contents.checksum())),
+                checksum: self.database.checksum().filter(|_| self.audited),
                 hottest_rows: Some(W::hottest_rows(&self.database.size)),
                 references: if self.audited {
                     Some(engine::has_references(&self.database.url)?)
@@ -280,7 +282,9 @@ impl<W: Case> Job<'_, W> {
             self.ui.say("auditing");
             let claims = W::claims(&driven.ledger, true);
             self.folder.put_claims(&self.claims_file(before.clone(), claims.clone()))?;
+            let clock = Monotonic::start();
             let checked = vouch::after(self.database, before, &claims, self.interrupt)?;
+            self.checked_s.set(clock.now().as_secs_f64());
             trial.audits.extend(checked.audits);
             trial.ledger = checked.ledger;
         } else {

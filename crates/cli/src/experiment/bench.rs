@@ -16,6 +16,7 @@ use anyhow::{Result, bail};
 use measure::Monotonic;
 use model::Clock;
 use report::document::{Check, Conformance, Document, RunKind, Spent, Trial};
+use std::cell::Cell;
 use std::rc::Rc;
 
 /// Places that are loaded, and what runs trials on copies of them.
@@ -35,6 +36,8 @@ pub(crate) struct Prepared {
     pub(crate) subject: &'static Subject,
     /// The version of its engine, as that says itself.
     pub(crate) engine_version: String,
+    /// Of the loaded rows; nothing where another kit has loaded them.
+    pub(crate) checksum: Option<String>,
     conformance: Conformance,
     server: ServerSettings,
     /// An index into the places.
@@ -73,7 +76,8 @@ impl<'a, W: Case> Bench<'a, W> {
             let mismatch = conformance.mismatches.first().map_or("", String::as_str);
             bail!("it answers wrongly: {mismatch}");
         }
-        Ok(Prepared { subject, engine_version, conformance, server, ground: index })
+        let checksum = ready.template.checksum();
+        Ok(Prepared { subject, engine_version, checksum, conformance, server, ground: index })
     }
 
     /// Runs one trial in `trials/NAME` of the run's folder ([`trial_name`]; the number is what tells trials apart): from a restored state, with a fresh server process. The whole
@@ -110,12 +114,14 @@ impl<'a, W: Case> Bench<'a, W> {
             url: None,
             audited: true,
             folder: &folder,
+            checked_s: Cell::new(0.0),
             what: name,
             ui: self.ui,
             interrupt: self.interrupt,
         };
         let before = Before { conformance: prepared.conformance.clone(), audits: ready.audits.clone() };
         let ran = job.run(before, &mut own);
+        self.spent.check_s += job.checked_s.get();
         ready.stage.forget(&database.url)?;
         let trial = &own.trials[ran?];
         own.state = trial.state;

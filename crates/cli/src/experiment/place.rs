@@ -19,13 +19,15 @@ use std::rc::Rc;
 impl Place {
     /// What the command line asks for. `db` is a database that the user named.
     pub(crate) fn of_wishes(dialect: Dialect, db: Option<&DbUrl>, wishes: &EngineArgs) -> Place {
-        let limits = wishes.limits_of(Limited::Engine);
+        let private = db.is_none();
+        let limits = wishes.limits_of(Limited::Engine).filter(|_| private && dialect != Dialect::Sqlite);
         Place {
             engine: dialect.name().into(),
             db: db.map(ToString::to_string),
             options: String::new(),
             settings: Vec::new(),
-            durability: wishes.durability.tier().to_string(),
+            // What somebody's database flushes is its own setting.
+            durability: if private { wishes.durability.tier() } else { Tier::Durable }.to_string(),
             limits: limits.map(|limits| limits.to_string()),
             statement_statistics: wishes.statement_statistics && dialect == Dialect::Postgres,
         }

@@ -414,3 +414,49 @@ fn what_is_no_text_is_refused_by_its_line() {
     fs::remove_dir_all(folder).unwrap();
     assert!(error.contains("x.toml:2: not text in UTF-8"), "{error}");
 }
+
+/// Blocks of a Markdown text, each with the language it is marked with.
+fn blocks(markdown: &str) -> Vec<(&str, &str)> {
+    let mut parts = markdown.split("\n```");
+    parts.next();
+    parts
+        .step_by(2)
+        .map(|block| block.split_once('\n').expect("a block has a line of its own for its language"))
+        .collect()
+}
+
+#[test]
+fn the_files_in_the_documentation_are_right_or_as_wrong_as_they_say() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/experiments.md");
+    let page = fs::read_to_string(page).unwrap();
+    let blocks = blocks(&page);
+    let mut seen = (0, 0);
+    for (index, (language, text)) in blocks.iter().enumerate() {
+        if *language != "toml" {
+            continue;
+        }
+        let parsed = parse(text, Path::new("mine.toml"));
+        match blocks.get(index + 1) {
+            Some(("text", shown)) => {
+                let error = parsed.expect_err("the next block shows what is wrong").to_string();
+                let ended = |line: &str| line.split_once("...").map_or(line.to_owned(), |(start, _)| start.to_owned());
+                for (shown, said) in shown.lines().zip(error.lines()) {
+                    assert!(said.starts_with(&ended(shown)), "{error}\nis not\n{shown}");
+                }
+                assert_eq!(shown.lines().count(), error.lines().count(), "{error}");
+                seen.1 += 1;
+            }
+            _ => {
+                parsed.unwrap_or_else(|error| panic!("{error}"));
+                seen.0 += 1;
+            }
+        }
+    }
+    assert_eq!(seen, (2, 1), "files that are right, and wrong");
+    for key in variant::keys().iter().chain(PLAN_WHOLE).chain(factors::FACTORS) {
+        assert!(page.contains(&format!("`{key}`")), "{key} is not explained");
+    }
+    for (name, _) in BUILT_IN {
+        assert!(page.contains(&format!("| `{name}` |")), "{name} is not in the table");
+    }
+}

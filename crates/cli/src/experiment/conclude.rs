@@ -1,0 +1,313 @@
+//! What the trials of an experiment say: a comparison for each variant that has a base, and what becomes of those of which
+//! a trial is void or that could not start.
+
+use super::factors;
+use super::metric::Measured;
+use super::plan::Experiment;
+use super::underway::{Part, Standing};
+use crate::case::Case;
+use crate::ui::capital;
+use measure::Terms;
+use report::document::{
+    Block, BlockTrial, Check, Comparison, Interval, Noise, Party, Severity, Side, State, Trial, VariantState,
+    Verdict,
+};
+
+/// Everything that has been found so far.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Findings<'a> {
+    pub(crate) plan: &'a Experiment,
+    pub(crate) measured: &'a Measured,
+    pub(crate) cast: &'a [Part],
+    /// What has become of each part.
+    pub(crate) standings: &'a [Standing],
+    /// For each part its trial in each block.
+    pub(crate) of_parts: &'a [Vec<Option<usize>>],
+    /// All trials, in the order in which they ran.
+    pub(crate) trials: &'a [Trial],
+}
+
+impl<'a> Findings<'a> {
+    /// One comparison for each variant with a base, in the order of the variants.
+    pub(crate) fn comparisons<W: Case>(self) -> Vec<Comparison> {
+        let parts = (0..self.cast.len()).filter(|part| !self.cast[*part].control);
+        parts.filter_map(|b| Some(self.compared::<W>(self.base_of(b)?, b))).collect()
+    }
+
+    /// The part that a part is held against.
+    fn base_of(self, part: usize) -> Option<usize> {
+        let base = self.plan.variants[self.cast[part].variant].base?;
+        self.part_of(base, false)
+    }
+
+    fn part_of(self, variant: usize, control: bool) -> Option<usize> {
+        self.cast.iter().position(|part| part.variant == variant && part.control == control)
+    }
+
+    fn compared<W: Case>(self, a: usize, b: usize) -> Comparison {
+        let factors = self.factors(a, b);
+        let mut comparison = self.blank::<W>(a, b, &factors);
+        let (of_a, of_b) = (self.trials_of(a), self.trials_of(b));
+        // Without trials there is nothing to hold against each other; void ones are shown to differ all the same.
+        let fields = report::rules::intended_by_all(factors.iter().map(String::as_str));
+        let comparability = report::rules::comparable(&of_a, &of_b, &fields);
+        comparison.key_differences.clone_from(&comparability.key);
+        comparison.fingerprint_differences.clone_from(&comparability.fingerprint);
+        if let Some(why) = self.out(a).or_else(|| self.out(b)) {
+            comparison.sentence = format!("No ratio is given: {why}");
+            return comparison;
+        }
+        for block in &mut comparison.blocks {
+            block.ratio = self.ratio(b, a, block);
+        }
+        let ratios: Vec<f64> = comparison.blocks.iter().filter_map(|block| block.ratio).collect();
+        let left_out = comparison.blocks.len() - ratios.len();
+        if ratios.is_empty() {
+            comparison.sentence = "No block has two whole trials, so no ratio is given.".into();
+            return comparison;
+        }
+        let (noise, noise_floor) = self.noise(a, &ratios, factors.is_empty());
+        let terms = Terms {
+            better: self.measured.better(),
+            margin: self.plan.margin,
+            noise_floor,
+            seed: self.plan.seed,
+        };
+        let found = measure::compare(&ratios, &terms);
+        comparison.ratio = Some(interval(&found));
+        comparison.detectable = found.detectable;
+        comparison.noise = noise;
+        comparison.verdict = comparability.verdict(match found.verdict {
+            measure::Verdict::Better => Verdict::Better,
+            measure::Verdict::Worse => Verdict::Worse,
+            measure::Verdict::NoDifference { .. } => Verdict::NoDifference,
+            measure::Verdict::CannotTell => Verdict::CannotTell,
+        });
+        comparison.sentence = self.sentence(&comparison, &found, &factors, left_out);
+        comparison
+    }
+
+    fn blank<W: Case>(self, a: usize, b: usize, factors: &[String]) -> Comparison {
+        let party = |part: usize| Party {
+            subject: self.plan.variants[self.cast[part].variant].subject.clone(),
+            label: self.cast[part].name.clone(),
+        };
+        Comparison {
+            factor: if factors.is_empty() { "nothing (A/A control)".into() } else { together(factors) },
+            a: party(a),
+            b: party(b),
+            metric: self.measured.column::<W>(),
+            key_differences: Vec::new(),
+            fingerprint_differences: Vec::new(),
+            blocks: self.blocks(a, b),
+            ratio: None,
+            detectable: None,
+            noise: None,
+            loss_max: self.plan.max_loss,
+            verdict: Verdict::CannotTell,
+            sentence: String::new(),
+        }
+    }
+
+    /// In what two parts differ: as the plan says, or else as it shows.
+    fn factors(self, a: usize, b: usize) -> Vec<String> {
+        let [a, b] = [a, b].map(|part| &self.plan.variants[self.cast[part].variant]);
+        if b.factors.is_empty() { factors::between(a, b) } else { b.factors.clone() }
+    }
+
+    fn trials_of(self, part: usize) -> Vec<&'a Trial> {
+        self.of_parts[part].iter().flatten().map(|trial| &self.trials[*trial]).collect()
+    }
+
+    /// The blocks in which either has run.
+    fn blocks(self, a: usize, b: usize) -> Vec<Block> {
+        let of = |part: usize, side, block: usize| -> Option<BlockTrial> {
+            let trial = self.of_parts[part].get(block).copied().flatten()?;
+            let rate = self.measured.of(&self.trials[trial]).unwrap_or(0.0);
+            let subject = self.trials[trial].subject.clone();
+            Some(BlockTrial { order: trial as u32, side, subject, rate, trial })
+        };
+        let blocks = (0..self.plan.blocks as usize).map(|block| {
+            let mut trials: Vec<BlockTrial> =
+                of(a, Side::A, block).into_iter().chain(of(b, Side::B, block)).collect();
+            trials.sort_by_key(|trial| trial.order);
+            Block { trials, ratio: None }
+        });
+        blocks.filter(|block| !block.trials.is_empty()).collect()
+    }
+
+    /// One part through another within a block, if both have a whole trial there.
+    fn ratio(self, above: usize, below: usize, block: &Block) -> Option<f64> {
+        let figure = |part: usize| {
+            let mine = |trial: &&BlockTrial| self.of_parts[part].contains(&Some(trial.trial));
+            let trial = &self.trials[block.trials.iter().find(mine)?.trial];
+            self.measured.of(trial).filter(|_| trial.state == State::Complete)
+        };
+        Some(figure(above)? / figure(below)?)
+    }
+
+    /// Why a part has no figure that may be compared, if so.
+    fn out(self, part: usize) -> Option<String> {
+        let (name, standing) = (&self.cast[part].name, &self.standings[part]);
+        let reason = standing.reason.as_deref().unwrap_or("no reason is known");
+        match standing.state {
+            VariantState::Measured => None,
+            VariantState::NotStarted => Some(format!("{name} could not be started: {}.", stopped(reason))),
+            VariantState::Void => Some(format!("{name} is void: {}.", stopped(reason))),
+        }
+    }
+
+    /// What the base shows against itself, and the share below which an effect is noise.
+    fn noise(self, base: usize, ratios: &[f64], is_control: bool) -> (Option<Noise>, f64) {
+        let subject = &self.plan.variants[self.cast[base].variant].subject;
+        let noise = |ratios: &[f64]| {
+            let terms = Terms {
+                better: self.measured.better(),
+                margin: self.plan.margin,
+                noise_floor: 0.0,
+                seed: self.plan.seed,
+            };
+            let ratio = interval(&measure::compare(ratios, &terms));
+            Noise { subject: subject.clone(), blocks: ratios.len() as u32, ratio }
+        };
+        // A subject against itself is a control: what it shows is the noise floor of this machine.
+        if is_control {
+            return (Some(noise(ratios)), 0.0);
+        }
+        let control = self.part_of(self.cast[base].variant, true);
+        let Some(again) = control.filter(|again| self.standings[*again].state == VariantState::Measured)
+        else {
+            return (None, 0.0);
+        };
+        let blocks = self.blocks(base, again);
+        let ratios: Vec<f64> = blocks.iter().filter_map(|block| self.ratio(again, base, block)).collect();
+        if ratios.is_empty() {
+            return (None, 0.0);
+        }
+        (Some(noise(&ratios)), measure::noise_floor(&ratios, self.plan.seed).unwrap_or(0.0))
+    }
+
+    fn sentence(
+        self,
+        comparison: &Comparison,
+        found: &measure::Comparison,
+        factors: &[String],
+        left_out: usize,
+    ) -> String {
+        let name = capital(&comparison.b.label);
+        let what = match (comparison.verdict, found.verdict) {
+            (Verdict::DifferentWork, _) => {
+                "They did not do the same work, or more than the factor under study differs: see the differences."
+                    .into()
+            }
+            (_, measure::Verdict::NoDifference { beyond }) => {
+                format!("No difference beyond ±{:.1} %.", beyond * 100.0)
+            }
+            (Verdict::CannotTell, _) if found.interval.is_none() => {
+                format!("Too few blocks for an interval: it takes {} or more.", measure::BLOCKS_MIN)
+            }
+            (Verdict::CannotTell, _) => "The trials are too few or too noisy to tell.".into(),
+            (verdict, _) => {
+                let what = format!("{name} is {} in {}", verdict.words(), self.measured.words());
+                if factors.len() > 1 {
+                    let together = together(factors);
+                    format!("{what}; {together} differ together, so none of them is the cause by itself.")
+                } else {
+                    format!("{what}.")
+                }
+            }
+        };
+        let left_out = match left_out {
+            0 => String::new(),
+            1 => " A block is left out because a trial of it is missing or not whole.".into(),
+            many => format!(" {many} blocks are left out because a trial of theirs is missing or not whole."),
+        };
+        format!("{what}{left_out}")
+    }
+}
+
+/// The answers in words, the surest and largest effects first, and what has no ratio last.
+pub(crate) fn answers(comparisons: &[Comparison], measured: &Measured) -> Vec<String> {
+    let weight = |comparison: &Comparison| {
+        let effect = comparison.ratio.map_or(0.0, |ratio| ratio.value.ln().abs());
+        match comparison.verdict {
+            Verdict::Better | Verdict::Worse => 2e3 + effect,
+            Verdict::NoDifference => 1e3,
+            Verdict::DifferentWork | Verdict::CannotTell => effect,
+        }
+    };
+    let mut sorted: Vec<&Comparison> = comparisons.iter().collect();
+    sorted.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+    let words = |comparison: &Comparison| {
+        let effect = match (comparison.ratio, measured) {
+            (None, _) => None,
+            (Some(_), Measured::Throughput) => comparison.retention(),
+            (Some(ratio), _) => Some(times(comparison, ratio, measured)),
+        };
+        match effect {
+            Some(effect) => format!("{}. {}", capital(&effect), comparison.sentence),
+            None => {
+                format!(
+                    "{} against {}: {}",
+                    capital(&comparison.b.label),
+                    comparison.a.label,
+                    comparison.sentence
+                )
+            }
+        }
+    };
+    sorted.into_iter().map(words).collect()
+}
+
+/// `through HTTP has 1.32 (1.20–1.41) times the p99 of the response time of direct`.
+fn times(comparison: &Comparison, ratio: Interval, measured: &Measured) -> String {
+    let interval = match (ratio.low, ratio.high) {
+        (Some(low), Some(high)) => format!(" ({low:.2}–{high:.2})"),
+        _ => String::new(),
+    };
+    let (a, b) = (&comparison.a.label, &comparison.b.label);
+    format!("{b} has {:.2}{interval} times {} of {a}", ratio.value, measured.words())
+}
+
+/// Why the figure of a trial is void, in a clause.
+pub(crate) fn why_void(trial: &Trial) -> String {
+    let failed = |check: Check| check == Check::Failed;
+    let audit = trial.audits.iter().find(|audit| failed(audit.check));
+    let ledger = trial.ledger.iter().find(|ledger| failed(ledger.check));
+    let input = trial.inputs.iter().find(|input| failed(input.check));
+    let rule = trial.rules.iter().find(|rule| rule.severity == Severity::Bad);
+    let first = trial
+        .failure
+        .clone()
+        .or_else(|| audit.map(|audit| format!("the audit `{}` failed: {}", audit.name, audit.sentence)))
+        .or_else(|| ledger.map(|found| format!("the audit of `{}` failed: {}", found.name, found.sentence)))
+        .or_else(|| input.map(|input| format!("the share of `{}` among its inputs is wrong", input.name)))
+        .or_else(|| rule.map(|rule| format!("the rule `{}`: {}", rule.name, rule.sentence)));
+    first.unwrap_or_else(|| "a check of it failed".into())
+}
+
+fn interval(found: &measure::Comparison) -> Interval {
+    Interval {
+        value: found.effect,
+        low: found.interval.map(|(low, _)| low),
+        high: found.interval.map(|(_, high)| high),
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn together(words: &[String]) -> String {
+    match words.split_last() {
+        None => String::new(),
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+/// A clause without the stop that a sentence has.
+fn stopped(reason: &str) -> &str {
+    reason.trim_end().trim_end_matches('.')
+}
+
+#[cfg(test)]
+#[path = "conclude_tests.rs"]
+mod tests;

@@ -1,0 +1,214 @@
+use super::*;
+use crate::args::EngineArgs;
+use crate::experiment::plan::{Place, Variant};
+use model::Workload;
+use report::document::{Document, RunKind, Spent};
+use sql::Dialect;
+use workload_tpcc::Tpcc;
+
+/// What the trials of `direct`, of `direct, again` and of `through HTTP` showed, a block each.
+struct Bed {
+    plan: Experiment,
+    measured: Measured,
+    standings: Vec<Standing>,
+    of_parts: Vec<Vec<Option<usize>>>,
+    trials: Vec<Trial>,
+}
+
+fn variant(name: &str, subject: &str, base: Option<usize>) -> Variant {
+    Variant {
+        name: name.into(),
+        subject: subject.into(),
+        base,
+        factors: Vec::new(),
+        plan: drive::Plan::default(),
+        pool: 8,
+        server_threads: 1,
+        server_limits: None,
+        place: Place::of_wishes(Dialect::Sqlite, None, &EngineArgs::default()),
+        asked: Vec::new(),
+    }
+}
+
+fn bed(metric: &str, direct: &[f64], again: &[f64], http: &[f64]) -> Bed {
+    let Document { trials: samples, .. } = report::testing::comparison();
+    let of_route = |route: &str| samples.iter().find(|trial| trial.stack.route == route).unwrap();
+    let measured = Measured::named(metric, Tpcc::KINDS).unwrap();
+    let (mut trials, mut of_parts) = (Vec::new(), vec![Vec::new(); 3]);
+    for block in 0..direct.len() {
+        for (part, route, values) in [(0, "direct", direct), (1, "direct", again), (2, "http", http)] {
+            let Some(value) = values.get(block) else { continue };
+            let mut trial = of_route(route).clone();
+            trial.headline.value.value = *value;
+            for latency in &mut trial.overall.latency {
+                latency.response.p99_ns = Some((*value * 1e6) as u64);
+            }
+            of_parts[part].push(Some(trials.len()));
+            trials.push(trial);
+        }
+    }
+    let variants = vec![
+        variant("direct", "tpcc/sqlite/rusqlite", None),
+        variant("through HTTP", "tpcc/sqlite/axum+rusqlite", Some(0)),
+    ];
+    let plan = Experiment {
+        name: "bed".into(),
+        question: None,
+        workload: "tpcc".into(),
+        scale: 1,
+        blocks: direct.len() as u32,
+        control: true,
+        metric: metric.into(),
+        margin: 0.02,
+        max_loss: Some(0.05),
+        seed: 1,
+        variants,
+        notes: Vec::new(),
+    };
+    let standing = Standing { state: VariantState::Measured, reason: None };
+    Bed { plan, measured, standings: vec![standing; 3], of_parts, trials }
+}
+
+impl Bed {
+    fn cast(&self) -> Vec<Part> {
+        let underway = crate::experiment::underway::Underway {
+            stackmark: String::new(),
+            id: String::new(),
+            started: crate::folder::now(),
+            command: Vec::new(),
+            kind: RunKind::Experiment,
+            experiment: self.plan.clone(),
+            spent: Spent::default(),
+        };
+        underway.cast()
+    }
+
+    fn all(&self) -> Vec<Comparison> {
+        let findings = Findings {
+            plan: &self.plan,
+            measured: &self.measured,
+            cast: &self.cast(),
+            standings: &self.standings,
+            of_parts: &self.of_parts,
+            trials: &self.trials,
+        };
+        findings.comparisons::<Tpcc>()
+    }
+
+    #[track_caller]
+    fn only(&self) -> Comparison {
+        let [comparison] = <[Comparison; 1]>::try_from(self.all()).unwrap();
+        comparison
+    }
+}
+
+const STEADY: [f64; 5] = [1000.0, 1001.0, 999.0, 1000.5, 999.5];
+
+fn scaled(by: f64) -> Vec<f64> {
+    STEADY.iter().rev().map(|value| value * by).collect()
+}
+
+#[test]
+fn each_variant_is_held_against_its_base_and_the_control_gives_the_noise() {
+    let found = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9)).only();
+    assert_eq!((found.factor.as_str(), found.verdict), ("route", Verdict::Worse), "{found:?}");
+    assert!((found.ratio.unwrap().value - 0.9).abs() < 1e-3);
+    assert!((found.noise.unwrap().ratio.value - 1.0).abs() < 1e-3);
+    assert!(found.sentence.contains("worse in throughput"), "{}", found.sentence);
+}
+
+#[test]
+fn an_effect_within_the_noise_of_the_control_is_no_difference() {
+    let noisy = [1030.0, 970.0, 1025.0, 975.0, 1010.0];
+    let found = bed("throughput", &STEADY, &noisy, &scaled(0.98)).only();
+    assert!(!matches!(found.verdict, Verdict::Worse | Verdict::Better), "{found:?}");
+    let quiet = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.98)).only();
+    assert_eq!(quiet.verdict, Verdict::Worse);
+}
+
+#[test]
+fn of_a_void_variant_no_ratio_is_given_at_all() {
+    for part in [0, 2] {
+        let mut bed = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9));
+        let reason = Some("the audit `c1` failed: money is missing.".to_owned());
+        bed.standings[part] = Standing { state: VariantState::Void, reason };
+        let found = bed.only();
+        assert!(found.ratio.is_none() && found.detectable.is_none(), "{found:?}");
+        assert!(found.blocks.iter().all(|block| block.ratio.is_none()));
+        assert_eq!(found.verdict, Verdict::CannotTell);
+        let name = if part == 0 { "direct" } else { "through HTTP" };
+        let sentence = format!("No ratio is given: {name} is void: the audit `c1` failed: money is missing.");
+        assert_eq!(found.sentence, sentence);
+    }
+}
+
+#[test]
+fn a_base_that_could_not_start_leaves_its_variants_without_a_ratio() {
+    let mut bed = bed("throughput", &[], &[], &[]);
+    bed.plan.blocks = 5;
+    bed.of_parts = vec![vec![None; 5]; 3];
+    bed.standings[0] = Standing { state: VariantState::NotStarted, reason: Some("no postgres here".into()) };
+    let found = bed.only();
+    assert_eq!(found.sentence, "No ratio is given: direct could not be started: no postgres here.");
+    assert!(answers(&[found], &bed.measured)[0].starts_with("Through HTTP against direct: No ratio"));
+}
+
+#[test]
+fn a_void_control_takes_the_noise_and_nothing_else() {
+    let mut bed = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9));
+    bed.standings[1] = Standing { state: VariantState::Void, reason: None };
+    let found = bed.only();
+    assert!(found.noise.is_none() && found.ratio.is_some());
+}
+
+#[test]
+fn a_block_is_left_out_where_a_trial_was_interrupted_or_is_missing() {
+    let mut bed = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9));
+    let interrupted = bed.of_parts[2][4].unwrap();
+    bed.trials[interrupted].state = State::Interrupted;
+    bed.of_parts[2][3] = None;
+    let found = bed.only();
+    assert_eq!(found.blocks.iter().filter(|block| block.ratio.is_some()).count(), 3);
+    assert!(found.sentence.contains("2 blocks are left out"), "{}", found.sentence);
+}
+
+#[test]
+fn more_time_is_worse_and_a_loss_of_it_is_a_loss() {
+    let slower = bed("p99", &STEADY, &scaled(1.0), &scaled(1.2)).only();
+    assert_eq!((slower.verdict, slower.loses_too_much()), (Verdict::Worse, true), "{slower:?}");
+    assert!(slower.sentence.contains("worse in the p99 of the response time"), "{}", slower.sentence);
+    let faster = bed("p99", &STEADY, &scaled(1.0), &scaled(0.8)).only();
+    assert_eq!((faster.verdict, faster.loses_too_much()), (Verdict::Better, false), "{faster:?}");
+    let fewer = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.8)).only();
+    assert!(fewer.loses_too_much());
+    let words = answers(&[slower], &Measured::named("p99", Tpcc::KINDS).unwrap());
+    assert!(words[0].starts_with("Through HTTP has 1.20 ("), "{words:?}");
+}
+
+#[test]
+fn of_several_factors_none_is_named_as_the_cause() {
+    let mut bed = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9));
+    bed.plan.variants[1].factors = vec!["route".into(), "pool".into()];
+    let found = bed.only();
+    assert_eq!(found.factor, "route and pool");
+    assert!(found.sentence.contains("route and pool differ together, so none"), "{}", found.sentence);
+}
+
+#[test]
+fn an_unintended_difference_is_different_work() {
+    let mut bed = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9));
+    bed.plan.variants[1].factors = vec!["style".into()];
+    assert_eq!(bed.only().verdict, Verdict::DifferentWork);
+}
+
+#[test]
+fn the_surest_and_largest_answer_comes_first() {
+    let of = |by| bed("throughput", &STEADY, &scaled(1.0), &scaled(by)).only();
+    let mut none = of(0.9);
+    none.ratio = None;
+    none.verdict = Verdict::CannotTell;
+    let measured = Measured::Throughput;
+    let words = answers(&[none, of(1.0), of(0.9), of(0.5)], &measured);
+    assert!(words[0].contains("50.0 %") && words[1].contains("90.0 %"), "{words:?}");
+    assert!(words[2].contains("No difference") && words[3].contains("against direct"), "{words:?}");
+}

@@ -1,0 +1,156 @@
+//! What is compared: throughput, a percentile of the response time, or what a call costs in processor time.
+
+use crate::case::Case;
+use anyhow::{Result, bail};
+use measure::Better;
+use model::Kind;
+use report::document::{Class, Metric, Quantiles, Tally, Trial};
+
+/// Percentiles by name.
+const QUANTILES: [&str; 5] = ["p50", "p90", "p95", "p99", "p99.9"];
+
+/// A figure of a trial.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Measured {
+    /// The headline of the workload.
+    Throughput,
+    /// Response time of committed calls, of one kind or of all.
+    Response { kind: Option<&'static str>, quantile: &'static str },
+    /// Processor time of all processes.
+    Cpu,
+}
+
+impl Measured {
+    /// The metric of that name: `throughput`, `p99`, `new-order.p99`, `cpu`.
+    ///
+    /// # Errors
+    /// When there is none: says what there is.
+    pub(crate) fn named(name: &str, kinds: &[Kind]) -> Result<Measured> {
+        let (kind, quantile) = match name.split_once('.').filter(|_| QUANTILES.iter().all(|one| *one != name))
+        {
+            Some((kind, quantile)) => (Some(kind), quantile),
+            None => (None, name),
+        };
+        let known = |kind: &str| kinds.iter().map(|known| known.name).find(|known| *known == kind);
+        match (name, kind.map(known), QUANTILES.into_iter().find(|known| *known == quantile)) {
+            ("throughput", ..) => Ok(Measured::Throughput),
+            ("cpu", ..) => Ok(Measured::Cpu),
+            (_, None, Some(quantile)) => Ok(Measured::Response { kind: None, quantile }),
+            (_, Some(Some(kind)), Some(quantile)) => Ok(Measured::Response { kind: Some(kind), quantile }),
+            _ => {
+                let kinds: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
+                bail!(
+                    "no metric `{name}`; there are throughput, cpu, {} of all calls, and of one kind such as {}.p99 \
+                     (kinds: {})",
+                    QUANTILES.join(", "),
+                    kinds.first().unwrap_or(&"KIND"),
+                    kinds.join(", ")
+                )
+            }
+        }
+    }
+
+    /// Its name, which [`Measured::named`] reads.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Measured::Throughput => "throughput".into(),
+            Measured::Response { kind: None, quantile } => (*quantile).into(),
+            Measured::Response { kind: Some(kind), quantile } => format!("{kind}.{quantile}"),
+            Measured::Cpu => "cpu".into(),
+        }
+    }
+
+    /// Which way is good.
+    pub(crate) fn better(&self) -> Better {
+        match self {
+            Measured::Throughput => Better::Higher,
+            Measured::Response { .. } | Measured::Cpu => Better::Lower,
+        }
+    }
+
+    /// As the document has it.
+    pub(crate) fn described<W: Case>(&self) -> Metric {
+        let unit = match self {
+            Measured::Throughput => W::RATE_UNIT,
+            Measured::Response { .. } => "ms",
+            Measured::Cpu => "CPU s/1,000 calls",
+        };
+        let higher_is_better = self.better() == Better::Higher;
+        Metric { name: self.name(), unit: unit.into(), higher_is_better }
+    }
+
+    /// What a comparison says that it compares: `new orders/min`, `new-order.p99, ms`.
+    pub(crate) fn column<W: Case>(&self) -> String {
+        match self {
+            Measured::Throughput => W::RATE_UNIT.into(),
+            _ => format!("{}, {}", self.name(), self.described::<W>().unit),
+        }
+    }
+
+    /// What a sentence calls it.
+    pub(crate) fn words(&self) -> String {
+        match self {
+            Measured::Throughput => "throughput".into(),
+            Measured::Response { kind: None, quantile } => format!("the {quantile} of the response time"),
+            Measured::Response { kind: Some(kind), quantile } => format!("the {quantile} of {kind}"),
+            Measured::Cpu => "processor time a call".into(),
+        }
+    }
+
+    /// The figure of a trial, more than zero; nothing where it is not known, or too few calls stand behind it.
+    pub(crate) fn of(&self, trial: &Trial) -> Option<f64> {
+        let value = match self {
+            Measured::Throughput => Some(trial.headline.value.value),
+            Measured::Response { kind, quantile } => {
+                let tally = match kind {
+                    None => &trial.overall,
+                    Some(kind) => &trial.kinds.iter().find(|of| of.name == *kind)?.tally,
+                };
+                response(tally, quantile)
+            }
+            Measured::Cpu => {
+                let of_each = trial.processes.iter().map(|process| process.cpu_ms_per_1000_committed);
+                of_each.sum::<Option<f64>>().map(|ms| ms / 1e3)
+            }
+        };
+        value.filter(|value| *value > 0.0)
+    }
+}
+
+fn response(tally: &Tally, quantile: &str) -> Option<f64> {
+    let Quantiles { p50_ns, p90_ns, p95_ns, p99_ns, p999_ns, .. } = tally.latency(Class::Committed)?.response;
+    let values = [p50_ns, p90_ns, p95_ns, p99_ns, p999_ns];
+    let index = QUANTILES.iter().position(|known| *known == quantile)?;
+    values[index].map(|ns| ns as f64 / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Workload;
+    use workload_tpcc::Tpcc;
+
+    #[test]
+    fn metrics_are_read_by_the_names_that_they_are_written_by() {
+        for name in ["throughput", "cpu", "p50", "p99.9", "new-order.p99", "payment.p99.9"] {
+            assert_eq!(Measured::named(name, Tpcc::KINDS).unwrap().name(), name);
+        }
+        for name in
+            ["", "speed", "p98", "new-order", "new-order.p98", "booking.p99", "cpu.p99", "new-order.cpu"]
+        {
+            let error = Measured::named(name, Tpcc::KINDS).unwrap_err().to_string();
+            assert!(error.contains("new-order.p99"), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_figure_comes_from_where_its_name_says() {
+        let trial = report::testing::trial().trials.swap_remove(0);
+        let of = |name: &str| Measured::named(name, Tpcc::KINDS).unwrap().of(&trial);
+        assert_eq!(of("throughput"), Some(trial.headline.value.value));
+        let new_order = &trial.kinds.iter().find(|kind| kind.name == "new-order").unwrap().tally;
+        let p99 = new_order.latency(Class::Committed).unwrap().response.p99_ns.unwrap();
+        assert_eq!(of("new-order.p99"), Some(p99 as f64 / 1e6));
+        assert!(of("cpu").is_some_and(|seconds| seconds > 0.0));
+    }
+}

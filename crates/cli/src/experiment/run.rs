@@ -1,0 +1,417 @@
+//! Carries an experiment out: every trial in its block, from a restored state, and written down before the next begins.
+
+use super::bench::{Bench, Prepared};
+use super::conclude::{self, Findings};
+use super::lock::{self, Held};
+use super::metric::Measured;
+use super::plan::Experiment;
+use super::resume::Stored;
+use super::underway::{Part, Slot, Standing, Underway};
+use crate::Answer;
+use crate::case::Case;
+use crate::folder::{self, Folder};
+use crate::interrupt::Interrupt;
+use crate::run::publish;
+use crate::trial::is_bad;
+use crate::ui::{self, Ui};
+use anyhow::{Result, anyhow, bail};
+use measure::Monotonic;
+use model::Clock;
+use report::document::{self, Document, RunKind, Setting, Spent, State, VariantState};
+
+/// Begins an experiment in a new folder under `out`.
+///
+/// # Errors
+/// It could not run, or not to its end for a reason that is none of its variants'.
+pub(crate) fn begin<W: Case>(
+    experiment: Experiment,
+    kind: RunKind,
+    out: &std::path::Path,
+    ui: &Ui,
+) -> Result<Answer> {
+    // What can be wrong is found before the folder is made.
+    Measured::named(&experiment.metric, W::KINDS)?;
+    let held = lock::hold()?;
+    let interrupt = Interrupt::listen()?;
+    let name = match kind {
+        RunKind::Comparison => experiment.name.clone(),
+        _ => format!("experiment-{}", experiment.name),
+    };
+    let (folder, started, id) = Folder::create(out, &name)?;
+    let blank = folder::document(id, started, kind, &[]);
+    let underway = Underway {
+        stackmark: blank.stackmark,
+        id: blank.id,
+        started: blank.started,
+        command: blank.command,
+        kind,
+        experiment,
+        spent: Spent::default(),
+    };
+    carry_out::<W>(underway, Stored::none(), &folder, &held, ui, &interrupt)
+}
+
+/// Carries out what has not been done yet.
+pub(crate) fn carry_out<W: Case>(
+    underway: Underway,
+    stored: Stored,
+    folder: &Folder,
+    held: &Held,
+    ui: &Ui,
+    interrupt: &Interrupt,
+) -> Result<Answer> {
+    held.works_in(folder.path());
+    let mut runner = Runner::<W>::new(underway, folder, ui, interrupt)?;
+    runner.write()?;
+    let mut bench = Bench::open(runner.underway.experiment.scale, folder, ui, interrupt)?;
+    let ready = runner.prepare(&mut bench, &stored);
+    let prepared = match ready {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            runner.give_up(&stored);
+            return Err(error);
+        }
+    };
+    runner.trials(&mut bench, &prepared, stored)?;
+    drop(bench);
+    runner.conclude()
+}
+
+/// An experiment under way.
+struct Runner<'a, W: Case> {
+    underway: Underway,
+    measured: Measured,
+    cast: Vec<Part>,
+    standings: Vec<Standing>,
+    /// For each part its trial in each block.
+    of_parts: Vec<Vec<Option<usize>>>,
+    /// For each block the parts in the order in which they ran.
+    blocks: Vec<Vec<usize>>,
+    document: Document,
+    /// What was spent before this process.
+    spent_before: Spent,
+    /// What the bench has spent.
+    spent_here: Spent,
+    clock: Monotonic,
+    folder: &'a Folder,
+    ui: &'a Ui,
+    interrupt: &'a Interrupt,
+    workload: std::marker::PhantomData<W>,
+}
+
+impl<'a, W: Case> Runner<'a, W> {
+    fn new(
+        underway: Underway,
+        folder: &'a Folder,
+        ui: &'a Ui,
+        interrupt: &'a Interrupt,
+    ) -> Result<Runner<'a, W>> {
+        let measured = Measured::named(&underway.experiment.metric, W::KINDS)?;
+        let cast = underway.cast();
+        let mut subjects: Vec<&str> = Vec::new();
+        for variant in &underway.experiment.variants {
+            if !subjects.contains(&variant.subject.as_str()) {
+                subjects.push(&variant.subject);
+            }
+        }
+        let (id, started) = (underway.id.clone(), underway.started.clone());
+        let mut document = folder::document(id, started, underway.kind, &subjects);
+        document.command.clone_from(&underway.command);
+        document.notes.clone_from(&underway.experiment.notes);
+        let standing = Standing { state: VariantState::Measured, reason: None };
+        Ok(Runner {
+            measured,
+            standings: vec![standing; cast.len()],
+            of_parts: vec![vec![None; underway.experiment.blocks as usize]; cast.len()],
+            blocks: Vec::new(),
+            cast,
+            document,
+            spent_before: underway.spent,
+            spent_here: Spent::default(),
+            underway,
+            clock: Monotonic::start(),
+            folder,
+            ui,
+            interrupt,
+            workload: std::marker::PhantomData,
+        })
+    }
+
+    /// Loads every place and holds every variant to the workload. One that cannot be measured says why, and the others go
+    /// on; a comparison of two has no others.
+    fn prepare(&mut self, bench: &mut Bench<'_, W>, stored: &Stored) -> Result<Vec<Option<Prepared>>> {
+        let variants = self.underway.experiment.variants.clone();
+        let mut prepared = Vec::new();
+        for (index, variant) in variants.iter().enumerate() {
+            let ready = bench.prepare(variant);
+            self.spent_here = bench.spent();
+            if self.interrupt.requested() {
+                bail!(
+                    "interrupted while loading; nothing was measured\nhint: `stackmark resume {}` goes on",
+                    self.folder.path().display()
+                );
+            }
+            prepared.push(match ready {
+                Ok(ready) => {
+                    stored.agrees(&variant.name, &self.parts_of(index), &ready)?;
+                    Some(ready)
+                }
+                Err(error) if self.underway.kind == RunKind::Comparison => {
+                    return Err(error.context(format!("{} cannot be measured", variant.subject)));
+                }
+                Err(error) => {
+                    self.ui.say(&format!("{} could not be started: {error:#}", variant.name));
+                    for part in self.parts_of(index) {
+                        self.stands(part, VariantState::NotStarted, format!("{error:#}"));
+                    }
+                    None
+                }
+            });
+        }
+        if prepared.iter().all(Option::is_none) {
+            let mut reasons = self.cast.iter().zip(&self.standings);
+            let first = reasons.find_map(|(part, standing)| Some((&part.name, standing.reason.as_ref()?)));
+            let (name, reason) = first.ok_or_else(|| anyhow!("an experiment without variants"))?;
+            bail!("no variant could be started; {name}: {reason}");
+        }
+        self.document.notes.extend(bench.notes());
+        self.write()?;
+        Ok(prepared)
+    }
+
+    /// The parts of a variant, by their place in the cast.
+    fn parts_of(&self, variant: usize) -> Vec<usize> {
+        (0..self.cast.len()).filter(|part| self.cast[*part].variant == variant).collect()
+    }
+
+    fn stands(&mut self, part: usize, state: VariantState, reason: String) {
+        self.standings[part] = Standing { state, reason: Some(reason) };
+    }
+
+    /// Runs every trial that is not stored yet.
+    fn trials(
+        &mut self,
+        bench: &mut Bench<'_, W>,
+        prepared: &[Option<Prepared>],
+        mut stored: Stored,
+    ) -> Result<()> {
+        let slots = self.underway.slots();
+        let last_stored = stored.last();
+        let (begun, mut run_here) = (self.clock.now().as_secs_f64(), 0_usize);
+        for (at, slot) in slots.iter().enumerate() {
+            if let Some(trial) = stored.take(at) {
+                self.document.trials.push(trial);
+                self.took(slot, self.document.trials.len() - 1);
+                continue;
+            }
+            let part = &self.cast[slot.part];
+            // A block that has passed is not begun again: its trials would not have run next to each other.
+            let passed = last_stored.is_some_and(|last| at < last);
+            let Some(ready) = prepared[part.variant].as_ref().filter(|_| !passed && self.runs(slot.part))
+            else {
+                continue;
+            };
+            if self.interrupt.requested() {
+                break;
+            }
+            let spent = self.clock.now().as_secs_f64() - begun;
+            let open = slots[at..].iter().filter(|slot| self.runs(slot.part)).count();
+            let left = match run_here {
+                0 => String::new(),
+                done => format!(", {} left", ui::seconds(spent / done as f64 * open as f64)),
+            };
+            self.ui.say(&format!("trial {} of {}: {}{left}", at + 1, slots.len(), part.name));
+            let goes_on = self.trial(bench, ready, slot)?;
+            run_here += 1;
+            self.spent_here = bench.spent();
+            self.write()?;
+            if !goes_on {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a part still runs.
+    fn runs(&self, part: usize) -> bool {
+        self.standings[part].state == VariantState::Measured
+    }
+
+    /// Runs one trial; gives whether others are to follow.
+    fn trial(&mut self, bench: &mut Bench<'_, W>, ready: &Prepared, slot: &Slot) -> Result<bool> {
+        let plan = &self.underway.experiment.variants[self.cast[slot.part].variant].plan;
+        // The same calls on all sides, other ones in every block.
+        let plan = drive::Plan { seed: plan.seed + u64::from(slot.block), ..plan.clone() };
+        self.ui.live().place(&self.cast[slot.part].name, slot.block + 1);
+        let index = match bench.trial(ready, &plan, &slot.name, &mut self.document) {
+            Ok(index) => index,
+            Err(_) if self.interrupt.requested() => return Ok(false),
+            Err(error) if self.underway.kind == RunKind::Comparison => {
+                self.write()?;
+                return Err(error);
+            }
+            Err(error) => {
+                let has_run = self.of_parts[slot.part].iter().any(Option::is_some);
+                let state = if has_run { VariantState::Void } else { VariantState::NotStarted };
+                self.ui.say(&format!("{}: {error:#}", self.cast[slot.part].name));
+                self.stands(slot.part, state, format!("{error:#}"));
+                return Ok(true);
+            }
+        };
+        let trial = &self.document.trials[index];
+        if trial.state == State::Interrupted && trial.measured_s == 0.0 {
+            self.document.trials.pop();
+            return Ok(false);
+        }
+        let interrupted = trial.state == State::Interrupted;
+        self.took(slot, index);
+        // Of two sides one that is void leaves nothing to compare.
+        let pointless = self.underway.kind == RunKind::Comparison && !self.runs(slot.part);
+        Ok(!interrupted && !pointless)
+    }
+
+    /// Notes a trial that has ended.
+    fn took(&mut self, slot: &Slot, index: usize) {
+        self.of_parts[slot.part][slot.block as usize] = Some(index);
+        let block = slot.block as usize;
+        if self.blocks.len() <= block {
+            self.blocks.resize(block + 1, Vec::new());
+        }
+        self.blocks[block].push(slot.part);
+        let trial = &self.document.trials[index];
+        if is_bad(trial) {
+            let why = conclude::why_void(trial);
+            self.ui.say(&format!("{} is void: {why}", self.cast[slot.part].name));
+            self.stands(slot.part, VariantState::Void, why);
+        }
+    }
+
+    /// Writes down what there is. Only between trials: nothing of it disturbs what is measured.
+    fn write(&mut self) -> Result<()> {
+        self.underway.spent = self.spent();
+        if self.underway.kind == RunKind::Experiment {
+            self.document.experiment = Some(self.found());
+        }
+        self.underway.put(self.folder)?;
+        self.folder.put_document(&self.document)?;
+        self.ui.live().experiment(&self.document, || self.found());
+        Ok(())
+    }
+
+    fn spent(&self) -> Spent {
+        let (before, here) = (self.spent_before, self.spent_here);
+        let measured = self.document.trials.iter().map(|trial| trial.plan.warmup_s + trial.measured_s);
+        Spent {
+            total_s: before.total_s + self.clock.now().as_secs_f64(),
+            load_s: before.load_s + here.load_s,
+            restore_s: before.restore_s + here.restore_s,
+            measured_s: measured.sum(),
+            check_s: before.check_s + here.check_s,
+        }
+    }
+
+    fn findings(&self) -> Findings<'_> {
+        Findings {
+            plan: &self.underway.experiment,
+            measured: &self.measured,
+            cast: &self.cast,
+            standings: &self.standings,
+            of_parts: &self.of_parts,
+            trials: &self.document.trials,
+        }
+    }
+
+    fn found(&self) -> document::Experiment {
+        let plan = &self.underway.experiment;
+        let comparisons = self.findings().comparisons::<W>();
+        let place =
+            |variant: usize| self.cast.iter().position(|part| part.variant == variant && !part.control);
+        let variants =
+            self.cast.iter().zip(&self.standings).zip(&self.of_parts).map(|((part, standing), trials)| {
+                let variant = &plan.variants[part.variant];
+                let setting =
+                    |(name, value): &(String, String)| Setting { name: name.clone(), value: value.clone() };
+                document::Variant {
+                    name: part.name.clone(),
+                    subject: variant.subject.clone(),
+                    settings: variant.asked.iter().map(setting).collect(),
+                    base: if part.control { place(part.variant) } else { variant.base.and_then(place) },
+                    control: part.control,
+                    state: standing.state,
+                    reason: standing.reason.clone(),
+                    trials: trials.clone(),
+                }
+            });
+        document::Experiment {
+            name: plan.name.clone(),
+            question: plan.question.clone(),
+            metric: self.measured.described::<W>(),
+            variants: variants.collect(),
+            blocks: self.blocks.clone(),
+            blocks_planned: plan.blocks,
+            answer: conclude::answers(&comparisons, &self.measured),
+            comparisons,
+            spent: self.spent(),
+        }
+    }
+
+    /// How it ended: complete unless the user or, of a comparison, a failure ended it.
+    fn state(&self) -> State {
+        let trials = &self.document.trials;
+        let interrupted = trials.last().is_some_and(|trial| trial.state == State::Interrupted)
+            || self.interrupt.requested();
+        let failed = trials.iter().any(|trial| trial.state == State::Failed);
+        match (interrupted, failed && self.underway.kind == RunKind::Comparison) {
+            (_, true) => State::Failed,
+            (true, false) => State::Interrupted,
+            (false, false) => State::Complete,
+        }
+    }
+
+    /// Draws the conclusions, writes everything, and says what came of it.
+    fn conclude(mut self) -> Result<Answer> {
+        self.document.state = self.state();
+        let found = self.found();
+        let spent = found.spent;
+        let over = spent.total_s - spent.load_s - spent.measured_s;
+        let summary = format!(
+            "Restoring the state before each trial took {} in all, checks {}, loading {}; {} were spent measuring, and the \
+             whole took {:.0} % more than measuring and loading.",
+            ui::seconds(spent.restore_s),
+            ui::seconds(spent.check_s),
+            ui::seconds(spent.load_s),
+            ui::seconds(spent.measured_s),
+            over / (spent.measured_s + spent.load_s).max(1e-9) * 100.0
+        );
+        let lost = found.comparisons.iter().any(document::Comparison::loses_too_much);
+        let unsound = self.standings.iter().any(|standing| standing.state != VariantState::Measured);
+        if self.underway.kind == RunKind::Comparison {
+            self.document.comparison = found.comparisons.into_iter().next();
+            self.document.notes.push(summary);
+        } else {
+            self.document.experiment = Some(found);
+            self.ui.say(&summary);
+        }
+        self.underway.spent = spent;
+        self.underway.put(self.folder)?;
+        publish(self.folder, &self.document, self.ui)?;
+        if self.document.state == State::Interrupted {
+            self.ui.say(&format!("`stackmark resume {}` goes on", self.folder.path().display()));
+            if self.underway.experiment.max_loss.is_some() {
+                bail!("interrupted before --max-loss could be judged");
+            }
+        }
+        Ok(if lost || unsound { Answer::Bad } else { Answer::Good })
+    }
+
+    /// What could not begin leaves no folder, unless it can go on later.
+    fn give_up(&mut self, stored: &Stored) {
+        if stored.last().is_some() || self.interrupt.requested() {
+            self.document.state = State::Interrupted;
+            // What cannot be written leaves the last state, which says that it is running.
+            let _ = self.folder.put_document(&self.document);
+        } else {
+            self.folder.empty();
+        }
+    }
+}
