@@ -98,6 +98,11 @@ impl Group {
         Shared { commits: commits.load(Ordering::Relaxed), calls: calls.load(Ordering::Relaxed) }
     }
 
+    #[cfg(test)]
+    pub(crate) fn waiting(&self) -> u32 {
+        self.waiting.load(Ordering::SeqCst)
+    }
+
     /// Without waiting, if nobody is in the way.
     pub(crate) fn try_turn(self: &Arc<Group>) -> Option<Turn> {
         self.writer.try_lock_arc().map(|writer| Turn { writer, group: self.clone() })

@@ -38,6 +38,12 @@ impl<K: Clock> GroupedOpener<K> {
         Ok(GroupedOpener { url: url.clone(), statements, group: Arc::new(group), clock, settings })
     }
 
+    /// The database file may not grow beyond so many pages, as if the disk were full.
+    #[cfg(test)]
+    pub(crate) fn limit_pages(&self, pages: u32) {
+        self.group.turn().prepared().limit_pages(pages);
+    }
+
     /// Where to ask how many calls have shared a commit.
     #[must_use]
     pub fn sharing(&self) -> Sharing {
@@ -54,6 +60,12 @@ impl Sharing {
     #[must_use]
     pub fn so_far(&self) -> Shared {
         self.0.shared()
+    }
+
+    /// Sessions that wait for their turn now.
+    #[cfg(test)]
+    pub(crate) fn waiting(&self) -> u32 {
+        self.0.waiting()
     }
 }
 

@@ -9,6 +9,8 @@
 mod conn;
 mod group;
 mod grouped;
+#[cfg(test)]
+mod grouped_tests;
 mod lane;
 mod open;
 mod prepared;

@@ -55,6 +55,14 @@ impl Prepared {
         self.cell.with_dependent_mut(|_, statements| statements[index].raw_execute()).map(drop)
     }
 
+    #[cfg(test)]
+    pub(crate) fn limit_pages(&self, pages: u32) {
+        self.cell
+            .borrow_owner()
+            .pragma_update(None, "max_page_count", pages)
+            .expect("a setting of a connection");
+    }
+
     pub(crate) fn in_transaction(&self) -> bool {
         !self.cell.borrow_owner().is_autocommit()
     }

@@ -1,0 +1,169 @@
+//! Groups, step by step: who waits for whom is arranged, and not left to chance.
+
+use crate::grouped::{GroupedConn, GroupedOpener};
+use measure::Monotonic;
+use model::{Conflict, Fault, Refusal};
+use rusqlite::Connection;
+use sql::{Param, SqlConn, SqlOpener, SqliteUrl, StmtId, TxKind};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Waker};
+use tempfile::TempDir;
+
+const INSERT: StmtId = StmtId(0);
+const COUNT: StmtId = StmtId(1);
+const GROW: StmtId = StmtId(2);
+
+fn at_once<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("a blocking connection never waits"),
+    }
+}
+
+type Opener = GroupedOpener<Monotonic>;
+type Conn = GroupedConn<Monotonic>;
+
+struct Bed {
+    _folder: TempDir,
+    url: SqliteUrl,
+    opener: Opener,
+}
+
+impl Bed {
+    fn new(options: &str) -> Bed {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        Connection::open(&path).unwrap().execute_batch("create table t (x integer)").unwrap();
+        let url: SqliteUrl = format!("sqlite:{}?{options}", path.display()).parse().unwrap();
+        let statements =
+            ["insert into t values (?1)", "select count(*) from t", "insert into t values (zeroblob(?1))"];
+        let statements = statements.map(str::to_owned).to_vec();
+        let opener = GroupedOpener::new(&url, statements, Monotonic::start()).unwrap();
+        Bed { _folder: folder, url, opener }
+    }
+
+    fn conn(&self) -> Conn {
+        at_once(self.opener.open()).unwrap()
+    }
+
+    /// The rows that somebody else sees.
+    fn rows(&self) -> i64 {
+        let other = Connection::open(&self.url.path).unwrap();
+        other.query_row("select count(*) from t", [], |row| row.get(0)).unwrap()
+    }
+
+    /// One session has written a row and waits for its commit, another has the turn and does `then`. Gives what the first
+    /// was told, and what `then` gave.
+    fn joined<T: Send>(&self, then: impl FnOnce(Conn, &AtomicBool) -> T + Send) -> (Result<(), Fault>, T) {
+        let (mut one, mut other) = (self.conn(), self.conn());
+        let told = AtomicBool::new(false);
+        at_once(one.begin(TxKind::Write)).unwrap();
+        at_once(one.exec(INSERT, &[Param::Int(1)])).unwrap();
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| {
+                at_once(other.begin(TxKind::Write)).unwrap();
+                then(other, &told)
+            });
+            while self.opener.sharing().waiting() == 0 {
+                std::thread::yield_now();
+            }
+            let first = at_once(one.commit());
+            told.store(true, Ordering::SeqCst);
+            (first, second.join().unwrap())
+        })
+    }
+
+    fn shared(&self) -> (u64, u64) {
+        let shared = self.opener.sharing().so_far();
+        (shared.commits, shared.calls)
+    }
+}
+
+#[test]
+fn nobody_is_told_before_the_commit_that_all_share() {
+    for journal in ["wal", "truncate"] {
+        let bed = Bed::new(&format!("journal={journal}"));
+        let (first, second) = bed.joined(|mut other, told| {
+            // It reads what the other wrote, which nobody else does, and which nobody was told of.
+            assert_eq!(at_once(other.row(COUNT, &[], |row| row.int(0))), Ok(Some(1)));
+            assert_eq!(bed.rows(), 0);
+            at_once(other.exec(INSERT, &[Param::Int(2)])).unwrap();
+            assert!(!told.load(Ordering::SeqCst));
+            at_once(other.commit())
+        });
+        assert_eq!((first, second), (Ok(()), Ok(())));
+        assert_eq!((bed.shared(), bed.rows()), ((1, 2), 2), "{journal}");
+    }
+}
+
+#[test]
+fn a_single_session_commits_by_itself() {
+    let bed = Bed::new("");
+    let mut conn = bed.conn();
+    for x in 1..=3 {
+        at_once(conn.begin(TxKind::Write)).unwrap();
+        at_once(conn.exec(INSERT, &[Param::Int(x)])).unwrap();
+        at_once(conn.commit()).unwrap();
+        at_once(conn.begin(TxKind::Read)).unwrap();
+        assert_eq!(at_once(conn.row(COUNT, &[], |row| row.int(0))), Ok(Some(x)));
+        at_once(conn.commit()).unwrap();
+    }
+    assert_eq!(bed.shared(), (3, 3));
+}
+
+#[test]
+fn a_commit_that_fails_is_acknowledged_to_nobody() {
+    let bed = Bed::new("journal=truncate&busy_ms=0");
+    let reader = Connection::open(&bed.url.path).unwrap();
+    let (first, (second, reader)) = bed.joined(move |mut other, _| {
+        at_once(other.exec(INSERT, &[Param::Int(2)])).unwrap();
+        // Under a rollback journal nobody can commit while somebody reads.
+        reader.execute_batch("begin; select * from t").unwrap();
+        reader.query_row("select count(*) from t", [], |row| row.get::<_, i64>(0)).unwrap();
+        (at_once(other.commit()), reader)
+    });
+    let busy = Err(Fault::Conflict(Conflict::Busy));
+    assert_eq!((first, second), (busy.clone(), busy));
+    reader.execute_batch("rollback").unwrap();
+    assert_eq!((bed.shared(), bed.rows()), ((0, 0), 0));
+    // And the group goes on.
+    let (first, second) = bed.joined(|mut other, _| at_once(other.commit()));
+    assert_eq!((first, second, bed.rows()), (Ok(()), Ok(()), 1));
+}
+
+#[test]
+fn a_session_that_fails_or_goes_undoes_nothing_of_others() {
+    type Ending = fn(Conn);
+    let endings: [(&str, Ending); 3] = [
+        ("rolls back", |mut other| at_once(other.rollback()).unwrap()),
+        ("is dropped", drop),
+        ("gives up and reads", |mut other| {
+            at_once(other.begin(TxKind::Read)).unwrap();
+            assert_eq!(at_once(other.row(COUNT, &[], |row| row.int(0))), Ok(Some(1)));
+            at_once(other.commit()).unwrap();
+        }),
+    ];
+    for (what, ending) in endings {
+        let bed = Bed::new("");
+        let (first, ()) = bed.joined(|mut other, _| {
+            at_once(other.exec(INSERT, &[Param::Int(2)])).unwrap();
+            ending(other);
+        });
+        assert_eq!((first, bed.shared(), bed.rows()), (Ok(()), (1, 1), 1), "{what}");
+    }
+}
+
+#[test]
+fn a_full_disk_refuses_whom_it_does_not_take_and_keeps_the_others() {
+    let bed = Bed::new("");
+    bed.opener.limit_pages(20);
+    let (first, second) = bed.joined(|mut other, _| {
+        let refused = at_once(other.exec(GROW, &[Param::Int(1_000_000)]));
+        let _ = at_once(other.rollback());
+        refused
+    });
+    assert_eq!(second, Err(Fault::Refused(Refusal::Unwritable)));
+    // Whether the engine gave up the whole transaction or the statement alone, what was acknowledged is there.
+    assert_eq!(bed.rows(), i64::from(first.is_ok()), "{first:?}");
+}
