@@ -439,7 +439,9 @@ fn the_files_in_the_documentation_are_right_or_as_wrong_as_they_say() {
         match blocks.get(index + 1) {
             Some(("text", shown)) => {
                 let error = parsed.expect_err("the next block shows what is wrong").to_string();
-                let ended = |line: &str| line.split_once("...").map_or(line.to_owned(), |(start, _)| start.to_owned());
+                let ended = |line: &str| {
+                    line.split_once("...").map_or(line.to_owned(), |(start, _)| start.to_owned())
+                };
                 for (shown, said) in shown.lines().zip(error.lines()) {
                     assert!(said.starts_with(&ended(shown)), "{error}\nis not\n{shown}");
                 }
