@@ -27,13 +27,8 @@ impl Columns for Current<'_> {
     }
 
     fn scaled(&self, index: usize, digits: u32) -> Result<i64, ColumnError> {
-        match self.value(index)? {
-            Value::Bytes(text) => scaled(text, digits),
-            Value::Int(value) => Some(*value),
-            Value::UInt(value) => i64::try_from(*value).ok(),
-            Value::NULL | Value::Float(_) | Value::Double(_) | Value::Date(..) | Value::Time(..) => None,
-        }
-        .ok_or_else(|| ColumnError::new(index, "a decimal of that many digits"))
+        decimal(self.value(index)?, digits)
+            .ok_or_else(|| ColumnError::new(index, "a decimal of that many digits"))
     }
 
     fn text(&self, index: usize) -> Result<&str, ColumnError> {
@@ -63,6 +58,19 @@ fn whole(value: &Value) -> Option<i64> {
             .map(|midnight| midnight + i64::from(hour) * 3_600 + i64::from(minute) * 60 + i64::from(second)),
         Value::NULL | Value::Float(_) | Value::Double(_) | Value::Time(..) => None,
     }
+}
+
+/// A decimal as the whole number of its last digit. A whole number has none behind the point: another kit may keep whole
+/// units of money in such a column, which is what the statements add decimals to.
+#[inline]
+fn decimal(value: &Value, digits: u32) -> Option<i64> {
+    let units = match *value {
+        Value::Bytes(ref text) => return scaled(text, digits),
+        Value::Int(value) => value,
+        Value::UInt(value) => i64::try_from(value).ok()?,
+        Value::NULL | Value::Float(_) | Value::Double(_) | Value::Date(..) | Value::Time(..) => return None,
+    };
+    units.checked_mul(10_i64.checked_pow(digits)?)
 }
 
 /// A decimal's text as the whole number of its last digit: `-12.3` with two digits is −1230. None for what is no decimal,
@@ -137,6 +145,17 @@ mod tests {
         ] {
             assert_eq!(scaled(text.as_bytes(), digits), expected, "{text} with {digits} digits");
         }
+    }
+
+    #[test]
+    fn a_whole_number_holds_whole_units() {
+        assert_eq!(decimal(&Value::Int(-7), 2), Some(-700));
+        assert_eq!(decimal(&Value::UInt(50_000), 2), Some(5_000_000));
+        assert_eq!(decimal(&Value::Bytes(b"7.25".to_vec()), 2), Some(725));
+        assert_eq!(decimal(&Value::Int(i64::MAX), 2), None);
+        assert_eq!(decimal(&Value::UInt(u64::MAX), 0), None);
+        assert_eq!(decimal(&Value::Double(7.0), 2), None);
+        assert_eq!(decimal(&Value::NULL, 2), None);
     }
 
     #[test]

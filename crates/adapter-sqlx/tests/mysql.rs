@@ -79,6 +79,9 @@ fn values_are_exact_in_both_directions() {
             assert!(row.int_or_null(8)?.is_none() && row.int(8).is_err() && row.text(0).is_err());
             assert!(row.scaled(3, 1).is_err() && row.int(3).is_err() && row.int(11).is_err());
             assert_eq!((row.text(7)?, row.int(9)?, row.int(10)?), ("Grüße, ’tis ‘ok’", 1, 65_535));
+            // A whole number holds whole units, whatever is asked of it.
+            assert_eq!((row.scaled(0, 2)?, row.scaled(1, 4)?), (-500, 655_350_000));
+            assert!(row.scaled(2, 2).is_err(), "out of range");
             let whole = [row.int(0)?, row.int(1)?, row.int(2)?, row.int(5)?, row.int(6)?];
             Ok((whole, row.scaled(3, 2)?, row.scaled(4, 4)?))
         });

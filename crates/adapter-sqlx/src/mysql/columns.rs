@@ -33,7 +33,8 @@ impl Columns for Current<'_> {
     fn scaled(&self, index: usize, digits: u32) -> Result<i64, ColumnError> {
         let found = self.value(index)?.and_then(|value| match value.type_info().name() {
             "DECIMAL" => scaled(bytes(value)?, digits),
-            _ => integer(value),
+            // Another kit may keep whole units of money in a whole number, which is what the statements add decimals to.
+            _ => integer(value)?.checked_mul(10_i64.checked_pow(digits)?),
         });
         found.ok_or_else(|| ColumnError::new(index, "a decimal of that many digits"))
     }
