@@ -8,7 +8,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args_os().nth(1).ok_or("which folder? give it as the only argument")?;
     let folder = PathBuf::from(folder);
     std::fs::create_dir_all(&folder)?;
-    let samples: [(&str, Document); 10] = [
+    let samples: [(&str, Document); 13] = [
         ("trial", testing::trial()),
         ("comparison", testing::comparison()),
         ("experiment", testing::experiment()),
@@ -19,6 +19,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("hostile", testing::hostile_trial()),
         ("long", testing::long_trial()),
         ("running", testing::running()),
+        ("sweep", testing::sweep()),
+        ("rates", testing::rate_sweep()),
+        ("search", testing::search()),
     ];
     for (name, document) in samples {
         std::fs::write(folder.join(format!("{name}.json")), report::document::to_json(&document))?;

@@ -5,11 +5,13 @@ mod budget;
 mod chart;
 mod compare;
 mod cost;
+mod curve;
 mod engine;
 mod experiment;
 mod forest;
 mod markup;
 mod ratio;
+mod search;
 mod setup;
 mod spectrum;
 mod stacked;
@@ -81,6 +83,10 @@ fn content(main: &mut Markup, document: &Document) {
         experiment::render(main, document, experiment);
     } else if let Some(comparison) = &document.comparison {
         compare::render(main, document, comparison);
+    } else if let Some(found) = document.curve.as_ref().filter(|curve| !curve.points.is_empty()) {
+        curve::render(main, document, found);
+    } else if let Some(found) = document.search.as_ref().filter(|search| !search.steps.is_empty()) {
+        search::render(main, document, found);
     } else if document.trials.is_empty() {
         main.line("h1", "", &document.subjects.join(" and "));
         main.line("p", "lead", &findings::empty_sentence(document));

@@ -1,5 +1,6 @@
 //! A report in Markdown, for issues, wikis and pull requests.
 
+mod curve;
 mod variants;
 
 use crate::document::{BudgetPart, Check, Class, Comparison, Document, Quantiles, Rule, Side, Trial};
@@ -11,13 +12,18 @@ use std::fmt::Write as _;
 #[must_use]
 pub fn render(document: &Document) -> String {
     let mut out = String::new();
-    match (&document.experiment, &document.comparison) {
-        (Some(experiment), _) => variants::experiment(&mut out, document, experiment),
-        (None, Some(comparison)) => compare(&mut out, document, comparison),
-        (None, None) if document.trials.is_empty() => {
-            let _ = writeln!(out, "{}\n", escaped(&findings::empty_sentence(document)));
-        }
-        (None, None) => document.trials.iter().for_each(|trial| one_trial(&mut out, trial)),
+    if let Some(experiment) = &document.experiment {
+        variants::experiment(&mut out, document, experiment);
+    } else if let Some(comparison) = &document.comparison {
+        compare(&mut out, document, comparison);
+    } else if let Some(found) = document.curve.as_ref().filter(|curve| !curve.points.is_empty()) {
+        curve::sweep(&mut out, document, found);
+    } else if let Some(found) = document.search.as_ref().filter(|search| !search.steps.is_empty()) {
+        curve::search(&mut out, document, found);
+    } else if document.trials.is_empty() {
+        let _ = writeln!(out, "{}\n", escaped(&findings::empty_sentence(document)));
+    } else {
+        document.trials.iter().for_each(|trial| one_trial(&mut out, trial));
     }
     list(&mut out, "Notes", document.notes.iter().map(|note| escaped(note)));
     let _ = writeln!(

@@ -2,12 +2,14 @@
 //! together: books balance, budgets sum, percentiles follow from the spectrum, clients = rate × response time.
 
 mod comparison;
+mod curve;
 mod experiment;
 mod shape;
 mod trial;
 mod vouchers;
 
 pub use comparison::comparison;
+pub use curve::{rate_sweep, search, sweep};
 pub use experiment::experiment;
 pub use trial::{
     deferred_trial, engine_trial, failed_trial, hostile_trial, long_trial, open_trial, paced_trial, running,

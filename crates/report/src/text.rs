@@ -1,9 +1,10 @@
 //! A report for the terminal: readable without colour, and as wide as 100 columns.
 
+mod curve;
 mod variants;
 
 use crate::document::{
-    BudgetPart, Check, Class, Comparison, Document, Quantiles, Rule, Severity, Side, State, Trial, Verdict,
+    BudgetPart, Check, Class, Comparison, Document, Quantiles, Rule, RunKind, Severity, Side, State, Trial, Verdict,
 };
 use crate::findings::Failure;
 use crate::{engine_findings, figures, findings, pooled, rules};
@@ -58,10 +59,14 @@ pub fn render(document: &Document, colour: Colour) -> String {
         variants::experiment(&mut out, document, experiment, colour);
     } else if let Some(comparison) = &document.comparison {
         compare(&mut out, document, comparison, colour);
+    } else if let Some(found) = document.curve.as_ref().filter(|curve| !curve.points.is_empty()) {
+        curve::sweep(&mut out, document, found, colour);
+    } else if let Some(found) = document.search.as_ref().filter(|search| !search.steps.is_empty()) {
+        curve::search(&mut out, document, found, colour);
     } else if document.trials.is_empty() {
         let _ = writeln!(out, "{}", findings::empty_sentence(document));
     }
-    if document.comparison.is_none() && document.experiment.is_none() {
+    if document.kind == RunKind::Trial {
         for trial in &document.trials {
             one_trial(&mut out, trial, colour);
         }

@@ -1,0 +1,525 @@
+//! From the trials of a sweep to its load curve, in figures and in words.
+
+use crate::document::{
+    Axis, Check, Class, Curve, Interval, Knee, Point, Scalability, Severity, State, Trial,
+};
+use crate::figures;
+use measure::{KNEE_SHARE, LoadRates, UslFit};
+
+/// A rate is served when this share of the calls that were due has ended, within the interval but for those in flight.
+pub const SERVED_SHARE: f64 = 0.99;
+
+/// The trials of one load, one a block; `None` where the block has not come to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loaded {
+    /// Clients, or calls due a second.
+    pub load: f64,
+    /// Indexes into the trials.
+    pub trials: Vec<Option<usize>>,
+}
+
+/// Whether nothing speaks against the number of a trial.
+#[must_use]
+pub fn is_valid(trial: &Trial) -> bool {
+    let failed = |check: Check| check == Check::Failed;
+    trial.state == State::Complete
+        && !trial.audits.iter().any(|audit| failed(audit.check))
+        && !trial.ledger.iter().any(|ledger| failed(ledger.check))
+        && !trial.inputs.iter().any(|input| failed(input.check))
+        && !failed(trial.conformance.check)
+        && !trial.rules.iter().any(|rule| rule.severity == Severity::Bad && rule.name != "saturation")
+}
+
+/// Share of the calls due in an open loop that ended in time: by the end of the interval, or in flight there. A backlog
+/// that the drain works off afterwards is no service.
+#[must_use]
+pub fn served_share(trial: &Trial) -> f64 {
+    let books = &trial.overall.books;
+    if books.due == 0 || trial.measured_s <= 0.0 {
+        return 0.0;
+    }
+    let due = books.due as f64;
+    let late = (books.committed as f64 - trial.overall.rate_per_s.value * trial.measured_s).max(0.0);
+    let service_s = trial
+        .overall
+        .latency(Class::Committed)
+        .map_or(0.0, |latency| latency.service.unwrap_or(latency.response).mean_ns / 1e9);
+    // By Little's law, so many are under way at any moment; twice that, since the moment may be a busy one.
+    let in_flight = 2.0 * due / trial.measured_s * service_s;
+    ((books.committed + books.declined) as f64 - (late - in_flight).max(0.0)) / due
+}
+
+/// Draws up the curve. `seed` is that of the intervals of the fit.
+#[must_use]
+pub fn draw_up(axis: Axis, loads: &[Loaded], trials: &[Trial], seed: u64) -> Curve {
+    let valid = |at: &Option<usize>| at.and_then(|at| trials.get(at)).filter(|trial| is_valid(trial));
+    let points: Vec<Point> = loads
+        .iter()
+        .filter(|loaded| loaded.trials.iter().any(Option::is_some))
+        .map(|loaded| {
+            let of_point: Vec<&Trial> = loaded.trials.iter().filter_map(valid).collect();
+            let times = |at: fn(&crate::document::Quantiles) -> Option<u64>| {
+                let of = |trial: &&Trial| at(&trial.overall.latency(Class::Committed)?.response);
+                let times: Option<Vec<f64>> =
+                    of_point.iter().map(|trial| of(trial).map(|ns| ns as f64)).collect();
+                times.and_then(|times| mean(&times))
+            };
+            Point {
+                load: loaded.load,
+                trials: loaded.trials.iter().flatten().copied().collect(),
+                rate: mean(&of_point.iter().map(|trial| trial.headline.value.value).collect::<Vec<_>>()),
+                p50_ns: times(|times| times.p50_ns),
+                p99_ns: times(|times| times.p99_ns),
+                saturated: saturated(&of_point),
+            }
+        })
+        .collect();
+    let law = (axis == Axis::Clients).then(|| fitted(loads, &valid, seed)).flatten();
+    let fit = law.as_ref().map(scalability);
+    let knee = match axis {
+        Axis::Clients => knee_of_clients(&points),
+        Axis::Rate => knee_of_rates(&points, trials),
+    };
+    let sentence = match axis {
+        Axis::Clients => clients_sentence(&points, knee.as_ref(), fit.as_ref(), trials),
+        Axis::Rate => rates_sentence(&points, knee.as_ref(), trials),
+    };
+    Curve { axis, points, fit, knee, sentence }
+}
+
+fn mean(values: &[f64]) -> Option<Interval> {
+    if values.is_empty() {
+        return None;
+    }
+    let value = values.iter().sum::<f64>() / values.len() as f64;
+    let half = measure::mean_interval(values);
+    Some(Interval {
+        value,
+        low: half.map(|half| (value - half).max(0.0)),
+        high: half.map(|half| value + half),
+    })
+}
+
+fn fitted<'a>(
+    loads: &[Loaded],
+    valid: &impl Fn(&Option<usize>) -> Option<&'a Trial>,
+    seed: u64,
+) -> Option<UslFit> {
+    let rates = |loaded: &Loaded| LoadRates {
+        load: loaded.load,
+        rates: loaded.trials.iter().map(|at| valid(at).map(|trial| trial.headline.value.value)).collect(),
+    };
+    measure::usl(&loads.iter().map(rates).collect::<Vec<_>>(), seed)
+}
+
+fn scalability(law: &UslFit) -> Scalability {
+    let interval =
+        |one: measure::Estimate| Interval { value: one.value, low: Some(one.low), high: Some(one.high) };
+    let peak = law.peak();
+    Scalability {
+        lambda: interval(law.lambda),
+        sigma: interval(law.sigma),
+        kappa: interval(law.kappa),
+        peak_clients: peak,
+        peak_rate: peak.map(|peak| law.rate(peak)),
+        error_share: law.error_share,
+    }
+}
+
+impl Scalability {
+    /// Throughput that the law gives for a number of clients.
+    #[must_use]
+    pub fn rate(&self, clients: f64) -> f64 {
+        let growth = 1.0 + self.sigma.value * (clients - 1.0) + self.kappa.value * clients * (clients - 1.0);
+        self.lambda.value * clients / growth
+    }
+}
+
+/// Who is full, in a few words for each trial's finding of the rule `saturation`; all of them where blocks disagree.
+fn saturated(trials: &[&Trial]) -> String {
+    let mut found: Vec<(&str, usize)> = Vec::new();
+    for trial in trials {
+        let who = trial
+            .rules
+            .iter()
+            .find(|rule| rule.name == "saturation")
+            .map_or("not judged", |rule| who(&rule.sentence));
+        match found.iter_mut().find(|(known, _)| *known == who) {
+            Some((_, times)) => *times += 1,
+            None => found.push((who, 1)),
+        }
+    }
+    match found.as_slice() {
+        [] => "not known".to_owned(),
+        [(who, _)] => (*who).to_owned(),
+        several => several
+            .iter()
+            .map(|(who, times)| format!("{who} ({times} of {})", trials.len()))
+            .collect::<Vec<_>>()
+            .join(", "),
+    }
+}
+
+/// What the rule's sentence says is full; the sentence itself where it is none of those known here.
+#[must_use]
+pub fn who(sentence: &str) -> &str {
+    const WORDS: [(&str, &str); 13] = [
+        ("the load generator was full", "load generator"),
+        ("used all the processor time that its limit", "a processor limit"),
+        ("waiting for rows that others held", "row locks"),
+        ("waiting for the log to be flushed", "log flushes"),
+        ("processors of the machine were busy", "all processors"),
+        ("the disk is likely what", "disk"),
+        ("the engine's one writer is full", "SQLite's one writer"),
+        ("SQLite's one write lane", "SQLite's one writer"),
+        ("waiting for a session of the server", "sessions of the server"),
+        ("waiting for a connection", "connections"),
+        ("are too few for this rate", "clients of the generator"),
+        ("they wait for storage", "nobody; commits wait for storage"),
+        ("was full (", "nobody"),
+    ];
+    let known = WORDS.iter().find(|(part, _)| sentence.contains(part));
+    known.map_or(sentence, |(_, who)| who)
+}
+
+fn knee_of_clients(points: &[Point]) -> Option<Knee> {
+    let rates: Option<Vec<(f64, f64)>> =
+        points.iter().map(|point| Some((point.load, point.rate?.value))).collect();
+    let at = measure::knee(&rates?)?;
+    let (point, rate) = (&points[at], points[at].rate?);
+    let highest = points.iter().max_by(|a, b| rate_of(a).total_cmp(&rate_of(b)))?;
+    let found = if highest.load > point.load {
+        format!(
+            "{} reach {} of the highest throughput measured, which is that of {}",
+            clients(point.load),
+            whole_percent(rate.value / rate_of(highest)),
+            clients(highest.load)
+        )
+    } else {
+        format!("no throughput measured is higher than that of {}", clients(point.load))
+    };
+    let surely = points[at + 1..].iter().any(|beyond| {
+        let low = beyond.rate.and_then(|rate| rate.low);
+        low.zip(rate.high).is_some_and(|(low, high)| low > high)
+    });
+    let check = match (surely, rate.low.is_some()) {
+        (_, false) => "with one block nothing tells whether a larger load was surely faster",
+        (true, _) => "a larger load was surely faster, though by less than that",
+        (false, _) => "no larger load was surely faster",
+    };
+    Some(Knee {
+        load: point.load,
+        rate: rate.value,
+        sentence: figures::plain(&format!(
+            "The knee is the smallest load with at least {} of the highest throughput measured; beyond it more clients add \
+             waiting, not work. {}; {check}.",
+            whole_percent(KNEE_SHARE),
+            figures::capital(&found)
+        )),
+    })
+}
+
+fn rate_of(point: &Point) -> f64 {
+    point.rate.map_or(0.0, |rate| rate.value)
+}
+
+/// The least share that any valid trial of a point has served; nothing without one.
+fn served_of(point: &Point, trials: &[Trial]) -> Option<f64> {
+    let valid = point.trials.iter().filter_map(|at| trials.get(*at)).filter(|trial| is_valid(trial));
+    valid.map(served_share).min_by(f64::total_cmp)
+}
+
+fn knee_of_rates(points: &[Point], trials: &[Trial]) -> Option<Knee> {
+    let served = |point: &Point| served_of(point, trials).is_some_and(|share| share >= SERVED_SHARE);
+    let first_broken = points.iter().position(|point| !served(point))?;
+    let last = points[..first_broken].last()?;
+    let broken = &points[first_broken];
+    let share = served_of(broken, trials).map_or_else(
+        || "has no valid trial".to_owned(),
+        |share| format!("served {}", figures::percent(share)),
+    );
+    Some(Knee {
+        load: last.load,
+        rate: last.rate?.value,
+        sentence: figures::plain(&format!(
+            "The knee is the highest rate at which, as at all below it, at least {} of the calls that were due ended in \
+             time in every trial; {} {share} in its worst trial.",
+            whole_percent(SERVED_SHARE),
+            rate_words(broken.load)
+        )),
+    })
+}
+
+/// `1 client`, `16 clients`.
+#[must_use]
+pub fn clients(load: f64) -> String {
+    format!("{} {}", figures::count(load.round() as u64), if load == 1.0 { "client" } else { "clients" })
+}
+
+fn rate_words(load: f64) -> String {
+    format!("{}/s", figures::trimmed(load, 1))
+}
+
+/// The words for a load on its axis.
+#[must_use]
+pub fn load_words(axis: Axis, load: f64) -> String {
+    match axis {
+        Axis::Clients => clients(load),
+        Axis::Rate => rate_words(load),
+    }
+}
+
+fn whole_percent(share: f64) -> String {
+    format!("{:.0}\u{a0}%", share * 100.0)
+}
+
+fn clients_sentence(
+    points: &[Point],
+    knee: Option<&Knee>,
+    fit: Option<&Scalability>,
+    trials: &[Trial],
+) -> String {
+    let unit = unit_of(points, trials);
+    let Some(highest) =
+        points.iter().filter(|point| point.rate.is_some()).max_by(|a, b| rate_of(a).total_cmp(&rate_of(b)))
+    else {
+        return "No trial is valid, so there is no curve.".to_owned();
+    };
+    let rate = highest.rate.map_or_else(String::new, figures::with_margin);
+    let found = match knee {
+        Some(knee) if knee.load < highest.load => format!(
+            "Throughput stops paying at {}: {} {unit}; the most measured is {rate} at {}.",
+            clients(knee.load),
+            figures::value_alone(Interval { value: knee.rate, low: None, high: None }),
+            clients(highest.load)
+        ),
+        Some(knee) => {
+            format!("Throughput stops paying at {}, where it is highest: {rate} {unit}.", clients(knee.load))
+        }
+        None => format!(
+            "Throughput was still rising, or not surely at its end, at {}, the most that were tried: at {} it is \
+             {rate} {unit}.",
+            clients(points.last().map_or(0.0, |point| point.load)),
+            clients(highest.load)
+        ),
+    };
+    let law = fit.map(|fit| format!(" {}", fit_sentence(fit, points))).unwrap_or_default();
+    figures::plain(&format!("{found} Saturated there: {}.{law}", highest.saturated))
+}
+
+/// What the law says, with how well it is known.
+fn fit_sentence(fit: &Scalability, points: &[Point]) -> String {
+    let percent = |value: f64| figures::trimmed(value * 100.0, 1);
+    let sigma = format!(
+        "{}\u{a0}% ({}–{}) of the work is done one at a time",
+        percent(fit.sigma.value),
+        percent(fit.sigma.low.unwrap_or(0.0)),
+        percent(fit.sigma.high.unwrap_or(1.0))
+    );
+    let measured = points.last().map_or(0.0, |point| point.load);
+    let peak = match fit.peak_clients {
+        None => "nothing shows surely that more clients would lower throughput".to_owned(),
+        Some(peak) => format!(
+            "throughput is largest at about {}{}",
+            clients(peak.round().max(1.0)),
+            if peak > measured { ", beyond what was measured" } else { "" }
+        ),
+    };
+    let doubt = if fit.error_share > 0.1 {
+        format!(
+            " The points lie {} from that curve, so the law describes this system badly.",
+            figures::percent(fit.error_share)
+        )
+    } else {
+        String::new()
+    };
+    format!("By the Universal Scalability Law {sigma}, and {peak}.{doubt}")
+}
+
+fn rates_sentence(points: &[Point], knee: Option<&Knee>, trials: &[Trial]) -> String {
+    let Some(last) = points.last() else {
+        return "No trial is valid, so there is no curve.".to_owned();
+    };
+    let sentence = match knee {
+        Some(knee) => {
+            let beyond = points.iter().find(|point| point.load > knee.load);
+            let who = beyond.map_or_else(String::new, |point| {
+                format!(
+                    " {} is no longer served; saturated there: {}.",
+                    rate_words(point.load),
+                    point.saturated
+                )
+            });
+            format!("Calls are served as they are due up to {}.{who}", rate_words(knee.load))
+        }
+        None if points
+            .iter()
+            .all(|point| served_of(point, trials).is_some_and(|share| share >= SERVED_SHARE)) =>
+        {
+            format!("Every rate was served, up to {}: the limit lies higher.", rate_words(last.load))
+        }
+        None => format!(
+            "Not even {} was served: the limit lies lower.",
+            points.first().map_or_else(String::new, |point| rate_words(point.load))
+        ),
+    };
+    figures::plain(&sentence)
+}
+
+/// The unit of throughput.
+pub(crate) fn unit_of<'a>(points: &[Point], trials: &'a [Trial]) -> &'a str {
+    let first = points.iter().flat_map(|point| &point.trials).find_map(|at| trials.get(*at));
+    first.map_or("", |trial| trial.headline.unit.as_str())
+}
+
+/// `8 clients 61 200 ± 400`, for those who cannot see the picture.
+pub(crate) fn rows_of_rates(curve: &Curve) -> Vec<String> {
+    let said = |point: &Point| {
+        Some(format!("{} {}", load_words(curve.axis, point.load), figures::with_margin(point.rate?)))
+    };
+    curve.points.iter().filter_map(said).collect()
+}
+
+/// Titles of the table of points.
+pub(crate) const TITLES: [&str; 6] = ["load", "throughput", "p50", "p99", "served", "saturated"];
+
+/// The column of the share served, which only an open loop has.
+pub(crate) const SERVED: usize = 4;
+
+/// A row a point: load, throughput, p50, p99, share served (open loops), who is saturated.
+pub(crate) fn rows(curve: &Curve, trials: &[Trial]) -> Vec<[String; 6]> {
+    let time = |interval: Option<Interval>| {
+        interval.map_or_else(|| figures::NONE.to_owned(), |interval| figures::duration(interval.value))
+    };
+    curve
+        .points
+        .iter()
+        .map(|point| {
+            let served = (curve.axis == Axis::Rate).then(|| served_of(point, trials)).flatten();
+            [
+                load_words(curve.axis, point.load),
+                point.rate.map_or_else(|| figures::NONE.to_owned(), figures::with_margin),
+                time(point.p50_ns),
+                time(point.p99_ns),
+                served.map_or_else(|| figures::NONE.to_owned(), figures::percent),
+                point.saturated.clone(),
+            ]
+        })
+        .collect()
+}
+
+/// The parameters of the fit as name, value and meaning.
+pub(crate) fn parameters(fit: &Scalability, unit: &str) -> Vec<[String; 3]> {
+    let between = |interval: Interval, number: &dyn Fn(f64) -> String| {
+        let ends = interval.low.zip(interval.high);
+        let ends =
+            ends.map_or_else(String::new, |(low, high)| format!(" ({}–{})", number(low), number(high)));
+        format!("{}{ends}", number(interval.value))
+    };
+    let percent = |value: f64| figures::trimmed(value * 100.0, 2);
+    let per_pair = |value: f64| if value == 0.0 { "0".to_owned() } else { format!("{value:.2e}") };
+    let mut rows = vec![
+        [
+            "λ".to_owned(),
+            between(fit.lambda, &|value| figures::count(value.round() as u64)),
+            format!("{unit} of one client"),
+        ],
+        [
+            "σ, %".to_owned(),
+            between(fit.sigma, &percent),
+            "share of the work that is done one at a time".to_owned(),
+        ],
+        ["κ".to_owned(), between(fit.kappa, &per_pair), "cost of agreeing, a pair of clients".to_owned()],
+    ];
+    if let (Some(peak), Some(rate)) = (fit.peak_clients, fit.peak_rate) {
+        let rate = figures::value_alone(Interval { value: rate, low: None, high: None });
+        rows.push([
+            "peak".to_owned(),
+            clients(peak.round()),
+            format!("where the law has its most, {rate} {unit}"),
+        ]);
+    }
+    rows.push([
+        "error".to_owned(),
+        figures::percent(fit.error_share),
+        "distance of the points from the law".to_owned(),
+    ]);
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules;
+    use crate::testing;
+
+    #[test]
+    fn a_curve_names_its_knee_who_is_full_and_how_sure_it_is() {
+        let document = testing::sweep();
+        let curve = document.curve.as_ref().unwrap();
+        let knee = curve.knee.as_ref().unwrap();
+        assert_eq!(knee.load, 16.0, "{knee:?}");
+        assert!(knee.sentence.contains("at least 95 %"), "{knee:?}");
+        assert!(curve.sentence.contains("stops paying at 16 clients"), "{}", curve.sentence);
+        let fit = curve.fit.as_ref().unwrap();
+        assert!(fit.sigma.low.unwrap() <= fit.sigma.value && fit.error_share < 0.1, "{fit:?}");
+        assert!(curve.points.iter().all(|point| point.rate.unwrap().low.is_some()));
+        assert!(curve.points[5].saturated.contains("SQLite's one writer"), "{:?}", curve.points[5]);
+    }
+
+    #[test]
+    fn a_void_trial_is_left_out_of_its_point_and_a_point_of_void_trials_has_no_rate() {
+        let mut document = testing::sweep();
+        let loads: Vec<Loaded> = (0..6)
+            .map(|at| Loaded {
+                load: f64::from(1 << at),
+                trials: (0..3).map(|block| Some(block * 6 + at)).collect(),
+            })
+            .collect();
+        document.trials[0].state = State::Failed;
+        for block in 0..3 {
+            document.trials[block * 6 + 5].state = State::Failed;
+        }
+        let curve = draw_up(Axis::Clients, &loads, &document.trials, 1);
+        assert!(curve.points[0].rate.is_some());
+        assert_eq!(curve.points[5].rate, None);
+        assert_eq!(curve.points[5].saturated, "not known");
+        assert_eq!(curve.knee, None, "a curve with a hole has no knee");
+        let none = draw_up(Axis::Clients, &[], &document.trials, 1);
+        assert!(none.sentence.contains("no curve"), "{}", none.sentence);
+    }
+
+    #[test]
+    fn the_knee_over_rates_is_the_last_rate_that_is_served() {
+        let document = testing::rate_sweep();
+        let curve = document.curve.as_ref().unwrap();
+        assert_eq!(curve.fit, None);
+        assert_eq!(curve.knee.as_ref().map(|knee| knee.load), Some(400.0), "{curve:?}");
+        assert!(curve.sentence.contains("up to 400/s"), "{}", curve.sentence);
+    }
+
+    #[test]
+    fn a_backlog_that_the_drain_works_off_is_no_service() {
+        let mut trial = testing::open_trial().trials.remove(0);
+        trial.overall.books.never_begun = 0;
+        trial.overall.books.due = trial.overall.books.begun;
+        assert!(served_share(&trial) > 0.995, "{}", served_share(&trial));
+        // All of them ended, one in ten after the interval.
+        trial.overall.rate_per_s.value *= 0.9;
+        assert!(served_share(&trial) < 0.93, "{}", served_share(&trial));
+    }
+
+    #[test]
+    fn what_the_rule_says_is_known_by_a_few_words() {
+        let sentence = |trial: &Trial| {
+            let rules = rules::judge(trial);
+            rules.into_iter().find(|rule| rule.name == "saturation").map(|rule| rule.sentence).unwrap()
+        };
+        let writer = testing::trial().trials.remove(0);
+        assert_eq!(who(&sentence(&writer)), "SQLite's one writer", "{}", sentence(&writer));
+        let mut limited = testing::engine_trial().trials.remove(0);
+        limited.processes[0].cpu_user_s = 0.6 * limited.measured_s;
+        assert_eq!(who(&sentence(&limited)), "a processor limit", "{}", sentence(&limited));
+        assert_eq!(who("something new is full"), "something new is full");
+    }
+}

@@ -1,0 +1,277 @@
+//! The page of a sweep: what the curve says, the curve with its intervals and the law, latency over load, each point.
+
+use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale};
+use super::markup::{Cell, Markup, Table, Tone};
+use super::{budget, setup, vouch};
+use crate::curve::{self, load_words};
+use crate::document::{Axis, Budget, Curve, Document, Interval, Point, Trial};
+use crate::{figures, findings};
+
+/// Height of a chart, and of what lies under its axis.
+const HEIGHT: f64 = 300.0;
+const FOOT: f64 = 42.0;
+/// Loads whose labels are nearer than this are not all labelled.
+const LABEL_GAP: f64 = 34.0;
+
+/// Writes the whole sweep.
+pub(super) fn render(main: &mut Markup, document: &Document, curve: &Curve) {
+    let unit = curve::unit_of(&curve.points, &document.trials);
+    main.element("h1", &[], |h1| {
+        h1.text(&document.subjects.join(" and ")).raw(" under rising load");
+    });
+    if let Some(trial) = document.trials.first() {
+        main.line("p", "lead", &circumstances(trial));
+    }
+    vouch::failures(main, findings::failures_of_all(document));
+    verdict(main, curve, unit);
+    vouch::warnings(main, &findings::rules_to_mind_of_all(document));
+    main.section("Throughput over load", |section| {
+        throughput(section, curve, unit);
+        if let Some(fit) = &curve.fit {
+            let titles = ["", "value (95\u{a0}% interval)", "meaning"];
+            let mut table = Table::new("The Universal Scalability Law through the points", &titles, 1..2);
+            for row in curve::parameters(fit, unit) {
+                table.row(row.map(Cell::Text).into());
+            }
+            section.table(&table);
+        }
+    });
+    main.section("Response time over load", |section| latency(section, curve));
+    main.section("Each load", |section| points(section, document, curve, unit));
+    main.section("Where the time goes", |section| budgets(section, document, curve));
+    if let Some(trial) = document.trials.first() {
+        main.section("Set-up of the first trial", |section| setup::render(section, trial));
+    }
+}
+
+/// What all trials have in common: engine, durability, length.
+pub(super) fn circumstances(trial: &Trial) -> String {
+    format!(
+        "{} {}, {}, {} a trial",
+        trial.stack.engine,
+        trial.stack.engine_version,
+        trial.stack.durability.tier.word(),
+        figures::seconds(trial.plan.measured_s)
+    )
+}
+
+fn verdict(main: &mut Markup, curve: &Curve, unit: &str) {
+    main.element("div", &[("class", "headline")], |band| {
+        band.element("div", &[("class", "number")], |number| {
+            if let Some(knee) = &curve.knee {
+                number.line("p", "figure-large", &load_words(curve.axis, knee.load));
+                let rate = figures::value_alone(Interval { value: knee.rate, low: None, high: None });
+                number.line("p", "figure-unit", &format!("the knee, at {rate} {unit}"));
+            } else {
+                number.element("p", &[("class", "badges")], |badges| {
+                    badges.badge(Tone::Plain, "no knee");
+                });
+            }
+        });
+        band.element("div", &[("class", "verdict")], |words| {
+            words.line("p", "sentence", &curve.sentence);
+            if let Some(knee) = &curve.knee {
+                words.line("p", "", &knee.sentence);
+            }
+        });
+    });
+}
+
+/// Where the loads stand: in powers, since they mostly double.
+fn across(points: &[Point], canvas: &Canvas<'_>, left: f64) -> Scale {
+    let low = points.first().map_or(1.0, |point| point.load);
+    let high = points.last().map_or(1.0, |point| point.load);
+    Scale::log((low / 1.15, high * 1.15), (left, canvas.width - 20.0))
+}
+
+fn throughput(section: &mut Markup, curve: &Curve, unit: &str) {
+    let shown: Vec<f64> = curve
+        .points
+        .iter()
+        .filter_map(|point| point.rate)
+        .map(|rate| rate.high.unwrap_or(rate.value))
+        .collect();
+    let highest = shown.iter().copied().fold(0.0, f64::max);
+    if highest <= 0.0 {
+        section.line("p", "", "No trial is valid, so there is nothing to draw.");
+        return;
+    }
+    let mut legend =
+        vec![Key { swatch: "dot s1".to_owned(), name: "mean of the blocks, 95\u{a0}% interval".to_owned() }];
+    if curve.fit.is_some() {
+        legend.push(Key { swatch: "line s2".to_owned(), name: "Universal Scalability Law".to_owned() });
+    }
+    if curve.knee.is_some() {
+        legend.push(Key { swatch: "line s3".to_owned(), name: "knee".to_owned() });
+    }
+    let said = curve::rows_of_rates(curve);
+    let figure = Figure {
+        title: "Throughput over load",
+        caption: "Loads are set out in powers, so that each doubling takes the same room.",
+        description: format!("Throughput in {unit}: {}.", said.join(", ")),
+        legend,
+        readout: None,
+    };
+    figure.write(
+        section,
+        |_| HEIGHT,
+        |canvas| {
+            let left = if canvas.narrow { 52.0 } else { 70.0 };
+            let x = across(&curve.points, canvas, left);
+            let y = Scale::linear((0.0, highest * 1.08), (HEIGHT - FOOT, 12.0));
+            for tick in y.ticks(5) {
+                canvas.line(&[(left, y.at(tick)), (canvas.width - 8.0, y.at(tick))], Paint::Grid, 1.0);
+                canvas.text((left - 8.0, y.at(tick)), &figures::short(tick), Paint::Muted, Hold::Right);
+            }
+            foot(canvas, curve, x);
+            if let Some(knee) = &curve.knee {
+                let at = x.at(knee.load);
+                canvas.line(&[(at, 12.0), (at, HEIGHT - FOOT)], Paint::Series(3), 1.6);
+            }
+            if let (Some(fit), Some(first), Some(last)) =
+                (&curve.fit, curve.points.first(), curve.points.last())
+            {
+                let steps = (last.load / first.load).ln();
+                let law: Vec<(f64, f64)> = (0..=80)
+                    .map(|step| first.load * (steps * f64::from(step) / 80.0).exp())
+                    .map(|load| (x.at(load), y.at(fit.rate(load))))
+                    .collect();
+                canvas.line(&law, Paint::Series(2), 2.0);
+            }
+            for point in &curve.points {
+                let Some(rate) = point.rate else { continue };
+                mark(canvas, x.at(point.load), rate, y, Paint::Series(1));
+            }
+            None
+        },
+    );
+}
+
+/// A value with its interval.
+fn mark(canvas: &Canvas<'_>, at: f64, value: Interval, y: Scale, paint: Paint) {
+    if let (Some(low), Some(high)) = (value.low, value.high) {
+        canvas.line(&[(at, y.at(low)), (at, y.at(high))], paint, 1.6);
+        for end in [low, high] {
+            canvas.line(&[(at - 5.0, y.at(end)), (at + 5.0, y.at(end))], paint, 1.6);
+        }
+    }
+    canvas.dot((at, y.at(value.value)), 4.5, paint);
+}
+
+/// The loads under the axis, as many as there is room for, and what they are.
+fn foot(canvas: &Canvas<'_>, curve: &Curve, x: Scale) {
+    let mut free_from = f64::NEG_INFINITY;
+    for point in &curve.points {
+        let at = x.at(point.load);
+        canvas.line(&[(at, HEIGHT - FOOT), (at, HEIGHT - FOOT + 4.0)], Paint::Muted, 1.0);
+        if at >= free_from {
+            canvas.text((at, HEIGHT - FOOT + 15.0), &figures::short(point.load), Paint::Muted, Hold::Middle);
+            free_from = at + LABEL_GAP;
+        }
+    }
+    let what = match curve.axis {
+        Axis::Clients => "clients",
+        Axis::Rate => "calls due a second",
+    };
+    canvas.text((canvas.width - 20.0, HEIGHT - 10.0), what, Paint::Muted, Hold::Right);
+}
+
+fn latency(section: &mut Markup, curve: &Curve) {
+    let times = || curve.points.iter().flat_map(|point| [point.p50_ns, point.p99_ns]).flatten();
+    let least = times().map(|time| time.value).fold(f64::INFINITY, f64::min);
+    let most = times().map(|time| time.value).fold(0.0, f64::max);
+    if most <= 0.0 {
+        section.line("p", "", "Too few calls for percentiles.");
+        return;
+    }
+    let said: Vec<String> = curve
+        .points
+        .iter()
+        .filter_map(|point| Some((point.load, point.p50_ns?, point.p99_ns)))
+        .map(|(load, p50, p99)| {
+            let p99 = p99.map_or_else(|| figures::NONE.to_owned(), |p99| figures::duration(p99.value));
+            format!("{}: {} and {p99}", load_words(curve.axis, load), figures::duration(p50.value))
+        })
+        .collect();
+    let figure = Figure {
+        title: "Response time over load",
+        caption: "Of all committed calls, from due to ended; mean of the blocks. Both axes are in powers.",
+        description: format!("p50 and p99: {}.", said.join(", ")),
+        legend: vec![
+            Key { swatch: "dot s1".to_owned(), name: "p50".to_owned() },
+            Key { swatch: "dot s2".to_owned(), name: "p99".to_owned() },
+        ],
+        readout: None,
+    };
+    figure.write(
+        section,
+        |_| HEIGHT,
+        |canvas| {
+            let left = if canvas.narrow { 52.0 } else { 70.0 };
+            let x = across(&curve.points, canvas, left);
+            let y = Scale::log((least.max(1.0) * 0.7, most * 1.4), (HEIGHT - FOOT, 12.0));
+            for tick in y.ticks(6) {
+                canvas.line(&[(left, y.at(tick)), (canvas.width - 8.0, y.at(tick))], Paint::Grid, 1.0);
+                canvas.text((left - 8.0, y.at(tick)), &figures::duration(tick), Paint::Muted, Hold::Right);
+            }
+            foot(canvas, curve, x);
+            for (series, of) in
+                [(1, (|point| point.p50_ns) as fn(&Point) -> Option<Interval>), (2, |point| point.p99_ns)]
+            {
+                let line: Vec<(f64, f64)> = curve
+                    .points
+                    .iter()
+                    .filter_map(|point| Some((x.at(point.load), y.at(of(point)?.value))))
+                    .collect();
+                if line.len() > 1 {
+                    canvas.line(&line, Paint::Series(series), 1.2);
+                }
+                for at in line {
+                    canvas.dot(at, 4.0, Paint::Series(series));
+                }
+            }
+            None
+        },
+    );
+}
+
+fn points(section: &mut Markup, document: &Document, curve: &Curve, unit: &str) {
+    // Of a closed loop every call that is due is begun.
+    let open = curve.axis == Axis::Rate;
+    let shown = |column: &usize| open || *column != curve::SERVED;
+    let mut titles = curve::TITLES;
+    titles[1] = unit;
+    let titles: Vec<&str> = (0..titles.len()).filter(shown).map(|column| titles[column]).collect();
+    let caption = "Means of the blocks; who is saturated is what the averages of each trial show";
+    let mut table = Table::new(caption, &titles, 1..titles.len() - 1);
+    for row in curve::rows(curve, &document.trials) {
+        let cells = row.into_iter().enumerate().filter(|(column, _)| shown(column));
+        table.row(cells.map(|(_, text)| Cell::Text(text)).collect());
+    }
+    section.table(&table);
+}
+
+fn budgets(section: &mut Markup, document: &Document, curve: &Curve) {
+    let rows: Vec<budget::Row<'_>> = curve
+        .points
+        .iter()
+        .filter_map(|point| {
+            let budget =
+                Budget::mean(point.trials.iter().filter_map(|at| document.trials.get(*at)).filter_map(
+                    |trial| Some((trial.overall.budget?, trial.overall.books.committed as f64)),
+                ))?;
+            Some(budget::Row {
+                name: load_words(curve.axis, point.load),
+                budget,
+                full_ns: budget.response_ns,
+                apart: false,
+                title: "load",
+            })
+        })
+        .collect();
+    budget::render(
+        section,
+        &rows,
+        "All kinds of call and all blocks together; each bar is 100\u{a0}% of its own mean.",
+    );
+}
