@@ -46,6 +46,10 @@ pub(crate) enum Command {
     Experiment(Experiment),
     /// Go on with an experiment or a comparison that was interrupted or killed.
     Resume(Resume),
+    /// Measure one subject under more and more load: the curve, its knee, who is saturated at each point.
+    Sweep(Sweep),
+    /// Search the highest open-loop rate that keeps a service level.
+    FindMax(FindMax),
     /// Serve a workload over HTTP until interrupted.
     Serve(Serve),
     /// Check the stored data of an existing database.
@@ -201,6 +205,108 @@ pub(crate) struct Resume {
     pub(crate) folder: PathBuf,
     #[command(flatten)]
     pub(crate) live: LiveArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Sweep {
+    /// What to measure: `workload/engine/how`; what is left out gets its default.
+    pub(crate) subject: String,
+    /// Clients of a closed loop, rising: `1,2,4,8`, or `1..32` for each doubling [default: 1..32].
+    #[arg(long, value_parser = clients_list)]
+    pub(crate) clients: Option<Loads>,
+    /// Calls a second of an open loop instead, rising: `100,200,400`, or `100..800` for each doubling.
+    #[arg(long, value_parser = rates_list, conflicts_with = "clients")]
+    pub(crate) rates: Option<Loads>,
+    /// Clients that share the calls of an open loop: so many may be in flight at once.
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) in_flight: u32,
+    /// Blocks of one trial a load, in random order.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) blocks: u32,
+    #[command(flatten)]
+    pub(crate) load: LoadArgs,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+    #[command(flatten)]
+    pub(crate) out: Out,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FindMax {
+    /// What to measure: `workload/engine/how`; what is left out gets its default.
+    pub(crate) subject: String,
+    /// The service level: `p99<50ms`, `new-order.p99<50ms`; several, or several joined by commas, must all be kept. Times
+    /// are from due to ended.
+    #[arg(long, required = true)]
+    pub(crate) slo: Vec<String>,
+    /// How near the rate that is found may lie to one that breaks the level, for example `5%`.
+    #[arg(long, default_value = "5%", value_parser = resolution)]
+    pub(crate) resolution: f64,
+    /// Trials that must keep the level again at the rate that is found.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) confirm: u32,
+    /// Clients that share the calls: so many may be in flight at once.
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) in_flight: u32,
+    #[command(flatten)]
+    pub(crate) load: LoadArgs,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+    #[command(flatten)]
+    pub(crate) out: Out,
+}
+
+/// What each trial of a sweep or a search has in common.
+#[derive(Debug, Args, Clone)]
+pub(crate) struct LoadArgs {
+    /// Measured time of a trial.
+    #[arg(long, default_value = "20s", value_parser = span, allow_hyphen_values = true)]
+    pub(crate) duration: Duration,
+    /// Warm-up before it.
+    #[arg(long, default_value = "5s", value_parser = span, allow_hyphen_values = true)]
+    pub(crate) warmup: Duration,
+    /// Distances of the calls of an open loop.
+    #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson)]
+    pub(crate) arrivals: ArrivalsArg,
+    /// How long a call may take before it is given up as in doubt.
+    #[arg(long, default_value = "30s", value_parser = span, allow_hyphen_values = true)]
+    pub(crate) deadline: Duration,
+    /// How long after the window calls due in it may still end; a search waits 5 s at most.
+    #[arg(long, default_value = "30s", value_parser = span, allow_hyphen_values = true)]
+    pub(crate) drain: Duration,
+    /// Threads of the load generator for an asynchronous subject; a direct subject on SQLite has one a client.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_024))]
+    pub(crate) generator_threads: u32,
+    /// Seed of inputs, arrivals, and the order of trials.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+impl LoadArgs {
+    /// The same as a closed loop of the usual number of clients.
+    pub(crate) fn closed(&self) -> PlanArgs {
+        PlanArgs {
+            clients: None,
+            duration: self.duration,
+            warmup: self.warmup,
+            rate: None,
+            arrivals: self.arrivals,
+            think: Think::None,
+            delivery: DeliveryArg::Inline,
+            deadline: self.deadline,
+            drain: self.drain,
+            generator_threads: self.generator_threads,
+            seed: self.seed,
+        }
+    }
 }
 
 #[derive(Debug, Args, Clone)]
@@ -498,6 +604,57 @@ fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Loads of a sweep, rising.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Loads(pub(crate) Vec<f64>);
+
+/// Most loads of a sweep.
+const LOADS_MAX: usize = 64;
+
+fn clients_list(text: &str) -> Result<Loads, String> {
+    let one = |text: &str| match text.trim().parse::<u32>() {
+        Ok(clients) if (1..=100_000).contains(&clients) => Ok(f64::from(clients)),
+        _ => Err(format!("`{text}` is no number of clients from 1 to 100000; write 1,2,4,8 or 1..32")),
+    };
+    loads(text, one)
+}
+
+fn rates_list(text: &str) -> Result<Loads, String> {
+    loads(text, |text| rate(text.trim()).map_err(|error| format!("`{text}`: {error}, as in 100,200,400")))
+}
+
+/// A list, or two ends and every doubling between them.
+fn loads(text: &str, one: impl Fn(&str) -> Result<f64, String>) -> Result<Loads, String> {
+    let loads: Vec<f64> = match text.split_once("..") {
+        Some((low, high)) => {
+            let (low, high) = (one(low)?, one(high)?);
+            let mut loads: Vec<f64> = std::iter::successors(Some(low), |load| Some(load * 2.0))
+                .take_while(|load| *load < high)
+                .collect();
+            loads.push(high);
+            loads
+        }
+        None => text.split(',').map(one).collect::<Result<_, _>>()?,
+    };
+    if let Some(pair) = loads.windows(2).find(|pair| pair[0] >= pair[1]) {
+        return Err(format!(
+            "each load must be larger than the one before it; {} follows {}",
+            pair[1], pair[0]
+        ));
+    }
+    if loads.len() < 2 || loads.len() > LOADS_MAX {
+        return Err(format!("a sweep has from 2 to {LOADS_MAX} loads; for one there is `stackmark run`"));
+    }
+    Ok(Loads(loads))
+}
+
+fn resolution(text: &str) -> Result<f64, String> {
+    match share(text) {
+        Ok(share) if (0.001..=0.5).contains(&share) => Ok(share),
+        _ => Err("write a share from 0.1% to 50%, such as 5%".into()),
+    }
+}
+
 fn share(text: &str) -> Result<f64, String> {
     let share = match text.strip_suffix('%') {
         Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
@@ -517,6 +674,29 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn lists_of_loads_rise_and_say_what_would_be_right() {
+        assert_eq!(clients_list("1,2, 8"), Ok(Loads(vec![1.0, 2.0, 8.0])));
+        assert_eq!(clients_list("1..8"), Ok(Loads(vec![1.0, 2.0, 4.0, 8.0])));
+        assert_eq!(clients_list("3..20"), Ok(Loads(vec![3.0, 6.0, 12.0, 20.0])));
+        assert_eq!(rates_list("50.5,100"), Ok(Loads(vec![50.5, 100.0])));
+        for (wrong, words) in [
+            ("4,2", "2 follows 4"),
+            ("4,4", "4 follows 4"),
+            ("8..2", "2 follows 8"),
+            ("0,1", "from 1 to 100000"),
+            ("1,x", "`x` is no number of clients"),
+            ("", "1,2,4,8"),
+            ("8", "`stackmark run`"),
+        ] {
+            let error = clients_list(wrong).unwrap_err();
+            assert!(error.contains(words), "{wrong}: {error}");
+        }
+        assert!(rates_list("100,-1").unwrap_err().contains("100,200,400"));
+        assert_eq!(resolution("2%"), Ok(0.02));
+        assert!(resolution("80%").unwrap_err().contains("5%"));
     }
 
     #[test]

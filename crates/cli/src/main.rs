@@ -11,6 +11,7 @@ mod database;
 mod engine;
 mod engines;
 mod experiment;
+mod find_max;
 mod folder;
 mod interrupt;
 mod list;
@@ -24,6 +25,7 @@ mod serve;
 mod show;
 mod stage;
 mod subjects;
+mod sweep;
 mod trial;
 mod ui;
 mod vouch;
@@ -82,6 +84,8 @@ fn run_command(command: Command, ui: &ui::Ui) -> anyhow::Result<Answer> {
         Command::Compare(args) => compare::compare(&args, ui),
         Command::Experiment(args) => compare::experiment(&args, ui),
         Command::Resume(args) => experiment::resume(&args, ui),
+        Command::Sweep(args) => sweep::sweep(&args, ui),
+        Command::FindMax(args) => find_max::find_max(&args, ui),
         Command::Serve(args) => serve::serve(&args, ui),
         Command::Audit(args) => audit::audit(&args, ui),
         Command::Report(args) => show::report(&args, ui),

@@ -4,7 +4,8 @@ mod curve;
 mod variants;
 
 use crate::document::{
-    BudgetPart, Check, Class, Comparison, Document, Quantiles, Rule, RunKind, Severity, Side, State, Trial, Verdict,
+    BudgetPart, Check, Class, Comparison, Document, Quantiles, Rule, RunKind, Severity, Side, State, Trial,
+    Verdict,
 };
 use crate::findings::Failure;
 use crate::{engine_findings, figures, findings, pooled, rules};

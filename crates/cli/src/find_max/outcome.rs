@@ -1,0 +1,130 @@
+//! What a search says in words: the rate, and what gives out beyond it.
+
+use super::Found;
+use report::curve::{served_share, who};
+use report::document::{BudgetPart, Check, Document, Search, Severity, Trial};
+
+/// Of a part's growth, as a share of all growth, from which it is named.
+const GREW_MOST: f64 = 0.3;
+
+/// Puts the rates so far into the document, so that a search that is killed can be read.
+pub(super) fn so_far(document: &mut Document) {
+    let Some(search) = &mut document.search else { return };
+    let rate =
+        |kept: bool| search.steps.iter().filter(move |step| step.kept == kept).map(|step| step.rate_per_s);
+    let (kept, broken) = (rate(true).fold(0.0, f64::max), rate(false).fold(f64::INFINITY, f64::min));
+    search.broken_per_s = broken.is_finite().then_some(broken);
+    search.sentence = format!(
+        "The search has not come to an end: {} was kept, {} was broken, nothing is confirmed.",
+        if kept > 0.0 { per_s(kept) } else { "nothing".into() },
+        search.broken_per_s.map_or_else(|| "nothing".into(), per_s)
+    );
+}
+
+/// Writes down how the search ended.
+pub(super) fn conclude(document: &mut Document, found: &Found, confirm: u32) {
+    so_far(document);
+    let Some(mut search) = document.search.take() else { return };
+    match found {
+        Found::Highest(rate) => {
+            search.highest_per_s = Some(*rate);
+            let beyond = search.broken_per_s.map_or_else(
+                || " Nothing higher was broken: the limit lies beyond what was tried.".into(),
+                |broken| format!(" {} broke it.", per_s(broken)),
+            );
+            search.sentence =
+                format!("{} kept it in {confirm} of {confirm} confirming trials.{beyond}", per_s(*rate));
+            search.gives_out = gives_out(&search, *rate, &document.trials);
+        }
+        Found::None => {
+            search.sentence = match search.broken_per_s {
+                Some(broken) => format!("No rate kept it, down to {}.", per_s(broken)),
+                None => "No rate kept it.".into(),
+            };
+        }
+        Found::NotKnown(why) => search.sentence = format!("The search cannot tell: {why}."),
+        Found::Void(why) => search.sentence = format!("A trial is void, so no rate is given: {why}."),
+        Found::Interrupted => {}
+    }
+    document.search = Some(search);
+}
+
+fn per_s(rate: f64) -> String {
+    let decimals = if rate < 10.0 { 1 } else { 0 };
+    format!("{rate:.decimals$} calls a second")
+}
+
+/// Why a trial does not count.
+pub(super) fn void(trial: &Trial) -> String {
+    let failed = |check: Check| check == Check::Failed;
+    if let Some(failure) = &trial.failure {
+        return failure.clone();
+    }
+    let audit =
+        trial.audits.iter().find(|audit| failed(audit.check)).map(|audit| format!("audit {}", audit.name));
+    let ledger = trial.ledger.iter().find(|one| failed(one.check)).map(|one| format!("ledger {}", one.name));
+    let rule = trial
+        .rules
+        .iter()
+        .find(|rule| rule.severity == Severity::Bad && rule.name != "saturation")
+        .map(|rule| rule.sentence.clone());
+    audit.or(ledger).map(|what| format!("{what} failed")).or(rule).unwrap_or_else(|| "a check failed".into())
+}
+
+/// What was full at the lowest rate that broke the level, and what took longer there than at the highest that kept it.
+fn gives_out(search: &Search, highest: f64, trials: &[Trial]) -> Option<String> {
+    let trial = |at: usize| trials.get(at);
+    let kept = search.steps.iter().filter(|step| step.kept && step.rate_per_s <= highest);
+    let kept = trial(kept.max_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s))?.trial)?;
+    let broken = search.steps.iter().filter(|step| !step.kept);
+    let broken = trial(broken.min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s))?.trial)?;
+    let full =
+        broken.rules.iter().find(|rule| rule.name == "saturation").map_or("nobody", |rule| {
+            if rule.severity == Severity::Ok { "nobody" } else { who(&rule.sentence) }
+        });
+    let (before, after) = (kept.overall.budget?, broken.overall.budget?);
+    let grown = |part: BudgetPart| after.part_ns(part) - before.part_ns(part);
+    let all: f64 = BudgetPart::ALL.into_iter().map(|part| grown(part).max(0.0)).sum();
+    // Waiting for a client comes of everything else that takes longer: it is named where nothing else is.
+    let most = BudgetPart::ALL
+        .into_iter()
+        .filter(|part| *part != BudgetPart::ClientWait)
+        .max_by(|a, b| grown(*a).total_cmp(&grown(*b)))
+        .filter(|part| {
+            grown(*part) > GREW_MOST * (all - grown(BudgetPart::ClientWait).max(0.0)) && grown(*part) > 0.0
+        })
+        .or_else(|| (grown(BudgetPart::ClientWait) > 0.0).then_some(BudgetPart::ClientWait));
+    let grew = most.map_or_else(
+        || "no part of a call took longer on average; what broke it lies in its slowest calls".to_owned(),
+        |part| {
+            let ns = |value: f64| super::slo::time(value.max(0.0) as u64);
+            format!(
+                "of a call's mean time {} grew most, from {} to {}",
+                part.words(),
+                ns(before.part_ns(part)),
+                ns(after.part_ns(part))
+            )
+        },
+    );
+    let first = match full {
+        "nobody" | "nobody; commits wait for storage" => {
+            format!("Beyond it nothing that was observed is full: {grew}")
+        }
+        "clients of the generator" => {
+            format!(
+                "Beyond it the clients are too few, so the system may well do more (raise --in-flight): {grew}"
+            )
+        }
+        "load generator" => {
+            format!("Beyond it the load generator gives out, so the system may well do more: {grew}")
+        }
+        full => format!("Beyond it {full} likely gives out: {grew}"),
+    };
+    let served = served_share(broken);
+    let behind = if served < 0.99 {
+        format!("; {:.1} % of the calls due were served", served.max(0.0) * 100.0)
+    } else {
+        String::new()
+    };
+    Some(format!("{first}{behind}."))
+}
