@@ -11,5 +11,6 @@ mod e2e_complete;
 mod e2e_desk;
 mod e2e_impostor;
 mod e2e_interrupted;
+mod e2e_loads;
 mod e2e_plans;
 mod e2e_wrong_answers;

@@ -15,8 +15,10 @@ const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync"];
 const REPOSITORY = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
-const PAGES = ["trial", "comparison", "experiment", "failed", "open", "paced", "deferred", "hostile", "long", "running"];
-const WITH_CHARTS = ["trial", "comparison", "experiment", "failed", "open", "paced", "deferred", "hostile", "long"];
+const PAGES = ["trial", "comparison", "experiment", "failed", "open", "paced", "deferred", "hostile", "long", "running",
+  "sweep", "rates", "search"];
+const WITH_CHARTS = ["trial", "comparison", "experiment", "failed", "open", "paced", "deferred", "hostile", "long",
+  "sweep", "rates", "search"];
 
 let browser, folder, ownFolder;
 

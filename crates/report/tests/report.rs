@@ -18,6 +18,9 @@ fn samples() -> Vec<(&'static str, Document)> {
         ("comparison", testing::comparison()),
         ("experiment", testing::experiment()),
         ("running", testing::running()),
+        ("sweep", testing::sweep()),
+        ("rates", testing::rate_sweep()),
+        ("search", testing::search()),
     ]
 }
 
@@ -57,6 +60,8 @@ fn a_field_that_the_schema_does_not_know_is_refused_everywhere() {
     let schema = schema();
     let mut comparison = testing::comparison();
     comparison.experiment = testing::experiment().experiment;
+    comparison.curve = testing::sweep().curve;
+    comparison.search = testing::search().search;
     // One trial shows all that a trial has.
     comparison.trials.truncate(1);
     let value = serde_json::to_value(comparison).unwrap();
@@ -586,4 +591,16 @@ fn what_was_never_called_has_no_slowest_call() {
         );
     }
     assert!(!html::render(&sample).contains(">0 ns<"));
+}
+
+#[test]
+fn a_sweep_says_where_load_stops_paying_before_anything_else() {
+    check_order(&testing::sweep(), "Throughput stops paying at 16 clients", "56 700");
+    check_order(&testing::rate_sweep(), "Calls are served as they are due up to 400/s", "74.3 %");
+}
+
+#[test]
+fn a_search_says_its_rate_and_what_gives_out_before_its_steps() {
+    check_order(&testing::search(), "1 220 calls a second kept it", "212 ms");
+    check_order(&testing::search(), "one writer likely gives out", "212 ms");
 }
