@@ -163,11 +163,12 @@ fn saturated(trials: &[&Trial]) -> String {
 /// What the rule's sentence says is full; the sentence itself where it is none of those known here.
 #[must_use]
 pub fn who(sentence: &str) -> &str {
-    const WORDS: [(&str, &str); 13] = [
+    const WORDS: [(&str, &str); 14] = [
         ("the load generator was full", "load generator"),
         ("used all the processor time that its limit", "a processor limit"),
         ("waiting for rows that others held", "row locks"),
         ("waiting for the log to be flushed", "log flushes"),
+        ("of that went to others than the system", "all processors, mostly by others"),
         ("processors of the machine were busy", "all processors"),
         ("the disk is likely what", "disk"),
         ("the engine's one writer is full", "SQLite's one writer"),
