@@ -14,9 +14,10 @@ pub struct Lane {
     readers_pass: bool,
 }
 
-/// Permission to run a transaction.
+/// Permission to run a transaction. Dropped, it is given back, though not to the one who waited longest: see
+/// [`Pass::leave`].
 #[derive(Debug)]
-pub(crate) enum Pass {
+pub enum Pass {
     /// Alone.
     Write(ArcRwLockWriteGuard<RawRwLock, ()>),
     /// Beside other readers.
@@ -30,12 +31,15 @@ impl Lane {
         Lane { lock: Arc::new(RwLock::new(())), readers_pass }
     }
 
-    pub(crate) fn readers_pass(&self) -> bool {
+    /// Whether transactions that only read take a pass too.
+    #[must_use]
+    pub fn readers_pass(&self) -> bool {
         self.readers_pass
     }
 
     /// Without waiting, if nobody is in the way.
-    pub(crate) fn try_enter(&self, write: bool) -> Option<Pass> {
+    #[must_use]
+    pub fn try_enter(&self, write: bool) -> Option<Pass> {
         if write {
             self.lock.try_write_arc().map(Pass::Write)
         } else {
@@ -44,14 +48,15 @@ impl Lane {
     }
 
     /// Waits for its turn.
-    pub(crate) fn enter(&self, write: bool) -> Pass {
+    #[must_use]
+    pub fn enter(&self, write: bool) -> Pass {
         if write { Pass::Write(self.lock.write_arc()) } else { Pass::Read(self.lock.read_arc()) }
     }
 }
 
 impl Pass {
     /// Hands over to the one who waited longest.
-    pub(crate) fn leave(self) {
+    pub fn leave(self) {
         match self {
             Pass::Write(guard) => ArcRwLockWriteGuard::unlock_fair(guard),
             Pass::Read(guard) => ArcRwLockReadGuard::unlock_fair(guard),

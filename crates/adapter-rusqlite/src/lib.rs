@@ -18,5 +18,5 @@ mod prepared;
 pub use conn::SqliteConn;
 pub use group::Shared;
 pub use grouped::{GroupedConn, GroupedOpener, Sharing};
-pub use lane::Lane;
+pub use lane::{Lane, Pass};
 pub use open::{Settings, SqliteOpener, connect, read_back};

@@ -1,0 +1,88 @@
+//! Tiny databases of both engines, loaded as a user would, and sessions that run at once.
+#![allow(clippy::unwrap_used, dead_code, reason = "only tests use this, each file of them its own part")]
+
+use admin::{LoadPlan, LoadRecord};
+use model::{Conflict, Effort, Fault, Session, Target};
+use rig::{Engine, Options, Running};
+use sql::{Dialect, ServerUrl, SqliteUrl};
+use std::future::Future;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Barrier, OnceLock};
+use workload_tpcc::conformance::GOLDEN_LOAD_SEED;
+use workload_tpcc::{Call, Cardinality, Data, Outcome, Tpcc};
+
+pub(crate) type Answers = Vec<Result<Outcome, Fault>>;
+
+fn plan(dialect: Dialect) -> LoadPlan {
+    let size = Cardinality::tiny();
+    LoadPlan {
+        dataset: Arc::new(Data::new(size, GOLDEN_LOAD_SEED)),
+        schema: workload_tpcc::schema(dialect).unwrap(),
+        record: LoadRecord {
+            kit: "stackmark".into(),
+            kit_version: "0.0.0".into(),
+            workload: "tpcc".into(),
+            scale: u64::from(size.warehouses),
+            size: "tiny".into(),
+            seed: GOLDEN_LOAD_SEED,
+        },
+        threads: 1,
+        fresh: false,
+        references: false,
+        start_anew: "stackmark load tpcc --fresh".into(),
+    }
+}
+
+/// A file with the tiny data of the golden vectors.
+pub(crate) fn tiny_file(folder: &Path, name: &str) -> SqliteUrl {
+    let url = SqliteUrl::file(folder.join(name));
+    admin::sqlite::load(&url, plan(Dialect::Sqlite), &mut |_| {}, &AtomicBool::new(false)).unwrap();
+    url
+}
+
+/// The server. It ends with this process.
+pub(crate) fn server() -> &'static Running {
+    static SERVER: OnceLock<Running> = OnceLock::new();
+    SERVER.get_or_init(|| {
+        let options = Options { connections: 60, ..Options::default() };
+        rig::start(Engine::Postgres, &options)
+            .unwrap_or_else(|error| panic!("these tests need PostgreSQL (Debian: `postgresql`): {error}"))
+    })
+}
+
+/// A database of that name with the tiny data of the golden vectors.
+pub(crate) fn tiny(name: &str) -> ServerUrl {
+    server().create_database(name).unwrap();
+    let url = server().url(name);
+    admin::postgres::load(&url, plan(Dialect::Postgres), &mut |_| {}, &AtomicBool::new(false)).unwrap();
+    url
+}
+
+/// What a future gives, whose driver may be asynchronous.
+pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+/// One call, tried again as the one retry policy does where nothing was applied.
+async fn answer(session: &mut impl Session<Tpcc>, call: &Call) -> Result<Outcome, Fault> {
+    loop {
+        match session.run(call, &mut Effort::default()).await {
+            Err(Fault::Conflict(Conflict::Serialization)) => {}
+            answer => return answer,
+        }
+    }
+}
+
+/// Opens a session and makes the calls once everybody is ready.
+pub(crate) fn answers<T: Target<Tpcc>>(target: &T, calls: &[Call], start: &Barrier) -> Answers {
+    wait(async {
+        let mut session = target.open(0).await.unwrap();
+        start.wait();
+        let mut answers = Vec::with_capacity(calls.len());
+        for call in calls {
+            answers.push(answer(&mut session, call).await);
+        }
+        answers
+    })
+}
