@@ -25,16 +25,36 @@ const SESSIONS: u32 = 8;
 
 type Answers = Vec<Vec<Result<Outcome, Fault>>>;
 
-/// Makes eight lists of calls at once on a fresh store, by each route, and gives store and answers to `check`.
-fn on_both_routes(list: impl Fn(u32, &Store) -> Vec<Call>, check: impl Fn(&Store, &Answers)) {
-    for http in [false, true] {
-        let store = Store::new(Cardinality::tiny(), "synchronous=normal");
+/// How calls reach the store.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    Direct,
+    Http,
+    /// Directly, with commits that calls share; beside a rollback journal readers take part.
+    Grouped(&'static str),
+}
+
+const WAYS: [Way; 4] = [Way::Direct, Way::Http, Way::Grouped("wal"), Way::Grouped("truncate")];
+
+impl Way {
+    fn store(self) -> Store {
+        let journal = if let Way::Grouped(journal) = self { journal } else { "wal" };
+        Store::new(Cardinality::tiny(), &format!("synchronous=normal&journal={journal}"))
+    }
+}
+
+/// Makes eight lists of calls at once on a fresh store, in each way, and gives store and answers to `check`.
+fn in_every_way(list: impl Fn(u32, &Store) -> Vec<Call>, check: impl Fn(&Store, &Answers)) {
+    for way in WAYS {
+        let store = way.store();
         let lists: Vec<Vec<Call>> = (0..SESSIONS).map(|worker| list(worker, &store)).collect();
-        let answers = if http {
-            let served = Served::start(store.target(), store.size, SESSIONS);
-            at_once(&[&served.target()], &lists)
-        } else {
-            at_once(&[&store.target()], &lists)
+        let answers = match way {
+            Way::Direct => at_once(&[&store.target()], &lists),
+            Way::Http => {
+                let served = Served::start(store.target(), store.size, SESSIONS);
+                at_once(&[&served.target()], &lists)
+            }
+            Way::Grouped(_) => at_once(&[&store.grouped()], &lists),
         };
         check(&store, &answers);
         store.assert_sound();
@@ -52,7 +72,7 @@ fn order(c_id: u32, unused: bool) -> Call {
 
 #[test]
 fn orders_placed_at_once_in_one_district_get_numbers_without_twins_and_gaps() {
-    on_both_routes(
+    in_every_way(
         |worker, _| (0..40).map(|turn| order((worker * 40 + turn) % 30 + 1, turn % 9 == 0)).collect(),
         |store, answers| {
             let mut numbers = Vec::new();
@@ -76,7 +96,7 @@ fn orders_placed_at_once_in_one_district_get_numbers_without_twins_and_gaps() {
 #[test]
 fn payments_made_at_once_to_one_customer_lose_not_a_cent() {
     let amount = |worker: u32, turn: u32| i64::from(100 + worker * 1_000 + turn * 37);
-    on_both_routes(
+    in_every_way(
         |worker, _| {
             (0..40)
                 .map(|turn| {
@@ -120,7 +140,7 @@ fn payments_made_at_once_to_one_customer_lose_not_a_cent() {
 
 #[test]
 fn deliveries_made_at_once_deliver_each_order_once() {
-    on_both_routes(
+    in_every_way(
         // Nine orders wait in each district: most of these find nothing left.
         |worker, _| {
             let call = |turn: u32| Delivery { w_id: turn % 2 + 1, o_carrier_id: worker + 1 };
@@ -147,15 +167,17 @@ fn deliveries_made_at_once_deliver_each_order_once() {
 }
 
 #[test]
-fn the_whole_mix_from_eight_sessions_leaves_sound_data_on_both_routes() {
-    for http in [false, true] {
-        let store = Store::new(Cardinality::tiny(), "synchronous=normal");
+fn the_whole_mix_from_eight_sessions_leaves_sound_data_in_every_way() {
+    for way in WAYS {
+        let store = way.store();
         let before = store.tallies();
-        let trial = if http {
-            let served = Served::start(store.target(), store.size, SESSIONS);
-            drive_tpcc(&store, served.target(), SESSIONS, 3_000, 3)
-        } else {
-            drive_tpcc(&store, store.target(), SESSIONS, 3_000, 3)
+        let trial = match way {
+            Way::Direct => drive_tpcc(&store, store.target(), SESSIONS, 3_000, 3),
+            Way::Http => {
+                let served = Served::start(store.target(), store.size, SESSIONS);
+                drive_tpcc(&store, served.target(), SESSIONS, 3_000, 3)
+            }
+            Way::Grouped(_) => drive_tpcc(&store, store.grouped(), SESSIONS, 3_000, 3),
         };
         assert_eq!(trial.failure, None);
         let found = store.find(&before, &Claims::of(&trial.ledger, true));

@@ -1,7 +1,7 @@
 //! TPC-C databases for tests, and what vouches for them: the audits and the ledger, asked as the command line asks.
 
 use crate::ground::{Ground, asked, audited, rows};
-use adapter_rusqlite::SqliteOpener;
+use adapter_rusqlite::{GroupedOpener, SqliteOpener};
 use admin::sqlite::load;
 use admin::{LoadPlan, LoadRecord};
 use measure::Monotonic;
@@ -22,6 +22,9 @@ use workload_tpcc::{Cardinality, Claims, Data, SqlTarget, StoredTally, catalogue
 
 /// Sessions on SQLite with the one retry policy, composed as the server and the direct route compose them.
 pub type SqliteTarget = RetryingTarget<SqlTarget<SqliteOpener<Monotonic>, Monotonic>>;
+
+/// The same, with commits that calls share.
+pub type GroupedTarget = RetryingTarget<SqlTarget<GroupedOpener<Monotonic>, Monotonic>>;
 
 /// The seed that every database here is loaded with.
 pub const LOAD_SEED: u64 = GOLDEN_LOAD_SEED;
@@ -134,6 +137,16 @@ impl Store {
     #[must_use]
     pub fn target(&self) -> SqliteTarget {
         retrying(SqlTarget::new(self.opener(statements()), Monotonic::start()))
+    }
+
+    /// The sessions on SQLite whose calls share durable commits.
+    ///
+    /// # Panics
+    /// When the database cannot be opened.
+    #[must_use]
+    pub fn grouped(&self) -> GroupedTarget {
+        let opener = GroupedOpener::new(self.file(), statements(), Monotonic::start());
+        retrying(SqlTarget::new(opener.expect("a database that was just made"), Monotonic::start()))
     }
 
     /// Opens connections to SQLite that prepare `statements`.
