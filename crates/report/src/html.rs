@@ -9,6 +9,7 @@ mod curve;
 mod engine;
 mod experiment;
 mod forest;
+pub mod history;
 mod markup;
 mod ratio;
 mod search;
@@ -31,6 +32,14 @@ const SCRIPT: &str = include_str!("html/page.js");
 /// The page of a run.
 #[must_use]
 pub fn render(document: &Document) -> String {
+    page(&title_of(document), |body| {
+        body.element("main", &[], |main| content(main, document));
+        footer(body, document);
+    })
+}
+
+/// A page with our style sheet and script around what `content` writes.
+fn page(title: &str, content: impl FnOnce(&mut Markup)) -> String {
     let mut page = Markup::default();
     page.raw("<!doctype html>\n");
     page.element("html", &[("lang", "en")], |page| {
@@ -43,12 +52,11 @@ pub fn render(document: &Document) -> String {
                 "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
                  style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">",
             );
-            head.line("title", "", &title_of(document));
+            head.line("title", "", title);
             head.raw("<style>").raw(STYLE).raw("</style>");
         });
         page.element("body", &[], |body| {
-            body.element("main", &[], |main| content(main, document));
-            footer(body, document);
+            content(body);
             body.raw("<script>").raw(SCRIPT).raw("</script>");
         });
     });

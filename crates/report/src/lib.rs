@@ -6,11 +6,14 @@
 
 mod bottleneck;
 pub mod curve;
+pub mod csv;
 pub mod document;
 mod engine_findings;
 mod figures;
 mod findings;
+pub mod history;
 pub mod html;
+pub mod junit;
 pub mod markdown;
 mod pooled;
 pub mod rules;

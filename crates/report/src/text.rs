@@ -36,6 +36,11 @@ enum Ink {
 }
 
 impl Colour {
+    /// In bold.
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.paint(Ink::Bold, text)
+    }
+
     fn paint(self, ink: Ink, text: &str) -> String {
         let code = match ink {
             Ink::Bold => "1",

@@ -1,0 +1,332 @@
+//! Results as comma-separated values (RFC 4180), for spreadsheets and scripts: [`trials`] has a row a trial and kind of call,
+//! [`slices`] a row a slice and kind.
+//!
+//! Numbers are plain, with a point and without units: the unit is in the name of the column. A cell without a number is one
+//! that is not known or that too few samples stand behind. Text that a spreadsheet would take for a formula is led by an
+//! apostrophe.
+
+use crate::document::{Class, Document, KindTally, Tally, Trial};
+use std::fmt::Display;
+
+/// Columns of [`trials`]; `docs/live.md` says what each means.
+const TRIAL_COLUMNS: [&str; 42] = [
+    "run",
+    "run_kind",
+    "stackmark",
+    "trial",
+    "subject",
+    "variant",
+    "block",
+    "started",
+    "state",
+    "vouched",
+    "engine",
+    "engine_version",
+    "durability",
+    "clients",
+    "arrivals",
+    "scale",
+    "measured_s",
+    "headline_unit",
+    "headline",
+    "headline_low",
+    "headline_high",
+    "kind",
+    "due",
+    "never_begun",
+    "committed",
+    "declined",
+    "conflict",
+    "refused",
+    "in_doubt",
+    "defect",
+    "retries",
+    "rate_per_s",
+    "rate_low_per_s",
+    "rate_high_per_s",
+    "mean_ns",
+    "p50_ns",
+    "p90_ns",
+    "p95_ns",
+    "p99_ns",
+    "p999_ns",
+    "max_ns",
+    "statements_a_call",
+];
+
+const SLICE_COLUMNS: [&str; 12] = [
+    "run",
+    "trial",
+    "subject",
+    "t_s",
+    "length_s",
+    "warmup",
+    "kind",
+    "committed",
+    "declined",
+    "faults",
+    "p50_ns",
+    "p99_ns",
+];
+
+/// A row a trial and kind of call, and one for all kinds together (`all`). One header, however many documents.
+#[must_use]
+pub fn trials(documents: &[Document]) -> String {
+    let mut table = Table::new(&TRIAL_COLUMNS);
+    for document in documents {
+        for (index, trial) in document.trials.iter().enumerate() {
+            let (variant, block) = place(document, index);
+            let mut row = |name: &str, tally: &Tally| {
+                about(&mut table, document, trial, index, &variant, block);
+                counted(&mut table, name, tally);
+                table.end();
+            };
+            for KindTally { name, tally, .. } in &trial.kinds {
+                row(name, tally);
+            }
+            row("all", &trial.overall);
+        }
+    }
+    table.text
+}
+
+/// A row a slice and kind of call. Trials of comparisons and experiments have theirs in `trials/` in the folder of the run.
+#[must_use]
+pub fn slices(documents: &[Document]) -> String {
+    let mut table = Table::new(&SLICE_COLUMNS);
+    for document in documents {
+        for (index, trial) in document.trials.iter().enumerate() {
+            for slice in &trial.slices {
+                for (kind, of_kind) in trial.kinds.iter().zip(&slice.kinds) {
+                    table.text(&document.id).number(index + 1).text(&trial.subject);
+                    table
+                        .number(slice.t_s)
+                        .number(slice.length_s)
+                        .text(yes_no(slice.warmup))
+                        .text(&kind.name);
+                    table.number(of_kind.committed).number(of_kind.declined).number(of_kind.faults);
+                    table.maybe(of_kind.p50_ns).maybe(of_kind.p99_ns);
+                    table.end();
+                }
+            }
+        }
+    }
+    table.text
+}
+
+/// The variant and the block, counted from 1, that a trial is of, in an experiment or a comparison.
+fn place(document: &Document, trial: usize) -> (String, Option<usize>) {
+    if let Some(experiment) = &document.experiment {
+        for variant in &experiment.variants {
+            if let Some(block) = variant.trials.iter().position(|at| *at == Some(trial)) {
+                return (variant.name.clone(), Some(block + 1));
+            }
+        }
+    }
+    if let Some(comparison) = &document.comparison {
+        for (block, trials) in comparison.blocks.iter().enumerate() {
+            if let Some(found) = trials.trials.iter().find(|entry| entry.trial == trial) {
+                let party = match found.side {
+                    crate::document::Side::A => &comparison.a,
+                    crate::document::Side::B => &comparison.b,
+                };
+                return (party.label.clone(), Some(block + 1));
+            }
+        }
+    }
+    (String::new(), None)
+}
+
+fn about(
+    table: &mut Table,
+    document: &Document,
+    trial: &Trial,
+    index: usize,
+    variant: &str,
+    block: Option<usize>,
+) {
+    let kind = format!("{:?}", document.kind).to_lowercase();
+    table.text(&document.id).text(&kind).text(&document.stackmark).number(index + 1).text(&trial.subject);
+    table.text(variant).maybe(block).text(&trial.started.utc).text(trial.state.word());
+    table.text(yes_no(trial.is_vouched()));
+    table.text(&trial.stack.engine).text(&trial.stack.engine_version);
+    table
+        .text(trial.stack.durability.tier.word())
+        .number(trial.plan.clients)
+        .text(&trial.plan.arrivals.words());
+    table.number(trial.data.scale).number(trial.measured_s).text(&trial.headline.unit);
+    let headline = trial.headline.value;
+    table.number(headline.value).maybe(headline.low).maybe(headline.high);
+}
+
+fn counted(table: &mut Table, name: &str, tally: &Tally) {
+    let books = &tally.books;
+    table.text(name);
+    for count in [
+        books.due,
+        books.never_begun,
+        books.committed,
+        books.declined,
+        books.conflict,
+        books.refused,
+        books.in_doubt,
+        books.defect,
+        books.retries,
+    ] {
+        table.number(count);
+    }
+    let rate = tally.rate_per_s;
+    table.number(rate.value).maybe(rate.low).maybe(rate.high);
+    let times = tally.latency(Class::Committed).map(|latency| latency.response);
+    table.maybe(times.filter(|times| times.count > 0).map(|times| times.mean_ns));
+    let quantiles = times.map_or([None; 6], |times| {
+        [times.p50_ns, times.p90_ns, times.p95_ns, times.p99_ns, times.p999_ns, times.slowest_ns()]
+    });
+    for quantile in quantiles {
+        table.maybe(quantile);
+    }
+    table.maybe(tally.effort.map(|effort| effort.statements));
+}
+
+fn yes_no(yes: bool) -> &'static str {
+    if yes { "yes" } else { "no" }
+}
+
+/// Rows in the making.
+pub(crate) struct Table {
+    text: String,
+    columns: usize,
+    cells: usize,
+}
+
+impl Table {
+    /// With its header.
+    pub(crate) fn new(columns: &[&str]) -> Table {
+        let mut table = Table { text: String::new(), columns: columns.len(), cells: 0 };
+        columns.iter().for_each(|column| {
+            table.text(column);
+        });
+        table.end();
+        table
+    }
+
+    fn begin(&mut self) {
+        if self.cells > 0 {
+            self.text.push(',');
+        }
+        self.cells += 1;
+    }
+
+    /// A cell of text.
+    pub(crate) fn text(&mut self, text: &str) -> &mut Table {
+        self.begin();
+        // A spreadsheet runs what begins so; the apostrophe makes it text again.
+        let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
+        if text.contains([',', '"', '\r', '\n']) {
+            self.text.push_str(&format!("\"{guard}{}\"", text.replace('"', "\"\"")));
+        } else {
+            self.text.push_str(guard);
+            self.text.push_str(text);
+        }
+        self
+    }
+
+    /// A cell with a number.
+    pub(crate) fn number(&mut self, number: impl Display) -> &mut Table {
+        self.begin();
+        self.text.push_str(&number.to_string());
+        self
+    }
+
+    /// A cell with a number, or an empty one.
+    pub(crate) fn maybe(&mut self, number: Option<impl Display>) -> &mut Table {
+        match number {
+            Some(number) => self.number(number),
+            None => self.text(""),
+        }
+    }
+
+    /// The row is complete.
+    pub(crate) fn end(&mut self) {
+        debug_assert_eq!(self.cells, self.columns, "a cell for every column");
+        self.cells = 0;
+        self.text.push_str("\r\n");
+    }
+
+    /// The rows.
+    pub(crate) fn into_text(self) -> String {
+        self.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    /// Reads RFC 4180 back; every row has as many cells as the header.
+    fn parse(text: &str) -> Vec<Vec<String>> {
+        let (mut rows, mut row, mut cell) = (Vec::new(), Vec::new(), String::new());
+        let mut chars = text.chars().peekable();
+        let mut quoted = false;
+        while let Some(char) = chars.next() {
+            match (char, quoted) {
+                ('"', true) if chars.next_if_eq(&'"').is_some() => cell.push('"'),
+                ('"', _) => quoted = !quoted,
+                (',', false) => row.push(std::mem::take(&mut cell)),
+                ('\r', false) => {
+                    assert_eq!(chars.next(), Some('\n'), "lines end with CRLF");
+                    row.push(std::mem::take(&mut cell));
+                    rows.push(std::mem::take(&mut row));
+                }
+                (char, _) => cell.push(char),
+            }
+        }
+        assert!(row.is_empty() && cell.is_empty() && !quoted, "the last row ends");
+        assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{rows:?}");
+        rows
+    }
+
+    fn cell<'a>(rows: &'a [Vec<String>], row: usize, column: &str) -> &'a str {
+        let at = rows[0].iter().position(|name| name == column).expect("a column");
+        &rows[row][at]
+    }
+
+    #[test]
+    fn a_trial_has_a_row_a_kind_and_one_for_all() {
+        let document = testing::trial();
+        let rows = parse(&trials(std::slice::from_ref(&document)));
+        assert_eq!(rows.len(), 1 + 5 + 1);
+        assert_eq!(cell(&rows, 1, "kind"), "new-order");
+        assert_eq!(cell(&rows, 6, "kind"), "all");
+        let committed = document.trials[0].overall.books.committed;
+        assert_eq!(cell(&rows, 6, "committed"), committed.to_string());
+        assert_eq!(cell(&rows, 1, "vouched"), "yes");
+        assert!(cell(&rows, 1, "p99_ns").parse::<u64>().is_ok_and(|p99| p99 > 1_000_000));
+    }
+
+    #[test]
+    fn trials_of_a_comparison_say_their_side_and_block() {
+        let rows = parse(&trials(&[testing::comparison(), testing::trial()]));
+        let labels: Vec<&str> = (1..rows.len()).map(|row| cell(&rows, row, "variant")).collect();
+        assert!(labels.contains(&"direct") && labels.contains(&"through HTTP"), "{labels:?}");
+        assert_eq!(labels.last(), Some(&""), "a trial on its own is of no variant");
+    }
+
+    #[test]
+    fn hostile_text_stays_in_its_cell_and_is_no_formula() {
+        let mut document = testing::hostile_trial();
+        document.id = "=HYPERLINK(\"x\")\r\n,".into();
+        let rows = parse(&trials(&[document]));
+        assert_eq!(cell(&rows, 1, "run"), "'=HYPERLINK(\"x\")\r\n,");
+    }
+
+    #[test]
+    fn slices_have_a_row_a_kind() {
+        let document = testing::trial();
+        let expected = document.trials[0].slices.len() * document.trials[0].kinds.len();
+        let rows = parse(&slices(&[document]));
+        assert_eq!(rows.len(), 1 + expected);
+        assert_eq!(cell(&rows, 1, "warmup"), "yes");
+    }
+}

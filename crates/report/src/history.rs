@@ -1,0 +1,427 @@
+//! Stored runs of a subject over time: what was measured when, with which version, and what changed in between.
+//!
+//! Runs stand in one series only if their comparison keys agree, but for what time changes by itself: versions and the machine.
+//! A change of those is told at the run where it shows.
+
+use crate::csv::Table;
+use crate::document::{Check, Class, Document, Interval, Moment, ReadError, RunKind, State, Trial};
+use crate::text::Colour;
+use crate::{figures, findings};
+use measure::rate_interval;
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Runs over time, and what could not be read.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct History {
+    /// By subject, then by key.
+    pub series: Vec<Series>,
+    /// Files that are no result this version can read.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Runs of one subject under one key, oldest first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Series {
+    /// The subject.
+    pub subject: String,
+    /// What sets it apart from the other series of the subject: the fields in which they differ, or all that matter.
+    pub key: Vec<(String, String)>,
+    /// Of the values: `new orders/min`.
+    pub unit: String,
+    /// The runs.
+    pub points: Vec<Point>,
+}
+
+/// One run, or the trials of one key inside a run of several.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Point {
+    /// When its first trial was started.
+    pub started: Moment,
+    /// The run.
+    pub run: String,
+    /// What kind of run it is.
+    pub kind: RunKind,
+    /// Where it was read.
+    pub path: PathBuf,
+    /// The version that measured.
+    pub stackmark: String,
+    /// What a commit survives, by name.
+    pub tier: String,
+    /// Trials that the value is the mean of.
+    pub trials: usize,
+    /// The headline; of several trials their mean, with the interval of the mean.
+    pub value: Interval,
+    /// 99th percentile of the headline's kind of call in nanoseconds; of several trials the mean of theirs.
+    pub p99_ns: Option<f64>,
+    /// Whether something makes the number void.
+    pub void: bool,
+    /// What became of the audits: `14 of 14 passed`.
+    pub audits: String,
+    /// What is different from the run before in the series, one sentence each.
+    pub changes: Vec<String>,
+}
+
+/// A file that was passed over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Skipped {
+    /// The file.
+    pub path: PathBuf,
+    /// Why.
+    pub why: String,
+}
+
+/// One group of trials on its way into a series.
+struct Group<'a> {
+    key: Vec<(String, String)>,
+    unit: String,
+    subject: String,
+    point: Point,
+    trial: &'a Trial,
+}
+
+impl History {
+    /// Sorts what was found into series; `subject` keeps those whose subject is it or begins with it and a slash.
+    #[must_use]
+    pub fn of(found: Vec<(PathBuf, Result<Document, ReadError>)>, subject: Option<&str>) -> History {
+        let (mut skipped, mut read) = (Vec::new(), Vec::new());
+        for (path, document) in found {
+            match document {
+                Ok(document) if document.trials.is_empty() => {
+                    skipped.push(Skipped { path, why: findings::empty_sentence(&document) });
+                }
+                Ok(document) => read.push((path, document)),
+                Err(error) => skipped.push(Skipped { path, why: chain(&error) }),
+            }
+        }
+        let wanted = |trial: &Trial| {
+            subject.is_none_or(|subject| {
+                trial
+                    .subject
+                    .strip_prefix(subject)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            })
+        };
+        let mut groups: Vec<Group<'_>> =
+            read.iter().flat_map(|(path, document)| groups(path, document, &wanted)).collect();
+        groups.sort_by(|a, b| {
+            (&a.subject, a.point.started.unix_s, &a.point.run).cmp(&(
+                &b.subject,
+                b.point.started.unix_s,
+                &b.point.run,
+            ))
+        });
+        History { series: series(groups), skipped }
+    }
+
+    /// For a terminal.
+    #[must_use]
+    pub fn text(&self, colour: Colour) -> String {
+        let mut out = String::new();
+        for series in &self.series {
+            let _ = writeln!(out, "{}", colour.bold(&printable(&series.subject)));
+            let key: Vec<String> = series.key.iter().map(|(name, value)| format!("{name} {value}")).collect();
+            if !key.is_empty() {
+                let _ = writeln!(out, "  {}", printable(&key.join(", ")));
+            }
+            let _ = writeln!(
+                out,
+                "  {:<20}  {:<9}  {:<8}  {:>22}  {:>8}  audits",
+                "started",
+                "version",
+                "tier",
+                printable(&series.unit),
+                "p99"
+            );
+            for point in &series.points {
+                let value = figures::plain(&figures::with_margin(point.value));
+                let value = if point.void { format!("void ({value})") } else { value };
+                let trials = if point.trials > 1 {
+                    format!(", mean of {} trials", point.trials)
+                } else {
+                    String::new()
+                };
+                let p99 = point.p99_ns.map_or_else(|| figures::NONE.to_owned(), figures::duration);
+                let _ = writeln!(
+                    out,
+                    "  {:<20}  {:<9}  {:<8}  {value:>22}  {:>8}  {}{trials}",
+                    point.started.readable(),
+                    printable(&point.stackmark),
+                    point.tier,
+                    figures::plain(&p99),
+                    point.audits
+                );
+                for change in &point.changes {
+                    let _ = writeln!(out, "    changed: {}", printable(change));
+                }
+            }
+            out.push('\n');
+        }
+        if self.series.is_empty() {
+            out.push_str("no result was found\n");
+        }
+        for skipped in &self.skipped {
+            let _ = writeln!(
+                out,
+                "skipped {}: {}",
+                printable(&skipped.path.display().to_string()),
+                printable(&skipped.why)
+            );
+        }
+        out
+    }
+
+    /// A row a run and series. What was skipped is not in it; the caller tells it elsewhere.
+    #[must_use]
+    pub fn csv(&self) -> String {
+        let mut table = Table::new(&[
+            "subject",
+            "series",
+            "key",
+            "run",
+            "run_kind",
+            "path",
+            "started",
+            "unix_s",
+            "stackmark",
+            "tier",
+            "trials",
+            "unit",
+            "value",
+            "low",
+            "high",
+            "p99_ns",
+            "vouched",
+            "audits",
+            "changes",
+        ]);
+        for (index, series) in self.series.iter().enumerate() {
+            let key: Vec<String> = series.key.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            for point in &series.points {
+                table.text(&series.subject).number(index + 1).text(&key.join("; ")).text(&point.run);
+                table
+                    .text(&format!("{:?}", point.kind).to_lowercase())
+                    .text(&point.path.display().to_string());
+                table.text(&point.started.utc).number(point.started.unix_s).text(&point.stackmark);
+                table.text(&point.tier).number(point.trials).text(&series.unit).number(point.value.value);
+                table.maybe(point.value.low).maybe(point.value.high).maybe(point.p99_ns);
+                table.text(if point.void { "no" } else { "yes" }).text(&point.audits);
+                table.text(&point.changes.join("; "));
+                table.end();
+            }
+        }
+        table.into_text()
+    }
+
+    /// As JSON, ending with a newline.
+    #[must_use]
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("plain structs in memory") + "\n"
+    }
+}
+
+/// The trials of a run by their keys: those that agree are repetitions of each other.
+fn groups<'a>(path: &Path, document: &'a Document, wanted: &impl Fn(&Trial) -> bool) -> Vec<Group<'a>> {
+    let mut of_key: Vec<(Vec<(String, String)>, Vec<&Trial>)> = Vec::new();
+    for trial in document.trials.iter().filter(|trial| wanted(trial)) {
+        let key = key(trial);
+        match of_key.iter_mut().find(|(other, trials)| *other == key && trials[0].subject == trial.subject) {
+            Some((_, trials)) => trials.push(trial),
+            None => of_key.push((key, vec![trial])),
+        }
+    }
+    of_key
+        .into_iter()
+        .map(|(key, trials)| Group {
+            key,
+            unit: trials[0].headline.unit.clone(),
+            subject: trials[0].subject.clone(),
+            point: point(path, document, &trials),
+            trial: trials[0],
+        })
+        .collect()
+}
+
+fn point(path: &Path, document: &Document, trials: &[&Trial]) -> Point {
+    let counts = |trial: &&&Trial| trial.is_vouched() && trial.state != State::Running;
+    let vouched: Vec<&Trial> = trials.iter().filter(counts).copied().collect();
+    // What is void is shown as such, not left out.
+    let shown = if vouched.is_empty() { trials } else { vouched.as_slice() };
+    let values: Vec<f64> = shown.iter().map(|trial| trial.headline.value.value).collect();
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let value = match (shown, rate_interval(&values)) {
+        ([only], _) => only.headline.value,
+        (_, Some(interval)) => {
+            let value = mean(&values);
+            Interval {
+                value,
+                low: Some(value - interval.half_width),
+                high: Some(value + interval.half_width),
+            }
+        }
+        _ => Interval { value: mean(&values), low: None, high: None },
+    };
+    let p99s: Vec<f64> = shown.iter().filter_map(|trial| p99_ns(trial)).map(|p99| p99 as f64).collect();
+    Point {
+        started: trials[0].started.clone(),
+        run: document.id.clone(),
+        kind: document.kind,
+        path: path.to_owned(),
+        stackmark: document.stackmark.clone(),
+        tier: trials[0].stack.durability.tier.word().to_owned(),
+        trials: shown.len(),
+        value,
+        p99_ns: (p99s.len() == shown.len()).then(|| mean(&p99s)),
+        void: vouched.is_empty(),
+        audits: findings::passed_of(trials.iter().flat_map(|trial| &trial.audits).map(|audit| audit.check)),
+        changes: Vec::new(),
+    }
+}
+
+fn p99_ns(trial: &Trial) -> Option<u64> {
+    trial.kinds.get(trial.headline_kind())?.tally.latency(Class::Committed)?.response.p99_ns
+}
+
+/// The comparison key but for what time changes.
+fn key(trial: &Trial) -> Vec<(String, String)> {
+    let (stack, plan, data) = (&trial.stack, &trial.plan, &trial.data);
+    let pair = |name: &str, value: String| (name.to_owned(), value);
+    let mut key = vec![
+        pair("scale", format!("{} {}", data.scale, data.scale_unit)),
+        pair("clients", plan.clients.to_string()),
+        pair("arrivals", plan.arrivals.words()),
+        pair("measured", figures::plain(&figures::seconds(plan.measured_s))),
+        pair("warm-up", figures::plain(&figures::seconds(plan.warmup_s))),
+        pair("durability", format!("{} ({})", stack.durability.tier.word(), stack.durability.detail)),
+        pair("isolation", stack.isolation.clone()),
+        pair("style", stack.style.clone()),
+        pair("route", stack.route.clone()),
+        pair("generator threads", plan.generator_threads.to_string()),
+        pair("deferred", if plan.deferred { "yes" } else { "no" }.to_owned()),
+        pair("file system", data.file_system.clone().unwrap_or_else(|| "not known".to_owned())),
+        pair(
+            "foreign keys",
+            data.references.map_or("not known", |has| if has { "yes" } else { "no" }).to_owned(),
+        ),
+    ];
+    key.extend(stack.settings.iter().map(|setting| (setting.name.clone(), setting.value.clone())));
+    key.extend(trial.processes.iter().filter_map(|process| {
+        let limits = process.limits?;
+        let words = format!("cpu {:?}, memory {:?}", limits.cpu, limits.memory_bytes);
+        Some((format!("limit of {}", process.roles_words()), words))
+    }));
+    key
+}
+
+/// What time changes, as name and value.
+fn circumstances(group: &Group<'_>) -> Vec<(&'static str, String)> {
+    let (stack, machine) = (&group.trial.stack, &group.trial.machine);
+    vec![
+        ("stackmark", group.point.stackmark.clone()),
+        ("engine", format!("{} {}", stack.engine, stack.engine_version)),
+        ("adapter", format!("{} {}", stack.adapter, stack.adapter_version)),
+        ("server", stack.server.clone().unwrap_or_else(|| "none".to_owned())),
+        ("processor", format!("{}, {} cores", machine.cpu, machine.cores)),
+        ("memory", figures::plain(&figures::bytes(machine.memory_bytes))),
+        ("system", format!("{}, {}", machine.os, machine.kernel)),
+    ]
+}
+
+/// Groups, sorted by subject and time, into series.
+fn series(groups: Vec<Group<'_>>) -> Vec<Series> {
+    let mut sorted: Vec<Vec<Group<'_>>> = Vec::new();
+    for group in groups {
+        let same = |others: &&mut Vec<Group<'_>>| {
+            let first = &others[0];
+            first.subject == group.subject && first.key == group.key && first.unit == group.unit
+        };
+        match sorted.iter_mut().find(same) {
+            Some(others) => others.push(group),
+            None => sorted.push(vec![group]),
+        }
+    }
+    sorted.sort_by(|a, b| a[0].subject.cmp(&b[0].subject));
+    let shown: Vec<Vec<(String, String)>> =
+        sorted.iter().map(|groups| distinctions(groups, &sorted)).collect();
+    sorted
+        .into_iter()
+        .zip(shown)
+        .map(|(groups, key)| {
+            let changes: Vec<Vec<String>> = std::iter::once(Vec::new())
+                .chain(groups.windows(2).map(|pair| changes(&pair[0], &pair[1])))
+                .collect();
+            Series {
+                subject: groups[0].subject.clone(),
+                key,
+                unit: groups[0].unit.clone(),
+                points: groups
+                    .into_iter()
+                    .zip(changes)
+                    .map(|(group, changes)| Point { changes, ..group.point })
+                    .collect(),
+            }
+        })
+        .collect()
+}
+
+/// What everybody asks first, and the fields in which the series of a subject differ.
+fn distinctions(groups: &[Group<'_>], all: &[Vec<Group<'_>>]) -> Vec<(String, String)> {
+    /// The first fields of a key: scale, clients, arrivals.
+    const ALWAYS: usize = 3;
+    let own = &groups[0];
+    let others: Vec<&Group<'_>> =
+        all.iter().map(|groups| &groups[0]).filter(|other| other.subject == own.subject).collect();
+    let differs = |field: &(String, String)| others.iter().any(|other| !other.key.contains(field));
+    own.key
+        .iter()
+        .enumerate()
+        .filter(|(at, field)| *at < ALWAYS || differs(field))
+        .map(|(_, field)| field.clone())
+        .collect()
+}
+
+fn changes(before: &Group<'_>, now: &Group<'_>) -> Vec<String> {
+    circumstances(before)
+        .into_iter()
+        .zip(circumstances(now))
+        .filter(|((_, before), (_, now))| before != now)
+        .map(|((name, before), (_, now))| format!("{name}: {before} → {now}"))
+        .collect()
+}
+
+/// An error with its sources, in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut said = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        said.push_str(&format!(": {error}"));
+        source = error.source();
+    }
+    said
+}
+
+/// What comes from files cannot move the cursor.
+fn printable(text: &str) -> String {
+    text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
+}
+
+impl Trial {
+    /// Whether nothing speaks against the number of this trial: it did not fail, no check of it failed, and no rule calls it
+    /// bad.
+    #[must_use]
+    pub fn is_vouched(&self) -> bool {
+        let failed = |check: Check| check == Check::Failed;
+        self.state != State::Failed
+            && self.defects.is_empty()
+            && !failed(self.conformance.check)
+            && !self.audits.iter().any(|audit| failed(audit.check))
+            && !self.ledger.iter().any(|ledger| failed(ledger.check))
+            && !self.inputs.iter().any(|input| failed(input.check))
+            && self.rules.iter().all(|rule| rule.severity < crate::document::Severity::Bad)
+    }
+}
+
+#[cfg(test)]
+#[path = "history_tests.rs"]
+mod tests;

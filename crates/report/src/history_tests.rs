@@ -1,0 +1,103 @@
+use super::*;
+use crate::testing;
+
+fn at(mut document: Document, id: &str, day: u64) -> (PathBuf, Result<Document, ReadError>) {
+    document.id = id.to_owned();
+    for trial in &mut document.trials {
+        trial.started = Moment::from_unix(1_795_216_140 + day * 86_400);
+    }
+    (PathBuf::from(format!("results/{id}/result.json")), Ok(document))
+}
+
+fn history(found: Vec<(PathBuf, Result<Document, ReadError>)>) -> History {
+    History::of(found, None)
+}
+
+#[test]
+fn runs_of_one_key_are_one_series_by_time() {
+    let history = history(vec![at(testing::trial(), "b", 2), at(testing::trial(), "a", 1)]);
+    let [series] = &history.series[..] else { panic!("{history:#?}") };
+    let runs: Vec<&str> = series.points.iter().map(|point| point.run.as_str()).collect();
+    assert_eq!(runs, ["a", "b"]);
+    assert!(
+        series.points.iter().all(|point| point.changes.is_empty() && !point.void && point.p99_ns.is_some())
+    );
+}
+
+#[test]
+fn another_key_is_another_series_and_says_what_differs() {
+    let mut other = testing::trial();
+    other.trials[0].plan.clients = 32;
+    other.trials[0].stack.settings[2].value = "1 GiB".into();
+    let history = history(vec![at(testing::trial(), "a", 1), at(other, "b", 2)]);
+    assert_eq!(history.series.len(), 2);
+    let has = |name: &str, value: &str| history.series[1].key.contains(&(name.to_owned(), value.to_owned()));
+    assert!(has("clients", "32") && has("cache_size", "1 GiB"), "{:?}", history.series[1].key);
+}
+
+#[test]
+fn a_new_version_or_machine_is_told_and_does_not_end_the_series() {
+    let mut later = testing::trial();
+    later.stackmark = "0.2.0".into();
+    later.trials[0].stack.engine_version = "3.52.0".into();
+    later.trials[0].machine.cores = 64;
+    let history = history(vec![at(testing::trial(), "a", 1), at(later, "b", 2)]);
+    assert_eq!(history.series.len(), 1);
+    let changes = history.series[0].points[1].changes.join("\n");
+    for word in ["stackmark: 0.1.0 → 0.2.0", "3.52.0", "64 cores"] {
+        assert!(changes.contains(word), "{changes}");
+    }
+}
+
+#[test]
+fn the_trials_of_a_comparison_are_two_means_with_intervals() {
+    let history = history(vec![at(testing::comparison(), "c", 1)]);
+    assert_eq!(history.series.len(), 2, "{history:#?}");
+    for series in &history.series {
+        let [point] = &series.points[..] else { panic!("{series:#?}") };
+        assert_eq!((point.trials, point.kind), (5, RunKind::Comparison));
+        assert!(point.value.low < Some(point.value.value) && point.value.high > Some(point.value.value));
+    }
+}
+
+#[test]
+fn a_void_run_is_shown_as_void() {
+    let history = history(vec![at(testing::failed_trial(), "f", 1)]);
+    assert!(history.series[0].points[0].void);
+    assert!(history.text(Colour::Never).contains("void ("), "{}", history.text(Colour::Never));
+}
+
+#[test]
+fn what_cannot_be_read_is_listed_with_why() {
+    let path = PathBuf::from("results/x/result.json");
+    let parsed = crate::document::parse(r#"{"schema": "stackmark-result/99"}"#, &path);
+    let history = History::of(vec![(path, parsed), at(testing::running(), "r", 1)], None);
+    let why: Vec<&str> = history.skipped.iter().map(|skipped| skipped.why.as_str()).collect();
+    assert!(why[0].contains("stackmark-result/99") && why[1].contains("no trial"), "{why:?}");
+    let text = history.text(Colour::Never);
+    assert_eq!(text.matches("skipped ").count(), 2, "{text}");
+}
+
+#[test]
+fn a_subject_filter_takes_whole_parts_of_a_path() {
+    let found = || vec![at(testing::trial(), "a", 1), at(testing::engine_trial(), "b", 1)];
+    let subjects = |filter| -> Vec<String> {
+        History::of(found(), Some(filter)).series.into_iter().map(|series| series.subject).collect()
+    };
+    assert_eq!(subjects("tpcc").len(), 2);
+    assert_eq!(subjects("tpcc/sqlite"), ["tpcc/sqlite/rusqlite"]);
+    assert_eq!(subjects("tpcc/sql"), [""; 0]);
+}
+
+#[test]
+fn csv_has_a_row_a_run_and_nothing_from_a_file_moves_the_cursor() {
+    let mut hostile = testing::hostile_trial();
+    hostile.trials[0].subject.push_str("\x1b[2J");
+    let history = history(vec![at(testing::trial(), "a", 1), at(hostile, "h", 2)]);
+    assert_eq!(history.csv().lines().count(), 3);
+    assert!(!history.text(Colour::Never).contains('\x1b'));
+    let page = crate::html::history::render(&history);
+    assert!(!page.contains("<script>alert") && page.contains("&lt;script&gt;alert"), "escaped");
+    let json: serde_json::Value = serde_json::from_str(&history.json()).unwrap();
+    assert_eq!(json["series"].as_array().unwrap().len(), 2);
+}

@@ -1,0 +1,323 @@
+//! Results as JUnit XML, for the pages of CI systems: a suite a run, a test case a trial, check, rule and comparison.
+//!
+//! A check that failed, a rule that calls a number bad and a loss beyond the limit are failures; what was not run or cannot be
+//! told is skipped.
+
+use crate::document::{Check, Comparison, Document, Severity, State, Trial, Verdict};
+
+/// One test case.
+struct Case {
+    class: String,
+    name: String,
+    time_s: f64,
+    outcome: Outcome,
+}
+
+enum Outcome {
+    Passed,
+    Skipped(String),
+    /// In a sentence, and the evidence.
+    Failed(String, Vec<String>),
+}
+
+/// The document that holds one suite a run.
+#[must_use]
+pub fn render(documents: &[Document]) -> String {
+    let suites: Vec<(&Document, Vec<Case>)> =
+        documents.iter().map(|document| (document, cases(document))).collect();
+    let mut xml = Xml::default();
+    let all: Vec<&Case> = suites.iter().flat_map(|(_, cases)| cases).collect();
+    xml.raw("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites").attribute("name", "stackmark");
+    totals(&mut xml, &all).raw(">\n");
+    for (document, cases) in &suites {
+        suite(&mut xml, document, cases);
+    }
+    xml.raw("</testsuites>\n");
+    xml.text
+}
+
+fn suite(xml: &mut Xml, document: &Document, cases: &[Case]) {
+    xml.raw("  <testsuite").attribute("name", &document.id);
+    totals(xml, &cases.iter().collect::<Vec<_>>());
+    // Without the zone, as the schema of JUnit has it; it is UTC.
+    xml.attribute("timestamp", document.started.utc.trim_end_matches('Z'));
+    xml.attribute("hostname", "localhost").raw(">\n    <properties>\n");
+    for (name, value) in [
+        ("stackmark", document.stackmark.as_str()),
+        ("state", document.state.word()),
+        ("command", &document.command.join(" ")),
+    ] {
+        xml.raw("      <property").attribute("name", name).attribute("value", value).raw("/>\n");
+    }
+    xml.raw("    </properties>\n");
+    for case in cases {
+        write(xml, case);
+    }
+    xml.raw("  </testsuite>\n");
+}
+
+fn totals<'a>(xml: &'a mut Xml, cases: &[&Case]) -> &'a mut Xml {
+    let count =
+        |wanted: fn(&Outcome) -> bool| cases.iter().filter(|case| wanted(&case.outcome)).count().to_string();
+    let time_s: f64 = cases.iter().map(|case| case.time_s).sum();
+    xml.attribute("tests", &cases.len().to_string())
+        .attribute("failures", &count(|outcome| matches!(outcome, Outcome::Failed(..))))
+        .attribute("errors", "0")
+        .attribute("skipped", &count(|outcome| matches!(outcome, Outcome::Skipped(_))))
+        .attribute("time", &format!("{time_s:.3}"))
+}
+
+fn write(xml: &mut Xml, case: &Case) {
+    xml.raw("    <testcase").attribute("name", &case.name).attribute("classname", &case.class);
+    xml.attribute("time", &format!("{:.3}", case.time_s));
+    match &case.outcome {
+        Outcome::Passed => xml.raw("/>\n"),
+        Outcome::Skipped(why) => {
+            xml.raw(">\n      <skipped").attribute("message", why).raw("/>\n    </testcase>\n")
+        }
+        Outcome::Failed(sentence, evidence) => {
+            xml.raw(">\n      <failure").attribute("message", sentence).attribute("type", "failed").raw(">");
+            xml.data(&evidence.join("\n")).raw("</failure>\n    </testcase>\n")
+        }
+    };
+}
+
+fn cases(document: &Document) -> Vec<Case> {
+    let mut cases: Vec<Case> = Vec::new();
+    if document.trials.is_empty() {
+        let why = format!("no trial was measured; the run is {}", document.state.word());
+        let outcome = if document.state == State::Running {
+            Outcome::Skipped(why)
+        } else {
+            Outcome::Failed(why, Vec::new())
+        };
+        cases.push(Case { class: "run".into(), name: "has trials".into(), time_s: 0.0, outcome });
+    }
+    let several = document.trials.len() > 1;
+    for (index, trial) in document.trials.iter().enumerate() {
+        let place = if several { format!("trial {}, ", index + 1) } else { String::new() };
+        of_trial(&mut cases, trial, &place);
+    }
+    let experiments = document.experiment.iter().flat_map(|experiment| &experiment.comparisons);
+    cases.extend(document.comparison.iter().chain(experiments).map(of_comparison));
+    cases
+}
+
+fn of_trial(cases: &mut Vec<Case>, trial: &Trial, place: &str) {
+    let mut push = |name: String, time_s: f64, outcome: Outcome| {
+        cases.push(Case { class: trial.subject.clone(), name: format!("{place}{name}"), time_s, outcome });
+    };
+    let ran = match trial.state {
+        State::Complete if trial.defects.is_empty() => Outcome::Passed,
+        State::Interrupted if trial.defects.is_empty() => {
+            Outcome::Skipped("interrupted: the result covers what was measured until then".into())
+        }
+        State::Running => Outcome::Skipped("not finished when this was written".into()),
+        _ => Outcome::Failed(
+            trial.failure.clone().unwrap_or_else(|| "calls broke the contract".into()),
+            trial.defects.clone(),
+        ),
+    };
+    push("run".into(), trial.measured_s, ran);
+    let conformance = &trial.conformance;
+    let outcome = checked(conformance.check, &conformance.sentence, &conformance.mismatches);
+    push("conformance".into(), conformance.took_s, outcome);
+    for audit in &trial.audits {
+        let outcome = checked(audit.check, &audit.sentence, &audit.violations);
+        push(format!("audit {}, {}", audit.name, audit.when.words()), audit.took_s, outcome);
+    }
+    for ledger in &trial.ledger {
+        push(format!("ledger {}", ledger.name), 0.0, checked(ledger.check, &ledger.sentence, &[]));
+    }
+    for input in &trial.inputs {
+        let sentence = format!(
+            "{:.4} of what was sent, {:.4} ± {:.4} prescribed",
+            input.measured, input.expected, input.tolerance
+        );
+        push(format!("inputs {}", input.name), 0.0, checked(input.check, &sentence, &[]));
+    }
+    for rule in &trial.rules {
+        let outcome = match rule.severity {
+            Severity::Bad => {
+                Outcome::Failed(rule.sentence.clone(), rule.advice.clone().into_iter().collect())
+            }
+            _ => Outcome::Passed,
+        };
+        push(format!("rule {}", rule.name), 0.0, outcome);
+    }
+}
+
+fn checked(check: Check, sentence: &str, evidence: &[String]) -> Outcome {
+    match check {
+        Check::Passed => Outcome::Passed,
+        Check::Failed => Outcome::Failed(sentence.to_owned(), evidence.to_vec()),
+        Check::NotRun | Check::NotTold => Outcome::Skipped(sentence.to_owned()),
+    }
+}
+
+fn of_comparison(comparison: &Comparison) -> Case {
+    let evidence = comparison.retention().into_iter().collect();
+    let outcome = match comparison.verdict {
+        _ if comparison.loses_too_much() => {
+            let most = comparison.loss_max.unwrap_or_default() * 100.0;
+            Outcome::Failed(
+                format!("More is lost than the {most:.1} % allowed. {}", comparison.sentence),
+                evidence,
+            )
+        }
+        Verdict::CannotTell | Verdict::DifferentWork => Outcome::Skipped(comparison.sentence.clone()),
+        Verdict::Better | Verdict::Worse | Verdict::NoDifference => Outcome::Passed,
+    };
+    Case {
+        class: "comparison".into(),
+        name: format!("{} against {}", comparison.b.label, comparison.a.label),
+        time_s: 0.0,
+        outcome,
+    }
+}
+
+/// XML in the making.
+#[derive(Default)]
+struct Xml {
+    text: String,
+}
+
+impl Xml {
+    fn raw(&mut self, literal: &'static str) -> &mut Xml {
+        self.text.push_str(literal);
+        self
+    }
+
+    fn attribute(&mut self, name: &'static str, value: &str) -> &mut Xml {
+        self.text.push_str(&format!(" {name}=\""));
+        self.escaped(value, true);
+        self.raw("\"")
+    }
+
+    fn data(&mut self, text: &str) -> &mut Xml {
+        self.escaped(text, false);
+        self
+    }
+
+    fn escaped(&mut self, text: &str, attribute: bool) {
+        for char in text.chars() {
+            match char {
+                '<' => self.text.push_str("&lt;"),
+                '>' => self.text.push_str("&gt;"),
+                '&' => self.text.push_str("&amp;"),
+                '"' => self.text.push_str("&quot;"),
+                // A reader would make a space of it.
+                '\n' | '\t' | '\r' if attribute => self.text.push_str(&format!("&#{};", char as u32)),
+                '\r' => self.text.push_str("&#13;"),
+                '\n' | '\t' => self.text.push(char),
+                // XML 1.0 has no way to say these.
+                char if char.is_control() && char < ' ' => self.text.push('\u{fffd}'),
+                '\u{fffe}' | '\u{ffff}' => self.text.push('\u{fffd}'),
+                char => self.text.push(char),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    fn parsed(text: &str) -> roxmltree::Document<'_> {
+        roxmltree::Document::parse(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+
+    /// What the common schema of JUnit asks for: names, order of elements, and totals that are right.
+    fn check(text: &str) {
+        let document = parsed(text);
+        let root = document.root_element();
+        assert_eq!(root.tag_name().name(), "testsuites");
+        for suite in root.children().filter(roxmltree::Node::is_element) {
+            assert_eq!(suite.tag_name().name(), "testsuite");
+            let elements: Vec<_> = suite.children().filter(roxmltree::Node::is_element).collect();
+            assert_eq!(elements[0].tag_name().name(), "properties");
+            let cases = &elements[1..];
+            let mut counts = [0; 2];
+            let mut time_s = 0.0;
+            for case in cases {
+                assert_eq!(case.tag_name().name(), "testcase");
+                assert!(
+                    ["name", "classname"]
+                        .iter()
+                        .all(|name| case.attribute(*name).is_some_and(|v| !v.is_empty()))
+                );
+                time_s += case.attribute("time").unwrap().parse::<f64>().unwrap();
+                let inside: Vec<_> = case.children().filter(roxmltree::Node::is_element).collect();
+                assert!(inside.len() <= 1);
+                for outcome in inside {
+                    assert!(outcome.attribute("message").is_some());
+                    match outcome.tag_name().name() {
+                        "failure" => counts[0] += 1,
+                        "skipped" => counts[1] += 1,
+                        other => panic!("{other}"),
+                    }
+                }
+            }
+            let number = |name: &str| suite.attribute(name).unwrap().parse::<usize>().unwrap();
+            assert_eq!(
+                [number("tests"), number("failures"), number("skipped")],
+                [cases.len(), counts[0], counts[1]]
+            );
+            assert!((suite.attribute("time").unwrap().parse::<f64>().unwrap() - time_s).abs() < 0.5);
+            assert_eq!(suite.attribute("timestamp").unwrap().len(), "2026-11-20T23:08:43".len());
+        }
+    }
+
+    fn failures(text: &str) -> Vec<String> {
+        let document = parsed(text);
+        let failed = document.descendants().filter(|node| node.has_tag_name("failure"));
+        failed.map(|node| node.parent().unwrap().attribute("name").unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn every_document_keeps_to_the_schema() {
+        let all = [
+            testing::trial(),
+            testing::failed_trial(),
+            testing::hostile_trial(),
+            testing::comparison(),
+            testing::running(),
+            testing::engine_trial(),
+        ];
+        all.iter().for_each(|document| check(&render(std::slice::from_ref(document))));
+        check(&render(&all));
+    }
+
+    #[test]
+    fn a_good_trial_has_no_failure_and_a_failed_audit_is_one() {
+        assert_eq!(failures(&render(&[testing::trial()])), [""; 0]);
+        let failed = failures(&render(&[testing::failed_trial()]));
+        assert!(failed.contains(&"run".to_owned()), "{failed:?}");
+        assert!(failed.iter().any(|name| name.starts_with("audit ")), "{failed:?}");
+    }
+
+    #[test]
+    fn a_loss_beyond_the_limit_is_a_failure_and_a_loss_within_it_is_none() {
+        let mut document = testing::comparison();
+        let comparison = document.comparison.as_mut().unwrap();
+        comparison.loss_max = Some(0.001);
+        assert!(comparison.loses_too_much(), "the sample loses more than that");
+        let said = failures(&render(&[document.clone()]));
+        assert!(said.contains(&"through HTTP against direct".to_owned()), "{said:?}");
+        document.comparison.as_mut().unwrap().loss_max = Some(0.9);
+        assert_eq!(failures(&render(&[document])), [""; 0]);
+    }
+
+    #[test]
+    fn control_characters_do_not_break_the_document() {
+        let mut document = testing::failed_trial();
+        document.trials[0].failure = Some("a\u{0}b\u{1b}[31m\n<c>&\"'\u{ffff}]]>".into());
+        let text = render(&[document]);
+        let parsed = parsed(&text);
+        let message = parsed
+            .descendants()
+            .find_map(|node| node.has_tag_name("failure").then(|| node.attribute("message")));
+        assert_eq!(message.flatten(), Some("a\u{fffd}b\u{fffd}[31m\n<c>&\"'\u{fffd}]]>"));
+    }
+}
