@@ -4,6 +4,7 @@
 use crate::Answer;
 use crate::args::{self, Limited};
 use crate::case::{Case, of_workload};
+use crate::confirm;
 use crate::database::{Database, parse_url, scale_of};
 use crate::experiment::plan::{Experiment, Place, Variant};
 use crate::experiment::{self, file};
@@ -22,7 +23,7 @@ use workload_tpcc::Tpcc;
 /// Blocks of `--quick`: the fewest that give an interval.
 const BLOCKS_QUICK: u32 = 3;
 /// Differences within this share do not matter unless the user says otherwise.
-const MARGIN: f64 = 0.02;
+pub(crate) const MARGIN: f64 = 0.02;
 
 pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
     let plan_args = args::PlanArgs {
@@ -63,7 +64,12 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
 }
 
 pub(crate) fn compare(args: &args::Compare, ui: &Ui) -> Result<Answer> {
-    let [a, b] = args.sides.as_slice() else { bail!("compare takes two subjects, or two stored results") };
+    let (a, b) = match (args.sides.as_slice(), args.confirm_bottleneck) {
+        ([a, b], false) => (a, b),
+        ([a], true) => (a, a),
+        (_, true) => bail!("--confirm-bottleneck takes one subject"),
+        _ => bail!("compare takes two subjects, or two stored results"),
+    };
     if Path::new(a).exists() || Path::new(b).exists() {
         return stored(Path::new(a), Path::new(b), args.max_loss, ui);
     }
@@ -101,6 +107,9 @@ fn compare_subjects<W: Case>(
     experiment.control = !args.no_control && a.path != b.path;
     if args.quick {
         make_quick(&mut experiment);
+    }
+    if args.confirm_bottleneck {
+        return confirm::begin::<W>(experiment, &args.out.out, ui);
     }
     experiment::begin::<W>(experiment, RunKind::Comparison, &args.out.out, ui)
 }
@@ -212,6 +221,7 @@ impl Sides {
             seed: self.plan.seed,
             variants: vec![self.variant(a, a.label_beside(b), None), self.variant(b, label, Some(0))],
             notes: Vec::new(),
+            suspicion: None,
         }
     }
 }

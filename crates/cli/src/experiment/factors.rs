@@ -54,11 +54,19 @@ pub(crate) fn between(base: &Variant, other: &Variant) -> Vec<String> {
     note(!clients && !routes && a.runtimes != b.runtimes, "plan.generator_threads");
     // A pool that nobody asked for follows the clients.
     let pool_asked = [base, other].iter().any(|variant| variant.asked.iter().any(|(name, _)| name == "pool"));
-    note(served && base.pool != other.pool && (pool_asked || !clients), "pool");
+    note(sessions(base) != sessions(other) && (pool_asked || !clients), "pool");
     note(served && base.server_threads != other.server_threads, "server");
-    note(served && base.server_limits != other.server_limits, "limits");
+    note(base.server_limits != other.server_limits, "limits");
     place_differences(&base.place, &other.place, engines, &mut note);
     found
+}
+
+/// Sessions on the engine: behind a server as many as its pool, else one a client.
+fn sessions(variant: &Variant) -> u32 {
+    match subjects::find(&variant.subject) {
+        Ok(subject) if subject.route == Route::Http => variant.pool,
+        _ => variant.plan.workers,
+    }
 }
 
 fn place_differences(a: &Place, b: &Place, engines: bool, note: &mut impl FnMut(bool, &str)) {
@@ -69,7 +77,7 @@ fn place_differences(a: &Place, b: &Place, engines: bool, note: &mut impl FnMut(
     }
     note(a.limits != b.limits, "limits");
     note(a.statement_statistics != b.statement_statistics, "settings");
-    for name in differing(&options(&a.options), &options(&b.options)) {
+    for name in differing(&options(a), &options(b)) {
         note(true, factor_of_option(name));
     }
     for name in differing(&a.settings, &b.settings) {
@@ -88,9 +96,15 @@ fn tier(place: &Place) -> Option<Tier> {
     }
 }
 
-fn options(text: &str) -> Vec<(String, String)> {
-    let pairs = text.split('&').filter_map(|option| option.split_once('='));
-    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+/// Options of a SQLite database with their defaults: a default that is written out is no difference.
+fn options(place: &Place) -> Vec<(String, String)> {
+    let Ok(url) = place.sqlite() else { return Vec::new() };
+    let url = url.to_string();
+    let pairs = url.split_once('?').map_or("", |(_, options)| options).split('&');
+    pairs
+        .filter_map(|option| option.split_once('='))
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect()
 }
 
 /// Names that one side alone has, or with another value.

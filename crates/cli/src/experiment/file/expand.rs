@@ -11,13 +11,16 @@ const LISTS: &[&str] = &["factor"];
 /// Keys that belong to a variant as it is written, whatever it expands to.
 const SINGLE: &[&str] = &["name", "against", "base"];
 
+/// The key of a list, and the value chosen of it.
+type Choice = (String, String);
+
 /// One combination.
 #[derive(Debug, Clone)]
 pub(super) struct Combination {
     /// The variant without lists.
     pub(super) entries: Vec<Entry>,
     /// What was chosen where there was a list: the key, as `journal` or `pool`, and the value.
-    pub(super) chosen: Vec<(String, String)>,
+    pub(super) chosen: Vec<Choice>,
 }
 
 /// All combinations; the list that is written last changes fastest.
@@ -53,11 +56,7 @@ pub(super) fn check_number(source: &Source<'_>, number: usize, span: &Span) -> R
 }
 
 /// What an entry stands for: itself, or itself with each of its values.
-fn alternatives(
-    source: &Source<'_>,
-    entry: &Entry,
-    span: &Span,
-) -> Result<Vec<(Entry, Vec<(String, String)>)>> {
+fn alternatives(source: &Source<'_>, entry: &Entry, span: &Span) -> Result<Vec<(Entry, Vec<Choice>)>> {
     let with = |value: Value| Entry { value, ..entry.clone() };
     match &entry.value.kind {
         Kind::List(_) if LISTS.contains(&entry.key.as_str()) => Ok(vec![(entry.clone(), Vec::new())]),

@@ -72,7 +72,7 @@ fn a_variant_lays_its_own_plan_over_that_of_all() {
     assert_eq!(other.plan.arrivals, Arrivals::Constant(drive::RatePerSecond(12.5)));
     assert_eq!((other.pool, other.server_threads), (2, 3));
     assert_eq!(other.server_limits.as_deref(), Some("cpu=0.5"));
-    assert_eq!(other.factors, ["route", "clients", "rate"]);
+    assert_eq!(other.factors, ["route", "clients", "rate", "pool", "limits"]);
     let asked: Vec<_> = other.asked.iter().map(|(name, value)| format!("{name} {value}")).collect();
     assert_eq!(
         asked,
@@ -106,7 +106,7 @@ fn lists_make_one_variant_of_each_combination() {
     assert_eq!(bases, [None, Some(0), Some(0), Some(0)]);
     assert_eq!(experiment.variants[3].place.options, "cache=32MiB&journal=truncate");
     let factors: Vec<_> = experiment.variants.iter().map(|variant| variant.factors.join("+")).collect();
-    assert_eq!(factors, ["", "cache", "journal", "cache+journal"]);
+    assert_eq!(factors, ["", "cache", "journal", "journal+cache"]);
 
     let pools =
         good("workload = \"tpcc\"\n[[variant]]\nsubject = \"postgres/axum+tokio-postgres\"\npool = [1, 2]\n");
@@ -159,6 +159,17 @@ fn what_a_commit_survives_is_a_factor_wherever_it_comes_from() {
     assert_eq!(names(&delayed), ["durable", "delayed"]);
     assert_eq!(delayed.variants[1].place.durability, "delayed");
     assert_eq!(delayed.variants[1].factors, ["durability"]);
+}
+
+#[test]
+fn a_default_that_is_written_out_is_no_difference() {
+    let experiment = good(
+        "workload = \"tpcc\"\n[[variant]]\nsubject = \"sqlite\"\nsqlite = { journal = \"wal\", cache = \"32MiB\" }\n\
+         [[variant]]\nsubject = \"sqlite/axum+rusqlite\"\npool = 8\n\
+         [[variant]]\nsubject = \"sqlite/axum+rusqlite\"\npool = 2\nsqlite.read_delay = \"1ms\"\n",
+    );
+    assert_eq!(experiment.variants[1].factors, ["route"]);
+    assert_eq!(experiment.variants[2].factors, ["route", "pool", "storage"]);
 }
 
 #[test]

@@ -3,11 +3,9 @@
 use super::source::{Entry, Source, get};
 use super::words::{Word, Words};
 use crate::case::Case;
+use crate::compare::MARGIN;
 use crate::experiment::metric::Measured;
 use anyhow::Result;
-
-/// Differences within this share do not matter unless the file says otherwise.
-const MARGIN: f64 = 0.02;
 
 /// What decides.
 #[derive(Debug)]
