@@ -232,6 +232,8 @@ pub(crate) struct Sweep {
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
     #[command(flatten)]
+    pub(crate) live: LiveArgs,
+    #[command(flatten)]
     pub(crate) out: Out,
 }
 
@@ -260,6 +262,8 @@ pub(crate) struct FindMax {
     pub(crate) server: ServerArgs,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
     #[command(flatten)]
     pub(crate) out: Out,
 }
@@ -405,6 +409,8 @@ impl Command {
             Command::Compare(args) => Some(&args.live),
             Command::Experiment(args) => Some(&args.live),
             Command::Resume(args) => Some(&args.live),
+            Command::Sweep(args) => Some(&args.live),
+            Command::FindMax(args) => Some(&args.live),
             _ => None,
         }
     }
@@ -454,9 +460,15 @@ pub(crate) struct Audit {
 
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// Result files, or the folders of runs.
+    /// Result files, or the folders of runs; with --history also folders that hold such folders.
     #[arg(required = true)]
     pub(crate) results: Vec<PathBuf>,
+    /// List and plot the runs over time, those of each subject and comparison key apart.
+    #[arg(long)]
+    pub(crate) history: bool,
+    /// Of the history only this subject, or all that begin with this part of a path: `tpcc/sqlite`.
+    #[arg(long, requires = "history")]
+    pub(crate) subject: Option<String>,
     /// What to make of them.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
@@ -542,6 +554,12 @@ pub(crate) enum Format {
     Md,
     Html,
     Json,
+    /// A row a trial and kind of call.
+    Csv,
+    /// A row a slice and kind of call.
+    CsvSlices,
+    /// Checks, rules and verdicts as test cases, for CI.
+    Junit,
 }
 
 /// Which process is limited, and to what.

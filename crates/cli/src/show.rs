@@ -6,25 +6,15 @@ use anyhow::{Context, Result, bail};
 use args::Format;
 use clap::CommandFactory;
 use report::document::{self, Document};
+use report::history::History;
+use report::text::Colour;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn report(args: &args::Report, ui: &Ui) -> Result<Answer> {
-    let documents: Vec<Document> =
-        args.results.iter().map(|path| document::read(path)).collect::<Result<_, _>>()?;
-    if documents.len() > 1 && args.format == Format::Html && args.output.is_some() {
-        bail!("one page is made of one result; give one, or leave out --output");
-    }
     let format = if ui.json { Format::Json } else { args.format };
-    let colour = if args.output.is_some() { report::text::Colour::Never } else { ui.colour() };
-    let texts: Vec<String> = documents
-        .iter()
-        .map(|document| match format {
-            Format::Text => report::text::render(document, colour),
-            Format::Md => report::markdown::render(document),
-            Format::Html => report::html::render(document),
-            Format::Json => document::to_json(document),
-        })
-        .collect();
-    let text = texts.join("\n");
+    let colour = if args.output.is_some() { Colour::Never } else { ui.colour() };
+    let text =
+        if args.history { history(args, format, colour, ui)? } else { documents(args, format, colour)? };
     match &args.output {
         Some(path) => {
             std::fs::write(path, text).with_context(|| format!("could not write {}", path.display()))?;
@@ -32,6 +22,80 @@ pub(crate) fn report(args: &args::Report, ui: &Ui) -> Result<Answer> {
         None => ui.data(&text),
     }
     Ok(Answer::Good)
+}
+
+fn documents(args: &args::Report, format: Format, colour: Colour) -> Result<String> {
+    let documents: Vec<Document> =
+        args.results.iter().map(|path| document::read(path)).collect::<Result<_, _>>()?;
+    if documents.len() > 1 && format == Format::Html && args.output.is_some() {
+        bail!("one page is made of one result; give one, or leave out --output");
+    }
+    let each =
+        |render: &dyn Fn(&Document) -> String| documents.iter().map(render).collect::<Vec<_>>().join("\n");
+    Ok(match format {
+        Format::Text => each(&|document| report::text::render(document, colour)),
+        Format::Md => each(&report::markdown::render),
+        Format::Html => each(&report::html::render),
+        Format::Json => each(&document::to_json),
+        Format::Csv => report::csv::trials(&documents),
+        Format::CsvSlices => report::csv::slices(&documents),
+        Format::Junit => report::junit::render(&documents),
+    })
+}
+
+fn history(args: &args::Report, format: Format, colour: Colour, ui: &Ui) -> Result<String> {
+    let mut files = Vec::new();
+    for path in &args.results {
+        results_under(path, &mut files)?;
+    }
+    files.sort();
+    files.dedup();
+    let read = files.into_iter().map(|path| {
+        let document = document::read(&path);
+        (path, document)
+    });
+    let history = History::of(read.collect(), args.subject.as_deref());
+    Ok(match format {
+        Format::Text => history.text(colour),
+        Format::Html => report::html::history::render(&history),
+        Format::Json => history.json(),
+        Format::Csv => {
+            // Rows have no place for what could not be read.
+            for skipped in &history.skipped {
+                ui.say(&format!("skipped {}: {}", skipped.path.display(), skipped.why));
+            }
+            history.csv()
+        }
+        Format::Md | Format::CsvSlices | Format::Junit => {
+            bail!("a history is made as text, html, csv or json")
+        }
+    })
+}
+
+/// The results at `path`: a file, the folder of a run, or every one in the folders below. What lies inside the folder of a
+/// run, such as the single trials of an experiment, is part of its result already.
+fn results_under(path: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
+    if !path.is_dir() {
+        found.push(path.to_owned());
+        return Ok(());
+    }
+    let result = path.join("result.json");
+    if result.exists() {
+        found.push(result);
+        return Ok(());
+    }
+    let entries = std::fs::read_dir(path).with_context(|| format!("could not read {}", path.display()))?;
+    for entry in entries {
+        let entry = entry.with_context(|| format!("could not read {}", path.display()))?;
+        let kind = entry.file_type()?;
+        // Links are not followed: they could lead round in a circle.
+        if kind.is_dir() {
+            results_under(&entry.path(), found)?;
+        } else if kind.is_file() && entry.path().extension().is_some_and(|extension| extension == "json") {
+            found.push(entry.path());
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn completions(args: &args::Completions, ui: &Ui) -> Result<Answer> {

@@ -5,8 +5,8 @@
 //! crate reads no clock, speaks to no engine and prints nothing: it returns strings.
 
 mod bottleneck;
-pub mod curve;
 pub mod csv;
+pub mod curve;
 pub mod document;
 mod engine_findings;
 mod figures;
