@@ -115,15 +115,16 @@ impl<'a, W: Case> Bench<'a, W> {
             audited: true,
             folder: &folder,
             checked_s: Cell::new(0.0),
-            what: name,
+            what: name.split_once('-').map_or(name, |(_, label)| label),
             ui: self.ui,
             interrupt: self.interrupt,
         };
         let before = Before { conformance: prepared.conformance.clone(), audits: ready.audits.clone() };
         let ran = job.run(before, &mut own);
         self.spent.check_s += job.checked_s.get();
-        ready.stage.forget(&database.url)?;
+        let forgotten = ready.stage.forget(&database.url);
         let trial = &own.trials[ran?];
+        forgotten?;
         own.state = trial.state;
         let slim = without_lines(trial);
         folder.put_document(&own)?;

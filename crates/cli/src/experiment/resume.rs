@@ -6,7 +6,7 @@ use super::run::carry_out;
 use super::underway::{Slot, Underway};
 use crate::case::of_workload;
 use crate::convert;
-use crate::folder::Folder;
+use crate::folder::{Folder, now};
 use crate::interrupt::Interrupt;
 use crate::ui::Ui;
 use crate::{Answer, args};
@@ -22,7 +22,7 @@ pub(crate) struct Stored {
 }
 
 pub(crate) fn resume(args: &args::Resume, ui: &Ui) -> Result<Answer> {
-    let underway = Underway::read(&args.folder)?;
+    let mut underway = Underway::read(&args.folder)?;
     let held = lock::hold()?;
     let folder = Folder::reopen(&args.folder)?;
     let whole = |document: &document::Document| matches!(document.state, State::Complete | State::Failed);
@@ -35,6 +35,10 @@ pub(crate) fn resume(args: &args::Resume, ui: &Ui) -> Result<Answer> {
     let stored = Stored::read(folder.path(), &underway.slots());
     stored.is_of_this_machine()?;
     let (done, all) = (stored.trials.iter().flatten().count(), stored.trials.len());
+    underway
+        .experiment
+        .notes
+        .push(format!("It was cut off after {done} of {all} trials, and went on at {}.", now().readable()));
     ui.say(&format!("going on with {}: {done} of {all} trials are done", underway.id));
     let interrupt = Interrupt::listen()?;
     of_workload!(underway.experiment.workload.clone().as_str(), W => {
@@ -59,8 +63,8 @@ impl Stored {
     }
 
     /// The trial of a slot, if it has ended.
-    pub(crate) fn take(&mut self, slot: usize) -> Option<Trial> {
-        self.trials.get_mut(slot)?.take()
+    pub(crate) fn trial(&self, slot: usize) -> Option<&Trial> {
+        self.trials.get(slot)?.as_ref()
     }
 
     /// The last slot that has been done.

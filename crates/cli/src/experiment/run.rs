@@ -62,6 +62,7 @@ pub(crate) fn carry_out<W: Case>(
 ) -> Result<Answer> {
     held.works_in(folder.path());
     let mut runner = Runner::<W>::new(underway, folder, ui, interrupt)?;
+    runner.take(&stored);
     runner.write()?;
     let mut bench = Bench::open(runner.underway.experiment.scale, folder, ui, interrupt)?;
     let ready = runner.prepare(&mut bench, &stored);
@@ -72,7 +73,7 @@ pub(crate) fn carry_out<W: Case>(
             return Err(error);
         }
     };
-    runner.trials(&mut bench, &prepared, stored)?;
+    runner.trials(&mut bench, &prepared, &stored)?;
     drop(bench);
     runner.conclude()
 }
@@ -137,6 +138,16 @@ impl<'a, W: Case> Runner<'a, W> {
         })
     }
 
+    /// Takes the trials that had ended before for ours.
+    fn take(&mut self, stored: &Stored) {
+        for (at, slot) in self.underway.slots().iter().enumerate() {
+            if let Some(trial) = stored.trial(at) {
+                self.document.trials.push(trial.clone());
+                self.took(slot, self.document.trials.len() - 1);
+            }
+        }
+    }
+
     /// Loads every place and holds every variant to the workload. One that cannot be measured says why, and the others go
     /// on; a comparison of two has no others.
     fn prepare(&mut self, bench: &mut Bench<'_, W>, stored: &Stored) -> Result<Vec<Option<Prepared>>> {
@@ -147,7 +158,7 @@ impl<'a, W: Case> Runner<'a, W> {
             self.spent_here = bench.spent();
             if self.interrupt.requested() {
                 bail!(
-                    "interrupted while loading; nothing was measured\nhint: `stackmark resume {}` goes on",
+                    "interrupted while loading\nhint: `stackmark resume {}` goes on",
                     self.folder.path().display()
                 );
             }
@@ -193,20 +204,14 @@ impl<'a, W: Case> Runner<'a, W> {
         &mut self,
         bench: &mut Bench<'_, W>,
         prepared: &[Option<Prepared>],
-        mut stored: Stored,
+        stored: &Stored,
     ) -> Result<()> {
         let slots = self.underway.slots();
-        let last_stored = stored.last();
         let (begun, mut run_here) = (self.clock.now().as_secs_f64(), 0_usize);
         for (at, slot) in slots.iter().enumerate() {
-            if let Some(trial) = stored.take(at) {
-                self.document.trials.push(trial);
-                self.took(slot, self.document.trials.len() - 1);
-                continue;
-            }
             let part = &self.cast[slot.part];
             // A block that has passed is not begun again: its trials would not have run next to each other.
-            let passed = last_stored.is_some_and(|last| at < last);
+            let passed = stored.last().is_some_and(|last| at <= last);
             let Some(ready) = prepared[part.variant].as_ref().filter(|_| !passed && self.runs(slot.part))
             else {
                 continue;
@@ -390,7 +395,6 @@ impl<'a, W: Case> Runner<'a, W> {
             self.document.notes.push(summary);
         } else {
             self.document.experiment = Some(found);
-            self.ui.say(&summary);
         }
         self.underway.spent = spent;
         self.underway.put(self.folder)?;
