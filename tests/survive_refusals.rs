@@ -5,7 +5,7 @@ use crate::desk::{Desk, Ran};
 use crate::{ENGINES, command_on, driver, loaded, run_on, with_password};
 use rig::Engine;
 use sql::{Dialect, ServerUrl};
-use stackmark_tests::engines::{CONNECTIONS, Held};
+use stackmark_tests::engines::{CONNECTIONS, Held, small};
 use stackmark_tests::fake;
 
 /// A command of a desk of its own cannot run, says all of `words`, and leaves nothing.
@@ -113,6 +113,23 @@ fn a_server_that_takes_no_writes_is_not_measured() {
     refused(&run(Engine::MariaDb), &url, &["read-only"]);
     assert_eq!(run_on(&Desk::empty(), "audit tpcb", &url).code(), 0);
     let _ = server.ask("mysql", "set global read_only = off");
+}
+
+#[test]
+fn a_standby_is_audited_and_not_measured() {
+    let mut standby = small(Engine::Postgres, &[]);
+    standby.create_database("tpcb").unwrap();
+    let url = standby.tcp_url("tpcb");
+    assert_eq!(run_on(&Desk::empty(), "load tpcb", &url).code(), 0);
+    // With this file the server replays the log that it finds, takes no writes, and waits for a primary.
+    std::fs::write(standby.data().join("standby.signal"), "").unwrap();
+    standby.restart().unwrap();
+    assert_eq!(standby.client("tpcb", "select pg_is_in_recovery()").unwrap().trim(), "t");
+    for line in [run(Engine::Postgres), run(Engine::Postgres).replace("tokio-", "axum+tokio-")] {
+        refused(&line, &url, &["read-only replica", "primary"]);
+    }
+    refused("load tpcb --fresh", &url, &["read-only"]);
+    assert_eq!(run_on(&Desk::empty(), "audit tpcb", &url).code(), 0);
 }
 
 #[test]
