@@ -167,5 +167,5 @@ fn quickstart_needs_nothing_and_leaves_a_report() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
-    assert_eq!(names, ["claims.json", "report.html", "result.json"], "nothing else is left");
+    assert_eq!(names, ["plan.json", "report.html", "result.json", "trials"], "nothing else is left");
 }

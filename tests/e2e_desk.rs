@@ -12,7 +12,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::LazyLock;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 
 /// No command of these tests takes longer, even on a slow machine; what does is stuck.
 const WAIT_MAX: Nanos = Nanos::from_secs(90);
@@ -33,13 +33,14 @@ static SCHEMA: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
     jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap()
 });
 
-/// A folder of its own, which goes with this value.
+/// A folder of its own, which goes with this value, and beside it the file that keeps experiments apart: those of other
+/// tests run at the same time.
 #[derive(Debug)]
-pub(crate) struct Desk(TempDir);
+pub(crate) struct Desk(TempDir, NamedTempFile);
 
 impl Desk {
     pub(crate) fn empty() -> Desk {
-        Desk(tempfile::tempdir().unwrap())
+        Desk(tempfile::tempdir().unwrap(), NamedTempFile::new().unwrap())
     }
 
     /// With `bench.db`, a loaded database of one warehouse.
@@ -79,7 +80,7 @@ impl Desk {
 
     fn settle(&self, command: &mut Command) {
         command.current_dir(self.0.path()).stdin(Stdio::null()).env_remove("STACKMARK_DB");
-        command.env_remove("NO_COLOR").env("TERM", "xterm");
+        command.env_remove("NO_COLOR").env("TERM", "xterm").env("STACKMARK_LOCK", self.1.path());
     }
 
     pub(crate) fn run(&self, line: &str) -> Ran {
@@ -121,11 +122,16 @@ impl Desk {
     /// Whether calls of the only run have been committed in its window, by what it has written so far.
     pub(crate) fn has_committed(&self) -> bool {
         let runs = self.runs();
-        let Some(text) = runs.first().and_then(|run| fs::read_to_string(run.join("result.json")).ok()) else {
-            return false;
+        let Some(run) = runs.first() else { return false };
+        // A comparison writes down each trial in a folder of its own.
+        let trials = fs::read_dir(run.join("trials")).into_iter().flatten().flatten();
+        let folders = trials.map(|trial| trial.path()).chain([run.clone()]);
+        let texts = folders.filter_map(|folder| fs::read_to_string(folder.join("result.json")).ok());
+        let committed = |text: String| {
+            let document: Value = serde_json::from_str(&text).expect("a reader never sees half a result");
+            document["trials"][0]["overall"]["books"]["committed"].as_u64()
         };
-        let document: Value = serde_json::from_str(&text).expect("a reader never sees half a result");
-        document["trials"][0]["overall"]["books"]["committed"].as_u64().unwrap() > 0
+        texts.filter_map(committed).any(|committed| committed > 0)
     }
 
     /// `stackmark audit` finds the twelve conditions kept, and every acknowledged call of the only run in the store.

@@ -63,7 +63,8 @@ pub struct Document {
     pub subjects: Vec<String>,
     /// Every trial, in the order in which they ran.
     pub trials: Vec<Trial>,
-    /// What the trials say about each other. `null` for a single trial, and while a comparison is running.
+    /// What the trials say about each other. `null` for a single trial, and before a comparison has a trial; partial
+    /// while it runs.
     pub comparison: Option<Comparison>,
     /// What the trials of an experiment say about each other.
     #[serde(default)]

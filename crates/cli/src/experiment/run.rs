@@ -296,11 +296,26 @@ impl<'a, W: Case> Runner<'a, W> {
         self.underway.spent = self.spent();
         if self.underway.kind == RunKind::Experiment {
             self.document.experiment = Some(self.found());
+        } else if !self.document.trials.is_empty() {
+            self.document.comparison = self.findings().comparisons::<W>().into_iter().next();
         }
         self.underway.put(self.folder)?;
-        self.folder.put_document(&self.document)?;
+        self.document.notes.push(self.partial());
+        let put = self.folder.put_document(&self.document);
+        self.document.notes.pop();
+        put?;
         self.ui.live().experiment(&self.document, || self.found());
         Ok(())
+    }
+
+    /// What a reader must know of a document that is not whole.
+    fn partial(&self) -> String {
+        let (done, all) = (self.document.trials.len(), self.underway.slots().len());
+        format!(
+            "This is partial: {}, with {done} of {all} trials. `stackmark resume {}` goes on once nothing works on it.",
+            self.document.state.word(),
+            self.folder.path().display()
+        )
     }
 
     fn spent(&self) -> Spent {
@@ -398,6 +413,9 @@ impl<'a, W: Case> Runner<'a, W> {
         }
         self.underway.spent = spent;
         self.underway.put(self.folder)?;
+        if self.document.state == State::Interrupted {
+            self.document.notes.push(self.partial());
+        }
         publish(self.folder, &self.document, self.ui)?;
         if self.document.state == State::Interrupted {
             self.ui.say(&format!("`stackmark resume {}` goes on", self.folder.path().display()));

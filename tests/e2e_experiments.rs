@@ -1,0 +1,183 @@
+//! Experiments as a user meets them: a variant that cannot start, experiments that are killed and go on, two at once.
+
+use crate::e2e_desk::{Desk, Running, assert_good, parse, write};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+
+/// Trials are short: what counts is what is left of them.
+const SHORT: &str = "--db sqlite:bench.db --blocks 2 --duration 300ms --warmup 0s --clients 2";
+
+const FILE: &str = r#"
+question = "What does HTTP cost?"
+workload = "tpcc"
+scale = 1
+
+[plan]
+blocks = 2
+duration = "300ms"
+warmup = "0s"
+clients = 2
+
+[[variant]]
+name = "direct"
+subject = "sqlite/rusqlite"
+
+[[variant]]
+name = "through HTTP"
+subject = "sqlite/axum+rusqlite"
+
+[[variant]]
+name = "PostgreSQL"
+subject = "postgres/tokio-postgres"
+"#;
+
+/// Folders of the trials of the only run that have ended, by name.
+fn ended(desk: &Desk) -> Vec<PathBuf> {
+    let trials = desk.runs().first().and_then(|run| fs::read_dir(run.join("trials")).ok());
+    let folders = trials.into_iter().flatten().flatten().map(|folder| folder.path());
+    let whole = |folder: &PathBuf| {
+        let text = fs::read_to_string(folder.join("result.json")).unwrap_or_default();
+        serde_json::from_str::<Value>(&text).is_ok_and(|document| document["state"] == "complete")
+    };
+    let mut folders: Vec<PathBuf> = folders.filter(whole).collect();
+    folders.sort();
+    folders
+}
+
+fn resume(desk: &Desk) -> String {
+    format!("resume {}", desk.only_run().display())
+}
+
+/// Goes on to the end, and no trial that had ended was run again.
+#[track_caller]
+fn assert_goes_on(desk: &Desk, trials: usize) {
+    let read = |folder: &PathBuf| fs::read(folder.join("result.json")).unwrap();
+    let before: Vec<(PathBuf, Vec<u8>)> =
+        ended(desk).into_iter().map(|folder| (folder.clone(), read(&folder))).collect();
+    let ran = desk.run(&resume(desk));
+    let document = desk.document();
+    assert_good(&ran, &document);
+    assert_eq!(document["state"], "complete", "{ran:?}");
+    assert_eq!(document["trials"].as_array().unwrap().len(), trials, "{ran:?}");
+    assert!(ran.err.contains(&format!("{} of {trials} trials are done", before.len())), "{ran:?}");
+    assert!(before.iter().all(|(folder, bytes)| read(folder) == *bytes), "a trial was run again: {ran:?}");
+    assert_eq!(ended(desk).len(), trials);
+    assert!(!desk.only_run().join("private").exists());
+    // There is nothing left to go on with.
+    desk.run(&resume(desk)).refused(&["is complete"]);
+}
+
+#[test]
+fn a_variant_that_cannot_start_says_why_and_the_others_go_on() {
+    let desk = Desk::empty();
+    write(desk.path("three.toml"), FILE);
+    let mut command = desk.command("experiment three.toml");
+    // Where no private engine can be made, whether or not one is installed.
+    command.env("STACKMARK_RIG_DIR", "/dev/null/nowhere");
+    let ran = Running::start(command).end();
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    let document = desk.document();
+    assert_eq!((&document["state"], &document["kind"]), (&"complete".into(), &"experiment".into()));
+    let experiment = &document["experiment"];
+    let variants: Vec<(&str, &str)> = experiment["variants"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|variant| (variant["name"].as_str().unwrap(), variant["state"].as_str().unwrap()))
+        .collect();
+    let wanted = [
+        ("direct", "measured"),
+        ("direct, again", "measured"),
+        ("through HTTP", "measured"),
+        ("PostgreSQL", "not_started"),
+    ];
+    assert_eq!(variants, wanted);
+    assert!(experiment["variants"][3]["reason"].as_str().is_some_and(|reason| reason.len() > 10));
+    assert_eq!(document["trials"].as_array().unwrap().len(), 6);
+    let [http, postgres] = &experiment["comparisons"].as_array().unwrap()[..] else { panic!("{document}") };
+    assert!(http["ratio"].is_object() && http["noise"].is_object(), "{http}");
+    assert_eq!(http["factor"], "route");
+    assert!(postgres["ratio"].is_null(), "{postgres}");
+    assert!(postgres["sentence"].as_str().unwrap().contains("PostgreSQL could not be started"), "{postgres}");
+    // The whole of each trial lies in a folder of its own; the main document has no lines over time.
+    assert!(document["trials"][0]["slices"].as_array().unwrap().is_empty());
+    let whole = ended(&desk);
+    assert_eq!(whole.len(), 6);
+    let first = parse(&fs::read_to_string(whole[0].join("result.json")).unwrap());
+    assert_eq!((&first["kind"], &first["state"]), (&"trial".into(), &"complete".into()));
+    assert!(!first["trials"][0]["slices"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_comparison_that_is_killed_goes_on_where_it_stopped() {
+    let desk = Desk::loaded();
+    let run = desk.start(&format!("compare tpcc tpcc/sqlite/axum+rusqlite {SHORT}"));
+    run.until("two trials have ended", || ended(&desk).len() >= 2);
+    run.signal(Signal::KILL);
+    assert_eq!(run.end().status.code(), None);
+    // What is there can be read, and says that it is not whole.
+    let ran = desk.run(&format!("report {}", desk.only_run().display()));
+    assert!(ran.code() == 0 && ran.out.contains("running"), "{ran:?}");
+    assert_eq!(desk.document()["state"], "running");
+    assert_goes_on(&desk, 6);
+    let document = desk.document();
+    assert!(document["comparison"]["blocks"].as_array().unwrap().len() == 2, "{document}");
+    assert!(document["comparison"]["noise"].is_object(), "{document}");
+}
+
+#[test]
+fn a_comparison_that_is_killed_while_it_loads_goes_on_from_the_start() {
+    let desk = Desk::empty();
+    let plan = "--blocks 1 --duration 300ms --warmup 0s --clients 2 --no-control";
+    let run = desk.start(&format!("compare tpcc tpcc/sqlite/axum+rusqlite {plan}"));
+    run.until("it loads", || desk.files().iter().any(|file| file.ends_with(".loading")));
+    run.signal(Signal::KILL);
+    assert_eq!(run.end().status.code(), None);
+    assert_goes_on(&desk, 2);
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_measured_and_names_the_command_that_goes_on() {
+    let desk = Desk::loaded();
+    let run = desk.start(&format!("compare tpcc tpcc/sqlite/axum+rusqlite {SHORT} --no-control"));
+    run.until("a trial has ended", || !ended(&desk).is_empty());
+    run.signal(Signal::INT);
+    let ran = run.end();
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(ran.err.contains("`stackmark resume results/"), "{ran:?}");
+    assert_eq!(desk.document()["state"], "interrupted");
+    assert_goes_on(&desk, 4);
+}
+
+#[test]
+fn of_two_experiments_on_one_machine_the_second_is_refused() {
+    let desk = Desk::loaded();
+    let run = desk.start("compare tpcc tpcc --db sqlite:bench.db --duration 60s");
+    run.until("it runs", || desk.runs().first().is_some_and(|run| run.join("trials").exists()));
+    let pid = format!("process {}", run.pid());
+    desk.run(&format!("compare tpcc tpcc {SHORT}")).refused(&[
+        "another experiment is under way",
+        &pid,
+        "results",
+    ]);
+    // Not even under another lock may two go on with one run.
+    let mut other = desk.command(&resume(&desk));
+    other.env("STACKMARK_LOCK", desk.path("other.lock"));
+    Running::start(other).end().refused(&["another process works on"]);
+    run.signal(Signal::KILL);
+    let _ = run.end();
+    // The kernel gives the right back, whatever ended the first.
+    desk.run(&format!("compare tpcc tpcc {SHORT} --metric p98")).refused(&["no metric"]);
+    assert_eq!(desk.run("quickstart --blocks 1 --duration 300ms --warmup 0s --clients 1").code(), 0);
+}
+
+#[test]
+fn what_cannot_go_on_says_why() {
+    let desk = Desk::loaded();
+    desk.run("resume nowhere").refused(&["no experiment that can go on", "plan.json"]);
+    let ran = desk.run(&format!("compare tpcc tpcc {SHORT} --metric p98"));
+    ran.refused(&["no metric `p98`", "new-order.p99"]);
+    assert!(desk.runs().is_empty(), "{ran:?}");
+}
