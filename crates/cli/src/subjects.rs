@@ -20,6 +20,7 @@ pub(crate) enum Driver {
     TokioPostgres,
     MySqlAsync,
     Sqlx,
+    Diesel,
 }
 
 /// How transactions are expressed.
@@ -31,6 +32,8 @@ pub(crate) enum Style {
     Pipelined,
     /// One call of a stored procedure.
     Procedure,
+    /// Queries built from types, by a library that is driver and style in one.
+    Orm,
     /// Calls that wait for each other share a durable commit, each in a savepoint of its own.
     Grouped,
 }
@@ -62,6 +65,10 @@ const fn sqlx(dialect: Dialect) -> How {
     How { dialect, driver: Driver::Sqlx, style: Style::Plain }
 }
 
+const fn diesel(dialect: Dialect) -> How {
+    How { dialect, driver: Driver::Diesel, style: Style::Orm }
+}
+
 const fn direct(path: &'static str, how: How, about: &'static str) -> Subject {
     Subject { path, route: Route::Direct, how, about }
 }
@@ -82,13 +89,17 @@ pub(crate) const SUBJECTS: &[Subject] = &[
     direct("tpcc/sqlite/rusqlite/grouped", styled(SQLITE, Style::Grouped), "calls that wait for each other share a durable commit"),
     http("tpcc/sqlite/axum+rusqlite/grouped", styled(SQLITE, Style::Grouped), "the grouped sessions behind the HTTP server"),
     direct("tpcc/sqlite/sqlx", sqlx(Dialect::Sqlite), "TPC-C on SQLite through sqlx, which runs it on threads of its own"),
+    direct("tpcc/sqlite/diesel", diesel(Dialect::Sqlite), "TPC-C on SQLite through Diesel's typed queries"),
+    http("tpcc/sqlite/axum+diesel", diesel(Dialect::Sqlite), "Diesel's sessions behind the HTTP server"),
     direct("tpcc/postgres/tokio-postgres", POSTGRES, "TPC-C on PostgreSQL, one statement a round trip"),
     direct("tpcc/postgres/tokio-postgres/pipelined", styled(POSTGRES, Style::Pipelined), "independent statements share a round trip"),
     direct("tpcc/postgres/tokio-postgres/procedure", styled(POSTGRES, Style::Procedure), "one call of a PL/pgSQL function a transaction"),
     direct("tpcc/postgres/sqlx", sqlx(Dialect::Postgres), "TPC-C on PostgreSQL through sqlx"),
+    direct("tpcc/postgres/diesel", diesel(Dialect::Postgres), "TPC-C on PostgreSQL through Diesel's typed queries"),
     http("tpcc/postgres/axum+tokio-postgres", POSTGRES, "the plain sessions behind the HTTP server"),
     http("tpcc/postgres/axum+tokio-postgres/pipelined", styled(POSTGRES, Style::Pipelined), "the pipelined sessions behind the HTTP server"),
     http("tpcc/postgres/axum+tokio-postgres/procedure", styled(POSTGRES, Style::Procedure), "the procedure calls behind the HTTP server"),
+    http("tpcc/postgres/axum+diesel", diesel(Dialect::Postgres), "Diesel's sessions behind the HTTP server"),
     direct("tpcc/mysql/mysql-async", MYSQL, "TPC-C on MariaDB, one statement a round trip"),
     direct("tpcc/mysql/mysql-async/procedure", styled(MYSQL, Style::Procedure), "one call of a stored procedure a transaction"),
     direct("tpcc/mysql/sqlx", sqlx(Dialect::MySql), "TPC-C on MariaDB through sqlx"),
@@ -114,6 +125,7 @@ impl Driver {
             Driver::TokioPostgres => "tokio-postgres",
             Driver::MySqlAsync => "mysql-async",
             Driver::Sqlx => "sqlx",
+            Driver::Diesel => "diesel",
         }
     }
 }
@@ -124,6 +136,7 @@ impl Style {
             Style::Plain => "plain",
             Style::Pipelined => "pipelined",
             Style::Procedure => "procedure",
+            Style::Orm => "orm",
             Style::Grouped => "grouped",
         }
     }
@@ -133,7 +146,8 @@ impl How {
     /// `driver[/style]`, as `serve --how` takes it.
     pub(crate) fn path(self) -> String {
         match self.style {
-            Style::Plain => self.driver.name().to_owned(),
+            // An ORM's style is the only one that it has.
+            Style::Plain | Style::Orm => self.driver.name().to_owned(),
             style => format!("{}/{}", self.driver.name(), style.name()),
         }
     }
@@ -172,6 +186,11 @@ impl Subject {
         }
     }
 
+    /// Whether what speaks to the engine makes the statements too.
+    pub(crate) fn is_orm(&self) -> bool {
+        self.how.style == Style::Orm
+    }
+
     /// The factor in which two subjects differ, as the rules of comparison know it.
     pub(crate) fn factor_beside(&self, other: &Subject) -> &'static str {
         let (a, b) = (self.how, other.how);
@@ -179,6 +198,10 @@ impl Subject {
             return "nothing (A/A control)";
         }
         let routes = self.route != other.route;
+        if self.is_orm() != other.is_orm() {
+            // It is driver and style in one: what a reader asks for, and not two factors.
+            return if a.dialect == b.dialect && !routes { "orm" } else { "several factors" };
+        }
         match (a.dialect != b.dialect, a.driver != b.driver, a.style != b.style, routes) {
             (false, false, false, true) => "route",
             (false, false, true, false) => "style",

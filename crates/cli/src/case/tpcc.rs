@@ -12,6 +12,7 @@ use admin::{AuditGroup, AuditQuery, AuditRows};
 use anyhow::{Context, Result, bail};
 use measure::Monotonic;
 use model::Session;
+use pair_diesel::{DieselPostgres, DieselSqlite};
 use model::rows::Dataset;
 use report::document::{
     Audit, AuditFamily, AuditWhen, Check, Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck,
@@ -150,6 +151,10 @@ impl Case for Tpcc {
                 let reaching = MySqlOpener::reach(server_only(url)?, statements);
                 visitor.visit(retrying(SqlTarget::new(wait_for(reaching)??, clock)))
             }
+            (Driver::Diesel, Style::Orm) => match url {
+                DbUrl::Sqlite(url) => visitor.visit(retrying(DieselSqlite::new(url, clock)?)),
+                DbUrl::Server(url) => visitor.visit(retrying(DieselPostgres::reach(url, clock)?)),
+            },
             (Driver::Sqlx, Style::Plain) => match url {
                 DbUrl::Sqlite(url) => {
                     let reaching = SqlxSqlite::reach(url, statements);

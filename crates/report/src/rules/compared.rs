@@ -60,6 +60,16 @@ pub fn intended_by(factor: &str) -> &'static [&'static str] {
             "fingerprint.rows",
             "fingerprint.commits",
         ],
+        // Driver and style in one, with statements of its own making: which rows they touch is the same, and how many
+        // statements that takes is what it is.
+        "orm" => &[
+            "stack.adapter",
+            "stack.adapter_version",
+            "stack.style",
+            "stack.settings.protocol",
+            "stack.settings.compile_options",
+            "fingerprint.statements",
+        ],
         "durability" => &[
             "stack.durability.*",
             "stack.settings.journal_mode",
