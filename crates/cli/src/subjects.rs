@@ -190,26 +190,6 @@ impl Subject {
     pub(crate) fn is_orm(&self) -> bool {
         self.how.style == Style::Orm
     }
-
-    /// The factor in which two subjects differ, as the rules of comparison know it.
-    pub(crate) fn factor_beside(&self, other: &Subject) -> &'static str {
-        let (a, b) = (self.how, other.how);
-        if self.path == other.path {
-            return "nothing (A/A control)";
-        }
-        let routes = self.route != other.route;
-        if self.is_orm() != other.is_orm() {
-            // It is driver and style in one: what a reader asks for, and not two factors.
-            return if a.dialect == b.dialect && !routes { "orm" } else { "several factors" };
-        }
-        match (a.dialect != b.dialect, a.driver != b.driver, a.style != b.style, routes) {
-            (false, false, false, true) => "route",
-            (false, false, true, false) => "style",
-            (false, true, false, false) => "adapter",
-            (true, _, false, false) => "engine",
-            _ => "several factors",
-        }
-    }
 }
 
 /// Workloads that exist.

@@ -12,6 +12,7 @@ pub(crate) const FACTORS: &[&str] = &[
     "server",
     "adapter",
     "style",
+    "orm",
     "engine",
     "durability",
     "journal",
@@ -39,8 +40,11 @@ pub(crate) fn between(base: &Variant, other: &Variant) -> Vec<String> {
         served = !routes && a.route == Route::Http;
         note(routes, "route");
         note(engines, "engine");
-        note(!engines && a.how.driver != b.how.driver, "adapter");
-        note(a.how.style != b.how.style, "style");
+        // An ORM is driver and style in one.
+        let orm = a.is_orm() != b.is_orm();
+        note(orm, "orm");
+        note(!orm && !engines && a.how.driver != b.how.driver, "adapter");
+        note(!orm && a.how.style != b.how.style, "style");
     }
     let (a, b) = (&base.plan, &other.plan);
     let clients = a.workers != b.workers;
