@@ -10,6 +10,7 @@ mod e2e_bad_input;
 mod e2e_complete;
 mod e2e_desk;
 mod e2e_experiments;
+mod e2e_gaps;
 mod e2e_impostor;
 mod e2e_interrupted;
 mod e2e_loads;

@@ -140,8 +140,12 @@ pub(crate) struct Run {
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
     /// Two subjects, or two stored results.
-    #[arg(num_args = 2, required = true)]
+    #[arg(num_args = 1..=2, required = true)]
     pub(crate) sides: Vec<String>,
+    /// Of one subject: find what is likely to set its throughput in a short trial, change that one factor, and say whether
+    /// throughput follows.
+    #[arg(long, conflicts_with_all = ["max_loss", "no_control"])]
+    pub(crate) confirm_bottleneck: bool,
     /// Blocks of one trial a side, in random order.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) blocks: u32,

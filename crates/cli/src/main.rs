@@ -6,6 +6,7 @@ mod args;
 mod audit;
 mod case;
 mod compare;
+mod confirm;
 mod convert;
 mod database;
 mod engine;

@@ -90,6 +90,9 @@ fn content(main: &mut Markup, document: &Document) {
     if let Some(experiment) = &document.experiment {
         experiment::render(main, document, experiment);
     } else if let Some(comparison) = &document.comparison {
+        if let Some(confirmation) = &document.confirmation {
+            main.line("p", "", &format!("Bottleneck {}.", confirmation.sentence));
+        }
         compare::render(main, document, comparison);
     } else if let Some(found) = document.curve.as_ref().filter(|curve| !curve.points.is_empty()) {
         curve::render(main, document, found);

@@ -186,6 +186,9 @@ fn compare(out: &mut String, document: &Document, comparison: &Comparison) {
     }
     differences(out, comparison);
     let _ = writeln!(out, "**{}: {}**\n", comparison.verdict.words(), escaped(&comparison.sentence));
+    if let Some(confirmation) = &document.confirmation {
+        let _ = writeln!(out, "Bottleneck {}.\n", escaped(&confirmation.sentence));
+    }
     if let Some(retention) = comparison.retention().filter(|_| comparison.higher_is_better()) {
         let _ =
             writeln!(out, "{}, {}.\n", escaped(&figures::capital(&retention)), escaped(&comparison.metric));

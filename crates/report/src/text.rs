@@ -77,6 +77,9 @@ pub fn render(document: &Document, colour: Colour) -> String {
             one_trial(&mut out, trial, colour);
         }
     }
+    if let Some(confirmation) = &document.confirmation {
+        sentence(&mut out, "bottleneck: ", &confirmation.sentence);
+    }
     for note in &document.notes {
         sentence(&mut out, "note: ", note);
     }

@@ -64,6 +64,7 @@ fn bed(metric: &str, direct: &[f64], again: &[f64], http: &[f64]) -> Bed {
         seed: 1,
         variants,
         notes: Vec::new(),
+        suspicion: None,
     };
     let standing = Standing { state: VariantState::Measured, reason: None };
     Bed { plan, measured, standings: vec![standing; 3], of_parts, trials }

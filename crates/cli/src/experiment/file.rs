@@ -133,6 +133,7 @@ fn resolve<W: Case>(
         seed: args.plan.seed,
         variants: Vec::new(),
         notes: notes(&source, top)?,
+        suspicion: None,
     };
     settle(&common, drafts, &mut experiment)?;
     Ok(experiment)

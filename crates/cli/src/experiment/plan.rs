@@ -31,6 +31,22 @@ pub(crate) struct Experiment {
     pub(crate) variants: Vec<Variant>,
     /// Anything a reader must know, a sentence each.
     pub(crate) notes: Vec<String>,
+    /// The bottleneck of the base that the one other variant is to confirm.
+    #[serde(default)]
+    pub(crate) suspicion: Option<Suspicion>,
+}
+
+/// A likely bottleneck, and what must follow from the one factor that is changed if it is the right one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Suspicion {
+    pub(crate) suspect: report::document::Suspect,
+    /// What is changed: `8 sessions instead of 1`.
+    pub(crate) change: String,
+    /// The whole interval of the ratio of throughputs must lie above this, if anything.
+    pub(crate) ratio_min: Option<f64>,
+    /// And below this.
+    pub(crate) ratio_max: Option<f64>,
 }
 
 /// One subject with its settings.

@@ -9,6 +9,7 @@ use super::resume::Stored;
 use super::underway::{Part, Slot, Standing, Underway};
 use crate::Answer;
 use crate::case::Case;
+use crate::confirm;
 use crate::folder::{self, Folder};
 use crate::interrupt::Interrupt;
 use crate::run::publish;
@@ -407,6 +408,9 @@ impl<'a, W: Case> Runner<'a, W> {
         let unsound = self.standings.iter().any(|standing| standing.state != VariantState::Measured);
         if self.underway.kind == RunKind::Comparison {
             self.document.comparison = found.comparisons.into_iter().next();
+            let comparison = self.document.comparison.as_ref();
+            let suspicion = self.underway.experiment.suspicion.as_ref();
+            self.document.confirmation = suspicion.map(|suspicion| confirm::judge(suspicion, comparison));
             self.document.notes.push(summary);
         } else {
             self.document.experiment = Some(found);

@@ -155,6 +155,7 @@ mod tests {
             seed: 7,
             variants: vec![variant("base", None), variant("B: 8", Some(0)), variant("alone", None)],
             notes: Vec::new(),
+            suspicion: None,
         };
         Underway {
             stackmark: env!("CARGO_PKG_VERSION").into(),

@@ -37,13 +37,19 @@ pub(crate) fn find(trial: &Trial) -> Option<Found> {
     let of = |suspect, rule: Option<Rule>| Some(Found { suspect, rule: rule? });
     of(Suspect::GeneratorCpu, generator(trial, &load))
         .or_else(|| of(Suspect::Limit, limit(trial)))
-        .or_else(|| of(busiest(trial), processors(&load)))
+        .or_else(|| of(busiest(trial), processors(&load).filter(|_| !of_strangers(&load))))
         .or_else(|| of(Suspect::Pool, queue(trial)))
+        .or_else(|| of(Suspect::AllCores, processors(&load)))
         .or_else(|| of(Suspect::CommitFlush, disk(trial)))
         .or_else(|| waits(trial))
         .or_else(|| writer(trial))
         .or_else(|| of(Suspect::Writer, lane_queue(trial)))
         .or_else(|| nobody(trial, &load))
+}
+
+/// Whether strangers used most of what was used: then what the calls themselves queued for tells more than full processors.
+fn of_strangers(load: &Load) -> bool {
+    load.others > MOST * load.busy()
 }
 
 /// Whose processor time is the most, of processors that are all busy: a part of the system where it has most of them.

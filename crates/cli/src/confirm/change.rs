@@ -1,0 +1,349 @@
+//! For each suspect one factor to change, and what must follow if it is the right one. The table is in
+//! `docs/measuring.md`.
+
+use crate::experiment::plan::Variant;
+use crate::subjects::{self, Route};
+use drive::{Arrivals, RatePerSecond};
+use model::Tier;
+use report::document::{Process, Role, Suspect, Trial};
+
+/// What opening a bottleneck gives at least.
+const GAIN_MIN: f64 = 1.1;
+/// What halving the resource that is short leaves at most.
+const LOSS_MAX: f64 = 0.8;
+/// What half the clients still do at least, where they only wait for each other.
+const KEPT_MIN: f64 = 0.9;
+/// What half as much again of what was asked for gives at least, where only that sets the rate.
+const RATE_GAIN_MIN: f64 = 1.3;
+/// Most sessions that a server may have.
+const POOL_MAX: u32 = 4_096;
+
+/// The base with one factor changed.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) variant: Variant,
+    /// `8 sessions instead of 1`.
+    pub(super) words: String,
+    pub(super) expected: Expected,
+    /// What a reader must know of the changed side.
+    pub(super) loud: Option<String>,
+}
+
+/// What must follow, as a ratio of throughputs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Expected {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+impl Expected {
+    /// The least and the most.
+    pub(super) fn bounds(self) -> (Option<f64>, Option<f64>) {
+        match self {
+            Expected::AtLeast(min) => (Some(min), None),
+            Expected::AtMost(max) => (None, Some(max)),
+        }
+    }
+}
+
+/// What tells whether `suspect` sets the throughput of `base`, whose `trial` it was seen in.
+///
+/// # Errors
+/// Why nothing would.
+pub(super) fn of(suspect: Suspect, trial: &Trial, base: &Variant) -> Result<Change, String> {
+    match suspect {
+        Suspect::Pool => more_sessions(base),
+        Suspect::CommitFlush => fewer_flushes(base),
+        Suspect::Clients => more_clients(base),
+        Suspect::Limit => higher_limit(trial, base),
+        Suspect::GeneratorCpu => more_generator(base),
+        Suspect::Writer | Suspect::Lock => half_the_clients(base),
+        Suspect::EngineCpu => less_engine(trial, base),
+        Suspect::ServerCpu => less_server(trial, base),
+        // Whoever is there to be held back; an embedded engine shares its process with the clients.
+        Suspect::AllCores => {
+            less_engine(trial, base).or_else(|_| less_server(trial, base)).or_else(|_| half_the_clients(base))
+        }
+        Suspect::Pace => higher_pace(base),
+        Suspect::Unknown => Err("nothing that was observed stands out".into()),
+    }
+}
+
+fn changed(base: &Variant, words: String, asked: (&str, String), expected: Expected) -> Change {
+    let mut variant = Variant { name: words.clone(), base: Some(0), ..base.clone() };
+    variant.asked.retain(|(name, _)| name != asked.0);
+    variant.asked.push((asked.0.into(), asked.1));
+    Change { variant, words, expected, loud: None }
+}
+
+fn is_served(base: &Variant) -> bool {
+    subjects::find(&base.subject).is_ok_and(|subject| subject.route == Route::Http)
+}
+
+fn more_sessions(base: &Variant) -> Result<Change, String> {
+    let sessions = base.plan.workers.min(POOL_MAX);
+    if !is_served(base) || sessions <= base.pool {
+        return Err("there are as many sessions as clients already".into());
+    }
+    let words = format!("{sessions} sessions instead of {}", base.pool);
+    let mut change = changed(base, words, ("pool", sessions.to_string()), Expected::AtLeast(GAIN_MIN));
+    change.variant.pool = sessions;
+    Ok(change)
+}
+
+fn fewer_flushes(base: &Variant) -> Result<Change, String> {
+    let delayed = Tier::Delayed.to_string();
+    if base.place.db.is_some() {
+        return Err(
+            "what a database of --db flushes is its own setting, and is not changed behind its user's back"
+                .into(),
+        );
+    }
+    if base.place.durability == delayed {
+        return Err("commits are not flushed one by one as it is".into());
+    }
+    let words = "commits flushed later".to_owned();
+    let mut change = changed(base, words, ("durability", delayed.clone()), Expected::AtLeast(GAIN_MIN));
+    let place = &mut change.variant.place;
+    place.durability = delayed;
+    let kept = place.options.split('&').filter(|option| !option.starts_with("synchronous="));
+    place.options = kept.collect::<Vec<_>>().join("&");
+    change.loud = Some(
+        "The changed side acknowledges commits before they are on disk, only to show what flushing costs: a crash may lose \
+         the last of them, and its throughput is no result."
+            .into(),
+    );
+    Ok(change)
+}
+
+fn clients(base: &Variant, workers: u32, expected: Expected) -> Change {
+    let words = format!("{workers} clients instead of {}", base.plan.workers);
+    let mut change = changed(base, words, ("clients", workers.to_string()), expected);
+    // A pool that nobody asked for follows the clients.
+    if base.pool == base.plan.workers && base.asked.iter().all(|(name, _)| name != "pool") {
+        change.variant.pool = workers;
+    }
+    change.variant.plan.workers = workers;
+    change
+}
+
+fn more_clients(base: &Variant) -> Result<Change, String> {
+    let doubled = base.plan.workers.saturating_mul(2);
+    Ok(clients(base, doubled, Expected::AtLeast(GAIN_MIN)))
+}
+
+fn half_the_clients(base: &Variant) -> Result<Change, String> {
+    match base.plan.workers / 2 {
+        0 => Err("there is only one client".into()),
+        half => Ok(clients(base, half, Expected::AtLeast(KEPT_MIN))),
+    }
+}
+
+fn more_generator(base: &Variant) -> Result<Change, String> {
+    let threads = base.plan.runtimes.saturating_mul(2);
+    let words = format!("{threads} threads of the load generator instead of {}", base.plan.runtimes);
+    let asked = ("generator-threads", threads.to_string());
+    let mut change = changed(base, words, asked, Expected::AtLeast(GAIN_MIN));
+    change.variant.plan.runtimes = threads;
+    change.variant.factors = vec!["plan.generator_threads".into()];
+    Ok(change)
+}
+
+fn higher_pace(base: &Variant) -> Result<Change, String> {
+    let faster = |rate: RatePerSecond| RatePerSecond(rate.0 * 1.5);
+    let (arrivals, words, expected) = match base.plan.arrivals {
+        Arrivals::Constant(rate) => {
+            (Arrivals::Constant(faster(rate)), format!("a rate of {}/s", faster(rate).0), RATE_GAIN_MIN)
+        }
+        Arrivals::Poisson(rate) => {
+            (Arrivals::Poisson(faster(rate)), format!("a rate of {}/s", faster(rate).0), RATE_GAIN_MIN)
+        }
+        Arrivals::Paced => (Arrivals::Closed, "no keying and think times".to_owned(), RATE_GAIN_MIN),
+        Arrivals::Closed => return Err("no pace was asked for".into()),
+    };
+    let asked = ("arrivals", words.clone());
+    let mut change = changed(base, words, asked, Expected::AtLeast(expected));
+    change.variant.plan.arrivals = arrivals;
+    Ok(change)
+}
+
+/// A process that does nothing but `role`.
+fn process(trial: &Trial, role: Role) -> Option<&Process> {
+    trial
+        .processes
+        .iter()
+        .find(|process| process.roles.contains(&role) && !process.roles.contains(&Role::Generator))
+}
+
+fn higher_limit(trial: &Trial, base: &Variant) -> Result<Change, String> {
+    let limited =
+        trial.processes.iter().find(|process| process.limits.is_some_and(|limits| limits.cpu.is_some()));
+    let Some(process) = limited else { return Err("no limit on processor time is known".into()) };
+    let of_server = process.roles.contains(&Role::Server);
+    let text = if of_server { &base.server_limits } else { &base.place.limits };
+    let Some(limits) = text.as_deref().and_then(|text| text.parse::<rig::Limits>().ok()) else {
+        return Err("the limit is not one of this run's own".into());
+    };
+    let Some(cpu) = limits.cpu else { return Err("no limit on processor time is known".into()) };
+    let raised = rig::Limits { cpu: Some(cpu * 2.0), ..limits };
+    let words =
+        format!("a limit of {} processors instead of {cpu} for the {}", cpu * 2.0, process.roles_words());
+    let mut change = changed(base, words, ("limit", raised.to_string()), Expected::AtLeast(GAIN_MIN));
+    if of_server {
+        change.variant.server_limits = Some(raised.to_string());
+    } else {
+        change.variant.place.limits = Some(raised.to_string());
+    }
+    Ok(change)
+}
+
+/// Half the processor time that a process has used, as a limit.
+fn halved(trial: &Trial, role: Role) -> Option<(f64, rig::Limits)> {
+    let used = process(trial, role)?.cpu_s() / trial.measured_s.max(f64::MIN_POSITIVE);
+    let half = (used * 50.0).round() / 100.0;
+    (half >= 0.05).then(|| (used, rig::Limits { cpu: Some(half), mem: None }))
+}
+
+fn less_engine(trial: &Trial, base: &Variant) -> Result<Change, String> {
+    if base.place.engine == "sqlite" || base.place.db.is_some() {
+        return Err("the engine is not a process that is started here, so it cannot be limited".into());
+    }
+    if base.place.limits.is_some() {
+        return Err("the engine has a limit already".into());
+    }
+    let Some((used, limits)) = halved(trial, Role::Engine) else {
+        return Err("the engine used next to no processor time".into());
+    };
+    let words = held_to(used, limits, "engine");
+    let mut change = changed(base, words, ("limit", limits.to_string()), Expected::AtMost(LOSS_MAX));
+    change.variant.place.limits = Some(limits.to_string());
+    Ok(change)
+}
+
+fn less_server(trial: &Trial, base: &Variant) -> Result<Change, String> {
+    if !is_served(base) {
+        return Err("there is no server".into());
+    }
+    if base.server_limits.is_some() {
+        return Err("the server has a limit already".into());
+    }
+    let Some((used, limits)) = halved(trial, Role::Server) else {
+        return Err("the server used next to no processor time".into());
+    };
+    let words = held_to(used, limits, "server");
+    let mut change = changed(base, words, ("limit", limits.to_string()), Expected::AtMost(LOSS_MAX));
+    change.variant.server_limits = Some(limits.to_string());
+    Ok(change)
+}
+
+fn held_to(used: f64, limits: rig::Limits, who: &str) -> String {
+    let half = limits.cpu.unwrap_or(used);
+    format!("the {who} held to {half:.2} processors, half of what it used")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::EngineArgs;
+    use crate::experiment::factors;
+    use crate::experiment::plan::Place;
+    use report::testing;
+    use sql::Dialect;
+
+    fn base(subject: &str, dialect: Dialect) -> Variant {
+        Variant {
+            name: "as asked".into(),
+            subject: subject.into(),
+            base: None,
+            factors: Vec::new(),
+            plan: drive::Plan { workers: 8, ..drive::Plan::default() },
+            pool: 8,
+            server_threads: 1,
+            server_limits: None,
+            place: Place::of_wishes(dialect, None, &EngineArgs::default()),
+            asked: Vec::new(),
+        }
+    }
+
+    /// PostgreSQL behind the server, with a process each.
+    fn served() -> (Trial, Variant) {
+        let mut trial =
+            testing::comparison().trials.into_iter().find(|trial| trial.stack.route == "http").unwrap();
+        let mut engine = trial.processes[1].clone();
+        engine.roles = vec![Role::Engine];
+        trial.processes[1].roles = vec![Role::Server];
+        trial.processes.push(engine);
+        (trial, base("tpcc/postgres/axum+tokio-postgres", Dialect::Postgres))
+    }
+
+    /// One factor is changed, with the direction that must follow.
+    fn check(suspect: Suspect, trial: &Trial, base: &Variant, factor: &str, expected: Expected) -> Change {
+        let change = of(suspect, trial, base).unwrap();
+        let found = factors::between(base, &change.variant);
+        assert_eq!(found, [factor], "{suspect:?}: {}", change.words);
+        assert_eq!(change.expected, expected, "{suspect:?}");
+        assert_eq!((change.variant.base, &change.variant.name), (Some(0), &change.words));
+        change
+    }
+
+    #[test]
+    fn every_suspect_has_one_factor_and_a_direction() {
+        let (trial, http) = served();
+        let gain = Expected::AtLeast(GAIN_MIN);
+        let pooled = Variant { pool: 1, asked: vec![("pool".into(), "1".into())], ..http.clone() };
+        let change = check(Suspect::Pool, &trial, &pooled, "pool", gain);
+        assert_eq!((change.variant.pool, change.words.as_str()), (8, "8 sessions instead of 1"));
+        let change = check(Suspect::CommitFlush, &trial, &http, "durability", gain);
+        assert!(change.loud.is_some_and(|loud| loud.contains("no result")));
+        let change = check(Suspect::Clients, &trial, &http, "clients", gain);
+        assert_eq!((change.variant.plan.workers, change.variant.pool), (16, 16));
+        let kept = Expected::AtLeast(KEPT_MIN);
+        assert_eq!(check(Suspect::Lock, &trial, &http, "clients", kept).variant.plan.workers, 4);
+        check(Suspect::GeneratorCpu, &trial, &http, "plan.generator_threads", gain);
+        let less = Expected::AtMost(LOSS_MAX);
+        assert!(check(Suspect::EngineCpu, &trial, &http, "limits", less).variant.place.limits.is_some());
+        assert!(check(Suspect::ServerCpu, &trial, &http, "limits", less).variant.server_limits.is_some());
+        check(Suspect::AllCores, &trial, &http, "limits", less);
+        let mut open = http.clone();
+        open.plan.arrivals = Arrivals::Poisson(RatePerSecond(200.0));
+        let change = check(Suspect::Pace, &trial, &open, "rate", Expected::AtLeast(RATE_GAIN_MIN));
+        assert_eq!(change.variant.plan.arrivals, Arrivals::Poisson(RatePerSecond(300.0)));
+
+        let (mut trial, mut limited) = served();
+        limited.server_limits = Some("cpu=0.5".into());
+        trial.processes[1].limits =
+            Some(report::document::Limits { cpu: Some(0.5), memory_bytes: None, throttling: None });
+        let change = check(Suspect::Limit, &trial, &limited, "limits", gain);
+        assert_eq!(change.variant.server_limits.as_deref(), Some("cpu=1"));
+    }
+
+    #[test]
+    fn an_embedded_engine_is_changed_by_what_it_has() {
+        let trial = testing::trial().trials.remove(0);
+        let base = base("tpcc/sqlite/rusqlite", Dialect::Sqlite);
+        check(Suspect::CommitFlush, &trial, &base, "durability", Expected::AtLeast(GAIN_MIN));
+        check(Suspect::Writer, &trial, &base, "clients", Expected::AtLeast(KEPT_MIN));
+        check(Suspect::AllCores, &trial, &base, "clients", Expected::AtLeast(KEPT_MIN));
+    }
+
+    #[test]
+    fn what_no_change_would_tell_is_said() {
+        let trial = testing::trial().trials.remove(0);
+        let base = base("tpcc/sqlite/rusqlite", Dialect::Sqlite);
+        let refused = |suspect, base: &Variant, words: &str| {
+            let why = of(suspect, &trial, base).unwrap_err();
+            assert!(why.contains(words), "{why}");
+        };
+        refused(Suspect::Unknown, &base, "nothing");
+        refused(Suspect::Pool, &base, "as many sessions");
+        refused(Suspect::EngineCpu, &base, "cannot be limited");
+        refused(Suspect::Limit, &base, "no limit");
+        refused(Suspect::Pace, &base, "no pace");
+        let mut one = base.clone();
+        one.plan.workers = 1;
+        refused(Suspect::Writer, &one, "only one client");
+        let mut named = base;
+        named.place.db = Some("sqlite:mine.db".into());
+        refused(Suspect::CommitFlush, &named, "its own setting");
+    }
+}

@@ -1,0 +1,52 @@
+//! Time that is lost while a trial runs: it is told of, and what it makes of the number.
+
+use crate::e2e_desk::{Desk, until};
+use measure::Monotonic;
+use model::{Clock, Nanos};
+use rustix::process::Signal;
+use serde_json::Value;
+
+fn rule<'a>(document: &'a Value, name: &str) -> Option<&'a Value> {
+    let rules = document["trials"][0]["rules"].as_array().unwrap();
+    rules.iter().find(|rule| rule["name"] == name)
+}
+
+/// A generator that is stopped and goes on later, as under a debugger or in a virtual machine that was paused, has an
+/// interval in which nobody ran. Its rate is no result; its data and its books are in order all the same.
+#[test]
+fn a_generator_that_was_stopped_for_a_while_has_no_result_and_says_when() {
+    let desk = Desk::loaded();
+    let run = desk.start("run tpcc --db sqlite:bench.db --duration 6s --warmup 100ms --clients 2");
+    run.until("calls are committed", || desk.has_committed());
+    run.signal(Signal::STOP);
+    let clock = Monotonic::start();
+    until("two seconds are over", || clock.now() > Nanos::from_secs(2));
+    run.signal(Signal::CONT);
+    let ran = run.end();
+    let document = desk.document();
+
+    let gaps = document["trials"][0]["gaps"].as_array().unwrap();
+    let stalled: Vec<&Value> = gaps.iter().filter(|gap| gap["kind"] == "stalled").collect();
+    let longest = stalled.iter().filter_map(|gap| gap["length_s"].as_f64()).fold(0.0, f64::max);
+    assert!((1.8..4.0).contains(&longest), "{gaps:?}");
+    assert!(gaps.iter().all(|gap| gap["kind"] != "asleep"), "{gaps:?}");
+    let found = rule(&document, "gap").unwrap();
+    assert_eq!(found["severity"], "bad", "{found}");
+    assert!(found["sentence"].as_str().unwrap().contains("the load generator was not run for"), "{found}");
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    assert!(ran.out.contains("the load generator was not run for"), "{}", ran.out);
+    // The clock of durations went on all the while, and the window is as long as it was planned.
+    let measured = document["trials"][0]["measured_s"].as_f64().unwrap();
+    assert!((measured - 6.0).abs() < 0.01, "{measured}");
+    desk.assert_sound("bench.db");
+}
+
+#[test]
+fn a_generator_that_nobody_stops_has_no_gap() {
+    let desk = Desk::loaded();
+    assert_eq!(desk.run("run tpcc --db sqlite:bench.db --duration 1s --warmup 100ms --clients 2").code(), 0);
+    let document = desk.document();
+    let asleep = document["trials"][0]["gaps"].as_array().unwrap().iter().any(|gap| gap["kind"] == "asleep");
+    assert!(!asleep, "{document}");
+    assert!(document["trials"][0]["data"]["bytes_end"].as_u64() > document["trials"][0]["data"]["bytes"].as_u64());
+}
