@@ -174,6 +174,19 @@ pub(crate) fn has_references(url: &DbUrl) -> Result<bool> {
     Ok(found.first().and_then(|row| row.first()?.int()).is_some_and(|count| count > 0))
 }
 
+/// Bytes of a database on disk, its log and its neighbours aside; nothing where the engine does not tell us.
+pub(crate) fn bytes(url: &DbUrl) -> Option<u64> {
+    let query = match url {
+        DbUrl::Sqlite(url) => return Some(std::fs::metadata(&url.path).ok()?.len()),
+        DbUrl::Server(url) if url.dialect == Dialect::MySql => {
+            "select cast(sum(file_size) as signed) from information_schema.innodb_sys_tablespaces where \
+             substring_index(name, '/', 1) = database()"
+        }
+        DbUrl::Server(_) => "select pg_database_size(current_database())",
+    };
+    u64::try_from(rows(url, query).ok()?.first()?.first()?.int()?).ok()
+}
+
 /// Asks the engine about itself while a trial runs; SQLite has nobody to ask.
 pub(crate) fn probe(url: &DbUrl) -> Option<Box<dyn observe::EngineProbe>> {
     match url {

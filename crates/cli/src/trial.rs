@@ -20,7 +20,6 @@ use model::{Clock, Nanos, RetryPolicy, Stack, Target};
 use observe::{FileSystem, Observation, Options, Watch, Watched};
 use report::document::{self, Check, Conformance, Data, Document, Interval, Moment, State, Tally, Trial};
 use std::cell::Cell;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Partial results are written with every slice for this long, and with every tenth then.
@@ -207,7 +206,7 @@ impl<W: Case> Job<'_, W> {
                 scale: u64::from(self.database.scale()),
                 scale_unit: W::SCALE_UNIT.into(),
                 rows: contents.rows(),
-                bytes: store.as_deref().and_then(bytes_of),
+                bytes: self.bytes(),
                 bytes_end: None,
                 file_system: store.and_then(|file| FileSystem::of(&file).ok()).map(|on| on.describe()),
                 checksum: self.database.checksum().filter(|_| self.audited),
@@ -263,8 +262,7 @@ impl<W: Case> Job<'_, W> {
         trial.engine = observation.engine.as_ref().map(|engine| convert::engine(engine, &observation.window));
         trial.outages = convert::outages(&driven.outages, self.plan.warmup);
         trial.gaps = convert::gaps(&driven.gaps, self.plan.warmup);
-        let store = self.stage.store(&self.database.url).filter(|_| self.audited);
-        trial.data.bytes_end = store.as_deref().and_then(bytes_of);
+        trial.data.bytes_end = self.bytes();
         trial.deferred = self.plan.deferred.and_then(|_| W::deferred(&driven.ledger, &driven.totals));
         trial.defects = driven.defects;
         trial.notes.extend(observation.not_observed.iter().map(|what| format!("not observed: {what}")));
@@ -311,6 +309,11 @@ impl<W: Case> Job<'_, W> {
         ClaimsFile { workload: W::NAME.into(), database: place(&self.database.url), before, claims }
     }
 
+    /// Bytes of the database now, if it can be looked at.
+    fn bytes(&self) -> Option<u64> {
+        engine::bytes(&self.database.url).filter(|_| self.audited)
+    }
+
     /// The processes whose cost is that of the trial, but for a server.
     fn watched(&self) -> Vec<Watched> {
         let engine = self.stage.engine_pid().map(|pid| Watched { role: observe::Role::Engine, pid });
@@ -332,16 +335,6 @@ impl<W: Case> Visitor<W> for Direct<'_, '_, W> {
         let Direct { job, document, before } = self;
         job.drive(&Arc::new(target), job.plan.workers, job.watched(), None, document, before)
     }
-}
-
-/// Bytes of a file, or of all files in a folder.
-fn bytes_of(path: &Path) -> Option<u64> {
-    let about = std::fs::metadata(path).ok()?;
-    if !about.is_dir() {
-        return Some(about.len());
-    }
-    let entries = std::fs::read_dir(path).ok()?.flatten();
-    Some(entries.filter_map(|entry| bytes_of(&entry.path())).sum())
 }
 
 /// Finds a server and checks that it is ours.
