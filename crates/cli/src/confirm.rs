@@ -104,6 +104,10 @@ pub(crate) fn judge(suspicion: &Suspicion, comparison: Option<&Comparison>) -> C
         Some((value, low, high)) => {
             format!("with {change}, throughput is {value:.2} times as much ({low:.2} to {high:.2})")
         }
+        // A ratio of different work is no evidence, however large.
+        None if comparison.is_some_and(|comparison| comparison.verdict == Verdict::DifferentWork) => {
+            format!("with {change}, more than that differed or the work did (see the differences)")
+        }
         None => format!("with {change}, no interval of the effect could be given"),
     };
     let words = suspect.words();
@@ -165,7 +169,12 @@ mod tests {
         let mut comparison = testing::comparison().comparison.unwrap();
         comparison.ratio = Some(Interval { value: 2.0, low: Some(1.8), high: Some(2.2) });
         comparison.verdict = Verdict::DifferentWork;
-        assert!(!judge(&suspicion, Some(&comparison)).confirmed);
+        let different = judge(&suspicion, Some(&comparison));
+        assert!(
+            !different.confirmed && different.sentence.contains("see the differences"),
+            "{}",
+            different.sentence
+        );
         comparison.verdict = Verdict::Better;
         assert!(judge(&suspicion, Some(&comparison)).confirmed);
         comparison.ratio = Some(Interval { value: 2.0, low: None, high: None });
