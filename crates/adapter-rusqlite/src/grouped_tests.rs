@@ -1,8 +1,9 @@
 //! Groups, step by step: who waits for whom is arranged, and not left to chance.
 
 use crate::grouped::{GroupedConn, GroupedOpener};
+use crate::test_disk;
 use measure::Monotonic;
-use model::{Conflict, Fault, Refusal};
+use model::{Conflict, Doubt, Fault, Refusal};
 use rusqlite::Connection;
 use sql::{Param, SqlConn, SqlOpener, SqliteUrl, StmtId, TxKind};
 use std::pin::pin;
@@ -166,4 +167,57 @@ fn a_full_disk_refuses_whom_it_does_not_take_and_keeps_the_others() {
     assert_eq!(second, Err(Fault::Refused(Refusal::Unwritable)));
     // Whether the engine gave up the whole transaction or the statement alone, what was acknowledged is there.
     assert_eq!(bed.rows(), i64::from(first.is_ok()), "{first:?}");
+}
+
+/// As on the machine's own storage, so on the simulated one.
+const DISKS: [&str; 2] = ["", "&sync_delay=7us"];
+
+#[test]
+fn a_shared_commit_is_flushed_once_and_really() {
+    test_disk::install();
+    for disk in DISKS {
+        // Beside a log: the log. Beside a rollback journal: the journal and the file at least.
+        for (options, flushes) in
+            [("synchronous=full", 1..=1), ("synchronous=normal", 0..=0), ("journal=truncate", 2..=4)]
+        {
+            let bed = Bed::new(&format!("{options}{disk}"));
+            // The first commit begins the log.
+            assert_eq!(bed.joined(|mut other, _| at_once(other.commit())), (Ok(()), Ok(())));
+            let before = test_disk::flushes();
+            let (first, (second, flushed)) = bed.joined(|mut other, _| {
+                at_once(other.exec(INSERT, &[Param::Int(2)])).unwrap();
+                let before = test_disk::flushes();
+                let committed = at_once(other.commit());
+                (committed, test_disk::flushes() - before)
+            });
+            assert_eq!((first, second), (Ok(()), Ok(())));
+            assert_eq!(bed.shared(), (2, 4), "{options}{disk}");
+            assert!(flushes.contains(&flushed), "{options}{disk}: {flushed} flushes");
+            // Nothing by the one that waited, before or after.
+            assert!(options.starts_with("journal") || test_disk::flushes() == before, "{options}{disk}");
+        }
+    }
+}
+
+#[test]
+fn a_commit_that_storage_fails_is_in_doubt_for_all_who_share_it() {
+    test_disk::install();
+    for disk in DISKS {
+        for journal in ["wal", "truncate"] {
+            let bed = Bed::new(&format!("journal={journal}{disk}"));
+            let (first, second) = bed.joined(|mut other, _| {
+                at_once(other.exec(INSERT, &[Param::Int(2)])).unwrap();
+                test_disk::fail(true);
+                let committed = at_once(other.commit());
+                test_disk::fail(false);
+                committed
+            });
+            let doubt = Err(Fault::InDoubt(Doubt::CommitUnanswered));
+            assert_eq!((first, second), (doubt.clone(), doubt), "{journal}{disk}");
+            assert_eq!(bed.shared(), (0, 0), "{journal}{disk}");
+            // And the group goes on.
+            let (first, second) = bed.joined(|mut other, _| at_once(other.commit()));
+            assert_eq!((first, second), (Ok(()), Ok(())), "{journal}{disk}");
+        }
+    }
 }

@@ -14,6 +14,8 @@ mod grouped_tests;
 mod lane;
 mod open;
 mod prepared;
+#[cfg(test)]
+mod test_disk;
 
 pub use conn::SqliteConn;
 pub use group::Shared;
