@@ -48,14 +48,14 @@ pub fn intended_by(factor: &str) -> &'static [&'static str] {
             "stack.settings.compile_options",
         ],
         // Pipelines and functions tell the planner how to plan them once, and give back fewer rows: that is what they
-        // are. Calls that share a commit have fewer than one each.
+        // are. Where calls share commits, how many may is a setting that no other style has.
         "style" => &[
             "stack.style",
             "stack.isolation",
             "stack.settings.jit",
             "stack.settings.plan_cache_mode",
             "stack.settings.enable_*",
-            "stack.settings.group*",
+            "stack.settings.calls_a_commit_max",
             "fingerprint.statements",
             "fingerprint.rows",
             "fingerprint.commits",

@@ -1,7 +1,7 @@
 //! What may be held against each other.
 
 use super::*;
-use crate::document::{Arrivals, Effort, Limits, Tier};
+use crate::document::{Arrivals, Effort, Limits, Setting, Tier};
 use crate::testing;
 
 /// A direct trial and one through HTTP of the sample comparison.
@@ -281,4 +281,16 @@ fn stored_results_of_two_versions_say_so() {
     b.stackmark = "0.2.0".to_owned();
     let found = version_difference(&a, &b).unwrap();
     assert_eq!((found.field.as_str(), found.intended), ("stackmark", false));
+}
+
+#[test]
+fn that_calls_share_commits_is_what_the_style_is() {
+    let (a, b) = changed(|trial| {
+        trial.stack.style = "grouped".to_owned();
+        let most = Setting { name: "calls_a_commit_max".to_owned(), value: "64".to_owned() };
+        trial.stack.settings.push(most);
+        trial.kinds[0].tally.effort.as_mut().unwrap().commits = 0.2;
+    });
+    assert!(!same(&a, &b, intended_by("style")).different_work);
+    assert!(same(&a, &b, intended_by("durability")).different_work);
 }

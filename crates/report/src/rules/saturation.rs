@@ -211,8 +211,7 @@ fn writer(trial: &Trial) -> Option<Found> {
     // In a closed loop whose writers spend all their time in the lane or waiting for it, handing it over is what its
     // remaining time goes into.
     let closed = trial.plan.arrivals == Arrivals::Closed {} && trial.plan.clients > 1;
-    let wanted =
-        if closed && lane.response_s > 0.0 { (lane.held_s + lane.waited_s) / lane.response_s } else { 0.0 };
+    let wanted = if closed && lane.response_s > 0.0 { lane.wanted_s / lane.response_s } else { 0.0 };
     if busy < FULL && wanted < FULL {
         return None;
     }
@@ -227,12 +226,22 @@ fn writer(trial: &Trial) -> Option<Found> {
             whole_percent(wanted.min(1.0))
         )
     };
+    let went = match (lane.shares_commits, flushing) {
+        (false, _) => format!("{} of that in {most}", whole_percent(part / held)),
+        (true, true) => {
+            let rest = whole_percent(part / trial.measured_s);
+            format!("and up to {rest} of the lane's own time went into the commits that they share")
+        }
+        (true, false) => format!(
+            "and {} of the lane's own time went into statements",
+            whole_percent(part / trial.measured_s)
+        ),
+    };
     let rule = says(
         NAME,
         Severity::Info,
         format!(
-            "{found}, {} of that in {most}: the engine's one writer is full, and this is likely its maximum throughput",
-            whole_percent(part / held)
+            "{found}, {went}: the engine's one writer is full, and this is likely its maximum throughput"
         ),
     )?;
     // A writer that mostly flushes would do more if it did not have to.
@@ -243,18 +252,22 @@ fn writer(trial: &Trial) -> Option<Found> {
 /// What the calls did in the write lane, in seconds over all of them.
 #[derive(Default)]
 struct Lane {
-    waited_s: f64,
+    /// In the lane, waiting for it, or waiting for the one that commits for them.
+    wanted_s: f64,
+    /// In the lane, of which there is one: no two calls at a time.
     held_s: f64,
     statements_s: f64,
+    /// Where commits are shared, the most that it can have been.
     commit_s: f64,
     response_s: f64,
+    shares_commits: bool,
 }
 
 impl Lane {
     /// With several clients a kind that never waited for the lane doesn't use it: readers on a snapshot don't. A single
     /// client never waits, and with it every kind counts.
     fn of(trial: &Trial) -> Lane {
-        let mut lane = Lane::default();
+        let mut lane = Lane { shares_commits: trial.stack.style == "grouped", ..Lane::default() };
         for tally in trial.kinds.iter().map(|kind| &kind.tally) {
             let Some(budget) = tally.budget else { continue };
             if trial.plan.clients > 1 && budget.pool_wait_ns < 1e-3 * budget.response_ns {
@@ -263,11 +276,20 @@ impl Lane {
             // A declined call holds the lane like a committed one, up to its rollback.
             let calls = (tally.books.committed + tally.books.declined) as f64;
             let seconds = |ns: f64| ns * calls / 1e9;
-            lane.waited_s += seconds(budget.pool_wait_ns);
-            lane.held_s += seconds(budget.begin_ns + budget.statements_ns + budget.commit_ns);
+            let held_s = seconds(budget.begin_ns + budget.statements_ns);
+            let commit_s = seconds(budget.commit_ns);
+            lane.wanted_s += seconds(budget.pool_wait_ns) + held_s + commit_s;
+            lane.held_s += held_s;
             lane.statements_s += seconds(budget.statements_ns);
-            lane.commit_s += seconds(budget.commit_ns);
+            lane.commit_s += commit_s;
             lane.response_s += seconds(budget.response_ns);
+        }
+        if lane.shares_commits {
+            // Calls of a group wait for their commit all at once, and others use the lane meanwhile: what is left of the
+            // measured time is the most that commits can have taken of it.
+            lane.commit_s = lane.commit_s.min(trial.measured_s - lane.held_s).max(0.0);
+        } else {
+            lane.held_s += lane.commit_s;
         }
         lane
     }
