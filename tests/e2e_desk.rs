@@ -255,6 +255,10 @@ impl Running {
         self.out.so_far()
     }
 
+    pub(crate) fn err(&self) -> String {
+        self.err.so_far()
+    }
+
     /// Waits for something that this command brings about.
     pub(crate) fn until(&self, what: &str, done: impl Fn() -> bool) {
         until(&format!("{what}; {}", self.err.so_far()), done);

@@ -46,7 +46,9 @@ pub(crate) struct Snapshot {
     pub(crate) unit: &'static str,
     pub(crate) rate: f64,
     pub(crate) rate_mean: Option<f64>,
-    /// Response times of all committed calls that ended in the slice.
+    /// The kind of call that the headline counts, or the first of them.
+    pub(crate) kind: &'static str,
+    /// Its response times in the slice, from however few calls: to look at. Nothing in the warm-up.
     pub(crate) p50_ns: Option<u64>,
     pub(crate) p99_ns: Option<u64>,
     /// Calls of the slice that did not complete.
@@ -161,6 +163,8 @@ impl<W: Case> Sight<'_, W> {
 
     pub(crate) fn snapshot(&self, what: &str, rates: Rates, pulse: &mut Pulse) -> Snapshot {
         let (slice, books) = (self.progress.slice, &self.progress.books);
+        let headline = W::KINDS.iter().position(|kind| kind.headline).unwrap_or(0);
+        let times = slice.times.get(headline).copied().unwrap_or_default();
         let mut sums = EffortSums::default();
         for kind in &self.progress.collected.totals.kinds {
             sums += kind.effort;
@@ -188,8 +192,9 @@ impl<W: Case> Sight<'_, W> {
             unit: W::RATE_UNIT,
             rate: rates.now,
             rate_mean: rates.mean,
-            p50_ns: slice.p50.map(|p50| p50.0),
-            p99_ns: slice.p99.map(|p99| p99.0),
+            kind: W::KINDS[headline].name,
+            p50_ns: times.p50.map(|p50| p50.0),
+            p99_ns: times.p99.map(|p99| p99.0),
             faults: slice.kinds.iter().map(|kind| kind.faults).sum(),
             in_flight,
             books: Books {

@@ -51,7 +51,7 @@ fn times(now: &Snapshot) -> String {
     let time = |ns: Option<u64>| ns.map_or_else(|| "–".to_owned(), duration);
     let flight =
         now.in_flight.map_or_else(String::new, |calls| format!("   in flight {calls:.1} of {}", now.clients));
-    format!("  times   p50 {}   p99 {}{flight}", time(now.p50_ns), time(now.p99_ns))
+    format!("  times   {} p50 {}   p99 {}{flight}", now.kind, time(now.p50_ns), time(now.p99_ns))
 }
 
 fn errors(now: &Snapshot, colour: bool) -> String {
@@ -76,7 +76,7 @@ fn budget(parts: &[Part], width: usize, colour: bool) -> String {
     if parts.is_empty() {
         return "  budget  from the measured interval on".to_owned();
     }
-    let mut parts: Vec<&Part> = parts.iter().filter(|part| part.share > 0.0).collect();
+    let mut parts: Vec<&Part> = parts.iter().filter(|part| part.share >= 0.01).collect();
     parts.sort_by(|a, b| b.share.total_cmp(&a.share));
     let shown = &parts[..parts.len().min(FILLS.len())];
     let length = (width / 3).min(28);
@@ -189,7 +189,7 @@ mod tests {
         let expected = [
             "direct, block 2 of 5  [================                ]  50 %  measured, 30 s left",
             "  rate    41 230 new orders/min, mean 40 870  ▂▃▅█",
-            "  times   p50 4.6 ms   p99 14 ms   in flight 7.9 of 8",
+            "  times   new-order p50 4.6 ms   p99 14 ms   in flight 7.9 of 8",
             "  errors  conflicts 12, refused 0, in doubt 1 (3 in the last slice)   declined 1.0 %, retries 40",
             "  budget  █████████████████▓▓▓▓▓▓▓▓▒▒▒  █ statements 61 %  ▓ commit 30 %  ▒ pool wait 9 %",
             "  cores   generator 1.80, server 0.90 of 4 (68 %)",

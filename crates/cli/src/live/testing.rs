@@ -16,6 +16,7 @@ pub(super) fn snapshot() -> Snapshot {
         unit: "new orders/min",
         rate: 41_230.0,
         rate_mean: Some(40_870.0),
+        kind: "new-order",
         p50_ns: Some(4_600_000),
         p99_ns: Some(14_000_000),
         faults: 3,

@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 
 const PAGE: &str = include_str!("page.html");
 /// The page may load nothing from anywhere but its events from here.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /// For the last news to reach those who listen.
 const END_MAX: Duration = Duration::from_millis(500);

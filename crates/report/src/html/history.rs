@@ -42,7 +42,10 @@ fn series(main: &mut Markup, series: &Series) {
     main.section(&series.subject, |section| {
         let key: Vec<String> = series.key.iter().map(|(name, value)| format!("{name} {value}")).collect();
         section.line("p", "caption", &key.join(" · "));
-        chart(section, series);
+        // One run has no course.
+        if series.points.len() > 1 {
+            chart(section, series);
+        }
         let columns =
             ["started", "version", "durability", series.unit.as_str(), "p99", "trials", "audits", "changed"];
         let mut table = Table::new("Every run", &columns, 3..6);
@@ -113,7 +116,7 @@ fn draw(canvas: &Canvas<'_>, series: &Series) {
     }
     let steps = series.points.len().max(2) - 1;
     let x = |index: usize| match series.points.len() {
-        1 => f64::midpoint(left, right),
+        0 | 1 => f64::midpoint(left, right),
         _ => left + 16.0 + (right - left - 32.0) * index as f64 / steps as f64,
     };
     // As many dates as there is room for.
