@@ -267,7 +267,9 @@ impl Lane {
     /// With several clients a kind that never waited for the lane doesn't use it: readers on a snapshot don't. A single
     /// client never waits, and with it every kind counts.
     fn of(trial: &Trial) -> Lane {
-        let mut lane = Lane { shares_commits: trial.stack.style == "grouped", ..Lane::default() };
+        // Alone, a client shares with nobody.
+        let shares_commits = trial.stack.style == "grouped" && trial.plan.clients > 1;
+        let mut lane = Lane { shares_commits, ..Lane::default() };
         for tally in trial.kinds.iter().map(|kind| &kind.tally) {
             let Some(budget) = tally.budget else { continue };
             if trial.plan.clients > 1 && budget.pool_wait_ns < 1e-3 * budget.response_ns {
