@@ -1,8 +1,8 @@
 //! Rows in a form that is the same on every engine, and the order-independent checksum that is taken of it.
 //!
 //! A value's canonical form is a tag and its bytes: numbers as the whole number of their least unit, dates as seconds
-//! since 1970, texts without what a column of fixed width adds. The same rows have the same checksum wherever they are
-//! stored.
+//! since 1970, texts without the blanks at their end. A column of fixed width adds those on one engine and takes them away
+//! on another, so they cannot be told from a text's own. The same rows have the same checksum wherever they are stored.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -49,7 +49,14 @@ pub(crate) fn push_int(into: &mut Vec<u8>, value: i64) {
     into.extend_from_slice(&value.to_le_bytes());
 }
 
+/// The canonical form of a text.
 pub(crate) fn push_text(into: &mut Vec<u8>, text: &[u8]) {
+    let kept = text.iter().rposition(|byte| *byte != b' ').map_or(0, |at| at + 1);
+    push_bytes(into, TEXT, &text[..kept]);
+}
+
+/// A text as it is, with the blanks at its end.
+pub(crate) fn push_whole_text(into: &mut Vec<u8>, text: &[u8]) {
     push_bytes(into, TEXT, text);
 }
 

@@ -123,16 +123,11 @@ impl RowSink for Encoder<'_> {
     }
 
     fn text(&mut self, value: &str) {
+        push_text(&mut self.canonical, value.as_bytes());
         match self.form() {
-            Some(Form::Text) => {
-                push_text(&mut self.canonical, value.as_bytes());
-                self.field(value.as_bytes());
-            }
-            Some(Form::Char) => {
-                let value = value.trim_end_matches(' ').as_bytes();
-                push_text(&mut self.canonical, value);
-                self.field(value);
-            }
+            Some(Form::Text) => self.field(value.as_bytes()),
+            // The server pads it again.
+            Some(Form::Char) => self.field(value.trim_end_matches(' ').as_bytes()),
             Some(Form::Int2 | Form::Int4 | Form::Int8 | Form::Numeric(_) | Form::Timestamp) | None => {
                 self.misfit(value);
             }
@@ -239,21 +234,9 @@ fn push_value(into: &mut Vec<u8>, form: Form, bytes: &[u8]) -> Option<()> {
             }
         }
         Form::Numeric(_) => push_int(into, i64::try_from(numeric(bytes)?.0).ok()?),
-        Form::Text => push_text(into, bytes),
-        Form::Char => push_text(into, bytes.trim_suffix_spaces()),
+        Form::Text | Form::Char => push_text(into, bytes),
     }
     Some(())
-}
-
-trait Padded {
-    fn trim_suffix_spaces(&self) -> &[u8];
-}
-
-impl Padded for [u8] {
-    fn trim_suffix_spaces(&self) -> &[u8] {
-        let kept = self.iter().rposition(|byte| *byte != b' ').map_or(0, |at| at + 1);
-        &self[..kept]
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! Rows on their way from the threads that make them to the one that stores them.
 //!
-//! The canonical form of a row is hashed when it is made and when it is read back, so a batch is both the parcel and
-//! what the checksum is taken of.
+//! The canonical form of a row is hashed when it is made and when it is read back. A batch holds rows in that form, but
+//! with the blanks at the ends of texts, so it is both the parcel and what the checksum is taken of.
 
-use crate::checksum::{Checksum, INT, NULL, push_blob, push_int, push_null, push_real, push_text};
+use crate::checksum::{
+    Checksum, INT, NULL, push_blob, push_int, push_null, push_real, push_text, push_whole_text,
+};
 use model::rows::RowSink;
 use rusqlite::types::ValueRef;
 
@@ -13,6 +15,10 @@ pub(crate) struct Batch {
     bytes: Vec<u8>,
     /// Where each row ends.
     ends: Vec<u32>,
+    /// Whether a text of the row that is being made ends in a blank.
+    padded: bool,
+    /// Memory for the canonical form of such a row.
+    canonical: Vec<u8>,
     sum: Checksum,
 }
 
@@ -22,6 +28,16 @@ pub(crate) enum Cell<'a> {
     Null,
     Int(i64),
     Text(&'a [u8]),
+}
+
+impl Cell<'_> {
+    fn push(self, into: &mut Vec<u8>) {
+        match self {
+            Cell::Null => push_null(into),
+            Cell::Int(value) => push_int(into, value),
+            Cell::Text(text) => push_text(into, text),
+        }
+    }
 }
 
 impl Batch {
@@ -56,7 +72,8 @@ impl RowSink for Batch {
     }
 
     fn text(&mut self, value: &str) {
-        push_text(&mut self.bytes, value.as_bytes());
+        push_whole_text(&mut self.bytes, value.as_bytes());
+        self.padded |= value.ends_with(' ');
     }
 
     fn null(&mut self) {
@@ -65,7 +82,14 @@ impl RowSink for Batch {
 
     fn end(&mut self) {
         let start = self.ends.last().map_or(0, |end| *end as usize);
-        self.sum.add_row(&self.bytes[start..]);
+        let row = &self.bytes[start..];
+        if std::mem::take(&mut self.padded) {
+            self.canonical.clear();
+            Cells(row).for_each(|cell| cell.push(&mut self.canonical));
+            self.sum.add_row(&self.canonical);
+        } else {
+            self.sum.add_row(row);
+        }
         self.ends.push(u32::try_from(self.bytes.len()).expect("a chunk stays below 4 GiB"));
     }
 }
@@ -136,5 +160,23 @@ mod tests {
         push_stored(&mut stored, ValueRef::Text(b""));
         sum.add_row(&stored);
         assert_eq!(sum, batch.checksum());
+    }
+
+    #[test]
+    fn blanks_at_the_end_are_stored_and_not_counted() {
+        let checksum = |filler: &str| {
+            let mut batch = Batch::default();
+            batch.int(1);
+            batch.text(filler);
+            batch.null();
+            batch.end();
+            let rows: Vec<Vec<Cell<'_>>> = batch.rows().map(Iterator::collect).collect();
+            assert_eq!(rows, [vec![Cell::Int(1), Cell::Text(filler.as_bytes()), Cell::Null]]);
+            batch.checksum()
+        };
+        assert_eq!(checksum("a   "), checksum("a"));
+        assert_eq!(checksum("    "), checksum(""));
+        assert_ne!(checksum("  a"), checksum("a"));
+        assert_ne!(checksum("a b"), checksum("a"));
     }
 }

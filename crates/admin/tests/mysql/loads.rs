@@ -2,8 +2,7 @@
 
 use super::{Database, load_quietly, on_connection, plan, support};
 use admin::mysql::{
-    LoadError, PlaceError, Way, columns, create_database, drop_database, inspect, load, load_by, remove,
-    restore,
+    LoadError, PlaceError, Way, columns, create_database, drop_database, inspect, load_by, remove, restore,
 };
 use admin::{Found, LoadPlan, Loaded};
 use model::rows::{Dataset, RowSink, Table};
