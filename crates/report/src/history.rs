@@ -223,7 +223,8 @@ impl History {
 
 /// The trials of a run by their keys: those that agree are repetitions of each other.
 fn groups<'a>(path: &Path, document: &'a Document, wanted: &impl Fn(&Trial) -> bool) -> Vec<Group<'a>> {
-    let mut of_key: Vec<(Vec<(String, String)>, Vec<&Trial>)> = Vec::new();
+    type Key = Vec<(String, String)>;
+    let mut of_key: Vec<(Key, Vec<&Trial>)> = Vec::new();
     for trial in document.trials.iter().filter(|trial| wanted(trial)) {
         let key = key(trial);
         match of_key.iter_mut().find(|(other, trials)| *other == key && trials[0].subject == trial.subject) {

@@ -201,7 +201,7 @@ fn higher_limit(trial: &Trial, base: &Variant) -> Result<Change, String> {
 fn halved(trial: &Trial, role: Role) -> Option<(f64, rig::Limits)> {
     let used = process(trial, role)?.cpu_s() / trial.measured_s.max(f64::MIN_POSITIVE);
     let half = (used * 50.0).round() / 100.0;
-    (half >= 0.05).then(|| (used, rig::Limits { cpu: Some(half), mem: None }))
+    (half >= 0.05).then_some((used, rig::Limits { cpu: Some(half), mem: None }))
 }
 
 fn less_engine(trial: &Trial, base: &Variant) -> Result<Change, String> {

@@ -117,8 +117,8 @@ fn curve(rates: &VecDeque<f64>, room: usize) -> String {
 /// Two digits or three: `9.8 ms`.
 fn duration(ns: u64) -> String {
     let (value, unit) = match ns {
-        ..1_000_000 => (ns as f64 / 1e3, "µs"),
-        ..1_000_000_000 => (ns as f64 / 1e6, "ms"),
+        0..1_000_000 => (ns as f64 / 1e3, "µs"),
+        1_000_000..1_000_000_000 => (ns as f64 / 1e6, "ms"),
         _ => (ns as f64 / 1e9, "s"),
     };
     if value < 9.95 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
