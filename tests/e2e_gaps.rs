@@ -48,5 +48,7 @@ fn a_generator_that_nobody_stops_has_no_gap() {
     let document = desk.document();
     let asleep = document["trials"][0]["gaps"].as_array().unwrap().iter().any(|gap| gap["kind"] == "asleep");
     assert!(!asleep, "{document}");
-    assert!(document["trials"][0]["data"]["bytes_end"].as_u64() > document["trials"][0]["data"]["bytes"].as_u64());
+    assert!(
+        document["trials"][0]["data"]["bytes_end"].as_u64() > document["trials"][0]["data"]["bytes"].as_u64()
+    );
 }

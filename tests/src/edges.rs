@@ -110,9 +110,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
             never: &[RANDOMNESS],
         },
         // A file system for SQLite to stand on: of ours it knows what can be asked of storage, and the clock.
-        "slow-storage" => {
-            Rule { ours: &["model", "sql", "measure"], never: &[HTTP, RUNTIMES, RANDOMNESS] }
-        }
+        "slow-storage" => Rule { ours: &["model", "sql", "measure"], never: &[HTTP, RUNTIMES, RANDOMNESS] },
         _ if name.starts_with("workload-") => {
             Rule { ours: &["model", "sql"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] }
         }

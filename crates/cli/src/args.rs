@@ -1,10 +1,15 @@
 //! What a user types. Help, man page and completions all come from here.
 
+mod values;
+
 use crate::live;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+use values::{clients_list, limit, rate, rates_list, resolution, share, span, threads};
+
+pub(crate) use values::{Limit, Limited, Loads};
 
 /// Benchmark full-stack transactional services, audited.
 ///
@@ -566,125 +571,10 @@ pub(crate) enum Format {
     Junit,
 }
 
-/// Which process is limited, and to what.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Limit {
-    pub(crate) who: Limited,
-    pub(crate) limits: rig::Limits,
-}
-
-/// Processes that can be limited: those that are started here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Limited {
-    Engine,
-    Server,
-}
-
 impl EngineArgs {
     /// The limits of one of the two, if any were given.
     pub(crate) fn limits_of(&self, who: Limited) -> Option<rig::Limits> {
         self.limit.iter().rev().find(|limit| limit.who == who).map(|limit| limit.limits)
-    }
-}
-
-fn limit(text: &str) -> Result<Limit, String> {
-    let (who, rest) = match text.split_once(':') {
-        Some(("engine", rest)) => (Limited::Engine, rest),
-        Some(("server", rest)) => (Limited::Server, rest),
-        _ => return Err("write engine:cpu=0.5,mem=1GiB or server:cpu=1".into()),
-    };
-    let limits = rest.parse::<rig::Limits>().map_err(|error| error.to_string())?;
-    Ok(Limit { who, limits })
-}
-
-/// Longest span that may be asked for: a week.
-const SPAN_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
-
-fn span(text: &str) -> Result<Duration, String> {
-    let span =
-        humantime::parse_duration(text).map_err(|error| format!("{error}; write 500ms, 60s, 5m or 1h"))?;
-    if span > SPAN_MAX { Err("a week is the most".into()) } else { Ok(span) }
-}
-
-/// Most threads that a server may be asked for.
-const THREADS_MAX: usize = 1_024;
-
-fn threads(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(threads) if (1..=THREADS_MAX).contains(&threads) => Ok(threads),
-        _ => Err(format!("write a number from 1 to {THREADS_MAX}")),
-    }
-}
-
-/// Far beyond what one generator can send.
-const RATE_MAX: f64 = 1e7;
-
-fn rate(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(rate) if rate > 0.0 && rate <= RATE_MAX => Ok(rate),
-        _ => Err(format!("write calls a second, more than 0 and at most {RATE_MAX}")),
-    }
-}
-
-/// Loads of a sweep, rising.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Loads(pub(crate) Vec<f64>);
-
-/// Most loads of a sweep.
-const LOADS_MAX: usize = 64;
-
-fn clients_list(text: &str) -> Result<Loads, String> {
-    let one = |text: &str| match text.trim().parse::<u32>() {
-        Ok(clients) if (1..=100_000).contains(&clients) => Ok(f64::from(clients)),
-        _ => Err(format!("`{text}` is no number of clients from 1 to 100000; write 1,2,4,8 or 1..32")),
-    };
-    loads(text, one)
-}
-
-fn rates_list(text: &str) -> Result<Loads, String> {
-    loads(text, |text| rate(text.trim()).map_err(|error| format!("`{text}`: {error}, as in 100,200,400")))
-}
-
-/// A list, or two ends and every doubling between them.
-fn loads(text: &str, one: impl Fn(&str) -> Result<f64, String>) -> Result<Loads, String> {
-    let loads: Vec<f64> = match text.split_once("..") {
-        Some((low, high)) => {
-            let (low, high) = (one(low)?, one(high)?);
-            let mut loads: Vec<f64> = std::iter::successors(Some(low), |load| Some(load * 2.0))
-                .take_while(|load| *load < high)
-                .collect();
-            loads.push(high);
-            loads
-        }
-        None => text.split(',').map(one).collect::<Result<_, _>>()?,
-    };
-    if let Some(pair) = loads.windows(2).find(|pair| pair[0] >= pair[1]) {
-        return Err(format!(
-            "each load must be larger than the one before it; {} follows {}",
-            pair[1], pair[0]
-        ));
-    }
-    if loads.len() < 2 || loads.len() > LOADS_MAX {
-        return Err(format!("a sweep has from 2 to {LOADS_MAX} loads; for one there is `stackmark run`"));
-    }
-    Ok(Loads(loads))
-}
-
-fn resolution(text: &str) -> Result<f64, String> {
-    match share(text) {
-        Ok(share) if (0.001..=0.5).contains(&share) => Ok(share),
-        _ => Err("write a share from 0.1% to 50%, such as 5%".into()),
-    }
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    let share = match text.strip_suffix('%') {
-        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
-        None => text.parse(),
-    };
-    match share {
-        Ok(share) if (0.0..1.0).contains(&share) => Ok(share),
-        _ => Err("write a share such as 5% or 0.05".into()),
     }
 }
 
@@ -696,46 +586,5 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn lists_of_loads_rise_and_say_what_would_be_right() {
-        assert_eq!(clients_list("1,2, 8"), Ok(Loads(vec![1.0, 2.0, 8.0])));
-        assert_eq!(clients_list("1..8"), Ok(Loads(vec![1.0, 2.0, 4.0, 8.0])));
-        assert_eq!(clients_list("3..20"), Ok(Loads(vec![3.0, 6.0, 12.0, 20.0])));
-        assert_eq!(rates_list("50.5,100"), Ok(Loads(vec![50.5, 100.0])));
-        for (wrong, words) in [
-            ("4,2", "2 follows 4"),
-            ("4,4", "4 follows 4"),
-            ("8..2", "2 follows 8"),
-            ("0,1", "from 1 to 100000"),
-            ("1,x", "`x` is no number of clients"),
-            ("", "1,2,4,8"),
-            ("8", "`stackmark run`"),
-        ] {
-            let error = clients_list(wrong).unwrap_err();
-            assert!(error.contains(words), "{wrong}: {error}");
-        }
-        assert!(rates_list("100,-1").unwrap_err().contains("100,200,400"));
-        assert_eq!(resolution("2%"), Ok(0.02));
-        assert!(resolution("80%").unwrap_err().contains("5%"));
-    }
-
-    #[test]
-    fn spans_and_shares_say_what_would_be_right() {
-        assert_eq!(span("1m"), Ok(Duration::from_secs(60)));
-        assert!(span("5").unwrap_err().contains("60s"));
-        assert!(span("3weeks").unwrap_err().contains("week"));
-        assert_eq!(share("5%"), Ok(0.05));
-        assert_eq!(share("0.2"), Ok(0.2));
-        assert!(share("120%").unwrap_err().contains("5%"));
-        assert_eq!(rate("0.5"), Ok(0.5));
-        for wrong in ["0", "-1", "nan", "inf", "1e8", "fast"] {
-            assert!(rate(wrong).unwrap_err().contains("more than 0"), "{wrong}");
-        }
-        assert!(threads("0").unwrap_err().contains("1 to 1024"));
-        assert_eq!(limit("server:cpu=0.5").unwrap().who, Limited::Server);
-        assert!(limit("cpu=0.5").unwrap_err().contains("engine:cpu=0.5"));
-        assert!(limit("engine:speed=9").is_err());
     }
 }

@@ -12,8 +12,8 @@ use admin::{AuditGroup, AuditQuery, AuditRows};
 use anyhow::{Context, Result, bail};
 use measure::Monotonic;
 use model::Session;
-use pair_diesel::{DieselPostgres, DieselSqlite};
 use model::rows::Dataset;
+use pair_diesel::{DieselPostgres, DieselSqlite};
 use report::document::{
     Audit, AuditFamily, AuditWhen, Check, Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck,
 };
