@@ -72,9 +72,12 @@ pub struct Skipped {
     pub why: String,
 }
 
+/// Names and values.
+type Fields = Vec<(String, String)>;
+
 /// One group of trials on its way into a series.
 struct Group<'a> {
-    key: Vec<(String, String)>,
+    key: Fields,
     unit: String,
     subject: String,
     point: Point,
@@ -223,8 +226,7 @@ impl History {
 
 /// The trials of a run by their keys: those that agree are repetitions of each other.
 fn groups<'a>(path: &Path, document: &'a Document, wanted: &impl Fn(&Trial) -> bool) -> Vec<Group<'a>> {
-    type Key = Vec<(String, String)>;
-    let mut of_key: Vec<(Key, Vec<&Trial>)> = Vec::new();
+    let mut of_key: Vec<(Fields, Vec<&Trial>)> = Vec::new();
     for trial in document.trials.iter().filter(|trial| wanted(trial)) {
         let key = key(trial);
         match of_key.iter_mut().find(|(other, trials)| *other == key && trials[0].subject == trial.subject) {
@@ -285,7 +287,7 @@ fn p99_ns(trial: &Trial) -> Option<u64> {
 }
 
 /// The comparison key but for what time changes.
-fn key(trial: &Trial) -> Vec<(String, String)> {
+fn key(trial: &Trial) -> Fields {
     let (stack, plan, data) = (&trial.stack, &trial.plan, &trial.data);
     let pair = |name: &str, value: String| (name.to_owned(), value);
     let mut key = vec![
@@ -343,8 +345,7 @@ fn series(groups: Vec<Group<'_>>) -> Vec<Series> {
         }
     }
     sorted.sort_by(|a, b| a[0].subject.cmp(&b[0].subject));
-    let shown: Vec<Vec<(String, String)>> =
-        sorted.iter().map(|groups| distinctions(groups, &sorted)).collect();
+    let shown: Vec<Fields> = sorted.iter().map(|groups| distinctions(groups, &sorted)).collect();
     sorted
         .into_iter()
         .zip(shown)
@@ -367,7 +368,7 @@ fn series(groups: Vec<Group<'_>>) -> Vec<Series> {
 }
 
 /// What everybody asks first, and the fields in which the series of a subject differ.
-fn distinctions(groups: &[Group<'_>], all: &[Vec<Group<'_>>]) -> Vec<(String, String)> {
+fn distinctions(groups: &[Group<'_>], all: &[Vec<Group<'_>>]) -> Fields {
     /// The first fields of a key: scale, clients, arrivals.
     const ALWAYS: usize = 3;
     let own = &groups[0];
