@@ -217,7 +217,9 @@ pub(crate) fn find(path: &str) -> Result<&'static Subject> {
     {
         return Ok(subject);
     }
-    if let Some(subject) = without_style(wanted) {
+    // What was begun and not ended is likelier than another that is spelled as much like it.
+    let begun = || SUBJECTS.iter().find(|subject| !wanted.is_empty() && subject.path.starts_with(wanted));
+    if let Some(subject) = without_style(wanted).or_else(begun) {
         bail!("no subject `{path}`; nearest: `{}`\nhint: `stackmark list` prints all of them", subject.path)
     }
     // Of equally near ones `max_by` takes the last; the default is the first.
