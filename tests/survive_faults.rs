@@ -2,7 +2,9 @@
 //! document is valid.
 
 use crate::desk::Desk;
-use crate::{assert_audited, book, driver, loaded, start_on, trial_of, until_committed, with_password};
+use crate::{
+    assert_audited, book, driver, loaded, run_on, start_on, trial_of, until_committed, with_password,
+};
 use rig::Engine;
 use serde_json::Value;
 use sql::ServerUrl;
@@ -159,8 +161,23 @@ impl Drop for SmallDisk {
     }
 }
 
+/// Runs on a database whose tables lie on a small disk, which fills up in the middle and has room again before the end.
+fn check_crowded(server: &Held, disk: &SmallDisk) {
+    let url = server.engine.tcp_url("crowded");
+    let filler = disk.0.join("filler");
+    let fill = || {
+        let zeros = Command::new("dd")
+            .args(["if=/dev/zero", "bs=64k"])
+            .arg(format!("of={}", filler.display()))
+            .output();
+        assert!(zeros.is_ok_and(|ended| !ended.status.success()), "the disk was to be filled");
+    };
+    let trial = check(server, &url, fill, || std::fs::remove_file(&filler).unwrap());
+    assert!(book(&trial, "refused") > 0, "{}", trial["overall"]["books"]);
+}
+
 #[test]
-fn a_disk_that_fills_up_refuses_calls_and_harms_no_data() {
+fn a_disk_that_fills_up_under_postgresql_refuses_calls_and_harms_no_data() {
     let Some(disk) = SmallDisk::mount(64) else { return };
     let mut server = Held::of(Engine::Postgres);
     let _ = loaded(&mut server, "tpcb");
@@ -171,17 +188,23 @@ fn a_disk_that_fills_up_refuses_calls_and_harms_no_data() {
     assert!(owned.is_ok_and(|status| status.success()));
     let _ = server.ask("postgres", &format!("create tablespace small location '{}'", place.display()));
     let _ = server.ask("postgres", "create database crowded template tpcb tablespace small");
-    let url = server.engine.tcp_url("crowded");
-    let filler = disk.0.join("filler");
-    let fill = || {
-        let zeros = Command::new("dd")
-            .args(["if=/dev/zero", "bs=64k"])
-            .arg(format!("of={}", filler.display()))
-            .output();
-        assert!(zeros.is_ok_and(|ended| !ended.status.success()), "the disk was to be filled");
-    };
-    let trial = check(&server, &url, fill, || std::fs::remove_file(&filler).unwrap());
-    assert!(book(&trial, "refused") > 0, "{}", trial["overall"]["books"]);
+    check_crowded(&server, &disk);
     let _ = server.ask("postgres", "drop database crowded with (force)");
     let _ = server.ask("postgres", "drop tablespace small");
+}
+
+#[test]
+fn a_disk_that_fills_up_under_mariadb_refuses_calls_and_harms_no_data() {
+    let Some(disk) = SmallDisk::mount(64) else { return };
+    let server = Held::of(Engine::MariaDb);
+    server.engine.create_database("crowded").unwrap();
+    // The folder of the database moves, and the log and the undo of the server stay.
+    let (folder, place) = (server.engine.data().join("crowded"), disk.0.join("crowded"));
+    let moved = Command::new("mv").args([&folder, &place]).status();
+    assert!(moved.is_ok_and(|status| status.success()));
+    std::os::unix::fs::symlink(&place, &folder).unwrap();
+    let ran = run_on(&Desk::empty(), "load tpcb", &server.engine.tcp_url("crowded"));
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    check_crowded(&server, &disk);
+    let _ = server.ask("mysql", "drop database crowded");
 }

@@ -311,6 +311,65 @@ fn a_limited_engine_runs_and_tells_what_it_was_denied() {
     assert!(denied.throttled > 0 && denied.throttled_ns > 0, "{denied:?}");
 }
 
+/// A group of version 1 below the first, which knows no delegation: whoever made it for us may count on it being as it was
+/// made. Who says with `STACKMARK_TEST_MEMORY=1` that it is his gets a group made in it.
+fn in_somebody_s_memory_group() -> bool {
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    std::env::var_os("STACKMARK_TEST_MEMORY").is_none()
+        && groups.lines().any(|line| {
+            let (controllers, path) =
+                line.split_once(':').and_then(|(_, rest)| rest.split_once(':')).unwrap_or_default();
+            controllers.split(',').any(|name| name == "memory") && path != "/"
+        })
+}
+
+/// The limit of memory that the system says a process is under, whichever version of groups it has.
+fn memory_limit_of(pid: u32) -> Option<u64> {
+    let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    let own: Vec<&str> = groups.lines().filter_map(|line| line.rsplit(':').next()).collect();
+    let points = mounts.lines().filter_map(|line| match line.split(' ').collect::<Vec<_>>()[..] {
+        [_, point, kind, ..] if kind.starts_with("cgroup") => Some(point),
+        _ => None,
+    });
+    points
+        .flat_map(|point| own.iter().map(move |path| format!("{point}{path}")))
+        .flat_map(|folder| ["memory.max", "memory.limit_in_bytes"].map(|file| format!("{folder}/{file}")))
+        .filter(|path| path.contains("/stackmark-"))
+        .find_map(|path| fs::read_to_string(path).ok()?.trim().parse().ok())
+}
+
+#[test]
+fn an_engine_gets_no_more_memory_than_its_limit_or_is_not_started() {
+    if in_somebody_s_memory_group() {
+        return eprintln!(
+            "NOT TESTED, a limit of memory: this process is in a memory group of somebody else; \
+             STACKMARK_TEST_MEMORY=1 says that a group may be made in it"
+        );
+    }
+    for engine in Engine::ALL {
+        let base = base();
+        let options = Options { limits: Some("mem=512MiB".parse().unwrap()), ..options(&base) };
+        match rig::start(engine, &options) {
+            Ok(running) => {
+                eprintln!("TESTED, {} under a limit of memory", engine.title());
+                with_a_row(&running);
+                assert_eq!(memory_limit_of(running.pid()), Some(512 << 20));
+                // Kernels before 5.19 keep no peak in version 2.
+                let peak = running.throttling().unwrap().memory_peak;
+                assert!(peak.is_none_or(|bytes| (1 << 20..=512 << 20).contains(&bytes)), "{peak:?}");
+                running.stop().unwrap();
+            }
+            Err(RigError::NotPermitted(why)) => {
+                eprintln!("TESTED, the refusal of a limit of memory for {}: {why}", engine.title());
+                assert!(why.contains("control groups") && why.contains("systemd-run"), "{why}");
+            }
+            Err(error) => panic!("{error}"),
+        }
+        assert_eq!(leftovers(base.path()), Vec::<PathBuf>::new());
+    }
+}
+
 #[test]
 fn a_name_that_is_none_makes_no_database() {
     let base = base();
