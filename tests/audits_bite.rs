@@ -5,7 +5,7 @@ use drive::Trial;
 use sql::Dialect;
 use stackmark_tests::bad_inputs::{BadInputs, INPUTS};
 use stackmark_tests::beds::OnSqlite;
-use stackmark_tests::bite::{self, SEED, TWIN, all, assert_none, judged, sabotaged};
+use stackmark_tests::bite::{self, SEED, SHAPE_CALLS, TWIN, all, assert_none, judged, sabotaged};
 use stackmark_tests::calls::drive;
 use stackmark_tests::sabotage::{Deaf, ForMisdrawn, Misdrawn, MisdrawnInputs, MisdrawnLedger};
 use stackmark_tests::saboteurs::{EXACT, SHAPE};
@@ -14,8 +14,6 @@ use std::collections::BTreeSet;
 use workload_tpcc::audit::{self, InputFinding, Verdict, input_audit};
 use workload_tpcc::{Cardinality, Claims, Ledger};
 
-/// Calls after which every audit of the shape can tell, on data of the standard's size.
-const SHAPE_CALLS: u64 = 4_600;
 /// Calls after which every item of the input audit can tell.
 const INPUT_CALLS: u64 = 60_000;
 

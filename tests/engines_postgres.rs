@@ -75,6 +75,11 @@ fn each_saboteur_is_caught_by_the_audits_that_it_offends_and_by_no_others() {
 }
 
 #[test]
+fn work_that_is_not_the_standard_s_shows_in_the_shape_of_the_data() {
+    bite::shape_saboteurs_are_caught::<OnPostgres>();
+}
+
+#[test]
 fn what_an_answer_or_the_schema_gives_away_fails_the_trial() {
     bite::defects_end_the_trial::<OnPostgres>();
 }

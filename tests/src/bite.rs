@@ -4,19 +4,21 @@
 use crate::beds::Bed;
 use crate::calls::{drive_tpcc, runtime};
 use crate::sabotage::{SabotagedTarget, Trick};
-use crate::saboteurs::{DEFECTS, EXACT, Saboteur, UNSEEN};
+use crate::saboteurs::{DEFECTS, EXACT, SHAPE, Saboteur, UNSEEN};
 use crate::served::Served;
 use crate::store::{Found, Store};
 use crate::tamper::Tampering;
 use model::Target as _;
 use std::collections::BTreeSet;
 use workload_tpcc::conformance::{ConformancePlan, conform};
-use workload_tpcc::{Cardinality, Claims, Ledger, Stmt, StoredTally};
+use workload_tpcc::{Call, Cardinality, Claims, Ledger, Stmt, StoredTally};
 
 /// The seed of all inputs here.
 pub const SEED: u64 = 7;
 /// Calls that are enough for every exact saboteur on tiny data.
 pub const EXACT_CALLS: u64 = 1_200;
+/// Calls after which every audit of the shape can tell, on data of the standard's size.
+pub const SHAPE_CALLS: u64 = 4_600;
 
 /// Nobody at work.
 pub const TWIN: Saboteur =
@@ -82,6 +84,31 @@ pub fn exact_saboteurs_are_caught<B: Bed>() {
         let store = B::store(Cardinality::tiny());
         judged(saboteur, &sabotaged::<B>(&store, saboteur, EXACT_CALLS))
     }));
+}
+
+/// All of [`SHAPE`] in one call.
+fn misshapen(call: Call) -> Call {
+    SHAPE.iter().fold(call, |call, saboteur| match saboteur.trick {
+        Trick::Instead(other) => other(call),
+        _ => call,
+    })
+}
+
+/// On a server: nobody is caught where nobody is, by audits that can all tell; and [`SHAPE`] is, all at once and on the
+/// same data, which costs most. SQLite has them one by one.
+///
+/// # Panics
+/// When that is not so.
+pub fn shape_saboteurs_are_caught<B: Bed>() {
+    let engine = B::ENGINE.expect("a file is quickly copied");
+    let store = Store::alone_on(engine, Cardinality::standard(2));
+    let honest = Saboteur { workers: 4, ..TWIN };
+    let found = sabotaged::<B>(&store, &honest, SHAPE_CALLS);
+    assert_eq!((judged(&honest, &found), found.not_told()), (None, BTreeSet::new()));
+    let found = sabotaged::<B>(&store, &Saboteur { trick: Trick::Instead(misshapen), ..honest }, SHAPE_CALLS);
+    let expected: BTreeSet<String> =
+        SHAPE.iter().flat_map(|saboteur| saboteur.caught_by).map(|name| (*name).to_owned()).collect();
+    assert_eq!(found.failed(), expected);
 }
 
 /// Each of [`DEFECTS`] ends the trial at once, with words that say why.

@@ -34,9 +34,7 @@ impl Ground {
     /// A copy of what `plan` loads, on the server of an engine; loaded once under that name.
     pub(crate) fn copied(engine: Engine, name: &str, plan: impl FnOnce() -> LoadPlan) -> Ground {
         static LOADED: Mutex<Vec<(Engine, String)>> = Mutex::new(Vec::new());
-        static COPIES: AtomicU32 = AtomicU32::new(0);
-        let template = server(engine).url(name);
-        let to = server(engine).url(&format!("copy_{}", COPIES.fetch_add(1, Ordering::Relaxed)));
+        let (template, to) = (server(engine).url(name), another(engine));
         {
             // Held while loading, so that nobody loads the same a second time.
             let mut loaded = LOADED.lock().expect("a test that could not load has failed already");
@@ -52,6 +50,13 @@ impl Ground {
         if engine == Engine::MariaDb {
             mysql::restore(&template, &to).expect("a template that was just loaded");
         }
+        Ground::Server(to)
+    }
+
+    /// What `plan` loads, on the server of an engine: for what is too large to keep and to copy.
+    pub(crate) fn loaded(engine: Engine, plan: LoadPlan) -> Ground {
+        let to = another(engine);
+        loading(&to, plan);
         Ground::Server(to)
     }
 
@@ -100,6 +105,12 @@ fn server(engine: Engine) -> &'static Running {
         rig::start(engine, &options)
             .unwrap_or_else(|error| panic!("this test needs {}: {error}", engine.title()))
     })
+}
+
+/// A database that nobody has made yet, on the server of an engine.
+fn another(engine: Engine) -> ServerUrl {
+    static COPIES: AtomicU32 = AtomicU32::new(0);
+    server(engine).url(&format!("copy_{}", COPIES.fetch_add(1, Ordering::Relaxed)))
 }
 
 fn loading(url: &ServerUrl, plan: LoadPlan) {

@@ -76,11 +76,17 @@ impl Store {
     #[must_use]
     pub fn on(engine: Engine, size: Cardinality) -> Store {
         let name = format!("tpcc_{}_{}_{}", size.warehouses, size.items, size.customers);
-        let dialect = crate::ground::dialect(engine);
-        let ground = Ground::copied(engine, &name, || {
-            let schema = schema(dialect).expect("kept by a test of the workload");
-            plan(Arc::new(Data::new(size, LOAD_SEED)), schema, "tpcc", u64::from(size.warehouses))
-        });
+        let ground = Ground::copied(engine, &name, || tpcc_plan(crate::ground::dialect(engine), size));
+        Store { ground, size }
+    }
+
+    /// The same for a size that one test needs: loaded for it alone, without a copy that others would take theirs from.
+    ///
+    /// # Panics
+    /// When it cannot be made: the test could not run.
+    #[must_use]
+    pub fn alone_on(engine: Engine, size: Cardinality) -> Store {
+        let ground = Ground::loaded(engine, tpcc_plan(crate::ground::dialect(engine), size));
         Store { ground, size }
     }
 
@@ -288,12 +294,16 @@ fn template(size: Cardinality) -> Arc<[u8]> {
     }
     let folder = tempfile::tempdir().expect("a test needs a folder");
     let url = SqliteUrl::file(folder.path().join("template.db"));
-    let schema = schema(Dialect::Sqlite).expect("kept by a test of the workload");
-    let plan = plan(Arc::new(Data::new(size, LOAD_SEED)), schema, "tpcc", u64::from(size.warehouses));
-    load(&url, plan, &mut |_| {}, &AtomicBool::new(false)).expect("a test needs its data");
+    load(&url, tpcc_plan(Dialect::Sqlite, size), &mut |_| {}, &AtomicBool::new(false))
+        .expect("a test needs its data");
     let bytes: Arc<[u8]> = fs::read(&url.path).expect("a database that was just made").into();
     loaded.push((size, bytes.clone()));
     bytes
+}
+
+fn tpcc_plan(dialect: Dialect, size: Cardinality) -> LoadPlan {
+    let schema = schema(dialect).expect("kept by a test of the workload");
+    plan(Arc::new(Data::new(size, LOAD_SEED)), schema, "tpcc", u64::from(size.warehouses))
 }
 
 /// A load into nothing.
