@@ -8,6 +8,8 @@ mod accounting;
 mod compared;
 mod comparison;
 mod gap;
+#[cfg(test)]
+mod grouped_tests;
 mod load;
 mod modality;
 mod pace;

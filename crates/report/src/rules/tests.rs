@@ -8,7 +8,7 @@ use crate::document::{
 use crate::testing;
 
 /// A direct trial without the slow slices of the sample.
-fn direct() -> Trial {
+pub(super) fn direct() -> Trial {
     quiet(testing::trial())
 }
 
@@ -31,7 +31,7 @@ fn quiet(mut document: Document) -> Trial {
 }
 
 /// What `rule` says of `trial`, which must be of `severity` and contain `words`.
-fn check(rule: &str, trial: &Trial, severity: Severity, words: &str) {
+pub(super) fn check(rule: &str, trial: &Trial, severity: Severity, words: &str) {
     let all = judge(trial);
     let found = all.iter().find(|found| found.name == rule).unwrap_or_else(|| panic!("{rule} says nothing"));
     assert_eq!(found.severity, severity, "{rule}: {}", found.sentence);
@@ -40,7 +40,7 @@ fn check(rule: &str, trial: &Trial, severity: Severity, words: &str) {
 }
 
 /// The same after `change` was made to the direct sample.
-fn after(change: impl FnOnce(&mut Trial), rule: &str, severity: Severity, words: &str) {
+pub(super) fn after(change: impl FnOnce(&mut Trial), rule: &str, severity: Severity, words: &str) {
     let mut trial = direct();
     change(&mut trial);
     check(rule, &trial, severity, words);
@@ -57,7 +57,7 @@ fn on_postgres(trial: &mut Trial) {
 }
 
 /// Leaves all time of the calls unexplained.
-fn wait_for_nothing(trial: &mut Trial) {
+pub(super) fn wait_for_nothing(trial: &mut Trial) {
     let budgets = trial.kinds.iter_mut().map(|kind| &mut kind.tally).chain([&mut trial.overall]);
     for budget in budgets.filter_map(|tally| tally.budget.as_mut()) {
         *budget = Budget { response_ns: budget.response_ns, ..Budget::default() }.balanced();
@@ -181,47 +181,6 @@ fn one_client_that_keeps_the_writer_busy_is_no_crowd_at_the_lane() {
         *budget = budget.balanced();
     }
     check("saturation", &trial, Severity::Info, "was busy 100 % of the time");
-}
-
-/// Calls that share commits: they wait for them all at once, and so for more seconds than there are.
-fn grouped(trial: &mut Trial, pool_wait: f64, statements: f64, commit: f64) {
-    wait_for_nothing(trial);
-    trial.stack.style = "grouped".to_owned();
-    for tally in trial.kinds.iter_mut().map(|kind| &mut kind.tally) {
-        let response_ns = tally.budget.unwrap().response_ns;
-        let budget = Budget {
-            response_ns,
-            pool_wait_ns: response_ns * pool_wait,
-            statements_ns: response_ns * statements,
-            commit_ns: response_ns * commit,
-            ..Budget::default()
-        };
-        tally.budget = Some(budget.balanced());
-    }
-}
-
-#[test]
-fn commits_that_calls_share_are_not_added_up() {
-    let speaks = |parts: (f64, f64, f64), words: &str| {
-        after(|trial| grouped(trial, parts.0, parts.1, parts.2), "saturation", Severity::Info, words);
-    };
-    // Eight clients that wait for commits 80 % of their time are 6.4 seconds a second, which no writer has.
-    speaks(
-        (0.16, 0.03, 0.8),
-        "writers spent 99 % of their time with SQLite's one write lane or waiting for it, and up to",
-    );
-    speaks((0.16, 0.03, 0.8), "of the lane's own time went into the commits that they share");
-    speaks((0.49, 0.12, 0.38), "of the lane's own time went into statements");
-    // Half of the time they were elsewhere: not the writer, whatever commits add up to.
-    let mut trial = direct();
-    grouped(&mut trial, 0.05, 0.02, 0.45);
-    check("saturation", &trial, Severity::Info, "the speed of 8 clients, not a maximum throughput");
-    trial.stack.style = "plain".to_owned();
-    check("saturation", &trial, Severity::Info, "SQLite's one writer was busy 100 % of the time");
-    // A single client shares with nobody.
-    grouped(&mut trial, 0.0, 0.1, 0.85);
-    trial.plan.clients = 1;
-    check("saturation", &trial, Severity::Info, "SQLite's one writer was busy 100 % of the time");
 }
 
 /// Lets the calls, taken together, spend 70 % of their time in one part.
