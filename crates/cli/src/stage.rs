@@ -10,7 +10,7 @@ use crate::private::Private;
 use crate::ui::Ui;
 use anyhow::{Context, Result, bail};
 use model::Tier;
-use sql::{DbUrl, Dialect, ServerUrl, SqliteUrl};
+use sql::{DbUrl, Dialect, Journal, ServerUrl, SqliteUrl};
 use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -211,20 +211,40 @@ impl Stage {
 
     /// Loads a database that goes with the run.
     pub(crate) fn load<W: Case>(&self, scale: u32, ui: &Ui, interrupt: &Interrupt) -> Result<Database<W>> {
-        let url = self.empty(W::NAME)?;
-        match database::load(&url, &W::standard(scale), LoadOptions::default(), ui, interrupt) {
-            Ok((database, _)) => Ok(database),
-            // It goes with the run, so there is nothing to start anew.
-            Err(_) if interrupt.requested() => {
-                bail!("interrupted while loading; nothing was measured, and nothing is kept")
+        load_at(&self.empty(W::NAME)?, scale, ui, interrupt)
+    }
+
+    /// Loads a database that goes with the run and that only copies are made of. A file is plain, whatever the place asks
+    /// for: without a write-ahead log, which would tie it to shared memory, and on the machine's own storage.
+    pub(crate) fn load_template<W: Case>(
+        &self,
+        scale: u32,
+        ui: &Ui,
+        interrupt: &Interrupt,
+    ) -> Result<Database<W>> {
+        let url = match self.empty(W::NAME)? {
+            DbUrl::Sqlite(url) => {
+                DbUrl::Sqlite(SqliteUrl { journal: Journal::Truncate, ..SqliteUrl::file(url.path) })
             }
-            Err(error) => Err(error),
-        }
+            url @ DbUrl::Server(_) => url,
+        };
+        load_at(&url, scale, ui, interrupt)
     }
 
     /// Whether the databases are on a server that is not ours.
     pub(crate) fn is_on_somebodys_server(&self) -> bool {
         matches!(&self.named, Some(DbUrl::Server(ServerUrl { .. })))
+    }
+}
+
+fn load_at<W: Case>(url: &DbUrl, scale: u32, ui: &Ui, interrupt: &Interrupt) -> Result<Database<W>> {
+    match database::load(url, &W::standard(scale), LoadOptions::default(), ui, interrupt) {
+        Ok((database, _)) => Ok(database),
+        // It goes with the run, so there is nothing to start anew.
+        Err(_) if interrupt.requested() => {
+            bail!("interrupted while loading; nothing was measured, and nothing is kept")
+        }
+        Err(error) => Err(error),
     }
 }
 

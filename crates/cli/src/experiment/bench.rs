@@ -1,4 +1,4 @@
-//! The bench of an experiment: the places its variants run on, each loaded once, and one trial at a time from a restored
+//! The bench of an experiment: the places its variants run on, none loaded twice, and one trial at a time from a restored
 //! state. It does not know which trials belong together; the runner, the sweep and the search do.
 
 use super::place::Ground;
@@ -70,13 +70,13 @@ impl<'a, W: Case> Bench<'a, W> {
         let clock = Monotonic::start();
         let ready = self.grounds[index].ready()?;
         let conformance = vouch::conformance::<W>(subject, &server, &ready.stage, self.folder, self.ui)?;
-        let engine_version = vouch::engine_version::<W>(subject, &ready.template)?;
+        let engine_version = vouch::engine_version::<W>(subject, &ready.template.database)?;
         self.spent.check_s += clock.now().as_secs_f64();
         if conformance.check == Check::Failed {
             let mismatch = conformance.mismatches.first().map_or("", String::as_str);
             bail!("it answers wrongly: {mismatch}");
         }
-        let checksum = ready.template.checksum();
+        let checksum = ready.template.database.checksum();
         Ok(Prepared { subject, engine_version, checksum, conformance, server, ground: index })
     }
 
@@ -96,7 +96,7 @@ impl<'a, W: Case> Bench<'a, W> {
         let clock = Monotonic::start();
         self.alone(prepared.ground, true)?;
         let ready = self.grounds[prepared.ground].ready()?;
-        let database = ready.stage.copy(&ready.template, "trial")?;
+        let database = ready.stage.copy(&ready.template.database, "trial")?;
         let restored = clock.now().as_secs_f64();
         self.spent.restore_s += restored;
         let folder = self.folder.trial(name)?;
@@ -119,7 +119,8 @@ impl<'a, W: Case> Bench<'a, W> {
             ui: self.ui,
             interrupt: self.interrupt,
         };
-        let before = Before { conformance: prepared.conformance.clone(), audits: ready.audits.clone() };
+        let before =
+            Before { conformance: prepared.conformance.clone(), audits: ready.template.audits.clone() };
         let ran = job.run(before, &mut own);
         self.spent.check_s += job.checked_s.get();
         let forgotten = ready.stage.forget(&database.url);
@@ -158,7 +159,7 @@ impl<'a, W: Case> Bench<'a, W> {
             other.rest()?;
         }
         let clock = Monotonic::start();
-        let ground = Ground::lay(place, index, self.scale, &self.private, self.ui, self.interrupt);
+        let ground = Ground::lay(place, &self.grounds, self.scale, &self.private, self.ui, self.interrupt);
         let audited_s = ground.audited_s();
         self.spent.check_s += audited_s;
         self.spent.load_s += clock.now().as_secs_f64() - audited_s;

@@ -64,6 +64,12 @@ impl Place {
         self.db.as_deref().map(|url| parse_url(url, Some(dialect))).transpose()
     }
 
+    /// Whether it is a private SQLite database. All of those in an experiment have copies of one template: what their
+    /// options say belongs to connections, but for the journal, and that is set in each copy.
+    pub(crate) fn is_private_file(&self) -> bool {
+        self.engine == Dialect::Sqlite.name() && self.db.is_none()
+    }
+
     /// The settings of a private SQLite database, on a file that does not matter.
     ///
     /// # Errors
@@ -89,26 +95,45 @@ pub(crate) struct Ground<W: Case> {
 /// A place with its data.
 pub(crate) struct Ready<W: Case> {
     pub(crate) stage: Stage,
+    pub(crate) template: Rc<Template<W>>,
+    /// Seconds that audits took here; none where the template is that of an earlier place.
+    audited_s: f64,
+}
+
+/// Data that is right.
+pub(crate) struct Template<W: Case> {
     /// What every trial has a copy of. It is never written to.
-    pub(crate) template: Database<W>,
+    pub(crate) database: Database<W>,
     /// Found before the first trial.
     pub(crate) audits: Vec<Audit>,
-    /// Seconds that the audits took.
-    pub(crate) audited_s: f64,
 }
 
 impl<W: Case> Ground<W> {
-    /// Starts the engine, loads the data and audits it. What goes wrong is kept for those who ask for it.
+    /// Starts the engine, loads the data and audits it, unless one of the `earlier` places has a template for it. What
+    /// goes wrong is kept for those who ask for it.
     pub(crate) fn lay(
         place: &Place,
-        index: usize,
+        earlier: &[Ground<W>],
         scale: u32,
         private: &Rc<Private>,
         ui: &Ui,
         interrupt: &Interrupt,
     ) -> Ground<W> {
-        let found = Ready::of(place, index, scale, private, ui, interrupt);
-        Ground { place: place.clone(), found: found.map_err(|error| format!("{error:#}")) }
+        let laid = || {
+            let named = place.named()?;
+            let stage = Stage::lay(private, earlier.len(), place, named.clone(), ui)?;
+            match earlier.iter().find_map(|ground| ground.template_for(place)) {
+                Some(template) => Ok(Ready { stage, template: Rc::clone(template), audited_s: 0.0 }),
+                None => Ready::of(stage, named, scale, ui, interrupt),
+            }
+        };
+        Ground { place: place.clone(), found: laid().map_err(|error: anyhow::Error| format!("{error:#}")) }
+    }
+
+    /// Its template, if trials at another place can have copies of that.
+    fn template_for(&self, other: &Place) -> Option<&Rc<Template<W>>> {
+        let shared = self.place.is_private_file() && other.is_private_file();
+        self.found.as_ref().ok().filter(|_| shared).map(|ready| &ready.template)
     }
 
     /// # Errors
@@ -143,27 +168,23 @@ impl<W: Case> Ground<W> {
 
 impl<W: Case> Ready<W> {
     fn of(
-        place: &Place,
-        index: usize,
+        stage: Stage,
+        named: Option<DbUrl>,
         scale: u32,
-        private: &Rc<Private>,
         ui: &Ui,
         interrupt: &Interrupt,
     ) -> Result<Ready<W>> {
-        let named = place.named()?;
-        // An existing database is never written to: every trial runs on a copy.
-        let existing =
-            named.clone().map(|url| Database::<W>::existing(url, Some(u64::from(scale)))).transpose()?;
-        let stage = Stage::lay(private, index, place, named, ui)?;
-        let template = match existing {
-            Some(database) => database,
-            None => stage.load::<W>(scale, ui, interrupt)?,
+        let database = match named {
+            // An existing database is never written to: every trial runs on a copy.
+            Some(url) => Database::<W>::existing(url, Some(u64::from(scale)))?,
+            None => stage.load_template::<W>(scale, ui, interrupt)?,
         };
         let clock = Monotonic::start();
-        let audits = vouch::before(&template, interrupt)?;
+        let audits = vouch::before(&database, interrupt)?;
         if let Some(audit) = audits.iter().find(|audit| audit.check == Check::Failed) {
             bail!("the data is wrong before the first trial: {}", audit.sentence);
         }
-        Ok(Ready { stage, template, audits, audited_s: clock.now().as_secs_f64() })
+        let template = Rc::new(Template { database, audits });
+        Ok(Ready { stage, template, audited_s: clock.now().as_secs_f64() })
     }
 }

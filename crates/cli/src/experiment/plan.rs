@@ -76,7 +76,8 @@ pub(crate) struct Variant {
     pub(crate) asked: Vec<(String, String)>,
 }
 
-/// Where the data of a variant lies. Variants with equal places share one load and one private engine.
+/// Where the data of a variant lies. Variants with equal places share one load and one private engine;
+/// all private SQLite databases share one load, whatever their options.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Place {
