@@ -1,28 +1,14 @@
 //! `sweep` and `find-max` as a user meets them, on SQLite with short trials.
 
-use crate::e2e_desk::{Desk, Ran, Running, parse};
+use crate::e2e_desk::{Desk, parse};
+use rustix::process::Signal;
 use serde_json::Value;
-
-/// Runs a command with a right to measure of its own: tests run side by side, and judge no speed.
-fn run(desk: &Desk, line: &str) -> Ran {
-    let mut command = desk.command(line);
-    command.env("STACKMARK_LOCK", desk.path("lock"));
-    Running::start(command).end()
-}
-
-/// The one folder of a run under `out`.
-fn folder(desk: &Desk, out: &str) -> std::path::PathBuf {
-    let mut entries = std::fs::read_dir(desk.path(out)).unwrap();
-    entries.next().unwrap().unwrap().path()
-}
 
 #[test]
 fn a_sweep_gives_a_curve_of_audited_trials_in_interleaved_blocks() {
     let desk = Desk::loaded();
-    let ran = run(
-        &desk,
-        "sweep tpcc --json --db sqlite:bench.db --clients 1..8 --blocks 2 --duration 1s --warmup 0s --out swept",
-    );
+    let ran = desk
+        .run("sweep tpcc --json --db sqlite:bench.db --clients 1..8 --blocks 2 --duration 500ms --warmup 0s");
     assert_eq!(ran.code(), 0, "{ran:?}");
     let document = parse(&ran.out);
     assert_eq!((&document["kind"], &document["state"]), (&"sweep".into(), &"complete".into()));
@@ -55,17 +41,17 @@ fn a_sweep_gives_a_curve_of_audited_trials_in_interleaved_blocks() {
     assert_eq!((clients(0..4), clients(4..8)), (vec![1, 2, 4, 8], vec![1, 2, 4, 8]));
     assert!(curve["fit"]["lambda"]["value"].as_f64().unwrap() > 0.0, "{curve}");
     assert!(ran.err.contains("trial 8 of 8") && ran.err.contains(" left"), "{ran:?}");
-    let run = folder(&desk, "swept");
+    let run = desk.only_run();
     assert!(run.join("report.html").exists());
     assert_eq!(std::fs::read_dir(run.join("trials")).unwrap().count(), 8);
-    desk.assert_sound("bench.db");
+    assert_eq!(desk.run("audit tpcc --db sqlite:bench.db").code(), 0, "the user's own database is as it was");
 }
 
 #[test]
 fn a_sweep_over_rates_says_what_is_served() {
     let desk = Desk::loaded();
-    let line = "sweep tpcc --json --db sqlite:bench.db --rates 20,40 --blocks 1 --duration 2s --warmup 0s --in-flight 4";
-    let ran = run(&desk, line);
+    let line = "sweep tpcc --json --db sqlite:bench.db --rates 20,40 --blocks 1 --duration 1s --warmup 0s --in-flight 4";
+    let ran = desk.run(line);
     assert_eq!(ran.code(), 0, "{ran:?}");
     let document = parse(&ran.out);
     assert_eq!(document["curve"]["axis"], "rate");
@@ -79,11 +65,9 @@ fn a_sweep_over_rates_says_what_is_served() {
 #[test]
 fn a_search_finds_a_rate_and_confirms_it() {
     let desk = Desk::loaded();
-    let ran = run(
-        &desk,
-        "find-max tpcc --json --db sqlite:bench.db --slo p50<30s --slo new-order.p90<30s --resolution 50% --confirm 1 \
-         --duration 2s --warmup 0s --in-flight 8",
-    );
+    let line = "find-max tpcc --json --db sqlite:bench.db --slo p50<30s --slo new-order.p90<30s --resolution 50% \
+                --confirm 1 --duration 1s --warmup 0s --in-flight 8";
+    let ran = desk.run(line);
     let document = parse(&ran.out);
     let search = &document["search"];
     assert_eq!(document["kind"], "search");
@@ -104,15 +88,35 @@ fn a_search_finds_a_rate_and_confirms_it() {
 #[test]
 fn a_level_that_no_rate_keeps_is_a_bad_answer() {
     let desk = Desk::loaded();
-    let ran = run(
-        &desk,
-        "find-max tpcc --json --db sqlite:bench.db --slo p50<1us --confirm 1 --duration 1s --warmup 0s --in-flight 2",
-    );
+    let line =
+        "find-max tpcc --json --db sqlite:bench.db --slo p50<1us --confirm 1 --duration 500ms --warmup 0s";
+    let ran = desk.run(line);
     assert_eq!(ran.code(), 1, "{ran:?}");
     let search = &parse(&ran.out)["search"];
     assert!(search["highest_per_s"].is_null(), "{search}");
     let sentence = search["sentence"].as_str().unwrap();
     assert!(sentence.contains("No rate kept it") || sentence.contains("cannot tell"), "{sentence}");
+}
+
+#[test]
+fn ctrl_c_publishes_what_a_sweep_or_a_search_has_measured() {
+    for (line, kind, code) in [
+        ("sweep tpcc --json --db sqlite:bench.db --clients 1,2 --blocks 1", "sweep", 0),
+        // A search that found nothing has not answered what it was asked.
+        ("find-max tpcc --json --db sqlite:bench.db --slo p50<30s", "search", 2),
+    ] {
+        let desk = Desk::loaded();
+        let running = desk.start(&format!("{line} --duration 10s --warmup 0s"));
+        running.until("calls are committed", || desk.has_committed());
+        running.signal(Signal::INT);
+        let ran = running.end();
+        assert_eq!(ran.code(), code, "{ran:?}");
+        let document = parse(&ran.out);
+        assert_eq!((&document["kind"], &document["state"]), (&kind.into(), &"interrupted".into()));
+        assert_eq!(document["trials"].as_array().unwrap().len(), 1);
+        assert_eq!(desk.document()["state"], "interrupted");
+        assert!(desk.only_run().join("report.html").exists());
+    }
 }
 
 #[test]
@@ -127,7 +131,7 @@ fn what_is_wrong_with_loads_and_levels_is_said_before_anything_starts() {
         ("find-max tpcc --slo paymant.p99<50ms", "nearest: `payment`"),
         ("find-max tpcc", "--slo"),
     ] {
-        let ran = run(&desk, line);
+        let ran = desk.run(line);
         assert_eq!(ran.code(), 2, "{line}: {ran:?}");
         assert!(ran.err.contains(words), "{line}: {ran:?}");
     }

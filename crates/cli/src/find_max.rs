@@ -15,7 +15,7 @@ use crate::folder::{self, Folder};
 use crate::interrupt::Interrupt;
 use crate::run::publish;
 use crate::subjects::{self, Subject};
-use crate::sweep::course::{Course, Ground};
+use crate::sweep::course::{self, Course, Ground};
 use crate::sweep::open_loop;
 use crate::ui::Ui;
 use crate::{Answer, args};
@@ -63,13 +63,18 @@ fn run<W: Case>(subject: &'static Subject, args: &args::FindMax, ui: &Ui) -> Res
         sentence: "The search has not come to an end.".into(),
     });
     let mut search = Searching { course, args, base, objective, folder: &folder, ui, interrupt: &interrupt };
-    let capacity = search.estimate(&mut document)?;
-    let found = match capacity {
-        Some(capacity) => search.search(capacity, &mut document)?,
-        None => Found::Interrupted,
+    let found = match search.run(&mut document) {
+        Ok(found) => found,
+        Err(error) => {
+            course::give_up(&folder, &mut document, &error);
+            return Err(error);
+        }
     };
     document.state = if found == Found::Interrupted { State::Interrupted } else { State::Complete };
     outcome::conclude(&mut document, &found, args.confirm);
+    if found == Found::Interrupted {
+        course::something_measured(&folder, &document)?;
+    }
     publish(&folder, &document, ui)?;
     let kept = matches!(found, Found::Highest(_));
     let valid = document.trials.iter().all(|trial| is_valid(trial) || trial.state == State::Interrupted);
@@ -104,6 +109,13 @@ struct Searching<'a, W: Case> {
 }
 
 impl<W: Case> Searching<'_, W> {
+    fn run(&mut self, document: &mut Document) -> Result<Found> {
+        match self.estimate(document)? {
+            Some(capacity) => self.search(capacity, document),
+            None => Ok(Found::Interrupted),
+        }
+    }
+
     /// Calls a second of a closed loop; nothing when interrupted.
     fn estimate(&mut self, document: &mut Document) -> Result<Option<f64>> {
         let clients = ESTIMATE_CLIENTS.min(self.base.workers);
@@ -113,7 +125,8 @@ impl<W: Case> Searching<'_, W> {
             ..self.base.clone()
         };
         self.ui.say(&format!("capacity: a closed loop of {clients} clients"));
-        let index = self.course.trial(&plan, "capacity", document)?;
+        self.ui.live().place("capacity", 1);
+        let Some(index) = self.course.trial(&plan, "capacity", document)? else { return Ok(None) };
         self.folder.put_document(document)?;
         let trial = &document.trials[index];
         if trial.state == State::Interrupted || self.interrupt.requested() {
@@ -142,7 +155,10 @@ impl<W: Case> Searching<'_, W> {
                 Next::Found(rate) => return Ok(Found::Highest(rate)),
                 Next::None => return Ok(Found::None),
             };
-            let index = self.step(rate, confirming, bracket.steps_left(self.args.confirm), document)?;
+            let left = bracket.steps_left(self.args.confirm);
+            let Some(index) = self.step(rate, confirming, left, document)? else {
+                return Ok(Found::Interrupted);
+            };
             let trial = &document.trials[index];
             if trial.state == State::Interrupted || self.interrupt.requested() {
                 return Ok(Found::Interrupted);
@@ -159,6 +175,7 @@ impl<W: Case> Searching<'_, W> {
             }
             outcome::so_far(document);
             self.folder.put_document(document)?;
+            self.ui.live().board(document);
             match judged {
                 Kept::Yes(_) => bracket.tell(rate, confirming, true),
                 Kept::No(_) => bracket.tell(rate, confirming, false),
@@ -168,7 +185,14 @@ impl<W: Case> Searching<'_, W> {
         }
     }
 
-    fn step(&mut self, rate: f64, confirming: bool, left: u32, document: &mut Document) -> Result<usize> {
+    /// One trial at a rate; nothing when interrupted before it has measured anything.
+    fn step(
+        &mut self,
+        rate: f64,
+        confirming: bool,
+        left: u32,
+        document: &mut Document,
+    ) -> Result<Option<usize>> {
         let what = if confirming { "confirming " } else { "" };
         let each = (self.base.warmup + self.base.measured).as_secs_f64();
         self.ui.say(&format!(
@@ -183,6 +207,9 @@ impl<W: Case> Searching<'_, W> {
             seed: self.base.seed + document.trials.len() as u64,
             ..self.base.clone()
         };
+        let steps = document.search.iter().flat_map(|search| &search.steps);
+        let before = steps.filter(|step| step.rate_per_s == rate).count();
+        self.ui.live().place(&format!("{rate:.0} calls/s"), before as u32 + 1);
         self.course.trial(&plan, &format!("{what}{rate:.0} per s"), document)
     }
 }

@@ -17,7 +17,7 @@ use drive::{Arrivals, RatePerSecond};
 use measure::Monotonic;
 use model::Clock;
 use model::random::Random;
-use report::curve::{Loaded, clients, draw_up};
+use report::curve::{Loaded, clients, draw_up, load_words};
 use report::document::{Axis, Document, RunKind, State};
 
 /// Path of the random stream that orders the loads of a block.
@@ -85,41 +85,71 @@ fn run<W: Case>(subject: &'static Subject, args: &args::Sweep, ui: &Ui) -> Resul
         course.prepare(&loads.plan(*load, 0, args, &base))?;
     }
     document.notes = course.notes();
-    let mut points: Vec<Loaded> = loads
-        .loads
-        .iter()
-        .map(|load| Loaded { load: *load, trials: vec![None; args.blocks as usize] })
-        .collect();
-    let total = args.blocks as usize * points.len();
-    let clock = Monotonic::start();
-    'blocks: for block in 0..args.blocks {
-        for at in order(points.len(), block, base.seed) {
-            let load = points[at].load;
-            let words = report::curve::load_words(loads.axis, load);
-            let done = document.trials.len();
-            let left = if done == 0 {
-                String::new()
-            } else {
-                let each = clock.now().as_secs_f64() / done as f64;
-                format!(", {} left", ui::seconds(each * (total - done) as f64))
-            };
-            ui.say(&format!("trial {} of {total}: {words}{left}", done + 1));
-            let plan = loads.plan(load, block, args, &base);
-            let label = format!("block {} {words}", block + 1);
-            let index = course.trial(&plan, &label, &mut document)?;
-            points[at].trials[block as usize] = Some(index);
-            document.curve = Some(draw_up(loads.axis, &points, &document.trials, base.seed));
-            folder.put_document(&document)?;
-            // A load that the system does not survive is a point of the curve; what the user has ended is not.
-            if document.trials[index].state == State::Interrupted || interrupt.requested() {
-                document.state = State::Interrupted;
-                break 'blocks;
-            }
-        }
+    let mut sweeping = Sweeping { course, loads, args, base, folder: &folder, ui, interrupt: &interrupt };
+    if let Err(error) = sweeping.blocks(&mut document) {
+        course::give_up(&folder, &mut document, &error);
+        return Err(error);
     }
     conclude(&mut document, args.blocks);
+    if document.state == State::Interrupted {
+        course::something_measured(&folder, &document)?;
+    }
     publish(&folder, &document, ui)?;
     Ok(if document.trials.iter().any(is_bad) { Answer::Bad } else { Answer::Good })
+}
+
+/// A sweep under way.
+struct Sweeping<'a, W: Case> {
+    course: Course<'a, W>,
+    loads: Loads,
+    args: &'a args::Sweep,
+    base: drive::Plan,
+    folder: &'a Folder,
+    ui: &'a Ui,
+    interrupt: &'a Interrupt,
+}
+
+impl<W: Case> Sweeping<'_, W> {
+    /// Runs every load in every block, and draws up the curve after each trial. A document of an interrupted sweep says so.
+    fn blocks(&mut self, document: &mut Document) -> Result<()> {
+        let blocks = self.args.blocks;
+        let blank = |load: &f64| Loaded { load: *load, trials: vec![None; blocks as usize] };
+        let mut points: Vec<Loaded> = self.loads.loads.iter().map(blank).collect();
+        let total = blocks as usize * points.len();
+        let clock = Monotonic::start();
+        for block in 0..blocks {
+            for at in order(points.len(), block, self.base.seed) {
+                let done = document.trials.len();
+                let left = if done == 0 {
+                    String::new()
+                } else {
+                    let each = clock.now().as_secs_f64() / done as f64;
+                    format!(", {} left", ui::seconds(each * (total - done) as f64))
+                };
+                let load = points[at].load;
+                let words = load_words(self.loads.axis, load);
+                self.ui.say(&format!("trial {} of {total}: {words}{left}", done + 1));
+                self.ui.live().place(&words, block + 1);
+                let plan = self.loads.plan(load, block, self.args, &self.base);
+                let index = self.course.trial(&plan, &format!("block {} {words}", block + 1), document)?;
+                // A load that the system does not survive is a point of the curve; what the user has ended is not.
+                let whole = index.filter(|index| document.trials[*index].state != State::Interrupted);
+                points[at].trials[block as usize] = whole;
+                document.curve = Some(draw_up(self.loads.axis, &points, &document.trials, self.base.seed));
+                if whole.is_none() || self.interrupt.requested() {
+                    document.state = State::Interrupted;
+                    let measured = points.iter().flat_map(|point| &point.trials).flatten().count();
+                    document.notes.push(format!(
+                        "This is partial: interrupted, with {measured} of {total} trials; the curve is of those."
+                    ));
+                    return Ok(());
+                }
+                self.folder.put_document(document)?;
+                self.ui.live().board(document);
+            }
+        }
+        Ok(())
+    }
 }
 
 fn conclude(document: &mut Document, blocks: u32) {

@@ -9,6 +9,10 @@ use measure::{KNEE_SHARE, LoadRates, UslFit};
 /// A rate is served when this share of the calls that were due has ended, within the interval but for those in flight.
 pub const SERVED_SHARE: f64 = 0.99;
 
+/// From this distance of the points from the fit on, as a share of throughput, the law does not describe the system, and a
+/// peak that it gives is not named.
+const MISFIT_SHARE: f64 = 0.1;
+
 /// The trials of one load, one a block; `None` where the block has not come to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loaded {
@@ -115,7 +119,7 @@ fn fitted<'a>(
 fn scalability(law: &UslFit) -> Scalability {
     let interval =
         |one: measure::Estimate| Interval { value: one.value, low: Some(one.low), high: Some(one.high) };
-    let peak = law.peak();
+    let peak = law.peak().filter(|_| law.error_share <= MISFIT_SHARE);
     Scalability {
         lambda: interval(law.lambda),
         sigma: interval(law.sigma),
@@ -318,6 +322,13 @@ fn fit_sentence(fit: &Scalability, points: &[Point]) -> String {
         percent(fit.sigma.high.unwrap_or(1.0))
     );
     let measured = points.last().map_or(0.0, |point| point.load);
+    if fit.error_share > MISFIT_SHARE {
+        return format!(
+            "The Universal Scalability Law does not describe this system well: the points lie {} from it, so no peak is \
+             named.",
+            figures::percent(fit.error_share)
+        );
+    }
     let peak = match fit.peak_clients {
         None => "nothing shows surely that more clients would lower throughput".to_owned(),
         Some(peak) => format!(
@@ -326,15 +337,7 @@ fn fit_sentence(fit: &Scalability, points: &[Point]) -> String {
             if peak > measured { ", beyond what was measured" } else { "" }
         ),
     };
-    let doubt = if fit.error_share > 0.1 {
-        format!(
-            " The points lie {} from that curve, so the law describes this system badly.",
-            figures::percent(fit.error_share)
-        )
-    } else {
-        String::new()
-    };
-    format!("By the Universal Scalability Law {sigma}, and {peak}.{doubt}")
+    format!("By the Universal Scalability Law {sigma}, and {peak}.")
 }
 
 fn rates_sentence(points: &[Point], knee: Option<&Knee>, trials: &[Trial]) -> String {
@@ -466,6 +469,38 @@ mod tests {
         assert!(fit.sigma.low.unwrap() <= fit.sigma.value && fit.error_share < 0.1, "{fit:?}");
         assert!(curve.points.iter().all(|point| point.rate.unwrap().low.is_some()));
         assert!(curve.points[5].saturated.contains("SQLite's one writer"), "{:?}", curve.points[5]);
+    }
+
+    #[test]
+    fn a_peak_of_a_law_that_does_not_fit_is_not_named() {
+        let curve = |edit: fn(usize, &mut f64)| {
+            let mut document = testing::sweep();
+            for (at, trial) in document.trials.iter_mut().enumerate() {
+                // Falling beyond eight clients, the same in every block.
+                let clients = 2.0_f64.powi((at % 6) as i32);
+                let mut rate = 1_000.0 * clients / (1.0 + 0.01 * clients * (clients - 1.0));
+                edit(at % 6, &mut rate);
+                trial.headline.value.value = rate;
+            }
+            let loads: Vec<Loaded> = (0..6)
+                .map(|at| Loaded {
+                    load: f64::from(1 << at),
+                    trials: (0..3).map(|block| Some(block * 6 + at)).collect(),
+                })
+                .collect();
+            draw_up(Axis::Clients, &loads, &document.trials, 1)
+        };
+        let good = curve(|_, _| ());
+        let fit = good.fit.unwrap();
+        assert!(fit.peak_clients.is_some_and(|peak| (peak - 10.0).abs() < 0.5), "{fit:?}");
+        assert!(good.sentence.contains("largest at about 10 clients"), "{}", good.sentence);
+
+        let bad = curve(|at, rate| *rate *= if at % 2 == 0 { 1.3 } else { 0.7 });
+        let fit = bad.fit.unwrap();
+        assert!(fit.error_share > MISFIT_SHARE, "{fit:?}");
+        assert_eq!((fit.peak_clients, fit.peak_rate), (None, None));
+        assert!(bad.sentence.contains("does not describe this system well"), "{}", bad.sentence);
+        assert!(!bad.sentence.contains("largest at"), "{}", bad.sentence);
     }
 
     #[test]

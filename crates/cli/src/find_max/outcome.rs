@@ -115,9 +115,17 @@ fn gives_out(search: &Search, highest: f64, trials: &[Trial]) -> Option<String> 
                 "Beyond it the clients are too few, so the system may well do more (raise --in-flight): {grew}"
             )
         }
+        "all processors, mostly by others" => {
+            return Some(
+                "Beyond it others than the system filled the machine's processors, so nothing can be said of what gives \
+                 out: keep the machine free, or run the load generator elsewhere."
+                    .into(),
+            );
+        }
         "load generator" => {
             format!("Beyond it the load generator gives out, so the system may well do more: {grew}")
         }
+        "all processors" => format!("Beyond it all processors likely give out: {grew}"),
         full => format!("Beyond it {full} likely gives out: {grew}"),
     };
     let served = served_share(broken);
@@ -127,4 +135,39 @@ fn gives_out(search: &Search, highest: f64, trials: &[Trial]) -> Option<String> 
         String::new()
     };
     Some(format!("{first}{behind}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use report::testing;
+
+    /// What is said of the rule's sentence at the lowest rate that broke the level.
+    fn said(saturation: &str) -> String {
+        let mut document = testing::search();
+        for trial in &mut document.trials {
+            for rule in trial.rules.iter_mut().filter(|rule| rule.name == "saturation") {
+                rule.severity = Severity::Warning;
+                saturation.clone_into(&mut rule.sentence);
+            }
+        }
+        let search = document.search.unwrap();
+        gives_out(&search, search.highest_per_s.unwrap(), &document.trials).unwrap()
+    }
+
+    #[test]
+    fn processors_that_others_filled_say_nothing_of_the_system() {
+        let busy = "all 4 processors of the machine were busy (system 1.1, others 2.8)";
+        let strangers =
+            said(&format!("{busy}: 72 % of that went to others than the system, which alone would do more"));
+        assert!(strangers.contains("nothing can be said") && !strangers.contains("likely"), "{strangers}");
+        let own = said(&format!("{busy}: they are likely what sets the maximum throughput"));
+        assert!(own.contains("all processors likely give out"), "{own}");
+    }
+
+    #[test]
+    fn a_part_of_the_system_that_was_full_likely_gives_out() {
+        let said = said("every call waited for SQLite's one write lane");
+        assert!(said.starts_with("Beyond it SQLite's one writer likely gives out: "), "{said}");
+    }
 }

@@ -12,7 +12,7 @@ use crate::subjects::{Route, Subject};
 use crate::ui::Ui;
 use crate::vouch;
 use anyhow::{Context, Result, bail};
-use report::document::Document;
+use report::document::{Document, State};
 use std::marker::PhantomData;
 
 /// Everything that can be wrong before a folder is made: subject, data, plan, limits.
@@ -74,6 +74,7 @@ impl<W: Case> Ground<W> {
 pub(crate) struct Course<'a, W: Case> {
     ground: Ground<W>,
     bench: Bench<'a, W>,
+    interrupt: &'a Interrupt,
     /// By the number of sessions behind the server; a direct subject has one entry.
     prepared: Vec<(u32, Prepared)>,
 }
@@ -86,7 +87,7 @@ impl<'a, W: Case> Course<'a, W> {
         interrupt: &'a Interrupt,
     ) -> Result<Course<'a, W>> {
         let bench = Bench::open(ground.scale, folder, ui, interrupt)?;
-        Ok(Course { ground, bench, prepared: Vec::new() })
+        Ok(Course { ground, bench, interrupt, prepared: Vec::new() })
     }
 
     /// Sessions that matter to this load: with a direct subject each client has its own.
@@ -108,13 +109,28 @@ impl<'a, W: Case> Course<'a, W> {
         Ok(())
     }
 
-    /// Runs one trial from a restored state; see [`Bench::trial`].
+    /// Runs one trial from a restored state; see [`Bench::trial`]. Nothing where the user has interrupted before anything of
+    /// it was measured.
     pub(crate) fn trial(
         &mut self,
         plan: &drive::Plan,
         label: &str,
         document: &mut Document,
-    ) -> Result<usize> {
+    ) -> Result<Option<usize>> {
+        let index = match self.run(plan, label, document) {
+            Ok(index) => index,
+            Err(_) if self.interrupt.requested() => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let trial = &document.trials[index];
+        if trial.state == State::Interrupted && trial.measured_s == 0.0 {
+            document.trials.pop();
+            return Ok(None);
+        }
+        Ok(Some(index))
+    }
+
+    fn run(&mut self, plan: &drive::Plan, label: &str, document: &mut Document) -> Result<usize> {
         self.prepare(plan)?;
         let sessions = self.sessions(&self.ground.variant(plan));
         let (_, prepared) =
@@ -127,4 +143,28 @@ impl<'a, W: Case> Course<'a, W> {
     pub(crate) fn notes(&self) -> Vec<String> {
         self.bench.notes()
     }
+}
+
+/// Writes down that a run could not go on, and why. One that has measured nothing leaves no result.
+pub(crate) fn give_up(folder: &Folder, document: &mut Document, error: &anyhow::Error) {
+    if document.trials.is_empty() {
+        folder.empty();
+        return;
+    }
+    document.state = State::Failed;
+    document.notes.push(format!("It could not go on: {error:#}"));
+    // What cannot be written leaves the last state, which says that it is running.
+    let _ = folder.put_document(document);
+}
+
+/// An interrupted run that has measured nothing has nothing to show but what its trial's folder holds.
+///
+/// # Errors
+/// Nothing was measured.
+pub(crate) fn something_measured(folder: &Folder, document: &Document) -> Result<()> {
+    if document.trials.is_empty() {
+        let json = folder.put_document(document)?;
+        bail!("interrupted before anything was measured; what was done until then: {}", json.display());
+    }
+    Ok(())
 }

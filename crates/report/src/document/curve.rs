@@ -57,7 +57,8 @@ pub struct Scalability {
     pub sigma: Interval,
     /// κ: the cost of agreeing (coherency), a pair of clients.
     pub kappa: Interval,
-    /// Clients at which throughput is largest, `√((1−σ)/κ)`; `null` where κ is not surely above zero.
+    /// Clients at which throughput is largest, `√((1−σ)/κ)`; `null` where κ is not surely above zero, and
+    /// where the points lie farther than a tenth from the law.
     pub peak_clients: Option<f64>,
     /// Throughput there.
     pub peak_rate: Option<f64>,
