@@ -76,7 +76,7 @@ fn a_number_that_makes_no_sense_is_named_with_what_would_be_right() {
     refused(&desk, "run tpcc --rate 10 --think spec", &["cannot be used with"]);
     refused(&desk, "run tpcc --arrivals constant", &["--rate <RATE>"]);
     refused(&desk, "compare tpcc tpcc --max-loss 120%", &["5%"]);
-    refused(&desk, "compare tpcc", &["2"]);
+    refused(&desk, "compare tpcc", &["2 subjects", "given is only tpcc"]);
     refused(&desk, "run tpcc --seed x", &["'x' for '--seed <SEED>'"]);
 }
 

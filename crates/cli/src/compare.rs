@@ -68,7 +68,11 @@ pub(crate) fn compare(args: &args::Compare, ui: &Ui) -> Result<Answer> {
         ([a, b], false) => (a, b),
         ([a], true) => (a, a),
         (_, true) => bail!("--confirm-bottleneck takes one subject"),
-        _ => bail!("compare takes two subjects, or two stored results"),
+        _ => bail!(
+            "compare takes 2 subjects, or 2 stored results; given is only {}\nhint: `stackmark run` measures one subject by \
+             itself, `compare --confirm-bottleneck` one with a factor of it changed",
+            args.sides.join(" ")
+        ),
     };
     if Path::new(a).exists() || Path::new(b).exists() {
         return stored(Path::new(a), Path::new(b), args.max_loss, ui);

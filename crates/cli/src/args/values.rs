@@ -79,6 +79,9 @@ fn loads(text: &str, one: impl Fn(&str) -> Result<f64, String>) -> Result<Loads,
     let loads: Vec<f64> = match text.split_once("..") {
         Some((low, high)) => {
             let (low, high) = (one(low)?, one(high)?);
+            if low >= high {
+                return Err(falling(low, high));
+            }
             let mut loads: Vec<f64> = std::iter::successors(Some(low), |load| Some(load * 2.0))
                 .take_while(|load| *load < high)
                 .collect();
@@ -88,15 +91,16 @@ fn loads(text: &str, one: impl Fn(&str) -> Result<f64, String>) -> Result<Loads,
         None => text.split(',').map(one).collect::<Result<_, _>>()?,
     };
     if let Some(pair) = loads.windows(2).find(|pair| pair[0] >= pair[1]) {
-        return Err(format!(
-            "each load must be larger than the one before it; {} follows {}",
-            pair[1], pair[0]
-        ));
+        return Err(falling(pair[0], pair[1]));
     }
     if loads.len() < 2 || loads.len() > LOADS_MAX {
         return Err(format!("a sweep has from 2 to {LOADS_MAX} loads; for one there is `stackmark run`"));
     }
     Ok(Loads(loads))
+}
+
+fn falling(before: f64, after: f64) -> String {
+    format!("each load must be larger than the one before it; {after} follows {before}")
 }
 
 pub(super) fn resolution(text: &str) -> Result<f64, String> {

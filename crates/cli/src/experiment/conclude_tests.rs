@@ -21,7 +21,7 @@ fn variant(name: &str, subject: &str, base: Option<usize>) -> Variant {
         subject: subject.into(),
         base,
         factors: Vec::new(),
-        plan: drive::Plan::default(),
+        plan: drive::Plan { workers: 8, ..drive::Plan::default() },
         pool: 8,
         server_threads: 1,
         server_limits: None,
