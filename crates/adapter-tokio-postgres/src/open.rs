@@ -14,30 +14,6 @@ pub struct PostgresOpener {
     settings: Vec<(String, String)>,
 }
 
-/// Settings that may change a figure, in the order of reports.
-const SETTINGS: [&str; 20] = [
-    "shared_buffers",
-    "max_connections",
-    "wal_level",
-    "wal_sync_method",
-    "wal_compression",
-    "max_wal_size",
-    "checkpoint_timeout",
-    "commit_delay",
-    "autovacuum",
-    "jit",
-    "effective_io_concurrency",
-    "max_parallel_workers_per_gather",
-    "plan_cache_mode",
-    "work_mem",
-    "huge_pages",
-    "track_io_timing",
-    "fsync",
-    "synchronous_commit",
-    "full_page_writes",
-    "synchronous_standby_names",
-];
-
 impl PostgresOpener {
     /// Connects once, checks that the server can be used as the URL says, that it takes writes and that the statements fit
     /// its schema, and reads back what is in force. `statements` are the texts in the order of their numbers.
@@ -46,7 +22,7 @@ impl PostgresOpener {
     /// Those of [`connect_to_write`]; [`OpenError::Unusable`] when a statement does not fit the schema.
     pub async fn reach(url: &ServerUrl, statements: Vec<String>) -> Result<PostgresOpener, OpenError> {
         let mut connected = connect_to_write(url).await?;
-        let names = SETTINGS.join("', '");
+        let names = postgres::SETTINGS.join("', '");
         // `current_setting` gives units as people write them; what this version does not have is left out.
         let text = format!(
             "select name, current_setting(name) from unnest(array['{names}']) as name \

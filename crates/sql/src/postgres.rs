@@ -4,6 +4,30 @@
 use crate::ServerUrl;
 use model::{Conflict, DefectKind, Doubt, Durability, Fault, OpenError, Refusal, Tier};
 
+/// Settings of a server that may change a figure, in the order of reports: what every adapter reads back.
+pub const SETTINGS: [&str; 20] = [
+    "shared_buffers",
+    "max_connections",
+    "wal_level",
+    "wal_sync_method",
+    "wal_compression",
+    "max_wal_size",
+    "checkpoint_timeout",
+    "commit_delay",
+    "autovacuum",
+    "jit",
+    "effective_io_concurrency",
+    "max_parallel_workers_per_gather",
+    "plan_cache_mode",
+    "work_mem",
+    "huge_pages",
+    "track_io_timing",
+    "fsync",
+    "synchronous_commit",
+    "full_page_writes",
+    "synchronous_standby_names",
+];
+
 /// The oldest server that we speak to, as `server_version_num`.
 pub const VERSION_NUM_MIN: i64 = 130_000;
 

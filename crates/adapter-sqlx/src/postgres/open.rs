@@ -17,30 +17,6 @@ pub struct SqlxPostgres {
     settings: Vec<(String, String)>,
 }
 
-/// Settings that may change a figure, in the order of reports.
-const SETTINGS: [&str; 20] = [
-    "shared_buffers",
-    "max_connections",
-    "wal_level",
-    "wal_sync_method",
-    "wal_compression",
-    "max_wal_size",
-    "checkpoint_timeout",
-    "commit_delay",
-    "autovacuum",
-    "jit",
-    "effective_io_concurrency",
-    "max_parallel_workers_per_gather",
-    "plan_cache_mode",
-    "work_mem",
-    "huge_pages",
-    "track_io_timing",
-    "fsync",
-    "synchronous_commit",
-    "full_page_writes",
-    "synchronous_standby_names",
-];
-
 impl SqlxPostgres {
     /// Connects once, checks that the server can be used as the URL says, that it takes writes and that the statements fit
     /// its schema, and reads back what is in force. `statements` are the texts in the order of their numbers.
@@ -74,7 +50,7 @@ impl SqlxPostgres {
 
 /// `current_setting` gives units as people write them; what this version does not have is left out.
 async fn in_force(conn: &mut PgConnection) -> Result<Vec<(String, String)>, Error> {
-    let names = SETTINGS.join("', '");
+    let names = postgres::SETTINGS.join("', '");
     let text = format!(
         "select name, current_setting(name) from unnest(array['{names}']) as name \
          where current_setting(name, true) is not null"

@@ -8,30 +8,6 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 use model::{OpenError, Stack};
 
-/// Settings that may change a figure, in the order of reports.
-const SETTINGS: [&str; 20] = [
-    "shared_buffers",
-    "max_connections",
-    "wal_level",
-    "wal_sync_method",
-    "wal_compression",
-    "max_wal_size",
-    "checkpoint_timeout",
-    "commit_delay",
-    "autovacuum",
-    "jit",
-    "effective_io_concurrency",
-    "max_parallel_workers_per_gather",
-    "plan_cache_mode",
-    "work_mem",
-    "huge_pages",
-    "track_io_timing",
-    "fsync",
-    "synchronous_commit",
-    "full_page_writes",
-    "synchronous_standby_names",
-];
-
 /// The stack under a session, asked of one.
 pub(super) fn stack(url: &ServerUrl) -> Result<Stack, OpenError> {
     let (mut conn, facts) = connect(url)?;
@@ -65,7 +41,7 @@ pub(super) fn stack(url: &ServerUrl) -> Result<Stack, OpenError> {
 
 /// `current_setting` gives units as people write them; what this version does not have is left out.
 fn in_force(conn: &mut PgConnection) -> QueryResult<Vec<(String, String)>> {
-    let names = SETTINGS.join("', '");
+    let names = postgres::SETTINGS.join("', '");
     let text = format!(
         "select name, current_setting(name) from unnest(array['{names}']) as name \
          where current_setting(name, true) is not null"

@@ -6,7 +6,6 @@ use super::spectrum::{self, Lane, OVERLAID_MAX};
 use super::stacked::{self, Bar};
 use super::{budget, forest, setup, values, vouch};
 use crate::document::{Check, Class, Document, Experiment, Rule, Severity, Side, Verdict};
-use crate::findings::Failure;
 use crate::rules::{judge_comparison, work_is_intended};
 use crate::variants::{self, Row, Standing};
 use crate::{engine_findings, figures, findings};
@@ -62,22 +61,8 @@ pub(super) fn render(main: &mut Markup, document: &Document, experiment: &Experi
 
 /// What was found wrong in the variants' trials, above everything else.
 fn failures(main: &mut Markup, rows: &[Row<'_>]) {
-    let failures: Vec<Failure> = rows.iter().flat_map(Row::failures).collect();
-    if failures.is_empty() {
-        return;
-    }
-    main.element("div", &[("class", "alarm"), ("role", "alert")], |alarm| {
-        alarm.raw("<h2>No number is given for what failed</h2><ul>");
-        for failure in failures {
-            alarm.element("li", &[], |item| {
-                item.line("strong", "", &failure.what).raw(": ").text(&failure.sentence);
-                for evidence in &failure.evidence {
-                    item.line("small", "", evidence);
-                }
-            });
-        }
-        alarm.raw("</ul>");
-    });
+    let failures = rows.iter().flat_map(Row::failures).collect();
+    vouch::alarm(main, "No number is given for what failed", failures);
 }
 
 /// The answer in words: the most important sentence large.

@@ -20,11 +20,16 @@ fn badge(check: Check) -> Cell {
 
 /// Writes what failed; it stands above the rate.
 pub(super) fn failures(markup: &mut Markup, failures: Vec<Failure>) {
+    alarm(markup, "This number is not a result", failures);
+}
+
+/// Writes what failed under a heading; nothing where nothing did.
+pub(super) fn alarm(markup: &mut Markup, heading: &str, failures: Vec<Failure>) {
     if failures.is_empty() {
         return;
     }
     markup.element("div", &[("class", "alarm"), ("role", "alert")], |alarm| {
-        alarm.raw("<h2>This number is not a result</h2><ul>");
+        alarm.line("h2", "", heading).raw("<ul>");
         for failure in failures {
             alarm.element("li", &[], |item| {
                 item.line("strong", "", &failure.what).raw(": ").text(&failure.sentence);
