@@ -1,20 +1,15 @@
 // Reports as a reader meets them: in Chromium, by day and by night, on a phone, on paper, without a network.
 //
 // The pages come from `cargo run -p report --example sample -- FOLDER`, which this test runs itself unless REPORTS names
-// a folder that holds them. CHROMIUM names the browser, if it is not where Debian puts it.
+// a folder that holds them.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { pathToFileURL } from "node:url";
+import { faint, launch, open as openPage, overhang, samples } from "./page.mjs";
 
-const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync"];
-const REPOSITORY = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const PAGES = ["trial", "comparison", "experiment", "failed", "open", "paced", "deferred", "hostile", "long", "running",
   "sweep", "rates", "search"];
 const WITH_CHARTS = ["trial", "comparison", "experiment", "failed", "open", "paced", "deferred", "hostile", "long",
@@ -23,14 +18,12 @@ const WITH_CHARTS = ["trial", "comparison", "experiment", "failed", "open", "pac
 let browser, folder, ownFolder;
 
 before(async () => {
-  assert.ok(existsSync(CHROMIUM), `no browser at ${CHROMIUM}; name one in CHROMIUM`);
   folder = process.env.REPORTS;
   if (!folder) {
     folder = ownFolder = mkdtempSync(join(tmpdir(), "stackmark-reports-"));
-    execFileSync("cargo", ["run", "--quiet", "--package", "report", "--example", "sample", "--", folder],
-      { cwd: REPOSITORY, stdio: ["ignore", "inherit", "inherit"] });
+    samples(folder);
   }
-  browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  browser = await launch();
 });
 
 after(async () => {
@@ -38,64 +31,7 @@ after(async () => {
   if (ownFolder) rmSync(ownFolder, { recursive: true });
 });
 
-/** Opens a report and keeps book of what it says and asks for. */
-async function open(name, { width = 1200, theme = "light", script = true } = {}) {
-  const context = await browser.newContext({
-    viewport: { width, height: 900 }, colorScheme: theme, javaScriptEnabled: script, reducedMotion: "reduce",
-  });
-  const page = await context.newPage();
-  const complaints = [];
-  const requests = [];
-  page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
-  });
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  page.on("dialog", (dialog) => { complaints.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
-  page.on("request", (request) => requests.push(request.url()));
-  const url = pathToFileURL(join(folder, `${name}.html`)).href;
-  await page.goto(url);
-  return { page, complaints, requests, url, close: () => context.close() };
-}
-
-/** For every visible text: its contrast with what lies behind it, after WCAG 2. */
-function contrasts() {
-  const channel = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
-  const parse = (color) => color.match(/[\d.]+/g).map(Number);
-  const luminance = ([r, g, b]) =>
-    0.2126 * channel(r / 255) + 0.7152 * channel(g / 255) + 0.0722 * channel(b / 255);
-  const ground = (element) => {
-    for (let at = element; at; at = at.parentElement) {
-      const color = parse(getComputedStyle(at).backgroundColor);
-      if (color.length === 3 || color[3] > 0) return color;
-    }
-    return [255, 255, 255];
-  };
-  const ratio = (a, b) => {
-    const [light, dark] = [luminance(a), luminance(b)].sort((x, y) => y - x);
-    return (light + 0.05) / (dark + 0.05);
-  };
-  const found = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const element = walker.currentNode.parentElement;
-    const text = walker.currentNode.textContent.trim();
-    if (!text || !element.checkVisibility() || ["SCRIPT", "STYLE", "title", "desc"].includes(element.tagName)) continue;
-    const inChart = element.closest("svg");
-    const style = getComputedStyle(element);
-    let behind = ground(element);
-    if (inChart) {
-      // Text on a part of the time budget lies on the last box drawn under its middle.
-      const box = element.getBoundingClientRect();
-      const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
-      for (const shape of inChart.querySelectorAll("rect")) {
-        const area = shape.getBoundingClientRect();
-        if (x > area.left && x < area.right && y > area.top && y < area.bottom) behind = parse(getComputedStyle(shape).fill);
-      }
-    }
-    found.push({ text: text.slice(0, 40), ratio: ratio(parse(inChart ? style.fill : style.color), behind) });
-  }
-  return found;
-}
+const open = (name, options) => openPage(browser, pathToFileURL(join(folder, `${name}.html`)).href, options);
 
 for (const name of PAGES) {
   test(`${name}: opens in less than a second, without complaint and without asking anybody for anything`, async () => {
@@ -110,8 +46,7 @@ for (const name of PAGES) {
   test(`${name}: never scrolls sideways`, async () => {
     for (const width of [360, 800, 1600]) {
       const { page, close } = await open(name, { width });
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-      assert.equal(wide, 0, `${wide} px too wide at ${width} px`);
+      assert.equal(await overhang(page), 0, `too wide at ${width} px`);
       await close();
     }
   });
@@ -123,10 +58,7 @@ for (const name of PAGES) {
         const { page, close } = await open(name, { theme, width });
         await page.evaluate(() => document.querySelectorAll("details").forEach((details) => { details.open = true; }));
         grounds.add(await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor));
-        const texts = await page.evaluate(contrasts);
-        assert.ok(texts.length > 5, "the page has text");
-        const faint = texts.filter(({ ratio }) => ratio < 4.5);
-        assert.deepEqual(faint, [], `${theme}, ${width} px`);
+        assert.deepEqual(await faint(page), [], `${theme}, ${width} px`);
         await close();
       }
     }
@@ -232,8 +164,7 @@ test("paper is white, whatever the screen", async () => {
   const { page, close } = await open("trial", { theme: "dark" });
   await page.emulateMedia({ media: "print", colorScheme: "dark" });
   assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor), "rgb(255, 255, 255)");
-  const faint = (await page.evaluate(contrasts)).filter(({ ratio }) => ratio < 4.5);
-  assert.deepEqual(faint, []);
+  assert.deepEqual(await faint(page), []);
   await close();
 });
 

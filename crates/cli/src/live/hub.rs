@@ -46,6 +46,8 @@ struct State {
     trials: u64,
     slices: u64,
     report: Option<String>,
+    /// No trial runs.
+    resting: bool,
     ended: bool,
 }
 
@@ -66,6 +68,7 @@ struct Whole<'a> {
     history: &'a VecDeque<Entry>,
     board: &'a Option<Board>,
     report: &'a Option<String>,
+    resting: bool,
     ended: bool,
 }
 
@@ -105,6 +108,7 @@ impl Hub {
             return;
         }
         state.slices += 1;
+        state.resting = false;
         let entry = Entry { at: state.slices, trial: state.trials, now };
         self.tell("slice", &entry);
         if state.history.len() == HISTORY_MAX {
@@ -115,7 +119,9 @@ impl Hub {
 
     /// The trial has ended: what comes now is auditing, restoring, loading.
     pub(super) fn rest(&self) {
-        self.lock().counters.rest();
+        let mut state = self.lock();
+        state.counters.rest();
+        state.resting = true;
         self.tell("rest", &());
     }
 
@@ -148,9 +154,11 @@ impl Hub {
         Some((whole(&state), self.news.subscribe()))
     }
 
-    /// The whole state, for a reader that has missed news.
-    pub(super) fn whole(&self) -> News {
-        whole(&self.lock())
+    /// The same for a reader that has missed news.
+    pub(super) fn catch_up(&self, behind: &broadcast::Receiver<News>) -> (News, broadcast::Receiver<News>) {
+        let state = self.lock();
+        // Under the lock as well: the end of a run told in between would never reach this reader.
+        (whole(&state), behind.resubscribe())
     }
 
     /// The text of the metrics endpoint.
@@ -172,8 +180,9 @@ impl Hub {
 }
 
 fn whole(state: &State) -> News {
-    let State { history, board, report, ended, .. } = state;
-    News { event: "whole", data: json(&Whole { history, board, report, ended: *ended }) }
+    let State { history, board, report, resting, ended, .. } = state;
+    let whole = Whole { history, board, report, resting: *resting, ended: *ended };
+    News { event: "whole", data: json(&whole) }
 }
 
 fn json(data: &impl Serialize) -> Arc<str> {
@@ -195,10 +204,13 @@ mod tests {
         }
         let missed = asleep.try_recv().unwrap_err();
         assert!(matches!(missed, broadcast::error::TryRecvError::Lagged(_)), "{missed:?}");
-        let whole: serde_json::Value = serde_json::from_str(&hub.whole().data).unwrap();
+        let (whole, mut awake) = hub.catch_up(&asleep);
+        let whole: serde_json::Value = serde_json::from_str(&whole.data).unwrap();
         let history = whole["history"].as_array().unwrap();
         assert_eq!(history.len(), HISTORY_MAX);
         assert_eq!(history.last().unwrap()["at"], 2_000);
+        hub.end();
+        assert_eq!(awake.try_recv().unwrap().event, "end", "and then what comes after it");
     }
 
     #[test]
@@ -208,6 +220,22 @@ mod tests {
         assert_eq!(readers.len(), READERS_MAX);
         drop(readers);
         assert!(hub.subscribe().is_some());
+    }
+
+    #[test]
+    fn a_page_opened_between_trials_learns_that_none_runs() {
+        let hub = Hub::new(Wants { page: true, metrics: false });
+        let resting = || -> bool {
+            let (whole, _) = hub.subscribe().unwrap();
+            serde_json::from_str::<serde_json::Value>(&whole.data).unwrap()["resting"].as_bool().unwrap()
+        };
+        hub.begin();
+        hub.put(testing::snapshot(), None, &[]);
+        assert!(!resting());
+        hub.rest();
+        assert!(resting());
+        hub.put(testing::snapshot(), None, &[]);
+        assert!(!resting());
     }
 
     #[test]

@@ -163,7 +163,7 @@ async fn next(hub: Arc<Hub>, reading: Reading) -> Option<(Result<Event, Infallib
         Reading::On(mut receiver) => match receiver.recv().await {
             Ok(news) => (news, receiver),
             // Too slow for some news: all that they said is in the whole.
-            Err(RecvError::Lagged(_)) => (hub.whole(), receiver.resubscribe()),
+            Err(RecvError::Lagged(_)) => hub.catch_up(&receiver),
             Err(RecvError::Closed) => return None,
         },
         Reading::Ended => return None,
