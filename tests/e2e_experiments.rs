@@ -34,7 +34,7 @@ subject = "postgres/tokio-postgres"
 "#;
 
 /// Folders of the trials of the only run that have ended, by name.
-fn ended(desk: &Desk) -> Vec<PathBuf> {
+pub(crate) fn ended(desk: &Desk) -> Vec<PathBuf> {
     let trials = desk.runs().first().and_then(|run| fs::read_dir(run.join("trials")).ok());
     let folders = trials.into_iter().flatten().flatten().map(|folder| folder.path());
     let whole = |folder: &PathBuf| {
@@ -46,7 +46,7 @@ fn ended(desk: &Desk) -> Vec<PathBuf> {
     folders
 }
 
-fn resume(desk: &Desk) -> String {
+pub(crate) fn resume(desk: &Desk) -> String {
     format!("resume {}", desk.only_run().display())
 }
 

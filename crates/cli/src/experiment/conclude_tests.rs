@@ -74,6 +74,8 @@ impl Bed {
     fn cast(&self) -> Vec<Part> {
         let underway = crate::experiment::underway::Underway {
             stackmark: String::new(),
+            program: String::new(),
+            checksum: String::new(),
             id: String::new(),
             started: crate::folder::now(),
             command: Vec::new(),

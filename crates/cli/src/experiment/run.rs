@@ -6,7 +6,7 @@ use super::lock::{self, Held};
 use super::metric::Measured;
 use super::plan::Experiment;
 use super::resume::Stored;
-use super::underway::{Part, Slot, Standing, Underway};
+use super::underway::{self, Part, Slot, Standing, Underway};
 use crate::Answer;
 use crate::case::Case;
 use crate::confirm;
@@ -42,6 +42,8 @@ pub(crate) fn begin<W: Case>(
     let blank = folder::document(id, started, kind, &[]);
     let underway = Underway {
         stackmark: blank.stackmark,
+        program: underway::program()?,
+        checksum: String::new(),
         id: blank.id,
         started: blank.started,
         command: blank.command,
@@ -186,6 +188,9 @@ impl<'a, W: Case> Runner<'a, W> {
             let (name, reason) = first.ok_or_else(|| anyhow!("an experiment without variants"))?;
             bail!("no variant could be started; {name}: {reason}");
         }
+        // Only now is it sure that it goes on.
+        self.underway.experiment.notes.extend(stored.notes().iter().cloned());
+        self.document.notes.extend(stored.notes().iter().cloned());
         self.document.notes.extend(bench.notes());
         self.write()?;
         Ok(prepared)
@@ -211,10 +216,8 @@ impl<'a, W: Case> Runner<'a, W> {
         let (begun, mut run_here) = (self.clock.now().as_secs_f64(), 0_usize);
         for (at, slot) in slots.iter().enumerate() {
             let part = &self.cast[slot.part];
-            // A block that has passed is not begun again: its trials would not have run next to each other.
-            let passed = stored.last().is_some_and(|last| at <= last);
-            let Some(ready) = prepared[part.variant].as_ref().filter(|_| !passed && self.runs(slot.part))
-            else {
+            let to_run = !stored.has_passed(at) && self.runs(slot.part);
+            let Some(ready) = prepared[part.variant].as_ref().filter(|_| to_run) else {
                 continue;
             };
             if self.interrupt.requested() {
@@ -432,7 +435,7 @@ impl<'a, W: Case> Runner<'a, W> {
 
     /// What could not begin leaves no folder, unless it can go on later.
     fn give_up(&mut self, stored: &Stored) {
-        if stored.last().is_some() || self.interrupt.requested() {
+        if !stored.is_empty() || self.interrupt.requested() {
             self.document.state = State::Interrupted;
             // What cannot be written leaves the last state, which says that it is running.
             let _ = self.folder.put_document(&self.document);

@@ -4,11 +4,13 @@ use super::bench::trial_name;
 use super::order::order;
 use super::plan::Experiment;
 use crate::folder::Folder;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use report::document::{Moment, RunKind, Spent, VariantState};
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::io::Read;
 use std::path::Path;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// The name of the file.
 const FILE: &str = "plan.json";
@@ -19,6 +21,10 @@ const FILE: &str = "plan.json";
 pub(crate) struct Underway {
     /// Our version: another one may measure otherwise.
     pub(crate) stackmark: String,
+    /// The checksum of our program: so may another build of a version.
+    pub(crate) program: String,
+    /// The checksum of the file as it is without it; known in the file only.
+    pub(crate) checksum: String,
     /// Names the run and its folder.
     pub(crate) id: String,
     /// When it was begun.
@@ -83,16 +89,23 @@ impl Underway {
 
     /// Writes it down, in the place of what was there.
     pub(crate) fn put(&self, folder: &Folder) -> Result<()> {
-        folder.put(FILE, &serde_json::to_vec_pretty(self)?).map(drop)
+        let text = serde_json::to_string_pretty(&Underway { checksum: String::new(), ..self.clone() })?;
+        let checksum = checksum_of(text.as_bytes());
+        folder.put(FILE, text.replacen(EMPTY, &sealed(&checksum), 1).as_bytes()).map(drop)
     }
 
     /// Reads it back.
     ///
     /// # Errors
-    /// The folder is none of an experiment, or one of another version.
+    /// The folder is none of an experiment, or one of another version or build, or its plan has been changed.
     pub(crate) fn read(folder: &Path) -> Result<Underway> {
         #[derive(Deserialize)]
         struct Head {
+            program: String,
+            checksum: String,
+        }
+        #[derive(Deserialize)]
+        struct Version {
             stackmark: String,
         }
         let path = folder.join(FILE);
@@ -101,18 +114,66 @@ impl Underway {
         })?;
         let broken = || format!("{} is no plan of an experiment", path.display());
         // The version first: a plan of another version may have other fields.
-        let head: Head = serde_json::from_str(&text).with_context(broken)?;
+        let Version { stackmark } = serde_json::from_str(&text).with_context(broken)?;
         let ours = env!("CARGO_PKG_VERSION");
-        if head.stackmark != ours {
-            anyhow::bail!(
-                "{} was begun by stackmark {}, and this is {ours}: trials of two versions are not one experiment\nhint: \
-                 begin it anew",
-                folder.display(),
-                head.stackmark
+        if stackmark != ours {
+            bail!(
+                "{} was begun by stackmark {stackmark}, and this is {ours}: trials of two versions are not one experiment\n\
+                 hint: begin it anew",
+                folder.display()
             );
         }
-        serde_json::from_str(&text).with_context(broken)
+        let head: Head = serde_json::from_str(&text).with_context(broken)?;
+        let us = program()?;
+        if head.program != us {
+            bail!(
+                "{} was begun by another build of stackmark {ours} (its program is {}, and this one is {us}): trials of two \
+                 programs are not one experiment\nhint: go on with the program that began it, or begin it anew",
+                folder.display(),
+                head.program
+            );
+        }
+        let found = checksum_of(text.replacen(&sealed(&head.checksum), EMPTY, 1).as_bytes());
+        if found != head.checksum {
+            bail!(
+                "{} has been changed: its checksum is {found}, and was {} when it was written; the trials so far are of \
+                 another plan\nhint: begin it anew",
+                path.display(),
+                head.checksum
+            );
+        }
+        let read = serde_json::from_str(&text).with_context(broken)?;
+        Ok(Underway { checksum: String::new(), ..read })
     }
+}
+
+/// How the checksum stands in the file: while it is not known yet, and then.
+const EMPTY: &str = r#""checksum": """#;
+
+fn sealed(checksum: &str) -> String {
+    format!(r#""checksum": "{checksum}""#)
+}
+
+fn checksum_of(bytes: &[u8]) -> String {
+    format!("xxh3:{:016x}", xxh3_64(bytes))
+}
+
+/// The checksum of the program that runs.
+pub(crate) fn program() -> Result<String> {
+    // Where there is one, the link that still leads to a program that has been replaced since it was started.
+    let link = Path::new("/proc/self/exe");
+    let path = if link.exists() { link.to_owned() } else { std::env::current_exe()? };
+    let read = || -> std::io::Result<Xxh3> {
+        let (mut file, mut sum, mut part) = (fs::File::open(&path)?, Xxh3::new(), vec![0; 1 << 18]);
+        loop {
+            match file.read(&mut part)? {
+                0 => return Ok(sum),
+                bytes => sum.update(&part[..bytes]),
+            }
+        }
+    };
+    let sum = read().context("could not read our own program, which an experiment is told by")?;
+    Ok(format!("xxh3:{:016x}", sum.digest()))
 }
 
 /// What has become of a part so far.
@@ -159,6 +220,8 @@ mod tests {
         };
         Underway {
             stackmark: env!("CARGO_PKG_VERSION").into(),
+            program: program().unwrap(),
+            checksum: String::new(),
             id: "x".into(),
             started: crate::folder::now(),
             command: vec!["stackmark".into()],
@@ -190,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_is_read_as_it_was_written_and_one_of_another_version_is_refused() {
+    fn a_plan_is_read_as_it_was_written_and_one_of_another_version_or_build_is_refused() {
         let out = std::env::temp_dir().join(format!("stackmark-plan-{}", std::process::id()));
         let (folder, ..) = Folder::create(&out, "plan").unwrap();
         let missing = Underway::read(folder.path()).unwrap_err().to_string();
@@ -198,9 +261,13 @@ mod tests {
         let plan = underway();
         plan.put(&folder).unwrap();
         assert_eq!(Underway::read(folder.path()).unwrap(), plan);
-        Underway { stackmark: "0.0.1".into(), ..plan }.put(&folder).unwrap();
-        let other = Underway::read(folder.path()).unwrap_err().to_string();
-        assert!(other.contains("0.0.1") && other.contains("begin it anew"), "{other}");
+        let refused = |other: &Underway, words: &str| {
+            other.put(&folder).unwrap();
+            let refused = Underway::read(folder.path()).unwrap_err().to_string();
+            assert!(refused.contains(words) && refused.contains("begin it anew"), "{refused}");
+        };
+        refused(&Underway { stackmark: "0.0.1".into(), ..plan.clone() }, "begun by stackmark 0.0.1");
+        refused(&Underway { program: "xxh3:1".into(), ..plan.clone() }, "another build of stackmark");
         fs::remove_dir_all(out).unwrap();
     }
 }
