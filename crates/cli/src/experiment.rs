@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 mod conclude;
+mod doubt;
 pub(crate) mod factors;
 pub(crate) mod file;
 pub(crate) mod lock;

@@ -19,6 +19,9 @@ pub const BLOCKS_MIN: usize = 3;
 /// Resamples of the bootstrap.
 const RESAMPLES: usize = 2_000;
 
+/// How many more blocks than the normal distribution says [`blocks_to_tell`] tries; it takes two or three.
+const STEPS_TO_TELL: u32 = 8;
+
 /// Which way is good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -34,11 +37,11 @@ pub enum Better {
 pub struct Terms {
     /// Which way is good.
     pub better: Better,
-    /// The largest difference that does not matter, as a share: 0.05 for 5 %. An interval inside ± this share is "no
-    /// difference"; one that neither excludes 1 nor fits inside is "cannot tell".
+    /// The largest difference that does not matter, as a share: 0.05 for 5 %. Only an interval inside ± this share is "no
+    /// difference": that a difference is smaller than the noise says nothing where the noise is large.
     pub margin: f64,
     /// What an A/A control shows on this machine, as a share ([`noise_floor`]); an effect within it is never better or
-    /// worse. Zero where no control was run.
+    /// worse, and where it may be beyond the margin nothing can be told. Zero where no control was run.
     pub noise_floor: f64,
     /// Seed of the bootstrap.
     pub seed: u64,
@@ -57,7 +60,8 @@ pub enum Verdict {
         /// As a share: 0.02 for ± 2 %.
         beyond: f64,
     },
-    /// The interval holds both a difference that matters and none, or there are too few blocks.
+    /// The interval holds both a difference that matters and none, or what it holds may be the noise of the machine, or
+    /// there are too few blocks.
     CannotTell,
 }
 
@@ -81,29 +85,47 @@ pub struct Comparison {
 /// leave nothing to tell.
 #[must_use]
 pub fn compare(ratios: &[f64], terms: &Terms) -> Comparison {
-    let logs: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
-    let mean = mean(&logs);
-    let known = logs.len() >= BLOCKS_MIN && logs.iter().all(|log| log.is_finite());
-    let interval = known.then(|| bootstrap(&logs, terms.seed));
+    let mean = mean(&ratios.iter().map(|ratio| ratio.ln()).collect::<Vec<f64>>());
+    let known = known_logs(ratios);
+    let interval = known.as_ref().map(|logs| bootstrap(logs, terms.seed));
     Comparison {
         ratios: ratios.to_vec(),
         effect: mean.exp(),
         interval: interval.map(|(low, high)| (low.exp(), high.exp())),
-        detectable: known.then(|| detectable(&logs)),
+        detectable: known.map(|logs| shown_by(spread(&logs), logs.len() as u32).exp_m1()),
         verdict: interval.map_or(Verdict::CannotTell, |interval| judge(mean, interval, terms)),
     }
+}
+
+/// About how many blocks would tell a difference of `share`, four times in five, if they scatter as these do; at least
+/// [`BLOCKS_MIN`]. Absent where these are too few to know their scatter, which a handful knows only roughly.
+///
+/// # Panics
+/// When `share` is not above zero: no number of blocks tells that.
+#[must_use]
+pub fn blocks_to_tell(ratios: &[f64], share: f64) -> Option<u32> {
+    assert!(share > 0.0, "a difference of nothing cannot be told");
+    let spread = spread(&known_logs(ratios)?);
+    let shown = |blocks: u32| shown_by(spread, blocks) <= share.ln_1p();
+    // From the normal distribution, which is too few by the little that Student's t adds.
+    let least = ((INTERVAL_95.normal + POWER_80.normal) * spread / share.ln_1p()).powi(2);
+    let first = (least as u32).max(BLOCKS_MIN as u32);
+    // Far out the two agree, so that the last step is one of a few; a scatter that large needs no exact number.
+    Some((first..first.saturating_add(STEPS_TO_TELL)).find(|blocks| shown(*blocks)).unwrap_or(first))
 }
 
 /// The noise floor that an A/A control shows, as a share: the far end of the 95 % interval of its effect, so that an
 /// effect beyond it is not one that the same subject twice would show. Absent with too few blocks.
 #[must_use]
 pub fn noise_floor(ratios: &[f64], seed: u64) -> Option<f64> {
+    let (low, high) = bootstrap(&known_logs(ratios)?, seed);
+    Some(low.abs().max(high.abs()).exp_m1())
+}
+
+/// The logarithms of ratios that are enough, and numbers, to know their scatter.
+fn known_logs(ratios: &[f64]) -> Option<Vec<f64>> {
     let logs: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
-    let known = logs.len() >= BLOCKS_MIN && logs.iter().all(|log| log.is_finite());
-    known.then(|| {
-        let (low, high) = bootstrap(&logs, seed);
-        low.abs().max(high.abs()).exp_m1()
-    })
+    (logs.len() >= BLOCKS_MIN && logs.iter().all(|log| log.is_finite())).then_some(logs)
 }
 
 fn judge(effect: f64, (low, high): (f64, f64), terms: &Terms) -> Verdict {
@@ -113,7 +135,7 @@ fn judge(effect: f64, (low, high): (f64, f64), terms: &Terms) -> Verdict {
         let rises = effect > 0.0;
         return if rises == (terms.better == Better::Higher) { Verdict::Better } else { Verdict::Worse };
     }
-    if farthest <= margin.max(floor) {
+    if farthest <= margin {
         return Verdict::NoDifference { beyond: farthest.exp_m1() };
     }
     Verdict::CannotTell
@@ -140,11 +162,12 @@ fn bootstrap(values: &[f64], seed: u64) -> (f64, f64) {
     (centre - (centre - low) * scale, centre + (high - centre) * scale)
 }
 
-/// The smallest share that would be shown with a power of 0.8: `(t₀.₉₇₅ + t₀.₈) s / √n` on the log scale.
-fn detectable(values: &[f64]) -> f64 {
-    let freedom = values.len() as u32 - 1;
+/// The smallest effect that `blocks` of this spread would show with a power of 0.8: `(t₀.₉₇₅ + t₀.₈) s / √n`, all on the log
+/// scale.
+fn shown_by(spread: f64, blocks: u32) -> f64 {
+    let freedom = blocks - 1;
     let steps = student_t(INTERVAL_95, freedom) + student_t(POWER_80, freedom);
-    (steps * spread(values) / (values.len() as f64).sqrt()).exp_m1()
+    steps * spread / f64::from(blocks).sqrt()
 }
 
 pub(crate) fn mean(values: &[f64]) -> f64 {
@@ -234,9 +257,64 @@ mod tests {
         let slight = [1.020, 1.021, 1.019, 1.020, 1.022];
         assert_eq!(compare(&slight, &TERMS).verdict, Verdict::Better);
         let noisy = Terms { noise_floor: 0.03, ..TERMS };
-        assert!(matches!(compare(&slight, &noisy).verdict, Verdict::NoDifference { .. }));
+        assert!(
+            matches!(compare(&slight, &noisy).verdict, Verdict::NoDifference { beyond } if beyond < 0.03)
+        );
         let floor = noise_floor(&[0.98, 1.02, 1.01, 0.99, 1.0], 1).unwrap();
         assert!((0.01..0.03).contains(&floor), "{floor}");
+    }
+
+    #[test]
+    fn a_noise_larger_than_the_margin_tells_nothing_instead_of_no_difference() {
+        let verdict = |ratios: &[f64], margin: f64, noise_floor: f64| {
+            compare(ratios, &Terms { margin, noise_floor, ..TERMS }).verdict
+        };
+        let wild = [0.8, 1.25, 0.9, 1.2, 1.0];
+        let far = [1.10, 1.12, 1.09, 1.11, 1.10];
+        // What the interval holds lies within the noise, and that is no answer.
+        assert_eq!(verdict(&wild, 0.02, 0.43), Verdict::CannotTell);
+        assert_eq!(verdict(&far, 0.02, 0.43), Verdict::CannotTell);
+        // An effect beyond the noise counts, and so does a margin that the user has set wide enough.
+        assert_eq!(verdict(&far, 0.02, 0.05), Verdict::Better);
+        assert!(matches!(verdict(&far, 0.15, 0.43), Verdict::NoDifference { beyond } if beyond <= 0.15));
+    }
+
+    /// Whatever is found, "no difference" never names more than the margin.
+    #[test]
+    fn no_difference_is_never_said_beyond_the_margin() {
+        let mut random = Random::stream(22, &[]);
+        let mut told = 0;
+        for round in 0..4_000 {
+            let spread = 0.1 * random.unit();
+            let terms = Terms { margin: 0.02, noise_floor: 0.2 * random.unit(), seed: round, ..TERMS };
+            let found = compare(&ratios(&mut random, 5, 1.0, spread), &terms);
+            if let Verdict::NoDifference { beyond } = found.verdict {
+                told += 1;
+                let (low, high) = found.interval.unwrap();
+                assert!(beyond <= 0.02 + 1e-12 && low >= 1.0 / 1.020_001 && high <= 1.020_001, "{found:?}");
+            }
+        }
+        assert!(told > 100, "{told}");
+    }
+
+    #[test]
+    fn so_many_blocks_detect_what_they_are_said_to() {
+        const ROUNDS: usize = 600;
+        let five = [0.96, 1.05, 1.0, 0.97, 1.02];
+        let blocks = blocks_to_tell(&five, 0.02).unwrap();
+        let spread = spread(&five.map(f64::ln));
+        let mut random = Random::stream(23, &[]);
+        let found = (0..ROUNDS).filter(|_| {
+            let ratios = ratios(&mut random, blocks as usize, 1.02, spread);
+            compare(&ratios, &Terms { margin: 0.02, ..TERMS }).verdict == Verdict::Better
+        });
+        let power = found.count() as f64 / ROUNDS as f64;
+        assert!((0.74..0.86).contains(&power), "{blocks} blocks: power {power}");
+        // A quarter of the difference takes some sixteen times the blocks; where none scatter, the fewest do.
+        let finer = blocks_to_tell(&five, 0.005).unwrap();
+        assert!((14 * blocks..17 * blocks).contains(&finer), "{blocks}, {finer}");
+        assert_eq!(blocks_to_tell(&[1.0; 5], 0.02), Some(BLOCKS_MIN as u32));
+        assert_eq!(blocks_to_tell(&five[..2], 0.02), None);
     }
 
     #[test]

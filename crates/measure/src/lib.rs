@@ -34,7 +34,7 @@ mod usl;
 pub use books::{Books, Class, Imbalance};
 pub use clock::{Monotonic, thread_cpu, unix_seconds};
 pub use collector::{Collected, Collector, Slice, SliceTimes, circulation};
-pub use compare::{BLOCKS_MIN, Better, Comparison, Terms, Verdict, compare, noise_floor};
+pub use compare::{BLOCKS_MIN, Better, Comparison, Terms, Verdict, blocks_to_tell, compare, noise_floor};
 pub use intervals::{RateInterval, mean_interval, rate_interval};
 pub use knee::{KNEE_BEYOND, KNEE_SHARE, knee};
 pub use latencies::{BEYOND_MIN, Latencies, Summary};

@@ -32,6 +32,8 @@ struct Found {
     worse: f64,
     /// Called better though it is not.
     better: f64,
+    /// Called no different, which is right.
+    same: f64,
 }
 
 /// Comparisons of a subject with itself, whose blocks `ratio` draws; with a noise floor from a control of as many blocks
@@ -40,7 +42,7 @@ fn a_against_a(blocks: usize, controlled: bool, ratio: impl Fn(&mut Random, usiz
     let mut random = Random::stream(31, &[blocks as u64, u64::from(controlled)]);
     let draw =
         |random: &mut Random| -> Vec<f64> { (0..blocks).map(|block| ratio(random, block).exp()).collect() };
-    let (mut covered, mut worse, mut better) = (0, 0, 0);
+    let (mut covered, mut worse, mut better, mut same) = (0, 0, 0, 0);
     for round in 0..ROUNDS {
         let seed = round as u64;
         let floor =
@@ -51,9 +53,13 @@ fn a_against_a(blocks: usize, controlled: bool, ratio: impl Fn(&mut Random, usiz
         covered += usize::from(low <= 1.0 && 1.0 <= high);
         worse += usize::from(verdict == Verdict::Worse);
         better += usize::from(verdict == Verdict::Better);
+        if let Verdict::NoDifference { beyond } = verdict {
+            assert!(beyond <= terms.margin + 1e-12, "no difference beyond ±{beyond}");
+            same += 1;
+        }
     }
     let share = |count: usize| count as f64 / ROUNDS as f64;
-    Found { covered: share(covered), worse: share(worse), better: share(better) }
+    Found { covered: share(covered), worse: share(worse), better: share(better), same: share(same) }
 }
 
 fn check(what: &str, blocks: usize, found: Found, covered: std::ops::RangeInclusive<f64>, worse_max: f64) {
@@ -103,4 +109,13 @@ fn a_drift_of_the_machine_does_not_make_one_side_worse() {
     let always_second = move |random: &mut Random, _| SPREAD * normal(random) - drift;
     let found = a_against_a(5, false, always_second);
     assert!(found.worse > 0.3, "{found:?}");
+}
+
+/// On a machine whose noise is far beyond the margin nothing is told, and on a quiet one that there is no difference.
+#[test]
+fn a_noisy_machine_says_that_it_cannot_tell_and_a_quiet_one_that_there_is_no_difference() {
+    let wild = a_against_a(5, true, |random, _| 0.2 * normal(random));
+    assert!(wild.same < 0.02 && wild.worse < 0.01, "{wild:?}");
+    let quiet = a_against_a(5, true, |random, _| 0.004 * normal(random));
+    assert!(quiet.same > 0.9, "{quiet:?}");
 }

@@ -1,6 +1,7 @@
 //! What the trials of an experiment say: a comparison for each variant that has a base, and what becomes of those of which
 //! a trial is void or that could not start.
 
+use super::doubt::Doubt;
 use super::factors;
 use super::metric::Measured;
 use super::plan::Experiment;
@@ -66,25 +67,27 @@ impl<'a> Findings<'a> {
             comparison.sentence = "No block has two whole trials, so no ratio is given.".into();
             return comparison;
         }
-        let (noise, noise_floor) = self.noise(a, &ratios, factors.is_empty());
-        let terms = Terms {
-            better: self.measured.better(),
-            margin: self.plan.margin,
-            noise_floor,
-            seed: self.plan.seed,
-        };
-        let found = measure::compare(&ratios, &terms);
+        // A subject against itself is a control: what it shows is the noise of this machine.
+        let is_control = factors.is_empty();
+        let control = if is_control { Vec::new() } else { self.control_ratios(a) };
+        let noise_floor = measure::noise_floor(&control, self.plan.seed);
+        let found = measure::compare(&ratios, &self.terms(noise_floor.unwrap_or(0.0)));
         comparison.ratio = Some(interval(&found));
         comparison.detectable = found.detectable;
-        comparison.noise = noise;
+        comparison.noise = self.noise(a, if is_control { &ratios } else { &control });
         comparison.verdict = comparability.verdict(match found.verdict {
             measure::Verdict::Better => Verdict::Better,
             measure::Verdict::Worse => Verdict::Worse,
             measure::Verdict::NoDifference { .. } => Verdict::NoDifference,
             measure::Verdict::CannotTell => Verdict::CannotTell,
         });
-        comparison.sentence = self.sentence(&comparison, &found, &factors, left_out);
+        let doubt = Doubt { found: &found, control: &control, noise_floor, margin: self.plan.margin };
+        comparison.sentence = self.sentence(&comparison, &doubt, &factors, left_out);
         comparison
+    }
+
+    fn terms(self, noise_floor: f64) -> Terms {
+        Terms { better: self.measured.better(), margin: self.plan.margin, noise_floor, seed: self.plan.seed }
     }
 
     fn blank<W: Case>(self, a: usize, b: usize, factors: &[String]) -> Comparison {
@@ -157,45 +160,34 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// What the base shows against itself, and the share below which an effect is noise.
-    fn noise(self, base: usize, ratios: &[f64], is_control: bool) -> (Option<Noise>, f64) {
-        let subject = &self.plan.variants[self.cast[base].variant].subject;
-        let noise = |ratios: &[f64]| {
-            let terms = Terms {
-                better: self.measured.better(),
-                margin: self.plan.margin,
-                noise_floor: 0.0,
-                seed: self.plan.seed,
-            };
-            let ratio = interval(&measure::compare(ratios, &terms));
-            Noise { subject: subject.clone(), blocks: ratios.len() as u32, ratio }
-        };
-        // A subject against itself is a control: what it shows is the noise floor of this machine.
-        if is_control {
-            return (Some(noise(ratios)), 0.0);
-        }
+    /// What the control of a base shows against it, a ratio a block; none where no control was run, or it is void.
+    fn control_ratios(self, base: usize) -> Vec<f64> {
         let control = self.part_of(self.cast[base].variant, true);
-        let Some(again) = control.filter(|again| self.standings[*again].state == VariantState::Measured)
-        else {
-            return (None, 0.0);
-        };
-        let blocks = self.blocks(base, again);
-        let ratios: Vec<f64> = blocks.iter().filter_map(|block| self.ratio(again, base, block)).collect();
-        if ratios.is_empty() {
-            return (None, 0.0);
+        match control.filter(|again| self.standings[*again].state == VariantState::Measured) {
+            Some(again) => {
+                let blocks = self.blocks(base, again);
+                blocks.iter().filter_map(|block| self.ratio(again, base, block)).collect()
+            }
+            None => Vec::new(),
         }
-        (Some(noise(&ratios)), measure::noise_floor(&ratios, self.plan.seed).unwrap_or(0.0))
+    }
+
+    /// What the base shows against itself, if it was asked.
+    fn noise(self, base: usize, ratios: &[f64]) -> Option<Noise> {
+        let subject = self.plan.variants[self.cast[base].variant].subject.clone();
+        let shown = || interval(&measure::compare(ratios, &self.terms(0.0)));
+        (!ratios.is_empty()).then(|| Noise { subject, blocks: ratios.len() as u32, ratio: shown() })
     }
 
     fn sentence(
         self,
         comparison: &Comparison,
-        found: &measure::Comparison,
+        doubt: &Doubt<'_>,
         factors: &[String],
         left_out: usize,
     ) -> String {
         let name = capital(&comparison.b.label);
-        let what = match (comparison.verdict, found.verdict) {
+        let what = match (comparison.verdict, doubt.found.verdict) {
             (Verdict::DifferentWork, _) => {
                 "They did not do the same work, or more than the factor under study differs: see the differences."
                     .into()
@@ -203,10 +195,7 @@ impl<'a> Findings<'a> {
             (_, measure::Verdict::NoDifference { beyond }) => {
                 format!("No difference beyond ±{:.1} %.", beyond * 100.0)
             }
-            (Verdict::CannotTell, _) if found.interval.is_none() => {
-                format!("Too few blocks for an interval: it takes {} or more.", measure::BLOCKS_MIN)
-            }
-            (Verdict::CannotTell, _) => "The trials are too few or too noisy to tell.".into(),
+            (Verdict::CannotTell, _) => doubt.sentence(&self.measured.words()),
             (verdict, _) => {
                 let what = format!("{name} is {} in {}", verdict.words(), self.measured.words());
                 if factors.len() > 1 {

@@ -66,6 +66,23 @@ impl Comparison {
             _ => false,
         }
     }
+
+    /// What is to be said of the loss that the user allows: `is exceeded`, `is kept` where the whole interval says so, or that
+    /// this is not known; nothing where no limit was set.
+    #[must_use]
+    pub fn loss_words(&self) -> Option<&'static str> {
+        let loss_max = self.loss_max?;
+        let surely_kept = self.ratio.is_some_and(|ratio| match (ratio.low, ratio.high) {
+            (Some(low), Some(_)) if self.higher_is_better() => low >= 1.0 - loss_max,
+            (Some(_), Some(high)) => high <= 1.0 + loss_max,
+            _ => false,
+        });
+        Some(match (self.loses_too_much(), surely_kept) {
+            (true, _) => "is exceeded",
+            (false, true) => "is kept",
+            (false, false) => "is not surely exceeded, and not surely kept",
+        })
+    }
 }
 
 /// One side of a comparison.

@@ -96,8 +96,7 @@ fn confidence(section: &mut Markup, comparison: &Comparison) {
         ),
         None => "The noise floor of this machine was not measured.".to_owned(),
     });
-    if let Some(loss) = comparison.loss_max {
-        let kept = if comparison.loses_too_much() { "is exceeded" } else { "is kept" };
+    if let Some((loss, kept)) = comparison.loss_max.zip(comparison.loss_words()) {
         sentences.push(format!("The permitted loss of {} {kept}.", figures::percent(loss)));
     }
     section.line("p", "caption", &sentences.join(" "));
