@@ -421,7 +421,11 @@ pub(crate) fn parameters(fit: &Scalability, unit: &str) -> Vec<[String; 3]> {
         format!("{}{ends}", number(interval.value))
     };
     let percent = |value: f64| figures::trimmed(value * 100.0, 2);
-    let per_pair = |value: f64| if value == 0.0 { "0".to_owned() } else { format!("{value:.2e}") };
+    let per_pair = |value: f64| match value {
+        0.0 => "0".to_owned(),
+        _ if value >= 0.001 => figures::short(value),
+        _ => format!("{value:.2e}"),
+    };
     let mut rows = vec![
         [
             "λ".to_owned(),

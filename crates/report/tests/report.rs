@@ -177,7 +177,7 @@ fn check_order(document: &Document, first: &str, second: &str) {
     let formats = [
         ("text", text::render(document, Colour::Never)),
         ("markdown", markdown::render(document).replace('\\', "")),
-        ("html", html::render(document).replace('\u{a0}', " ")),
+        ("html", html::render(document).replace('\u{a0}', " ").replace("<wbr>", "")),
     ];
     for (name, report) in formats {
         let body = report.find("<body").unwrap_or(0);

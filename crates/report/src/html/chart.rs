@@ -13,6 +13,9 @@ const FINENESS: f64 = 10.0;
 /// plotters states font sizes in a unit of its own, 1.24 times what it writes down.
 const FONT_UNIT: f64 = 1.24;
 
+/// Average width of a glyph of 12 pixels in the fonts that the style sheet names.
+const GLYPH: f64 = 6.4;
+
 /// A colour by its meaning; the style sheet says what it looks like, by day and by night.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Paint {
@@ -141,6 +144,25 @@ impl Canvas<'_> {
         self.shape(&[(at - 6.0, y), (at, y - 6.0), (at + 6.0, y), (at, y + 6.0)], paint, 1.0);
     }
 
+    /// An upright interval; an end beyond the scale is left open, so that nobody takes the edge of the picture for it.
+    pub(super) fn upright(&self, x: f64, y: Scale, interval: Interval, paint: Paint, cap: f64) {
+        let (Some(low), Some(high)) = (interval.low, interval.high) else { return };
+        // Behind the dot of its value there is nothing to see of it but corners.
+        if y.at(low) - y.at(high) < 2.0 * cap {
+            return;
+        }
+        self.line(&[(x, y.at(low)), (x, y.at(high))], paint, if cap > 0.0 { 1.6 } else { 0.8 });
+        for end in [low, high].into_iter().filter(|end| cap > 0.0 && y.holds(*end)) {
+            self.line(&[(x - cap, y.at(end)), (x + cap, y.at(end))], paint, 1.6);
+        }
+    }
+
+    /// Where an axis stands so that the longest label of its ticks fits to its left.
+    pub(super) fn left_of(&self, ticks: &[f64], words: &dyn Fn(f64) -> String) -> f64 {
+        let longest = ticks.iter().map(|tick| words(*tick).chars().count()).max().unwrap_or(0);
+        (longest as f64 * GLYPH + 16.0).max(if self.narrow { 40.0 } else { 62.0 })
+    }
+
     /// A line of text, its middle at the height given.
     pub(super) fn text(&self, at: (f64, f64), text: &str, paint: Paint, hold: Hold) {
         let horizontal = match hold {
@@ -190,6 +212,12 @@ impl Scale {
         self.span.0 + part * (self.span.1 - self.span.0)
     }
 
+    /// Whether a value lies within the ends.
+    fn holds(&self, value: f64) -> bool {
+        let value = if self.log { value.max(1e-9).log10() } else { value };
+        (self.ends.0..=self.ends.1).contains(&value)
+    }
+
     /// Values worth a label, about `count` of them.
     pub(super) fn ticks(&self, count: usize) -> Vec<f64> {
         if self.log { self.log_ticks(count) } else { self.linear_ticks(count) }
@@ -224,10 +252,25 @@ pub(super) fn round_step(least: f64) -> f64 {
     step.unwrap_or(10.0) * power
 }
 
+/// The upper end of an axis from zero: all values and, where they do not dwarf the values, the ends of their intervals.
+pub(super) fn headroom(shown: impl Iterator<Item = Interval> + Clone) -> f64 {
+    /// An interval may take this much of what the values take.
+    const INTERVALS_MAX: f64 = 1.6;
+    let most = shown.clone().map(|interval| interval.value).fold(f64::MIN_POSITIVE, f64::max);
+    let ends = shown.filter_map(|interval| interval.high).fold(most, f64::max);
+    ends.min(most * INTERVALS_MAX) * 1.08
+}
+
+/// The width of a column of names to the left of a wide picture: that of the longest, within reason.
+pub(super) fn names_width<'a>(names: impl Iterator<Item = &'a str>) -> f64 {
+    let longest = names.map(|name| name.chars().count()).max().unwrap_or(0) as f64;
+    // Names are wider than figures on average.
+    (longest * (GLYPH + 0.3) + 22.0).clamp(90.0, 290.0)
+}
+
 /// A text cut to about this many pixels, with an ellipsis where something is missing.
 pub(super) fn cut_to(text: &str, pixels: f64) -> String {
-    // Glyphs of 12 pixels are about 6.4 wide on average in the fonts that the style sheet names.
-    let room = (pixels / 6.4).max(4.0) as usize;
+    let room = (pixels / GLYPH).max(4.0) as usize;
     if text.chars().count() <= room {
         return text.to_owned();
     }
@@ -392,6 +435,14 @@ mod tests {
             [-10.0, 0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0]
         );
         assert_eq!(ticks(Scale::log((90.0, 12_000.0), (0.0, 1.0)), 3), [100.0, 1_000.0, 10_000.0]);
+    }
+
+    #[test]
+    fn intervals_get_room_but_do_not_dwarf_what_they_surround() {
+        let interval = |value, high| Interval { value, low: Some(0.0), high: Some(high) };
+        let room = |shown: &[Interval]| headroom(shown.iter().copied());
+        assert!((room(&[interval(90.0, 95.0), interval(80.0, 100.0)]) - 108.0).abs() < 1e-9);
+        assert!((room(&[interval(100.0, 9_000.0)]) - 172.8).abs() < 1e-9);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The page of a sweep: what the curve says, the curve with its intervals and the law, latency over load, each point.
 
-use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale};
+use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, headroom};
 use super::markup::{Cell, Markup, Table, Tone};
 use super::{budget, setup, vouch};
 use crate::curve::{self, load_words};
@@ -85,14 +85,9 @@ fn across(points: &[Point], canvas: &Canvas<'_>, left: f64) -> Scale {
 }
 
 fn throughput(section: &mut Markup, curve: &Curve, unit: &str) {
-    let shown: Vec<f64> = curve
-        .points
-        .iter()
-        .filter_map(|point| point.rate)
-        .map(|rate| rate.high.unwrap_or(rate.value))
-        .collect();
-    let highest = shown.iter().copied().fold(0.0, f64::max);
-    if highest <= 0.0 {
+    let rates = || curve.points.iter().filter_map(|point| point.rate);
+    let highest = headroom(rates());
+    if rates().all(|rate| rate.value <= 0.0) {
         section.line("p", "", "No trial is valid, so there is nothing to draw.");
         return;
     }
@@ -106,8 +101,13 @@ fn throughput(section: &mut Markup, curve: &Curve, unit: &str) {
     }
     let said = curve::rows_of_rates(curve);
     let figure = Figure {
-        title: "Throughput over load",
-        caption: "Loads are set out in powers, so that each doubling takes the same room.",
+        title: &figures::capital(unit),
+        caption: if rates().any(|rate| rate.high.is_some_and(|end| end > highest)) {
+            "Loads are set out in powers, so that each doubling takes the same room. An interval without an end reaches \
+             beyond the picture."
+        } else {
+            "Loads are set out in powers, so that each doubling takes the same room."
+        },
         description: format!("Throughput in {unit}: {}.", said.join(", ")),
         legend,
         readout: None,
@@ -116,9 +116,9 @@ fn throughput(section: &mut Markup, curve: &Curve, unit: &str) {
         section,
         |_| HEIGHT,
         |canvas| {
-            let left = if canvas.narrow { 52.0 } else { 70.0 };
+            let y = Scale::linear((0.0, highest), (HEIGHT - FOOT, 12.0));
+            let left = canvas.left_of(&y.ticks(5), &figures::short);
             let x = across(&curve.points, canvas, left);
-            let y = Scale::linear((0.0, highest * 1.08), (HEIGHT - FOOT, 12.0));
             for tick in y.ticks(5) {
                 canvas.line(&[(left, y.at(tick)), (canvas.width - 8.0, y.at(tick))], Paint::Grid, 1.0);
                 canvas.text((left - 8.0, y.at(tick)), &figures::short(tick), Paint::Muted, Hold::Right);
@@ -140,22 +140,12 @@ fn throughput(section: &mut Markup, curve: &Curve, unit: &str) {
             }
             for point in &curve.points {
                 let Some(rate) = point.rate else { continue };
-                mark(canvas, x.at(point.load), rate, y, Paint::Series(1));
+                canvas.upright(x.at(point.load), y, rate, Paint::Series(1), 5.0);
+                canvas.dot((x.at(point.load), y.at(rate.value)), 4.5, Paint::Series(1));
             }
             None
         },
     );
-}
-
-/// A value with its interval.
-fn mark(canvas: &Canvas<'_>, at: f64, value: Interval, y: Scale, paint: Paint) {
-    if let (Some(low), Some(high)) = (value.low, value.high) {
-        canvas.line(&[(at, y.at(low)), (at, y.at(high))], paint, 1.6);
-        for end in [low, high] {
-            canvas.line(&[(at - 5.0, y.at(end)), (at + 5.0, y.at(end))], paint, 1.6);
-        }
-    }
-    canvas.dot((at, y.at(value.value)), 4.5, paint);
 }
 
 /// The loads under the axis, as many as there is room for, and what they are.
@@ -184,6 +174,11 @@ fn latency(section: &mut Markup, curve: &Curve) {
         section.line("p", "", "Too few calls for percentiles.");
         return;
     }
+    let knows_p99 = curve.points.iter().any(|point| point.p99_ns.is_some());
+    let mut legend = vec![Key { swatch: "dot s1".to_owned(), name: "p50".to_owned() }];
+    if knows_p99 {
+        legend.push(Key { swatch: "dot s2".to_owned(), name: "p99".to_owned() });
+    }
     let said: Vec<String> = curve
         .points
         .iter()
@@ -194,13 +189,10 @@ fn latency(section: &mut Markup, curve: &Curve) {
         })
         .collect();
     let figure = Figure {
-        title: "Response time over load",
+        title: if knows_p99 { "p50 and p99" } else { "p50; too few calls for a p99" },
         caption: "Of all committed calls, from due to ended; mean of the blocks. Both axes are in powers.",
         description: format!("p50 and p99: {}.", said.join(", ")),
-        legend: vec![
-            Key { swatch: "dot s1".to_owned(), name: "p50".to_owned() },
-            Key { swatch: "dot s2".to_owned(), name: "p99".to_owned() },
-        ],
+        legend,
         readout: None,
     };
     figure.write(

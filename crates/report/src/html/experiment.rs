@@ -242,10 +242,13 @@ fn times(section: &mut Markup, rows: &[Row<'_>]) {
         Table::new("Response times of committed calls: p50, and under it p99", &titles, 1..titles.len());
     for row in measured() {
         let mut cells: Vec<Cell> = vec![row.label().into()];
+        let knows_p99 = row.pooled.kinds.iter().any(|kind| kind.p99_ns.is_some());
         for name in &names {
             let kind = row.pooled.kinds.iter().find(|kind| kind.name == *name);
             let time = |ns: Option<f64>| ns.map_or_else(|| figures::NONE.to_owned(), figures::duration);
-            let under = vec![time(kind.and_then(|kind| kind.p99_ns))];
+            let p99 = kind.and_then(|kind| kind.p99_ns);
+            // Where no kind has one, a line of signs for none says nothing.
+            let under = if knows_p99 { vec![time(p99)] } else { Vec::new() };
             cells.push(Cell::Detailed(time(kind.and_then(|kind| kind.p50_ns)), under));
         }
         table.row(cells);

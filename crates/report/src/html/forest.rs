@@ -1,6 +1,6 @@
 //! The answer of an experiment as one picture: for each variant the ratio to its base on a common axis.
 
-use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, cut_to, round_step};
+use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, cut_to, names_width, round_step};
 use super::markup::Markup;
 use crate::document::{Experiment, Verdict};
 use crate::variants::{Row, Standing, effect_words};
@@ -19,13 +19,23 @@ struct Places {
     left: f64,
     right: f64,
     pitch: f64,
+    /// How much of a row stands above its picture: words, on a narrow screen.
+    words: f64,
 }
 
-fn places(narrow: bool, width: f64) -> Places {
-    if narrow {
-        Places { left: 8.0, right: width - 8.0, pitch: 62.0 }
+/// Height of a row.
+fn pitch(narrow: bool) -> f64 {
+    if narrow { 62.0 } else { 34.0 }
+}
+
+fn places(canvas: &Canvas<'_>, rows: &[&Row<'_>]) -> Places {
+    let (pitch, width) = (pitch(canvas.narrow), canvas.width);
+    if canvas.narrow {
+        Places { left: 8.0, right: width - 8.0, pitch, words: 36.0 }
     } else {
-        Places { left: 222.0, right: width - 272.0, pitch: 34.0 }
+        let labels: Vec<String> = rows.iter().map(|row| row.label()).collect();
+        let left = names_width(labels.iter().map(String::as_str));
+        Places { left, right: width - 272.0, pitch, words: 0.0 }
     }
 }
 
@@ -65,7 +75,7 @@ pub(super) fn render(markup: &mut Markup, experiment: &Experiment, rows: &[Row<'
     };
     figure.write(
         markup,
-        |narrow| TOP + places(narrow, 0.0).pitch * measured.len() as f64 + 30.0 + WORDS * void.len() as f64,
+        |narrow| TOP + pitch(narrow) * measured.len() as f64 + 30.0 + WORDS * void.len() as f64,
         |canvas| {
             draw(canvas, &measured, &void, experiment.metric.higher_is_better);
             None
@@ -106,7 +116,7 @@ fn axis(rows: &[&Row<'_>]) -> ((f64, f64), bool) {
 }
 
 fn draw(canvas: &Canvas<'_>, rows: &[&Row<'_>], void: &[&Row<'_>], higher_is_better: bool) {
-    let places = places(canvas.narrow, canvas.width);
+    let places = places(canvas, &[rows, void].concat());
     let (ends, is_log) = axis(rows);
     let span = (places.left, places.right);
     let x = if is_log { Scale::log(ends, span) } else { Scale::linear(ends, span) };
@@ -115,7 +125,7 @@ fn draw(canvas: &Canvas<'_>, rows: &[&Row<'_>], void: &[&Row<'_>], higher_is_bet
         let top = TOP + places.pitch * i as f64;
         if let Some((low, high)) = row.noise.and_then(|noise| Some((noise.low?, noise.high?))) {
             let air = ((BAND_MIN - (x.at(high) - x.at(low))) / 2.0).max(0.0);
-            let (from, to) = ((x.at(low) - air, top), (x.at(high) + air, top + places.pitch));
+            let (from, to) = ((x.at(low) - air, top + places.words), (x.at(high) + air, top + places.pitch));
             canvas.bar(from, to, Paint::Noise, 1.0);
         }
         if i > 0 {
@@ -127,7 +137,7 @@ fn draw(canvas: &Canvas<'_>, rows: &[&Row<'_>], void: &[&Row<'_>], higher_is_bet
     let mut last = f64::NEG_INFINITY;
     for tick in x.ticks(if canvas.narrow { if is_log { 6 } else { 4 } } else { 8 }) {
         let at = x.at(tick);
-        canvas.line(&[(at, TOP), (at, bottom)], Paint::Grid, 1.0);
+        upright(canvas, &places, rows.len(), at, Paint::Grid, 1.0);
         let label = format!("{}\u{a0}%", crate::figures::trimmed(tick * 100.0, 1));
         let half = label.chars().count() as f64 * 3.4;
         if at - half > last + 8.0 && at + half < canvas.width {
@@ -135,12 +145,12 @@ fn draw(canvas: &Canvas<'_>, rows: &[&Row<'_>], void: &[&Row<'_>], higher_is_bet
             last = at + half;
         }
     }
-    canvas.line(&[(x.at(1.0), TOP), (x.at(1.0), bottom)], Paint::Ink, 1.2);
+    upright(canvas, &places, rows.len(), x.at(1.0), Paint::Ink, 1.2);
     for (i, row) in rows.iter().enumerate() {
         let top = TOP + places.pitch * i as f64;
         if let Some(loss) = row.comparison.and_then(|comparison| comparison.loss_max) {
             let at = x.at(if higher_is_better { 1.0 - loss } else { 1.0 + loss });
-            canvas.line(&[(at, top + 3.0), (at, top + places.pitch - 3.0)], Paint::Bad, 1.4);
+            canvas.line(&[(at, top + places.words + 3.0), (at, top + places.pitch - 3.0)], Paint::Bad, 1.4);
         }
         draw_row(canvas, row, &places, x, top);
     }
@@ -156,6 +166,19 @@ fn draw(canvas: &Canvas<'_>, rows: &[&Row<'_>], void: &[&Row<'_>], higher_is_bet
             let room = canvas.width - places.left;
             canvas.text((places.left, y), &cut_to(&words, room), Paint::Muted, Hold::Left);
         }
+    }
+}
+
+/// A line through all rows, but not through their words.
+fn upright(canvas: &Canvas<'_>, places: &Places, rows: usize, at: f64, paint: Paint, width: f64) {
+    let bottom = TOP + places.pitch * rows as f64;
+    if places.words == 0.0 {
+        canvas.line(&[(at, TOP), (at, bottom)], paint, width);
+        return;
+    }
+    for row in 0..rows {
+        let top = TOP + places.pitch * row as f64;
+        canvas.line(&[(at, top + places.words), (at, top + places.pitch)], paint, width);
     }
 }
 

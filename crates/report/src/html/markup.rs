@@ -31,6 +31,19 @@ impl Markup {
         self
     }
 
+    /// Writes running text, whose lines end nowhere within a number or between it and its unit.
+    pub(super) fn prose(&mut self, text: &str) -> &mut Markup {
+        self.text(&bound(text))
+    }
+
+    /// Writes a long value without spaces, such as a path or a name, and where its line may end.
+    fn breakable(&mut self, value: &str) -> &mut Markup {
+        for part in value.split_inclusive(['.', '_', '/', '=', ',']) {
+            self.text(part).raw("<wbr>");
+        }
+        self
+    }
+
     /// Writes what the chart canvas has drawn and escaped.
     pub(super) fn drawing(&mut self, drawing: &super::chart::Drawing) -> &mut Markup {
         self.html.push_str(drawing.svg());
@@ -56,8 +69,10 @@ impl Markup {
     /// Writes an element that holds nothing but text.
     pub(super) fn line(&mut self, tag: &'static str, class: &'static str, text: &str) -> &mut Markup {
         let attributes: &[_] = &[("class", class)];
-        self.element(tag, if class.is_empty() { &[] } else { attributes }, |element| {
-            element.text(text);
+        self.element(tag, if class.is_empty() { &[] } else { attributes }, |element| match tag {
+            // What is meant to be copied stays as it is.
+            "code" => _ = element.text(text),
+            _ => _ = element.prose(text),
         })
     }
 
@@ -88,8 +103,12 @@ impl Markup {
             ("aria-label", table.caption.as_str()),
         ];
         self.element("div", &frame, |frame| {
-            let attributes: Attributes<'_> = if table.breaks { &[("class", "breaking")] } else { &[] };
-            frame.element("table", attributes, |element| {
+            let class = match (table.breaks, table.is_named()) {
+                (true, _) => "breaking",
+                (false, true) => "named",
+                (false, false) => "numbered",
+            };
+            frame.element("table", &[("class", class)], |element| {
                 element.element("caption", &[], |caption| {
                     // A span, so that a narrow screen breaks the line where a wide table would not.
                     caption.line("span", "", &table.caption);
@@ -136,16 +155,57 @@ impl Markup {
     }
 }
 
+/// With no-break spaces inside numbers, `20 000 ± 90 000`, and before their units, `19.6 %`, `2 min`.
+fn bound(text: &str) -> String {
+    const UNITS: [&str; 12] = ["%", "±", "×", "ns", "µs", "ms", "s", "min", "h", "KiB", "MiB", "GiB"];
+    let is_number = |word: &str| word.ends_with(|char: char| char.is_ascii_digit()) || word == "±";
+    let unpunctuated = |word: &str| word.trim_end_matches(['.', ',', ';', ':', ')']).len();
+    let mut out = String::with_capacity(text.len());
+    let (mut before, mut is_first) = ("", true);
+    for word in text.split(' ') {
+        if !is_first {
+            let bare = &word[..unpunctuated(word)];
+            let is_thousands = bare.len() >= 3
+                && bare.as_bytes()[..3].iter().all(u8::is_ascii_digit)
+                && !bare.as_bytes().get(3).is_some_and(u8::is_ascii_digit);
+            let joined = is_number(before)
+                && (UNITS.contains(&bare)
+                    || is_thousands
+                    || before == "±" && bare.starts_with(|char: char| char.is_ascii_digit()));
+            out.push(if joined { '\u{a0}' } else { ' ' });
+        }
+        out.push_str(word);
+        (before, is_first) = (word, false);
+    }
+    out
+}
+
 fn table_row(body: &mut Markup, table: &Table, row: &[Cell]) {
     body.raw("<tr>");
     for (column, cell) in row.iter().enumerate() {
         let class = table.class(column);
         let content = |td: &mut Markup| match cell {
+            Cell::Text(text) if table.breaks && class == "words" => {
+                td.breakable(text);
+            }
             Cell::Text(text) => {
                 td.text(text);
             }
-            Cell::Badge(tone, word) => {
+            Cell::Badge(tone, words) => {
+                // What is said beyond the state stands under it, so that a badge stays short.
+                let (word, rest) = words.split_once(", ").unwrap_or((words, ""));
                 td.badge(*tone, word);
+                if !rest.is_empty() {
+                    td.line("small", "", rest);
+                }
+            }
+            Cell::Link(target, text, details) => {
+                td.element("a", &[("href", target)], |link| {
+                    link.text(text);
+                });
+                for detail in details {
+                    td.line("small", "", detail);
+                }
             }
             Cell::Detailed(text, details) => {
                 td.text(text);
@@ -188,8 +248,10 @@ pub(super) struct Table {
 pub(super) enum Cell {
     /// Text or a figure.
     Text(String),
-    /// A state.
+    /// A state; what follows a comma is set under it.
     Badge(Tone, String),
+    /// A place in the page and the text that leads there, with lines of evidence under it.
+    Link(String, String, Vec<String>),
     /// Text with lines of evidence under it.
     Detailed(String, Vec<String>),
 }
@@ -230,6 +292,19 @@ impl Table {
         self.rows.push(cells);
     }
 
+    /// Whether its rows have names that need room, not just numbers.
+    fn is_named(&self) -> bool {
+        /// A number or a word or two.
+        const SHORT_MAX: usize = 10;
+        let name = |row: &Vec<Cell>| match row.first() {
+            Some(
+                Cell::Text(text) | Cell::Detailed(text, _) | Cell::Link(_, text, _) | Cell::Badge(_, text),
+            ) => text.chars().count(),
+            None => 0,
+        };
+        self.rows.iter().any(|row| name(row) > SHORT_MAX)
+    }
+
     fn class(&self, column: usize) -> &'static str {
         if (self.figures_from..self.figures_to).contains(&column) { "figure" } else { "words" }
     }
@@ -237,7 +312,17 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
-    use super::Markup;
+    use super::{Markup, bound};
+
+    #[test]
+    fn lines_end_neither_within_a_number_nor_before_its_unit() {
+        let check = |text: &str, expected: &str| assert_eq!(bound(text).replace('\u{a0}', "~"), expected);
+        check("highest: 20 000 ± 90 000 new orders/min.", "highest: 20~000~±~90~000 new orders/min.");
+        check("lie 19.6 % from it, after 2 min 5 s.", "lie 19.6~% from it, after 2~min 5~s.");
+        check("of 8 clients in 2026 1000 calls", "of 8 clients in 2026 1000 calls");
+        check(" two  spaces ", " two  spaces ");
+        check("", "");
+    }
 
     #[test]
     fn data_is_escaped_in_text_and_in_attributes() {

@@ -76,13 +76,13 @@ fn picture(section: &mut Markup, search: &Search) {
         })
         .collect();
     let figure = Figure {
-        title: "Rates tried",
+        title: "Calls due a second",
         caption: "In the order of trial, on an axis in powers. A cross broke the service level; confirming runs are the \
                   larger dots.",
         description: format!("Calls a second: {}.", said.join(", ")),
         legend: vec![
             Key { swatch: "dot s1".to_owned(), name: "kept".to_owned() },
-            Key { swatch: "dot s2".to_owned(), name: "broken".to_owned() },
+            Key { swatch: "cross s2".to_owned(), name: "broken".to_owned() },
         ],
         readout: None,
     };
@@ -102,7 +102,7 @@ fn draw(canvas: &Canvas<'_>, search: &Search, (least, most): (f64, f64)) {
     let bottom = TOP + ROW * search.steps.len() as f64;
     // Within a decade the axis would have hardly a label at the powers of ten.
     let even = Scale::linear((least / 1.1, most * 1.1), (0.0, 1.0));
-    let ticks = if most < least * 8.0 { even.ticks(if canvas.narrow { 3 } else { 6 }) } else { x.ticks(6) };
+    let ticks = if most < least * 8.0 { even.ticks(if canvas.narrow { 4 } else { 6 }) } else { x.ticks(6) };
     for tick in ticks {
         canvas.line(&[(x.at(tick), 4.0), (x.at(tick), bottom)], Paint::Grid, 1.0);
         canvas.text((x.at(tick), bottom + 14.0), &figures::short(tick), Paint::Muted, Hold::Middle);

@@ -1,6 +1,6 @@
 //! Bars of parts that add up.
 
-use super::chart::{Canvas, Hold, Paint, cut_to};
+use super::chart::{Canvas, Hold, Paint, cut_to, names_width};
 
 /// Height of a bar.
 const BAR: f64 = 22.0;
@@ -27,7 +27,7 @@ fn pitch(narrow: bool) -> f64 {
 /// Draws the bars on one scale; `paints` are indexes into the parts of the time budget.
 pub(super) fn draw(canvas: &Canvas<'_>, bars: &[Bar], paints: &[u8]) {
     let most = bars.iter().map(|bar| bar.parts.iter().sum::<f64>()).fold(f64::MIN_POSITIVE, f64::max);
-    let left = if canvas.narrow { 2.0 } else { 222.0 };
+    let left = if canvas.narrow { 2.0 } else { names_width(bars.iter().map(|bar| bar.name.as_str())) };
     let right = if canvas.narrow { canvas.width - 2.0 } else { canvas.width - 92.0 };
     for (i, bar) in bars.iter().enumerate() {
         let top = pitch(canvas.narrow) * i as f64 + if canvas.narrow { 22.0 } else { 4.0 };

@@ -1,6 +1,6 @@
 //! The values behind the ratios: a dot a block and the mean of each variant.
 
-use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, cut_to};
+use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, cut_to, names_width};
 use super::forest;
 use super::markup::Markup;
 use crate::document::Experiment;
@@ -55,8 +55,12 @@ fn draw(canvas: &Canvas<'_>, rows: &[&Row<'_>], pitch: f64) {
             .filter(|value| *value > 0.0)
     };
     let (least, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
-    let (left, right) =
-        if canvas.narrow { (8.0, canvas.width - 12.0) } else { (222.0, canvas.width - 132.0) };
+    let (left, right) = if canvas.narrow {
+        (8.0, canvas.width - 12.0)
+    } else {
+        let labels: Vec<String> = rows.iter().map(|row| row.label()).collect();
+        (names_width(labels.iter().map(String::as_str)), canvas.width - 132.0)
+    };
     let x = if most / least > LINEAR_MAX {
         Scale::log((least * 0.8, most * 1.2), (left, right))
     } else {

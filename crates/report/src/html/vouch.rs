@@ -32,7 +32,7 @@ pub(super) fn alarm(markup: &mut Markup, heading: &str, failures: Vec<Failure>) 
         alarm.line("h2", "", heading).raw("<ul>");
         for failure in failures {
             alarm.element("li", &[], |item| {
-                item.line("strong", "", &failure.what).raw(": ").text(&failure.sentence);
+                item.line("strong", "", &failure.what).raw(": ").prose(&failure.sentence);
                 for evidence in &failure.evidence {
                     item.line("small", "", evidence);
                 }
@@ -47,9 +47,9 @@ pub(super) fn warnings<'a>(markup: &mut Markup, rules: impl IntoIterator<Item = 
     for rule in rules {
         markup.element("p", &[("class", "warning")], |p| {
             p.badge(severity(rule.severity), &rule.name);
-            p.raw(" ").text(&rule.sentence);
+            p.raw(" ").prose(&rule.sentence);
             if let Some(advice) = &rule.advice {
-                p.raw("; ").text(advice);
+                p.raw("; ").prose(advice);
             }
         });
     }
