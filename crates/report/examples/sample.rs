@@ -23,6 +23,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("rates", testing::rate_sweep()),
         ("search", testing::search()),
     ];
+    let histories = [
+        ("history", testing::history()),
+        ("history-long", testing::long_history()),
+        ("history-short", testing::short_history()),
+    ];
+    for (name, history) in histories {
+        std::fs::write(folder.join(format!("{name}.html")), report::html::history::render(&history))?;
+    }
     for (name, document) in samples {
         std::fs::write(folder.join(format!("{name}.json")), report::document::to_json(&document))?;
         std::fs::write(folder.join(format!("{name}.md")), report::markdown::render(&document))?;

@@ -1,7 +1,7 @@
 //! What every format says in the same words: what failed, what to mind, what was set.
 
 use crate::document::{Check, Rule, RunKind, Severity, State, Trial};
-use crate::document::{Class, Comparison, Document, Experiment, VariantState};
+use crate::document::{Class, Comparison, Data, Document, Experiment, VariantState};
 use crate::figures;
 
 /// Something that is wrong with a result, and the evidence.
@@ -257,6 +257,16 @@ pub(crate) fn requirements(trial: &Trial) -> Vec<Requirement> {
     requirements
 }
 
+/// How large the data is: `4 warehouses`.
+pub(crate) fn scale_words(data: &Data) -> String {
+    let unit = match data.scale {
+        1 if data.scale_unit == "branches" => "branch",
+        1 => data.scale_unit.strip_suffix('s').unwrap_or(&data.scale_unit),
+        _ => &data.scale_unit,
+    };
+    format!("{} {unit}", figures::count(data.scale))
+}
+
 /// What was asked and found of the trial, as names and values: the comparison key.
 pub(crate) fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
     let (stack, plan, data, machine) = (&trial.stack, &trial.plan, &trial.data, &trial.machine);
@@ -284,14 +294,9 @@ pub(crate) fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
         pair("generator threads", plan.generator_threads.to_string()),
         pair("seed", plan.seed.to_string()),
     ];
-    let scale_unit = match data.scale {
-        1 if data.scale_unit == "branches" => "branch",
-        1 => data.scale_unit.strip_suffix('s').unwrap_or(&data.scale_unit),
-        _ => &data.scale_unit,
-    };
     let mut data_rows = vec![
         pair("workload", data.workload.clone()),
-        pair("scale", format!("{} {scale_unit}", figures::count(data.scale))),
+        pair("scale", scale_words(data)),
         pair("rows", figures::count(data.rows)),
         pair("size", data.bytes.map_or_else(unknown, figures::bytes)),
         pair("file system", data.file_system.clone().unwrap_or_else(unknown)),

@@ -1,7 +1,7 @@
 //! Stored runs of a subject over time: what was measured when, with which version, and what changed in between.
 //!
-//! Runs stand in one series only if their comparison keys agree, but for what time changes by itself: versions and the machine.
-//! A change of those is told at the run where it shows.
+//! Runs stand in one series only if their comparison keys agree and their machines have the same processors, but for what
+//! time changes by itself: versions, kernel, memory. A change of those is told at the run where it shows.
 
 use crate::csv::Table;
 use crate::document::{Check, Class, Document, Interval, Moment, ReadError, RunKind, State, Trial};
@@ -286,14 +286,16 @@ fn p99_ns(trial: &Trial) -> Option<u64> {
     trial.kinds.get(trial.headline_kind())?.tally.latency(Class::Committed)?.response.p99_ns
 }
 
-/// The comparison key but for what time changes.
+/// The comparison key but for what time changes. What everybody asks first comes first.
 fn key(trial: &Trial) -> Fields {
-    let (stack, plan, data) = (&trial.stack, &trial.plan, &trial.data);
+    let (stack, plan, data, machine) = (&trial.stack, &trial.plan, &trial.data, &trial.machine);
     let pair = |name: &str, value: String| (name.to_owned(), value);
     let mut key = vec![
-        pair("scale", format!("{} {}", data.scale, data.scale_unit)),
+        pair("scale", findings::scale_words(data)),
         pair("clients", plan.clients.to_string()),
         pair("arrivals", plan.arrivals.words()),
+        // Numbers of two machines are two courses, however their runs alternate.
+        pair("machine", format!("{}, {} processors", machine.cpu, machine.cores)),
         pair("measured", figures::plain(&figures::seconds(plan.measured_s))),
         pair("warm-up", figures::plain(&figures::seconds(plan.warmup_s))),
         pair("durability", format!("{} ({})", stack.durability.tier.word(), stack.durability.detail)),
@@ -325,7 +327,6 @@ fn circumstances(group: &Group<'_>) -> Vec<(&'static str, String)> {
         ("engine", format!("{} {}", stack.engine, stack.engine_version)),
         ("adapter", format!("{} {}", stack.adapter, stack.adapter_version)),
         ("server", stack.server.clone().unwrap_or_else(|| "none".to_owned())),
-        ("processor", format!("{}, {} cores", machine.cpu, machine.cores)),
         ("memory", figures::plain(&figures::bytes(machine.memory_bytes))),
         ("system", format!("{}, {}", machine.os, machine.kernel)),
     ]

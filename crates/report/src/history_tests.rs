@@ -36,17 +36,56 @@ fn another_key_is_another_series_and_says_what_differs() {
 }
 
 #[test]
-fn a_new_version_or_machine_is_told_and_does_not_end_the_series() {
+fn a_new_version_is_told_and_does_not_end_the_series() {
     let mut later = testing::trial();
     later.stackmark = "0.2.0".into();
     later.trials[0].stack.engine_version = "3.52.0".into();
-    later.trials[0].machine.cores = 64;
+    later.trials[0].machine.memory_bytes *= 2;
     let history = history(vec![at(testing::trial(), "a", 1), at(later, "b", 2)]);
     assert_eq!(history.series.len(), 1);
     let changes = history.series[0].points[1].changes.join("\n");
-    for word in ["stackmark: 0.1.0 → 0.2.0", "3.52.0", "64 cores"] {
+    for word in ["stackmark: 0.1.0 → 0.2.0", "3.52.0", "memory: "] {
         assert!(changes.contains(word), "{changes}");
     }
+}
+
+#[test]
+fn machines_have_courses_of_their_own() {
+    let mut other = testing::trial();
+    other.trials[0].machine.cores = 64;
+    let runs = [
+        at(testing::trial(), "a", 1),
+        at(other.clone(), "b", 2),
+        at(testing::trial(), "c", 3),
+        at(other, "d", 4),
+    ];
+    let history = history(runs.into());
+    let runs: Vec<Vec<&str>> = history
+        .series
+        .iter()
+        .map(|series| series.points.iter().map(|point| point.run.as_str()).collect())
+        .collect();
+    assert_eq!(runs, [["a", "c"], ["b", "d"]]);
+    assert!(history.series[1].key.iter().any(|(name, value)| name == "machine" && value.contains("64")));
+}
+
+#[test]
+fn the_page_says_what_the_latest_run_is_beside_the_one_before() {
+    let run = |id: &str, day, value, half| {
+        let mut document = testing::trial();
+        document.trials[0].headline.value =
+            Interval { value, low: Some(value - half), high: Some(value + half) };
+        at(document, id, day)
+    };
+    let page = |found| crate::html::history::render(&history(found)).replace('\u{a0}', " ");
+    let apart = page(vec![run("a", 1, 1_000.0, 10.0), run("b", 2, 1_100.0, 10.0)]);
+    assert!(apart.contains("110.0 % of the run before; their intervals do not meet"), "{apart}");
+    assert!(apart.contains("All runs lie between 1 000 and 1 100."), "{apart}");
+    let near = page(vec![run("a", 1, 1_000.0, 10.0), run("b", 2, 1_005.0, 10.0)]);
+    assert!(near.contains("the intervals of the two overlap"), "{near}");
+    let single = page(vec![run("a", 1, 1_000.0, 10.0)]);
+    assert!(single.contains("Measured once") && !single.contains("of the run before"), "{single}");
+    assert!(page(vec![]).contains("No result was found."));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod comparison;
 mod curve;
 mod experiment;
+mod history;
 mod shape;
 mod trial;
 mod vouchers;
@@ -11,6 +12,7 @@ mod vouchers;
 pub use comparison::comparison;
 pub use curve::{rate_sweep, search, sweep};
 pub use experiment::experiment;
+pub use history::{history, long_history, short_history};
 pub use trial::{
     deferred_trial, engine_trial, failed_trial, hostile_trial, long_trial, open_trial, paced_trial, running,
     trial,
