@@ -99,6 +99,32 @@ fn a_level_that_no_rate_keeps_is_a_bad_answer() {
 }
 
 #[test]
+fn a_hopeless_step_ends_early_says_why_and_the_search_goes_on() {
+    let desk = Desk::loaded();
+    let search = desk.start("find-max tpcc --json --db sqlite:bench.db --slo p90<1us --duration 5s --warmup 0s");
+    let result = || {
+        let run = desk.runs().pop()?;
+        serde_json::from_str::<Value>(&std::fs::read_to_string(run.join("result.json")).ok()?).ok()
+    };
+    search.until("two rates are broken", || {
+        result().is_some_and(|found| found["search"]["steps"].as_array().is_some_and(|steps| steps.len() >= 2))
+    });
+    search.signal(Signal::INT);
+    let ran = search.end();
+    let document = parse(&ran.out);
+    for step in document["search"]["steps"].as_array().unwrap() {
+        let trial = &document["trials"][step["trial"].as_u64().unwrap() as usize];
+        assert_eq!((&step["kept"], &trial["state"]), (&false.into(), &"interrupted".into()), "{step}");
+        let ended = step["ended_early_s"].as_f64().unwrap();
+        assert!((2.0..4.9).contains(&ended), "{step}");
+        assert!(step["why"].as_str().unwrap().contains("had taken longer than 1 µs"), "{step}");
+        assert!(trial["audits"].as_array().unwrap().iter().any(|audit| audit["when"] == "after_run"), "{trial}");
+    }
+    let page = std::fs::read_to_string(desk.only_run().join("report.html")).unwrap();
+    assert!(page.contains("ended early after") && ran.err.contains("broken, ended early after"), "{ran:?}");
+}
+
+#[test]
 fn ctrl_c_publishes_what_a_sweep_or_a_search_has_measured() {
     for (line, kind, code) in [
         ("sweep tpcc --json --db sqlite:bench.db --clients 1,2 --blocks 1", "sweep", 0),

@@ -67,7 +67,7 @@ fn look<W: Case>(experiment: &Experiment, out: &Path, ui: &Ui) -> Result<Trial> 
     let mut bench = Bench::<W>::open(experiment.scale, &folder, ui, &interrupt)?;
     let looked = bench
         .prepare(base)
-        .and_then(|prepared| bench.trial(&prepared, &base.plan, &trial_name(1, LOOK), &mut document));
+        .and_then(|prepared| bench.trial(&prepared, &base.plan, &trial_name(1, LOOK), None, &mut document));
     if let Err(error) = looked {
         folder.empty();
         return Err(error);

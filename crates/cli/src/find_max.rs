@@ -3,9 +3,10 @@
 //! A closed loop says about what the system can do. From there the rate is raised or lowered until one is kept and one
 //! broken, and halved in between, as a share, until they are as near as was asked for. Then the highest that was kept is run
 //! again to confirm it, since the best of several trials is a lucky one; where a confirming trial breaks it, the next lower
-//! rate has to stand the same.
+//! rate has to stand the same. A step that can no longer keep the level ends there and then.
 
 mod bracket;
+mod hopeless;
 mod outcome;
 mod slo;
 
@@ -21,10 +22,13 @@ use crate::ui::Ui;
 use crate::{Answer, args};
 use anyhow::{Result, bail};
 use bracket::{Bracket, Next};
+use hopeless::Bounds;
+use measure::Totals;
 use model::Nanos;
-use report::curve::is_valid;
+use report::curve::checks_hold;
 use report::document::{Document, RunKind, Search, State, Step, Trial};
 use slo::{Kept, Objective};
+use std::cell::RefCell;
 
 /// Length of the closed-loop trial that the search begins with, at most.
 const ESTIMATE_MAX: Nanos = Nanos::from_secs(10);
@@ -77,7 +81,7 @@ fn run<W: Case>(subject: &'static Subject, args: &args::FindMax, ui: &Ui) -> Res
     }
     publish(&folder, &document, ui)?;
     let kept = matches!(found, Found::Highest(_));
-    let valid = document.trials.iter().all(|trial| is_valid(trial) || trial.state == State::Interrupted);
+    let valid = document.trials.iter().all(checks_hold);
     if found == Found::Interrupted {
         bail!("interrupted before a rate was confirmed");
     }
@@ -126,7 +130,7 @@ impl<W: Case> Searching<'_, W> {
         };
         self.ui.say(&format!("capacity: a closed loop of {clients} clients"));
         self.ui.live().place("capacity", 1);
-        let Some(index) = self.course.trial(&plan, "capacity", document)? else { return Ok(None) };
+        let Some(index) = self.course.trial(&plan, "capacity", None, document)? else { return Ok(None) };
         self.folder.put_document(document)?;
         let trial = &document.trials[index];
         if trial.state == State::Interrupted || self.interrupt.requested() {
@@ -156,20 +160,26 @@ impl<W: Case> Searching<'_, W> {
                 Next::None => return Ok(Found::None),
             };
             let left = bracket.steps_left(self.args.confirm);
-            let Some(index) = self.step(rate, confirming, left, document)? else {
+            let Some((index, hopeless)) = self.step(rate, confirming, left, document)? else {
                 return Ok(Found::Interrupted);
             };
             let trial = &document.trials[index];
-            if trial.state == State::Interrupted || self.interrupt.requested() {
+            let cut = trial.state == State::Interrupted && hopeless.is_none();
+            if cut || self.interrupt.requested() {
                 return Ok(Found::Interrupted);
             }
-            let judged = judge(&self.objective, trial);
+            let ended_early_s = hopeless.as_ref().map(|_| trial.measured_s);
+            let judged = judge(&self.objective, trial, hopeless);
             let why = match &judged {
                 Kept::Yes(why) | Kept::No(why) | Kept::NotKnown(why) | Kept::Void(why) => why.clone(),
             };
             let kept = matches!(judged, Kept::Yes(_));
-            self.ui.say(&format!("  {}: {why}", if kept { "kept" } else { "broken" }));
-            let step = Step { rate_per_s: rate, trial: index, confirming, kept, why };
+            let early = match ended_early_s {
+                Some(s) => format!(", ended early after {}", crate::ui::seconds(s)),
+                None => String::new(),
+            };
+            self.ui.say(&format!("  {}{early}: {why}", if kept { "kept" } else { "broken" }));
+            let step = Step { rate_per_s: rate, trial: index, confirming, kept, why, ended_early_s };
             if let Some(search) = &mut document.search {
                 search.steps.push(step);
             }
@@ -185,14 +195,15 @@ impl<W: Case> Searching<'_, W> {
         }
     }
 
-    /// One trial at a rate; nothing when interrupted before it has measured anything.
+    /// One trial at a rate, and why it was ended early, if it was; nothing when interrupted before it has measured
+    /// anything.
     fn step(
         &mut self,
         rate: f64,
         confirming: bool,
         left: u32,
         document: &mut Document,
-    ) -> Result<Option<usize>> {
+    ) -> Result<Option<(usize, Option<String>)>> {
         let what = if confirming { "confirming " } else { "" };
         let each = (self.base.warmup + self.base.measured).as_secs_f64();
         self.ui.say(&format!(
@@ -210,13 +221,24 @@ impl<W: Case> Searching<'_, W> {
         let steps = document.search.iter().flat_map(|search| &search.steps);
         let before = steps.filter(|step| step.rate_per_s == rate).count();
         self.ui.live().place(&format!("{rate:.0} calls/s"), before as u32 + 1);
-        self.course.trial(&plan, &format!("{what}{rate:.0} per s"), document)
+        let (objective, bounds) = (&self.objective, Bounds::of(&plan));
+        let kinds: Vec<&str> = W::KINDS.iter().map(|kind| kind.name).collect();
+        let hopeless = RefCell::new(None);
+        let end_early = |ran, totals: &Totals| {
+            let why = bounds.and_then(|bounds| bounds.hopeless(objective, &kinds, ran, totals));
+            hopeless.borrow_mut().clone_from(&why);
+            why
+        };
+        let index =
+            self.course.trial(&plan, &format!("{what}{rate:.0} per s"), Some(&end_early), document)?;
+        Ok(index.map(|index| (index, hopeless.take())))
     }
 }
 
-fn judge(objective: &Objective, trial: &Trial) -> Kept {
-    if !is_valid(trial) && trial.state != State::Interrupted {
+/// What a step says; `hopeless` is why it was ended early, if it was.
+fn judge(objective: &Objective, trial: &Trial, hopeless: Option<String>) -> Kept {
+    if !checks_hold(trial) {
         return Kept::Void(outcome::void(trial));
     }
-    objective.kept_by(trial)
+    hopeless.map_or_else(|| objective.kept_by(trial), Kept::No)
 }

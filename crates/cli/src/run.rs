@@ -101,6 +101,7 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
         what: subject.path,
         ui,
         interrupt: &interrupt,
+        end_early: None,
     };
     let index = match job.run(before, &mut document) {
         Ok(index) => index,

@@ -131,7 +131,8 @@ impl<W: Case> Sweeping<'_, W> {
                 self.ui.say(&format!("trial {} of {total}: {words}{left}", done + 1));
                 self.ui.live().place(&words, block + 1);
                 let plan = self.loads.plan(load, block, self.args, &self.base);
-                let index = self.course.trial(&plan, &format!("block {} {words}", block + 1), document)?;
+                let index =
+                    self.course.trial(&plan, &format!("block {} {words}", block + 1), None, document)?;
                 // A load that the system does not survive is a point of the curve; what the user has ended is not.
                 let whole = index.filter(|index| document.trials[*index].state != State::Interrupted);
                 points[at].trials[block as usize] = whole;

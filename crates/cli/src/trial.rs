@@ -15,7 +15,7 @@ use crate::vouch;
 use adapter_http::{Expected, HttpTarget};
 use anyhow::{Context, Result, bail};
 use drive::{Observer, Stop};
-use measure::Monotonic;
+use measure::{Monotonic, Totals};
 use model::{Clock, Nanos, RetryPolicy, Stack, Target};
 use observe::{FileSystem, Observation, Options, Watch, Watched};
 use report::document::{self, Check, Conformance, Data, Document, Interval, Moment, State, Tally, Trial};
@@ -42,7 +42,12 @@ pub(crate) struct Job<'a, W: Case> {
     pub(crate) what: &'a str,
     pub(crate) ui: &'a Ui,
     pub(crate) interrupt: &'a Interrupt,
+    /// Asked after each slice of the window.
+    pub(crate) end_early: Option<EndEarly<'a>>,
 }
+
+/// Why a trial is to end now, if so: given are how much of its window has passed and what its calls have come to.
+pub(crate) type EndEarly<'a> = &'a dyn Fn(Nanos, &Totals) -> Option<String>;
 
 /// What has been found before the trial.
 pub(crate) struct Before {
@@ -168,6 +173,7 @@ impl<W: Case> Job<'_, W> {
             planned: self.plan.warmup + self.plan.measured,
             slices_seen: 0,
             write_failure: None,
+            ended_early: false,
         };
         let driven = drive::run::<W, T, _>(
             &self.plan,
@@ -376,9 +382,25 @@ struct Follow<'a, 'j, W: Case> {
     planned: Nanos,
     slices_seen: u32,
     write_failure: Option<anyhow::Error>,
+    ended_early: bool,
 }
 
 impl<W: Case> Follow<'_, '_, W> {
+    /// Ends the trial if whoever wants it says so, and notes why.
+    fn end_early(&mut self, progress: &drive::Progress<'_, W>) {
+        let Some(ask) = self.job.end_early.filter(|_| !self.ended_early) else { return };
+        let measured = self.job.plan.measured;
+        if progress.left == Nanos::ZERO || progress.left >= measured {
+            return;
+        }
+        let Some(why) = ask(measured - progress.left, &progress.collected.totals) else { return };
+        self.ended_early = true;
+        self.stop.request();
+        if let Some(trial) = self.document.trials.last_mut() {
+            trial.notes.push(format!("It was ended early: {why}."));
+        }
+    }
+
     fn write(&mut self, progress: &drive::Progress<'_, W>) -> Result<()> {
         let collected = progress.collected;
         let Some(trial) = self.document.trials.last_mut() else {
@@ -421,6 +443,7 @@ impl<W: Case> Observer<W> for Follow<'_, '_, W> {
     }
 
     fn slice(&mut self, progress: &drive::Progress<'_, W>) {
+        self.end_early(progress);
         let usage = self.watch.as_ref().map(Watch::usage).unwrap_or_default();
         self.following.slice(&Sight { subject: self.job.subject, plan: &self.job.plan, progress, usage });
         self.slices_seen += 1;

@@ -111,6 +111,19 @@ impl Latencies {
         (!self.is_empty()).then_some(self.max)
     }
 
+    /// How many calls surely took longer than `bound`: those that the histogram cannot tell from it are not among them, so
+    /// that as many lie beyond it in any percentile that is read from here.
+    #[must_use]
+    pub fn surely_beyond(&self, bound: Nanos) -> u64 {
+        if bound >= LATENCY_MAX {
+            return 0;
+        }
+        let told = self.histogram.highest_equivalent(bound.0);
+        let steps = self.histogram.iter_recorded();
+        let beyond = steps.filter(|step| self.histogram.lowest_equivalent(step.value_iterated_to()) > told);
+        beyond.map(|step| step.count_since_last_iteration()).sum()
+    }
+
     /// The latency that the share `quantile` (0 to 1) of calls did not exceed, to within 1 %; absent with fewer than
     /// [`BEYOND_MIN`] calls beyond it.
     #[must_use]
@@ -194,6 +207,20 @@ mod tests {
                 assert!((got / exact - 1.0).abs() < 0.01, "{quantile} at {scale}: {got} for {exact}");
             }
         }
+    }
+
+    #[test]
+    fn as_many_calls_as_are_surely_beyond_a_bound_lift_a_percentile_above_it() {
+        let latencies = filled((1..=1_000).map(|step| step * 100_000));
+        let bound = Nanos::from_millis(90);
+        let beyond = latencies.surely_beyond(bound);
+        assert!((90..=100).contains(&beyond), "{beyond}");
+        // One more of them than p91 leaves above it, and p91 is above the bound.
+        let quantile = 1.0 - (beyond as f64 - 0.5) / 1_000.0;
+        assert!(latencies.rough_quantile(quantile).unwrap() > bound);
+        assert_eq!(filled([50_000_000; 20]).surely_beyond(Nanos(50_000_000)), 0);
+        assert_eq!(filled([LATENCY_MAX.0 * 2; 20]).surely_beyond(LATENCY_MAX), 0);
+        assert_eq!(filled([]).surely_beyond(Nanos(1)), 0);
     }
 
     #[test]

@@ -25,8 +25,14 @@ pub struct Loaded {
 /// Whether nothing speaks against the number of a trial.
 #[must_use]
 pub fn is_valid(trial: &Trial) -> bool {
+    trial.state == State::Complete && checks_hold(trial)
+}
+
+/// Whether no check of a trial failed and no rule calls its number bad, however far it came.
+#[must_use]
+pub fn checks_hold(trial: &Trial) -> bool {
     let failed = |check: Check| check == Check::Failed;
-    trial.state == State::Complete
+    trial.state != State::Failed
         && !trial.audits.iter().any(|audit| failed(audit.check))
         && !trial.ledger.iter().any(|ledger| failed(ledger.check))
         && !trial.inputs.iter().any(|input| failed(input.check))

@@ -505,6 +505,15 @@ fn a_limit_is_exceeded_only_when_the_whole_interval_says_so() {
         comparison.loss_max = loss_max;
         assert_eq!(comparison.loses_too_much(), exceeded, "{loss_max:?}");
     }
+    // The sample keeps 94.9 to 96.6 %.
+    for (loss_max, words) in
+        [(0.02, "is exceeded"), (0.04, "is not surely exceeded, and not surely kept"), (0.06, "is kept")]
+    {
+        comparison.loss_max = Some(loss_max);
+        assert_eq!(comparison.loss_words(), Some(words));
+    }
+    comparison.ratio = None;
+    assert_eq!(comparison.loss_words(), Some("is not surely exceeded, and not surely kept"));
 }
 
 /// Whatever is missing from a document, a report of it must not panic.
@@ -562,4 +571,19 @@ fn a_sweep_says_where_load_stops_paying_before_anything_else() {
 fn a_search_says_its_rate_and_what_gives_out_before_its_steps() {
     check_order(&testing::search(), "1 220 calls a second kept it", "212 ms");
     check_order(&testing::search(), "one writer likely gives out", "212 ms");
+}
+
+#[test]
+fn a_step_that_was_ended_early_says_so_and_why_in_every_format() {
+    let document = testing::search();
+    for said in [
+        text::render(&document, Colour::Never),
+        markdown::render(&document),
+        html::render(&document).replace('\u{a0}', " "),
+    ] {
+        assert!(said.contains("ended early after 15 s"), "{said}");
+        assert!(said.contains("of at most 391 that its p99 allows"), "{said}");
+    }
+    let json = document::to_json(&document);
+    assert!(json.contains("\"ended_early_s\": 15.0"), "{json}");
 }

@@ -9,7 +9,7 @@ use crate::interrupt::Interrupt;
 use crate::private::Private;
 use crate::process::ServerSettings;
 use crate::subjects::{self, Subject};
-use crate::trial::{Before, Job};
+use crate::trial::{Before, EndEarly, Job};
 use crate::ui::{self, Ui};
 use crate::vouch;
 use anyhow::{Result, bail};
@@ -82,7 +82,7 @@ impl<'a, W: Case> Bench<'a, W> {
 
     /// Runs one trial in `trials/NAME` of the run's folder ([`trial_name`]; the number is what tells trials apart): from a restored state, with a fresh server process. The whole
     /// trial is written there as it runs; without its time lines it is pushed to `document` when it has ended, and returned
-    /// by index. A trial that was interrupted or has failed says so in its state.
+    /// by index. A trial that was interrupted, by the user or by `end_early`, or has failed says so in its state.
     ///
     /// # Errors
     /// It could not be begun, or its result could not be written.
@@ -91,6 +91,7 @@ impl<'a, W: Case> Bench<'a, W> {
         prepared: &Prepared,
         plan: &drive::Plan,
         name: &str,
+        end_early: Option<EndEarly<'_>>,
         document: &mut Document,
     ) -> Result<usize> {
         let clock = Monotonic::start();
@@ -118,6 +119,7 @@ impl<'a, W: Case> Bench<'a, W> {
             what: name.split_once('-').map_or(name, |(_, label)| label),
             ui: self.ui,
             interrupt: self.interrupt,
+            end_early,
         };
         let before =
             Before { conformance: prepared.conformance.clone(), audits: ready.template.audits.clone() };

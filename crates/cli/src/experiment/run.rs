@@ -252,7 +252,7 @@ impl<'a, W: Case> Runner<'a, W> {
         // The same calls on all sides, other ones in every block.
         let plan = drive::Plan { seed: plan.seed + u64::from(slot.block), ..plan.clone() };
         self.ui.live().place(&self.cast[slot.part].name, slot.block + 1);
-        let index = match bench.trial(ready, &plan, &slot.name, &mut self.document) {
+        let index = match bench.trial(ready, &plan, &slot.name, None, &mut self.document) {
             Ok(index) => index,
             Err(_) if self.interrupt.requested() => return Ok(false),
             Err(error) if self.underway.kind == RunKind::Comparison => {

@@ -139,14 +139,18 @@ fn likeness(a: &str, b: &str) -> f64 {
     2.0 * common as f64 / (a.len() + b.len()).max(1) as f64
 }
 
-fn name(limit: &SloLimit) -> String {
+pub(super) fn name(limit: &SloLimit) -> String {
     limit.kind.as_ref().map_or_else(|| limit.quantile.clone(), |kind| format!("{kind} {}", limit.quantile))
 }
 
 /// Calls that the percentile takes: ten beyond it.
 fn samples(limit: &SloLimit) -> f64 {
-    let place = QUANTILES.iter().find(|(known, _)| *known == limit.quantile).map_or(999, |(_, place)| *place);
-    10_000.0 / (1_000 - place) as f64
+    10_000.0 / (1_000 - place_of(limit)) as f64
+}
+
+/// Where the percentile lies, in thousandths.
+pub(super) fn place_of(limit: &SloLimit) -> u64 {
+    QUANTILES.iter().find(|(known, _)| *known == limit.quantile).map_or(999, |(_, place)| *place)
 }
 
 fn tally<'a>(trial: &'a Trial, limit: &SloLimit) -> Option<&'a Tally> {

@@ -9,6 +9,7 @@ use crate::folder::Folder;
 use crate::interrupt::Interrupt;
 use crate::run::{self, server_settings};
 use crate::subjects::{Route, Subject};
+use crate::trial::EndEarly;
 use crate::ui::Ui;
 use crate::vouch;
 use anyhow::{Context, Result, bail};
@@ -115,9 +116,10 @@ impl<'a, W: Case> Course<'a, W> {
         &mut self,
         plan: &drive::Plan,
         label: &str,
+        end_early: Option<EndEarly<'_>>,
         document: &mut Document,
     ) -> Result<Option<usize>> {
-        let index = match self.run(plan, label, document) {
+        let index = match self.run(plan, label, end_early, document) {
             Ok(index) => index,
             Err(_) if self.interrupt.requested() => return Ok(None),
             Err(error) => return Err(error),
@@ -130,13 +132,19 @@ impl<'a, W: Case> Course<'a, W> {
         Ok(Some(index))
     }
 
-    fn run(&mut self, plan: &drive::Plan, label: &str, document: &mut Document) -> Result<usize> {
+    fn run(
+        &mut self,
+        plan: &drive::Plan,
+        label: &str,
+        end_early: Option<EndEarly<'_>>,
+        document: &mut Document,
+    ) -> Result<usize> {
         self.prepare(plan)?;
         let sessions = self.sessions(&self.ground.variant(plan));
         let (_, prepared) =
             self.prepared.iter().find(|(of, _)| *of == sessions).expect("prepared just above");
         let name = trial_name(document.trials.len() + 1, label);
-        self.bench.trial(prepared, plan, &name, document)
+        self.bench.trial(prepared, plan, &name, end_early, document)
     }
 
     /// What a reader must know of the place.

@@ -1,5 +1,6 @@
 //! The search for the highest rate that keeps a service level.
 
+use crate::figures;
 use serde::{Deserialize, Serialize};
 
 /// What `find-max` found.
@@ -48,4 +49,18 @@ pub struct Step {
     pub kept: bool,
     /// What broke it, or how near it came: `new-order p99 61 ms of 50 ms`.
     pub why: String,
+    /// Seconds of its interval after which it was ended, because nothing that could still have come would have kept the
+    /// objective; `null` where it ran to its end.
+    #[serde(default)]
+    pub ended_early_s: Option<f64>,
+}
+
+impl Step {
+    /// What is to be known of it beside its outcome: `confirming`, `ended early after 3 s`.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        let early =
+            self.ended_early_s.map(|s| format!("ended early after {}", figures::plain(&figures::seconds(s))));
+        self.confirming.then(|| "confirming".to_owned()).into_iter().chain(early).collect()
+    }
 }

@@ -141,10 +141,7 @@ fn steps(section: &mut Markup, search: &Search) {
             (i + 1).to_string().into(),
             figures::trimmed(step.rate_per_s, 1).into(),
             state,
-            match step.confirming {
-                true => Cell::Detailed(step.why.clone(), vec!["confirming".to_owned()]),
-                false => step.why.as_str().into(),
-            },
+            Cell::Detailed(step.why.clone(), step.remarks()),
         ]);
     }
     section.table(&table);

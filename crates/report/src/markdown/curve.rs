@@ -49,7 +49,7 @@ pub(super) fn search(out: &mut String, document: &Document, found: &Search) {
                 (i + 1).to_string(),
                 figures::trimmed(step.rate_per_s, 1),
                 if step.kept { "kept" } else { "broken" }.to_owned(),
-                if step.confirming { "confirming" } else { "" }.to_owned(),
+                step.remarks().join(", "),
                 step.why.clone(),
             ]
         })

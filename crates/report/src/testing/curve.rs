@@ -71,7 +71,12 @@ pub fn rate_sweep() -> Document {
 pub fn search() -> Document {
     let rates = [
         (900.0, false, true, "new-order p99 21 ms of 50 ms"),
-        (1_350.0, false, false, "new-order p99 212 ms of 50 ms; 93.1 % of the calls due were served"),
+        (
+            1_350.0,
+            false,
+            false,
+            "412 calls of new-order took longer than 50 ms (p99 212 ms so far), of at most 391 that its p99 allows",
+        ),
         (1_102.0, false, true, "new-order p99 34 ms of 50 ms"),
         (1_220.0, false, true, "new-order p99 44 ms of 50 ms"),
         (1_283.0, false, false, "new-order p99 58 ms of 50 ms"),
@@ -94,7 +99,11 @@ pub fn search() -> Document {
         confirming,
         kept,
         why: why.to_owned(),
+        ended_early_s: None,
     };
+    let mut steps: Vec<Step> = rates.into_iter().enumerate().map(step).collect();
+    // The way up ends with a rate that is far too high.
+    steps[1].ended_early_s = Some(15.0);
     document.search = Some(Search {
         slo: "new-order.p99<50ms".to_owned(),
         limits: vec![SloLimit {
@@ -102,7 +111,7 @@ pub fn search() -> Document {
             quantile: "p99".to_owned(),
             max_ns: 50_000_000,
         }],
-        steps: rates.into_iter().enumerate().map(step).collect(),
+        steps,
         highest_per_s: Some(1_220.0),
         broken_per_s: Some(1_283.0),
         gives_out: Some(

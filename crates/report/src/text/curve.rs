@@ -47,14 +47,15 @@ pub(super) fn search(out: &mut String, document: &Document, found: &Search, colo
         sentence(out, "", gives_out);
     }
     let _ = writeln!(out, "\n  {} {}", colour.paint(Ink::Dim, "service level"), colour.paint(ink, word));
-    let header = format!("  {:<6}{:>12}  {:<8}{:<12}{}", "step", "rate/s", "", "", "why");
+    let remarks = found.steps.iter().map(|step| step.remarks().join(", ").chars().count());
+    let remarks_width = remarks.max().map_or(0, |width| if width > 0 { width + 2 } else { 0 });
+    let header = format!("  {:<6}{:>12}  {:<8}{:<remarks_width$}{}", "step", "rate/s", "", "", "why");
     let _ = writeln!(out, "{}", colour.paint(Ink::Dim, &header));
     for (i, step) in found.steps.iter().enumerate() {
         let (word, ink) = if step.kept { ("kept", Ink::Good) } else { ("broken", Ink::Warn) };
-        let confirming = if step.confirming { "confirming" } else { "" };
         let rate = figures::trimmed(step.rate_per_s, 1);
         let word = colour.paint(ink, &format!("{word:<8}"));
-        let label = format!("  {:<6}{rate:>12}  {word}{confirming:<12}", i + 1);
+        let label = format!("  {:<6}{rate:>12}  {word}{:<remarks_width$}", i + 1, step.remarks().join(", "));
         let _ = writeln!(out, "{label}{}", step.why);
     }
     closing(out, document, colour);
