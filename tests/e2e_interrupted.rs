@@ -2,7 +2,7 @@
 //! stored, and nothing is left behind that runs.
 
 use crate::e2e_desk::{Desk, Ran, Running, assert_good, is_alive, kill, parse, until};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use std::fs;
 
@@ -67,6 +67,8 @@ fn ctrl_c_ends_a_run_through_http_and_the_server_with_it() {
     let desk = Desk::loaded();
     let run = in_the_middle(&desk, &format!("run tpcc/sqlite/axum+rusqlite --db sqlite:bench.db {LONG}"));
     let server = run.server();
+    let session = rustix::process::getsid(Pid::from_raw(server.cast_signed())).unwrap();
+    assert_eq!(session.as_raw_pid(), server.cast_signed(), "a terminal's Ctrl-C must not reach it");
     run.signal(Signal::INT);
     let ran = run.end();
     assert!(!is_alive(server), "a run waits for its server");

@@ -7,7 +7,6 @@ use rustix::process::{Pid, Signal, kill_process};
 use sql::{DbUrl, ServerUrl};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc;
@@ -65,8 +64,6 @@ impl ServerProcess {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(errors)
-            // A group of its own: Ctrl-C is for us, and we stop the server when its calls have ended.
-            .process_group(0)
             .spawn()
             .context("could not start the server")?;
         let life = child.stdin.take().expect("asked for above");

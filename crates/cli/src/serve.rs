@@ -17,6 +17,11 @@ pub(crate) fn threads_default() -> usize {
 }
 
 pub(crate) fn serve(args: &args::Serve, ui: &Ui) -> Result<Answer> {
+    if args.until_stdin_ends {
+        // A session of its own, as any service has: Ctrl-C is for who started us, who stops us when our calls have ended, and
+        // Linux shares processors out among sessions, where a server would otherwise compete with its load generator.
+        let _ = rustix::process::setsid();
+    }
     let workload = subjects::workload(&args.workload)?;
     of_workload!(workload, W => serve_workload::<W>(args, ui))
 }

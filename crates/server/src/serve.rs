@@ -86,12 +86,7 @@ impl Bound {
         extent: W::Extent,
         shutdown: impl Future<Output = ()>,
     ) -> Result<(), ServeError> {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(self.settings.workers)
-            .thread_name("http")
-            .enable_all()
-            .build()
-            .map_err(ServeError::Threads)?;
+        let runtime = runtime(self.settings.workers).map_err(ServeError::Threads)?;
         let result = runtime.block_on(self.run(target, extent, shutdown));
         runtime.shutdown_timeout(THREADS_END_MAX);
         result
@@ -151,6 +146,15 @@ impl Bound {
             calls => Err(ServeError::Undrained { calls, drain_max }),
         }
     }
+}
+
+/// One worker is the calling thread itself: with nobody to share with, tasks need no locks between threads.
+fn runtime(workers: usize) -> std::io::Result<tokio::runtime::Runtime> {
+    let mut builder = match workers {
+        1 => tokio::runtime::Builder::new_current_thread(),
+        _ => tokio::runtime::Builder::new_multi_thread(),
+    };
+    builder.worker_threads(workers).thread_name("http").enable_all().build()
 }
 
 fn check(settings: &Settings) -> Result<(), ServeError> {
