@@ -101,13 +101,15 @@ fn a_level_that_no_rate_keeps_is_a_bad_answer() {
 #[test]
 fn a_hopeless_step_ends_early_says_why_and_the_search_goes_on() {
     let desk = Desk::loaded();
-    let search = desk.start("find-max tpcc --json --db sqlite:bench.db --slo p90<1us --duration 5s --warmup 0s");
+    let search =
+        desk.start("find-max tpcc --json --db sqlite:bench.db --slo p90<1us --duration 5s --warmup 0s");
     let result = || {
         let run = desk.runs().pop()?;
         serde_json::from_str::<Value>(&std::fs::read_to_string(run.join("result.json")).ok()?).ok()
     };
     search.until("two rates are broken", || {
-        result().is_some_and(|found| found["search"]["steps"].as_array().is_some_and(|steps| steps.len() >= 2))
+        result()
+            .is_some_and(|found| found["search"]["steps"].as_array().is_some_and(|steps| steps.len() >= 2))
     });
     search.signal(Signal::INT);
     let ran = search.end();
@@ -118,10 +120,65 @@ fn a_hopeless_step_ends_early_says_why_and_the_search_goes_on() {
         let ended = step["ended_early_s"].as_f64().unwrap();
         assert!((2.0..4.9).contains(&ended), "{step}");
         assert!(step["why"].as_str().unwrap().contains("had taken longer than 1 µs"), "{step}");
-        assert!(trial["audits"].as_array().unwrap().iter().any(|audit| audit["when"] == "after_run"), "{trial}");
+        assert!(
+            trial["audits"].as_array().unwrap().iter().any(|audit| audit["when"] == "after_run"),
+            "{trial}"
+        );
     }
     let page = std::fs::read_to_string(desk.only_run().join("report.html")).unwrap();
     assert!(page.contains("ended early after") && ran.err.contains("broken, ended early after"), "{ran:?}");
+}
+
+#[test]
+fn every_format_tells_of_a_sweep_a_search_and_an_experiment() {
+    let experiment = "workload = \"tpcc\"\n[plan]\nwarmup = \"0s\"\nduration = \"300ms\"\nblocks = 1\ncontrol = false\n\
+                      [[variant]]\nname = \"a\"\nsubject = \"sqlite/rusqlite\"\n\
+                      [[variant]]\nname = \"b\"\nsubject = \"sqlite/rusqlite\"\nsqlite = { cache = \"8MiB\" }\n";
+    for (line, variant, case) in [
+        (
+            "sweep tpcc --db sqlite:bench.db --clients 1,2 --blocks 1 --duration 300ms --warmup 0s",
+            "2 clients",
+            "run",
+        ),
+        (
+            "find-max tpcc --db sqlite:bench.db --slo p50<1us --duration 300ms --warmup 0s",
+            "capacity",
+            "a rate keeps p50",
+        ),
+        ("experiment mine.toml", "b", "b against a"),
+    ] {
+        let desk = Desk::loaded();
+        std::fs::write(desk.path("mine.toml"), experiment).unwrap();
+        let ran = desk.run(line);
+        assert!(ran.code() < 2, "{ran:?}");
+        let run = desk.only_run();
+        let made = |format: &str| {
+            let ran = desk.run(&format!("report {} --format {format}", run.display()));
+            assert_eq!(ran.code(), 0, "{format}: {ran:?}");
+            ran.out
+        };
+        let csv = made("csv");
+        let rows: Vec<&str> = csv.lines().collect();
+        let column = |name: &str| rows[0].split(',').position(|title| title == name).unwrap();
+        let cells = |name: &str| -> Vec<&str> {
+            rows[1..].iter().map(|row| row.split(',').nth(column(name)).unwrap()).collect()
+        };
+        assert!(cells("variant").contains(&variant) && !cells("variant").contains(&""), "{csv}");
+        assert!(made("csv-slices").lines().count() > 5, "{line}");
+        assert!(made("junit").contains(case), "{line}");
+        assert!(made("md").starts_with("# ") && made("html").contains("<main"), "{line}");
+        assert_eq!(parse(&made("json"))["trials"], desk.document()["trials"]);
+
+        // A page is of one result, and time lines are in the folders of the trials.
+        let refused = |line: &str, words: &str| {
+            let ran = desk.run(line);
+            assert!(ran.code() == 2 && ran.err.contains(words), "{line}: {ran:?}");
+        };
+        let (one, file) = (run.display(), run.join("result.json"));
+        refused(&format!("report {one} {} --format html", file.display()), "one page is made of one result");
+        std::fs::copy(&file, desk.path("alone.json")).unwrap();
+        refused("report alone.json --format csv-slices", "alone.json has no time lines");
+    }
 }
 
 #[test]

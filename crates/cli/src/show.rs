@@ -5,7 +5,7 @@ use crate::{Answer, args};
 use anyhow::{Context, Result, bail};
 use args::Format;
 use clap::CommandFactory;
-use report::document::{self, Document};
+use report::document::{self, Document, Trial};
 use report::history::History;
 use report::text::Colour;
 use std::path::{Path, PathBuf};
@@ -27,8 +27,8 @@ pub(crate) fn report(args: &args::Report, ui: &Ui) -> Result<Answer> {
 fn documents(args: &args::Report, format: Format, colour: Colour) -> Result<String> {
     let documents: Vec<Document> =
         args.results.iter().map(|path| document::read(path)).collect::<Result<_, _>>()?;
-    if documents.len() > 1 && format == Format::Html && args.output.is_some() {
-        bail!("one page is made of one result; give one, or leave out --output");
+    if documents.len() > 1 && format == Format::Html {
+        bail!("one page is made of one result; given are {}", documents.len());
     }
     let each =
         |render: &dyn Fn(&Document) -> String| documents.iter().map(render).collect::<Vec<_>>().join("\n");
@@ -38,9 +38,43 @@ fn documents(args: &args::Report, format: Format, colour: Colour) -> Result<Stri
         Format::Html => each(&report::html::render),
         Format::Json => each(&document::to_json),
         Format::Csv => report::csv::trials(&documents),
-        Format::CsvSlices => report::csv::slices(&documents),
+        Format::CsvSlices => {
+            let lined =
+                documents.into_iter().zip(&args.results).map(|(document, path)| with_lines(document, path));
+            report::csv::slices(&lined.collect::<Result<Vec<Document>>>()?)
+        }
         Format::Junit => report::junit::render(&documents),
     })
+}
+
+/// The document with the time lines of its trials, which a run of several keeps in the folder of each.
+fn with_lines(mut document: Document, path: &Path) -> Result<Document> {
+    if document.trials.iter().any(|trial| !trial.slices.is_empty()) {
+        return Ok(document);
+    }
+    let run = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new(".")) };
+    let mut files = Vec::new();
+    if run.join("trials").is_dir() {
+        results_under(&run.join("trials"), &mut files)?;
+    }
+    for file in files {
+        // One that was cut off before it was written has no trial in the document of the run either.
+        let Ok(own) = document::read(&file) else { continue };
+        for whole in own.trials {
+            let same = |trial: &&mut Trial| trial.started == whole.started && trial.subject == whole.subject;
+            if let Some(trial) = document.trials.iter_mut().find(same) {
+                trial.slices = whole.slices;
+            }
+        }
+    }
+    if document.trials.iter().all(|trial| trial.slices.is_empty()) {
+        bail!(
+            "{} has no time lines: those of a run of several trials are in the folder `trials` beside its result, and \
+             there is none with any here\nhint: `--format csv` has a row a trial",
+            path.display()
+        );
+    }
+    Ok(document)
 }
 
 fn history(args: &args::Report, format: Format, colour: Colour, ui: &Ui) -> Result<String> {

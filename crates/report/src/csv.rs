@@ -5,11 +5,13 @@
 //! that is not known or that too few samples stand behind. Text that a spreadsheet would take for a formula is led by an
 //! apostrophe.
 
-use crate::document::{Class, Document, KindTally, Tally, Trial};
+use crate::curve;
+use crate::document::{Class, Document, KindTally, Side, Tally, Trial};
+use crate::figures;
 use std::fmt::Display;
 
 /// Columns of [`trials`]; `docs/live.md` says what each means.
-const TRIAL_COLUMNS: [&str; 42] = [
+const TRIAL_COLUMNS: [&str; 43] = [
     "run",
     "run_kind",
     "stackmark",
@@ -17,6 +19,7 @@ const TRIAL_COLUMNS: [&str; 42] = [
     "subject",
     "variant",
     "block",
+    "outcome",
     "started",
     "state",
     "vouched",
@@ -75,9 +78,9 @@ pub fn trials(documents: &[Document]) -> String {
     let mut table = Table::new(&TRIAL_COLUMNS);
     for document in documents {
         for (index, trial) in document.trials.iter().enumerate() {
-            let (variant, block) = place(document, index);
+            let place = Place::of(document, index);
             let mut row = |name: &str, tally: &Tally| {
-                about(&mut table, document, trial, index, &variant, block);
+                about(&mut table, document, trial, index, &place);
                 counted(&mut table, name, tally);
                 table.end();
             };
@@ -90,7 +93,8 @@ pub fn trials(documents: &[Document]) -> String {
     table.text
 }
 
-/// A row a slice and kind of call. Trials of comparisons and experiments have theirs in `trials/` in the folder of the run.
+/// A row a slice and kind of call. The document of a run of several trials has none of its own: theirs are in the folders of
+/// the trials, and whoever calls this has put them in.
 #[must_use]
 pub fn slices(documents: &[Document]) -> String {
     let mut table = Table::new(&SLICE_COLUMNS);
@@ -114,40 +118,76 @@ pub fn slices(documents: &[Document]) -> String {
     table.text
 }
 
-/// The variant and the block, counted from 1, that a trial is of, in an experiment or a comparison.
-fn place(document: &Document, trial: usize) -> (String, Option<usize>) {
-    if let Some(experiment) = &document.experiment {
-        for variant in &experiment.variants {
-            if let Some(block) = variant.trials.iter().position(|at| *at == Some(trial)) {
-                return (variant.name.clone(), Some(block + 1));
-            }
-        }
-    }
-    if let Some(comparison) = &document.comparison {
-        for (block, trials) in comparison.blocks.iter().enumerate() {
-            if let Some(found) = trials.trials.iter().find(|entry| entry.trial == trial) {
-                let party = match found.side {
-                    crate::document::Side::A => &comparison.a,
-                    crate::document::Side::B => &comparison.b,
-                };
-                return (party.label.clone(), Some(block + 1));
-            }
-        }
-    }
-    (String::new(), None)
+/// Where a trial belongs in a run of several.
+#[derive(Debug, Default)]
+struct Place {
+    /// The variant of an experiment, the side of a comparison, the load of a sweep, the rate of a search.
+    variant: String,
+    /// Counted from 1.
+    block: Option<usize>,
+    /// What a search found of it: `kept`, `broken`.
+    outcome: &'static str,
 }
 
-fn about(
-    table: &mut Table,
-    document: &Document,
-    trial: &Trial,
-    index: usize,
-    variant: &str,
-    block: Option<usize>,
-) {
+impl Place {
+    fn of(document: &Document, trial: usize) -> Place {
+        let found = of_experiment(document, trial)
+            .or_else(|| of_comparison(document, trial))
+            .or_else(|| of_curve(document, trial))
+            .or_else(|| of_search(document, trial));
+        found.unwrap_or_default()
+    }
+
+    fn within(variant: String, block: usize) -> Place {
+        Place { variant, block: Some(block + 1), outcome: "" }
+    }
+}
+
+fn of_experiment(document: &Document, trial: usize) -> Option<Place> {
+    document.experiment.as_ref()?.variants.iter().find_map(|variant| {
+        let block = variant.trials.iter().position(|at| *at == Some(trial))?;
+        Some(Place::within(variant.name.clone(), block))
+    })
+}
+
+fn of_comparison(document: &Document, trial: usize) -> Option<Place> {
+    let comparison = document.comparison.as_ref()?;
+    comparison.blocks.iter().enumerate().find_map(|(block, trials)| {
+        let entry = trials.trials.iter().find(|entry| entry.trial == trial)?;
+        let party = match entry.side {
+            Side::A => &comparison.a,
+            Side::B => &comparison.b,
+        };
+        Some(Place::within(party.label.clone(), block))
+    })
+}
+
+fn of_curve(document: &Document, trial: usize) -> Option<Place> {
+    let found = document.curve.as_ref()?;
+    found.points.iter().find_map(|point| {
+        let block = point.trials.iter().position(|at| *at == trial)?;
+        Some(Place::within(figures::plain(&curve::load_words(found.axis, point.load)), block))
+    })
+}
+
+/// A search begins with a closed loop that belongs to no rate.
+fn of_search(document: &Document, trial: usize) -> Option<Place> {
+    let steps = &document.search.as_ref()?.steps;
+    let Some(step) = steps.iter().find(|step| step.trial == trial) else {
+        return Some(Place { variant: "capacity".to_owned(), ..Place::default() });
+    };
+    let variant = format!("{} calls/s", figures::plain(&figures::trimmed(step.rate_per_s, 1)));
+    let of_rate =
+        |other: &&crate::document::Step| other.rate_per_s == step.rate_per_s && other.trial <= trial;
+    let outcome = if step.kept { "kept" } else { "broken" };
+    Some(Place { variant, block: Some(steps.iter().filter(of_rate).count()), outcome })
+}
+
+fn about(table: &mut Table, document: &Document, trial: &Trial, index: usize, place: &Place) {
     let kind = format!("{:?}", document.kind).to_lowercase();
     table.text(&document.id).text(&kind).text(&document.stackmark).number(index + 1).text(&trial.subject);
-    table.text(variant).maybe(block).text(&trial.started.utc).text(trial.state.word());
+    table.text(&place.variant).maybe(place.block).text(place.outcome);
+    table.text(&trial.started.utc).text(trial.state.word());
     table.text(yes_no(trial.is_vouched()));
     table.text(&trial.stack.engine).text(&trial.stack.engine_version);
     table
@@ -311,6 +351,24 @@ mod tests {
         let labels: Vec<&str> = (1..rows.len()).map(|row| cell(&rows, row, "variant")).collect();
         assert!(labels.contains(&"direct") && labels.contains(&"through HTTP"), "{labels:?}");
         assert_eq!(labels.last(), Some(&""), "a trial on its own is of no variant");
+    }
+
+    #[test]
+    fn trials_of_a_sweep_say_their_load_and_block_and_those_of_a_search_their_rate_and_outcome() {
+        let rows = parse(&trials(&[testing::sweep()]));
+        let of = |rows: &[Vec<String>], trial: usize, column: &str| {
+            let at = (1..rows.len()).find(|row| cell(rows, *row, "trial") == trial.to_string()).unwrap();
+            cell(rows, at, column).to_owned()
+        };
+        assert_eq!((of(&rows, 1, "variant"), of(&rows, 1, "block")), ("1 client".into(), "1".into()));
+        let last = testing::sweep().trials.len();
+        assert_eq!(of(&rows, last, "block"), "3");
+        assert!(of(&rows, last, "variant").ends_with(" clients"), "{}", of(&rows, last, "variant"));
+        let rows = parse(&trials(&[testing::search()]));
+        let said =
+            |trial| [of(&rows, trial, "variant"), of(&rows, trial, "block"), of(&rows, trial, "outcome")];
+        assert_eq!(said(2), ["1 350 calls/s", "1", "broken"]);
+        assert_eq!(said(8), ["1 220 calls/s", "4", "kept"]);
     }
 
     #[test]

@@ -1,9 +1,11 @@
-//! Results as JUnit XML, for the pages of CI systems: a suite a run, a test case a trial, check, rule and comparison.
+//! Results as JUnit XML, for the pages of CI systems: a suite a run, a test case a trial, check, rule, comparison and search.
 //!
-//! A check that failed, a rule that calls a number bad and a loss beyond the limit are failures; what was not run or cannot be
-//! told is skipped.
+//! A check that failed, a rule that calls a number bad, a loss beyond the limit, a variant that could not start and a service
+//! level that no rate keeps are failures; what was not run or cannot be told is skipped.
 
-use crate::document::{Check, Comparison, Document, Severity, State, Trial, Verdict};
+use crate::document::{
+    Check, Comparison, Document, Search, Severity, State, Trial, Variant, VariantState, Verdict,
+};
 
 /// One test case.
 struct Case {
@@ -96,19 +98,26 @@ fn cases(document: &Document) -> Vec<Case> {
     let several = document.trials.len() > 1;
     for (index, trial) in document.trials.iter().enumerate() {
         let place = if several { format!("trial {}, ", index + 1) } else { String::new() };
-        of_trial(&mut cases, trial, &place);
+        let steps = document.search.iter().flat_map(|search| &search.steps);
+        let ended_early = steps.into_iter().any(|step| step.trial == index && step.ended_early_s.is_some());
+        of_trial(&mut cases, trial, &place, ended_early);
     }
+    let variants = document.experiment.iter().flat_map(|experiment| &experiment.variants);
+    cases.extend(variants.filter(|variant| variant.state == VariantState::NotStarted).map(not_started));
     let experiments = document.experiment.iter().flat_map(|experiment| &experiment.comparisons);
     cases.extend(document.comparison.iter().chain(experiments).map(of_comparison));
+    cases.extend(document.search.as_ref().map(|search| of_search(search, document.state)));
     cases
 }
 
-fn of_trial(cases: &mut Vec<Case>, trial: &Trial, place: &str) {
+/// `ended_early`: by a search that had seen enough.
+fn of_trial(cases: &mut Vec<Case>, trial: &Trial, place: &str, ended_early: bool) {
     let mut push = |name: String, time_s: f64, outcome: Outcome| {
         cases.push(Case { class: trial.subject.clone(), name: format!("{place}{name}"), time_s, outcome });
     };
     let ran = match trial.state {
         State::Complete if trial.defects.is_empty() => Outcome::Passed,
+        State::Interrupted if ended_early && trial.defects.is_empty() => Outcome::Passed,
         State::Interrupted if trial.defects.is_empty() => {
             Outcome::Skipped("interrupted: the result covers what was measured until then".into())
         }
@@ -174,6 +183,26 @@ fn of_comparison(comparison: &Comparison) -> Case {
         time_s: 0.0,
         outcome,
     }
+}
+
+/// A variant without a trial, of which nothing else would tell.
+fn not_started(variant: &Variant) -> Case {
+    let why = variant.reason.clone().unwrap_or_else(|| "no reason is known".into());
+    Case {
+        class: "variant".into(),
+        name: format!("{} starts", variant.name),
+        time_s: 0.0,
+        outcome: Outcome::Failed(why, Vec::new()),
+    }
+}
+
+fn of_search(search: &Search, state: State) -> Case {
+    let outcome = match (search.highest_per_s, state) {
+        (Some(_), _) => Outcome::Passed,
+        (None, State::Complete | State::Failed) => Outcome::Failed(search.sentence.clone(), Vec::new()),
+        (None, State::Running | State::Interrupted) => Outcome::Skipped(search.sentence.clone()),
+    };
+    Case { class: "search".into(), name: format!("a rate keeps {}", search.slo), time_s: 0.0, outcome }
 }
 
 /// XML in the making.
@@ -284,6 +313,9 @@ mod tests {
             testing::comparison(),
             testing::running(),
             testing::engine_trial(),
+            testing::experiment(),
+            testing::sweep(),
+            testing::search(),
         ];
         all.iter().for_each(|document| check(&render(std::slice::from_ref(document))));
         check(&render(&all));
@@ -307,6 +339,26 @@ mod tests {
         assert!(said.contains(&"through HTTP against direct".to_owned()), "{said:?}");
         document.comparison.as_mut().unwrap().loss_max = Some(0.9);
         assert_eq!(failures(&render(&[document])), [""; 0]);
+    }
+
+    #[test]
+    fn a_level_that_no_rate_keeps_is_a_failure_and_a_step_that_ended_early_is_none() {
+        let mut document = testing::search();
+        document.trials[1].state = State::Interrupted;
+        let text = render(&[document.clone()]);
+        assert_eq!((failures(&text), text.contains("<skipped")), (Vec::new(), false));
+        let search = document.search.as_mut().unwrap();
+        search.highest_per_s = None;
+        assert_eq!(failures(&render(&[document])), ["a rate keeps new-order.p99<50ms"]);
+    }
+
+    #[test]
+    fn a_variant_that_could_not_start_is_a_failure() {
+        let mut document = testing::experiment();
+        let variant = &mut document.experiment.as_mut().unwrap().variants[1];
+        (variant.state, variant.reason) = (VariantState::NotStarted, Some("no engine here".into()));
+        let name = format!("{} starts", variant.name);
+        assert!(failures(&render(&[document])).contains(&name));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::document::{BudgetPart, Check, Class, Comparison, Document, Quantiles,
 use crate::findings::Failure;
 use crate::{engine_findings, figures, findings, pooled};
 use std::fmt::Write as _;
+use std::ops::Range;
 
 /// The report of a run.
 #[must_use]
@@ -306,12 +307,17 @@ fn list(out: &mut String, title: &str, items: impl Iterator<Item = String>) {
 
 /// A table whose columns are set flush right from `figures_from` on; nothing without a row.
 fn table(out: &mut String, titles: &[&str], figures_from: usize, rows: &[Vec<String>]) {
+    table_of(out, titles, figures_from..titles.len(), rows);
+}
+
+/// The same with words after the figures too.
+fn table_of(out: &mut String, titles: &[&str], figures: Range<usize>, rows: &[Vec<String>]) {
     if rows.is_empty() {
         return;
     }
     let titles: Vec<String> = titles.iter().map(|title| escaped(title)).collect();
     let rules: Vec<&str> =
-        (0..titles.len()).map(|column| if column >= figures_from { "---:" } else { "---" }).collect();
+        (0..titles.len()).map(|column| if figures.contains(&column) { "---:" } else { "---" }).collect();
     let _ = writeln!(out, "| {} |", titles.join(" | "));
     let _ = writeln!(out, "| {} |", rules.join(" | "));
     for row in rows {

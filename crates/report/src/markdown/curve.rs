@@ -1,6 +1,6 @@
 //! Load curves and searches in Markdown.
 
-use super::{escaped, failures, rules, table};
+use super::{escaped, failures, rules, table, table_of};
 use crate::document::{Axis, Curve, Document, Search};
 use crate::{curve, figures, findings};
 use std::fmt::Write as _;
@@ -22,7 +22,8 @@ pub(super) fn sweep(out: &mut String, document: &Document, found: &Curve) {
         let cells = row.into_iter().enumerate().filter(|(column, _)| shown(column));
         cells.map(|(_, text)| text).collect()
     });
-    table(out, &titles, 1, &rows.collect::<Vec<Vec<String>>>());
+    // Who was full is the last column.
+    table_of(out, &titles, 1..titles.len() - 1, &rows.collect::<Vec<Vec<String>>>());
     if let Some(fit) = &found.fit {
         let _ = writeln!(out, "## Universal Scalability Law\n");
         let rows: Vec<Vec<String>> = curve::parameters(fit, unit).into_iter().map(Vec::from).collect();
@@ -54,7 +55,7 @@ pub(super) fn search(out: &mut String, document: &Document, found: &Search) {
             ]
         })
         .collect();
-    table(out, &["step", "rate/s", "", "", "why"], usize::MAX, &rows);
+    table_of(out, &["step", "rate/s", "outcome", "", "why"], 1..2, &rows);
     closing(out, document);
 }
 
