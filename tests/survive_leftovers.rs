@@ -23,20 +23,20 @@ fn with_private_engine(desk: &Desk, base: &Path, engine: Engine) -> Running {
 }
 
 /// Folders of engines.
-fn folders(base: &Path) -> Vec<PathBuf> {
+pub(crate) fn folders(base: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(base).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
 }
 
 /// The first process of the engine in a folder.
-fn engine_of(folder: &Path) -> u32 {
+pub(crate) fn engine_of(folder: &Path) -> u32 {
     let state: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(folder.join("state.json")).unwrap()).unwrap();
     u32::try_from(state["pid"].as_u64().unwrap()).unwrap()
 }
 
 /// A folder in which the accounts of engines may look for theirs.
-fn base() -> tempfile::TempDir {
+pub(crate) fn base() -> tempfile::TempDir {
     use std::os::unix::fs::PermissionsExt;
     let base = tempfile::tempdir_in("/var/tmp").unwrap();
     fs::set_permissions(base.path(), fs::Permissions::from_mode(0o711)).unwrap();

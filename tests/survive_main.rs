@@ -14,6 +14,7 @@ mod survive_faults;
 mod survive_kill;
 mod survive_leftovers;
 mod survive_refusals;
+mod survive_resume;
 mod survive_secrets;
 
 use desk::{Desk, Ran, Running, is_alive, parse};

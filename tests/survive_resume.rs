@@ -1,0 +1,82 @@
+//! An experiment on private engines that is killed in mid-trial: nothing of its engine stays, and it goes on to its end.
+
+use crate::desk::{Desk, Running, assert_good, parse, until};
+use crate::survive_leftovers::{base, engine_of, folders};
+use crate::without_passwords;
+use rustix::process::Signal;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const TRIALS: usize = 4;
+
+/// A command whose private engines are made in a folder of our own.
+fn command(desk: &Desk, line: &str, base: &Path) -> Command {
+    let mut command = desk.command(line);
+    without_passwords(&mut command);
+    command.env("STACKMARK_RIG_DIR", base);
+    command
+}
+
+/// The states of the trials that have been begun, in their order.
+fn states(desk: &Desk) -> Vec<String> {
+    let runs = desk.runs();
+    let trials = runs.first().map(|run| fs::read_dir(run.join("trials")).into_iter().flatten().flatten());
+    let mut folders: Vec<_> = trials.into_iter().flatten().map(|entry| entry.path()).collect();
+    folders.sort();
+    let texts = folders.iter().filter_map(|folder| fs::read_to_string(folder.join("result.json")).ok());
+    texts.map(|text| parse(&text)["state"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Processes that were started with something below a folder.
+fn processes_of(base: &Path) -> Vec<String> {
+    let base = base.to_str().unwrap();
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let lines = all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    lines.filter(|line| line.contains(base)).collect()
+}
+
+#[test]
+fn an_experiment_on_a_private_postgresql_that_is_killed_in_a_trial_goes_on_and_leaves_nothing() {
+    let (desk, base) = (Desk::empty(), base());
+    let line = "compare tpcc/postgres tpcc/postgres/axum+tokio-postgres --blocks 2 --no-control --clients 2";
+    let line = format!("{line} --duration 1s --warmup 0s");
+    let run = Running::start(command(&desk, &line, base.path()));
+    run.until(
+        "a trial runs behind one that has ended",
+        || matches!(&states(&desk)[..], [first, .., last] if first == "complete" && last == "running"),
+    );
+    let engine = engine_of(&folders(base.path())[0]);
+    run.signal(Signal::KILL);
+    let killed = run.end();
+    assert_eq!(killed.status.code(), None, "{killed:?}");
+    let before = states(&desk);
+    assert_eq!(before.last().map(String::as_str), Some("running"), "{before:?}");
+    let done = before.iter().filter(|state| *state == "complete").count();
+
+    let resumed =
+        Running::start(command(&desk, &format!("resume {}", desk.only_run().display()), base.path()));
+    let ran = resumed.end();
+    let document = desk.document();
+    assert_good(&ran, &document);
+    assert!(ran.err.contains(&format!("{done} of {TRIALS} trials are done")), "{ran:?}");
+    assert_eq!(document["state"], "complete");
+    assert_eq!(states(&desk), ["complete"; TRIALS]);
+    let of_blocks = |block: &Value| -> Vec<u64> {
+        block["trials"].as_array().unwrap().iter().map(|trial| trial["trial"].as_u64().unwrap()).collect()
+    };
+    let blocks = document["comparison"]["blocks"].as_array().unwrap();
+    let mut once: Vec<u64> = blocks.iter().flat_map(of_blocks).collect();
+    once.sort_unstable();
+    assert_eq!(once, (0..TRIALS as u64).collect::<Vec<_>>(), "{blocks:?}");
+    assert!(document["comparison"]["ratio"].is_object(), "{document}");
+
+    // Of the killed run and of the one that went on.
+    assert!(!crate::is_alive(engine), "the engine of the killed run is left");
+    until("the engines and their folders are gone", || {
+        processes_of(base.path()).is_empty() && folders(base.path()).is_empty()
+    });
+    assert!(!desk.only_run().join("private").exists());
+}
