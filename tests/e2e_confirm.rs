@@ -35,6 +35,19 @@ fn confirmation(subject: &str, blocks: u32) -> Value {
 }
 
 #[test]
+fn sessions_that_calls_queue_for_are_confirmed_with_figures() {
+    // Eight sessions share a flush that one has for itself.
+    let found = confirmation("tpcc/sqlite/axum+rusqlite/grouped", 5);
+    let sentence = found["sentence"].as_str().unwrap();
+    assert_eq!(found["confirmed"], true, "{sentence}");
+    assert!(
+        sentence.starts_with("confirmed: the number of sessions sets the throughput; with 8"),
+        "{sentence}"
+    );
+    assert!(sentence.ends_with("and 1.1 times as much or more was to be expected"), "{sentence}");
+}
+
+#[test]
 fn sessions_that_would_queue_for_the_one_writer_are_not_confirmed() {
     let found = confirmation("tpcc/sqlite/axum+rusqlite", 3);
     let sentence = found["sentence"].as_str().unwrap();

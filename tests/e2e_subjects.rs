@@ -1,4 +1,4 @@
-//! Every subject on SQLite that the list has.
+//! Every subject on SQLite that the list has, and what one of them says of its shared commits.
 
 use crate::e2e_desk::{Desk, assert_good, parse};
 use serde_json::Value;
@@ -36,6 +36,53 @@ fn every_subject_of_sqlite_runs_and_is_sound() {
     }
 }
 
+#[test]
+fn how_many_calls_shared_a_commit_is_in_the_result_and_no_other_work() {
+    let desk = loaded();
+    // Flushes that take long enough for others to come meanwhile, whatever the disk.
+    let plan = "--clients 8 --blocks 2 --no-control --duration 500ms --warmup 0s --json";
+    let two = "tpcb/sqlite/rusqlite tpcb/sqlite/rusqlite/grouped";
+    let ran = desk.run(&format!("compare {two} --db sqlite:tpcb.db?sync_delay=5ms {plan}"));
+    let document = parse(&ran.out);
+    assert_good(&ran, &document);
+    let comparison = &document["comparison"];
+    assert_eq!(
+        (&comparison["factor"], &comparison["verdict"]),
+        (&"style".into(), &"better".into()),
+        "{comparison}"
+    );
+    assert_eq!(comparison["fingerprint_differences"].as_array().unwrap().len(), 0, "{comparison}");
+    for trial in document["trials"].as_array().unwrap() {
+        // An acknowledged call is one commit on either side.
+        assert_eq!(trial["overall"]["effort"]["commits"], 1.0);
+        if trial["stack"]["style"] == "grouped" {
+            assert!(calls_a_commit(trial) > 2.0, "{}", trial["grouping"]);
+            let committed = trial["overall"]["books"]["committed"].as_u64().unwrap();
+            assert_eq!(trial["grouping"]["calls"], committed, "every call of tpcb writes");
+        } else {
+            assert!(trial["grouping"].is_null());
+        }
+    }
+    // Through a server, which tells it with each answer; and in every form of the report.
+    let line = "run tpcc/sqlite/axum+rusqlite/grouped --db sqlite:bench.db?sync_delay=5ms --clients 8";
+    let ran = desk.run(&format!("{line} --duration 1s --warmup 0s --json"));
+    let document = parse(&ran.out);
+    assert_good(&ran, &document);
+    assert!(calls_a_commit(&document["trials"][0]) > 1.5, "{}", document["trials"][0]["grouping"]);
+    let run = desk.runs().pop().unwrap();
+    for form in ["text", "md", "html"] {
+        let shown = desk.run(&format!("report {} --format {form}", run.display())).out;
+        let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = "calls shared a durable commit on average, and at most 64 may";
+        assert!(shown.contains(words), "{form}: {shown}");
+    }
+}
+
+fn calls_a_commit(trial: &Value) -> f64 {
+    let count = |name: &str| trial["grouping"][name].as_f64().unwrap();
+    count("calls") / count("commits")
+}
+
 fn check(trial: &Value, subject: &str) {
     let parts: Vec<&str> = subject.split('/').collect();
     let stack = &trial["stack"];
@@ -53,6 +100,9 @@ fn check(trial: &Value, subject: &str) {
     );
     assert_eq!(trial["conformance"]["check"], "passed", "{subject}");
     assert!(trial["overall"]["books"]["committed"].as_u64().unwrap() > 0, "{subject}");
+    let shares = stack["style"] == "grouped";
+    assert_eq!(trial["grouping"].is_object(), shares, "{subject}: {}", trial["grouping"]);
+    assert!(!shares || calls_a_commit(trial) >= 1.0, "{subject}");
     // `assert_good` has seen that none failed; some cannot be told of so short a run.
     let passed = |part: &str| {
         trial[part].as_array().unwrap().iter().filter(|found| found["check"] == "passed").count()

@@ -42,6 +42,8 @@ pub(crate) fn read_work(value: &[u8], effort: &mut Effort) {
             b"statements" => &mut effort.statements,
             b"rows" => &mut effort.rows,
             b"commits" => &mut effort.commits,
+            b"grouped" => &mut effort.grouped,
+            b"groups" => &mut effort.groups,
             _ => continue,
         };
         if let Some(count) = whole(item[at + 1..].trim_ascii()) {
@@ -146,10 +148,11 @@ mod tests {
     fn work_is_read_and_odd_counts_are_skipped() {
         let mut effort = Effort::default();
         read_work(
-            b"attempts=2, rows=33,statements=46 , commits=1, planets=8, rows=x, rows=, =4",
+            b"attempts=2, rows=33,statements=46 , commits=1, planets=8, grouped=1,groups=1, rows=x, rows=, =4",
             &mut effort,
         );
-        let want = Effort { attempts: 2, statements: 46, rows: 33, commits: 1, ..Effort::default() };
+        let counts = Effort { attempts: 2, statements: 46, rows: 33, commits: 1, ..Effort::default() };
+        let want = Effort { grouped: 1, groups: 1, ..counts };
         assert_eq!(effort, want);
     }
 }

@@ -4,6 +4,7 @@ use crate::prepared::{Prepared, fault};
 use model::{Conflict, Fault};
 use parking_lot::{ArcMutexGuard, Mutex, RawMutex};
 use rusqlite::Connection;
+use sql::Grouping;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, PoisonError};
 
@@ -143,8 +144,9 @@ impl Turn {
         }
     }
 
-    /// Keeps what was done since the savepoint, and waits until it is committed durably, by this session or a later one.
-    pub(crate) fn commit(mut self) -> Result<(), Fault> {
+    /// Keeps what was done since the savepoint, and waits until it is committed durably, by this session or a later one;
+    /// gives its part in that commit.
+    pub(crate) fn commit(mut self) -> Result<Grouping, Fault> {
         let writer = &mut *self.writer;
         if let Err(error) = writer.control(Control::Release) {
             let fault = fault(&error, false);
@@ -153,12 +155,14 @@ impl Turn {
             return Err(fault);
         }
         writer.calls += 1;
+        // Whoever commits in the end may be one who did nothing: the first is always one of those who did.
+        let grouping = if writer.calls == 1 { Grouping::First } else { Grouping::Joined };
         if !self.others_come() {
-            return self.end();
+            return self.end().map(|()| grouping);
         }
         let joined = self.writer.joined.get_or_insert_default().clone();
         self.pass_on();
-        joined.wait()
+        joined.wait().map(|()| grouping)
     }
 
     /// Undoes what was done since the savepoint, and nothing of others. What this call read may be what others did and have

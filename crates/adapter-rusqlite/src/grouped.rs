@@ -8,7 +8,7 @@ use crate::group::{Group, Shared, TRANSACTIONS_MAX, Turn};
 use crate::open::{Settings, connect, read_back, refused};
 use crate::prepared::{Prepared, fault};
 use model::{Clock, Fault, Home, Nanos, OpenError, Stack};
-use sql::{Dialect, Param, Read, SqlConn, SqlOpener, SqliteUrl, StmtId, TxKind};
+use sql::{Dialect, Grouping, Param, Read, SqlConn, SqlOpener, SqliteUrl, StmtId, TxKind};
 use std::sync::Arc;
 
 /// Opens sessions that share one writing connection to a database file.
@@ -93,6 +93,7 @@ impl<K: Clock> SqlOpener for GroupedOpener<K> {
             turn: None,
             reader,
             waited: Nanos::ZERO,
+            grouping: None,
             clock: self.clock.clone(),
         })
     }
@@ -123,6 +124,8 @@ pub struct GroupedConn<K> {
     /// Sees what is committed, and so what was acknowledged.
     reader: Option<Prepared>,
     waited: Nanos,
+    /// The last writing transaction's part in its commit.
+    grouping: Option<Grouping>,
     clock: K,
 }
 
@@ -190,7 +193,10 @@ impl<K: Clock> SqlConn for GroupedConn<K> {
 
     async fn commit(&mut self) -> Result<(), Fault> {
         match (self.turn.take(), &mut self.reader) {
-            (Some(turn), _) => turn.commit(),
+            (Some(turn), _) => {
+                self.grouping = Some(turn.commit()?);
+                Ok(())
+            }
             (None, Some(reader)) => {
                 let committed = reader.control(Reading::Commit as usize);
                 committed.map_err(|error| fault(&error, false))
@@ -228,6 +234,10 @@ impl<K: Clock> SqlConn for GroupedConn<K> {
 
     fn waited(&mut self) -> Nanos {
         std::mem::take(&mut self.waited)
+    }
+
+    fn grouping(&mut self) -> Option<Grouping> {
+        self.grouping.take()
     }
 }
 

@@ -5,7 +5,7 @@ use crate::test_disk;
 use measure::Monotonic;
 use model::{Conflict, Doubt, Fault, Refusal};
 use rusqlite::Connection;
-use sql::{Param, SqlConn, SqlOpener, SqliteUrl, StmtId, TxKind};
+use sql::{Grouping, Param, SqlConn, SqlOpener, SqliteUrl, StmtId, TxKind};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
@@ -99,6 +99,37 @@ fn nobody_is_told_before_the_commit_that_all_share() {
 }
 
 #[test]
+fn of_calls_that_share_a_commit_the_first_stands_for_it() {
+    // Whoever commits in the end: another call, or one that has done nothing.
+    for does in [true, false] {
+        let bed = Bed::new("");
+        let (mut one, mut other) = (bed.conn(), bed.conn());
+        at_once(one.begin(TxKind::Write)).unwrap();
+        at_once(one.exec(INSERT, &[Param::Int(1)])).unwrap();
+        let second = std::thread::scope(|scope| {
+            let second = scope.spawn(move || {
+                at_once(other.begin(TxKind::Write)).unwrap();
+                if does {
+                    at_once(other.commit()).unwrap()
+                } else {
+                    at_once(other.rollback()).unwrap()
+                }
+                other.grouping()
+            });
+            while bed.opener.sharing().waiting() == 0 {
+                std::thread::yield_now();
+            }
+            at_once(one.commit()).unwrap();
+            second.join().unwrap()
+        });
+        assert_eq!(one.grouping(), Some(Grouping::First));
+        assert_eq!(one.grouping(), None, "it is told once");
+        assert_eq!(second, does.then_some(Grouping::Joined));
+        assert_eq!(bed.shared(), (1, 1 + u64::from(does)));
+    }
+}
+
+#[test]
 fn a_single_session_commits_by_itself() {
     let bed = Bed::new("");
     let mut conn = bed.conn();
@@ -106,9 +137,11 @@ fn a_single_session_commits_by_itself() {
         at_once(conn.begin(TxKind::Write)).unwrap();
         at_once(conn.exec(INSERT, &[Param::Int(x)])).unwrap();
         at_once(conn.commit()).unwrap();
+        assert_eq!(conn.grouping(), Some(Grouping::First));
         at_once(conn.begin(TxKind::Read)).unwrap();
         assert_eq!(at_once(conn.row(COUNT, &[], |row| row.int(0))), Ok(Some(x)));
         at_once(conn.commit()).unwrap();
+        assert_eq!(conn.grouping(), None, "a snapshot is nobody's commit");
     }
     assert_eq!(bed.shared(), (3, 3));
 }

@@ -7,8 +7,8 @@ use model::{Kind, Nanos};
 use observe::Observation;
 use report::document::{
     Arrivals, Books, Bucket, Budget, Class, Deferred, Disk, Effort, Engine, Gap, GapKind, Gauge, GaugeKind,
-    Interval, KindSlice, KindTally, Latency, Limit, Limits, Machine, Outage, Plan, Process, ProcessSample,
-    Quantiles, Role, Slice, Statement, Tally, Throttling, Trial, Wait,
+    Grouping, Interval, KindSlice, KindTally, Latency, Limit, Limits, Machine, Outage, Plan, Process,
+    ProcessSample, Quantiles, Role, Slice, Statement, Tally, Throttling, Trial, Wait,
 };
 use sql::Dialect;
 
@@ -21,6 +21,7 @@ pub(crate) fn fill<W: Case>(trial: &mut Trial, totals: &Totals, slices: &[measur
         .enumerate()
         .map(|(index, kind)| kind_tally(index, kind, totals, slices, trial.measured_s, trial.plan.deferred))
         .collect();
+    trial.grouping = grouping(totals);
     trial.overall = overall(totals, slices, trial.measured_s, &trial.kinds);
     let rate = trial.kinds[trial.headline_kind()].tally.rate_per_s;
     let scaled = Interval {
@@ -143,6 +144,13 @@ fn books(books: &measure::Books) -> Books {
         retries: books.retries,
         calls_retried: books.retried_calls,
     }
+}
+
+/// How committed calls shared commits, whatever their kind.
+fn grouping(totals: &Totals) -> Option<Grouping> {
+    let sum = |of: fn(&EffortSums) -> u64| totals.kinds.iter().map(|kind| of(&kind.effort)).sum();
+    let found = Grouping { calls: sum(|sums| sums.grouped), commits: sum(|sums| sums.groups) };
+    (found.commits > 0).then_some(found)
 }
 
 fn effort(sums: &EffortSums) -> Option<Effort> {

@@ -244,6 +244,7 @@ impl<W: Case> Job<'_, W> {
             engine: None,
             outages: Vec::new(),
             gaps: Vec::new(),
+            grouping: None,
             audits: Vec::new(),
             ledger: Vec::new(),
             inputs: Vec::new(),

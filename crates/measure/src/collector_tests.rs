@@ -188,7 +188,7 @@ fn effort_is_added_up_over_committed_calls_only() {
     let (mut tape, collector) = set_out();
     let moments = Moments { due: at(3_000), begun: at(3_004), ended: at(3_010) };
     let spent = Spent { commit: Nanos(700), pool: Nanos(50), ..Spent::default() };
-    let effort = Effort { attempts: 2, statements: 30, rows: 40, commits: 1, spent };
+    let effort = Effort { attempts: 2, statements: 30, rows: 40, commits: 1, grouped: 1, groups: 0, spent };
     for result in [Ok(true), Ok(true), Ok(false), Err(Fault::InDoubt(Doubt::Deadline))] {
         tape.record(&0, &result, moments, &effort, TIMELINE.closes());
     }

@@ -36,6 +36,10 @@ pub struct EffortSums {
     pub rows: u64,
     /// Transactions committed.
     pub commits: u64,
+    /// Those of them that could share a commit of the engine.
+    pub grouped: u64,
+    /// The commits of the engine that made those durable.
+    pub groups: u64,
     /// Response time: client wait and service.
     pub response: Nanos,
     /// Waiting for a worker of the generator: due to begun.
@@ -145,6 +149,8 @@ impl EffortSums {
         self.statements += u64::from(effort.statements);
         self.rows += u64::from(effort.rows);
         self.commits += u64::from(effort.commits);
+        self.grouped += u64::from(effort.grouped);
+        self.groups += u64::from(effort.groups);
         self.response += moments.response();
         self.client_wait += moments.begun - moments.due;
         self.service += moments.service();
@@ -171,6 +177,8 @@ impl AddAssign for EffortSums {
         self.statements += other.statements;
         self.rows += other.rows;
         self.commits += other.commits;
+        self.grouped += other.grouped;
+        self.groups += other.groups;
         self.response += other.response;
         self.client_wait += other.client_wait;
         self.service += other.service;

@@ -13,6 +13,10 @@ pub struct Effort {
     pub rows: u32,
     /// Transactions committed; one a call except where the workload allows more.
     pub commits: u32,
+    /// Those of them that the engine could make durable together with other calls' by one commit.
+    pub grouped: u32,
+    /// The engine's commits for those: of the calls that share one, exactly one has it.
+    pub groups: u32,
     /// Where the time went, as far as the session knows.
     pub spent: Spent,
 }
@@ -50,6 +54,8 @@ impl std::ops::AddAssign for Effort {
         self.statements += other.statements;
         self.rows += other.rows;
         self.commits += other.commits;
+        self.grouped += other.grouped;
+        self.groups += other.groups;
         let (mine, theirs) = (&mut self.spent, other.spent);
         mine.queue += theirs.queue;
         mine.pool += theirs.pool;

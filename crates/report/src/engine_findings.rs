@@ -70,6 +70,21 @@ pub(crate) fn gauges(trial: &Trial) -> Vec<[String; 4]> {
         .collect()
 }
 
+/// `7.9 calls shared a durable commit on average, and at most 64 may: 12 345 calls, 1 563 commits`; nothing where each call
+/// has a commit of its own.
+pub(crate) fn grouping(trial: &Trial) -> Option<String> {
+    let grouping = trial.grouping.filter(|grouping| grouping.commits > 0)?;
+    let is_most = |setting: &&crate::document::Setting| setting.name == "calls_a_commit_max";
+    let most = trial.stack.settings.iter().find(is_most);
+    let most = most.map_or_else(String::new, |most| format!(", and at most {} may", most.value));
+    Some(format!(
+        "{} calls shared a durable commit on average{most}: {} calls, {} commits",
+        figures::trimmed(grouping.calls_a_commit(), 2),
+        figures::count(grouping.calls),
+        figures::count(grouping.commits)
+    ))
+}
+
 /// Times without the engine or the server, a clause each.
 pub(crate) fn outages(trial: &Trial) -> Vec<String> {
     let of = |outage: &crate::document::Outage| {

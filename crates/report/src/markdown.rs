@@ -95,6 +95,9 @@ fn engine(out: &mut String, trial: &Trial) {
     table(out, &["engine sessions in", "share of time", "which is"], usize::MAX, &rows);
     let rows: Vec<Vec<String>> = engine_findings::gauges(trial).into_iter().map(Vec::from).collect();
     table(out, &["engine", "what", "in all", "rate"], 2, &rows);
+    if let Some(grouping) = engine_findings::grouping(trial) {
+        let _ = writeln!(out, "{}.\n", escaped(&grouping));
+    }
     list(out, "Outages", engine_findings::outages(trial).iter().map(|outage| escaped(outage)));
     list(out, "Gaps", engine_findings::gaps(trial).iter().map(|gap| escaped(gap)));
     if let Some(bottleneck) = crate::bottleneck(trial) {

@@ -165,6 +165,9 @@ fn engine(out: &mut String, trial: &Trial) {
     if let Some(waits) = engine_findings::waits_line(trial) {
         sentence(out, &format!("  {:<19}", "engine sessions"), &waits);
     }
+    if let Some(grouping) = engine_findings::grouping(trial) {
+        sentence(out, &format!("  {:<19}", "shared commits"), &grouping);
+    }
     for outage in engine_findings::outages(trial) {
         sentence(out, &format!("  {:<19}", "outage"), &outage);
     }

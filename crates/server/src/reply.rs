@@ -65,6 +65,12 @@ pub(crate) fn footnotes(headers: &mut HeaderMap, effort: &Effort) {
         text.push(name);
         text.push_count(count.into());
     }
+    if effort.grouped > 0 {
+        for (name, count) in [(", grouped=", effort.grouped), (", groups=", effort.groups)] {
+            text.push(name);
+            text.push_count(count.into());
+        }
+    }
     headers.insert(WORK, text.into_value());
 }
 
@@ -120,7 +126,8 @@ mod tests {
             encode: Nanos(20_300),
             server: Nanos(70_000_000),
         };
-        let effort = Effort { attempts: 2, statements: 46, rows: 33, commits: 1, spent };
+        let mut effort =
+            Effort { attempts: 2, statements: 46, rows: 33, commits: 1, spent, ..Effort::default() };
         let mut headers = HeaderMap::new();
         footnotes(&mut headers, &effort);
         assert_eq!(
@@ -129,5 +136,10 @@ mod tests {
              commit;dur=0.000000, encode;dur=0.020300, total;dur=70.000000"
         );
         assert_eq!(headers["stackmark-work"], "attempts=2, statements=46, rows=33, commits=1");
+        // Only of commits that calls can share.
+        effort.grouped = 1;
+        footnotes(&mut headers, &effort);
+        let grouped = "attempts=2, statements=46, rows=33, commits=1, grouped=1, groups=0";
+        assert_eq!(headers["stackmark-work"], grouped);
     }
 }

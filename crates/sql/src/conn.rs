@@ -17,6 +17,16 @@ pub enum TxKind {
     Write,
 }
 
+/// A transaction's part in a commit that it could share with those of other sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grouping {
+    /// It was the first that the commit made durable, perhaps the only one, and stands for the commit where commits are
+    /// counted.
+    First,
+    /// Another one stands for it.
+    Joined,
+}
+
 /// A parameter, on the stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Param<'a> {
@@ -134,6 +144,11 @@ pub trait SqlConn: Send + 'static {
     /// How long the last begin waited for a connection or a write lane; zero after it was asked.
     fn waited(&mut self) -> Nanos {
         Nanos::ZERO
+    }
+    /// The part of the last transaction in the commit that it could share; nothing where each has its own, and after it was
+    /// asked.
+    fn grouping(&mut self) -> Option<Grouping> {
+        None
     }
 }
 

@@ -18,7 +18,7 @@ mod value;
 
 pub use catalogue::{Catalogue, CatalogueError};
 pub use column_info::ColumnInfo;
-pub use conn::{ColumnError, Columns, Param, Read, SqlConn, SqlOpener, StmtId, TxKind};
+pub use conn::{ColumnError, Columns, Grouping, Param, Read, SqlConn, SqlOpener, StmtId, TxKind};
 pub use db_url::DbUrl;
 pub use mysql::{MySqlFlushing, durability as mysql_durability, fault as mysql_fault};
 pub use placeholders::{Positional, dollars, positional};

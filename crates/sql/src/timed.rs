@@ -1,6 +1,6 @@
 //! Counts and clocks what a transaction does: the work fingerprint of a call comes from here for every adapter.
 
-use crate::{Dialect, Param, Read, SqlConn, StmtId, TxKind};
+use crate::{Dialect, Grouping, Param, Read, SqlConn, StmtId, TxKind};
 use model::{Clock, Effort, Fault, Nanos};
 
 /// Wraps a connection.
@@ -54,7 +54,13 @@ impl<C: SqlConn, K: Clock> SqlConn for Timed<C, K> {
         let result = self.conn.commit().await;
         self.effort.spent.statements += asked - self.begun;
         self.effort.spent.commit += self.clock.now() - asked;
-        self.effort.commits += u32::from(result.is_ok());
+        if result.is_ok() {
+            self.effort.commits += 1;
+            if let Some(grouping) = self.conn.grouping() {
+                self.effort.grouped += 1;
+                self.effort.groups += u32::from(grouping == Grouping::First);
+            }
+        }
         result
     }
 

@@ -90,6 +90,25 @@ pub struct Statement {
     pub rows: u64,
 }
 
+/// How the committed calls of the measured interval shared durable commits, in a style in which they can. Calls that the
+/// engine reads for without a commit of that kind are none of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Grouping {
+    /// Calls whose commit could be shared.
+    pub calls: u64,
+    /// The engine's commits that made them durable.
+    pub commits: u64,
+}
+
+impl Grouping {
+    /// Calls a commit, on average.
+    #[must_use]
+    pub fn calls_a_commit(&self) -> f64 {
+        self.calls as f64 / self.commits as f64
+    }
+}
+
 /// A time in which no call completed, because sessions had lost the engine or the server.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,8 +1,8 @@
 //! One trial: a measured period of one subject.
 
 use super::{
-    Audit, Conformance, Data, Disk, Engine, Gap, InputCheck, Interval, LedgerCheck, Machine, Moment, Outage,
-    Plan, Process, Quantiles, Rule, Slice, Stack, State, Tally,
+    Audit, Conformance, Data, Disk, Engine, Gap, Grouping, InputCheck, Interval, LedgerCheck, Machine,
+    Moment, Outage, Plan, Process, Quantiles, Rule, Slice, Stack, State, Tally,
 };
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,9 @@ pub struct Trial {
     /// The times in which the load generator or its machine did not run, in their order.
     #[serde(default)]
     pub gaps: Vec<Gap>,
+    /// How its calls shared durable commits; `null` where each has one of its own.
+    #[serde(default)]
+    pub grouping: Option<Grouping>,
     /// Checks of the stored data.
     pub audits: Vec<Audit>,
     /// Acknowledged outcomes against the stored data.

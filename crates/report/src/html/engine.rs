@@ -17,6 +17,13 @@ pub(super) fn loud_tier(markup: &mut Markup, trial: &Trial) {
     }
 }
 
+/// Writes how calls shared commits, where they can.
+pub(super) fn grouping(section: &mut Markup, trial: &Trial) {
+    if let Some(grouping) = engine_findings::grouping(trial) {
+        section.line("p", "", &format!("{grouping}."));
+    }
+}
+
 /// Writes the likely bottleneck.
 pub(super) fn bottleneck(section: &mut Markup, trial: &Trial) {
     if let Some(bottleneck) = crate::bottleneck(trial) {

@@ -32,6 +32,7 @@ pub(super) fn render(main: &mut Markup, trial: &Trial) {
     });
     main.section("Where the time goes", |section| {
         budgets(section, trial);
+        engine::grouping(section, trial);
         engine::bottleneck(section, trial);
     });
     if trial.engine.is_some() {

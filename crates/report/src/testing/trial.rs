@@ -309,6 +309,7 @@ fn make(subject: &str, stack: Stack, pace: f64, seconds: u32, http_ns: f64) -> T
         engine: None,
         outages: Vec::new(),
         gaps: Vec::new(),
+        grouping: None,
         overall,
         kinds,
         audits: vouchers::audits(),
