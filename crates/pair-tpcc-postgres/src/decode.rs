@@ -1,5 +1,6 @@
 //! Columns as this workload's values: exact amounts, dates, and texts of fixed capacity.
 
+use arrayvec::ArrayVec;
 use model::{BasisPoints, Cents, DefectKind, Fault};
 use std::error::Error;
 use tokio_postgres::Row;
@@ -63,13 +64,73 @@ impl FromSql<'_> for Seconds {
     }
 }
 
-/// A column of a row.
-pub(crate) fn get<'a, T: FromSql<'a>>(row: &'a Row, index: usize) -> Result<T, Fault> {
-    row.try_get(index).map_err(|error| bad_data(index, &error))
+/// Columns of a record at most: those of New-Order.
+const RECORD_MAX: usize = 12;
+
+/// What a function with several results answers, as one value: the server does not have to unpack it into columns, which
+/// would take a scan of the function and a store for its only row.
+#[derive(Debug)]
+pub(crate) struct Record<'a>(ArrayVec<(Type, Option<&'a [u8]>), RECORD_MAX>);
+
+impl<'a> FromSql<'a> for Record<'a> {
+    /// The binary form: the number of columns, then type, length and bytes of each; the length of null is -1.
+    fn from_sql(_: &Type, mut raw: &'a [u8]) -> Result<Record<'a>, Failure> {
+        const CUT_OFF: &str = "a record is cut off";
+        let word = |raw: &mut &'a [u8]| -> Result<i32, Failure> {
+            let (word, rest) = raw.split_first_chunk().ok_or(CUT_OFF)?;
+            *raw = rest;
+            Ok(i32::from_be_bytes(*word))
+        };
+        let mut columns = ArrayVec::new();
+        for _ in 0..word(&mut raw)? {
+            let ty = Type::from_oid(word(&mut raw)?.cast_unsigned())
+                .ok_or("a column of a record has a type of its own")?;
+            let value = match usize::try_from(word(&mut raw)?) {
+                Ok(length) => {
+                    let (value, rest) = raw.split_at_checked(length).ok_or(CUT_OFF)?;
+                    raw = rest;
+                    Some(value)
+                }
+                Err(_) => None,
+            };
+            columns.try_push((ty, value)).map_err(|_| "a record has more columns than it should")?;
+        }
+        Ok(Record(columns))
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        *ty == Type::RECORD
+    }
+}
+
+/// Values by their place: of a row, or of a record.
+pub(crate) trait Columns {
+    fn column<'a, T: FromSql<'a>>(&'a self, index: usize) -> Result<T, Failure>;
+}
+
+impl Columns for Row {
+    fn column<'a, T: FromSql<'a>>(&'a self, index: usize) -> Result<T, Failure> {
+        self.try_get(index).map_err(|error| error.into_source().unwrap_or_else(|| "there is none".into()))
+    }
+}
+
+impl Columns for Record<'_> {
+    fn column<'a, T: FromSql<'a>>(&'a self, index: usize) -> Result<T, Failure> {
+        let (ty, value) = self.0.get(index).ok_or("there is none")?;
+        if !T::accepts(ty) {
+            return Err(format!("its type is {ty}").into());
+        }
+        T::from_sql_nullable(ty, *value)
+    }
+}
+
+/// A value of a row or a record.
+pub(crate) fn get<'a, T: FromSql<'a>>(row: &'a impl Columns, index: usize) -> Result<T, Fault> {
+    row.column(index).map_err(|error| bad_data(index, &error))
 }
 
 /// A number that is not negative.
-pub(crate) fn id(row: &Row, index: usize) -> Result<u32, Fault> {
+pub(crate) fn id(row: &impl Columns, index: usize) -> Result<u32, Fault> {
     unsigned(get(row, index)?)
 }
 
@@ -78,19 +139,19 @@ pub(crate) fn unsigned(value: i32) -> Result<u32, Fault> {
     u32::try_from(value).map_err(|_| defect(&format!("a number is {value} and should not be negative")))
 }
 
-pub(crate) fn cents(row: &Row, index: usize) -> Result<Cents, Fault> {
+pub(crate) fn cents(row: &impl Columns, index: usize) -> Result<Cents, Fault> {
     get::<Exact<2>>(row, index).map(|exact| Cents(exact.0))
 }
 
-pub(crate) fn rate(row: &Row, index: usize) -> Result<BasisPoints, Fault> {
+pub(crate) fn rate(row: &impl Columns, index: usize) -> Result<BasisPoints, Fault> {
     get::<Exact<4>>(row, index).map(|exact| BasisPoints(exact.0))
 }
 
-pub(crate) fn seconds(row: &Row, index: usize) -> Result<i64, Fault> {
+pub(crate) fn seconds(row: &impl Columns, index: usize) -> Result<i64, Fault> {
     get::<Seconds>(row, index).map(|seconds| seconds.0)
 }
 
-pub(crate) fn text<const N: usize>(row: &Row, index: usize) -> Result<Text<N>, Fault> {
+pub(crate) fn text<const N: usize>(row: &impl Columns, index: usize) -> Result<Text<N>, Fault> {
     fit(get(row, index)?)
 }
 
@@ -100,7 +161,7 @@ pub(crate) fn fit<const N: usize>(text: &str) -> Result<Text<N>, Fault> {
 }
 
 /// Five columns, or elements, of an address.
-pub(crate) fn address(row: &Row, first: usize) -> Result<Address, Fault> {
+pub(crate) fn address(row: &impl Columns, first: usize) -> Result<Address, Fault> {
     Ok(Address {
         street_1: text(row, first)?,
         street_2: text(row, first + 1)?,
@@ -122,9 +183,8 @@ pub(crate) fn defect(what: &str) -> Fault {
 }
 
 #[cold]
-fn bad_data(index: usize, error: &tokio_postgres::Error) -> Fault {
-    let source = error.source().map(ToString::to_string).unwrap_or_default();
-    defect(&format!("column {index} is not what it should be: {source}"))
+fn bad_data(index: usize, error: &Failure) -> Fault {
+    defect(&format!("column {index} is not what it should be: {error}"))
 }
 
 #[cfg(test)]
@@ -167,5 +227,33 @@ mod tests {
         check(1_999_999, 946_684_801);
         check(-1, 946_684_799);
         assert!(Seconds::from_sql(&Type::TIMESTAMP, &[0; 4]).is_err());
+    }
+
+    /// Type, and bytes unless null, of each column.
+    fn record(columns: &[(Type, Option<&[u8]>)]) -> Vec<u8> {
+        let mut raw = (columns.len() as i32).to_be_bytes().to_vec();
+        for (ty, value) in columns {
+            raw.extend(ty.oid().to_be_bytes());
+            raw.extend(value.map_or(-1, |value| value.len() as i32).to_be_bytes());
+            raw.extend(value.unwrap_or_default());
+        }
+        raw
+    }
+
+    #[test]
+    fn a_record_is_read_column_by_column() {
+        let raw = record(&[(Type::INT4, Some(&[0, 0, 1, 2])), (Type::TEXT, None), (Type::TEXT, Some(b"BC"))]);
+        let found = Record::from_sql(&Type::RECORD, &raw).unwrap();
+        assert_eq!(id(&found, 0), Ok(258));
+        assert_eq!(get::<Option<&str>>(&found, 1), Ok(None));
+        assert_eq!(get::<&str>(&found, 2), Ok("BC"));
+        // Null where there must be a value, another type, and a column too many.
+        assert!(get::<&str>(&found, 1).is_err());
+        assert!(get::<&str>(&found, 0).is_err());
+        assert!(get::<&str>(&found, 3).is_err());
+        for end in 0..raw.len() {
+            assert!(Record::from_sql(&Type::RECORD, &raw[..end]).is_err(), "{end}");
+        }
+        assert!(Record::from_sql(&Type::RECORD, &record(&vec![(Type::INT4, None); RECORD_MAX + 1])).is_err());
     }
 }

@@ -1,6 +1,8 @@
 //! One function a transaction, called in one round trip, which commits as well.
 
-use crate::decode::{Exact, Seconds, brand, cents, defect, fit, get, id, rate, seconds, text, unsigned};
+use crate::decode::{
+    Columns, Exact, Record, Seconds, brand, cents, defect, fit, get, id, rate, seconds, text, unsigned,
+};
 use crate::pipelined::{fact, nobody};
 use crate::rounds::Rounds;
 use crate::texts;
@@ -75,7 +77,7 @@ impl<K: Clock> ProcedureSession<K> {
         }
     }
 
-    /// The row that a function gives.
+    /// The row in which a function answers.
     async fn call(&mut self, stmt: Stmt, params: &[&(dyn ToSql + Sync)]) -> Result<Row, Error> {
         let Wire { client, statements, link, .. } = &mut self.wire;
         let row = link.until(client.query_one(&statements[stmt as usize], params)).await?;
@@ -95,7 +97,7 @@ impl<K: Clock> ProcedureSession<K> {
         let params: [&(dyn ToSql + Sync); 9] =
             [&w_id, &d_id, &c_id, &all_local, &numbers, &items, &suppliers, &quantities, &until];
         match self.call(Stmt::NewOrder, &params).await {
-            Ok(row) => placed(call, &row).map(Outcome::Placed),
+            Ok(row) => record(&row).and_then(|record| placed(call, &record)).map(Outcome::Placed),
             Err(error) => match unused(&error) {
                 Some(unused) => {
                     self.wire.count(1, 0);
@@ -116,7 +118,8 @@ impl<K: Clock> ProcedureSession<K> {
         let params: [&(dyn ToSql + Sync); 8] =
             [&w_id, &d_id, &c_w_id, &c_d_id, &c_id, &c_last, &amount, &fact];
         let row = self.call(Stmt::Payment, &params).await;
-        paid(&row.map_err(|error| raised(&error, Some(&call.customer), true))?).map(Outcome::Paid)
+        let row = row.map_err(|error| raised(&error, Some(&call.customer), true))?;
+        paid(&record(&row)?).map(Outcome::Paid)
     }
 
     /// 2.6.2.2.
@@ -124,7 +127,8 @@ impl<K: Clock> ProcedureSession<K> {
         let (w_id, d_id) = (call.w_id as i32, call.d_id as i16);
         let (c_id, c_last) = named(&call.customer);
         let row = self.call(Stmt::OrderStatus, &[&w_id, &d_id, &c_id, &c_last]).await;
-        report(&row.map_err(|error| raised(&error, Some(&call.customer), false))?).map(Outcome::Status)
+        let row = row.map_err(|error| raised(&error, Some(&call.customer), false))?;
+        report(&record(&row)?).map(Outcome::Status)
     }
 
     /// 2.7.4.2, all ten districts in one transaction.
@@ -132,10 +136,11 @@ impl<K: Clock> ProcedureSession<K> {
         let (w_id, carrier) = (call.w_id as i32, call.o_carrier_id as i16);
         let row = self.call(Stmt::Delivery, &[&w_id, &carrier]).await;
         let row = row.map_err(|error| raised(&error, None, true))?;
+        let record = record(&row)?;
         let mut delivered = Delivered { o_ids: std::iter::repeat_n(None, DISTRICTS as usize).collect() };
         // No array at all where there was nothing to deliver.
-        let districts = get::<Option<Vec<i32>>>(&row, 0)?.unwrap_or_default();
-        let o_ids = get::<Option<Vec<i32>>>(&row, 1)?.unwrap_or_default();
+        let districts = get::<Option<Vec<i32>>>(&record, 0)?.unwrap_or_default();
+        let o_ids = get::<Option<Vec<i32>>>(&record, 1)?.unwrap_or_default();
         for (district, o_id) in districts.into_iter().zip(o_ids) {
             let place = delivered.o_ids.get_mut((district as usize).wrapping_sub(1));
             *place.ok_or_else(|| defect("a district that was not asked for"))? = Some(unsigned(o_id)?);
@@ -188,7 +193,12 @@ fn unused(error: &Error) -> Option<Result<Unused, Fault>> {
     Some(o_id.and_then(|o_id| Ok(Unused { o_id, c_last: fit(part())?, c_credit: fit(part())? })))
 }
 
-fn placed(call: &NewOrder, row: &Row) -> Result<Placed, Fault> {
+/// The results of a function that has several.
+fn record(row: &Row) -> Result<Record<'_>, Fault> {
+    get(row, 0)
+}
+
+fn placed(call: &NewOrder, row: &impl Columns) -> Result<Placed, Fault> {
     let numbers: Vec<i16> = get(row, 7)?;
     let names: Vec<&str> = get(row, 8)?;
     let prices: Vec<Exact<2>> = get(row, 9)?;
@@ -220,7 +230,7 @@ fn placed(call: &NewOrder, row: &Row) -> Result<Placed, Fault> {
     })
 }
 
-fn paid(row: &Row) -> Result<Paid, Fault> {
+fn paid(row: &impl Columns) -> Result<Paid, Fault> {
     let (warehouse, district): (Vec<&str>, Vec<&str>) = (get(row, 1)?, get(row, 2)?);
     let texts: Vec<&str> = get(row, 4)?;
     let &[c_first, c_middle, c_last, _, _, _, _, _, c_phone] = texts.as_slice() else {
@@ -260,7 +270,7 @@ fn address(texts: &[&str]) -> Result<Address, Fault> {
     })
 }
 
-fn report(row: &Row) -> Result<OrderReport, Fault> {
+fn report(row: &impl Columns) -> Result<OrderReport, Fault> {
     let texts: Vec<&str> = get(row, 1)?;
     let &[c_first, c_middle, c_last] = texts.as_slice() else {
         return Err(defect("a customer has three names"));

@@ -3,7 +3,8 @@
 --
 -- Each session makes the functions for itself, in `pg_temp`, so that nothing is left behind in a database of somebody's.
 -- Locks are taken in the order of `statements.sql`: warehouse, district, stock by (item, warehouse), customer; what else
--- the sessions set is said in `pipelined.postgres.sql`. No function catches an exception: that would cost a
+-- the sessions set is said in `pipelined.postgres.sql`. Functions are called in the select list and answer one record: called
+-- in `from`, each would take a scan and a store for its only row. No function catches an exception: that would cost a
 -- subtransaction. What ends a call early is raised and undoes all of it:
 --   TC001  an item is unused (2.4.2.3); the detail holds what the screen still shows
 --   TC002  no customer has that name
@@ -24,44 +25,32 @@ create function pg_temp.new_order(
 language plpgsql
 as $$
 declare
-  count_of_lines smallint := cardinality(line_items);
   rounds integer := cardinality(lines_until);
-  first_line integer;
-  last_line integer;
-  round_numbers smallint[];
-  round_names text[];
-  round_prices numeric[];
-  round_left_over integer[];
-  round_originals boolean[];
+  skipped integer := 0;
+  items integer[] := line_items;
 begin
   update district
   set d_next_o_id = d_next_o_id + 1
-  where d_w_id = home and d_id = district_id
-  returning d_next_o_id - 1, d_tax into order_id, district_tax;
-
-  select w_tax, c_discount, c_last, c_credit into warehouse_tax, discount, last_name, credit
   from warehouse
   cross join customer
-  where w_id = home and c_w_id = home and c_d_id = district_id and c_id = customer_id;
-  if not found or order_id is null then
+  where d_w_id = home and d_id = district_id and w_id = home
+    and c_w_id = home and c_d_id = district_id and c_id = customer_id
+  returning d_next_o_id - 1, d_tax, w_tax, c_discount, c_last, c_credit
+  into order_id, district_tax, warehouse_tax, discount, last_name, credit;
+  if not found then
     raise exception using errcode = 'TC003', message = 'warehouse, district or customer not found';
   end if;
 
   entered_at := localtimestamp;
   insert into orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local)
-  values (home, district_id, order_id, customer_id, entered_at, null, count_of_lines, all_local);
+  values (home, district_id, order_id, customer_id, entered_at, null, cardinality(line_items), all_local);
   insert into new_order (no_w_id, no_d_id, no_o_id)
   values (home, district_id, order_id);
 
   for round in 1..rounds loop
     if rounds > 1 then
-      first_line := coalesce(lines_until[round - 1], 0) + 1;
-      last_line := lines_until[round];
-      round_numbers := line_numbers[first_line:last_line];
-    else
-      first_line := 1;
-      last_line := count_of_lines;
-      round_numbers := line_numbers;
+      skipped := coalesce(lines_until[round - 1], 0);
+      items := line_items[skipped + 1:lines_until[round]];
     end if;
     with taken as (
       update stock
@@ -72,10 +61,10 @@ begin
         end,
         s_ytd = s_ytd + quantity,
         s_order_cnt = s_order_cnt + 1,
-        s_remote_cnt = s_remote_cnt + case when supplier = home then 0 else 1 end
-      from unnest(
-        round_numbers, line_items[first_line:last_line], line_suppliers[first_line:last_line],
-        line_quantities[first_line:last_line]
+        s_remote_cnt = s_remote_cnt + case when s_w_id = home then 0 else 1 end
+      from (
+        select line_numbers[skipped + at], item_id, line_suppliers[skipped + at], line_quantities[skipped + at]
+        from unnest(items) with ordinality as asked (item_id, at)
       ) as line (number, item_id, supplier, quantity)
       join item on i_id = item_id
       where s_w_id = supplier and s_i_id = item_id
@@ -90,18 +79,13 @@ begin
       select home, district_id, order_id, number, item_id, supplier, null, quantity, i_price * quantity, dist_info
       from taken
     )
-    select array_agg(number), array_agg(i_name::text), array_agg(i_price), array_agg(s_quantity::integer),
-      array_agg(original)
-    into round_numbers, round_names, round_prices, round_left_over, round_originals
+    select taken_numbers || array_agg(number), names || array_agg(i_name::text), prices || array_agg(i_price),
+      left_over || array_agg(s_quantity::integer), originals || array_agg(original)
+    into taken_numbers, names, prices, left_over, originals
     from taken;
-    taken_numbers := taken_numbers || round_numbers;
-    names := names || round_names;
-    prices := prices || round_prices;
-    left_over := left_over || round_left_over;
-    originals := originals || round_originals;
   end loop;
 
-  if cardinality(taken_numbers) is distinct from count_of_lines then
+  if cardinality(taken_numbers) is distinct from cardinality(line_items) then
     perform from unnest(line_items) as asked where not exists (select from item where i_id = asked);
     if not found then
       raise exception using errcode = 'TC003', message = 'stock not found';
@@ -113,8 +97,7 @@ end
 $$
 
 -- name: new_order
-select *
-from pg_temp.new_order(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+select pg_temp.new_order(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
 
 -- Payment (2.5.2.2) --------------------------------------------------------------------------------------------------
 
@@ -181,8 +164,7 @@ end
 $$
 
 -- name: payment
-select *
-from pg_temp.payment(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+select pg_temp.payment(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 
 -- Order-Status (2.6.2.2) ---------------------------------------------------------------------------------------------
 
@@ -240,8 +222,7 @@ end
 $$
 
 -- name: order_status
-select *
-from pg_temp.order_status(?1, ?2, ?3, ?4)
+select pg_temp.order_status(?1, ?2, ?3, ?4)
 
 -- Delivery (2.7.4.2), all ten districts ------------------------------------------------------------------------------
 
@@ -305,12 +286,12 @@ end
 $$
 
 -- name: delivery
-select *
-from pg_temp.delivery(?1, ?2)
+select pg_temp.delivery(?1, ?2)
 
 -- Stock-Level (2.8.2.2) ----------------------------------------------------------------------------------------------
 
--- Distinct items of the last 20 orders whose stock in the terminal's warehouse is below the threshold.
+-- Items of the last 20 orders whose stock in the terminal's warehouse is below the threshold. An item in two of the orders is
+-- one row of stock, so it is counted once.
 -- name: function_stock_level
 create function pg_temp.stock_level(home integer, district_id smallint, threshold integer) returns integer
 language plpgsql
@@ -318,14 +299,13 @@ as $$
 begin
   return (
     select count(*)
-    from (
-      select distinct ol_i_id
+    from stock
+    where s_w_id = home and s_quantity < threshold and s_i_id = any (array(
+      select ol_i_id
       from district
       join order_line on ol_w_id = d_w_id and ol_d_id = d_id and ol_o_id >= d_next_o_id - 20 and ol_o_id < d_next_o_id
       where d_w_id = home and d_id = district_id
-    ) as recent
-    join stock on s_w_id = home and s_i_id = ol_i_id
-    where s_quantity < threshold
+    ))
   );
 end
 $$
