@@ -187,6 +187,20 @@ fn a_client_that_hangs_up_takes_back_a_waiting_call() {
 }
 
 #[test]
+fn a_client_that_hangs_up_in_mid_call_leaves_room_for_the_next() {
+    // An asynchronous session: one on a thread ends its call first.
+    let server = start::<true>(|settings| settings.sessions = 1);
+    let mut gone = server.client();
+    gone.send(post(&format!(r#"{{"a":1,"b":{WAIT}}}"#)));
+    server.wait_for_waiting(1);
+    drop(gone);
+    // The gate stays shut: the call before is never answered.
+    assert_eq!(server.add(2, 0).status, 200);
+    assert_eq!(server.shared.applied.load(Ordering::SeqCst), 1);
+    server.stop().unwrap();
+}
+
+#[test]
 fn a_call_in_flight_is_finished_before_the_server_stops() {
     on_both(
         |_| {},
