@@ -80,9 +80,9 @@ impl<'a, W: Case> Bench<'a, W> {
         Ok(Prepared { subject, engine_version, checksum, conformance, server, ground: index })
     }
 
-    /// Runs one trial in `trials/NAME` of the run's folder ([`trial_name`]; the number is what tells trials apart): from a restored state, with a fresh server process. The whole
-    /// trial is written there as it runs; without its time lines it is pushed to `document` when it has ended, and returned
-    /// by index. A trial that was interrupted, by the user or by `end_early`, or has failed says so in its state.
+    /// Runs one trial in `trials/NAME` of the run's folder ([`trial_name`]; the number is what tells trials apart): from a
+    /// restored state, with a fresh server process. The whole trial is written there as it runs; without its time lines it is
+    /// pushed to `document` when it has ended, and returned by index. A trial that was interrupted, by the user or by `end_early`, or has failed says so in its state.
     ///
     /// # Errors
     /// It could not be begun, or its result could not be written.

@@ -81,6 +81,7 @@ impl Bed {
             command: Vec::new(),
             kind: RunKind::Experiment,
             experiment: self.plan.clone(),
+            again: Vec::new(),
             spent: Spent::default(),
         };
         underway.cast()
@@ -125,7 +126,7 @@ fn an_effect_within_a_noise_that_is_larger_than_the_margin_cannot_be_told() {
     let noisy = [1030.0, 970.0, 1025.0, 975.0, 1010.0];
     let found = bed("throughput", &STEADY, &noisy, &scaled(0.98)).only();
     assert_eq!(found.verdict, Verdict::CannotTell, "{found:?}");
-    let said = "Within the noise of this machine: throughput is 1.8 to 2.2 % lower, where the same subject against itself";
+    let said = "Within the noise of this machine: throughput is 1.9 to 2.1 % lower, where the same subject against itself";
     assert!(found.sentence.starts_with(said), "{}", found.sentence);
     assert!(found.sentence.contains("blocks instead of 5 would tell 2.0 %"), "{}", found.sentence);
     let quiet = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.98)).only();

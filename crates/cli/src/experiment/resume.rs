@@ -21,6 +21,8 @@ pub(crate) struct Stored {
     parts: Vec<usize>,
     /// Whether a slot is of a block that is run again, because a trial in it cannot be believed.
     anew: Vec<bool>,
+    /// Those blocks.
+    again: Vec<u32>,
     /// What a reader must know of the interruption.
     notes: Vec<String>,
 }
@@ -56,31 +58,40 @@ pub(crate) fn resume(args: &args::Resume, ui: &Ui) -> Result<Answer> {
 impl Stored {
     /// Of an experiment that has just begun.
     pub(crate) fn none() -> Stored {
-        Stored { trials: Vec::new(), parts: Vec::new(), anew: Vec::new(), notes: Vec::new() }
+        Stored {
+            trials: Vec::new(),
+            parts: Vec::new(),
+            anew: Vec::new(),
+            again: Vec::new(),
+            notes: Vec::new(),
+        }
     }
 
     /// The trials that have ended. One that was interrupted, or killed, is run again; and where one cannot be read, or is not
     /// of this run, its whole block is: trials of a block have run next to each other.
     fn read(folder: &Path, underway: &Underway) -> Stored {
         let slots = underway.slots();
-        let (mut trials, mut notes, mut blocks_anew) = (Vec::new(), Vec::new(), Vec::new());
+        // A block that was being run again when it was cut off has trials of two times.
+        let (mut trials, mut notes, mut again) = (Vec::new(), Vec::new(), underway.again.clone());
         for slot in &slots {
             let found = read_trial(folder, &underway.id, slot);
             if let Err(why) = &found {
-                blocks_anew.push(slot.block);
+                again.push(slot.block);
                 notes.push(format!(
-                    "Trial {} cannot be believed ({why}): block {} was run again.",
+                    "Trial {} cannot be believed ({why}): block {} is run again.",
                     slot.name,
                     slot.block + 1
                 ));
             }
             trials.push(found.unwrap_or(None));
         }
-        let anew: Vec<bool> = slots.iter().map(|slot| blocks_anew.contains(&slot.block)).collect();
+        again.sort_unstable();
+        again.dedup();
+        let anew: Vec<bool> = slots.iter().map(|slot| again.contains(&slot.block)).collect();
         for (trial, _) in trials.iter_mut().zip(&anew).filter(|(_, anew)| **anew) {
             *trial = None;
         }
-        Stored { trials, parts: slots.iter().map(|slot| slot.part).collect(), anew, notes }
+        Stored { trials, parts: slots.iter().map(|slot| slot.part).collect(), anew, again, notes }
     }
 
     /// The trial of a slot, if it has ended.
@@ -88,9 +99,14 @@ impl Stored {
         self.trials.get(slot)?.as_ref()
     }
 
-    /// Whether nothing has ended.
+    /// Whether there is nothing that could go on.
     pub(crate) fn is_empty(&self) -> bool {
-        self.trials.iter().all(Option::is_none)
+        self.again.is_empty() && self.trials.iter().all(Option::is_none)
+    }
+
+    /// The blocks that are run again.
+    pub(crate) fn again(&self) -> &[u32] {
+        &self.again
     }
 
     /// Whether the turn of a slot is over, with or without a trial. A slot without one is not run later: its trial would not

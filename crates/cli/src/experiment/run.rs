@@ -49,6 +49,7 @@ pub(crate) fn begin<W: Case>(
         command: blank.command,
         kind,
         experiment,
+        again: Vec::new(),
         spent: Spent::default(),
     };
     carry_out::<W>(underway, Stored::none(), &folder, &held, ui, &interrupt)
@@ -189,6 +190,7 @@ impl<'a, W: Case> Runner<'a, W> {
             bail!("no variant could be started; {name}: {reason}");
         }
         // Only now is it sure that it goes on.
+        self.underway.again = stored.again().to_vec();
         self.underway.experiment.notes.extend(stored.notes().iter().cloned());
         self.document.notes.extend(stored.notes().iter().cloned());
         self.document.notes.extend(bench.notes());
@@ -215,6 +217,7 @@ impl<'a, W: Case> Runner<'a, W> {
         let slots = self.underway.slots();
         let (begun, mut run_here) = (self.clock.now().as_secs_f64(), 0_usize);
         for (at, slot) in slots.iter().enumerate() {
+            self.underway.again.retain(|block| *block >= slot.block);
             let part = &self.cast[slot.part];
             let to_run = !stored.has_passed(at) && self.runs(slot.part);
             let Some(ready) = prepared[part.variant].as_ref().filter(|_| to_run) else {

@@ -35,6 +35,8 @@ pub(crate) struct Underway {
     pub(crate) kind: RunKind,
     /// What is to be done.
     pub(crate) experiment: Experiment,
+    /// Blocks that are being run again from their first trial, until the last of them has ended.
+    pub(crate) again: Vec<u32>,
     /// Where its time went so far.
     pub(crate) spent: Spent,
 }
@@ -227,6 +229,7 @@ mod tests {
             command: vec!["stackmark".into()],
             kind: RunKind::Experiment,
             experiment,
+            again: Vec::new(),
             spent: Spent { total_s: 1.0, ..Spent::default() },
         }
     }
