@@ -252,12 +252,13 @@ pub(crate) fn machine(machine: &observe::Machine, load: Option<&observe::Machine
     let cores = f64::from(machine.cores.max(1));
     Machine {
         cpu: machine.cpu_model.clone(),
-        cores: machine.cores,
+        cores: machine.cores_usable,
         memory_bytes: machine.memory_bytes.unwrap_or(0),
         kernel: machine.kernel.clone(),
         os: machine.os.clone(),
         governor: machine.cpu_governor.clone(),
         virtualised: machine.hypervisor.clone(),
+        shares_by_session: machine.shares_by_session,
         steal_share: load.map(|load| load.steal_share),
         other_load_share: load.map(|load| load.other_cores / cores),
     }

@@ -24,6 +24,9 @@ pub struct Machine {
     /// `none`, or the hypervisor as far as it can be told: `kvm`, `xen`, `hyper-v`, `unnamed`. `None` where nothing can be
     /// told at all.
     pub hypervisor: Option<String>,
+    /// Whether the system shares processors out among sessions before it does among processes (Linux, autogroups). `None`
+    /// where it cannot be told.
+    pub shares_by_session: Option<bool>,
 }
 
 impl Machine {
@@ -41,6 +44,7 @@ impl Machine {
             os: std::env::consts::OS.to_owned(),
             architecture: std::env::consts::ARCH.to_owned(),
             hypervisor: None,
+            shares_by_session: None,
         };
         system::fill_in(&mut machine);
         machine
@@ -53,6 +57,7 @@ mod system {
     use procfs::Current;
     use std::fs;
 
+    const AUTOGROUPS: &str = "/proc/sys/kernel/sched_autogroup_enabled";
     const CLOCKS: &str = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
 
     pub(super) fn fill_in(machine: &mut Machine) {
@@ -74,6 +79,7 @@ mod system {
         machine.cpu_governor = fs::read_to_string("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
             .ok()
             .map(|governor| governor.trim().to_owned());
+        machine.shares_by_session = fs::read_to_string(AUTOGROUPS).ok().map(|enabled| enabled.trim() == "1");
     }
 
     /// A hypervisor with a clock of its own is known by that clock, without asking the processor or the firmware.

@@ -321,6 +321,7 @@ pub(crate) fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
         pair("kernel", machine.kernel.clone()),
         pair("governor", machine.governor.clone().unwrap_or_else(unknown)),
         pair("virtualised", machine.virtualised.clone().unwrap_or_else(unknown)),
+        pair("shared out by session", machine.shares_by_session.map_or_else(unknown, yes_no)),
         pair("steal", machine.steal_share.map_or_else(unknown, figures::percent)),
         pair("other load", machine.other_load_share.map_or_else(unknown, figures::percent)),
     ];

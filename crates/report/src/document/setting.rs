@@ -232,6 +232,10 @@ pub struct Machine {
     pub governor: Option<String>,
     /// The hypervisor (`kvm`) or `none`; `null` where it is not known.
     pub virtualised: Option<String>,
+    /// Whether the system shares processors out among sessions before it does among processes (Linux, autogroups); `null`
+    /// where it is not known.
+    #[serde(default)]
+    pub shares_by_session: Option<bool>,
     /// Share of processor time, 0 to 1, that the hypervisor gave to others during the measured interval.
     pub steal_share: Option<f64>,
     /// Share of processor time, 0 to 1, taken by processes that are no part of the trial.

@@ -230,6 +230,10 @@ fn fields(trial: &Trial) -> Vec<(&'static str, String)> {
         ("machine.os", machine.os.clone()),
         ("machine.governor", or_unknown(&machine.governor)),
         ("machine.virtualised", or_unknown(&machine.virtualised)),
+        (
+            "machine.shares_by_session",
+            machine.shares_by_session.map_or_else(|| UNKNOWN.to_owned(), |yes| yes.to_string()),
+        ),
     ]
     .into_iter()
     .map(|(field, value)| (field, figures::plain(&value)))

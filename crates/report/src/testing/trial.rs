@@ -348,6 +348,7 @@ fn machine() -> Machine {
         os: "Debian GNU/Linux 12".to_owned(),
         governor: None,
         virtualised: Some("kvm".to_owned()),
+        shares_by_session: Some(true),
         steal_share: Some(0.002),
         other_load_share: Some(0.011),
     }
