@@ -437,6 +437,9 @@ fn confidence(out: &mut String, comparison: &Comparison) {
             let _ = writeln!(out, "  noise floor (A/A)     not measured");
         }
     }
+    if let Some((loss, words)) = comparison.loss_max.zip(comparison.loss_words()) {
+        let _ = writeln!(out, "  permitted loss        {}, {words}", figures::percent(loss));
+    }
 }
 
 /// Writes a sentence, broken at the width and hanging under its label.

@@ -322,6 +322,13 @@ pub(crate) fn confidence(rows: &[Row<'_>]) -> Vec<String> {
             ));
         }
     }
+    for row in rows {
+        let limit = |comparison: &Comparison| comparison.loss_max.zip(comparison.loss_words());
+        if let Some((loss, words)) = row.comparison.and_then(limit) {
+            let permitted = figures::percent(loss);
+            sentences.push(format!("The permitted loss of {permitted} {words} by {}.", row.variant.name));
+        }
+    }
     sentences
 }
 
