@@ -57,11 +57,17 @@ fn with_lines(mut document: Document, path: &Path) -> Result<Document> {
     if run.join("trials").is_dir() {
         results_under(&run.join("trials"), &mut files)?;
     }
+    // In the order in which they ran: short trials of a subject may have begun in the same second.
+    files.sort();
     for file in files {
         // One that was cut off before it was written has no trial in the document of the run either.
         let Ok(own) = document::read(&file) else { continue };
         for whole in own.trials {
-            let same = |trial: &&mut Trial| trial.started == whole.started && trial.subject == whole.subject;
+            let same = |trial: &&mut Trial| {
+                trial.slices.is_empty()
+                    && (&trial.started, &trial.subject) == (&whole.started, &whole.subject)
+                    && trial.headline == whole.headline
+            };
             if let Some(trial) = document.trials.iter_mut().find(same) {
                 trial.slices = whole.slices;
             }
