@@ -1,47 +1,75 @@
-//! What HTTP leaves of the direct rate, and where the rest goes: TPC-C on SQLite, 8 clients, the same settings on both
-//! routes, by `stackmark compare` in interleaved, audited trials.
+//! What HTTP leaves of the direct rate, and where the rest goes: TPC-C on SQLite and on PostgreSQL, 8 clients, the same
+//! settings on both routes, by `stackmark compare` in interleaved, audited trials.
 
 use report::document::{BudgetPart, Document, Trial};
 use stackmark_benches::data::Folder;
-use stackmark_benches::{cli, say};
+use stackmark_benches::{cli, process, say};
 
-const DIRECT: &str = "tpcc/sqlite/rusqlite";
-const HTTP: &str = "tpcc/sqlite/axum+rusqlite";
 const CLIENTS: &str = "8";
 const BLOCKS: &str = "5";
 /// What of a call's time may be left unexplained.
 const REMAINDER_MAX: f64 = 0.02;
 
+/// An engine by both routes.
+struct Pair {
+    title: &'static str,
+    direct: &'static str,
+    http: &'static str,
+    plan: [&'static str; 6],
+    /// What HTTP has to leave of the direct rate.
+    kept_min: Option<f64>,
+}
+
+const PAIRS: [Pair; 2] = [
+    Pair {
+        title: "SQLite, WAL and synchronous=FULL, 1 warehouse",
+        direct: "tpcc/sqlite/rusqlite",
+        http: "tpcc/sqlite/axum+rusqlite",
+        plan: ["--scale", "1", "--warmup", "1s", "--duration", "3s"],
+        kept_min: None,
+    },
+    Pair {
+        title: "PostgreSQL, one statement a round trip, 10 warehouses",
+        direct: "tpcc/postgres/tokio-postgres",
+        http: "tpcc/postgres/axum+tokio-postgres",
+        plan: ["--scale", "10", "--warmup", "5s", "--duration", "10s"],
+        kept_min: Some(0.95),
+    },
+];
+
 fn main() {
+    process::keep_on_two_cores();
     let folder = Folder::create("retention");
-    say::title(&format!(
-        "TPC-C on SQLite, WAL and synchronous=FULL, 1 warehouse, {CLIENTS} clients: HTTP against direct"
-    ));
-    let out = folder.path().join("results");
-    let span = ["--warmup", "1s", "--duration", "3s"];
-    let args = [&["compare", DIRECT, HTTP, "--clients", CLIENTS, "--blocks", BLOCKS][..], &span].concat();
-    let document = match cli::stackmark(&args, &out) {
-        Ok(document) => document,
-        Err(why) => return say::skipped(&why),
-    };
-    if let Some(why) = cli::voided(&document) {
-        return say::skipped(&format!("a trial is void: {why}"));
+    for pair in &PAIRS {
+        say::title(&format!("TPC-C on {}, {CLIENTS} clients, two cores: HTTP against direct", pair.title));
+        if let Err(why) = compare(pair, &folder) {
+            say::skipped(&why);
+        }
     }
-    for (name, subject) in [("direct", DIRECT), ("through HTTP", HTTP)] {
+}
+
+fn compare(pair: &Pair, folder: &Folder) -> Result<(), String> {
+    let what = ["compare", pair.direct, pair.http, "--clients", CLIENTS, "--blocks", BLOCKS];
+    let document = cli::stackmark(&[&what[..], &pair.plan].concat(), &folder.path().join("results"))?;
+    if let Some(why) = cli::voided(&document) {
+        return Err(format!("a trial is void: {why}"));
+    }
+    let sides = [("direct", pair.direct), ("through HTTP", pair.http)];
+    for (name, subject) in sides {
         let rates: Vec<f64> = trials(&document, subject).map(|trial| trial.headline.value.value).collect();
         say::figure(name, &format!("{} NOPM", say::spread(&rates, 0)));
     }
-    match &document.comparison {
-        Some(comparison) => {
-            let retention = comparison.retention();
-            say::figure("retention", retention.as_deref().unwrap_or("no block is complete"));
-            say::figure("verdict", &comparison.sentence);
-        }
-        None => say::skipped("the document has no comparison"),
+    let comparison = document.comparison.as_ref().ok_or("the document has no comparison")?;
+    let retention = comparison.retention();
+    say::figure("retention", retention.as_deref().unwrap_or("no block is complete"));
+    say::figure("verdict", &comparison.sentence);
+    if let (Some(least), Some(ratio)) = (pair.kept_min, comparison.ratio) {
+        say::goal(&format!("at least {:.0} % kept", least * 100.0), ratio.value >= least);
     }
-    for (name, subject) in [("direct", DIRECT), ("through HTTP", HTTP)] {
+    for (name, subject) in sides {
         budget(name, trials(&document, subject));
     }
+    Ok(())
 }
 
 fn trials<'a>(document: &'a Document, subject: &'a str) -> impl Iterator<Item = &'a Trial> {
