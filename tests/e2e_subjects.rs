@@ -40,7 +40,7 @@ fn every_subject_of_sqlite_runs_and_is_sound() {
 fn how_many_calls_shared_a_commit_is_in_the_result_and_no_other_work() {
     let desk = loaded();
     // Flushes that take long enough for others to come meanwhile, whatever the disk.
-    let plan = "--clients 8 --blocks 2 --no-control --duration 500ms --warmup 0s --json";
+    let plan = "--clients 8 --blocks 3 --no-control --duration 500ms --warmup 0s --json";
     let two = "tpcb/sqlite/rusqlite tpcb/sqlite/rusqlite/grouped";
     let ran = desk.run(&format!("compare {two} --db sqlite:tpcb.db?sync_delay=5ms {plan}"));
     let document = parse(&ran.out);

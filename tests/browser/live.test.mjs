@@ -28,7 +28,7 @@ function glance() {
 
 /** Carries out the run and looks at it. */
 async function watch(browser, folder) {
-  const args = ["run", "tpcc/sqlite/rusqlite", "--clients", "2", "--warmup", "1s", "--duration", "5s", "--live", "127.0.0.1:0"];
+  const args = ["run", "tpcc/sqlite/rusqlite", "--clients", "2", "--warmup", "2s", "--duration", "10s", "--live", "127.0.0.1:0"];
   const run = spawn(binary(), args, {
     cwd: folder, stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, STACKMARK_LOCK: join(folder, "lock") },
   });

@@ -111,7 +111,11 @@ pub fn blocks_to_tell(ratios: &[f64], share: f64) -> Option<u32> {
     let least = ((INTERVAL_95.normal + POWER_80.normal) * spread / share.ln_1p()).powi(2);
     let first = (least as u32).max(BLOCKS_MIN as u32);
     // Far out the two agree, so that the last step is one of a few; a scatter that large needs no exact number.
-    Some((first..first.saturating_add(STEPS_TO_TELL)).find(|blocks| shown(*blocks)).unwrap_or(first))
+    Some(
+        (first..first.saturating_add(STEPS_TO_TELL))
+            .find(|blocks| shown(*blocks))
+            .unwrap_or(first.saturating_add(STEPS_TO_TELL)),
+    )
 }
 
 /// The noise floor that an A/A control shows, as a share: the far end of the 95 % interval of its effect, so that an
