@@ -45,7 +45,8 @@ impl Comparison {
             (Some(low), Some(high)) => format!(" ({}–{})", percent(low), percent(high)),
             _ => String::new(),
         };
-        Some(format!("{} keeps {} %{interval} of {}", self.b.label, percent(ratio.value), self.a.label))
+        let verb = if ratio.value > 1.0 { "reaches" } else { "keeps" };
+        Some(format!("{} {verb} {} %{interval} of {}", self.b.label, percent(ratio.value), self.a.label))
     }
 
     /// Whether more of what is compared is better: of everything but times and costs.
