@@ -166,7 +166,7 @@ fn every_format_tells_of_a_sweep_a_search_and_an_experiment() {
         assert!(cells("variant").contains(&variant) && !cells("variant").contains(&""), "{csv}");
         assert!(made("csv-slices").lines().count() > 5, "{line}");
         assert!(made("junit").contains(case), "{line}");
-        assert!(made("md").starts_with("# ") && made("html").contains("<main"), "{line}");
+        assert!(made("md").starts_with('#') && made("html").contains("<main"), "{line}");
         assert_eq!(parse(&made("json"))["trials"], desk.document()["trials"]);
 
         // A page is of one result, and time lines are in the folders of the trials.
