@@ -2,32 +2,18 @@
 //
 // REPORTS names the folder of the pages, as for the reports.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { pathToFileURL } from "node:url";
-import { faint, launch, open as openPage, overhang, samples } from "./page.mjs";
+import { faint, gallery, overhang } from "./page.mjs";
 
 const PAGES = ["history", "history-long", "history-short"];
 
-let browser, folder, ownFolder;
+let shown;
 
-before(async () => {
-  folder = process.env.REPORTS;
-  if (!folder) {
-    folder = ownFolder = mkdtempSync(join(tmpdir(), "stackmark-history-"));
-    samples(folder);
-  }
-  browser = await launch();
-});
+before(async () => { shown = await gallery(); });
 
-after(async () => {
-  await browser?.close();
-  if (ownFolder) rmSync(ownFolder, { recursive: true });
-});
+after(() => shown?.close());
 
-const open = (name, options) => openPage(browser, pathToFileURL(join(folder, `${name}.html`)).href, options);
+const open = (name, options) => shown.open(name, options);
 
 /** What a chart holds, by the marks of the style sheet; runs in the page. */
 function drawn(svg) {

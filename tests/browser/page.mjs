@@ -3,9 +3,10 @@
 // CHROMIUM names the browser, if it is not where Debian puts it; STACKMARK_BIN names the binary, if it is not to be built.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
@@ -18,10 +19,22 @@ export async function launch() {
   return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
 }
 
-/** The pages of the sample documents, written into `folder`. */
-export function samples(folder) {
-  execFileSync("cargo", ["run", "--quiet", "--package", "report", "--example", "sample", "--", folder],
-    { cwd: REPOSITORY, stdio: ["ignore", "inherit", "inherit"] });
+/** A browser with the pages of the sample documents: those in the folder that REPORTS names, or made for this. */
+export async function gallery() {
+  const browser = await launch();
+  const own = process.env.REPORTS ? undefined : mkdtempSync(join(tmpdir(), "stackmark-pages-"));
+  if (own) {
+    execFileSync("cargo", ["run", "--quiet", "--package", "report", "--example", "sample", "--", own],
+      { cwd: REPOSITORY, stdio: ["ignore", "inherit", "inherit"] });
+  }
+  const folder = own ?? process.env.REPORTS;
+  return {
+    open: (name, options) => open(browser, pathToFileURL(join(folder, `${name}.html`)).href, options),
+    close: async () => {
+      await browser.close();
+      if (own) rmSync(own, { recursive: true });
+    },
+  };
 }
 
 /** The binary that is tested. */

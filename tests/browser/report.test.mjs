@@ -3,35 +3,21 @@
 // The pages come from `cargo run -p report --example sample -- FOLDER`, which this test runs itself unless REPORTS names
 // a folder that holds them.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { pathToFileURL } from "node:url";
-import { faint, launch, open as openPage, overhang, samples } from "./page.mjs";
+import { faint, gallery, overhang } from "./page.mjs";
 
 const PAGES = ["trial", "comparison", "experiment", "failed", "open", "paced", "deferred", "hostile", "long", "running",
   "sweep", "rates", "search"];
 const WITH_CHARTS = ["trial", "comparison", "experiment", "failed", "open", "paced", "deferred", "hostile", "long",
   "sweep", "rates", "search"];
 
-let browser, folder, ownFolder;
+let shown;
 
-before(async () => {
-  folder = process.env.REPORTS;
-  if (!folder) {
-    folder = ownFolder = mkdtempSync(join(tmpdir(), "stackmark-reports-"));
-    samples(folder);
-  }
-  browser = await launch();
-});
+before(async () => { shown = await gallery(); });
 
-after(async () => {
-  await browser?.close();
-  if (ownFolder) rmSync(ownFolder, { recursive: true });
-});
+after(() => shown?.close());
 
-const open = (name, options) => openPage(browser, pathToFileURL(join(folder, `${name}.html`)).href, options);
+const open = (name, options) => shown.open(name, options);
 
 for (const name of PAGES) {
   test(`${name}: opens in less than a second, without complaint and without asking anybody for anything`, async () => {
