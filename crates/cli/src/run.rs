@@ -8,7 +8,7 @@ use crate::interrupt::Interrupt;
 use crate::process::ServerSettings;
 use crate::stage::Stage;
 use crate::subjects::{self, Route, Subject};
-use crate::trial::{Before, Job, is_bad, reach};
+use crate::trial::{self, Before, Job, is_bad, reach};
 use crate::ui::Ui;
 use crate::{Answer, serve, vouch};
 use anyhow::{Result, bail};
@@ -115,7 +115,7 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
     };
     let trial = &document.trials[index];
     let answer = if is_bad(trial) { Answer::Bad } else { Answer::Good };
-    let nothing = trial.state == State::Interrupted && trial.measured_s == 0.0;
+    let nothing = trial::is_empty(trial);
     document.state = trial.state;
     if nothing {
         // Calls were made, and their audits are worth keeping; a rate of zero would not be one.

@@ -458,6 +458,11 @@ impl<W: Case> Observer<W> for Follow<'_, '_, W> {
     }
 }
 
+/// Whether a trial was interrupted before anything was measured that tells something.
+pub(crate) fn is_empty(trial: &Trial) -> bool {
+    trial.state == State::Interrupted && trial.measured_s < report::rules::SHORTEST_S
+}
+
 /// Whether anything in a trial makes its number void.
 pub(crate) fn is_bad(trial: &Trial) -> bool {
     let failed = |check: Check| check == Check::Failed;

@@ -32,6 +32,7 @@ pub use compared::{
 };
 pub use comparison::judge_comparison;
 pub(crate) use comparison::work_is_intended;
+pub use load::SHORTEST_S;
 
 /// One rule; nothing where it does not apply.
 type Judge = fn(&Trial) -> Option<Rule>;

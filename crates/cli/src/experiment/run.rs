@@ -13,7 +13,7 @@ use crate::confirm;
 use crate::folder::{self, Folder};
 use crate::interrupt::Interrupt;
 use crate::run::publish;
-use crate::trial::is_bad;
+use crate::trial::{self, is_bad};
 use crate::ui::{self, Ui};
 use anyhow::{Result, anyhow, bail};
 use measure::Monotonic;
@@ -271,7 +271,7 @@ impl<'a, W: Case> Runner<'a, W> {
             }
         };
         let trial = &self.document.trials[index];
-        if trial.state == State::Interrupted && trial.measured_s == 0.0 {
+        if trial::is_empty(trial) {
             self.document.trials.pop();
             return Ok(false);
         }

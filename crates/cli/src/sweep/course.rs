@@ -9,7 +9,7 @@ use crate::folder::Folder;
 use crate::interrupt::Interrupt;
 use crate::run::{self, server_settings};
 use crate::subjects::{Route, Subject};
-use crate::trial::EndEarly;
+use crate::trial::{self, EndEarly};
 use crate::ui::Ui;
 use crate::vouch;
 use anyhow::{Context, Result, bail};
@@ -125,7 +125,7 @@ impl<'a, W: Case> Course<'a, W> {
             Err(error) => return Err(error),
         };
         let trial = &document.trials[index];
-        if trial.state == State::Interrupted && trial.measured_s == 0.0 {
+        if trial::is_empty(trial) {
             document.trials.pop();
             return Ok(None);
         }

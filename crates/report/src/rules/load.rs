@@ -13,6 +13,10 @@ const STEAL_MAX: f64 = 0.01;
 /// Share of the machine's time taken by strangers that shows in a number.
 const OTHERS_MAX: f64 = 0.05;
 
+/// Seconds of measuring below which nothing is known of the use of processors: the system counts their time in hundredths
+/// of a second, and what is cut off at once is read later than it ends.
+pub const SHORTEST_S: f64 = 0.1;
+
 /// Processors kept busy on average over the measured interval.
 pub(super) struct Load {
     /// Processors that there are.
@@ -28,9 +32,9 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// Nothing where no process was observed.
+    /// Nothing where no process was observed, or none for long enough.
     pub(super) fn of(trial: &Trial) -> Option<Load> {
-        if trial.processes.is_empty() || trial.measured_s <= 0.0 || trial.machine.cores == 0 {
+        if trial.processes.is_empty() || trial.measured_s < SHORTEST_S || trial.machine.cores == 0 {
             return None;
         }
         let cores = f64::from(trial.machine.cores);

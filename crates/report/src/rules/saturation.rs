@@ -3,7 +3,7 @@
 //! From averages: a resource that is full for a part of the time only is not found. So what is said is "likely"; only a
 //! second trial with one factor changed confirms it.
 
-use super::load::{FULL, GENERATOR_HEAVY, Load};
+use super::load::{FULL, GENERATOR_HEAVY, Load, SHORTEST_S};
 use super::{advises, clients, says, whole_percent};
 use crate::document::{Arrivals, Budget, BudgetPart, Process, Role, Rule, Severity, Suspect, Tier, Trial};
 use crate::figures;
@@ -25,6 +25,9 @@ pub(super) fn saturation(trial: &Trial) -> Option<Rule> {
 
 /// The first that fits. What all calls queue for comes before what the few that are let through wait for.
 pub(crate) fn find(trial: &Trial) -> Option<Found> {
+    if trial.measured_s < SHORTEST_S {
+        return None;
+    }
     let Some(load) = Load::of(trial) else {
         let rule = advises(
             NAME,
