@@ -56,6 +56,32 @@ fn a_watched_run_tells_its_rate_while_it_runs_and_its_report_in_the_end() {
 }
 
 #[test]
+fn what_is_done_before_and_after_the_calls_is_told() {
+    let desk = Desk::empty();
+    let running = desk.start("run tpcc --clients 2 --warmup 0s --duration 1s --live 127.0.0.1:0");
+    let live = address(&running, "live");
+    let events = ask(&live, "/events", "localhost", |events| events.contains("event: end"));
+    let ran = running.end();
+    assert!(ran.code() <= 1, "{ran:?}");
+    let told = [
+        "\"words\":\"loading 1 warehouse\"",
+        "\"words\":\"checking the answers of tpcc/sqlite/rusqlite\"",
+        "\"words\":\"auditing the data before the first call\"",
+        "\"words\":\"starting tpcc/sqlite/rusqlite\"",
+        "event: slice",
+        "event: rest",
+        "\"words\":\"auditing\"",
+        "event: end",
+    ];
+    let mut rest = events.as_str();
+    for next in told {
+        let at = rest.find(next).unwrap_or_else(|| panic!("{next} is not told in its turn: {events}"));
+        rest = &rest[at + next.len()..];
+    }
+    assert!(events.contains(" rows") && events.contains("\"share\":0."), "how far the load is: {events}");
+}
+
+#[test]
 fn metrics_count_what_is_committed() {
     let desk = Desk::loaded();
     let running = desk

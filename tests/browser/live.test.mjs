@@ -1,13 +1,16 @@
 // A run as somebody follows it: one real trial, watched by a desktop by day and a phone by night, while one listener never
-// reads and another leaves. Everything is seen in one run and told by the tests below, each on its own.
+// reads and another leaves. Everything is seen in one run and told by the tests below, each on its own. What the page says
+// while no calls are made passes too quickly to be caught there: a server of the test's tells it, step by step.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { binary, faint, launch, open, overhang } from "./page.mjs";
+import { isDeepStrictEqual } from "node:util";
+import { REPOSITORY, binary, faint, launch, open, overhang } from "./page.mjs";
 
 /** What takes longer than this is stuck, also in a slow build on a slow machine. */
 const WAIT_MAX_MS = 90_000;
@@ -18,6 +21,7 @@ function glance() {
   const drawn = (id) => document.querySelectorAll(`#${id} :is(polyline, polygon)`).length;
   return {
     state: text("state"), what: text("what"), left: text("left"), now: text("now"),
+    where: text("where"),
     tiles: Object.fromEntries(["rate", "mean", "p50", "p99", "faults", "flight"].map((id) => [id, text(id)])),
     drawn: Object.fromEntries(["rate", "p99", "budget", "cores", "faults"].map((name) => [name, drawn(`c-${name}`)])),
     rates: document.querySelector("#c-rate polyline")?.points.numberOfItems ?? 0,
@@ -62,6 +66,11 @@ async function watch(browser, folder) {
     const day = await open(browser, url);
     const night = await open(browser, url, { width: 360, theme: "dark" });
     seen.early = await day.page.evaluate(glance);
+    await day.page.evaluate(() => {
+      const heard = globalThis.heard = [];
+      const left = document.getElementById("left");
+      new MutationObserver(() => heard.push(left.textContent)).observe(left, { childList: true });
+    });
     gone.destroy();
     let reloaded;
     await until("the end is told", async () => {
@@ -79,6 +88,7 @@ async function watch(browser, folder) {
       return at.state === "ended";
     });
     seen.after = await day.page.evaluate(glance);
+    seen.heard = await day.page.evaluate(() => globalThis.heard);
     seen.code = await exit;
     seen.said = said;
     // Time for a page to ask for what is no longer there, if it were to.
@@ -111,9 +121,13 @@ describe("a run that is watched", () => {
 
   const measured = () => seen.samples.filter(({ left }) => left.startsWith("measured"));
 
-  test("before the first second the page says that nothing runs yet", () => {
+  test("before the first second the page says what is done instead", () => {
     assert.equal(seen.early.state, "connected");
-    assert.equal(seen.early.what, "Nothing runs yet");
+    assert.match(seen.early.what, /^(Loading 1 warehouse|Checking the answers of|Auditing the data before|Starting) ?/);
+  });
+
+  test("after the last second the page says that the data is audited", () => {
+    assert.ok(seen.heard.includes("The trial has ended. Now: auditing."), seen.heard.join("\n"));
   });
 
   test("rate, response time, failures and calls in flight are told, and change", () => {
@@ -186,5 +200,107 @@ describe("a run that is watched", () => {
   test("who listens without reading, or leaves, does the run no harm", () => {
     assert.equal(seen.code, 0, seen.said);
     assert.doesNotMatch(seen.said, /panick|error:/);
+  });
+});
+
+/** A page that is told by the test instead of a run. */
+async function told(browser, options) {
+  const page = readFileSync(join(REPOSITORY, "crates/cli/src/live/page.html"));
+  let listens;
+  const listener = new Promise((come) => { listens = come; });
+  const server = createServer((request, response) => {
+    const events = request.url === "/events";
+    response.writeHead(200, { "content-type": `text/${events ? "event-stream" : "html"}; charset=utf-8` });
+    if (events) {
+      response.flushHeaders();
+      listens(response);
+    } else response.end(page);
+  });
+  await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
+  const opened = await open(browser, `http://127.0.0.1:${server.address().port}/`, options);
+  const events = await listener;
+  return {
+    ...opened,
+    tell: (event, data) => events.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`),
+    /** Waits until the page shows what is wanted of a glance. */
+    shows: async (wanted) => {
+      for (const since = Date.now(); ;) {
+        const at = await opened.page.evaluate(glance);
+        const seen = Object.fromEntries(Object.keys(wanted).map((name) => [name, at[name]]));
+        if (isDeepStrictEqual(seen, wanted)) return;
+        if (Date.now() - since > WAIT_MAX_MS) assert.deepEqual(seen, wanted);
+        await new Promise((look) => setTimeout(look, 20));
+      }
+    },
+    close: async () => {
+      await opened.close();
+      events.end();
+      server.close();
+    },
+  };
+}
+
+const NOTHING = { history: [], board: null, report: null, resting: false, doing: null, ended: false };
+const SLICE = {
+  at: 1, trial: 1, what: "through-http", workload: "tpcc", subject: "tpcc/sqlite/axum+rusqlite", phase: "measured", share: 0.5,
+  left_s: 30, clients: 8, unit: "new orders/min", rate: 41230, rate_mean: 40870, kind: "new-order", p50_ns: 4.6e6, p99_ns: 1.4e7,
+  faults: 0, in_flight: 7.9, away: false, cores: 4, budget: [{ name: "commit", share: 1 }], processes: [{ role: "generator", cores: 1.8 }],
+  books: { begun: 10000, committed: 9900, declined: 100, conflict: 0, refused: 0, in_doubt: 0, defect: 0, retries: 0 },
+};
+
+describe("a page while no calls are made", () => {
+  let browser;
+
+  before(async () => { browser = await launch(); });
+  after(() => browser?.close());
+
+  test("what is done before the first call is told, and how far it is", async () => {
+    const { tell, shows, close } = await told(browser);
+    tell("whole", NOTHING);
+    await shows({ state: "connected", what: "Nothing runs yet", where: "No call has been made.", left: "", done: 0 });
+    tell("doing", { words: "loading 10 warehouses", detail: "rows: 2 of 8 rows, 9 s left", share: 0.25 });
+    await shows({ what: "Loading 10 warehouses", left: "rows: 2 of 8 rows, 9 s left", done: 25, title: "loading 10 warehouses · stackmark" });
+    tell("doing", { words: "checking the answers of tpcc/sqlite/rusqlite", detail: "", share: null });
+    await shows({ what: "Checking the answers of tpcc/sqlite/rusqlite", left: "", done: 0 });
+    tell("slice", SLICE);
+    await shows({ what: "through-http", where: "tpcc/sqlite/axum+rusqlite, 8 clients", left: "measured, 30 s left", done: 50 });
+    await close();
+  });
+
+  test("what is done between trials stands beside the figures of the last one", async () => {
+    const { tell, shows, close } = await told(browser);
+    tell("whole", { ...NOTHING, history: [SLICE] });
+    tell("rest", null);
+    await shows({ what: "through-http", left: "The trial has ended.", now: "last rate", done: 100 });
+    tell("doing", { words: "restoring the data", detail: "", share: null });
+    await shows({ what: "through-http", left: "The trial has ended. Now: restoring the data.", done: 100 });
+    tell("doing", { words: "loading 1 warehouse", detail: "rows: 1 of 2", share: 0.5 });
+    await shows({ left: "The trial has ended. Now: loading 1 warehouse, rows: 1 of 2.", done: 50 });
+    tell("slice", { ...SLICE, at: 2, trial: 2 });
+    await shows({ left: "measured, 30 s left", now: "rate now", done: 50 });
+    await close();
+  });
+
+  test("a page opened in the middle of it knows, and one whose run ends says so", async () => {
+    const { tell, shows, close } = await told(browser);
+    tell("whole", { ...NOTHING, doing: { words: "starting a private PostgreSQL", detail: "", share: null } });
+    await shows({ what: "Starting a private PostgreSQL" });
+    tell("end", { report: null });
+    await shows({ state: "ended", what: "Nothing was measured", end: "The run has ended without a report." });
+    await close();
+  });
+
+  test("reads well by day and by night, and a phone has nothing to scroll sideways", async () => {
+    for (const options of [{}, { theme: "dark" }, { width: 360 }, { width: 360, theme: "dark" }]) {
+      const { page, complaints, tell, shows, close } = await told(browser, options);
+      const doing = { words: `checking the answers of ${"tpcc/postgres/axum+tokio-postgres/".repeat(3)}`, detail: "", share: 0.4 };
+      tell("whole", { ...NOTHING, doing });
+      await shows({ done: 40 });
+      assert.deepEqual([await overhang(page), await faint(page), complaints], [0, [], []]);
+      tell("whole", { ...NOTHING, history: [SLICE], resting: true, doing });
+      await shows({ now: "last rate" });
+      assert.deepEqual([await overhang(page), await faint(page), complaints], [0, [], []]);
+      await close();
+    }
   });
 });

@@ -186,22 +186,29 @@ pub(crate) fn load<W: Case>(
     };
     // Tiny data is there before anybody could read about it.
     let tell = *size != W::tiny();
-    let progress = tell.then(|| ui.progress(&format!("loading {scale} {}", W::SCALE_UNIT)));
+    let words = format!("loading {}", amount::<W>(scale));
+    let shown = tell.then(|| (ui.progress(&words), ui.live().doing(&words)));
     let mut show = |at: LoadProgress| {
-        if let Some(progress) = &progress {
+        if let Some((progress, work)) = &shown {
             let left = at.seconds_left.map_or(String::new(), |left| format!(", {} left", ui::seconds(left)));
-            progress.show(
-                at.share,
-                &format!("{}: {} of {} rows{left}", at.phase.word(), at.rows_done, at.rows_all),
-            );
+            let said = format!("{}: {} of {} rows{left}", at.phase.word(), at.rows_done, at.rows_all);
+            progress.show(at.share, &said);
+            work.show(at.share, &said);
         }
     };
     let loaded = engine::load(url, plan, &mut show, interrupt.flag());
-    if let Some(progress) = progress {
+    if let Some((progress, _)) = shown {
         progress.end();
     }
     let loaded = loaded?;
     Ok((Database::of(url.clone(), loaded.contents().clone())?, loaded))
+}
+
+/// A scale in words: `1 warehouse`, `2 branches`.
+fn amount<W: Case>(scale: u32) -> String {
+    let unit = W::SCALE_UNIT;
+    let one = unit.strip_suffix("es").filter(|_| unit.ends_with("ches")).or(unit.strip_suffix('s'));
+    format!("{scale} {}", one.filter(|_| scale == 1).unwrap_or(unit))
 }
 
 /// What a user would type to load this.

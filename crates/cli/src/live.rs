@@ -17,14 +17,20 @@ use crate::args::LiveArgs;
 use crate::case::Case;
 use crate::ui::{self, Progress, Ui, View};
 use anyhow::Result;
-use hub::{Hub, Wants};
+use hub::{Doing, Hub, Wants};
+use measure::Monotonic;
+use model::{Clock, Nanos};
 use report::document::{Document, Experiment};
 use snapshot::Pulse;
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) use snapshot::Sight;
 pub(crate) use web::listen;
+
+/// How far long work has come is told this often: a load can say it thousands of times a second.
+const DOING_EVERY: Nanos = Nanos::from_millis(250);
 
 /// What is served while a command runs; nothing unless it was asked for. Ends with this value.
 #[derive(Debug, Default)]
@@ -63,10 +69,21 @@ impl Live {
         if let Some(hub) = &self.hub {
             hub.begin();
         }
+        self.doing(&format!("starting {what}"));
         let view = ui.view();
         // Without a terminal a line every few seconds is all that is wanted.
         let lines = view.is_none().then(|| ui.progress(what));
         Following { what: what.to_owned(), view, lines, hub: self.hub.clone(), pulse: Pulse::default() }
+    }
+
+    /// What goes on from now on, until the next slice of a trial or something else. Who knows how far it is says so through
+    /// what is given back.
+    pub(crate) fn doing(&self, words: &str) -> Work {
+        let hub = self.hub.clone().filter(|hub| hub.wants().page);
+        if let Some(hub) = &hub {
+            hub.put_doing(Doing { words: words.to_owned(), ..Doing::default() });
+        }
+        Work { hub, words: words.to_owned(), clock: Monotonic::start(), next: Cell::new(Nanos::ZERO) }
     }
 
     /// Which variant the next trial is of, and in which block, counted from 1.
@@ -106,6 +123,29 @@ impl Drop for Live {
             hub.end();
             served.end();
         }
+    }
+}
+
+/// Long work, for those who look at the page.
+#[derive(Debug)]
+pub(crate) struct Work {
+    hub: Option<Arc<Hub>>,
+    words: String,
+    clock: Monotonic,
+    next: Cell<Nanos>,
+}
+
+impl Work {
+    /// `share` from 0 to 1, and what there is to say.
+    pub(crate) fn show(&self, share: f64, detail: &str) {
+        let Some(hub) = &self.hub else { return };
+        let now = self.clock.now();
+        if now < self.next.get() {
+            return;
+        }
+        self.next.set(now + DOING_EVERY);
+        let share = Some(share.clamp(0.0, 1.0));
+        hub.put_doing(Doing { words: self.words.clone(), detail: detail.to_owned(), share });
     }
 }
 

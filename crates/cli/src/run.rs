@@ -81,7 +81,7 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
             // The server is somebody's and holds data that conformance would wear out.
             Some(_) => vouch::no_conformance("not run: the server was already running"),
         },
-        audits: if audited { vouch::before(&database, &interrupt)? } else { Vec::new() },
+        audits: if audited { vouch::before(&database, ui, &interrupt)? } else { Vec::new() },
     };
     if before.conformance.check == Check::Failed
         || (!database.is_foreign() && before.audits.iter().any(|audit| audit.check == Check::Failed))

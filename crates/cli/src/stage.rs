@@ -80,7 +80,7 @@ impl Stage {
         let engine = match rig::Engine::of(place.dialect()?).filter(|_| named.is_none()) {
             None => None,
             Some(engine) => {
-                ui.say(&format!("starting a private {}", engine.title()));
+                ui.doing(&format!("starting a private {}", engine.title()));
                 let options = rig::Options {
                     durability: place.tier()?,
                     settings: place.settings.clone(),

@@ -284,7 +284,7 @@ impl<W: Case> Job<'_, W> {
         };
         trial.inputs = W::input_checks(&driven.ledger, &self.database.size);
         if let Some(before) = before {
-            self.ui.say("auditing");
+            self.ui.doing("auditing");
             let claims = W::claims(&driven.ledger, true);
             self.folder.put_claims(&self.claims_file(before.clone(), claims.clone()))?;
             let clock = Monotonic::start();

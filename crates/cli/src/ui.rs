@@ -51,6 +51,12 @@ impl Ui {
         &self.live
     }
 
+    /// What goes on from now on, for all who look.
+    pub(crate) fn doing(&self, words: &str) {
+        self.say(words);
+        self.live.doing(words);
+    }
+
     /// Follows one trial for all who look.
     pub(crate) fn follow(&self, what: &str) -> Following {
         self.live.follow(self, what)

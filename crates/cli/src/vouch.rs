@@ -44,6 +44,7 @@ pub(crate) fn conformance<W: Case>(
     folder: &Folder,
     ui: &Ui,
 ) -> Result<Conformance> {
+    ui.live().doing(&format!("checking the answers of {}", subject.path));
     let url = match stage.empty("conformance") {
         Ok(url) => url,
         // On somebody's server we may not be allowed to make a database, and make calls on none but our own.
@@ -191,7 +192,12 @@ fn past_of<W: Case>(database: &Database<W>, before: &W::Stored) -> Past {
 }
 
 /// Audits before anything ran.
-pub(crate) fn before<W: Case>(database: &Database<W>, interrupt: &Interrupt) -> Result<Vec<document::Audit>> {
+pub(crate) fn before<W: Case>(
+    database: &Database<W>,
+    ui: &Ui,
+    interrupt: &Interrupt,
+) -> Result<Vec<document::Audit>> {
+    ui.live().doing("auditing the data before the first call");
     let past = past_of(database, &stored::<W>(&database.url)?);
     let audits = audits::<W>(&database.url, &database.size, past, AuditWhen::BeforeRun, 0, interrupt)?;
     // The shape is that of a run's work, of which there is none yet.

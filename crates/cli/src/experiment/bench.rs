@@ -94,6 +94,7 @@ impl<'a, W: Case> Bench<'a, W> {
         end_early: Option<EndEarly<'_>>,
         document: &mut Document,
     ) -> Result<usize> {
+        self.ui.live().doing("restoring the data");
         let clock = Monotonic::start();
         self.alone(prepared.ground, true)?;
         let ready = self.grounds[prepared.ground].ready()?;

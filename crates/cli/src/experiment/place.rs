@@ -180,7 +180,7 @@ impl<W: Case> Ready<W> {
             None => stage.load_template::<W>(scale, ui, interrupt)?,
         };
         let clock = Monotonic::start();
-        let audits = vouch::before(&database, interrupt)?;
+        let audits = vouch::before(&database, ui, interrupt)?;
         if let Some(audit) = audits.iter().find(|audit| audit.check == Check::Failed) {
             bail!("the data is wrong before the first trial: {}", audit.sentence);
         }

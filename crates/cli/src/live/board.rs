@@ -77,7 +77,9 @@ pub(crate) fn of_experiment(document: &Document, experiment: &Experiment) -> Boa
     let unit = document.trials.first().map_or_else(String::new, |trial| trial.headline.unit.clone());
     let rows = experiment.variants.iter().map(|variant| {
         let rates: Vec<f64> = variant.trials.iter().filter_map(|trial| rate(document, *trial)).collect();
+        // A void side leaves nothing to compare, whatever its earlier blocks gave.
         let base = variant.base.and_then(|base| experiment.variants.get(base));
+        let base = base.filter(|base| base.state == VariantState::Measured);
         let found = experiment.comparisons.iter().find(|comparison| {
             !variant.control && comparison.b.label == variant.name && comparison.b.subject == variant.subject
         });
@@ -189,6 +191,20 @@ mod tests {
         assert!(a.ratio.is_none() && b.ratio.is_some(), "{board:?}");
         assert!(b.value.unwrap() < a.value.unwrap() && !b.says.is_empty(), "{board:?}");
         assert_eq!((a.trials, b.trials, board.done), (5, 5, 5), "{board:?}");
+    }
+
+    #[test]
+    fn nothing_is_measured_by_a_void_base() {
+        let mut document = testing::experiment();
+        let mut found = document.experiment.take().unwrap();
+        found.comparisons.clear();
+        let ratios = |found: &Experiment| {
+            of_experiment(&document, found).rows.iter().filter(|row| row.ratio.is_some()).count()
+        };
+        assert!(ratios(&found) > 5, "ratios so far");
+        // Its earlier trials are good, as they are when an audit fails in a late block.
+        found.variants[0].state = VariantState::Void;
+        assert_eq!(ratios(&found), 0);
     }
 
     #[test]

@@ -48,7 +48,20 @@ struct State {
     report: Option<String>,
     /// No trial runs.
     resting: bool,
+    /// What goes on meanwhile, if anybody said so.
+    doing: Option<Doing>,
     ended: bool,
+}
+
+/// What goes on where no calls are counted: loading, checking, restoring, auditing.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(super) struct Doing {
+    /// As a person says it: `loading 10 warehouses`.
+    pub(super) words: String,
+    /// How far it is, in words; empty where nobody knows.
+    pub(super) detail: String,
+    /// The same from 0 to 1.
+    pub(super) share: Option<f64>,
 }
 
 /// A slice as pages get it.
@@ -69,6 +82,7 @@ struct Whole<'a> {
     board: &'a Option<Board>,
     report: &'a Option<String>,
     resting: bool,
+    doing: &'a Option<Doing>,
     ended: bool,
 }
 
@@ -108,7 +122,7 @@ impl Hub {
             return;
         }
         state.slices += 1;
-        state.resting = false;
+        (state.resting, state.doing) = (false, None);
         let entry = Entry { at: state.slices, trial: state.trials, now };
         self.tell("slice", &entry);
         if state.history.len() == HISTORY_MAX {
@@ -121,8 +135,15 @@ impl Hub {
     pub(super) fn rest(&self) {
         let mut state = self.lock();
         state.counters.rest();
-        state.resting = true;
+        (state.resting, state.doing) = (true, None);
         self.tell("rest", &());
+    }
+
+    /// What goes on until the next slice.
+    pub(super) fn put_doing(&self, doing: Doing) {
+        let mut state = self.lock();
+        self.tell("doing", &doing);
+        state.doing = Some(doing);
     }
 
     pub(super) fn put_board(&self, board: Board) {
@@ -180,8 +201,8 @@ impl Hub {
 }
 
 fn whole(state: &State) -> News {
-    let State { history, board, report, resting, ended, .. } = state;
-    let whole = Whole { history, board, report, resting: *resting, ended: *ended };
+    let State { history, board, report, resting, doing, ended, .. } = state;
+    let whole = Whole { history, board, report, resting: *resting, doing, ended: *ended };
     News { event: "whole", data: json(&whole) }
 }
 
@@ -236,6 +257,30 @@ mod tests {
         assert!(resting());
         hub.put(testing::snapshot(), None, &[]);
         assert!(!resting());
+    }
+
+    #[test]
+    fn what_goes_on_is_told_until_calls_are_counted() {
+        let hub = Hub::new(Wants { page: true, metrics: false });
+        let doing = || -> serde_json::Value {
+            let (whole, _) = hub.subscribe().unwrap();
+            serde_json::from_str::<serde_json::Value>(&whole.data).unwrap()["doing"].take()
+        };
+        assert!(doing().is_null());
+        let (_, mut reader) = hub.subscribe().unwrap();
+        let loading =
+            Doing { words: "loading 2 warehouses".into(), detail: "rows: 1 of 4".into(), share: Some(0.25) };
+        hub.put_doing(loading);
+        let told = r#"{"words":"loading 2 warehouses","detail":"rows: 1 of 4","share":0.25}"#;
+        let news = reader.try_recv().unwrap();
+        assert_eq!((news.event, &*news.data), ("doing", told));
+        assert_eq!(doing(), serde_json::from_str::<serde_json::Value>(told).unwrap());
+        hub.begin();
+        hub.put(testing::snapshot(), None, &[]);
+        assert!(doing().is_null(), "calls are counted now");
+        hub.put_doing(Doing { words: "ending".into(), ..Doing::default() });
+        hub.rest();
+        assert!(doing().is_null(), "nobody has said yet what comes after a trial");
     }
 
     #[test]
