@@ -19,10 +19,14 @@ mod survive_secrets;
 
 use desk::{Desk, Ran, Running, is_alive, parse};
 use rig::Engine;
+use rustix::process::Signal;
 use serde_json::Value;
 use sql::{Secret, ServerUrl};
 use stackmark_tests::engines::Held;
 use std::process::Command;
+
+/// A run for as long as a test needs it: none lasts to the end of this, on however slow a machine.
+const LONG: &str = "--duration 300s --warmup 0s --drain 5s";
 
 const ENGINES: [Engine; 2] = [Engine::Postgres, Engine::MariaDb];
 
@@ -53,6 +57,44 @@ fn run_on(desk: &Desk, line: &str, url: &ServerUrl) -> Ran {
 /// Waits until calls of a run are committed, or it has ended without: its end says why then.
 fn until_committed(run: &Running, desk: &Desk) {
     run.until("calls are committed", || desk.has_committed() || !is_alive(run.pid()));
+}
+
+/// The only trial of the only run, as far as it is written down: that is every second.
+fn so_far(desk: &Desk) -> Value {
+    let text = std::fs::read_to_string(desk.only_run().join("result.json")).unwrap();
+    serde_json::from_str::<Value>(&text).unwrap()["trials"][0].clone()
+}
+
+/// Waits until calls of a run have ended in one way, or it has ended without.
+fn until_counted(run: &Running, desk: &Desk, column: &str) {
+    run.until(&format!("calls are {column}"), || !is_alive(run.pid()) || book(&so_far(desk), column) > 0);
+}
+
+/// Waits until calls are committed in a slice that begins after now, or the run has ended without.
+fn until_it_goes_on(run: &Running, desk: &Desk) {
+    let committed =
+        || -> Vec<u64> { so_far(desk)["slices"].as_array().unwrap().iter().map(committed_in).collect() };
+    // What is written may be a slice behind, and another one is under way.
+    let next = committed().len() + 2;
+    run.until("calls are committed again", || {
+        !is_alive(run.pid()) || committed().iter().skip(next).any(|calls| *calls > 0)
+    });
+}
+
+/// Calls of a slice that were committed.
+fn committed_in(slice: &Value) -> u64 {
+    slice["kinds"].as_array().unwrap().iter().map(|kind| kind["committed"].as_u64().unwrap()).sum()
+}
+
+/// Ends a run that has shown what it was to show. What it has measured until then is a result like any other.
+#[track_caller]
+fn ended(run: Running) -> (Ran, Value) {
+    run.signal(Signal::INT);
+    let ran = run.end();
+    let trial = trial_of(&ran);
+    assert_eq!(trial["state"], "interrupted", "{trial:#}");
+    assert_audited(&trial);
+    (ran, trial)
 }
 
 /// The smallest database of a workload on a server, loaded once.

@@ -42,7 +42,7 @@ fn processes_of(base: &Path) -> Vec<String> {
 fn an_experiment_on_a_private_postgresql_that_is_killed_in_a_trial_goes_on_and_leaves_nothing() {
     let (desk, base) = (Desk::empty(), base());
     let line = "compare tpcc/postgres tpcc/postgres/axum+tokio-postgres --blocks 2 --no-control --clients 2";
-    let line = format!("{line} --duration 1s --warmup 0s");
+    let line = format!("{line} --duration 2s --warmup 0s");
     let run = Running::start(command(&desk, &line, base.path()));
     run.until(
         "a trial runs behind one that has ended",

@@ -76,32 +76,37 @@ fn handed(desk: &Desk, way: Way, line: &str, url: &ServerUrl) -> Command {
 fn watched(command: Command, password: &str) -> Ran {
     let over = Arc::new(AtomicBool::new(false));
     let (until, secret) = (over.clone(), password.to_owned());
+    let run = Running::start(command);
+    let own = format!("/proc/{}/cmdline", run.pid());
     let look = std::thread::spawn(move || {
-        let mut seen = Vec::new();
-        let mut samples = 0;
-        while !until.load(Ordering::Relaxed) {
+        let (mut late, mut anew) = (Vec::new(), false);
+        for sample in 0.. {
+            if until.load(Ordering::Relaxed) {
+                break;
+            }
+            // A program cannot choose the arguments that it is started with; it is started anew before it does anything
+            // else. In between, and after its end, it has none.
+            let arguments = fs::read(&own).unwrap_or_default();
+            anew |= sample >= FIRST_SAMPLES_MAX || !arguments.is_empty() && !contains(&arguments, &secret);
             for process in fs::read_dir("/proc").unwrap().flatten() {
                 let arguments = fs::read(process.path().join("cmdline")).unwrap_or_default();
-                if contains(&arguments, &secret) {
-                    seen.push((samples, String::from_utf8_lossy(&arguments).into_owned()));
+                if anew && contains(&arguments, &secret) {
+                    late.push(String::from_utf8_lossy(&arguments).into_owned());
                 }
             }
-            samples += 1;
             std::thread::sleep(SAMPLE);
         }
-        seen
+        late
     });
-    let ran = Running::start(command).end();
+    let ran = run.end();
     over.store(true, Ordering::Relaxed);
-    let seen = look.join().unwrap();
-    // A program cannot choose the arguments that it is started with; it is started anew before it does anything else.
-    let late: Vec<_> = seen.iter().filter(|(sample, _)| *sample > FIRST_SAMPLES).collect();
+    let late = look.join().unwrap();
     assert!(late.is_empty(), "{late:?}");
     ran
 }
 
-/// Samples in which a command may not have been started anew yet, on a busy machine.
-const FIRST_SAMPLES: u32 = 20;
+/// A command that has not been started anew after so many samples, more than a second, never is.
+const FIRST_SAMPLES_MAX: u32 = 100;
 
 fn contains(bytes: &[u8], secret: &str) -> bool {
     bytes.windows(secret.len()).any(|window| window == secret.as_bytes())
