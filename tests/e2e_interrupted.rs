@@ -141,7 +141,7 @@ fn killing_the_server_of_a_run_voids_the_run_and_loses_no_acknowledged_call() {
 fn killing_a_server_of_somebody_else_voids_the_run_too() {
     let desk = Desk::loaded();
     let (server, url) = desk.serve();
-    let line = format!("run tpcc --url {url} --db sqlite:bench.db --duration 3s --warmup 100ms --clients 4");
+    let line = format!("run tpcc --url {url} --db sqlite:bench.db --duration 10s --warmup 100ms --clients 4");
     let run = in_the_middle(&desk, &line);
     server.signal(Signal::KILL);
     let ran = run.end();
@@ -157,7 +157,7 @@ fn killing_a_server_of_somebody_else_voids_the_run_too() {
 fn a_server_that_is_asked_to_end_finishes_its_calls() {
     let desk = Desk::loaded();
     let (server, url) = desk.serve();
-    let line = format!("run tpcc --url {url} --db sqlite:bench.db --duration 3s --warmup 100ms --clients 4");
+    let line = format!("run tpcc --url {url} --db sqlite:bench.db --duration 10s --warmup 100ms --clients 4");
     let run = in_the_middle(&desk, &line);
     server.signal(Signal::TERM);
     let served = server.end();

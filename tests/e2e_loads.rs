@@ -4,6 +4,9 @@ use crate::e2e_desk::{Desk, parse};
 use rustix::process::Signal;
 use serde_json::Value;
 
+/// A database whose commits wait for no disk, where a test needs more calls than a slow one gives in its time.
+const UNFLUSHED: &str = "sqlite:bench.db?synchronous=normal";
+
 #[test]
 fn a_sweep_gives_a_curve_of_audited_trials_in_interleaved_blocks() {
     let desk = Desk::loaded();
@@ -65,13 +68,13 @@ fn a_sweep_over_rates_says_what_is_served() {
 #[test]
 fn a_search_finds_a_rate_and_confirms_it() {
     let desk = Desk::loaded();
-    let line = "find-max tpcc --json --db sqlite:bench.db --slo p50<30s --slo new-order.p90<30s --resolution 50% \
-                --confirm 1 --duration 1s --warmup 0s --in-flight 8";
-    let ran = desk.run(line);
+    let line = "find-max tpcc --json --slo p50<30s --slo new-order.p50<30s --resolution 50% --confirm 1 \
+                --duration 1s --warmup 0s --in-flight 8";
+    let ran = desk.run(&format!("{line} --db {UNFLUSHED}"));
     let document = parse(&ran.out);
     let search = &document["search"];
     assert_eq!(document["kind"], "search");
-    assert_eq!(search["slo"], "p50<30s,new-order.p90<30s");
+    assert_eq!(search["slo"], "p50<30s,new-order.p50<30s");
     let steps = search["steps"].as_array().unwrap();
     assert!(!steps.is_empty(), "{search}");
     // Thirty seconds are never reached: what breaks such a level is that calls are not served as they are due.
@@ -88,9 +91,8 @@ fn a_search_finds_a_rate_and_confirms_it() {
 #[test]
 fn a_level_that_no_rate_keeps_is_a_bad_answer() {
     let desk = Desk::loaded();
-    let line =
-        "find-max tpcc --json --db sqlite:bench.db --slo p50<1us --confirm 1 --duration 500ms --warmup 0s";
-    let ran = desk.run(line);
+    let line = "find-max tpcc --json --slo p50<1us --confirm 1 --duration 500ms --warmup 0s";
+    let ran = desk.run(&format!("{line} --db {UNFLUSHED}"));
     assert_eq!(ran.code(), 1, "{ran:?}");
     let search = &parse(&ran.out)["search"];
     assert!(search["highest_per_s"].is_null(), "{search}");
@@ -101,8 +103,8 @@ fn a_level_that_no_rate_keeps_is_a_bad_answer() {
 #[test]
 fn a_hopeless_step_ends_early_says_why_and_the_search_goes_on() {
     let desk = Desk::loaded();
-    let search =
-        desk.start("find-max tpcc --json --db sqlite:bench.db --slo p90<1us --duration 5s --warmup 0s");
+    let line = "find-max tpcc --json --slo p90<1us --duration 5s --warmup 0s";
+    let search = desk.start(&format!("{line} --db {UNFLUSHED}"));
     let result = || {
         let run = desk.runs().pop()?;
         serde_json::from_str::<Value>(&std::fs::read_to_string(run.join("result.json")).ok()?).ok()
@@ -132,16 +134,16 @@ fn a_hopeless_step_ends_early_says_why_and_the_search_goes_on() {
 #[test]
 fn every_format_tells_of_a_sweep_a_search_and_an_experiment() {
     let experiment = "workload = \"tpcc\"\n[plan]\nwarmup = \"0s\"\nduration = \"300ms\"\nblocks = 1\ncontrol = false\n\
-                      [[variant]]\nname = \"a\"\nsubject = \"sqlite/rusqlite\"\n\
-                      [[variant]]\nname = \"b\"\nsubject = \"sqlite/rusqlite\"\nsqlite = { cache = \"8MiB\" }\n";
+                      [[variant]]\nname = \"a\"\nsubject = \"sqlite/rusqlite\"\ndurability = \"delayed\"\n\
+                      [[variant]]\nname = \"b\"\nsubject = \"sqlite/rusqlite\"\ndurability = \"delayed\"\nsqlite = { cache = \"8MiB\" }\n";
     for (line, variant, case) in [
         (
-            "sweep tpcc --db sqlite:bench.db --clients 1,2 --blocks 1 --duration 300ms --warmup 0s",
+            "sweep tpcc --db UNFLUSHED --clients 1,2 --blocks 1 --duration 300ms --warmup 0s",
             "2 clients",
             "run",
         ),
         (
-            "find-max tpcc --db sqlite:bench.db --slo p50<1us --duration 300ms --warmup 0s",
+            "find-max tpcc --db UNFLUSHED --slo p50<1us --duration 300ms --warmup 0s",
             "capacity",
             "a rate keeps p50",
         ),
@@ -149,7 +151,7 @@ fn every_format_tells_of_a_sweep_a_search_and_an_experiment() {
     ] {
         let desk = Desk::loaded();
         std::fs::write(desk.path("mine.toml"), experiment).unwrap();
-        let ran = desk.run(line);
+        let ran = desk.run(&line.replace("UNFLUSHED", UNFLUSHED));
         assert!(ran.code() < 2, "{ran:?}");
         let run = desk.only_run();
         let made = |format: &str| {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 fn killed() -> Desk {
     let desk = Desk::loaded();
     let line = "compare tpcc tpcc/sqlite/axum+rusqlite --db sqlite:bench.db --no-control --blocks 2";
-    let run = desk.start(&format!("{line} --duration 1s --warmup 0s --clients 2"));
+    let run = desk.start(&format!("{line} --duration 2s --warmup 0s --clients 2"));
     run.until("three trials have ended", || ended(&desk).len() >= 3);
     run.signal(Signal::KILL);
     assert_eq!(run.end().status.code(), None);
