@@ -63,7 +63,7 @@ fn of_share(
     hits: u64,
     expected: f64,
 ) -> InputFinding {
-    InputFinding { name, clause, finding: judge::judged(name, share(samples, hits, expected)) }
+    InputFinding { name, clause, finding: judge::judged_draws(name, samples, hits, expected) }
 }
 
 fn remote(

@@ -57,7 +57,27 @@ fn remote(audit: &Audit, rows: &[Vec<Value>], context: &Context, expected: f64) 
 /// Judges [samples, hits].
 fn judged_share(audit: &Audit, rows: &[Vec<Value>], expected: f64) -> Finding {
     let Some([samples, hits]) = counts(rows) else { return unreadable(audit) };
-    judged(audit.sentence, share(samples, hits, expected))
+    judged_draws(audit.sentence, samples, hits, expected)
+}
+
+/// Judges so many hits of independent draws, each a hit with the expected chance.
+pub(super) fn judged_draws(promise: &str, samples: u64, hits: u64, expected: f64) -> Finding {
+    let figure = share(samples, hits, expected);
+    let finding = judged(promise, figure);
+    let beyond = (figure.measured - expected).abs() > chance_max(samples, expected);
+    if finding.verdict == Verdict::Failed && !beyond {
+        let sentence = format!("too few to tell whether {}", compared(promise, figure));
+        return Finding { verdict: Verdict::NotTold, sentence, ..finding };
+    }
+    finding
+}
+
+/// The deviation of a share that chance can explain with any number of samples: Bernstein's bound, which is once in some
+/// hundred thousand at most. Standard errors alone promise as much only where many hits are expected: of three draws with a
+/// chance of 0.01, a single hit is beyond five of them.
+fn chance_max(samples: u64, expected: f64) -> f64 {
+    let samples = samples.max(1) as f64;
+    SIGMAS * (expected * (1.0 - expected) / samples).sqrt() + SIGMAS * SIGMAS / (3.0 * samples)
 }
 
 /// A share of independent draws, with the tolerance that its number of samples deserves.
@@ -81,18 +101,22 @@ pub(super) fn judged(promise: &str, figure: Figure) -> Finding {
 
 /// The same where it is known already that the tolerance tells right from wrong.
 pub(super) fn held(promise: &str, figure: Figure) -> Finding {
-    let Figure { measured, expected, tolerance, samples } = figure;
-    let found = format!(
-        "{promise}: {:.2} % of {samples}; expected {:.2} % ± {:.2}",
-        measured * 100.0,
-        expected * 100.0,
-        tolerance * 100.0
-    );
-    let (verdict, sentence) = match (measured - expected).abs() <= tolerance {
+    let found = compared(promise, figure);
+    let (verdict, sentence) = match (figure.measured - figure.expected).abs() <= figure.tolerance {
         true => (Verdict::Passed, found),
         false => (Verdict::Failed, format!("violated: {found}")),
     };
     Finding { verdict, sentence, details: Vec::new(), figure: Some(figure) }
+}
+
+fn compared(promise: &str, figure: Figure) -> String {
+    let Figure { measured, expected, tolerance, samples } = figure;
+    format!(
+        "{promise}: {:.2} % of {samples}; expected {:.2} % ± {:.2}",
+        measured * 100.0,
+        expected * 100.0,
+        tolerance * 100.0
+    )
 }
 
 pub(super) fn item_skew(audit: &Audit, rows: &[Vec<Value>], context: &Context) -> Finding {
@@ -165,6 +189,49 @@ mod tests {
         check("remote-payments", &[100_000, 0], &ten, Verdict::Failed);
         // So few, and still all wrong.
         check("remote-payments", &[100, 100], &ten, Verdict::Failed);
+    }
+
+    /// The chance of so many hits or more.
+    fn chance(samples: u64, hits: u64, expected: f64) -> f64 {
+        let choose =
+            |hits: u64| (1..=hits).fold(1.0, |all, at| all * (samples - hits + at) as f64 / at as f64);
+        let exactly = |hits: u64| {
+            let (hit, missed) = (i32::try_from(hits).unwrap(), i32::try_from(samples - hits).unwrap());
+            choose(hits) * expected.powi(hit) * (1.0 - expected).powi(missed)
+        };
+        (hits..=samples).map(exactly).sum()
+    }
+
+    #[test]
+    fn what_chance_can_do_to_a_few_samples_is_no_violation() {
+        let verdict = |samples, hits, expected| judged_draws("it holds", samples, hits, expected).verdict;
+        for expected in [0.01, 0.15, 0.6] {
+            for samples in 0..=60 {
+                for hits in 0..=samples {
+                    if verdict(samples, hits, expected) == Verdict::Failed {
+                        let more = chance(samples, hits, expected);
+                        let fewer = 1.0 - chance(samples, hits + 1, expected);
+                        assert!(more.min(fewer) < 1e-5, "{hits} of {samples}, not {expected}");
+                    }
+                }
+            }
+        }
+        // Five standard errors say otherwise.
+        for (samples, hits) in [(1, 1), (3, 1), (13, 2)] {
+            assert_eq!(verdict(samples, hits, 0.01), Verdict::NotTold, "{hits} of {samples}");
+            assert!(hits as f64 / samples as f64 - 0.01 > share(samples, hits, 0.01).tolerance);
+        }
+        // All or none of them, and small shifts of many.
+        for (samples, hits, expected) in [
+            (30, 30, 0.01),
+            (60, 60, 0.15),
+            (100, 0, 0.6),
+            (3_000, 90, 0.01),
+            (20_000, 400, 0.01),
+            (9_000, 0, 0.01),
+        ] {
+            assert_eq!(verdict(samples, hits, expected), Verdict::Failed, "{hits} of {samples}");
+        }
     }
 
     #[test]
