@@ -8,7 +8,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args_os().nth(1).ok_or("which folder? give it as the only argument")?;
     let folder = PathBuf::from(folder);
     std::fs::create_dir_all(&folder)?;
-    let samples: [(&str, Document); 13] = [
+    let samples: [(&str, Document); 14] = [
         ("trial", testing::trial()),
         ("comparison", testing::comparison()),
         ("experiment", testing::experiment()),
@@ -18,6 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("deferred", testing::deferred_trial()),
         ("hostile", testing::hostile_trial()),
         ("long", testing::long_trial()),
+        ("busy", testing::busy_trial(600)),
         ("running", testing::running()),
         ("sweep", testing::sweep()),
         ("rates", testing::rate_sweep()),

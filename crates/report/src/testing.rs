@@ -1,6 +1,7 @@
 //! Sample documents for tests, of this crate and of those that print its reports. Invented figures, but such as hang
 //! together: books balance, budgets sum, percentiles follow from the spectrum, clients = rate × response time.
 
+mod busy;
 mod comparison;
 mod curve;
 mod experiment;
@@ -9,6 +10,7 @@ mod shape;
 mod trial;
 mod vouchers;
 
+pub use busy::busy_trial;
 pub use comparison::comparison;
 pub use curve::{rate_sweep, search, sweep};
 pub use experiment::experiment;

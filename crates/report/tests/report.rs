@@ -21,6 +21,7 @@ fn samples() -> Vec<(&'static str, Document)> {
         ("sweep", testing::sweep()),
         ("rates", testing::rate_sweep()),
         ("search", testing::search()),
+        ("busy", testing::busy_trial(60)),
     ]
 }
 
@@ -94,6 +95,21 @@ fn an_hour_stays_below_ten_megabytes_and_its_page_below_two() {
     let (json, page) = (document::to_json(&document), html::render(&document));
     assert!(json.len() < 10_000_000, "{} bytes of JSON", json.len());
     assert!(page.len() < 2_000_000, "{} bytes of HTML", page.len());
+}
+
+#[test]
+fn so_do_an_hour_and_ten_minutes_of_the_largest_trial() {
+    for (seconds, slices) in [(600, 610), (3_600, 3_610)] {
+        let document = testing::busy_trial(seconds);
+        let trial = &document.trials[0];
+        assert_eq!((trial.slices.len(), trial.processes.len(), trial.kinds.len()), (slices, 3, 5));
+        assert!(trial.kinds.iter().all(|kind| kind.tally.books.balance() && kind.tally.latency.len() == 6));
+        assert!(trial.engine.as_ref().is_some_and(|engine| engine.t_s.len() == 600));
+        let (json, page) = (document::to_json(&document), html::render(&document));
+        assert!(json.len() < 10_000_000, "{seconds} s: {} bytes of JSON", json.len());
+        assert!(page.len() < 2_000_000, "{seconds} s: {} bytes of HTML", page.len());
+        println!("{seconds} s: {} bytes of JSON, {} of HTML", json.len(), page.len());
+    }
 }
 
 #[test]
