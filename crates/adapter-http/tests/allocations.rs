@@ -13,6 +13,8 @@ use std::io::{Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use toy::{Add, Toy};
 
+const ROUNDS_MAX: usize = 5;
+
 struct Counting;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
@@ -86,12 +88,18 @@ fn a_call_that_goes_well_allocates_nothing() {
         for _ in 0..100 {
             session.run(&call, &mut effort).await.unwrap();
         }
-        let before = ALLOCATIONS.load(Ordering::Relaxed);
-        for _ in 0..1_000 {
-            let outcome = session.run(&call, &mut effort).await.unwrap();
-            Toy::check(&call, &outcome).unwrap();
+        // What else happens in this process is counted too, once in a while; what a call does is seen in every round.
+        let mut rounds = Vec::new();
+        while rounds.len() < ROUNDS_MAX && rounds.last() != Some(&0) {
+            let before = ALLOCATIONS.load(Ordering::Relaxed);
+            for _ in 0..1_000 {
+                let outcome = session.run(&call, &mut effort).await.unwrap();
+                Toy::check(&call, &outcome).unwrap();
+            }
+            rounds.push(ALLOCATIONS.load(Ordering::Relaxed) - before);
         }
-        assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0);
-        assert_eq!((effort.attempts, effort.rows), (1_100, 3_300));
+        assert_eq!(rounds.last(), Some(&0), "{rounds:?}");
+        let calls = 100 + 1_000 * rounds.len() as u32;
+        assert_eq!((effort.attempts, effort.rows), (calls, 3 * calls));
     });
 }

@@ -112,8 +112,12 @@ mod tests {
 
     #[test]
     fn an_alarm_can_be_set_to_ring_earlier() {
-        for rang in [rings_after!(Alarm), rings_after!(coarse::Coarse)] {
-            assert!((Nanos::from_millis(5)..Nanos::from_millis(50)).contains(&rang), "{rang:?}");
+        let shots = [(); 20].map(|()| [rings_after!(Alarm), rings_after!(coarse::Coarse)]);
+        assert!(shots.as_flattened().iter().all(|rang| *rang >= Nanos::from_millis(5)), "{shots:?}");
+        for kind in 0..2 {
+            // One of them may come late on a busy machine, and not all.
+            let best = shots.iter().map(|shot| shot[kind]).min();
+            assert!(best < Some(Nanos::from_millis(50)), "{shots:?}");
         }
     }
 }

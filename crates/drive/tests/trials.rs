@@ -192,7 +192,7 @@ impl Observer<Toy> for Edges {
 
 #[test]
 fn an_observer_is_told_when_the_window_opens_and_closes() {
-    let plan = plan(Arrivals::Closed);
+    let plan = Plan { measured: Nanos::from_secs(2), ..plan(Arrivals::Closed) };
     let clock = Monotonic::start();
     let mut edges = Edges { clock: Some(clock), ..Edges::default() };
     let target = Arc::new(AtOnce::<true>::new());
@@ -279,7 +279,9 @@ fn a_session_that_hangs_costs_a_deadline_and_not_the_trial() {
     assert_eq!((books.in_doubt, books.balance()), (3, Ok(())));
     assert_eq!(target.opened.load(Ordering::Relaxed), 6, "each worker has opened a second session");
     let longest = trial.totals.faults.max().unwrap();
-    assert!((deadline..Nanos::from_millis(300)).contains(&longest), "{longest:?}");
+    // It is given up at its deadline, and the trial ends when it was to end.
+    assert!(longest >= deadline, "{longest:?}");
+    assert_eq!((trial.span, trial.interrupted), (plan.measured, false));
     assert!(books.committed > 100);
 }
 
