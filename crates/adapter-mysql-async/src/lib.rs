@@ -14,4 +14,4 @@ pub use columns::Current;
 pub use conn::MySqlConn;
 pub use connect::connect;
 pub use open::MySqlOpener;
-pub use settings::{ADAPTER, Settings, read_back};
+pub use settings::{ADAPTER, read_back};

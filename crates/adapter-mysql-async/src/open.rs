@@ -1,16 +1,16 @@
 //! Opens connections to one server with a workload's statements prepared.
 
 use crate::connect::unusable;
-use crate::{MySqlConn, Settings, connect, read_back};
+use crate::{ADAPTER, MySqlConn, connect, read_back};
 use model::{Home, OpenError, Stack};
-use sql::{ServerUrl, SqlOpener};
+use sql::{MySqlSettings, ServerUrl, SqlOpener};
 
 /// Opens connections to one database of a server.
 #[derive(Debug)]
 pub struct MySqlOpener {
     url: ServerUrl,
     statements: Vec<String>,
-    settings: Settings,
+    settings: MySqlSettings,
 }
 
 impl MySqlOpener {
@@ -33,7 +33,7 @@ impl MySqlOpener {
 
     /// What was in force when the server was reached.
     #[must_use]
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &MySqlSettings {
         &self.settings
     }
 }
@@ -47,6 +47,6 @@ impl SqlOpener for MySqlOpener {
     }
 
     fn stack(&self) -> Stack {
-        self.settings.stack()
+        self.settings.stack(ADAPTER)
     }
 }

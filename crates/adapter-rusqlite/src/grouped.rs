@@ -5,10 +5,10 @@
 //! and whoever finds nobody waiting commits for all. A single client therefore commits as it would without a group.
 
 use crate::group::{Group, Shared, TRANSACTIONS_MAX, Turn};
-use crate::open::{Settings, connect, read_back, refused};
+use crate::open::{ADAPTER, connect, has_log, read_back, refused};
 use crate::prepared::{Prepared, fault};
 use model::{Clock, Fault, Home, Nanos, OpenError, Stack};
-use sql::{Dialect, Grouping, Param, Read, SqlConn, SqlOpener, SqliteUrl, StmtId, TxKind};
+use sql::{Dialect, Grouping, Param, Read, SqlConn, SqlOpener, SqliteSettings, SqliteUrl, StmtId, TxKind};
 use std::sync::Arc;
 
 /// Opens sessions that share one writing connection to a database file.
@@ -17,7 +17,7 @@ pub struct GroupedOpener<K> {
     statements: Vec<String>,
     group: Arc<Group>,
     clock: K,
-    settings: Settings,
+    settings: SqliteSettings,
 }
 
 impl<K> std::fmt::Debug for GroupedOpener<K> {
@@ -81,7 +81,7 @@ impl<K: Clock> SqlOpener for GroupedOpener<K> {
 
     async fn open(&self) -> Result<GroupedConn<K>, OpenError> {
         // Beside a rollback journal nobody can read while somebody writes, so readers take the turn as well.
-        let reader = if self.settings.has_log() {
+        let reader = if has_log(&self.settings) {
             let connection = connect(&self.url)?;
             let prepared = Prepared::new(connection, &self.statements, &READING);
             Some(prepared.map_err(|error| refused(&self.url, &error))?)
@@ -99,7 +99,7 @@ impl<K: Clock> SqlOpener for GroupedOpener<K> {
     }
 
     fn stack(&self) -> Stack {
-        let mut stack = self.settings.stack();
+        let mut stack = self.settings.stack(ADAPTER);
         stack.style = "grouped".into();
         stack.settings.push(("calls_a_commit_max".into(), TRANSACTIONS_MAX.to_string()));
         stack

@@ -21,4 +21,4 @@ pub use conn::SqliteConn;
 pub use group::Shared;
 pub use grouped::{GroupedConn, GroupedOpener, Sharing};
 pub use lane::{Lane, Pass};
-pub use open::{Settings, SqliteOpener, connect, read_back};
+pub use open::{SqliteOpener, connect, read_back};

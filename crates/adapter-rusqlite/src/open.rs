@@ -1,10 +1,10 @@
 //! Opening a connection with the settings of a URL, and reading back what is really in force.
 
 use crate::{Lane, SqliteConn};
-use model::{Clock, Durability, Home, OpenError, Stack, Tier};
+use model::{Clock, Home, OpenError, Stack};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use slow_storage::storage_of;
-use sql::{Journal, SqlOpener, SqliteUrl, Storage, Synchronous, sqlite_durability};
+use sql::{Journal, SqlOpener, SqliteAnswers, SqliteSettings, SqliteUrl};
 use std::time::Duration;
 
 /// Opens connections to one database file.
@@ -14,32 +14,7 @@ pub struct SqliteOpener<K> {
     statements: Vec<String>,
     lane: Lane,
     clock: K,
-    settings: Settings,
-}
-
-/// What a connection says of itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
-    /// `select sqlite_version()`.
-    pub version: String,
-    /// Journal mode in force.
-    pub journal: String,
-    /// Synchronous level in force.
-    pub synchronous: String,
-    /// Page size in bytes.
-    pub page_bytes: i64,
-    /// Page cache of a connection in bytes.
-    pub cache_bytes: i64,
-    /// Bytes read through a memory map.
-    pub mmap_bytes: i64,
-    /// Pages of log that trigger a checkpoint.
-    pub checkpoint_pages: i64,
-    /// How SQLite was compiled, as far as it changes what an operation costs or survives.
-    pub compile_options: Vec<String>,
-    /// What the storage adds to the machine's own.
-    pub storage: Storage,
-    /// What an acknowledged commit survives.
-    pub durability: Durability,
+    settings: SqliteSettings,
 }
 
 impl<K: Clock> SqliteOpener<K> {
@@ -50,7 +25,7 @@ impl<K: Clock> SqliteOpener<K> {
     pub fn new(url: &SqliteUrl, statements: Vec<String>, clock: K) -> Result<SqliteOpener<K>, OpenError> {
         let connection = connect(url)?;
         let settings = read_back(&connection).map_err(|error| refused(url, &error))?;
-        let lane = Lane::new(!settings.has_log());
+        let lane = Lane::new(!has_log(&settings));
         Ok(SqliteOpener { url: url.clone(), statements, lane, clock, settings })
     }
 }
@@ -66,48 +41,17 @@ impl<K: Clock> SqlOpener for SqliteOpener<K> {
     }
 
     fn stack(&self) -> Stack {
-        self.settings.stack()
+        self.settings.stack(ADAPTER)
     }
 }
 
-impl Settings {
-    /// The stack without the style.
-    pub(crate) fn stack(&self) -> Stack {
-        let number = |name: &str, value: i64| (name.to_owned(), value.to_string());
-        let mut settings = vec![
-            ("journal_mode".into(), self.journal.clone()),
-            ("synchronous".into(), self.synchronous.clone()),
-            number("page_bytes", self.page_bytes),
-            number("cache_bytes", self.cache_bytes),
-            number("mmap_bytes", self.mmap_bytes),
-            number("wal_autocheckpoint_pages", self.checkpoint_pages),
-            ("compile_options".into(), self.compile_options.join(", ")),
-        ];
-        if self.storage.is_slow() {
-            settings.push(("storage".into(), self.storage.to_string()));
-        }
-        Stack {
-            engine: "sqlite".into(),
-            engine_version: self.version.clone(),
-            adapter: "rusqlite".into(),
-            adapter_version: RUSQLITE.into(),
-            style: String::new(),
-            route: "direct".into(),
-            server: None,
-            isolation: "serializable (one writer; readers on a snapshot)".into(),
-            durability: self.durability.clone(),
-            settings,
-        }
-    }
-
-    /// Whether readers go on beside the writer.
-    pub(crate) fn has_log(&self) -> bool {
-        self.journal == Journal::Wal.name()
-    }
+/// Whether readers go on beside the writer.
+pub(crate) fn has_log(settings: &SqliteSettings) -> bool {
+    settings.journal == Journal::Wal.name()
 }
 
-/// The version that the workspace pins; rusqlite does not say it at run time. A test holds it to the manifest.
-const RUSQLITE: &str = "0.39.0";
+/// The adapter's name and version. rusqlite does not say its version at run time; a test holds it to the manifest.
+pub(crate) const ADAPTER: (&str, &str) = ("rusqlite", "0.39.0");
 
 /// A file that others hold locked for longer than the busy timeout may be there for us later; anything else will not.
 pub(crate) fn refused(url: &SqliteUrl, error: &rusqlite::Error) -> OpenError {
@@ -137,22 +81,7 @@ pub fn connect(url: &SqliteUrl) -> Result<Connection, OpenError> {
     let connection = open(url)?;
     connection.busy_timeout(Duration::from_millis(u64::from(url.busy_ms))).map_err(fail)?;
     apply(&connection, url).map_err(fail)?;
-    let found = read_back(&connection).map_err(fail)?;
-    let (journal, synchronous) = (url.journal.name(), url.synchronous.name());
-    if found.journal != journal || found.synchronous != synchronous {
-        let (journal_now, synchronous_now) = (found.journal, found.synchronous);
-        return Err(unusable(
-            url,
-            &format!(
-                "asked for journal={journal} and synchronous={synchronous}, in force are journal={journal_now} and \
-                 synchronous={synchronous_now}; another process may have the file open"
-            ),
-        ));
-    }
-    if found.storage != url.storage {
-        let (asked, now) = (url.storage, found.storage);
-        return Err(unusable(url, &format!("asked for storage {asked}, in force is {now}")));
-    }
+    read_back(&connection).map_err(fail)?.held_to(url)?;
     Ok(connection)
 }
 
@@ -188,65 +117,32 @@ fn apply(connection: &Connection, url: &SqliteUrl) -> rusqlite::Result<()> {
 ///
 /// # Errors
 /// Whatever SQLite says, for a file that is no database among others.
-pub fn read_back(connection: &Connection) -> rusqlite::Result<Settings> {
+pub fn read_back(connection: &Connection) -> rusqlite::Result<SqliteSettings> {
     let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
-    let journal: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
-    let synchronous = Synchronous::numbered(number("synchronous")?);
-    let page_bytes = number("page_size")?;
-    let cache = number("cache_size")?;
-    let storage = storage_of(connection);
-    let mut durability = match (Journal::named(&journal), synchronous) {
-        (Some(journal), Some(synchronous)) => sqlite_durability(journal, synchronous),
-        _ => Durability { tier: Tier::Volatile, detail: "settings that this version does not know".into() },
-    };
-    if storage.is_slow() {
-        durability.detail += &format!("; on simulated storage ({storage})");
-    }
-    Ok(Settings {
-        version: connection.query_row("select sqlite_version()", [], |row| row.get(0))?,
-        synchronous: synchronous.map_or("unknown", Synchronous::name).into(),
-        page_bytes,
-        cache_bytes: if cache < 0 { -cache * 1024 } else { cache * page_bytes },
-        // Not answered at all where memory maps are compiled out.
-        mmap_bytes: number("mmap_size").unwrap_or(0),
-        checkpoint_pages: number("wal_autocheckpoint")?,
-        compile_options: compile_options(connection)?,
-        journal,
-        storage,
-        durability,
-    })
-}
-
-/// Those that change what an operation costs or survives; the others say which functions exist.
-fn compile_options(connection: &Connection) -> rusqlite::Result<Vec<String>> {
-    const MATTER: [&str; 10] = [
-        "DEFAULT_LOOKASIDE",
-        "DEFAULT_MEMSTATUS",
-        "DIRECT_OVERFLOW_READ",
-        "ENABLE_API_ARMOR",
-        "ENABLE_MEMORY_MANAGEMENT",
-        "ENABLE_STAT4",
-        "MUTEX",
-        "SECURE_DELETE",
-        "TEMP_STORE",
-        "THREADSAFE",
-    ];
     let mut statement = connection.prepare("pragma compile_options")?;
-    let all = statement.query_map([], |row| row.get::<_, String>(0))?;
-    let mut found = all.collect::<rusqlite::Result<Vec<_>>>()?;
-    found.retain(|option| MATTER.iter().any(|name| option.starts_with(name)));
-    found.sort();
-    Ok(found)
+    let options = statement.query_map([], |row| row.get::<_, String>(0))?;
+    Ok(SqliteSettings::of(SqliteAnswers {
+        version: connection.query_row("select sqlite_version()", [], |row| row.get(0))?,
+        journal: connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?,
+        synchronous: number("synchronous")?,
+        page_size: number("page_size")?,
+        cache_size: number("cache_size")?,
+        mmap_size: number("mmap_size").ok(),
+        wal_autocheckpoint: number("wal_autocheckpoint")?,
+        compile_options: options.collect::<rusqlite::Result<_>>()?,
+        storage: storage_of(connection),
+    }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Tier;
 
     #[test]
     fn the_version_is_the_pinned_one() {
         let manifest = include_str!("../../../Cargo.toml");
-        assert!(manifest.contains(&format!("rusqlite = {{ version = \"={RUSQLITE}\"")));
+        assert!(manifest.contains(&format!("rusqlite = {{ version = \"={}\"", ADAPTER.1)));
     }
 
     fn check(options: &str, expected: Result<Tier, &str>) {
@@ -296,7 +192,7 @@ mod tests {
     /// `.cargo/config.toml` says how; a result must show that it took.
     #[test]
     fn sqlite_is_compiled_as_the_repository_says() {
-        let options = compile_options(&Connection::open_in_memory().unwrap()).unwrap();
+        let options = read_back(&Connection::open_in_memory().unwrap()).unwrap().compile_options;
         for wanted in ["DEFAULT_LOOKASIDE=1200,256", "DEFAULT_MEMSTATUS=0"] {
             assert!(options.iter().any(|option| option == wanted), "{wanted}: {options:?}");
         }

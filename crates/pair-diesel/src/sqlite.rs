@@ -10,8 +10,7 @@ use adapter_rusqlite::Lane;
 use diesel::result::Error;
 use diesel::sqlite::{Sqlite, SqliteConnection};
 use model::{Clock, Effort, Fault, Home, OpenError, Session, Stack, Target};
-use open::Settings;
-use sql::{Journal, SqliteUrl};
+use sql::{Journal, SqliteSettings, SqliteUrl};
 use workload_tpcc::{Call, Outcome, Tpcc};
 
 type Backend = Sqlite;
@@ -54,7 +53,7 @@ impl Engine for OnSqlite {
 #[derive(Debug)]
 pub struct DieselSqlite<K> {
     url: SqliteUrl,
-    settings: Settings,
+    settings: SqliteSettings,
     lane: Lane,
     clock: K,
 }
@@ -85,12 +84,7 @@ impl<K: Clock> Target<Tpcc> for DieselSqlite<K> {
     }
 
     fn stack(&self) -> Stack {
-        Stack {
-            adapter: ADAPTER.0.into(),
-            adapter_version: ADAPTER.1.into(),
-            style: STYLE.into(),
-            ..self.settings.stack()
-        }
+        Stack { style: STYLE.into(), ..self.settings.stack(ADAPTER) }
     }
 }
 

@@ -8,10 +8,12 @@ mod column_info;
 mod conn;
 mod db_url;
 mod mysql;
+mod mysql_settings;
 mod placeholders;
 pub mod postgres;
 mod server_url;
 mod sqlite;
+mod sqlite_settings;
 mod storage;
 mod timed;
 mod value;
@@ -21,11 +23,13 @@ pub use column_info::ColumnInfo;
 pub use conn::{ColumnError, Columns, Grouping, Param, Read, SqlConn, SqlOpener, StmtId, TxKind};
 pub use db_url::DbUrl;
 pub use mysql::{MySqlFlushing, durability as mysql_durability, fault as mysql_fault};
+pub use mysql_settings::MySqlSettings;
 pub use placeholders::{Positional, dollars, positional};
 pub use server_url::{Isolation, Secret, ServerUrl, Tls};
 pub use sqlite::{
     Journal, SqliteUrl, Synchronous, UrlError, durability as sqlite_durability, fault as sqlite_fault,
 };
+pub use sqlite_settings::{SqliteAnswers, SqliteSettings};
 pub use storage::Storage;
 pub use timed::Timed;
 pub use value::Value;

@@ -1,8 +1,8 @@
 //! Opening a connection with the settings of a URL, and reading back what is really in force.
 
 use crate::{ADAPTER, SqlxSqliteConn};
-use model::{Durability, Home, OpenError, Stack, Tier};
-use sql::{Journal, SqlOpener, SqliteUrl, Synchronous, sqlite_durability};
+use model::{Home, OpenError, Stack};
+use sql::{Journal, SqlOpener, SqliteAnswers, SqliteSettings, SqliteUrl, Storage, Synchronous};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _, Error};
 use std::time::Duration;
@@ -12,22 +12,7 @@ use std::time::Duration;
 pub struct SqlxSqlite {
     url: SqliteUrl,
     statements: Vec<String>,
-    settings: Settings,
-}
-
-/// What a connection says of itself.
-#[derive(Debug)]
-struct Settings {
-    version: String,
-    journal: String,
-    synchronous: String,
-    page_bytes: i64,
-    cache_bytes: i64,
-    mmap_bytes: i64,
-    checkpoint_pages: i64,
-    /// How SQLite was compiled, as far as it changes what an operation costs or survives.
-    compile_options: Vec<String>,
-    durability: Durability,
+    settings: SqliteSettings,
 }
 
 impl SqlxSqlite {
@@ -54,60 +39,24 @@ impl SqlOpener for SqlxSqlite {
     }
 
     fn stack(&self) -> Stack {
-        let settings = &self.settings;
-        let number = |name: &str, value: i64| (name.to_owned(), value.to_string());
-        let storage = self.url.storage;
-        let mut durability = settings.durability.clone();
-        if storage.is_slow() {
-            durability.detail += &format!("; on simulated storage ({storage})");
-        }
-        let mut stack = Stack {
-            engine: "sqlite".into(),
-            engine_version: settings.version.clone(),
-            adapter: ADAPTER.0.into(),
-            adapter_version: ADAPTER.1.into(),
-            style: "plain".into(),
-            route: "direct".into(),
-            server: None,
-            isolation: "serializable (one writer; readers on a snapshot)".into(),
-            durability,
-            settings: vec![
-                ("journal_mode".into(), settings.journal.clone()),
-                ("synchronous".into(), settings.synchronous.clone()),
-                number("page_bytes", settings.page_bytes),
-                number("cache_bytes", settings.cache_bytes),
-                number("mmap_bytes", settings.mmap_bytes),
-                number("wal_autocheckpoint_pages", settings.checkpoint_pages),
-                ("compile_options".into(), settings.compile_options.join(", ")),
-                ("writers".into(), format!("begin immediate, busy timeout {} ms", self.url.busy_ms)),
-            ],
-        };
-        if storage.is_slow() {
-            stack.settings.push(("storage".into(), storage.to_string()));
-        }
+        let mut stack = Stack { style: "plain".into(), ..self.settings.stack(ADAPTER) };
+        let writers = format!("begin immediate, busy timeout {} ms", self.url.busy_ms);
+        stack.settings.push(("writers".into(), writers));
         stack
     }
 }
 
 /// Opens an existing database file, puts the URL's settings in force, and reads them back.
-async fn connect(url: &SqliteUrl) -> Result<(SqliteConnection, Settings), OpenError> {
+async fn connect(url: &SqliteUrl) -> Result<(SqliteConnection, SqliteSettings), OpenError> {
     if !url.path.is_file() {
         let what = url.path.display().to_string();
         return Err(OpenError::Unreachable { what, why: "there is no such file".into() });
     }
     let fail = |error: Error| open_error(url, &error);
     let mut conn = open(url).await?;
-    let found = read_back(&mut conn).await.map_err(fail)?;
-    let (journal, synchronous) = (url.journal.name(), url.synchronous.name());
-    if found.journal == journal && found.synchronous == synchronous {
-        return Ok((conn, found));
-    }
-    let (journal_now, synchronous_now) = (found.journal, found.synchronous);
-    let why = format!(
-        "asked for journal={journal} and synchronous={synchronous}, in force are journal={journal_now} and \
-         synchronous={synchronous_now}; another process may have the file open"
-    );
-    Err(OpenError::Unusable { what: url.path.display().to_string(), why })
+    let found = read_back(&mut conn, url.storage).await.map_err(fail)?;
+    found.held_to(url)?;
+    Ok((conn, found))
 }
 
 async fn open(url: &SqliteUrl) -> Result<SqliteConnection, OpenError> {
@@ -158,51 +107,22 @@ fn options(url: &SqliteUrl) -> SqliteConnectOptions {
 }
 
 /// Asks a connection for what is in force.
-async fn read_back(conn: &mut SqliteConnection) -> Result<Settings, Error> {
-    let journal: String = sqlx::query_scalar("pragma journal_mode").fetch_one(&mut *conn).await?;
-    let synchronous = Synchronous::numbered(number(conn, "pragma synchronous").await?);
-    let page_bytes = number(conn, "pragma page_size").await?;
-    let cache = number(conn, "pragma cache_size").await?;
-    let durability = match (Journal::named(&journal), synchronous) {
-        (Some(journal), Some(synchronous)) => sqlite_durability(journal, synchronous),
-        _ => Durability { tier: Tier::Volatile, detail: "settings that this version does not know".into() },
-    };
-    Ok(Settings {
+async fn read_back(conn: &mut SqliteConnection, storage: Storage) -> Result<SqliteSettings, Error> {
+    Ok(SqliteSettings::of(SqliteAnswers {
         version: sqlx::query_scalar("select sqlite_version()").fetch_one(&mut *conn).await?,
-        synchronous: synchronous.map_or("unknown", Synchronous::name).into(),
-        page_bytes,
-        cache_bytes: if cache < 0 { -cache * 1024 } else { cache * page_bytes },
-        // Not answered at all where memory maps are compiled out.
-        mmap_bytes: number(conn, "pragma mmap_size").await.unwrap_or(0),
-        checkpoint_pages: number(conn, "pragma wal_autocheckpoint").await?,
-        compile_options: compile_options(conn).await?,
-        journal,
-        durability,
-    })
+        journal: sqlx::query_scalar("pragma journal_mode").fetch_one(&mut *conn).await?,
+        synchronous: number(conn, "pragma synchronous").await?,
+        page_size: number(conn, "pragma page_size").await?,
+        cache_size: number(conn, "pragma cache_size").await?,
+        mmap_size: number(conn, "pragma mmap_size").await.ok(),
+        wal_autocheckpoint: number(conn, "pragma wal_autocheckpoint").await?,
+        compile_options: sqlx::query_scalar("pragma compile_options").fetch_all(&mut *conn).await?,
+        storage,
+    }))
 }
 
 async fn number(conn: &mut SqliteConnection, pragma: &'static str) -> Result<i64, Error> {
     sqlx::query_scalar(pragma).fetch_one(conn).await
-}
-
-/// Those that change what an operation costs or survives; the others say which functions exist.
-async fn compile_options(conn: &mut SqliteConnection) -> Result<Vec<String>, Error> {
-    const MATTER: [&str; 10] = [
-        "DEFAULT_LOOKASIDE",
-        "DEFAULT_MEMSTATUS",
-        "DIRECT_OVERFLOW_READ",
-        "ENABLE_API_ARMOR",
-        "ENABLE_MEMORY_MANAGEMENT",
-        "ENABLE_STAT4",
-        "MUTEX",
-        "SECURE_DELETE",
-        "TEMP_STORE",
-        "THREADSAFE",
-    ];
-    let mut found: Vec<String> = sqlx::query_scalar("pragma compile_options").fetch_all(conn).await?;
-    found.retain(|option| MATTER.iter().any(|name| option.starts_with(name)));
-    found.sort();
-    Ok(found)
 }
 
 /// A file that others hold locked for longer than the busy timeout may be there for us later; anything else will not.

@@ -1,62 +1,17 @@
 //! Opening a connection with the settings of a URL, and reading back what is really in force.
 
 use super::fault::code;
-use ::sql::{Journal, SqliteUrl, Storage, Synchronous, sqlite_durability};
+use ::sql::{SqliteAnswers, SqliteSettings, SqliteUrl, Storage};
 use diesel::connection::SimpleConnection as _;
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
-use model::{Durability, OpenError, Stack, Tier};
+use model::OpenError;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// What a connection says of itself.
-#[derive(Debug)]
-pub(super) struct Settings {
-    version: String,
-    pub(super) journal: String,
-    synchronous: String,
-    page_bytes: i64,
-    cache_bytes: i64,
-    mmap_bytes: i64,
-    checkpoint_pages: i64,
-    /// How SQLite was compiled, as far as it changes what an operation costs or survives.
-    compile_options: Vec<String>,
-    /// What the storage adds to the machine's own.
-    storage: Storage,
-    durability: Durability,
-}
-
-impl Settings {
-    /// The stack without what it shares with that of the other engine.
-    pub(super) fn stack(&self) -> Stack {
-        let number = |name: &str, value: i64| (name.to_owned(), value.to_string());
-        let mut settings = vec![
-            ("journal_mode".into(), self.journal.clone()),
-            ("synchronous".into(), self.synchronous.clone()),
-            number("page_bytes", self.page_bytes),
-            number("cache_bytes", self.cache_bytes),
-            number("mmap_bytes", self.mmap_bytes),
-            number("wal_autocheckpoint_pages", self.checkpoint_pages),
-            ("compile_options".into(), self.compile_options.join(", ")),
-        ];
-        if self.storage.is_slow() {
-            settings.push(("storage".into(), self.storage.to_string()));
-        }
-        Stack {
-            engine: "sqlite".into(),
-            engine_version: self.version.clone(),
-            route: "direct".into(),
-            isolation: "serializable (one writer; readers on a snapshot)".into(),
-            durability: self.durability.clone(),
-            settings,
-            ..Stack::default()
-        }
-    }
-}
-
 /// Opens an existing database file, puts the URL's settings in force, and reads them back.
-pub(super) fn connect(url: &SqliteUrl) -> Result<(SqliteConnection, Settings), OpenError> {
+pub(super) fn connect(url: &SqliteUrl) -> Result<(SqliteConnection, SqliteSettings), OpenError> {
     if !url.path.is_file() {
         let what = url.path.display().to_string();
         return Err(OpenError::Unreachable { what, why: "there is no such file".into() });
@@ -65,16 +20,8 @@ pub(super) fn connect(url: &SqliteUrl) -> Result<(SqliteConnection, Settings), O
     let mut conn = open(url)?;
     conn.batch_execute(&pragmas(url)).map_err(fail)?;
     let found = read_back(&mut conn, url.storage).map_err(fail)?;
-    let (journal, synchronous) = (url.journal.name(), url.synchronous.name());
-    if found.journal == journal && found.synchronous == synchronous {
-        return Ok((conn, found));
-    }
-    let (journal_now, synchronous_now) = (&found.journal, &found.synchronous);
-    let why = format!(
-        "asked for journal={journal} and synchronous={synchronous}, in force are journal={journal_now} and \
-         synchronous={synchronous_now}; another process may have the file open"
-    );
-    Err(OpenError::Unusable { what: url.path.display().to_string(), why })
+    found.held_to(url)?;
+    Ok((conn, found))
 }
 
 /// Through the VFS of the URL's storage: SQLite refuses one that it does not know, so what is open is on it.
@@ -123,31 +70,18 @@ fn pragmas(url: &SqliteUrl) -> String {
 }
 
 /// Asks for what is in force.
-fn read_back(conn: &mut SqliteConnection, storage: Storage) -> QueryResult<Settings> {
-    let journal = word(conn, "pragma journal_mode")?;
-    let synchronous = Synchronous::numbered(number(conn, "pragma synchronous")?);
-    let page_bytes = number(conn, "pragma page_size")?;
-    let cache = number(conn, "pragma cache_size")?;
-    let mut durability = match (Journal::named(&journal), synchronous) {
-        (Some(journal), Some(synchronous)) => sqlite_durability(journal, synchronous),
-        _ => Durability { tier: Tier::Volatile, detail: "settings that this version does not know".into() },
-    };
-    if storage.is_slow() {
-        durability.detail += &format!("; on simulated storage ({storage})");
-    }
-    Ok(Settings {
-        storage,
+fn read_back(conn: &mut SqliteConnection, storage: Storage) -> QueryResult<SqliteSettings> {
+    Ok(SqliteSettings::of(SqliteAnswers {
         version: word(conn, "select sqlite_version()")?,
-        synchronous: synchronous.map_or("unknown", Synchronous::name).into(),
-        page_bytes,
-        cache_bytes: if cache < 0 { -cache * 1024 } else { cache * page_bytes },
-        // Not answered at all where memory maps are compiled out.
-        mmap_bytes: number(conn, "pragma mmap_size").unwrap_or(0),
-        checkpoint_pages: number(conn, "pragma wal_autocheckpoint")?,
-        compile_options: compile_options(conn)?,
-        journal,
-        durability,
-    })
+        journal: word(conn, "pragma journal_mode")?,
+        synchronous: number(conn, "pragma synchronous")?,
+        page_size: number(conn, "pragma page_size")?,
+        cache_size: number(conn, "pragma cache_size")?,
+        mmap_size: number(conn, "pragma mmap_size").ok(),
+        wal_autocheckpoint: number(conn, "pragma wal_autocheckpoint")?,
+        compile_options: sql::<Text>("pragma compile_options").load(conn)?,
+        storage,
+    }))
 }
 
 fn number(conn: &mut SqliteConnection, text: &str) -> QueryResult<i64> {
@@ -156,26 +90,6 @@ fn number(conn: &mut SqliteConnection, text: &str) -> QueryResult<i64> {
 
 fn word(conn: &mut SqliteConnection, text: &str) -> QueryResult<String> {
     sql::<Text>(text).get_result(conn)
-}
-
-/// Those that change what an operation costs or survives, as the adapter of rusqlite shows them.
-fn compile_options(conn: &mut SqliteConnection) -> QueryResult<Vec<String>> {
-    const MATTER: [&str; 10] = [
-        "DEFAULT_LOOKASIDE",
-        "DEFAULT_MEMSTATUS",
-        "DIRECT_OVERFLOW_READ",
-        "ENABLE_API_ARMOR",
-        "ENABLE_MEMORY_MANAGEMENT",
-        "ENABLE_STAT4",
-        "MUTEX",
-        "SECURE_DELETE",
-        "TEMP_STORE",
-        "THREADSAFE",
-    ];
-    let mut found: Vec<String> = sql::<Text>("pragma compile_options").load(conn)?;
-    found.retain(|option| MATTER.iter().any(|name| option.starts_with(name)));
-    found.sort();
-    Ok(found)
 }
 
 /// A file that others hold locked for longer than the busy timeout may be there for us later; anything else will not.

@@ -1,0 +1,144 @@
+//! What a server that speaks MySQL's protocol says of itself, read alike by every adapter.
+
+use crate::{MySqlFlushing, ServerUrl, mysql_durability};
+use model::{Durability, Stack};
+use std::collections::BTreeMap;
+
+/// Settings worth comparing, in the order of the report. Those that a server does not know are left out.
+const WORTH_COMPARING: [&str; 17] = [
+    "innodb_buffer_pool_size",
+    "innodb_log_file_size",
+    "innodb_log_buffer_size",
+    "innodb_flush_log_at_trx_commit",
+    "innodb_flush_method",
+    "innodb_doublewrite",
+    "innodb_io_capacity",
+    "innodb_lock_wait_timeout",
+    "innodb_snapshot_isolation",
+    "innodb_page_size",
+    "max_connections",
+    "thread_handling",
+    "log_bin",
+    "sync_binlog",
+    "max_statement_time",
+    "performance_schema",
+    "sql_mode",
+];
+
+/// What a server and a session of ours say of themselves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MySqlSettings {
+    /// `select version()`: names MariaDB.
+    pub version: String,
+    /// Isolation of the session.
+    pub isolation: String,
+    /// What these settings promise.
+    pub durability: Durability,
+    /// Whether the server takes no writes.
+    pub read_only: bool,
+    /// Everything worth comparing, in the order of the report.
+    pub listed: Vec<(String, String)>,
+}
+
+impl MySqlSettings {
+    /// The question whose rows [`MySqlSettings::of`] reads: names and values.
+    #[must_use]
+    pub fn question() -> String {
+        let wanted = WORTH_COMPARING.map(|name| format!("'{name}'")).join(", ");
+        let others =
+            "'innodb_flush_log_at_timeout', 'tx_isolation', 'version', 'read_only', 'innodb_read_only'";
+        format!("show session variables where variable_name in ({wanted}, {others})")
+    }
+
+    /// The question for the session's cipher: a name and a value, empty without encryption.
+    pub const CIPHER: &str = "show session status like 'Ssl_cipher'";
+
+    /// From what a server answers over a connection to `url`.
+    #[must_use]
+    pub fn of(variables: Vec<(String, String)>, cipher: &str, url: &ServerUrl) -> MySqlSettings {
+        let found: BTreeMap<String, String> =
+            variables.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)).collect();
+        let text = |name: &str| found.get(name).cloned().unwrap_or_default();
+        let number = |name: &str| text(name).parse().unwrap_or(0);
+        let on = |name: &str| matches!(text(name).to_ascii_uppercase().as_str(), "ON" | "1");
+        let flushing = MySqlFlushing {
+            // A value that is not there is one that we do not know, and no tier is claimed for it.
+            flush_log_at_trx_commit: text("innodb_flush_log_at_trx_commit").parse().unwrap_or(u32::MAX),
+            flush_log_at_timeout: number("innodb_flush_log_at_timeout"),
+            log_bin: on("log_bin"),
+            sync_binlog: number("sync_binlog"),
+            doublewrite: text("innodb_doublewrite"),
+            flush_method: text("innodb_flush_method"),
+        };
+        let transport = match (&url.socket, cipher) {
+            (Some(_), _) => "unix socket".to_owned(),
+            (None, "") => "TCP".to_owned(),
+            (None, cipher) => format!("TCP, {cipher}"),
+        };
+        let known = |name: &&str| Some(((*name).to_owned(), found.get(*name)?.clone()));
+        let listed = WORTH_COMPARING.iter().filter_map(known).chain([
+            ("transport".to_owned(), transport),
+            ("protocol".to_owned(), "prepared, binary".to_owned()),
+        ]);
+        MySqlSettings {
+            version: text("version"),
+            isolation: text("tx_isolation").to_ascii_lowercase(),
+            durability: mysql_durability(&flushing),
+            read_only: on("read_only") || on("innodb_read_only"),
+            listed: listed.collect(),
+        }
+    }
+
+    /// The stack without a style, of an adapter by name and version.
+    #[must_use]
+    pub fn stack(&self, (adapter, adapter_version): (&str, &str)) -> Stack {
+        Stack {
+            engine: "mysql".into(),
+            engine_version: self.version.clone(),
+            adapter: adapter.into(),
+            adapter_version: adapter_version.into(),
+            route: "direct".into(),
+            isolation: self.isolation.clone(),
+            durability: self.durability.clone(),
+            settings: self.listed.clone(),
+            ..Stack::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Tier;
+
+    fn variables() -> Vec<(String, String)> {
+        let pairs = [
+            ("INNODB_FLUSH_LOG_AT_TRX_COMMIT", "1"),
+            ("innodb_doublewrite", "ON"),
+            ("innodb_flush_method", "O_DIRECT"),
+            ("log_bin", "OFF"),
+            ("max_connections", "151"),
+            ("tx_isolation", "READ-COMMITTED"),
+            ("version", "10.11.6-MariaDB"),
+            ("innodb_read_only", "ON"),
+        ];
+        pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+    }
+
+    #[test]
+    fn what_the_server_says_is_listed_in_the_order_of_the_report() {
+        let url: ServerUrl = "mysql://stackmark@127.0.0.1:3306/bench".parse().unwrap();
+        let found = MySqlSettings::of(variables(), "TLS_AES_256", &url);
+        assert_eq!((found.version.as_str(), found.isolation.as_str()), ("10.11.6-MariaDB", "read-committed"));
+        assert!(found.read_only && found.durability.tier == Tier::Durable, "{found:?}");
+        let names: Vec<&str> = found.listed.iter().map(|(name, _)| name.as_str()).collect();
+        let expected = ["innodb_flush_log_at_trx_commit", "innodb_flush_method", "innodb_doublewrite"];
+        assert_eq!(names[..3], expected);
+        assert_eq!(names[3..], ["max_connections", "log_bin", "transport", "protocol"]);
+        assert_eq!(found.listed[5].1, "TCP, TLS_AES_256");
+        assert!(MySqlSettings::question().contains("'tx_isolation'"));
+        let silent = MySqlSettings::of(Vec::new(), "", &url);
+        assert_eq!((silent.durability.tier, silent.read_only), (Tier::Volatile, false));
+        assert_eq!(silent.stack(("mysql_async", "1")).settings[0], ("transport".into(), "TCP".into()));
+    }
+}
