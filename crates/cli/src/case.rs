@@ -1,20 +1,20 @@
 //! What the command line needs of a workload beyond its calls: its sizes, its data, its targets, and what vouches for it.
 //! One file a workload.
 
+mod drivers;
 mod tpcb;
 mod tpcc;
 
+use crate::convert;
 use crate::subjects::How;
-use admin::{AuditGroup, AuditRows};
 use anyhow::Result;
 use measure::Monotonic;
 use model::rows::Dataset;
-use model::{RetryPolicy, RetryingTarget, Session, Target, Wire};
-use report::document::{
-    Audit, AuditWhen, Check, Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck,
-};
+use model::{LedgerFinding, RetryPolicy, RetryingTarget, Session, Target, Wire};
+use report::document::{Check, Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use sql::audit::InputFinding;
 use sql::{Catalogue, DbUrl, Dialect, Value};
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -31,6 +31,11 @@ pub(crate) trait Case: Wire<Extent: Size> {
     const RATE_SECONDS: f64;
     /// Seed of the data that the golden vectors were recorded on.
     const GOLDEN_LOAD_SEED: u64;
+    /// Whether even chance can be judged only while no earlier run has used the data: runs with the same seed make the same
+    /// calls, and then chance is not what spreads them.
+    const CHANCE_NEEDS_FRESH: bool;
+    /// What is known about a database beside its rows, for its audits.
+    type Context;
     /// What the store says of itself before and after a run.
     type Stored: Clone + Debug + Serialize + DeserializeOwned;
     /// What acknowledged calls imply about the difference.
@@ -72,16 +77,12 @@ pub(crate) trait Case: Wire<Extent: Size> {
         random_calls: u32,
     ) -> impl Future<Output = Result<(u32, u32), String>>;
 
-    /// The audits' queries.
-    fn audit_groups(dialect: Dialect, size: &Self::Extent, past: Past) -> Result<Vec<AuditGroup>>;
-    /// What their answers mean.
-    fn judge(
-        dialect: Dialect,
-        size: &Self::Extent,
-        past: Past,
-        when: AuditWhen,
-        rows: Vec<AuditRows>,
-    ) -> Result<Vec<Audit>>;
+    /// What is known about a database beside its rows.
+    fn context(size: &Self::Extent, past: Past) -> Self::Context;
+    /// Values of the parameters of all audits' queries.
+    fn params(context: &Self::Context) -> Vec<i64>;
+    /// The audits of the stored data.
+    fn audits(dialect: Dialect) -> Result<Vec<sql::audit::Group<Self::Context>>>;
     /// The query whose rows [`Case::stored`] reads.
     fn stored_query(dialect: Dialect) -> Result<String>;
     /// What the store says of itself.
@@ -136,19 +137,24 @@ pub(crate) trait Visitor<W: Case> {
     fn visit<T: Target<W>>(self, target: T) -> Result<Self::Out>;
 }
 
-/// What a ledger found, in the words of every workload.
-struct Found {
-    name: &'static str,
-    unit: &'static str,
-    low: i64,
-    high: i64,
-    stored: i64,
-    violations: Vec<String>,
+/// What a ledger found, for the document. `place` is where the store is held to the claims: `district`; `places` are how many
+/// there were before and are now, without findings where these are not the same.
+fn ledger_checks(
+    place: &str,
+    places: (usize, usize),
+    findings: Option<Vec<LedgerFinding>>,
+    complete: bool,
+) -> Vec<LedgerCheck> {
+    match findings {
+        Some(findings) => {
+            findings.into_iter().map(|finding| ledger_check(finding, place, complete)).collect()
+        }
+        None => vec![places_differ(place, places)],
+    }
 }
 
-/// A finding of a ledger for the document. `place` is where the store is held to the claims: `district`.
-fn ledger_check(found: Found, place: &str, complete: bool) -> LedgerCheck {
-    let Found { name, unit, low, high, stored, violations } = found;
+fn ledger_check(finding: LedgerFinding, place: &str, complete: bool) -> LedgerCheck {
+    let LedgerFinding { name, unit, low, high, stored, violations } = finding;
     let sentence = match violations.first() {
         Some(first) => {
             let more = violations.len() - 1;
@@ -173,7 +179,7 @@ fn ledger_check(found: Found, place: &str, complete: bool) -> LedgerCheck {
 }
 
 /// The finding where not even the places are those of before.
-fn places_differ(place: &str, before: usize, after: usize) -> LedgerCheck {
+fn places_differ(place: &str, (before, after): (usize, usize)) -> LedgerCheck {
     LedgerCheck {
         name: format!("{place}s"),
         unit: format!("{place}s"),
@@ -183,6 +189,23 @@ fn places_differ(place: &str, before: usize, after: usize) -> LedgerCheck {
         check: Check::Failed,
         sentence: format!("The store does not have the {place}s that it had before."),
     }
+}
+
+/// What was found of what was sent, for the document.
+fn input_checks(findings: Vec<InputFinding>) -> Vec<InputCheck> {
+    let check = |input: InputFinding| {
+        let figure = input.finding.figure?;
+        Some(InputCheck {
+            name: input.name.into(),
+            clause: Some(input.clause.into()),
+            expected: figure.expected,
+            tolerance: figure.tolerance,
+            measured: figure.measured,
+            samples: figure.samples,
+            check: convert::verdict(input.finding.verdict),
+        })
+    };
+    findings.into_iter().filter_map(check).collect()
 }
 
 /// The one retry policy, direct and in the server.

@@ -6,11 +6,20 @@ use measure::{EffortSums, Latencies, Phase, Totals, rate_interval};
 use model::{Kind, Nanos};
 use observe::Observation;
 use report::document::{
-    Arrivals, Books, Bucket, Budget, Class, Deferred, Disk, Effort, Engine, Gap, GapKind, Gauge, GaugeKind,
-    Grouping, Interval, KindSlice, KindTally, Latency, Limit, Limits, Machine, Outage, Plan, Process,
-    ProcessSample, Quantiles, Role, Slice, Statement, Tally, Throttling, Trial, Wait,
+    Arrivals, Books, Bucket, Budget, Check, Class, Deferred, Disk, Effort, Engine, Gap, GapKind, Gauge,
+    GaugeKind, Grouping, Interval, KindSlice, KindTally, Latency, Limit, Limits, Machine, Outage, Plan,
+    Process, ProcessSample, Quantiles, Role, Slice, Statement, Tally, Throttling, Trial, Wait,
 };
 use sql::Dialect;
+
+/// How an audit ended.
+pub(crate) const fn verdict(verdict: sql::audit::Verdict) -> Check {
+    match verdict {
+        sql::audit::Verdict::Passed => Check::Passed,
+        sql::audit::Verdict::Failed => Check::Failed,
+        sql::audit::Verdict::NotTold => Check::NotTold,
+    }
+}
 
 /// Puts everything that was counted and clocked so far into `trial`.
 pub(crate) fn fill<W: Case>(trial: &mut Trial, totals: &Totals, slices: &[measure::Slice], span: Nanos) {

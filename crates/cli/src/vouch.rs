@@ -1,6 +1,7 @@
 //! What vouches for a number: conformance before the run, audits of the stored data before and after it.
 
 use crate::case::{Case, Past, Visitor};
+use crate::convert;
 use crate::database::{self, Database, LoadOptions};
 use crate::engine;
 use crate::folder::Folder;
@@ -10,6 +11,7 @@ use crate::stage::Stage;
 use crate::subjects::{Route, Subject};
 use crate::trial::reach;
 use crate::ui::{Ui, capital};
+use admin::{AuditGroup, AuditQuery, AuditRows};
 use anyhow::{Context, Result};
 use measure::Monotonic;
 use model::{Clock, Nanos, Target};
@@ -174,13 +176,61 @@ pub(crate) fn audits<W: Case>(
     threads: usize,
     interrupt: &Interrupt,
 ) -> Result<Vec<document::Audit>> {
-    let groups = W::audit_groups(url.dialect(), size, past)?;
+    let context = W::context(size, past);
+    let audits = W::audits(url.dialect())?;
+    let groups: Vec<AuditGroup> = audits.iter().map(|group| to_ask(group, W::params(&context))).collect();
     // An interrupted run is audited all the same; only a second Ctrl-C ends it.
     let never = AtomicBool::new(false);
     let stop = if interrupt.requested() { &never } else { interrupt.flag() };
     let threads = if threads == 0 { cores() } else { threads };
     let audited = engine::audit_all(url, &groups, threads, AUDITS_MAX, stop)?;
-    W::judge(url.dialect(), size, past, when, audited.rows)
+    let chance_tells = past.fresh || !W::CHANCE_NEEDS_FRESH;
+    let all = audits.iter().flat_map(|group| &group.audits).zip(audited.rows);
+    Ok(all.map(|(audit, rows)| judged(audit, rows, &context, when, chance_tells)).collect())
+}
+
+fn to_ask<C>(group: &sql::audit::Group<C>, params: Vec<i64>) -> AuditGroup {
+    let query = |audit: &sql::audit::Audit<C>| AuditQuery {
+        name: audit.name.clone(),
+        sql: audit.query.clone(),
+        rows_max: audit.rows_max,
+    };
+    AuditGroup { prepare: group.prepare.clone(), queries: group.audits.iter().map(query).collect(), params }
+}
+
+fn judged<C>(
+    audit: &sql::audit::Audit<C>,
+    rows: AuditRows,
+    context: &C,
+    when: AuditWhen,
+    chance_tells: bool,
+) -> document::Audit {
+    let (check, sentence, violations) = match rows.rows {
+        Ok(found) => {
+            let finding = audit.judge(&found, context);
+            match convert::verdict(finding.verdict) {
+                Check::Failed if finding.figure.is_some() && !chance_tells => {
+                    let sentence = format!("earlier runs have used this data too; {}", finding.sentence);
+                    (Check::NotTold, sentence, finding.details)
+                }
+                check => (check, finding.sentence, finding.details),
+            }
+        }
+        Err(why) => (Check::NotRun, format!("{}: {why}", audit.sentence), Vec::new()),
+    };
+    document::Audit {
+        name: audit.name.clone(),
+        family: match audit.family {
+            sql::audit::Family::Consistency => AuditFamily::Consistency,
+            sql::audit::Family::Shape => AuditFamily::Shape,
+        },
+        when,
+        clause: Some(audit.clause.into()),
+        check,
+        sentence,
+        violations,
+        took_s: rows.took.as_secs_f64(),
+    }
 }
 
 fn cores() -> usize {

@@ -3,8 +3,10 @@
 //! Data flows one way: `Inputs::draw -> Call -> Session::run -> Outcome | Fault -> tape`. This crate knows no
 //! engine, no protocol, no runtime and no clock; it is pure, and the only place where randomness is made.
 
+pub mod conformance;
 mod effort;
 mod fault;
+mod ledger;
 pub mod random;
 mod retry;
 pub mod rows;
@@ -17,6 +19,7 @@ use std::future::Future;
 
 pub use effort::{Effort, Spent};
 pub use fault::{Conflict, Defect, DefectKind, Doubt, Fault, Refusal};
+pub use ledger::LedgerFinding;
 pub use retry::{RetryPolicy, Retrying, RetryingTarget};
 pub use stack::{Durability, Stack, Tier};
 pub use time::{Clock, Nanos};

@@ -104,18 +104,21 @@ impl Catalogue {
         if let Some(unused) = self.order.iter().find(|name| !names.contains(&name.as_str())) {
             return Err(CatalogueError::Unused(unused.clone()));
         }
-        names
-            .iter()
-            .map(|name| {
-                self.statements.get(*name).cloned().ok_or_else(|| CatalogueError::Missing((*name).to_owned()))
-            })
-            .collect()
+        names.iter().map(|name| self.text(name)).collect()
     }
 
     /// The text of one statement.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.statements.get(name).map(String::as_str)
+    }
+
+    /// The text of a statement that must be there.
+    ///
+    /// # Errors
+    /// It is missing.
+    pub fn text(&self, name: &str) -> Result<String, CatalogueError> {
+        self.get(name).map(str::to_owned).ok_or_else(|| CatalogueError::Missing(name.to_owned()))
     }
 
     /// Names and texts in the order of the file.

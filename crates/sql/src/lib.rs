@@ -3,6 +3,7 @@
 //! It knows statements by number, parameters on the stack and rows decoded in place. It does not know any driver, any
 //! workload, or how a style other than "one statement at a time" works.
 
+pub mod audit;
 mod catalogue;
 mod column_info;
 mod conn;
@@ -14,7 +15,9 @@ pub mod postgres;
 mod server_url;
 mod sqlite;
 mod sqlite_settings;
+mod statements;
 mod storage;
+mod target;
 mod timed;
 mod value;
 
@@ -31,6 +34,7 @@ pub use sqlite::{
 };
 pub use sqlite_settings::{SqliteAnswers, SqliteSettings};
 pub use storage::Storage;
+pub use target::{SqlForm, SqlTarget};
 pub use timed::Timed;
 pub use value::Value;
 

@@ -8,46 +8,16 @@ mod judge;
 mod spread;
 
 use crate::Cardinality;
-use sql::{Catalogue, CatalogueError, Dialect, Value};
+use sql::audit::{About, Asked, groups};
+use sql::{Catalogue, CatalogueError, Dialect};
 
-pub use inputs::{InputFinding, input_audit};
+pub use inputs::input_audit;
+pub use sql::audit::{Family, Figure, Finding, InputFinding, Verdict};
 
 /// Audits that share temporary tables, and so a connection.
-#[derive(Debug, Clone)]
-pub struct AuditGroup {
-    /// Statements that make the temporary tables, in order.
-    pub prepare: Vec<String>,
-    /// The audits.
-    pub audits: Vec<Audit>,
-}
-
+pub type AuditGroup = sql::audit::Group<Context>;
 /// A query and what its rows mean.
-#[derive(Debug, Clone)]
-pub struct Audit {
-    /// Its name in results: `balance-sums`.
-    pub name: String,
-    /// What it belongs to.
-    pub family: Family,
-    /// The part of pgbench's transaction, script or initialization that asks for it.
-    pub clause: &'static str,
-    /// What it checks, for somebody who does not know pgbench.
-    pub sentence: &'static str,
-    /// The query; parameters are those of [`Context::params`].
-    pub query: String,
-    /// Rows that are enough for a judgement.
-    pub rows_max: usize,
-    columns: &'static [&'static str],
-    judge: judge::Judge,
-}
-
-/// What an audit belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
-    /// Balances and history agree.
-    Consistency,
-    /// The shape of the bank, and of what a run left behind.
-    Shape,
-}
+pub type Audit = sql::audit::Audit<Context>;
 
 /// What is known about the database beside its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,82 +44,12 @@ impl Context {
     }
 }
 
-/// What an audit found.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Finding {
-    /// How it ended.
-    pub verdict: Verdict,
-    /// What holds or does not, in one sentence.
-    pub sentence: String,
-    /// The first violations.
-    pub details: Vec<String>,
-    /// The figure that was judged, where one was.
-    pub figure: Option<Figure>,
-}
-
-/// How an audit ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// Holds.
-    Passed,
-    /// Does not hold.
-    Failed,
-    /// Cannot be told from this data: too few samples, one branch only, or a history that was emptied. Not a pass.
-    NotTold,
-}
-
-/// A share or a ratio, and what it should be.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Figure {
-    /// Measured; a share is 0 to 1, a spread that is what chance gives is 1.
-    pub measured: f64,
-    /// Expected.
-    pub expected: f64,
-    /// How far it may be off for this many samples.
-    pub tolerance: f64,
-    /// Samples behind it.
-    pub samples: u64,
-}
-
-impl Audit {
-    /// Judges what the query returned.
-    #[must_use]
-    pub fn judge(&self, rows: &[Vec<Value>], context: &Context) -> Finding {
-        (self.judge)(self, rows, context)
-    }
-}
-
 /// All audits for an engine, in groups that may run side by side.
 ///
 /// # Errors
 /// When file and code disagree; a test keeps that from happening.
 pub fn audits(dialect: Dialect) -> Result<Vec<AuditGroup>, CatalogueError> {
-    let catalogue = catalogue(dialect)?;
-    let text = |name: &str| named(&catalogue, name);
-    GROUPS
-        .iter()
-        .map(|group| {
-            Ok(AuditGroup {
-                prepare: group.prepare.iter().map(|name| text(name)).collect::<Result<_, _>>()?,
-                audits: group
-                    .audits
-                    .iter()
-                    .map(|about| {
-                        Ok(Audit {
-                            name: about.query.replace('_', "-"),
-                            family: about.family,
-                            clause: about.clause,
-                            sentence: about.sentence,
-                            query: text(about.query)?,
-                            rows_max: judge::VIOLATIONS_SHOWN + 1,
-                            columns: about.columns,
-                            judge: about.judge,
-                        })
-                    })
-                    .collect::<Result<_, _>>()?,
-            })
-        })
-        .collect()
+    groups(GROUPS, &catalogue(dialect)?)
 }
 
 /// The query whose rows [`crate::StoredTally::from_row`] reads, in the order of a ledger. It reads accounts and history
@@ -158,7 +58,7 @@ pub fn audits(dialect: Dialect) -> Result<Vec<AuditGroup>, CatalogueError> {
 /// # Errors
 /// When the file is malformed; a test keeps that from happening.
 pub fn tallies(dialect: Dialect) -> Result<String, CatalogueError> {
-    named(&catalogue(dialect)?, TALLIES)
+    catalogue(dialect)?.text(TALLIES)
 }
 
 /// The query whose one number is the scale of a database that somebody else has made.
@@ -166,15 +66,11 @@ pub fn tallies(dialect: Dialect) -> Result<String, CatalogueError> {
 /// # Errors
 /// When the file is malformed; a test keeps that from happening.
 pub fn scale(dialect: Dialect) -> Result<String, CatalogueError> {
-    named(&catalogue(dialect)?, SCALE)
+    catalogue(dialect)?.text(SCALE)
 }
 
 const TALLIES: &str = "tallies";
 const SCALE: &str = "scale";
-
-fn named(catalogue: &Catalogue, name: &str) -> Result<String, CatalogueError> {
-    catalogue.get(name).map(str::to_owned).ok_or_else(|| CatalogueError::Missing(name.to_owned()))
-}
 
 fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
     let canonical = Catalogue::parse(include_str!("../../../spec/sql/tpcb/audits.sql"))?;
@@ -187,105 +83,72 @@ fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
     }
 }
 
-struct Group {
-    prepare: &'static [&'static str],
-    audits: &'static [About],
-}
-
-struct About {
-    query: &'static str,
-    family: Family,
-    clause: &'static str,
-    sentence: &'static str,
-    columns: &'static [&'static str],
-    judge: judge::Judge,
-}
-
-/// Balances and history: the query returns what violates it.
-const fn condition(
-    query: &'static str,
-    sentence: &'static str,
-    columns: &'static [&'static str],
-    judge: judge::Judge,
-) -> About {
-    About { query, family: Family::Consistency, clause: "transaction", sentence, columns, judge }
-}
-
-/// A property of shape whose query returns what violates it.
-const fn shape(
-    query: &'static str,
-    clause: &'static str,
-    sentence: &'static str,
-    columns: &'static [&'static str],
-) -> About {
-    About { query, family: Family::Shape, clause, sentence, columns, judge: judge::violations }
-}
-
-/// A property of shape whose query returns figures.
-const fn figure(
-    query: &'static str,
-    clause: &'static str,
-    sentence: &'static str,
-    judge: judge::Judge,
-) -> About {
-    About { query, family: Family::Shape, clause, sentence, columns: &[], judge }
-}
+type Ask = About<Context>;
 
 /// The heaviest group first, so that threads end at about the same time.
-const GROUPS: &[Group] = &[
-    Group {
+const GROUPS: &[Asked<Context>] = &[
+    Asked {
         prepare: &["prepare_account_moves", "prepare_account_moves_rows"],
         audits: &[
-            condition(
+            Ask::condition(
                 "account_history",
+                "transaction",
                 "each account's balance is what history has moved there",
                 &["account", "balance", "in history", "rows of history"],
-                judge::since_the_load,
-            ),
-            figure("account_spread", "set aid", "calls are spread evenly over accounts", judge::spread),
+            )
+            .judged(judge::since_the_load),
+            Ask::figure("account_spread", "set aid", "calls are spread evenly over accounts", judge::spread),
         ],
     },
-    Group {
+    Asked {
         prepare: &[],
         audits: &[
-            condition(
+            Ask::condition(
                 "balance_sums",
+                "transaction",
                 "accounts, tellers and branches hold the same in all",
                 &["accounts hold", "tellers hold", "branches hold"],
-                judge::violations,
             ),
-            condition(
+            Ask::condition(
                 "history_sum",
+                "transaction",
                 "branches hold in all what history has moved",
                 &["branches hold", "in history", "rows of history"],
-                judge::since_the_load,
-            ),
-            condition(
+            )
+            .judged(judge::since_the_load),
+            Ask::condition(
                 "branch_history",
+                "transaction",
                 "each branch's balance is what history has moved there",
                 &["branch", "balance", "in history", "rows of history"],
-                judge::since_the_load,
-            ),
-            condition(
+            )
+            .judged(judge::since_the_load),
+            Ask::condition(
                 "teller_history",
+                "transaction",
                 "each teller's balance is what history has moved there",
                 &["teller", "balance", "in history", "rows of history"],
-                judge::since_the_load,
-            ),
-            shape(
+            )
+            .judged(judge::since_the_load),
+            Ask::shape(
                 "row_counts",
                 "initialization",
                 "branches, tellers and accounts are all there, numbered without a gap",
                 &["table", "rows wanted", "rows", "different ids", "lowest", "highest"],
             ),
-            shape("missing_balances", "initialization", "everybody has a balance", &["table", "without one"]),
-            shape(
+            Ask::shape(
+                "missing_balances",
+                "initialization",
+                "everybody has a balance",
+                &["table", "without one"],
+            ),
+            Ask::shape(
                 "account_branches",
                 "initialization",
                 "each account belongs to its branch",
                 &["account", "branch"],
             ),
-            shape(
+            Ask::shape(
                 "teller_branches",
                 "initialization",
                 "each teller belongs to its branch",
@@ -293,37 +156,37 @@ const GROUPS: &[Group] = &[
             ),
         ],
     },
-    Group {
+    Asked {
         prepare: &[],
         audits: &[
-            shape(
+            Ask::shape(
                 "history_references",
                 "transaction",
                 "history names a teller, a branch and an account that exist",
                 &["teller", "branch", "account", "amount"],
             ),
-            shape(
+            Ask::shape(
                 "history_amounts",
                 "set delta",
                 "each row of history has a time, and an amount of -5000 to 5000",
                 &["teller", "branch", "account", "amount", "without a time"],
             ),
-            figure("teller_spread", "set tid", "calls are spread evenly over tellers", judge::spread),
-            figure("branch_spread", "set bid", "calls are spread evenly over branches", judge::spread),
-            figure("amount_mean", "set delta", "amounts up and down cancel out", judge::amount_mean),
-            figure(
+            Ask::figure("teller_spread", "set tid", "calls are spread evenly over tellers", judge::spread),
+            Ask::figure("branch_spread", "set bid", "calls are spread evenly over branches", judge::spread),
+            Ask::figure("amount_mean", "set delta", "amounts up and down cancel out", judge::amount_mean),
+            Ask::figure(
                 "amount_spread",
                 "set delta",
                 "amounts are as large as even chance makes them",
                 judge::amount_spread,
             ),
-            figure(
+            Ask::figure(
                 "accounts_at_home",
                 "set bid",
                 "an account's branch has nothing to do with the call's",
                 judge::at_home,
             ),
-            figure(
+            Ask::figure(
                 "tellers_at_home",
                 "set bid",
                 "a teller's branch has nothing to do with the call's",
@@ -342,9 +205,7 @@ mod tests {
     fn file_and_code_name_the_same_queries_on_every_engine() {
         let asked: Vec<&str> = GROUPS
             .iter()
-            .flat_map(|group| {
-                group.prepare.iter().copied().chain(group.audits.iter().map(|about| about.query))
-            })
+            .flat_map(|group| group.prepare.iter().copied().chain(group.audits.iter().map(About::query)))
             .chain([TALLIES, SCALE])
             .collect();
         assert_eq!(asked.iter().collect::<BTreeSet<_>>().len(), asked.len(), "a query is asked twice");

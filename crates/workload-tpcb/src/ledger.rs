@@ -4,7 +4,7 @@
 //! to its own bounds, so that a write that is lost in one is not made up for by another.
 
 use crate::{Call, Cardinality, Outcome, Tpcb};
-use model::Fault;
+use model::{Fault, LedgerFinding};
 use serde::{Deserialize, Serialize};
 
 /// Numbers of accounts are counted in at most so many buckets, so that the account of a worker stays small.
@@ -323,23 +323,6 @@ impl Claims {
         }
         finding
     }
-}
-
-/// One measure of the ledger audit, over all places of a sort.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LedgerFinding {
-    /// What is counted.
-    pub name: &'static str,
-    /// In what.
-    pub unit: &'static str,
-    /// The least that acknowledged calls and those in doubt imply.
-    pub low: i64,
-    /// The most.
-    pub high: i64,
-    /// What the store has grown by.
-    pub stored: i64,
-    /// A sentence a place that lies outside its own bounds.
-    pub violations: Vec<String>,
 }
 
 /// What calls allow.

@@ -21,7 +21,7 @@ use model::{Kind, Verdict, Workload};
 pub use call::{Call, DELTA_MAX};
 pub use data::{ACCOUNTS_A_BRANCH, BRANCHES_MAX, Cardinality, Data, FILLER, TELLERS_A_BRANCH, hottest_rows};
 pub use input::Inputs;
-pub use ledger::{Claims, InputCounts, Ledger, LedgerFinding, Place, StoredTally, Tally};
+pub use ledger::{Claims, InputCounts, Ledger, Place, StoredTally, Tally};
 pub use oracle::{Entry, Oracle};
 pub use outcome::Outcome;
 pub use sql::{SqlSession, SqlTarget, Stmt, catalogue, schema};

@@ -8,46 +8,16 @@ mod judge;
 mod skew;
 
 use crate::Cardinality;
-use sql::{Catalogue, CatalogueError, Dialect, Value};
+use sql::audit::{About, Asked, groups};
+use sql::{Catalogue, CatalogueError, Dialect};
 
-pub use inputs::{InputFinding, input_audit};
+pub use inputs::input_audit;
+pub use sql::audit::{Family, Figure, Finding, InputFinding, Verdict};
 
 /// Audits that share temporary tables, and so a connection.
-#[derive(Debug, Clone)]
-pub struct AuditGroup {
-    /// Statements that make the temporary tables, in order.
-    pub prepare: Vec<String>,
-    /// The audits.
-    pub audits: Vec<Audit>,
-}
-
+pub type AuditGroup = sql::audit::Group<Context>;
 /// A query and what its rows mean.
-#[derive(Debug, Clone)]
-pub struct Audit {
-    /// Its name in results: `warehouse-ytd`.
-    pub name: String,
-    /// What it belongs to.
-    pub family: Family,
-    /// The clause of the standard.
-    pub clause: &'static str,
-    /// What it checks, for somebody who does not know the standard.
-    pub sentence: &'static str,
-    /// The query; parameters are those of [`Context::params`].
-    pub query: String,
-    /// Rows that are enough for a judgement.
-    pub rows_max: usize,
-    columns: &'static [&'static str],
-    judge: judge::Judge,
-}
-
-/// What an audit belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
-    /// One of the twelve consistency conditions.
-    Consistency,
-    /// The shape of what a run left behind.
-    Shape,
-}
+pub type Audit = sql::audit::Audit<Context>;
 
 /// What is known about the database beside its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,84 +45,12 @@ impl Context {
     }
 }
 
-/// What an audit found.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Finding {
-    /// How it ended.
-    pub verdict: Verdict,
-    /// What holds or does not, in one sentence.
-    pub sentence: String,
-    /// The first violations.
-    pub details: Vec<String>,
-    /// The share that was judged, where one was.
-    pub figure: Option<Figure>,
-}
-
-/// How an audit ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// Holds.
-    Passed,
-    /// Does not hold.
-    Failed,
-    /// Cannot be told from this data: too few samples, or one warehouse only. Not a pass.
-    NotTold,
-}
-
-/// A share, and what it should be.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Figure {
-    /// Measured, 0 to 1.
-    pub measured: f64,
-    /// Expected, 0 to 1.
-    pub expected: f64,
-    /// How far it may be off for this many samples, 0 to 1.
-    pub tolerance: f64,
-    /// Samples behind it.
-    pub samples: u64,
-}
-
-impl Audit {
-    /// Judges what the query returned.
-    #[must_use]
-    pub fn judge(&self, rows: &[Vec<Value>], context: &Context) -> Finding {
-        (self.judge)(self, rows, context)
-    }
-}
-
 /// All audits for an engine, in groups that may run side by side.
 ///
 /// # Errors
 /// When file and code disagree; a test keeps that from happening.
 pub fn audits(dialect: Dialect) -> Result<Vec<AuditGroup>, CatalogueError> {
-    let catalogue = catalogue(dialect)?;
-    let text = |name: &str| {
-        catalogue.get(name).map(str::to_owned).ok_or_else(|| CatalogueError::Missing(name.to_owned()))
-    };
-    GROUPS
-        .iter()
-        .map(|group| {
-            Ok(AuditGroup {
-                prepare: group.prepare.iter().map(|name| text(name)).collect::<Result<_, _>>()?,
-                audits: group
-                    .audits
-                    .iter()
-                    .map(|about| {
-                        Ok(Audit {
-                            name: about.query.replace('_', "-"),
-                            family: about.family,
-                            clause: about.clause,
-                            sentence: about.sentence,
-                            query: text(about.query)?,
-                            rows_max: judge::VIOLATIONS_SHOWN + 1,
-                            columns: about.columns,
-                            judge: about.judge,
-                        })
-                    })
-                    .collect::<Result<_, _>>()?,
-            })
-        })
-        .collect()
+    groups(GROUPS, &catalogue(dialect)?)
 }
 
 /// The query whose rows [`crate::StoredTally::from_row`] reads, in the order of (warehouse, district).
@@ -160,10 +58,7 @@ pub fn audits(dialect: Dialect) -> Result<Vec<AuditGroup>, CatalogueError> {
 /// # Errors
 /// When the file is malformed; a test keeps that from happening.
 pub fn district_tallies(dialect: Dialect) -> Result<String, CatalogueError> {
-    catalogue(dialect)?
-        .get(TALLIES)
-        .map(str::to_owned)
-        .ok_or_else(|| CatalogueError::Missing(TALLIES.to_owned()))
+    catalogue(dialect)?.text(TALLIES)
 }
 
 const TALLIES: &str = "district_tallies";
@@ -181,53 +76,11 @@ fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
     }
 }
 
-struct Group {
-    prepare: &'static [&'static str],
-    audits: &'static [About],
-}
-
-struct About {
-    query: &'static str,
-    family: Family,
-    clause: &'static str,
-    sentence: &'static str,
-    columns: &'static [&'static str],
-    judge: judge::Judge,
-}
-
-/// A condition: the query returns what violates it.
-const fn condition(
-    query: &'static str,
-    clause: &'static str,
-    sentence: &'static str,
-    columns: &'static [&'static str],
-) -> About {
-    About { query, family: Family::Consistency, clause, sentence, columns, judge: judge::violations }
-}
-
-/// A property of shape whose query returns what violates it.
-const fn shape(
-    query: &'static str,
-    clause: &'static str,
-    sentence: &'static str,
-    columns: &'static [&'static str],
-) -> About {
-    About { query, family: Family::Shape, clause, sentence, columns, judge: judge::violations }
-}
-
-/// A property of shape whose query returns figures.
-const fn figure(
-    query: &'static str,
-    clause: &'static str,
-    sentence: &'static str,
-    judge: judge::Judge,
-) -> About {
-    About { query, family: Family::Shape, clause, sentence, columns: &[], judge }
-}
+type Ask = About<Context>;
 
 /// The heaviest group first, so that threads end at about the same time.
-const GROUPS: &[Group] = &[
-    Group {
+const GROUPS: &[Asked<Context>] = &[
+    Asked {
         prepare: &[
             "prepare_line_sums",
             "prepare_line_sums_rows",
@@ -239,43 +92,43 @@ const GROUPS: &[Group] = &[
             "prepare_customer_sums_rows",
         ],
         audits: &[
-            condition(
+            Ask::condition(
                 "district_line_counts",
                 "3.3.2.4",
                 "the orders of a district say how many lines they have, and as many are stored",
                 &["warehouse", "district", "lines said", "lines stored"],
             ),
-            condition(
+            Ask::condition(
                 "order_line_counts",
                 "3.3.2.6",
                 "each order has as many lines as it says",
                 &["warehouse", "district", "order", "lines said", "lines stored"],
             ),
-            condition(
+            Ask::condition(
                 "delivery_dates",
                 "3.3.2.7",
                 "the lines of an order have a delivery date exactly where the order has a carrier",
                 &["warehouse", "district", "order", "carrier", "lines", "lines without a date"],
             ),
-            condition(
+            Ask::condition(
                 "customer_balances",
                 "3.3.2.10",
                 "a customer's balance is what was delivered less what was paid",
                 &["warehouse", "district", "customer", "balance", "delivered", "paid"],
             ),
-            condition(
+            Ask::condition(
                 "delivered_orders",
                 "3.3.2.11",
                 "the orders of a district that wait no more are those that have been delivered",
                 &["warehouse", "district", "orders", "orders waiting", "deliveries counted"],
             ),
-            condition(
+            Ask::condition(
                 "customer_balances_and_payments",
                 "3.3.2.12",
                 "a customer's balance and payments together are what was delivered",
                 &["warehouse", "district", "customer", "balance", "payments", "delivered"],
             ),
-            shape(
+            Ask::shape(
                 "payment_counters",
                 "2.5.2.2",
                 "each customer counts as many payments, of as much, as history holds",
@@ -289,13 +142,13 @@ const GROUPS: &[Group] = &[
                     "in history",
                 ],
             ),
-            shape(
+            Ask::shape(
                 "delivery_counters",
                 "2.7.4.2",
                 "each customer counts as many deliveries as its orders show",
                 &["warehouse", "district", "customer", "deliveries counted", "orders delivered"],
             ),
-            shape(
+            Ask::shape(
                 "line_ranges",
                 "2.4.1.3",
                 "an order has 5 to 15 lines, numbered without a gap, of 1 to 10 pieces each",
@@ -310,31 +163,31 @@ const GROUPS: &[Group] = &[
                     "most pieces",
                 ],
             ),
-            shape(
+            Ask::shape(
                 "orphaned_lines",
                 "2.4.2.3",
                 "no line is left of an order that was rolled back or lost",
                 &["warehouse", "district", "order", "lines"],
             ),
-            shape(
+            Ask::shape(
                 "unknown_items",
                 "2.4.1.4",
                 "an order for an item that is not sold was rolled back whole",
                 &["warehouse", "district", "order", "lowest item", "highest item"],
             ),
-            shape(
+            Ask::shape(
                 "all_local",
                 "2.4.2.2",
                 "an order says rightly whether all its lines come from its own warehouse",
                 &["warehouse", "district", "order", "said to be local", "remote lines"],
             ),
-            figure("bad_credit", "4.3.3.1", "one customer in ten has bad credit", judge::bad_credit),
+            Ask::figure("bad_credit", "4.3.3.1", "one customer in ten has bad credit", judge::bad_credit),
         ],
     },
-    Group {
+    Asked {
         prepare: &["prepare_sold_sums", "prepare_sold_sums_rows"],
         audits: &[
-            shape(
+            Ask::shape(
                 "stock_counters",
                 "2.4.2.2",
                 "each stock counts what orders took from it, whichever warehouse they were placed at, and keeps 10 to \
@@ -351,25 +204,25 @@ const GROUPS: &[Group] = &[
                     "pieces left",
                 ],
             ),
-            shape(
+            Ask::shape(
                 "line_amounts",
                 "2.4.2.2",
                 "the amount of a line is its quantity times the item's price",
                 &["supplying warehouse", "item", "lines", "wrong amounts"],
             ),
-            shape(
+            Ask::shape(
                 "sold_without_stock",
                 "2.4.2.2",
                 "what was sold exists as an item and as a stock",
                 &["supplying warehouse", "item", "lines", "lines without an item"],
             ),
-            figure(
+            Ask::figure(
                 "remote_lines",
                 "2.4.1.5",
                 "one line in a hundred is supplied by another warehouse",
                 judge::remote_lines,
             ),
-            figure(
+            Ask::figure(
                 "item_skew",
                 "2.1.6",
                 "some items are ordered far more often than others, as the standard asks",
@@ -377,70 +230,70 @@ const GROUPS: &[Group] = &[
             ),
         ],
     },
-    Group {
+    Asked {
         prepare: &["prepare_received_sums", "prepare_received_sums_rows"],
         audits: &[
-            condition(
+            Ask::condition(
                 "warehouse_ytd",
                 "3.3.2.1",
                 "a warehouse has received what its districts have",
                 &["warehouse", "received", "received by districts"],
             ),
-            condition(
+            Ask::condition(
                 "next_order_numbers",
                 "3.3.2.2",
                 "the next order number is one more than the highest in use",
                 &["warehouse", "district", "next number", "highest order", "highest new order"],
             ),
-            condition(
+            Ask::condition(
                 "new_order_gaps",
                 "3.3.2.3",
                 "the orders that wait follow each other without a gap",
                 &["warehouse", "district", "lowest", "highest", "rows"],
             ),
-            condition(
+            Ask::condition(
                 "carriers",
                 "3.3.2.5",
                 "an order has no carrier exactly where it waits for delivery",
                 &["warehouse", "district", "order", "carrier", "new order"],
             ),
-            condition(
+            Ask::condition(
                 "warehouse_history",
                 "3.3.2.8",
                 "a warehouse has received what its payments in history add up to",
                 &["warehouse", "received", "in history"],
             ),
-            condition(
+            Ask::condition(
                 "district_history",
                 "3.3.2.9",
                 "a district has received what its payments in history add up to",
                 &["warehouse", "district", "received", "in history"],
             ),
-            shape(
+            Ask::shape(
                 "order_numbers",
                 "2.4.2.2",
                 "order numbers have no gap: no order is lost, and none is left of one that was rolled back",
                 &["warehouse", "district", "next number", "lowest", "orders"],
             ),
-            shape(
+            Ask::shape(
                 "payment_amounts",
                 "2.5.1.3",
                 "a payment is 1.00 to 5,000.00",
                 &["warehouse", "district", "least", "most"],
             ),
-            shape(
+            Ask::shape(
                 "cardinality",
                 "1.2.1",
                 "every warehouse has ten districts, each with its customers, and a stock of every item",
                 &["warehouse", "districts", "customers", "stocks"],
             ),
-            figure(
+            Ask::figure(
                 "remote_payments",
                 "2.5.1.2",
                 "15 payments in a hundred are for a customer of another warehouse",
                 judge::remote_payments,
             ),
-            figure(
+            Ask::figure(
                 "customer_skew",
                 "2.1.6",
                 "some customers order far more often than others, as the standard asks",
@@ -461,9 +314,7 @@ mod tests {
         assert_eq!(groups.iter().map(|group| group.audits.len()).sum::<usize>(), 29);
         let asked: Vec<&str> = GROUPS
             .iter()
-            .flat_map(|group| {
-                group.prepare.iter().copied().chain(group.audits.iter().map(|about| about.query))
-            })
+            .flat_map(|group| group.prepare.iter().copied().chain(group.audits.iter().map(About::query)))
             .chain([TALLIES])
             .collect();
         catalogue(Dialect::Sqlite).unwrap().select(&asked).unwrap();
@@ -476,8 +327,8 @@ mod tests {
         let clauses: BTreeSet<&str> = GROUPS
             .iter()
             .flat_map(|group| group.audits)
-            .filter(|about| about.family == Family::Consistency)
-            .map(|about| about.clause)
+            .filter(|about| about.family() == Family::Consistency)
+            .map(|about| about.clause())
             .collect();
         let expected: BTreeSet<String> = (1..=12).map(|number| format!("3.3.2.{number}")).collect();
         assert_eq!(clauses, expected.iter().map(String::as_str).collect());

@@ -9,12 +9,13 @@ pub(crate) mod probes;
 mod script;
 mod vectors;
 
-use crate::{Call, Cardinality, Data, Oracle, Outcome, Tpcc};
-use model::{DefectKind, Effort, Fault, Session, Verdict, Wire, Workload};
+use crate::{Cardinality, Data, Oracle, Tpcc};
+use model::Session;
+use model::conformance::Script;
 use probes::Probes;
-use serde::Serialize;
 
 pub use agree::agree;
+pub use model::conformance::{Conformance, Disagreement, Origin};
 pub use vectors::recorded;
 
 /// The seed of the data that the golden vectors were recorded on.
@@ -45,66 +46,7 @@ impl ConformancePlan {
     }
 }
 
-/// What was compared, all of it in agreement.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Conformance {
-    /// Calls of the script compared with recorded answers (`spec/vectors/tpcc.jsonl`). Zero on other data than theirs.
-    pub golden: u32,
-    /// Calls of the script compared with the oracle alone, on other data than that of the golden vectors.
-    pub scripted: u32,
-    /// Random calls.
-    pub random: u32,
-    /// All of them by kind, in the order of [`Workload::KINDS`].
-    pub kinds: [u32; 5],
-    /// Calls that were rightly declined.
-    pub declined: u32,
-    /// Calls that were rightly rejected.
-    pub rejected: u32,
-}
-
-/// Where a call comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Origin {
-    /// A golden vector.
-    Golden,
-    /// The script of edge cases, on other data than that of the golden vectors.
-    Script,
-    /// Drawn.
-    Random,
-}
-
-impl Origin {
-    const fn name(self) -> &'static str {
-        match self {
-            Origin::Golden => "golden",
-            Origin::Script => "script",
-            Origin::Random => "random",
-        }
-    }
-}
-
-/// The first call that was answered wrongly.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
-#[error("{} call {number}, {kind} {call}: {what}", .origin.name())]
-pub struct Disagreement {
-    /// The call's number in the whole run, from 1.
-    pub number: u32,
-    /// Where it comes from.
-    pub origin: Origin,
-    /// Its kind, by name.
-    pub kind: &'static str,
-    /// The call as JSON.
-    pub call: String,
-    /// The right answer: an outcome as JSON, or the reason to reject the call.
-    pub expected: String,
-    /// The answer given: an outcome as JSON, or a fault.
-    pub found: String,
-    /// The first difference, with both values.
-    pub what: String,
-}
-
-type Answer = Result<Outcome, Fault>;
+type Answer = model::conformance::Answer<Tpcc>;
 
 /// Holds a session to the script and to random calls.
 ///
@@ -119,93 +61,13 @@ pub async fn conform<S: Session<Tpcc>>(
 ) -> Result<Conformance, Disagreement> {
     let data = Data::new(plan.size, plan.load_seed);
     let mut oracle = Oracle::new(&data);
-    let mut run = Run::default();
-
-    if plan.is_golden() {
-        for (call, expected) in vectors::golden() {
-            // The oracle keeps up, because the random calls start from what the script leaves behind.
-            let _ = oracle.answer(&call);
-            run.hold(session, Origin::Golden, &call, &expected).await?;
-        }
-    } else {
-        for call in script::calls(&data) {
-            let expected = oracle.answer(&call);
-            run.hold(session, Origin::Script, &call, &expected).await?;
-        }
-    }
-
+    let script = match plan.is_golden() {
+        true => Script::Recorded(vectors::golden()),
+        false => Script::Asked(script::calls(&data)),
+    };
     let mut probes = Probes::new(&data, plan);
-    for _ in 0..plan.random_calls {
-        let call = probes.draw();
-        let expected = oracle.answer(&call);
-        run.hold(session, Origin::Random, &call, &expected).await?;
-    }
-    Ok(run.done)
-}
-
-#[derive(Default)]
-struct Run {
-    number: u32,
-    done: Conformance,
-}
-
-impl Run {
-    async fn hold<S: Session<Tpcc>>(
-        &mut self,
-        session: &mut S,
-        origin: Origin,
-        call: &Call,
-        expected: &Answer,
-    ) -> Result<(), Disagreement> {
-        self.number += 1;
-        let found = session.run(call, &mut Effort::default()).await;
-        let kind = Tpcc::kind(call);
-        compare(expected, &found).map_err(|what| Disagreement {
-            number: self.number,
-            origin,
-            kind: Tpcc::KINDS[kind].name,
-            call: json(|into| Tpcc::encode_call(call, into)),
-            expected: describe(expected),
-            found: describe(&found),
-            what,
-        })?;
-        match origin {
-            Origin::Golden => self.done.golden += 1,
-            Origin::Script => self.done.scripted += 1,
-            Origin::Random => self.done.random += 1,
-        }
-        self.done.kinds[kind] += 1;
-        match expected {
-            Ok(outcome) => self.done.declined += u32::from(Tpcc::verdict(outcome) == Verdict::Declined),
-            Err(_) => self.done.rejected += 1,
-        }
-        Ok(())
-    }
-}
-
-fn compare(expected: &Answer, found: &Answer) -> Result<(), String> {
-    match (expected, found) {
-        (Ok(expected), Ok(found)) => agree(expected, found),
-        (Err(_), Err(Fault::Defect(defect))) if defect.kind == DefectKind::BadCall => Ok(()),
-        (Ok(_), Err(fault)) => Err(format!("expected an outcome, found a fault: {fault}")),
-        (Err(reason), Ok(_)) => Err(format!("expected the call to be rejected ({reason}), found an outcome")),
-        (Err(reason), Err(fault)) => {
-            Err(format!("expected the call to be rejected ({reason}), found another fault: {fault}"))
-        }
-    }
-}
-
-fn describe(answer: &Answer) -> String {
-    match answer {
-        Ok(outcome) => json(|into| Tpcc::encode_outcome(outcome, into)),
-        Err(fault) => fault.to_string(),
-    }
-}
-
-fn json(encode: impl FnOnce(&mut Vec<u8>)) -> String {
-    let mut bytes = Vec::new();
-    encode(&mut bytes);
-    String::from_utf8(bytes).expect("JSON is UTF-8")
+    let random = (0..plan.random_calls).map(|_| probes.draw());
+    model::conformance::conform(session, script, random, |call| oracle.answer(call), agree).await
 }
 
 #[cfg(test)]

@@ -223,9 +223,7 @@ fn guess(columns: &[ColumnInfo]) -> Option<&'static str> {
 /// # Errors
 /// When the file is malformed; a test keeps that from happening.
 pub fn discover_query() -> Result<String, CatalogueError> {
-    let name = "cardinality";
-    let file = Catalogue::parse(include_str!("../../../spec/sql/tpcc/discover.sql"))?;
-    file.get(name).map(str::to_owned).ok_or_else(|| CatalogueError::Missing(name.into()))
+    Catalogue::parse(include_str!("../../../spec/sql/tpcc/discover.sql"))?.text("cardinality")
 }
 
 impl Cardinality {

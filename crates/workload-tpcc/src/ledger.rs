@@ -1,7 +1,7 @@
 //! What was sent and what was acknowledged: the input audit's counts, and bounds for what must be stored.
 
 use crate::{Call, Cardinality, DISTRICTS, Outcome, Tpcc, Who, kind};
-use model::{Cents, Fault, Workload};
+use model::{Cents, Fault, LedgerFinding, Workload};
 use serde::{Deserialize, Serialize};
 
 /// One item in sixteen is counted, so that the account of a worker stays small; skew is the same among them.
@@ -333,23 +333,6 @@ impl Claims {
         }
         finding
     }
-}
-
-/// One measure of the ledger audit, over all districts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LedgerFinding {
-    /// What is counted.
-    pub name: &'static str,
-    /// In what.
-    pub unit: &'static str,
-    /// What acknowledged calls imply.
-    pub low: i64,
-    /// That plus everything in doubt.
-    pub high: i64,
-    /// What the store has grown by.
-    pub stored: i64,
-    /// A sentence a district that lies outside its own bounds.
-    pub violations: Vec<String>,
 }
 
 struct Measure {

@@ -25,7 +25,7 @@ use model::{Kind, Nanos, Pace, Verdict, Workload};
 pub use call::{Call, Delivery, Line, NewOrder, OrderStatus, Payment, StockLevel, Who};
 pub use data::{Cardinality, Data, LOADED_AT, WAREHOUSES_MAX};
 pub use input::{Inputs, Terminal};
-pub use ledger::{Claims, DistrictTally, InputCounts, Ledger, LedgerFinding, StoredTally, top_tenth};
+pub use ledger::{Claims, DistrictTally, InputCounts, Ledger, StoredTally, top_tenth};
 pub use money::order_total;
 pub use names::last_name;
 pub use oracle::{District, Oracle, Order};

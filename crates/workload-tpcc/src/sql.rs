@@ -11,33 +11,10 @@ use crate::{
     Who, order_total,
 };
 use arrayvec::ArrayVec;
-use model::{
-    BasisPoints, Cents, Clock, Conflict, DefectKind, Effort, Fault, Home, OpenError, Session, Stack, Target,
-};
-use sql::{
-    Catalogue, CatalogueError, ColumnError, Columns, Dialect, Param, SqlConn, SqlOpener, StmtId, Timed,
-    TxKind,
-};
+use model::{BasisPoints, Cents, Clock, Conflict, DefectKind, Effort, Fault, Session};
+use sql::{Catalogue, CatalogueError, ColumnError, Columns, Dialect, Param, SqlConn, SqlForm, Timed, TxKind};
 
-macro_rules! statements {
-    ($($variant:ident = $name:literal),+ $(,)?) => {
-        /// The statements, by their names in `spec/sql/tpcc`.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        #[expect(missing_docs, reason = "the names are those of the files, which say why")]
-        #[repr(u16)]
-        pub enum Stmt { $($variant),+ }
-
-        impl Stmt {
-            /// Names in the order of [`StmtId`]s.
-            pub const NAMES: &'static [&'static str] = &[$($name),+];
-            /// The number under which a connection has prepared it.
-            #[must_use]
-            pub const fn id(self) -> StmtId { StmtId(self as u16) }
-        }
-    };
-}
-
-statements! {
+sql::statements! {
     WarehouseTax = "warehouse_tax",
     ClaimOrderId = "claim_order_id",
     CustomerTerms = "customer_terms",
@@ -443,33 +420,15 @@ impl<C: SqlConn, K: Clock> Session<Tpcc> for SqlSession<C, K> {
     }
 }
 
-/// Opens sessions that run the transactions one statement at a time.
-#[derive(Debug)]
-pub struct SqlTarget<O, K> {
-    opener: O,
-    clock: K,
-}
+/// Opens sessions that run the transactions one statement at a time, over an opener that prepares the statements of
+/// [`catalogue`].
+pub type SqlTarget<O, K> = sql::SqlTarget<Tpcc, O, K>;
 
-impl<O: SqlOpener, K: Clock> SqlTarget<O, K> {
-    /// A target over an opener that prepares the statements of [`catalogue`].
-    pub fn new(opener: O, clock: K) -> SqlTarget<O, K> {
-        SqlTarget { opener, clock }
-    }
-}
+impl SqlForm for Tpcc {
+    type Session<C: SqlConn, K: Clock> = SqlSession<C, K>;
 
-impl<O: SqlOpener, K: Clock> Target<Tpcc> for SqlTarget<O, K> {
-    type Session = SqlSession<O::Conn, K>;
-    const HOME: Home = O::HOME;
-
-    async fn open(&self, _worker: u32) -> Result<Self::Session, OpenError> {
-        Ok(SqlSession::new(self.opener.open().await?, self.clock.clone()))
-    }
-
-    fn stack(&self) -> Stack {
-        let stack = self.opener.stack();
-        // An opener whose connections commit in a way of their own says so.
-        let style = if stack.style.is_empty() { "plain".into() } else { stack.style };
-        Stack { style, ..stack }
+    fn session<C: SqlConn, K: Clock>(conn: C, clock: K) -> SqlSession<C, K> {
+        SqlSession::new(conn, clock)
     }
 }
 

@@ -1,27 +1,19 @@
 //! pgbench's transaction.
 
-use super::{Case, Found, Kit, Past, Visitor, ledger_check, places_differ, retrying, wait_for};
-use crate::engine::{self, server_only, sqlite_only};
-use crate::subjects::{Driver, How, Style};
-use adapter_mysql_async::MySqlOpener;
-use adapter_rusqlite::{GroupedOpener, SqliteOpener};
-use adapter_sqlx::{SqlxMySql, SqlxPostgres, SqlxSqlite};
-use adapter_tokio_postgres::PostgresOpener;
-use admin::{AuditGroup, AuditQuery, AuditRows};
+use super::{Case, Kit, Past, Visitor, drivers, input_checks, ledger_checks};
+use crate::engine;
+use crate::subjects::How;
 use anyhow::{Context, Result, bail};
 use measure::Monotonic;
 use model::Session;
 use model::rows::Dataset;
-use report::document::{
-    Audit, AuditFamily, AuditWhen, Check, Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck,
-};
+use report::document::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use sql::{Catalogue, DbUrl, Dialect, Value};
 use std::sync::Arc;
 use workload_tpcb::audit::{self, Context as AuditContext};
 use workload_tpcb::conformance::{ConformancePlan, conform};
 use workload_tpcb::{
-    BRANCHES_MAX, Cardinality, Claims, Data, Inputs, Ledger, SqlTarget, StoredTally, Tpcb, catalogue,
-    hottest_rows,
+    BRANCHES_MAX, Cardinality, Claims, Data, Inputs, Ledger, StoredTally, Tpcb, catalogue, hottest_rows,
 };
 
 /// Tables without which nothing can be audited.
@@ -34,6 +26,8 @@ impl Case for Tpcb {
     const RATE_SECONDS: f64 = 1.0;
     /// Its rows do not depend on a seed.
     const GOLDEN_LOAD_SEED: u64 = 1;
+    const CHANCE_NEEDS_FRESH: bool = true;
+    type Context = AuditContext;
     type Stored = Vec<StoredTally>;
     type Claims = Claims;
 
@@ -104,40 +98,7 @@ impl Case for Tpcb {
     }
 
     fn with_target<V: Visitor<Tpcb>>(how: How, url: &DbUrl, clock: Monotonic, visitor: V) -> Result<V::Out> {
-        let statements = catalogue(how.dialect)?;
-        match (how.driver, how.style) {
-            (Driver::Rusqlite, Style::Plain) => {
-                let opener = SqliteOpener::new(sqlite_only(url)?, statements, clock)?;
-                visitor.visit(retrying(SqlTarget::new(opener, clock)))
-            }
-            (Driver::Rusqlite, Style::Grouped) => {
-                let opener = GroupedOpener::new(sqlite_only(url)?, statements, clock)?;
-                visitor.visit(retrying(SqlTarget::new(opener, clock)))
-            }
-            (Driver::TokioPostgres, Style::Plain) => {
-                let reaching = PostgresOpener::reach(server_only(url)?, statements);
-                visitor.visit(retrying(SqlTarget::new(wait_for(reaching)??, clock)))
-            }
-            (Driver::MySqlAsync, Style::Plain) => {
-                let reaching = MySqlOpener::reach(server_only(url)?, statements);
-                visitor.visit(retrying(SqlTarget::new(wait_for(reaching)??, clock)))
-            }
-            (Driver::Sqlx, Style::Plain) => match url {
-                DbUrl::Sqlite(url) => {
-                    let reaching = SqlxSqlite::reach(url, statements);
-                    visitor.visit(retrying(SqlTarget::new(wait_for(reaching)??, clock)))
-                }
-                DbUrl::Server(url) if url.dialect == Dialect::MySql => {
-                    let reaching = SqlxMySql::reach(url, statements);
-                    visitor.visit(retrying(SqlTarget::new(wait_for(reaching)??, clock)))
-                }
-                DbUrl::Server(url) => {
-                    let reaching = SqlxPostgres::reach(url, statements);
-                    visitor.visit(retrying(SqlTarget::new(wait_for(reaching)??, clock)))
-                }
-            },
-            (driver, style) => bail!("no {} through {}", style.name(), driver.name()),
-        }
+        drivers::generic(how, url, catalogue(how.dialect)?, clock, visitor)
     }
 
     async fn conform<S: Session<Tpcb>>(
@@ -151,35 +112,16 @@ impl Case for Tpcb {
         }
     }
 
-    fn audit_groups(dialect: Dialect, size: &Cardinality, past: Past) -> Result<Vec<AuditGroup>> {
-        let context = AuditContext { size: *size, history_whole: past.ours };
-        let group = |group: &audit::AuditGroup| AuditGroup {
-            prepare: group.prepare.clone(),
-            queries: group
-                .audits
-                .iter()
-                .map(|audit| AuditQuery {
-                    name: audit.name.clone(),
-                    sql: audit.query.clone(),
-                    rows_max: audit.rows_max,
-                })
-                .collect(),
-            params: context.params(),
-        };
-        Ok(audit::audits(dialect)?.iter().map(group).collect())
+    fn context(size: &Cardinality, past: Past) -> AuditContext {
+        AuditContext { size: *size, history_whole: past.ours }
     }
 
-    fn judge(
-        dialect: Dialect,
-        size: &Cardinality,
-        past: Past,
-        when: AuditWhen,
-        rows: Vec<AuditRows>,
-    ) -> Result<Vec<Audit>> {
-        let context = AuditContext { size: *size, history_whole: past.ours };
-        let groups = audit::audits(dialect)?;
-        let all = groups.iter().flat_map(|group| &group.audits);
-        Ok(all.zip(rows).map(|(audit, rows)| judged(audit, rows, &context, when, past.fresh)).collect())
+    fn params(context: &AuditContext) -> Vec<i64> {
+        context.params()
+    }
+
+    fn audits(dialect: Dialect) -> Result<Vec<audit::AuditGroup>> {
+        Ok(audit::audits(dialect)?)
     }
 
     fn stored_query(dialect: Dialect) -> Result<String> {
@@ -208,35 +150,12 @@ impl Case for Tpcb {
         after: &Vec<StoredTally>,
         claims: &Claims,
     ) -> Vec<LedgerCheck> {
-        let Some(findings) = claims.audit(before, after) else {
-            return vec![places_differ("account", before.len(), after.len())];
-        };
-        findings
-            .into_iter()
-            .map(|found| {
-                let workload_tpcb::LedgerFinding { name, unit, low, high, stored, violations } = found;
-                let found = Found { name, unit, low, high, stored, violations };
-                ledger_check(found, "place", claims.complete)
-            })
-            .collect()
+        let places = (before.len(), after.len());
+        ledger_checks("place", places, claims.audit(before, after), claims.complete)
     }
 
     fn input_checks(ledger: &Ledger, _size: &Cardinality) -> Vec<InputCheck> {
-        audit::input_audit(ledger)
-            .into_iter()
-            .filter_map(|input| {
-                let figure = input.finding.figure?;
-                Some(InputCheck {
-                    name: input.name.into(),
-                    clause: Some(input.clause.into()),
-                    expected: figure.expected,
-                    tolerance: figure.tolerance,
-                    measured: figure.measured,
-                    samples: figure.samples,
-                    check: passed(input.finding.verdict),
-                })
-            })
-            .collect()
+        input_checks(audit::input_audit(ledger))
     }
 
     fn headline(rate: Interval, _paced: bool) -> Headline {
@@ -249,49 +168,5 @@ impl Case for Tpcb {
 
     fn deferred(_ledger: &Ledger, _totals: &measure::Totals) -> Option<Deferred> {
         None
-    }
-}
-
-const fn passed(verdict: audit::Verdict) -> Check {
-    match verdict {
-        audit::Verdict::Passed => Check::Passed,
-        audit::Verdict::Failed => Check::Failed,
-        audit::Verdict::NotTold => Check::NotTold,
-    }
-}
-
-fn judged(
-    audit: &audit::Audit,
-    rows: AuditRows,
-    context: &AuditContext,
-    when: AuditWhen,
-    fresh: bool,
-) -> Audit {
-    let (check, sentence, violations) = match rows.rows {
-        Ok(found) => {
-            let finding = audit.judge(&found, context);
-            match passed(finding.verdict) {
-                // Runs with the same seed make the same calls, and then chance is not what spreads them.
-                Check::Failed if finding.figure.is_some() && !fresh => {
-                    let sentence = format!("earlier runs have used this data too; {}", finding.sentence);
-                    (Check::NotTold, sentence, finding.details)
-                }
-                check => (check, finding.sentence, finding.details),
-            }
-        }
-        Err(why) => (Check::NotRun, format!("{}: {why}", audit.sentence), Vec::new()),
-    };
-    Audit {
-        name: audit.name.clone(),
-        family: match audit.family {
-            audit::Family::Consistency => AuditFamily::Consistency,
-            audit::Family::Shape => AuditFamily::Shape,
-        },
-        when,
-        clause: Some(audit.clause.into()),
-        check,
-        sentence,
-        violations,
-        took_s: rows.took.as_secs_f64(),
     }
 }

@@ -1,29 +1,22 @@
 //! TPC-C.
 
-use super::{Case, Found, Kit, Past, Visitor, ledger_check, places_differ, retrying, wait_for};
+use super::{Case, Kit, Past, Visitor, drivers, input_checks, ledger_checks, retrying, wait_for};
 use crate::convert;
-use crate::engine::{self, server_only, sqlite_only};
+use crate::engine::{self, server_only};
 use crate::subjects::{Driver, How, Style};
-use adapter_mysql_async::MySqlOpener;
-use adapter_rusqlite::{GroupedOpener, SqliteOpener};
-use adapter_sqlx::{SqlxMySql, SqlxPostgres, SqlxSqlite};
-use adapter_tokio_postgres::PostgresOpener;
-use admin::{AuditGroup, AuditQuery, AuditRows};
 use anyhow::{Context, Result, bail};
 use measure::Monotonic;
 use model::Session;
 use model::rows::Dataset;
 use pair_diesel::{DieselPostgres, DieselSqlite};
-use report::document::{
-    Audit, AuditFamily, AuditWhen, Check, Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck,
-};
+use report::document::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use sql::{Catalogue, DbUrl, Dialect, Value};
 use std::sync::Arc;
 use workload_tpcc::audit::{self, Context as AuditContext};
 use workload_tpcc::conformance::{ConformancePlan, GOLDEN_LOAD_SEED, conform};
 use workload_tpcc::{
-    Cardinality, Claims, DISTRICTS, Data, Inputs, Ledger, SqlTarget, StoredTally, Tpcc, WAREHOUSES_MAX,
-    catalogue, kind, kit,
+    Cardinality, Claims, DISTRICTS, Data, Inputs, Ledger, StoredTally, Tpcc, WAREHOUSES_MAX, catalogue, kind,
+    kit,
 };
 
 /// Tables without which nothing can be audited.
@@ -36,6 +29,8 @@ impl Case for Tpcc {
     const RATE_UNIT: &'static str = "new orders/min";
     const RATE_SECONDS: f64 = 60.0;
     const GOLDEN_LOAD_SEED: u64 = GOLDEN_LOAD_SEED;
+    const CHANCE_NEEDS_FRESH: bool = false;
+    type Context = AuditContext;
     type Stored = Vec<StoredTally>;
     type Claims = Claims;
 
@@ -121,20 +116,7 @@ impl Case for Tpcc {
     }
 
     fn with_target<V: Visitor<Tpcc>>(how: How, url: &DbUrl, clock: Monotonic, visitor: V) -> Result<V::Out> {
-        let statements = catalogue(how.dialect)?;
         match (how.driver, how.style) {
-            (Driver::Rusqlite, Style::Plain) => {
-                let opener = SqliteOpener::new(sqlite_only(url)?, statements, clock)?;
-                visitor.visit(retrying(SqlTarget::new(opener, clock)))
-            }
-            (Driver::Rusqlite, Style::Grouped) => {
-                let opener = GroupedOpener::new(sqlite_only(url)?, statements, clock)?;
-                visitor.visit(retrying(SqlTarget::new(opener, clock)))
-            }
-            (Driver::TokioPostgres, Style::Plain) => {
-                let reaching = PostgresOpener::reach(server_only(url)?, statements);
-                visitor.visit(retrying(SqlTarget::new(wait_for(reaching)??, clock)))
-            }
             (Driver::TokioPostgres, Style::Pipelined) => {
                 let reaching = pair_tpcc_postgres::PipelinedTarget::reach(server_only(url)?, clock);
                 visitor.visit(retrying(wait_for(reaching)??))
@@ -147,29 +129,11 @@ impl Case for Tpcc {
                 let reaching = pair_tpcc_mysql::ProcedureTarget::reach(server_only(url)?, clock);
                 visitor.visit(retrying(wait_for(reaching)??))
             }
-            (Driver::MySqlAsync, Style::Plain) => {
-                let reaching = MySqlOpener::reach(server_only(url)?, statements);
-                visitor.visit(retrying(SqlTarget::new(wait_for(reaching)??, clock)))
-            }
             (Driver::Diesel, Style::Orm) => match url {
                 DbUrl::Sqlite(url) => visitor.visit(retrying(DieselSqlite::new(url, clock)?)),
                 DbUrl::Server(url) => visitor.visit(retrying(DieselPostgres::reach(url, clock)?)),
             },
-            (Driver::Sqlx, Style::Plain) => match url {
-                DbUrl::Sqlite(url) => {
-                    let reaching = SqlxSqlite::reach(url, statements);
-                    visitor.visit(retrying(SqlTarget::new(wait_for(reaching)??, clock)))
-                }
-                DbUrl::Server(url) if url.dialect == Dialect::MySql => {
-                    let reaching = SqlxMySql::reach(url, statements);
-                    visitor.visit(retrying(SqlTarget::new(wait_for(reaching)??, clock)))
-                }
-                DbUrl::Server(url) => {
-                    let reaching = SqlxPostgres::reach(url, statements);
-                    visitor.visit(retrying(SqlTarget::new(wait_for(reaching)??, clock)))
-                }
-            },
-            (driver, style) => bail!("no {} through {}", style.name(), driver.name()),
+            _ => drivers::generic(how, url, catalogue(how.dialect)?, clock, visitor),
         }
     }
 
@@ -184,35 +148,16 @@ impl Case for Tpcc {
         }
     }
 
-    fn audit_groups(dialect: Dialect, size: &Cardinality, past: Past) -> Result<Vec<AuditGroup>> {
-        let context = AuditContext { size: *size, mixed_seeds: !(past.ours && past.fresh) };
-        let group = |group: &audit::AuditGroup| AuditGroup {
-            prepare: group.prepare.clone(),
-            queries: group
-                .audits
-                .iter()
-                .map(|audit| AuditQuery {
-                    name: audit.name.clone(),
-                    sql: audit.query.clone(),
-                    rows_max: audit.rows_max,
-                })
-                .collect(),
-            params: context.params(),
-        };
-        Ok(audit::audits(dialect)?.iter().map(group).collect())
+    fn context(size: &Cardinality, past: Past) -> AuditContext {
+        AuditContext { size: *size, mixed_seeds: !(past.ours && past.fresh) }
     }
 
-    fn judge(
-        dialect: Dialect,
-        size: &Cardinality,
-        past: Past,
-        when: AuditWhen,
-        rows: Vec<AuditRows>,
-    ) -> Result<Vec<Audit>> {
-        let context = AuditContext { size: *size, mixed_seeds: !(past.ours && past.fresh) };
-        let groups = audit::audits(dialect)?;
-        let all = groups.iter().flat_map(|group| &group.audits);
-        Ok(all.zip(rows).map(|(audit, rows)| judged(audit, rows, &context, when)).collect())
+    fn params(context: &AuditContext) -> Vec<i64> {
+        context.params()
+    }
+
+    fn audits(dialect: Dialect) -> Result<Vec<audit::AuditGroup>> {
+        Ok(audit::audits(dialect)?)
     }
 
     fn stored_query(dialect: Dialect) -> Result<String> {
@@ -243,38 +188,17 @@ impl Case for Tpcc {
         after: &Vec<StoredTally>,
         claims: &Claims,
     ) -> Vec<LedgerCheck> {
-        let Some(findings) = claims.audit(before, after) else {
-            return vec![places_differ("district", before.len(), after.len())];
-        };
-        findings
-            .into_iter()
-            .map(|found| {
-                let workload_tpcc::LedgerFinding { name, unit, low, high, stored, violations } = found;
-                let found = Found { name, unit, low, high, stored, violations };
-                ledger_check(found, "district", claims.complete)
-            })
-            .collect()
+        let places = (before.len(), after.len());
+        ledger_checks("district", places, claims.audit(before, after), claims.complete)
     }
 
     fn input_checks(ledger: &Ledger, size: &Cardinality) -> Vec<InputCheck> {
-        let findings =
-            audit::input_audit(ledger.counts(), ledger.item_counts(), ledger.customer_counts(), *size);
-        findings
-            .into_iter()
-            .filter_map(|input| {
-                let figure = input.finding.figure?;
-                Some(InputCheck {
-                    name: input.name.into(),
-                    clause: Some(input.clause.into()),
-                    expected: figure.expected,
-                    // Of few samples any share may come: no more than the whole.
-                    tolerance: figure.tolerance.min(1.0),
-                    measured: figure.measured,
-                    samples: figure.samples,
-                    check: passed(input.finding.verdict),
-                })
-            })
-            .collect()
+        input_checks(audit::input_audit(
+            ledger.counts(),
+            ledger.item_counts(),
+            ledger.customer_counts(),
+            *size,
+        ))
     }
 
     fn headline(rate: Interval, paced: bool) -> Headline {
@@ -306,35 +230,4 @@ fn known(url: &DbUrl, kit: kit::Kit) -> Result<Kit<Cardinality>> {
         size: size.context("it has no warehouse, or not the same number of rows in each")?,
         notes: kit.notes,
     })
-}
-
-const fn passed(verdict: audit::Verdict) -> Check {
-    match verdict {
-        audit::Verdict::Passed => Check::Passed,
-        audit::Verdict::Failed => Check::Failed,
-        audit::Verdict::NotTold => Check::NotTold,
-    }
-}
-
-fn judged(audit: &audit::Audit, rows: AuditRows, context: &AuditContext, when: AuditWhen) -> Audit {
-    let (check, sentence, violations) = match rows.rows {
-        Ok(found) => {
-            let finding = audit.judge(&found, context);
-            (passed(finding.verdict), finding.sentence, finding.details)
-        }
-        Err(why) => (Check::NotRun, format!("{}: {why}", audit.sentence), Vec::new()),
-    };
-    Audit {
-        name: audit.name.clone(),
-        family: match audit.family {
-            audit::Family::Consistency => AuditFamily::Consistency,
-            audit::Family::Shape => AuditFamily::Shape,
-        },
-        when,
-        clause: Some(audit.clause.into()),
-        check,
-        sentence,
-        violations,
-        took_s: rows.took.as_secs_f64(),
-    }
 }

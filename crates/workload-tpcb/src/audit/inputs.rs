@@ -1,19 +1,8 @@
 //! The input audit: what was really sent, against what pgbench's script draws.
 
 use super::spread::{self, Spread};
-use super::{Finding, judge};
+use super::{InputFinding, judge};
 use crate::Ledger;
-
-/// A property of what was sent.
-#[derive(Debug, Clone, PartialEq)]
-pub struct InputFinding {
-    /// Its name: `spread over accounts`.
-    pub name: &'static str,
-    /// The line of pgbench's script.
-    pub clause: &'static str,
-    /// What was found.
-    pub finding: Finding,
-}
 
 /// Judges what a ledger has counted: accounts (by neighbourhood), tellers and branches drawn evenly, each on its own, and
 /// amounts that are as often up as down, and as large as even chance makes them.

@@ -3,34 +3,14 @@
 use super::spread::{self, Spread};
 use super::{Audit, Context, Figure, Finding, Verdict};
 use sql::Value;
-
-pub(super) type Judge = fn(&Audit, &[Vec<Value>], &Context) -> Finding;
-
-/// Violations that are listed; a broken database may have millions.
-pub(super) const VIOLATIONS_SHOWN: usize = 5;
-/// Deviations beyond this many standard errors are not chance: one in two million.
-pub(super) const SIGMAS: f64 = 5.0;
+use sql::audit::{SIGMAS, only_row, violations};
 
 /// Whole amounts from −5000 to 5000, evenly: the mean of their squares, and the standard deviation of a square as a share
 /// of that (√(4/5), as of any even distribution around zero).
 pub(super) const MEAN_SQUARE: f64 = 5_000.0 * 5_001.0 / 3.0;
 const SQUARE_SCATTER: f64 = 0.894_427;
 
-/// Nothing may come back.
-pub(super) fn violations(audit: &Audit, rows: &[Vec<Value>], _: &Context) -> Finding {
-    let details = rows.iter().take(VIOLATIONS_SHOWN).map(|row| described(audit.columns, row)).collect();
-    let (verdict, sentence) = match rows.len() {
-        0 => (Verdict::Passed, audit.sentence.to_owned()),
-        count if count > VIOLATIONS_SHOWN => {
-            (Verdict::Failed, format!("violated more than {VIOLATIONS_SHOWN} times: {}", audit.sentence))
-        }
-        1 => (Verdict::Failed, format!("violated once: {}", audit.sentence)),
-        count => (Verdict::Failed, format!("violated {count} times: {}", audit.sentence)),
-    };
-    Finding { verdict, sentence, details, figure: None }
-}
-
-/// The same where history goes back to the load. Where that is not known, balances that agree with it show that it does;
+/// Nothing may come back where history goes back to the load. Where that is not known, balances that agree with it show that it does;
 /// balances that do not, show nothing.
 pub(super) fn since_the_load(audit: &Audit, rows: &[Vec<Value>], context: &Context) -> Finding {
     match violations(audit, rows, context) {
@@ -40,33 +20,28 @@ pub(super) fn since_the_load(audit: &Audit, rows: &[Vec<Value>], context: &Conte
                  a run without -n; cannot tell whether {}",
                 audit.sentence
             );
-            Finding { details, ..not_told(sentence) }
+            Finding { details, ..Finding::not_told(sentence, None) }
         }
         finding => finding,
     }
 }
 
-fn described(columns: &[&str], row: &[Value]) -> String {
-    let pairs: Vec<String> = columns.iter().zip(row).map(|(name, value)| format!("{name} {value}")).collect();
-    pairs.join(", ")
-}
-
 /// Judges [numbers, draws, meetings].
 pub(super) fn spread(audit: &Audit, rows: &[Vec<Value>], _: &Context) -> Finding {
-    let Some([numbers, draws, meetings]) = figures(rows) else { return unreadable(audit) };
+    let Some([numbers, draws, meetings]) = figures(rows) else { return audit.unreadable() };
     spread::judged(audit.sentence, &Spread::of_meetings(numbers, draws, meetings))
 }
 
 /// Judges [calls, those of them at home].
 pub(super) fn at_home(audit: &Audit, rows: &[Vec<Value>], context: &Context) -> Finding {
-    let Some([calls, hits]) = figures(rows) else { return unreadable(audit) };
+    let Some([calls, hits]) = figures(rows) else { return audit.unreadable() };
     home(audit.sentence, context.size.branches, calls, hits)
 }
 
 /// With so many branches a call meets its own by chance once in as many.
 pub(super) fn home(promise: &str, branches: u32, calls: f64, hits: f64) -> Finding {
     if branches < 2 {
-        return not_told("with one branch everybody is at home".into());
+        return Finding::not_told("with one branch everybody is at home".into(), None);
     }
     let expected = 1.0 / f64::from(branches);
     let tolerance = SIGMAS * (expected * (1.0 - expected) / calls.max(1.0)).sqrt();
@@ -76,7 +51,7 @@ pub(super) fn home(promise: &str, branches: u32, calls: f64, hits: f64) -> Findi
 
 /// Judges [calls, sum of amounts].
 pub(super) fn amount_mean(audit: &Audit, rows: &[Vec<Value>], _: &Context) -> Finding {
-    let Some([calls, sum]) = figures(rows) else { return unreadable(audit) };
+    let Some([calls, sum]) = figures(rows) else { return audit.unreadable() };
     mean(audit.sentence, calls, sum)
 }
 
@@ -90,7 +65,7 @@ pub(super) fn mean(promise: &str, calls: f64, sum: f64) -> Finding {
 
 /// Judges [calls, sum of the amounts' squares].
 pub(super) fn amount_spread(audit: &Audit, rows: &[Vec<Value>], _: &Context) -> Finding {
-    let Some([calls, squares]) = figures(rows) else { return unreadable(audit) };
+    let Some([calls, squares]) = figures(rows) else { return audit.unreadable() };
     squared(audit.sentence, calls, squares)
 }
 
@@ -117,26 +92,12 @@ fn judged(promise: &str, figure: Figure, useless: f64) -> Finding {
     } else {
         (Verdict::Failed, format!("violated: {found}"))
     };
-    Finding { verdict, sentence, details: Vec::new(), figure: Some(figure) }
+    Finding::of(verdict, sentence, figure)
 }
 
 /// The whole numbers of the one row, exact up to 2⁵³, which no sum of ours comes near.
 fn figures<const N: usize>(rows: &[Vec<Value>]) -> Option<[f64; N]> {
-    let [row] = rows else { return None };
-    let row: &[Value; N] = row.as_slice().try_into().ok()?;
-    let mut figures = [0.0; N];
-    for (figure, value) in figures.iter_mut().zip(row) {
-        *figure = value.number()?;
-    }
-    Some(figures)
-}
-
-fn unreadable(audit: &Audit) -> Finding {
-    not_told(format!("the figures do not make sense here; cannot tell whether {}", audit.sentence))
-}
-
-pub(super) fn not_told(sentence: String) -> Finding {
-    Finding { verdict: Verdict::NotTold, sentence, details: Vec::new(), figure: None }
+    only_row(rows, Value::number)
 }
 
 #[cfg(test)]

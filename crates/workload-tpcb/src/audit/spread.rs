@@ -1,7 +1,7 @@
 //! Whether numbers were drawn evenly: χ² over its degrees of freedom, which even chance makes 1.
 
-use super::judge::{SIGMAS, not_told};
 use super::{Figure, Finding, Verdict};
+use sql::audit::SIGMAS;
 
 /// Draws must meet on a number this often by chance before anything is told: the number of meetings then scatters by less
 /// than a tenth of itself, five of which still tell twice as many apart.
@@ -52,7 +52,7 @@ fn bounds(freedom: f64) -> (f64, f64) {
 pub(super) fn judged(promise: &str, spread: &Spread) -> Finding {
     let Spread { numbers, draws, chi_square } = *spread;
     if numbers < 2.0 {
-        return not_told("there is only one to choose".into());
+        return Finding::not_told("there is only one to choose".into(), None);
     }
     let freedom = numbers - 1.0;
     let (low, high) = bounds(freedom);
@@ -68,7 +68,7 @@ pub(super) fn judged(promise: &str, spread: &Spread) -> Finding {
     } else {
         (Verdict::Failed, format!("violated: {found}"))
     };
-    Finding { verdict, sentence, details: Vec::new(), figure: Some(figure) }
+    Finding::of(verdict, sentence, figure)
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The golden vectors: the script with its answers, recorded in `spec/vectors/tpcb.jsonl` for every language.
 
-use super::{Answer, describe, json, script};
+use super::{Answer, script};
 use crate::{Call, Cardinality, Data, Oracle, Outcome, Tpcb};
-use model::{DefectKind, Fault, Wire, Workload};
+use model::conformance::{call_json, describe};
+use model::{DefectKind, Fault, Workload};
 use serde::{Deserialize, Serialize};
 
 const COMMITTED: &str = include_str!("../../../../spec/vectors/tpcb.jsonl");
@@ -63,10 +64,10 @@ pub fn recorded() -> String {
     text.push('\n');
     for call in calls {
         let kind = Tpcb::KINDS[Tpcb::kind(&call)].name;
-        let asked = json(|into| Tpcb::encode_call(&call, into));
+        let asked = call_json::<Tpcb>(&call);
         let answer = oracle.answer(&call);
         let answered = match &answer {
-            Ok(_) => format!(r#""outcome":{}"#, describe(&answer)),
+            Ok(_) => format!(r#""outcome":{}"#, describe::<Tpcb>(&answer)),
             Err(_) => format!(r#""problem":"{UNKNOWN_ID}""#),
         };
         text.push_str(&format!("{{\"kind\":\"{kind}\",\"call\":{asked},{answered}}}\n"));

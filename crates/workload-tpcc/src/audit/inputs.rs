@@ -2,19 +2,9 @@
 
 use super::judge::{self, share};
 use super::skew::{self, Field};
-use super::{Figure, Finding, Verdict};
+use super::{Figure, Finding, InputFinding, Verdict};
 use crate::{Cardinality, InputCounts, LINES_MAX, LINES_MIN, kind};
-
-/// A property of what was sent.
-#[derive(Debug, Clone, PartialEq)]
-pub struct InputFinding {
-    /// Its name: `payments by last name`.
-    pub name: &'static str,
-    /// The clause of the standard.
-    pub clause: &'static str,
-    /// What was found.
-    pub finding: Finding,
-}
+use sql::audit::SIGMAS;
 
 /// Judges the counts of a ledger: the mix from the deck, remote shares, by-name shares, rollbacks, lines an order, and
 /// the skew of items (`items`: one in sixteen is counted) and customer numbers.
@@ -44,6 +34,10 @@ pub fn input_audit(
         skewed("skew of items", Field::SampledItem, items),
         skewed("skew of customers", Field::Customer, customers),
     ]);
+    for figure in found.iter_mut().filter_map(|input| input.finding.figure.as_mut()) {
+        // Of few samples any share may come: no more than the whole.
+        figure.tolerance = figure.tolerance.min(1.0);
+    }
     found
 }
 
@@ -82,8 +76,7 @@ fn remote(
         0 => (Verdict::Passed, "with one warehouse nothing is remote".to_owned()),
         hits => (Verdict::Failed, format!("{hits} {name}, and there is one warehouse only")),
     };
-    let finding = Finding { verdict, sentence, details: Vec::new(), figure: Some(figure) };
-    InputFinding { name, clause, finding }
+    InputFinding { name, clause, finding: Finding::of(verdict, sentence, figure) }
 }
 
 /// Lines as a share of the most there could be: 5 to 15 with equal chance, so ten of fifteen.
@@ -95,7 +88,7 @@ fn lines_an_order(orders: u64, lines: u64) -> InputFinding {
     let figure = Figure {
         measured: lines as f64 / (orders.max(1) as f64 * most),
         expected: (LINES_MAX + LINES_MIN) as f64 / 2.0 / most,
-        tolerance: judge::SIGMAS * deviation / (orders.max(1) as f64).sqrt(),
+        tolerance: SIGMAS * deviation / (orders.max(1) as f64).sqrt(),
         samples: orders,
     };
     InputFinding { name, clause: "2.4.1.3", finding: judge::judged(name, figure) }

@@ -3,32 +3,7 @@
 use super::skew::{self, Field};
 use super::{Audit, Context, Figure, Finding, Verdict};
 use sql::Value;
-
-pub(super) type Judge = fn(&Audit, &[Vec<Value>], &Context) -> Finding;
-
-/// Violations that are listed; a broken database may have millions.
-pub(super) const VIOLATIONS_SHOWN: usize = 5;
-/// Deviations beyond this many standard errors are not chance: one in two million.
-pub(super) const SIGMAS: f64 = 5.0;
-
-/// Nothing may come back.
-pub(super) fn violations(audit: &Audit, rows: &[Vec<Value>], _: &Context) -> Finding {
-    let details = rows.iter().take(VIOLATIONS_SHOWN).map(|row| described(audit.columns, row)).collect();
-    let (verdict, sentence) = match rows.len() {
-        0 => (Verdict::Passed, audit.sentence.to_owned()),
-        count if count > VIOLATIONS_SHOWN => {
-            (Verdict::Failed, format!("violated more than {VIOLATIONS_SHOWN} times: {}", audit.sentence))
-        }
-        1 => (Verdict::Failed, format!("violated once: {}", audit.sentence)),
-        count => (Verdict::Failed, format!("violated {count} times: {}", audit.sentence)),
-    };
-    Finding { verdict, sentence, details, figure: None }
-}
-
-fn described(columns: &[&str], row: &[Value]) -> String {
-    let pairs: Vec<String> = columns.iter().zip(row).map(|(name, value)| format!("{name} {value}")).collect();
-    pairs.join(", ")
-}
+use sql::audit::{SIGMAS, only_row};
 
 pub(super) fn bad_credit(audit: &Audit, rows: &[Vec<Value>], _: &Context) -> Finding {
     judged_share(audit, rows, 0.10)
@@ -46,17 +21,17 @@ fn remote(audit: &Audit, rows: &[Vec<Value>], context: &Context, expected: f64) 
     if context.size.warehouses > 1 {
         return judged_share(audit, rows, expected);
     }
-    let Some([_, remote]) = counts(rows) else { return unreadable(audit) };
+    let Some([_, remote]) = counts(rows) else { return audit.unreadable() };
     if remote > 0 {
         let sentence = format!("{remote} are remote, and there is one warehouse only");
         return Finding { verdict: Verdict::Failed, sentence, details: Vec::new(), figure: None };
     }
-    not_told("with one warehouse nothing can be remote".into(), None)
+    Finding::not_told("with one warehouse nothing can be remote".into(), None)
 }
 
 /// Judges [samples, hits].
 fn judged_share(audit: &Audit, rows: &[Vec<Value>], expected: f64) -> Finding {
-    let Some([samples, hits]) = counts(rows) else { return unreadable(audit) };
+    let Some([samples, hits]) = counts(rows) else { return audit.unreadable() };
     judged_draws(audit.sentence, samples, hits, expected)
 }
 
@@ -106,7 +81,7 @@ pub(super) fn held(promise: &str, figure: Figure) -> Finding {
         true => (Verdict::Passed, found),
         false => (Verdict::Failed, format!("violated: {found}")),
     };
-    Finding { verdict, sentence, details: Vec::new(), figure: Some(figure) }
+    Finding::of(verdict, sentence, figure)
 }
 
 fn compared(promise: &str, figure: Figure) -> String {
@@ -129,32 +104,21 @@ pub(super) fn customer_skew(audit: &Audit, rows: &[Vec<Value>], context: &Contex
 
 /// Judges [numbers in use, draws, draws of the tenth of numbers that has most].
 fn judged_skew(audit: &Audit, rows: &[Vec<Value>], context: &Context, field: Field) -> Finding {
-    let Some([numbers, draws, top]) = counts(rows) else { return unreadable(audit) };
-    let Ok(numbers) = u32::try_from(numbers) else { return unreadable(audit) };
+    let Some([numbers, draws, top]) = counts(rows) else { return audit.unreadable() };
+    let Ok(numbers) = u32::try_from(numbers) else { return audit.unreadable() };
     let finding = skew::judged(audit.sentence, field, numbers, draws, top);
     if context.mixed_seeds && finding.verdict == Verdict::Failed {
         let Finding { sentence, figure, .. } = finding;
-        return not_told(format!("runs with other seeds have used this data too; {sentence}"), figure);
+        return Finding::not_told(
+            format!("runs with other seeds have used this data too; {sentence}"),
+            figure,
+        );
     }
     finding
 }
 
 fn counts<const N: usize>(rows: &[Vec<Value>]) -> Option<[u64; N]> {
-    let [row] = rows else { return None };
-    let row: &[Value; N] = row.as_slice().try_into().ok()?;
-    let mut counts = [0; N];
-    for (count, value) in counts.iter_mut().zip(row) {
-        *count = u64::try_from(value.int()?).ok()?;
-    }
-    Some(counts)
-}
-
-fn unreadable(audit: &Audit) -> Finding {
-    not_told(format!("the figures do not make sense here; cannot tell whether {}", audit.sentence), None)
-}
-
-pub(super) fn not_told(sentence: String, figure: Option<Figure>) -> Finding {
-    Finding { verdict: Verdict::NotTold, sentence, details: Vec::new(), figure }
+    only_row(rows, |value| u64::try_from(value.int()?).ok())
 }
 
 #[cfg(test)]

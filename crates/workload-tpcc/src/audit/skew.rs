@@ -1,12 +1,13 @@
 //! How uneven picks must be. The most frequent tenth of numbers gets a known share of NURand's picks, and few draws
 //! look more uneven than they are; so the expectation comes from as many simulated draws.
 
-use super::judge::{SIGMAS, held, not_told};
+use super::judge::held;
 use super::{Figure, Finding};
 use crate::input::nurand;
 use crate::ledger::ITEM_SAMPLE;
 use crate::top_tenth;
 use model::random::Random;
+use sql::audit::SIGMAS;
 
 /// What is picked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +39,7 @@ const EXPECTED_MAX: f64 = 0.97;
 /// Judges `top` of `draws` picks for the tenth of `numbers` that has most.
 pub(super) fn judged(promise: &str, field: Field, numbers: u32, draws: u64, top: u64) -> Finding {
     if numbers < 10 || draws == 0 {
-        return not_told(format!("nothing was picked, so nobody can tell whether {promise}"), None);
+        return Finding::not_told(format!("nothing was picked, so nobody can tell whether {promise}"), None);
     }
     let (expected, scatter) = expectation(field, numbers, draws, true);
     let (even, even_scatter) = expectation(field, numbers, draws, false);
@@ -53,7 +54,7 @@ pub(super) fn judged(promise: &str, field: Field, numbers: u32, draws: u64, top:
             expected * 100.0,
             even * 100.0
         );
-        return not_told(sentence, Some(figure));
+        return Finding::not_told(sentence, Some(figure));
     }
     let promise = format!("{promise} (share of the busiest tenth)");
     held(&promise, figure)

@@ -1,8 +1,9 @@
 mod golden;
 
 use super::*;
-use crate::{NewOrder, Who};
-use model::{BasisPoints, Cents, Conflict};
+use crate::{Call, NewOrder, Outcome, Who};
+use model::conformance::{call_json, describe};
+use model::{BasisPoints, Cents, Conflict, Effort, Fault, Wire, Workload};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
@@ -72,10 +73,10 @@ struct Written(Oracle);
 
 impl Session<Tpcc> for Written {
     async fn run(&mut self, call: &Call, _: &mut Effort) -> Answer {
-        let sent = json(|into| Tpcc::encode_call(call, into));
+        let sent = call_json::<Tpcc>(call);
         let received = Tpcc::decode_call(Tpcc::kind(call), &self.0.size(), sent.as_bytes()).unwrap();
         let answer = self.0.answer(&received)?;
-        let answered = json(|into| Tpcc::encode_outcome(&answer, into));
+        let answered = describe::<Tpcc>(&Ok(answer));
         Ok(Tpcc::decode_outcome(call, answered.as_bytes()).unwrap())
     }
 }

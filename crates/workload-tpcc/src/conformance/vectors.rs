@@ -1,8 +1,9 @@
 //! The golden vectors: the script with its answers, recorded in `spec/vectors/tpcc.jsonl` for every language.
 
 use super::agree::{TIME_MAX, TIMES};
-use super::{Answer, GOLDEN_LOAD_SEED, describe, json, script};
+use super::{Answer, GOLDEN_LOAD_SEED, script};
 use crate::{Call, Cardinality, Data, LOADED_AT, Oracle, Tpcc};
+use model::conformance::{call_json, describe};
 use model::{DefectKind, Fault, Wire, Workload};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -81,10 +82,10 @@ pub fn recorded() -> String {
     text.push('\n');
     for call in calls {
         let kind = Tpcc::KINDS[Tpcc::kind(&call)].name;
-        let asked = json(|into| Tpcc::encode_call(&call, into));
+        let asked = call_json::<Tpcc>(&call);
         let answer = oracle.answer(&call);
         let answered = match &answer {
-            Ok(_) => format!(r#""outcome":{}"#, describe(&answer)),
+            Ok(_) => format!(r#""outcome":{}"#, describe::<Tpcc>(&answer)),
             Err(_) => format!(r#""problem":"{UNKNOWN_ID}""#),
         };
         text.push_str(&format!("{{\"kind\":\"{kind}\",\"call\":{asked},{answered}}}\n"));
