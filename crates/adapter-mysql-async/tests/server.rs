@@ -167,9 +167,11 @@ fn a_deadlock_and_a_lock_that_is_not_given_are_conflicts() {
 fn a_statement_that_takes_too_long_is_a_conflict() {
     let server = server();
     block_on(async {
-        let url = ServerUrl { statement_timeout_ms: 200, ..server.url("tpcc") };
+        let url = server.url("tpcc");
         counters(&url).await;
-        let (mut one, mut two) = (counter_conn(&url).await, counter_conn(&url).await);
+        // More than a statement that waits for nobody takes, however slow the machine.
+        let hasty = ServerUrl { statement_timeout_ms: 1_000, ..url.clone() };
+        let (mut one, mut two) = (counter_conn(&url).await, counter_conn(&hasty).await);
         one.begin(TxKind::Write).await.unwrap();
         one.exec(ADD, &[1_i64.into(), 1_i64.into()]).await.unwrap();
         two.begin(TxKind::Write).await.unwrap();
