@@ -68,7 +68,6 @@ fn what_is_done_before_and_after_the_calls_is_told() {
         "\"words\":\"checking the answers of tpcc/sqlite/rusqlite\"",
         "\"words\":\"auditing the data before the first call\"",
         "\"words\":\"starting tpcc/sqlite/rusqlite\"",
-        "event: slice",
         "event: rest",
         "\"words\":\"auditing\"",
         "event: end",

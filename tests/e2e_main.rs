@@ -19,4 +19,5 @@ mod e2e_loads;
 mod e2e_plans;
 mod e2e_resumed;
 mod e2e_subjects;
+mod e2e_void;
 mod e2e_wrong_answers;

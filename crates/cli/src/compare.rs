@@ -247,7 +247,8 @@ fn stored(a: &Path, b: &Path, max_loss: Option<f64>, ui: &Ui) -> Result<Answer> 
     let comparability =
         report::rules::comparable(&[&trial_a], &[&trial_b], report::rules::intended_by("route"));
     let rates = (trial_a.headline.value.value, trial_b.headline.value.value);
-    let void = is_bad(&trial_a) || is_bad(&trial_b) || rates.0 <= 0.0;
+    let void = [(a, &trial_a), (b, &trial_b)].into_iter().find_map(|(path, trial)| why_out(path, trial));
+    let is_void = void.is_some();
     let comparison = Comparison {
         factor: "stored results".into(),
         a: label(&trial_a, a),
@@ -272,27 +273,25 @@ fn stored(a: &Path, b: &Path, max_loss: Option<f64>, ui: &Ui) -> Result<Answer> 
                     trial: 1,
                 },
             ],
-            ratio: (!void).then(|| rates.1 / rates.0),
+            ratio: (!is_void).then(|| rates.1 / rates.0),
         }],
-        ratio: (!void).then(|| Interval { value: rates.1 / rates.0, low: None, high: None }),
+        ratio: (!is_void).then(|| Interval { value: rates.1 / rates.0, low: None, high: None }),
         detectable: None,
         noise: None,
         loss_max: max_loss,
         verdict: Verdict::CannotTell,
-        sentence: if void {
-            "One of the two results is void, so no ratio is given.".into()
-        } else {
+        sentence: void.unwrap_or_else(|| {
             "Two trials measured at different times say nothing about how sure the difference is; compare the subjects \
              to get an interval."
                 .into()
-        },
+        }),
     };
     let started = trial_b.started.clone();
     let mut document = folder::document("stored".into(), started, RunKind::Comparison, &[]);
     document.subjects = vec![trial_a.subject.clone(), trial_b.subject.clone()];
     document.trials = vec![trial_a, trial_b];
     document.state = State::Complete;
-    let bad = void || comparison.loses_too_much();
+    let bad = is_void || comparison.loses_too_much();
     document.comparison = Some(comparison);
     if ui.json {
         ui.data(&document::to_json(&document));
@@ -300,4 +299,14 @@ fn stored(a: &Path, b: &Path, max_loss: Option<f64>, ui: &Ui) -> Result<Answer> 
         ui.data(&report::text::render(&document, ui.colour()));
     }
     Ok(if bad { Answer::Bad } else { Answer::Good })
+}
+
+/// Why a stored result has no rate that may be compared, if so.
+fn why_out(path: &Path, trial: &document::Trial) -> Option<String> {
+    let why = match is_bad(trial) {
+        true => experiment::why_void(trial),
+        false if trial.headline.value.value > 0.0 => return None,
+        false => "nothing that the headline counts was committed".into(),
+    };
+    Some(format!("No ratio is given: {} is void: {}.", path.display(), why.trim_end_matches('.')))
 }

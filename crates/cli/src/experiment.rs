@@ -14,5 +14,6 @@ mod resume;
 mod run;
 mod underway;
 
+pub(crate) use conclude::why_void;
 pub(crate) use resume::resume;
 pub(crate) use run::begin;
