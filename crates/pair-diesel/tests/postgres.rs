@@ -235,7 +235,8 @@ fn what_cannot_be_serialized_and_what_waits_too_long_are_conflicts() {
     let url = tiny("conflicts");
     let strict = ServerUrl { isolation: Isolation::RepeatableRead, ..url.clone() };
     assert_eq!(meeting(&strict, commit), Err(Fault::Conflict(Conflict::Serialization)));
-    let hasty = ServerUrl { statement_timeout_ms: 50, ..url.clone() };
+    // More than a statement that waits for nobody takes, however slow the machine.
+    let hasty = ServerUrl { statement_timeout_ms: 1_000, ..url.clone() };
     let late = |holder: &mut PgConnection| {
         while number(holder, WAITING) > 0 {
             holder.batch_execute("select pg_stat_clear_snapshot()").unwrap();
