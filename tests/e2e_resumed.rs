@@ -21,7 +21,7 @@ fn killed() -> Desk {
 
 /// What `resume` says to a document in which the texts behind `pointer` are other ones. Then all is as before.
 #[track_caller]
-fn refused(desk: &Desk, files: &[PathBuf], pointer: &str, value: Value, words: &[&str]) {
+pub(crate) fn refused(desk: &Desk, files: &[PathBuf], pointer: &str, value: Value, words: &[&str]) {
     let before: Vec<Vec<u8>> = files.iter().map(|file| fs::read(file).unwrap()).collect();
     for file in files {
         edit(file, pointer, value.clone());
@@ -32,7 +32,7 @@ fn refused(desk: &Desk, files: &[PathBuf], pointer: &str, value: Value, words: &
     }
 }
 
-fn edit(file: &Path, pointer: &str, value: Value) {
+pub(crate) fn edit(file: &Path, pointer: &str, value: Value) {
     let mut document: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
     *document.pointer_mut(pointer).unwrap_or_else(|| panic!("no {pointer} in {}", file.display())) = value;
     fs::write(file, serde_json::to_vec_pretty(&document).unwrap()).unwrap();

@@ -4,6 +4,7 @@ mod values;
 
 use crate::live;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -49,7 +50,7 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Carry out an experiment file: variants in interleaved blocks of trials, and a verdict for each.
     Experiment(Experiment),
-    /// Go on with an experiment or a comparison that was interrupted or killed.
+    /// Go on with an experiment, a comparison, a sweep or a search that was interrupted or killed.
     Resume(Resume),
     /// Measure one subject under more and more load: the curve, its knee, who is saturated at each point.
     Sweep(Sweep),
@@ -522,7 +523,8 @@ pub(crate) struct Completions {
     pub(crate) shell: clap_complete::Shell,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum ArrivalsArg {
     Poisson,
     Constant,

@@ -15,5 +15,5 @@ mod run;
 mod underway;
 
 pub(crate) use conclude::why_void;
-pub(crate) use resume::resume;
+pub(crate) use resume::go_on;
 pub(crate) use run::begin;

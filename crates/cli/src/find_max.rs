@@ -11,14 +11,12 @@ mod outcome;
 mod slo;
 
 use crate::case::{Case, of_workload};
-use crate::experiment::lock;
-use crate::folder::{self, Folder};
-use crate::interrupt::Interrupt;
-use crate::run::publish;
 use crate::subjects::{self, Subject};
-use crate::sweep::course::{self, Course, Ground};
-use crate::sweep::open_loop;
-use crate::ui::Ui;
+use crate::sweep::course::{Course, Ground, Wanted};
+use crate::sweep::errand::{self, Errand};
+use crate::trial;
+use crate::ui::{self, Ui};
+use crate::underway::{Site, Underway};
 use crate::{Answer, args};
 use anyhow::{Result, bail};
 use bracket::{Bracket, Next};
@@ -27,8 +25,8 @@ use measure::Totals;
 use model::Nanos;
 use report::curve::checks_hold;
 use report::document::{Document, RunKind, Search, State, Step, Trial};
+use serde::{Deserialize, Serialize};
 use slo::{Kept, Objective};
-use std::cell::RefCell;
 
 /// Length of the closed-loop trial that the search begins with, at most.
 const ESTIMATE_MAX: Nanos = Nanos::from_secs(10);
@@ -41,51 +39,91 @@ const DRAIN_MAX: Nanos = Nanos::from_secs(5);
 
 pub(crate) fn find_max(args: &args::FindMax, ui: &Ui) -> Result<Answer> {
     let subject = subjects::find(&args.subject)?;
-    of_workload!(subject.workload(), W => run::<W>(subject, args, ui))
+    of_workload!(subject.workload(), W => errand::begin::<W, _>(Asked::of::<W>(subject, args)?, &args.out.out, ui))
 }
 
-fn run<W: Case>(subject: &'static Subject, args: &args::FindMax, ui: &Ui) -> Result<Answer> {
-    let kinds: Vec<&str> = W::KINDS.iter().map(|kind| kind.name).collect();
-    let objective = Objective::parse(&args.slo, &kinds)?;
-    let ground = Ground::<W>::find(subject, &args.data, &args.load, &args.server, &args.engine)?;
-    let held = lock::hold()?;
-    let interrupt = Interrupt::listen()?;
-    let (folder, started, id) = Folder::create(&args.out.out, &format!("find-max-{}", subject.path))?;
-    let mut document = folder::document(id, started, RunKind::Search, &[subject.path]);
-    let base = drive::Plan { workers: args.in_flight, ..ground.plan.clone() };
-    held.works_in(folder.path());
-    let mut course = Course::open(ground, &folder, ui, &interrupt)?;
-    course.prepare(&base)?;
-    document.notes = course.notes();
-    document.search = Some(Search {
-        slo: objective.words.clone(),
-        limits: objective.limits.clone(),
-        steps: Vec::new(),
-        highest_per_s: None,
-        broken_per_s: None,
-        gives_out: None,
-        sentence: "The search has not come to an end.".into(),
-    });
-    let mut search = Searching { course, args, base, objective, folder: &folder, ui, interrupt: &interrupt };
-    let found = match search.run(&mut document) {
-        Ok(found) => found,
-        Err(error) => {
-            course::give_up(&folder, &mut document, &error);
-            return Err(error);
+/// Goes on with a search that was cut off.
+pub(crate) fn go_on(underway: Underway<Asked>, site: &Site<'_>) -> Result<Answer> {
+    errand::go_on(underway, site)
+}
+
+/// What is searched for, and where.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Asked {
+    ground: Ground,
+    /// The service level, in parts as it was typed.
+    slo: Vec<String>,
+    /// How near is near enough, as a share.
+    resolution: f64,
+    /// Trials that must keep a rate again.
+    confirm: u32,
+}
+
+impl Asked {
+    fn of<W: Case>(subject: &'static Subject, args: &args::FindMax) -> Result<Asked> {
+        let (slo, resolution, confirm) = (args.slo.clone(), args.resolution, args.confirm);
+        Objective::parse(&slo, &kinds::<W>())?;
+        let ground =
+            Ground::find::<W>(subject, &args.data, &args.load, &args.server, &args.engine, args.in_flight)?;
+        Ok(Asked { ground, slo, resolution, confirm })
+    }
+
+    /// What every step does but for its rate.
+    fn plan(&self) -> drive::Plan {
+        drive::Plan { workers: self.ground.in_flight, ..self.ground.plan.clone() }
+    }
+}
+
+fn kinds<W: Case>() -> Vec<&'static str> {
+    W::KINDS.iter().map(|kind| kind.name).collect()
+}
+
+impl Errand for Asked {
+    const KIND: RunKind = RunKind::Search;
+    const NAME: &'static str = "find-max";
+
+    fn ground(&self) -> &Ground {
+        &self.ground
+    }
+
+    fn trials(&self) -> Option<usize> {
+        None
+    }
+
+    /// Each step stands for itself.
+    fn block(&self) -> usize {
+        1
+    }
+
+    fn first_plans(&self) -> Vec<drive::Plan> {
+        vec![self.plan()]
+    }
+
+    fn carry_out<W: Case>(&self, course: &mut Course<'_, W>, document: &mut Document) -> Result<()> {
+        let objective = Objective::parse(&self.slo, &kinds::<W>())?;
+        document.search = Some(Search {
+            slo: objective.words.clone(),
+            limits: objective.limits.clone(),
+            steps: Vec::new(),
+            highest_per_s: None,
+            broken_per_s: None,
+            gives_out: None,
+            sentence: "The search has not come to an end.".into(),
+        });
+        let found = Searching { course, asked: self, base: self.plan(), objective }.run(document)?;
+        document.state = if found == Found::Interrupted { State::Interrupted } else { State::Complete };
+        outcome::conclude(document, &found, self.confirm);
+        Ok(())
+    }
+
+    fn answer(document: &Document) -> Result<Answer> {
+        if document.state == State::Interrupted {
+            bail!("interrupted before a rate was confirmed");
         }
-    };
-    document.state = if found == Found::Interrupted { State::Interrupted } else { State::Complete };
-    outcome::conclude(&mut document, &found, args.confirm);
-    if found == Found::Interrupted {
-        course::something_measured(&folder, &document)?;
+        let kept = document.search.as_ref().is_some_and(|search| search.highest_per_s.is_some());
+        Ok(if kept && document.trials.iter().all(checks_hold) { Answer::Good } else { Answer::Bad })
     }
-    publish(&folder, &document, ui)?;
-    let kept = matches!(found, Found::Highest(_));
-    let valid = document.trials.iter().all(checks_hold);
-    if found == Found::Interrupted {
-        bail!("interrupted before a rate was confirmed");
-    }
-    Ok(if kept && valid { Answer::Good } else { Answer::Bad })
 }
 
 /// How a search ended.
@@ -102,17 +140,14 @@ enum Found {
     Interrupted,
 }
 
-struct Searching<'a, W: Case> {
-    course: Course<'a, W>,
-    args: &'a args::FindMax,
+struct Searching<'a, 'c, W: Case> {
+    course: &'a mut Course<'c, W>,
+    asked: &'a Asked,
     base: drive::Plan,
     objective: Objective,
-    folder: &'a Folder,
-    ui: &'a Ui,
-    interrupt: &'a Interrupt,
 }
 
-impl<W: Case> Searching<'_, W> {
+impl<W: Case> Searching<'_, '_, W> {
     fn run(&mut self, document: &mut Document) -> Result<Found> {
         match self.estimate(document)? {
             Some(capacity) => self.search(capacity, document),
@@ -120,20 +155,32 @@ impl<W: Case> Searching<'_, W> {
         }
     }
 
+    fn say(&self, text: &str) {
+        self.course.site.ui.say(text);
+    }
+
+    fn interrupted(&self) -> bool {
+        self.course.site.interrupt.requested()
+    }
+
     /// Calls a second of a closed loop; nothing when interrupted.
     fn estimate(&mut self, document: &mut Document) -> Result<Option<f64>> {
         let clients = ESTIMATE_CLIENTS.min(self.base.workers);
-        let plan = drive::Plan {
-            workers: clients,
-            measured: self.base.measured.min(ESTIMATE_MAX),
-            ..self.base.clone()
+        self.course.site.ui.live().place("capacity", 1);
+        let wanted = Wanted {
+            plan: drive::Plan {
+                workers: clients,
+                measured: self.base.measured.min(ESTIMATE_MAX),
+                ..self.base.clone()
+            },
+            label: "capacity".into(),
+            announcement: format!("capacity: a closed loop of {clients} clients"),
+            end_early: None,
         };
-        self.ui.say(&format!("capacity: a closed loop of {clients} clients"));
-        self.ui.live().place("capacity", 1);
-        let Some(index) = self.course.trial(&plan, "capacity", None, document)? else { return Ok(None) };
-        self.folder.put_document(document)?;
+        let Some(index) = self.course.trial(&wanted, document)? else { return Ok(None) };
+        self.course.write(document)?;
         let trial = &document.trials[index];
-        if trial.state == State::Interrupted || self.interrupt.requested() {
+        if trial.state == State::Interrupted || self.interrupted() {
             return Ok(None);
         }
         let books = &trial.overall.books;
@@ -146,26 +193,27 @@ impl<W: Case> Searching<'_, W> {
         if let Some(longer) = self.objective.too_short(trial, per_s * START_SHARE, self.base.measured) {
             bail!("{longer}");
         }
-        self.ui.say(&format!("about {per_s:.0} calls/s in a closed loop"));
+        self.say(&format!("about {per_s:.0} calls/s in a closed loop"));
         Ok(Some(per_s))
     }
 
     fn search(&mut self, capacity: f64, document: &mut Document) -> Result<Found> {
-        let mut bracket = Bracket::new(capacity * START_SHARE, self.args.resolution);
+        let mut bracket = Bracket::new(capacity * START_SHARE, self.asked.resolution);
         loop {
-            let (rate, confirming) = match bracket.next(self.args.confirm) {
+            let (rate, confirming) = match bracket.next(self.asked.confirm) {
                 Next::Try(rate) => (rate, false),
                 Next::Confirm(rate) => (rate, true),
                 Next::Found(rate) => return Ok(Found::Highest(rate)),
                 Next::None => return Ok(Found::None),
             };
-            let left = bracket.steps_left(self.args.confirm);
-            let Some((index, hopeless)) = self.step(rate, confirming, left, document)? else {
+            let left = bracket.steps_left(self.asked.confirm);
+            let Some(index) = self.step(rate, confirming, left, document)? else {
                 return Ok(Found::Interrupted);
             };
             let trial = &document.trials[index];
+            let hopeless = trial::ended_early(trial).map(str::to_owned);
             let cut = trial.state == State::Interrupted && hopeless.is_none();
-            if cut || self.interrupt.requested() {
+            if cut || self.interrupted() {
                 return Ok(Found::Interrupted);
             }
             let ended_early_s = hopeless.as_ref().map(|_| trial.measured_s);
@@ -175,17 +223,16 @@ impl<W: Case> Searching<'_, W> {
             };
             let kept = matches!(judged, Kept::Yes(_));
             let early = match ended_early_s {
-                Some(s) => format!(", ended early after {}", crate::ui::seconds(s)),
+                Some(s) => format!(", ended early after {}", ui::seconds(s)),
                 None => String::new(),
             };
-            self.ui.say(&format!("  {}{early}: {why}", if kept { "kept" } else { "broken" }));
+            self.say(&format!("  {}{early}: {why}", if kept { "kept" } else { "broken" }));
             let step = Step { rate_per_s: rate, trial: index, confirming, kept, why, ended_early_s };
             if let Some(search) = &mut document.search {
                 search.steps.push(step);
             }
             outcome::so_far(document);
-            self.folder.put_document(document)?;
-            self.ui.live().board(document);
+            self.course.write(document)?;
             match judged {
                 Kept::Yes(_) => bracket.tell(rate, confirming, true),
                 Kept::No(_) => bracket.tell(rate, confirming, false),
@@ -195,43 +242,39 @@ impl<W: Case> Searching<'_, W> {
         }
     }
 
-    /// One trial at a rate, and why it was ended early, if it was; nothing when interrupted before it has measured
-    /// anything.
+    /// One trial at a rate; nothing when interrupted before it has measured anything.
     fn step(
         &mut self,
         rate: f64,
         confirming: bool,
         left: u32,
         document: &mut Document,
-    ) -> Result<Option<(usize, Option<String>)>> {
-        let what = if confirming { "confirming " } else { "" };
+    ) -> Result<Option<usize>> {
+        let (what, number) = (if confirming { "confirming " } else { "" }, document.trials.len());
         let each = (self.base.warmup + self.base.measured).as_secs_f64();
-        self.ui.say(&format!(
-            "step {}: {what}{rate:.0}/s, about {} left",
-            document.trials.len(),
-            crate::ui::seconds(each * f64::from(left))
-        ));
         let plan = drive::Plan {
-            arrivals: open_loop(rate, self.args.load.arrivals),
+            arrivals: self.asked.ground.open_loop(rate),
             drain_max: self.base.drain_max.min(DRAIN_MAX),
             // Other calls in every trial, so that a rate is not kept by the luck of one stream.
-            seed: self.base.seed + document.trials.len() as u64,
+            seed: self.base.seed + number as u64,
             ..self.base.clone()
         };
         let steps = document.search.iter().flat_map(|search| &search.steps);
         let before = steps.filter(|step| step.rate_per_s == rate).count();
-        self.ui.live().place(&format!("{rate:.0} calls/s"), before as u32 + 1);
-        let (objective, bounds) = (&self.objective, Bounds::of(&plan));
-        let kinds: Vec<&str> = W::KINDS.iter().map(|kind| kind.name).collect();
-        let hopeless = RefCell::new(None);
-        let end_early = |ran, totals: &Totals| {
-            let why = bounds.and_then(|bounds| bounds.hopeless(objective, &kinds, ran, totals));
-            hopeless.borrow_mut().clone_from(&why);
-            why
+        self.course.site.ui.live().place(&format!("{rate:.0} calls/s"), before as u32 + 1);
+        let (objective, bounds, kinds) = (&self.objective, Bounds::of(&plan), kinds::<W>());
+        let end_early =
+            |ran, totals: &Totals| bounds.and_then(|bounds| bounds.hopeless(objective, &kinds, ran, totals));
+        let wanted = Wanted {
+            plan,
+            label: format!("{what}{rate:.0} per s"),
+            announcement: format!(
+                "step {number}: {what}{rate:.0}/s, about {} left",
+                ui::seconds(each * f64::from(left))
+            ),
+            end_early: Some(&end_early),
         };
-        let index =
-            self.course.trial(&plan, &format!("{what}{rate:.0} per s"), Some(&end_early), document)?;
-        Ok(index.map(|index| (index, hopeless.take())))
+        self.course.trial(&wanted, document)
     }
 }
 

@@ -78,21 +78,40 @@ impl Folder {
 
     /// An empty folder for one of the run's trials. What an unfinished trial of the same number has left is taken away.
     pub(crate) fn trial(&self, name: &str) -> Result<Folder> {
+        let number = number_of(name);
+        self.discard_trials(|other| Some(other) == number)?;
         let trials = self.path.join("trials");
         let path = trials.join(name);
-        let number = name.split('-').next().unwrap_or_default();
-        let make = || -> std::io::Result<()> {
-            fs::create_dir_all(&trials)?;
-            for old in fs::read_dir(&trials)? {
-                let old = old?;
-                if old.file_name().to_string_lossy().split('-').next() == Some(number) {
-                    fs::remove_dir_all(old.path())?;
-                }
-            }
-            fs::create_dir(&path)
-        };
+        let make = || fs::create_dir_all(&trials).and_then(|()| fs::create_dir(&path));
         make().with_context(|| format!("could not create {}", path.display()))?;
         Ok(Folder { path, _owned: None })
+    }
+
+    /// Names of the folders of its trials with the numbers that these begin with, in the order of the numbers.
+    pub(crate) fn trials(&self) -> Result<Vec<(usize, String)>> {
+        let trials = self.path.join("trials");
+        let list = || -> std::io::Result<Vec<(usize, String)>> {
+            if !trials.exists() {
+                return Ok(Vec::new());
+            }
+            let names: Vec<std::ffi::OsString> =
+                fs::read_dir(&trials)?.map(|trial| Ok(trial?.file_name())).collect::<std::io::Result<_>>()?;
+            let named = names.iter().map(|name| name.to_string_lossy().into_owned());
+            let mut found: Vec<(usize, String)> =
+                named.filter_map(|name| Some((number_of(&name)?, name))).collect();
+            found.sort();
+            Ok(found)
+        };
+        list().with_context(|| format!("could not read {}", trials.display()))
+    }
+
+    /// Takes away trials by their number.
+    pub(crate) fn discard_trials(&self, is_meant: impl Fn(usize) -> bool) -> Result<()> {
+        for (_, name) in self.trials()?.into_iter().filter(|(number, _)| is_meant(*number)) {
+            let path = self.path.join("trials").join(name);
+            fs::remove_dir_all(&path).with_context(|| format!("could not remove {}", path.display()))?;
+        }
+        Ok(())
     }
 
     /// Replaces a file as a whole: a reader sees the old one or the new one.
@@ -139,6 +158,11 @@ impl Drop for Folder {
     }
 }
 
+/// The number that the name of a trial begins with.
+fn number_of(trial: &str) -> Option<usize> {
+    trial.split('-').next()?.parse().ok()
+}
+
 /// The moment of the calendar.
 pub(crate) fn now() -> Moment {
     Moment::from_unix(measure::unix_seconds())
@@ -175,7 +199,7 @@ pub(crate) fn document(id: String, started: Moment, kind: RunKind, subjects: &[&
 }
 
 /// The command line that gives this run again. User names and passwords in addresses are left out.
-fn command_line() -> Vec<String> {
+pub(crate) fn command_line() -> Vec<String> {
     let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
     std::iter::once("stackmark".to_owned())
         .chain(arguments.map(|argument| without_secret(&argument)))

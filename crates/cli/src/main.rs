@@ -20,6 +20,7 @@ mod live;
 mod load;
 mod private;
 mod process;
+mod resume;
 mod run;
 mod secrets;
 mod serve;
@@ -29,6 +30,7 @@ mod subjects;
 mod sweep;
 mod trial;
 mod ui;
+mod underway;
 mod vouch;
 
 use args::{Cli, Command};
@@ -84,7 +86,7 @@ fn run_command(command: Command, ui: &ui::Ui) -> anyhow::Result<Answer> {
         Command::Run(args) => run::run(&args, ui),
         Command::Compare(args) => compare::compare(&args, ui),
         Command::Experiment(args) => compare::experiment(&args, ui),
-        Command::Resume(args) => experiment::resume(&args, ui),
+        Command::Resume(args) => resume::resume(&args, ui),
         Command::Sweep(args) => sweep::sweep(&args, ui),
         Command::FindMax(args) => find_max::find_max(&args, ui),
         Command::Serve(args) => serve::serve(&args, ui),

@@ -160,9 +160,14 @@ fn subject_of(args: &args::Run) -> Result<&'static Subject> {
 pub(crate) fn server_settings(args: &ServerArgs, engine: &EngineArgs, clients: u32) -> ServerSettings {
     ServerSettings {
         limits: engine.limits_of(Limited::Server),
-        pool: args.pool.unwrap_or(clients.min(POOL_MAX)),
+        pool: pool(args.pool, clients),
         threads: args.server_threads.unwrap_or_else(serve::threads_default),
     }
+}
+
+/// Sessions behind a server for so many clients.
+pub(crate) fn pool(asked: Option<u32>, clients: u32) -> u32 {
+    asked.unwrap_or(clients.min(POOL_MAX))
 }
 
 /// The load generator's plan.

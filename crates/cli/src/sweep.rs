@@ -1,60 +1,73 @@
 //! `stackmark sweep`: one subject under more and more load, in interleaved blocks, and the curve that comes of it.
 
 pub(crate) mod course;
+pub(crate) mod errand;
+mod stored;
 
 use crate::case::{Case, of_workload};
-use crate::experiment::lock;
-use crate::folder::{self, Folder};
-use crate::interrupt::Interrupt;
-use crate::run::publish;
 use crate::subjects::{self, Subject};
 use crate::trial::is_bad;
 use crate::ui::{self, Ui};
+use crate::underway::{Site, Underway};
 use crate::{Answer, args};
 use anyhow::{Result, bail};
-use course::{Course, Ground};
-use drive::{Arrivals, RatePerSecond};
+use course::{Course, Ground, Wanted};
+use errand::Errand;
 use measure::Monotonic;
 use model::Clock;
 use model::random::Random;
 use report::curve::{Loaded, clients, draw_up, load_words};
 use report::document::{Axis, Document, RunKind, State};
+use serde::{Deserialize, Serialize};
 
 /// Path of the random stream that orders the loads of a block.
 const ORDER: u64 = 300;
 
 pub(crate) fn sweep(args: &args::Sweep, ui: &Ui) -> Result<Answer> {
     let subject = subjects::find(&args.subject)?;
-    of_workload!(subject.workload(), W => run::<W>(subject, args, ui))
+    of_workload!(subject.workload(), W => errand::begin::<W, _>(Asked::of::<W>(subject, args)?, &args.out.out, ui))
 }
 
-/// What is raised, and to what.
-struct Loads {
+/// Goes on with a sweep that was cut off.
+pub(crate) fn go_on(underway: Underway<Asked>, site: &Site<'_>) -> Result<Answer> {
+    errand::go_on(underway, site)
+}
+
+/// What is raised, and to what, on what.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Asked {
+    ground: Ground,
     axis: Axis,
     loads: Vec<f64>,
+    blocks: u32,
 }
 
-impl Loads {
-    fn of(args: &args::Sweep) -> Result<Loads> {
-        match (&args.clients, &args.rates) {
+impl Asked {
+    fn of<W: Case>(subject: &'static Subject, args: &args::Sweep) -> Result<Asked> {
+        let (axis, loads) = match (&args.clients, &args.rates) {
             (Some(_), Some(_)) => bail!(
                 "--clients and --rates are two sweeps; for the clients that share the calls of a sweep over rates use \
                  --in-flight"
             ),
-            (_, Some(rates)) => Ok(Loads { axis: Axis::Rate, loads: rates.0.clone() }),
-            (Some(clients), None) => Ok(Loads { axis: Axis::Clients, loads: clients.0.clone() }),
-            (None, None) => Ok(Loads { axis: Axis::Clients, loads: vec![1.0, 2.0, 4.0, 8.0, 16.0, 32.0] }),
-        }
+            (_, Some(rates)) => (Axis::Rate, rates.0.clone()),
+            (Some(clients), None) => (Axis::Clients, clients.0.clone()),
+            (None, None) => (Axis::Clients, vec![1.0, 2.0, 4.0, 8.0, 16.0, 32.0]),
+        };
+        let ground =
+            Ground::find::<W>(subject, &args.data, &args.load, &args.server, &args.engine, args.in_flight)?;
+        Ok(Asked { ground, axis, loads, blocks: args.blocks })
     }
 
     /// The plan of one load in one block: the same calls at every load, other ones in every block.
-    fn plan(&self, load: f64, block: u32, args: &args::Sweep, base: &drive::Plan) -> drive::Plan {
+    fn plan(&self, load: f64, block: u32) -> drive::Plan {
+        let base = &self.ground.plan;
         let seed = base.seed + u64::from(block);
         match self.axis {
             Axis::Clients => drive::Plan { workers: load as u32, seed, ..base.clone() },
             Axis::Rate => drive::Plan {
-                workers: args.in_flight,
-                arrivals: open_loop(load, args.load.arrivals),
+                workers: self.ground.in_flight,
+                arrivals: self.ground.open_loop(load),
                 seed,
                 ..base.clone()
             },
@@ -62,101 +75,91 @@ impl Loads {
     }
 }
 
-/// Calls due at a rate.
-pub(crate) fn open_loop(rate: f64, arrivals: args::ArrivalsArg) -> Arrivals {
-    match arrivals {
-        args::ArrivalsArg::Poisson => Arrivals::Poisson(RatePerSecond(rate)),
-        args::ArrivalsArg::Constant => Arrivals::Constant(RatePerSecond(rate)),
-    }
-}
+impl Errand for Asked {
+    const KIND: RunKind = RunKind::Sweep;
+    const NAME: &'static str = "sweep";
 
-fn run<W: Case>(subject: &'static Subject, args: &args::Sweep, ui: &Ui) -> Result<Answer> {
-    let loads = Loads::of(args)?;
-    let ground = Ground::<W>::find(subject, &args.data, &args.load, &args.server, &args.engine)?;
-    let held = lock::hold()?;
-    let interrupt = Interrupt::listen()?;
-    let (folder, started, id) = Folder::create(&args.out.out, &format!("sweep-{}", subject.path))?;
-    let mut document = folder::document(id, started, RunKind::Sweep, &[subject.path]);
-    let base = ground.plan.clone();
-    held.works_in(folder.path());
-    let mut course = Course::open(ground, &folder, ui, &interrupt)?;
-    // Every server of the sweep is held to the workload before the first trial, so that none fails in the middle.
-    for load in &loads.loads {
-        course.prepare(&loads.plan(*load, 0, args, &base))?;
+    fn ground(&self) -> &Ground {
+        &self.ground
     }
-    document.notes = course.notes();
-    let mut sweeping = Sweeping { course, loads, args, base, folder: &folder, ui, interrupt: &interrupt };
-    if let Err(error) = sweeping.blocks(&mut document) {
-        course::give_up(&folder, &mut document, &error);
-        return Err(error);
-    }
-    conclude(&mut document, args.blocks);
-    if document.state == State::Interrupted {
-        course::something_measured(&folder, &document)?;
-    }
-    publish(&folder, &document, ui)?;
-    Ok(if document.trials.iter().any(is_bad) { Answer::Bad } else { Answer::Good })
-}
 
-/// A sweep under way.
-struct Sweeping<'a, W: Case> {
-    course: Course<'a, W>,
-    loads: Loads,
-    args: &'a args::Sweep,
-    base: drive::Plan,
-    folder: &'a Folder,
-    ui: &'a Ui,
-    interrupt: &'a Interrupt,
-}
+    fn trials(&self) -> Option<usize> {
+        Some(self.loads.len() * self.blocks as usize)
+    }
 
-impl<W: Case> Sweeping<'_, W> {
-    /// Runs every load in every block, and draws up the curve after each trial. A document of an interrupted sweep says so.
-    fn blocks(&mut self, document: &mut Document) -> Result<()> {
-        let blocks = self.args.blocks;
-        let blank = |load: &f64| Loaded { load: *load, trials: vec![None; blocks as usize] };
-        let mut points: Vec<Loaded> = self.loads.loads.iter().map(blank).collect();
-        let total = blocks as usize * points.len();
+    fn block(&self) -> usize {
+        self.loads.len()
+    }
+
+    fn first_plans(&self) -> Vec<drive::Plan> {
+        self.loads.iter().map(|load| self.plan(*load, 0)).collect()
+    }
+
+    fn carry_out<W: Case>(&self, course: &mut Course<'_, W>, document: &mut Document) -> Result<()> {
         let clock = Monotonic::start();
-        for block in 0..blocks {
-            for at in order(points.len(), block, self.base.seed) {
-                let done = document.trials.len();
-                let left = if done == 0 {
-                    String::new()
-                } else {
-                    let each = clock.now().as_secs_f64() / done as f64;
-                    format!(", {} left", ui::seconds(each * (total - done) as f64))
-                };
-                let load = points[at].load;
-                let words = load_words(self.loads.axis, load);
-                self.ui.say(&format!("trial {} of {total}: {words}{left}", done + 1));
-                self.ui.live().place(&words, block + 1);
-                let plan = self.loads.plan(load, block, self.args, &self.base);
-                let index =
-                    self.course.trial(&plan, &format!("block {} {words}", block + 1), None, document)?;
-                // A load that the system does not survive is a point of the curve; what the user has ended is not.
-                let whole = index.filter(|index| document.trials[*index].state != State::Interrupted);
+        let blank = |load: &f64| Loaded { load: *load, trials: vec![None; self.blocks as usize] };
+        let mut points: Vec<Loaded> = self.loads.iter().map(blank).collect();
+        for block in 0..self.blocks {
+            for at in order(points.len(), block, self.ground.plan.seed) {
+                let whole = self.trial(block, points[at].load, &clock, course, document)?;
                 points[at].trials[block as usize] = whole;
-                document.curve = Some(draw_up(self.loads.axis, &points, &document.trials, self.base.seed));
-                if whole.is_none() || self.interrupt.requested() {
+                // There is more to come that is no news.
+                if course.has_stored() {
+                    continue;
+                }
+                document.curve = Some(draw_up(self.axis, &points, &document.trials, self.ground.plan.seed));
+                if whole.is_none() || course.site.interrupt.requested() {
                     document.state = State::Interrupted;
-                    let measured = points.iter().flat_map(|point| &point.trials).flatten().count();
-                    document.notes.push(format!(
-                        "This is partial: interrupted, with {measured} of {total} trials; the curve is of those."
-                    ));
+                    conclude(document, self.blocks);
                     return Ok(());
                 }
-                self.folder.put_document(document)?;
-                self.ui.live().board(document);
+                course.write(document)?;
             }
         }
+        document.state = State::Complete;
+        conclude(document, self.blocks);
         Ok(())
+    }
+
+    fn answer(document: &Document) -> Result<Answer> {
+        Ok(if document.trials.iter().any(is_bad) { Answer::Bad } else { Answer::Good })
     }
 }
 
-fn conclude(document: &mut Document, blocks: u32) {
-    if document.state == State::Running {
-        document.state = State::Complete;
+impl Asked {
+    /// Runs one load in one block; gives its trial unless the user has interrupted it.
+    fn trial<W: Case>(
+        &self,
+        block: u32,
+        load: f64,
+        clock: &Monotonic,
+        course: &mut Course<'_, W>,
+        document: &mut Document,
+    ) -> Result<Option<usize>> {
+        let (done, total) = (document.trials.len(), self.loads.len() * self.blocks as usize);
+        let left = match course.measured_here(document) {
+            0 => String::new(),
+            here => {
+                let each = clock.now().as_secs_f64() / here as f64;
+                format!(", {} left", ui::seconds(each * (total - done) as f64))
+            }
+        };
+        let words = load_words(self.axis, load);
+        course.site.ui.live().place(&words, block + 1);
+        let wanted = Wanted {
+            plan: self.plan(load, block),
+            label: format!("block {} {words}", block + 1),
+            announcement: format!("trial {} of {total}: {words}{left}", done + 1),
+            end_early: None,
+        };
+        let index = course.trial(&wanted, document)?;
+        // A load that the system does not survive is a point of the curve; what the user has ended is not.
+        Ok(index.filter(|index| document.trials[*index].state != State::Interrupted))
     }
+}
+
+/// Notes what must be known before the curve is read.
+fn conclude(document: &mut Document, blocks: u32) {
     if blocks < 3 {
         document.notes.push(format!(
             "{} of each load ran: with three or more the intervals say how sure the curve is.",

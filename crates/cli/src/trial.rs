@@ -25,6 +25,9 @@ use std::sync::Arc;
 /// Partial results are written with every slice for this long, and with every tenth then.
 const SLICES_WRITTEN_ALL: u32 = 60;
 
+/// What the note of a trial that was ended early begins with, before the reason.
+const ENDED_EARLY: &str = "It was ended early: ";
+
 /// What to measure, on what, and where to write.
 pub(crate) struct Job<'a, W: Case> {
     pub(crate) subject: &'static Subject,
@@ -398,7 +401,7 @@ impl<W: Case> Follow<'_, '_, W> {
         self.ended_early = true;
         self.stop.request();
         if let Some(trial) = self.document.trials.last_mut() {
-            trial.notes.push(format!("It was ended early: {why}."));
+            trial.notes.push(format!("{ENDED_EARLY}{why}."));
         }
     }
 
@@ -456,6 +459,11 @@ impl<W: Case> Observer<W> for Follow<'_, '_, W> {
             }
         }
     }
+}
+
+/// Why a trial was ended early by whoever wanted it, if it was.
+pub(crate) fn ended_early(trial: &Trial) -> Option<&str> {
+    trial.notes.iter().find_map(|note| note.strip_prefix(ENDED_EARLY)?.strip_suffix('.'))
 }
 
 /// Whether a trial was interrupted before anything was measured that tells something.

@@ -1,8 +1,9 @@
 use super::*;
 use crate::args::EngineArgs;
 use crate::experiment::plan::{Place, Variant};
+use crate::experiment::underway::Agenda;
 use model::Workload;
-use report::document::{Document, RunKind, Spent};
+use report::document::{Document, Spent};
 use sql::Dialect;
 use workload_tpcc::Tpcc;
 
@@ -72,19 +73,8 @@ fn bed(metric: &str, direct: &[f64], again: &[f64], http: &[f64]) -> Bed {
 
 impl Bed {
     fn cast(&self) -> Vec<Part> {
-        let underway = crate::experiment::underway::Underway {
-            stackmark: String::new(),
-            program: String::new(),
-            checksum: String::new(),
-            id: String::new(),
-            started: crate::folder::now(),
-            command: Vec::new(),
-            kind: RunKind::Experiment,
-            experiment: self.plan.clone(),
-            again: Vec::new(),
-            spent: Spent::default(),
-        };
-        underway.cast()
+        let experiment = self.plan.clone();
+        Agenda { experiment, again: Vec::new(), spent: Spent::default() }.cast()
     }
 
     fn all(&self) -> Vec<Comparison> {

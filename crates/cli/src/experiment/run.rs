@@ -2,19 +2,20 @@
 
 use super::bench::{Bench, Prepared};
 use super::conclude::{self, Findings};
-use super::lock::{self, Held};
 use super::metric::Measured;
 use super::plan::Experiment;
 use super::resume::Stored;
-use super::underway::{self, Part, Slot, Standing, Underway};
+use super::underway::{Agenda, Part, Slot, Standing};
 use crate::Answer;
 use crate::case::Case;
 use crate::confirm;
-use crate::folder::{self, Folder};
+use crate::folder::Folder;
 use crate::interrupt::Interrupt;
+use crate::resume;
 use crate::run::publish;
 use crate::trial::{self, is_bad};
 use crate::ui::{self, Ui};
+use crate::underway::{self, Site, Underway};
 use anyhow::{Result, anyhow, bail};
 use measure::Monotonic;
 use model::Clock;
@@ -32,43 +33,26 @@ pub(crate) fn begin<W: Case>(
 ) -> Result<Answer> {
     // What can be wrong is found before the folder is made.
     Measured::named(&experiment.metric, W::KINDS)?;
-    let held = lock::hold()?;
-    let interrupt = Interrupt::listen()?;
     let name = match kind {
         RunKind::Comparison => experiment.name.clone(),
         _ => format!("experiment-{}", experiment.name),
     };
-    let (folder, started, id) = Folder::create(out, &name)?;
-    let blank = folder::document(id, started, kind, &[]);
-    let underway = Underway {
-        stackmark: blank.stackmark,
-        program: underway::program()?,
-        checksum: String::new(),
-        id: blank.id,
-        started: blank.started,
-        command: blank.command,
-        kind,
-        experiment,
-        again: Vec::new(),
-        spent: Spent::default(),
-    };
-    carry_out::<W>(underway, Stored::none(), &folder, &held, ui, &interrupt)
+    let agenda = Agenda { experiment, again: Vec::new(), spent: Spent::default() };
+    underway::begin(agenda, kind, &name, out, ui, |underway, site| {
+        carry_out::<W>(underway, Stored::none(), site)
+    })
 }
 
 /// Carries out what has not been done yet.
 pub(crate) fn carry_out<W: Case>(
-    underway: Underway,
+    underway: Underway<Agenda>,
     stored: Stored,
-    folder: &Folder,
-    held: &Held,
-    ui: &Ui,
-    interrupt: &Interrupt,
+    site: &Site<'_>,
 ) -> Result<Answer> {
-    held.works_in(folder.path());
-    let mut runner = Runner::<W>::new(underway, folder, ui, interrupt)?;
+    let mut runner = Runner::<W>::new(underway, site)?;
     runner.take(&stored);
     runner.write()?;
-    let mut bench = Bench::open(runner.underway.experiment.scale, folder, ui, interrupt)?;
+    let mut bench = Bench::open(runner.underway.plan.experiment.scale, site.folder, site.ui, site.interrupt)?;
     let ready = runner.prepare(&mut bench, &stored);
     let prepared = match ready {
         Ok(prepared) => prepared,
@@ -84,7 +68,7 @@ pub(crate) fn carry_out<W: Case>(
 
 /// An experiment under way.
 struct Runner<'a, W: Case> {
-    underway: Underway,
+    underway: Underway<Agenda>,
     measured: Measured,
     cast: Vec<Part>,
     standings: Vec<Standing>,
@@ -105,46 +89,40 @@ struct Runner<'a, W: Case> {
 }
 
 impl<'a, W: Case> Runner<'a, W> {
-    fn new(
-        underway: Underway,
-        folder: &'a Folder,
-        ui: &'a Ui,
-        interrupt: &'a Interrupt,
-    ) -> Result<Runner<'a, W>> {
-        let measured = Measured::named(&underway.experiment.metric, W::KINDS)?;
-        let cast = underway.cast();
+    fn new(underway: Underway<Agenda>, site: &Site<'a>) -> Result<Runner<'a, W>> {
+        let experiment = &underway.plan.experiment;
+        let measured = Measured::named(&experiment.metric, W::KINDS)?;
+        let cast = underway.plan.cast();
         let mut subjects: Vec<&str> = Vec::new();
-        for variant in &underway.experiment.variants {
+        for variant in &experiment.variants {
             if !subjects.contains(&variant.subject.as_str()) {
                 subjects.push(&variant.subject);
             }
         }
-        let (id, started) = (underway.id.clone(), underway.started.clone());
-        let mut document = folder::document(id, started, underway.kind, &subjects);
-        document.command.clone_from(&underway.command);
-        document.notes.clone_from(&underway.experiment.notes);
+        let mut document = underway.document(&subjects);
+        document.notes.splice(..0, experiment.notes.iter().cloned());
         let standing = Standing { state: VariantState::Measured, reason: None };
         Ok(Runner {
             measured,
             standings: vec![standing; cast.len()],
-            of_parts: vec![vec![None; underway.experiment.blocks as usize]; cast.len()],
+            of_parts: vec![vec![None; experiment.blocks as usize]; cast.len()],
             blocks: Vec::new(),
             cast,
             document,
-            spent_before: underway.spent,
+            spent_before: underway.plan.spent,
             spent_here: Spent::default(),
             underway,
             clock: Monotonic::start(),
-            folder,
-            ui,
-            interrupt,
+            folder: site.folder,
+            ui: site.ui,
+            interrupt: site.interrupt,
             workload: std::marker::PhantomData,
         })
     }
 
     /// Takes the trials that had ended before for ours.
     fn take(&mut self, stored: &Stored) {
-        for (at, slot) in self.underway.slots().iter().enumerate() {
+        for (at, slot) in self.underway.plan.slots().iter().enumerate() {
             if let Some(trial) = stored.trial(at) {
                 self.document.trials.push(trial.clone());
                 self.took(slot, self.document.trials.len() - 1);
@@ -155,16 +133,13 @@ impl<'a, W: Case> Runner<'a, W> {
     /// Loads every place and holds every variant to the workload. One that cannot be measured says why, and the others go
     /// on; a comparison of two has no others.
     fn prepare(&mut self, bench: &mut Bench<'_, W>, stored: &Stored) -> Result<Vec<Option<Prepared>>> {
-        let variants = self.underway.experiment.variants.clone();
+        let variants = self.underway.plan.experiment.variants.clone();
         let mut prepared = Vec::new();
         for (index, variant) in variants.iter().enumerate() {
             let ready = bench.prepare(variant);
             self.spent_here = bench.spent();
             if self.interrupt.requested() {
-                bail!(
-                    "interrupted while loading\nhint: `stackmark resume {}` goes on",
-                    self.folder.path().display()
-                );
+                bail!("interrupted while loading\nhint: {}", resume::goes_on(self.folder));
             }
             prepared.push(match ready {
                 Ok(ready) => {
@@ -190,8 +165,8 @@ impl<'a, W: Case> Runner<'a, W> {
             bail!("no variant could be started; {name}: {reason}");
         }
         // Only now is it sure that it goes on.
-        self.underway.again = stored.again().to_vec();
-        self.underway.experiment.notes.extend(stored.notes().iter().cloned());
+        self.underway.plan.again = stored.again().to_vec();
+        self.underway.notes.extend(stored.notes().iter().cloned());
         self.document.notes.extend(stored.notes().iter().cloned());
         self.document.notes.extend(bench.notes());
         self.write()?;
@@ -214,10 +189,10 @@ impl<'a, W: Case> Runner<'a, W> {
         prepared: &[Option<Prepared>],
         stored: &Stored,
     ) -> Result<()> {
-        let slots = self.underway.slots();
+        let slots = self.underway.plan.slots();
         let (begun, mut run_here) = (self.clock.now().as_secs_f64(), 0_usize);
         for (at, slot) in slots.iter().enumerate() {
-            self.underway.again.retain(|block| *block >= slot.block);
+            self.underway.plan.again.retain(|block| *block >= slot.block);
             let part = &self.cast[slot.part];
             let to_run = !stored.has_passed(at) && self.runs(slot.part);
             let Some(ready) = prepared[part.variant].as_ref().filter(|_| to_run) else {
@@ -251,7 +226,7 @@ impl<'a, W: Case> Runner<'a, W> {
 
     /// Runs one trial; gives whether others are to follow.
     fn trial(&mut self, bench: &mut Bench<'_, W>, ready: &Prepared, slot: &Slot) -> Result<bool> {
-        let plan = &self.underway.experiment.variants[self.cast[slot.part].variant].plan;
+        let plan = &self.underway.plan.experiment.variants[self.cast[slot.part].variant].plan;
         // The same calls on all sides, other ones in every block.
         let plan = drive::Plan { seed: plan.seed + u64::from(slot.block), ..plan.clone() };
         self.ui.live().place(&self.cast[slot.part].name, slot.block + 1);
@@ -300,7 +275,7 @@ impl<'a, W: Case> Runner<'a, W> {
 
     /// Writes down what there is. Only between trials: nothing of it disturbs what is measured.
     fn write(&mut self) -> Result<()> {
-        self.underway.spent = self.spent();
+        self.underway.plan.spent = self.spent();
         if self.underway.kind == RunKind::Experiment {
             self.document.experiment = Some(self.found());
         } else if !self.document.trials.is_empty() {
@@ -317,12 +292,7 @@ impl<'a, W: Case> Runner<'a, W> {
 
     /// What a reader must know of a document that is not whole.
     fn partial(&self) -> String {
-        let (done, all) = (self.document.trials.len(), self.underway.slots().len());
-        format!(
-            "This is partial: {}, with {done} of {all} trials. `stackmark resume {}` goes on once nothing works on it.",
-            self.document.state.word(),
-            self.folder.path().display()
-        )
+        resume::partial(&self.document, Some(self.underway.plan.slots().len()), self.folder)
     }
 
     fn spent(&self) -> Spent {
@@ -339,7 +309,7 @@ impl<'a, W: Case> Runner<'a, W> {
 
     fn findings(&self) -> Findings<'_> {
         Findings {
-            plan: &self.underway.experiment,
+            plan: &self.underway.plan.experiment,
             measured: &self.measured,
             cast: &self.cast,
             standings: &self.standings,
@@ -349,7 +319,7 @@ impl<'a, W: Case> Runner<'a, W> {
     }
 
     fn found(&self) -> document::Experiment {
-        let plan = &self.underway.experiment;
+        let plan = &self.underway.plan.experiment;
         let comparisons = self.findings().comparisons::<W>();
         let place =
             |variant: usize| self.cast.iter().position(|part| part.variant == variant && !part.control);
@@ -415,21 +385,21 @@ impl<'a, W: Case> Runner<'a, W> {
         if self.underway.kind == RunKind::Comparison {
             self.document.comparison = found.comparisons.into_iter().next();
             let comparison = self.document.comparison.as_ref();
-            let suspicion = self.underway.experiment.suspicion.as_ref();
+            let suspicion = self.underway.plan.experiment.suspicion.as_ref();
             self.document.confirmation = suspicion.map(|suspicion| confirm::judge(suspicion, comparison));
             self.document.notes.push(summary);
         } else {
             self.document.experiment = Some(found);
         }
-        self.underway.spent = spent;
+        self.underway.plan.spent = spent;
         self.underway.put(self.folder)?;
         if self.document.state == State::Interrupted {
             self.document.notes.push(self.partial());
         }
         publish(self.folder, &self.document, self.ui)?;
         if self.document.state == State::Interrupted {
-            self.ui.say(&format!("`stackmark resume {}` goes on", self.folder.path().display()));
-            if self.underway.experiment.max_loss.is_some() {
+            self.ui.say(&resume::goes_on(self.folder));
+            if self.underway.plan.experiment.max_loss.is_some() {
                 bail!("interrupted before --max-loss could be judged");
             }
         }

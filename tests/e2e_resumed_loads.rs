@@ -1,0 +1,190 @@
+//! Sweeps and searches that were killed or interrupted, and go on.
+
+use crate::e2e_desk::{Desk, Ran, parse};
+use crate::e2e_experiments::{ended, resume};
+use crate::e2e_resumed::{edit, refused};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+
+/// Two blocks of two loads.
+const SWEEP: &str = "sweep tpcc --clients 1,2 --blocks 2 --duration 1s --warmup 0s";
+/// Nothing but calls that are not served breaks this level, so that a search takes only a few steps.
+const SEARCH: &str =
+    "find-max tpcc --slo p50<60s --resolution 50% --confirm 1 --duration 2s --warmup 0s --in-flight 4";
+/// Steps that end early, after two seconds, since nothing keeps this level.
+const HOPELESS: &str = "find-max tpcc --slo p90<1us --duration 5s --warmup 0s --in-flight 2";
+/// Commits wait for no disk: a slow one would give too few calls in this time.
+const DB: &str = "--db sqlite:bench.db?synchronous=normal";
+
+/// A run that was killed when so many trials had ended.
+fn killed(line: &str, trials: usize) -> Desk {
+    let desk = Desk::loaded();
+    let run = desk.start(&format!("{line} {DB}"));
+    run.until("trials have ended", || ended(&desk).len() >= trials);
+    run.signal(Signal::KILL);
+    assert_eq!(run.end().status.code(), None);
+    desk
+}
+
+/// What the trials of the only run that have ended have written.
+fn written(desk: &Desk) -> Vec<(PathBuf, Vec<u8>)> {
+    let read = |folder: PathBuf| (folder.clone(), fs::read(folder.join("result.json")).unwrap());
+    ended(desk).into_iter().map(read).collect()
+}
+
+/// Goes on to the end over the trials of before, none of which is run again.
+#[track_caller]
+fn goes_on(desk: &Desk, done: &str) -> (Ran, Value) {
+    let before = written(desk);
+    let ran = desk.run(&resume(desk));
+    assert!(ran.code() < 2 && ran.err.contains(done), "{ran:?}");
+    let document = desk.document();
+    assert_eq!(document["state"], "complete", "{ran:?}");
+    let after = written(desk);
+    assert_eq!(after[..before.len()], before, "a trial was run again: {ran:?}");
+    // The document has them as they are: each at the time at which it began.
+    let started = |bytes: &[u8]| parse(str::from_utf8(bytes).unwrap())["trials"][0]["started"].clone();
+    let starts: Vec<Value> = after.iter().map(|(_, bytes)| started(bytes)).collect();
+    let trials = document["trials"].as_array().unwrap();
+    assert_eq!(trials.iter().map(|trial| trial["started"].clone()).collect::<Vec<_>>(), starts, "{ran:?}");
+    let notes = document["notes"].to_string();
+    assert_eq!(notes.matches("It was cut off after").count(), 1, "{notes}");
+    assert!(notes.contains("and went on at 20") && !notes.contains("This is partial"), "{notes}");
+    assert!(!desk.only_run().join("private").exists());
+    desk.run(&resume(desk)).refused(&["is complete", "nothing to go on with"]);
+    (ran, document)
+}
+
+#[test]
+fn a_sweep_that_is_killed_goes_on_over_the_trials_that_it_has() {
+    let desk = killed(SWEEP, 2);
+    // What is there says that it is not whole, and how to go on.
+    let notes = desk.document()["notes"].to_string();
+    assert!(notes.contains("This is partial: running") && notes.contains("`stackmark resume"), "{notes}");
+    let done = ended(&desk).len();
+    let (_, document) = goes_on(&desk, &format!("{done} of 4 trials are done"));
+    let points = document["curve"]["points"].as_array().unwrap();
+    let trials: Vec<&Vec<Value>> = points.iter().map(|point| point["trials"].as_array().unwrap()).collect();
+    assert!(trials.len() == 2 && trials.iter().all(|trials| trials.len() == 2), "{points:?}");
+    assert!(document["command"].to_string().contains("sweep"), "{}", document["command"]);
+}
+
+#[test]
+fn a_search_that_is_killed_goes_on_from_its_first_steps() {
+    let desk = killed(SEARCH, 2);
+    let before = desk.document()["search"]["steps"].as_array().unwrap().clone();
+    let done = ended(&desk).len();
+    let (ran, document) = goes_on(&desk, &format!("{done} trials are done"));
+    let steps = document["search"]["steps"].as_array().unwrap();
+    let rate = |step: &Value| step["rate_per_s"].as_f64().unwrap();
+    for (was, is) in before.iter().zip(steps) {
+        assert!((rate(was) / rate(is) - 1.0).abs() < 1e-9, "{was} {is}");
+        assert_eq!((&was["trial"], &was["why"], &was["kept"]), (&is["trial"], &is["why"], &is["kept"]));
+    }
+    // After them each step has a trial of its own.
+    let trials: Vec<u64> = steps.iter().map(|step| step["trial"].as_u64().unwrap()).collect();
+    assert_eq!(trials, (1..=steps.len() as u64).collect::<Vec<_>>(), "{ran:?}");
+}
+
+/// A run that was interrupted when two of its trials were in its document; it has named the command that goes on.
+#[track_caller]
+fn interrupted(line: &str) -> Desk {
+    let desk = Desk::loaded();
+    let run = desk.start(&format!("{line} {DB}"));
+    let document = || fs::read_to_string(desk.runs().first()?.join("result.json")).ok();
+    let trials = |text: String| parse(&text)["trials"].as_array().unwrap().len();
+    run.until("two trials are in the document", || document().map_or(0, trials) >= 2);
+    run.signal(Signal::INT);
+    let ran = run.end();
+    let id = desk.only_run().file_name().unwrap().to_str().unwrap().to_owned();
+    let named = format!("`stackmark resume results/{id}` goes on");
+    let said = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains(&named), "{ran:?}");
+    let document = desk.document();
+    assert_eq!(document["state"], "interrupted");
+    assert!(document["notes"].to_string().contains(&named), "{document}");
+    desk
+}
+
+#[test]
+fn ctrl_c_names_the_command_that_goes_on_with_a_sweep() {
+    goes_on(&interrupted(SWEEP), " of 4 trials are done");
+}
+
+#[test]
+fn a_step_that_ended_early_is_not_run_again() {
+    let desk = interrupted(HOPELESS);
+    let before = desk.document()["search"]["steps"].clone();
+    let resumed = desk.start(&resume(&desk));
+    resumed.until("it measures the next step", || resumed.err().contains("step 2: "));
+    resumed.signal(Signal::INT);
+    let ran = resumed.end();
+    let (was, is) = (&before[0], &desk.document()["search"]["steps"][0]);
+    assert!(ran.err.contains("broken, ended early") && was["ended_early_s"].is_number(), "{was} {ran:?}");
+    assert_eq!(
+        (&was["trial"], &was["why"], &was["kept"]),
+        (&is["trial"], &is["why"], &is["kept"]),
+        "{ran:?}"
+    );
+    assert!(!ran.err.contains("step 1: ") && !ran.err.contains("capacity: "), "{ran:?}");
+}
+
+#[test]
+fn what_would_be_another_sweep_is_refused_by_what_differs() {
+    let desk = killed(SWEEP, 2);
+    let plan = desk.only_run().join("plan.json");
+    let trial = ended(&desk)[1].join("result.json");
+    let of_a_trial: [(&str, Value, &[&str]); 3] = [
+        ("/trials/0/machine/kernel", "2.6".into(), &["with the kernel 2.6, and here it is"]),
+        ("/trials/0/stack/engine_version", "3.0".into(), &["on version 3.0 of its engine"]),
+        ("/trials/0/data/checksum", "xxh3:0".into(), &["worked on xxh3:0", "begin it anew"]),
+    ];
+    let last = std::slice::from_ref(&trial);
+    for (pointer, value, words) in of_a_trial {
+        refused(&desk, last, pointer, value, words);
+    }
+    let file = std::slice::from_ref(&plan);
+    refused(&desk, file, "/program", "xxh3:1".into(), &["another build of stackmark", "xxh3:1"]);
+    let text = fs::read_to_string(&plan).unwrap();
+    // To the byte as it was but for one value.
+    for (was, is) in [("\"blocks\": 2", "\"blocks\": 9"), ("\"in_flight\": 64", "\"in_flight\": 65")] {
+        assert!(text.contains(was), "{text}");
+        fs::write(&plan, text.replacen(was, is, 1)).unwrap();
+        desk.run(&resume(&desk)).refused(&["plan.json has been changed", "another plan"]);
+    }
+    fs::write(&plan, text).unwrap();
+    // A trial with other clients than the plan has is not believed: it is measured again, with all after it.
+    let kept = written(&desk).swap_remove(0);
+    edit(&trial, "/trials/0/plan/clients", 64.into());
+    let ran = desk.run(&resume(&desk));
+    let document = desk.document();
+    assert_eq!(document["state"], "complete", "{ran:?}");
+    let said = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in ["Trial 002-", "another plan", "it and all after it are measured again"] {
+        assert!(said.contains(words) && document["notes"].to_string().contains(words), "{words}: {ran:?}");
+    }
+    assert_eq!(written(&desk)[0], kept, "the trial before it was run again: {ran:?}");
+    let mut clients: Vec<u64> = document["trials"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|trial| trial["plan"]["clients"].as_u64().unwrap())
+        .collect();
+    clients.sort_unstable();
+    assert_eq!(clients, [1, 1, 2, 2]);
+}
+
+#[test]
+fn a_torn_trial_of_a_sweep_costs_its_block_and_what_came_after_it() {
+    let desk = killed(SWEEP, 2);
+    let before = written(&desk);
+    fs::write(before[1].0.join("result.json"), "").unwrap();
+    let ran = desk.run(&resume(&desk));
+    assert!(ran.err.contains("0 of 4 trials are done"), "{ran:?}");
+    assert!(ran.err.contains("cannot be believed") && ran.err.contains("from trial 1 on"), "{ran:?}");
+    let document = desk.document();
+    assert_eq!((&document["state"], ended(&desk).len()), (&"complete".into(), 4), "{ran:?}");
+    assert_ne!(written(&desk)[0], before[0], "a trial of the block was kept: {ran:?}");
+}
