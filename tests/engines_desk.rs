@@ -7,6 +7,10 @@ use sql::Secret;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
+/// A run that is long enough to be judged. Where server and disk are fast, one thread of the generator is all too
+/// easily full, which would void it.
+pub(crate) const SHORT: &str = "--duration 1s --warmup 0s --clients 4 --generator-threads 2";
+
 /// A private engine for the tests.
 pub(crate) struct Server {
     pub(crate) engine: rig::Running,

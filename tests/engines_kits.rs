@@ -1,7 +1,7 @@
 //! Databases that somebody else has made.
 
 use crate::e2e_desk::{Desk, assert_good, parse};
-use crate::engines_desk::{Server, on};
+use crate::engines_desk::{SHORT, Server, on};
 use rig::Engine;
 use std::process::Command;
 
@@ -31,7 +31,7 @@ fn a_database_of_another_kit_is_audited_and_run_on_and_its_differences_are_named
             assert!(notes.contains(named), "{notes}");
         }
         for subject in ["tpcc/postgres", "tpcc/postgres/tokio-postgres/procedure"] {
-            let line = format!("run {subject} --db {url} --duration 1s --warmup 0s --clients 4 --json");
+            let line = format!("run {subject} --db {url} {SHORT} --json");
             let ran = server.run(&desk, &line);
             let document = parse(&ran.out);
             assert_good(&ran, &document);
@@ -65,7 +65,7 @@ fn a_database_of_pgbench_runs_unchanged() {
         let found = server.json(&desk, &format!("audit tpcb --db {url}"));
         assert_eq!((&found["scale"], &found["loaded_by"]), (&2.into(), &"pgbench".into()), "{found}");
         for subject in ["tpcb/postgres", "tpcb/postgres/axum+tokio-postgres"] {
-            let line = format!("run {subject} --db {url} --duration 1s --warmup 0s --clients 4 --json");
+            let line = format!("run {subject} --db {url} {SHORT} --json");
             let ran = server.run(&desk, &line);
             let document = parse(&ran.out);
             assert_good(&ran, &document);
@@ -101,7 +101,7 @@ fn foreign_keys_are_made_when_they_are_asked_for_and_said_to_be_there() {
             let url = server.database("linked");
             let subject = if engine == Engine::Postgres { "tpcc/postgres" } else { "tpcc/mysql" };
             server.done(&desk, &format!("load {subject} --db {url} --foreign-keys"));
-            let line = format!("run {subject} --db {url} --duration 1s --warmup 0s --clients 4 --json");
+            let line = format!("run {subject} --db {url} {SHORT} --json");
             let ran = server.run(&desk, &line);
             let document = parse(&ran.out);
             assert_good(&ran, &document);

@@ -1,6 +1,7 @@
 //! Engines of our own: started for a run, held to limits, kept up on request.
 
 use crate::e2e_desk::{Desk, Ran, Running, assert_good, parse};
+use crate::engines_desk::SHORT;
 use serde_json::Value;
 
 /// A command line with a place of its own for engines, so that tests do not meet each other's.
@@ -33,7 +34,7 @@ fn a_run_without_a_database_brings_its_own_engine_and_takes_it_away_again() {
     for (subject, setting) in
         [("tpcc/postgres", "synchronous_commit=off"), ("tpcb/mysql", "innodb_flush_log_at_trx_commit=2")]
     {
-        let ran = run(&desk, &format!("run {subject} --duration 1s --warmup 0s --durability delayed --json"));
+        let ran = run(&desk, &format!("run {subject} {SHORT} --durability delayed --json"));
         let document = parse(&ran.out);
         assert_good(&ran, &document);
         let trial = &document["trials"][0];

@@ -1,7 +1,7 @@
 //! Every subject of the list.
 
 use crate::e2e_desk::{Desk, assert_good, parse};
-use crate::engines_desk::{Server, on};
+use crate::engines_desk::{SHORT, Server, on};
 use rig::Engine;
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ fn every_subject(server: &Server, engine: &str) {
         assert_eq!(row["here"], true, "{row}");
         let subject = row["subject"].as_str().unwrap();
         let url = &urls.iter().find(|(workload, _)| subject.starts_with(workload)).unwrap().1;
-        let line = format!("run {subject} --db {url} --duration 1s --warmup 0s --clients 4 --json");
+        let line = format!("run {subject} --db {url} {SHORT} --json");
         let ran = server.run(&desk, &line);
         let document = parse(&ran.out);
         assert_good(&ran, &document);

@@ -1,6 +1,7 @@
 //! Encrypted connections, to servers that encrypt.
 
 use crate::e2e_desk::{Desk, Ran, Running, assert_good, parse};
+use crate::engines_desk::SHORT;
 use rig::Engine;
 use sql::{Secret, ServerUrl, Tls};
 use std::fs;
@@ -87,7 +88,7 @@ fn encrypted(engine: Engine, certificate: &str, key: &str, drivers: &[&str]) {
     let verified = ServerUrl { tls: Tls::Verify, authority: Some(certified.certificate()), ..url.clone() };
     for driver in drivers {
         for url in [&url, &verified] {
-            let line = format!("run {workload}/{driver} --db {url} --duration 1s --warmup 0s --json");
+            let line = format!("run {workload}/{driver} --db {url} {SHORT} --json");
             let ran = run(&desk, url, &line);
             let document = parse(&ran.out);
             assert_good(&ran, &document);
