@@ -15,7 +15,7 @@ sql::statements! {
 }
 
 impl Stmt {
-    /// Names in the order of [`StmtId`]s: the same on every engine.
+    /// Names in the order of [`sql::StmtId`]s: the same on every engine.
     #[must_use]
     pub fn names(dialect: Dialect) -> &'static [&'static str] {
         match dialect {

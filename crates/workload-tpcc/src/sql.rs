@@ -54,7 +54,7 @@ impl Stmt {
     /// The first of those that only engines without `returning` have.
     const READ_BACKS: usize = Stmt::ReadClaim as usize;
 
-    /// Names in the order of [`StmtId`]s, as far as an engine has them.
+    /// Names in the order of [`sql::StmtId`]s, as far as an engine has them.
     #[must_use]
     pub fn names(dialect: Dialect) -> &'static [&'static str] {
         match dialect {
