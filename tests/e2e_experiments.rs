@@ -176,7 +176,7 @@ fn of_two_experiments_on_one_machine_the_second_is_refused() {
 #[test]
 fn what_cannot_go_on_says_why() {
     let desk = Desk::loaded();
-    desk.run("resume nowhere").refused(&["no experiment that can go on", "plan.json"]);
+    desk.run("resume nowhere").refused(&["no run that can go on", "plan.json"]);
     let ran = desk.run(&format!("compare tpcc tpcc {SHORT} --metric p98"));
     ran.refused(&["no metric `p98`", "new-order.p99"]);
     assert!(desk.runs().is_empty(), "{ran:?}");

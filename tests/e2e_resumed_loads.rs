@@ -18,11 +18,17 @@ const HOPELESS: &str = "find-max tpcc --slo p90<1us --duration 5s --warmup 0s --
 /// Commits wait for no disk: a slow one would give too few calls in this time.
 const DB: &str = "--db sqlite:bench.db?synchronous=normal";
 
-/// A run that was killed when so many trials had ended.
+/// How many trials are in the document of the only run.
+fn told(desk: &Desk) -> usize {
+    let text = desk.runs().first().and_then(|run| fs::read_to_string(run.join("result.json")).ok());
+    text.map_or(0, |text| parse(&text)["trials"].as_array().unwrap().len())
+}
+
+/// A run that was killed when so many trials had ended and were in its document.
 fn killed(line: &str, trials: usize) -> Desk {
     let desk = Desk::loaded();
     let run = desk.start(&format!("{line} {DB}"));
-    run.until("trials have ended", || ended(&desk).len() >= trials);
+    run.until("trials are in the document", || told(&desk) >= trials);
     run.signal(Signal::KILL);
     assert_eq!(run.end().status.code(), None);
     desk
@@ -78,6 +84,7 @@ fn a_search_that_is_killed_goes_on_from_its_first_steps() {
     let done = ended(&desk).len();
     let (ran, document) = goes_on(&desk, &format!("{done} trials are done"));
     let steps = document["search"]["steps"].as_array().unwrap();
+    assert!(!before.is_empty(), "{:?}", desk.document());
     let rate = |step: &Value| step["rate_per_s"].as_f64().unwrap();
     for (was, is) in before.iter().zip(steps) {
         assert!((rate(was) / rate(is) - 1.0).abs() < 1e-9, "{was} {is}");
@@ -93,9 +100,7 @@ fn a_search_that_is_killed_goes_on_from_its_first_steps() {
 fn interrupted(line: &str) -> Desk {
     let desk = Desk::loaded();
     let run = desk.start(&format!("{line} {DB}"));
-    let document = || fs::read_to_string(desk.runs().first()?.join("result.json")).ok();
-    let trials = |text: String| parse(&text)["trials"].as_array().unwrap().len();
-    run.until("two trials are in the document", || document().map_or(0, trials) >= 2);
+    run.until("two trials are in the document", || told(&desk) >= 2);
     run.signal(Signal::INT);
     let ran = run.end();
     let id = desk.only_run().file_name().unwrap().to_str().unwrap().to_owned();

@@ -77,8 +77,8 @@ pub(crate) fn of_this_machine<'a>(trials: impl Iterator<Item = &'a Trial>) -> Re
         for (what, then, now) in machine_pairs(then, &now) {
             if then != now {
                 bail!(
-                    "the trials so far were measured with {what} {then}, and here it is {now}: one experiment is measured \
-                     on one machine\nhint: begin it anew"
+                    "the trials so far were measured with {what} {then}, and here it is {now}: one run is measured on \
+                     one machine\nhint: begin it anew"
                 );
             }
         }
@@ -106,7 +106,7 @@ pub(crate) fn agrees<'a>(
         if *version != ready.engine_version {
             bail!(
                 "the trials of {name} so far were measured on version {version} of its engine, and here it is {}: that \
-                 would be another experiment\nhint: begin it anew",
+                 would be another run\nhint: begin it anew",
                 ready.engine_version
             );
         }
@@ -114,7 +114,7 @@ pub(crate) fn agrees<'a>(
             let word = |checksum: &Option<String>| checksum.clone().unwrap_or_else(|| "none".into());
             bail!(
                 "the data of {name} has the checksum {}, and the trials so far worked on {}: that would be another \
-                 experiment\nhint: begin it anew",
+                 run\nhint: begin it anew",
                 word(&ready.checksum),
                 word(checksum)
             );

@@ -128,7 +128,7 @@ impl Sealed {
         }
         let path = folder.join(FILE);
         let text = fs::read_to_string(&path).with_context(|| {
-            format!("{} is no experiment that can go on: could not read {}", folder.display(), path.display())
+            format!("{} is no run that can go on: could not read {}", folder.display(), path.display())
         })?;
         // The version first: a plan of another version may have other fields.
         let Version { stackmark } = serde_json::from_str(&text).with_context(|| broken(&path))?;
@@ -215,7 +215,7 @@ mod tests {
         let (folder, ..) = Folder::create(&out, "plan").unwrap();
         let read = || Sealed::read(folder.path()).and_then(|sealed| sealed.open::<Vec<f64>>());
         let missing = read().unwrap_err().to_string();
-        assert!(missing.contains("no experiment that can go on"), "{missing}");
+        assert!(missing.contains("no run that can go on"), "{missing}");
         let run = Underway::new("x".into(), folder::now(), RunKind::Experiment, vec![1.0, 2.5]).unwrap();
         run.put(&folder).unwrap();
         assert_eq!(read().unwrap(), run);

@@ -280,7 +280,7 @@ fn a_session_that_hangs_costs_a_deadline_and_not_the_trial() {
     assert_eq!(target.opened.load(Ordering::Relaxed), 6, "each worker has opened a second session");
     let longest = trial.totals.faults.max().unwrap();
     // It is given up at its deadline, and the trial ends when it was to end.
-    assert!(longest >= deadline, "{longest:?}");
+    assert!((deadline..plan.measured).contains(&longest), "{longest:?}");
     assert_eq!((trial.span, trial.interrupted), (plan.measured, false));
     assert!(books.committed > 100);
 }

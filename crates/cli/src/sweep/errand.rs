@@ -43,7 +43,7 @@ pub(crate) trait Errand: Clone + Serialize {
 pub(crate) fn begin<W: Case, E: Errand>(errand: E, out: &Path, ui: &Ui) -> Result<Answer> {
     let name = format!("{}-{}", E::NAME, errand.ground().subject);
     underway::begin(errand, E::KIND, &name, out, ui, |underway, site| {
-        carry_out::<W, E>(underway, Stored::default(), Vec::new(), site)
+        carry_out::<W, E>(underway, None, Vec::new(), site)
     })
 }
 
@@ -54,27 +54,28 @@ pub(crate) fn go_on<E: Errand>(underway: Underway<E>, site: &Site<'_>) -> Result
     of_this_machine(stored.trials())?;
     let notes = announce(&underway.id, stored.len(), errand.trials(), found, site.ui);
     let subject = subjects::find(&errand.ground().subject)?;
-    of_workload!(subject.workload(), W => carry_out::<W, E>(underway, stored, notes, site))
+    of_workload!(subject.workload(), W => carry_out::<W, E>(underway, Some(stored), notes, site))
 }
 
-/// Carries out what has not been done yet. `notes` tell of the interruption.
+/// Carries out what has not been done yet. `stored` are the trials of a run that goes on, and `notes` tell of the interruption.
 fn carry_out<W: Case, E: Errand>(
     mut underway: Underway<E>,
-    stored: Stored,
+    stored: Option<Stored>,
     notes: Vec<String>,
     site: &Site<'_>,
 ) -> Result<Answer> {
     let folder = site.folder;
     let errand = underway.plan.clone();
     underway.put(folder)?;
-    // A run that goes on keeps what it has, whatever becomes of it.
-    let has_trials = !stored.is_empty();
+    // A run that goes on keeps what it has, whatever becomes of it: it can go on once the reason is gone.
+    let goes_on_here = stored.is_some();
+    let stored = stored.unwrap_or_default();
     let mut course = Course::<W>::open(errand.ground().clone(), stored, errand.trials(), site)?;
     if let Err(error) = errand.first_plans().iter().try_for_each(|plan| course.prepare(plan)) {
         if site.interrupt.requested() {
             bail!("interrupted while loading\nhint: {}", goes_on(folder));
         }
-        if !has_trials {
+        if !goes_on_here {
             folder.empty();
         }
         return Err(error);
@@ -85,7 +86,7 @@ fn carry_out<W: Case, E: Errand>(
     let mut document = underway.document(&[&errand.ground().subject]);
     document.notes.extend(course.notes());
     if let Err(error) = errand.carry_out(&mut course, &mut document) {
-        match (document.trials.is_empty(), has_trials) {
+        match (document.trials.is_empty(), goes_on_here) {
             (false, _) => give_up(folder, &mut document, &error),
             (true, false) => folder.empty(),
             (true, true) => {}
