@@ -16,7 +16,6 @@ use crate::sweep::course::{Course, Ground, Wanted};
 use crate::sweep::errand::{self, Errand};
 use crate::trial;
 use crate::ui::{self, Ui};
-use crate::underway::{Site, Underway};
 use crate::{Answer, args};
 use anyhow::{Result, bail};
 use bracket::{Bracket, Next};
@@ -40,11 +39,6 @@ const DRAIN_MAX: Nanos = Nanos::from_secs(5);
 pub(crate) fn find_max(args: &args::FindMax, ui: &Ui) -> Result<Answer> {
     let subject = subjects::find(&args.subject)?;
     of_workload!(subject.workload(), W => errand::begin::<W, _>(Asked::of::<W>(subject, args)?, &args.out.out, ui))
-}
-
-/// Goes on with a search that was cut off.
-pub(crate) fn go_on(underway: Underway<Asked>, site: &Site<'_>) -> Result<Answer> {
-    errand::go_on(underway, site)
 }
 
 /// What is searched for, and where.

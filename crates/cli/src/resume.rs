@@ -5,6 +5,7 @@ use crate::experiment::bench::{Prepared, without_lines};
 use crate::experiment::{self, lock};
 use crate::folder::{Folder, now};
 use crate::interrupt::Interrupt;
+use crate::sweep::errand;
 use crate::trial;
 use crate::ui::Ui;
 use crate::underway::{Sealed, Site};
@@ -28,8 +29,8 @@ pub(crate) fn resume(args: &args::Resume, ui: &Ui) -> Result<Answer> {
     let site = Site { folder: &folder, ui, interrupt: &interrupt };
     match sealed.kind {
         RunKind::Comparison | RunKind::Experiment => experiment::go_on(sealed.open()?, &site),
-        RunKind::Sweep => sweep::go_on(sealed.open()?, &site),
-        RunKind::Search => find_max::go_on(sealed.open()?, &site),
+        RunKind::Sweep => errand::go_on::<sweep::Asked>(sealed.open()?, &site),
+        RunKind::Search => errand::go_on::<find_max::Asked>(sealed.open()?, &site),
         RunKind::Trial => bail!("{} is a single trial, which cannot go on", folder.path().display()),
     }
 }

@@ -8,7 +8,6 @@ use crate::case::{Case, of_workload};
 use crate::subjects::{self, Subject};
 use crate::trial::is_bad;
 use crate::ui::{self, Ui};
-use crate::underway::{Site, Underway};
 use crate::{Answer, args};
 use anyhow::{Result, bail};
 use course::{Course, Ground, Wanted};
@@ -26,11 +25,6 @@ const ORDER: u64 = 300;
 pub(crate) fn sweep(args: &args::Sweep, ui: &Ui) -> Result<Answer> {
     let subject = subjects::find(&args.subject)?;
     of_workload!(subject.workload(), W => errand::begin::<W, _>(Asked::of::<W>(subject, args)?, &args.out.out, ui))
-}
-
-/// Goes on with a sweep that was cut off.
-pub(crate) fn go_on(underway: Underway<Asked>, site: &Site<'_>) -> Result<Answer> {
-    errand::go_on(underway, site)
 }
 
 /// What is raised, and to what, on what.

@@ -73,6 +73,7 @@ async fn open(url: &SqliteUrl) -> Result<SqliteConnection, OpenError> {
         what: url.path.display().to_string(),
         why: error.to_string(),
     })?;
+    // SQLite refuses a VFS that it does not know, so what is open is on it.
     options(url).vfs(vfs).connect().await.map_err(fail)
 }
 

@@ -1,9 +1,10 @@
 //! The largest trial that there is: nothing is left out that a document or a page grows with.
 
+use super::experiment::add_engine_process;
 use super::shape::{Hump, quantiles, spectrum};
 use super::trial::{document, engine_trial, through_http};
 use crate::document::{
-    Arrivals, Class, Document, Gauge, GaugeKind, Latency, Role, RunKind, Statement, Tally, Wait,
+    Arrivals, Class, Document, Gauge, GaugeKind, Latency, RunKind, Statement, Tally, Wait,
 };
 use model::random::Random;
 
@@ -29,12 +30,7 @@ pub fn busy_trial(seconds: u32) -> Document {
     let mut random = Random::stream(42, &[8]);
     // A fraction with all the digits that the clock gives.
     let mut fraction = || random.below(1_000_000_000) as f64 / 1e9;
-    let mut engine = trial.processes[1].clone();
-    trial.processes[1].roles = vec![Role::Server];
-    engine.roles = vec![Role::Engine];
-    engine.name = "postgres".to_owned();
-    engine.pid += 1;
-    trial.processes.push(engine);
+    add_engine_process(&mut trial);
     for sample in trial.processes.iter_mut().flat_map(|process| &mut process.samples) {
         sample.t_s += fraction() / 1e3;
         sample.cores_busy = (sample.cores_busy * 1e4 + fraction()).round() / 1e4;

@@ -98,6 +98,11 @@ fn postgres(trial: &mut Trial) {
     trial.stack.isolation = "read committed".to_owned();
     trial.stack.durability.detail = "fsync=on, synchronous_commit=on".to_owned();
     trial.engine = sample.engine;
+    add_engine_process(trial);
+}
+
+/// An engine with a process of its own, behind a server that is no more than one.
+pub(super) fn add_engine_process(trial: &mut Trial) {
     let mut engine = trial.processes[1].clone();
     trial.processes[1].roles = vec![Role::Server];
     engine.roles = vec![Role::Engine];
