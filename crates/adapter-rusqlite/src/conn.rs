@@ -159,16 +159,8 @@ impl<K> Drop for SqliteConn<K> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::at_once;
     use measure::Monotonic;
-    use std::pin::pin;
-    use std::task::{Context, Poll, Waker};
-
-    fn at_once<T>(future: impl Future<Output = T>) -> T {
-        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(value) => value,
-            Poll::Pending => panic!("a blocking connection never waits"),
-        }
-    }
 
     #[test]
     fn a_transaction_that_was_given_up_is_undone_by_the_next_one() {

@@ -1,26 +1,18 @@
 //! Groups, step by step: who waits for whom is arranged, and not left to chance.
 
+use crate::at_once;
 use crate::grouped::{GroupedConn, GroupedOpener};
 use crate::test_disk;
 use measure::Monotonic;
 use model::{Conflict, Doubt, Fault, Refusal};
 use rusqlite::Connection;
 use sql::{Grouping, Param, SqlConn, SqlOpener, SqliteUrl, StmtId, TxKind};
-use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Waker};
 use tempfile::TempDir;
 
 const INSERT: StmtId = StmtId(0);
 const COUNT: StmtId = StmtId(1);
 const GROW: StmtId = StmtId(2);
-
-fn at_once<T>(future: impl Future<Output = T>) -> T {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => panic!("a blocking connection never waits"),
-    }
-}
 
 type Opener = GroupedOpener<Monotonic>;
 type Conn = GroupedConn<Monotonic>;

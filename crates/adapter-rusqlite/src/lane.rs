@@ -47,6 +47,15 @@ impl Lane {
         }
     }
 
+    /// Does something while nobody else is in the lane. Connections are opened so: the first one to a file makes its log
+    /// anew and keeps everybody out for a moment, which under a busy timeout of nothing is a failure to open.
+    pub fn alone<T>(&self, what: impl FnOnce() -> T) -> T {
+        let pass = self.enter(true);
+        let done = what();
+        pass.leave();
+        done
+    }
+
     /// Waits for its turn.
     #[must_use]
     pub fn enter(&self, write: bool) -> Pass {

@@ -22,3 +22,12 @@ pub use group::Shared;
 pub use grouped::{GroupedConn, GroupedOpener, Sharing};
 pub use lane::{Lane, Pass};
 pub use open::{SqliteOpener, connect, read_back};
+
+#[cfg(test)]
+fn at_once<T>(future: impl Future<Output = T>) -> T {
+    use std::task::{Context, Poll, Waker};
+    match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("a blocking connection never waits"),
+    }
+}

@@ -79,7 +79,7 @@ impl<K: Clock> Target<Tpcc> for DieselSqlite<K> {
     const HOME: Home = Home::Thread;
 
     async fn open(&self, _worker: u32) -> Result<SqliteSession<K>, OpenError> {
-        let (conn, _) = open::connect(&self.url)?;
+        let (conn, _) = self.lane.alone(|| open::connect(&self.url))?;
         Ok(SqliteSession(Transactions::new(conn, Some(self.lane.clone()), self.clock.clone())))
     }
 

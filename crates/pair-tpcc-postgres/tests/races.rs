@@ -7,7 +7,7 @@ mod support;
 
 use adapter_tokio_postgres::PostgresOpener;
 use measure::Monotonic;
-use model::{Cents, Conflict, Effort, Fault, Inputs as _, Session, Target};
+use model::{Cents, Conflict, Effort, Fault, Inputs as _, OpenError, Session, Target};
 use pair_tpcc_postgres::{PipelinedTarget, ProcedureTarget};
 use sql::{Dialect, ServerUrl};
 use std::collections::BTreeMap;
@@ -30,9 +30,14 @@ enum Style {
     Procedure,
 }
 
-async fn answers<T: Target<Tpcc>>(target: T, calls: &[Call], start: &Barrier) -> Answers {
-    let mut session = target.open(0).await.unwrap();
+/// Who cannot reach the server or open fails once everybody is ready: the others wait for all.
+async fn answers<T: Target<Tpcc>>(target: Result<T, OpenError>, calls: &[Call], start: &Barrier) -> Answers {
+    let opened = match target {
+        Ok(target) => target.open(0).await,
+        Err(error) => Err(error),
+    };
     start.wait();
+    let mut session = opened.unwrap();
     let mut answers = Vec::with_capacity(calls.len());
     for call in calls {
         let mut answer = session.run(call, &mut Effort::default()).await;
@@ -59,15 +64,16 @@ fn at_once(url: &ServerUrl, styles: &[Style], lists: &[Vec<Call>]) -> Vec<Answer
                         match style {
                             Style::Plain => {
                                 let texts = catalogue(Dialect::Postgres).unwrap();
-                                let opener = PostgresOpener::reach(url, texts).await.unwrap();
-                                answers(SqlTarget::new(opener, clock), calls, start).await
+                                let opener = PostgresOpener::reach(url, texts).await;
+                                answers(opener.map(|opener| SqlTarget::new(opener, clock)), calls, start)
+                                    .await
                             }
                             Style::Pipelined => {
-                                let target = PipelinedTarget::reach(url, clock).await.unwrap();
+                                let target = PipelinedTarget::reach(url, clock).await;
                                 answers(target, calls, start).await
                             }
                             Style::Procedure => {
-                                let target = ProcedureTarget::reach(url, clock).await.unwrap();
+                                let target = ProcedureTarget::reach(url, clock).await;
                                 answers(target, calls, start).await
                             }
                         }

@@ -247,9 +247,13 @@ fn a_server_stopped_under_load_answers_everything_it_applied() {
 fn acknowledged_until_stopped(url: &str, ready: &Barrier) -> usize {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let target = HttpTarget::<Toy>::reach(url, &Expected::default()).await.unwrap();
-        let mut session = target.open(0).await.unwrap();
+        let opened = match HttpTarget::<Toy>::reach(url, &Expected::default()).await {
+            Ok(target) => target.open(0).await,
+            Err(error) => Err(error),
+        };
+        // Before anything can fail: the others wait for all.
         ready.wait();
+        let mut session = opened.unwrap();
         let mut acknowledged = 0;
         loop {
             match session.run(&Add { a: 1, b: 1 }, &mut Effort::default()).await {

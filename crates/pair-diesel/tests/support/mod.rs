@@ -74,11 +74,12 @@ async fn answer(session: &mut impl Session<Tpcc>, call: &Call) -> Result<Outcome
     }
 }
 
-/// Opens a session and makes the calls once everybody is ready.
+/// Opens a session and makes the calls once everybody is ready. Who cannot open fails then: the others wait for all.
 pub(crate) fn answers<T: Target<Tpcc>>(target: &T, calls: &[Call], start: &Barrier) -> Answers {
     wait(async {
-        let mut session = target.open(0).await.unwrap();
+        let opened = target.open(0).await;
         start.wait();
+        let mut session = opened.unwrap();
         let mut answers = Vec::with_capacity(calls.len());
         for call in calls {
             answers.push(answer(&mut session, call).await);
