@@ -26,9 +26,11 @@ wanted() {
 
 install_with_apt() {
   export DEBIAN_FRONTEND=noninteractive
-  local install=(apt-get install -y -q --no-install-recommends "$@")
+  # A machine that has just been started may be busy with updates of its own, and a mirror may fail once.
+  local patient=(-o DPkg::Lock::Timeout=600 -o Acquire::Retries=3)
+  local install=(apt-get "${patient[@]}" install -y -q --no-install-recommends "$@")
   # A fresh machine has no package lists, a used one may have old ones.
-  "${install[@]}" >&2 || { apt-get update -q >&2 && "${install[@]}" >&2; }
+  "${install[@]}" >&2 || { apt-get "${patient[@]}" update -q >&2 && "${install[@]}" >&2; }
 }
 
 mapfile -t packages < <(wanted)

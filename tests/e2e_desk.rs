@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use stackmark_tests::repository;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::LazyLock;
@@ -150,7 +150,12 @@ impl Desk {
 }
 
 fn list(root: &Path, folder: &Path, found: &mut Vec<String>) {
-    for entry in fs::read_dir(folder).unwrap() {
+    let entries = match fs::read_dir(folder) {
+        // A command that is under way removes folders of its own.
+        Err(error) if error.kind() == ErrorKind::NotFound => return,
+        entries => entries.unwrap(),
+    };
+    for entry in entries {
         let path = entry.unwrap().path();
         found.push(path.strip_prefix(root).unwrap().display().to_string());
         if path.is_dir() {
@@ -232,8 +237,11 @@ impl Kept {
         self.text.lock().unwrap().clone()
     }
 
+    /// All of it, once everybody who may write has ended: what a killed command leaves behind holds the stream open.
     fn whole(&mut self) -> String {
-        self.reader.take().unwrap().join().unwrap();
+        let reader = self.reader.take().unwrap();
+        until("everybody who writes to a stream has ended", || reader.is_finished());
+        reader.join().unwrap();
         self.so_far()
     }
 }

@@ -16,19 +16,21 @@ fn rule<'a>(document: &'a Value, name: &str) -> Option<&'a Value> {
 #[test]
 fn a_generator_that_was_stopped_for_a_while_has_no_result_and_says_when() {
     let desk = Desk::loaded();
-    let run = desk.start("run tpcc --db sqlite:bench.db --duration 6s --warmup 100ms --clients 2");
+    // Long enough that all of the stop lies in it, also where calls are seen late.
+    let run = desk.start("run tpcc --db sqlite:bench.db --duration 15s --warmup 100ms --clients 2");
     run.until("calls are committed", || desk.has_committed());
-    run.signal(Signal::STOP);
     let clock = Monotonic::start();
+    run.signal(Signal::STOP);
     until("two seconds are over", || clock.now() > Nanos::from_secs(2));
     run.signal(Signal::CONT);
+    let stopped_max = clock.now().as_secs_f64() + 2.0;
     let ran = run.end();
     let document = desk.document();
 
     let gaps = document["trials"][0]["gaps"].as_array().unwrap();
     let stalled: Vec<&Value> = gaps.iter().filter(|gap| gap["kind"] == "stalled").collect();
     let longest = stalled.iter().filter_map(|gap| gap["length_s"].as_f64()).fold(0.0, f64::max);
-    assert!((1.8..4.0).contains(&longest), "{gaps:?}");
+    assert!((1.8..stopped_max).contains(&longest), "{gaps:?}");
     assert!(gaps.iter().all(|gap| gap["kind"] != "asleep"), "{gaps:?}");
     let found = rule(&document, "gap").unwrap();
     assert_eq!(found["severity"], "bad", "{found}");
@@ -37,14 +39,16 @@ fn a_generator_that_was_stopped_for_a_while_has_no_result_and_says_when() {
     assert!(ran.out.contains("the load generator was not run for"), "{}", ran.out);
     // The clock of durations went on all the while, and the window is as long as it was planned.
     let measured = document["trials"][0]["measured_s"].as_f64().unwrap();
-    assert!((measured - 6.0).abs() < 0.01, "{measured}");
+    assert!((measured - 15.0).abs() < 0.01, "{measured}");
     desk.assert_sound("bench.db");
 }
 
 #[test]
 fn a_generator_that_nobody_stops_has_no_gap() {
     let desk = Desk::loaded();
-    assert_eq!(desk.run("run tpcc --db sqlite:bench.db --duration 1s --warmup 100ms --clients 2").code(), 0);
+    // Commits wait for no disk: one that stalls would leave so short a trial without a call.
+    let line = "run tpcc --db sqlite:bench.db?synchronous=normal --duration 1s --warmup 100ms --clients 2";
+    assert_eq!(desk.run(line).code(), 0);
     let document = desk.document();
     let asleep = document["trials"][0]["gaps"].as_array().unwrap().iter().any(|gap| gap["kind"] == "asleep");
     assert!(!asleep, "{document}");

@@ -1,9 +1,14 @@
 //! A run that is watched while it goes on: the live page's events, and the metrics.
 
 use crate::e2e_desk::{Desk, Running};
+use rustix::process::Signal;
+use std::cell::Cell;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
+
+/// For hangs only.
+const READ_MAX: Duration = Duration::from_secs(600);
 
 /// The address that a line on standard error names: `live: http://127.0.0.1:40123/`.
 fn address(running: &Running, what: &str) -> String {
@@ -18,7 +23,7 @@ fn address(running: &Running, what: &str) -> String {
 /// What is read from a request until `enough` of it is there.
 fn ask(address: &str, path: &str, host: &str, enough: impl Fn(&str) -> bool) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_read_timeout(Some(READ_MAX)).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
     let (mut answer, mut part) = (String::new(), [0; 4_096]);
     while !enough(&answer) {
@@ -34,7 +39,7 @@ fn ask(address: &str, path: &str, host: &str, enough: impl Fn(&str) -> bool) -> 
 fn a_watched_run_tells_its_rate_while_it_runs_and_its_report_in_the_end() {
     let desk = Desk::loaded();
     let running = desk.start(
-        "run tpcc --db sqlite:bench.db --clients 2 --warmup 0s --duration 4s --live 127.0.0.1:0 --metrics 0",
+        "run tpcc --db sqlite:bench.db --clients 2 --warmup 0s --duration 60s --live 127.0.0.1:0 --metrics 0",
     );
     let (live, metrics) = (address(&running, "live"), address(&running, "metrics"));
     // Opens the events and reads none of them: nobody waits for it.
@@ -47,7 +52,13 @@ fn a_watched_run_tells_its_rate_while_it_runs_and_its_report_in_the_end() {
     let foreign = ask(&live, "/", "evil.example", |_| false);
     assert!(foreign.starts_with("HTTP/1.1 403"), "{foreign}");
 
-    let events = ask(&live, "/events", "localhost", |events| events.contains("event: end"));
+    let asked_to_end = Cell::new(false);
+    let events = ask(&live, "/events", "localhost", |events| {
+        if events.matches("event: slice").count() >= 2 && !asked_to_end.replace(true) {
+            running.signal(Signal::INT);
+        }
+        events.contains("event: end")
+    });
     assert!(events.contains("event: whole") && events.matches("event: slice").count() >= 2, "{events}");
     assert!(events.contains("\"phase\":\"measured\"") && events.contains("report.html"), "{events}");
     let ran = running.end();
@@ -84,7 +95,7 @@ fn what_is_done_before_and_after_the_calls_is_told() {
 fn metrics_count_what_is_committed() {
     let desk = Desk::loaded();
     let running = desk
-        .start("run tpcc --db sqlite:bench.db --clients 2 --warmup 0s --duration 4s --metrics 127.0.0.1:0");
+        .start("run tpcc --db sqlite:bench.db --clients 2 --warmup 0s --duration 60s --metrics 127.0.0.1:0");
     let metrics = address(&running, "metrics");
     let committed = || -> u64 {
         let text = ask(&metrics, "/metrics", &metrics, |_| false);
@@ -95,6 +106,7 @@ fn metrics_count_what_is_committed() {
         lines.map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum()
     };
     running.until("calls are counted", || committed() > 0);
+    running.signal(Signal::INT);
     assert_eq!(running.end().code(), 0);
 }
 

@@ -191,7 +191,8 @@ fn ctrl_c_publishes_what_a_sweep_or_a_search_has_measured() {
         ("find-max tpcc --json --db sqlite:bench.db --slo p50<30s", "search", 2),
     ] {
         let desk = Desk::loaded();
-        let running = desk.start(&format!("{line} --duration 10s --warmup 0s"));
+        // Longer than it takes to see it measure, whatever stalls meanwhile.
+        let running = desk.start(&format!("{line} --duration 60s --warmup 0s"));
         running.until("calls are committed", || desk.has_committed());
         running.signal(Signal::INT);
         let ran = running.end();

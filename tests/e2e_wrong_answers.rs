@@ -5,7 +5,10 @@ use crate::e2e_impostor::{Asked, Reply, answer, before, changed};
 use serde_json::Value;
 use std::fs;
 
-/// A run of a second against a server that does as `twist` says, on the database that the real one behind it writes to.
+/// For who is found out by the first wrong answer, which ends the trial: until it comes, however long a disk stalls.
+const UNTIL_FOUND_OUT: &str = "--duration 60s";
+
+/// A run against a server that does as `twist` says, on the database that the real one behind it writes to.
 struct Lied {
     desk: Desk,
     ran: Ran,
@@ -20,9 +23,7 @@ impl Lied {
         let desk = Desk::loaded();
         let (_server, real) = desk.serve();
         let url = before(&real, twist);
-        let line = format!(
-            "run tpcc --url {url} --db sqlite:bench.db --duration 1s --warmup 0s --clients 2 {options}"
-        );
+        let line = format!("run tpcc --url {url} --db sqlite:bench.db --warmup 0s --clients 2 {options}");
         let ran = desk.run(&line);
         // A run that could not take place at all has no result.
         let text = fs::read_to_string(desk.only_run().join("result.json"));
@@ -65,7 +66,7 @@ impl Lied {
 
 #[test]
 fn a_wrong_total_ends_the_trial() {
-    let lied = Lied::to("", |asked, pass_on| {
+    let lied = Lied::to(UNTIL_FOUND_OUT, |asked, pass_on| {
         let honest = pass_on();
         Reply::Bytes(if asked.path == "/tpcc/new-order" {
             changed(&honest, |json| {
@@ -86,7 +87,7 @@ fn a_wrong_total_ends_the_trial() {
 
 #[test]
 fn a_missing_field_ends_the_trial() {
-    let lied = Lied::to("", |asked, pass_on| {
+    let lied = Lied::to(UNTIL_FOUND_OUT, |asked, pass_on| {
         let honest = pass_on();
         Reply::Bytes(if asked.path == "/tpcc/payment" {
             changed(&honest, |json| drop(json["customer"].as_object_mut().unwrap().remove("c_id").unwrap()))
@@ -99,19 +100,19 @@ fn a_missing_field_ends_the_trial() {
 
 #[test]
 fn what_is_no_json_ends_the_trial() {
-    Lied::to("", |_, _| Reply::Bytes(answer("200 OK", "application/json", "{\"o_id\":")))
+    Lied::to(UNTIL_FOUND_OUT, |_, _| Reply::Bytes(answer("200 OK", "application/json", "{\"o_id\":")))
         .is_void("EOF while parsing");
 }
 
 #[test]
 fn a_server_that_only_fails_leaves_every_call_in_doubt() {
-    Lied::to("", |_, _| Reply::Bytes(answer("500 Internal Server Error", "text/plain", "oops")))
+    Lied::to("--duration 1s", |_, _| Reply::Bytes(answer("500 Internal Server Error", "text/plain", "oops")))
         .counts_none_but("in_doubt");
 }
 
 #[test]
 fn a_server_that_never_answers_leaves_every_call_in_doubt_after_its_deadline() {
-    let lied = Lied::to("--deadline 200ms", |_, _| Reply::Silence);
+    let lied = Lied::to("--duration 1s --deadline 200ms", |_, _| Reply::Silence);
     lied.counts_none_but("in_doubt");
     // Two clients, five deadlines a second.
     assert!(lied.book("begun") <= 12, "{}", lied.ran.out);
@@ -119,7 +120,7 @@ fn a_server_that_never_answers_leaves_every_call_in_doubt_after_its_deadline() {
 
 #[test]
 fn a_call_that_was_stored_and_not_answered_is_in_doubt() {
-    let lied = Lied::to("", |_, pass_on| {
+    let lied = Lied::to("--duration 3s", |_, pass_on| {
         drop(pass_on());
         Reply::Close
     });
@@ -133,7 +134,7 @@ fn a_call_that_was_stored_and_not_answered_is_in_doubt() {
 fn calls_that_are_shed_are_refused() {
     let problem =
         r#"{"type":"urn:stackmark:problem:refused","status":503,"applied":"no","reason":"no-session"}"#;
-    Lied::to("", move |_, _| {
+    Lied::to("--duration 1s", move |_, _| {
         Reply::Bytes(answer("503 Service Unavailable", "application/problem+json", problem))
     })
     .counts_none_but("refused");

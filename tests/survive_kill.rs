@@ -34,8 +34,13 @@ fn check(engine: Engine, subject: &str) {
     assert_eq!(book(&trial, "defect"), 0);
 
     let outages = trial["outages"].as_array().unwrap();
-    let [outage] = &outages[..] else { panic!("{outages:?}") };
     let second = |of: &Value| of.as_f64().unwrap();
+    // On a busy machine a call that was answered before may be noticed late, and set a short one apart at the beginning.
+    let longest = outages.iter().max_by(|a, b| {
+        let length = |outage: &Value| second(&outage["to_s"]) - second(&outage["from_s"]);
+        length(a).total_cmp(&length(b))
+    });
+    let outage = longest.unwrap_or_else(|| panic!("{trial:#}"));
     let (from, to) = (second(&outage["from_s"]), second(&outage["to_s"]));
     assert!(to - from >= AWAY.as_secs_f64() && to < second(&trial["measured_s"]), "{outage}");
     let mut after = trial["slices"].as_array().unwrap().iter().filter(|slice| second(&slice["t_s"]) > to);

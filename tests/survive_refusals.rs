@@ -1,7 +1,7 @@
 //! What a server says no to is told before anything starts: what, where, and what would be right; exit status 2, nothing
 //! left.
 
-use crate::desk::{Desk, Ran};
+use crate::desk::{Desk, Ran, until};
 use crate::{ENGINES, command_on, driver, loaded, run_on, with_password};
 use rig::Engine;
 use sql::{Dialect, ServerUrl};
@@ -88,6 +88,14 @@ fn a_full_server_says_so() {
         let url = loaded(&mut server, "tpcb");
         let line = format!("{} --clients {}", run(engine), CONNECTIONS + 10);
         refused(&line, &url, &["full", "max_connections"]);
+        // A server notices after its clients have gone that they have. The next test would find it full still.
+        let count = match engine {
+            Engine::Postgres => "select count(*) from pg_stat_activity where usename is not null",
+            Engine::MariaDb => "select count(*) from information_schema.processlist",
+        };
+        let system = if engine == Engine::Postgres { "postgres" } else { "mysql" };
+        let connections = || server.engine.client(system, count).ok()?.trim().parse::<u32>().ok();
+        until("its connections have gone", || connections().is_some_and(|count| count < CONNECTIONS / 2));
     }
 }
 

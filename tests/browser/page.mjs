@@ -10,24 +10,28 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const CARGO = process.env.CARGO || "cargo";
 const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync"];
+/** What takes longer than this is stuck. A browser that is opened for the first time on a slow machine takes a while. */
+const STUCK_MS = 180_000;
 export const REPOSITORY = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
 export async function launch() {
   assert.ok(existsSync(CHROMIUM), `no browser at ${CHROMIUM}; name one in CHROMIUM`);
-  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS, timeout: STUCK_MS });
 }
 
 /** A browser with the pages of the sample documents: those in the folder that REPORTS names, or made for this. */
 export async function gallery() {
-  const browser = await launch();
   const own = process.env.REPORTS ? undefined : mkdtempSync(join(tmpdir(), "stackmark-pages-"));
   if (own) {
-    execFileSync("cargo", ["run", "--quiet", "--package", "report", "--example", "sample", "--", own],
+    execFileSync(CARGO, ["run", "--quiet", "--package", "report", "--example", "sample", "--", own],
       { cwd: REPOSITORY, stdio: ["ignore", "inherit", "inherit"] });
   }
   const folder = own ?? process.env.REPORTS;
+  // Last: where nobody closes a browser, because the pages could not be made, this program never ends.
+  const browser = await launch();
   return {
     open: (name, options) => open(browser, pathToFileURL(join(folder, `${name}.html`)).href, options),
     close: async () => {
@@ -40,7 +44,7 @@ export async function gallery() {
 /** The binary that is tested. */
 export function binary() {
   if (process.env.STACKMARK_BIN) return process.env.STACKMARK_BIN;
-  const cargo = (...args) => execFileSync("cargo", args, { cwd: REPOSITORY, stdio: ["ignore", "pipe", "inherit"], encoding: "utf8" });
+  const cargo = (...args) => execFileSync(CARGO, args, { cwd: REPOSITORY, stdio: ["ignore", "pipe", "inherit"], encoding: "utf8" });
   cargo("build", "--quiet", "--bin", "stackmark");
   const { target_directory: target } = JSON.parse(cargo("metadata", "--format-version", "1", "--no-deps"));
   return join(target, "debug", "stackmark");
@@ -51,6 +55,7 @@ export async function open(browser, url, { width = 1200, theme = "light", script
   const context = await browser.newContext({
     viewport: { width, height: 900 }, colorScheme: theme, javaScriptEnabled: script, reducedMotion: "reduce",
   });
+  context.setDefaultTimeout(STUCK_MS);
   const page = await context.newPage();
   const complaints = [];
   const requests = [];

@@ -2,7 +2,7 @@
 
 use drive::{Plan, Progress, Stop, Trial};
 use measure::Monotonic;
-use model::{Effort, Fault, Home, Nanos, OpenError, Session, Stack, Target, Workload};
+use model::{Clock, Effort, Fault, Home, Nanos, OpenError, Session, Stack, Target, Workload};
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::pin;
@@ -14,11 +14,11 @@ use workload_tpcc::{Call, Data, Inputs, Ledger, Outcome, Tpcc};
 
 use crate::store::{LOAD_SEED, Store};
 
-/// Longer than any trial here may take; calls end them.
-const TRIAL_MAX: Nanos = Nanos::from_secs(120);
+/// Longer than any trial here may take, also on a slow machine; calls end them.
+const TRIAL_MAX: Nanos = Nanos::from_secs(600);
 
-/// Tries to open a session that others keep out.
-const OPENINGS_MAX: u32 = 10_000;
+/// For so long others may keep a session from being opened: a disk that stalls holds up whoever has the file.
+const OPENING_MAX: Nanos = Nanos::from_secs(60);
 
 /// A target that asks for the end of the trial after a number of calls, and keeps the calls if asked to.
 #[derive(Debug)]
@@ -159,15 +159,14 @@ pub fn at_once<T: Target<Tpcc>>(targets: &[&T], lists: &[Vec<Call>]) -> Vec<Vec<
 
 /// Opens a session. Under a busy timeout of nothing, those that open at once keep each other out for moments.
 async fn open<T: Target<Tpcc>>(target: &T, worker: u32) -> Result<T::Session, OpenError> {
-    let mut opened = target.open(worker).await;
-    for _ in 0..OPENINGS_MAX {
-        if !matches!(opened, Err(OpenError::Unreachable { .. })) {
-            break;
+    let clock = Monotonic::start();
+    loop {
+        let opened = target.open(worker).await;
+        if !matches!(opened, Err(OpenError::Unreachable { .. })) || clock.now() > OPENING_MAX {
+            return opened;
         }
         std::thread::yield_now();
-        opened = target.open(worker).await;
     }
-    opened
 }
 
 /// Calls as they reached the sessions, in the order in which they began.

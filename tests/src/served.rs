@@ -2,14 +2,18 @@
 
 use crate::calls::runtime;
 use adapter_http::{Expected, HttpTarget};
-use model::{Target, Wire};
-use server::{Server, Settings};
+use measure::Monotonic;
+use model::{Clock, Nanos, Target, Wire};
+use server::{Limits, Server, Settings};
 use std::marker::PhantomData;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use tokio::sync::oneshot;
 use workload_tpcc::{Cardinality, Tpcc};
+
+/// For a server to open its sessions, and to finish its calls in the end. A disk that stalls holds up both.
+const PATIENCE: Nanos = Nanos::from_secs(60);
 
 /// A running server; it stops when this value goes.
 #[derive(Debug)]
@@ -46,6 +50,7 @@ impl<W: Wire> Served<W> {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             sessions,
             scale,
+            limits: Limits { drain_max: PATIENCE, ..Limits::default() },
             log: Arc::new(move |line| lines.lock().expect("nobody panics here").push(line.to_owned())),
             ..Settings::default()
         };
@@ -67,9 +72,20 @@ impl<W: Wire> Served<W> {
     /// When it cannot be reached.
     #[must_use]
     pub fn target(&self) -> HttpTarget<W> {
-        let expected = Expected { scale: Some(self.scale) };
-        let reached = runtime().block_on(HttpTarget::reach(&format!("http://{}", self.addr), &expected));
-        reached.expect("a server that was just started")
+        let (url, expected) = (format!("http://{}", self.addr), Expected { scale: Some(self.scale) });
+        let clock = Monotonic::start();
+        loop {
+            match runtime().block_on(HttpTarget::reach(&url, &expected)) {
+                Ok(target) => return target,
+                // Nobody is answered before all sessions are open.
+                Err(_) if clock.now() < PATIENCE && !self.has_ended() => {}
+                Err(error) => panic!("a server that was just started: {error}"),
+            }
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
     /// What it told its operator.

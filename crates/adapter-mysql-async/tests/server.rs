@@ -132,7 +132,7 @@ fn values_are_exact_in_both_directions() {
 
 #[test]
 fn a_deadlock_and_a_lock_that_is_not_given_are_conflicts() {
-    let server = server_with(&[("innodb_lock_wait_timeout", "1")]);
+    let server = server();
     block_on(async {
         let url = server.url("tpcc");
         counters(&url).await;
@@ -150,6 +150,9 @@ fn a_deadlock_and_a_lock_that_is_not_given_are_conflicts() {
         one.rollback().await.unwrap();
         two.rollback().await.unwrap();
 
+        // For sessions from now on. Above, one that waited so briefly could give up before the other comes to block it.
+        server.client("tpcc", "set global innodb_lock_wait_timeout = 1").unwrap();
+        let (mut one, mut two) = (counter_conn(&url).await, counter_conn(&url).await);
         one.begin(TxKind::Write).await.unwrap();
         one.exec(ADD, &[1_i64.into(), 1_i64.into()]).await.unwrap();
         two.begin(TxKind::Write).await.unwrap();
@@ -170,7 +173,7 @@ fn a_statement_that_takes_too_long_is_a_conflict() {
         let url = server.url("tpcc");
         counters(&url).await;
         // More than a statement that waits for nobody takes, however slow the machine.
-        let hasty = ServerUrl { statement_timeout_ms: 1_000, ..url.clone() };
+        let hasty = ServerUrl { statement_timeout_ms: 5_000, ..url.clone() };
         let (mut one, mut two) = (counter_conn(&url).await, counter_conn(&hasty).await);
         one.begin(TxKind::Write).await.unwrap();
         one.exec(ADD, &[1_i64.into(), 1_i64.into()]).await.unwrap();

@@ -16,6 +16,8 @@ use std::time::Duration;
 
 const SESSIONS: i64 = 8;
 const ACKNOWLEDGED_MIN: usize = 300;
+/// A kill while a commit is flushed shows nothing: what is written outlives it. On a slow disk that is most of the time.
+const KILLS_MAX: usize = 40;
 const FILE: &str = "STACKMARK_TEST_FILE";
 const EARLY: &str = "STACKMARK_TEST_EARLY";
 
@@ -63,7 +65,7 @@ fn whatever_was_acknowledged_outlives_a_kill() {
 
 #[test]
 fn a_call_acknowledged_before_the_commit_it_shares_is_caught() {
-    assert!((0..5).any(|_| lost(true) > 0), "five kills, and the saboteur was never caught");
+    assert!((0..KILLS_MAX).any(|_| lost(true) > 0), "{KILLS_MAX} kills, and the saboteur was never caught");
 }
 
 #[test]

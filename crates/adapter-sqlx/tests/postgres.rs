@@ -112,7 +112,7 @@ fn a_transaction_that_was_given_up_is_undone_by_the_next_one() {
 #[test]
 fn a_statement_that_takes_too_long_is_a_conflict_and_is_never_committed() {
     // More than a statement that does not sleep takes, however slow the machine.
-    let url = ServerUrl { statement_timeout_ms: 1_000, ..counters("timeout") };
+    let url = ServerUrl { statement_timeout_ms: 5_000, ..counters("timeout") };
     wait(async {
         let statements = [support::COUNTER[0], support::COUNTER[1], "select 1 from pg_sleep(60)"];
         let opener = SqlxPostgres::reach(&url, statements.map(String::from).to_vec()).await.unwrap();

@@ -89,7 +89,7 @@ fn a_statement_that_takes_too_long_is_a_conflict_and_leaves_nothing() {
     wait(async {
         counters(&url).await;
         // More than a statement that does not sleep takes, however slow the machine.
-        let hasty = ServerUrl { statement_timeout_ms: 1_000, ..url };
+        let hasty = ServerUrl { statement_timeout_ms: 5_000, ..url };
         let mut conn = reach(&hasty).await.open().await.unwrap();
         conn.begin(TxKind::Write).await.unwrap();
         assert_eq!(conn.exec(ADD, &[Param::Int(1)]).await, Ok(1));

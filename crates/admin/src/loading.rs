@@ -25,6 +25,17 @@ impl Signals {
     }
 }
 
+/// Ends a load whose watcher panics: nobody else would, and the panic waits for the threads of the load.
+pub(crate) struct Watching<'a>(pub(crate) &'a Signals);
+
+impl Drop for Watching<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
 /// Another text of the schema is another database.
 pub(crate) fn schema_print(schema: &Catalogue) -> u64 {
     let text: String = schema.iter().flat_map(|(name, text)| [name, "\n", text, "\n"]).collect();

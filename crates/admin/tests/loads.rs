@@ -14,9 +14,9 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use support::{SEED, load_quietly, plan, run_calls, tiny};
 use workload_tpcc::{Cardinality, Data};
 
@@ -257,8 +257,13 @@ fn rows_that_read_back_otherwise_are_found() {
     assert_eq!(names(folder.path()), BTreeSet::new());
 }
 
+/// A process that is started has all our open files for a moment, and so the locks on them: who looks whether a lock is
+/// gone holds this, and who starts a process.
+static LOCKS_AND_PROCESSES: Mutex<()> = Mutex::new(());
+
 #[test]
 fn a_stopped_load_is_recognised_and_refused_until_started_anew() {
+    let _alone = LOCKS_AND_PROCESSES.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     let url = SqliteUrl::file(folder.path().join("b.db"));
     let stop = AtomicBool::new(false);
@@ -323,25 +328,38 @@ impl Dataset for Stalling {
     }
 }
 
+/// Ends with the test, however that ends: it never would, and has the tests' standard error, whose reader would wait as
+/// long.
+struct Loader(Child);
+
+impl Drop for Loader {
+    fn drop(&mut self) {
+        // Mostly the test has ended it.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 #[test]
 fn a_killed_load_is_recognised_and_refused_until_started_anew() {
+    let _alone = LOCKS_AND_PROCESSES.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     let url = SqliteUrl::file(folder.path().join("b.db"));
-    let mut child = Command::new(std::env::current_exe().unwrap())
+    let spawned = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child_that_loads_and_never_ends", "--nocapture"])
         .env(INTO, &url.path)
         .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        .spawn();
+    let mut child = Loader(spawned.unwrap());
+    let mut lines = BufReader::new(child.0.stdout.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.any(|line| line.contains("loading")), "the child ended early");
     assert!(matches!(inspect(&url).unwrap(), Found::Incomplete { running: true, .. }));
     for fresh in [false, true] {
         let error = load_quietly(&url, LoadPlan { fresh, ..tiny_plan() }).unwrap_err();
         assert!(matches!(error, LoadError::Running(_)), "{error:?}");
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    child.0.kill().unwrap();
+    child.0.wait().unwrap();
     assert!(matches!(inspect(&url).unwrap(), Found::Incomplete { running: false, .. }));
     assert!(matches!(load_quietly(&url, tiny_plan()), Err(LoadError::Interrupted { .. })));
     load_quietly(&url, LoadPlan { fresh: true, ..tiny_plan() }).unwrap();

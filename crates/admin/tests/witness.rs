@@ -52,7 +52,7 @@ fn a_query_that_cannot_run_takes_only_itself_or_its_group_along() {
             &[("kept", "select x, null from t")],
         ),
     ];
-    let found = witness.audit_all(&groups, 8, Nanos::from_secs(60), &AtomicBool::new(false)).unwrap();
+    let found = witness.audit_all(&groups, 8, Nanos::from_secs(600), &AtomicBool::new(false)).unwrap();
     let rows = |index: usize| found.rows[index].rows.clone();
     assert_eq!(rows(0).unwrap_err(), "no such table: no_such");
     assert_eq!(rows(1).unwrap(), [[Value::Int(2)]]);
@@ -68,7 +68,7 @@ fn a_database_that_is_being_written_to_is_not_audited() {
     writer.execute_batch("begin immediate").unwrap();
     let witness = Witness::open(&url).unwrap();
     let asked = [group(&[], &[("one", "select 1")])];
-    let audit = || witness.audit_all(&asked, 1, Nanos::from_secs(60), &AtomicBool::new(false));
+    let audit = || witness.audit_all(&asked, 1, Nanos::from_secs(600), &AtomicBool::new(false));
     assert!(matches!(audit(), Err(AuditError::InUse(_))));
     writer.execute_batch("rollback").unwrap();
     audit().unwrap();
@@ -80,7 +80,7 @@ fn a_witness_changes_nothing() {
     let witness = Witness::open(&tiny(folder.path())).unwrap();
     assert!(witness.rows("delete from item", &[]).is_err());
     let asked = [group(&[], &[("one", "delete from item")])];
-    let found = witness.audit_all(&asked, 1, Nanos::from_secs(60), &AtomicBool::new(false)).unwrap();
+    let found = witness.audit_all(&asked, 1, Nanos::from_secs(600), &AtomicBool::new(false)).unwrap();
     assert!(found.rows[0].rows.is_err());
     assert_eq!(witness.rows("select count(*) from item", &[]).unwrap(), [[Value::Int(100)]]);
 }

@@ -13,7 +13,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 /// A server that has not said where it listens by then has failed.
-const READY_MAX: Duration = Duration::from_secs(30);
+const READY_MAX: Duration = Duration::from_secs(60);
 /// A server that has not ended by then is killed: its own drain takes 10 s at most.
 const END_MAX: Duration = Duration::from_secs(15);
 const END_LOOK: Duration = Duration::from_millis(5);

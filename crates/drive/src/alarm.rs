@@ -99,9 +99,10 @@ mod tests {
         ($alarm:ty) => {
             runtime().block_on(async {
                 let alarm = <$alarm>::new().unwrap();
+                // Started first: by a clock that starts later it could ring too early, and it rings only once.
+                let clock = Monotonic::start();
                 alarm.set(Nanos::from_millis(60)).unwrap();
                 alarm.set(Nanos::from_millis(5)).unwrap();
-                let clock = Monotonic::start();
                 while clock.now() < Nanos::from_millis(5) {
                     alarm.rung().await.unwrap();
                 }

@@ -22,8 +22,8 @@ pub(crate) struct Crew<W: Workload, T: Target<W>, C> {
     pub(crate) clock: C,
     pub(crate) plan: Plan,
     pub(crate) queue: Option<Queue<W>>,
-    /// Says once whether all sessions are open.
-    pub(crate) opened: mpsc::Sender<Result<(), RunError>>,
+    /// Says once whether all sessions are open, and is gone then.
+    pub(crate) opened: Option<mpsc::Sender<Result<(), RunError>>>,
     /// Brings what is needed to begin; when it closes instead, the trial does not take place.
     pub(crate) go: mpsc::Receiver<Go<W>>,
 }
@@ -130,13 +130,16 @@ impl<W: Workload, T: Target<W>, C: Clock> Crew<W, T, C> {
     }
 
     /// Reports whether the sessions are open and waits for the start, if there is one.
-    fn begin(&self, sessions: Result<Vec<T::Session>, RunError>) -> Option<(Vec<T::Session>, Go<W>)> {
+    fn begin(&mut self, sessions: Result<Vec<T::Session>, RunError>) -> Option<(Vec<T::Session>, Go<W>)> {
         let (sessions, report) = match sessions {
             Ok(sessions) => (Some(sessions), Ok(())),
             Err(error) => (None, Err(error)),
         };
-        // Whoever does not listen any more has given up already, and sends no start.
-        let _ = self.opened.send(report);
+        // Not kept while it waits: of a crew that panics nothing is heard but that nobody is left who may report.
+        if let Some(opened) = self.opened.take() {
+            // Whoever does not listen any more has given up already, and sends no start.
+            let _ = opened.send(report);
+        }
         Some((sessions?, self.go.recv().ok()?))
     }
 

@@ -260,7 +260,7 @@ impl Simulation {
             clock: world.clone(),
             queue: queue(&plan),
             plan: plan.clone(),
-            opened,
+            opened: Some(opened),
             go,
         };
         let sessions = crate::timer::block_on(crew.open()).unwrap();

@@ -237,7 +237,7 @@ fn open<W: Workload, T: Target<W>, C: Clock>(
             clock: clock.clone(),
             plan: plan.clone(),
             queue: queue.clone(),
-            opened: opened.clone(),
+            opened: Some(opened.clone()),
             go,
         };
         let name = format!("worker-{}", threads.len());

@@ -56,6 +56,10 @@ static ALLOCATOR: Counting = Counting;
 /// Calls of a session after which everything that is made once has been made.
 const SETTLED: u64 = 200;
 
+/// Trials of a plan, until one shows nothing. What happens once in the life of a thread, such as its first wait for a lock
+/// that somebody holds, may come after it has settled, and a machine may not run us; what a call does, every trial shows.
+const TRIALS_MAX: usize = 5;
+
 /// What the sessions of a trial have seen.
 #[derive(Default)]
 struct Seen {
@@ -106,6 +110,19 @@ impl Session<Toy> for WatchingSession {
 
 #[track_caller]
 fn check<const TASK: bool>(arrivals: Arrivals, calls_min: u64) {
+    let mut found = Vec::new();
+    while found.len() < TRIALS_MAX {
+        let (calls, allocations) = watched::<TASK>(arrivals);
+        if calls >= calls_min && allocations == 0 {
+            return;
+        }
+        found.push((calls, allocations));
+    }
+    panic!("calls (at least {calls_min} are wanted) and allocations of a session in each trial: {found:?}");
+}
+
+/// Calls that were watched in a trial, and the most allocations that a session saw meanwhile.
+fn watched<const TASK: bool>(arrivals: Arrivals) -> (u64, u64) {
     let plan = Plan {
         arrivals,
         workers: 4,
@@ -121,10 +138,8 @@ fn check<const TASK: bool>(arrivals: Arrivals, calls_min: u64) {
     let trial =
         drive::run(&plan, &target, inputs, Posted::default, clock, &stop, &mut |_: &Progress<'_, Toy>| {});
     let trial = trial.expect("the plan is valid and the target opens");
-    let (calls, allocations) = (seen.calls.load(Ordering::Relaxed), seen.allocations.load(Ordering::Relaxed));
-    assert!(calls >= calls_min, "only {calls} calls were watched");
-    assert_eq!(allocations, 0, "in {calls} calls");
     assert!(trial.slices.len() >= 50);
+    (seen.calls.load(Ordering::Relaxed), seen.allocations.load(Ordering::Relaxed))
 }
 
 #[test]

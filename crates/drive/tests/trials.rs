@@ -22,6 +22,8 @@ struct AtOnce<const TASK: bool> {
 #[derive(Clone)]
 struct Script {
     panic_at: u64,
+    /// Number of the session that panics while it opens.
+    panic_opening: u32,
     hang_at: u64,
     /// Whether a call gives way to other tasks once.
     waits: bool,
@@ -36,7 +38,13 @@ struct AtOnceSession {
 
 impl<const TASK: bool> AtOnce<TASK> {
     fn new() -> AtOnce<TASK> {
-        let script = Script { panic_at: u64::MAX, hang_at: u64::MAX, waits: TASK, busy: Arc::default() };
+        let script = Script {
+            panic_at: u64::MAX,
+            panic_opening: u32::MAX,
+            hang_at: u64::MAX,
+            waits: TASK,
+            busy: Arc::default(),
+        };
         AtOnce { opens_max: u32::MAX, opened: AtomicU32::new(0), open_now: Arc::default(), script }
     }
 
@@ -52,7 +60,9 @@ impl<const TASK: bool> Target<Toy> for AtOnce<TASK> {
     const HOME: Home = if TASK { Home::Task } else { Home::Thread };
 
     async fn open(&self, _worker: u32) -> Result<AtOnceSession, OpenError> {
-        if self.opened.fetch_add(1, Ordering::Relaxed) >= self.opens_max {
+        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        assert!(number != self.script.panic_opening, "a bug in opening");
+        if number >= self.opens_max {
             return Err(OpenError::Unreachable { what: "toy".to_owned(), why: "no more".to_owned() });
         }
         self.open_now.fetch_add(1, Ordering::Relaxed);
@@ -87,13 +97,14 @@ impl Drop for AtOnceSession {
     }
 }
 
+/// Long enough that a machine which does not run us for a second spoils nothing.
 fn plan(arrivals: Arrivals) -> Plan {
     Plan {
         arrivals,
         workers: 3,
         runtimes: 2,
         warmup: Nanos::from_millis(100),
-        measured: Nanos::from_millis(400),
+        measured: Nanos::from_secs(2),
         slice: Nanos::from_millis(50),
         ..Plan::default()
     }
@@ -141,8 +152,8 @@ fn check_plan(plan: &Plan, trial: &Trial<Toy>) {
     check_trial(trial);
     assert_eq!((trial.span, trial.interrupted), (plan.measured, false));
     if let Arrivals::Constant(_) = plan.arrivals {
-        // 2,000 a second for 400 ms, however late they may be.
-        assert_eq!(trial.totals.books().due, 800);
+        // 2,000 a second for 2 s, however late they may be.
+        assert_eq!(trial.totals.books().due, 4_000);
     }
 }
 
@@ -162,9 +173,10 @@ fn every_slice_is_observed_once_and_in_order() {
         },
     );
     let slices = trial.unwrap().slices;
-    // The last slice may end with the trial itself.
-    let expected: Vec<_> = slices.iter().map(|slice| (slice.index, slice.phase)).take(9).collect();
-    assert_eq!(seen[..9], expected);
+    // The last slice may end with the trial itself, and those before it with a machine that does not run the collector.
+    let all: Vec<_> = slices.iter().map(|slice| (slice.index, slice.phase)).collect();
+    assert!(all.starts_with(&seen), "{seen:?} of {all:?}");
+    assert!(seen.len() > 20, "{} of {}", seen.len(), all.len());
     assert_eq!((slices[1].phase, slices[2].phase), (Phase::WarmUp, Phase::Measured));
 }
 
@@ -192,7 +204,7 @@ impl Observer<Toy> for Edges {
 
 #[test]
 fn an_observer_is_told_when_the_window_opens_and_closes() {
-    let plan = Plan { measured: Nanos::from_secs(2), ..plan(Arrivals::Closed) };
+    let plan = plan(Arrivals::Closed);
     let clock = Monotonic::start();
     let mut edges = Edges { clock: Some(clock), ..Edges::default() };
     let target = Arc::new(AtOnce::<true>::new());
@@ -266,6 +278,20 @@ fn a_panic_in_a_session_ends_the_trial_and_is_told() {
     check::<false>();
 }
 
+/// While the others, who are ready, wait for the start.
+#[test]
+fn a_panic_while_a_session_opens_is_told_and_hangs_nobody() {
+    fn check<const TASK: bool>() {
+        for number in 0..3 {
+            let target = AtOnce::<TASK>::with(|script| script.panic_opening = number);
+            let Err(error) = run(&plan(Arrivals::Closed), target, &Stop::new()) else { panic!("it ran") };
+            assert_eq!(error.to_string(), "a worker panicked: a bug in opening");
+        }
+    }
+    check::<true>();
+    check::<false>();
+}
+
 #[test]
 fn a_session_that_hangs_costs_a_deadline_and_not_the_trial() {
     let deadline = Nanos::from_millis(60);
@@ -276,8 +302,10 @@ fn a_session_that_hangs_costs_a_deadline_and_not_the_trial() {
         drive::run(&plan, &target, inputs, Posted::default, clock, &stop, &mut |_: &Progress<'_, Toy>| {})
             .unwrap();
     let books = trial.totals.books();
-    assert_eq!((books.in_doubt, books.balance()), (3, Ok(())));
-    assert_eq!(target.opened.load(Ordering::Relaxed), 6, "each worker has opened a second session");
+    // A machine that does not run us for 60 ms costs other calls their deadline as well.
+    assert!(books.in_doubt >= 3 && books.balance() == Ok(()), "{books:?}");
+    let opened = u64::from(target.opened.load(Ordering::Relaxed));
+    assert!((6..=3 + books.in_doubt).contains(&opened), "each worker has opened a second session: {opened}");
     let longest = trial.totals.faults.max().unwrap();
     // It is given up at its deadline, and the trial ends when it was to end.
     assert!((deadline..plan.measured).contains(&longest), "{longest:?}");

@@ -235,6 +235,8 @@ mod tests {
         assert!(second.monotonic >= first.monotonic);
         assert!(second.since_boot >= first.since_boot);
         let pulse = Pulse::start().unwrap();
-        assert_eq!(pulse.gaps(), Vec::new());
+        // A busy machine may not run its thread for a while, and that is no difference between clocks.
+        let gaps = pulse.gaps();
+        assert!(gaps.iter().all(|gap| gap.kind == GapKind::Stalled), "{gaps:?}");
     }
 }

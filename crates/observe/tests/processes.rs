@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use measure::Monotonic;
+use model::{Clock, Nanos};
 use observe::{Observation, ObserveError, Options, Role, Watch, Watched};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -86,7 +87,7 @@ fn burning_cpu_shows_up_as_cpu_seconds() {
     assert_eq!((server.threads, server.gone_at_ns), (1, None));
     assert!(server.rss_bytes > 0 && server.rss_bytes_max >= server.rss_bytes, "{server:?}");
     let busiest = server.busiest_thread.as_ref().expect("it has a thread");
-    assert!(busiest.name == "sh" && busiest.cores > 0.01, "{busiest:?}");
+    assert!(busiest.name == "sh" && busiest.cores > 0.0, "{busiest:?}");
     assert!(seen.load.as_ref().is_some_and(|load| load.busy_cores > 0.0), "{seen:?}");
     assert_eq!(seen.not_observed, [""; 0]);
 }
@@ -112,11 +113,14 @@ fn children_that_have_ended_are_counted_once() {
 #[test]
 fn the_generator_does_not_count_its_children() {
     let mut burner = Burner::with_children();
-    let watch = watch(vec![Watched { role: Role::Generator, ..burner.watched() }]);
+    let watch = watch(vec![Watched { role: Role::Generator, ..burner.watched() }, burner.watched()]);
     burner.burn();
     let seen = watch.stop();
-    assert!(seen.processes[0].cpu_s() < BURN_S_MIN / 2.0, "{seen:?}");
-    assert_eq!(seen.processes[0].threads, 1);
+    let [alone, with_children] = &seen.processes[..] else { panic!("{seen:?}") };
+    // Held against what its children take on this machine, because a shell has to begin too.
+    assert!(with_children.cpu_s() >= BURN_S_MIN, "{seen:?}");
+    assert!(alone.cpu_s() < with_children.cpu_s() / 2.0, "{seen:?}");
+    assert_eq!(alone.threads, 1);
 }
 
 #[test]
@@ -187,11 +191,11 @@ fn a_process_that_nobody_has_waited_for_counts_as_ended() {
     drop(burner.child.stdin.take());
     // Its end of the pipe closes a moment before the kernel calls it a zombie.
     assert_eq!(burner.says.read_line(&mut String::new()).expect("the pipe closes"), 0);
-    let noticed = (0..10_000).any(|_| {
+    let clock = Monotonic::start();
+    while watch.gone().is_empty() {
+        assert!(clock.now() < Nanos::from_secs(300), "nobody notices its end");
         watch.close_window();
-        !watch.gone().is_empty()
-    });
-    assert!(noticed);
+    }
     assert!(watch.stop().processes[0].cpu_s() >= BURN_S_MIN);
 }
 
@@ -201,7 +205,10 @@ fn others_who_use_the_machine_are_named() {
     let watch = watch(vec![Watched::myself(Role::Generator)]);
     burner.burn();
     let load = watch.stop().load.expect("this is Linux");
-    assert!(load.others.iter().any(|other| other.name == "sh" && other.cpu_s >= BURN_S_MIN), "{load:?}");
+    let named = load.others.iter().any(|other| other.name == "sh" && other.cpu_s >= BURN_S_MIN);
+    // Only the busiest five are named, and on a busy machine that may be five others.
+    let crowded_out = load.others.len() == 5 && load.others.iter().all(|other| other.cpu_s >= BURN_S_MIN);
+    assert!(named || crowded_out, "{load:?}");
     assert!(load.other_cores > 0.0, "{load:?}");
 }
 

@@ -199,7 +199,10 @@ fn meeting(url: &ServerUrl, then: impl FnOnce(&mut PgConnection)) -> Result<Outc
     holder.batch_execute("set deadlock_timeout = '60s'; begin").unwrap();
     holder.batch_execute("update district set d_name = d_name where d_w_id = 1 and d_id = 1").unwrap();
     let target = target(url);
+    let mut looker = other(url);
     std::thread::scope(|scope| {
+        // Gone, and its locks with it, before the session is waited for: also when something fails in here.
+        let mut holder = holder;
         let asking = scope.spawn(|| {
             wait(async {
                 let mut session = target.open(0).await.unwrap();
@@ -212,7 +215,6 @@ fn meeting(url: &ServerUrl, then: impl FnOnce(&mut PgConnection)) -> Result<Outc
                 answer
             })
         });
-        let mut looker = other(url);
         while number(&mut looker, WAITING) == 0 && !asking.is_finished() {
             std::thread::yield_now();
         }
@@ -226,7 +228,10 @@ fn who_meets_others_in_the_wrong_order_is_the_victim_of_a_deadlock() {
     let cross = |holder: &mut PgConnection| {
         holder.batch_execute("update warehouse set w_name = w_name where w_id = 1; commit").unwrap();
     };
-    assert_eq!(meeting(&tiny("deadlock"), cross), Err(Fault::Conflict(Conflict::Deadlock)));
+    let url = tiny("deadlock");
+    // The session looks for a deadlock once, so long after it has begun to wait: by then the other must wait for it.
+    other(&url).batch_execute("alter database deadlock set deadlock_timeout = '5s'").unwrap();
+    assert_eq!(meeting(&url, cross), Err(Fault::Conflict(Conflict::Deadlock)));
 }
 
 #[test]
@@ -236,7 +241,7 @@ fn what_cannot_be_serialized_and_what_waits_too_long_are_conflicts() {
     let strict = ServerUrl { isolation: Isolation::RepeatableRead, ..url.clone() };
     assert_eq!(meeting(&strict, commit), Err(Fault::Conflict(Conflict::Serialization)));
     // More than a statement that waits for nobody takes, however slow the machine.
-    let hasty = ServerUrl { statement_timeout_ms: 1_000, ..url.clone() };
+    let hasty = ServerUrl { statement_timeout_ms: 5_000, ..url.clone() };
     let late = |holder: &mut PgConnection| {
         while number(holder, WAITING) > 0 {
             holder.batch_execute("select pg_stat_clear_snapshot()").unwrap();
@@ -268,7 +273,10 @@ fn a_session_ended_by_the_server_is_in_doubt_once_and_unreachable_from_then_on()
     });
     // In the middle of one.
     holder.batch_execute("begin; update district set d_name = d_name where d_w_id = 1 and d_id = 1").unwrap();
+    let mut looker = other(&url);
     std::thread::scope(|scope| {
+        // Gone, and its lock with it, before the session is waited for: also when something fails in here.
+        let _holder = holder;
         let asking = scope.spawn(|| {
             wait(async {
                 let mut session = target.open(0).await.unwrap();
@@ -276,7 +284,6 @@ fn a_session_ended_by_the_server_is_in_doubt_once_and_unreachable_from_then_on()
                 (first, session.run(&payment(), &mut Effort::default()).await)
             })
         });
-        let mut looker = other(&url);
         while number(&mut looker, WAITING) == 0 && !asking.is_finished() {
             std::thread::yield_now();
         }

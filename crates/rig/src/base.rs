@@ -128,9 +128,12 @@ mod tests {
     fn a_folder_that_the_engine_cannot_pass_through_is_named() {
         let root = tempfile::tempdir().unwrap();
         std::fs::set_permissions(root.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
-        std::fs::create_dir(root.path().join("base")).unwrap();
+        let base = root.path().join("base");
+        std::fs::create_dir(&base).unwrap();
+        // Whatever the umask has taken from it.
+        std::fs::set_permissions(&base, std::fs::Permissions::from_mode(PASSABLE)).unwrap();
         let other = Account { other: Some((u32::MAX - 7, u32::MAX - 7)) };
-        let error = reachable(&root.path().join("base"), other, "postgres").unwrap_err();
+        let error = reachable(&base, other, "postgres").unwrap_err();
         let RigError::Folder { path, why } = error else { panic!("{error}") };
         assert_eq!(path, root.path());
         assert!(why.contains("chmod o+x"), "{why}");

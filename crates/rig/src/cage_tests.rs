@@ -85,19 +85,22 @@ fn what_is_not_permitted_says_what_would_help_and_leaves_nothing() {
 #[test]
 fn a_limited_process_is_throttled_and_its_group_goes_with_it() {
     let name = format!("test-{}", std::process::id());
-    let cage = match Cage::new(&name, &"cpu=0.1".parse().unwrap()) {
+    // So little that the loop gets more of the busiest machine.
+    let cage = match Cage::new(&name, &"cpu=0.01".parse().unwrap()) {
         Ok(cage) => cage,
         Err(error) => return eprintln!("NOT TESTED, limits in force: {error}"),
     };
     let mut command = gated(Path::new("/bin/sh"));
     let mut child = cage.spawn(command.args(["-c", "while :; do :; done"])).unwrap();
-    let throttled = crate::command::within(Duration::from_secs(20), || {
-        (cage.throttling().throttled >= 3).then(|| cage.throttling())
+    // Time is counted when it ends, which with so little may be several periods later.
+    let throttled = crate::command::within(Duration::from_secs(300), || {
+        let found = cage.throttling();
+        (found.throttled >= 3 && found.throttled_ns > 0).then_some(found)
     });
     child.kill().unwrap();
     child.wait().unwrap();
-    let throttled = throttled.expect("a loop wants more than a tenth of a core");
-    assert!(throttled.periods >= throttled.throttled && throttled.throttled_ns > 0, "{throttled:?}");
+    let throttled = throttled.expect("a loop wants more than a hundredth of a core");
+    assert!(throttled.periods >= throttled.throttled, "{throttled:?}");
     let folders = cage.folders();
     drop(cage);
     assert!(folders.iter().all(|folder| !folder.exists()));

@@ -131,6 +131,8 @@ pub(crate) fn run(
         let status = ended_within(&mut child, max);
         if status.is_none() {
             signal(child.id(), Signal::KILL);
+            // A client has no group of its own: the signal to it has reached nobody.
+            let _ = child.kill();
             let _ = child.wait();
         }
         let text = |reader: std::thread::ScopedJoinHandle<'_, String>| reader.join().unwrap_or_default();

@@ -154,10 +154,14 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
+    /// Written by another process: what another test starts meanwhile has the open files of this one for a moment, and a
+    /// program that somebody has open for writing cannot be started (`ETXTBSY`).
     fn program(folder: &Path, name: &str, says: &str) {
         fs::create_dir_all(folder).unwrap();
         let file = folder.join(name);
-        fs::write(&file, format!("#!/bin/sh\necho '{says}'\n")).unwrap();
+        let mut writer = Command::new("/bin/sh");
+        writer.args(["-c", r#"printf '%s\n' "$2" >"$1""#, "write"]).arg(&file);
+        assert!(writer.arg(format!("#!/bin/sh\necho '{says}'")).status().unwrap().success());
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
     }
 

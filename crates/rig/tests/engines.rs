@@ -17,8 +17,10 @@ fn base() -> tempfile::TempDir {
     builder.tempdir_in("/var/tmp").unwrap()
 }
 
+/// What takes long on a busy machine is no failure.
 fn options(base: &tempfile::TempDir) -> Options {
-    Options { base: Some(base.path().to_owned()), ..Options::default() }
+    let start_max = Duration::from_secs(600);
+    Options { base: Some(base.path().to_owned()), start_max, ..Options::default() }
 }
 
 /// The same for one engine. MariaDB's log is smaller than it is for a run: to lay it out takes a slow disk long.
@@ -40,7 +42,7 @@ fn leftovers(base: &Path) -> Vec<PathBuf> {
 fn eventually(what: &str, mut ask: impl FnMut() -> bool) {
     let clock = measure::Monotonic::start();
     while !ask() {
-        assert!(clock.now().as_secs_f64() < 30.0, "waited in vain: {what}");
+        assert!(clock.now().as_secs_f64() < 300.0, "waited in vain: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -113,16 +115,21 @@ fn a_killed_engine_comes_back_on_the_same_data_and_port() {
 fn a_restart_waits_for_backends_of_the_killed_postmaster() {
     let base = base();
     let mut running = rig::start(Engine::Postgres, &options(&base)).unwrap();
-    // This backend is busy without looking up for a second after its postmaster is gone.
-    let busy = "do $$ declare n int := 0; e timestamp := clock_timestamp() + '1 s'; \
-                begin while clock_timestamp() < e loop n := n + 1; end loop; end $$";
+    // This backend is busy without looking up until its postmaster is gone; not for ever, should we fail to say so.
+    let gone = running.folder().join("gone");
+    let busy = format!(
+        "do $$ declare e timestamp := clock_timestamp() + '50 s'; begin \
+         while clock_timestamp() < e and (pg_stat_file('{}', true)).size is null loop end loop; end $$",
+        gone.display()
+    );
     std::thread::scope(|scope| {
-        let client = scope.spawn(|| running.client("postgres", busy));
+        let client = scope.spawn(|| running.client("postgres", &busy));
         let count = "select count(*) from pg_stat_activity where query like 'do $$%'";
         eventually("the backend is busy", || running.client("postgres", count).unwrap().trim() == "1");
         // As `kill` does, which wants the only reference.
         let pid = rustix::process::Pid::from_raw(running.pid() as i32).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        fs::write(&gone, "").unwrap();
         let _ = client.join().unwrap();
     });
     running.restart().unwrap();
@@ -146,8 +153,9 @@ fn the_list_of_settings_is_what_is_in_effect() {
         match engine {
             Engine::Postgres => {
                 // The server's own view of where each setting came from: nothing but our list, and what it sets itself.
+                // The depth of its stack follows the limit that the system has for it.
                 let asked = "select name from pg_settings where source not in ('default', 'client', 'override', \
-                             'session') order by name";
+                             'session') and name <> 'max_stack_depth' order by name";
                 let set = running.client("postgres", asked).unwrap();
                 let mut names: Vec<&str> = listed.iter().map(|(key, _)| key.as_str()).collect();
                 names.sort_unstable();
@@ -265,7 +273,6 @@ fn a_wrong_setting_is_reported_in_the_engines_own_words() {
         let base = base();
         let mut options = options_of(engine, &base);
         options.settings.push(("no_such_thing".into(), "1".into()));
-        options.start_max = Duration::from_secs(600);
         let clock = measure::Monotonic::start();
         let error = rig::start(engine, &options).unwrap_err();
         assert!(clock.now().as_secs_f64() < 300.0, "it fails when the engine ends, not at the deadline");
@@ -307,7 +314,8 @@ fn engines_that_stay_are_shown_started_again_and_taken_down() {
 #[test]
 fn a_limited_engine_runs_and_tells_what_it_was_denied() {
     let base = base();
-    let options = Options { limits: Some("cpu=0.2".parse().unwrap()), ..options(&base) };
+    // So little that the engine gets more of a machine on which many others run.
+    let options = Options { limits: Some("cpu=0.05".parse().unwrap()), ..options(&base) };
     let running = match rig::start(Engine::Postgres, &options) {
         Ok(running) => running,
         Err(RigError::NotPermitted(why)) => {
@@ -316,7 +324,7 @@ fn a_limited_engine_runs_and_tells_what_it_was_denied() {
         }
         Err(error) => panic!("{error}"),
     };
-    running.client("postgres", "select count(*) from generate_series(1, 3000000)").unwrap();
+    running.client("postgres", "select count(*) from generate_series(1, 500000)").unwrap();
     let denied = running.throttling().unwrap();
     assert!(denied.throttled > 0 && denied.throttled_ns > 0, "{denied:?}");
 }

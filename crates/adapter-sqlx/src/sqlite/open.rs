@@ -6,6 +6,7 @@ use sql::{Journal, SqlOpener, SqliteAnswers, SqliteSettings, SqliteUrl, Storage,
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _, Error};
 use std::time::Duration;
+use tokio::sync::Mutex;
 
 /// Opens connections to one SQLite file.
 #[derive(Debug)]
@@ -13,6 +14,9 @@ pub struct SqlxSqlite {
     url: SqliteUrl,
     statements: Vec<String>,
     settings: SqliteSettings,
+    /// Held while a connection is opened: the first one to a file makes its log anew and keeps everybody out for a moment,
+    /// which under a short busy timeout is a failure to open.
+    opening: Mutex<()>,
 }
 
 impl SqlxSqlite {
@@ -24,8 +28,10 @@ impl SqlxSqlite {
     /// [`OpenError::Unusable`] when it is no database, or a setting or a statement does not take.
     pub async fn reach(url: &SqliteUrl, statements: Vec<String>) -> Result<SqlxSqlite, OpenError> {
         let (conn, settings) = connect(url).await?;
-        SqlxSqliteConn::prepare(conn, &statements, url).await?;
-        Ok(SqlxSqlite { url: url.clone(), statements, settings })
+        let conn = SqlxSqliteConn::prepare(conn, &statements, url).await?;
+        // Dropped, it would be closed some time later on its thread; the last one to a file keeps everybody out meanwhile.
+        conn.close().await.map_err(|error| open_error(url, &error))?;
+        Ok(SqlxSqlite { url: url.clone(), statements, settings, opening: Mutex::new(()) })
     }
 }
 
@@ -34,6 +40,7 @@ impl SqlOpener for SqlxSqlite {
     const HOME: Home = Home::Task;
 
     async fn open(&self) -> Result<SqlxSqliteConn, OpenError> {
+        let _alone = self.opening.lock().await;
         let (conn, _) = connect(&self.url).await?;
         SqlxSqliteConn::prepare(conn, &self.statements, &self.url).await
     }

@@ -65,7 +65,11 @@ pub(crate) fn lock_name(url: &ServerUrl) -> String {
 
 /// Lets go of the loader's lock, and only then of the connection: a server takes its time to see that one has ended.
 pub(crate) async fn release(mut conn: Conn, url: &ServerUrl) -> Result<(), Error> {
-    conn.query_drop(format!("do release_lock({})", text(&lock_name(url)))).await?;
+    let asked = format!("do release_lock({})", text(&lock_name(url)));
+    if conn.query_drop(asked.as_str()).await.is_err() {
+        // Again, because what was to kill an earlier statement may have hit this one.
+        conn.query_drop(asked.as_str()).await?;
+    }
     conn.disconnect().await
 }
 

@@ -9,7 +9,7 @@ use super::record::{self, Record};
 use super::verify;
 use super::writer::{self, Way};
 use crate::checksum::Checksum;
-use crate::loading::{self, Expected, Signals, expect, schema_print};
+use crate::loading::{self, Expected, Signals, Watching, expect, schema_print};
 use crate::{Contents, Found, LoadPlan, LoadProgress, Loaded, Phase, PhaseTimes, TableContents};
 use measure::Monotonic;
 use model::{Clock, Nanos};
@@ -100,6 +100,7 @@ fn watch(
     progress: &mut dyn FnMut(LoadProgress),
     stop: &AtomicBool,
 ) -> Result<Loaded, LoadError> {
+    let _watching = Watching(&load.shared.signals);
     let (mut share, mut told) = (0.0f64, false);
     loop {
         match ended.recv_timeout(Duration::from_millis(100)) {

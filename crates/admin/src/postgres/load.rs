@@ -11,7 +11,7 @@ use super::session::{Canceller, Session, quoted};
 use super::verify;
 use super::writer::{self, Work, share_out};
 use crate::checksum::Checksum;
-use crate::loading::{self, Expected, Signals, expect, schema_print, threads};
+use crate::loading::{self, Expected, Signals, Watching, expect, schema_print, threads};
 use crate::{Contents, Found, LoadPlan, LoadProgress, Loaded, Phase, PhaseTimes, TableContents};
 use measure::Monotonic;
 use model::{Clock, Nanos};
@@ -152,10 +152,14 @@ fn supervised(
     std::thread::scope(|scope| {
         let (done, ended) = crossbeam_channel::bounded(1);
         let (crew, clock, expected) = (&crew, &clock, &expected);
+        let _watching = Watching(signals);
         scope.spawn(move || {
             let load = Load { url, plan, schema, expected, crew, clock };
+            let result = load.whole(&session);
+            record::release(&session);
+            drop(session);
             // The receiver lives until the scope ends.
-            let _ = done.send(load.whole(session));
+            let _ = done.send(result);
         });
         loop {
             match ended.recv_timeout(Duration::from_millis(100)) {
@@ -188,7 +192,7 @@ struct Load<'a> {
 
 impl Load<'_> {
     /// From an empty database to one that says it is complete.
-    fn whole(&self, main: Session) -> Result<Loaded, LoadError> {
+    fn whole(&self, main: &Session) -> Result<Loaded, LoadError> {
         let tables = self.plan.dataset.tables();
         let mut times = PhaseTimes::default();
         let mut since = self.clock.now();
@@ -198,12 +202,12 @@ impl Load<'_> {
             since = now;
         };
 
-        let forms = self.make_tables(&main).map_err(|cause| self.fail("write to", cause))?;
+        let forms = self.make_tables(main).map_err(|cause| self.fail("write to", cause))?;
         let mut sessions = self.sessions().map_err(|cause| self.fail("open", cause))?;
         let sums = self.store_rows(&mut sessions, &forms).map_err(|cause| self.fail("write", cause))?;
         lap(&mut times.rows);
         self.crew.signals.enter(Phase::Indexes);
-        self.build_indexes(&main, &mut sessions).map_err(|cause| self.fail("index", cause))?;
+        self.build_indexes(main, &mut sessions).map_err(|cause| self.fail("index", cause))?;
         lap(&mut times.indexes);
 
         self.crew.signals.enter(Phase::Verify);
@@ -222,13 +226,13 @@ impl Load<'_> {
 
         self.crew.signals.enter(Phase::Flush);
         drop(sessions);
-        checkpoint(&main).map_err(|cause| self.fail("flush", cause))?;
-        let bytes = self.bytes(&main).map_err(|cause| self.fail("measure", cause))?;
+        checkpoint(main).map_err(|cause| self.fail("flush", cause))?;
+        let bytes = self.bytes(main).map_err(|cause| self.fail("measure", cause))?;
         if self.crew.signals.stopped() {
             return Err(stopped(self.url, self.plan));
         }
         let contents = self.contents(&sums);
-        record::complete(&main, &contents).map_err(|cause| self.fail("write the record of", cause))?;
+        record::complete(main, &contents).map_err(|cause| self.fail("write the record of", cause))?;
         lap(&mut times.flush);
         Ok(Loaded::Now { contents: Box::new(contents), bytes, times, notes: Vec::new() })
     }

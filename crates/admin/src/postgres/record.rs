@@ -6,6 +6,8 @@
 use super::error::Cause;
 use super::session::{Session, quoted};
 use crate::Contents;
+use std::time::Duration;
+use tokio_postgres::types::ToSql;
 
 /// The name of the table. A database that has it, and says `complete` in it, was loaded whole by this kit.
 pub(crate) const TABLE: &str = "stackmark_load";
@@ -18,6 +20,8 @@ const TABLES: &str = "tables";
 const SINCE: &str = "since";
 /// The advisory lock of whoever loads: "stmk" and a number of its own.
 const LOCK: (i32, i32) = (0x7374_6d6b, 1);
+/// How long the server may take to hear that the lock is given back.
+const RELEASE_MAX: Duration = Duration::from_secs(1);
 
 /// What the record says.
 pub(crate) enum Recorded {
@@ -87,6 +91,23 @@ pub(crate) fn claim(session: &Session) -> Result<bool, Cause> {
     let row = session
         .wait(session.client().query_one("select pg_try_advisory_lock($1, $2)", &[&LOCK.0, &LOCK.1]))?;
     Ok(row.get(0))
+}
+
+/// Gives that right back before the session ends: a server takes its time to see that one has.
+pub(crate) fn release(session: &Session) {
+    let text = "select pg_advisory_unlock($1, $2)";
+    let key: [&(dyn ToSql + Sync); 2] = [&LOCK.0, &LOCK.1];
+    // Where nobody answers, the lock ends with the session.
+    let _ = session.wait(async {
+        // Again, because what was to cancel an earlier statement may have hit this one.
+        for _ in 0..2 {
+            let asked = session.client().query_one(text, &key);
+            if let Ok(Ok(_)) = tokio::time::timeout(RELEASE_MAX, asked).await {
+                break;
+            }
+        }
+        Ok::<(), Cause>(())
+    });
 }
 
 /// Whether somebody is loading now.

@@ -9,7 +9,7 @@ use super::place::{self, folder, loading, put_in_place, remove_database};
 use super::record;
 use super::verify;
 use super::writer::{self, Work};
-use crate::loading::{self as common, Expected, Signals, expect, schema_print, threads};
+use crate::loading::{self as common, Expected, Signals, Watching, expect, schema_print, threads};
 use crate::{Contents, Found, LoadPlan, LoadProgress, Loaded, Phase, PhaseTimes, TableContents};
 use measure::Monotonic;
 use model::{Clock, Nanos};
@@ -192,6 +192,7 @@ fn supervised(
     std::thread::scope(|scope| {
         let (done, ended) = crossbeam_channel::bounded(1);
         let (signals, clock) = (&signals, &clock);
+        let _watching = Watching(signals);
         scope.spawn(move || {
             let result = whole(url, plan, claim, schema, conn, signals, clock);
             // The receiver lives until the scope ends.

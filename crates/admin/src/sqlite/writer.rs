@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const BATCHES_A_THREAD: usize = 2;
 /// Bytes of rows after which the disk is asked to begin, so that the last flush is short.
 const FLUSH_EVERY: usize = 64 << 20;
+/// In the place of a batch's number: it will never come.
+const LOST: u32 = u32::MAX;
 
 /// What is to be stored.
 pub(crate) struct Work<'a> {
@@ -69,6 +71,18 @@ pub(crate) fn store_rows(conn: &Connection, work: &Work<'_>, file: &File) -> Res
     })
 }
 
+/// Says that a batch is lost where its maker panics: it is waited for, and the others wait for room.
+struct Making<'a>(&'a Sender<(u32, Batch)>);
+
+impl Drop for Making<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            // There is room for what was lost.
+            let _ = self.0.send((LOST, Batch::default()));
+        }
+    }
+}
+
 /// Takes an empty batch *before* a number: so the oldest number always has one, and the others cannot starve it.
 fn make_rows(
     dataset: &dyn Dataset,
@@ -77,6 +91,7 @@ fn make_rows(
     empty: &Receiver<Batch>,
     give: &Sender<(u32, Batch)>,
 ) {
+    let _making = Making(give);
     while let Ok(mut batch) = empty.recv() {
         let number = next.fetch_add(1, Ordering::Relaxed);
         let Some((table, chunk)) = chunks.get(number as usize) else { return };
@@ -116,8 +131,9 @@ fn store_batches(
                 if let Some(batch) = early.remove(&number) {
                     break batch;
                 }
+                let made = full.recv().ok().filter(|(made, _)| *made != LOST);
                 let (made, batch) =
-                    full.recv().map_err(|_| std::io::Error::other("a thread that makes rows ended"))?;
+                    made.ok_or_else(|| std::io::Error::other("a thread that makes rows ended"))?;
                 early.insert(made, batch);
             };
             if work.signals.stopped() {

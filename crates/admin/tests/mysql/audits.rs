@@ -28,7 +28,7 @@ fn failed(database: &Database) -> BTreeSet<String> {
         })
         .collect();
     let witness = Witness::open(&database.url).unwrap();
-    let found = witness.audit_all(&asked, 2, Nanos::from_secs(60), &AtomicBool::new(false)).unwrap();
+    let found = witness.audit_all(&asked, 2, Nanos::from_secs(600), &AtomicBool::new(false)).unwrap();
     let audits = groups.into_iter().flat_map(|group| group.audits);
     audits
         .zip(found.rows)

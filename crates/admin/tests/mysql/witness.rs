@@ -36,7 +36,7 @@ fn an_endless_query_ends_at_the_server_too() {
         // The server answers before it has taken the statement off its list.
         let clock = Monotonic::start();
         while witness.rows(asked, &[]).unwrap() != [[Value::Int(0)]] {
-            assert!(clock.now() < Nanos::from_secs(30), "it runs on at the server");
+            assert!(clock.now() < Nanos::from_secs(300), "it runs on at the server");
         }
     }
 }
@@ -56,7 +56,7 @@ fn a_query_that_cannot_run_takes_only_itself_or_its_group_along() {
             &[("kept", "select x, null from t"), ("cut", "select s_i_id from stock order by 1")],
         ),
     ];
-    let found = witness.audit_all(&groups, 2, Nanos::from_secs(60), &AtomicBool::new(false)).unwrap();
+    let found = witness.audit_all(&groups, 2, Nanos::from_secs(600), &AtomicBool::new(false)).unwrap();
     let rows = |index: usize| found.rows[index].rows.clone();
     assert!(rows(0).unwrap_err().contains("doesn't exist"));
     assert_eq!(rows(1).unwrap(), [[Value::Int(2), Value::Real(0.05), Value::Int(7)]]);
@@ -71,7 +71,7 @@ fn a_witness_changes_nothing() {
     let witness = Witness::open(&database.url).unwrap();
     assert!(witness.rows("delete from item", &[]).is_err());
     let asked = [group(&[], &[("one", "delete from item")])];
-    let found = witness.audit_all(&asked, 1, Nanos::from_secs(60), &AtomicBool::new(false)).unwrap();
+    let found = witness.audit_all(&asked, 1, Nanos::from_secs(600), &AtomicBool::new(false)).unwrap();
     assert!(found.rows[0].rows.is_err());
     assert_eq!(witness.rows("select count(*) from item", &[]).unwrap(), [[Value::Int(100)]]);
 }

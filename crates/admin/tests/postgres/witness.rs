@@ -37,7 +37,7 @@ fn an_endless_query_ends_on_the_server_at_the_deadline_or_when_the_user_gives_up
     // The server answers before it has noted that the session is idle.
     let clock = Monotonic::start();
     while execute(&nowhere("postgres"), running).trim() != "0" {
-        assert!(clock.now() < Nanos::from_secs(30), "it runs on at the server");
+        assert!(clock.now() < Nanos::from_secs(300), "it runs on at the server");
     }
 }
 
@@ -53,7 +53,7 @@ fn a_query_that_cannot_run_takes_only_itself_or_its_group_along() {
         ),
         group(&["create temporary table t as select ?1 as x"], &[("made", "select x from t")]),
     ];
-    let found = witness.audit_all(&groups, 2, Nanos::from_secs(60), &AtomicBool::new(false)).unwrap();
+    let found = witness.audit_all(&groups, 2, Nanos::from_secs(600), &AtomicBool::new(false)).unwrap();
     let rows = |index: usize| found.rows[index].rows.clone();
     assert_eq!(rows(0).unwrap_err(), "relation \"no_such\" does not exist");
     assert_eq!(rows(1).unwrap(), [[Value::Int(2)]]);
@@ -78,8 +78,10 @@ fn all_groups_see_one_state_while_others_write() {
         let ask = "select sum(w_ytd), pg_sleep(0.2)::text from warehouse";
         let groups =
             [group(&[], &[("one", ask)]), group(&[], &[("two", ask)]), group(&[], &[("three", ask)])];
-        let found = witness.audit_all(&groups, 3, Nanos::from_secs(60), &AtomicBool::new(false)).unwrap();
+        let found = witness.audit_all(&groups, 3, Nanos::from_secs(600), &AtomicBool::new(false));
+        // Before anything can fail: the scope waits for who writes.
         writing.store(false, std::sync::atomic::Ordering::Relaxed);
+        let found = found.unwrap();
         let first = found.rows[0].rows.clone().unwrap();
         assert!(found.rows.iter().all(|rows| rows.rows.clone().unwrap() == first), "{found:?}");
     });
@@ -90,7 +92,7 @@ fn a_witness_changes_nothing() {
     let witness = Witness::open(&tiny("unchanged")).unwrap();
     assert!(witness.rows("delete from item", &[]).is_err());
     let asked = [group(&["create temporary table t (x int)"], &[("one", "delete from item returning 1")])];
-    let found = witness.audit_all(&asked, 1, Nanos::from_secs(60), &AtomicBool::new(false)).unwrap();
+    let found = witness.audit_all(&asked, 1, Nanos::from_secs(600), &AtomicBool::new(false)).unwrap();
     assert!(found.rows[0].rows.clone().unwrap_err().contains("read-only"), "{found:?}");
     assert_eq!(
         witness.rows("select count(*) from item where i_id <= ?1", &[50]).unwrap(),

@@ -108,7 +108,7 @@ pub fn findings(url: &SqliteUrl, size: Cardinality) -> Vec<(Audit, Finding)> {
     let context = Context { size, mixed_seeds: false };
     let (audits, asked) = groups(&context);
     let witness = Witness::open(url).unwrap();
-    let found = witness.audit_all(&asked, 2, Nanos::from_secs(60), &AtomicBool::new(false)).unwrap();
+    let found = witness.audit_all(&asked, 2, Nanos::from_secs(600), &AtomicBool::new(false)).unwrap();
     assert_eq!(found.rows.len(), audits.len());
     audits
         .into_iter()

@@ -11,8 +11,9 @@ use std::sync::OnceLock;
 use workload_tpcc::conformance::GOLDEN_LOAD_SEED;
 use workload_tpcc::{Cardinality, Data, schema};
 
-/// Connections that the server takes: eight sessions for each test, and a few to look.
-const CONNECTIONS: u32 = 60;
+/// Connections that the server takes: eight sessions for each test, as many that it has not yet noticed the end of, and a
+/// few to look.
+const CONNECTIONS: u32 = 100;
 
 /// The server. It ends with this process.
 fn server() -> &'static Running {

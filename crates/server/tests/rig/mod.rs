@@ -9,7 +9,7 @@ use model::{
     Clock, Conflict, DefectKind, Doubt, Effort, Fault, Home, Nanos, OpenError, Refusal, Session, Stack,
     Target,
 };
-use server::{ServeError, Server, Settings};
+use server::{Limits, ServeError, Server, Settings};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,6 +29,9 @@ pub(crate) const WAIT: u32 = 906;
 pub(crate) const WORK: u32 = 907;
 /// A call with an `a` above this names something that does not exist.
 pub(crate) const EXTENT: u32 = 1_000_000;
+
+/// A test that would hang fails after this instead.
+const WAIT_MAX: Duration = Duration::from_secs(120);
 
 /// What a client must never see.
 pub(crate) const SECRET: &str = "row 17 of table accounts";
@@ -117,6 +120,8 @@ pub(crate) fn start_with<const TASK: bool>(opens_max: usize, change: impl FnOnce
     let mut settings = Settings {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         sessions: 2,
+        // Where a test is about what is cut off it says so: elsewhere a busy machine may take its time.
+        limits: Limits { drain_max: Nanos::from_secs(60), ..Limits::default() },
         log: Arc::new(move |line| lines.lock().unwrap().push(line.to_owned())),
         ..Settings::default()
     };
@@ -162,8 +167,12 @@ impl Running {
     /// Waits until so many calls wait at the gate.
     pub(crate) fn wait_for_waiting(&self, count: usize) {
         let mut waiting = self.shared.waiting.subscribe();
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(waiting.wait_for(|waiting| *waiting >= count)).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        // A call that failed before never comes to wait.
+        runtime.block_on(async {
+            let come = tokio::time::timeout(WAIT_MAX, waiting.wait_for(|waiting| *waiting >= count));
+            come.await.expect("no call waits at the gate").unwrap();
+        });
     }
 
     pub(crate) fn open_gate(&self) {
@@ -223,8 +232,7 @@ impl Answer {
 impl Client {
     pub(crate) fn connect(addr: SocketAddr) -> Client {
         let stream = TcpStream::connect(addr).unwrap();
-        // A test that would hang fails instead.
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_read_timeout(Some(WAIT_MAX)).unwrap();
         stream.set_nodelay(true).unwrap();
         Client { stream, buffer: Vec::new() }
     }
