@@ -26,7 +26,16 @@ if "$CARGO" build --workspace --locked --tests --bin stackmark; then
   target=$("$CARGO" metadata --format-version 1 --no-deps --locked | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
   export STACKMARK_BIN=$target/debug/stackmark
 fi
-run 'cargo test' "$CARGO" test --workspace --locked --no-fail-fast
+
+# A test that hangs (it was named after a minute) ends its program after this, and the other programs run. Without a
+# terminal whatever it has started ends with it; with one, Ctrl-C must reach it.
+limit=()
+if command -v timeout >/dev/null; then
+  foreground=
+  [[ ! -t 0 ]] || foreground="'--foreground', "
+  limit=(--config "target.'cfg(unix)'.runner = ['timeout', $foreground'--verbose', '--kill-after=10', '25m']")
+fi
+run 'cargo test' "$CARGO" test --workspace --locked --no-fail-fast ${limit[@]+"${limit[@]}"}
 
 if [[ -f tests/browser/package.json ]]; then
   if ((browser_ready == 0)); then
