@@ -131,7 +131,7 @@ fn a_database_that_cannot_be_run_on_says_why() {
     }
     refused(&desk, "audit tpcc --db sqlite:kit.db", &["kit.db is a SQLite database", "it has no warehouse"]);
     let wanted = &[
-        "bench.db has 1 warehouses, asked for are 2",
+        "bench.db has 1 warehouse, asked for are 2",
         "stackmark load tpcc --scale 2 --db sqlite:bench.db --fresh",
     ];
     refused(&desk, "run tpcc --scale 2 --db sqlite:bench.db", wanted);

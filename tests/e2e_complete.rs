@@ -67,7 +67,7 @@ fn a_subject_is_loaded_run_audited_reported_and_compared() {
 
 fn audited(desk: &Desk) {
     let text = done(desk.run("audit tpcc --db sqlite:bench.db"));
-    assert!(text.contains("1 warehouses, loaded by stackmark") && text.contains(" 0 failed"), "{text}");
+    assert!(text.contains("1 warehouse, loaded by stackmark") && text.contains(" 0 failed"), "{text}");
     let shown: Value =
         serde_json::from_str(&done(desk.run("audit tpcc --json --db sqlite:bench.db"))).unwrap();
     assert_eq!(shown["scale"], 1);

@@ -1,7 +1,7 @@
 //! `stackmark audit`: the stored data of an existing database, whoever loaded it.
 
 use crate::case::{Case, Kit, Past, of_workload};
-use crate::database::{load_command, parse_url};
+use crate::database::{amount, load_command, parse_url};
 use crate::engine::{self, place};
 use crate::folder::read_claims;
 use crate::interrupt::Interrupt;
@@ -62,7 +62,7 @@ fn audit_workload<W: Case>(args: &args::Audit, ui: &Ui) -> Result<Answer> {
     if ui.json {
         ui.data(&(serde_json::to_string_pretty(&audited)? + "\n"));
     } else {
-        ui.data(&text(&audited)?);
+        ui.data(&text(&amount::<W>(audited.scale.into()), &audited)?);
     }
     let checks =
         audited.audits.iter().map(|audit| audit.check).chain(audited.ledger.iter().map(|found| found.check));
@@ -92,9 +92,9 @@ fn look<W: Case>(url: &DbUrl) -> Result<Kit<W::Extent>> {
     }
 }
 
-fn text(audited: &Audited) -> Result<String> {
-    let Audited { database, loaded_by, scale, scale_unit, notes, audits, ledger } = audited;
-    let mut text = format!("{database}: {scale} {scale_unit}, loaded by {loaded_by}\n");
+fn text(size: &str, audited: &Audited) -> Result<String> {
+    let Audited { database, loaded_by, notes, audits, ledger, .. } = audited;
+    let mut text = format!("{database}: {size}, loaded by {loaded_by}\n");
     for note in notes {
         writeln!(text, "  note     {note}")?;
     }

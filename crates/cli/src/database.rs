@@ -74,9 +74,8 @@ impl<W: Case> Database<W> {
             && contents.record.scale != scale
         {
             bail!(
-                "{at} has {} {}, asked for are {scale}\nhint: leave --scale out, or `{}` replaces it",
-                contents.record.scale,
-                W::SCALE_UNIT,
+                "{at} has {}, asked for are {scale}\nhint: leave --scale out, or `{}` replaces it",
+                amount::<W>(contents.record.scale),
                 anew()
             );
         }
@@ -98,7 +97,7 @@ impl<W: Case> Database<W> {
         if let Some(scale) = scale
             && u64::from(found) != scale
         {
-            bail!("{at} has {found} {}, asked for are {scale}\nhint: leave --scale out", W::SCALE_UNIT);
+            bail!("{at} has {}, asked for are {scale}\nhint: leave --scale out", amount::<W>(found.into()));
         }
         let record = LoadRecord {
             kit: kit.name,
@@ -186,7 +185,7 @@ pub(crate) fn load<W: Case>(
     };
     // Tiny data is there before anybody could read about it.
     let tell = *size != W::tiny();
-    let words = format!("loading {}", amount::<W>(scale));
+    let words = format!("loading {}", amount::<W>(scale.into()));
     let shown = tell.then(|| (ui.progress(&words), ui.live().doing(&words)));
     let mut show = |at: LoadProgress| {
         if let Some((progress, work)) = &shown {
@@ -205,7 +204,7 @@ pub(crate) fn load<W: Case>(
 }
 
 /// A scale in words: `1 warehouse`, `2 branches`.
-fn amount<W: Case>(scale: u32) -> String {
+pub(crate) fn amount<W: Case>(scale: u64) -> String {
     let unit = W::SCALE_UNIT;
     let one = unit.strip_suffix("es").filter(|_| unit.ends_with("ches")).or(unit.strip_suffix('s'));
     format!("{scale} {}", one.filter(|_| scale == 1).unwrap_or(unit))

@@ -153,8 +153,9 @@ impl<W: Case> Searching<'_, '_, W> {
         self.course.site.ui.say(text);
     }
 
+    /// Not among the stored trials of a run that goes on: the one in the folder would be cut down to those before.
     fn interrupted(&self) -> bool {
-        self.course.site.interrupt.requested()
+        self.course.site.interrupt.requested() && !self.course.has_stored()
     }
 
     /// Calls a second of a closed loop; nothing when interrupted.

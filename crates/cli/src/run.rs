@@ -2,7 +2,7 @@
 
 use crate::args::{self, ArrivalsArg, DeliveryArg, EngineArgs, Limited, PlanArgs, ServerArgs, Think};
 use crate::case::{Case, of_workload};
-use crate::database::{Database, parse_url, scale_of};
+use crate::database::{Database, amount, parse_url, scale_of};
 use crate::folder::{self, Folder};
 use crate::interrupt::Interrupt;
 use crate::process::ServerSettings;
@@ -38,9 +38,8 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
     let within = match (&existing, &remote) {
         (Some(database), Some(server)) if server.about().scale != u64::from(database.scale()) => {
             bail!(
-                "the server has {} {} and --db has {}: they are not the same database",
-                server.about().scale,
-                W::SCALE_UNIT,
+                "the server has {} and --db has {}: they are not the same database",
+                amount::<W>(server.about().scale),
                 database.scale()
             )
         }

@@ -48,6 +48,9 @@ pub fn bottleneck(trial: &Trial) -> Option<Bottleneck> {
     let found = match what {
         Suspect::Unknown => "nothing that was observed sets the throughput".to_owned(),
         Suspect::Clients => format!("{} sets the throughput, and nothing was full", what.words()),
+        _ if what != Suspect::Pace && saturation::keeps_rate(trial) => {
+            format!("the rate that was asked for is kept; {} would give out first", what.words())
+        }
         _ => format!("{} sets the throughput", what.words()),
     };
     (!evidence.is_empty()).then(|| Bottleneck {
@@ -105,7 +108,7 @@ fn waited(trial: &Trial) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{Budget, Engine, Wait};
+    use crate::document::{Arrivals, Budget, Engine, Wait};
     use crate::testing;
 
     fn check(trial: &Trial, what: Suspect, words: &str) {
@@ -147,6 +150,10 @@ mod tests {
         budget.server_queue_ns = 0.8 * budget.response_ns;
         *budget = budget.balanced();
         check(&trial, Suspect::Pool, "Calls spend most of their time in server queue (80.0 %)");
+        trial.plan.arrivals = Arrivals::Poisson { rate_per_s: 100.0 };
+        check(&trial, Suspect::Pool, "the rate that was asked for is kept; ");
+        trial.overall.books.never_begun = trial.overall.books.due / 10;
+        check(&trial, Suspect::Pool, " sets the throughput. Calls spend");
         trial.processes.clear();
         check(&trial, Suspect::Unknown, "nothing that was observed");
     }

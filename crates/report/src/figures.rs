@@ -79,7 +79,7 @@ pub(crate) fn ratio(ratio: Interval) -> String {
         (Some(low), Some(high)) => {
             format!("{}{GAP}% ({}–{})", number(ratio.value), number(low), number(high))
         }
-        _ => format!("{}{GAP}%", number(ratio.value)),
+        _ => format!("{}{GAP}% (no interval)", number(ratio.value)),
     }
 }
 

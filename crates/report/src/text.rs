@@ -418,7 +418,8 @@ fn blocks(out: &mut String, comparison: &Comparison, colour: Colour) {
 
 fn confidence(out: &mut String, comparison: &Comparison) {
     if let Some(ratio) = comparison.ratio {
-        let _ = writeln!(out, "  ratio B/A             {}, 95 % interval", figures::ratio(ratio));
+        let interval = if ratio.low.is_some() { ", 95 % interval" } else { "" };
+        let _ = writeln!(out, "  ratio B/A             {}{interval}", figures::ratio(ratio));
     }
     if let Some(detectable) = comparison.detectable {
         let _ =

@@ -40,9 +40,9 @@ pub(crate) fn find(trial: &Trial) -> Option<Found> {
     let of = |suspect, rule: Option<Rule>| Some(Found { suspect, rule: rule? });
     of(Suspect::GeneratorCpu, generator(trial, &load))
         .or_else(|| of(Suspect::Limit, limit(trial)))
-        .or_else(|| of(busiest(trial), processors(&load).filter(|_| !of_strangers(&load))))
+        .or_else(|| of(busiest(trial), processors(trial, &load).filter(|_| !of_strangers(&load))))
         .or_else(|| of(Suspect::Pool, queue(trial)))
-        .or_else(|| of(Suspect::AllCores, processors(&load)))
+        .or_else(|| of(Suspect::AllCores, processors(trial, &load)))
         .or_else(|| of(Suspect::CommitFlush, disk(trial)))
         .or_else(|| waits(trial))
         .or_else(|| writer(trial))
@@ -149,7 +149,7 @@ fn waits(trial: &Trial) -> Option<Found> {
 }
 
 /// All processors of the machine were busy.
-fn processors(load: &Load) -> Option<Rule> {
+fn processors(trial: &Trial, load: &Load) -> Option<Rule> {
     if load.busy() < FULL * load.cores {
         return None;
     }
@@ -177,7 +177,12 @@ fn processors(load: &Load) -> Option<Rule> {
             "run the generator on another machine, or keep the machine free of others",
         );
     }
-    says(NAME, Severity::Info, format!("{found}: this is likely the maximum throughput on this machine"))
+    let so = if keeps_rate(trial) {
+        "the rate that was asked for is kept, and little more can be had on this machine"
+    } else {
+        "this is likely the maximum throughput on this machine"
+    };
+    says(NAME, Severity::Info, format!("{found}: {so}"))
 }
 
 /// The device under the database had something to do all the time, and the calls waited for their commits.
@@ -351,9 +356,7 @@ fn nobody(trial: &Trial, load: &Load) -> Option<Found> {
     };
     let of = |suspect, rule: Option<Rule>| Some(Found { suspect, rule: rule? });
     if trial.plan.arrivals.is_open() {
-        let books = trial.overall.books;
-        let behind = books.never_begun > books.due / 1_000 || budget.share(BudgetPart::ClientWait) >= MOST;
-        if !behind {
+        if keeps_rate(trial) {
             let sentence = format!("{found}: the rate is the one that was asked for, not a maximum");
             return of(Suspect::Pace, says(NAME, Severity::Ok, sentence));
         }
@@ -382,6 +385,13 @@ fn nobody(trial: &Trial, load: &Load) -> Option<Found> {
         "raise the number of clients until something is full",
     );
     of(Suspect::Clients, rule)
+}
+
+/// Whether calls came at a rate that was asked for, and clients were there to make them.
+pub(crate) fn keeps_rate(trial: &Trial) -> bool {
+    let books = trial.overall.books;
+    let waited = trial.overall.budget.unwrap_or_default().share(BudgetPart::ClientWait);
+    trial.plan.arrivals.is_open() && books.never_begun <= books.due / 1_000 && waited < MOST
 }
 
 /// Commits that reach storage take most of the time.
