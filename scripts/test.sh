@@ -30,7 +30,7 @@ fi
 # A test that hangs (it was named after a minute) ends its program after this, and the other programs run. Without a
 # terminal whatever it has started ends with it; with one, Ctrl-C must reach it.
 limit=()
-if command -v timeout >/dev/null; then
+if timeout --verbose --kill-after=1 1 true 2>/dev/null; then
   foreground=
   [[ ! -t 0 ]] || foreground="'--foreground', "
   limit=(--config "target.'cfg(unix)'.runner = ['timeout', $foreground'--verbose', '--kill-after=10', '25m']")

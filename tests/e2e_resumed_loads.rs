@@ -119,6 +119,18 @@ fn ctrl_c_names_the_command_that_goes_on_with_a_sweep() {
 }
 
 #[test]
+fn ctrl_c_in_a_search_that_goes_on_loses_no_step() {
+    let desk = killed(SEARCH, 2);
+    let steps = || desk.document()["search"]["steps"].as_array().unwrap().len();
+    let before = steps();
+    let resumed = desk.start(&resume(&desk));
+    resumed.until("it says what it has", || resumed.err().contains("trials are done"));
+    resumed.signal(Signal::INT);
+    let ran = resumed.end();
+    assert!(before > 0 && steps() >= before, "{before} steps, and then {}: {ran:?}", steps());
+}
+
+#[test]
 fn a_step_that_ended_early_is_not_run_again() {
     let desk = interrupted(HOPELESS);
     let before = desk.document()["search"]["steps"].clone();

@@ -5,7 +5,7 @@ use crate::e2e_impostor::{Asked, Reply, answer, before, changed};
 use serde_json::Value;
 use std::fs;
 
-/// For who is found out by the first wrong answer, which ends the trial: until it comes, however long a disk stalls.
+/// For servers whose first wrong answer ends the trial: long enough for it to come, however long a disk stalls.
 const UNTIL_FOUND_OUT: &str = "--duration 60s";
 
 /// A run against a server that does as `twist` says, on the database that the real one behind it writes to.

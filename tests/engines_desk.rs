@@ -24,12 +24,9 @@ pub(crate) fn on<T>(engine: Engine, part: impl FnOnce(&Server) -> T) -> T {
     let slot = if engine == Engine::Postgres { &POSTGRES } else { &MARIADB };
     let mut server = slot.lock().unwrap_or_else(PoisonError::into_inner);
     let server = server.get_or_insert_with(|| {
-        let mut options = rig::Options::default();
-        if engine == Engine::MariaDb {
-            options.settings.push(("innodb_log_file_size".into(), "67108864".into()));
-        }
+        let started = rig::start(engine, &rig::Options::small(engine));
         // A missing package is an error that names it.
-        Server { engine: rig::start(engine, &options).unwrap_or_else(|error| panic!("{error}")) }
+        Server { engine: started.unwrap_or_else(|error| panic!("{error}")) }
     });
     part(server)
 }

@@ -70,14 +70,13 @@ fn mariadb_is_reached_encrypted_and_its_certificate_is_checked() {
 fn encrypted(engine: Engine, certificate: &str, key: &str, drivers: &[&str]) {
     let certified = Certified::for_engine(engine);
     let path = |file: PathBuf| file.display().to_string();
-    let mut settings =
-        vec![(certificate.into(), path(certified.certificate())), (key.into(), path(certified.key()))];
-    match engine {
-        Engine::Postgres => settings.push(("ssl".into(), "on".into())),
-        Engine::MariaDb => settings.push(("innodb_log_file_size".into(), "67108864".into())),
+    let mut options = rig::Options::small(engine);
+    options.settings.push((certificate.into(), path(certified.certificate())));
+    options.settings.push((key.into(), path(certified.key())));
+    if engine == Engine::Postgres {
+        options.settings.push(("ssl".into(), "on".into()));
     }
-    let server = rig::start(engine, &rig::Options { settings, ..rig::Options::default() })
-        .unwrap_or_else(|error| panic!("{error}"));
+    let server = rig::start(engine, &options).unwrap_or_else(|error| panic!("{error}"));
     server.create_database("bank").unwrap();
     let desk = Desk::empty();
     let url = ServerUrl { host: "localhost".into(), tls: Tls::Require, ..server.tcp_url("bank") };

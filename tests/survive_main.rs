@@ -26,7 +26,7 @@ use stackmark_tests::engines::Held;
 use std::process::Command;
 
 /// A run for as long as a test needs it: none lasts to the end of this, on however slow a machine.
-/// Its drain is that of users: a disk that stalls at the end of a run leaves no call in doubt.
+/// The drain is the default one, long enough that a disk that stalls at the end leaves no call in doubt.
 const LONG: &str = "--duration 300s --warmup 0s";
 
 const ENGINES: [Engine; 2] = [Engine::Postgres, Engine::MariaDb];

@@ -105,15 +105,12 @@ impl Server {
 /// When it cannot be started.
 #[must_use]
 pub fn small(engine: Engine, settings: &[(&str, &str)]) -> Running {
-    let ours: &[(&str, &str)] = match engine {
-        Engine::Postgres => &[("shared_buffers", "64MB")],
-        Engine::MariaDb => &[("innodb_log_file_size", "67108864"), ("innodb_buffer_pool_size", "134217728")],
+    let cache = match engine {
+        Engine::Postgres => ("shared_buffers", "64MB"),
+        Engine::MariaDb => ("innodb_buffer_pool_size", "134217728"),
     };
-    let settings = ours.iter().chain(settings);
-    let options = Options {
-        connections: CONNECTIONS,
-        settings: settings.map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
-        ..Options::default()
-    };
+    let settings = std::iter::once(&cache).chain(settings);
+    let mut options = Options { connections: CONNECTIONS, ..Options::small(engine) };
+    options.settings.extend(settings.map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
     rig::start(engine, &options).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -94,14 +94,13 @@ pub const fn dialect(engine: Engine) -> Dialect {
 fn server(engine: Engine) -> &'static Running {
     static POSTGRES: OnceLock<Running> = OnceLock::new();
     static MARIADB: OnceLock<Running> = OnceLock::new();
-    let (server, settings) = match engine {
-        Engine::Postgres => (&POSTGRES, Vec::new()),
-        // What a new server writes first is its log.
-        Engine::MariaDb => (&MARIADB, vec![("innodb_log_file_size".to_owned(), "67108864".to_owned())]),
+    let server = match engine {
+        Engine::Postgres => &POSTGRES,
+        Engine::MariaDb => &MARIADB,
     };
     server.get_or_init(|| {
         let options =
-            Options { durability: Tier::Delayed, connections: CONNECTIONS, settings, ..Options::default() };
+            Options { durability: Tier::Delayed, connections: CONNECTIONS, ..Options::small(engine) };
         rig::start(engine, &options)
             .unwrap_or_else(|error| panic!("this test needs {}: {error}", engine.title()))
     })

@@ -9,11 +9,14 @@ use std::marker::PhantomData;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use tokio::sync::oneshot;
 use workload_tpcc::{Cardinality, Tpcc};
 
 /// For a server to open its sessions, and to finish its calls in the end. A disk that stalls holds up both.
 const PATIENCE: Nanos = Nanos::from_secs(60);
+/// Between two attempts to reach it.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// A running server; it stops when this value goes.
 #[derive(Debug)]
@@ -78,7 +81,7 @@ impl<W: Wire> Served<W> {
             match runtime().block_on(HttpTarget::reach(&url, &expected)) {
                 Ok(target) => return target,
                 // Nobody is answered before all sessions are open.
-                Err(_) if clock.now() < PATIENCE && !self.has_ended() => {}
+                Err(_) if clock.now() < PATIENCE && !self.has_ended() => std::thread::sleep(PAUSE),
                 Err(error) => panic!("a server that was just started: {error}"),
             }
         }

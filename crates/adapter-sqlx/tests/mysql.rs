@@ -15,8 +15,7 @@ use support::{COUNTERS, Cut, Proxy, add, counter, counter_statements, wait};
 fn server() -> &'static Running {
     static SERVER: OnceLock<Running> = OnceLock::new();
     SERVER.get_or_init(|| {
-        let settings = vec![("innodb_log_file_size".to_owned(), "67108864".to_owned())];
-        rig::start(Engine::MariaDb, &Options { connections: 40, settings, ..Options::default() })
+        rig::start(Engine::MariaDb, &Options { connections: 40, ..Options::small(Engine::MariaDb) })
             .unwrap_or_else(|error| panic!("these tests need MariaDB (Debian: `mariadb-server`): {error}"))
     })
 }

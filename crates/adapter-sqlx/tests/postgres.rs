@@ -15,7 +15,7 @@ use support::{COUNTERS, Cut, Proxy, add, counter, counter_statements, wait};
 fn server() -> &'static Running {
     static SERVER: OnceLock<Running> = OnceLock::new();
     SERVER.get_or_init(|| {
-        rig::start(Engine::Postgres, &Options { connections: 40, ..Options::default() })
+        rig::start(Engine::Postgres, &Options { connections: 40, ..Options::small(Engine::Postgres) })
             .unwrap_or_else(|error| panic!("these tests need PostgreSQL (Debian: `postgresql`): {error}"))
     })
 }

@@ -212,7 +212,7 @@ fn who_cannot_connect_is_told_why_and_never_the_password() {
 
 #[test]
 fn a_full_server_says_so_and_may_be_tried_again() {
-    let options = rig::Options { connections: 10, ..rig::Options::default() };
+    let options = rig::Options { connections: 10, ..rig::Options::small(rig::Engine::Postgres) };
     let small = rig::start(rig::Engine::Postgres, &options).unwrap();
     small.create_database("crowded").unwrap();
     let url = small.url("crowded");

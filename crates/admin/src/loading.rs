@@ -25,7 +25,7 @@ impl Signals {
     }
 }
 
-/// Ends a load whose watcher panics: nobody else would, and the panic waits for the threads of the load.
+/// Ends a load whose watcher panics, at its next batch: nobody else would, and the panic waits for the threads of the load.
 pub(crate) struct Watching<'a>(pub(crate) &'a Signals);
 
 impl Drop for Watching<'_> {

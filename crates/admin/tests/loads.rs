@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -326,6 +327,37 @@ impl Dataset for Stalling {
         }
         self.0.fill(table, chunk, sink);
     }
+}
+
+/// Rows of which one chunk in the midst of the last table cannot be made.
+struct Broken(Data);
+
+impl Dataset for Broken {
+    fn tables(&self) -> &[Table] {
+        self.0.tables()
+    }
+    fn fill(&self, table: usize, chunk: u32, sink: &mut dyn RowSink) {
+        assert!(table + 1 < self.0.tables().len() || chunk != 10, "a bug in the data");
+        self.0.fill(table, chunk, sink);
+    }
+}
+
+/// Those that store and those that make other rows wait for what never comes, unless they are told.
+#[test]
+fn a_panic_ends_a_load_and_leaves_nothing_that_passes_for_a_whole_one() {
+    let folder = tempfile::tempdir().unwrap();
+    for threads in [1, 2, 4] {
+        let url = SqliteUrl::file(folder.path().join(format!("{threads}.db")));
+        let dataset = Arc::new(Broken(Data::new(Cardinality::tiny(), SEED)));
+        let broken = LoadPlan { dataset, threads, ..tiny_plan() };
+        catch_unwind(AssertUnwindSafe(|| load_quietly(&url, broken))).unwrap_err();
+        assert!(!matches!(inspect(&url), Ok(Found::Complete(_))), "{threads} threads");
+    }
+    let url = SqliteUrl::file(folder.path().join("watched.db"));
+    let large = plan(Cardinality::standard(1), SEED);
+    let watched = || load(&url, large, &mut |_| panic!("a bug in the watcher"), &AtomicBool::new(false));
+    catch_unwind(AssertUnwindSafe(watched)).unwrap_err();
+    assert!(!matches!(inspect(&url), Ok(Found::Complete(_))));
 }
 
 /// Ends with the test, however that ends: it never would, and has the tests' standard error, whose reader would wait as

@@ -4,7 +4,6 @@
 
 use observe::{EngineProbe, Gauge};
 use rig::{Engine, Options};
-use std::time::Duration;
 
 fn names(gauges: &[Gauge]) -> Vec<&str> {
     gauges.iter().map(|gauge| gauge.name.as_ref()).collect()
@@ -17,12 +16,7 @@ fn answered<T>(mut ask: impl FnMut() -> Option<T>) -> T {
 
 /// Asks a server twice with a look at its sessions in between, and once after it has gone.
 fn check(engine: Engine, probe: impl FnOnce(sql::ServerUrl) -> Box<dyn EngineProbe>, expected: &[&str]) {
-    let mut options = Options { start_max: Duration::from_secs(600), ..Options::default() };
-    if engine == Engine::MariaDb {
-        // Smaller than it is for a run: to lay it out takes a slow disk long.
-        options.settings.push(("innodb_log_file_size".into(), "67108864".into()));
-    }
-    let server = rig::start(engine, &options).unwrap();
+    let server = rig::start(engine, &Options::small(engine)).unwrap();
     let url = server.url("asked");
     match engine {
         Engine::Postgres => admin::postgres::create_database(&url).unwrap(),

@@ -153,7 +153,7 @@ impl<W: Case> Searching<'_, '_, W> {
         self.course.site.ui.say(text);
     }
 
-    /// Not among the stored trials of a run that goes on: the one in the folder would be cut down to those before.
+    /// Not while stored trials are taken: stopping there would put a shorter document in the place of the stored one.
     fn interrupted(&self) -> bool {
         self.course.site.interrupt.requested() && !self.course.has_stored()
     }
@@ -201,14 +201,16 @@ impl<W: Case> Searching<'_, '_, W> {
                 Next::Found(rate) => return Ok(Found::Highest(rate)),
                 Next::None => return Ok(Found::None),
             };
+            if self.interrupted() {
+                return Ok(Found::Interrupted);
+            }
             let left = bracket.steps_left(self.asked.confirm);
             let Some(index) = self.step(rate, confirming, left, document)? else {
                 return Ok(Found::Interrupted);
             };
             let trial = &document.trials[index];
             let hopeless = trial::ended_early(trial).map(str::to_owned);
-            let cut = trial.state == State::Interrupted && hopeless.is_none();
-            if cut || self.interrupted() {
+            if trial.state == State::Interrupted && hopeless.is_none() {
                 return Ok(Found::Interrupted);
             }
             let ended_early_s = hopeless.as_ref().map(|_| trial.measured_s);

@@ -21,7 +21,7 @@ fn load_workload<W: Case>(args: &args::Load, ui: &Ui) -> Result<Answer> {
     // A subject that names an engine is held to it; a workload alone loads into whatever --db names.
     let engine =
         if args.subject.contains('/') { Some(subjects::find(&args.subject)?.how.dialect) } else { None };
-    let scale = W::standard(scale_of::<W>(args.scale)?);
+    let size = W::standard(scale_of::<W>(args.scale)?);
     let url = parse_url(&args.db, engine)?;
     if args.foreign_keys && url.dialect() == Dialect::Sqlite {
         bail!("--foreign-keys is for PostgreSQL and MariaDB; our schema of SQLite has none");
@@ -33,9 +33,9 @@ fn load_workload<W: Case>(args: &args::Load, ui: &Ui) -> Result<Answer> {
         fresh: args.fresh,
         references: args.foreign_keys,
     };
-    let (database, loaded) = database::load::<W>(&url, &scale, options, ui, &interrupt)?;
+    let (database, loaded) = database::load::<W>(&url, &size, options, ui, &interrupt)?;
     let file = place(&url);
-    let size = amount::<W>(args.scale);
+    let amount = amount::<W>(args.scale);
     let (rows, checksum) = (database.contents.rows(), database.contents.checksum());
     if let Loaded::Now { notes, .. } = &loaded {
         notes.iter().for_each(|note| ui.say(&format!("note: {note}")));
@@ -54,12 +54,12 @@ fn load_workload<W: Case>(args: &args::Load, ui: &Ui) -> Result<Answer> {
     }
     let text = match &loaded {
         Loaded::AlreadyThere(_) => {
-            format!("{file}: already loaded, {size}, {rows} rows, checksum {checksum:016x}\n")
+            format!("{file}: already loaded, {amount}, {rows} rows, checksum {checksum:016x}\n")
         }
         Loaded::Now { bytes, times, .. } => {
             let storing = times.storing().as_secs_f64();
             format!(
-                "{file}: {size}, {rows} rows, {} MB, checksum {checksum:016x}\nstored in {} ({:.0} rows/s), \
+                "{file}: {amount}, {rows} rows, {} MB, checksum {checksum:016x}\nstored in {} ({:.0} rows/s), \
                  read back and compared in {}\n",
                 bytes / 1_000_000,
                 seconds(storing),

@@ -135,7 +135,7 @@ impl<W: Workload, T: Target<W>, C: Clock> Crew<W, T, C> {
             Ok(sessions) => (Some(sessions), Ok(())),
             Err(error) => (None, Err(error)),
         };
-        // Not kept while it waits: of a crew that panics nothing is heard but that nobody is left who may report.
+        // Let go of before it waits: that a crew has panicked is noticed only by nobody being left who may report.
         if let Some(opened) = self.opened.take() {
             // Whoever does not listen any more has given up already, and sends no start.
             let _ = opened.send(report);

@@ -140,8 +140,10 @@ mod tests {
             probe.read(Nanos(at));
             (measure::thread_cpu() - before).as_millis_f64()
         };
-        // The cheapest of many: what else goes on in the machine, or is stolen from it, only adds to the others.
-        let each_ms = (0..100).map(cost_ms).fold(f64::INFINITY, f64::min);
+        // The median: what else goes on in the machine, or is stolen from it, adds to some.
+        let mut costs: Vec<f64> = (0..100).map(cost_ms).collect();
+        costs.sort_by(f64::total_cmp);
+        let each_ms = costs[costs.len() / 2];
         assert!(each_ms < 1.0, "{each_ms} ms of CPU a sample");
         println!("{each_ms:.3} ms of CPU a sample");
     }

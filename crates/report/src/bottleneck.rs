@@ -45,16 +45,17 @@ pub fn bottleneck(trial: &Trial) -> Option<Bottleneck> {
             .map(|clause| figures::plain(&clause))
             .collect();
     let what = full.map_or(Suspect::Unknown, |found| found.suspect);
+    let asked = if what != Suspect::Unknown && saturation::keeps_rate(trial) { Suspect::Pace } else { what };
     let found = match what {
         Suspect::Unknown => "nothing that was observed sets the throughput".to_owned(),
         Suspect::Clients => format!("{} sets the throughput, and nothing was full", what.words()),
-        _ if what != Suspect::Pace && saturation::keeps_rate(trial) => {
-            format!("the rate that was asked for is kept; {} would give out first", what.words())
+        _ if what != asked => {
+            format!("{} sets the throughput; beyond that {} likely would", asked.words(), what.words())
         }
         _ => format!("{} sets the throughput", what.words()),
     };
     (!evidence.is_empty()).then(|| Bottleneck {
-        what,
+        what: asked,
         sentence: format!("likely: {found}. {}", figures::capital(&evidence.join("; "))),
         evidence,
         confidence: Confidence::Likely,
@@ -108,7 +109,7 @@ fn waited(trial: &Trial) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{Arrivals, Budget, Engine, Wait};
+    use crate::document::{Arrivals, Books, Budget, Engine, Wait};
     use crate::testing;
 
     fn check(trial: &Trial, what: Suspect, words: &str) {
@@ -151,9 +152,17 @@ mod tests {
         *budget = budget.balanced();
         check(&trial, Suspect::Pool, "Calls spend most of their time in server queue (80.0 %)");
         trial.plan.arrivals = Arrivals::Poisson { rate_per_s: 100.0 };
-        check(&trial, Suspect::Pool, "the rate that was asked for is kept; ");
-        trial.overall.books.never_begun = trial.overall.books.due / 10;
-        check(&trial, Suspect::Pool, " sets the throughput. Calls spend");
+        check(
+            &trial,
+            Suspect::Pace,
+            "asked for sets the throughput; beyond that the number of sessions likely would.",
+        );
+        let books = trial.overall.books;
+        trial.overall.books.never_begun = books.due / 10;
+        check(&trial, Suspect::Pool, "the number of sessions sets the throughput. Calls spend");
+        // Kept by nobody who was answered.
+        trial.overall.books = Books { refused: books.due / 3, ..books };
+        check(&trial, Suspect::Pool, "the number of sessions sets the throughput. Calls spend");
         trial.processes.clear();
         check(&trial, Suspect::Unknown, "nothing that was observed");
     }

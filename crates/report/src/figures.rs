@@ -72,7 +72,7 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{}{GAP}%", grouped(&format!("{value:.decimals$}")))
 }
 
-/// A ratio as a percentage with its interval: `93.1 % (91.0–95.0)`.
+/// A ratio as a percentage with its interval: `93.1 % (91.0–95.0)`, or `93.1 % (no interval)`.
 pub(crate) fn ratio(ratio: Interval) -> String {
     let number = |value: f64| format!("{:.1}", value * 100.0);
     match (ratio.low, ratio.high) {

@@ -250,7 +250,7 @@ pub(crate) fn effect_words(effect: Interval) -> String {
     let number = |value: f64| if value < 9.995 { format!("{value:.2}") } else { format!("{value:.1}") };
     match (effect.low, effect.high) {
         (Some(low), Some(high)) => format!("×{} ({}–{})", number(effect.value), number(low), number(high)),
-        _ => format!("×{}", number(effect.value)),
+        _ => format!("×{} (no interval)", number(effect.value)),
     }
 }
 

@@ -5,19 +5,12 @@
 //! ```
 
 use rig::{Engine, Options};
-use std::time::Duration;
 
 #[expect(clippy::print_stdout, reason = "an example, whose reader waits for these lines")]
 fn main() -> Result<(), rig::RigError> {
     let engine = std::env::args().nth(1).and_then(|name| Engine::named(&name));
     let engine = engine.ok_or_else(|| rig::RigError::Invalid("which engine: postgres or mariadb".into()))?;
-    // To take long is no failure.
-    let mut options = Options { start_max: Duration::from_secs(600), ..Options::default() };
-    if engine == Engine::MariaDb {
-        // Smaller than it is for a run: to lay it out takes a slow disk long.
-        options.settings.push(("innodb_log_file_size".into(), "67108864".into()));
-    }
-    let running = rig::start(engine, &options)?;
+    let running = rig::start(engine, &Options::small(engine))?;
     println!("{} {}", running.pid(), running.folder().display());
     if std::env::args().nth(2).as_deref() == Some("panic") {
         panic!("as asked");

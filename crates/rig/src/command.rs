@@ -125,8 +125,8 @@ pub(crate) fn run(
         let out = scope.spawn(move || all_of(out));
         let err = scope.spawn(move || all_of(err));
         if let Some(mut stdin) = stdin {
-            // A program that ends without reading says why by itself.
-            let _ = stdin.write_all(input.as_bytes());
+            // On a thread of its own, since a program that hangs does not read. One that ends without says why by itself.
+            scope.spawn(move || stdin.write_all(input.as_bytes()));
         }
         let status = ended_within(&mut child, max);
         if status.is_none() {

@@ -48,10 +48,8 @@ fn held(mut command: Command) -> (Holder, u32, PathBuf) {
     (child, pid.parse().unwrap(), folder.into())
 }
 
-/// What takes long on a busy machine is no failure.
 fn options(base: &Path) -> Options {
-    let start_max = Duration::from_secs(600);
-    Options { base: Some(base.to_owned()), start_max, ..Options::default() }
+    Options { base: Some(base.to_owned()), ..Options::small(Engine::Postgres) }
 }
 
 fn eventually(what: &str, mut ask: impl FnMut() -> bool) {

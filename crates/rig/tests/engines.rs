@@ -17,19 +17,12 @@ fn base() -> tempfile::TempDir {
     builder.tempdir_in("/var/tmp").unwrap()
 }
 
-/// What takes long on a busy machine is no failure.
-fn options(base: &tempfile::TempDir) -> Options {
-    let start_max = Duration::from_secs(600);
-    Options { base: Some(base.path().to_owned()), start_max, ..Options::default() }
+fn options_of(engine: Engine, base: &tempfile::TempDir) -> Options {
+    Options { base: Some(base.path().to_owned()), ..Options::small(engine) }
 }
 
-/// The same for one engine. MariaDB's log is smaller than it is for a run: to lay it out takes a slow disk long.
-fn options_of(engine: Engine, base: &tempfile::TempDir) -> Options {
-    let mut options = options(base);
-    if engine == Engine::MariaDb {
-        options.settings.push(("innodb_log_file_size".into(), "67108864".into()));
-    }
-    options
+fn options(base: &tempfile::TempDir) -> Options {
+    options_of(Engine::Postgres, base)
 }
 
 /// What is left in a base folder but its lock.

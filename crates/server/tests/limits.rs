@@ -21,8 +21,8 @@ fn on_both(change: impl Fn(&mut Settings), test: impl Fn(Running)) {
     test(start::<true>(&change));
 }
 
-/// Hangs up in mid-call, and waits until the server has let go of the call. Of a server with one thread for HTTP: it hangs
-/// up in turn and lets go at one go, and so has done both when it answers somebody else.
+/// Hangs up in mid-call, and waits until the server has let go of the call. With one thread for HTTP it hangs up in turn and
+/// lets go in one step, so once it answers somebody else it has done both.
 fn hang_up(server: &Running, mut gone: Client) {
     gone.stream.shutdown(Shutdown::Write).unwrap();
     assert!(gone.receive().is_none());

@@ -21,11 +21,8 @@ pub(crate) fn server() -> Running {
 
 /// The same, with settings of its own.
 pub(crate) fn server_with(settings: &[(&str, &str)]) -> Running {
-    // A log smaller than it is for a run: to lay it out takes a slow disk long.
-    let small = [("innodb_log_file_size", "67108864")];
-    let settings = small.iter().chain(settings);
-    let settings = settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let options = Options { settings, connections: 20, ..Options::default() };
+    let mut options = Options { connections: 20, ..Options::small(Engine::MariaDb) };
+    options.settings.extend(settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
     let running = rig::start(Engine::MariaDb, &options)
         .expect("a private MariaDB starts; Debian's package is mariadb-server");
     running.create_database("tpcc").expect("a fresh server takes a database");

@@ -107,7 +107,7 @@ fn watch(
             Ok(result) => return result,
             Err(crossbeam_channel::RecvTimeoutError::Timeout) => {}
             Err(crossbeam_channel::RecvTimeoutError::Disconnected) => {
-                unreachable!("the thread sends before it ends, and the scope passes its panic on")
+                panic!("a thread of the load panicked")
             }
         }
         if stop.load(Ordering::Relaxed) {

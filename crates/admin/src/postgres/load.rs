@@ -74,14 +74,28 @@ pub fn load(
     if !record::claim(&session).map_err(fail("lock"))? {
         return Err(LoadError::Running(url.to_string()));
     }
-    // Again, since somebody may have loaded between looking and locking.
-    match admit(url, plan, schema, &session)? {
-        Admitted::There(contents) => return Ok(Loaded::AlreadyThere(contents)),
-        Admitted::ToReplace(recorded) => record::remove(&session, &recorded).map_err(fail("empty"))?,
-        Admitted::Empty => {}
+    let begin = || {
+        // Again, since somebody may have loaded between looking and locking.
+        match admit(url, plan, schema, &session)? {
+            Admitted::There(contents) => return Ok(Some(Loaded::AlreadyThere(contents))),
+            Admitted::ToReplace(recorded) => record::remove(&session, &recorded).map_err(fail("empty"))?,
+            Admitted::Empty => {}
+        }
+        let names: Vec<&str> = plan.dataset.tables().iter().map(|table| table.name).collect();
+        record::begin(&session, &names).map_err(fail("write to"))?;
+        Ok(None)
+    };
+    match begin() {
+        Ok(None) => {}
+        Ok(Some(there)) => {
+            record::release(&session);
+            return Ok(there);
+        }
+        Err(error) => {
+            record::release(&session);
+            return Err(error);
+        }
     }
-    let names: Vec<&str> = plan.dataset.tables().iter().map(|table| table.name).collect();
-    record::begin(&session, &names).map_err(fail("write to"))?;
     let outcome = supervised(url, plan, session, schema, &signals, progress, stop);
     match outcome {
         // The user may look at it; `fresh` or `remove` takes it away.
@@ -166,7 +180,7 @@ fn supervised(
                 Ok(result) => return result,
                 Err(crossbeam_channel::RecvTimeoutError::Timeout) => {}
                 Err(crossbeam_channel::RecvTimeoutError::Disconnected) => {
-                    unreachable!("the thread sends before it ends, and the scope passes its panic on")
+                    panic!("a thread of the load panicked")
                 }
             }
             if stop.load(Ordering::Relaxed) {

@@ -203,7 +203,7 @@ fn supervised(
                 Ok(result) => return result,
                 Err(crossbeam_channel::RecvTimeoutError::Timeout) => {}
                 Err(crossbeam_channel::RecvTimeoutError::Disconnected) => {
-                    unreachable!("the thread sends before it ends, and the scope passes its panic on")
+                    panic!("a thread of the load panicked")
                 }
             }
             if stop.load(Ordering::Relaxed) {

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const BATCHES_A_THREAD: usize = 2;
 /// Bytes of rows after which the disk is asked to begin, so that the last flush is short.
 const FLUSH_EVERY: usize = 64 << 20;
-/// In the place of a batch's number: it will never come.
+/// Sent in the place of a batch's number: that batch will never come.
 const LOST: u32 = u32::MAX;
 
 /// What is to be stored.
@@ -71,7 +71,7 @@ pub(crate) fn store_rows(conn: &Connection, work: &Work<'_>, file: &File) -> Res
     })
 }
 
-/// Says that a batch is lost where its maker panics: it is waited for, and the others wait for room.
+/// Tells the storing thread that a maker has panicked: it would wait for that batch, and the other makers for room.
 struct Making<'a>(&'a Sender<(u32, Batch)>);
 
 impl Drop for Making<'_> {

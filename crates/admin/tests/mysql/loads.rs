@@ -1,6 +1,6 @@
 //! A load is whole or it is not there; what is not ours stays as it is.
 
-use super::{Database, load_quietly, on_connection, options, plan, support};
+use super::{Database, load_quietly, on_connection, plan, support};
 use admin::mysql::{
     LoadError, PlaceError, Way, columns, create_database, drop_database, inspect, load_by, remove, restore,
 };
@@ -170,7 +170,7 @@ fn a_copy_is_the_template_and_comes_back_after_changes() {
 #[test]
 fn a_server_that_forbids_load_data_gets_inserts() {
     // A server of its own: what is forbidden here is forbidden to everybody on it.
-    let mut options = options();
+    let mut options = rig::Options::small(Engine::MariaDb);
     options.settings.push(("local_infile".into(), "0".into()));
     let server = rig::start(Engine::MariaDb, &options).expect("MariaDB is installed");
     let url = server.url("tiny");

@@ -15,14 +15,7 @@ use rig::{Engine, Options, Running};
 use sql::{Dialect, ServerUrl};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, Weak};
-use std::time::Duration;
 use workload_tpcc::Cardinality;
-
-/// With a smaller log than it has for a run, which a slow disk takes long to lay out; and to take long is no failure.
-fn options() -> Options {
-    let settings = vec![("innodb_log_file_size".into(), "67108864".into())];
-    Options { settings, start_max: Duration::from_secs(600), ..Options::default() }
-}
 
 /// The server, and a database of a name that nobody else uses.
 struct Database {
@@ -37,7 +30,9 @@ impl Database {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let mut shared = SERVER.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let server = shared.upgrade().unwrap_or_else(|| {
-            let server = Arc::new(rig::start(Engine::MariaDb, &options()).expect("MariaDB is installed"));
+            let server = Arc::new(
+                rig::start(Engine::MariaDb, &Options::small(Engine::MariaDb)).expect("MariaDB is installed"),
+            );
             *shared = Arc::downgrade(&server);
             server
         });

@@ -9,7 +9,6 @@ use sql::{Dialect, ServerUrl};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 use workload_tpcc::{Cardinality, Data};
 
 #[path = "../support/mod.rs"]
@@ -20,9 +19,7 @@ pub(crate) use sqlite::SEED;
 /// The server. It ends with the process.
 fn server() -> &'static Running {
     static SERVER: OnceLock<Running> = OnceLock::new();
-    // To take long is no failure.
-    let options = Options { start_max: Duration::from_secs(600), ..Options::default() };
-    SERVER.get_or_init(|| rig::start(Engine::Postgres, &options).unwrap())
+    SERVER.get_or_init(|| rig::start(Engine::Postgres, &Options::small(Engine::Postgres)).unwrap())
 }
 
 /// The URL of a database that is not there yet.

@@ -45,7 +45,7 @@ pub(crate) fn tiny_file(folder: &Path, name: &str) -> SqliteUrl {
 pub(crate) fn server() -> &'static Running {
     static SERVER: OnceLock<Running> = OnceLock::new();
     SERVER.get_or_init(|| {
-        let options = Options { connections: 60, ..Options::default() };
+        let options = Options { connections: 60, ..Options::small(Engine::Postgres) };
         rig::start(Engine::Postgres, &options)
             .unwrap_or_else(|error| panic!("these tests need PostgreSQL (Debian: `postgresql`): {error}"))
     })

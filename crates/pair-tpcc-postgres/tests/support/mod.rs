@@ -19,7 +19,7 @@ const CONNECTIONS: u32 = 100;
 fn server() -> &'static Running {
     static SERVER: OnceLock<Running> = OnceLock::new();
     SERVER.get_or_init(|| {
-        let options = Options { connections: CONNECTIONS, ..Options::default() };
+        let options = Options { connections: CONNECTIONS, ..Options::small(Engine::Postgres) };
         rig::start(Engine::Postgres, &options)
             .unwrap_or_else(|error| panic!("these tests need PostgreSQL (Debian: `postgresql`): {error}"))
     })

@@ -20,7 +20,11 @@ pub(crate) struct Found {
 
 /// Who was full.
 pub(super) fn saturation(trial: &Trial) -> Option<Rule> {
-    Some(find(trial)?.rule)
+    let Found { suspect, rule } = find(trial)?;
+    if matches!(suspect, Suspect::Pace | Suspect::GeneratorCpu | Suspect::Unknown) || !keeps_rate(trial) {
+        return Some(rule);
+    }
+    Some(Rule { sentence: format!("the rate that was asked for is kept; {}", rule.sentence), ..rule })
 }
 
 /// The first that fits. What all calls queue for comes before what the few that are let through wait for.
@@ -40,9 +44,9 @@ pub(crate) fn find(trial: &Trial) -> Option<Found> {
     let of = |suspect, rule: Option<Rule>| Some(Found { suspect, rule: rule? });
     of(Suspect::GeneratorCpu, generator(trial, &load))
         .or_else(|| of(Suspect::Limit, limit(trial)))
-        .or_else(|| of(busiest(trial), processors(trial, &load).filter(|_| !of_strangers(&load))))
+        .or_else(|| of(busiest(trial), processors(&load).filter(|_| !of_strangers(&load))))
         .or_else(|| of(Suspect::Pool, queue(trial)))
-        .or_else(|| of(Suspect::AllCores, processors(trial, &load)))
+        .or_else(|| of(Suspect::AllCores, processors(&load)))
         .or_else(|| of(Suspect::CommitFlush, disk(trial)))
         .or_else(|| waits(trial))
         .or_else(|| writer(trial))
@@ -149,7 +153,7 @@ fn waits(trial: &Trial) -> Option<Found> {
 }
 
 /// All processors of the machine were busy.
-fn processors(trial: &Trial, load: &Load) -> Option<Rule> {
+fn processors(load: &Load) -> Option<Rule> {
     if load.busy() < FULL * load.cores {
         return None;
     }
@@ -177,12 +181,7 @@ fn processors(trial: &Trial, load: &Load) -> Option<Rule> {
             "run the generator on another machine, or keep the machine free of others",
         );
     }
-    let so = if keeps_rate(trial) {
-        "the rate that was asked for is kept, and little more can be had on this machine"
-    } else {
-        "this is likely the maximum throughput on this machine"
-    };
-    says(NAME, Severity::Info, format!("{found}: {so}"))
+    says(NAME, Severity::Info, format!("{found}: this is likely the maximum throughput on this machine"))
 }
 
 /// The device under the database had something to do all the time, and the calls waited for their commits.
@@ -356,7 +355,7 @@ fn nobody(trial: &Trial, load: &Load) -> Option<Found> {
     };
     let of = |suspect, rule: Option<Rule>| Some(Found { suspect, rule: rule? });
     if trial.plan.arrivals.is_open() {
-        if keeps_rate(trial) {
+        if !lacks_clients(trial) {
             let sentence = format!("{found}: the rate is the one that was asked for, not a maximum");
             return of(Suspect::Pace, says(NAME, Severity::Ok, sentence));
         }
@@ -387,11 +386,16 @@ fn nobody(trial: &Trial, load: &Load) -> Option<Found> {
     of(Suspect::Clients, rule)
 }
 
-/// Whether calls came at a rate that was asked for, and clients were there to make them.
+/// Whether calls of an open loop mostly waited for a client, or found none.
+fn lacks_clients(trial: &Trial) -> bool {
+    let waited = trial.overall.budget.unwrap_or_default().share(BudgetPart::ClientWait);
+    trial.overall.books.never_begun > trial.overall.books.due / 1_000 || waited >= MOST
+}
+
+/// Whether calls came at a rate that was asked for, and were answered.
 pub(crate) fn keeps_rate(trial: &Trial) -> bool {
     let books = trial.overall.books;
-    let waited = trial.overall.budget.unwrap_or_default().share(BudgetPart::ClientWait);
-    trial.plan.arrivals.is_open() && books.never_begun <= books.due / 1_000 && waited < MOST
+    trial.plan.arrivals.is_open() && !lacks_clients(trial) && books.faults() <= books.due / 1_000
 }
 
 /// Commits that reach storage take most of the time.

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::document::{
-    Arrivals, AuditWhen, Budget, Check, Class, Document, Efficiency, Effort, Engine, Limit, Limits, Outage,
-    Quantiles, Throttling, Tier, Wait,
+    Arrivals, AuditWhen, Books, Budget, Check, Class, Document, Efficiency, Effort, Engine, Limit, Limits,
+    Outage, Quantiles, Throttling, Tier, Wait,
 };
 use crate::testing;
 
@@ -490,6 +490,21 @@ fn a_process_held_back_by_its_limit_is_named() {
     after(limited(0), "throttled", Severity::Ok, "no process was held back");
     after(limited(540), "throttled", Severity::Warning, "in 90 % of the scheduling periods");
     after(limited(540), "saturation", Severity::Info, "the limit is likely what sets");
+}
+
+#[test]
+fn what_is_full_at_a_rate_that_is_kept_does_not_hide_that_it_is() {
+    let mut trial = direct();
+    trial.plan.arrivals = Arrivals::Constant { rate_per_s: 2_000.0 };
+    trial.processes[0].limits = Some(Limits { cpu: Some(1e-3), memory_bytes: None, throttling: None });
+    let books = trial.overall.books;
+    trial.overall.books = Books { conflict: 0, refused: 0, in_doubt: 0, never_begun: 0, ..books };
+    let kept = "the rate that was asked for is kept; ";
+    check("saturation", &trial, Severity::Info, kept);
+    check("saturation", &trial, Severity::Info, "the limit is likely what sets");
+    trial.overall.books.refused = books.due / 3;
+    let found = super::saturation::saturation(&trial).unwrap().sentence;
+    assert!(!found.contains(kept) && found.contains("the limit is likely what sets"), "{found}");
 }
 
 /// An engine whose sessions are in `name` for `share` of their time.

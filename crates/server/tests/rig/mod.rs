@@ -33,6 +33,9 @@ pub(crate) const EXTENT: u32 = 1_000_000;
 /// A test that would hang fails after this instead.
 const WAIT_MAX: Duration = Duration::from_secs(120);
 
+/// A limit that no test meets: beyond [`WAIT_MAX`].
+const NEVER: Nanos = Nanos::from_secs(600);
+
 /// What a client must never see.
 pub(crate) const SECRET: &str = "row 17 of table accounts";
 
@@ -121,7 +124,13 @@ pub(crate) fn start_with<const TASK: bool>(opens_max: usize, change: impl FnOnce
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         sessions: 2,
         // Where a test is about what is cut off it says so: elsewhere a busy machine may take its time.
-        limits: Limits { drain_max: Nanos::from_secs(60), ..Limits::default() },
+        limits: Limits {
+            drain_max: Nanos::from_secs(60),
+            call_max: NEVER,
+            head_read_max: NEVER,
+            body_read_max: NEVER,
+            ..Limits::default()
+        },
         log: Arc::new(move |line| lines.lock().unwrap().push(line.to_owned())),
         ..Settings::default()
     };
