@@ -207,7 +207,7 @@ impl Store {
     /// When one could not be run.
     #[must_use]
     pub fn audits(&self) -> Vec<(Audit, Finding)> {
-        let context = audit::Context { size: self.size, mixed_seeds: false };
+        let context = audit::Context { size: self.size, used_before: false };
         let groups = audit::audits(self.dialect()).expect("kept by a test of the workload");
         let queries = groups.iter().map(|group| {
             let queries = group.audits.iter().map(|audit| (&audit.name, &audit.query, audit.rows_max));

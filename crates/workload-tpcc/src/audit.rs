@@ -24,16 +24,17 @@ pub type Audit = sql::audit::Audit<Context>;
 pub struct Context {
     /// How much was loaded.
     pub size: Cardinality,
-    /// Whether runs with other seeds may have used the data before: their constants of NURand differ, so that the skew
-    /// of all orders together is no longer that of one run. It is then shown and not judged.
-    pub mixed_seeds: bool,
+    /// Whether other runs may have used the data before. With another seed their constants of NURand differ, so that the
+    /// skew of all orders together is no longer that of one run: it is then shown and not judged. With the same seed they
+    /// made the same draws, so that a share of all of them is no nearer to its expectation than that of one run.
+    pub used_before: bool,
 }
 
 impl Context {
     /// For data of the standard's size.
     #[must_use]
     pub const fn standard(warehouses: u32) -> Context {
-        Context { size: Cardinality::standard(warehouses), mixed_seeds: false }
+        Context { size: Cardinality::standard(warehouses), used_before: false }
     }
 
     /// Values of the queries' parameters: initial orders of a district, the first of them that was not delivered,

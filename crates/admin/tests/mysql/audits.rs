@@ -12,7 +12,7 @@ use workload_tpcc::{Cardinality, StoredTally};
 
 /// Names of the audits that failed.
 fn failed(database: &Database) -> BTreeSet<String> {
-    let context = Context { size: Cardinality::tiny(), mixed_seeds: false };
+    let context = Context { size: Cardinality::tiny(), used_before: false };
     let groups = audit::audits(Dialect::MySql).unwrap();
     let query = |audit: &audit::Audit| AuditQuery {
         name: audit.name.clone(),

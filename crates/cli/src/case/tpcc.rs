@@ -149,7 +149,7 @@ impl Case for Tpcc {
     }
 
     fn context(size: &Cardinality, past: Past) -> AuditContext {
-        AuditContext { size: *size, mixed_seeds: !(past.ours && past.fresh) }
+        AuditContext { size: *size, used_before: !(past.ours && past.fresh) }
     }
 
     fn params(context: &AuditContext) -> Vec<i64> {
