@@ -153,3 +153,20 @@ fn all_of(from: Option<impl Read>) -> String {
 pub(crate) fn ended_within(child: &mut Child, max: Duration) -> Option<ExitStatus> {
     within(max, || child.try_wait().ok().flatten())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Neither in a group of its own nor reading: how a client hangs whose statement does.
+    #[test]
+    fn a_program_that_hangs_is_ended_when_its_time_is_over() {
+        let mut hanging = Command::new("/bin/sh");
+        hanging.args(["-c", "exec sleep 1000"]);
+        let more_than_a_pipe_holds = "x".repeat(1 << 20);
+        let ended = run(hanging, &more_than_a_pipe_holds, Duration::from_millis(50), |_| {}).unwrap();
+        assert!(ended.status.is_none() && !ended.is_success());
+        let ended = run(Command::new("/bin/cat"), "all of it", Duration::from_secs(600), |_| {}).unwrap();
+        assert!(ended.is_success() && ended.out == "all of it" && ended.err.is_empty());
+    }
+}
