@@ -85,16 +85,12 @@ pub fn load(
         record::begin(&session, &names).map_err(fail("write to"))?;
         Ok(None)
     };
-    match begin() {
-        Ok(None) => {}
-        Ok(Some(there)) => {
-            record::release(&session);
-            return Ok(there);
-        }
-        Err(error) => {
-            record::release(&session);
-            return Err(error);
-        }
+    let begun = begin();
+    if !matches!(begun, Ok(None)) {
+        record::release(&session);
+    }
+    if let Some(there) = begun? {
+        return Ok(there);
     }
     let outcome = supervised(url, plan, session, schema, &signals, progress, stop);
     match outcome {
