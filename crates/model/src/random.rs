@@ -42,7 +42,7 @@ impl Random {
     /// A whole number from `low` to `high`, both included.
     #[inline]
     pub fn range(&mut self, low: i64, high: i64) -> i64 {
-        debug_assert!(low <= high);
+        assert!(low <= high);
         low + self.below((high - low) as u64 + 1) as i64
     }
 

@@ -288,7 +288,7 @@ impl Table {
 
     /// The row is complete.
     pub(crate) fn end(&mut self) {
-        debug_assert_eq!(self.cells, self.columns, "a cell for every column");
+        assert_eq!(self.cells, self.columns, "a cell for every column");
         self.cells = 0;
         self.text.push_str("\r\n");
     }

@@ -354,7 +354,7 @@ fn axes(canvas: &Canvas<'_>, points: &[Point], high: f64, words: &dyn Fn(f64) ->
     for (index, point) in points.iter().enumerate().filter(|(_, point)| !point.changes.is_empty()) {
         let (at, top) = (x.at(index as f64), bottom + 5.0);
         // The first run has none before it, so that one index less is always there.
-        debug_assert!(index > 0, "{}", point.run);
+        assert!(index > 0, "{}", point.run);
         canvas.shape(&[(at, top), (at - 4.5, top + 8.0), (at + 4.5, top + 8.0)], Paint::Ink, 1.0);
     }
     dates(canvas, points, x, bottom + 27.0);
