@@ -26,11 +26,11 @@ bench: toolchain ## what the harness itself costs, and how it stands beside othe
 
 lint: toolchain ## formatting, lints, and links in the documentation of the code
 	"$(CARGO)" fmt --all --check
-	"$(CARGO)" clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" "$(CARGO)" doc --workspace --no-deps --locked
+	"$(CARGO)" clippy --release --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" "$(CARGO)" doc --release --workspace --no-deps --locked
 
 docs: toolchain ## the documentation of the code, in target/doc
-	"$(CARGO)" doc --workspace --no-deps --locked
+	"$(CARGO)" doc --release --workspace --no-deps --locked
 	@echo "open $(TARGET)/doc/stackmark/index.html"
 
 clean: toolchain ## remove what was built; results stay

@@ -1,8 +1,8 @@
-//! TPC-C in memory, loaded row by row.
+//! A workload's data in memory, loaded row by row.
 
 use model::rows::{Dataset, RowSink};
 use rusqlite::{Connection, Statement};
-use sql::Dialect;
+use sql::{Catalogue, Dialect};
 use workload_tpcc::{Cardinality, Data, schema};
 
 struct Inserter<'a> {
@@ -33,12 +33,20 @@ impl RowSink for Inserter<'_> {
     }
 }
 
-/// Creates the schema and all rows in `connection`.
+/// TPC-C in `connection`.
 ///
 /// # Panics
 /// When SQLite refuses: a bench has nobody to hand an error to.
 pub fn load(connection: &Connection, size: Cardinality, seed: u64) {
     let schema = schema(Dialect::Sqlite).expect("kept valid by a test");
+    fill(connection, &schema, &Data::new(size, seed));
+}
+
+/// Creates a schema and all its rows in `connection`.
+///
+/// # Panics
+/// When SQLite refuses.
+pub fn fill(connection: &Connection, schema: &Catalogue, data: &dyn Dataset) {
     let create = |prefix: &str| {
         for (_, text) in schema.iter().filter(|(name, _)| name.starts_with(prefix)) {
             connection.execute_batch(text).expect("kept valid by a test");
@@ -46,7 +54,6 @@ pub fn load(connection: &Connection, size: Cardinality, seed: u64) {
     };
     create("table_");
     connection.execute_batch("begin").expect("a fresh connection is idle");
-    let data = Data::new(size, seed);
     for (index, table) in data.tables().iter().enumerate() {
         let places = vec!["?"; table.columns.len()].join(", ");
         let text = format!("insert into {} ({}) values ({places})", table.name, table.columns.join(", "));

@@ -80,7 +80,10 @@ impl<S: Session<Tpcc>> Session<Only> for Of<S> {
 
 impl<T: Target<Tpcc>> Target<Only> for Of<T> {
     type Session = Of<T::Session>;
-    const HOME: Home = T::HOME;
+
+    fn home(&self) -> Home {
+        self.0.home()
+    }
 
     async fn open(&self, worker: u32) -> Result<Of<T::Session>, OpenError> {
         self.0.open(worker).await.map(Of)

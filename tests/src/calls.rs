@@ -53,7 +53,10 @@ impl<W: Workload, S: Session<W>> Session<W> for CountedSession<S> {
 
 impl<W: Workload, T: Target<W>> Target<W> for Counted<W, T> {
     type Session = CountedSession<T::Session>;
-    const HOME: Home = T::HOME;
+
+    fn home(&self) -> Home {
+        self.target.home()
+    }
 
     async fn open(&self, worker: u32) -> Result<Self::Session, OpenError> {
         let session = self.target.open(worker).await?;
@@ -201,7 +204,10 @@ impl<S: Session<Tpcc>> Session<Tpcc> for RecordedSession<S> {
 
 impl<T: Target<Tpcc>> Target<Tpcc> for Recorded<T> {
     type Session = RecordedSession<T::Session>;
-    const HOME: Home = T::HOME;
+
+    fn home(&self) -> Home {
+        self.target.home()
+    }
 
     async fn open(&self, worker: u32) -> Result<Self::Session, OpenError> {
         let session = self.target.open(worker).await?;

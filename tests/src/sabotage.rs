@@ -144,7 +144,10 @@ impl<O: SqlOpener> SabotagedTarget<O> {
 
 impl<O: SqlOpener> Target<Tpcc> for SabotagedTarget<O> {
     type Session = Sabotaged<<Inner<O> as Target<Tpcc>>::Session>;
-    const HOME: Home = <Inner<O> as Target<Tpcc>>::HOME;
+
+    fn home(&self) -> Home {
+        self.target.home()
+    }
 
     async fn open(&self, worker: u32) -> Result<Self::Session, OpenError> {
         let session = self.target.open(worker).await?;
@@ -239,7 +242,10 @@ impl<S: Session<Tpcc>> Session<Misdrawn> for ForMisdrawn<S> {
 
 impl<T: Target<Tpcc>> Target<Misdrawn> for ForMisdrawn<T> {
     type Session = ForMisdrawn<T::Session>;
-    const HOME: Home = T::HOME;
+
+    fn home(&self) -> Home {
+        self.0.home()
+    }
 
     async fn open(&self, worker: u32) -> Result<Self::Session, OpenError> {
         self.0.open(worker).await.map(ForMisdrawn)
@@ -261,7 +267,10 @@ impl Session<Tpcc> for Deaf {
 
 impl Target<Tpcc> for Deaf {
     type Session = Deaf;
-    const HOME: Home = Home::Thread;
+
+    fn home(&self) -> Home {
+        Home::Thread
+    }
 
     async fn open(&self, _: u32) -> Result<Deaf, OpenError> {
         Ok(Deaf)

@@ -3,7 +3,7 @@
 use crate::calls::runtime;
 use adapter_http::{Expected, HttpTarget};
 use measure::Monotonic;
-use model::{Clock, Nanos, Target, Wire};
+use model::{AnyTarget, Clock, Nanos, Target, Wire};
 use server::{Limits, Server, Settings};
 use std::marker::PhantomData;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -64,7 +64,7 @@ impl<W: Wire> Served<W> {
                 // A sender that is gone stops it as well.
                 let _ = stopped.await;
             };
-            bound.serve::<W, _>(target, extent, until).expect("a server that ends well");
+            bound.serve::<W>(AnyTarget::new(target), extent, until).expect("a server that ends well");
         });
         Served { addr, scale, workload: PhantomData, log, stop: Some(stop), thread: Some(thread) }
     }

@@ -80,7 +80,10 @@ impl<W: Wire> HttpTarget<W> {
 
 impl<W: Wire> Target<W> for HttpTarget<W> {
     type Session = HttpSession<W>;
-    const HOME: Home = Home::Task;
+
+    fn home(&self) -> Home {
+        Home::Task
+    }
 
     async fn open(&self, _worker: u32) -> Result<HttpSession<W>, OpenError> {
         let connection =

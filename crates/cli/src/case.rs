@@ -10,7 +10,7 @@ use crate::subjects::How;
 use anyhow::Result;
 use measure::Monotonic;
 use model::rows::Dataset;
-use model::{LedgerFinding, RetryPolicy, RetryingTarget, Session, Target, Wire};
+use model::{AnyTarget, LedgerFinding, RetryPolicy, RetryingTarget, Session, Wire};
 use report::document::{Check, Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -66,8 +66,8 @@ pub(crate) trait Case: Wire<Extent: Size> {
     /// A fresh ledger.
     fn new_ledger(size: &Self::Extent) -> Self::Ledger;
 
-    /// Makes the target of a subject on a database, and hands it over with the one retry policy around it.
-    fn with_target<V: Visitor<Self>>(how: How, url: &DbUrl, clock: Monotonic, visitor: V) -> Result<V::Out>;
+    /// The target of a subject on a database, as its drivers make it: nothing repeats a call yet.
+    fn target(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<Self>>;
 
     /// Holds a session to the golden vectors and to random calls; gives how many of each were right, or the first wrong
     /// answer.
@@ -129,13 +129,8 @@ pub(crate) trait Size: Serialize + DeserializeOwned + Debug + PartialEq {}
 
 impl<T: Serialize + DeserializeOwned + Debug + PartialEq> Size for T {}
 
-/// Does something with a target whose type is known only where it is made.
-pub(crate) trait Visitor<W: Case> {
-    /// What comes of it.
-    type Out;
-    /// Does it.
-    fn visit<T: Target<W>>(self, target: T) -> Result<Self::Out>;
-}
+/// What a trial is run on, whatever is behind it: all that runs calls is compiled for this one type a workload.
+pub(crate) type TrialTarget<W> = RetryingTarget<AnyTarget<W>>;
 
 /// What a ledger found, for the document. `place` is where the store is held to the claims: `district`; `places` are how many
 /// there were before and are now, without findings where these are not the same.
@@ -208,9 +203,9 @@ fn input_checks(findings: Vec<InputFinding>) -> Vec<InputCheck> {
     findings.into_iter().filter_map(check).collect()
 }
 
-/// The one retry policy, direct and in the server.
-fn retrying<T>(target: T) -> RetryingTarget<T> {
-    RetryingTarget { target, policy: RetryPolicy::default() }
+/// The target of a subject on a database with the one retry policy around it, which is that of the server too.
+pub(crate) fn target<W: Case>(how: How, url: &DbUrl) -> Result<TrialTarget<W>> {
+    Ok(RetryingTarget { target: W::target(how, url, Monotonic::start())?, policy: RetryPolicy::default() })
 }
 
 /// Waits for something that is done once, before a trial: what it opens is not kept.

@@ -1,13 +1,12 @@
 //! `stackmark serve`: the reference server, alone.
 
-use crate::case::{Case, Visitor, of_workload};
+use crate::case::{self, Case, of_workload};
 use crate::database::{Database, parse_url};
 use crate::ui::{self, Ui};
 use crate::{Answer, args, subjects};
 use anyhow::Result;
-use measure::Monotonic;
-use model::Target;
-use server::{Limits, Server, Settings};
+use model::AnyTarget;
+use server::{Bound, Limits, Server, Settings};
 use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -33,43 +32,30 @@ fn serve_workload<W: Case>(args: &args::Serve, ui: &Ui) -> Result<Answer> {
     let subject = subjects::served(W::NAME, engine, args.how.as_deref())?;
     let url = parse_url(&args.db, Some(subject.how.dialect))?;
     let database = Database::<W>::existing(url, None)?;
-    let serving = Serving { args, size: database.size.clone(), scale: database.scale(), ui };
-    W::with_target(subject.how, &database.url, Monotonic::start(), serving)
+    let target = AnyTarget::new(case::target::<W>(subject.how, &database.url)?);
+    let bound = bind(args, u64::from(database.scale()), ui)?;
+    bound.serve::<W>(target, database.size.clone(), until_asked(args.until_stdin_ends))?;
+    Ok(Answer::Good)
 }
 
-/// Puts a target behind HTTP until it is asked to stop.
-struct Serving<'a, W: Case> {
-    args: &'a args::Serve,
-    size: W::Extent,
-    scale: u32,
-    ui: &'a Ui,
-}
-
-impl<W: Case> Visitor<W> for Serving<'_, W> {
-    type Out = Answer;
-
-    fn visit<T: Target<W>>(self, target: T) -> Result<Answer> {
-        let Serving { args, size, scale, ui } = self;
-        let settings = Settings {
-            listen: args.listen,
-            workers: args.server_threads.unwrap_or_else(threads_default),
-            sessions: args.pool,
-            scale: u64::from(scale),
-            limits: Limits::default(),
-            log: Arc::new(ui::say),
-        };
-        let bound = Server::bind(settings)?;
-        if !bound.addr().ip().is_loopback() {
-            ui.say(&format!(
-                "warning: {} can be reached from other machines, and asks nobody who they are",
-                bound.addr()
-            ));
-        }
-        ui.data(&format!("listening on http://{}\n", bound.addr()));
-        let until_stdin_ends = args.until_stdin_ends;
-        bound.serve::<W, _>(target, size, async move { until_asked(until_stdin_ends).await })?;
-        Ok(Answer::Good)
+/// Listens, and says where.
+fn bind(args: &args::Serve, scale: u64, ui: &Ui) -> Result<Bound> {
+    let bound = Server::bind(Settings {
+        listen: args.listen,
+        workers: args.server_threads.unwrap_or_else(threads_default),
+        sessions: args.pool,
+        scale,
+        limits: Limits::default(),
+        log: Arc::new(ui::say),
+    })?;
+    if !bound.addr().ip().is_loopback() {
+        ui.say(&format!(
+            "warning: {} can be reached from other machines, and asks nobody who they are",
+            bound.addr()
+        ));
     }
+    ui.data(&format!("listening on http://{}\n", bound.addr()));
+    Ok(bound)
 }
 
 /// Waits for SIGINT or SIGTERM, or for the end of whoever started us.

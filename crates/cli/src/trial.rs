@@ -1,6 +1,6 @@
 //! One trial, from a loaded database to a document: connect, look, drive, look again, audit.
 
-use crate::case::{Case, Visitor};
+use crate::case::{self, Case, TrialTarget};
 use crate::convert;
 use crate::database::Database;
 use crate::engine::{self, place};
@@ -16,7 +16,7 @@ use adapter_http::{Expected, HttpTarget};
 use anyhow::{Context, Result, bail};
 use drive::{Observer, Stop};
 use measure::{Monotonic, Totals};
-use model::{Clock, Nanos, RetryPolicy, Stack, Target};
+use model::{AnyTarget, Clock, Nanos, RetryPolicy, RetryingTarget, Stack, Target};
 use observe::{FileSystem, Observation, Options, Watch, Watched};
 use report::document::{self, Check, Conformance, Data, Document, Interval, Moment, State, Tally, Trial};
 use std::cell::Cell;
@@ -94,8 +94,8 @@ impl<W: Case> Job<'_, W> {
 
         let driven = match self.subject.route {
             Route::Direct => {
-                let direct = Direct { job: self, document, before };
-                W::with_target(self.subject.how, &self.database.url, Monotonic::start(), direct)?
+                let target = case::target(self.subject.how, &self.database.url)?;
+                self.drive(target, self.plan.workers, self.watched(), None, document, before)?
             }
             Route::Http => self.through_http(document, before)?,
         };
@@ -114,19 +114,19 @@ impl<W: Case> Job<'_, W> {
             (None, Some(url)) => url.to_owned(),
             (None, None) => unreachable!("started when no address is given"),
         };
-        let target = Arc::new(reach::<W>(&url, Some(u64::from(self.database.scale())))?);
+        let target = reach::<W>(&url, Some(u64::from(self.database.scale())))?;
         let mut watched = self.watched();
         // A process id means something only on this machine.
         let local = matches!(target.address().host(), "localhost" | "127.0.0.1" | "::1" | "[::1]");
         let pid = started.as_ref().map(ServerProcess::pid).or(target.about().pid.filter(|_| local));
         watched.extend(pid.map(|pid| Watched { role: observe::Role::Server, pid }));
-        let sessions = target.about().pool;
-        let mut driven = self.drive(&target, sessions, watched, started.as_mut(), document, before)?;
+        let about = target.about().clone();
+        let mut driven =
+            self.drive(of_server(target), about.pool, watched, started.as_mut(), document, before)?;
         if self.url.is_some() {
             // Nobody tells us how a server ended that is not our child.
-            driven.server_failure = gone::<W>(&url, target.about());
+            driven.server_failure = gone::<W>(&url, &about);
         }
-        drop(target);
         driven.throttling.server = started.as_ref().and_then(ServerProcess::throttling);
         if let Some(server) = started
             && let Err(error) = server.stop()
@@ -136,9 +136,9 @@ impl<W: Case> Job<'_, W> {
         Ok(driven)
     }
 
-    fn drive<T: Target<W>>(
+    fn drive(
         &self,
-        target: &Arc<T>,
+        target: TrialTarget<W>,
         sessions: u32,
         watched: Vec<Watched>,
         server: Option<&mut ServerProcess>,
@@ -178,9 +178,9 @@ impl<W: Case> Job<'_, W> {
             write_failure: None,
             ended_early: false,
         };
-        let driven = drive::run::<W, T, _>(
+        let driven = drive::run(
             &self.plan,
-            target,
+            &Arc::new(target),
             |worker| W::inputs(size, load_seed, self.plan.seed, worker),
             || W::new_ledger(size),
             clock,
@@ -331,20 +331,9 @@ impl<W: Case> Job<'_, W> {
     }
 }
 
-/// Drives a target that the load generator holds itself.
-struct Direct<'a, 'j, W: Case> {
-    job: &'a Job<'j, W>,
-    document: &'a mut Document,
-    before: Option<&'a W::Stored>,
-}
-
-impl<W: Case> Visitor<W> for Direct<'_, '_, W> {
-    type Out = Driven<W>;
-
-    fn visit<T: Target<W>>(self, target: T) -> Result<Driven<W>> {
-        let Direct { job, document, before } = self;
-        job.drive(&Arc::new(target), job.plan.workers, job.watched(), None, document, before)
-    }
+/// A server as what a trial is run on.
+pub(crate) fn of_server<W: Case>(target: HttpTarget<W>) -> TrialTarget<W> {
+    RetryingTarget { target: AnyTarget::new(target), policy: RetryPolicy::ONCE }
 }
 
 /// Finds a server and checks that it is ours.

@@ -1,6 +1,6 @@
 //! What vouches for a number: conformance before the run, audits of the stored data before and after it.
 
-use crate::case::{Case, Past, Visitor};
+use crate::case::{self, Case, Past, TrialTarget};
 use crate::convert;
 use crate::database::{self, Database, LoadOptions};
 use crate::engine;
@@ -9,7 +9,7 @@ use crate::interrupt::Interrupt;
 use crate::process::{ServerProcess, ServerSettings};
 use crate::stage::Stage;
 use crate::subjects::{Route, Subject};
-use crate::trial::reach;
+use crate::trial::{self, reach};
 use crate::ui::{Ui, capital};
 use admin::{AuditGroup, AuditQuery, AuditRows};
 use anyhow::{Context, Result};
@@ -17,7 +17,6 @@ use measure::Monotonic;
 use model::{Clock, Nanos, Target};
 use report::document::{self, AuditFamily, AuditWhen, Check, Conformance, LedgerCheck};
 use sql::{DbUrl, SqliteUrl, Storage};
-use std::marker::PhantomData;
 use std::sync::atomic::AtomicBool;
 
 /// Random calls of the conformance before a run; the tests make many more.
@@ -64,12 +63,12 @@ pub(crate) fn conformance<W: Case>(
         .context("could not load the data for conformance")?;
     let clock = Monotonic::start();
     let found = match subject.route {
-        Route::Direct => W::with_target(subject.how, &url, clock, Hold(PhantomData::<W>))?,
+        Route::Direct => hold::<W>(&case::target(subject.how, &url)?)?,
         Route::Http => {
             let log = folder.path().join("server.log");
             let server = ServerProcess::start(subject, &url, server, &log)?;
             let target = reach::<W>(server.url(), Some(u64::from(W::scale(&W::tiny()))))?;
-            let found = Hold(PhantomData::<W>).visit(target)?;
+            let found = hold::<W>(&trial::of_server(target))?;
             server.stop()?;
             found
         }
@@ -93,70 +92,41 @@ fn without_delays(url: DbUrl) -> DbUrl {
 /// Fails where a subject's sessions could not be opened on a database: a server that takes no writes, a schema that its
 /// statements do not fit.
 pub(crate) fn reachable<W: Case>(subject: &Subject, database: &Database<W>) -> Result<()> {
-    W::with_target(subject.how, &database.url, Monotonic::start(), Reach)
+    case::target::<W>(subject.how, &database.url).map(drop)
 }
 
 /// The version of the engine behind a database, as a subject's sessions would read it.
 pub(crate) fn engine_version<W: Case>(subject: &Subject, database: &Database<W>) -> Result<String> {
-    W::with_target(subject.how, &database.url, Monotonic::start(), Version)
-}
-
-/// Asks a target what engine it speaks to.
-struct Version;
-
-impl<W: Case> Visitor<W> for Version {
-    type Out = String;
-
-    fn visit<T: Target<W>>(self, target: T) -> Result<String> {
-        Ok(target.stack().engine_version)
-    }
-}
-
-/// Wants nothing of a target but that it came about.
-struct Reach;
-
-impl<W: Case> Visitor<W> for Reach {
-    type Out = ();
-
-    fn visit<T: Target<W>>(self, target: T) -> Result<()> {
-        drop(target);
-        Ok(())
-    }
+    Ok(case::target::<W>(subject.how, &database.url)?.stack().engine_version)
 }
 
 /// Holds a target to the oracle.
-struct Hold<W>(PhantomData<W>);
-
-impl<W: Case> Visitor<W> for Hold<W> {
-    type Out = Conformance;
-
-    fn visit<T: Target<W>>(self, target: T) -> Result<Conformance> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let result = runtime.block_on(async {
-            let mut session = target.open(0).await?;
-            anyhow::Ok(W::conform(&mut session, RANDOM_SEED, RANDOM_CALLS).await)
-        })?;
-        Ok(match result {
-            Ok((golden, random)) => Conformance {
-                check: Check::Passed,
-                vectors: u64::from(golden),
-                random_calls: u64::from(random),
-                took_s: 0.0,
-                sentence: format!(
-                    "{golden} recorded and {random} random calls were answered as the workload asks."
-                ),
-                mismatches: Vec::new(),
-            },
-            Err(disagreement) => Conformance {
-                check: Check::Failed,
-                vectors: 0,
-                random_calls: 0,
-                took_s: 0.0,
-                sentence: "A call was answered wrongly.".into(),
-                mismatches: vec![disagreement],
-            },
-        })
-    }
+fn hold<W: Case>(target: &TrialTarget<W>) -> Result<Conformance> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let result = runtime.block_on(async {
+        let mut session = target.open(0).await?;
+        anyhow::Ok(W::conform(&mut session, RANDOM_SEED, RANDOM_CALLS).await)
+    })?;
+    Ok(match result {
+        Ok((golden, random)) => Conformance {
+            check: Check::Passed,
+            vectors: u64::from(golden),
+            random_calls: u64::from(random),
+            took_s: 0.0,
+            sentence: format!(
+                "{golden} recorded and {random} random calls were answered as the workload asks."
+            ),
+            mismatches: Vec::new(),
+        },
+        Err(disagreement) => Conformance {
+            check: Check::Failed,
+            vectors: 0,
+            random_calls: 0,
+            took_s: 0.0,
+            sentence: "A call was answered wrongly.".into(),
+            mismatches: vec![disagreement],
+        },
+    })
 }
 
 /// How long all audits together may take before they are given up.

@@ -65,7 +65,7 @@ impl<W: Workload> Clone for Queue<W> {
 impl<W: Workload, T: Target<W>, C: Clock> Crew<W, T, C> {
     /// Opens the sessions, waits for the start and makes calls until the end. Returns the CPU time of the calls.
     pub(crate) fn run(self) -> Result<Nanos, RunError> {
-        match T::HOME {
+        match self.target.home() {
             Home::Task => self.run_on_runtime(),
             Home::Thread => self.run_on_thread(),
         }

@@ -133,7 +133,10 @@ pub(crate) struct ScriptedSession {
 
 impl Target<Toy> for Scripted {
     type Session = ScriptedSession;
-    const HOME: Home = Home::Task;
+
+    fn home(&self) -> Home {
+        Home::Task
+    }
 
     async fn open(&self, _worker: u32) -> Result<ScriptedSession, OpenError> {
         let number = {
@@ -251,7 +254,8 @@ impl Simulation {
             opening: self.opening,
             opened: Mutex::new(0),
         });
-        let seats = assemble::<Toy, Scripted>(&plan, |_| Numbers::new(self.later_each)).into_iter().flatten();
+        let seats =
+            assemble::<Toy>(&plan, Home::Task, |_| Numbers::new(self.later_each)).into_iter().flatten();
         let (opened, _reports) = mpsc::channel();
         let (_start, go) = mpsc::channel();
         let mut crew = Crew {

@@ -141,7 +141,7 @@ where
     C: Clock,
 {
     plan.validate(W::KINDS)?;
-    let crews = assemble::<W, T>(plan, inputs);
+    let crews = assemble(plan, target.home(), inputs);
     let (threads, starts) = open(plan, target, &clock, crews)?;
 
     let pulse = Pulse::start().map_err(RunError::Runtime)?;
@@ -187,8 +187,9 @@ fn since_start(gaps: Vec<Gap>) -> Vec<Gap> {
 }
 
 /// Seats the workers: round robin on the runtimes of an asynchronous target, each on its own thread for a blocking one.
-pub(crate) fn assemble<W: Workload, T: Target<W>>(
+pub(crate) fn assemble<W: Workload>(
     plan: &Plan,
+    home: Home,
     inputs: impl Fn(u32) -> W::Inputs,
 ) -> Vec<Vec<Seat<W>>> {
     let terminals = (0..plan.workers).map(|id| Seat { id, job: Job::Terminal(inputs(id)) });
@@ -197,7 +198,7 @@ pub(crate) fn assemble<W: Workload, T: Target<W>>(
             .map(move |index| Seat { id: plan.workers + index, job: Job::Deferred(deferred) })
     });
     let seats: Vec<Seat<W>> = terminals.chain(deferred).collect();
-    let threads = match T::HOME {
+    let threads = match home {
         Home::Task => seats.len().min(plan.runtimes as usize),
         Home::Thread => seats.len(),
     };

@@ -5,7 +5,7 @@ mod toy;
 
 use drive::{Arrivals, Plan, Progress, RatePerSecond, Stop};
 use measure::Monotonic;
-use model::{Effort, Fault, Home, Nanos, OpenError, Session, Stack, Target};
+use model::{AnyTarget, Effort, Fault, Home, Nanos, OpenError, Session, Stack, Target};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -80,7 +80,10 @@ struct WatchingSession {
 
 impl<const TASK: bool> Target<Toy> for Watching<TASK> {
     type Session = WatchingSession;
-    const HOME: Home = if TASK { Home::Task } else { Home::Thread };
+
+    fn home(&self) -> Home {
+        if TASK { Home::Task } else { Home::Thread }
+    }
 
     async fn open(&self, _worker: u32) -> Result<WatchingSession, OpenError> {
         Ok(WatchingSession { task: TASK, seen: Arc::clone(&self.0), calls: 0, before: 0 })
@@ -135,7 +138,8 @@ fn watched<const TASK: bool>(arrivals: Arrivals) -> (u64, u64) {
         ..Plan::default()
     };
     let seen = Arc::new(Seen::default());
-    let target = Arc::new(Watching::<TASK>(Arc::clone(&seen)));
+    // Behind a pointer, as every subject of a user's is driven.
+    let target = Arc::new(AnyTarget::new(Watching::<TASK>(Arc::clone(&seen))));
     let (inputs, clock, stop) = (|_| Numbers::new(0), Monotonic::start(), Stop::new());
     let trial =
         drive::run(&plan, &target, inputs, Posted::default, clock, &stop, &mut |_: &Progress<'_, Toy>| {});

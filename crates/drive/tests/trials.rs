@@ -57,7 +57,10 @@ impl<const TASK: bool> AtOnce<TASK> {
 
 impl<const TASK: bool> Target<Toy> for AtOnce<TASK> {
     type Session = AtOnceSession;
-    const HOME: Home = if TASK { Home::Task } else { Home::Thread };
+
+    fn home(&self) -> Home {
+        if TASK { Home::Task } else { Home::Thread }
+    }
 
     async fn open(&self, _worker: u32) -> Result<AtOnceSession, OpenError> {
         let number = self.opened.fetch_add(1, Ordering::Relaxed);

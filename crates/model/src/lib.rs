@@ -5,6 +5,7 @@
 
 pub mod conformance;
 mod effort;
+mod erased;
 mod fault;
 mod ledger;
 pub mod random;
@@ -18,6 +19,7 @@ mod wire;
 use std::future::Future;
 
 pub use effort::{Effort, Spent};
+pub use erased::{AnySession, AnyTarget};
 pub use fault::{Conflict, Defect, DefectKind, Doubt, Fault, Refusal};
 pub use ledger::LedgerFinding;
 pub use retry::{RetryPolicy, Retrying, RetryingTarget};
@@ -133,8 +135,9 @@ pub enum Home {
 pub trait Target<W: Workload>: Send + Sync + 'static {
     /// The sessions it opens.
     type Session: Session<W> + 'static;
+
     /// Where they live.
-    const HOME: Home;
+    fn home(&self) -> Home;
 
     /// Opens the session of one worker.
     fn open(&self, worker: u32) -> impl Future<Output = Result<Self::Session, OpenError>> + Send;

@@ -9,6 +9,11 @@ pub struct RetryPolicy {
     pub attempts_max: u32,
 }
 
+impl RetryPolicy {
+    /// For a server, which has repeated what may be repeated.
+    pub const ONCE: RetryPolicy = RetryPolicy { attempts_max: 1 };
+}
+
 impl Default for RetryPolicy {
     fn default() -> RetryPolicy {
         RetryPolicy { attempts_max: 10 }
@@ -54,7 +59,10 @@ pub struct RetryingTarget<T> {
 
 impl<W: Workload, T: Target<W>> Target<W> for RetryingTarget<T> {
     type Session = Retrying<T::Session>;
-    const HOME: Home = T::HOME;
+
+    fn home(&self) -> Home {
+        self.target.home()
+    }
 
     async fn open(&self, worker: u32) -> Result<Self::Session, OpenError> {
         Ok(Retrying::new(self.target.open(worker).await?, self.policy))

@@ -74,7 +74,10 @@ impl<K: Clock> DieselPostgres<K> {
 
 impl<K: Clock> Target<Tpcc> for DieselPostgres<K> {
     type Session = PostgresSession<K>;
-    const HOME: Home = Home::Thread;
+
+    fn home(&self) -> Home {
+        Home::Thread
+    }
 
     async fn open(&self, _worker: u32) -> Result<PostgresSession<K>, OpenError> {
         let (conn, _) = connect::connect(&self.url)?;

@@ -76,7 +76,10 @@ impl<K: Clock> DieselSqlite<K> {
 
 impl<K: Clock> Target<Tpcc> for DieselSqlite<K> {
     type Session = SqliteSession<K>;
-    const HOME: Home = Home::Thread;
+
+    fn home(&self) -> Home {
+        Home::Thread
+    }
 
     async fn open(&self, _worker: u32) -> Result<SqliteSession<K>, OpenError> {
         let (conn, _) = self.lane.alone(|| open::connect(&self.url))?;

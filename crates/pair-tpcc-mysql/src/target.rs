@@ -29,7 +29,10 @@ impl<K: Clock> ProcedureTarget<K> {
 
 impl<K: Clock> Target<Tpcc> for ProcedureTarget<K> {
     type Session = ProcedureSession<K>;
-    const HOME: Home = Home::Task;
+
+    fn home(&self) -> Home {
+        Home::Task
+    }
 
     async fn open(&self, _worker: u32) -> Result<ProcedureSession<K>, OpenError> {
         Ok(session::ProcedureSession::new(self.opener.open().await?, self.clock.clone()))

@@ -62,7 +62,10 @@ macro_rules! target {
 
         impl<K: Clock> Target<Tpcc> for $target<K> {
             type Session = $session<K>;
-            const HOME: Home = Home::Task;
+
+            fn home(&self) -> Home {
+                Home::Task
+            }
 
             async fn open(&self, _worker: u32) -> Result<$session<K>, OpenError> {
                 $session::open(&self.url, self.clock.clone()).await

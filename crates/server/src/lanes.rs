@@ -1,10 +1,11 @@
 //! Sessions on threads of their own, for blocking drivers.
 
-use crate::sessions::{Ran, Sessions, caught, no_session, spoils_session};
+use crate::served::{Exchange, Served, ServedSession};
+use crate::sessions::{Ran, answer, caught, no_session, spoils_session};
 use crate::settings::{Operator, ServeError};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use measure::Monotonic;
-use model::{Clock, DefectKind, Doubt, Effort, Fault, Nanos, OpenError, Refusal, Session, Target, Wire};
+use model::{Clock, DefectKind, Doubt, Fault, Nanos, OpenError, Refusal};
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -18,8 +19,8 @@ use tokio::sync::oneshot;
 /// lane takes the next call when it is free. One hop there, one hop back: what it adds to a call is what the
 /// machine needs to wake two threads. Spinning for the next call would hide that at the price of the CPU time
 /// that is measured.
-pub(crate) struct Laned<W: Wire> {
-    queue: Sender<Message<W>>,
+pub(crate) struct Laned {
+    queue: Sender<Message>,
     lanes: u32,
     /// Disconnects when the last lane has ended.
     ended: Receiver<()>,
@@ -27,20 +28,20 @@ pub(crate) struct Laned<W: Wire> {
     call_max: Duration,
 }
 
-enum Message<W: Wire> {
-    Job(Job<W>),
+enum Message {
+    Job(Job),
     Stop,
 }
 
-struct Job<W: Wire> {
-    call: W::Call,
+struct Job {
+    exchange: Box<dyn Exchange>,
     handed_over: Nanos,
     ticket: Arc<Ticket>,
-    reply: oneshot::Sender<Done<W>>,
+    reply: oneshot::Sender<Done>,
 }
 
-struct Done<W: Wire> {
-    ran: Ran<W>,
+struct Done {
+    ran: Ran,
     ended: Nanos,
 }
 
@@ -86,15 +87,12 @@ pub(crate) struct LaneSettings {
     pub operator: Operator,
 }
 
-impl<W: Wire> Laned<W> {
+impl Laned {
     /// Opens all sessions, each on a thread of its own.
     ///
     /// # Errors
     /// The first session that cannot be opened, or thread that cannot be started.
-    pub(crate) async fn open<T: Target<W>>(
-        target: Arc<T>,
-        settings: LaneSettings,
-    ) -> Result<Laned<W>, ServeError> {
+    pub(crate) async fn open(served: Arc<dyn Served>, settings: LaneSettings) -> Result<Laned, ServeError> {
         let LaneSettings { lanes, queued_max, call_max, clock, operator } = settings;
         let (queue, jobs) = bounded(queued_max);
         let (alive, ended) = bounded(0);
@@ -102,7 +100,7 @@ impl<W: Wire> Laned<W> {
         for worker in 0..lanes {
             let (opened, told) = oneshot::channel();
             let lane = Lane {
-                target: target.clone(),
+                served: served.clone(),
                 worker,
                 clock,
                 operator: operator.clone(),
@@ -126,13 +124,11 @@ impl<W: Wire> Laned<W> {
         }
         Ok(Laned { queue, lanes, ended, clock, call_max: call_max.into() })
     }
-}
 
-impl<W: Wire> Sessions<W> for Laned<W> {
-    async fn run(&self, call: W::Call) -> Ran<W> {
+    pub(crate) async fn run(&self, exchange: Box<dyn Exchange>) -> Ran {
         let asker = Asker(Arc::default());
         let (reply, answer) = oneshot::channel();
-        let job = Job { call, handed_over: self.clock.now(), ticket: asker.0.clone(), reply };
+        let job = Job { exchange, handed_over: self.clock.now(), ticket: asker.0.clone(), reply };
         match self.queue.try_send(Message::Job(job)) {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => return Ran::refused(Refusal::QueueFull),
@@ -151,7 +147,7 @@ impl<W: Wire> Sessions<W> for Laned<W> {
         }
     }
 
-    async fn close(&self, wait_max: Nanos) -> bool {
+    pub(crate) async fn close(&self, wait_max: Nanos) -> bool {
         let (queue, ended, lanes) = (self.queue.clone(), self.ended.clone(), self.lanes);
         let wait = Duration::from(wait_max);
         // Blocking waits, on a thread that may block. A lane that is stuck in its engine is left behind.
@@ -165,19 +161,16 @@ impl<W: Wire> Sessions<W> for Laned<W> {
 }
 
 /// One thread and its session.
-struct Lane<T> {
-    target: Arc<T>,
+struct Lane {
+    served: Arc<dyn Served>,
     worker: u32,
     clock: Monotonic,
     operator: Operator,
     runtime: Handle,
 }
 
-impl<T> Lane<T> {
-    fn live<W: Wire>(&self, jobs: &Receiver<Message<W>>, opened: oneshot::Sender<Result<(), OpenError>>)
-    where
-        T: Target<W>,
-    {
+impl Lane {
+    fn live(&self, jobs: &Receiver<Message>, opened: oneshot::Sender<Result<(), OpenError>>) {
         let mut session = match self.open_session() {
             Ok(session) => Some(session),
             Err(error) => {
@@ -193,17 +186,14 @@ impl<T> Lane<T> {
                 continue;
             }
             let queue = self.clock.now() - job.handed_over;
-            let mut ran = self.run(&mut session, &job.call);
+            let mut ran = self.run(&mut session, job.exchange);
             ran.effort.spent.queue += queue;
             // An asker that has gone misses its answer; the call stays as it ended.
             let _ = job.reply.send(Done { ran, ended: self.clock.now() });
         }
     }
 
-    fn run<W: Wire>(&self, session: &mut Option<T::Session>, call: &W::Call) -> Ran<W>
-    where
-        T: Target<W>,
-    {
+    fn run(&self, session: &mut Option<Box<dyn ServedSession>>, exchange: Box<dyn Exchange>) -> Ran {
         if session.is_none() {
             match self.open_session() {
                 Ok(fresh) => *session = Some(fresh),
@@ -214,21 +204,18 @@ impl<T> Lane<T> {
             }
         }
         let open = session.as_mut().expect("a session was there or has just been opened");
-        let mut effort = Effort::default();
-        let result = self.finish(caught(open.run(call, &mut effort))).unwrap_or_else(|panic| {
-            Err(Fault::defect(DefectKind::Engine, format!("session {} panicked: {panic}", self.worker)))
+        let ran = self.finish(answer(&mut **open, exchange)).unwrap_or_else(|(panic, effort)| {
+            let what = format!("session {} panicked: {panic}", self.worker);
+            Ran { result: Err(Fault::defect(DefectKind::Engine, what)), effort }
         });
-        if spoils_session(&result) {
+        if spoils_session(&ran.result) {
             *session = None;
         }
-        Ran { result, effort }
+        ran
     }
 
-    fn open_session<W: Wire>(&self) -> Result<T::Session, OpenError>
-    where
-        T: Target<W>,
-    {
-        self.finish(caught(self.target.open(self.worker))).unwrap_or_else(|panic| {
+    fn open_session(&self) -> Result<Box<dyn ServedSession>, OpenError> {
+        self.finish(caught(self.served.open(self.worker))).unwrap_or_else(|panic| {
             let what = format!("session {}", self.worker);
             Err(OpenError::Unusable { what, why: format!("it panicked while it opened: {panic}") })
         })

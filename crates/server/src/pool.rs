@@ -1,9 +1,10 @@
 //! Sessions shared by the handlers, for asynchronous drivers.
 
-use crate::sessions::{Ran, Sessions, caught, no_session, spoils_session};
+use crate::served::{Exchange, Served, ServedSession};
+use crate::sessions::{Ran, answer, no_session, spoils_session};
 use crate::settings::{Operator, ServeError};
 use measure::Monotonic;
-use model::{Clock, DefectKind, Doubt, Effort, Fault, Nanos, Refusal, Session, Target, Wire};
+use model::{Clock, DefectKind, Doubt, Fault, Nanos, Refusal};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,11 +12,11 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// A fixed number of sessions; who waits longest gets the next free one.
-pub(crate) struct Pool<W: Wire, T: Target<W>> {
-    target: Arc<T>,
+pub(crate) struct Pool {
+    served: Arc<dyn Served>,
     /// One permit a slot; a tokio semaphore is first come, first served.
     free: Semaphore,
-    slots: Mutex<Vec<Slot<T::Session>>>,
+    slots: Mutex<Vec<Slot>>,
     waiting: AtomicUsize,
     queued_max: usize,
     sessions: u32,
@@ -25,9 +26,9 @@ pub(crate) struct Pool<W: Wire, T: Target<W>> {
 }
 
 /// A place for a session: empty after one was lost, and filled by the next call that takes it.
-struct Slot<S> {
+struct Slot {
     worker: u32,
-    session: Option<S>,
+    session: Option<Box<dyn ServedSession>>,
 }
 
 /// What a pool is made with.
@@ -44,20 +45,20 @@ pub(crate) struct PoolSettings {
     pub operator: Operator,
 }
 
-impl<W: Wire, T: Target<W>> Pool<W, T> {
+impl Pool {
     /// Opens all sessions.
     ///
     /// # Errors
     /// The first session that cannot be opened.
-    pub(crate) async fn open(target: Arc<T>, settings: PoolSettings) -> Result<Pool<W, T>, ServeError> {
+    pub(crate) async fn open(served: Arc<dyn Served>, settings: PoolSettings) -> Result<Pool, ServeError> {
         let PoolSettings { sessions, queued_max, call_max, clock, operator } = settings;
         let mut slots = Vec::new();
         // The last one is taken first: in the order of workers under light load.
         for worker in (0..sessions).rev() {
-            slots.push(Slot { worker, session: Some(target.open(worker).await?) });
+            slots.push(Slot { worker, session: Some(served.open(worker).await?) });
         }
         Ok(Pool {
-            target,
+            served,
             free: Semaphore::new(sessions as usize),
             slots: Mutex::new(slots),
             waiting: AtomicUsize::new(0),
@@ -69,11 +70,11 @@ impl<W: Wire, T: Target<W>> Pool<W, T> {
         })
     }
 
-    async fn run_on(&self, slot: &mut Slot<T::Session>, call: &W::Call) -> Ran<W> {
+    async fn run_on(&self, slot: &mut Slot, exchange: Box<dyn Exchange>) -> Ran {
         // Out of its slot while it runs: a future that is dropped in mid-call takes the session with it.
         let mut session = match slot.session.take() {
             Some(session) => session,
-            None => match self.target.open(slot.worker).await {
+            None => match self.served.open(slot.worker).await {
                 Ok(session) => session,
                 Err(error) => {
                     self.operator.say(&format!("session {}: {error}", slot.worker));
@@ -81,23 +82,21 @@ impl<W: Wire, T: Target<W>> Pool<W, T> {
                 }
             },
         };
-        let mut effort = Effort::default();
-        let result = match caught(session.run(call, &mut effort)).await {
-            Ok(result) => result,
-            Err(panic) => {
-                let what = format!("session {} panicked: {panic}", slot.worker);
-                return Ran { result: Err(Fault::defect(DefectKind::Engine, what)), effort };
+        match answer(&mut *session, exchange).await {
+            Ok(ran) => {
+                if !spoils_session(&ran.result) {
+                    slot.session = Some(session);
+                }
+                ran
             }
-        };
-        if !spoils_session(&result) {
-            slot.session = Some(session);
+            Err((panic, effort)) => {
+                let what = format!("session {} panicked: {panic}", slot.worker);
+                Ran { result: Err(Fault::defect(DefectKind::Engine, what)), effort }
+            }
         }
-        Ran { result, effort }
     }
-}
 
-impl<W: Wire, T: Target<W>> Sessions<W> for Pool<W, T> {
-    async fn run(&self, call: W::Call) -> Ran<W> {
+    pub(crate) async fn run(&self, exchange: Box<dyn Exchange>) -> Ran {
         let asked = self.clock.now();
         let permit = match self.free.try_acquire() {
             Ok(permit) => permit,
@@ -117,7 +116,7 @@ impl<W: Wire, T: Target<W>> Sessions<W> for Pool<W, T> {
         let queue = self.clock.now() - asked;
         let left = self.call_max.saturating_sub(queue.into());
         let slot = lease.slot.as_mut().expect("the slot is there until the lease ends");
-        let mut ran = match tokio::time::timeout(left, self.run_on(slot, &call)).await {
+        let mut ran = match tokio::time::timeout(left, self.run_on(slot, exchange)).await {
             Ok(ran) => ran,
             Err(_) => Ran::in_doubt(Doubt::Deadline),
         };
@@ -125,7 +124,7 @@ impl<W: Wire, T: Target<W>> Sessions<W> for Pool<W, T> {
         ran
     }
 
-    async fn close(&self, wait_max: Nanos) -> bool {
+    pub(crate) async fn close(&self, wait_max: Nanos) -> bool {
         let all = self.free.acquire_many(self.sessions);
         let permits = tokio::time::timeout(wait_max.into(), all).await;
         self.free.close();
@@ -151,13 +150,13 @@ impl Drop for Place<'_> {
 }
 
 /// A slot in use. It goes back before its permit does.
-struct Lease<'a, S> {
-    slots: &'a Mutex<Vec<Slot<S>>>,
-    slot: Option<Slot<S>>,
+struct Lease<'a> {
+    slots: &'a Mutex<Vec<Slot>>,
+    slot: Option<Slot>,
     _permit: SemaphorePermit<'a>,
 }
 
-impl<S> Drop for Lease<'_, S> {
+impl Drop for Lease<'_> {
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
             self.slots.lock().push(slot);

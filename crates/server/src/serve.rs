@@ -5,14 +5,15 @@ use crate::connection;
 use crate::lanes::{LaneSettings, Laned};
 use crate::pool::{Pool, PoolSettings};
 use crate::problem::Problem;
+use crate::served::{Of, Served};
 use crate::service::Service;
 use crate::sessions::Sessions;
 use crate::settings::{Operator, ServeError, Settings};
 use measure::Monotonic;
-use model::{Home, Nanos, Refusal, Stack, Target, Wire};
+use model::{AnyTarget, Home, Nanos, Refusal, Wire};
 use std::future::Future;
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -34,6 +35,9 @@ const QUEUED_MAX: usize = 1 << 20;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Time for threads to end that should have ended already.
 const THREADS_END_MAX: Duration = Duration::from_secs(1);
+
+/// What a server waits for before it stops.
+type Shutdown<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
 /// The reference server.
 #[derive(Debug)]
@@ -80,60 +84,56 @@ impl Bound {
     /// # Errors
     /// A session that cannot be opened, threads that cannot be started, or calls that were cut off at the
     /// end.
-    pub fn serve<W: Wire, T: Target<W>>(
+    pub fn serve<W: Wire>(
         self,
-        target: T,
+        target: AnyTarget<W>,
         extent: W::Extent,
         shutdown: impl Future<Output = ()>,
     ) -> Result<(), ServeError> {
+        self.serve_any(Arc::new(Of { target, extent }), Box::pin(shutdown))
+    }
+
+    fn serve_any(self, served: Arc<dyn Served>, shutdown: Shutdown<'_>) -> Result<(), ServeError> {
         let runtime = runtime(self.settings.workers).map_err(ServeError::Threads)?;
-        let result = runtime.block_on(self.run(target, extent, shutdown));
+        let result = runtime.block_on(self.run(served, shutdown));
         runtime.shutdown_timeout(THREADS_END_MAX);
         result
     }
 
-    async fn run<W: Wire, T: Target<W>>(
-        self,
-        target: T,
-        extent: W::Extent,
-        shutdown: impl Future<Output = ()>,
-    ) -> Result<(), ServeError> {
+    async fn run(self, served: Arc<dyn Served>, shutdown: Shutdown<'_>) -> Result<(), ServeError> {
         let clock = Monotonic::start();
-        let target = Arc::new(target);
         let (sessions, operator) = (self.settings.sessions, Operator::new(self.settings.log.clone()));
         let (queued_max, call_max) = (self.settings.limits.queued_max, self.settings.limits.call_max);
-        match T::HOME {
+        let opened = match served.home() {
             Home::Thread => {
                 let settings =
                     LaneSettings { lanes: sessions, queued_max, call_max, clock, operator: operator.clone() };
-                let lanes = Laned::<W>::open(target.clone(), settings).await?;
-                self.answer(lanes, target.stack(), extent, clock, operator, shutdown).await
+                Sessions::Lanes(Laned::open(served.clone(), settings).await?)
             }
             Home::Task => {
                 let settings =
                     PoolSettings { sessions, queued_max, call_max, clock, operator: operator.clone() };
-                let pool = Pool::<W, T>::open(target.clone(), settings).await?;
-                self.answer(pool, target.stack(), extent, clock, operator, shutdown).await
+                Sessions::Pool(Pool::open(served.clone(), settings).await?)
             }
-        }
+        };
+        self.answer(served, opened, clock, operator, shutdown).await
     }
 
-    async fn answer<W: Wire, P: Sessions<W>>(
+    async fn answer(
         self,
-        sessions: P,
-        stack: Stack,
-        extent: W::Extent,
+        served: Arc<dyn Served>,
+        sessions: Sessions,
         clock: Monotonic,
         operator: Operator,
-        shutdown: impl Future<Output = ()>,
+        shutdown: Shutdown<'_>,
     ) -> Result<(), ServeError> {
         let Bound { listener, addr, settings } = self;
         let limits = settings.limits.clone();
-        let about = about::<W>(&settings, stack);
+        let about = about(&settings, &*served);
         let listener = TcpListener::from_std(listener)
             .map_err(|error| ServeError::Bind { listen: addr, why: explain(&error) })?;
         let drain_max = limits.drain_max;
-        let service = Arc::new(Service::new(sessions, extent, &about, limits, clock, operator));
+        let service = Arc::new(Service::new(served, sessions, &about, limits, clock, operator));
         let stopping = accept(&listener, &service, shutdown).await;
         // From here on new connections are refused by the system, and calls by the handlers.
         drop(listener);
@@ -178,18 +178,18 @@ fn check(settings: &Settings) -> Result<(), ServeError> {
     Ok(())
 }
 
-fn about<W: Wire>(settings: &Settings, stack: Stack) -> About {
+fn about(settings: &Settings, served: &dyn Served) -> About {
     About {
         name: "stackmark-server",
         version: VERSION,
-        contract: format!("{}/{CONTRACT_VERSION}", W::NAME),
-        workload: W::NAME,
+        contract: format!("{}/{CONTRACT_VERSION}", served.name()),
+        workload: served.name(),
         scale: settings.scale,
         pool: settings.sessions,
         workers: settings.workers,
         pid: std::process::id(),
         limits: settings.limits.clone(),
-        stack,
+        stack: served.stack(),
     }
 }
 
@@ -205,15 +205,14 @@ fn explain(error: &std::io::Error) -> String {
 }
 
 /// Takes connections until `shutdown` is ready. Connections end when they see the change of what is returned.
-async fn accept<W: Wire, P: Sessions<W>>(
+async fn accept(
     listener: &TcpListener,
-    service: &Arc<Service<W, P>>,
-    shutdown: impl Future<Output = ()>,
+    service: &Arc<Service>,
+    mut shutdown: Shutdown<'_>,
 ) -> watch::Sender<bool> {
     let router = service.clone().router();
     let places = Arc::new(Semaphore::new(service.limits.connections_max));
     let (stopping, seen) = watch::channel(false);
-    let mut shutdown = pin!(shutdown);
     loop {
         let accepted = tokio::select! {
             biased;
@@ -264,11 +263,7 @@ async fn turn_away(mut stream: TcpStream) {
 }
 
 /// Waits for connections to end; answers how many calls did not.
-async fn drain<W: Wire, P>(
-    stopping: watch::Sender<bool>,
-    service: &Service<W, P>,
-    drain_max: Nanos,
-) -> usize {
+async fn drain(stopping: watch::Sender<bool>, service: &Service, drain_max: Nanos) -> usize {
     stopping.send_replace(true);
     match tokio::time::timeout(drain_max.into(), stopping.closed()).await {
         Ok(()) => 0,

@@ -3,6 +3,7 @@
 use crate::about::About;
 use crate::problem::Problem;
 use crate::reply;
+use crate::served::{Exchange, Served};
 use crate::sessions::{Ran, Sessions};
 use crate::settings::{Limits, Operator};
 use axum::Router;
@@ -14,7 +15,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use measure::Monotonic;
-use model::{Clock, DefectKind, Effort, Fault, Nanos, Refusal, Wire};
+use model::{Clock, DefectKind, Effort, Fault, Nanos, Refusal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -22,11 +23,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 const ANSWER_BYTES: usize = 2 << 10;
 
 /// Everything that handlers share.
-pub(crate) struct Service<W: Wire, P> {
-    /// Runs the calls.
-    pub sessions: P,
-    /// Which ids exist.
-    pub extent: W::Extent,
+pub(crate) struct Service {
+    /// Reads the calls.
+    pub served: Arc<dyn Served>,
+    /// Runs them.
+    pub sessions: Sessions,
     /// `/about`, as it is sent.
     pub about: Bytes,
     /// Limits.
@@ -41,26 +42,25 @@ pub(crate) struct Service<W: Wire, P> {
     pub calls: AtomicUsize,
 }
 
-impl<W: Wire, P: Sessions<W>> Service<W, P> {
+impl Service {
     /// A service that has not begun to stop.
     pub(crate) fn new(
-        sessions: P,
-        extent: W::Extent,
+        served: Arc<dyn Served>,
+        sessions: Sessions,
         about: &About,
         limits: Limits,
         clock: Monotonic,
         operator: Operator,
-    ) -> Service<W, P> {
+    ) -> Service {
         let about = serde_json::to_vec(about).expect("texts and numbers always have a JSON form").into();
         let (stopping, calls) = (AtomicBool::new(false), AtomicUsize::new(0));
-        Service { sessions, extent, about, limits, clock, operator, stopping, calls }
+        Service { served, sessions, about, limits, clock, operator, stopping, calls }
     }
 
     /// All routes.
     pub(crate) fn router(self: Arc<Self>) -> Router {
-        let mut router =
-            Router::new().route("/health", get(health::<W, P>)).route("/about", get(about::<W, P>));
-        for (kind, path) in W::PATHS.iter().enumerate() {
+        let mut router = Router::new().route("/health", get(health)).route("/about", get(about));
+        for (kind, path) in self.served.paths().iter().enumerate() {
             let handler = move |State(service): State<Arc<Self>>, request: Request| async move {
                 service.answer(kind, request).await
             };
@@ -81,9 +81,9 @@ impl<W: Wire, P: Sessions<W>> Service<W, P> {
         let begun = self.clock.now();
         let mut effort = Effort::default();
         let mut response = match self.decode(kind, request).await {
-            Ok(call) => {
+            Ok(exchange) => {
                 let decoded = self.clock.now();
-                let ran = self.run(call).await;
+                let ran = self.run(exchange).await;
                 let returned = self.clock.now();
                 effort = ran.effort;
                 effort.spent.encode += decoded - begun;
@@ -101,13 +101,13 @@ impl<W: Wire, P: Sessions<W>> Service<W, P> {
         response
     }
 
-    async fn decode(&self, kind: usize, request: Request) -> Result<W::Call, Problem> {
+    async fn decode(&self, kind: usize, request: Request) -> Result<Box<dyn Exchange>, Problem> {
         let (head, body) = request.into_parts();
         if !head.headers.get(CONTENT_TYPE).is_some_and(|value| is_json(value.as_bytes())) {
             return Err(Problem::unsupported_type());
         }
         let body = self.read(body).await?;
-        W::decode_call(kind, &self.extent, &body).map_err(Problem::bad_call)
+        self.served.decode(kind, &body).map_err(Problem::bad_call)
     }
 
     /// Reads a body, never more of it than its limit.
@@ -126,19 +126,19 @@ impl<W: Wire, P: Sessions<W>> Service<W, P> {
         }
     }
 
-    async fn run(&self, call: W::Call) -> Ran<W> {
+    async fn run(&self, exchange: Box<dyn Exchange>) -> Ran {
         if self.stopping.load(Ordering::Relaxed) {
             return Ran::refused(Refusal::Shedding);
         }
         let _counted = Counted::new(&self.calls);
-        self.sessions.run(call).await
+        self.sessions.run(exchange).await
     }
 
-    fn encode(&self, result: &Result<W::Outcome, Fault>) -> Response {
+    fn encode(&self, result: &Result<Box<dyn Exchange>, Fault>) -> Response {
         match result {
-            Ok(outcome) => {
+            Ok(exchange) => {
                 let mut body = Vec::with_capacity(ANSWER_BYTES);
-                W::encode_outcome(outcome, &mut body);
+                exchange.encode(&mut body);
                 reply::json(body)
             }
             Err(fault) => {
@@ -167,7 +167,7 @@ impl<W: Wire, P: Sessions<W>> Service<W, P> {
     }
 }
 
-async fn health<W: Wire, P: Sessions<W>>(State(service): State<Arc<Service<W, P>>>) -> Response {
+async fn health(State(service): State<Arc<Service>>) -> Response {
     if service.stopping.load(Ordering::Relaxed) {
         return service.reject(&Problem::refused(Refusal::Shedding));
     }
@@ -175,7 +175,7 @@ async fn health<W: Wire, P: Sessions<W>>(State(service): State<Arc<Service<W, P>
     service.plain(reply::json(br#"{"status":"ok"}"#.to_vec()), begun)
 }
 
-async fn about<W: Wire, P: Sessions<W>>(State(service): State<Arc<Service<W, P>>>) -> Response {
+async fn about(State(service): State<Arc<Service>>) -> Response {
     let begun = service.clock.now();
     service.plain(reply::json(service.about.to_vec()), begun)
 }

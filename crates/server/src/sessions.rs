@@ -1,36 +1,56 @@
 //! What stands between handlers and sessions: a bounded, fair queue in either of two forms.
 
-use model::{DefectKind, Doubt, Effort, Fault, Nanos, OpenError, Refusal, Wire};
+use crate::lanes::Laned;
+use crate::pool::Pool;
+use crate::served::{Exchange, ServedSession};
+use model::{DefectKind, Doubt, Effort, Fault, Nanos, OpenError, Refusal};
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
 
 /// Runs calls on some free session.
-pub(crate) trait Sessions<W: Wire>: Send + Sync + 'static {
+pub(crate) enum Sessions {
+    /// Each on a thread of its own.
+    Lanes(Laned),
+    /// Shared by the handlers.
+    Pool(Pool),
+}
+
+impl Sessions {
     /// Waits for a session, runs the call and says what it took; time spent waiting is in `queue`.
-    fn run(&self, call: W::Call) -> impl Future<Output = Ran<W>> + Send;
+    pub(crate) async fn run(&self, exchange: Box<dyn Exchange>) -> Ran {
+        match self {
+            Sessions::Lanes(lanes) => lanes.run(exchange).await,
+            Sessions::Pool(pool) => pool.run(exchange).await,
+        }
+    }
 
     /// Closes all sessions, waiting for those that are busy no longer than `wait_max`. Whether all of them closed.
-    fn close(&self, wait_max: Nanos) -> impl Future<Output = bool> + Send;
+    pub(crate) async fn close(&self, wait_max: Nanos) -> bool {
+        match self {
+            Sessions::Lanes(lanes) => lanes.close(wait_max).await,
+            Sessions::Pool(pool) => pool.close(wait_max).await,
+        }
+    }
 }
 
 /// How a call went.
-pub(crate) struct Ran<W: Wire> {
-    /// Outcome or fault.
-    pub result: Result<W::Outcome, Fault>,
+pub(crate) struct Ran {
+    /// The exchange with its outcome, or a fault.
+    pub result: Result<Box<dyn Exchange>, Fault>,
     /// What it took.
     pub effort: Effort,
 }
 
-impl<W: Wire> Ran<W> {
+impl Ran {
     /// A call that met no session.
-    pub(crate) fn refused(refusal: Refusal) -> Ran<W> {
+    pub(crate) fn refused(refusal: Refusal) -> Ran {
         Ran { result: Err(Fault::Refused(refusal)), effort: Effort::default() }
     }
 
     /// A call that was begun and never ended.
-    pub(crate) fn in_doubt(doubt: Doubt) -> Ran<W> {
+    pub(crate) fn in_doubt(doubt: Doubt) -> Ran {
         Ran { result: Err(Fault::InDoubt(doubt)), effort: Effort::default() }
     }
 }
@@ -51,6 +71,18 @@ pub(crate) fn no_session(error: &OpenError) -> Refusal {
     match error {
         OpenError::Unreachable { .. } => Refusal::Unreachable,
         OpenError::Unusable { .. } => Refusal::NoSession,
+    }
+}
+
+/// Runs a call on a session; a panic inside becomes its message.
+pub(crate) async fn answer(
+    session: &mut dyn ServedSession,
+    mut exchange: Box<dyn Exchange>,
+) -> Result<Ran, (String, Effort)> {
+    let mut effort = Effort::default();
+    match caught(poll_fn(|cx| session.poll_run(&mut *exchange, &mut effort, cx))).await {
+        Ok(result) => Ok(Ran { result: result.map(|()| exchange), effort }),
+        Err(panic) => Err((panic, effort)),
     }
 }
 

@@ -4,8 +4,8 @@
 
 use jsonschema::Validator;
 use model::{
-    BadCallKind, Conflict, DefectKind, Doubt, Effort, Fault, Home, Inputs as _, OpenError, Refusal, Session,
-    Stack, Target, Wire, Workload,
+    AnyTarget, BadCallKind, Conflict, DefectKind, Doubt, Effort, Fault, Home, Inputs as _, OpenError,
+    Refusal, Session, Stack, Target, Wire, Workload,
 };
 use serde_json::{Value, json};
 use server::{Server, Settings};
@@ -295,7 +295,10 @@ struct EachItsOwn;
 
 impl Target<Tpcc> for EachItsOwn {
     type Session = EachItsOwn;
-    const HOME: Home = Home::Task;
+
+    fn home(&self) -> Home {
+        Home::Task
+    }
 
     async fn open(&self, _: u32) -> Result<EachItsOwn, OpenError> {
         Ok(EachItsOwn)
@@ -344,7 +347,7 @@ fn what_the_server_says_beside_outcomes_fits_the_contract() {
     let addr = bound.addr();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let server = std::thread::spawn(move || {
-        bound.serve::<Tpcc, _>(EachItsOwn, Cardinality::standard(1), async {
+        bound.serve::<Tpcc>(AnyTarget::new(EachItsOwn), Cardinality::standard(1), async {
             let _ = stopped.await;
         })
     });

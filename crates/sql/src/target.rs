@@ -36,7 +36,10 @@ impl<W: Workload, O: fmt::Debug, K> fmt::Debug for SqlTarget<W, O, K> {
 
 impl<W: SqlForm, O: SqlOpener, K: Clock> Target<W> for SqlTarget<W, O, K> {
     type Session = W::Session<O::Conn, K>;
-    const HOME: Home = O::HOME;
+
+    fn home(&self) -> Home {
+        O::HOME
+    }
 
     async fn open(&self, _worker: u32) -> Result<Self::Session, OpenError> {
         Ok(W::session(self.opener.open().await?, self.clock.clone()))

@@ -208,7 +208,10 @@ struct WatchedSession {
 
 impl Target<Orders> for Watched {
     type Session = WatchedSession;
-    const HOME: Home = Home::Task;
+
+    fn home(&self) -> Home {
+        Home::Task
+    }
 
     async fn open(&self, worker: u32) -> Result<WatchedSession, OpenError> {
         Ok(WatchedSession { session: self.target.open(worker).await?, seen: Arc::clone(&self.seen) })

@@ -1,12 +1,12 @@
 //! pgbench's transaction.
 
-use super::{Case, Kit, Past, Visitor, drivers, input_checks, ledger_checks};
+use super::{Case, Kit, Past, drivers, input_checks, ledger_checks};
 use crate::engine;
 use crate::subjects::How;
 use anyhow::{Context, Result, bail};
 use measure::Monotonic;
-use model::Session;
 use model::rows::Dataset;
+use model::{AnyTarget, Session};
 use report::document::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use sql::{Catalogue, DbUrl, Dialect, Value};
 use std::sync::Arc;
@@ -97,8 +97,8 @@ impl Case for Tpcb {
         Ledger::new(*size)
     }
 
-    fn with_target<V: Visitor<Tpcb>>(how: How, url: &DbUrl, clock: Monotonic, visitor: V) -> Result<V::Out> {
-        drivers::generic(how, url, catalogue(how.dialect)?, clock, visitor)
+    fn target(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<Tpcb>> {
+        drivers::generic(how, url, catalogue(how.dialect)?, clock)
     }
 
     async fn conform<S: Session<Tpcb>>(

@@ -1,13 +1,13 @@
 //! TPC-C.
 
-use super::{Case, Kit, Past, Visitor, drivers, input_checks, ledger_checks, retrying, wait_for};
+use super::{Case, Kit, Past, drivers, input_checks, ledger_checks, wait_for};
 use crate::convert;
 use crate::engine::{self, server_only};
 use crate::subjects::{Driver, How, Style};
 use anyhow::{Context, Result, bail};
 use measure::Monotonic;
-use model::Session;
 use model::rows::Dataset;
+use model::{AnyTarget, Session};
 use pair_diesel::{DieselPostgres, DieselSqlite};
 use report::document::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use sql::{Catalogue, DbUrl, Dialect, Value};
@@ -115,26 +115,26 @@ impl Case for Tpcc {
         Ledger::new(*size)
     }
 
-    fn with_target<V: Visitor<Tpcc>>(how: How, url: &DbUrl, clock: Monotonic, visitor: V) -> Result<V::Out> {
-        match (how.driver, how.style) {
+    fn target(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<Tpcc>> {
+        Ok(match (how.driver, how.style) {
             (Driver::TokioPostgres, Style::Pipelined) => {
                 let reaching = pair_tpcc_postgres::PipelinedTarget::reach(server_only(url)?, clock);
-                visitor.visit(retrying(wait_for(reaching)??))
+                AnyTarget::new(wait_for(reaching)??)
             }
             (Driver::TokioPostgres, Style::Procedure) => {
                 let reaching = pair_tpcc_postgres::ProcedureTarget::reach(server_only(url)?, clock);
-                visitor.visit(retrying(wait_for(reaching)??))
+                AnyTarget::new(wait_for(reaching)??)
             }
             (Driver::MySqlAsync, Style::Procedure) => {
                 let reaching = pair_tpcc_mysql::ProcedureTarget::reach(server_only(url)?, clock);
-                visitor.visit(retrying(wait_for(reaching)??))
+                AnyTarget::new(wait_for(reaching)??)
             }
             (Driver::Diesel, Style::Orm) => match url {
-                DbUrl::Sqlite(url) => visitor.visit(retrying(DieselSqlite::new(url, clock)?)),
-                DbUrl::Server(url) => visitor.visit(retrying(DieselPostgres::reach(url, clock)?)),
+                DbUrl::Sqlite(url) => AnyTarget::new(DieselSqlite::new(url, clock)?),
+                DbUrl::Server(url) => AnyTarget::new(DieselPostgres::reach(url, clock)?),
             },
-            _ => drivers::generic(how, url, catalogue(how.dialect)?, clock, visitor),
-        }
+            _ => drivers::generic(how, url, catalogue(how.dialect)?, clock)?,
+        })
     }
 
     async fn conform<S: Session<Tpcc>>(

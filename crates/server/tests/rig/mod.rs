@@ -6,8 +6,8 @@
 use crate::toy::{Add, Sum, Toy};
 use measure::Monotonic;
 use model::{
-    Clock, Conflict, DefectKind, Doubt, Effort, Fault, Home, Nanos, OpenError, Refusal, Session, Stack,
-    Target,
+    AnyTarget, Clock, Conflict, DefectKind, Doubt, Effort, Fault, Home, Nanos, OpenError, Refusal, Session,
+    Stack, Target,
 };
 use server::{Limits, ServeError, Server, Settings};
 use std::io::{Read, Write};
@@ -58,7 +58,10 @@ pub(crate) struct Scripted(Arc<Shared>);
 
 impl<const TASK: bool> Target<Toy> for Script<TASK> {
     type Session = Scripted;
-    const HOME: Home = if TASK { Home::Task } else { Home::Thread };
+
+    fn home(&self) -> Home {
+        if TASK { Home::Task } else { Home::Thread }
+    }
 
     async fn open(&self, worker: u32) -> Result<Scripted, OpenError> {
         if self.shared.opened.fetch_add(1, Ordering::SeqCst) >= self.opens_max {
@@ -146,7 +149,7 @@ pub(crate) fn start_with<const TASK: bool>(opens_max: usize, change: impl FnOnce
     let target = Script::<TASK> { shared: shared.clone(), opens_max };
     let (stop, stopped) = oneshot::channel();
     let thread = std::thread::spawn(move || {
-        bound.serve::<Toy, _>(target, EXTENT, async {
+        bound.serve::<Toy>(AnyTarget::new(target), EXTENT, async {
             let _ = stopped.await;
         })
     });

@@ -1,0 +1,213 @@
+//! Sessions and targets behind a pointer: what drives them is compiled once a workload, not once a combination.
+//!
+//! A call costs one indirect call and a copy of the call, and allocates nothing: the future of a session lies in room
+//! that was allocated when the session was opened, and is used again for each call. No unsafe code is needed for that,
+//! because such a future owns the session while it runs, and gives it back when it ends.
+//! What this costs was measured: `docs/decisions/0010`.
+
+use crate::{Effort, Fault, Home, OpenError, Refusal, Session, Stack, Target, Workload};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// A session of any type.
+///
+/// When a call is given up (its future is dropped before it has ended), the session goes with it, as nobody knows what
+/// it would answer next: every later call is refused as [`Refusal::Unreachable`].
+pub struct AnySession<W: Workload>(Box<dyn Resumed<W>>);
+
+impl<W: Workload> AnySession<W> {
+    /// Hides the type of a session.
+    pub fn new<S: Session<W> + 'static>(session: S) -> AnySession<W> {
+        AnySession(erased(session, carry))
+    }
+
+    /// Goes on with a call, the same until it has ended. What it took is added to `effort` when it ends.
+    pub fn poll_run(
+        &mut self,
+        call: &W::Call,
+        effort: &mut Effort,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<W::Outcome, Fault>> {
+        self.0.poll_run(call, effort, cx)
+    }
+}
+
+impl<W: Workload> std::fmt::Debug for AnySession<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "AnySession<{}>", W::NAME)
+    }
+}
+
+impl<W: Workload> Session<W> for AnySession<W> {
+    async fn run(&mut self, call: &W::Call, effort: &mut Effort) -> Result<W::Outcome, Fault> {
+        Run { session: &mut *self.0, call, effort, under_way: false }.await
+    }
+}
+
+/// A session as [`AnySession`] holds it.
+trait Resumed<W: Workload>: Send {
+    fn poll_run(
+        &mut self,
+        call: &W::Call,
+        effort: &mut Effort,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<W::Outcome, Fault>>;
+
+    /// Gives up the call under way, and the session with it.
+    fn give_up(&mut self);
+}
+
+/// One call of an [`AnySession`].
+struct Run<'a, W: Workload> {
+    session: &'a mut dyn Resumed<W>,
+    call: &'a W::Call,
+    effort: &'a mut Effort,
+    under_way: bool,
+}
+
+impl<W: Workload> Future for Run<'_, W> {
+    type Output = Result<W::Outcome, Fault>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let run = self.get_mut();
+        let polled = run.session.poll_run(run.call, run.effort, cx);
+        run.under_way = polled.is_pending();
+        polled
+    }
+}
+
+impl<W: Workload> Drop for Run<'_, W> {
+    fn drop(&mut self) {
+        if self.under_way {
+            // What it had taken is lost with its future, but for this.
+            self.effort.attempts += 1;
+            self.session.give_up();
+        }
+    }
+}
+
+/// A session of a known type, and room for its future.
+struct Carried<W: Workload, S, F> {
+    carry: fn(Box<S>, W::Call) -> F,
+    /// The session between calls. It moves into the future and back, so it is a pointer.
+    idle: Option<Box<S>>,
+    running: Pin<Box<Option<F>>>,
+}
+
+/// What comes back from a call: the session, what the call took, and how it ended.
+type Back<W, S> = (Box<S>, Effort, Result<<W as Workload>::Outcome, Fault>);
+
+async fn carry<W: Workload, S: Session<W>>(mut session: Box<S>, call: W::Call) -> Back<W, S> {
+    let mut effort = Effort::default();
+    let result = session.run(&call, &mut effort).await;
+    (session, effort, result)
+}
+
+/// `carry` is given only so that the type of its future has a name.
+fn erased<W, S, F>(session: S, carry: fn(Box<S>, W::Call) -> F) -> Box<dyn Resumed<W>>
+where
+    W: Workload,
+    S: Session<W> + 'static,
+    F: Future<Output = Back<W, S>> + Send + 'static,
+{
+    Box::new(Carried { carry, idle: Some(Box::new(session)), running: Box::pin(None) })
+}
+
+impl<W, S, F> Resumed<W> for Carried<W, S, F>
+where
+    W: Workload,
+    S: Session<W> + 'static,
+    F: Future<Output = Back<W, S>> + Send + 'static,
+{
+    fn poll_run(
+        &mut self,
+        call: &W::Call,
+        effort: &mut Effort,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<W::Outcome, Fault>> {
+        if let Some(session) = self.idle.take() {
+            self.running.set(Some((self.carry)(session, call.clone())));
+        }
+        let Some(running) = self.running.as_mut().as_pin_mut() else {
+            return Poll::Ready(Err(Fault::Refused(Refusal::Unreachable)));
+        };
+        let Poll::Ready((session, took, result)) = running.poll(cx) else { return Poll::Pending };
+        self.running.set(None);
+        self.idle = Some(session);
+        *effort += took;
+        Poll::Ready(result)
+    }
+
+    fn give_up(&mut self) {
+        self.running.set(None);
+    }
+}
+
+/// A target of any type; its sessions are [`AnySession`]s.
+pub struct AnyTarget<W: Workload>(Arc<dyn Opens<W>>);
+
+impl<W: Workload> AnyTarget<W> {
+    /// Hides the type of a target.
+    pub fn new<T: Target<W>>(target: T) -> AnyTarget<W> {
+        AnyTarget(Arc::new(target))
+    }
+}
+
+impl<W: Workload> Clone for AnyTarget<W> {
+    fn clone(&self) -> AnyTarget<W> {
+        AnyTarget(Arc::clone(&self.0))
+    }
+}
+
+impl<W: Workload> std::fmt::Debug for AnyTarget<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "AnyTarget<{}>", W::NAME)
+    }
+}
+
+impl<W: Workload> Target<W> for AnyTarget<W> {
+    type Session = AnySession<W>;
+
+    fn home(&self) -> Home {
+        self.0.home()
+    }
+
+    async fn open(&self, worker: u32) -> Result<AnySession<W>, OpenError> {
+        self.0.open(worker).await
+    }
+
+    fn stack(&self) -> Stack {
+        self.0.stack()
+    }
+}
+
+/// A session that is being opened.
+type Opening<'a, W> = Pin<Box<dyn Future<Output = Result<AnySession<W>, OpenError>> + Send + 'a>>;
+
+/// A target as [`AnyTarget`] holds it.
+trait Opens<W: Workload>: Send + Sync {
+    fn home(&self) -> Home;
+    fn open(&self, worker: u32) -> Opening<'_, W>;
+    fn stack(&self) -> Stack;
+}
+
+impl<W: Workload, T: Target<W>> Opens<W> for T {
+    fn home(&self) -> Home {
+        Target::home(self)
+    }
+
+    fn open(&self, worker: u32) -> Opening<'_, W> {
+        Box::pin(async move { Ok(AnySession::new(Target::open(self, worker).await?)) })
+    }
+
+    fn stack(&self) -> Stack {
+        Target::stack(self)
+    }
+}
+
+#[cfg(test)]
+#[path = "erased_tests.rs"]
+mod tests;

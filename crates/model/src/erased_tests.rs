@@ -1,0 +1,119 @@
+//! Sessions behind a pointer answer as they do in the open, and are gone with a call that is given up.
+
+use super::*;
+use crate::{Conflict, Inputs, Kind, Ledger, Nanos, Spent, Verdict};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Waker;
+
+/// A workload of numbers.
+struct Numbers;
+
+impl Workload for Numbers {
+    const NAME: &'static str = "numbers";
+    const KINDS: &'static [Kind] = &[];
+    type Call = u32;
+    type Outcome = u32;
+    type Inputs = Same;
+    type Ledger = Nothing;
+
+    fn kind(_: &u32) -> usize {
+        0
+    }
+
+    fn verdict(_: &u32) -> Verdict {
+        Verdict::Committed
+    }
+
+    fn check(_: &u32, _: &u32) -> Result<(), &'static str> {
+        Ok(())
+    }
+}
+
+struct Same;
+
+impl Inputs<Numbers> for Same {
+    fn draw(&mut self) -> u32 {
+        1
+    }
+}
+
+struct Nothing;
+
+impl Ledger<Numbers> for Nothing {
+    fn post(&mut self, _: &u32, _: &Result<u32, Fault>) {}
+    fn absorb(&mut self, _: &Nothing) {}
+    fn clear(&mut self) {}
+}
+
+/// Adds up what it was called with, and waits as often as a call says; 13 meets a conflict.
+struct Adding {
+    sum: u32,
+}
+
+impl Session<Numbers> for Adding {
+    async fn run(&mut self, call: &u32, effort: &mut Effort) -> Result<u32, Fault> {
+        effort.attempts += 1;
+        let mut left = *call;
+        poll_fn(|cx| {
+            cx.waker().wake_by_ref();
+            left = left.saturating_sub(1);
+            if left == 0 { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+        if *call == 13 {
+            return Err(Fault::Conflict(Conflict::Busy));
+        }
+        self.sum += call;
+        effort.spent = Spent { commit: Nanos(u64::from(*call)), ..effort.spent };
+        Ok(self.sum)
+    }
+}
+
+fn poll<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+fn ended(session: &mut AnySession<Numbers>, call: u32, effort: &mut Effort) -> Result<u32, Fault> {
+    let mut run = pin!(session.run(&call, effort));
+    for _ in 1..call {
+        assert!(poll(run.as_mut()).is_pending(), "it waits {call} times");
+    }
+    match poll(run) {
+        Poll::Ready(result) => result,
+        Poll::Pending => panic!("it ends after {call} times"),
+    }
+}
+
+#[test]
+fn calls_reach_one_session_one_after_the_other_and_their_effort_is_added() {
+    let mut session = AnySession::new(Adding { sum: 0 });
+    let mut effort = Effort::default();
+    assert_eq!(ended(&mut session, 1, &mut effort), Ok(1));
+    assert_eq!(ended(&mut session, 5, &mut effort), Ok(6));
+    assert_eq!(ended(&mut session, 13, &mut effort), Err(Fault::Conflict(Conflict::Busy)));
+    assert_eq!(ended(&mut session, 2, &mut effort), Ok(8));
+    assert_eq!((effort.attempts, effort.spent.commit), (4, Nanos(8)));
+}
+
+#[test]
+fn a_call_that_is_given_up_takes_its_session_with_it() {
+    let mut session = AnySession::new(Adding { sum: 0 });
+    let mut effort = Effort::default();
+    {
+        let mut run = pin!(session.run(&3, &mut effort));
+        assert!(poll(run.as_mut()).is_pending());
+    }
+    // The attempt that was cut off is one.
+    assert_eq!(effort.attempts, 1);
+    let mut run = pin!(session.run(&1, &mut effort));
+    assert_eq!(poll(run.as_mut()), Poll::Ready(Err(Fault::Refused(Refusal::Unreachable))));
+}
+
+#[test]
+fn a_call_that_was_never_begun_leaves_its_session_as_it_was() {
+    let mut session = AnySession::new(Adding { sum: 0 });
+    let mut effort = Effort::default();
+    drop(session.run(&3, &mut effort));
+    assert_eq!((effort.attempts, ended(&mut session, 1, &mut effort)), (0, Ok(1)));
+}

@@ -1,0 +1,113 @@
+//! What a server serves, of whatever workload: everything behind this is compiled once.
+
+use model::{AnySession, AnyTarget, BadCall, Effort, Fault, Home, OpenError, Stack, Target, Wire};
+use std::any::Any;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+/// A workload and a target for its calls.
+pub(crate) trait Served: Send + Sync {
+    /// The workload's name.
+    fn name(&self) -> &'static str;
+    /// URL path of each kind.
+    fn paths(&self) -> &'static [&'static str];
+    /// Where the sessions live.
+    fn home(&self) -> Home;
+    /// Read back from the target.
+    fn stack(&self) -> Stack;
+    /// Opens a session.
+    fn open(&self, worker: u32) -> Opening<'_>;
+    /// Reads a call of a kind.
+    fn decode(&self, kind: usize, body: &[u8]) -> Result<Box<dyn Exchange>, BadCall>;
+}
+
+/// A session that is being opened.
+pub(crate) type Opening<'a> =
+    Pin<Box<dyn Future<Output = Result<Box<dyn ServedSession>, OpenError>> + Send + 'a>>;
+
+/// A call on its way through the server, and its outcome on the way back. One allocation, beside those of HTTP.
+pub(crate) trait Exchange: Any + Send {
+    /// Appends the outcome's JSON, once there is one.
+    fn encode(&self, into: &mut Vec<u8>);
+}
+
+/// A session that answers exchanges of its own workload.
+pub(crate) trait ServedSession: Send {
+    /// Goes on with a call, the same until it has ended; its outcome is then in the exchange.
+    fn poll_run(
+        &mut self,
+        exchange: &mut dyn Exchange,
+        effort: &mut Effort,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), Fault>>;
+}
+
+/// The only one there is: a workload with the target and the size of its data.
+pub(crate) struct Of<W: Wire> {
+    pub(crate) target: AnyTarget<W>,
+    pub(crate) extent: W::Extent,
+}
+
+/// Call and outcome of a workload.
+struct Exchanged<W: Wire> {
+    call: W::Call,
+    outcome: Option<W::Outcome>,
+}
+
+impl<W: Wire> Served for Of<W> {
+    fn name(&self) -> &'static str {
+        W::NAME
+    }
+
+    fn paths(&self) -> &'static [&'static str] {
+        W::PATHS
+    }
+
+    fn home(&self) -> Home {
+        self.target.home()
+    }
+
+    fn stack(&self) -> Stack {
+        self.target.stack()
+    }
+
+    fn open(&self, worker: u32) -> Opening<'_> {
+        Box::pin(async move {
+            let session: Box<dyn ServedSession> = Box::new(self.target.open(worker).await?);
+            Ok(session)
+        })
+    }
+
+    fn decode(&self, kind: usize, body: &[u8]) -> Result<Box<dyn Exchange>, BadCall> {
+        let call = W::decode_call(kind, &self.extent, body)?;
+        Ok(Box::new(Exchanged::<W> { call, outcome: None }))
+    }
+}
+
+impl<W: Wire> Exchange for Exchanged<W> {
+    fn encode(&self, into: &mut Vec<u8>) {
+        let outcome = self.outcome.as_ref().expect("encoded only after its session has ended the call");
+        W::encode_outcome(outcome, into);
+    }
+}
+
+impl<W: Wire> ServedSession for AnySession<W> {
+    fn poll_run(
+        &mut self,
+        exchange: &mut dyn Exchange,
+        effort: &mut Effort,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), Fault>> {
+        let exchange: &mut dyn Any = exchange;
+        let Exchanged::<W> { call, outcome } =
+            exchange.downcast_mut().expect("a server decodes calls of the workload that its sessions answer");
+        match ready!(self.poll_run(call, effort, cx)) {
+            Ok(answer) => {
+                *outcome = Some(answer);
+                Poll::Ready(Ok(()))
+            }
+            Err(fault) => Poll::Ready(Err(fault)),
+        }
+    }
+}
