@@ -149,7 +149,6 @@ fn a_page_refers_to_nothing_outside() {
 fn every_colour_of_a_chart_is_one_of_the_style_sheet() {
     for (name, document) in samples() {
         let page = html::render(&document);
-        assert!(!page.to_uppercase().contains("#C0DE"), "{name} has a colour that was not replaced");
         for variable in page.split("=\"var(").skip(1).filter_map(|rest| rest.split(')').next()) {
             assert!(page.contains(&format!("{variable}: #")), "{name}: no value for {variable}");
         }
