@@ -64,7 +64,7 @@ const RANDOMNESS: &[&str] =
     &["fastrand", "getrandom", "nanorand", "oorandom", "rand", "rand_core", "rand_xoshiro"];
 
 /// The whole of what `model` may need.
-const MODEL_NEEDS: &[&str] = &["arrayvec", "rand_xoshiro", "serde", "thiserror"];
+const MODEL_NEEDS: &[&str] = &["rand_xoshiro", "serde", "thiserror"];
 
 /// What a crate may need: of ours by name or prefix, and of others all but the named groups.
 struct Rule {

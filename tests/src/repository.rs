@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -104,6 +105,18 @@ pub struct Dependency {
 pub fn metadata() -> Metadata {
     let answer = cargo(&["metadata", "--no-deps", "--format-version", "1"]);
     serde_json::from_slice(&answer).unwrap_or_else(|error| panic!("cargo metadata: {error}"))
+}
+
+/// Packages with their features, as cargo would build them here; `args` are of `cargo tree` and choose which.
+///
+/// # Panics
+/// When cargo fails.
+#[must_use]
+pub fn packages(args: &[&str]) -> BTreeSet<String> {
+    let tree = cargo(&[&["tree", "--locked", "--prefix", "none", "--format", "{p} {f}"], args].concat());
+    // A package that was told before ends with a star.
+    let lines = String::from_utf8_lossy(&tree);
+    lines.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
 }
 
 /// What cargo writes to standard output; what it has to say beside goes where that of the test goes.
