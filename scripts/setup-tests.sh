@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Gets what the tests of the whole need: for those in a browser Chromium, a font, Node and its packages; for those on
-# servers PostgreSQL with pgbench, and MariaDB. Everything else comes with cargo.
+# servers PostgreSQL with pgbench, MariaDB, and OpenSSL for certificates. Everything else comes with cargo.
 # Installs with apt where it is there and we are root; otherwise names the packages. Exit 1: something is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,11 +14,13 @@ have_node() { command -v node >/dev/null && command -v npm >/dev/null; }
 
 # Not on PATH: Debian keeps each version's programs in a folder of its own. Its package brings pgbench and the extensions.
 have_postgres() { [[ -n ${STACKMARK_POSTGRES_BIN:-} ]] || compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || command -v postgres >/dev/null; }
+have_openssl() { command -v openssl >/dev/null; }
 have_mariadb() { [[ -n ${STACKMARK_MARIADB_BIN:-} ]] || [[ -x /usr/sbin/mariadbd ]] || command -v mariadbd >/dev/null; }
 
 wanted() {
   have_postgres || echo postgresql
   have_mariadb || echo mariadb-server
+  have_openssl || echo openssl
   have_chromium || echo chromium
   have_font || echo fonts-dejavu-core
   have_node || printf 'nodejs\nnpm\n'

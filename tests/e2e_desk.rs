@@ -28,9 +28,9 @@ static LOADED: LazyLock<Vec<u8>> = LazyLock::new(|| {
     fs::read(desk.path("bench.db")).unwrap()
 });
 
-static SCHEMA: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
+static SCHEMA: LazyLock<schema::Schema> = LazyLock::new(|| {
     let text = fs::read_to_string(repository::root().join("spec/result.schema.json")).unwrap();
-    jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap()
+    schema::Schema::whole(serde_json::from_str(&text).unwrap()).unwrap()
 });
 
 /// A folder of its own, which goes with this value, and beside it the file that keeps experiments apart: those of other
@@ -167,8 +167,7 @@ fn list(root: &Path, folder: &Path, found: &mut Vec<String>) {
 /// A result document that keeps the schema and whose books balance.
 pub(crate) fn parse(text: &str) -> Value {
     let document: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
-    let wrong: Vec<String> =
-        SCHEMA.iter_errors(&document).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    let wrong = SCHEMA.violations(&document);
     assert!(wrong.is_empty(), "{wrong:#?}");
     for trial in document["trials"].as_array().unwrap() {
         let kinds = trial["kinds"].as_array().unwrap().iter().map(|kind| &kind["tally"]["books"]);

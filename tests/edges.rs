@@ -11,6 +11,16 @@ fn nobody_knows_whom_they_must_not_know() {
     assert!(found.is_empty(), "\n{}\n", found.join("\n"));
 }
 
+/// Cargo would compile it, and all that needs it, once for `make build` and once more for `make test`.
+#[test]
+fn tests_add_no_feature_to_what_the_binary_is_made_of() {
+    let binary = repository::packages(&["--package", "cli", "--edges", "normal,build"]);
+    let all = repository::packages(&["--workspace", "--edges", "normal,build,dev"]);
+    assert!(binary.iter().any(|package| package.starts_with("serde ")), "nothing was found: {binary:?}");
+    let others: Vec<_> = binary.difference(&all).collect();
+    assert!(others.is_empty(), "have more features in tests: {others:#?}");
+}
+
 fn ours(name: &str) -> Need {
     Need { name: name.to_owned(), ours: true, dev: false, version: "*".to_owned(), from_workspace: true }
 }
@@ -39,7 +49,7 @@ fn the_model_is_pure() {
     check(
         "model",
         theirs("libc"),
-        Some("`model` needs nothing but arrayvec, rand_xoshiro, serde, thiserror; not `libc`"),
+        Some("`model` needs nothing but rand_xoshiro, serde, thiserror; not `libc`"),
     );
     check("model", ours("sql"), Some("`model` may not know `sql`"));
 }

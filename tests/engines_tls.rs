@@ -7,6 +7,20 @@ use sql::{Secret, ServerUrl, Tls};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Of a server's certificate, which signs nothing.
+const REQUEST: &str = "\
+[req]
+prompt = no
+distinguished_name = name
+x509_extensions = extensions
+[name]
+CN = localhost
+[extensions]
+basicConstraints = critical, CA:FALSE
+subjectAltName = DNS:localhost, IP:127.0.0.1
+";
 
 /// A certificate for this machine that nobody has signed, where the engine can read it.
 struct Certified {
@@ -20,11 +34,8 @@ impl Certified {
         let folder = PathBuf::from("/var/tmp").join(name);
         fs::create_dir_all(&folder).unwrap();
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
-        let names = ["localhost", "127.0.0.1"].map(str::to_owned).to_vec();
-        let made = rcgen::generate_simple_self_signed(names).unwrap();
         let certified = Certified { folder };
-        fs::write(certified.certificate(), made.cert.pem()).unwrap();
-        fs::write(certified.key(), made.signing_key.serialize_pem()).unwrap();
+        certified.make();
         fs::set_permissions(certified.key(), fs::Permissions::from_mode(0o600)).unwrap();
         let account = if engine == Engine::Postgres { "postgres" } else { "mysql" };
         if rustix::process::geteuid().is_root() {
@@ -32,6 +43,19 @@ impl Certified {
             chown(certified.key(), Some(user), Some(group)).unwrap();
         }
         certified
+    }
+
+    fn make(&self) {
+        let request = self.folder.join("request.cnf");
+        fs::write(&request, REQUEST).unwrap();
+        let made = Command::new("openssl")
+            .args(["req", "-x509", "-days", "30", "-nodes"])
+            .args(["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"])
+            .args([Path::new("-config"), &request, Path::new("-out"), &self.certificate()])
+            .args([Path::new("-keyout"), &self.key()])
+            .output()
+            .unwrap_or_else(|error| panic!("could not start openssl: {error}"));
+        assert!(made.status.success(), "{made:?}");
     }
 
     fn certificate(&self) -> PathBuf {

@@ -1,6 +1,6 @@
 //! Who may know whom: the rules of `ARCHITECTURE.md` on dependencies.
 
-use cargo_metadata::{DependencyKind, Metadata};
+use crate::repository::{Dependency, Metadata, Package};
 use std::collections::BTreeSet;
 
 /// A package as its manifest declares it.
@@ -64,7 +64,7 @@ const RANDOMNESS: &[&str] =
     &["fastrand", "getrandom", "nanorand", "oorandom", "rand", "rand_core", "rand_xoshiro"];
 
 /// The whole of what `model` may need.
-const MODEL_NEEDS: &[&str] = &["arrayvec", "rand_xoshiro", "serde", "thiserror"];
+const MODEL_NEEDS: &[&str] = &["rand_xoshiro", "serde", "thiserror"];
 
 /// What a crate may need: of ours by name or prefix, and of others all but the named groups.
 struct Rule {
@@ -93,7 +93,8 @@ fn rule(unit: &Unit) -> Option<Rule> {
             ],
             never: &[RANDOMNESS],
         },
-        "model" => Rule { ours: &[], never: &[DRIVERS, HTTP, RUNTIMES] },
+        // `schema` only reads JSON, for tests.
+        "model" | "schema" => Rule { ours: &[], never: &[DRIVERS, HTTP, RUNTIMES] },
         "sql" | "measure" => Rule { ours: &["model"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
         // `report` for its statistics: the same functions on a document as on what was just measured.
         "observe" | "report" => {
@@ -184,27 +185,27 @@ fn matches(pattern: &str, name: &str) -> bool {
 /// When a manifest cannot be read, which cargo has just done.
 #[must_use]
 pub fn units(metadata: &Metadata) -> Vec<Unit> {
-    let unit = |package: &cargo_metadata::Package| {
+    let unit = |package: &Package| {
         let text = std::fs::read_to_string(&package.manifest_path).expect("cargo has read it");
         let manifest: toml::Table = text.parse().expect("cargo has parsed it");
         let own = own_versions(&manifest);
-        let need = |dependency: &cargo_metadata::Dependency| Need {
+        let need = |dependency: &Dependency| Need {
             name: dependency.name.clone(),
             ours: dependency.path.is_some(),
-            dev: dependency.kind == DependencyKind::Development,
-            version: dependency.req.to_string(),
+            dev: dependency.kind.as_deref() == Some("dev"),
+            version: dependency.req.clone(),
             from_workspace: !own.contains(dependency.rename.as_ref().unwrap_or(&dependency.name)),
         };
         let place = package.manifest_path.strip_prefix(&metadata.workspace_root);
-        let under = place.ok().and_then(|place| place.components().next()).map(|folder| folder.to_string());
+        let under = place.ok().and_then(|place| place.components().next());
         Unit {
-            name: package.name.to_string(),
-            under: under.unwrap_or_default(),
+            name: package.name.clone(),
+            under: under.map_or_else(String::new, |folder| folder.as_os_str().to_string_lossy().into_owned()),
             needs: package.dependencies.iter().map(need).collect(),
             workspace_lints: inherits(manifest.get("lints")),
         }
     };
-    metadata.workspace_packages().into_iter().map(unit).collect()
+    metadata.packages.iter().map(unit).collect()
 }
 
 /// Names of dependencies that a manifest, in any of its tables, does not inherit from the workspace.

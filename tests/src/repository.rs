@@ -1,6 +1,8 @@
 //! Where things are.
 
-use cargo_metadata::{Message, MetadataCommand};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -60,17 +62,73 @@ fn walk(root: &Path, folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> 
     Ok(())
 }
 
+/// What `cargo metadata` says of the workspace, as far as it is of use here.
+#[derive(Debug, Deserialize)]
+pub struct Metadata {
+    /// The members of the workspace.
+    pub packages: Vec<Package>,
+    /// Where it lies.
+    pub workspace_root: PathBuf,
+}
+
+/// A member of the workspace.
+#[derive(Debug, Deserialize)]
+pub struct Package {
+    /// Its name.
+    pub name: String,
+    /// Its manifest.
+    pub manifest_path: PathBuf,
+    /// What it says that it needs, in all tables.
+    pub dependencies: Vec<Dependency>,
+}
+
+/// A dependency as declared.
+#[derive(Debug, Deserialize)]
+pub struct Dependency {
+    /// The name of the package.
+    pub name: String,
+    /// The name that it has here, if that is another.
+    pub rename: Option<String>,
+    /// The versions that will do.
+    pub req: String,
+    /// `dev`, `build`, or none for what the library itself needs.
+    pub kind: Option<String>,
+    /// Where it lies, for one of ours.
+    pub path: Option<PathBuf>,
+}
+
 /// Declared packages and dependencies of the workspace.
 ///
 /// # Panics
-/// When cargo fails, with what it said.
+/// When cargo fails.
 #[must_use]
-pub fn metadata() -> cargo_metadata::Metadata {
-    MetadataCommand::new()
-        .manifest_path(root().join("Cargo.toml"))
-        .no_deps()
-        .exec()
-        .unwrap_or_else(|error| panic!("cargo metadata: {error}"))
+pub fn metadata() -> Metadata {
+    let answer = cargo(&["metadata", "--no-deps", "--format-version", "1"]);
+    serde_json::from_slice(&answer).unwrap_or_else(|error| panic!("cargo metadata: {error}"))
+}
+
+/// Packages with their features, as cargo would build them here; `args` are of `cargo tree` and choose which.
+///
+/// # Panics
+/// When cargo fails.
+#[must_use]
+pub fn packages(args: &[&str]) -> BTreeSet<String> {
+    let tree = cargo(&[&["tree", "--locked", "--prefix", "none", "--format", "{p} {f}"], args].concat());
+    // A package that was told before ends with a star.
+    let lines = String::from_utf8_lossy(&tree);
+    lines.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
+}
+
+/// What cargo writes to standard output; what it has to say beside goes where that of the test goes.
+fn cargo(args: &[&str]) -> Vec<u8> {
+    let answer = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(args)
+        .current_dir(root())
+        .stderr(Stdio::inherit())
+        .output()
+        .unwrap_or_else(|error| panic!("could not start cargo: {error}"));
+    assert!(answer.status.success(), "`cargo {}` failed", args.join(" "));
+    answer.stdout
 }
 
 /// The path of the `stackmark` binary: `STACKMARK_BIN` if set, else built now in the profile of this test.
@@ -82,31 +140,21 @@ pub fn binary() -> PathBuf {
     if let Some(path) = std::env::var_os("STACKMARK_BIN") {
         return PathBuf::from(path);
     }
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args([
+    let profile = if cfg!(debug_assertions) { "dev" } else { "release" };
+    let said = cargo(&[
         "build",
         "--package",
         "cli",
         "--bin",
         "stackmark",
+        "--profile",
+        profile,
         "--message-format",
         "json-render-diagnostics",
     ]);
-    if !cfg!(debug_assertions) {
-        cargo.arg("--release");
-    }
-    let built = cargo
-        .current_dir(root())
-        .stderr(Stdio::inherit())
-        .output()
-        .unwrap_or_else(|error| panic!("could not start cargo: {error}"));
-    assert!(built.status.success(), "`cargo build --package cli` failed");
-    Message::parse_stream(built.stdout.as_slice())
-        .filter_map(Result::ok)
-        .find_map(|message| match message {
-            Message::CompilerArtifact(artifact) if artifact.target.name == "stackmark" => artifact.executable,
-            _ => None,
-        })
-        .expect("cargo names the executable that it built")
-        .into_std_path_buf()
+    let messages = serde_json::Deserializer::from_slice(&said).into_iter::<Value>().filter_map(Result::ok);
+    let executable = messages
+        .filter(|message| message["target"]["name"] == "stackmark")
+        .find_map(|message| message["executable"].as_str().map(PathBuf::from));
+    executable.expect("cargo names the executable that it built")
 }

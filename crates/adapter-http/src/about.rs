@@ -52,7 +52,7 @@ pub(crate) async fn check<W: Wire>(
     let unreachable = |why: String| OpenError::Unreachable { what: url.clone(), why };
     let unusable = |why: String| OpenError::Unusable { what: url.clone(), why };
     let connection = Connection::open(socket).await.map_err(unreachable)?;
-    let (status, body) = get(connection, address, "/about").await.map_err(unusable)?;
+    let (status, body) = get(connection, address, "/about", ANSWER_MAX).await.map_err(unusable)?;
     if status != 200 {
         return Err(unusable(format!("a server that is not ours: /about answered with status {status}")));
     }
@@ -73,7 +73,7 @@ pub(crate) async fn check<W: Wire>(
         return Err(unusable(format!("its data has scale {found}, wanted is {scale}")));
     }
     let connection = Connection::open(socket).await.map_err(unreachable)?;
-    let (status, _) = get(connection, address, "/health").await.map_err(unusable)?;
+    let (status, _) = get(connection, address, "/health", ANSWER_MAX).await.map_err(unusable)?;
     if status != 200 {
         return Err(unreachable(format!("not ready: /health answered with status {status}")));
     }
@@ -81,16 +81,40 @@ pub(crate) async fn check<W: Wire>(
 }
 
 /// Asks on a connection of its own: a server may close after each answer.
-async fn get(mut connection: Connection, address: &Address, path: &str) -> Result<(u16, Vec<u8>), String> {
+async fn get(
+    mut connection: Connection,
+    address: &Address,
+    path: &str,
+    within: Duration,
+) -> Result<(u16, Vec<u8>), String> {
     let request = Request::get(address, path);
-    let answer = tokio::time::timeout(ANSWER_MAX, connection.exchange(&request))
+    let answer = tokio::time::timeout(within, connection.exchange(&request))
         .await
-        .map_err(|_| format!("{path} was not answered within {} s", ANSWER_MAX.as_secs()))?;
+        .map_err(|_| format!("{path} was not answered within {} s", within.as_secs_f64()))?;
     match answer {
         Ok(answer) => Ok((answer.status, connection.bytes(answer.body).to_vec())),
         Err(Broken::Unsent | Broken::Lost) => {
             Err(format!("{path}: the connection was closed without an answer"))
         }
         Err(Broken::Contract(why)) => Err(format!("a server that is not ours: {path}: {why}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_hangs_is_not_waited_for() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        // The kernel makes the connection, and nobody takes it.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let socket = listener.local_addr().unwrap();
+        let address: Address = Address::parse(&format!("http://{socket}")).unwrap();
+        let answer = runtime.block_on(async {
+            let connection = Connection::open(socket).await.unwrap();
+            get(connection, &address, "/about", Duration::from_millis(10)).await
+        });
+        assert_eq!(answer.unwrap_err(), "/about was not answered within 0.01 s");
     }
 }

@@ -360,6 +360,15 @@ mod tests {
         assert_eq!(url("postgres://a@far/b").tls, Tls::Prefer);
     }
 
+    /// The `idna_adapter` that is pinned knows nothing of international names, and is never asked.
+    #[test]
+    fn names_of_hosts_are_taken_as_they_are() {
+        for host in ["DB.example", "xn--a", "b%C3%BCcher.example"] {
+            assert_eq!(url(&format!("postgres://a@{host}/b")).host, host);
+        }
+        assert_eq!(url("mysql://a@bücher.example/b").host, "b%C3%BCcher.example");
+    }
+
     #[test]
     fn a_url_survives_being_printed_but_for_its_password() {
         let given = "postgres://b:secret@[::1]:5433/t p?host=/a b/c&isolation=repeatable-read&statement_timeout_ms=70";

@@ -84,7 +84,7 @@ fn description(rows: &[Row<'_>]) -> String {
     format!("Stacked bars of the mean response time by part. {}.", rows.join("; "))
 }
 
-fn draw(canvas: &Canvas<'_>, rows: &[Row<'_>], parts: &[(u8, BudgetPart)]) {
+fn draw(canvas: &mut Canvas, rows: &[Row<'_>], parts: &[(u8, BudgetPart)]) {
     // About the width of the longest name; a name that is longer still is cut off by the edge.
     let longest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0) as f64;
     let left = if canvas.narrow { 2.0 } else { (longest * 7.2 + 20.0).clamp(112.0, 300.0) };
@@ -106,7 +106,7 @@ fn draw(canvas: &Canvas<'_>, rows: &[Row<'_>], parts: &[(u8, BudgetPart)]) {
 
 /// Draws one bar and says where it ends.
 fn draw_bar(
-    canvas: &Canvas<'_>,
+    canvas: &mut Canvas,
     row: &Row<'_>,
     parts: &[(u8, BudgetPart)],
     span: (f64, f64),

@@ -1,17 +1,12 @@
-//! The canvas under every chart: plotters draws into a string, colours become variables of the style sheet.
+//! The canvas under every chart: it writes SVG whose colours are variables of the style sheet.
 //!
 //! Each chart is drawn twice, for wide and for narrow screens, since text in a scaled drawing would not stay readable.
 
-use super::markup::Markup;
+use super::markup::{Attributes, Markup};
 use crate::document::Interval;
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// plotters works on whole pixels; ten of its pixels are one of ours, so that curves stay smooth.
+/// Ten units of a drawing are one pixel, so that whole numbers, which are shorter, still make smooth curves.
 const FINENESS: f64 = 10.0;
-
-/// plotters states font sizes in a unit of its own, 1.24 times what it writes down.
-const FONT_UNIT: f64 = 1.24;
 
 /// Average width of a glyph of 12 pixels in the fonts that the style sheet names.
 const GLYPH: f64 = 6.4;
@@ -35,38 +30,19 @@ pub(super) enum Paint {
 }
 
 impl Paint {
-    fn number(self) -> u8 {
+    /// Its variable of the style sheet.
+    fn variable(self) -> String {
         match self {
-            Paint::Ink => 1,
-            Paint::Muted => 2,
-            Paint::Grid => 3,
-            Paint::Shade => 4,
-            Paint::OnPart => 6,
-            Paint::Bad => 7,
-            Paint::Noise => 8,
-            Paint::Series(index) => 0x10 + index,
-            Paint::Part(index) => 0x20 + index,
+            Paint::Ink => "var(--ink)".to_owned(),
+            Paint::Muted => "var(--muted)".to_owned(),
+            Paint::Grid => "var(--grid)".to_owned(),
+            Paint::Shade => "var(--shade)".to_owned(),
+            Paint::OnPart => "var(--on-part)".to_owned(),
+            Paint::Bad => "var(--bad)".to_owned(),
+            Paint::Noise => "var(--noise)".to_owned(),
+            Paint::Series(index) => format!("var(--series-{index})"),
+            Paint::Part(index) => format!("var(--part-{index})"),
         }
-    }
-
-    fn color(self) -> RGBColor {
-        RGBColor(0xC0, 0xDE, self.number())
-    }
-
-    /// The variable of the style sheet.
-    fn variable(number: u8) -> Option<String> {
-        Some(match number {
-            1 => "--ink".to_owned(),
-            2 => "--muted".to_owned(),
-            3 => "--grid".to_owned(),
-            4 => "--shade".to_owned(),
-            6 => "--on-part".to_owned(),
-            7 => "--bad".to_owned(),
-            8 => "--noise".to_owned(),
-            0x10..=0x1f => format!("--series-{}", number - 0x10),
-            0x20..=0x2f => format!("--part-{}", number - 0x20),
-            _ => return None,
-        })
     }
 }
 
@@ -78,62 +54,74 @@ pub(super) enum Hold {
     Right,
 }
 
-/// A drawing, ready to stand in the page: escaped by plotters, its colours replaced.
-pub(super) struct Drawing {
-    svg: String,
-}
-
-impl Drawing {
-    /// The SVG element.
-    pub(super) fn svg(&self) -> &str {
-        &self.svg
-    }
-}
-
 /// What is drawn on; lengths are in CSS pixels at full size.
-pub(super) struct Canvas<'a> {
-    area: DrawingArea<SVGBackend<'a>, plotters::coord::Shift>,
+pub(super) struct Canvas {
+    drawn: Markup,
     /// Width of the drawing.
     pub(super) width: f64,
     /// Whether it is for narrow screens.
     pub(super) narrow: bool,
 }
 
-/// Drawing into a string cannot fail; plotters has one signature for all its backends.
-const INFALLIBLE: &str = "drawing into a string does no I/O";
-
-impl Canvas<'_> {
-    fn at(x: f64, y: f64) -> (i32, i32) {
-        ((x * FINENESS).round() as i32, (y * FINENESS).round() as i32)
-    }
-
+impl Canvas {
     /// A line through points.
-    pub(super) fn line(&self, points: &[(f64, f64)], paint: Paint, width: f64) {
-        let points: Vec<_> = points.iter().map(|(x, y)| Self::at(*x, *y)).collect();
-        let style = paint.color().stroke_width((width * FINENESS) as u32);
-        self.area.draw(&PathElement::new(points, style)).expect(INFALLIBLE);
+    pub(super) fn line(&mut self, points: &[(f64, f64)], paint: Paint, width: f64) {
+        self.drawn.empty(
+            "polyline",
+            &[
+                ("fill", "none"),
+                ("stroke", &paint.variable()),
+                ("stroke-width", &units(width)),
+                ("points", &places(points)),
+            ],
+        );
     }
 
     /// A filled shape.
-    pub(super) fn shape(&self, points: &[(f64, f64)], paint: Paint, opacity: f64) {
-        let points: Vec<_> = points.iter().map(|(x, y)| Self::at(*x, *y)).collect();
-        self.area.draw(&Polygon::new(points, paint.color().mix(opacity).filled())).expect(INFALLIBLE);
+    pub(super) fn shape(&mut self, points: &[(f64, f64)], paint: Paint, opacity: f64) {
+        self.filled("polygon", &[("points", &places(points))], paint, opacity);
     }
 
     /// A filled box.
-    pub(super) fn bar(&self, from: (f64, f64), to: (f64, f64), paint: Paint, opacity: f64) {
-        let corners = [Self::at(from.0, from.1), Self::at(to.0, to.1)];
-        self.area.draw(&Rectangle::new(corners, paint.color().mix(opacity).filled())).expect(INFALLIBLE);
+    pub(super) fn bar(&mut self, from: (f64, f64), to: (f64, f64), paint: Paint, opacity: f64) {
+        // The ends are rounded and not the lengths, so that neighbours meet.
+        let end = |from: f64, to: f64| (in_units(from.min(to)), in_units(from.max(to)));
+        let ((left, right), (top, bottom)) = (end(from.0, to.0), end(from.1, to.1));
+        self.filled(
+            "rect",
+            &[
+                ("x", &left.to_string()),
+                ("y", &top.to_string()),
+                ("width", &(right - left).to_string()),
+                ("height", &(bottom - top).to_string()),
+            ],
+            paint,
+            opacity,
+        );
     }
 
     /// A dot.
-    pub(super) fn dot(&self, at: (f64, f64), radius: f64, paint: Paint) {
-        let radius = (radius * FINENESS) as i32;
-        self.area.draw(&Circle::new(Self::at(at.0, at.1), radius, paint.color().filled())).expect(INFALLIBLE);
+    pub(super) fn dot(&mut self, at: (f64, f64), radius: f64, paint: Paint) {
+        self.filled(
+            "circle",
+            &[("cx", &units(at.0)), ("cy", &units(at.1)), ("r", &units(radius))],
+            paint,
+            1.0,
+        );
+    }
+
+    fn filled(&mut self, tag: &'static str, place: Attributes<'_>, paint: Paint, opacity: f64) {
+        let (fill, opacity) = (paint.variable(), opacity.to_string());
+        let mut attributes = place.to_vec();
+        attributes.push(("fill", &fill));
+        if opacity != "1" {
+            attributes.push(("opacity", &opacity));
+        }
+        self.drawn.empty(tag, &attributes);
     }
 
     /// An interval with its ends, and a diamond at the value in it.
-    pub(super) fn interval(&self, x: Scale, y: f64, interval: Interval, paint: Paint) {
+    pub(super) fn interval(&mut self, x: Scale, y: f64, interval: Interval, paint: Paint) {
         if let (Some(low), Some(high)) = (interval.low, interval.high) {
             self.line(&[(x.at(low), y), (x.at(high), y)], paint, 2.4);
             for end in [low, high] {
@@ -145,7 +133,7 @@ impl Canvas<'_> {
     }
 
     /// An upright interval; an end beyond the scale is left open, so that nobody takes the edge of the picture for it.
-    pub(super) fn upright(&self, x: f64, y: Scale, interval: Interval, paint: Paint, cap: f64) {
+    pub(super) fn upright(&mut self, x: f64, y: Scale, interval: Interval, paint: Paint, cap: f64) {
         let (Some(low), Some(high)) = (interval.low, interval.high) else { return };
         // Behind the dot of its value there is nothing to see of it but corners.
         if y.at(low) - y.at(high) < 2.0 * cap {
@@ -164,22 +152,40 @@ impl Canvas<'_> {
     }
 
     /// A line of text, its middle at the height given.
-    pub(super) fn text(&self, at: (f64, f64), text: &str, paint: Paint, hold: Hold) {
-        let horizontal = match hold {
-            Hold::Left => HPos::Left,
-            Hold::Middle => HPos::Center,
-            Hold::Right => HPos::Right,
+    pub(super) fn text(&mut self, at: (f64, f64), text: &str, paint: Paint, hold: Hold) {
+        let anchor = match hold {
+            Hold::Left => "start",
+            Hold::Middle => "middle",
+            Hold::Right => "end",
         };
-        let style = ("sans-serif", self.text_size() * FINENESS * FONT_UNIT)
-            .into_font()
-            .color(&paint.color())
-            .pos(Pos::new(horizontal, VPos::Center));
-        self.area.draw(&Text::new(text.to_owned(), Self::at(at.0, at.1), style)).expect(INFALLIBLE);
+        let attributes: Attributes<'_> = &[
+            ("x", &units(at.0)),
+            ("y", &units(at.1)),
+            ("dy", "0.5ex"),
+            ("text-anchor", anchor),
+            ("font-size", if self.narrow { "115" } else { "120" }),
+            ("fill", &paint.variable()),
+        ];
+        self.drawn.element("text", attributes, |element| {
+            element.text(text);
+        });
     }
+}
 
-    fn text_size(&self) -> f64 {
-        if self.narrow { 11.5 } else { 12.0 }
-    }
+/// A length of the drawing.
+fn in_units(pixels: f64) -> i32 {
+    (pixels * FINENESS).round() as i32
+}
+
+/// The same as an attribute.
+fn units(pixels: f64) -> String {
+    in_units(pixels).to_string()
+}
+
+fn places(points: &[(f64, f64)]) -> String {
+    let places: Vec<String> =
+        points.iter().map(|(x, y)| format!("{},{}", in_units(*x), in_units(*y))).collect();
+    places.join(" ")
 }
 
 /// Maps values to positions.
@@ -316,7 +322,7 @@ impl Figure<'_> {
         &self,
         markup: &mut Markup,
         height: impl Fn(bool) -> f64,
-        draw: impl Fn(&Canvas<'_>) -> Option<Scale>,
+        draw: impl Fn(&mut Canvas) -> Option<Scale>,
     ) {
         let readout = self.readout.as_ref().map(|readout| {
             let positions: Vec<f64> = readout.positions.iter().map(|at| (at * 1e4).round() / 1e4).collect();
@@ -334,7 +340,7 @@ impl Figure<'_> {
             });
             self.write_legend(figure);
             for narrow in [false, true] {
-                figure.drawing(&self.drawing(narrow, height(narrow), &draw));
+                self.drawing(figure, narrow, height(narrow), &draw);
             }
             figure.line("p", "caption", self.caption);
         });
@@ -354,21 +360,17 @@ impl Figure<'_> {
         });
     }
 
-    fn drawing(&self, narrow: bool, height: f64, draw: &impl Fn(&Canvas<'_>) -> Option<Scale>) -> Drawing {
+    fn drawing(
+        &self,
+        figure: &mut Markup,
+        narrow: bool,
+        height: f64,
+        draw: &impl Fn(&mut Canvas) -> Option<Scale>,
+    ) {
         let width = if narrow { 344.0 } else { 880.0 };
-        let mut drawn = String::new();
-        let size = ((width * FINENESS) as u32, (height * FINENESS) as u32);
-        let area = SVGBackend::with_string(&mut drawn, size).into_drawing_area();
-        let canvas = Canvas { area, width, narrow };
-        let scale = draw(&canvas);
-        canvas.area.present().expect(INFALLIBLE);
-        drop(canvas);
-        // plotters' own root element has a fixed size and no name; ours takes its place.
-        let inside = drawn.split_once('>').map_or("", |(_, inside)| inside);
-        let inside = inside.rsplit_once("</svg>").map_or(inside, |(inside, _)| inside);
-        let mut root = Markup::default();
-        let view = format!("0 0 {} {}", size.0, size.1);
-        let for_script = scale.map(|scale| scale.for_script());
+        let mut canvas = Canvas { drawn: Markup::default(), width, narrow };
+        let for_script = draw(&mut canvas).map(|scale| scale.for_script());
+        let view = format!("0 0 {} {}", units(width), units(height));
         let mut attributes = vec![
             ("class", if narrow { "narrow" } else { "wide" }),
             ("viewBox", view.as_str()),
@@ -378,39 +380,12 @@ impl Figure<'_> {
         if let Some(for_script) = &for_script {
             attributes.push(("data-scale", for_script));
         }
-        root.raw("\n").element("svg", &attributes, |svg| {
+        figure.raw("\n").element("svg", &attributes, |svg| {
             svg.line("title", "", self.title);
             svg.line("desc", "", &self.description);
-            // Takes the place of the drawing below; no data can hold it, since data is escaped.
-            svg.raw("<!>");
+            svg.raw("\n").markup(canvas.drawn);
         });
-        Drawing { svg: root.into_string().replacen("<!>", &themed(inside), 1) }
     }
-}
-
-/// Replaces the colours that stand for a meaning by variables of the style sheet, and drops what plotters repeats.
-fn themed(drawn: &str) -> String {
-    let mut out = String::with_capacity(drawn.len());
-    let mut rest = drawn;
-    // Only in attributes: in text, plotters has escaped the quotation mark.
-    while let Some(start) = rest.find("=\"#C0DE") {
-        let (before, after) = rest.split_at(start);
-        out.push_str(before);
-        let number = after.get(7..9).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match number.and_then(Paint::variable) {
-            Some(variable) => {
-                out.push_str("=\"var(");
-                out.push_str(&variable);
-                out.push(')');
-            }
-            None => out.push_str(&after[..9.min(after.len())]),
-        }
-        rest = &after[9.min(after.len())..];
-    }
-    out.push_str(rest);
-    out.replace(" opacity=\"1\"", "")
-        .replace(" font-family=\"sans-serif\"", "")
-        .replace(" stroke=\"none\"", "")
 }
 
 #[cfg(test)]
@@ -418,11 +393,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_become_variables_and_text_stays() {
-        let drawn = "<text fill=\"#C0DE02\">\n=&quot;#C0DE01&quot;</text><rect opacity=\"1\" fill=\"#C0DE11\" stroke=\"none\"/>";
-        assert_eq!(
-            themed(drawn),
-            "<text fill=\"var(--muted)\">\n=&quot;#C0DE01&quot;</text><rect fill=\"var(--series-1)\"/>"
+    fn every_mark_has_a_colour_of_the_style_sheet_and_whole_units() {
+        let check = |draw: fn(&mut Canvas), expected: &str| {
+            let mut canvas = Canvas { drawn: Markup::default(), width: 100.0, narrow: false };
+            draw(&mut canvas);
+            assert_eq!(canvas.drawn.into_string(), expected);
+        };
+        check(
+            |canvas| canvas.line(&[(0.0, 1.04), (-2.5, 3.06)], Paint::Series(1), 1.6),
+            "<polyline fill=\"none\" stroke=\"var(--series-1)\" stroke-width=\"16\" points=\"0,10 -25,31\"/>\n",
+        );
+        check(
+            |canvas| canvas.shape(&[(0.0, 0.0), (1.0, 0.0), (1.0, 1.0)], Paint::Shade, 0.25),
+            "<polygon points=\"0,0 10,0 10,10\" fill=\"var(--shade)\" opacity=\"0.25\"/>\n",
+        );
+        check(
+            |canvas| canvas.bar((3.0, 8.0), (1.0, 2.0), Paint::Part(4), 1.0),
+            "<rect x=\"10\" y=\"20\" width=\"20\" height=\"60\" fill=\"var(--part-4)\"/>\n",
+        );
+        check(
+            |canvas| canvas.dot((1.0, 2.0), 3.5, Paint::Bad),
+            "<circle cx=\"10\" cy=\"20\" r=\"35\" fill=\"var(--bad)\"/>\n",
+        );
+        check(
+            |canvas| canvas.text((1.0, 2.0), "p99 < \"1 ms\"", Paint::Muted, Hold::Right),
+            "<text x=\"10\" y=\"20\" dy=\"0.5ex\" text-anchor=\"end\" font-size=\"120\" fill=\"var(--muted)\">\
+             p99 &lt; &quot;1 ms&quot;</text>",
         );
     }
 

@@ -111,7 +111,7 @@ fn chart(markup: &mut Markup, trial: &Trial) {
     figure.write(markup, |_| 190.0, |canvas| draw(canvas, trial, &lines));
 }
 
-fn draw(canvas: &Canvas<'_>, trial: &Trial, lines: &[Vec<ProcessSample>]) -> Option<Scale> {
+fn draw(canvas: &mut Canvas, trial: &Trial, lines: &[Vec<ProcessSample>]) -> Option<Scale> {
     let samples = || lines.iter().flatten();
     let from = samples().map(|sample| sample.t_s).fold(f64::INFINITY, f64::min);
     let to = samples().map(|sample| sample.t_s).fold(f64::NEG_INFINITY, f64::max);

@@ -78,7 +78,7 @@ fn verdict(main: &mut Markup, curve: &Curve, unit: &str) {
 }
 
 /// Where the loads stand: in powers, since they mostly double.
-fn across(points: &[Point], canvas: &Canvas<'_>, left: f64) -> Scale {
+fn across(points: &[Point], canvas: &Canvas, left: f64) -> Scale {
     let low = points.first().map_or(1.0, |point| point.load);
     let high = points.last().map_or(1.0, |point| point.load);
     Scale::log((low / 1.15, high * 1.15), (left, canvas.width - 20.0))
@@ -149,7 +149,7 @@ fn throughput(section: &mut Markup, curve: &Curve, unit: &str) {
 }
 
 /// The loads under the axis, as many as there is room for, and what they are.
-fn foot(canvas: &Canvas<'_>, curve: &Curve, x: Scale) {
+fn foot(canvas: &mut Canvas, curve: &Curve, x: Scale) {
     let mut free_from = f64::NEG_INFINITY;
     for point in &curve.points {
         let at = x.at(point.load);

@@ -121,7 +121,7 @@ fn chart(section: &mut Markup, engine: &Engine) {
     figure.write(section, |_| 190.0, |canvas| draw(canvas, engine, &lines));
 }
 
-fn draw(canvas: &Canvas<'_>, engine: &Engine, lines: &[&Wait]) -> Option<Scale> {
+fn draw(canvas: &mut Canvas, engine: &Engine, lines: &[&Wait]) -> Option<Scale> {
     let (first, last) = (*engine.t_s.first()?, *engine.t_s.last()?);
     let most = lines.iter().flat_map(|wait| wait.sessions.iter().flatten()).copied().fold(1.0, f64::max);
     let (top, bottom) = (12.0, 160.0);

@@ -28,7 +28,7 @@ fn pitch(narrow: bool) -> f64 {
     if narrow { 62.0 } else { 34.0 }
 }
 
-fn places(canvas: &Canvas<'_>, rows: &[&Row<'_>]) -> Places {
+fn places(canvas: &Canvas, rows: &[&Row<'_>]) -> Places {
     let (pitch, width) = (pitch(canvas.narrow), canvas.width);
     if canvas.narrow {
         Places { left: 8.0, right: width - 8.0, pitch, words: 36.0 }
@@ -115,7 +115,7 @@ fn axis(rows: &[&Row<'_>]) -> ((f64, f64), bool) {
     (ends, false)
 }
 
-fn draw(canvas: &Canvas<'_>, rows: &[&Row<'_>], void: &[&Row<'_>], higher_is_better: bool) {
+fn draw(canvas: &mut Canvas, rows: &[&Row<'_>], void: &[&Row<'_>], higher_is_better: bool) {
     let places = places(canvas, &[rows, void].concat());
     let (ends, is_log) = axis(rows);
     let span = (places.left, places.right);
@@ -170,7 +170,7 @@ fn draw(canvas: &Canvas<'_>, rows: &[&Row<'_>], void: &[&Row<'_>], higher_is_bet
 }
 
 /// A line through all rows, but not through their words.
-fn upright(canvas: &Canvas<'_>, places: &Places, rows: usize, at: f64, paint: Paint, width: f64) {
+fn upright(canvas: &mut Canvas, places: &Places, rows: usize, at: f64, paint: Paint, width: f64) {
     let bottom = TOP + places.pitch * rows as f64;
     if places.words == 0.0 {
         canvas.line(&[(at, TOP), (at, bottom)], paint, width);
@@ -182,7 +182,7 @@ fn upright(canvas: &Canvas<'_>, places: &Places, rows: usize, at: f64, paint: Pa
     }
 }
 
-fn draw_row(canvas: &Canvas<'_>, row: &Row<'_>, places: &Places, x: Scale, top: f64) {
+fn draw_row(canvas: &mut Canvas, row: &Row<'_>, places: &Places, x: Scale, top: f64) {
     // On a narrow screen the words stand in two lines above the picture of the row.
     let (name_y, words_y, y) = if canvas.narrow {
         (top + 13.0, top + 29.0, top + 46.0)

@@ -341,7 +341,7 @@ fn readout(points: &[Point], words: impl Fn(&Point) -> String) -> Readout {
 }
 
 /// Draws both axes, with the dates and what changed between the runs, and returns their scales.
-fn axes(canvas: &Canvas<'_>, points: &[Point], high: f64, words: &dyn Fn(f64) -> String) -> (Scale, Scale) {
+fn axes(canvas: &mut Canvas, points: &[Point], high: f64, words: &dyn Fn(f64) -> String) -> (Scale, Scale) {
     let bottom = HEIGHT - BOTTOM;
     let y = Scale::linear((0.0, high), (bottom, TOP));
     let left = canvas.left_of(&y.ticks(5), words);
@@ -362,7 +362,7 @@ fn axes(canvas: &Canvas<'_>, points: &[Point], high: f64, words: &dyn Fn(f64) ->
 }
 
 /// As many dates as there is room for, the last one always, none twice in a row.
-fn dates(canvas: &Canvas<'_>, points: &[Point], x: Scale, y: f64) {
+fn dates(canvas: &mut Canvas, points: &[Point], x: Scale, y: f64) {
     let span = match points {
         [first, .., last] => last.started.unix_s.saturating_sub(first.started.unix_s),
         _ => 0,
@@ -388,7 +388,7 @@ fn dates(canvas: &Canvas<'_>, points: &[Point], x: Scale, y: f64) {
 }
 
 /// The line that leads the eye from run to run.
-fn course(canvas: &Canvas<'_>, line: &[(f64, f64)]) {
+fn course(canvas: &mut Canvas, line: &[(f64, f64)]) {
     if line.len() > 1 {
         canvas.line(line, Paint::Muted, if line.len() > MANY { 0.7 } else { 1.0 });
     }
@@ -402,7 +402,7 @@ fn radius(runs: usize) -> f64 {
     }
 }
 
-fn mark(canvas: &Canvas<'_>, at: f64, point: &Point, y: Scale, runs: usize) {
+fn mark(canvas: &mut Canvas, at: f64, point: &Point, y: Scale, runs: usize) {
     let paint = if point.void { Paint::Bad } else { Paint::Series(1) };
     let cap = if runs > MANY { 0.0 } else { 4.5 };
     canvas.upright(at, y, point.value, paint, cap);

@@ -44,9 +44,9 @@ impl Markup {
         self
     }
 
-    /// Writes what the chart canvas has drawn and escaped.
-    pub(super) fn drawing(&mut self, drawing: &super::chart::Drawing) -> &mut Markup {
-        self.html.push_str(drawing.svg());
+    /// Writes markup that was made apart.
+    pub(super) fn markup(&mut self, markup: Markup) -> &mut Markup {
+        self.html.push_str(&markup.html);
         self
     }
 
@@ -57,13 +57,22 @@ impl Markup {
         attributes: Attributes<'_>,
         content: impl FnOnce(&mut Markup),
     ) -> &mut Markup {
+        self.start(tag, attributes).raw(">");
+        content(self);
+        self.raw("</").raw(tag).raw(">")
+    }
+
+    /// Writes an element of a drawing that holds nothing, on a line of its own.
+    pub(super) fn empty(&mut self, tag: &'static str, attributes: Attributes<'_>) -> &mut Markup {
+        self.start(tag, attributes).raw("/>\n")
+    }
+
+    fn start(&mut self, tag: &'static str, attributes: Attributes<'_>) -> &mut Markup {
         self.raw("<").raw(tag);
         for (name, value) in attributes {
             self.raw(" ").raw(name).raw("=\"").text(value).raw("\"");
         }
-        self.raw(">");
-        content(self);
-        self.raw("</").raw(tag).raw(">")
+        self
     }
 
     /// Writes an element that holds nothing but text.

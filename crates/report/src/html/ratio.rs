@@ -73,7 +73,7 @@ fn ends(comparison: &Comparison) -> (f64, f64) {
     (((low - step * 0.4) / step).floor() * step, ((high + step * 0.4) / step).ceil() * step)
 }
 
-fn draw(canvas: &Canvas<'_>, comparison: &Comparison) {
+fn draw(canvas: &mut Canvas, comparison: &Comparison) {
     let (left, right) = (if canvas.narrow { 74.0 } else { 172.0 }, canvas.width - 24.0);
     let x = Scale::linear(ends(comparison), (left, right));
     let blocks = comparison.blocks.len() as f64;

@@ -96,7 +96,7 @@ fn picture(section: &mut Markup, search: &Search) {
     );
 }
 
-fn draw(canvas: &Canvas<'_>, search: &Search, (least, most): (f64, f64)) {
+fn draw(canvas: &mut Canvas, search: &Search, (least, most): (f64, f64)) {
     let left = if canvas.narrow { 74.0 } else { 120.0 };
     let x = Scale::log((least / 1.1, most * 1.1), (left, canvas.width - 24.0));
     let bottom = TOP + ROW * search.steps.len() as f64;

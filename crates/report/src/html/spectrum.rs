@@ -137,7 +137,7 @@ fn percent_floor(part: u64, all: u64) -> String {
     format!("{} %", figures::trimmed(hundredths, 2))
 }
 
-fn draw(canvas: &Canvas<'_>, lanes: &[Lane<'_>], ends: (f64, f64), pitch: f64) -> Scale {
+fn draw(canvas: &mut Canvas, lanes: &[Lane<'_>], ends: (f64, f64), pitch: f64) -> Scale {
     // A lane that stands alone is named by the title.
     let is_alone = lanes.len() == 1 && lanes[0].name.is_empty();
     let left = if canvas.narrow || is_alone { 8.0 } else { 112.0 };
@@ -164,7 +164,7 @@ fn draw(canvas: &Canvas<'_>, lanes: &[Lane<'_>], ends: (f64, f64), pitch: f64) -
     x
 }
 
-fn draw_lane(canvas: &Canvas<'_>, lane: &Lane<'_>, x: Scale, base: f64, height: f64) {
+fn draw_lane(canvas: &mut Canvas, lane: &Lane<'_>, x: Scale, base: f64, height: f64) {
     // One height for all spectra of a lane, so that they can be held against each other.
     let columns: Vec<_> = lane.spectra.iter().map(|spectrum| columns(spectrum)).collect();
     let most = columns.iter().flatten().map(|(_, share)| *share).fold(f64::MIN_POSITIVE, f64::max);

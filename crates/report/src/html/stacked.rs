@@ -25,7 +25,7 @@ fn pitch(narrow: bool) -> f64 {
 }
 
 /// Draws the bars on one scale; `paints` are indexes into the parts of the time budget.
-pub(super) fn draw(canvas: &Canvas<'_>, bars: &[Bar], paints: &[u8]) {
+pub(super) fn draw(canvas: &mut Canvas, bars: &[Bar], paints: &[u8]) {
     let most = bars.iter().map(|bar| bar.parts.iter().sum::<f64>()).fold(f64::MIN_POSITIVE, f64::max);
     let left = if canvas.narrow { 2.0 } else { names_width(bars.iter().map(|bar| bar.name.as_str())) };
     let right = if canvas.narrow { canvas.width - 2.0 } else { canvas.width - 92.0 };

@@ -123,7 +123,7 @@ fn readout(points: &[Point]) -> Readout {
     }
 }
 
-fn draw(canvas: &Canvas<'_>, points: &[Point], outages: &[Outage]) -> Option<Scale> {
+fn draw(canvas: &mut Canvas, points: &[Point], outages: &[Outage]) -> Option<Scale> {
     let (first, last) = (points.first()?, points.last()?);
     let left = if canvas.narrow { 50.0 } else { 64.0 };
     let right = canvas.width - 12.0;
@@ -180,7 +180,7 @@ fn hold_within(at: f64, right: f64) -> Hold {
     if at > right - 14.0 { Hold::Right } else { Hold::Middle }
 }
 
-fn draw_rates(canvas: &Canvas<'_>, points: &[Point], x: Scale, panel: (f64, f64)) {
+fn draw_rates(canvas: &mut Canvas, points: &[Point], x: Scale, panel: (f64, f64)) {
     let most = points.iter().map(|point| point.rate).fold(1.0, f64::max);
     let y = Scale::linear((0.0, most * 1.08), (panel.1, panel.0));
     grid(canvas, x, y, |value| figures::trimmed(value, 1));
@@ -201,7 +201,7 @@ fn draw_rates(canvas: &Canvas<'_>, points: &[Point], x: Scale, panel: (f64, f64)
     }
 }
 
-fn draw_times(canvas: &Canvas<'_>, points: &[Point], x: Scale, panel: (f64, f64)) {
+fn draw_times(canvas: &mut Canvas, points: &[Point], x: Scale, panel: (f64, f64)) {
     // The scale is that of what was measured; a slow warm-up may leave the panel.
     let measured = || points.iter().filter(|point| !point.warmup);
     let most = measured().filter_map(|point| point.p99_ns).max().unwrap_or(1).max(1) as f64;
@@ -233,7 +233,7 @@ fn draw_times(canvas: &Canvas<'_>, points: &[Point], x: Scale, panel: (f64, f64)
     }
 }
 
-fn grid(canvas: &Canvas<'_>, x: Scale, y: Scale, label: impl Fn(f64) -> String) {
+fn grid(canvas: &mut Canvas, x: Scale, y: Scale, label: impl Fn(f64) -> String) {
     let (left, right) = (x.at(f64::NEG_INFINITY), x.at(f64::INFINITY));
     for tick in y.ticks(4) {
         let at = y.at(tick);

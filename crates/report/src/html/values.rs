@@ -45,7 +45,7 @@ pub(super) fn render(markup: &mut Markup, experiment: &Experiment, rows: &[Row<'
     );
 }
 
-fn draw(canvas: &Canvas<'_>, rows: &[&Row<'_>], pitch: f64) {
+fn draw(canvas: &mut Canvas, rows: &[&Row<'_>], pitch: f64) {
     let all = || {
         let means =
             rows.iter().filter_map(|row| row.mean).flat_map(|mean| [Some(mean.value), mean.low, mean.high]);
