@@ -88,6 +88,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
                 "adapter-*",
                 "workload-*",
                 "pair-*",
+                "targets",
                 "rig",
                 "cli",
             ],
@@ -109,6 +110,11 @@ fn rule(unit: &Unit) -> Option<Rule> {
         "server" => Rule {
             ours: &["model", "sql", "measure", "admin", "adapter-*", "workload-*", "pair-*"],
             never: &[RANDOMNESS],
+        },
+        // All drivers and all workloads meet here, and nothing of a trial but its loop.
+        "targets" => Rule {
+            ours: &["model", "sql", "measure", "drive", "adapter-*", "workload-*", "pair-*"],
+            never: &[HTTP, RANDOMNESS],
         },
         // A file system for SQLite to stand on: of ours it knows what can be asked of storage, and the clock.
         "slow-storage" => Rule { ours: &["model", "sql", "measure"], never: &[HTTP, RUNTIMES, RANDOMNESS] },

@@ -1,16 +1,13 @@
 //! What the command line needs of a workload beyond its calls: its sizes, its data, its targets, and what vouches for it.
 //! One file a workload.
 
-mod drivers;
 mod tpcb;
 mod tpcc;
 
 use crate::convert;
-use crate::subjects::How;
 use anyhow::Result;
-use measure::Monotonic;
+use model::LedgerFinding;
 use model::rows::Dataset;
-use model::{AnyTarget, LedgerFinding, RetryPolicy, RetryingTarget, Session, Wire};
 use report::document::{Check, Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -18,9 +15,10 @@ use sql::audit::InputFinding;
 use sql::{Catalogue, DbUrl, Dialect, Value};
 use std::fmt::Debug;
 use std::sync::Arc;
+use targets::Driven;
 
 /// A workload that can be loaded, run, audited and reported.
-pub(crate) trait Case: Wire<Extent: Size> {
+pub(crate) trait Case: Driven<Extent: Size> {
     /// What the scale counts: `warehouses`.
     const SCALE_UNIT: &'static str;
     /// The most that may be asked for.
@@ -65,17 +63,6 @@ pub(crate) trait Case: Wire<Extent: Size> {
     fn inputs(size: &Self::Extent, load_seed: u64, seed: u64, worker: u32) -> Self::Inputs;
     /// A fresh ledger.
     fn new_ledger(size: &Self::Extent) -> Self::Ledger;
-
-    /// The target of a subject on a database, as its drivers make it: nothing repeats a call yet.
-    fn target(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<Self>>;
-
-    /// Holds a session to the golden vectors and to random calls; gives how many of each were right, or the first wrong
-    /// answer.
-    fn conform<S: Session<Self>>(
-        session: &mut S,
-        seed: u64,
-        random_calls: u32,
-    ) -> impl Future<Output = Result<(u32, u32), String>>;
 
     /// What is known about a database beside its rows.
     fn context(size: &Self::Extent, past: Past) -> Self::Context;
@@ -128,9 +115,6 @@ pub(crate) struct Kit<S> {
 pub(crate) trait Size: Serialize + DeserializeOwned + Debug + PartialEq {}
 
 impl<T: Serialize + DeserializeOwned + Debug + PartialEq> Size for T {}
-
-/// What a trial is run on, whatever is behind it: all that runs calls is compiled for this one type a workload.
-pub(crate) type TrialTarget<W> = RetryingTarget<AnyTarget<W>>;
 
 /// What a ledger found, for the document. `place` is where the store is held to the claims: `district`; `places` are how many
 /// there were before and are now, without findings where these are not the same.
@@ -201,17 +185,6 @@ fn input_checks(findings: Vec<InputFinding>) -> Vec<InputCheck> {
         })
     };
     findings.into_iter().filter_map(check).collect()
-}
-
-/// The target of a subject on a database with the one retry policy around it, which is that of the server too.
-pub(crate) fn target<W: Case>(how: How, url: &DbUrl) -> Result<TrialTarget<W>> {
-    Ok(RetryingTarget { target: W::target(how, url, Monotonic::start())?, policy: RetryPolicy::default() })
-}
-
-/// Waits for something that is done once, before a trial: what it opens is not kept.
-pub(crate) fn wait_for<F: Future>(future: F) -> Result<F::Output> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    Ok(runtime.block_on(future))
 }
 
 /// Runs `$body` with `$W` standing for the type of the workload called `$name`, which is one of `subjects::workloads`.

@@ -1,41 +1,11 @@
 //! The control plane of whichever engine a URL belongs to.
 
-use crate::case::wait_for;
 use admin::{AuditGroup, Audited, Found, LoadPlan, LoadProgress, Loaded, mysql, postgres, sqlite};
 use anyhow::{Result, bail};
 use model::Nanos;
-use sql::{ColumnInfo, DbUrl, Dialect, ServerUrl, SqliteUrl, Value};
+use sql::{ColumnInfo, DbUrl, Dialect, ServerUrl, Value};
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// The URL of a file.
-///
-/// # Errors
-/// For the URL of a server.
-pub(crate) fn sqlite_only(url: &DbUrl) -> Result<&SqliteUrl> {
-    match url {
-        DbUrl::Sqlite(url) => Ok(url),
-        DbUrl::Server(_) => bail!("{} is not a SQLite database", place(url)),
-    }
-}
-
-/// The URL of a server.
-///
-/// # Errors
-/// For the URL of a file.
-pub(crate) fn server_only(url: &DbUrl) -> Result<&ServerUrl> {
-    match url {
-        DbUrl::Server(url) => Ok(url),
-        DbUrl::Sqlite(_) => bail!("{} is a SQLite database, and no server's", place(url)),
-    }
-}
-
-/// How messages call a database: a file, or a database at an address.
-pub(crate) fn place(url: &DbUrl) -> String {
-    match url {
-        DbUrl::Sqlite(url) => url.path.display().to_string(),
-        DbUrl::Server(url) => format!("database `{}` at {}", url.database, url.place()),
-    }
-}
+pub(crate) use targets::place;
 
 /// Runs one body for the engine that a URL belongs to: `$url` is then its own kind of URL, and `$module` what `admin` has
 /// for it.
@@ -70,16 +40,7 @@ pub(crate) fn inspect(url: &DbUrl) -> Result<Found> {
 /// best what a user can do about it.
 fn clearer(url: &DbUrl, error: anyhow::Error) -> anyhow::Error {
     let DbUrl::Server(url) = url else { return error };
-    let opened = match url.dialect {
-        Dialect::MySql => wait_for(adapter_mysql_async::connect(url)).map(|opened| opened.map(drop)),
-        Dialect::Postgres | Dialect::Sqlite => {
-            wait_for(adapter_tokio_postgres::connect(url)).map(|opened| opened.map(drop))
-        }
-    };
-    match opened {
-        Ok(Err(why)) => why.into(),
-        Ok(Ok(())) | Err(_) => error,
-    }
+    targets::why_closed(url).map_or(error, anyhow::Error::from)
 }
 
 /// How messages say that nothing is stored at an address.

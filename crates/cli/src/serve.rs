@@ -1,6 +1,6 @@
 //! `stackmark serve`: the reference server, alone.
 
-use crate::case::{self, Case, of_workload};
+use crate::case::{Case, of_workload};
 use crate::database::{Database, parse_url};
 use crate::ui::{self, Ui};
 use crate::{Answer, args, subjects};
@@ -32,7 +32,7 @@ fn serve_workload<W: Case>(args: &args::Serve, ui: &Ui) -> Result<Answer> {
     let subject = subjects::served(W::NAME, engine, args.how.as_deref())?;
     let url = parse_url(&args.db, Some(subject.how.dialect))?;
     let database = Database::<W>::existing(url, None)?;
-    let target = AnyTarget::new(case::target::<W>(subject.how, &database.url)?);
+    let target = AnyTarget::new(targets::target::<W>(subject.how, &database.url)?);
     let bound = bind(args, u64::from(database.scale()), ui)?;
     bound.serve::<W>(target, database.size.clone(), until_asked(args.until_stdin_ends))?;
     Ok(Answer::Good)

@@ -3,6 +3,7 @@
 
 use anyhow::{Result, bail};
 use sql::Dialect;
+use targets::{Driver, How, Style};
 
 /// How a subject reaches the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,39 +12,6 @@ pub(crate) enum Route {
     Direct,
     /// Through the HTTP server, a process of its own.
     Http,
-}
-
-/// The crate between us and an engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Driver {
-    Rusqlite,
-    TokioPostgres,
-    MySqlAsync,
-    Sqlx,
-    Diesel,
-}
-
-/// How transactions are expressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Style {
-    /// One statement after the other.
-    Plain,
-    /// Independent statements share a round trip.
-    Pipelined,
-    /// One call of a stored procedure.
-    Procedure,
-    /// Queries built from types, by a library that is driver and style in one.
-    Orm,
-    /// Calls that wait for each other share a durable commit, each in a savepoint of its own.
-    Grouped,
-}
-
-/// What speaks to the engine, whatever the route.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct How {
-    pub(crate) dialect: Dialect,
-    pub(crate) driver: Driver,
-    pub(crate) style: Style,
 }
 
 /// A combination that can get a number.
@@ -116,42 +84,6 @@ pub(crate) const SUBJECTS: &[Subject] = &[
     direct("tpcb/mysql/sqlx", sqlx(Dialect::MySql), "pgbench's transaction on MariaDB through sqlx"),
     http("tpcb/mysql/axum+mysql-async", MYSQL, "the same sessions behind the HTTP server"),
 ];
-
-impl Driver {
-    /// The crate's name in subjects.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Driver::Rusqlite => "rusqlite",
-            Driver::TokioPostgres => "tokio-postgres",
-            Driver::MySqlAsync => "mysql-async",
-            Driver::Sqlx => "sqlx",
-            Driver::Diesel => "diesel",
-        }
-    }
-}
-
-impl Style {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Style::Plain => "plain",
-            Style::Pipelined => "pipelined",
-            Style::Procedure => "procedure",
-            Style::Orm => "orm",
-            Style::Grouped => "grouped",
-        }
-    }
-}
-
-impl How {
-    /// `driver[/style]`, as `serve --how` takes it.
-    pub(crate) fn path(self) -> String {
-        match self.style {
-            // An ORM's style is the only one that it has.
-            Style::Plain | Style::Orm => self.driver.name().to_owned(),
-            style => format!("{}/{}", self.driver.name(), style.name()),
-        }
-    }
-}
 
 impl Subject {
     /// The workload's name.

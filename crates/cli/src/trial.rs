@@ -1,6 +1,6 @@
 //! One trial, from a loaded database to a document: connect, look, drive, look again, audit.
 
-use crate::case::{self, Case, TrialTarget};
+use crate::case::Case;
 use crate::convert;
 use crate::database::Database;
 use crate::engine::{self, place};
@@ -21,6 +21,7 @@ use observe::{FileSystem, Observation, Options, Watch, Watched};
 use report::document::{self, Check, Conformance, Data, Document, Interval, Moment, State, Tally, Trial};
 use std::cell::Cell;
 use std::sync::Arc;
+use targets::TrialTarget;
 
 /// Partial results are written with every slice for this long, and with every tenth then.
 const SLICES_WRITTEN_ALL: u32 = 60;
@@ -94,7 +95,7 @@ impl<W: Case> Job<'_, W> {
 
         let driven = match self.subject.route {
             Route::Direct => {
-                let target = case::target(self.subject.how, &self.database.url)?;
+                let target = targets::target(self.subject.how, &self.database.url)?;
                 self.drive(target, self.plan.workers, self.watched(), None, document, before)?
             }
             Route::Http => self.through_http(document, before)?,
@@ -178,11 +179,11 @@ impl<W: Case> Job<'_, W> {
             write_failure: None,
             ended_early: false,
         };
-        let driven = drive::run(
+        let driven = W::drive(
             &self.plan,
             &Arc::new(target),
-            |worker| W::inputs(size, load_seed, self.plan.seed, worker),
-            || W::new_ledger(size),
+            &|worker| W::inputs(size, load_seed, self.plan.seed, worker),
+            &|| W::new_ledger(size),
             clock,
             &stop,
             &mut follow,

@@ -1,6 +1,6 @@
 //! What vouches for a number: conformance before the run, audits of the stored data before and after it.
 
-use crate::case::{self, Case, Past, TrialTarget};
+use crate::case::{Case, Past};
 use crate::convert;
 use crate::database::{self, Database, LoadOptions};
 use crate::engine;
@@ -18,6 +18,7 @@ use model::{Clock, Nanos, Target};
 use report::document::{self, AuditFamily, AuditWhen, Check, Conformance, LedgerCheck};
 use sql::{DbUrl, SqliteUrl, Storage};
 use std::sync::atomic::AtomicBool;
+use targets::TrialTarget;
 
 /// Random calls of the conformance before a run; the tests make many more.
 const RANDOM_CALLS: u32 = 500;
@@ -63,7 +64,7 @@ pub(crate) fn conformance<W: Case>(
         .context("could not load the data for conformance")?;
     let clock = Monotonic::start();
     let found = match subject.route {
-        Route::Direct => hold::<W>(&case::target(subject.how, &url)?)?,
+        Route::Direct => hold::<W>(&targets::target(subject.how, &url)?)?,
         Route::Http => {
             let log = folder.path().join("server.log");
             let server = ServerProcess::start(subject, &url, server, &log)?;
@@ -92,21 +93,17 @@ fn without_delays(url: DbUrl) -> DbUrl {
 /// Fails where a subject's sessions could not be opened on a database: a server that takes no writes, a schema that its
 /// statements do not fit.
 pub(crate) fn reachable<W: Case>(subject: &Subject, database: &Database<W>) -> Result<()> {
-    case::target::<W>(subject.how, &database.url).map(drop)
+    targets::target::<W>(subject.how, &database.url).map(drop)
 }
 
 /// The version of the engine behind a database, as a subject's sessions would read it.
 pub(crate) fn engine_version<W: Case>(subject: &Subject, database: &Database<W>) -> Result<String> {
-    Ok(case::target::<W>(subject.how, &database.url)?.stack().engine_version)
+    Ok(targets::target::<W>(subject.how, &database.url)?.stack().engine_version)
 }
 
 /// Holds a target to the oracle.
 fn hold<W: Case>(target: &TrialTarget<W>) -> Result<Conformance> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let result = runtime.block_on(async {
-        let mut session = target.open(0).await?;
-        anyhow::Ok(W::conform(&mut session, RANDOM_SEED, RANDOM_CALLS).await)
-    })?;
+    let result = W::conform(target, RANDOM_SEED, RANDOM_CALLS)?;
     Ok(match result {
         Ok((golden, random)) => Conformance {
             check: Check::Passed,

@@ -1,19 +1,15 @@
 //! pgbench's transaction.
 
-use super::{Case, Kit, Past, drivers, input_checks, ledger_checks};
+use super::{Case, Kit, Past, input_checks, ledger_checks};
 use crate::engine;
-use crate::subjects::How;
 use anyhow::{Context, Result, bail};
-use measure::Monotonic;
 use model::rows::Dataset;
-use model::{AnyTarget, Session};
 use report::document::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use sql::{Catalogue, DbUrl, Dialect, Value};
 use std::sync::Arc;
 use workload_tpcb::audit::{self, Context as AuditContext};
-use workload_tpcb::conformance::{ConformancePlan, conform};
 use workload_tpcb::{
-    BRANCHES_MAX, Cardinality, Claims, Data, Inputs, Ledger, StoredTally, Tpcb, catalogue, hottest_rows,
+    BRANCHES_MAX, Cardinality, Claims, Data, Inputs, Ledger, StoredTally, Tpcb, hottest_rows,
 };
 
 /// Tables without which nothing can be audited.
@@ -95,21 +91,6 @@ impl Case for Tpcb {
 
     fn new_ledger(size: &Cardinality) -> Ledger {
         Ledger::new(*size)
-    }
-
-    fn target(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<Tpcb>> {
-        drivers::generic(how, url, catalogue(how.dialect)?, clock)
-    }
-
-    async fn conform<S: Session<Tpcb>>(
-        session: &mut S,
-        seed: u64,
-        random_calls: u32,
-    ) -> Result<(u32, u32), String> {
-        match conform(session, &ConformancePlan::golden(seed, random_calls)).await {
-            Ok(done) => Ok((done.golden, done.random)),
-            Err(disagreement) => Err(disagreement.to_string()),
-        }
     }
 
     fn context(size: &Cardinality, past: Past) -> AuditContext {

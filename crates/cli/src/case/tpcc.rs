@@ -1,22 +1,17 @@
 //! TPC-C.
 
-use super::{Case, Kit, Past, drivers, input_checks, ledger_checks, wait_for};
+use super::{Case, Kit, Past, input_checks, ledger_checks};
 use crate::convert;
-use crate::engine::{self, server_only};
-use crate::subjects::{Driver, How, Style};
+use crate::engine;
 use anyhow::{Context, Result, bail};
-use measure::Monotonic;
 use model::rows::Dataset;
-use model::{AnyTarget, Session};
-use pair_diesel::{DieselPostgres, DieselSqlite};
 use report::document::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use sql::{Catalogue, DbUrl, Dialect, Value};
 use std::sync::Arc;
 use workload_tpcc::audit::{self, Context as AuditContext};
-use workload_tpcc::conformance::{ConformancePlan, GOLDEN_LOAD_SEED, conform};
+use workload_tpcc::conformance::GOLDEN_LOAD_SEED;
 use workload_tpcc::{
-    Cardinality, Claims, DISTRICTS, Data, Inputs, Ledger, StoredTally, Tpcc, WAREHOUSES_MAX, catalogue, kind,
-    kit,
+    Cardinality, Claims, DISTRICTS, Data, Inputs, Ledger, StoredTally, Tpcc, WAREHOUSES_MAX, kind, kit,
 };
 
 /// Tables without which nothing can be audited.
@@ -113,39 +108,6 @@ impl Case for Tpcc {
 
     fn new_ledger(size: &Cardinality) -> Ledger {
         Ledger::new(*size)
-    }
-
-    fn target(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<Tpcc>> {
-        Ok(match (how.driver, how.style) {
-            (Driver::TokioPostgres, Style::Pipelined) => {
-                let reaching = pair_tpcc_postgres::PipelinedTarget::reach(server_only(url)?, clock);
-                AnyTarget::new(wait_for(reaching)??)
-            }
-            (Driver::TokioPostgres, Style::Procedure) => {
-                let reaching = pair_tpcc_postgres::ProcedureTarget::reach(server_only(url)?, clock);
-                AnyTarget::new(wait_for(reaching)??)
-            }
-            (Driver::MySqlAsync, Style::Procedure) => {
-                let reaching = pair_tpcc_mysql::ProcedureTarget::reach(server_only(url)?, clock);
-                AnyTarget::new(wait_for(reaching)??)
-            }
-            (Driver::Diesel, Style::Orm) => match url {
-                DbUrl::Sqlite(url) => AnyTarget::new(DieselSqlite::new(url, clock)?),
-                DbUrl::Server(url) => AnyTarget::new(DieselPostgres::reach(url, clock)?),
-            },
-            _ => drivers::generic(how, url, catalogue(how.dialect)?, clock)?,
-        })
-    }
-
-    async fn conform<S: Session<Tpcc>>(
-        session: &mut S,
-        seed: u64,
-        random_calls: u32,
-    ) -> Result<(u32, u32), String> {
-        match conform(session, &ConformancePlan::golden(seed, random_calls)).await {
-            Ok(done) => Ok((done.golden, done.random)),
-            Err(disagreement) => Err(disagreement.to_string()),
-        }
     }
 
     fn context(size: &Cardinality, past: Past) -> AuditContext {

@@ -1,9 +1,6 @@
 //! Targets of workloads in their generic form, over every driver.
 
-use super::wait_for;
-use crate::case::Case;
-use crate::engine::{server_only, sqlite_only};
-use crate::subjects::{Driver, How, Style};
+use crate::{Driver, How, Style, server_only, sqlite_only, wait_for};
 use adapter_mysql_async::MySqlOpener;
 use adapter_rusqlite::{GroupedOpener, SqliteOpener};
 use adapter_sqlx::{SqlxMySql, SqlxPostgres, SqlxSqlite};
@@ -14,7 +11,7 @@ use model::AnyTarget;
 use sql::{DbUrl, Dialect, SqlForm, SqlOpener, SqlTarget};
 
 /// The target of a subject whose sessions run `statements` one at a time.
-pub(super) fn generic<W: Case + SqlForm>(
+pub(crate) fn target<W: SqlForm>(
     how: How,
     url: &DbUrl,
     statements: Vec<String>,
@@ -44,6 +41,6 @@ pub(super) fn generic<W: Case + SqlForm>(
     })
 }
 
-fn over<W: Case + SqlForm, O: SqlOpener>(opener: O, clock: Monotonic) -> AnyTarget<W> {
+fn over<W: SqlForm, O: SqlOpener>(opener: O, clock: Monotonic) -> AnyTarget<W> {
     AnyTarget::new(SqlTarget::<W, O, Monotonic>::new(opener, clock))
 }

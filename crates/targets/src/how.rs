@@ -1,0 +1,81 @@
+//! How a subject speaks to its engine.
+
+use sql::Dialect;
+
+/// The crate between us and an engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Driver {
+    /// For SQLite, on threads of its callers.
+    Rusqlite,
+    /// For PostgreSQL.
+    TokioPostgres,
+    /// For MariaDB.
+    MySqlAsync,
+    /// For all three.
+    Sqlx,
+    /// For SQLite and PostgreSQL, with queries of its own.
+    Diesel,
+}
+
+/// How transactions are expressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// One statement after the other.
+    Plain,
+    /// Independent statements share a round trip.
+    Pipelined,
+    /// One call of a stored procedure.
+    Procedure,
+    /// Queries built from types, by a library that is driver and style in one.
+    Orm,
+    /// Calls that wait for each other share a durable commit, each in a savepoint of its own.
+    Grouped,
+}
+
+/// What speaks to the engine, whatever the route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct How {
+    /// The engine.
+    pub dialect: Dialect,
+    /// The crate between us and it.
+    pub driver: Driver,
+    /// How transactions are expressed.
+    pub style: Style,
+}
+
+impl Driver {
+    /// The crate's name in subjects.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Driver::Rusqlite => "rusqlite",
+            Driver::TokioPostgres => "tokio-postgres",
+            Driver::MySqlAsync => "mysql-async",
+            Driver::Sqlx => "sqlx",
+            Driver::Diesel => "diesel",
+        }
+    }
+}
+
+impl Style {
+    /// Its name in subjects and results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Style::Plain => "plain",
+            Style::Pipelined => "pipelined",
+            Style::Procedure => "procedure",
+            Style::Orm => "orm",
+            Style::Grouped => "grouped",
+        }
+    }
+}
+
+impl How {
+    /// `driver[/style]`, as `serve --how` takes it.
+    pub fn path(self) -> String {
+        match self.style {
+            // An ORM's style is the only one that it has.
+            Style::Plain | Style::Orm => self.driver.name().to_owned(),
+            style => format!("{}/{}", self.driver.name(), style.name()),
+        }
+    }
+}

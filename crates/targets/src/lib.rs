@@ -1,0 +1,76 @@
+//! What every subject is driven through. The sessions of each combination are compiled here, once, and leave as pointers;
+//! the loop and the conformance are compiled here for each workload.
+//!
+//! Everything above this crate is compiled without a driver, and changes without being compiled with one.
+
+mod generic;
+mod how;
+mod place;
+mod tpcb;
+mod tpcc;
+
+use anyhow::Result;
+use drive::{Observer, Plan, RunError, Stop, Trial};
+use measure::Monotonic;
+use model::{AnySession, AnyTarget, RetryPolicy, Retrying, RetryingTarget, Wire};
+use sql::DbUrl;
+use std::sync::Arc;
+
+pub use how::{Driver, How, Style};
+pub use place::{place, server_only, sqlite_only, why_closed};
+
+/// What a trial is run on, whatever is behind it.
+pub type TrialTarget<W> = RetryingTarget<AnyTarget<W>>;
+/// A session of it.
+pub type TrialSession<W> = Retrying<AnySession<W>>;
+
+/// A workload whose subjects can be driven.
+pub trait Driven: Wire {
+    /// The target of a subject on a database, as its drivers make it: nothing repeats a call yet.
+    ///
+    /// # Errors
+    /// When the engine cannot be reached or used, or `how` is no subject of this workload.
+    fn open(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<Self>>;
+
+    /// [`drive::run`].
+    ///
+    /// # Errors
+    /// Those of [`drive::run`].
+    fn drive(
+        plan: &Plan,
+        target: &Arc<TrialTarget<Self>>,
+        inputs: &dyn Fn(u32) -> Self::Inputs,
+        ledger: &dyn Fn() -> Self::Ledger,
+        clock: Monotonic,
+        stop: &Stop,
+        observer: &mut dyn Observer<Self>,
+    ) -> Result<Trial<Self>, RunError>;
+
+    /// Holds a target to the golden vectors and to random calls; gives how many of each were right, or the first wrong
+    /// answer.
+    ///
+    /// # Errors
+    /// When no session can be opened.
+    fn conform(
+        target: &TrialTarget<Self>,
+        seed: u64,
+        random_calls: u32,
+    ) -> Result<Result<(u32, u32), String>>;
+}
+
+/// The target of a subject on a database with the one retry policy around it, which is that of the server too.
+///
+/// # Errors
+/// Those of [`Driven::open`].
+pub fn target<W: Driven>(how: How, url: &DbUrl) -> Result<TrialTarget<W>> {
+    Ok(RetryingTarget { target: W::open(how, url, Monotonic::start())?, policy: RetryPolicy::default() })
+}
+
+/// Waits for something that is done once, before a trial: what it opens is not kept.
+///
+/// # Errors
+/// When the system gives no runtime.
+pub fn wait_for<F: Future>(future: F) -> Result<F::Output> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(runtime.block_on(future))
+}
