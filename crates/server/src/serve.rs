@@ -36,6 +36,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Time for threads to end that should have ended already.
 const THREADS_END_MAX: Duration = Duration::from_secs(1);
 
+/// A server from its first session to its end.
+type Running<'a> = Pin<Box<dyn Future<Output = Result<(), ServeError>> + 'a>>;
 /// What a server waits for before it stops.
 type Shutdown<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
@@ -95,7 +97,7 @@ impl Bound {
 
     fn serve_any(self, served: Arc<dyn Served>, shutdown: Shutdown<'_>) -> Result<(), ServeError> {
         let runtime = runtime(self.settings.workers).map_err(ServeError::Threads)?;
-        let result = runtime.block_on(self.run(served, shutdown));
+        let result = runtime.block_on::<Running<'_>>(Box::pin(self.run(served, shutdown)));
         runtime.shutdown_timeout(THREADS_END_MAX);
         result
     }

@@ -14,6 +14,7 @@ use drive::{Observer, Plan, RunError, Stop, Trial};
 use measure::Monotonic;
 use model::{AnySession, AnyTarget, RetryPolicy, Retrying, RetryingTarget, Wire};
 use sql::DbUrl;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 pub use how::{Driver, How, Style};
@@ -72,5 +73,7 @@ pub fn target<W: Driven>(how: How, url: &DbUrl) -> Result<TrialTarget<W>> {
 /// When the system gives no runtime.
 pub fn wait_for<F: Future>(future: F) -> Result<F::Output> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // Behind a pointer, or the runtime would be compiled anew for each future.
+    let future: Pin<&mut dyn Future<Output = F::Output>> = pin!(future);
     Ok(runtime.block_on(future))
 }

@@ -4,6 +4,7 @@ use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, DriverError, Error, Opts, OptsBuilder, SslOpts};
 use sql::{Secret, ServerUrl, Tls};
 use std::future::Future;
+use std::pin::{Pin, pin};
 
 /// Set in every session: times are UTC, texts are UTF-8, backslashes escape and double quotes do not name, whatever the
 /// server was told; and what was waited for in vain does not hold us for ever.
@@ -34,6 +35,8 @@ pub(crate) fn code_of(error: &Error) -> Option<u16> {
 /// Runs a future to its end on a runtime of its own: what calls us is synchronous.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> std::io::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // Behind a pointer, or the runtime would be compiled anew for each future.
+    let future: Pin<&mut dyn Future<Output = T>> = pin!(future);
     Ok(runtime.block_on(future))
 }
 

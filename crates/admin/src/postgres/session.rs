@@ -5,6 +5,7 @@ use super::tls;
 use model::OpenError;
 use sql::{ServerUrl, Tls, postgres};
 use std::future::Future;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
@@ -94,13 +95,16 @@ impl Session {
         &self,
         answer: impl Future<Output = Result<T, E>>,
     ) -> Result<T, Cause> {
+        // Behind a pointer, or the runtime would be compiled anew for each answer.
+        let answer: Pin<&mut dyn Future<Output = Result<T, E>>> = pin!(answer);
         self.runtime.block_on(answer).map_err(Into::into)
     }
 
     /// Waits for whatever needs the client to itself.
     pub(crate) fn with<T>(&mut self, work: impl AsyncFnOnce(&mut Client) -> T) -> T {
         let client = self.client.as_mut().expect("taken only when the session is dropped");
-        self.runtime.block_on(work(client))
+        let work: Pin<&mut dyn Future<Output = T>> = pin!(work(client));
+        self.runtime.block_on(work)
     }
 
     /// Runs statements without parameters.
