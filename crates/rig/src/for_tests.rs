@@ -6,16 +6,34 @@
 
 use crate::running::{Place, creating};
 use crate::{Engine, Installation, Options, RigError, Running, find, start, status};
+use model::Tier;
 use sql::ServerUrl;
 use std::env;
 use std::fmt::Display;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// The base folder of the engines that test programs share.
 const ENGINES: &str = "STACKMARK_TEST_ENGINES";
 /// The file that names the tests that could not run, a line each.
 const NOT_RUN: &str = "STACKMARK_TESTS_NOT_RUN";
+
+/// The engine that is up for all programs of tests; without one, one of our own, which ends with this process. What programs
+/// that have ended left on it is removed first. Its commits wait for no disk: [`Tier::Delayed`].
+///
+/// # Panics
+///
+/// When there is none, with the package that has it.
+#[must_use]
+pub fn shared(engine: Engine) -> &'static Shared {
+    static POSTGRES: LazyLock<Shared> = LazyLock::new(|| Shared::begun(Engine::Postgres));
+    static MARIADB: LazyLock<Shared> = LazyLock::new(|| Shared::begun(Engine::MariaDb));
+    match engine {
+        Engine::Postgres => &POSTGRES,
+        Engine::MariaDb => &MARIADB,
+    }
+}
 
 /// An engine that others may be using at the same time. Databases keep out of each other's way by their names, which begin
 /// with the number of this process wherever they are given here.
@@ -36,20 +54,19 @@ enum Kept {
 }
 
 impl Shared {
-    /// The engine that is up for all test programs; without one, one of our own, started with `options`. What programs that
-    /// have ended left on a shared one is removed first.
-    ///
-    /// # Errors
-    ///
-    /// As for [`crate::start`], and the engine refuses to name its databases.
-    pub fn of(engine: Engine, options: &Options) -> Result<Shared, RigError> {
+    fn begun(engine: Engine) -> Shared {
+        Shared::of(engine).unwrap_or_else(|error| panic!("this test needs {}: {error}", engine.title()))
+    }
+
+    fn of(engine: Engine) -> Result<Shared, RigError> {
         let up = env::var_os(ENGINES).and_then(|base| {
             let base = Options { base: Some(base.into()), ..Options::default() };
             status(&base).into_iter().find(|up| up.engine == engine && up.alive)
         });
+        let options = Options { durability: Tier::Delayed, ..Options::small(engine) };
         let kept = match up {
             Some(up) => Kept::Theirs { installation: find(engine)?, place: Box::new(up.place()) },
-            None => Kept::Ours(Box::new(start(engine, options)?)),
+            None => Kept::Ours(Box::new(start(engine, &options)?)),
         };
         let shared = Shared { kept, prefix: format!("t{}_", std::process::id()) };
         if matches!(shared.kept, Kept::Theirs { .. }) {
