@@ -19,8 +19,13 @@ const ENGINES: &str = "STACKMARK_TEST_ENGINES";
 /// The file that names the tests that could not run, a line each.
 const NOT_RUN: &str = "STACKMARK_TESTS_NOT_RUN";
 
+/// A copy of a template is two checkpoints and three hundred files, each flushed; dropping it is another checkpoint.
+const FLUSH_NOTHING: &str =
+    "alter system set fsync = off; alter system set full_page_writes = off; select pg_reload_conf();";
+
 /// The engine that is up for all programs of tests; without one, one of our own, which ends with this process. What programs
-/// that have ended left on it is removed first. Its commits wait for no disk: [`Tier::Delayed`].
+/// that have ended left on it is removed first. Its commits wait for no disk: MariaDB is [`Tier::Delayed`], and PostgreSQL
+/// [`Tier::Volatile`].
 ///
 /// # Panics
 ///
@@ -69,6 +74,9 @@ impl Shared {
             None => Kept::Ours(Box::new(start(engine, &options)?)),
         };
         let shared = Shared { kept, prefix: format!("t{}_", std::process::id()) };
+        if engine == Engine::Postgres {
+            shared.client(engine.system_database(), FLUSH_NOTHING)?;
+        }
         if matches!(shared.kept, Kept::Theirs { .. }) {
             shared.sweep()?;
         }

@@ -12,7 +12,7 @@ use workload_tpcc::{Call, Delivery, Line, NewOrder, Outcome, Tpcc};
 fn conforms<T: Target<Tpcc>>(reach: impl Future<Output = Result<T, OpenError>>, style: &str, random: u32) {
     wait(async {
         let target = reach.await.unwrap();
-        assert_eq!((target.stack().style.as_str(), target.stack().durability.tier), (style, Tier::Delayed));
+        assert_eq!((target.stack().style.as_str(), target.stack().durability.tier), (style, Tier::Volatile));
         let mut session = target.open(0).await.unwrap();
         let plan = ConformancePlan::golden(1, random);
         let done = conform(&mut session, &plan).await.unwrap_or_else(|wrong| panic!("{wrong}"));
