@@ -1,60 +1,144 @@
 #!/usr/bin/env bash
 # Runs every test there is and closes with one line of counts, which also goes to the file $TEST_COUNTS if that is set.
-# Exit 1: a test failed, or, with CI=true, could not run.
+# Exit 1: a test failed, or, with CI=true, the browser tests could not run.
+#
+# Everything is linked once and then runs side by side, as many programs at a time as there are cores. Tests that need an
+# engine, and not one of their own, share one of each kind, which is started here.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-CARGO=${CARGO:-cargo}
+export CARGO=${CARGO:-cargo}
 
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+# Programs that take long, longest first; the others follow. Those that measure are disturbed by each other, and take turns.
+longest=(tests/conformance tests/e2e tests/survive tests/engines rig/it browser admin/it)
+measuring=' tests/e2e tests/survive tests/engines browser '
+slots=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+# A test that hangs (it was named after a minute) ends its program after this, and the other programs run.
+limit=()
+if timeout --verbose --kill-after=1 1 true 2>/dev/null; then
+  limit=(timeout --verbose --kill-after=10 25m)
+fi
+
+room=$(mktemp -d)
+# Not with the other temporary files, which may lie in memory; engines have accounts of their own, and pass through it.
+engines=$(mktemp -d /var/tmp/stackmark-tests-XXXXXX)
+chmod 711 "$engines"
 notes=()
 failed=0
 
-# Runs a command, keeps what it prints, and notes its failure under a name.
-run() {
-  local name=$1
-  shift
-  "$@" 2>&1 | tee -a "$log"
-  ((PIPESTATUS[0] == 0)) || { notes+=("FAILED: $name"); failed=1; }
+clean() {
+  trap '' INT TERM
+  local job
+  for job in $(jobs -p); do kill -- "-$job" 2>/dev/null; done
+  wait
+  [[ -z ${STACKMARK_BIN:-} ]] || STACKMARK_RIG_DIR=$engines "$STACKMARK_BIN" rig down >/dev/null
+  rm -rf "$room" "$engines"
 }
+trap clean EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 scripts/setup-tests.sh
 browser_ready=$?
 
-# Tests that run the binary would build it with the features of one package; here it shares what the tests are made of.
-if "$CARGO" build --workspace --locked --tests --bin stackmark; then
-  target=$("$CARGO" metadata --format-version 1 --no-deps --locked | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
-  export STACKMARK_BIN=$target/debug/stackmark
-fi
+# The tests, the binary that they run, and the example that they kill; a line for each target that was made.
+built=$room/built
+"$CARGO" build --release --workspace --locked --tests --bin stackmark --example hold \
+  --message-format json-render-diagnostics >"$built" || { notes+=('FAILED: build'); failed=1; : >"$built"; }
+STACKMARK_BIN=$(sed -n 's/.*"name":"stackmark".*"test":false},"features".*"executable":"\([^"]*\)".*/\1/p' "$built")
+export STACKMARK_BIN
+# The folder of a package, and the program: cargo runs one in the other.
+mapfile -t programs < <(sed -n \
+  's/.*"manifest_path":"\([^"]*\)\/Cargo.toml".*"test":true},"features".*"executable":"\([^"]*\)".*/\1 \2/p' "$built")
 
-# A test that hangs (it was named after a minute) ends its program after this, and the other programs run. Without a
-# terminal whatever it has started ends with it; with one, Ctrl-C must reach it.
-limit=()
-if timeout --verbose --kill-after=1 1 true 2>/dev/null; then
-  foreground=
-  [[ ! -t 0 ]] || foreground="'--foreground', "
-  limit=(--config "target.'cfg(unix)'.runner = ['timeout', $foreground'--verbose', '--kill-after=10', '25m']")
-fi
-run 'cargo test' "$CARGO" test --workspace --locked --no-fail-fast ${limit[@]+"${limit[@]}"}
-
+declare -A command folder
+for program in ${programs[@]+"${programs[@]}"}; do
+  name=${program##*/}
+  name=$(basename "${program% *}")/${name%-*}
+  folder[$name]=${program% *} command[$name]=${program#* }
+done
 if [[ -f tests/browser/package.json ]]; then
   if ((browser_ready == 0)); then
-    run 'browser tests' npm test --prefix tests/browser
+    folder[browser]=tests/browser command[browser]='npm test'
   else
     notes+=('NOT RUN: browser tests, see setup-tests above')
     if [[ ${CI:-} == true ]]; then failed=1; fi
   fi
 fi
 
-# Lines of cargo: `test result: ok. 3 passed; 0 failed; …`; of node's runner: `# pass 3`, or with a sign for the `#`.
+# From here on, jobs in process groups of their own: not deaf to Ctrl-C, as a shell's children in the background are, but
+# told of it by us alone.
+set -m
+if [[ -n $STACKMARK_BIN ]]; then
+  # Commits wait for no disk: what a crash would leave is no concern of tests that share. A package that is missing is
+  # named by each test that needs it.
+  for engine in postgres mariadb; do
+    STACKMARK_RIG_DIR=$engines "$STACKMARK_BIN" rig up "$engine" --durability delayed >/dev/null &
+  done
+  wait
+fi
+export STACKMARK_TEST_ENGINES=$engines STACKMARK_TESTS_NOT_RUN=$room/not-run RUST_TEST_THREADS=${RUST_TEST_THREADS:-2}
+: >"$STACKMARK_TESTS_NOT_RUN"
+
+# Runs a program, with what it prints in a file of its own.
+start() {
+  # shellcheck disable=SC2086 # a command and its arguments
+  (cd "${folder[$1]}" && CARGO_MANIFEST_DIR=$PWD exec "${limit[@]}" ${command[$1]}) \
+    >"$room/${1//\//-}.log" 2>&1 </dev/null &
+  running[$!]=$1 began[$!]=$SECONDS
+}
+
+# The next program that may start: one that measures waits for another that does.
+choose() {
+  local name other
+  for name in "${waiting[@]}"; do
+    if [[ $measuring == *" $name "* ]]; then
+      for other in "${running[@]}"; do [[ $measuring != *" $other "* ]] || continue 2; done
+    fi
+    chosen=$name
+    return
+  done
+  return 1
+}
+
+# Waits for a program to end, prints whole what it has said, and keeps account.
+collect() {
+  local ended name seconds log code=0
+  wait -n -p ended "${!running[@]}" || code=$?
+  name=${running[$ended]} seconds=$((SECONDS - began[$ended])) log=$room/${running[$ended]//\//-}.log
+  unset "running[$ended]"
+  printf '\n== %s, %d s\n' "$name" "$seconds"
+  cat "$log"
+  printf '%5d s  %-32s %s\n' "$seconds" "$name" "$(grep -E '^test result:' "$log" | tail -1)" >>"$room/summary"
+  ((code == 0)) || { notes+=("FAILED: $name"); failed=1; }
+}
+
+waiting=() running=() began=()
+for name in "${longest[@]}"; do [[ -z ${command[$name]:-} ]] || waiting+=("$name"); done
+for name in $(printf '%s\n' "${!command[@]}" | sort); do
+  [[ " ${longest[*]} " == *" $name "* ]] || waiting+=("$name")
+done
+touch "$room/summary" "$room/none.log"
+while ((${#waiting[@]} + ${#running[@]} > 0)); do
+  if ((${#running[@]} < slots)) && choose; then
+    start "$chosen"
+    rest=()
+    for name in "${waiting[@]}"; do [[ $name == "$chosen" ]] || rest+=("$name"); done
+    waiting=(${rest[@]+"${rest[@]}"})
+  else
+    collect
+  fi
+done
+
+while read -r line; do notes+=("NOT RUN: ${line:0:160}"); done <"$STACKMARK_TESTS_NOT_RUN"
+# Lines of Rust's tests: `test result: ok. 3 passed; 0 failed; …`; of node's runner: `# pass 3`, or with a sign for the `#`.
 printf '\n'
-grep -E '^test result:' "$log" | grep -v ' 0 passed; 0 failed; 0 ignored'
-counts=$(awk '
+sort -rn "$room/summary"
+counts=$(cat "$room"/*.log | awk '
   /^test result:/               { passed += $4; failed += $6; next }
   /^[^a-zA-Z0-9]+ pass [0-9]+$/ { passed += $NF }
   /^[^a-zA-Z0-9]+ fail [0-9]+$/ { failed += $NF }
   END { printf "%d passed, %d failed", passed, failed }
-' "$log")
+')
 for note in ${notes[@]+"${notes[@]}"}; do counts+="; $note"; done
 printf '%s\n' "$counts" | tee "${TEST_COUNTS:-/dev/null}"
 exit "$failed"

@@ -77,6 +77,14 @@ fn a_database_that_cannot_be_run_on_says_why() {
         });
         load.signal(rustix::process::Signal::KILL);
         let _ = load.end();
+        // A server notices after its clients have gone that they have.
+        let (system, count) = match engine {
+            Engine::Postgres => ("postgres", "select count(*) from pg_stat_activity where datname = 'half'"),
+            Engine::MariaDb => {
+                ("mysql", "select count(*) from information_schema.processlist where db = 'half'")
+            }
+        };
+        until("the sessions of the load have gone", || server.ask(system, count) == "0");
         refused(&line, &half, &["interrupted", "--fresh"]);
     }
 }

@@ -1,20 +1,19 @@
-//! Where the databases of tests lie: in folders, and on one private server of each engine for a test program.
+//! Where the databases of tests lie: in folders, and on one server of each engine, which other programs may share.
 
 use crate::calls::runtime;
 use adapter_tokio_postgres::Connected;
 use admin::{AuditGroup, AuditQuery, LoadPlan, mysql, postgres, sqlite};
-use model::{Nanos, Tier};
+use model::Nanos;
 use mysql_async::prelude::Queryable as _;
-use rig::{Engine, Options, Running};
+use rig::Engine;
+use rig::for_tests::shared;
 use sql::{DbUrl, Dialect, ServerUrl, SqliteUrl, Value};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, OnceLock};
 use tempfile::TempDir;
 
 /// How long the audits of a test may take together.
 const AUDITS_MAX: Nanos = Nanos::from_secs(120);
-/// Connections that a server takes: those of two tests at once, of their servers, saboteurs and witnesses.
-const CONNECTIONS: u32 = 120;
 
 /// Where one database lies. It goes with this value.
 #[derive(Debug)]
@@ -26,7 +25,7 @@ pub(crate) enum Ground {
         /// The file in it, and its settings.
         url: SqliteUrl,
     },
-    /// On the private server of this test program.
+    /// On a server.
     Server(ServerUrl),
 }
 
@@ -34,7 +33,7 @@ impl Ground {
     /// A copy of what `plan` loads, on the server of an engine; loaded once under that name.
     pub(crate) fn copied(engine: Engine, name: &str, plan: impl FnOnce() -> LoadPlan) -> Ground {
         static LOADED: Mutex<Vec<(Engine, String)>> = Mutex::new(Vec::new());
-        let (template, to) = (server(engine).url(name), another(engine));
+        let (template, to) = (shared(engine).url(name), another(engine));
         {
             // Held while loading, so that nobody loads the same a second time.
             let mut loaded = LOADED.lock().expect("a test that could not load has failed already");
@@ -72,7 +71,7 @@ impl Ground {
 impl Drop for Ground {
     fn drop(&mut self) {
         if let Ground::Server(url) = self {
-            // The server goes with the test program, so what cannot be removed now is gone soon.
+            // What cannot be removed now goes with the server, or when the next program looks.
             let _ = match url.dialect {
                 Dialect::MySql => mysql::drop_database(url).is_ok(),
                 Dialect::Postgres | Dialect::Sqlite => postgres::drop_database(url).is_ok(),
@@ -90,26 +89,10 @@ pub const fn dialect(engine: Engine) -> Dialect {
     }
 }
 
-/// The server of an engine; it ends with the process. What a crash would leave is no concern of its tests.
-fn server(engine: Engine) -> &'static Running {
-    static POSTGRES: OnceLock<Running> = OnceLock::new();
-    static MARIADB: OnceLock<Running> = OnceLock::new();
-    let server = match engine {
-        Engine::Postgres => &POSTGRES,
-        Engine::MariaDb => &MARIADB,
-    };
-    server.get_or_init(|| {
-        let options =
-            Options { durability: Tier::Delayed, connections: CONNECTIONS, ..Options::small(engine) };
-        rig::start(engine, &options)
-            .unwrap_or_else(|error| panic!("this test needs {}: {error}", engine.title()))
-    })
-}
-
 /// A database that nobody has made yet, on the server of an engine.
 fn another(engine: Engine) -> ServerUrl {
     static COPIES: AtomicU32 = AtomicU32::new(0);
-    server(engine).url(&format!("copy_{}", COPIES.fetch_add(1, Ordering::Relaxed)))
+    shared(engine).url(&format!("copy_{}", COPIES.fetch_add(1, Ordering::Relaxed)))
 }
 
 fn loading(url: &ServerUrl, plan: LoadPlan) {

@@ -68,7 +68,7 @@ impl Store {
         Store::new(Cardinality::tiny(), "synchronous=off")
     }
 
-    /// A store of that size on the private server of this test program. Each size is loaded once, and copied by the
+    /// A store of that size on the server of an engine. Each size is loaded once, and copied by the
     /// server then.
     ///
     /// # Panics

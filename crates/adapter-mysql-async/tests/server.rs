@@ -9,7 +9,8 @@ use measure::Monotonic;
 use model::{Cents, Conflict, Doubt, Fault, OpenError, Refusal, Target, Tier};
 use mysql_async::prelude::Queryable;
 use sql::{Dialect, Isolation, Param, Secret, ServerUrl, SqlConn, SqlOpener, StmtId, Tls, TxKind};
-use support::{Cut, Proxy, block_on, load_tiny, server, server_with};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use support::{Cut, Proxy, block_on, database, load_tiny, server, server_with};
 use workload_tpcc::conformance::{ConformancePlan, conform};
 use workload_tpcc::{SqlTarget, catalogue};
 
@@ -27,12 +28,26 @@ async fn counters(url: &ServerUrl) {
 }
 
 async fn counter_conn(url: &ServerUrl) -> MySqlConn {
+    counting(connect(url).await.unwrap()).await
+}
+
+async fn counting(conn: mysql_async::Conn) -> MySqlConn {
     let statements = [
         "update counter set n = n + ?2 where id = ?1",
         "select n from counter where id = ?1",
         "select n from counter where id = ?1 for update",
     ];
-    MySqlConn::prepare(connect(url).await.unwrap(), &statements.map(str::to_owned), "here").await.unwrap()
+    MySqlConn::prepare(conn, &statements.map(str::to_owned), "here").await.unwrap()
+}
+
+/// A server that these tests have to themselves, one at a time: full with 20 connections and one more, and with other
+/// settings than its own.
+fn own() -> MutexGuard<'static, rig::Running> {
+    static OWN: LazyLock<Mutex<rig::Running>> = LazyLock::new(|| {
+        let settings = [("extra_max_connections", "1"), ("innodb_flush_log_at_trx_commit", "2")];
+        Mutex::new(server_with(&settings))
+    });
+    OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn open_error(url: &ServerUrl) -> OpenError {
@@ -41,13 +56,10 @@ fn open_error(url: &ServerUrl) -> OpenError {
 
 #[test]
 fn the_plain_style_answers_as_tpcc_asks_at_every_isolation() {
-    let server = server();
     for (number, isolation) in
         [Isolation::ReadCommitted, Isolation::RepeatableRead, Isolation::Serializable].into_iter().enumerate()
     {
-        let database = format!("tpcc{number}");
-        server.create_database(&database).unwrap();
-        let url = ServerUrl { isolation, ..server.url(&database) };
+        let url = ServerUrl { isolation, ..database(&format!("tpcc{number}")) };
         block_on(async {
             load_tiny(&url).await;
             let opener = MySqlOpener::reach(&url, catalogue(Dialect::MySql).unwrap()).await.unwrap();
@@ -65,7 +77,7 @@ fn the_plain_style_answers_as_tpcc_asks_at_every_isolation() {
 
 #[test]
 fn the_stack_says_what_is_in_force() {
-    let server = server_with(&[("innodb_flush_log_at_trx_commit", "2")]);
+    let server = own();
     block_on(async {
         let url = ServerUrl { statement_timeout_ms: 1_500, ..server.tcp_url("tpcc") };
         let opener = MySqlOpener::reach(&url, Vec::new()).await.unwrap();
@@ -85,9 +97,8 @@ fn the_stack_says_what_is_in_force() {
 
 #[test]
 fn values_are_exact_in_both_directions() {
-    let server = server();
+    let url = database("exact");
     block_on(async {
-        let url = server.url("tpcc");
         let mut plain = connect(&url).await.unwrap();
         let table = "create table v (id bigint, small smallint unsigned, big bigint unsigned, money decimal(12,2), \
                      rate decimal(4,4), at datetime, words varchar(40) character set utf8mb4)";
@@ -132,9 +143,8 @@ fn values_are_exact_in_both_directions() {
 
 #[test]
 fn a_deadlock_and_a_lock_that_is_not_given_are_conflicts() {
-    let server = server();
+    let url = database("deadlock");
     block_on(async {
-        let url = server.url("tpcc");
         counters(&url).await;
         let (mut one, mut two) = (counter_conn(&url).await, counter_conn(&url).await);
         for conn in [&mut one, &mut two] {
@@ -150,9 +160,10 @@ fn a_deadlock_and_a_lock_that_is_not_given_are_conflicts() {
         one.rollback().await.unwrap();
         two.rollback().await.unwrap();
 
-        // For sessions from now on. Above, one that waited so briefly could give up before the other comes to block it.
-        server.client("tpcc", "set global innodb_lock_wait_timeout = 1").unwrap();
-        let (mut one, mut two) = (counter_conn(&url).await, counter_conn(&url).await);
+        // Above, one that waited so briefly could give up before the other comes to block it.
+        let mut hasty = connect(&url).await.unwrap();
+        hasty.query_drop("set innodb_lock_wait_timeout = 1").await.unwrap();
+        let (mut one, mut two) = (counter_conn(&url).await, counting(hasty).await);
         one.begin(TxKind::Write).await.unwrap();
         one.exec(ADD, &[1_i64.into(), 1_i64.into()]).await.unwrap();
         two.begin(TxKind::Write).await.unwrap();
@@ -168,9 +179,8 @@ fn a_deadlock_and_a_lock_that_is_not_given_are_conflicts() {
 
 #[test]
 fn a_statement_that_takes_too_long_is_a_conflict() {
-    let server = server();
+    let url = database("timeout");
     block_on(async {
-        let url = server.url("tpcc");
         counters(&url).await;
         // More than a statement that waits for nobody takes, however slow the machine.
         let hasty = ServerUrl { statement_timeout_ms: 5_000, ..url.clone() };
@@ -187,8 +197,9 @@ fn a_statement_that_takes_too_long_is_a_conflict() {
 
 #[test]
 fn what_takes_no_writes_says_so() {
-    let server = server();
-    let url = server.url("tpcc");
+    let server = own();
+    server.create_database("unwritable").unwrap();
+    let url = server.url("unwritable");
     block_on(async {
         counters(&url).await;
         let mut conn = counter_conn(&url).await;
@@ -197,17 +208,18 @@ fn what_takes_no_writes_says_so() {
         assert_eq!(written, Err(Fault::Refused(Refusal::Unwritable)));
         conn.rollback().await.unwrap();
     });
-    server.client("tpcc", "grant all on tpcc.* to 'plain'@'%' identified by 'pw'").unwrap();
+    server.client("mysql", "grant all on unwritable.* to 'plain'@'%' identified by 'pw'").unwrap();
     let plain =
-        ServerUrl { user: "plain".into(), password: Some(Secret::new("pw")), ..server.tcp_url("tpcc") };
+        ServerUrl { user: "plain".into(), password: Some(Secret::new("pw")), ..server.tcp_url("unwritable") };
     block_on(async {
         let mut conn = counter_conn(&plain).await;
-        server.client("tpcc", "set global read_only = 1").unwrap();
+        server.client("mysql", "set global read_only = 1").unwrap();
         conn.begin(TxKind::Write).await.unwrap();
         let written = conn.exec(ADD, &[1_i64.into(), 1_i64.into()]).await;
         assert_eq!(written, Err(Fault::Refused(Refusal::Unwritable)));
     });
     let error = open_error(&plain);
+    server.client("mysql", "set global read_only = 0").unwrap();
     assert!(
         matches!(error, OpenError::Unusable { .. }) && error.to_string().contains("read-only"),
         "{error}"
@@ -216,9 +228,9 @@ fn what_takes_no_writes_says_so() {
 
 #[test]
 fn a_connection_that_breaks_is_in_doubt_as_far_as_it_is() {
-    let server = server();
+    database("broken");
+    let direct = server().tcp_url("broken");
     block_on(async {
-        let direct = server.tcp_url("tpcc");
         counters(&direct).await;
         let mut witness = counter_conn(&direct).await;
         let lost = Err(Fault::InDoubt(Doubt::ConnectionLost));
@@ -249,23 +261,21 @@ fn a_connection_that_breaks_is_in_doubt_as_far_as_it_is() {
         let statements = ["update counter set n = n + ?2 where id = ?1".to_owned()];
         let mut victim = MySqlConn::prepare(victim, &statements, "here").await.unwrap();
         victim.begin(TxKind::Write).await.unwrap();
-        server.client("tpcc", &format!("kill {id}")).unwrap();
+        server().client("broken", &format!("kill {id}")).unwrap();
         assert_eq!(victim.exec(ADD, &[1_i64.into(), 1_i64.into()]).await, lost);
     });
 }
 
 #[test]
 fn two_writers_lose_no_update() {
-    let server = server();
-    counters_of(&server, Isolation::ReadCommitted, "one");
-    counters_of(&server, Isolation::RepeatableRead, "two");
+    counters_of(Isolation::ReadCommitted, "one");
+    counters_of(Isolation::RepeatableRead, "two");
 }
 
 /// Reads under a lock, adds in the client, and writes; two connections, turn by turn as the locks let them.
-fn counters_of(server: &rig::Running, isolation: Isolation, database: &str) {
+fn counters_of(isolation: Isolation, name: &str) {
     const EACH: i64 = 100;
-    server.create_database(database).unwrap();
-    let url = ServerUrl { isolation, ..server.url(database) };
+    let url = ServerUrl { isolation, ..database(name) };
     block_on(async {
         counters(&url).await;
         let add = async || {
@@ -289,7 +299,7 @@ fn counters_of(server: &rig::Running, isolation: Isolation, database: &str) {
 
 #[test]
 fn who_cannot_come_in_is_told_why_and_without_the_password() {
-    let server = server_with(&[("extra_max_connections", "1")]);
+    let server = own();
     let url = server.tcp_url("tpcc");
     let check = |url: &ServerUrl, reachable: bool, expected: &str| {
         let error = open_error(url);

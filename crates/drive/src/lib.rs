@@ -19,7 +19,7 @@ mod plan;
 mod simulation;
 mod timer;
 #[cfg(test)]
-#[path = "../tests/toy/mod.rs"]
+#[path = "../tests/it/toy/mod.rs"]
 mod toy;
 mod trial;
 mod worker;

@@ -489,6 +489,7 @@ mod tests {
 
     #[test]
     fn intervals_cover_the_truth_as_often_as_they_say() {
+        // A standard error of 1.5 % at 95 %. Each round is a thousand fits.
         const ROUNDS: usize = 200;
         for (truth, noises) in [
             ([1_000.0, 0.05, 0.002], (0.03, 0.02)),

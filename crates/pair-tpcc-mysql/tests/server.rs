@@ -11,7 +11,7 @@ use model::{Cents, Conflict, Doubt, Effort, Fault, OpenError, RetryPolicy, Retry
 use mysql_async::prelude::Queryable;
 use pair_tpcc_mysql::ProcedureTarget;
 use sql::{Isolation, Secret, ServerUrl};
-use support::{Cut, Proxy, block_on, load_tiny, server, server_with};
+use support::{Cut, Proxy, block_on, database, load_tiny, server, server_with};
 use workload_tpcc::conformance::{ConformancePlan, conform};
 use workload_tpcc::{Call, Delivery, Line, NewOrder, Outcome, Payment, Tpcc, Who};
 
@@ -37,13 +37,10 @@ async fn number(url: &ServerUrl, question: &str) -> i64 {
 
 #[test]
 fn the_procedures_answer_as_tpcc_asks_at_every_isolation() {
-    let server = server();
     for (count, isolation) in
         [Isolation::ReadCommitted, Isolation::RepeatableRead, Isolation::Serializable].into_iter().enumerate()
     {
-        let database = format!("tpcc{count}");
-        server.create_database(&database).unwrap();
-        let url = ServerUrl { isolation, ..server.url(&database) };
+        let url = ServerUrl { isolation, ..database(&format!("tpcc{count}")) };
         block_on(async {
             load_tiny(&url).await;
             let target = ProcedureTarget::reach(&url, Monotonic::start()).await.unwrap();
@@ -61,9 +58,8 @@ fn the_procedures_answer_as_tpcc_asks_at_every_isolation() {
 
 #[test]
 fn a_call_is_one_statement_and_a_declined_one_leaves_nothing() {
-    let server = server();
+    let url = database("statements");
     block_on(async {
-        let url = server.url("tpcc");
         load_tiny(&url).await;
         let mut session =
             ProcedureTarget::reach(&url, Monotonic::start()).await.unwrap().open(0).await.unwrap();
@@ -113,9 +109,8 @@ fn a_lock_that_is_not_given_is_a_conflict_that_leaves_nothing() {
 #[test]
 fn sessions_that_meet_are_retried_and_lose_nothing() {
     const EACH: i64 = 40;
-    let server = server();
+    let url = database("meeting");
     block_on(async {
-        let url = server.url("tpcc");
         load_tiny(&url).await;
         let target = ProcedureTarget::reach(&url, Monotonic::start()).await.unwrap();
         let next = "select d_next_o_id from district where d_w_id = 1 and d_id = 1";
@@ -142,9 +137,9 @@ fn sessions_that_meet_are_retried_and_lose_nothing() {
 
 #[test]
 fn an_answer_that_is_lost_leaves_a_writing_call_in_doubt() {
-    let server = server();
+    database("lost");
+    let direct = server().tcp_url("lost");
     block_on(async {
-        let direct = server.tcp_url("tpcc");
         load_tiny(&direct).await;
         let proxy = Proxy::before(&direct).await;
         let mut session =
@@ -161,11 +156,13 @@ fn an_answer_that_is_lost_leaves_a_writing_call_in_doubt() {
 
 #[test]
 fn who_may_not_make_procedures_is_told_what_is_missing() {
-    let server = server();
-    let grant = "grant select, insert, update, delete on tpcc.* to 'plain'@'%' identified by 's3cret'";
-    server.client("tpcc", grant).unwrap();
-    let url =
-        ServerUrl { user: "plain".into(), password: Some(Secret::new("s3cret")), ..server.tcp_url("tpcc") };
+    let url = database("forbidden");
+    // A user of this database alone: others may share the server.
+    let user = url.database.clone();
+    let grant =
+        format!("grant select, insert, update, delete on {user}.* to {user}@'%' identified by 's3cret'");
+    server().client("forbidden", &grant).unwrap();
+    let url = ServerUrl { user, password: Some(Secret::new("s3cret")), ..server().tcp_url("forbidden") };
     let error = block_on(ProcedureTarget::reach(&url, Monotonic::start())).unwrap_err();
     assert!(matches!(error, OpenError::Unusable { .. }), "{error}");
     let text = error.to_string();

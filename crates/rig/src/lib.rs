@@ -9,6 +9,7 @@ mod cage;
 mod command;
 mod error;
 mod find;
+pub mod for_tests;
 mod home;
 mod limits;
 mod mariadb;

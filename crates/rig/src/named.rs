@@ -2,8 +2,8 @@
 
 use crate::command::lives_in;
 use crate::home::{Home, discard, is_abandoned};
-use crate::running::{Running, prepare};
-use crate::state::{self, State};
+use crate::running::{Place, Running, prepare};
+use crate::state::State;
 use crate::{Engine, Options, RigError, base};
 use rustix::process::{Pid, WaitOptions};
 use sql::{Secret, ServerUrl};
@@ -32,13 +32,18 @@ impl Standing {
     /// A database of it, through its unix socket; the password is in it, and nothing shows it.
     #[must_use]
     pub fn url(&self, database: &str) -> ServerUrl {
-        state::url(self.engine, &self.folder, self.port, self.password.clone(), database)
+        self.place().url(database)
     }
 
     /// The same through its port on 127.0.0.1.
     #[must_use]
     pub fn tcp_url(&self, database: &str) -> ServerUrl {
         ServerUrl { socket: None, ..self.url(database) }
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        let Standing { engine, folder, port, password, .. } = self.clone();
+        Place { engine, folder, port, password }
     }
 
     fn of(folder: &Path, state: State) -> Option<Standing> {

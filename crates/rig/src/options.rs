@@ -58,6 +58,22 @@ impl Engine {
         }
     }
 
+    /// The database that is there from the start.
+    pub(crate) const fn system_database(self) -> &'static str {
+        match self {
+            Engine::Postgres => "postgres",
+            Engine::MariaDb => "mysql",
+        }
+    }
+
+    /// The statement that names all databases.
+    pub(crate) const fn databases(self) -> &'static str {
+        match self {
+            Engine::Postgres => "select datname from pg_database",
+            Engine::MariaDb => "show databases",
+        }
+    }
+
     /// The account that a distribution's package makes for it: root does not run an engine as root.
     pub(crate) const fn account(self) -> &'static str {
         match self {

@@ -43,6 +43,51 @@ pub struct Running {
     watchdog: Option<Watchdog>,
 }
 
+/// Where an engine is, for its clients.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) engine: Engine,
+    pub(crate) folder: PathBuf,
+    pub(crate) port: u16,
+    pub(crate) password: Secret,
+}
+
+impl Place {
+    pub(crate) fn url(&self, database: &str) -> ServerUrl {
+        state::url(self.engine, &self.folder, self.port, self.password.clone(), database)
+    }
+
+    pub(crate) fn client(
+        &self,
+        installation: &Installation,
+        database: &str,
+        statements: &str,
+    ) -> Result<String, RigError> {
+        let client = match self.engine {
+            Engine::Postgres => postgres::client,
+            Engine::MariaDb => mariadb::client,
+        };
+        let command = client(installation, &self.folder, self.port, database);
+        let ended = run(command, statements, CLIENT_MAX, |_| ())?;
+        if ended.is_success() {
+            return Ok(ended.out);
+        }
+        Err(RigError::failed(format!("{} refused a statement", self.engine.title()), ended.err))
+    }
+}
+
+/// The statement that makes an empty database, of a name that needs no quotes.
+pub(crate) fn creating(name: &str) -> Result<String, RigError> {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    let starts = name.bytes().next().is_some_and(|first| !first.is_ascii_digit());
+    if !starts || name.len() > 63 || !name.bytes().all(plain) {
+        return Err(RigError::Invalid(format!(
+            "`{name}` is no name for a database: lower-case letters, digits and underscores, at most 63"
+        )));
+    }
+    Ok(format!("create database {name}"))
+}
+
 /// Makes and starts a private engine. Returns when it takes connections.
 ///
 /// # Errors
@@ -313,13 +358,22 @@ impl Running {
     /// nothing shows it.
     #[must_use]
     pub fn url(&self, database: &str) -> ServerUrl {
-        state::url(self.engine(), &self.home.path, self.port, self.password.clone(), database)
+        self.place().url(database)
     }
 
     /// The same through its port on 127.0.0.1.
     #[must_use]
     pub fn tcp_url(&self, database: &str) -> ServerUrl {
         ServerUrl { socket: None, ..self.url(database) }
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        Place {
+            engine: self.engine(),
+            folder: self.home.path.clone(),
+            port: self.port,
+            password: self.password.clone(),
+        }
     }
 
     /// Number of the engine's first process: the postmaster, or `mariadbd`. After a kill or halt, of the last.
@@ -418,22 +472,7 @@ impl Running {
     ///
     /// The name is not made of at most 63 lower-case letters, digits and underscores, or the engine refuses.
     pub fn create_database(&self, name: &str) -> Result<(), RigError> {
-        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-        let starts = name.bytes().next().is_some_and(|first| !first.is_ascii_digit());
-        if !starts || name.len() > 63 || !name.bytes().all(plain) {
-            return Err(RigError::Invalid(format!(
-                "`{name}` is no name for a database: lower-case letters, digits and underscores, at most 63"
-            )));
-        }
-        self.client(self.system_database(), &format!("create database {name}")).map(|_| ())
-    }
-
-    /// The database that is there from the start.
-    fn system_database(&self) -> &'static str {
-        match self.engine() {
-            Engine::Postgres => "postgres",
-            Engine::MariaDb => "mysql",
-        }
+        self.client(self.engine().system_database(), &creating(name)?).map(|_| ())
     }
 
     /// Has the engine's own command-line client run statements; gives its rows, with tabs (MariaDB) or bars (PostgreSQL)
@@ -443,16 +482,7 @@ impl Running {
     ///
     /// The client cannot run, or the engine refuses a statement.
     pub fn client(&self, database: &str, statements: &str) -> Result<String, RigError> {
-        let client = match self.engine() {
-            Engine::Postgres => postgres::client,
-            Engine::MariaDb => mariadb::client,
-        };
-        let command = client(&self.installation, &self.home.path, self.port, database);
-        let ended = run(command, statements, CLIENT_MAX, |_| ())?;
-        if ended.is_success() {
-            return Ok(ended.out);
-        }
-        Err(RigError::failed(format!("{} refused a statement", self.engine().title()), ended.err))
+        self.place().client(&self.installation, database, statements)
     }
 
     /// Ends it and removes its folder, as dropping does, but says what went wrong.

@@ -1,4 +1,4 @@
-//! A private MariaDB for a test, and TPC-C's data in it.
+//! A MariaDB for these tests, and TPC-C's data in it.
 
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
@@ -6,6 +6,7 @@ use adapter_mysql_async::connect;
 use model::rows::{Dataset, RowSink};
 use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
+use rig::for_tests::{Shared, shared};
 use rig::{Engine, Options, Running};
 use sql::{Dialect, ServerUrl};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -14,12 +15,18 @@ use tokio::sync::watch;
 use workload_tpcc::conformance::GOLDEN_LOAD_SEED;
 use workload_tpcc::{Cardinality, Data, schema};
 
-/// A server with one empty database, `tpcc`. It goes with the value.
-pub(crate) fn server() -> Running {
-    server_with(&[])
+/// The server, which others may share.
+pub(crate) fn server() -> &'static Shared {
+    shared(Engine::MariaDb)
 }
 
-/// The same, with settings of its own.
+/// An empty database on it.
+pub(crate) fn database(name: &str) -> ServerUrl {
+    server().create_database(name).expect("a server takes a database");
+    server().url(name)
+}
+
+/// A server of one's own, with settings of its own and an empty database, `tpcc`. It goes with the value.
 pub(crate) fn server_with(settings: &[(&str, &str)]) -> Running {
     let mut options = Options { connections: 20, ..Options::small(Engine::MariaDb) };
     options.settings.extend(settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));

@@ -1,0 +1,109 @@
+//! A call that goes well allocates nothing on our side. The count is of the thread that makes the calls, on which everything
+//! of ours runs: the server of this test has another, and other tests have theirs.
+
+#![expect(unsafe_code, reason = "a counting allocator cannot be written without; it only forwards")]
+
+use crate::toy::{Add, Toy};
+use adapter_http::{Expected, HttpTarget};
+use model::{Effort, Session, Target, Wire, Workload};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::io::{Read, Write};
+
+const ROUNDS_MAX: usize = 5;
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    // A thread that is ending has no counter any more, and makes no calls either.
+    let _ = ALLOCATIONS.try_with(|allocations| allocations.set(allocations.get() + 1));
+}
+
+// SAFETY: forwards to the system's allocator, which keeps the promises; counting touches no memory of the
+// caller.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: as above.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Answers without allocating: to a request that ends in the body of our call, the right sum.
+fn serve(listener: &std::net::TcpListener, about: &[u8], health: &[u8], right: &[u8]) {
+    for stream in listener.incoming() {
+        let mut stream = stream.unwrap();
+        stream.set_nodelay(true).unwrap();
+        let mut buffer = [0; 1024];
+        while let Ok(bytes @ 1..) = stream.read(&mut buffer) {
+            let answer = match &buffer[..bytes] {
+                request if request.starts_with(b"GET /about") => about,
+                request if request.starts_with(b"GET /health") => health,
+                _ => right,
+            };
+            stream.write_all(answer).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_call_that_goes_well_allocates_nothing() {
+    let ok = |body: &str| {
+        let timing = "server-timing: queue;dur=0.1, query;dur=0.2, total;dur=0.3\r\nstackmark-work: attempts=1, rows=3";
+        format!("HTTP/1.1 200 OK\r\n{timing}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes()
+    };
+    let about = ok(
+        r#"{"name":"x","version":"1","contract":"toy/1","workload":"toy","scale":1,"pool":1,"stack":
+        {"engine":"","engine_version":"","adapter":"","adapter_version":"","style":"","route":"","server":null,
+        "isolation":"","durability":{"tier":"volatile","detail":""},"settings":[]}}"#,
+    );
+    let right = ok(r#"{"sum":3}"#);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || serve(&listener, &about, &ok("{}"), &right));
+
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let target = HttpTarget::<Toy>::reach(&url, &Expected::default()).await.unwrap();
+        let mut session = target.open(0).await.unwrap();
+        let mut effort = Effort::default();
+        let call = Add { a: 1, b: 2 };
+        let mut encoded = Vec::with_capacity(64);
+        Toy::encode_call(&call, &mut encoded);
+        // The first calls grow the request's buffer and the runtime's queues.
+        for _ in 0..100 {
+            session.run(&call, &mut effort).await.unwrap();
+        }
+        // What else happens in this process is counted too, once in a while; what a call does is seen in every round.
+        let mut rounds = Vec::new();
+        while rounds.len() < ROUNDS_MAX && rounds.last() != Some(&0) {
+            let before = ALLOCATIONS.get();
+            for _ in 0..1_000 {
+                let outcome = session.run(&call, &mut effort).await.unwrap();
+                Toy::check(&call, &outcome).unwrap();
+            }
+            rounds.push(ALLOCATIONS.get() - before);
+        }
+        assert_eq!(rounds.last(), Some(&0), "{rounds:?}");
+        let calls = 100 + 1_000 * rounds.len() as u32;
+        assert_eq!((effort.attempts, effort.rows), (calls, 3 * calls));
+    });
+}

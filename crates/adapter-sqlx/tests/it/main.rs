@@ -1,0 +1,8 @@
+//! The adapter on real engines.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod mysql;
+mod postgres;
+mod sqlite;
+mod support;

@@ -1,0 +1,7 @@
+//! The adapter on a real PostgreSQL.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod conformance;
+mod faults;
+mod support;

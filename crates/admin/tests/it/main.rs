@@ -1,0 +1,11 @@
+//! The control plane on each engine.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod audits;
+mod loads;
+mod mysql;
+mod postgres;
+mod probes;
+mod support;
+mod witness;

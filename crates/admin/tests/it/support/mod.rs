@@ -1,0 +1,118 @@
+//! Tiny databases for tests: loaded, and run on through the real adapter.
+#![allow(unreachable_pub, reason = "only tests use this")]
+
+use admin::sqlite::{LoadError, Witness, load};
+use admin::{AuditGroup, AuditQuery, AuditRows, LoadPlan, LoadRecord, Loaded};
+use model::{Effort, Inputs as _, Nanos, Session, Target};
+use rusqlite::Connection;
+use sql::{Dialect, SqliteUrl};
+use std::future::Future;
+use std::path::Path;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::task::{Poll, Waker};
+use workload_tpcc::audit::{self, Audit, Context, Finding};
+use workload_tpcc::{Cardinality, Data, Inputs, SqlTarget};
+
+pub const SEED: u64 = 11;
+
+pub fn plan(size: Cardinality, seed: u64) -> LoadPlan {
+    LoadPlan {
+        dataset: Arc::new(Data::new(size, seed)),
+        schema: workload_tpcc::schema(Dialect::Sqlite).unwrap(),
+        record: LoadRecord {
+            kit: "stackmark".into(),
+            kit_version: "0.0.0".into(),
+            workload: "tpcc".into(),
+            scale: u64::from(size.warehouses),
+            size: serde_json::to_string(&size).unwrap(),
+            seed,
+        },
+        threads: 2,
+        fresh: false,
+        references: false,
+        start_anew: "stackmark load tpcc --fresh".into(),
+    }
+}
+
+pub fn load_quietly(url: &SqliteUrl, plan: LoadPlan) -> Result<Loaded, LoadError> {
+    load(url, plan, &mut |_| {}, &AtomicBool::new(false))
+}
+
+/// A tiny database in a folder.
+pub fn tiny(folder: &Path) -> SqliteUrl {
+    let url = SqliteUrl::file(folder.join("tiny.db"));
+    load_quietly(&url, plan(Cardinality::tiny(), SEED)).unwrap();
+    url
+}
+
+/// Runs calls of both warehouses through the real adapter.
+pub fn run_calls(url: &SqliteUrl, size: Cardinality, calls: usize) {
+    let clock = measure::Monotonic::start();
+    let statements = workload_tpcc::catalogue(Dialect::Sqlite).unwrap();
+    let opener = adapter_rusqlite::SqliteOpener::new(url, statements, clock).unwrap();
+    let target = SqlTarget::new(opener, clock);
+    let mut session = at_once(target.open(0)).unwrap();
+    let mut streams: Vec<Inputs> =
+        (0..size.warehouses * 10).map(|worker| Inputs::new(size, Data::c_load_of(SEED), 5, worker)).collect();
+    let count = streams.len();
+    for number in 0..calls {
+        let call = streams[number % count].draw();
+        at_once(session.run(&call, &mut Effort::default())).unwrap();
+    }
+}
+
+/// The result of a future that never waits.
+fn at_once<F: Future>(future: F) -> F::Output {
+    match pin!(future).as_mut().poll(&mut std::task::Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("a blocking session never waits"),
+    }
+}
+
+pub fn execute(url: &SqliteUrl, statements: &str) {
+    let conn = Connection::open(&url.path).unwrap();
+    conn.execute_batch("pragma foreign_keys=off; pragma synchronous=off").unwrap();
+    conn.execute_batch(statements).unwrap();
+}
+
+pub fn groups(context: &Context) -> (Vec<Audit>, Vec<AuditGroup>) {
+    let groups = audit::audits(Dialect::Sqlite).unwrap();
+    let asked = groups
+        .iter()
+        .map(|group| AuditGroup {
+            prepare: group.prepare.clone(),
+            queries: group
+                .audits
+                .iter()
+                .map(|audit| AuditQuery {
+                    name: audit.name.clone(),
+                    sql: audit.query.clone(),
+                    rows_max: audit.rows_max,
+                })
+                .collect(),
+            params: context.params(),
+        })
+        .collect();
+    (groups.into_iter().flat_map(|group| group.audits).collect(), asked)
+}
+
+/// Every audit and what it found.
+pub fn findings(url: &SqliteUrl, size: Cardinality) -> Vec<(Audit, Finding)> {
+    let context = Context { size, used_before: false };
+    let (audits, asked) = groups(&context);
+    let witness = Witness::open(url).unwrap();
+    let found = witness.audit_all(&asked, 2, Nanos::from_secs(600), &AtomicBool::new(false)).unwrap();
+    assert_eq!(found.rows.len(), audits.len());
+    audits
+        .into_iter()
+        .zip(found.rows)
+        .map(|(audit, AuditRows { name, rows, .. })| {
+            assert_eq!(audit.name, name, "rows come in the order of the queries");
+            let rows = rows.unwrap_or_else(|why| panic!("{name}: {why}"));
+            let finding = audit.judge(&rows, &context);
+            (audit, finding)
+        })
+        .collect()
+}

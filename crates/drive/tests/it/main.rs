@@ -1,0 +1,7 @@
+//! The load generator at work, on sessions that need no engine.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod allocations;
+mod toy;
+mod trials;

@@ -1,0 +1,7 @@
+//! Documents in, reports out.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod files;
+mod report;
+mod sizes;

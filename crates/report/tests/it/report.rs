@@ -1,0 +1,572 @@
+//! Documents in, reports out: what a reader can rely on in every format.
+
+use report::document;
+use report::testing::{self};
+use report::text::Colour;
+use report::{Document, html, markdown, text};
+use schema::Schema;
+use std::path::Path;
+
+fn samples() -> Vec<(&'static str, Document)> {
+    vec![
+        ("trial", testing::trial()),
+        ("failed", testing::failed_trial()),
+        ("open", testing::open_trial()),
+        ("paced", testing::paced_trial()),
+        ("deferred", testing::deferred_trial()),
+        ("engine", testing::engine_trial()),
+        ("hostile", testing::hostile_trial()),
+        ("comparison", testing::comparison()),
+        ("experiment", testing::experiment()),
+        ("running", testing::running()),
+        ("sweep", testing::sweep()),
+        ("rates", testing::rate_sweep()),
+        ("search", testing::search()),
+        ("busy", testing::busy_trial(60)),
+    ]
+}
+
+fn schema() -> Schema {
+    let schema =
+        serde_json::from_str(include_str!("../../../../spec/result.schema.json")).expect("schema is JSON");
+    Schema::whole(schema).expect("schema is a schema")
+}
+
+#[test]
+fn every_document_keeps_to_the_published_schema() {
+    let schema = schema();
+    for (name, document) in samples() {
+        let value: serde_json::Value = serde_json::from_str(&document::to_json(&document)).unwrap();
+        let violations = schema.violations(&value);
+        assert!(violations.is_empty(), "{name}: {violations:#?}");
+    }
+}
+
+/// Adds a field to every object, one at a time, and expects schema and reader to refuse it alike.
+#[test]
+fn a_field_that_the_schema_does_not_know_is_refused_everywhere() {
+    fn objects(value: &serde_json::Value, path: String, out: &mut Vec<String>) {
+        match value {
+            serde_json::Value::Object(fields) => {
+                out.push(path.clone());
+                fields.iter().for_each(|(name, field)| objects(field, format!("{path}/{name}"), out));
+            }
+            // The first item stands for the others.
+            serde_json::Value::Array(items) => {
+                items.iter().take(1).for_each(|item| objects(item, format!("{path}/0"), out));
+            }
+            _ => {}
+        }
+    }
+    let schema = schema();
+    let mut comparison = testing::comparison();
+    comparison.experiment = testing::experiment().experiment;
+    comparison.curve = testing::sweep().curve;
+    comparison.search = testing::search().search;
+    // One trial shows all that a trial has.
+    comparison.trials.truncate(1);
+    let value = serde_json::to_value(comparison).unwrap();
+    let mut paths = Vec::new();
+    objects(&value, String::new(), &mut paths);
+    assert!(paths.len() > 60, "only {} objects found", paths.len());
+    for path in paths {
+        let mut value = value.clone();
+        let object = value.pointer_mut(&path).and_then(serde_json::Value::as_object_mut).unwrap();
+        object.insert("surprise".to_owned(), 1.into());
+        assert!(!schema.is_valid(&value), "the schema accepts a surprise in {path}");
+        assert!(
+            document::parse(&value.to_string(), Path::new("x")).is_err(),
+            "the reader accepts a surprise in {path}"
+        );
+    }
+}
+
+#[test]
+fn a_document_survives_being_written_and_read() {
+    for (name, document) in samples() {
+        let read = document::parse(&document::to_json(&document), Path::new("x")).unwrap();
+        assert!(read == document, "{name} changed on the way");
+    }
+}
+
+#[test]
+fn a_result_of_the_first_version_renders_in_every_format() {
+    let document = document::parse(include_str!("../data/result-1.json"), Path::new("x")).unwrap();
+    assert_eq!(document.schema, document::SCHEMA);
+    for rendered in
+        [text::render(&document, Colour::Never), markdown::render(&document), html::render(&document)]
+    {
+        assert!(rendered.contains("tpcc/sqlite/rusqlite"), "{rendered}");
+    }
+    let value: serde_json::Value = serde_json::from_str(&document::to_json(&document)).unwrap();
+    assert!(schema().is_valid(&value), "once read, it is of this version");
+}
+
+#[test]
+fn percentages_of_every_budget_sum_to_a_hundred() {
+    for (name, document) in samples() {
+        for trial in &document.trials {
+            let kinds = trial.kinds.iter().map(|kind| &kind.tally);
+            for budget in kinds.chain([&trial.overall]).filter_map(|tally| tally.budget) {
+                let sum: f64 = document::BudgetPart::ALL.iter().map(|part| budget.share(*part)).sum();
+                assert!((sum - 1.0).abs() < 1e-9, "{name}: {sum}");
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_from_the_data_becomes_markup() {
+    let document = testing::hostile_trial();
+    let page = html::render(&document);
+    assert!(page.contains("&lt;script&gt;alert(&#39;x&#39;)"), "the data is on the page");
+    assert!(!page.contains("<script>alert"), "a script from the data");
+    // Two elements of our own making, style and script, one each.
+    assert_eq!(page.matches("<script").count(), 1);
+    assert_eq!(page.matches("</svg>").count(), page.matches("<svg").count());
+    let markdown = markdown::render(&document);
+    let outside_code: String = markdown.split('`').step_by(2).collect();
+    assert!(!outside_code.contains("<script>"), "a script from the data in Markdown");
+}
+
+#[test]
+fn a_page_refers_to_nothing_outside() {
+    for (name, document) in samples() {
+        let page = html::render(&document);
+        for reference in ["src=", "href=", "url(", "@import", "https:"] {
+            assert!(!page.contains(reference), "{name} has {reference}");
+        }
+        // The one address is the name of a namespace.
+        assert_eq!(
+            page.matches("http://").count(),
+            page.matches("http://www.w3.org/2000/svg").count(),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn every_colour_of_a_chart_is_one_of_the_style_sheet() {
+    for (name, document) in samples() {
+        let page = html::render(&document);
+        for variable in page.split("=\"var(").skip(1).filter_map(|rest| rest.split(')').next()) {
+            assert!(page.contains(&format!("{variable}: #")), "{name}: no value for {variable}");
+        }
+    }
+}
+
+/// Where `first` and `second` stand in every format.
+fn check_order(document: &Document, first: &str, second: &str) {
+    let formats = [
+        ("text", text::render(document, Colour::Never)),
+        ("markdown", markdown::render(document).replace('\\', "")),
+        ("html", html::render(document).replace('\u{a0}', " ").replace("<wbr>", "")),
+    ];
+    for (name, report) in formats {
+        let body = report.find("<body").unwrap_or(0);
+        let at = |text: &str| {
+            report[body..].find(text).unwrap_or_else(|| panic!("{name} lacks `{text}`:\n{report}"))
+        };
+        assert!(at(first) < at(second), "{name}: `{first}` comes after `{second}`");
+    }
+}
+
+#[test]
+fn commits_that_a_crash_may_lose_are_said_loudly_before_the_rate() {
+    check_order(&testing::engine_trial(), "DELAYED DURABILITY", "44 900");
+}
+
+#[test]
+fn what_the_engine_said_and_when_it_was_away_is_in_every_format() {
+    let document = testing::engine_trial();
+    let formats =
+        [text::render(&document, Colour::Never), markdown::render(&document), html::render(&document)];
+    for report in formats {
+        let report = report.replace(['\u{a0}', '\n'], " ").replace('\\', "");
+        let report = report.split_whitespace().collect::<Vec<_>>().join(" ");
+        for words in [
+            "Lock:tuple",
+            "without the engine for 2.7 s",
+            "was not run for 0.7 s, from 12 s on",
+            "ikely: the limit on processor time sets the throughput. Calls spend most of their time in",
+        ] {
+            assert!(report.contains(words), "`{words}` is missing:\n{report}");
+        }
+    }
+}
+
+/// Written by the version before engines could be asked.
+#[test]
+fn a_result_without_what_was_added_since_still_reads() {
+    let mut value = serde_json::to_value(testing::trial()).unwrap();
+    let trial = &mut value["trials"][0];
+    for (place, name) in [
+        ("", "engine"),
+        ("", "outages"),
+        ("", "gaps"),
+        ("/data", "bytes_end"),
+        ("/data", "hottest_rows"),
+        ("/data", "references"),
+        ("/data", "kit_notes"),
+        ("/processes/0", "limits"),
+    ] {
+        let object = trial.pointer_mut(place).and_then(serde_json::Value::as_object_mut).unwrap();
+        assert!(object.remove(name).is_some(), "{place}/{name}");
+    }
+    assert!(schema().is_valid(&value));
+    document::parse(&value.to_string(), Path::new("x")).unwrap();
+}
+
+#[test]
+fn a_failed_audit_stands_above_the_rate() {
+    check_order(&testing::failed_trial(), "audit warehouse-ytd (3.3.2.1), after the run", "44 900");
+    check_order(&testing::failed_trial(), "sum of d_ytd 402 377.90", "44 900");
+}
+
+#[test]
+fn a_comparison_begins_with_its_verdict() {
+    check_order(&testing::comparison(), "HTTP costs 3 to 5 %", "43 514");
+}
+
+#[test]
+fn an_experiment_tells_failures_then_differences_then_the_answer_then_numbers() {
+    let document = testing::experiment();
+    check_order(&document, "audit warehouse-ytd (3.3.2.1), after the run in 2 of 5 trials", "200 pages");
+    check_order(&document, "200 pages", "rollback journal is worse in throughput.");
+    check_order(&document, "rollback journal is worse in throughput.", "88.0 % (87.3–88.8)");
+    check_order(&document, "grouped commits is better in throughput.", "×3.40 (3.33–3.47)");
+    check_order(&document, "MariaDB has no ratio.", "no MariaDB server was found on this machine");
+}
+
+#[test]
+fn a_void_variant_has_no_number_in_any_format() {
+    let mut document = testing::experiment();
+    // A value that nothing else on the page has.
+    let experiment = document.experiment.as_mut().unwrap();
+    let void =
+        experiment.variants.iter().find(|variant| variant.state == document::VariantState::Void).unwrap();
+    for trial in void.trials.iter().flatten() {
+        let headline = &mut document.trials[*trial].headline.value;
+        *headline = document::Interval { value: 31_337.0, low: Some(31_300.0), high: Some(31_400.0) };
+    }
+    for report in
+        [text::render(&document, Colour::Never), markdown::render(&document), html::render(&document)]
+    {
+        let report = report.replace('\u{a0}', " ");
+        for number in ["31 337", "31 340", "31 300"] {
+            assert!(!report.contains(number), "{report}");
+        }
+        assert!(report.contains("the audit warehouse-ytd failed in 2 of 5 trials"), "{report}");
+    }
+}
+
+#[test]
+fn a_variant_with_a_weaker_tier_says_so_beside_its_name() {
+    for report in [
+        text::render(&testing::experiment(), Colour::Never),
+        markdown::render(&testing::experiment()),
+        html::render(&testing::experiment()),
+    ] {
+        assert!(report.contains("synchronous=normal (delayed)"), "{report}");
+    }
+}
+
+#[test]
+fn an_experiment_for_a_pull_request_folds_all_but_the_answer_away() {
+    let report = markdown::render(&testing::experiment());
+    let (open, folded) = report.split_once("<details>").expect("something is folded away");
+    assert!(open.lines().count() < 45, "{open}");
+    assert!(open.contains("| grouped commits | ✓ better | 152 000 ± 7 000 | ×3.40 (3.33–3.47) |"), "{open}");
+    assert!(folded.contains("85 of 85 passed") && folded.contains("</details>"), "{folded}");
+}
+
+#[test]
+fn an_experiment_whose_variants_did_not_all_run_is_not_good() {
+    let mut document = testing::experiment();
+    assert!(!document.is_good());
+    let experiment = document.experiment.as_mut().unwrap();
+    for variant in &mut experiment.variants {
+        variant.state = document::VariantState::Measured;
+    }
+    document.trials.iter_mut().flat_map(|trial| &mut trial.audits).for_each(|audit| {
+        audit.check = document::Check::Passed;
+    });
+    assert!(document.is_good());
+    document.experiment.as_mut().unwrap().comparisons[0].loss_max = Some(0.1);
+    assert!(!document.is_good());
+}
+
+#[test]
+fn an_interrupted_experiment_says_how_far_it_came() {
+    let mut document = testing::experiment();
+    let experiment = document.experiment.as_mut().unwrap();
+    experiment.blocks.truncate(2);
+    experiment.answer.clear();
+    for variant in &mut experiment.variants {
+        variant.trials.truncate(2);
+    }
+    for report in
+        [text::render(&document, Colour::Never), markdown::render(&document), html::render(&document)]
+    {
+        assert!(report.contains("2 of 5 blocks"), "{report}");
+    }
+    // Nothing ran yet.
+    let experiment = document.experiment.as_mut().unwrap();
+    experiment.blocks.clear();
+    experiment.comparisons.clear();
+    experiment.variants.iter_mut().for_each(|variant| variant.trials.clear());
+    document.trials.clear();
+    let page = html::render(&document);
+    assert!(page.contains("There is no answer yet."), "{page}");
+    let _ = (text::render(&document, Colour::Never), markdown::render(&document));
+}
+
+#[test]
+fn where_less_is_better_the_picture_says_left() {
+    let mut document = testing::experiment();
+    document.experiment.as_mut().unwrap().metric.higher_is_better = false;
+    assert!(html::render(&document).contains("Left of 100\u{a0}% is better"));
+    let mut document = testing::comparison();
+    document.comparison.as_mut().unwrap().metric = "new-order.p99, ms".to_owned();
+    let page = html::render(&document);
+    assert!(page.contains("Left of 100\u{a0}% is better") && !page.contains("keeps"), "{page}");
+}
+
+#[test]
+fn work_that_the_factor_changes_is_no_other_work() {
+    let mut document = testing::comparison();
+    let comparison = document.comparison.as_mut().unwrap();
+    comparison.fingerprint_differences = vec![document::FingerprintDifference {
+        kind: "payment".to_owned(),
+        measure: "statements".to_owned(),
+        a: 5.6,
+        b: 1.0,
+    }];
+    assert!(text::render(&document, Colour::Never).contains("differs  payment statements a call: 5.6 and 1"));
+    document.comparison.as_mut().unwrap().factor = "style".to_owned();
+    let report = text::render(&document, Colour::Never);
+    assert!(!report.contains("differs"), "{report}");
+    assert!(html::render(&document).contains("statements a payment call"), "it is told, as intended");
+}
+
+#[test]
+fn an_unintended_difference_stands_above_the_verdict() {
+    let mut document = testing::comparison();
+    let comparison = document.comparison.as_mut().unwrap();
+    comparison.key_differences[1].intended = false;
+    comparison.key_differences[1].field = "plan.clients".to_owned();
+    check_order(&document, "plan.clients", "HTTP costs 3 to 5 %");
+}
+
+#[test]
+fn a_hidden_percentile_is_a_dash_in_every_format() {
+    let mut document = testing::trial();
+    let latency = &mut document.trials[0].kinds[2].tally.latency[0];
+    // 100 samples: fewer than ten lie beyond the 99th percentile.
+    latency.response = document::Quantiles::new(100, 5e6, 77_000_000, |quantile| (quantile * 1e9) as u64);
+    assert_eq!(latency.response.p99_ns, None);
+    for (name, report, dash) in [
+        ("text", text::render(&document, Colour::Never), "         –         –     77 ms"),
+        ("markdown", markdown::render(&document), "| – | – | 77 ms |"),
+        (
+            "html",
+            html::render(&document).replace('\u{a0}', " "),
+            "<td class=\"figure\">–</td><td class=\"figure\">77 ms</td>",
+        ),
+    ] {
+        assert!(report.contains(dash), "{name}:\n{report}");
+        assert!(!report.contains("990 ms"), "{name} shows it");
+    }
+}
+
+#[test]
+fn only_a_paced_run_is_called_tpmc() {
+    for (name, document) in samples() {
+        let is_paced = document.trials.iter().any(|trial| trial.plan.arrivals.is_paced());
+        for report in
+            [text::render(&document, Colour::Never), markdown::render(&document), html::render(&document)]
+        {
+            assert_eq!(report.contains("tpmC"), is_paced, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_terminal_report_reads_as_designed() {
+    let report = text::render(&testing::trial(), Colour::Never);
+    let expected = "\
+tpcc/sqlite/rusqlite      sqlite 3.51.1, durable, 8 clients, closed loop, 60 s
+  durable: every commit flushed before it is acknowledged (journal_mode=wal, synchronous=full, on ext4)
+  44 900 ± 400 new orders/min (NOPM)
+                        rate/s       p50       p99     p99.9       max
+  new-order            748 ± 6    4.7 ms   16.8 ms     22 ms     38 ms
+  payment              755 ± 6    4.2 ms   15.0 ms     20 ms     33 ms
+  order-status      75.5 ± 0.6    316 µs   1.12 ms         –    2.0 ms
+  delivery          75.5 ± 0.6    6.3 ms     22 ms         –     40 ms
+  stock-level       75.5 ± 0.6    944 µs    3.3 ms         –    6.0 ms
+  declined 0.4 %   conflicts 0   in doubt 0   never begun 0
+  audits       17 of 17 passed
+";
+    assert!(report.starts_with(expected), "{report}");
+    assert!(report.ends_with("[steady]\n"), "warnings come last:\n{report}");
+}
+
+#[test]
+fn colour_adds_nothing_but_colour() {
+    for (name, document) in samples() {
+        let coloured = text::render(&document, Colour::Always);
+        let mut plain = String::new();
+        let mut parts = coloured.split("\x1b[");
+        plain.push_str(parts.next().unwrap_or_default());
+        parts.for_each(|part| plain.push_str(part.split_once('m').map_or(part, |(_, rest)| rest)));
+        assert_eq!(plain, text::render(&document, Colour::Never), "{name}");
+    }
+}
+
+#[test]
+fn data_cannot_steer_the_terminal() {
+    let mut document = testing::failed_trial();
+    document.trials[0].defects = vec!["\x1b[2Jgone\n  audits       99 of 99 passed\r".to_owned()];
+    let report = text::render(&document, Colour::Never);
+    assert!(report.contains(" [2Jgone   audits       99 of 99 passed"), "{report}");
+    assert!(!report.contains(['\x1b', '\r']));
+}
+
+#[test]
+fn a_result_is_good_only_if_nothing_speaks_against_it() {
+    let check = |name: &str, spoil: fn(&mut document::Trial), good: bool| {
+        let mut document = testing::trial();
+        spoil(&mut document.trials[0]);
+        assert_eq!(document.is_good(), good, "{name}");
+    };
+    use document::{Check, Severity, State};
+    check("as it is", |_| (), true);
+    check("interrupted", |trial| trial.state = State::Interrupted, true);
+    check("failed", |trial| trial.state = State::Failed, false);
+    check("audit", |trial| trial.audits[3].check = Check::Failed, false);
+    check("audit not run", |trial| trial.audits[3].check = Check::NotRun, true);
+    check("ledger", |trial| trial.ledger[0].check = Check::Failed, false);
+    check("inputs", |trial| trial.inputs[0].check = Check::Failed, false);
+    check("conformance", |trial| trial.conformance.check = Check::Failed, false);
+    check("defect", |trial| trial.defects.push("wrong total".to_owned()), false);
+    check("warning", |trial| trial.rules[0].severity = Severity::Warning, true);
+    check("bad rule", |trial| trial.rules[0].severity = Severity::Bad, false);
+    let mut comparison = testing::comparison();
+    assert!(comparison.is_good());
+    comparison.comparison.as_mut().unwrap().loss_max = Some(0.01);
+    assert!(!comparison.is_good());
+}
+
+#[test]
+fn requirements_on_the_pace_are_told_in_every_format() {
+    let mut missed = testing::trial();
+    missed.trials[0].kinds[1].limit = Some(document::Limit::new(5_000_000_000, Some(6_100_000_000)));
+    for (document, sentence) in [
+        (testing::paced_trial(), "12.4 new orders a minute and warehouse, 96.4 % of the 12.86"),
+        (testing::deferred_trial(), "4 531 delivery calls queued, 4 529 done, 0 failed, 2 waiting"),
+        (missed, "payment p90 6.1 s is over its limit of 5 s"),
+    ] {
+        for report in
+            [text::render(&document, Colour::Never), markdown::render(&document), html::render(&document)]
+        {
+            assert!(report.replace('\u{a0}', " ").contains(sentence), "{report}");
+        }
+    }
+}
+
+#[test]
+fn a_comparison_says_what_is_kept_with_its_interval() {
+    let report = text::render(&testing::comparison(), Colour::Never);
+    assert!(report.contains("through HTTP keeps 95.8 % (94.9–96.6) of direct, new orders/min"), "{report}");
+}
+
+#[test]
+fn a_limit_is_exceeded_only_when_the_whole_interval_says_so() {
+    let mut comparison = testing::comparison().comparison.unwrap();
+    for (loss_max, exceeded) in [(None, false), (Some(0.05), false), (Some(0.04), false), (Some(0.02), true)]
+    {
+        comparison.loss_max = loss_max;
+        assert_eq!(comparison.loses_too_much(), exceeded, "{loss_max:?}");
+    }
+    // The sample keeps 94.9 to 96.6 %.
+    for (loss_max, words) in
+        [(0.02, "is exceeded"), (0.04, "is not surely exceeded, and not surely kept"), (0.06, "is kept")]
+    {
+        comparison.loss_max = Some(loss_max);
+        assert_eq!(comparison.loss_words(), Some(words));
+    }
+    comparison.ratio = None;
+    assert_eq!(comparison.loss_words(), Some("is not surely exceeded, and not surely kept"));
+}
+
+/// Whatever is missing from a document, a report of it must not panic.
+#[test]
+fn reports_of_half_empty_documents_are_made() {
+    let mut document = testing::comparison();
+    document.trials.truncate(3);
+    let mut empty = testing::trial();
+    let trial = &mut empty.trials[0];
+    trial.kinds.clear();
+    trial.slices.clear();
+    trial.processes.clear();
+    trial.audits.clear();
+    trial.rules.clear();
+    let mut silent = testing::trial();
+    for kind in &mut silent.trials[0].kinds {
+        kind.tally.latency.clear();
+        kind.tally.budget = None;
+        kind.tally.effort = None;
+        kind.tally.rate_per_s.value = 0.0;
+    }
+    for slice in &mut silent.trials[0].slices {
+        slice.kinds.iter_mut().for_each(|kind| *kind = document::KindSlice::default());
+    }
+    for document in [document, empty, silent] {
+        assert!(!text::render(&document, Colour::Always).is_empty());
+        assert!(!markdown::render(&document).is_empty());
+        assert!(html::render(&document).ends_with("</html>"));
+    }
+}
+
+/// A kind that is one call in 23 may not have been called at all.
+#[test]
+fn what_was_never_called_has_no_slowest_call() {
+    let mut sample = testing::trial();
+    let kind = &mut sample.trials[0].kinds[2];
+    kind.tally.latency[0].response = document::Quantiles::new(0, 0.0, 0, |_| 0);
+    kind.tally.latency[0].spectrum.clear();
+    for rendered in [text::render(&sample, Colour::Never), markdown::render(&sample)] {
+        assert!(
+            !rendered.contains("0 ns") && rendered.contains(&sample.trials[0].kinds[2].name),
+            "{rendered}"
+        );
+    }
+    assert!(!html::render(&sample).contains(">0 ns<"));
+}
+
+#[test]
+fn a_sweep_says_where_load_stops_paying_before_anything_else() {
+    check_order(&testing::sweep(), "Throughput stops paying at 16 clients", "56 700");
+    check_order(&testing::rate_sweep(), "Calls are served as they are due up to 400/s", "74.3 %");
+}
+
+#[test]
+fn a_search_says_its_rate_and_what_gives_out_before_its_steps() {
+    check_order(&testing::search(), "1 220 calls a second kept it", "212 ms");
+    check_order(&testing::search(), "one writer likely gives out", "212 ms");
+}
+
+#[test]
+fn a_step_that_was_ended_early_says_so_and_why_in_every_format() {
+    let document = testing::search();
+    for said in [
+        text::render(&document, Colour::Never),
+        markdown::render(&document),
+        html::render(&document).replace('\u{a0}', " "),
+    ] {
+        assert!(said.contains("ended early after 15 s"), "{said}");
+        assert!(said.contains("of at most 391 that its p99 allows"), "{said}");
+    }
+    let json = document::to_json(&document);
+    assert!(json.contains("\"ended_early_s\": 15.0"), "{json}");
+}

@@ -1,0 +1,196 @@
+//! What tests of every crate need: an engine that many programs share, and a way to say that a test could not run.
+//!
+//! `scripts/test.sh` starts one engine of a kind for all of them, which costs less than one each. A program that is run by
+//! itself starts its own. Tests that stop, fill or re-configure an engine, or look at all of it, take one with
+//! [`crate::start`].
+
+use crate::running::{Place, creating};
+use crate::{Engine, Installation, Options, RigError, Running, find, start, status};
+use model::Tier;
+use sql::ServerUrl;
+use std::env;
+use std::fmt::Display;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+/// The base folder of the engines that test programs share.
+const ENGINES: &str = "STACKMARK_TEST_ENGINES";
+/// The file that names the tests that could not run, a line each.
+const NOT_RUN: &str = "STACKMARK_TESTS_NOT_RUN";
+
+/// A copy of a template is two checkpoints and three hundred files, each flushed; dropping it is another checkpoint.
+const FLUSH_NOTHING: &str =
+    "alter system set fsync = off; alter system set full_page_writes = off; select pg_reload_conf();";
+
+/// The engine that is up for all programs of tests; without one, one of our own, which ends with this process. What programs
+/// that have ended left on it is removed first. Its commits wait for no disk: MariaDB is [`Tier::Delayed`], and PostgreSQL
+/// [`Tier::Volatile`].
+///
+/// # Panics
+///
+/// When there is none, with the package that has it.
+#[must_use]
+pub fn shared(engine: Engine) -> &'static Shared {
+    static POSTGRES: LazyLock<Shared> = LazyLock::new(|| Shared::begun(Engine::Postgres));
+    static MARIADB: LazyLock<Shared> = LazyLock::new(|| Shared::begun(Engine::MariaDb));
+    match engine {
+        Engine::Postgres => &POSTGRES,
+        Engine::MariaDb => &MARIADB,
+    }
+}
+
+/// An engine that others may be using at the same time. Databases keep out of each other's way by their names, which begin
+/// with the number of this process wherever they are given here.
+#[derive(Debug)]
+pub struct Shared {
+    kept: Kept,
+    prefix: String,
+}
+
+#[derive(Debug)]
+enum Kept {
+    /// Ends with this value.
+    Ours(Box<Running>),
+    Theirs {
+        installation: Installation,
+        place: Box<Place>,
+    },
+}
+
+impl Shared {
+    fn begun(engine: Engine) -> Shared {
+        Shared::of(engine).unwrap_or_else(|error| panic!("this test needs {}: {error}", engine.title()))
+    }
+
+    fn of(engine: Engine) -> Result<Shared, RigError> {
+        let up = env::var_os(ENGINES).and_then(|base| {
+            let base = Options { base: Some(base.into()), ..Options::default() };
+            status(&base).into_iter().find(|up| up.engine == engine && up.alive)
+        });
+        let options = Options { durability: Tier::Delayed, ..Options::small(engine) };
+        let kept = match up {
+            Some(up) => Kept::Theirs { installation: find(engine)?, place: Box::new(up.place()) },
+            None => Kept::Ours(Box::new(start(engine, &options)?)),
+        };
+        let shared = Shared { kept, prefix: format!("t{}_", std::process::id()) };
+        if engine == Engine::Postgres {
+            shared.client(engine.system_database(), FLUSH_NOTHING)?;
+        }
+        if matches!(shared.kept, Kept::Theirs { .. }) {
+            shared.sweep()?;
+        }
+        Ok(shared)
+    }
+
+    /// The full name of a database. One that is full already, or the engine's own, stays as it is.
+    #[must_use]
+    pub fn name(&self, database: &str) -> String {
+        let full = database.starts_with(&self.prefix) || database == self.engine().system_database();
+        if full { database.to_owned() } else { format!("{}{database}", self.prefix) }
+    }
+
+    /// A database of it, through its unix socket.
+    #[must_use]
+    pub fn url(&self, database: &str) -> ServerUrl {
+        self.place().url(&self.name(database))
+    }
+
+    /// The same through its port on 127.0.0.1.
+    #[must_use]
+    pub fn tcp_url(&self, database: &str) -> ServerUrl {
+        ServerUrl { socket: None, ..self.url(database) }
+    }
+
+    /// Makes an empty database.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Running::create_database`].
+    pub fn create_database(&self, name: &str) -> Result<(), RigError> {
+        self.client(self.engine().system_database(), &creating(&self.name(name))?).map(|_| ())
+    }
+
+    /// Has the engine's own command-line client run statements, as [`Running::client`].
+    ///
+    /// # Errors
+    ///
+    /// The client cannot run, or the engine refuses a statement.
+    pub fn client(&self, database: &str, statements: &str) -> Result<String, RigError> {
+        self.place().client(self.installation(), &self.name(database), statements)
+    }
+
+    /// The engine's programs.
+    #[must_use]
+    pub fn installation(&self) -> &Installation {
+        match &self.kept {
+            Kept::Ours(running) => running.installation(),
+            Kept::Theirs { installation, .. } => installation,
+        }
+    }
+
+    fn engine(&self) -> Engine {
+        self.installation().engine
+    }
+
+    fn place(&self) -> Place {
+        match &self.kept {
+            Kept::Ours(running) => running.place(),
+            Kept::Theirs { place, .. } => (**place).clone(),
+        }
+    }
+
+    /// Removes the databases of programs that have ended. Another program may do so at the same time.
+    fn sweep(&self) -> Result<(), RigError> {
+        let (system, names) = (self.engine().system_database(), self.engine().databases());
+        for name in self.client(system, names)?.lines().filter(|name| is_left_over(name)) {
+            let drop = match self.engine() {
+                Engine::Postgres => format!("drop database if exists \"{}\"", name.replace('"', "\"\"")),
+                Engine::MariaDb => format!("drop database if exists `{}`", name.replace('`', "``")),
+            };
+            let _ = self.client(system, &drop);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a database belongs to a program of tests that has ended.
+fn is_left_over(name: &str) -> bool {
+    let number = name.strip_prefix('t').and_then(|rest| rest.split_once('_')).map(|(number, _)| number);
+    number.is_some_and(|number| {
+        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        is_number && Path::new("/proc/self").exists() && !Path::new("/proc").join(number).exists()
+    })
+}
+
+/// Says that the test that calls this could not run, or not all of it: to its reader, and to who counts the tests.
+///
+/// # Panics
+///
+/// When whoever counts them has named a file that cannot be written.
+pub fn not_run(why: impl Display) {
+    let thread = std::thread::current();
+    let line = format!("{}: {why}", thread.name().unwrap_or("a test")).replace('\n', " ");
+    eprintln!("NOT RUN: {line}");
+    if let Some(file) = env::var_os(NOT_RUN).map(PathBuf::from) {
+        let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
+        let written = opened.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
+        written.expect("the file of the tests that could not run is there to be written");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn databases_of_programs_that_live_are_not_left_over() {
+        let ours = format!("t{}_tpcc", std::process::id());
+        // No process has a number of ten digits.
+        for (name, left) in
+            [("t9999999999_tpcc", true), (ours.as_str(), false), ("tpcc", false), ("t_", false)]
+        {
+            assert_eq!(is_left_over(name), left, "{name}");
+        }
+    }
+}

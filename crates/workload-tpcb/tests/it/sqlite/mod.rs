@@ -1,0 +1,5 @@
+//! The workload on real SQLite.
+
+mod answers;
+mod audits_bite;
+mod support;

@@ -1,0 +1,11 @@
+//! Right answers and sound data on every engine and both routes, sessions at once, and everybody who does wrong, caught.
+//!
+//! One program, so that what they share is compiled once and each engine is started, and loaded, once.
+
+mod conformance_banks;
+mod conformance_bites;
+mod conformance_http;
+mod conformance_mariadb;
+mod conformance_postgres;
+mod conformance_races;
+mod conformance_sqlite;
