@@ -20,7 +20,7 @@ test: toolchain ## set up what the tests need, then run all of them
 	CARGO="$(CARGO)" scripts/test.sh
 
 bench: toolchain ## what the harness itself costs, and how it stands beside others: twenty minutes, on an idle machine
-	"$(CARGO)" build --release --locked --package cli --bin stackmark --package stackmark-benches --bins
+	"$(CARGO)" build --release --locked --workspace --bins
 	@set -e; for bench in $(basename $(notdir $(wildcard benches/src/bin/*))); do \
 	  printf '\n== %s\n' "$$bench"; "$(TARGET)/release/$$bench"; done
 

@@ -6,7 +6,7 @@
 
 use adapter_rusqlite::{Lane, SqliteConn};
 use measure::Monotonic;
-use model::{AnySession, Effort, Inputs as _, Session};
+use model::{AnySession, Effort, Home, Inputs as _, Session};
 use rusqlite::Connection;
 use sql::Dialect;
 use stackmark_benches::pairs::{Ratio, Side, cpu_seconds, turns};
@@ -52,7 +52,7 @@ fn main() {
 fn measure(making: usize) -> (Vec<f64>, Vec<f64>) {
     let (first, second) = (session(), session());
     let (mut open, hidden) = if making.is_multiple_of(2) { (first, second) } else { (second, first) };
-    let mut hidden = AnySession::new(hidden);
+    let mut hidden = AnySession::new(hidden, Home::Thread);
     let mut inputs = Inputs::new(Cardinality::standard(1), 1 + making as u64, 0);
     let calls: Vec<Call> = (0..(WARM_UP + PAIRS) * CALLS_A_BATCH).map(|_| inputs.draw()).collect();
     let (mut plain, mut erased) = (Vec::new(), Vec::new());

@@ -1,15 +1,17 @@
 //! Sessions and targets behind a pointer: what drives them is compiled once a workload, not once a combination.
 //!
-//! A call costs one indirect call and a copy of the call, and allocates nothing: the future of a session lies in room
-//! that was allocated when the session was opened, and is used again for each call. No unsafe code is needed for that,
-//! because such a future owns the session while it runs, and gives it back when it ends.
+//! A call costs one indirect call, and allocates nothing: the future of a session lies in room that was allocated when
+//! the session was opened, and is used again for each call. No unsafe code is needed for that, because such a future owns
+//! the session while it runs, and gives it back when it ends. Futures of blocking sessions never wait, and so need no room
+//! beyond the stack.
 //! What this costs was measured: `docs/decisions/0010`.
 
 use crate::{Effort, Fault, Home, OpenError, Refusal, Session, Stack, Target, Workload};
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
 
 /// A session of any type.
 ///
@@ -18,9 +20,12 @@ use std::task::{Context, Poll};
 pub struct AnySession<W: Workload>(Box<dyn Resumed<W>>);
 
 impl<W: Workload> AnySession<W> {
-    /// Hides the type of a session.
-    pub fn new<S: Session<W> + 'static>(session: S) -> AnySession<W> {
-        AnySession(erased(session, carry))
+    /// Hides the type of a session of a target whose sessions live there.
+    pub fn new<S: Session<W> + 'static>(session: S, home: Home) -> AnySession<W> {
+        match home {
+            Home::Task => AnySession(erased(session, carry)),
+            Home::Thread => AnySession(Box::new(Blocking(session))),
+        }
     }
 
     /// Goes on with a call, the same until it has ended. What it took is added to `effort` when it ends.
@@ -41,8 +46,13 @@ impl<W: Workload> std::fmt::Debug for AnySession<W> {
 }
 
 impl<W: Workload> Session<W> for AnySession<W> {
-    async fn run(&mut self, call: &W::Call, effort: &mut Effort) -> Result<W::Outcome, Fault> {
-        Run { session: &mut *self.0, call, effort, under_way: false }.await
+    #[inline]
+    fn run(
+        &mut self,
+        call: &W::Call,
+        effort: &mut Effort,
+    ) -> impl Future<Output = Result<W::Outcome, Fault>> + Send {
+        Run { session: self, call, effort, under_way: false }
     }
 }
 
@@ -60,14 +70,14 @@ trait Resumed<W: Workload>: Send {
 }
 
 /// One call of an [`AnySession`].
-struct Run<'a, W: Workload> {
-    session: &'a mut dyn Resumed<W>,
-    call: &'a W::Call,
-    effort: &'a mut Effort,
+struct Run<'s, 'c, 'e, W: Workload> {
+    session: &'s mut AnySession<W>,
+    call: &'c W::Call,
+    effort: &'e mut Effort,
     under_way: bool,
 }
 
-impl<W: Workload> Future for Run<'_, W> {
+impl<W: Workload> Future for Run<'_, '_, '_, W> {
     type Output = Result<W::Outcome, Fault>;
 
     #[inline]
@@ -79,19 +89,20 @@ impl<W: Workload> Future for Run<'_, W> {
     }
 }
 
-impl<W: Workload> Drop for Run<'_, W> {
+impl<W: Workload> Drop for Run<'_, '_, '_, W> {
     fn drop(&mut self) {
         if self.under_way {
             // What it had taken is lost with its future, but for this.
             self.effort.attempts += 1;
-            self.session.give_up();
+            self.session.0.give_up();
         }
     }
 }
 
 /// A session of a known type, and room for its future.
-struct Carried<W: Workload, S, F> {
-    carry: fn(Box<S>, W::Call) -> F,
+struct Carried<C, S, F> {
+    /// [`carry`], of a type of its own, so that what it makes is written where it will lie.
+    carry: C,
     /// The session between calls. It moves into the future and back, so it is a pointer.
     idle: Option<Box<S>>,
     running: Pin<Box<Option<F>>>,
@@ -106,19 +117,21 @@ async fn carry<W: Workload, S: Session<W>>(mut session: Box<S>, call: W::Call) -
     (session, effort, result)
 }
 
-/// `carry` is given only so that the type of its future has a name.
-fn erased<W, S, F>(session: S, carry: fn(Box<S>, W::Call) -> F) -> Box<dyn Resumed<W>>
+/// `carry` is given only so that its type and that of its future have names.
+fn erased<W, C, S, F>(session: S, carry: C) -> Box<dyn Resumed<W>>
 where
     W: Workload,
+    C: Fn(Box<S>, W::Call) -> F + Send + 'static,
     S: Session<W> + 'static,
     F: Future<Output = Back<W, S>> + Send + 'static,
 {
     Box::new(Carried { carry, idle: Some(Box::new(session)), running: Box::pin(None) })
 }
 
-impl<W, S, F> Resumed<W> for Carried<W, S, F>
+impl<W, C, S, F> Resumed<W> for Carried<C, S, F>
 where
     W: Workload,
+    C: Fn(Box<S>, W::Call) -> F + Send + 'static,
     S: Session<W> + 'static,
     F: Future<Output = Back<W, S>> + Send + 'static,
 {
@@ -143,6 +156,45 @@ where
 
     fn give_up(&mut self) {
         self.running.set(None);
+    }
+}
+
+/// A session whose futures never wait.
+struct Blocking<S>(S);
+
+impl<W: Workload, S: Session<W>> Resumed<W> for Blocking<S> {
+    fn poll_run(
+        &mut self,
+        call: &W::Call,
+        effort: &mut Effort,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<W::Outcome, Fault>> {
+        let mut run = pin!(self.0.run(call, effort));
+        match run.as_mut().poll(cx) {
+            Poll::Pending => Poll::Ready(waited_for(run)),
+            ready => ready,
+        }
+    }
+
+    /// It is never under way between two polls.
+    fn give_up(&mut self) {}
+}
+
+/// Waits on this thread, which is the session's own, for what should not have had to be waited for.
+#[cold]
+fn waited_for<F: Future>(mut future: Pin<&mut F>) -> F::Output {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => std::thread::park(),
+        }
     }
 }
 
@@ -200,7 +252,7 @@ impl<W: Workload, T: Target<W>> Opens<W> for T {
     }
 
     fn open(&self, worker: u32) -> Opening<'_, W> {
-        Box::pin(async move { Ok(AnySession::new(Target::open(self, worker).await?)) })
+        Box::pin(async move { Ok(AnySession::new(Target::open(self, worker).await?, Target::home(self))) })
     }
 
     fn stack(&self) -> Stack {

@@ -3,8 +3,6 @@
 use super::*;
 use crate::{Conflict, Inputs, Kind, Ledger, Nanos, Spent, Verdict};
 use std::future::poll_fn;
-use std::pin::pin;
-use std::task::Waker;
 
 /// A workload of numbers.
 struct Numbers;
@@ -87,7 +85,7 @@ fn ended(session: &mut AnySession<Numbers>, call: u32, effort: &mut Effort) -> R
 
 #[test]
 fn calls_reach_one_session_one_after_the_other_and_their_effort_is_added() {
-    let mut session = AnySession::new(Adding { sum: 0 });
+    let mut session = AnySession::new(Adding { sum: 0 }, Home::Task);
     let mut effort = Effort::default();
     assert_eq!(ended(&mut session, 1, &mut effort), Ok(1));
     assert_eq!(ended(&mut session, 5, &mut effort), Ok(6));
@@ -98,7 +96,7 @@ fn calls_reach_one_session_one_after_the_other_and_their_effort_is_added() {
 
 #[test]
 fn a_call_that_is_given_up_takes_its_session_with_it() {
-    let mut session = AnySession::new(Adding { sum: 0 });
+    let mut session = AnySession::new(Adding { sum: 0 }, Home::Task);
     let mut effort = Effort::default();
     {
         let mut run = pin!(session.run(&3, &mut effort));
@@ -112,8 +110,18 @@ fn a_call_that_is_given_up_takes_its_session_with_it() {
 
 #[test]
 fn a_call_that_was_never_begun_leaves_its_session_as_it_was() {
-    let mut session = AnySession::new(Adding { sum: 0 });
+    let mut session = AnySession::new(Adding { sum: 0 }, Home::Task);
     let mut effort = Effort::default();
     drop(session.run(&3, &mut effort));
     assert_eq!((effort.attempts, ended(&mut session, 1, &mut effort)), (0, Ok(1)));
+}
+
+#[test]
+fn a_blocking_session_has_ended_its_call_when_it_is_first_asked() {
+    let mut session = AnySession::new(Adding { sum: 0 }, Home::Thread);
+    let mut effort = Effort::default();
+    assert_eq!(poll(pin!(session.run(&1, &mut effort))), Poll::Ready(Ok(1)));
+    // One that waits all the same keeps its thread waiting, and nobody else.
+    assert_eq!(poll(pin!(session.run(&4, &mut effort))), Poll::Ready(Ok(5)));
+    assert_eq!((effort.attempts, effort.spent.commit), (2, Nanos(4)));
 }

@@ -171,6 +171,8 @@ struct Lane {
 
 impl Lane {
     fn live(&self, jobs: &Receiver<Message>, opened: oneshot::Sender<Result<(), OpenError>>) {
+        // A session that waits in spite of its home may wait for the runtime's timers.
+        let _entered = self.runtime.enter();
         let mut session = match self.open_session() {
             Ok(session) => Some(session),
             Err(error) => {
