@@ -5,6 +5,10 @@
 # Everything is linked once and then runs side by side, as many programs at a time as there are cores. Tests that need an
 # engine, and not one of their own, share one of each kind, which is started here.
 set -uo pipefail
+if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 501)); then
+  echo "error: bash $BASH_VERSION cannot wait for whichever program ends first; 5.1 or newer can" >&2
+  exit 2
+fi
 cd "$(dirname "$0")/.."
 export CARGO=${CARGO:-cargo}
 

@@ -158,9 +158,13 @@ pub(crate) struct Compare {
     /// Three blocks instead of five: a wider interval, so only larger differences can be told.
     #[arg(long, conflicts_with = "blocks")]
     pub(crate) quick: bool,
-    /// Exit with 1 if the second loses more than this against the first, for example `5%`.
+    /// Exit with 1 if the second surely loses more than this against the first, for example `5%`, and with 3 if it cannot be
+    /// told.
     #[arg(long, value_parser = share)]
     pub(crate) max_loss: Option<f64>,
+    /// With `--max-loss`: exit with 0, not with 3, where the limit is neither surely kept nor surely exceeded.
+    #[arg(long, requires = "max_loss")]
+    pub(crate) accept_inconclusive: bool,
     /// What is compared: `throughput`, `cpu` (processor time a call), `p99` of all calls or `new-order.p99` of one kind.
     #[arg(long, default_value = "throughput")]
     pub(crate) metric: String,
@@ -200,9 +204,13 @@ pub(crate) struct Experiment {
     /// Leave out the second trials of the bases, which show how much of an effect is noise of this machine.
     #[arg(long)]
     pub(crate) no_control: bool,
-    /// Exit with 1 if a variant surely loses more than this against its base, for example `5%`.
+    /// Exit with 1 if a variant surely loses more than this against its base, for example `5%`, and with 3 if it cannot be
+    /// told.
     #[arg(long, value_parser = share)]
     pub(crate) max_loss: Option<f64>,
+    /// With a limit of its own or of the file: exit with 0, not with 3, where the limit is neither surely kept nor surely exceeded.
+    #[arg(long)]
+    pub(crate) accept_inconclusive: bool,
     #[command(flatten)]
     pub(crate) live: LiveArgs,
     #[command(flatten)]

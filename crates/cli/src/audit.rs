@@ -66,7 +66,8 @@ fn audit_workload<W: Case>(args: &args::Audit, ui: &Ui) -> Result<Answer> {
     }
     let checks =
         audited.audits.iter().map(|audit| audit.check).chain(audited.ledger.iter().map(|found| found.check));
-    let bad = checks.into_iter().any(|check| check == Check::Failed);
+    // What was not checked is not passed.
+    let bad = checks.into_iter().any(|check| matches!(check, Check::Failed | Check::NotRun));
     Ok(if bad { Answer::Bad } else { Answer::Good })
 }
 
@@ -95,6 +96,17 @@ fn look<W: Case>(url: &DbUrl) -> Result<Kit<W::Extent>> {
 fn text(size: &str, audited: &Audited) -> Result<String> {
     let Audited { database, loaded_by, notes, audits, ledger, .. } = audited;
     let mut text = format!("{database}: {size}, loaded by {loaded_by}\n");
+    let unread: Vec<_> = audits.iter().filter(|audit| audit.check == Check::NotRun).collect();
+    if let Some(first) = unread.first() {
+        // Above everything else: what follows does not say that the data is right.
+        writeln!(
+            text,
+            "  {} of {} audits NOT RUN, the first: {}",
+            unread.len(),
+            audits.len(),
+            first.sentence
+        )?;
+    }
     for note in notes {
         writeln!(text, "  note     {note}")?;
     }

@@ -75,7 +75,7 @@ pub(crate) fn compare(args: &args::Compare, ui: &Ui) -> Result<Answer> {
         ),
     };
     if Path::new(a).exists() || Path::new(b).exists() {
-        return stored(Path::new(a), Path::new(b), args.max_loss, ui);
+        return stored(Path::new(a), Path::new(b), args, ui);
     }
     let (a, b) = (subjects::find(a)?, subjects::find(b)?);
     if a.workload() != b.workload() {
@@ -106,6 +106,7 @@ fn compare_subjects<W: Case>(
     experiment.blocks = args.blocks;
     experiment.metric.clone_from(&args.metric);
     experiment.max_loss = args.max_loss;
+    experiment.accept_inconclusive = args.accept_inconclusive;
     experiment.margin = args.max_loss.unwrap_or(MARGIN);
     // A subject against itself is a control already.
     experiment.control = !args.no_control && a.path != b.path;
@@ -126,6 +127,7 @@ pub(crate) fn experiment(args: &args::Experiment, ui: &Ui) -> Result<Answer> {
     experiment.blocks = args.blocks.unwrap_or(experiment.blocks);
     experiment.control &= !args.no_control;
     experiment.max_loss = args.max_loss.or(experiment.max_loss);
+    experiment.accept_inconclusive = args.accept_inconclusive;
     for variant in &mut experiment.variants {
         variant.plan.measured = args.duration.map_or(variant.plan.measured, Nanos::from);
         variant.plan.warmup = args.warmup.map_or(variant.plan.warmup, Nanos::from);
@@ -222,6 +224,7 @@ impl Sides {
             metric: "throughput".into(),
             margin: MARGIN,
             max_loss: None,
+            accept_inconclusive: false,
             seed: self.plan.seed,
             variants: vec![self.variant(a, a.label_beside(b), None), self.variant(b, label, Some(0))],
             notes: Vec::new(),
@@ -231,7 +234,7 @@ impl Sides {
 }
 
 /// Two stored results: one trial each, so there is a difference and no interval.
-fn stored(a: &Path, b: &Path, max_loss: Option<f64>, ui: &Ui) -> Result<Answer> {
+fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Result<Answer> {
     let only = |path: &Path| -> Result<document::Trial> {
         let document = document::read(path)?;
         match <[document::Trial; 1]>::try_from(document.trials) {
@@ -278,7 +281,7 @@ fn stored(a: &Path, b: &Path, max_loss: Option<f64>, ui: &Ui) -> Result<Answer> 
         ratio: (!is_void).then(|| Interval { value: rates.1 / rates.0, low: None, high: None }),
         detectable: None,
         noise: None,
-        loss_max: max_loss,
+        loss_max: args.max_loss,
         verdict: Verdict::CannotTell,
         sentence: void.unwrap_or_else(|| {
             "Two trials measured at different times say nothing about how sure the difference is; compare the subjects \
@@ -291,14 +294,15 @@ fn stored(a: &Path, b: &Path, max_loss: Option<f64>, ui: &Ui) -> Result<Answer> 
     document.subjects = vec![trial_a.subject.clone(), trial_b.subject.clone()];
     document.trials = vec![trial_a, trial_b];
     document.state = State::Complete;
-    let bad = is_void || comparison.loses_too_much();
+    let answer =
+        if is_void { Answer::Bad } else { Answer::of_limits([&comparison], args.accept_inconclusive) };
     document.comparison = Some(comparison);
     if ui.json {
         ui.data(&document::to_json(&document));
     } else {
         ui.data(&report::text::render(&document, ui.colour()));
     }
-    Ok(if bad { Answer::Bad } else { Answer::Good })
+    Ok(answer)
 }
 
 /// Why a stored result has no rate that may be compared, if so.

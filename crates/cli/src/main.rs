@@ -35,6 +35,7 @@ mod vouch;
 
 use args::{Cli, Command};
 use clap::Parser;
+use report::document::{Comparison, Loss};
 use std::process::ExitCode;
 
 /// Sessions of the server and its requests allocate; mimalloc keeps that cheap on many threads.
@@ -46,6 +47,26 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 enum Answer {
     Good,
     Bad,
+    /// A limit was set, and what was measured does not tell whether it is kept.
+    Inconclusive,
+}
+
+impl Answer {
+    /// Whether losses stay within what the user allows, where a limit was set.
+    fn of_limits<'a>(
+        comparisons: impl IntoIterator<Item = &'a Comparison>,
+        accept_inconclusive: bool,
+    ) -> Answer {
+        let mut answer = Answer::Good;
+        for comparison in comparisons {
+            match comparison.loss() {
+                Some(Loss::Exceeded) => return Answer::Bad,
+                Some(Loss::CannotTell) if !accept_inconclusive => answer = Answer::Inconclusive,
+                Some(Loss::CannotTell | Loss::Kept) | None => {}
+            }
+        }
+        answer
+    }
 }
 
 fn main() -> ExitCode {
@@ -62,6 +83,7 @@ fn main() -> ExitCode {
     match done {
         Ok(Answer::Good) => ExitCode::SUCCESS,
         Ok(Answer::Bad) => ExitCode::from(1),
+        Ok(Answer::Inconclusive) => ExitCode::from(3),
         Err(error) => {
             ui.error(&error);
             ExitCode::from(2)

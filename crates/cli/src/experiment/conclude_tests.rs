@@ -62,6 +62,7 @@ fn bed(metric: &str, direct: &[f64], again: &[f64], http: &[f64]) -> Bed {
         metric: metric.into(),
         margin: 0.02,
         max_loss: Some(0.05),
+        accept_inconclusive: false,
         seed: 1,
         variants,
         notes: Vec::new(),

@@ -130,6 +130,7 @@ fn resolve<W: Case>(
         metric: verdict.metric,
         margin: verdict.margin,
         max_loss: verdict.max_loss,
+        accept_inconclusive: false,
         seed: args.plan.seed,
         variants: Vec::new(),
         notes: notes(&source, top)?,

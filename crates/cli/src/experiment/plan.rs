@@ -25,6 +25,9 @@ pub(crate) struct Experiment {
     pub(crate) margin: f64,
     /// A variant that surely loses more than this share makes the exit status 1.
     pub(crate) max_loss: Option<f64>,
+    /// Whether a limit that is neither surely kept nor surely exceeded leaves the exit status at 0.
+    #[serde(default)]
+    pub(crate) accept_inconclusive: bool,
     /// Orders the trials of a block and draws the resamples of intervals. Inputs have the seeds of the plans.
     pub(crate) seed: u64,
     /// In the order of the report, each base before what is held against it. No controls: the runner adds them.

@@ -380,7 +380,7 @@ impl<'a, W: Case> Runner<'a, W> {
             ui::seconds(spent.measured_s),
             over / (spent.measured_s + spent.load_s).max(1e-9) * 100.0
         );
-        let lost = found.comparisons.iter().any(document::Comparison::loses_too_much);
+        let limits = Answer::of_limits(&found.comparisons, self.underway.plan.experiment.accept_inconclusive);
         let unsound = self.standings.iter().any(|standing| standing.state != VariantState::Measured);
         if self.underway.kind == RunKind::Comparison {
             self.document.comparison = found.comparisons.into_iter().next();
@@ -403,7 +403,7 @@ impl<'a, W: Case> Runner<'a, W> {
                 bail!("interrupted before --max-loss could be judged");
             }
         }
-        Ok(if lost || unsound { Answer::Bad } else { Answer::Good })
+        Ok(if unsound { Answer::Bad } else { limits })
     }
 
     /// What could not begin leaves no folder, unless it can go on later.

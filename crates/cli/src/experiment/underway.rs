@@ -103,6 +103,7 @@ mod tests {
             metric: "throughput".into(),
             margin: 0.02,
             max_loss: None,
+            accept_inconclusive: false,
             seed: 7,
             variants: vec![variant("base", None), variant("B: 8", Some(0)), variant("alone", None)],
             notes: Vec::new(),

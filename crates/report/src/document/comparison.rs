@@ -68,10 +68,9 @@ impl Comparison {
         }
     }
 
-    /// What is to be said of the loss that the user allows: `is exceeded`, `is kept` where the whole interval says so, or that
-    /// this is not known; nothing where no limit was set.
+    /// How the loss that the user allows was kept; nothing where no limit was set.
     #[must_use]
-    pub fn loss_words(&self) -> Option<&'static str> {
+    pub fn loss(&self) -> Option<Loss> {
         let loss_max = self.loss_max?;
         let surely_kept = self.ratio.is_some_and(|ratio| match (ratio.low, ratio.high) {
             (Some(low), Some(_)) if self.higher_is_better() => low >= 1.0 - loss_max,
@@ -79,11 +78,32 @@ impl Comparison {
             _ => false,
         });
         Some(match (self.loses_too_much(), surely_kept) {
-            (true, _) => "is exceeded",
-            (false, true) => "is kept",
-            (false, false) => "is not surely exceeded, and not surely kept",
+            (true, _) => Loss::Exceeded,
+            (false, true) => Loss::Kept,
+            (false, false) => Loss::CannotTell,
         })
     }
+
+    /// The same in words.
+    #[must_use]
+    pub fn loss_words(&self) -> Option<&'static str> {
+        Some(match self.loss()? {
+            Loss::Exceeded => "is exceeded",
+            Loss::Kept => "is kept",
+            Loss::CannotTell => "is not surely exceeded, and not surely kept",
+        })
+    }
+}
+
+/// Whether a loss stays within what the user allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loss {
+    /// The whole interval lies beyond the limit.
+    Exceeded,
+    /// The whole interval lies within it.
+    Kept,
+    /// Neither, or there is no interval.
+    CannotTell,
 }
 
 /// One side of a comparison.

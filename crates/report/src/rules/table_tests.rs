@@ -60,7 +60,7 @@ const ROWS: [Row; 21] = [
     row("fingerprint", Severity::Warning, "are not known", |trial| trial.kinds[3].tally.effort = None),
     row("key", Severity::Warning, "the checksum of the data", |trial| trial.data.checksum = None),
     row("durability", Severity::Warning, "lies in memory", |trial| {
-        trial.data.file_system = Some("tmpfs".to_owned());
+        trial.data.file_system = Some("tmpfs (memory)".to_owned());
     }),
     row("min-samples", Severity::Warning, "only 900 calls", |trial| {
         trial.kinds[0].tally.latency[0].response.count = 900;

@@ -213,7 +213,7 @@ fn what_calls_wait_for_is_named() {
     );
     named("postgres", |budget| &mut budget.commit_ns, "they wait for storage, and this is not a maximum");
     let mut trial = direct();
-    trial.data.file_system = Some("tmpfs".to_owned());
+    trial.data.file_system = Some("tmpfs (memory)".to_owned());
     wait(&mut trial, |budget| &mut budget.commit_ns);
     check("saturation", &trial, Severity::Info, "the speed of 8 clients");
 }
@@ -387,7 +387,7 @@ fn gaps_in_the_comparison_key_are_named() {
 #[test]
 fn durability_in_memory_is_not_taken_at_its_word() {
     check("durability", &direct(), Severity::Ok, "every commit flushed");
-    let memory = |trial: &mut Trial| trial.data.file_system = Some("tmpfs".to_owned());
+    let memory = |trial: &mut Trial| trial.data.file_system = Some("tmpfs (memory)".to_owned());
     after(memory, "durability", Severity::Warning, "the data lies in memory");
     after(
         |trial| trial.stack.durability.tier = Tier::Delayed,

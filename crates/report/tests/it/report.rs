@@ -1,6 +1,6 @@
 //! Documents in, reports out: what a reader can rely on in every format.
 
-use report::document;
+use report::document::{self, Loss};
 use report::testing::{self};
 use report::text::Colour;
 use report::{Document, html, markdown, text};
@@ -489,11 +489,13 @@ fn a_limit_is_exceeded_only_when_the_whole_interval_says_so() {
         assert_eq!(comparison.loses_too_much(), exceeded, "{loss_max:?}");
     }
     // The sample keeps 94.9 to 96.6 %.
-    for (loss_max, words) in
-        [(0.02, "is exceeded"), (0.04, "is not surely exceeded, and not surely kept"), (0.06, "is kept")]
-    {
+    for (loss_max, loss, words) in [
+        (0.02, Loss::Exceeded, "is exceeded"),
+        (0.04, Loss::CannotTell, "is not surely exceeded, and not surely kept"),
+        (0.06, Loss::Kept, "is kept"),
+    ] {
         comparison.loss_max = Some(loss_max);
-        assert_eq!(comparison.loss_words(), Some(words));
+        assert_eq!((comparison.loss(), comparison.loss_words()), (Some(loss), Some(words)));
     }
     comparison.ratio = None;
     assert_eq!(comparison.loss_words(), Some("is not surely exceeded, and not surely kept"));
