@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use bottleneck::{Confirmation, Suspect};
 pub use comparison::{
-    Block, BlockTrial, Comparison, FingerprintDifference, KeyDifference, Noise, Party, Side, Verdict,
+    Block, BlockTrial, Comparison, FingerprintDifference, KeyDifference, Loss, Noise, Party, Side, Verdict,
 };
 pub use cost::{Disk, Limits, Process, ProcessSample, Role, Throttling};
 pub use curve::{Axis, Curve, Knee, Point, Scalability};
