@@ -2,13 +2,13 @@
 
 use crate::case::Case;
 use crate::subjects::{Route, Subject};
-use measure::{EffortSums, Latencies, Phase, Totals, rate_interval};
+use measure::{EffortSums, KindTotals, Latencies, Phase, Totals, rate_interval};
 use model::{Kind, Nanos};
 use observe::Observation;
 use report::document::{
-    Arrivals, Books, Bucket, Budget, Check, Class, Deferred, Disk, Effort, Engine, Gap, GapKind, Gauge,
-    GaugeKind, Grouping, Interval, KindSlice, KindTally, Latency, Limit, Limits, Machine, Outage, Plan,
-    Process, ProcessSample, Quantiles, Role, Slice, Statement, Tally, Throttling, Trial, Wait,
+    AllDue, Arrivals, Books, Bucket, Budget, Check, Class, Deferred, Demand, Disk, Effort, Engine, Gap,
+    GapKind, Gauge, GaugeKind, Grouping, Interval, KindSlice, KindTally, Latency, Limit, Limits, Machine,
+    Outage, Plan, Process, ProcessSample, Quantiles, Role, Slice, Statement, Tally, Throttling, Trial, Wait,
 };
 use sql::Dialect;
 
@@ -32,6 +32,7 @@ pub(crate) fn fill<W: Case>(trial: &mut Trial, totals: &Totals, slices: &[measur
         .collect();
     trial.grouping = grouping(totals);
     trial.overall = overall(totals, slices, trial.measured_s, &trial.kinds);
+    trial.demand = Some(demand(totals));
     let rate = trial.kinds[trial.headline_kind()].tally.rate_per_s;
     let scaled = Interval {
         value: rate.value * W::RATE_SECONDS,
@@ -67,8 +68,9 @@ fn kind_tally(
         limit: kind.p90_max.map(|max| Limit::new(max.0, p90)),
         tally: Tally {
             books: books(&of_kind.books),
-            rate_per_s: rate(of_kind.books.committed_in_window(), slices, &[index], span_s),
+            rate_per_s: rate(of_kind.ended.committed, slices, &[index], span_s),
             latency,
+            all_due: Some(all_due(due_of_kind(index, totals), [of_kind])),
             effort: effort(&of_kind.effort),
             budget: budget(&of_kind.effort),
         },
@@ -93,12 +95,34 @@ fn overall(totals: &Totals, slices: &[measure::Slice], span_s: f64, kinds: &[Kin
     };
     let books_of_all = totals.books();
     Tally {
-        rate_per_s: rate(books_of_all.committed_in_window(), slices, &all, span_s),
+        rate_per_s: rate(totals.kinds.iter().map(|kind| kind.ended.committed).sum(), slices, &all, span_s),
         books: books(&books_of_all),
         latency: vec![committed],
+        all_due: Some(all_due(books_of_all.due, &totals.kinds)),
         effort: effort(&sums),
         budget: budget(&sums),
     }
+}
+
+/// Calls of a kind that were due. Those never begun have no kind; they are taken to be of this one in the proportion of
+/// those begun, and rounded up.
+fn due_of_kind(index: usize, totals: &Totals) -> u64 {
+    let (begun, of_all) = (totals.kinds[index].books.due, totals.books().begun);
+    let share = begun as f64 / of_all.max(1) as f64;
+    begun + (totals.unstarted as f64 * share).ceil() as u64
+}
+
+/// Percentiles over `due` calls of `kinds`. What is not among the answers was slower than any of them.
+fn all_due<'a>(due: u64, kinds: impl IntoIterator<Item = &'a KindTotals>) -> AllDue {
+    let mut answered = Latencies::new();
+    for kind in kinds {
+        answered.absorb(&kind.committed.response);
+        if let Some(declined) = &kind.declined {
+            answered.absorb(&declined.response);
+        }
+    }
+    let unanswered = due.saturating_sub(answered.count());
+    AllDue::new(due, unanswered, |quantile| Some(answered.quantile_of(quantile, due)?.0))
 }
 
 fn latency(class: Class, times: &measure::Times) -> Latency {
@@ -121,6 +145,17 @@ pub(crate) fn quantiles(latencies: &Latencies) -> Quantiles {
     Quantiles::new(latencies.count(), mean, max, |quantile| {
         latencies.quantile(quantile).map_or(max, |value| value.0)
     })
+}
+
+fn demand(totals: &Totals) -> Demand {
+    let books = totals.books();
+    Demand {
+        offered: books.due,
+        accepted: totals.backlog.begun,
+        waiting_before: totals.backlog.waiting_before,
+        waiting_after: totals.backlog.waiting_after,
+        committed_late: books.late,
+    }
 }
 
 /// Committed in the window, a second, with the interval that the slices of the window give.

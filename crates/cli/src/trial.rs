@@ -238,9 +238,11 @@ impl<W: Case> Job<'_, W> {
                 books: document::Books::default(),
                 rate_per_s: empty,
                 latency: Vec::new(),
+                all_due: None,
                 effort: None,
                 budget: None,
             },
+            demand: None,
             kinds: Vec::new(),
             slices: Vec::new(),
             processes: Vec::new(),
@@ -266,7 +268,7 @@ impl<W: Case> Job<'_, W> {
         trial.stack = stack.into();
         convert::fill::<W>(trial, &driven.totals, &driven.slices, driven.span);
         trial.machine = convert::machine(&observation.machine, observation.load.as_ref());
-        let committed = trial.overall.books.committed;
+        let committed = trial.committed().round() as u64;
         trial.disk = observation.disk.as_ref().map(convert::disk);
         trial.processes =
             convert::processes(&observation, self.subject, committed, &self.throttled(&throttling));

@@ -24,7 +24,7 @@ const NAP_MIN: Duration = Duration::from_micros(100);
 
 /// What a trial has given.
 pub struct Trial<W: Workload> {
-    /// Over the calls that were due in the window.
+    /// Over the calls that were due in the window, and what began and ended in it.
     pub totals: Totals,
     /// Books of the calls that were due in the warm-up.
     pub warmup: Books,
@@ -49,11 +49,11 @@ pub struct Trial<W: Workload> {
 }
 
 impl<W: Workload> Trial<W> {
-    /// Calls of the headline kinds that were due in the window and committed in it, a second; zero for an empty window.
+    /// Calls of the headline kinds that committed in the window, whenever they were due, a second; zero for an empty window.
     #[must_use]
     pub fn headline_rate(&self) -> f64 {
         let headline = W::KINDS.iter().zip(&self.totals.kinds).filter(|(kind, _)| kind.headline);
-        let committed: u64 = headline.map(|(_, totals)| totals.books.committed_in_window()).sum();
+        let committed: u64 = headline.map(|(_, totals)| totals.ended.committed).sum();
         if self.span == Nanos::ZERO { 0.0 } else { committed as f64 / self.span.as_secs_f64() }
     }
 }

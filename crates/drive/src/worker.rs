@@ -86,7 +86,7 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
                 }
             }
             if self.control.is_cut_short() || begun >= closes + self.limits.drain {
-                self.tape.borrow_mut().record_unstarted(due);
+                self.tape.borrow_mut().record_unstarted(due, closes);
                 match self.source.supply() {
                     Supply::Worker => break,
                     Supply::Timetable | Supply::Queue => continue,

@@ -3,9 +3,10 @@
 use crate::plan::{Arrivals, Deferred, Plan, RatePerSecond};
 use crate::simulation::{START, Simulated, Simulation, Step};
 use crate::toy::{Call, LATER, Outcome, PLAIN};
-use measure::{Phase, Times};
+use measure::{Backlog, Phase, Times};
 use model::{Conflict, DefectKind, Doubt, Fault, Nanos, OpenError, Refusal};
 use proptest::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const fn ms(millis: u64) -> Nanos {
     Nanos::from_millis(millis)
@@ -81,7 +82,10 @@ fn calls_that_were_due_but_never_begun_are_counted() {
     let simulated = Simulation::new(plan(constant(1_000.0)), |_, _| Step::done(ms(10))).run();
     let books = simulated.books();
     assert_eq!((books.due, books.begun, books.unstarted), (10_000, 1_500, 8_500));
-    assert_eq!((books.committed_in_window(), books.late), (1_000, 500));
+    let totals = &simulated.collected.totals;
+    // One call is answered at the very moment in which the window closes: that is after it.
+    assert_eq!((totals.kinds[PLAIN].ended.committed, books.late), (999, 501));
+    assert_eq!(totals.backlog, Backlog { waiting_before: 0, begun: 1_000, waiting_after: 9_000 });
     assert_eq!(books.balance(), Ok(()));
 }
 
@@ -93,6 +97,7 @@ fn a_call_belongs_to_the_phase_in_which_it_was_due() {
     // The call that begins 2.5 s after the start is the last of the warm-up, and ends in the window; the one that
     // begins at 12.5 s is the last of the window, and ends after it.
     assert_eq!((warmup.committed, books.committed, books.late), (251, 1_000, 1));
+    assert_eq!(simulated.collected.totals.kinds[PLAIN].ended.committed, 1_000, "one comes in, one goes out");
     assert_eq!(simulated.collected.ledger.calls, 1_251);
     let slices = &simulated.collected.slices;
     let phases = [Phase::WarmUp, Phase::Measured, Phase::Drain].map(|phase| {
@@ -411,4 +416,50 @@ proptest! {
         prop_assert_eq!(timed, books.committed);
         prop_assert_eq!(totals.faults.count(), books.faults());
     }
+}
+
+/// The rate of a simulated trial, and that of the slices of its window.
+fn rates(simulated: &Simulated, span: Nanos) -> (f64, f64) {
+    let committed = simulated.collected.totals.kinds[PLAIN].ended.committed;
+    let measured = simulated.collected.slices.iter().filter(|slice| slice.phase == Phase::Measured);
+    let in_slices: u64 = measured.map(|slice| slice.kinds[PLAIN].committed).sum();
+    (committed as f64 / span.as_secs_f64(), in_slices as f64 / span.as_secs_f64())
+}
+
+#[test]
+fn past_capacity_the_rate_is_the_capacity() {
+    // Two clients of 400 calls a second each: the warm-up leaves a backlog that takes the whole window, and more, to serve.
+    for asked in [400.0, 800.0, 1_200.0, 1_600.0, 2_400.0, 3_200.0] {
+        let (warmup, measured) = (Nanos::from_secs(20), Nanos::from_secs(60));
+        let arrivals = Arrivals::Poisson(RatePerSecond(asked));
+        let plan = Plan { workers: 2, warmup, measured, ..plan(arrivals) };
+        let simulated = Simulation::new(plan, |_, _| Step::done(Nanos(2_500_000))).run();
+        let (rate, of_slices) = rates(&simulated, measured);
+        let offered = simulated.books().due as f64 / measured.as_secs_f64();
+        let expected = offered.min(800.0);
+        assert!((rate / expected - 1.0).abs() < 0.01, "{asked}: {rate} of {expected}");
+        assert!((rate - of_slices).abs() * measured.as_secs_f64() < 0.5, "{asked}: {rate} and {of_slices}");
+        let totals = &simulated.collected.totals;
+        let backlog = totals.backlog;
+        assert_eq!(backlog.waiting_before + totals.books().due, backlog.begun + backlog.waiting_after);
+        assert_eq!(totals.books().balance(), Ok(()));
+    }
+}
+
+#[test]
+fn a_closed_loop_of_many_slow_clients_loses_no_call_to_the_windows_edges() {
+    // 64 clients with calls of 2.132 s on average: 30 calls a second, and 64 of them under way at any moment.
+    let (warmup, measured) = (Nanos::from_secs(60), Nanos::from_secs(8));
+    let plan =
+        Plan { workers: 64, warmup, measured, deadline: Nanos::from_secs(9), ..plan(Arrivals::Closed) };
+    let calls = AtomicU64::new(0);
+    let takes = move |_: &Call, _: Nanos| {
+        let number = calls.fetch_add(1, Ordering::Relaxed);
+        Step::done(Nanos(1_000_000_000 + number * 7_919 % 227 * 10_000_000))
+    };
+    let simulated = Simulation::new(plan, takes).run();
+    let (rate, of_slices) = rates(&simulated, measured);
+    // Of those that are due and answered within 8 s there would be a quarter fewer.
+    assert!((rate / 30.0 - 1.0).abs() < 0.08, "{rate}");
+    assert!((rate - of_slices).abs() < 0.01, "{rate} and {of_slices}");
 }

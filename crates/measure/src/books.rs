@@ -47,7 +47,7 @@ pub struct Books {
     pub unstarted: u64,
     /// Begun.
     pub begun: u64,
-    /// Committed: throughput, and nothing else is.
+    /// Committed.
     pub committed: u64,
     /// Declined by rule.
     pub declined: u64,
@@ -65,7 +65,7 @@ pub struct Books {
     pub retries: u64,
     /// Calls that took more than one attempt.
     pub retried_calls: u64,
-    /// Committed after the window had closed; contained in `committed`, and not in the headline rate.
+    /// Committed after the window had closed; contained in `committed`. A backlog that the drain works off.
     pub late: u64,
 }
 
@@ -109,12 +109,6 @@ impl Books {
     pub fn enter_unstarted(&mut self, calls: u64) {
         self.due += calls;
         self.unstarted += calls;
-    }
-
-    /// Committed within the window: what the headline rate counts.
-    #[must_use]
-    pub fn committed_in_window(&self) -> u64 {
-        self.committed.saturating_sub(self.late)
     }
 
     /// Calls that began and did not complete.

@@ -65,7 +65,7 @@ impl Slice {
 
 /// Everything that a trial has recorded.
 pub struct Collected<W: Workload> {
-    /// Over the calls that were due in the window.
+    /// Over the calls that were due in the window, and what began and ended in it.
     pub totals: Totals,
     /// Books of the calls that were due in the warm-up.
     pub warmup: Books,

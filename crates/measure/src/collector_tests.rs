@@ -102,7 +102,11 @@ fn slices_are_by_end_and_totals_by_due() {
     assert_eq!(collected.warmup.committed, 200);
     let books = collected.totals.books();
     // The last two end in the drain: one at its first moment, one after it.
-    assert_eq!((books.committed, books.late), (1_001, 1));
+    assert_eq!((books.committed, books.late), (1_001, 2));
+    let totals = &collected.totals;
+    assert_eq!(totals.kinds[0].ended.committed, 1_000);
+    // Each call begins 6 ms before it ends.
+    assert_eq!(totals.backlog, crate::Backlog { waiting_before: 1, begun: 1_000, waiting_after: 1 });
     let phases = [0, 1, 2, 11, 12].map(|index: usize| collected.slices[index].phase);
     use Phase::{Drain, Measured, WarmUp};
     assert_eq!(phases, [WarmUp, WarmUp, Measured, Measured, Drain]);

@@ -136,6 +136,16 @@ impl Latencies {
         self.rough_quantile(quantile)
     }
 
+    /// The latency that the share `quantile` (0 to 1) of `all` calls did not exceed, where those of them that are not in
+    /// here took longer than any bound: absent where it is one of those.
+    #[must_use]
+    pub fn quantile_of(&self, quantile: f64, all: u64) -> Option<Nanos> {
+        // A little less, since 0.9 × 10 is a little more than 9 in binary.
+        let rank = (quantile * all as f64 - 1e-6).ceil().max(1.0);
+        let share = rank / self.count().max(1) as f64;
+        (share <= 1.0).then(|| self.rough_quantile(share)).flatten()
+    }
+
     /// The same from any number of calls but none: to look at, not to print as a number.
     #[must_use]
     pub fn rough_quantile(&self, quantile: f64) -> Option<Nanos> {

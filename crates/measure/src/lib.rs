@@ -3,8 +3,9 @@
 //! # What belongs where
 //! - A call belongs to the phase in which it was **due**: the books and the latencies of a trial cover exactly the
 //!   calls that were due in the measured window, including those that ended in the drain after it.
-//! - The headline rate counts calls of the window that committed **before the window's end**; [`Books::late`] counts
-//!   those that committed after it, so `rate = (committed − late) / span`.
+//! - The rate counts calls that committed **within** the window, whenever they were due ([`KindTotals::ended`]): past
+//!   its capacity a system works off calls that were due long ago, and in a closed loop the calls under way at the
+//!   window's edges cancel. [`Backlog`] says what waited for a worker at both ends of the window.
 //! - [`Slice`]s are by **end** time and cover everything that ended in them, whenever it was due; each says the phase
 //!   in which it lies. Slices of the warm-up are kept, and marked.
 //! - The ledger covers every call of every phase, because the store has seen all of them.
@@ -43,5 +44,5 @@ pub use pulse::{Gap, GapKind, Pulse};
 pub use steady::{Steadiness, steadiness};
 pub use tape::{Moments, Tape};
 pub use timeline::{Phase, Timeline};
-pub use totals::{EffortSums, Ended, KindTotals, Times, TimesKept, Totals};
+pub use totals::{Backlog, EffortSums, Ended, KindTotals, Times, TimesKept, Totals};
 pub use usl::{Estimate, LOADS_MIN, LoadRates, UslFit, usl};

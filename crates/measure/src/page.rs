@@ -10,13 +10,13 @@ pub struct Page<W: Workload> {
     pub(crate) slice: u32,
     /// Whether anything was recorded.
     pub(crate) touched: bool,
-    /// Calls that were due in the window.
+    /// Calls that were due in the window, and those that began or ended in it.
     pub(crate) totals: Totals,
     /// Calls that were due in the warm-up.
     pub(crate) warmup: Books,
     /// Response times of the committed ones among them, for the slice.
     pub(crate) warmup_committed: Latencies,
-    /// Everything that ended, by kind.
+    /// Everything that ended in the slice, by kind.
     pub(crate) ended: Vec<Ended>,
     /// What the calls imply about the data.
     pub(crate) ledger: W::Ledger,
@@ -39,6 +39,9 @@ impl<W: Workload> Page<W> {
     pub(crate) fn enter(&mut self, kind: usize, class: Class, entry: Entry<'_>) {
         self.touched = true;
         self.ended[kind].enter(class);
+        if entry.ends_within {
+            self.totals.kinds[kind].ended.enter(class);
+        }
         if entry.warmup {
             self.warmup.enter(class, entry.effort.attempts, false);
             if class == Class::Committed {
@@ -62,6 +65,9 @@ impl<W: Workload> Page<W> {
 /// What is known of a call beside its kind and class.
 pub(crate) struct Entry<'a> {
     pub(crate) warmup: bool,
+    /// Whether it ended in the window, whenever it was due.
+    pub(crate) ends_within: bool,
+    /// Whether it ended after the window.
     pub(crate) late: bool,
     pub(crate) moments: Moments,
     pub(crate) effort: &'a Effort,

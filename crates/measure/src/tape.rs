@@ -64,8 +64,10 @@ impl<W: Workload> Tape<W> {
         if moments.ended >= self.page_ends {
             self.turn(moments.ended);
         }
-        let warmup = self.is_warmup(moments.due);
-        let entry = Entry { warmup, late: moments.ended > closes, moments, effort };
+        let opens = self.timeline.opens();
+        let (warmup, late) = (self.is_warmup(moments.due), moments.ended >= closes);
+        self.page.totals.backlog.enter(moments.due, Some(moments.begun), opens, closes);
+        let entry = Entry { warmup, ends_within: moments.ended >= opens && !late, late, moments, effort };
         self.page.enter(W::kind(call), Class::of::<W>(result), entry);
         self.page.ledger.post(call, result);
     }
@@ -81,9 +83,10 @@ impl<W: Workload> Tape<W> {
         }
     }
 
-    /// Records a call that was due and will never begin.
-    pub fn record_unstarted(&mut self, due: Nanos) {
+    /// Records a call that was due and will never begin. `closes` is the end of the window as it stands now.
+    pub fn record_unstarted(&mut self, due: Nanos, closes: Nanos) {
         self.page.touched = true;
+        self.page.totals.backlog.enter(due, None, self.timeline.opens(), closes);
         if self.is_warmup(due) {
             self.page.warmup.enter_unstarted(1);
         } else {

@@ -62,9 +62,11 @@ pub struct EffortSums {
     pub server: Nanos,
 }
 
-/// Everything added up over the calls of a kind that were due in the window.
+/// Everything added up over the calls of a kind that were due in the window, and what ended in it.
 #[derive(Debug, Clone)]
 pub struct KindTotals {
+    /// What ended in the window, whenever it was due: throughput, and nothing else is.
+    pub ended: Ended,
     /// Where they went.
     pub books: Books,
     /// What the committed ones took.
@@ -75,7 +77,19 @@ pub struct KindTotals {
     pub declined: Option<Times>,
 }
 
-/// Everything added up over the calls that were due in the window.
+/// How many calls waited for a worker when the window opened and when it closed, and how many began in between. With
+/// the calls that were due in the window, `waiting_before + due = begun + waiting_after`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Backlog {
+    /// Due before the window, and not begun before it.
+    pub waiting_before: u64,
+    /// Begun within the window, whenever they were due.
+    pub begun: u64,
+    /// Due before the window closed, and not begun before it did.
+    pub waiting_after: u64,
+}
+
+/// Everything added up over the calls that were due in the window, and what began and ended in it.
 #[derive(Debug, Clone)]
 pub struct Totals {
     /// By kind, in the workload's order.
@@ -86,6 +100,8 @@ pub struct Totals {
     pub queueing: Option<Latencies>,
     /// Due and never begun; they have no kind, because their inputs were never drawn.
     pub unstarted: u64,
+    /// What waited for a worker.
+    pub backlog: Backlog,
 }
 
 /// Calls of a kind that ended in a slice, whenever they were due.
@@ -192,6 +208,25 @@ impl AddAssign for EffortSums {
     }
 }
 
+impl AddAssign for Backlog {
+    fn add_assign(&mut self, other: Backlog) {
+        self.waiting_before += other.waiting_before;
+        self.begun += other.begun;
+        self.waiting_after += other.waiting_after;
+    }
+}
+
+impl Backlog {
+    /// Enters a call that began, or never did; all moments on one clock.
+    #[inline]
+    pub(crate) fn enter(&mut self, due: Nanos, begun: Option<Nanos>, opens: Nanos, closes: Nanos) {
+        let begins_by = |moment| begun.is_some_and(|begun| begun < moment);
+        self.waiting_before += u64::from(due < opens && !begins_by(opens));
+        self.begun += u64::from(begins_by(closes) && !begins_by(opens));
+        self.waiting_after += u64::from(due < closes && !begins_by(closes));
+    }
+}
+
 impl AddAssign for Ended {
     fn add_assign(&mut self, other: Ended) {
         self.committed += other.committed;
@@ -216,6 +251,7 @@ impl Totals {
     #[must_use]
     pub fn new(kinds: &[Kind], kept: TimesKept) -> Totals {
         let kind = |kind: &Kind| KindTotals {
+            ended: Ended::default(),
             books: Books::default(),
             effort: EffortSums::default(),
             committed: Times::new(kept),
@@ -226,6 +262,7 @@ impl Totals {
             faults: Latencies::new(),
             queueing: kinds.iter().any(|kind| kind.deferred_p90_max.is_some()).then(Latencies::new),
             unstarted: 0,
+            backlog: Backlog::default(),
         }
     }
 
@@ -262,6 +299,7 @@ impl Totals {
     /// Adds everything that `other`, made for the same kinds, holds.
     pub fn absorb(&mut self, other: &Totals) {
         for (mine, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
+            mine.ended += theirs.ended;
             mine.books += theirs.books;
             mine.effort += theirs.effort;
             mine.committed.absorb(&theirs.committed);
@@ -272,10 +310,12 @@ impl Totals {
         self.faults.absorb(&other.faults);
         absorb_optional(self.queueing.as_mut(), other.queueing.as_ref());
         self.unstarted += other.unstarted;
+        self.backlog += other.backlog;
     }
 
     pub(crate) fn clear(&mut self) {
         for kind in &mut self.kinds {
+            kind.ended = Ended::default();
             kind.books = Books::default();
             kind.effort = EffortSums::default();
             kind.committed.clear();
@@ -288,5 +328,6 @@ impl Totals {
             queueing.clear();
         }
         self.unstarted = 0;
+        self.backlog = Backlog::default();
     }
 }

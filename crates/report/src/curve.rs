@@ -49,7 +49,11 @@ pub fn served_share(trial: &Trial) -> f64 {
         return 0.0;
     }
     let due = books.due as f64;
-    let late = (books.committed as f64 - trial.overall.rate_per_s.value * trial.measured_s).max(0.0);
+    // Results without a count of the late ones had a rate of only those that were both due and committed in time.
+    let late = trial.demand.map_or_else(
+        || (books.committed as f64 - trial.committed()).max(0.0),
+        |demand| demand.committed_late as f64,
+    );
     let service_s = trial
         .overall
         .latency(Class::Committed)
@@ -551,7 +555,8 @@ mod tests {
         trial.overall.books.due = trial.overall.books.begun;
         assert!(served_share(&trial) > 0.995, "{}", served_share(&trial));
         // All of them ended, one in ten after the interval.
-        trial.overall.rate_per_s.value *= 0.9;
+        let demand = trial.demand.as_mut().unwrap();
+        demand.committed_late = trial.overall.books.committed / 10;
         assert!(served_share(&trial) < 0.93, "{}", served_share(&trial));
     }
 

@@ -329,6 +329,30 @@ pub(crate) fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
     vec![("Stack", stack_rows), ("Plan", plan_rows), ("Data", data_rows), ("Machine", machine_rows)]
 }
 
+fn calls(count: u64) -> String {
+    format!("{} {}", figures::count(count), if count == 1 { "call" } else { "calls" })
+}
+
+/// What an open loop asked for beside what it got, and what was left waiting.
+pub(crate) fn demand_sentence(trial: &Trial) -> Option<String> {
+    let demand = trial.demand.filter(|_| trial.plan.arrivals.is_open() && trial.measured_s > 0.0)?;
+    let per_s = |calls: f64| format!("{}/s", figures::short(calls / trial.measured_s));
+    let waiting = match (demand.waiting_before, demand.waiting_after) {
+        (0, 0) => "no call was left waiting".to_owned(),
+        (before, after) => format!(
+            "{} waited for a client at the end of the interval and {} at its beginning",
+            calls(after),
+            figures::count(before)
+        ),
+    };
+    Some(format!(
+        "Offered {}, accepted {}, committed {}; {waiting}.",
+        per_s(demand.offered as f64),
+        per_s(demand.accepted as f64),
+        per_s(trial.committed())
+    ))
+}
+
 /// One sentence on which of the two times is shown.
 pub(crate) fn times_sentence(trial: &Trial) -> &'static str {
     if trial.plan.arrivals.is_open() {

@@ -126,6 +126,9 @@ fn rates(out: &mut String, trial: &Trial) {
         }
     }
     table(out, &["call", "committed/s", "p50", "p90", "p99", "p99.9", "max"], 1, &rows);
+    if let Some(demand) = findings::demand_sentence(trial) {
+        let _ = writeln!(out, "{demand}\n");
+    }
     if trial.plan.arrivals.is_open() {
         let _ = writeln!(out, "{}\n", findings::times_sentence(trial));
     }

@@ -92,7 +92,7 @@ impl Pooled<'_> {
 
     /// Processor time in milliseconds a thousand committed calls of the processes with these roles, or of all.
     pub(crate) fn cpu_ms_per_1000(&self, roles: Option<&str>) -> Option<f64> {
-        let committed: u64 = self.trials.iter().map(|trial| trial.overall.books.committed).sum();
+        let committed: f64 = self.trials.iter().map(|trial| trial.committed()).sum();
         let mut processes = self
             .trials
             .iter()
@@ -101,7 +101,7 @@ impl Pooled<'_> {
             .peekable();
         processes.peek()?;
         let cpu_s: f64 = processes.map(|process| process.cpu_s()).sum();
-        (committed > 0).then(|| cpu_s * 1e6 / committed as f64)
+        (committed > 0.0).then(|| cpu_s * 1e6 / committed)
     }
 
     /// What the engine's sessions did, the most first, each with its share of the sampled time over all trials; nothing

@@ -5,6 +5,8 @@
 //! it cannot tell, and never guesses.
 
 mod accounting;
+#[cfg(test)]
+mod books_tests;
 mod compared;
 mod comparison;
 mod gap;

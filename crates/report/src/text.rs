@@ -226,6 +226,9 @@ fn rates(out: &mut String, trial: &Trial, colour: Colour) {
             let _ = writeln!(out, "{}", colour.paint(Ink::Dim, &line));
         }
     }
+    if let Some(demand) = findings::demand_sentence(trial) {
+        sentence(out, "  ", &demand);
+    }
     if trial.plan.arrivals.is_open() {
         sentence(out, "  ", findings::times_sentence(trial));
     }

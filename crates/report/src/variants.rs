@@ -1,8 +1,8 @@
 //! The variants of an experiment, as every format tells them: what became of each, its values and its effect.
 
 use crate::document::{
-    Check, Class, Comparison, Document, Experiment, Interval, KeyDifference, Metric, Quantiles, Tier, Trial,
-    Variant, VariantState, Verdict,
+    Check, Comparison, Document, Experiment, Interval, KeyDifference, Level, Metric, Tier, Trial, Variant,
+    VariantState, Verdict,
 };
 use crate::findings::{self, Failure};
 use crate::pooled::{self, Pooled};
@@ -133,19 +133,20 @@ fn measured(metric: &Metric, trial: &Trial) -> Option<f64> {
         Some(kind) => &trial.kinds.iter().find(|known| known.name == kind)?.tally,
         None => &trial.overall,
     };
-    let times = |pick: fn(&Quantiles) -> Option<u64>| {
-        Some(pick(&tally.latency(Class::Committed)?.response)? as f64 / 1e6)
+    let level = |thousandths| match tally.level(thousandths) {
+        Level::Known(ns) => Some(ns as f64 / 1e6),
+        Level::Unbounded | Level::TooFew => None,
     };
     match name {
         "throughput" => Some(trial.headline.value.value),
-        "p50" => times(|times| times.p50_ns),
-        "p90" => times(|times| times.p90_ns),
-        "p95" => times(|times| times.p95_ns),
-        "p99" => times(|times| times.p99_ns),
-        "p99.9" => times(|times| times.p999_ns),
+        "p50" => level(500),
+        "p90" => level(900),
+        "p95" => level(950),
+        "p99" => level(990),
+        "p99.9" => level(999),
         "cpu" => {
             let cpu_s: f64 = trial.processes.iter().map(|process| process.cpu_s()).sum();
-            let committed = trial.overall.books.committed as f64;
+            let committed = trial.committed();
             (committed > 0.0).then(|| cpu_s * 1_000.0 / committed)
         }
         _ => None,

@@ -4,17 +4,19 @@ use crate::case::Case;
 use anyhow::{Result, bail};
 use measure::Better;
 use model::Kind;
-use report::document::{Class, Metric, Quantiles, Tally, Trial};
+use report::document::{Level, Metric, Tally, Trial};
 
 /// Percentiles by name.
 const QUANTILES: [&str; 5] = ["p50", "p90", "p95", "p99", "p99.9"];
+/// Their places in thousandths.
+const PLACES: [u64; 5] = [500, 900, 950, 990, 999];
 
 /// A figure of a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Measured {
     /// The headline of the workload.
     Throughput,
-    /// Response time of committed calls, of one kind or of all.
+    /// Response time of the calls that were due, of one kind or of all.
     Response { kind: Option<&'static str>, quantile: &'static str },
     /// Processor time of all processes.
     Cpu,
@@ -117,11 +119,13 @@ impl Measured {
     }
 }
 
+/// Over all calls that were due.
 fn response(tally: &Tally, quantile: &str) -> Option<f64> {
-    let Quantiles { p50_ns, p90_ns, p95_ns, p99_ns, p999_ns, .. } = tally.latency(Class::Committed)?.response;
-    let values = [p50_ns, p90_ns, p95_ns, p99_ns, p999_ns];
     let index = QUANTILES.iter().position(|known| *known == quantile)?;
-    values[index].map(|ns| ns as f64 / 1e6)
+    match tally.level(PLACES[index]) {
+        Level::Known(ns) => Some(ns as f64 / 1e6),
+        Level::Unbounded | Level::TooFew => None,
+    }
 }
 
 #[cfg(test)]
@@ -149,7 +153,7 @@ mod tests {
         let of = |name: &str| Measured::named(name, Tpcc::KINDS).unwrap().of(&trial);
         assert_eq!(of("throughput"), Some(trial.headline.value.value));
         let new_order = &trial.kinds.iter().find(|kind| kind.name == "new-order").unwrap().tally;
-        let p99 = new_order.latency(Class::Committed).unwrap().response.p99_ns.unwrap();
+        let Level::Known(p99) = new_order.level(990) else { panic!("the sample has a p99") };
         assert_eq!(of("new-order.p99"), Some(p99 as f64 / 1e6));
         assert!(of("cpu").is_some_and(|seconds| seconds > 0.0));
     }

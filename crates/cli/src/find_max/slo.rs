@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use report::curve::{SERVED_SHARE, served_share};
-use report::document::{Books, Class, Quantiles, SloLimit, Tally, Trial};
+use report::document::{Books, Level, SloLimit, Tally, Trial};
 
 /// What would be right.
 const GRAMMAR: &str = "write 'p99<50ms', 'new-order.p99<50ms', or several joined by commas";
@@ -63,13 +63,23 @@ impl Objective {
         let mut broken = served < SERVED_SHARE;
         let mut unknown = None;
         for limit in &self.limits {
-            match tally(trial, limit).and_then(|tally| quantile(tally, limit)) {
-                Some(ns) => {
+            let of = tally(trial, limit);
+            match of.map_or(Level::TooFew, |tally| tally.level(place_of(limit))) {
+                Level::Known(ns) => {
                     broken |= ns > limit.max_ns;
                     said.push(format!("{} {} of {}", name(limit), time(ns), time(limit.max_ns)));
                 }
-                None => {
-                    let calls = tally(trial, limit).map_or(0, |tally| tally.books.committed);
+                Level::Unbounded => {
+                    broken = true;
+                    let all = of.and_then(|tally| tally.all_due);
+                    let (lost, all) = all.map_or((0, 0), |all| (all.unanswered, all.calls));
+                    said.push(format!(
+                        "{} beyond any limit: {lost} of the {all} calls due were not answered",
+                        name(limit)
+                    ));
+                }
+                Level::TooFew => {
+                    let calls = of.map_or(0, |tally| tally.books.committed);
                     unknown.get_or_insert(format!(
                         "{} is not known: {calls} calls of the {:.0} that it takes; use a longer --duration",
                         name(limit),
@@ -160,17 +170,6 @@ fn tally<'a>(trial: &'a Trial, limit: &SloLimit) -> Option<&'a Tally> {
     }
 }
 
-fn quantile(tally: &Tally, limit: &SloLimit) -> Option<u64> {
-    let Quantiles { p50_ns, p90_ns, p95_ns, p99_ns, p999_ns, .. } = tally.latency(Class::Committed)?.response;
-    match limit.quantile.as_str() {
-        "p50" => p50_ns,
-        "p90" => p90_ns,
-        "p95" => p95_ns,
-        "p99" => p99_ns,
-        _ => p999_ns,
-    }
-}
-
 fn ended(books: &Books) -> u64 {
     books.committed + books.declined
 }
@@ -190,6 +189,7 @@ pub(super) fn time(ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use report::document::AllDue;
     use report::testing;
 
     const KINDS: [&str; 5] = ["new-order", "payment", "order-status", "delivery", "stock-level"];
@@ -233,22 +233,34 @@ mod tests {
 
     #[test]
     fn a_level_is_kept_broken_or_not_known() {
-        let p99 = |trial: &Trial| {
-            trial.kinds[0]
-                .tally
-                .latency(Class::Committed)
-                .and_then(|latency| latency.response.p99_ns)
-                .unwrap()
+        let p99 = |trial: &Trial| match trial.kinds[0].tally.level(990) {
+            Level::Known(ns) => ns,
+            other => panic!("{other:?}"),
         };
         let trial = open(|_| ());
         let keeps =
             |max_ns: u64, trial: &Trial| parse(&format!("new-order.p99<{max_ns}ns")).unwrap().kept_by(trial);
         assert!(matches!(keeps(p99(&trial), &trial), Kept::Yes(why) if why.contains("new-order p99")));
         assert!(matches!(keeps(p99(&trial) - 1, &trial), Kept::No(_)));
-        let few = open(|trial| trial.kinds[0].tally.latency[0].response.p99_ns = None);
+        let few = open(|trial| {
+            trial.kinds[0].tally.all_due = Some(AllDue::new(999, 0, |_| Some(1)));
+        });
         assert!(
             matches!(keeps(1_000_000_000, &few), Kept::NotKnown(why) if why.contains("of the 1000 that it takes"))
         );
+    }
+
+    #[test]
+    fn calls_that_were_never_answered_are_slower_than_any_limit() {
+        // 60,000 calls of which 0.9 % are lost: of those that were answered, 999 in 1,000 took less than 10 ms.
+        let trial = open(|trial| {
+            let answered = |quantile: f64| (quantile <= 0.991).then_some(9_000_000);
+            trial.overall.all_due = Some(AllDue::new(60_000, 540, answered));
+            trial.overall.latency[0].response.p999_ns = Some(9_500_000);
+        });
+        assert!(matches!(parse("p99<50ms").unwrap().kept_by(&trial), Kept::Yes(_)));
+        let Kept::No(why) = parse("p99.9<50ms").unwrap().kept_by(&trial) else { panic!("kept") };
+        assert!(why.contains("540 of the 60000 calls due were not answered"), "{why}");
     }
 
     #[test]

@@ -155,7 +155,7 @@ impl<W: Case> Sight<'_, W> {
         let headline: Vec<usize> = (0..W::KINDS.len()).filter(|at| W::KINDS[*at].headline).collect();
         let mean = (self.progress.slice.phase != Phase::WarmUp).then(|| {
             let totals = &self.progress.collected.totals.kinds;
-            let committed: u64 = headline.iter().map(|at| totals[*at].books.committed_in_window()).sum();
+            let committed: u64 = headline.iter().map(|at| totals[*at].ended.committed).sum();
             committed as f64 / self.window().as_secs_f64().max(f64::MIN_POSITIVE) * W::RATE_SECONDS
         });
         Rates { now: self.progress.slice.rate(&headline) * W::RATE_SECONDS, mean }

@@ -1,5 +1,6 @@
 //! What was counted and clocked: books, latency, effort, time budget, slices.
 
+use super::AllDue;
 use serde::{Deserialize, Serialize};
 
 /// Everything counted and clocked for one kind of call, or for all of them.
@@ -8,10 +9,14 @@ use serde::{Deserialize, Serialize};
 pub struct Tally {
     /// Where every due call went.
     pub books: Books,
-    /// Committed calls a second over the measured interval.
+    /// Calls that committed in the measured interval, whenever they were due, a second.
     pub rate_per_s: Interval,
     /// Times, one entry for each class of outcome that occurred.
     pub latency: Vec<Latency>,
+    /// Percentiles over all calls that were due, which service levels and verdicts are judged by; `null` in results of
+    /// versions that had them over committed calls only.
+    #[serde(default)]
+    pub all_due: Option<AllDue>,
     /// What a committed call took on average; `null` when none was committed.
     pub effort: Option<Effort>,
     /// Where the time of a committed call went on average; `null` when none was committed.

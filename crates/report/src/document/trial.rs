@@ -1,8 +1,8 @@
 //! One trial: a measured period of one subject.
 
 use super::{
-    Audit, Conformance, Data, Disk, Engine, Gap, Grouping, InputCheck, Interval, LedgerCheck, Machine,
-    Moment, Outage, Plan, Process, Quantiles, Rule, Slice, Stack, State, Tally,
+    Audit, Conformance, Data, Demand, Disk, Engine, Gap, Grouping, InputCheck, Interval, LedgerCheck,
+    Machine, Moment, Outage, Plan, Process, Quantiles, Rule, Slice, Stack, State, Tally,
 };
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +32,9 @@ pub struct Trial {
     pub headline: Headline,
     /// All kinds of call together.
     pub overall: Tally,
+    /// What was asked for and what was left waiting; `null` in results of versions that did not count it.
+    #[serde(default)]
+    pub demand: Option<Demand>,
     /// Each kind of call, in the order of reports.
     pub kinds: Vec<KindTally>,
     /// The time line, warm-up included.
@@ -73,6 +76,12 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// Calls of all kinds that committed in the measured interval, whenever they were due: what costs are divided by.
+    #[must_use]
+    pub fn committed(&self) -> f64 {
+        self.overall.rate_per_s.value * self.measured_s
+    }
+
     /// The position of the kind that the headline counts, or the first one.
     #[must_use]
     pub fn headline_kind(&self) -> usize {

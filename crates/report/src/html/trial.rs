@@ -16,6 +16,9 @@ pub(super) fn render(main: &mut Markup, trial: &Trial) {
     vouch::warnings(main, findings::rules_to_mind(trial));
     main.section("Rates and response times", |section| {
         section.table(&rates(trial));
+        if let Some(demand) = findings::demand_sentence(trial) {
+            section.line("p", "caption", &demand);
+        }
         section.line("p", "caption", findings::times_sentence(trial));
         requirements(section, trial);
     });

@@ -106,27 +106,6 @@ fn an_empty_trial_is_judged_without_a_number_that_cannot_be() {
 }
 
 #[test]
-fn books_that_lose_a_call_void_the_number() {
-    check("books", &direct(), Severity::Ok, "accounted for");
-    let bad = |change: fn(&mut Trial), words: &str| after(change, "books", Severity::Bad, words);
-    bad(|trial| trial.overall.books.committed -= 1, "the columns of all kinds do not add up");
-    bad(|trial| trial.overall.books.due += 1, "the columns of all kinds do not add up");
-    bad(|trial| trial.kinds[1].tally.books.retries = 1 << 40, "attempts and retries of payment");
-    bad(|trial| trial.overall.rate_per_s.value *= 1.01, "the rate is higher");
-    bad(|trial| trial.kinds[0].tally.latency[0].response.count -= 1, "clocked");
-    // A call moved from one kind to another balances in each and not in all.
-    bad(
-        |trial| {
-            let books = &mut trial.kinds[1].tally.books;
-            books.committed -= 5;
-            books.declined += 5;
-            trial.kinds[1].tally.latency[0].response.count -= 5;
-        },
-        "by kind",
-    );
-}
-
-#[test]
 fn a_failed_check_voids_the_number_and_a_missing_one_weakens_it() {
     check("audit", &direct(), Severity::Ok, "passed");
     check("audit", &testing::failed_trial().trials[0], Severity::Bad, "audit warehouse-ytd");

@@ -3,8 +3,8 @@
 use super::shape::{Hump, quantiles, spectrum};
 use super::vouchers;
 use crate::document::{
-    Arrivals, Books, Budget, Class, Data, Deferred, Disk, Document, Durability, Efficiency, Effort, Engine,
-    Gap, GapKind, Gauge, GaugeKind, Headline, Interval, KindSlice, KindTally, Latency, Limit, Limits,
+    Arrivals, Books, Budget, Class, Data, Deferred, Demand, Disk, Document, Durability, Efficiency, Effort,
+    Engine, Gap, GapKind, Gauge, GaugeKind, Headline, Interval, KindSlice, KindTally, Latency, Limit, Limits,
     Machine, Moment, Outage, Plan, Process, ProcessSample, Role, RunKind, SCHEMA, Setting, Slice, Stack,
     State, Statement, Tally, Throttling, Tier, Trial, Wait,
 };
@@ -55,6 +55,8 @@ pub fn open_trial() -> Document {
         }
         tally.books.never_begun = tally.books.due / 50;
         tally.books.due += tally.books.never_begun;
+        let (offered, waiting_after) = (tally.books.due, tally.books.never_begun);
+        trial.demand = Some(Demand { offered, waiting_after, ..trial.demand.unwrap_or_default() });
         tally.budget = tally.budget.map(|budget| {
             Budget {
                 response_ns: budget.response_ns * 3.0,
@@ -310,6 +312,12 @@ fn make(subject: &str, stack: Stack, pace: f64, seconds: u32, http_ns: f64) -> T
         outages: Vec::new(),
         gaps: Vec::new(),
         grouping: None,
+        demand: Some(Demand {
+            offered: overall.books.due,
+            accepted: overall.books.begun,
+            waiting_after: overall.books.never_begun,
+            ..Demand::default()
+        }),
         overall,
         kinds,
         audits: vouchers::audits(),
@@ -407,6 +415,7 @@ fn kind(
             },
             rate_per_s: interval(committed as f64 / seconds, 0.008),
             latency: classes,
+            all_due: None,
             effort: Some(Effort { attempts: 1.0, statements, rows: statements * 1.4, commits: 1.0 }),
             budget: Some(budget.balanced()),
         },
@@ -436,6 +445,7 @@ fn total(kinds: &[KindTally], seconds: f64) -> Tally {
             service: None,
             spectrum,
         }],
+        all_due: None,
         effort: Some(Effort { attempts: 1.0, statements: 21.1, rows: 29.5, commits: 1.0 }),
         budget: Budget::mean(weighted),
     }
@@ -443,13 +453,21 @@ fn total(kinds: &[KindTally], seconds: f64) -> Tally {
 
 fn slices(kinds: &[KindTally], seconds: u32) -> Vec<Slice> {
     let mut random = Random::stream(42, &[7]);
-    (-10..seconds as i32)
+    let factors: Vec<(i32, f64)> = (-10..seconds as i32)
         .map(|t| {
-            let warmup = t < 0;
             let slow = if (31..34).contains(&t) { 0.76 } else { 1.0 };
-            let warm = if warmup { 1.0 - 0.5 * (f64::from(-t) / 10.0).powi(2) } else { 1.0 };
-            let factor = slow * warm * (0.97 + 0.06 * random.below(1_000) as f64 / 1_000.0);
-            let kinds = kinds.iter().map(|kind| kind_slice(&kind.tally, factor)).collect();
+            let warm = if t < 0 { 1.0 - 0.5 * (f64::from(-t) / 10.0).powi(2) } else { 1.0 };
+            (t, slow * warm * (0.97 + 0.06 * random.below(1_000) as f64 / 1_000.0))
+        })
+        .collect();
+    // The rate is the mean of its slices.
+    let measured = factors.iter().filter(|(t, _)| *t >= 0).map(|(_, factor)| factor);
+    let mean = measured.sum::<f64>() / f64::from(seconds.max(1));
+    factors
+        .into_iter()
+        .map(|(t, factor)| {
+            let warmup = t < 0;
+            let kinds = kinds.iter().map(|kind| kind_slice(&kind.tally, factor / mean)).collect();
             Slice { t_s: f64::from(t), length_s: 1.0, warmup, kinds }
         })
         .collect()
