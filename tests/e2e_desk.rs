@@ -126,12 +126,8 @@ impl Desk {
         // A comparison writes down each trial in a folder of its own.
         let trials = fs::read_dir(run.join("trials")).into_iter().flatten().flatten();
         let folders = trials.map(|trial| trial.path()).chain([run.clone()]);
-        let texts = folders.filter_map(|folder| fs::read_to_string(folder.join("result.json")).ok());
-        let committed = |text: String| {
-            let document: Value = serde_json::from_str(&text).expect("a reader never sees half a result");
-            document["trials"][0]["overall"]["books"]["committed"].as_u64()
-        };
-        texts.filter_map(committed).any(|committed| committed > 0)
+        let committed = |folder: PathBuf| so_far(&folder)?["overall"]["books"]["committed"].as_u64();
+        folders.filter_map(committed).any(|committed| committed > 0)
     }
 
     /// `stackmark audit` finds the twelve conditions kept, and every acknowledged call of the only run in the store.
@@ -369,4 +365,23 @@ impl Ran {
 /// A file with some text.
 pub(crate) fn write(path: PathBuf, text: &str) {
     std::io::Write::write_all(&mut File::create(path).unwrap(), text.as_bytes()).unwrap();
+}
+
+/// The last trial in a folder as far as it has come, which is written down every second: its document, and over it the
+/// lines that are appended while calls are made. Not held to the schema: that takes its time, in which a trial ends.
+pub(crate) fn so_far(folder: &Path) -> Option<Value> {
+    let lines = fs::read_to_string(folder.join("progress.jsonl")).unwrap_or_default();
+    let text = fs::read_to_string(folder.join("result.json")).ok()?;
+    let mut document: Value = serde_json::from_str(&text).expect("a reader never sees half a result");
+    let mut trial = document["trials"].as_array_mut()?.pop()?;
+    if trial["state"] == "running" {
+        // The last line may be under way.
+        for line in lines.lines().map_while(|line| serde_json::from_str::<Value>(line).ok()) {
+            let slices = trial["slices"].as_array_mut().unwrap();
+            slices.truncate(line["first_slice"].as_u64().unwrap() as usize);
+            slices.extend(line["slices"].as_array().unwrap().iter().cloned());
+            trial["overall"] = line["overall"].clone();
+        }
+    }
+    Some(trial)
 }

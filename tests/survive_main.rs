@@ -62,8 +62,7 @@ fn until_committed(run: &Running, desk: &Desk) {
 
 /// The only trial of the only run, as far as it is written down: that is every second.
 fn so_far(desk: &Desk) -> Value {
-    let text = std::fs::read_to_string(desk.only_run().join("result.json")).unwrap();
-    serde_json::from_str::<Value>(&text).unwrap()["trials"][0].clone()
+    desk::so_far(&desk.only_run()).expect("the trial is in its document before it runs")
 }
 
 /// Waits until calls of a run have ended in one way, or it has ended without.

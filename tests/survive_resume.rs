@@ -40,6 +40,13 @@ fn processes_of(base: &Path) -> Vec<String> {
     lines.filter(|line| line.contains(base)).collect()
 }
 
+/// The first process of the engine of a trial.
+fn engine_pid(trial: &Value) -> u64 {
+    let processes = trial["processes"].as_array().unwrap();
+    let engine = processes.iter().find(|process| process["roles"][0] == "engine").unwrap();
+    engine["pid"].as_u64().unwrap()
+}
+
 #[test]
 fn an_experiment_on_a_private_postgresql_that_is_killed_in_a_trial_goes_on_and_leaves_nothing() {
     let (desk, base) = (Desk::empty(), base());
@@ -66,6 +73,11 @@ fn an_experiment_on_a_private_postgresql_that_is_killed_in_a_trial_goes_on_and_l
     assert!(ran.err.contains(&format!("{done} of {TRIALS} trials are done")), "{ran:?}");
     assert_eq!(document["state"], "complete");
     assert_eq!(states(&desk), ["complete"; TRIALS]);
+    // Each trial begins on an engine that was just started: none has the pages of the one before in its memory.
+    let mut engines: Vec<u64> = document["trials"].as_array().unwrap().iter().map(engine_pid).collect();
+    engines.sort_unstable();
+    engines.dedup();
+    assert_eq!(engines.len(), TRIALS, "{engines:?}");
     let of_blocks = |block: &Value| -> Vec<u64> {
         block["trials"].as_array().unwrap().iter().map(|trial| trial["trial"].as_u64().unwrap()).collect()
     };

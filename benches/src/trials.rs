@@ -57,7 +57,7 @@ pub fn trial<W: Workload, T: Target<W>>(
     assert_eq!(trial.failure, None, "a trial that fails is no measurement");
     let Totals { kinds, .. } = &trial.totals;
     let seconds = trial.span.as_secs_f64();
-    let rates = kinds.iter().map(|kind| kind.books.committed_in_window() as f64 / seconds).collect();
+    let rates = kinds.iter().map(|kind| kind.ended.committed as f64 / seconds).collect();
     let committed = trial.totals.books().committed + trial.warmup.committed;
     Figures { rates, cpu_micros: trial.cpu.as_secs_f64() * 1e6 / committed as f64 }
 }

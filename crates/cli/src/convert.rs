@@ -95,7 +95,7 @@ fn overall(totals: &Totals, slices: &[measure::Slice], span_s: f64, kinds: &[Kin
     };
     let books_of_all = totals.books();
     Tally {
-        rate_per_s: rate(totals.kinds.iter().map(|kind| kind.ended.committed).sum(), slices, &all, span_s),
+        rate_per_s: rate(totals.committed(), slices, &all, span_s),
         books: books(&books_of_all),
         latency: vec![committed],
         all_due: Some(all_due(books_of_all.due, &totals.kinds)),

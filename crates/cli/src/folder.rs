@@ -2,7 +2,7 @@
 
 use crate::private::Private;
 use anyhow::{Context, Result};
-use report::document::{Document, Moment, RunKind, SCHEMA, State};
+use report::document::{self, Document, Moment, PROGRESS_FILE, RunKind, SCHEMA, State};
 use rustix::fs::{FlockOperation, flock};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -131,13 +131,20 @@ impl Folder {
         self.put("result.json", report::document::to_json(document).as_bytes())
     }
 
+    /// What a trial comes to while it runs; goes when its document has been written.
+    pub(crate) fn progress(&self) -> Result<Progress> {
+        let path = self.path.join(PROGRESS_FILE);
+        let file = fs::File::create(&path).with_context(|| format!("could not create {}", path.display()))?;
+        Ok(Progress { path, file })
+    }
+
     pub(crate) fn put_page(&self, document: &Document) -> Result<PathBuf> {
         self.put("report.html", report::html::render(document).as_bytes())
     }
 
     /// Takes away what has been written: there is nothing to tell. The folder itself goes with this value.
     pub(crate) fn empty(&self) {
-        for name in ["result.json", "plan.json", "claims.json", "server.log"] {
+        for name in ["result.json", "plan.json", "claims.json", PROGRESS_FILE, "server.log"] {
             // What cannot be removed is seen by the user, and says that it is no finished result.
             let _ = fs::remove_file(self.path.join(name));
         }
@@ -148,6 +155,28 @@ impl Folder {
         claims: &ClaimsFile<S, C>,
     ) -> Result<PathBuf> {
         self.put("claims.json", &serde_json::to_vec(claims)?)
+    }
+}
+
+/// An append-only file that is never flushed: nothing of ours disturbs the disk that is measured, and what our process has
+/// written survives its own death.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    path: PathBuf,
+    file: fs::File,
+}
+
+impl Progress {
+    /// Appends a line.
+    pub(crate) fn append<C: Serialize>(&mut self, line: &document::Progress<C>) -> Result<()> {
+        let mut bytes = serde_json::to_vec(line)?;
+        bytes.push(b'\n');
+        self.file.write_all(&bytes).with_context(|| format!("could not write {}", self.path.display()))
+    }
+
+    /// Takes the file away: everything in it has been written elsewhere.
+    pub(crate) fn discard(self) -> Result<()> {
+        fs::remove_file(&self.path).with_context(|| format!("could not remove {}", self.path.display()))
     }
 }
 
@@ -174,7 +203,14 @@ pub(crate) fn read_claims<S: DeserializeOwned, C: DeserializeOwned>(
 ) -> Result<ClaimsFile<S, C>> {
     let path = folder.join("claims.json");
     let bytes = fs::read(&path).with_context(|| format!("could not read {}", path.display()))?;
-    serde_json::from_slice(&bytes).with_context(|| format!("{} is not a run's claims", path.display()))
+    let mut claims: ClaimsFile<S, C> = serde_json::from_slice(&bytes)
+        .with_context(|| format!("{} is not a run's claims", path.display()))?;
+    // Of a run that was killed within a trial, the last that it has told.
+    let progress = folder.join(PROGRESS_FILE);
+    let last =
+        document::last_claims(folder).with_context(|| format!("could not read {}", progress.display()))?;
+    claims.claims = last.unwrap_or(claims.claims);
+    Ok(claims)
 }
 
 /// A document without trials.

@@ -4,7 +4,7 @@ use crate::case::Case;
 use crate::convert;
 use crate::database::Database;
 use crate::engine::{self, place};
-use crate::folder::{ClaimsFile, Folder};
+use crate::folder::{ClaimsFile, Folder, Progress};
 use crate::interrupt::Interrupt;
 use crate::live::{Following, Sight};
 use crate::process::{ServerProcess, ServerSettings};
@@ -25,6 +25,9 @@ use targets::TrialTarget;
 
 /// Partial results are written with every slice for this long, and with every tenth then.
 const SLICES_WRITTEN_ALL: u32 = 60;
+
+/// Slices that are written again with the ones after them.
+const SLICES_AGAIN: usize = 8;
 
 /// What the note of a trial that was ended early begins with, before the reason.
 const ENDED_EARLY: &str = "It was ended early: ";
@@ -176,6 +179,8 @@ impl<W: Case> Job<'_, W> {
             following: self.ui.follow(self.what),
             planned: self.plan.warmup + self.plan.measured,
             slices_seen: 0,
+            progress: self.folder.progress()?,
+            slices_written: 0,
             write_failure: None,
             ended_early: false,
         };
@@ -188,15 +193,41 @@ impl<W: Case> Job<'_, W> {
             &stop,
             &mut follow,
         );
-        let Follow { watch, following, server_failure, write_failure, .. } = follow;
+        let Follow { watch, following, server_failure, write_failure, mut progress, document, .. } = follow;
         following.end();
         let observation = watch.expect("given back by nobody else").stop();
         if let Some(error) = write_failure {
             return Err(error);
         }
+        if let Ok(driven) = &driven {
+            self.keep(driven, document, before, &mut progress)?;
+        }
+        progress.discard()?;
         // Counted since the engine was started, of which this trial is the greater part; of a fresh engine all of it.
         let throttling = Throttling { engine: self.stage.engine_throttling(), server: None };
         Ok(Driven { trial: driven?, observation, stack, server_failure, throttling })
+    }
+
+    /// Writes what was counted and what it implies about the data, now that no calls are made: all that a run that is killed
+    /// while it audits leaves.
+    fn keep(
+        &self,
+        driven: &drive::Trial<W>,
+        document: &mut Document,
+        before: Option<&W::Stored>,
+        progress: &mut Progress,
+    ) -> Result<()> {
+        let claims = before.map(|_| W::claims(&driven.ledger, true));
+        if let Some(trial) = document.trials.last_mut() {
+            convert::fill::<W>(trial, &driven.totals, &driven.slices, driven.span);
+            // At no moment may the lines say less than the files beside them.
+            progress.append(&document::Progress::of(trial, 0, claims.as_ref()))?;
+        }
+        self.folder.put_document(document)?;
+        if let Some((before, claims)) = before.zip(claims) {
+            self.folder.put_claims(&self.claims_file(before.clone(), claims))?;
+        }
+        Ok(())
     }
 
     /// A trial of which nothing is known yet but what was asked.
@@ -292,7 +323,6 @@ impl<W: Case> Job<'_, W> {
         if let Some(before) = before {
             self.ui.doing("auditing");
             let claims = W::claims(&driven.ledger, true);
-            self.folder.put_claims(&self.claims_file(before.clone(), claims.clone()))?;
             let clock = Monotonic::start();
             let checked = vouch::after(self.database, before, &claims, self.interrupt)?;
             self.checked_s.set(clock.now().as_secs_f64());
@@ -377,6 +407,9 @@ struct Follow<'a, 'j, W: Case> {
     following: Following,
     planned: Nanos,
     slices_seen: u32,
+    progress: Progress,
+    /// How many slices of the time line have been written.
+    slices_written: usize,
     write_failure: Option<anyhow::Error>,
     ended_early: bool,
 }
@@ -404,12 +437,11 @@ impl<W: Case> Follow<'_, '_, W> {
         };
         let span = self.planned - self.job.plan.warmup - progress.left;
         convert::fill::<W>(trial, &collected.totals, &collected.slices, span);
-        self.job.folder.put_document(self.document)?;
-        if let Some(before) = self.before {
-            let claims = W::claims(&collected.ledger, false);
-            self.job.folder.put_claims(&self.job.claims_file(before.clone(), claims))?;
-        }
-        Ok(())
+        let claims = self.before.map(|_| W::claims(&collected.ledger, false));
+        // The last slices again, since a page that is handed over late still counts in its own.
+        let first = self.slices_written.saturating_sub(SLICES_AGAIN);
+        self.slices_written = trial.slices.len();
+        self.progress.append(&document::Progress::of(trial, first, claims))
     }
 }
 

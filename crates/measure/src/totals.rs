@@ -275,6 +275,12 @@ impl Totals {
         books
     }
 
+    /// Calls of all kinds that committed in the window, whenever they were due.
+    #[must_use]
+    pub fn committed(&self) -> u64 {
+        self.kinds.iter().map(|kind| kind.ended.committed).sum()
+    }
+
     #[inline]
     pub(crate) fn enter(&mut self, kind: usize, class: Class, late: bool, moments: Moments, effort: &Effort) {
         let totals = &mut self.kinds[kind];

@@ -7,6 +7,7 @@
 mod accounting;
 #[cfg(test)]
 mod books_tests;
+mod checkpoints;
 mod compared;
 mod comparison;
 mod gap;
@@ -40,7 +41,7 @@ pub use load::SHORTEST_S;
 type Judge = fn(&Trial) -> Option<Rule>;
 
 /// By name, in the order of reports.
-const RULES: [(&str, Judge); 21] = [
+const RULES: [(&str, Judge); 22] = [
     ("books", accounting::books),
     ("audit", accounting::audit),
     ("saturation", saturation::saturation),
@@ -50,6 +51,7 @@ const RULES: [(&str, Judge); 21] = [
     ("limits", pace::limits),
     ("steady", pace::steady),
     ("regime", regime::regime),
+    ("checkpoints", checkpoints::checkpoints),
     ("gap", gap::gap),
     ("fingerprint", setting::fingerprint),
     ("key", setting::key),

@@ -123,7 +123,7 @@ fn run_ours(url: &str, connections: u32) -> Run {
     let books = trial.totals.books();
     let p50 = trial.totals.kinds[kind::NEW_ORDER].committed.response.quantile(0.5).unwrap_or_default();
     Run {
-        calls_a_second: books.committed_in_window() as f64 / trial.span.as_secs_f64(),
+        calls_a_second: trial.totals.committed() as f64 / trial.span.as_secs_f64(),
         cpu_seconds_a_million: trial.cpu.as_secs_f64() * 1e6 / (books.begun + trial.warmup.begun) as f64,
         p50_ms: p50.as_millis_f64(),
         ours: Some(Ours {

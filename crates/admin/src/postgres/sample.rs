@@ -54,6 +54,14 @@ const DATABASE: Source = Source {
     ],
 };
 
+/// What the server does of itself, and takes from whoever is measured.
+const UPKEEP: Source = Source {
+    group: "autovacuum",
+    sql: "select coalesce(sum(autovacuum_count), 0)::float8, coalesce(sum(autoanalyze_count), 0)::float8 \
+          from pg_stat_user_tables",
+    columns: &[("tables vacuumed", "runs", Counter), ("tables analysed", "runs", Counter)],
+};
+
 const LOCKS: Source = Source {
     group: "locks",
     sql: "select count(*)::float8 from pg_locks where not granted",
@@ -63,9 +71,11 @@ const LOCKS: Source = Source {
 /// Up to 17; from 18 on writes and syncs are counted with all other input and output.
 const WAL: Source = Source {
     group: "wal",
-    sql: "select wal_bytes::float8, wal_buffers_full::float8, wal_write::float8, wal_sync::float8 from pg_stat_wal",
+    sql: "select wal_bytes::float8, wal_fpi::float8, wal_buffers_full::float8, wal_write::float8, wal_sync::float8 \
+          from pg_stat_wal",
     columns: &[
         ("wal written", "bytes", Counter),
+        ("full page images", "pages", Counter),
         ("wal buffers full", "times", Counter),
         ("wal writes", "writes", Counter),
         ("wal syncs", "syncs", Counter),
@@ -74,7 +84,7 @@ const WAL: Source = Source {
 
 const WAL_FROM_18: Source = Source {
     group: "wal",
-    sql: "select w.wal_bytes::float8, w.wal_buffers_full::float8, io.writes, io.fsyncs \
+    sql: "select w.wal_bytes::float8, w.wal_fpi::float8, w.wal_buffers_full::float8, io.writes, io.fsyncs \
           from pg_stat_wal w, \
           (select sum(writes)::float8 as writes, sum(fsyncs)::float8 as fsyncs from pg_stat_io where object = 'wal') io",
     columns: WAL.columns,
@@ -127,11 +137,11 @@ impl Probe {
         }
     }
 
-    fn sources(&self) -> Option<[&'static Source; 4]> {
+    fn sources(&self) -> Option<[&'static Source; 5]> {
         let version = self.session.as_ref()?.version_num();
         let wal = if version >= 180_000 { &WAL_FROM_18 } else { &WAL };
         let checkpoints = if version >= 170_000 { &CHECKPOINTS_FROM_17 } else { &CHECKPOINTS };
-        Some([&DATABASE, wal, checkpoints, &LOCKS])
+        Some([&DATABASE, wal, checkpoints, &UPKEEP, &LOCKS])
     }
 }
 

@@ -45,6 +45,8 @@ fn postgres_tells_of_its_log_locks_buffers_and_checkpoints() {
             "deadlocks",
             "wal written",
             "wal syncs",
+            "full page images",
+            "tables vacuumed",
             "checkpoints by wal",
             "locks waited for",
         ],

@@ -174,17 +174,16 @@ impl<'a, W: Case> Bench<'a, W> {
     }
 
     /// Lets no private engine run but that of one place. An idle engine would still write out what the last trial has left
-    /// behind, clean up, and hold its memory: all of it would be a cost of whoever is measured next. So where there are
-    /// several, every trial begins on an engine that was just started, whichever came before (`anew`); where there is one
-    /// it stays up.
+    /// behind, clean up, and hold its memory: all of it would be a cost of whoever is measured next. Every trial begins on an
+    /// engine that was just started (`anew`), whatever ran before: one that stayed up would have the last trial's pages in
+    /// its memory where another had none.
     fn alone(&mut self, index: usize, anew: bool) -> Result<()> {
-        let engines = self.grounds.iter().filter(|ground| ground.has_engine()).count();
         for (at, other) in self.grounds.iter_mut().enumerate() {
             if at != index {
                 other.rest()?;
             }
         }
-        self.grounds[index].ready()?.stage.wake(anew && engines > 1)
+        self.grounds[index].ready()?.stage.wake(anew)
     }
 }
 

@@ -152,11 +152,6 @@ impl<W: Case> Ground<W> {
         self.found.as_ref().map_or(0.0, |ready| ready.audited_s)
     }
 
-    /// Whether it has an engine of its own, running or not.
-    pub(crate) fn has_engine(&self) -> bool {
-        self.found.as_ref().is_ok_and(|ready| ready.stage.engine_pid().is_some())
-    }
-
     /// Ends its engine and keeps the data.
     pub(crate) fn rest(&mut self) -> Result<()> {
         match &mut self.found {

@@ -1,6 +1,6 @@
 //! Documents as files.
 
-use super::Document;
+use super::{Document, progress};
 use serde::{Deserialize, Serialize};
 use serde_json::ser::{Formatter, PrettyFormatter};
 use std::io;
@@ -51,16 +51,23 @@ pub enum ReadError {
     },
 }
 
-/// Reads the document at `path`, or `result.json` in the folder at `path`.
+/// Reads the document at `path`, or `result.json` in the folder at `path`; a trial that runs, or did when its process was
+/// killed, as far as it had come.
 ///
 /// # Errors
 /// The file is missing or unreadable, is no result document, or one of another version.
 pub fn read(path: &Path) -> Result<Document, ReadError> {
     let path = if path.is_dir() { path.join("result.json") } else { path.to_owned() };
-    match std::fs::read_to_string(&path) {
-        Ok(text) => parse(&text, &path),
-        Err(source) => Err(ReadError::Unreadable { path, source }),
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(source) => return Err(ReadError::Unreadable { path, source }),
+    };
+    let mut document = parse(&text, &path)?;
+    if let Some(folder) = path.parent().filter(|_| path.ends_with("result.json")) {
+        progress::bring_up_to_date(&mut document.trials, folder)
+            .map_err(|source| ReadError::Unreadable { path: folder.join(progress::PROGRESS_FILE), source })?;
     }
+    Ok(document)
 }
 
 /// Reads a document from `text`; `path` is for messages.

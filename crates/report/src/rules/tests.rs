@@ -46,7 +46,7 @@ pub(super) fn after(change: impl FnOnce(&mut Trial), rule: &str, severity: Sever
     check(rule, &trial, severity, words);
 }
 
-fn is_silent(rule: &str, trial: &Trial) {
+pub(super) fn is_silent(rule: &str, trial: &Trial) {
     assert!(judge(trial).iter().all(|found| found.name != rule), "{rule} speaks");
 }
 

@@ -1,0 +1,152 @@
+//! What is known of a trial while it runs, as lines that are appended to a file beside its document.
+//!
+//! A document is written and flushed before a trial and after it. In between nothing of ours may disturb the disk that is
+//! measured: a line a slice goes to the system's cache, and what a kill of our process leaves can be read all the same.
+
+use super::{Demand, Efficiency, Grouping, Headline, KindTally, Slice, State, Tally, Trial};
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::Path;
+
+/// Name of the file beside `result.json`.
+pub const PROGRESS_FILE: &str = "progress.jsonl";
+
+/// A line of that file: all that a trial has come to but for its time line, of which it has what is new.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Progress<C> {
+    measured_s: f64,
+    headline: Headline,
+    overall: Tally,
+    demand: Option<Demand>,
+    kinds: Vec<KindTally>,
+    grouping: Option<Grouping>,
+    efficiency: Option<Efficiency>,
+    notes: Vec<String>,
+    /// Position of the first of `slices` in the time line.
+    first_slice: usize,
+    slices: Vec<Slice>,
+    /// What the calls so far imply about the data, if somebody audits it.
+    pub claims: Option<C>,
+}
+
+impl<C> Progress<C> {
+    /// Where a trial stands, with its slices from the one at `first_slice` on.
+    #[must_use]
+    pub fn of(trial: &Trial, first_slice: usize, claims: Option<C>) -> Progress<C> {
+        Progress {
+            measured_s: trial.measured_s,
+            headline: trial.headline.clone(),
+            overall: trial.overall.clone(),
+            demand: trial.demand,
+            kinds: trial.kinds.clone(),
+            grouping: trial.grouping,
+            efficiency: trial.efficiency,
+            notes: trial.notes.clone(),
+            first_slice,
+            slices: trial.slices.get(first_slice..).unwrap_or_default().to_vec(),
+            claims,
+        }
+    }
+
+    fn put_into(self, trial: &mut Trial) {
+        trial.measured_s = self.measured_s;
+        trial.headline = self.headline;
+        trial.overall = self.overall;
+        trial.demand = self.demand;
+        trial.kinds = self.kinds;
+        trial.grouping = self.grouping;
+        trial.efficiency = self.efficiency;
+        trial.notes = self.notes;
+        trial.slices.truncate(self.first_slice);
+        trial.slices.extend(self.slices);
+    }
+}
+
+/// The claims of the last whole line in `folder`; nothing where there is no such file, or no line with claims.
+///
+/// # Errors
+/// The file is there and cannot be read.
+pub fn last_claims<C: DeserializeOwned>(folder: &Path) -> io::Result<Option<C>> {
+    let text = lines_of(folder)?;
+    let read = |line: &str| serde_json::from_str::<Progress<C>>(line).ok()?.claims;
+    Ok(text.lines().rev().find_map(read))
+}
+
+/// Brings the trial that runs, if one does, to where the lines in `folder` say that it stood. What was being written when
+/// its process was killed is left out.
+pub(super) fn bring_up_to_date(trials: &mut [Trial], folder: &Path) -> io::Result<()> {
+    let Some(trial) = trials.last_mut().filter(|trial| trial.state == State::Running) else {
+        return Ok(());
+    };
+    let text = lines_of(folder)?;
+    let whole = text.lines().map_while(|line| serde_json::from_str::<Progress<IgnoredAny>>(line).ok());
+    whole.for_each(|line| line.put_into(trial));
+    Ok(())
+}
+
+fn lines_of(folder: &Path) -> io::Result<String> {
+    match std::fs::read(folder.join(PROGRESS_FILE)) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    /// A folder with the document of a trial that runs, and lines that were written since.
+    fn folder(name: &str, lines: &str) -> std::path::PathBuf {
+        let folder = std::env::temp_dir().join(format!("stackmark-progress-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut document = testing::trial();
+        document.state = State::Running;
+        let trial = &mut document.trials[0];
+        trial.state = State::Running;
+        trial.slices.clear();
+        trial.kinds.clear();
+        std::fs::write(folder.join("result.json"), super::super::to_json(&document)).unwrap();
+        std::fs::write(folder.join(PROGRESS_FILE), lines).unwrap();
+        folder
+    }
+
+    fn line(trial: &Trial, first_slice: usize, claims: u32) -> String {
+        serde_json::to_string(&Progress::of(trial, first_slice, Some(claims))).unwrap() + "\n"
+    }
+
+    #[test]
+    fn a_killed_trial_stands_where_its_last_whole_line_says() {
+        let whole = testing::trial().trials.remove(0);
+        let mut early = whole.clone();
+        early.slices.truncate(12);
+        early.slices[11].kinds[0].committed = 1;
+        early.measured_s = 2.0;
+        let mut lines = line(&early, 0, 7);
+        // A slice that came in late, written again with the ones after it.
+        lines += &line(&whole, 11, 8);
+        lines += &line(&whole, 12, 9)[..90];
+        let folder = folder("whole", &lines);
+        for path in [folder.clone(), folder.join("result.json")] {
+            let trial = super::super::read(&path).unwrap().trials.remove(0);
+            assert_eq!(trial.state, State::Running);
+            assert_eq!((&trial.slices, trial.measured_s), (&whole.slices, whole.measured_s));
+            assert_eq!((&trial.kinds, &trial.overall), (&whole.kinds, &whole.overall));
+        }
+        assert_eq!(last_claims::<u32>(&folder).unwrap(), Some(8));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_trial_that_has_ended_is_not_what_lines_of_before_say() {
+        let whole = testing::trial().trials.remove(0);
+        let folder = folder("ended", &line(&whole, 0, 1));
+        std::fs::write(folder.join("result.json"), super::super::to_json(&testing::failed_trial())).unwrap();
+        let read = super::super::read(&folder).unwrap();
+        assert_eq!(read, testing::failed_trial());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,117 @@
+//! What of an engine's write-back the interval held: checkpoints, and the pages that are logged whole after one.
+
+use super::{advises, says};
+use crate::document::{Engine, Rule, Severity, Trial};
+use crate::figures;
+
+/// The first and the last part of the interval that are held against each other: a quarter each.
+const PARTS: usize = 4;
+/// Looks of the engine from which there are such parts.
+const STEPS_MIN: usize = 8;
+const MEASURE_SEVERAL: &str =
+    "to have several in it, measure longer than checkpoint_timeout; an experiment's file can set that";
+/// How much more log a commit may write in the first part than in the last one, as a share.
+const MORE_MAX: f64 = 0.1;
+
+/// Speaks where the engine counts its checkpoints, as PostgreSQL does.
+pub(super) fn checkpoints(trial: &Trial) -> Option<Rule> {
+    let engine = trial.engine.as_ref()?;
+    let total = |name: &str| engine.gauge(name)?.total;
+    let held = total("checkpoints by time")? + total("checkpoints by wal")?;
+    let held = format!("{held:.0} {}", if held == 1.0 { "checkpoint" } else { "checkpoints" });
+    let settling = log_a_commit(engine, trial.measured_s);
+    if let Some((first, last)) = settling.filter(|(first, last)| *first > last * (1.0 + MORE_MAX)) {
+        return advises(
+            "checkpoints",
+            Severity::Warning,
+            format!(
+                "a commit wrote {} of log in the first quarter of the interval and {} in the last ({held}): after a \
+                 checkpoint each page is logged whole when it is first changed, and the rate is partly that of this \
+                 beginning",
+                figures::bytes(first as u64),
+                figures::bytes(last as u64)
+            ),
+            "warm up for longer, until the log of a call stays the same",
+        );
+    }
+    match total("checkpoints by time")? + total("checkpoints by wal")? {
+        0.0 => advises(
+            "checkpoints",
+            Severity::Info,
+            "no checkpoint fell into the interval: the rate leaves out what writing all changed pages back costs, and \
+             logging them whole afterwards",
+            MEASURE_SEVERAL,
+        ),
+        1.0 => advises(
+            "checkpoints",
+            Severity::Info,
+            "one checkpoint fell into the interval: the rate depends on where in it that was",
+            MEASURE_SEVERAL,
+        ),
+        _ => says("checkpoints", Severity::Ok, format!("the interval held {held}")),
+    }
+}
+
+/// Bytes of log that a commit wrote in the first and in the last quarter of the interval.
+fn log_a_commit(engine: &Engine, measured_s: f64) -> Option<(f64, f64)> {
+    let (log, commits) = (engine.gauge("wal written")?, engine.gauge("commits")?);
+    let within = |(step, t_s): (usize, &f64)| {
+        let inside = *t_s > 0.0 && *t_s <= measured_s;
+        inside.then_some(())?;
+        Some(((*log.values.get(step)?)?, (*commits.values.get(step)?)?))
+    };
+    let steps: Vec<(f64, f64)> = engine.t_s.iter().enumerate().filter_map(within).collect();
+    if steps.len() < STEPS_MIN {
+        return None;
+    }
+    let part = steps.len() / PARTS;
+    let mean = |steps: &[(f64, f64)]| {
+        let (log, commits) = steps.iter().fold((0.0, 0.0), |sum, step| (sum.0 + step.0, sum.1 + step.1));
+        (commits > 0.0).then(|| log / commits)
+    };
+    Some((mean(&steps[..part])?, mean(&steps[steps.len() - part..])?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{check, is_silent};
+    use super::*;
+    use crate::document::{Gauge, GaugeKind};
+    use crate::testing;
+
+    fn gauge(name: &str, total: f64, values: Vec<f64>) -> Gauge {
+        Gauge {
+            name: name.to_owned(),
+            group: "wal".to_owned(),
+            unit: "bytes".to_owned(),
+            kind: GaugeKind::Counter,
+            total: Some(total),
+            values: values.into_iter().map(Some).collect(),
+        }
+    }
+
+    /// A trial of a minute whose commits write `first` bytes of log at the beginning and `last` in the end.
+    fn trial(checkpoints: f64, first: f64, last: f64) -> Trial {
+        let mut trial = testing::engine_trial().trials.remove(0);
+        let engine = trial.engine.as_mut().unwrap();
+        let seconds: Vec<f64> = engine.t_s.iter().map(|t| t.clamp(0.0, 60.0) / 60.0).collect();
+        let log = seconds.iter().map(|part| 1_000.0 * (first + (last - first) * part)).collect();
+        engine.gauges = vec![
+            gauge("wal written", 1e9, log),
+            gauge("commits", 6e4, vec![1_000.0; seconds.len()]),
+            gauge("checkpoints by time", checkpoints, Vec::new()),
+            gauge("checkpoints by wal", 0.0, Vec::new()),
+        ];
+        trial
+    }
+
+    #[test]
+    fn what_the_interval_held_of_checkpoints_is_said() {
+        check("checkpoints", &trial(0.0, 7e3, 7e3), Severity::Info, "no checkpoint fell into");
+        check("checkpoints", &trial(1.0, 7e3, 7e3), Severity::Info, "one checkpoint fell into");
+        check("checkpoints", &trial(3.0, 7e3, 7e3), Severity::Ok, "held 3 checkpoints");
+        check("checkpoints", &trial(0.0, 15.4e3, 7.2e3), Severity::Warning, "logged whole");
+        is_silent("checkpoints", &testing::engine_trial().trials[0]);
+        is_silent("checkpoints", &testing::trial().trials[0]);
+    }
+}
