@@ -86,7 +86,8 @@ fn look<W: Case>(experiment: &Experiment, out: &Path, ui: &Ui) -> Result<Trial> 
 pub(crate) fn judge(suspicion: &Suspicion, comparison: Option<&Comparison>) -> Confirmation {
     let Suspicion { suspect, change, ratio_min, ratio_max } = suspicion.clone();
     let wanted = match (ratio_min, ratio_max) {
-        (Some(min), _) => format!("{min} times as much or more"),
+        (Some(min), Some(max)) => format!("{min:.2} to {max:.2} times as much"),
+        (Some(min), None) => format!("{min} times as much or more"),
         (None, Some(max)) => format!("{max} times as much or less"),
         (None, None) => "nothing".into(),
     };
@@ -150,6 +151,9 @@ mod tests {
         check((Some(1.1), None), (1.2, 1.05, 1.4), false);
         check((Some(1.1), None), (1.0, 0.98, 1.02), false);
         check((Some(1.1), None), (0.5, 0.4, 0.6), false);
+        check((Some(0.375), Some(0.6)), (0.5, 0.45, 0.55), true);
+        check((Some(0.375), Some(0.6)), (0.3, 0.25, 0.36), false);
+        check((Some(0.375), Some(0.6)), (0.98, 0.9, 1.1), false);
         check((None, Some(0.8)), (0.5, 0.4, 0.6), true);
         check((None, Some(0.8)), (0.7, 0.6, 0.9), false);
         check((Some(0.9), None), (1.02, 0.95, 1.08), true);

@@ -9,8 +9,11 @@ use report::document::{Process, Role, Suspect, Trial};
 
 /// What opening a bottleneck gives at least.
 const GAIN_MIN: f64 = 1.1;
-/// What halving the resource that is short leaves at most.
-const LOSS_MAX: f64 = 0.8;
+/// What is left of a resource that is capped. Where it was full, throughput follows in proportion.
+const LEFT: f64 = 0.5;
+/// How far throughput may lie below and above that proportion, as shares of it.
+const BELOW_MAX: f64 = 0.25;
+const ABOVE_MAX: f64 = 0.2;
 /// What half the clients still do at least, where they only wait for each other.
 const KEPT_MIN: f64 = 0.9;
 /// What half as much again of what was asked for gives at least, where only that sets the rate.
@@ -33,7 +36,8 @@ pub(super) struct Change {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Expected {
     AtLeast(f64),
-    AtMost(f64),
+    /// As large as what is left of the resource.
+    Proportion(f64),
 }
 
 impl Expected {
@@ -41,7 +45,7 @@ impl Expected {
     pub(super) fn bounds(self) -> (Option<f64>, Option<f64>) {
         match self {
             Expected::AtLeast(min) => (Some(min), None),
-            Expected::AtMost(max) => (None, Some(max)),
+            Expected::Proportion(left) => (Some(left * (1.0 - BELOW_MAX)), Some(left * (1.0 + ABOVE_MAX))),
         }
     }
 }
@@ -197,11 +201,27 @@ fn higher_limit(trial: &Trial, base: &Variant) -> Result<Change, String> {
     Ok(change)
 }
 
-/// Half the processor time that a process has used, as a limit.
-fn halved(trial: &Trial, role: Role) -> Option<(f64, rig::Limits)> {
-    let used = process(trial, role)?.cpu_s() / trial.measured_s.max(f64::MIN_POSITIVE);
-    let half = (used * 50.0).round() / 100.0;
-    (half >= 0.05).then_some((used, rig::Limits { cpu: Some(half), mem: None }))
+/// Half of the processors that a process could have had: those that it used and those that were idle. Half of what it
+/// *used* would slow down anything, also who only sleeps or waits for locks; half of what was there holds back only
+/// who had filled it.
+fn halved(trial: &Trial, role: Role) -> Result<(rig::Limits, String), String> {
+    let who = if role == Role::Server { "server" } else { "engine" };
+    let measured_s = trial.measured_s.max(f64::MIN_POSITIVE);
+    let used = process(trial, role).map_or(0.0, |process| process.cpu_s() / measured_s);
+    let cores = f64::from(trial.machine.cores);
+    let of_processes: f64 = trial.processes.iter().map(|process| process.cpu_s() / measured_s).sum();
+    let machine = &trial.machine;
+    let of_others = cores * (machine.steal_share.unwrap_or(0.0) + machine.other_load_share.unwrap_or(0.0));
+    let available = used + (cores - of_processes - of_others).max(0.0);
+    let half = (available * LEFT * 100.0).round() / 100.0;
+    if half < 0.05 || used * (1.0 + ABOVE_MAX) < available {
+        return Err(format!(
+            "the {who} used {used:.2} of the {available:.2} processors that it could have had, so that they were not full"
+        ));
+    }
+    let words =
+        format!("the {who} held to {half:.2} processors, half of the {available:.2} that it could have had");
+    Ok((rig::Limits { cpu: Some(half), mem: None }, words))
 }
 
 fn less_engine(trial: &Trial, base: &Variant) -> Result<Change, String> {
@@ -211,11 +231,8 @@ fn less_engine(trial: &Trial, base: &Variant) -> Result<Change, String> {
     if base.place.limits.is_some() {
         return Err("the engine has a limit already".into());
     }
-    let Some((used, limits)) = halved(trial, Role::Engine) else {
-        return Err("the engine used next to no processor time".into());
-    };
-    let words = held_to(used, limits, "engine");
-    let mut change = changed(base, words, ("limit", limits.to_string()), Expected::AtMost(LOSS_MAX));
+    let (limits, words) = halved(trial, Role::Engine)?;
+    let mut change = changed(base, words, ("limit", limits.to_string()), Expected::Proportion(LEFT));
     change.variant.place.limits = Some(limits.to_string());
     Ok(change)
 }
@@ -227,18 +244,10 @@ fn less_server(trial: &Trial, base: &Variant) -> Result<Change, String> {
     if base.server_limits.is_some() {
         return Err("the server has a limit already".into());
     }
-    let Some((used, limits)) = halved(trial, Role::Server) else {
-        return Err("the server used next to no processor time".into());
-    };
-    let words = held_to(used, limits, "server");
-    let mut change = changed(base, words, ("limit", limits.to_string()), Expected::AtMost(LOSS_MAX));
+    let (limits, words) = halved(trial, Role::Server)?;
+    let mut change = changed(base, words, ("limit", limits.to_string()), Expected::Proportion(LEFT));
     change.variant.server_limits = Some(limits.to_string());
     Ok(change)
-}
-
-fn held_to(used: f64, limits: rig::Limits, who: &str) -> String {
-    let half = limits.cpu.unwrap_or(used);
-    format!("the {who} held to {half:.2} processors, half of what it used")
 }
 
 #[cfg(test)]
@@ -276,6 +285,73 @@ mod tests {
         (trial, base("tpcc/postgres/axum+tokio-postgres", Dialect::Postgres))
     }
 
+    /// The same on four processors of which generator, server and engine kept so many busy.
+    fn busy(mut trial: Trial, cores: [f64; 3]) -> Trial {
+        trial.machine.cores = 4;
+        (trial.machine.steal_share, trial.machine.other_load_share) = (Some(0.0), Some(0.0));
+        for (process, cores) in trial.processes.iter_mut().zip(cores) {
+            process.cpu_user_s = cores * trial.measured_s;
+            process.cpu_system_s = 0.0;
+        }
+        trial
+    }
+
+    /// An engine whose calls take 1 ms of a processor, sleep so long and hold one lock for so long, and that keeps so many
+    /// processors busy with what no call waits for. It has 64 clients.
+    #[derive(Clone, Copy, Default)]
+    struct Fake {
+        sleep_s: f64,
+        lock_s: f64,
+        background: f64,
+    }
+
+    const CPU_S: f64 = 0.001;
+    const CLIENTS: f64 = 64.0;
+    const PROCESSORS: f64 = 4.0;
+
+    impl Fake {
+        /// Calls a second on so many processors; what no call waits for gives way.
+        fn rate(self, processors: f64) -> f64 {
+            let of_lock = if self.lock_s > 0.0 { 1.0 / self.lock_s } else { f64::INFINITY };
+            (CLIENTS / (CPU_S + self.sleep_s + self.lock_s)).min(of_lock).min(processors / CPU_S)
+        }
+
+        /// What a cap says of it, where the generator and the server take nothing.
+        fn confirmed(self) -> Result<bool, String> {
+            let (trial, base) = served();
+            let before = self.rate(PROCESSORS);
+            let used = (before * CPU_S + self.background).min(PROCESSORS);
+            let change = of(Suspect::EngineCpu, &busy(trial, [0.0, 0.0, used]), &base)?;
+            let limits = change.variant.place.limits.unwrap().parse::<rig::Limits>().unwrap();
+            let ratio = self.rate(limits.cpu.unwrap()) / before;
+            let (min, max) = change.expected.bounds();
+            Ok(min.is_none_or(|min| ratio > min) && max.is_none_or(|max| ratio < max))
+        }
+    }
+
+    #[test]
+    fn only_an_engine_that_fills_its_processors_is_confirmed_by_a_cap() {
+        let fake = Fake::default();
+        assert_eq!(fake.confirmed(), Ok(true), "bound by processors");
+        let full = Fake { sleep_s: 0.010, ..fake };
+        assert_eq!(
+            full.confirmed(),
+            Ok(true),
+            "it sleeps, with enough clients to fill the processors all the same"
+        );
+        // Half of what these used would have halved their rate, and confirmed what is not so.
+        for idle in [
+            Fake { sleep_s: 0.100, ..fake },
+            Fake { lock_s: 0.001, ..fake },
+            Fake { lock_s: 0.000_33, ..fake },
+        ] {
+            let why = idle.confirmed().unwrap_err();
+            assert!(why.contains("were not full"), "{why}");
+        }
+        let spinning = Fake { lock_s: 0.001, background: 3.0, ..fake };
+        assert_eq!(spinning.confirmed(), Ok(false), "bound by a lock, with full processors");
+    }
+
     /// One factor is changed, with the direction that must follow.
     fn check(suspect: Suspect, trial: &Trial, base: &Variant, factor: &str, expected: Expected) -> Change {
         let change = of(suspect, trial, base).unwrap();
@@ -300,9 +376,13 @@ mod tests {
         let kept = Expected::AtLeast(KEPT_MIN);
         assert_eq!(check(Suspect::Lock, &trial, &http, "clients", kept).variant.plan.workers, 4);
         check(Suspect::GeneratorCpu, &trial, &http, "plan.generator_threads", gain);
-        let less = Expected::AtMost(LOSS_MAX);
-        assert!(check(Suspect::EngineCpu, &trial, &http, "limits", less).variant.place.limits.is_some());
-        assert!(check(Suspect::ServerCpu, &trial, &http, "limits", less).variant.server_limits.is_some());
+        // Each used 1.6 of 4 processors, the generator 0.6, and 0.2 were idle.
+        let trial = busy(trial, [0.6, 1.6, 1.6]);
+        let less = Expected::Proportion(LEFT);
+        let change = check(Suspect::EngineCpu, &trial, &http, "limits", less);
+        assert_eq!(change.variant.place.limits.as_deref(), Some("cpu=0.9"));
+        let change = check(Suspect::ServerCpu, &trial, &http, "limits", less);
+        assert_eq!(change.variant.server_limits.as_deref(), Some("cpu=0.9"));
         check(Suspect::AllCores, &trial, &http, "limits", less);
         let mut open = http.clone();
         open.plan.arrivals = Arrivals::Poisson(RatePerSecond(200.0));
