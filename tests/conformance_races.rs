@@ -394,7 +394,7 @@ fn a_full_disk_refuses_calls_and_leaves_nothing_half_done() {
             let answer = now(session.run(&call, &mut Effort::default()));
             match &answer {
                 Ok(_) => {}
-                Err(Fault::Refused(Refusal::Unwritable)) => refused += 1,
+                Err(Fault::Refused(Refusal::Unwritable(_))) => refused += 1,
                 Err(other) => panic!("{journal}: {call:?}: {other}"),
             }
             ledger.post(&call, &answer);

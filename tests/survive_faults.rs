@@ -166,6 +166,18 @@ impl Drop for SmallDisk {
     }
 }
 
+/// The time line shows when the engine took no writes, its own words say why, and the number is bad.
+#[track_caller]
+fn assert_lacked_writes(trial: &Value) {
+    let outages = trial["outages"].as_array().unwrap();
+    assert!(outages.iter().any(|outage| outage["missing"] == "writes"), "{outages:?}");
+    let refused = trial["refusals"].as_array().unwrap();
+    assert!(refused.iter().any(|refused| refused["reason"].as_str().unwrap().len() > 20), "{refused:?}");
+    let rules = trial["rules"].as_array().unwrap();
+    let bad = rules.iter().find(|rule| rule["name"] == "outage").unwrap();
+    assert_eq!(bad["severity"], "bad", "{bad}");
+}
+
 /// Runs on a database whose tables lie on a small disk, which fills up in the middle and has room again before the end.
 fn check_crowded(server: &Held, disk: &SmallDisk) {
     let url = server.engine.tcp_url("crowded");
@@ -177,7 +189,8 @@ fn check_crowded(server: &Held, disk: &SmallDisk) {
             .output();
         assert!(zeros.is_ok_and(|ended| !ended.status.success()), "the disk was to be filled");
     };
-    check(server, &url, fill, || std::fs::remove_file(&filler).unwrap());
+    let trial = check(server, &url, fill, || std::fs::remove_file(&filler).unwrap());
+    assert_lacked_writes(&trial);
 }
 
 #[test]

@@ -3,11 +3,12 @@
 
 use crate::desk::Desk;
 use crate::{
-    LONG, book, committed_in, driver, ended, loaded, run_on, start_on, until_committed, until_it_goes_on,
+    LONG, book, committed_in, driver, ended, loaded, run_on, start_on, trial_of, until_committed,
+    until_it_goes_on,
 };
 use rig::Engine;
 use serde_json::Value;
-use stackmark_tests::engines::Held;
+use stackmark_tests::engines::{Held, small};
 use std::time::Duration;
 
 const CLIENTS: u64 = 4;
@@ -71,4 +72,28 @@ fn a_server_over_http_reopens_its_sessions_on_a_killed_engine() {
 #[test]
 fn tpcb_goes_on_after_its_engine_was_killed() {
     check(Engine::MariaDb, "tpcb/mysql/mysql-async");
+}
+
+#[test]
+fn a_run_whose_engine_does_not_come_back_is_finished_as_failed() {
+    let mut server = small(Engine::Postgres, &[]);
+    server.create_database("tpcb").unwrap();
+    let (desk, url) = (Desk::empty(), server.tcp_url("tpcb"));
+    assert_eq!(run_on(&Desk::empty(), "load tpcb", &url).code(), 0);
+    let line = format!("run tpcb/{} --json --duration 6s --warmup 0s --clients 2", driver(Engine::Postgres));
+    let run = start_on(&desk, &line, &url);
+    until_committed(&run, &desk);
+    server.kill();
+    let ran = run.end();
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    let trial = trial_of(&ran);
+    assert_eq!(trial["state"], "failed", "{trial:#}");
+    assert!(trial["failure"].as_str().unwrap().contains("could not be audited"), "{}", trial["failure"]);
+    assert!(book(&trial, "committed") > 0);
+    let outage = trial["outages"].as_array().unwrap().last().unwrap();
+    assert_eq!((&outage["missing"], &outage["to_s"]), (&"everything".into(), &Value::Null));
+    let folder = desk.only_run();
+    assert!(ran.err.contains(folder.file_name().unwrap().to_str().unwrap()), "{ran:?}");
+    assert_eq!(desk.document()["state"], "failed");
+    assert!(!folder.join("progress.jsonl").exists());
 }

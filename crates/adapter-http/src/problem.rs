@@ -1,6 +1,6 @@
 //! Problem documents (RFC 9457) and what they mean to a worker.
 
-use model::{Conflict, DefectKind, Doubt, Fault, Refusal};
+use model::{Conflict, DefectKind, Doubt, Fault, Refusal, Said};
 use serde::Deserialize;
 use std::borrow::Cow;
 
@@ -34,7 +34,7 @@ pub(crate) fn fault(status: u16, problem: Option<&[u8]>) -> Fault {
         problem.and_then(|body| serde_json::from_slice::<Problem<'_>>(body).ok()).unwrap_or_default();
     match problem.kind.strip_prefix(PROBLEM) {
         Some("conflict") => Fault::Conflict(conflict(&problem.reason)),
-        Some("refused") => Fault::Refused(refusal(&problem.reason)),
+        Some("refused") => Fault::Refused(refusal(&problem.reason, &problem.detail)),
         Some("in-doubt") => Fault::InDoubt(doubt(&problem.reason)),
         Some("defect") => Fault::defect(DefectKind::Engine, told(status, &problem)),
         _ if status >= 500 && problem.applied == "no" => Fault::Refused(Refusal::Shedding),
@@ -63,12 +63,12 @@ fn conflict(reason: &str) -> Conflict {
     }
 }
 
-fn refusal(reason: &str) -> Refusal {
+fn refusal(reason: &str, words: &str) -> Refusal {
     match reason {
         "no-session" => Refusal::NoSession,
         "queue-full" => Refusal::QueueFull,
         "unreachable" => Refusal::Unreachable,
-        "unwritable" => Refusal::Unwritable,
+        "unwritable" => Refusal::Unwritable(Said::of(words)),
         _ => Refusal::Shedding,
     }
 }
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(read(409, "conflict", ""), Fault::Conflict(Conflict::Busy));
         assert_eq!(read(503, "refused", r#","reason":"queue-full""#), Fault::Refused(Refusal::QueueFull));
         assert_eq!(read(503, "refused", r#","reason":"no-session""#), Fault::Refused(Refusal::NoSession));
-        assert_eq!(read(503, "refused", r#","reason":"unwritable""#), Fault::Refused(Refusal::Unwritable));
+        assert_eq!(read(503, "refused", r#","reason":"unwritable""#), Fault::Refused(Refusal::UNWRITABLE));
         assert_eq!(read(503, "refused", r#","reason":"unreachable""#), Fault::Refused(Refusal::Unreachable));
         assert_eq!(read(503, "refused", ""), Fault::Refused(Refusal::Shedding));
         assert_eq!(read(504, "in-doubt", r#","reason":"deadline""#), Fault::InDoubt(Doubt::Deadline));

@@ -205,7 +205,7 @@ fn what_takes_no_writes_says_so() {
         let mut conn = counter_conn(&url).await;
         conn.begin(TxKind::Read).await.unwrap();
         let written = conn.exec(ADD, &[1_i64.into(), 1_i64.into()]).await;
-        assert_eq!(written, Err(Fault::Refused(Refusal::Unwritable)));
+        assert_eq!(written, Err(Fault::Refused(Refusal::UNWRITABLE)));
         conn.rollback().await.unwrap();
     });
     server.client("mysql", "grant all on unwritable.* to 'plain'@'%' identified by 'pw'").unwrap();
@@ -216,7 +216,7 @@ fn what_takes_no_writes_says_so() {
         server.client("mysql", "set global read_only = 1").unwrap();
         conn.begin(TxKind::Write).await.unwrap();
         let written = conn.exec(ADD, &[1_i64.into(), 1_i64.into()]).await;
-        assert_eq!(written, Err(Fault::Refused(Refusal::Unwritable)));
+        assert_eq!(written, Err(Fault::Refused(Refusal::UNWRITABLE)));
     });
     let error = open_error(&plain);
     server.client("mysql", "set global read_only = 0").unwrap();

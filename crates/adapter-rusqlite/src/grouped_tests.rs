@@ -189,7 +189,7 @@ fn a_full_disk_refuses_whom_it_does_not_take_and_keeps_the_others() {
         let _ = at_once(other.rollback());
         refused
     });
-    assert_eq!(second, Err(Fault::Refused(Refusal::Unwritable)));
+    assert_eq!(second, Err(Fault::Refused(Refusal::UNWRITABLE)));
     // Whether the engine gave up the whole transaction or the statement alone, what was acknowledged is there.
     assert_eq!(bed.rows(), i64::from(first.is_ok()), "{first:?}");
 }

@@ -8,7 +8,8 @@ use observe::Observation;
 use report::document::{
     AllDue, Arrivals, Books, Bucket, Budget, Check, Class, Deferred, Demand, Disk, Effort, Engine, Gap,
     GapKind, Gauge, GaugeKind, Grouping, Interval, KindSlice, KindTally, Latency, Limit, Limits, Machine,
-    Outage, Plan, Process, ProcessSample, Quantiles, Role, Slice, Statement, Tally, Throttling, Trial, Wait,
+    Missing, Outage, Plan, Process, ProcessSample, Quantiles, Role, Slice, Statement, Tally, Throttling,
+    Trial, Wait,
 };
 use sql::Dialect;
 
@@ -421,6 +422,10 @@ pub(crate) fn outages(outages: &[drive::Outage], warmup: Nanos) -> Vec<Outage> {
     outages
         .iter()
         .map(|outage| Outage {
+            missing: match outage.missing {
+                drive::Missing::Everything => Missing::Everything,
+                drive::Missing::Writes => Missing::Writes,
+            },
             from_s: at(outage.from),
             to_s: outage.to.map(at),
             in_doubt: outage.in_doubt,

@@ -280,6 +280,7 @@ impl<W: Case> Job<'_, W> {
             disk: None,
             engine: None,
             outages: Vec::new(),
+            refusals: Vec::new(),
             gaps: Vec::new(),
             grouping: None,
             audits: Vec::new(),
@@ -305,6 +306,11 @@ impl<W: Case> Job<'_, W> {
             convert::processes(&observation, self.subject, committed, &self.throttled(&throttling));
         trial.engine = observation.engine.as_ref().map(|engine| convert::engine(engine, &observation.window));
         trial.outages = convert::outages(&driven.outages, self.plan.warmup);
+        trial.refusals = driven
+            .refusals
+            .iter()
+            .map(|(reason, calls)| document::Refused { reason: reason.clone(), calls: *calls })
+            .collect();
         trial.gaps = convert::gaps(&driven.gaps, self.plan.warmup);
         trial.data.bytes_end = self.bytes();
         trial.deferred = self.plan.deferred.and_then(|_| W::deferred(&driven.ledger, &driven.totals));
@@ -324,10 +330,19 @@ impl<W: Case> Job<'_, W> {
             self.ui.doing("auditing");
             let claims = W::claims(&driven.ledger, true);
             let clock = Monotonic::start();
-            let checked = vouch::after(self.database, before, &claims, self.interrupt)?;
+            match vouch::after(self.database, before, &claims, self.interrupt) {
+                Ok(checked) => {
+                    trial.audits.extend(checked.audits);
+                    trial.ledger = checked.ledger;
+                }
+                // An engine that is gone: what was measured is kept, and nobody can say what it is worth.
+                Err(error) => {
+                    let why = format!("the stored data could not be audited after the run: {error:#}");
+                    trial.failure.get_or_insert(why);
+                    trial.state = State::Failed;
+                }
+            }
             self.checked_s.set(clock.now().as_secs_f64());
-            trial.audits.extend(checked.audits);
-            trial.ledger = checked.ledger;
         } else {
             trial.notes.push(
                 "The stored data was not audited: give --db with the database behind the server.".into(),
@@ -499,6 +514,7 @@ pub(crate) fn is_empty(trial: &Trial) -> bool {
 pub(crate) fn is_bad(trial: &Trial) -> bool {
     let failed = |check: Check| check == Check::Failed;
     trial.state == State::Failed
+        || trial.lacked_writes()
         || trial.audits.iter().any(|audit| failed(audit.check))
         || trial.ledger.iter().any(|ledger| failed(ledger.check))
         || trial.inputs.iter().any(|input| failed(input.check))

@@ -27,6 +27,6 @@ mod worker;
 mod worker_tests;
 
 pub use control::Stop;
-pub use outage::Outage;
+pub use outage::{Missing, Outage};
 pub use plan::{Arrivals, Deferred, Plan, PlanError, RatePerSecond};
 pub use trial::{Observer, Progress, RunError, Trial, run};

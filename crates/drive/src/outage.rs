@@ -1,4 +1,5 @@
-//! The times in which no call completed because sessions had lost whoever they talk to.
+//! The times in which no call completed because sessions had lost whoever they talk to, or in which the engine took no
+//! writes; and what calls were refused for.
 
 use model::{Doubt, Fault, Nanos, Refusal};
 use parking_lot::Mutex;
@@ -10,9 +11,26 @@ const OUTAGE_MIN: Nanos = Nanos::from_millis(100);
 /// Outages kept; a trial with more of them has no rate worth looking at.
 const OUTAGES_MAX: usize = 1_000;
 
-/// A time without the engine or the server: from the first session that found it gone to the next call that completed.
+/// Calls that an engine refuses to write for within so long of each other belong to one outage.
+const UNWRITABLE_APART_MAX: Nanos = Nanos::from_secs(1);
+
+/// What was missing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Missing {
+    /// The engine or the server: sessions had lost their connections.
+    #[default]
+    Everything,
+    /// Room or leave to write. Calls that only read may have completed meanwhile.
+    Writes,
+}
+
+/// A time without the engine or the server: from the first session that found it gone to the next call that completed. Or
+/// one in which the engine took no writes: from the first call refused for that to the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outage {
+    /// What was missing.
+    pub missing: Missing,
     /// When the first session found its connection gone, counted from the start of the trial.
     pub from: Nanos,
     /// When the next call of any worker completed; `None` if none did until the end of the trial.
@@ -44,6 +62,10 @@ struct Seen {
     /// answer that was still on its way came in between.
     short: Option<(Outage, Nanos)>,
     ended: Vec<Outage>,
+    /// The times without writes, each up to its last refused call.
+    unwritable: Vec<Outage>,
+    /// Calls that were refused, by what for.
+    refusals: Vec<(&'static str, u64)>,
 }
 
 impl Outages {
@@ -65,20 +87,34 @@ impl Outages {
             to: outage.to.map(|to| to - start),
             ..*outage
         };
-        seen.ended.iter().chain(&seen.current).map(since).collect()
+        let mut all: Vec<Outage> =
+            seen.ended.iter().chain(&seen.current).chain(&seen.unwritable).map(since).collect();
+        all.sort_by_key(|outage| outage.from);
+        all
+    }
+
+    /// Calls that were refused, by what for: in the engine's own words where it said something. The most first.
+    pub(crate) fn refusals(&self) -> Vec<(String, u64)> {
+        let mut all: Vec<_> =
+            self.seen.lock().refusals.iter().map(|(words, calls)| ((*words).to_owned(), *calls)).collect();
+        all.sort_by_key(|(_, calls)| std::cmp::Reverse(*calls));
+        all
     }
 
     #[cold]
     fn failed(&self, fault: &Fault, ended: Nanos) {
-        let Some(loss) = loss(fault) else { return };
         let mut seen = self.seen.lock();
+        if let Fault::Refused(refusal) = fault {
+            seen.refused(*refusal, ended);
+        }
+        let Some(loss) = loss(fault) else { return };
         let short = seen.short.take();
         let current = seen.current.get_or_insert_with(|| {
             let (in_doubt, refused) = match short {
                 Some((short, to)) if ended - to < OUTAGE_MIN => (short.in_doubt, short.refused),
                 _ => (0, 0),
             };
-            Outage { from: ended, to: None, in_doubt, refused }
+            Outage { missing: Missing::Everything, from: ended, to: None, in_doubt, refused }
         });
         match loss {
             Loss::InDoubt => current.in_doubt += 1,
@@ -101,6 +137,47 @@ impl Outages {
     }
 }
 
+impl Seen {
+    fn refused(&mut self, refusal: Refusal, ended: Nanos) {
+        let words = match refusal {
+            Refusal::NoSession => "no session became free in time",
+            Refusal::QueueFull => "the queue in front of the sessions was full",
+            Refusal::Shedding => "the server shed load",
+            Refusal::Unreachable => "nothing answered at the address",
+            Refusal::Unwritable(said) if said.words().is_empty() => "the engine took no writes",
+            Refusal::Unwritable(said) => said.words(),
+        };
+        match self.refusals.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, calls)) => *calls += 1,
+            // Words that are kept are few.
+            None => self.refusals.push((words, 1)),
+        }
+        if matches!(refusal, Refusal::Unwritable(_)) {
+            self.unwritable(ended);
+        }
+    }
+
+    fn unwritable(&mut self, ended: Nanos) {
+        let has_room = self.unwritable.len() < OUTAGES_MAX;
+        let last = self.unwritable.last_mut();
+        let lasts = last.filter(|last| last.to.is_some_and(|to| ended <= to + UNWRITABLE_APART_MAX));
+        match lasts {
+            Some(last) => {
+                last.to = last.to.max(Some(ended));
+                last.refused += 1;
+            }
+            None if has_room => self.unwritable.push(Outage {
+                missing: Missing::Writes,
+                from: ended,
+                to: Some(ended),
+                in_doubt: 0,
+                refused: 1,
+            }),
+            None => {}
+        }
+    }
+}
+
 /// Whether a fault says that nobody is there any more. One that missed its deadline only says that it was slow.
 fn loss(fault: &Fault) -> Option<Loss> {
     match fault {
@@ -113,6 +190,7 @@ fn loss(fault: &Fault) -> Option<Loss> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Said;
 
     const LOST: Result<(), Fault> = Err(Fault::InDoubt(Doubt::ConnectionLost));
     const NOBODY: Result<(), Fault> = Err(Fault::Refused(Refusal::Unreachable));
@@ -155,6 +233,29 @@ mod tests {
     #[test]
     fn an_outage_that_nobody_saw_the_end_of_has_none() {
         check(&[(10, &LOST), (20, &NOBODY)], &[(10, None, 1, 1)]);
+    }
+
+    #[test]
+    fn a_time_without_writes_lasts_from_its_first_refused_call_to_its_last() {
+        let full: Result<(), Fault> = Err(Fault::Refused(Refusal::Unwritable(Said::of("disk is full"))));
+        let read_only: Result<(), Fault> = Err(Fault::Refused(Refusal::Unwritable(Said::of("read-only"))));
+        let outages = Outages::default();
+        // Calls that only read complete meanwhile.
+        let notes =
+            [(10, &full), (20, &Ok(())), (700, &full), (900, &Ok(())), (1_500, &read_only), (2_600, &full)];
+        for (millis, result) in notes {
+            outages.note(result, Nanos::from_millis(millis));
+        }
+        let at = |missing, from, to, refused| Outage {
+            missing,
+            from: Nanos::from_millis(from),
+            to: Some(Nanos::from_millis(to)),
+            in_doubt: 0,
+            refused,
+        };
+        let expected = [at(Missing::Writes, 10, 1_500, 3), at(Missing::Writes, 2_600, 2_600, 1)];
+        assert_eq!(outages.all(Nanos::ZERO), expected);
+        assert_eq!(outages.refusals(), [("disk is full".to_owned(), 3), ("read-only".to_owned(), 1)]);
     }
 
     #[test]

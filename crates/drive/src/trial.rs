@@ -40,8 +40,10 @@ pub struct Trial<W: Workload> {
     pub failure: Option<String>,
     /// Messages of the first defects.
     pub defects: Vec<String>,
-    /// The times without the engine or the server, warm-up and drain included, in their order.
+    /// The times without the engine or the server, or without writes, warm-up and drain included, in their order.
     pub outages: Vec<Outage>,
+    /// Calls of all phases that were refused, by what for, the most first: the engine's own words where it said something.
+    pub refusals: Vec<(String, u64)>,
     /// The times in which nobody ran, counted as [`Trial::outages`] are.
     pub gaps: Vec<Gap>,
     /// CPU time of the threads that made the calls, over all phases; zero where the system cannot tell.
@@ -175,6 +177,7 @@ where
         failure,
         defects: control.defects(),
         outages: control.outages().all(timeline.start),
+        refusals: control.outages().refusals(),
         gaps: since_start(pulse.gaps()),
         cpu,
     })

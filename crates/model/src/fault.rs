@@ -1,6 +1,7 @@
 //! How a call can fail to complete. Four variants, because the harness reacts in four ways.
 
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 /// A call that did not complete.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -48,9 +49,58 @@ pub enum Refusal {
     Shedding,
     /// Nothing answers at the address.
     Unreachable,
-    /// The engine cannot take writes now: disk full, read-only.
-    Unwritable,
+    /// The engine cannot take writes now: disk full, read-only. With its own words.
+    Unwritable(Said),
 }
+
+impl Refusal {
+    /// The engine cannot take writes, and did not say why.
+    pub const UNWRITABLE: Refusal = Refusal::Unwritable(Said(""));
+}
+
+/// An engine's own words, for people: two of them are equal whatever they say, so that a fault is the same fault in
+/// another language. Kept once each for as long as the process lives, and no more than [`SAID_MAX`] of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Said(&'static str);
+
+/// Different words that are kept; from then on engines say nothing.
+pub const SAID_MAX: usize = 64;
+/// Bytes that are kept of each at most.
+const WORDS_MAX: usize = 300;
+
+impl Said {
+    /// Keeps what an engine has said, in one line and without control characters.
+    #[must_use]
+    pub fn of(words: &str) -> Said {
+        static KEPT: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+        let words = &words.trim()[..words.trim().floor_char_boundary(WORDS_MAX)];
+        let words = words.replace(char::is_control, " ");
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept.iter().find(|known| **known == words) {
+            return Said(known);
+        }
+        if kept.len() == SAID_MAX {
+            return Said("");
+        }
+        let words: &'static str = words.leak();
+        kept.push(words);
+        Said(words)
+    }
+
+    /// The words; empty where there were none.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        self.0
+    }
+}
+
+impl PartialEq for Said {
+    fn eq(&self, _: &Said) -> bool {
+        true
+    }
+}
+
+impl Eq for Said {}
 
 /// Why it is unknown whether the call was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,11 +150,12 @@ impl fmt::Display for Conflict {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Refusal::Unwritable(Said(words)) if !words.is_empty() => words,
             Refusal::NoSession => "no session became free in time",
             Refusal::QueueFull => "queue full",
             Refusal::Shedding => "shedding load",
             Refusal::Unreachable => "unreachable",
-            Refusal::Unwritable => "engine cannot take writes",
+            Refusal::Unwritable(_) => "engine cannot take writes",
         })
     }
 }

@@ -20,7 +20,7 @@ use std::future::Future;
 
 pub use effort::{Effort, Spent};
 pub use erased::{AnySession, AnyTarget};
-pub use fault::{Conflict, Defect, DefectKind, Doubt, Fault, Refusal};
+pub use fault::{Conflict, Defect, DefectKind, Doubt, Fault, Refusal, SAID_MAX, Said};
 pub use ledger::LedgerFinding;
 pub use retry::{RetryPolicy, Retrying, RetryingTarget};
 pub use stack::{Durability, Stack, Tier};

@@ -1,6 +1,6 @@
 //! What the engine's own account says: its waits, its gauges and the times without it, in words that every format shares.
 
-use crate::document::{Engine, Gap, GapKind, GaugeKind, Tier, Trial, Wait};
+use crate::document::{Engine, Gap, GapKind, GaugeKind, Missing, Tier, Trial, Wait};
 use crate::figures;
 
 /// Waits told outside of the folded tables.
@@ -88,9 +88,13 @@ pub(crate) fn grouping(trial: &Trial) -> Option<String> {
 /// Times without the engine or the server, a clause each.
 pub(crate) fn outages(trial: &Trial) -> Vec<String> {
     let of = |outage: &crate::document::Outage| {
+        let what = match outage.missing {
+            Missing::Everything => "without the engine",
+            Missing::Writes => "the engine took no writes",
+        };
         let length = match outage.length_s() {
-            Some(length_s) => format!("without the engine for {}", figures::duration(length_s * 1e9)),
-            None => "without the engine until the end".to_owned(),
+            Some(length_s) => format!("{what} for {}", figures::duration(length_s * 1e9)),
+            None => format!("{what} until the end"),
         };
         format!(
             "{length}, from {} on: {} calls in doubt, {} refused",
@@ -100,6 +104,16 @@ pub(crate) fn outages(trial: &Trial) -> Vec<String> {
         )
     };
     trial.outages.iter().map(of).collect()
+}
+
+/// What calls were refused for; nothing where none was.
+pub(crate) fn refusals(trial: &Trial) -> Option<String> {
+    let told: Vec<String> = trial
+        .refusals
+        .iter()
+        .map(|refused| format!("{} for \u{201c}{}\u{201d}", figures::count(refused.calls), refused.reason))
+        .collect();
+    (!told.is_empty()).then(|| told.join(", "))
 }
 
 /// Times in which the load generator or its machine did not run, and steps of the clock on the wall, a clause each.

@@ -98,6 +98,7 @@ fn engine(out: &mut String, trial: &Trial) {
     if let Some(grouping) = engine_findings::grouping(trial) {
         let _ = writeln!(out, "{}.\n", escaped(&grouping));
     }
+    list(out, "Refused calls", engine_findings::refusals(trial).iter().map(|refusals| escaped(refusals)));
     list(out, "Outages", engine_findings::outages(trial).iter().map(|outage| escaped(outage)));
     list(out, "Gaps", engine_findings::gaps(trial).iter().map(|gap| escaped(gap)));
     if let Some(bottleneck) = crate::bottleneck(trial) {

@@ -168,6 +168,9 @@ fn engine(out: &mut String, trial: &Trial) {
     if let Some(grouping) = engine_findings::grouping(trial) {
         sentence(out, &format!("  {:<19}", "shared commits"), &grouping);
     }
+    if let Some(refusals) = engine_findings::refusals(trial) {
+        sentence(out, &format!("  {:<19}", "refused"), &refusals);
+    }
     for outage in engine_findings::outages(trial) {
         sentence(out, &format!("  {:<19}", "outage"), &outage);
     }

@@ -117,15 +117,12 @@ impl Problem {
     }
 
     pub(crate) fn refused(refusal: Refusal) -> Problem {
-        Problem {
-            reason: Some(refusal_reason(refusal)),
-            ..Problem::rejected(
-                503,
-                "urn:stackmark:problem:refused",
-                "refused",
-                "the call was not attempted; trying again later may help",
-            )
-        }
+        let detail = match refusal {
+            Refusal::Unwritable(said) if !said.words().is_empty() => said.words(),
+            _ => "the call was not attempted; trying again later may help",
+        };
+        let problem = Problem::rejected(503, "urn:stackmark:problem:refused", "refused", detail);
+        Problem { reason: Some(refusal_reason(refusal)), ..problem }
     }
 
     /// As JSON.
@@ -148,7 +145,7 @@ fn refusal_reason(refusal: Refusal) -> &'static str {
         Refusal::QueueFull => "queue-full",
         Refusal::Shedding => "shedding",
         Refusal::Unreachable => "unreachable",
-        Refusal::Unwritable => "unwritable",
+        Refusal::Unwritable(_) => "unwritable",
     }
 }
 

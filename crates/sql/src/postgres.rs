@@ -2,7 +2,7 @@
 //! durability that a server's settings promise.
 
 use crate::ServerUrl;
-use model::{Conflict, DefectKind, Doubt, Durability, Fault, OpenError, Refusal, Tier};
+use model::{Conflict, DefectKind, Doubt, Durability, Fault, OpenError, Refusal, Said, Tier};
 
 /// Settings of a server that may change a figure, in the order of reports: what every adapter reads back.
 pub const SETTINGS: [&str; 20] = [
@@ -47,7 +47,7 @@ pub fn fault(sqlstate: &str, at_commit: bool, message: &str) -> Fault {
         // undone, and repeating it is safe, though it may well time out again. The retry policy bounds that.
         "55P03" | "57014" => Fault::Conflict(Conflict::Busy),
         // A server in recovery or set to read-only.
-        "25006" => Fault::Refused(Refusal::Unwritable),
+        "25006" => Fault::Refused(Refusal::Unwritable(Said::of(message))),
         // Too many connections; starting up or shutting down: nobody was let in.
         "53300" | "57P03" => Fault::Refused(Refusal::Unreachable),
         // The server ended the session: shutdown, crash of another process, database dropped, idle too long.
@@ -57,10 +57,10 @@ pub fn fault(sqlstate: &str, at_commit: bool, message: &str) -> Fault {
             // Connection exceptions.
             "08" => lost(at_commit),
             // Disk full, out of memory, a limit of the configuration.
-            "53" => Fault::Refused(Refusal::Unwritable),
+            "53" => Fault::Refused(Refusal::Unwritable(Said::of(message))),
             // Errors of the system, input and output above all.
             "58" if at_commit => Fault::InDoubt(Doubt::CommitUnanswered),
-            "58" => Fault::Refused(Refusal::Unwritable),
+            "58" => Fault::Refused(Refusal::Unwritable(Said::of(message))),
             _ => defect(DefectKind::Engine),
         },
     }
@@ -170,7 +170,7 @@ mod tests {
             Fault::Conflict(Conflict::Busy) => "busy",
             Fault::Conflict(Conflict::Deadlock) => "deadlock",
             Fault::Conflict(Conflict::Serialization) => "serialization",
-            Fault::Refused(Refusal::Unwritable) => "unwritable",
+            Fault::Refused(Refusal::Unwritable(_)) => "unwritable",
             Fault::Refused(_) => "unreachable",
             Fault::InDoubt(Doubt::CommitUnanswered) => "unanswered",
             Fault::InDoubt(_) => "lost",

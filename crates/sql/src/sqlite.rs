@@ -1,7 +1,7 @@
 //! What every SQLite adapter shares: the database URL, the durability it promises, and what an error code means.
 
 use crate::storage::{self, Storage};
-use model::{Conflict, DefectKind, Doubt, Durability, Fault, Refusal, Tier};
+use model::{Conflict, DefectKind, Doubt, Durability, Fault, Refusal, Said, Tier};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -307,9 +307,9 @@ pub fn fault(code: i32, at_commit: bool, message: &str) -> Fault {
         (_, BUSY_SNAPSHOT) => Fault::Conflict(Conflict::Serialization),
         (BUSY | LOCKED | INTERRUPT, _) => Fault::Conflict(Conflict::Busy),
         // Full is found before the commit record is written, so nothing was applied.
-        (FULL | READONLY | CANTOPEN, _) => Fault::Refused(Refusal::Unwritable),
+        (FULL | READONLY | CANTOPEN, _) => Fault::Refused(Refusal::Unwritable(Said::of(message))),
         (IOERR, _) if at_commit => Fault::InDoubt(Doubt::CommitUnanswered),
-        (IOERR, _) => Fault::Refused(Refusal::Unwritable),
+        (IOERR, _) => Fault::Refused(Refusal::Unwritable(Said::of(message))),
         (CORRUPT | NOTADB, _) => Fault::defect(DefectKind::BadData, format!("SQLite {code}: {message}")),
         _ => Fault::defect(DefectKind::Engine, format!("SQLite {code}: {message}")),
     }

@@ -107,7 +107,7 @@ fn a_statement_that_takes_too_long_is_a_conflict() {
         two.rollback().await.unwrap();
         two.begin(TxKind::Read).await.unwrap();
         assert_eq!(counter(&mut two, 1).await, Ok(Some(0)));
-        assert_eq!(add(&mut two, 1, 1).await, Err(Fault::Refused(Refusal::Unwritable)));
+        assert_eq!(add(&mut two, 1, 1).await, Err(Fault::Refused(Refusal::UNWRITABLE)));
     });
 }
 

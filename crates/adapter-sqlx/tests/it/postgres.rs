@@ -116,7 +116,7 @@ fn a_statement_that_takes_too_long_is_a_conflict_and_is_never_committed() {
         assert!(matches!(conn.commit().await, Err(Fault::Defect(_))));
         conn.begin(TxKind::Read).await.unwrap();
         assert_eq!(counter(&mut conn, 1).await, Ok(Some(0)));
-        assert_eq!(add(&mut conn, 1, 1).await, Err(Fault::Refused(Refusal::Unwritable)));
+        assert_eq!(add(&mut conn, 1, 1).await, Err(Fault::Refused(Refusal::UNWRITABLE)));
     });
 }
 

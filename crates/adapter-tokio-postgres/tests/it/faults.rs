@@ -96,7 +96,7 @@ fn a_statement_that_takes_too_long_is_a_conflict_and_leaves_nothing() {
         conn.begin(TxKind::Read).await.unwrap();
         assert_eq!(counter(&mut conn, 1).await, Ok(Some(0)));
         // No write in a transaction that only reads.
-        assert_eq!(conn.exec(ADD, &[Param::Int(1)]).await, Err(Fault::Refused(Refusal::Unwritable)));
+        assert_eq!(conn.exec(ADD, &[Param::Int(1)]).await, Err(Fault::Refused(Refusal::UNWRITABLE)));
     });
 }
 

@@ -69,7 +69,7 @@ mod tests {
     fn kinds_and_texts_have_their_reactions() {
         use DatabaseErrorKind::{ClosedConnection, SerializationFailure, UnableToSendCommand, Unknown};
         let serialization = Fault::Conflict(Conflict::Serialization);
-        let unwritable = Fault::Refused(Refusal::Unwritable);
+        let unwritable = Fault::Refused(Refusal::UNWRITABLE);
         check(SerializationFailure, "could not serialize access", true, &serialization);
         check(Unknown, "deadlock detected", false, &Fault::Conflict(Conflict::Deadlock));
         for busy in [

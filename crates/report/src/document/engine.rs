@@ -109,13 +109,38 @@ impl Grouping {
     }
 }
 
-/// A time in which no call completed, because sessions had lost the engine or the server.
+/// What an outage was without.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Missing {
+    /// The engine or the server: sessions had lost their connections, and no call completed.
+    #[default]
+    Everything,
+    /// Room or leave to write: the engine refused calls for that. Those that only read may have completed.
+    Writes,
+}
+
+/// Calls that were refused for one reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Refused {
+    /// What for: the engine's own words where it said something.
+    pub reason: String,
+    /// How many, warm-up and drain included.
+    pub calls: u64,
+}
+
+/// A time in which no call completed, because sessions had lost the engine or the server; or none that writes, because
+/// the engine took no writes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outage {
+    /// What was missing.
+    #[serde(default)]
+    pub missing: Missing,
     /// When the first session found it gone, in seconds from the start of the measured interval; negative in the warm-up.
     pub from_s: f64,
-    /// When the next call completed; `null` if none did until the end.
+    /// When the next call completed, or when the last was refused for want of writes; `null` if none did until the end.
     pub to_s: Option<f64>,
     /// Calls that were under way and whose fate is unknown.
     pub in_doubt: u64,

@@ -2,7 +2,7 @@
 
 use super::{
     Audit, Conformance, Data, Demand, Disk, Engine, Gap, Grouping, InputCheck, Interval, LedgerCheck,
-    Machine, Moment, Outage, Plan, Process, Quantiles, Rule, Slice, Stack, State, Tally,
+    Machine, Missing, Moment, Outage, Plan, Process, Quantiles, Refused, Rule, Slice, Stack, State, Tally,
 };
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,9 @@ pub struct Trial {
     /// The times without the engine or the server, in their order.
     #[serde(default)]
     pub outages: Vec<Outage>,
+    /// What calls were refused for, the most first.
+    #[serde(default)]
+    pub refusals: Vec<Refused>,
     /// The times in which the load generator or its machine did not run, in their order.
     #[serde(default)]
     pub gaps: Vec<Gap>,
@@ -76,6 +79,12 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// Whether the engine took no writes for a while: the disk was full, or it had been made read-only.
+    #[must_use]
+    pub fn lacked_writes(&self) -> bool {
+        self.outages.iter().any(|outage| outage.missing == Missing::Writes)
+    }
+
     /// Calls of all kinds that committed in the measured interval, whenever they were due: what costs are divided by.
     #[must_use]
     pub fn committed(&self) -> f64 {

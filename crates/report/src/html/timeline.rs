@@ -37,7 +37,11 @@ pub(super) fn render(markup: &mut Markup, trial: &Trial) {
         } else {
             String::new()
         },
-        if trial.outages.is_empty() { "" } else { " Times without the engine are shaded red." }
+        if trial.outages.is_empty() {
+            ""
+        } else {
+            " Times without the engine, or without writes, are shaded red."
+        }
     );
     let legend = [("line s1", "all calls"), ("line s2", kind), ("line s1", "p50"), ("line s3", "p99")];
     let figure = Figure {
@@ -52,7 +56,11 @@ pub(super) fn render(markup: &mut Markup, trial: &Trial) {
     };
     let height = |narrow| if narrow { 294.0 } else { 326.0 };
     figure.write(markup, height, |canvas| draw(canvas, &points, &trial.outages));
-    for outage in crate::engine_findings::outages(trial) {
+    for outage in crate::engine_findings::refusals(trial)
+        .map(|refusals| format!("Refused: {refusals}"))
+        .into_iter()
+        .chain(crate::engine_findings::outages(trial))
+    {
         markup.element("p", &[("class", "warning")], |p| {
             p.badge(Tone::Bad, "outage").raw(" ").text(&outage).raw(".");
         });

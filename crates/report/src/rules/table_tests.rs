@@ -3,7 +3,7 @@
 
 use super::{RULES, judge, judge_comparison};
 use crate::document::{
-    Arrivals, Check, Class, Document, Engine, Gap, GapKind, Gauge, GaugeKind, Limit, Limits, Outage,
+    Arrivals, Check, Class, Document, Engine, Gap, GapKind, Gauge, GaugeKind, Limit, Limits, Missing, Outage,
     Quantiles, Rule, Severity, Slice, Throttling, Trial,
 };
 use crate::testing;
@@ -96,7 +96,13 @@ const ROWS: [Row; 21] = [
         trial.processes[0].limits = Some(Limits { cpu: Some(4.0), memory_bytes: None, throttling });
     }),
     row("outage", Severity::Warning, "without the engine for 3.5 s", |trial| {
-        trial.outages = vec![Outage { from_s: 20.0, to_s: Some(23.5), in_doubt: 8, refused: 90 }];
+        trial.outages = vec![Outage {
+            missing: Missing::Everything,
+            from_s: 20.0,
+            to_s: Some(23.5),
+            in_doubt: 8,
+            refused: 90,
+        }];
     }),
 ];
 

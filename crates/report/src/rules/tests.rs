@@ -3,7 +3,7 @@
 use super::*;
 use crate::document::{
     Arrivals, AuditWhen, Books, Budget, Check, Class, Document, Efficiency, Effort, Engine, Limit, Limits,
-    Outage, Quantiles, Throttling, Tier, Wait,
+    Missing, Outage, Quantiles, Throttling, Tier, Wait,
 };
 use crate::testing;
 
@@ -515,7 +515,13 @@ fn what_the_engines_sessions_wait_for_is_named() {
 fn a_time_without_the_engine_is_told() {
     is_silent("outage", &direct());
     let away = |trial: &mut Trial| {
-        trial.outages = vec![Outage { from_s: 20.0, to_s: Some(23.5), in_doubt: 8, refused: 90 }];
+        trial.outages = vec![Outage {
+            missing: Missing::Everything,
+            from_s: 20.0,
+            to_s: Some(23.5),
+            in_doubt: 8,
+            refused: 90,
+        }];
     };
     after(away, "outage", Severity::Warning, "without the engine for 3.5 s, from 20 s on: 8 calls in doubt");
 }

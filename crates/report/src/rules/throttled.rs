@@ -50,6 +50,15 @@ pub(super) fn outages(trial: &Trial) -> Option<Rule> {
     let without: f64 =
         trial.outages.iter().map(|outage| outage.to_s.unwrap_or(trial.measured_s) - outage.from_s).sum();
     let found = crate::engine_findings::outages(trial).join("; ");
+    if trial.lacked_writes() {
+        let why = crate::engine_findings::refusals(trial).unwrap_or_default();
+        return advises(
+            "outage",
+            Severity::Bad,
+            format!("{found}; refused {why}: the number is that of an engine that could not write"),
+            "give the database room, or leave to write, and measure again",
+        );
+    }
     advises(
         "outage",
         Severity::Warning,

@@ -5,8 +5,8 @@ use super::vouchers;
 use crate::document::{
     Arrivals, Books, Budget, Class, Data, Deferred, Demand, Disk, Document, Durability, Efficiency, Effort,
     Engine, Gap, GapKind, Gauge, GaugeKind, Headline, Interval, KindSlice, KindTally, Latency, Limit, Limits,
-    Machine, Moment, Outage, Plan, Process, ProcessSample, Role, RunKind, SCHEMA, Setting, Slice, Stack,
-    State, Statement, Tally, Throttling, Tier, Trial, Wait,
+    Machine, Missing, Moment, Outage, Plan, Process, ProcessSample, Role, RunKind, SCHEMA, Setting, Slice,
+    Stack, State, Statement, Tally, Throttling, Tier, Trial, Wait,
 };
 use model::random::Random;
 
@@ -115,7 +115,13 @@ pub fn engine_trial() -> Document {
         memory_bytes: Some(1 << 30),
         throttling: Some(Throttling { periods: 600, throttled_periods: 12, throttled_s: 0.3 }),
     });
-    trial.outages = vec![Outage { from_s: 31.2, to_s: Some(33.9), in_doubt: 8, refused: 120 }];
+    trial.outages = vec![Outage {
+        missing: Missing::Everything,
+        from_s: 31.2,
+        to_s: Some(33.9),
+        in_doubt: 8,
+        refused: 120,
+    }];
     trial.gaps = vec![Gap { kind: GapKind::Stalled, from_s: 12.0, length_s: 0.7 }];
     let t_s: Vec<f64> = (-9..=60).map(f64::from).collect();
     // Nobody answers while the engine is away.
@@ -310,6 +316,7 @@ fn make(subject: &str, stack: Stack, pace: f64, seconds: u32, http_ns: f64) -> T
         }),
         engine: None,
         outages: Vec::new(),
+        refusals: Vec::new(),
         gaps: Vec::new(),
         grouping: None,
         demand: Some(Demand {

@@ -75,7 +75,7 @@ fn a_fault_crosses_the_wire_unchanged() {
             let mut run = async |b| session.run(&Add { a: 1, b }, &mut effort).await;
             assert_eq!(run(1).await, Ok(Sum { sum: 2 }));
             assert_eq!(run(CONFLICT).await, Err(Fault::Conflict(Conflict::Deadlock)));
-            assert_eq!(run(UNWRITABLE).await, Err(Fault::Refused(Refusal::Unwritable)));
+            assert_eq!(run(UNWRITABLE).await, Err(Fault::Refused(Refusal::UNWRITABLE)));
             assert_eq!(run(UNANSWERED).await, Err(Fault::InDoubt(Doubt::CommitUnanswered)));
             for (b, kind) in [(DEFECT, DefectKind::Engine), (BAD_CALL, DefectKind::BadCall)] {
                 match run(b).await {

@@ -306,7 +306,7 @@ impl Session<Tpcc> for EachItsOwn {
     async fn run(&mut self, call: &Call, _: &mut Effort) -> Result<Outcome, Fault> {
         match call {
             Call::NewOrder(_) => Err(Fault::Conflict(Conflict::Serialization)),
-            Call::Payment(_) => Err(Fault::Refused(Refusal::Unwritable)),
+            Call::Payment(_) => Err(Fault::Refused(Refusal::UNWRITABLE)),
             Call::OrderStatus(_) => Err(Fault::InDoubt(Doubt::Deadline)),
             Call::Delivery(_) => Err(Fault::InDoubt(Doubt::CommitUnanswered)),
             Call::StockLevel(call) if call.d_id == 1 => Err(Fault::defect(DefectKind::Engine, "x")),

@@ -84,7 +84,7 @@ impl Session<Toy> for Scripted {
         match call.b {
             PANIC => panic!("{SECRET}"),
             CONFLICT => return Err(Fault::Conflict(Conflict::Deadlock)),
-            UNWRITABLE => return Err(Fault::Refused(Refusal::Unwritable)),
+            UNWRITABLE => return Err(Fault::Refused(Refusal::UNWRITABLE)),
             UNANSWERED => return Err(Fault::InDoubt(Doubt::CommitUnanswered)),
             DEFECT => return Err(Fault::defect(DefectKind::Engine, SECRET)),
             BAD_CALL => return Err(Fault::defect(DefectKind::BadCall, "item 7 does not exist")),
