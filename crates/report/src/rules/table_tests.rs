@@ -159,7 +159,7 @@ fn every_rule_of_comparisons_has_one_too() {
                 }];
             }),
         ),
-        ("noise", after(|comparison| comparison.ratio.as_mut().unwrap().value = 1.001)),
+        ("noise", after(|comparison| comparison.noise.as_mut().unwrap().ratio.low = Some(1.001))),
     ];
     assert_eq!(fired.each_ref().map(|(name, _)| *name), OF_COMPARISONS);
     for (name, rules) in &fired {
