@@ -10,10 +10,12 @@ mod comparison;
 mod gap;
 #[cfg(test)]
 mod grouped_tests;
+mod hot_rows;
 mod load;
 mod modality;
 mod pace;
 mod regime;
+mod room;
 mod samples;
 pub(crate) mod saturation;
 mod setting;
@@ -55,7 +57,7 @@ const RULES: [(&str, Judge); 21] = [
     ("min-samples", samples::min_samples),
     ("monotone", samples::monotone),
     ("modality", modality::modality),
-    ("hot-rows", setting::hot_rows),
+    ("hot-rows", hot_rows::hot_rows),
     ("co-located", load::co_located),
     ("noisy-machine", load::noisy_machine),
     ("throttled", throttled::throttled),

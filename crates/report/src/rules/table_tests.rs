@@ -77,7 +77,7 @@ const ROWS: [Row; 21] = [
         latency.spectrum.extend(slow);
         latency.spectrum.sort_unstable_by_key(|bucket| bucket.0);
     }),
-    row("hot-rows", Severity::Warning, "waiting for those rows", |trial| {
+    row("hot-rows", Severity::Warning, "waits for those rows", |trial| {
         trial.stack.engine = "postgres".to_owned();
     }),
     row("co-located", Severity::Warning, "alone would do more", |trial| {
