@@ -168,7 +168,7 @@ pub(crate) struct Compare {
     /// What is compared: `throughput`, `cpu` (processor time a call), `p99` of all calls or `new-order.p99` of one kind.
     #[arg(long, default_value = "throughput")]
     pub(crate) metric: String,
-    /// Leave out the second trial of the first in each block, which shows how much of an effect is noise of this machine.
+    /// Leave out the second trial of the first in each block (A/A control), which checks for bias and narrows the interval.
     #[arg(long)]
     pub(crate) no_control: bool,
     #[command(flatten)]
@@ -201,7 +201,7 @@ pub(crate) struct Experiment {
     /// Warm-up before it, instead of that of the file.
     #[arg(long, value_parser = span, allow_hyphen_values = true)]
     pub(crate) warmup: Option<Duration>,
-    /// Leave out the second trials of the bases, which show how much of an effect is noise of this machine.
+    /// Leave out the second trials of the bases (A/A controls), which check for bias and narrow the intervals.
     #[arg(long)]
     pub(crate) no_control: bool,
     /// Exit with 1 if a variant surely loses more than this against its base, for example `5%`, and with 3 if it cannot be

@@ -52,8 +52,8 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
     experiment.blocks = args.blocks;
     experiment.control = false;
     experiment.notes.push(
-        "To stay short this ran no A/A control, so how much of an effect is noise of this machine was not measured; \
-         `stackmark compare` runs one."
+        "To stay short this ran no A/A control, which checks for bias and narrows the interval; `stackmark compare` runs \
+         one."
             .into(),
     );
     ui.say(
@@ -280,6 +280,7 @@ fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Result<Answer> {
         }],
         ratio: (!is_void).then(|| Interval { value: rates.1 / rates.0, low: None, high: None }),
         detectable: None,
+        adjusted_for: None,
         noise: None,
         loss_max: args.max_loss,
         verdict: Verdict::CannotTell,

@@ -7,7 +7,6 @@ pub(crate) mod factors;
 pub(crate) mod file;
 pub(crate) mod lock;
 pub(crate) mod metric;
-mod order;
 mod place;
 pub(crate) mod plan;
 mod resume;

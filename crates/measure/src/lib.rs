@@ -23,6 +23,7 @@ mod compare;
 mod intervals;
 mod knee;
 mod latencies;
+mod order;
 mod page;
 mod pulse;
 mod steady;
@@ -35,10 +36,13 @@ mod usl;
 pub use books::{Books, Class, Imbalance};
 pub use clock::{Monotonic, thread_cpu, unix_seconds};
 pub use collector::{Collected, Collector, Slice, SliceTimes, circulation};
-pub use compare::{BLOCKS_MIN, Better, Comparison, Terms, Verdict, blocks_to_tell, compare, noise_floor};
+pub use compare::{
+    BLOCKS_MIN, Better, Comparison, Terms, Verdict, blocks_to_tell, compare, detectable, ratio_to_base,
+};
 pub use intervals::{RateInterval, mean_interval, rate_interval};
 pub use knee::{KNEE_BEYOND, KNEE_SHARE, knee};
 pub use latencies::{BEYOND_MIN, Latencies, Summary};
+pub use order::Design;
 pub use page::Page;
 pub use pulse::{Gap, GapKind, Pulse};
 pub use steady::{Steadiness, steadiness};

@@ -283,7 +283,7 @@ impl Heard {
 
 impl Answer {
     /// Two readings as one: what the gauges say at its end, and the looks of both.
-    fn joined(pair: &[Answer]) -> Answer {
+    pub(crate) fn joined(pair: &[Answer]) -> Answer {
         let mut joined = Answer::default();
         for answer in pair {
             joined.at = answer.at;

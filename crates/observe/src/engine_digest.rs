@@ -6,6 +6,9 @@ use model::Nanos;
 
 /// Steps of a time line: more say nothing more on a screen, and swell the result.
 const STEPS_MAX: usize = 600;
+/// The shortest step: an engine adds to its counters in lumps, up to a second apart, and a lump over the moment between a
+/// reading and the edge of the window beside it would be a rate that never was.
+const STEP_MIN: Nanos = Nanos::from_millis(500);
 /// States with a time line of their own; the rest is summed.
 const STATES_MAX: usize = 12;
 /// Statements told.
@@ -14,10 +17,11 @@ const STATEMENTS_MAX: usize = 12;
 const TEXT_MAX: usize = 240;
 
 pub(crate) fn digest(heard: &Heard) -> EngineLoad {
-    let several = heard.readings.len().saturating_sub(1).div_ceil(STEPS_MAX).max(1);
-    let ends: Vec<&Answer> = heard.readings.iter().step_by(several).collect();
+    let readings = apart(&heard.readings);
+    let several = readings.len().saturating_sub(1).div_ceil(STEPS_MAX).max(1);
+    let ends: Vec<&Answer> = readings.iter().step_by(several).collect();
     let steps: Vec<&[Answer]> =
-        heard.readings.get(1..).map_or_else(Vec::new, |rest| rest.chunks_exact(several).collect());
+        readings.get(1..).map_or_else(Vec::new, |rest| rest.chunks_exact(several).collect());
     let window = Window::of(heard);
     EngineLoad {
         until_ns: steps.iter().map(|step| step[step.len() - 1].at).collect(),
@@ -27,6 +31,20 @@ pub(crate) fn digest(heard: &Heard) -> EngineLoad {
         statements: statements(heard),
         missing_s: missing_s(&heard.readings),
     }
+}
+
+/// The readings without those that the next one follows too soon; its looks are then of both.
+fn apart(readings: &[Answer]) -> Vec<Answer> {
+    let mut kept: Vec<Answer> = Vec::new();
+    for reading in readings {
+        match kept.pop() {
+            Some(last) if reading.at - last.at < STEP_MIN => {
+                kept.push(Answer::joined(&[last, reading.clone()]));
+            }
+            last => kept.extend(last.into_iter().chain([reading.clone()])),
+        }
+    }
+    kept
 }
 
 /// The span that sums are for: all there is where the window was never opened or closed.
@@ -56,8 +74,11 @@ fn gauges(heard: &Heard, ends: &[&Answer], steps: usize, window: &Window) -> Vec
         let values = ends
             .windows(2)
             .take(steps)
-            .map(|pair| match gauge.kind {
+            .enumerate()
+            .map(|(step, pair)| match gauge.kind {
                 GaugeKind::Level => value(pair[1], at),
+                // What sessions of before the watch had counted and not yet told comes with the second reading.
+                GaugeKind::Counter if step == 0 => None,
                 GaugeKind::Counter => {
                     let length_s = (pair[1].at - pair[0].at).as_secs_f64();
                     grown(value(pair[0], at), value(pair[1], at))
@@ -212,7 +233,8 @@ mod tests {
             gauges: vec![gauge("written", GaugeKind::Counter), gauge("dirty", GaugeKind::Level)],
             states: vec!["running".to_owned(), "LWLock:WALWrite".to_owned()],
             readings: vec![
-                answer(1, Some(0.0), 90, 0),
+                answer(0, Some(0.0), 70, 0),
+                answer(1, Some(0.0), 20, 0),
                 answer(2, Some(100.0), 20, 60),
                 answer(3, None, 20, 60),
                 answer(4, Some(500.0), 40, 40),
@@ -229,7 +251,7 @@ mod tests {
         let load = digest(&heard());
         let shares: Vec<_> = load.states.iter().map(|state| (state.name.as_str(), state.share)).collect();
         assert_eq!(shares, [("LWLock:WALWrite", 0.6667), ("running", 0.3333)]);
-        assert_eq!(load.states[0].sessions, [Some(6.0), Some(6.0), Some(4.0), Some(0.0)]);
+        assert_eq!(load.states[0].sessions, [Some(0.0), Some(6.0), Some(6.0), Some(4.0), Some(0.0)]);
         assert_eq!(load.looks, 30);
     }
 
@@ -238,10 +260,41 @@ mod tests {
         let load = digest(&heard());
         let [written, dirty] = &load.gauges[..] else { panic!("{load:?}") };
         // The engine that was away counts anew.
-        assert_eq!(written.values, [Some(100.0), None, None, None]);
+        assert_eq!(written.values, [None, Some(100.0), None, None, None]);
         assert_eq!((written.total, dirty.total), (Some(500.0), Some(7.0)));
         assert_eq!(load.missing_s, 1.0);
         assert_eq!(load.until_ns.len(), dirty.values.len());
+    }
+
+    /// A time line began with 5,000 commits/s at 0.01 s, made of what others had counted before.
+    #[test]
+    fn what_was_counted_before_and_told_late_is_no_spike() {
+        let at = |millis: u64, value: f64| Answer {
+            at: Nanos::from_millis(millis),
+            ..answer(0, Some(value), 1, 0)
+        };
+        let heard = Heard {
+            // The load is told of at the first reading after the watch began, and the window opens 10 ms after a reading,
+            // between which a session told of its last second.
+            readings: vec![
+                at(0, 0.0),
+                at(1_000, 5_000.0),
+                at(2_000, 5_100.0),
+                at(2_010, 5_200.0),
+                at(3_000, 5_200.0),
+                at(4_000, 5_300.0),
+            ],
+            opened: None,
+            closed: None,
+            ..heard()
+        };
+        let load = digest(&heard);
+        assert_eq!(load.until_ns, [1_000, 2_010, 3_000, 4_000].map(Nanos::from_millis));
+        let rates = &load.gauges[0].values;
+        assert_eq!(rates[0], None);
+        assert!(rates[1..].iter().all(|rate| rate.is_some_and(|rate| rate < 200.0)), "{rates:?}");
+        // No look is lost.
+        assert!(load.states[0].sessions.iter().all(Option::is_some), "{load:?}");
     }
 
     #[test]
@@ -257,7 +310,8 @@ mod tests {
         heard.readings = (0..1_199).map(|second| answer(second, Some(second as f64), 1, 1)).collect();
         let load = digest(&heard);
         assert!(load.until_ns.len() <= STEPS_MAX && load.until_ns.len() > STEPS_MAX / 2);
-        assert!(load.gauges[0].values.iter().all(|rate| *rate == Some(1.0)), "{:?}", load.gauges[0]);
+        let (first, rates) = load.gauges[0].values.split_first().unwrap();
+        assert!(first.is_none() && rates.iter().all(|rate| *rate == Some(1.0)), "{:?}", load.gauges[0]);
         assert_eq!(load.states[0].sessions.len(), load.until_ns.len());
     }
 }

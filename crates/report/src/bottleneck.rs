@@ -4,13 +4,18 @@
 //! "Likely", because all three are averages that something else may have caused. "Confirmed" only after a second
 //! measurement with one factor changed, which the document then holds as its [`Confirmation`].
 
-use crate::document::{BudgetPart, Comparison, Confirmation, Document, Suspect, Trial};
-use crate::engine_findings::meaning;
+use crate::document::{BudgetPart, Comparison, Confirmation, Document, Suspect, Trial, Wait};
+use crate::engine_findings::{cause, meaning};
 use crate::figures;
 use crate::rules::saturation;
 
-/// Share of session time from which a state is what the engine mostly does.
-const MOST: f64 = 0.3;
+/// Share of session time from which what takes the most is worth a clause.
+const TOLD: f64 = 0.3;
+/// Share from which the largest is most of all.
+const MOST: f64 = 0.5;
+
+/// States named of one cause.
+const STATES_NAMED: usize = 3;
 
 /// What sets the throughput, as far as one trial tells.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,25 +96,46 @@ fn spent(trial: &Trial) -> Option<String> {
         .map(|part| (part, budget.share(part)))
         .max_by(|a, b| a.1.total_cmp(&b.1))
         .filter(|(part, share)| *share > 0.0 && *part != BudgetPart::Remainder)?;
-    Some(format!("calls spend most of their time in {} ({})", part.words(), figures::percent(share)))
+    let most = if share >= MOST { "most" } else { "the largest part" };
+    Some(format!("calls spend {most} of their time in {} ({})", part.words(), figures::percent(share)))
 }
 
-/// What the engine's sessions mostly do.
+/// What the engine's sessions do the most, states of one cause taken together: what is spread over several names is not less
+/// than one that has a single name.
 fn waited(trial: &Trial) -> Option<String> {
     let engine = trial.engine.as_ref().filter(|engine| engine.looks > 0)?;
-    let wait = engine.waits.first().filter(|wait| wait.share >= MOST)?;
-    let meaning = match meaning(&wait.name) {
-        "" => String::new(),
-        meaning => format!(", {meaning}"),
-    };
-    let share = figures::percent(wait.share);
-    Some(format!("the engine's sessions are mostly in {} ({share}{meaning})", wait.name))
+    let mut causes: Vec<(&str, Vec<&Wait>)> = Vec::new();
+    for wait in &engine.waits {
+        match causes.iter_mut().find(|(known, _)| *known == cause(&wait.name)) {
+            Some((_, waits)) => waits.push(wait),
+            None => causes.push((cause(&wait.name), vec![wait])),
+        }
+    }
+    let sum = |waits: &[&Wait]| waits.iter().map(|wait| wait.share).sum::<f64>();
+    let (cause, waits) = causes.into_iter().max_by(|a, b| sum(&a.1).total_cmp(&sum(&b.1)))?;
+    let share = Some(sum(&waits)).filter(|share| *share >= TOLD)?;
+    let often = if share >= MOST { "mostly" } else { "most often" };
+    let share = figures::percent(share);
+    Some(match waits.as_slice() {
+        [only] => {
+            let meaning = match meaning(&only.name) {
+                "" => String::new(),
+                meaning => format!(", {meaning}"),
+            };
+            format!("the engine's sessions are {often} in {} ({share}{meaning})", only.name)
+        }
+        several => {
+            let named = |wait: &&Wait| format!("{} {}", wait.name, figures::percent(wait.share));
+            let named: Vec<String> = several.iter().take(STATES_NAMED).map(named).collect();
+            format!("the engine's sessions are {often} in {cause} ({share}: {})", named.join(", "))
+        }
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{Arrivals, Books, Budget, Engine, Wait};
+    use crate::document::{Arrivals, Books, Budget, Engine};
     use crate::testing;
 
     fn check(trial: &Trial, what: Suspect, words: &str) {
@@ -147,6 +173,18 @@ mod tests {
             Suspect::CommitFlush,
             "engine's sessions are mostly in IO:WALSync (80.0 %, the disk, flushing",
         );
+        // Running is the largest of the states, and half as much as the flushes that have several names.
+        trial.engine.as_mut().unwrap().waits = vec![
+            wait("running", 0.379),
+            wait("LWLock:WALWrite", 0.35),
+            wait("IO:WALSync", 0.253),
+            wait("Client:ClientRead", 0.018),
+        ];
+        let flushes = "sessions are mostly in waits for flushes of the log (60.3 %: LWLock:WALWrite 35.0 %, IO:WALSync 25.3 %)";
+        check(&trial, Suspect::CommitFlush, flushes);
+        trial.engine.as_mut().unwrap().waits = vec![wait("running", 0.45), wait("IO:WALSync", 0.35)];
+        check(&trial, Suspect::Clients, "engine's sessions are most often in running (45.0 %");
+        trial.engine.as_mut().unwrap().waits = vec![wait("IO:WALSync", 0.8), wait("running", 0.2)];
         let budget = trial.overall.budget.as_mut().unwrap();
         budget.server_queue_ns = 0.8 * budget.response_ns;
         *budget = budget.balanced();

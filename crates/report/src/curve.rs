@@ -177,7 +177,7 @@ fn saturated(trials: &[&Trial]) -> String {
 /// What the rule's sentence says is full; the sentence itself where it is none of those known here.
 #[must_use]
 pub fn who(sentence: &str) -> &str {
-    const WORDS: [(&str, &str); 14] = [
+    const WORDS: [(&str, &str); 18] = [
         ("the load generator was full", "load generator"),
         ("used all the processor time that its limit", "a processor limit"),
         ("waiting for rows that others held", "row locks"),
@@ -190,6 +190,10 @@ pub fn who(sentence: &str) -> &str {
         ("waiting for a session of the server", "sessions of the server"),
         ("waiting for a connection", "connections"),
         ("are too few for this rate", "clients of the generator"),
+        ("the processors are nearly full", "all processors"),
+        ("the load generator is nearly full", "load generator"),
+        ("one writer is nearly full", "SQLite's one writer"),
+        ("is nearly full", "a processor limit"),
         ("they wait for storage", "nobody; commits wait for storage"),
         ("was full (", "nobody"),
     ];

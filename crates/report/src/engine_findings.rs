@@ -30,6 +30,37 @@ pub(crate) const FLUSHES: [&str; 5] =
 /// States that are waits for rows or tables that others hold.
 pub(crate) const LOCKS: [&str; 2] = ["Lock:", "Waiting for table"];
 
+/// Causes of waits, by the beginnings of the names of their states: those of one cause are summed before one is called the
+/// most. The first that fits.
+const CAUSES: [(&[&str], &str); 4] = [
+    (&FLUSHES, "waits for flushes of the log"),
+    (&LOCKS, "waits for locks that others hold"),
+    (&["IO:"], "reads and writes of files"),
+    (&["LWLock:"], "waits for the engine's own bookkeeping"),
+];
+
+/// What a state is a case of; its own name where that is all.
+pub(crate) fn cause(name: &str) -> &str {
+    let is_of = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
+    CAUSES.iter().find(|(starts, _)| is_of(starts)).map_or(name, |(_, cause)| *cause)
+}
+
+/// The share of the sessions' time that went into waiting for locks that others held; nothing where nobody looked, or what
+/// was seen does not tell.
+pub(crate) fn lock_waits(trial: &Trial) -> Option<f64> {
+    let engine = trial.engine.as_ref()?;
+    let sampled = engine.waiting(&LOCKS);
+    // InnoDB tells no waits of a session; it adds up the time that they waited for rows.
+    let counted = engine.gauge("row lock time").and_then(|gauge| gauge.total).map(|ms| {
+        let sessions_ms = trial.measured_s * 1e3 * f64::from(trial.plan.clients);
+        ms / sessions_ms.max(f64::MIN_POSITIVE)
+    });
+    if counted.is_none() && trial.stack.engine != "postgres" {
+        return None;
+    }
+    sampled.into_iter().chain(counted).reduce(f64::max).map(|share| share.min(1.0))
+}
+
 /// What a state means; empty where nobody has written it down.
 pub(crate) fn meaning(name: &str) -> &'static str {
     MEANINGS.iter().find(|(start, _)| name.starts_with(start)).map_or("", |(_, meaning)| *meaning)

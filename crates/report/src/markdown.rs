@@ -205,8 +205,7 @@ fn compare(out: &mut String, document: &Document, comparison: &Comparison) {
         let _ = writeln!(out, "{}\n", escaped(&findings::setting_line(trial)));
     }
     let rate = |block: &crate::document::Block, side: Side| {
-        let trial = block.trials.iter().find(|trial| trial.side == side);
-        trial.map_or_else(|| figures::NONE.to_owned(), |trial| figures::short(trial.rate))
+        block.rate(side).map_or_else(|| figures::NONE.to_owned(), figures::short)
     };
     let rows: Vec<Vec<String>> = comparison
         .blocks
@@ -220,7 +219,7 @@ fn compare(out: &mut String, document: &Document, comparison: &Comparison) {
     table(out, &["block", &comparison.a.label, &comparison.b.label, "ratio"], 1, &rows);
     budget_change(out, document, comparison);
     let noise = comparison.noise.as_ref().map_or_else(
-        || "not measured".to_owned(),
+        || "not run".to_owned(),
         |noise| format!("{}, {} blocks", figures::ratio(noise.ratio), noise.blocks),
     );
     let audits: Vec<Check> =
@@ -231,7 +230,7 @@ fn compare(out: &mut String, document: &Document, comparison: &Comparison) {
             "smallest effect that could be found",
             comparison.detectable.map_or_else(|| figures::NONE.to_owned(), figures::percent),
         ),
-        ("noise floor (A/A)", noise),
+        ("A/A control", noise),
         ("audits of all trials", findings::passed_of(audits.into_iter())),
     ];
     table(out, &["", ""], usize::MAX, &rows.map(|(name, text)| vec![name.to_owned(), text]));

@@ -13,10 +13,12 @@ mod comparison;
 mod gap;
 #[cfg(test)]
 mod grouped_tests;
+mod hot_rows;
 mod load;
 mod modality;
 mod pace;
 mod regime;
+mod room;
 mod samples;
 pub(crate) mod saturation;
 mod setting;
@@ -59,7 +61,7 @@ const RULES: [(&str, Judge); 22] = [
     ("min-samples", samples::min_samples),
     ("monotone", samples::monotone),
     ("modality", modality::modality),
-    ("hot-rows", setting::hot_rows),
+    ("hot-rows", hot_rows::hot_rows),
     ("co-located", load::co_located),
     ("noisy-machine", load::noisy_machine),
     ("throttled", throttled::throttled),

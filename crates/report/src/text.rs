@@ -410,12 +410,8 @@ fn blocks(out: &mut String, comparison: &Comparison, colour: Colour) {
     let header = format!("  {:<8}{:<8}{:>14}{:>14}{:>10}", "block", "order", "A", "B", "B/A");
     let _ = writeln!(out, "{}", colour.paint(Ink::Dim, &header));
     for (i, block) in comparison.blocks.iter().enumerate() {
-        let order: String =
-            block.trials.iter().map(|trial| if trial.side == Side::A { 'A' } else { 'B' }).collect();
-        let rate = |side: Side| {
-            let of_side = block.trials.iter().find(|trial| trial.side == side);
-            of_side.map_or_else(|| figures::NONE.to_owned(), |trial| figures::short(trial.rate))
-        };
+        let order = block.order();
+        let rate = |side: Side| block.rate(side).map_or_else(|| figures::NONE.to_owned(), figures::short);
         let ratio = block.ratio.map_or_else(|| figures::NONE.to_owned(), figures::percent);
         let _ =
             writeln!(out, "  {:<8}{order:<8}{:>14}{:>14}{ratio:>10}", i + 1, rate(Side::A), rate(Side::B));
@@ -435,13 +431,13 @@ fn confidence(out: &mut String, comparison: &Comparison) {
         Some(noise) => {
             let _ = writeln!(
                 out,
-                "  noise floor (A/A)     {}, {} blocks",
+                "  A/A control           {}, {} blocks",
                 figures::ratio(noise.ratio),
                 noise.blocks
             );
         }
         None => {
-            let _ = writeln!(out, "  noise floor (A/A)     not measured");
+            let _ = writeln!(out, "  A/A control           not run");
         }
     }
     if let Some((loss, words)) = comparison.loss_max.zip(comparison.loss_words()) {

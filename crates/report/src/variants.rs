@@ -153,13 +153,13 @@ fn measured(metric: &Metric, trial: &Trial) -> Option<f64> {
     }
 }
 
-/// The geometric mean over blocks with its bootstrap interval: the same arithmetic as that of ratios.
+/// The geometric mean over blocks with its interval: the same arithmetic as that of ratios.
 fn mean(values: &[Option<f64>]) -> Option<Interval> {
     let values: Vec<f64> = values.iter().flatten().copied().filter(|value| *value > 0.0).collect();
     if values.is_empty() {
         return None;
     }
-    let terms = Terms { better: Better::Higher, margin: 0.0, noise_floor: 0.0, seed: 1 };
+    let terms = Terms { better: Better::Higher, margin: 0.0, comparisons: 1 };
     let found = measure::compare(&values, &terms);
     Some(Interval {
         value: found.effect,
@@ -295,7 +295,7 @@ pub(crate) fn common_line(document: &Document, experiment: &Experiment) -> Strin
     if common.is_empty() { blocks } else { format!("{}; {blocks}", common.join(", ")) }
 }
 
-/// How sure the ratios are: what the blocks could have found, and the noise of the machine.
+/// How sure the ratios are: what the blocks could have found, for what the intervals are adjusted, and the A/A controls.
 pub(crate) fn confidence(rows: &[Row<'_>]) -> Vec<String> {
     let mut sentences = Vec::new();
     let found = rows.iter().filter_map(|row| row.comparison?.detectable);
@@ -310,14 +310,25 @@ pub(crate) fn confidence(rows: &[Row<'_>]) -> Vec<String> {
         };
         sentences.push(format!("These blocks could have found an effect of {range} or more."));
     }
+    let mut adjusted: Vec<(&str, u32)> = Vec::new();
+    for comparison in rows.iter().filter_map(|row| row.comparison) {
+        let found = comparison.adjusted_for.map(|count| (comparison.a.label.as_str(), count));
+        adjusted.extend(found.filter(|found| !adjusted.contains(found)));
+    }
+    sentences.extend(adjusted.into_iter().map(|(base, count)| {
+        format!(
+            "The intervals of the {count} variants held against {base} are widened so that all of them hold at once with \
+             95 % (Bonferroni)."
+        )
+    }));
     let mut controls = rows.iter().filter(|row| row.standing == Standing::Control).peekable();
     if controls.peek().is_none() {
-        sentences.push("The noise floor of this machine was not measured.".to_owned());
+        sentences.push("No A/A control was run.".to_owned());
     }
     for control in controls {
         if let Some(noise) = control.noise {
             sentences.push(format!(
-                "{} gave {}: less than that spread is noise of this machine.",
+                "{} gave {} (A/A control); the base of a block is the mean of both trials.",
                 figures::capital(&control.variant.name),
                 figures::ratio(noise)
             ));

@@ -54,12 +54,13 @@ impl<'a> Findings<'a> {
         let comparability = report::rules::comparable(&of_a, &of_b, &fields);
         comparison.key_differences.clone_from(&comparability.key);
         comparison.fingerprint_differences.clone_from(&comparability.fingerprint);
+        let bases = self.bases(a);
         if let Some(why) = self.out(a).or_else(|| self.out(b)) {
             comparison.sentence = format!("No ratio is given: {why}");
             return comparison;
         }
         for block in &mut comparison.blocks {
-            block.ratio = self.ratio(b, a, block);
+            block.ratio = self.ratio(b, &bases, block);
         }
         let ratios: Vec<f64> = comparison.blocks.iter().filter_map(|block| block.ratio).collect();
         let left_out = comparison.blocks.len() - ratios.len();
@@ -67,27 +68,46 @@ impl<'a> Findings<'a> {
             comparison.sentence = "No block has two whole trials, so no ratio is given.".into();
             return comparison;
         }
-        // A subject against itself is a control: what it shows is the noise of this machine.
-        let is_control = factors.is_empty();
-        let control = if is_control { Vec::new() } else { self.control_ratios(a) };
-        let noise_floor = measure::noise_floor(&control, self.plan.seed);
-        let found = measure::compare(&ratios, &self.terms(noise_floor.unwrap_or(0.0)));
+        let terms = self.terms(self.held_against(a));
+        let found = measure::compare(&ratios, &terms);
         comparison.ratio = Some(interval(&found));
-        comparison.detectable = found.detectable;
-        comparison.noise = self.noise(a, if is_control { &ratios } else { &control });
+        comparison.detectable = measure::detectable(&ratios, terms.comparisons);
+        comparison.adjusted_for = (terms.comparisons > 1).then_some(terms.comparisons);
+        // A subject against itself is a control already.
+        let control = if factors.is_empty() { ratios } else { self.control_ratios(a) };
+        comparison.noise = self.noise(a, &control);
         comparison.verdict = comparability.verdict(match found.verdict {
             measure::Verdict::Better => Verdict::Better,
             measure::Verdict::Worse => Verdict::Worse,
             measure::Verdict::NoDifference { .. } => Verdict::NoDifference,
             measure::Verdict::CannotTell => Verdict::CannotTell,
         });
-        let doubt = Doubt { found: &found, control: &control, noise_floor, margin: self.plan.margin };
+        let doubt = Doubt { found: &found, terms: &terms };
         comparison.sentence = self.sentence(&comparison, &doubt, &factors, left_out);
         comparison
     }
 
-    fn terms(self, noise_floor: f64) -> Terms {
-        Terms { better: self.measured.better(), margin: self.plan.margin, noise_floor, seed: self.plan.seed }
+    fn terms(self, comparisons: u32) -> Terms {
+        Terms { better: self.measured.better(), margin: self.plan.margin, comparisons }
+    }
+
+    /// The parts whose trials are those of a base: itself, and its control where that is sound.
+    fn bases(self, base: usize) -> Vec<usize> {
+        let control = self.control_of(base);
+        std::iter::once(base).chain(control).collect()
+    }
+
+    fn control_of(self, base: usize) -> Option<usize> {
+        let control = self.part_of(self.cast[base].variant, true);
+        control.filter(|again| self.standings[*again].state == VariantState::Measured)
+    }
+
+    /// How many variants that have a figure are held against a base.
+    fn held_against(self, base: usize) -> u32 {
+        let held = (0..self.cast.len()).filter(|part| {
+            !self.cast[*part].control && self.base_of(*part) == Some(base) && self.out(*part).is_none()
+        });
+        held.count().max(1) as u32
     }
 
     fn blank<W: Case>(self, a: usize, b: usize, factors: &[String]) -> Comparison {
@@ -102,9 +122,10 @@ impl<'a> Findings<'a> {
             metric: self.measured.column::<W>(),
             key_differences: Vec::new(),
             fingerprint_differences: Vec::new(),
-            blocks: self.blocks(a, b),
+            blocks: self.blocks(&self.bases(a), b),
             ratio: None,
             detectable: None,
+            adjusted_for: None,
             noise: None,
             loss_max: self.plan.max_loss,
             verdict: Verdict::CannotTell,
@@ -122,8 +143,8 @@ impl<'a> Findings<'a> {
         self.of_parts[part].iter().flatten().map(|trial| &self.trials[*trial]).collect()
     }
 
-    /// The blocks in which either has run.
-    fn blocks(self, a: usize, b: usize) -> Vec<Block> {
+    /// The blocks in which either has run; of a base all parts.
+    fn blocks(self, a: &[usize], b: usize) -> Vec<Block> {
         let of = |part: usize, side, block: usize| -> Option<BlockTrial> {
             let trial = self.of_parts[part].get(block).copied().flatten()?;
             let rate = self.measured.of(&self.trials[trial]).unwrap_or(0.0);
@@ -131,22 +152,23 @@ impl<'a> Findings<'a> {
             Some(BlockTrial { order: trial as u32, side, subject, rate, trial })
         };
         let blocks = (0..self.plan.blocks as usize).map(|block| {
-            let mut trials: Vec<BlockTrial> =
-                of(a, Side::A, block).into_iter().chain(of(b, Side::B, block)).collect();
+            let of_base = a.iter().filter_map(|part| of(*part, Side::A, block));
+            let mut trials: Vec<BlockTrial> = of_base.chain(of(b, Side::B, block)).collect();
             trials.sort_by_key(|trial| trial.order);
             Block { trials, ratio: None }
         });
         blocks.filter(|block| !block.trials.is_empty()).collect()
     }
 
-    /// One part through another within a block, if both have a whole trial there.
-    fn ratio(self, above: usize, below: usize, block: &Block) -> Option<f64> {
+    /// One part through the mean of others within a block, if it and one of them have a whole trial there.
+    fn ratio(self, above: usize, below: &[usize], block: &Block) -> Option<f64> {
         let figure = |part: usize| {
             let mine = |trial: &&BlockTrial| self.of_parts[part].contains(&Some(trial.trial));
             let trial = &self.trials[block.trials.iter().find(mine)?.trial];
             self.measured.of(trial).filter(|_| trial.state == State::Complete)
         };
-        Some(figure(above)? / figure(below)?)
+        let below: Vec<f64> = below.iter().filter_map(|part| figure(*part)).collect();
+        measure::ratio_to_base(figure(above)?, &below)
     }
 
     /// Why a part has no figure that may be compared, if so.
@@ -162,20 +184,15 @@ impl<'a> Findings<'a> {
 
     /// What the control of a base shows against it, a ratio a block; none where no control was run, or it is void.
     fn control_ratios(self, base: usize) -> Vec<f64> {
-        let control = self.part_of(self.cast[base].variant, true);
-        match control.filter(|again| self.standings[*again].state == VariantState::Measured) {
-            Some(again) => {
-                let blocks = self.blocks(base, again);
-                blocks.iter().filter_map(|block| self.ratio(again, base, block)).collect()
-            }
-            None => Vec::new(),
-        }
+        let Some(again) = self.control_of(base) else { return Vec::new() };
+        let blocks = self.blocks(&[base], again);
+        blocks.iter().filter_map(|block| self.ratio(again, &[base], block)).collect()
     }
 
     /// What the base shows against itself, if it was asked.
     fn noise(self, base: usize, ratios: &[f64]) -> Option<Noise> {
         let subject = self.plan.variants[self.cast[base].variant].subject.clone();
-        let shown = || interval(&measure::compare(ratios, &self.terms(0.0)));
+        let shown = || interval(&measure::compare(ratios, &self.terms(1)));
         (!ratios.is_empty()).then(|| Noise { subject, blocks: ratios.len() as u32, ratio: shown() })
     }
 

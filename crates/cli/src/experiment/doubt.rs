@@ -1,7 +1,6 @@
-//! Why a comparison cannot tell, in words that help: what was seen, how much of it the machine does by itself, and what
-//! would tell.
+//! Why a comparison cannot tell, in words that help: what was seen, and what would tell.
 
-use measure::{BLOCKS_MIN, blocks_to_tell};
+use measure::{BLOCKS_MIN, Terms, blocks_to_tell};
 
 /// More blocks than this no plan may have.
 const BLOCKS_MAX: u32 = 1_000;
@@ -12,12 +11,8 @@ const SHARE_MIN: f64 = 0.001;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Doubt<'a> {
     pub(super) found: &'a measure::Comparison,
-    /// Ratios of the control; none without one.
-    pub(super) control: &'a [f64],
-    /// The share below which an effect is noise; nothing where too few blocks had a control.
-    pub(super) noise_floor: Option<f64>,
-    /// The largest difference that does not matter, as a share.
-    pub(super) margin: f64,
+    /// Under which it was judged.
+    pub(super) terms: &'a Terms,
 }
 
 impl Doubt<'_> {
@@ -26,41 +21,20 @@ impl Doubt<'_> {
         let Some((low, high)) = self.found.interval else {
             return format!("Too few blocks for an interval: it takes {BLOCKS_MIN} or more.");
         };
-        let help = self.help();
-        // Below it, an interval beside 1 is a verdict.
-        let floor = self.noise_floor.unwrap_or(0.0);
-        if low > 1.0 || high < 1.0 {
-            let way = if high < 1.0 { "lower" } else { "higher" };
-            let [near, far] = if high < 1.0 { [1.0 - high, 1.0 - low] } else { [low - 1.0, high - 1.0] };
-            return format!(
-                "Within the noise of this machine: {metric} is {} to {} {way}, where the same subject against itself may \
-                 differ by {}. {help}",
-                number(near),
-                percent(far),
-                percent(floor)
-            );
-        }
-        let noise = match self.noise_floor {
-            Some(floor) => {
-                format!("; on this machine the same subject against itself may differ by {}", percent(floor))
-            }
-            None => String::new(),
-        };
         format!(
-            "Too noisy to tell ±{}: {metric} may be {} lower or {} higher{noise}. {help}",
-            percent(self.margin),
+            "Too noisy to tell ±{}: {metric} may be {} lower or {} higher. {}",
+            percent(self.terms.margin),
             percent(1.0 - low),
-            percent(high - 1.0)
+            percent(high - 1.0),
+            self.help()
         )
     }
 
     /// What would tell a difference of the margin.
     fn help(&self) -> String {
-        let share = self.margin.max(SHARE_MIN);
+        let share = self.terms.margin.max(SHARE_MIN);
         let had = self.found.ratios.len() as u32;
-        // A control that scatters more than what is compared is as much in the way.
-        let needed = [&self.found.ratios, self.control].map(|ratios| blocks_to_tell(ratios, share));
-        match needed.into_iter().flatten().max() {
+        match blocks_to_tell(&self.found.ratios, share, self.terms.comparisons) {
             Some(blocks) if blocks > BLOCKS_MAX => {
                 format!(
                     "No number of blocks up to {BLOCKS_MAX} would tell {}; a quieter machine may.",
@@ -99,56 +73,47 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::{Better, Terms, Verdict, compare, noise_floor};
+    use measure::{Better, Verdict, compare};
 
-    /// What is said of ratios that cannot tell, with a control and a margin of 2 %.
+    const TERMS: Terms = Terms { better: Better::Higher, margin: 0.02, comparisons: 1 };
+
+    /// What is said of ratios that cannot tell a margin of 2 %.
     #[track_caller]
-    fn said(ratios: &[f64], control: &[f64]) -> String {
-        let floor = noise_floor(control, 1);
-        let terms =
-            Terms { better: Better::Higher, margin: 0.02, noise_floor: floor.unwrap_or(0.0), seed: 1 };
-        let found = compare(ratios, &terms);
+    fn said(ratios: &[f64], terms: &Terms) -> String {
+        let found = compare(ratios, terms);
         assert_eq!(found.verdict, Verdict::CannotTell);
-        Doubt { found: &found, control, noise_floor: floor, margin: 0.02 }.sentence("throughput")
+        Doubt { found: &found, terms }.sentence("throughput")
     }
 
     const WILD: [f64; 5] = [0.9, 1.1, 0.95, 1.08, 1.0];
-    const LOWER: [f64; 5] = [0.952, 0.95, 0.949, 0.951, 0.953];
 
     #[test]
-    fn a_doubt_says_what_was_seen_what_the_machine_does_and_what_would_help() {
-        let both = said(&WILD, &WILD);
-        assert!(both.starts_with("Too noisy to tell ±2.0 %: throughput may be 9."), "{both}");
-        assert!(
-            both.contains(" % higher; on this machine the same subject against itself may differ by 1"),
-            "{both}"
-        );
-        assert!(both.contains("blocks instead of 5 would tell 2.0 %, or trials "), "{both}");
-        let within = said(&LOWER, &WILD);
-        assert!(within.starts_with("Within the noise of this machine: throughput is 4."), "{within}");
-        assert!(
-            within.contains(" % lower, where the same subject against itself may differ by 1"),
-            "{within}"
-        );
-        // What is in the way is the control's scatter, not the comparison's own.
-        assert_eq!(within.split_once(". About").unwrap().1, both.split_once(". About").unwrap().1);
+    fn a_doubt_says_what_was_seen_and_what_would_help() {
+        let alone = said(&WILD, &TERMS);
+        assert!(alone.starts_with("Too noisy to tell ±2.0 %: throughput may be 9."), "{alone}");
+        assert!(alone.contains(" % higher. About"), "{alone}");
+        assert!(alone.contains(" blocks instead of 5 would tell 2.0 %, or trials "), "{alone}");
+        assert_eq!(said(&WILD[..2], &TERMS), "Too few blocks for an interval: it takes 3 or more.");
     }
 
     #[test]
-    fn without_a_control_nothing_is_said_of_the_machine() {
-        let alone = said(&WILD, &[]);
-        assert!(alone.contains(" % higher. About"), "{alone}");
-        assert_eq!(said(&WILD[..2], &[]), "Too few blocks for an interval: it takes 3 or more.");
+    fn one_of_many_variants_takes_more_blocks() {
+        let blocks = |comparisons: u32| -> u32 {
+            let said = said(&WILD, &Terms { comparisons, ..TERMS });
+            let (_, number) = said.split_once("About ").unwrap();
+            number.split_once(' ').unwrap().0.parse().unwrap()
+        };
+        assert!(blocks(6) > blocks(1));
     }
 
     #[test]
     fn a_hint_asks_for_no_more_than_can_be_run_and_for_no_precision_that_nobody_has() {
-        let hopeless = said(&[0.4, 2.5, 1.0], &[]);
+        let hopeless = said(&[0.4, 2.5, 1.0], &TERMS);
         assert!(
             hopeless.ends_with("No number of blocks up to 1000 would tell 2.0 %; a quieter machine may."),
             "{hopeless}"
         );
-        let nearly = said(&[0.99, 1.0, 1.01, 1.03, 1.011], &[]);
+        let nearly = said(&[0.99, 1.0, 1.01, 1.03, 1.011], &TERMS);
         assert!(nearly.contains(" blocks instead of 5 would tell 2.0 %"), "{nearly}");
         assert_eq!([7, 42, 431, 999].map(rounded), [7, 42, 440, 1_000]);
     }

@@ -17,7 +17,7 @@ pub(crate) struct Experiment {
     pub(crate) scale: u32,
     /// Blocks of one trial a variant.
     pub(crate) blocks: u32,
-    /// Whether each base runs once more in every block, which gives the noise floor.
+    /// Whether each base runs once more in every block: both trials count for it, and their ratio is a check of bias.
     pub(crate) control: bool,
     /// What is compared: `throughput`, `p99`, `new-order.p99`, `cpu`.
     pub(crate) metric: String,
@@ -28,7 +28,7 @@ pub(crate) struct Experiment {
     /// Whether a limit that is neither surely kept nor surely exceeded leaves the exit status at 0.
     #[serde(default)]
     pub(crate) accept_inconclusive: bool,
-    /// Orders the trials of a block and draws the resamples of intervals. Inputs have the seeds of the plans.
+    /// Orders the trials of all blocks. Inputs have the seeds of the plans.
     pub(crate) seed: u64,
     /// In the order of the report, each base before what is held against it. No controls: the runner adds them.
     pub(crate) variants: Vec<Variant>,

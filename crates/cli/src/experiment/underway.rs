@@ -1,8 +1,8 @@
 //! An experiment under way: its plan, how far it has come, and the trials that follow from it.
 
 use super::bench::trial_name;
-use super::order::order;
 use super::plan::Experiment;
+use measure::Design;
 use report::document::{Spent, VariantState};
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub(crate) struct Agenda {
 pub(crate) struct Part {
     /// Its variant, by its place in the plan.
     pub(crate) variant: usize,
-    /// Whether it is there for the noise floor alone.
+    /// Whether it is its base once more: an A/A control, whose trials count for the base as well.
     pub(crate) control: bool,
     /// What it is called.
     pub(crate) name: String,
@@ -55,9 +55,13 @@ impl Agenda {
     /// Every trial, in the order in which they run.
     pub(crate) fn slots(&self) -> Vec<Slot> {
         let cast = self.cast();
+        let (blocks, seed) = (self.experiment.blocks, self.experiment.seed);
+        let controls = (1..cast.len()).filter(|part| cast[*part].control);
+        let twins: Vec<(usize, usize)> = controls.map(|control| (control - 1, control)).collect();
+        let design = Design { parts: cast.len(), twins: &twins, blocks, seed };
         let mut slots: Vec<Slot> = Vec::new();
-        for block in 0..self.experiment.blocks {
-            for part in order(block, cast.len(), self.experiment.seed) {
+        for block in 0..blocks {
+            for part in design.order(block) {
                 let name = trial_name(slots.len() + 1, &cast[part].name);
                 slots.push(Slot { block, part, name });
             }
@@ -126,6 +130,18 @@ mod tests {
     fn a_plan_is_read_as_it_was_written() {
         let text = serde_json::to_string(&agenda()).unwrap();
         assert_eq!(serde_json::from_str::<Agenda>(&text).unwrap(), agenda());
+    }
+
+    /// A drift that goes on evenly through a block does the same to the mean of both trials of the base as to what lies
+    /// between them.
+    #[test]
+    fn a_base_and_its_control_lie_around_the_middle_of_each_block() {
+        let plan = agenda();
+        let slots = plan.slots();
+        for block in slots.chunks(4) {
+            let place = |part: usize| block.iter().position(|slot| slot.part == part).unwrap();
+            assert_eq!(place(0) + place(1), 3, "{block:?}");
+        }
     }
 
     #[test]

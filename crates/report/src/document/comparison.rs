@@ -21,11 +21,16 @@ pub struct Comparison {
     pub fingerprint_differences: Vec<FingerprintDifference>,
     /// The blocks, in the order in which they ran.
     pub blocks: Vec<Block>,
-    /// B through A, from the ratios of the blocks; `null` when no block is complete.
+    /// B through A, from the ratios of the blocks, with a 95 % interval (Student's t of their logarithms); `null` when no
+    /// block is complete.
     pub ratio: Option<Interval>,
-    /// The smallest effect that this number of blocks could have found: 0.02 is 2 %.
+    /// The smallest effect that a repetition of these blocks would show as better or worse four times in five: 0.02 is 2 %.
     pub detectable: Option<f64>,
-    /// What the same subject measured against itself gives on this machine; `null` when no A/A control was run.
+    /// For how many comparisons with the same base the interval is widened, so that all of them hold at once (Bonferroni);
+    /// `null` where there is but this one, and in older results.
+    #[serde(default)]
+    pub adjusted_for: Option<u32>,
+    /// What the base measured against itself gives, which is a check of bias; `null` when no A/A control was run.
     pub noise: Option<Noise>,
     /// The loss that the user allows, 0 to 1; `null` when no limit was set.
     pub loss_max: Option<f64>,
@@ -160,8 +165,31 @@ pub struct FingerprintDifference {
 pub struct Block {
     /// In the order in which they ran.
     pub trials: Vec<BlockTrial>,
-    /// B through A within this block; `null` if one of them has no rate.
+    /// B through the geometric mean of the trials of A within this block; `null` if one of them has no rate.
     pub ratio: Option<f64>,
+}
+
+impl Block {
+    /// What a side did in this block: the geometric mean of its trials, of which a base with an A/A control has two, since
+    /// ratios are taken. Nothing without a trial.
+    #[must_use]
+    pub fn rate(&self, side: Side) -> Option<f64> {
+        let rates: Vec<f64> =
+            self.trials.iter().filter(|trial| trial.side == side).map(|trial| trial.rate).collect();
+        let logs = rates.iter().map(|rate| rate.ln()).sum::<f64>();
+        match rates.as_slice() {
+            [] => None,
+            // One is shown as it was measured, to the last digit.
+            [only] => Some(*only),
+            all => Some((logs / all.len() as f64).exp()),
+        }
+    }
+
+    /// The sides in the order in which they ran: `ABA`.
+    #[must_use]
+    pub fn order(&self) -> String {
+        self.trials.iter().map(|trial| if trial.side == Side::A { 'A' } else { 'B' }).collect()
+    }
 }
 
 /// One trial of a block.
@@ -180,7 +208,7 @@ pub struct BlockTrial {
     pub trial: usize,
 }
 
-/// The noise floor of the machine: a subject against itself.
+/// The A/A control: the base against itself, of which both trials count for the base.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Noise {

@@ -90,11 +90,12 @@ fn confidence(section: &mut Markup, comparison: &Comparison) {
     }
     sentences.push(match &comparison.noise {
         Some(noise) => format!(
-            "The same subject against itself gave {} in {} blocks: less than that spread is noise of this machine.",
+            "{} measured twice in each block gave {} in {} blocks (A/A control); its mean is the base.",
+            figures::capital(&comparison.a.label),
             figures::ratio(noise.ratio),
             noise.blocks
         ),
-        None => "The noise floor of this machine was not measured.".to_owned(),
+        None => "No A/A control was run.".to_owned(),
     });
     if let Some((loss, kept)) = comparison.loss_max.zip(comparison.loss_words()) {
         sentences.push(format!("The permitted loss of {} {kept}.", figures::percent(loss)));

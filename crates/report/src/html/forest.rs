@@ -57,7 +57,7 @@ pub(super) fn render(markup: &mut Markup, experiment: &Experiment, rows: &[Row<'
         legend.insert(3, key);
     }
     if rows.iter().any(|row| row.noise.is_some()) {
-        legend.push(Key { swatch: "noise".to_owned(), name: "noise of this machine (A/A)".to_owned() });
+        legend.push(Key { swatch: "noise".to_owned(), name: "A/A control, 95\u{a0}% interval".to_owned() });
     }
     let better = if experiment.metric.higher_is_better { "Right" } else { "Left" };
     let caption = format!(

@@ -1,4 +1,4 @@
-//! The verdict as a picture: the ratio of each block, the interval, the noise of the machine.
+//! The verdict as a picture: the ratio of each block, the interval, the A/A control.
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, cut_to, round_step};
 use super::markup::{Markup, Table};
@@ -20,7 +20,7 @@ pub(super) fn render(markup: &mut Markup, comparison: &Comparison) {
         Key { swatch: "line s2".to_owned(), name: "all blocks, 95\u{a0}% interval".to_owned() },
     ];
     if comparison.noise.is_some() {
-        legend.push(Key { swatch: "noise".to_owned(), name: "noise of this machine (A/A)".to_owned() });
+        legend.push(Key { swatch: "noise".to_owned(), name: "A/A control, 95\u{a0}% interval".to_owned() });
     }
     let caption = format!(
         "{} as a share of {}, {}. {} of 100\u{a0}% is better.",
@@ -95,7 +95,7 @@ fn draw(canvas: &mut Canvas, comparison: &Comparison) {
     }
     for (i, block) in comparison.blocks.iter().enumerate() {
         let y = TOP + ROW * i as f64;
-        let name = format!("block {} ({})", i + 1, order(block.trials.iter().map(|trial| trial.side)));
+        let name = format!("block {} ({})", i + 1, block.order());
         let name = if canvas.narrow { format!("block {}", i + 1) } else { name };
         canvas.text((left - 14.0, y), &name, Paint::Muted, Hold::Right);
         if let Some(ratio) = block.ratio {
@@ -121,23 +121,15 @@ fn limit(comparison: &Comparison, loss: f64) -> f64 {
     if comparison.higher_is_better() { 1.0 - loss } else { 1.0 + loss }
 }
 
-/// `AB` or `BA`.
-pub(super) fn order(sides: impl Iterator<Item = Side>) -> String {
-    sides.map(|side| if side == Side::A { 'A' } else { 'B' }).collect()
-}
-
 fn table(markup: &mut Markup, comparison: &Comparison) {
     let titles = ["block", "order", comparison.a.label.as_str(), comparison.b.label.as_str(), "ratio"];
     let caption = format!("Blocks, in {}", comparison.metric);
     let mut table = Table::new(&caption, &titles, 2..5);
     for (i, block) in comparison.blocks.iter().enumerate() {
-        let rate = |side: Side| {
-            let trial = block.trials.iter().find(|trial| trial.side == side);
-            trial.map_or_else(|| figures::NONE.to_owned(), |trial| figures::short(trial.rate))
-        };
+        let rate = |side: Side| block.rate(side).map_or_else(|| figures::NONE.to_owned(), figures::short);
         table.row(vec![
             (i + 1).to_string().into(),
-            order(block.trials.iter().map(|trial| trial.side)).into(),
+            block.order().into(),
             rate(Side::A).into(),
             rate(Side::B).into(),
             block.ratio.map_or_else(|| figures::NONE.to_owned(), figures::percent).into(),

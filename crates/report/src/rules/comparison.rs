@@ -2,7 +2,7 @@
 
 use super::compared::{factors, intended_by_all, is_intended};
 use super::{advises, listed, says};
-use crate::document::{Comparison, Interval, Rule, Severity, Verdict};
+use crate::document::{Comparison, Rule, Severity};
 use crate::figures;
 
 /// Differences named in a sentence; the report lists all of them.
@@ -89,54 +89,45 @@ fn some_of(words: &[impl AsRef<str>]) -> Vec<String> {
     some
 }
 
-/// Whether the effect is more than a subject against itself shows on this machine.
+/// Whether the base differs from itself: a check of bias. How much it scatters is in the interval of the ratio already.
 fn noise(comparison: &Comparison) -> Option<Rule> {
-    let ratio = comparison.ratio?;
+    comparison.ratio?;
     let Some(noise) = &comparison.noise else {
         return advises(
             "noise",
             Severity::Info,
-            "the noise of this machine was not measured, so the ratio is judged by its own scatter alone",
+            "no A/A control was run, so nothing checks whether the same subject measured twice differs",
             "run with an A/A control",
         );
     };
-    let spread = spread(noise.ratio);
-    let effect = distance(ratio.value);
-    let (effect_words, spread_words) = (figures::percent(effect.exp_m1()), figures::percent(spread.exp_m1()));
-    if effect <= spread {
-        // Where no difference is said to be there, noise is what is left.
-        let is_said = comparison.verdict == Verdict::NoDifference;
-        return advises(
+    let words = figures::ratio(noise.ratio);
+    match (noise.ratio.low, noise.ratio.high) {
+        (Some(low), Some(high)) if low <= 1.0 && 1.0 <= high => says(
             "noise",
-            if is_said { Severity::Info } else { Severity::Warning },
+            Severity::Ok,
+            format!("the A/A control shows no bias: {} measured twice gave {words}", comparison.a.label),
+        ),
+        (Some(_), Some(_)) => advises(
+            "noise",
+            Severity::Warning,
             format!(
-                "the effect of {effect_words} lies within the noise of this machine: the same subject against itself \
-                 differs by up to {spread_words}"
+                "the A/A control shows a bias: {} measured twice gave {words}; chance alone does so in one control of 20",
+                comparison.a.label
             ),
-            "run more or longer blocks, or on a quieter machine",
-        );
+            "run again; if it shows a bias again, find what differs between trials before using the ratio",
+        ),
+        _ => says(
+            "noise",
+            Severity::Info,
+            format!("the A/A control has too few blocks for an interval: {words}"),
+        ),
     }
-    says(
-        "noise",
-        Severity::Ok,
-        format!("the effect is beyond the noise of this machine, which is up to {spread_words}"),
-    )
-}
-
-/// How far from 1 a control shows that nothing can be: the far end of its interval, as a logarithm.
-fn spread(control: Interval) -> f64 {
-    [Some(control.value), control.low, control.high].into_iter().flatten().map(distance).fold(0.0, f64::max)
-}
-
-/// How far a ratio is from 1, up or down alike.
-fn distance(ratio: f64) -> f64 {
-    if ratio > 0.0 { ratio.ln().abs() } else { f64::INFINITY }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{FingerprintDifference, KeyDifference};
+    use crate::document::{FingerprintDifference, Interval, KeyDifference};
     use crate::testing;
 
     /// What a rule says of the sample comparison after a change.
@@ -195,25 +186,26 @@ mod tests {
     }
 
     #[test]
-    fn an_effect_within_the_control_is_called_noise() {
-        let of = |value: f64| {
+    fn a_control_that_differs_from_itself_is_called_a_bias_and_an_effect_within_its_interval_is_none() {
+        let of = |low: f64, high: f64| {
             said("noise", |comparison| {
-                comparison.ratio =
-                    Some(Interval { value, low: Some(value - 0.001), high: Some(value + 0.001) });
+                comparison.noise.as_mut().unwrap().ratio =
+                    Interval { value: f64::midpoint(low, high), low: Some(low), high: Some(high) };
             })
         };
-        // The control's interval ends at 1.1 %.
-        assert_eq!(of(1.009).severity, Severity::Warning);
-        assert_eq!(of(0.991).severity, Severity::Warning);
-        assert!(of(0.991).sentence.contains("by up to 1.1 %"), "{}", of(0.991).sentence);
-        assert_eq!(of(0.95).severity, Severity::Ok);
-        assert_eq!(of(1.05).severity, Severity::Ok);
-        assert_eq!(said("noise", |comparison| comparison.noise = None).severity, Severity::Info);
-        let none = said("noise", |comparison| {
-            comparison.ratio = Some(Interval { value: 1.001, low: Some(0.997), high: Some(1.004) });
-            comparison.verdict = Verdict::NoDifference;
+        assert_eq!(of(0.99, 1.01).severity, Severity::Ok);
+        assert_eq!(of(1.001, 1.01).severity, Severity::Warning);
+        assert_eq!(of(0.97, 0.999).severity, Severity::Warning);
+        assert!(of(0.97, 0.999).sentence.contains("direct measured twice gave 98."), "{:?}", of(0.97, 0.999));
+        let within = said("noise", |comparison| {
+            comparison.ratio = Some(Interval { value: 0.997, low: Some(0.996), high: Some(0.998) });
         });
-        assert_eq!(none.severity, Severity::Info);
+        assert_eq!(within.severity, Severity::Ok, "the scatter of a control is demanded once more");
+        let few = said("noise", |comparison| {
+            comparison.noise.as_mut().unwrap().ratio = Interval { value: 1.1, low: None, high: None };
+        });
+        assert_eq!(few.severity, Severity::Info);
+        assert_eq!(said("noise", |comparison| comparison.noise = None).severity, Severity::Info);
         let mut void = testing::comparison().comparison.unwrap();
         void.ratio = None;
         assert!(

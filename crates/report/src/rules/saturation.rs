@@ -4,11 +4,14 @@
 //! second trial with one factor changed confirms it.
 
 use super::load::{FULL, GENERATOR_HEAVY, Load, SHORTEST_S};
+use super::room::Room;
 use super::{advises, clients, says, whole_percent};
 use crate::document::{Arrivals, Budget, BudgetPart, Process, Role, Rule, Severity, Suspect, Tier, Trial};
 use crate::figures;
 
 const NAME: &str = "saturation";
+/// Share of the calls due that are left behind where a backlog grows; less is what is in flight at the end.
+const BEHIND: f64 = 0.01;
 /// Share of the response time from which one part of it is what the calls wait for.
 const MOST: f64 = 0.5;
 
@@ -117,13 +120,7 @@ fn limit(trial: &Trial) -> Option<Rule> {
 fn waits(trial: &Trial) -> Option<Found> {
     let engine = trial.engine.as_ref()?;
     let flushing = engine.waiting(&crate::engine_findings::FLUSHES)?;
-    let locked = engine.waiting(&crate::engine_findings::LOCKS)?;
-    // InnoDB tells no waits of a session; it adds up the time that they waited for rows.
-    let row_locks = engine.gauge("row lock time").and_then(|gauge| gauge.total).map_or(0.0, |ms| {
-        let sessions_ms = trial.measured_s * 1e3 * f64::from(trial.plan.clients);
-        ms / sessions_ms.max(f64::MIN_POSITIVE)
-    });
-    let locked = locked.max(row_locks);
+    let locked = crate::engine_findings::lock_waits(trial).unwrap_or(0.0);
     if flushing.max(locked) < MOST {
         return None;
     }
@@ -258,11 +255,11 @@ fn writer(trial: &Trial) -> Option<Found> {
 
 /// What the calls did in the write lane, in seconds over all of them.
 #[derive(Default)]
-struct Lane {
+pub(super) struct Lane {
     /// In the lane, waiting for it, or waiting for the one that commits for them.
     wanted_s: f64,
     /// In the lane, of which there is one: no two calls at a time.
-    held_s: f64,
+    pub(super) held_s: f64,
     statements_s: f64,
     /// Where commits are shared, the most that it can have been.
     commit_s: f64,
@@ -273,7 +270,7 @@ struct Lane {
 impl Lane {
     /// With several clients a kind that never waited for the lane doesn't use it: readers on a snapshot don't. A single
     /// client never waits, and with it every kind counts.
-    fn of(trial: &Trial) -> Lane {
+    pub(super) fn of(trial: &Trial) -> Lane {
         // Alone, a client shares with nobody.
         let shares_commits = trial.stack.style == "grouped" && trial.plan.clients > 1;
         let mut lane = Lane { shares_commits, ..Lane::default() };
@@ -348,16 +345,20 @@ fn lane_queue(trial: &Trial) -> Option<Rule> {
 /// Nothing was full.
 fn nobody(trial: &Trial, load: &Load) -> Option<Found> {
     let budget = trial.overall.budget.unwrap_or_default();
+    let room = Room::of(trial, load, if of_strangers(load) { Suspect::AllCores } else { busiest(trial) });
     let found = if load.is_system_observed() {
-        format!("nothing that was observed was full ({})", load.words())
+        format!("nothing that was observed was full ({})", room.words)
     } else {
-        format!("the generator was not full, and nothing else was observed ({})", load.words())
+        format!("the generator was not full, and nothing else was observed ({})", room.words)
     };
     let of = |suspect, rule: Option<Rule>| Some(Found { suspect, rule: rule? });
     if trial.plan.arrivals.is_open() {
         if !lacks_clients(trial) {
             let sentence = format!("{found}: the rate is the one that was asked for, not a maximum");
             return of(Suspect::Pace, says(NAME, Severity::Ok, sentence));
+        }
+        if backlog_grew(trial) {
+            return behind(trial, &found, &room);
         }
         let sentence = format!(
             "{found}, yet calls waited for a free client: {} are too few for this rate",
@@ -377,13 +378,61 @@ fn nobody(trial: &Trial, load: &Load) -> Option<Found> {
         );
         return of(Suspect::CommitFlush, says(NAME, Severity::Info, sentence));
     }
+    let bound = room.bound().map_or_else(String::new, |bound| format!("; {bound}"));
+    if let Some((name, suspect)) = room.nearly_full() {
+        let sentence = format!("{found}, but {}{bound}", nearly(name));
+        let advice = "lower what a call takes of it, or give it more: more clients alone bring little";
+        return of(suspect, advises(NAME, Severity::Info, sentence, advice));
+    }
     let rule = advises(
         NAME,
         Severity::Info,
-        format!("{found}: this is the speed of {}, not a maximum throughput", clients(trial.plan.clients)),
+        format!(
+            "{found}: this is the speed of {}, not a maximum throughput{bound}",
+            clients(trial.plan.clients)
+        ),
         "raise the number of clients until something is full",
     );
     of(Suspect::Clients, rule)
+}
+
+fn nearly(name: &str) -> String {
+    format!("{name} {} nearly full", if name.ends_with("processors") { "are" } else { "is" })
+}
+
+/// An open loop past what its system does with its clients, and nothing that was observed was full. Whether more clients
+/// would help is not to be seen: they wait for the system, and it may have its limit elsewhere.
+fn behind(trial: &Trial, found: &str, room: &Room) -> Option<Found> {
+    let nearly_full = room.nearly_full();
+    let near = nearly_full.map_or_else(String::new, |(name, _)| format!(", but {}", nearly(name)));
+    let rule = advises(
+        NAME,
+        Severity::Warning,
+        format!(
+            "{found}{near}; the backlog grew: {} did not keep the rate that was asked for, which is past the capacity of this \
+             set-up",
+            clients(trial.plan.clients)
+        ),
+        "lower the rate, or search the highest that is kept with find-max",
+    )?;
+    Some(Found { suspect: nearly_full.map_or(Suspect::Unknown, |(_, suspect)| suspect), rule })
+}
+
+/// Whether an open loop fell behind more and more: calls were left at its very end, or fewer ended within the interval than
+/// came due in it. Where clients are only too few for bursts, what comes due still ends in time.
+fn backlog_grew(trial: &Trial) -> bool {
+    let due = trial.overall.books.due as f64;
+    let within = trial.slices.iter().filter(|slice| {
+        !slice.warmup
+            && slice.t_s >= 0.0
+            && slice.t_s + slice.length_s <= trial.measured_s + slice.length_s / 2.0
+    });
+    let ended: u64 =
+        within.flat_map(|slice| &slice.kinds).map(|kind| kind.committed + kind.declined + kind.faults).sum();
+    // Each client may be in a call when the interval ends.
+    let on_their_way = f64::from(trial.plan.clients);
+    let fell_short = ended > 0 && ended as f64 + on_their_way < (1.0 - BEHIND) * due;
+    fell_short || trial.overall.books.never_begun as f64 > BEHIND * due
 }
 
 /// Whether calls of an open loop mostly waited for a client, or found none.

@@ -4,8 +4,6 @@ use super::{advises, listed, says};
 use crate::document::{Rule, Severity, Tier, Trial};
 use crate::figures;
 
-/// Clients an updated row from which contention on few rows is what is measured.
-const CLIENTS_A_ROW_MAX: f64 = 0.5;
 /// Commits a committed call below one by more than this: not all calls that were acknowledged committed.
 const COMMITS_MARGIN: f64 = 0.001;
 
@@ -126,37 +124,4 @@ pub(super) fn durability(trial: &Trial) -> Option<Rule> {
             format!("{}: {}; compare only with results of this tier", tier.word(), tier.meaning()),
         ),
     }
-}
-
-/// Whether many clients update few rows.
-pub(super) fn hot_rows(trial: &Trial) -> Option<Rule> {
-    let data = &trial.data;
-    // Results of before the field existed are all of TPC-C, whose smallest updated table has a row a warehouse.
-    let hottest = data.hottest_rows.or((data.scale_unit == "warehouses").then_some(data.scale));
-    let hottest = hottest.filter(|rows| *rows > 0)?;
-    let clients = super::clients(trial.plan.clients);
-    let unit = data.scale_unit.strip_suffix("es").filter(|_| data.scale_unit.ends_with("ches"));
-    let unit = unit.or(data.scale_unit.strip_suffix('s')).unwrap_or(&data.scale_unit);
-    let what = if hottest == data.scale { format!("{unit} ") } else { String::new() };
-    let rows = format!("{} {what}{}", figures::count(hottest), if hottest == 1 { "row" } else { "rows" });
-    // Terminals that think most of the time do not meet at a row: TPC-C itself has ten a warehouse.
-    let crowded = f64::from(trial.plan.clients) > CLIENTS_A_ROW_MAX * hottest as f64
-        && trial.plan.clients > 1
-        && !trial.plan.arrivals.is_paced();
-    if !crowded {
-        return says("hot-rows", Severity::Ok, format!("{clients} on {rows}: no crowd"));
-    }
-    if trial.stack.engine == "sqlite" {
-        let sentence = format!(
-            "{clients} update {rows}; SQLite has one writer at a time whatever the rows, so more {} would not help",
-            data.scale_unit
-        );
-        return says("hot-rows", Severity::Info, sentence);
-    }
-    advises(
-        "hot-rows",
-        Severity::Warning,
-        format!("{clients} update {rows}: the number is mostly that of waiting for those rows"),
-        &format!("load more {}: two or more a client", data.scale_unit),
-    )
 }

@@ -77,7 +77,7 @@ const ROWS: [Row; 21] = [
         latency.spectrum.extend(slow);
         latency.spectrum.sort_unstable_by_key(|bucket| bucket.0);
     }),
-    row("hot-rows", Severity::Warning, "waiting for those rows", |trial| {
+    row("hot-rows", Severity::Warning, "waits for those rows", |trial| {
         trial.stack.engine = "postgres".to_owned();
     }),
     row("co-located", Severity::Warning, "alone would do more", |trial| {
@@ -165,7 +165,7 @@ fn every_rule_of_comparisons_has_one_too() {
                 }];
             }),
         ),
-        ("noise", after(|comparison| comparison.ratio.as_mut().unwrap().value = 1.001)),
+        ("noise", after(|comparison| comparison.noise.as_mut().unwrap().ratio.low = Some(1.001))),
     ];
     assert_eq!(fired.each_ref().map(|(name, _)| *name), OF_COMPARISONS);
     for (name, rules) in &fired {

@@ -13,13 +13,13 @@ pub(super) fn direct() -> Trial {
 }
 
 /// The same through HTTP, where generator and server are two processes.
-fn through_http() -> Trial {
+pub(super) fn through_http() -> Trial {
     let mut document = testing::comparison();
     document.trials.retain(|trial| trial.stack.route == "http");
     quiet(document)
 }
 
-fn quiet(mut document: Document) -> Trial {
+pub(super) fn quiet(mut document: Document) -> Trial {
     let mut trial = document.trials.swap_remove(0);
     let typical = trial.slices[20].kinds.clone();
     trial
@@ -51,7 +51,7 @@ pub(super) fn is_silent(rule: &str, trial: &Trial) {
 }
 
 /// Leaves nothing of SQLite's one writer, so that other causes show.
-fn on_postgres(trial: &mut Trial) {
+pub(super) fn on_postgres(trial: &mut Trial) {
     trial.stack.engine = "postgres".to_owned();
     wait_for_nothing(trial);
 }
@@ -198,11 +198,13 @@ fn what_calls_wait_for_is_named() {
 }
 
 #[test]
-fn an_open_loop_that_fell_behind_with_nothing_full_had_too_few_clients() {
+fn an_open_loop_that_kept_up_and_whose_calls_waited_for_clients_had_too_few() {
     let mut trial = quiet(testing::open_trial());
     on_postgres(&mut trial);
-    check("saturation", &trial, Severity::Warning, "too few for this rate");
+    trial.overall.books.due -= trial.overall.books.never_begun;
     trial.overall.books.never_begun = 0;
+    wait(&mut trial, |budget| &mut budget.client_wait_ns);
+    check("saturation", &trial, Severity::Warning, "too few for this rate");
     trial.overall.budget.as_mut().unwrap().client_wait_ns = 0.0;
     check("saturation", &trial, Severity::Ok, "asked for");
 }
@@ -425,33 +427,6 @@ fn two_populations_under_one_average_are_told_apart() {
     after(two, "modality", Severity::Info, "payment (75 % around 4.");
     // Some declined calls apart, the sample's own second hump of 3.5 % is no population of its own.
     assert!(direct().kinds[0].tally.latency(Class::Declined).is_some());
-}
-
-#[test]
-fn a_crowd_on_few_rows_is_named() {
-    check("hot-rows", &direct(), Severity::Info, "SQLite has one writer");
-    after(on_postgres, "hot-rows", Severity::Warning, "8 clients update 1 warehouse row");
-    after(|trial| trial.data.hottest_rows = Some(16), "hot-rows", Severity::Ok, "no crowd");
-    // A result of before the field existed.
-    let old = |trial: &mut Trial| (trial.data.hottest_rows, trial.data.scale) = (None, 16);
-    after(old, "hot-rows", Severity::Ok, "8 clients on 16 warehouse rows: no crowd");
-    let branches = |trial: &mut Trial| {
-        on_postgres(trial);
-        (trial.data.scale, trial.data.scale_unit) = (1, "branches".to_owned());
-    };
-    after(branches, "hot-rows", Severity::Warning, "8 clients update 1 branch row");
-    after(
-        |trial| {
-            on_postgres(trial);
-            trial.plan.arrivals = Arrivals::Paced { think: "spec".to_owned() };
-        },
-        "hot-rows",
-        Severity::Ok,
-        "no crowd",
-    );
-    let mut trial = direct();
-    (trial.data.scale_unit, trial.data.hottest_rows) = ("accounts".to_owned(), None);
-    is_silent("hot-rows", &trial);
 }
 
 #[test]

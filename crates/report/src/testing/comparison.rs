@@ -58,6 +58,7 @@ pub fn comparison() -> Document {
         blocks,
         ratio: Some(ratio),
         detectable: Some(0.011),
+        adjusted_for: None,
         noise: Some(Noise {
             subject: "tpcc/sqlite/rusqlite".to_owned(),
             blocks: 3,

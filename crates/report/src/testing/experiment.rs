@@ -15,6 +15,8 @@ const BASE: usize = 0;
 const CONTROL: usize = 1;
 const VOID: usize = 10;
 const NOT_STARTED: usize = 11;
+/// Variants with a figure that are held against the base.
+const HELD: u32 = (VOID - CONTROL - 1) as u32;
 
 /// How the machine did in each block; it hits all variants alike.
 const BLOCK_PACES: [f64; BLOCKS] = [1.00, 1.03, 0.96, 1.01, 0.99];
@@ -157,7 +159,7 @@ pub fn experiment() -> Document {
         }
         blocks.push(order);
     }
-    let noise = compared(&trials, &variants, BASE, CONTROL);
+    let noise = compared(&trials, &variants, BASE, CONTROL, 1);
     let noise = Noise { subject: variants[BASE].subject.clone(), blocks: BLOCKS as u32, ratio: noise.0 };
     let comparisons: Vec<Comparison> = (CONTROL + 1..variants.len())
         .map(|index| comparison(&sketches[index], &trials, &variants, index, &noise))
@@ -218,13 +220,15 @@ fn compared(
     variants: &[Variant],
     base: usize,
     index: usize,
+    comparisons: u32,
 ) -> (Interval, Option<f64>, measure::Verdict) {
     let (a, b) = (rates(trials, &variants[base]), rates(trials, &variants[index]));
     let ratios: Vec<f64> = a.iter().zip(&b).map(|(a, b)| b / a).collect();
-    let terms = Terms { better: Better::Higher, margin: 0.02, noise_floor: 0.0, seed: 1 };
+    let terms = Terms { better: Better::Higher, margin: 0.02, comparisons };
     let found = measure::compare(&ratios, &terms);
     let (low, high) = found.interval.map_or((None, None), |(low, high)| (Some(low), Some(high)));
-    (Interval { value: found.effect, low, high }, found.detectable, found.verdict)
+    let detectable = measure::detectable(&ratios, comparisons);
+    (Interval { value: found.effect, low, high }, detectable, found.verdict)
 }
 
 fn comparison(
@@ -241,7 +245,7 @@ fn comparison(
     let intended = rules::intended_by_all(rules::factors(sketch.factor));
     let found = rules::comparable(&side(base), &side(variant), &intended);
     let is_measured = variant.state == VariantState::Measured;
-    let (ratio, detectable, verdict) = compared(trials, variants, BASE, index);
+    let (ratio, detectable, verdict) = compared(trials, variants, BASE, index, HELD);
     let (words, verdict) = match verdict {
         _ if !is_measured => ("has no ratio".to_owned(), Verdict::CannotTell),
         _ if found.different_work => ("differs in more than the factor".to_owned(), Verdict::DifferentWork),
@@ -263,6 +267,7 @@ fn comparison(
         blocks: if is_measured { blocks_of(trials, base, variant) } else { Vec::new() },
         ratio: is_measured.then_some(ratio),
         detectable: if is_measured { detectable } else { None },
+        adjusted_for: is_measured.then_some(HELD),
         noise: Some(noise.clone()),
         loss_max: None,
         verdict,
