@@ -14,6 +14,7 @@ mod engines;
 mod experiment;
 mod find_max;
 mod folder;
+mod in_use;
 mod interrupt;
 mod list;
 mod live;
