@@ -118,7 +118,8 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
         }
     };
     let trial = &document.trials[index];
-    let answer = if is_bad(trial) { Answer::Bad } else { Answer::Good };
+    let good = !is_bad(trial) && !trial.misses_limit();
+    let answer = if good { Answer::Good } else { Answer::Bad };
     let nothing = trial::is_empty(trial);
     document.state = trial.state;
     if nothing {

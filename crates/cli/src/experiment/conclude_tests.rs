@@ -104,6 +104,38 @@ fn scaled(by: f64) -> Vec<f64> {
 }
 
 #[test]
+fn whole_blocks_of_too_few_calls_are_not_called_partial() {
+    let without = |blocks: &[usize]| {
+        let mut bed = bed("p99", &STEADY, &scaled(1.0), &scaled(1.2));
+        for block in blocks {
+            let trial = bed.of_parts[2][*block].unwrap();
+            for latency in &mut bed.trials[trial].overall.latency {
+                latency.response.p99_ns = None;
+            }
+        }
+        bed
+    };
+    let none = without(&[0, 1, 2, 3, 4]).only();
+    assert_eq!(none.ratio, None);
+    assert!(
+        none.sentence.contains("in none of 5 whole blocks is the p99 of the response time known"),
+        "{none:?}"
+    );
+    assert!(none.sentence.contains("too few calls stand behind it: measure longer"), "{none:?}");
+    let some = without(&[1, 3]).only();
+    assert!(some.sentence.contains("2 whole blocks are left out because the p99"), "{}", some.sentence);
+    let mut cut = without(&[1]);
+    let trial = cut.of_parts[0][0].unwrap();
+    cut.trials[trial].state = State::Interrupted;
+    let cut = cut.only().sentence;
+    assert!(cut.contains(" A block is left out because a trial of it is missing or not whole."), "{cut}");
+    assert!(cut.contains(" A whole block is left out because the p99"), "{cut}");
+    let mut all = without(&[]);
+    all.trials.iter_mut().for_each(|trial| trial.state = State::Interrupted);
+    assert!(all.only().sentence.contains("No block has two whole trials"));
+}
+
+#[test]
 fn each_variant_is_held_against_its_base_and_the_control_gives_the_noise() {
     let found = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9)).only();
     assert_eq!((found.factor.as_str(), found.verdict), ("route", Verdict::Worse), "{found:?}");

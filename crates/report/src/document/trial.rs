@@ -96,6 +96,19 @@ pub struct KindTally {
     pub tally: Tally,
 }
 
+impl Trial {
+    /// Whether a limit that the workload sets on a 90th percentile was missed.
+    #[must_use]
+    pub fn misses_limit(&self) -> bool {
+        let deferred = self.deferred.iter().map(|deferred| deferred.limit);
+        self.kinds
+            .iter()
+            .filter_map(|kind| kind.limit)
+            .chain(deferred)
+            .any(|limit| limit.passed == Some(false))
+    }
+}
+
 /// A limit on the 90th percentile of the response time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,10 +1,11 @@
 //! One row a rule: a document about which it complains, and one about which it does not. The rows, the code and the table
 //! that users read name the same rules.
 
+use super::tests::{after, direct};
 use super::{RULES, judge, judge_comparison};
 use crate::document::{
-    Arrivals, Check, Class, Document, Engine, Gap, GapKind, Gauge, GaugeKind, Limit, Limits, Outage,
-    Quantiles, Rule, Severity, Slice, Throttling, Trial,
+    Arrivals, Check, Class, Document, Engine, Gap, GapKind, Gauge, GaugeKind, Limit, Limits,
+    Outage, Quantiles, Rule, Severity, Slice, Throttling, Trial,
 };
 use crate::testing;
 use std::collections::BTreeSet;
@@ -275,4 +276,27 @@ fn data_that_outgrows_the_cache_is_another_regime() {
     assert!(found.sentence.contains("past the cache of"), "{}", found.sentence);
     trial.data.bytes_end = trial.data.bytes;
     assert_eq!(says(&judge(&trial), "regime"), None);
+}
+
+/// Nothing was measured, so there is nothing that could be measured longer.
+#[test]
+fn a_trial_of_no_length_is_not_told_to_measure_longer() {
+    let cut = |trial: &mut Trial| trial.measured_s = 0.0;
+    after(cut, "min-samples", Severity::Warning, "the trial ended with 0 s of its window measured");
+    let mut trial = direct();
+    cut(&mut trial);
+    trial.kinds[0].tally.latency[0].response.count = 0;
+    for rule in judge(&trial) {
+        assert!(!rule.advice.unwrap_or_default().contains("longer"), "{}", rule.sentence);
+    }
+}
+
+#[test]
+fn a_limit_on_a_percentile_that_is_missed_is_missed() {
+    assert!(!direct().misses_limit());
+    let mut trial = direct();
+    trial.kinds[1].limit = Some(Limit::new(5_000_000_000, None));
+    assert!(!trial.misses_limit(), "too few calls to tell");
+    trial.kinds[1].limit = Some(Limit::new(5_000_000_000, Some(5_000_000_001)));
+    assert!(trial.misses_limit());
 }
