@@ -31,6 +31,13 @@ pub(crate) fn run(args: &args::Run, ui: &Ui) -> Result<Answer> {
 
 fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -> Result<Answer> {
     let interrupt = Interrupt::listen()?;
+    if args.checks.require_audit && args.url.is_some() && args.data.db.is_none() {
+        ui.say(
+            "--require-audit cannot be met: nobody looks at the data behind --url\nhint: give --db with the database behind \
+             the server",
+        );
+        return Ok(Answer::Bad);
+    }
     let asked = args.data.db.as_deref().map(|url| parse_url(url, Some(subject.how.dialect))).transpose()?;
     let scale = args.data.scale.map(|scale| scale_of::<W>(scale).map(u64::from)).transpose()?;
     // Everything that can be wrong is found before the folder is made and anything is loaded.
@@ -118,7 +125,9 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
         }
     };
     let trial = &document.trials[index];
-    let good = !is_bad(trial) && !trial.misses_limit();
+    let good = !is_bad(trial)
+        && !trial.misses_limit()
+        && (!args.checks.require_audit || trial::is_audited([trial], ui));
     let answer = if good { Answer::Good } else { Answer::Bad };
     let nothing = trial::is_empty(trial);
     document.state = trial.state;

@@ -63,6 +63,7 @@ fn bed(metric: &str, direct: &[f64], again: &[f64], http: &[f64]) -> Bed {
         margin: 0.02,
         max_loss: Some(0.05),
         accept_inconclusive: false,
+        require_audit: false,
         seed: 1,
         variants,
         notes: Vec::new(),
