@@ -363,3 +363,36 @@ fn a_password_never_shows() {
     let ran = Running::start(help).end();
     assert!(ran.code() == 0 && !ran.out.contains("hunter2"), "{ran:?}");
 }
+
+#[test]
+fn data_that_cannot_be_written_is_an_error() {
+    let desk = Desk::loaded();
+    let ran = desk.run("run tpcc --db sqlite:bench.db --warmup 0s --duration 1s");
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    for line in [
+        "list",
+        "report results/*",
+        "report results/* --format csv",
+        "audit tpcc --db sqlite:bench.db",
+        "man",
+    ] {
+        let mut command = desk.shell(&format!("exec $STACKMARK {line} > /dev/full"));
+        let ended = command.output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(2), "{line}: {said}");
+        assert!(said.contains("could not write to standard output: No space left"), "{line}: {said}");
+        // A reader that has seen enough is none.
+        let mut command = desk.shell(&format!("{{ $STACKMARK {line}; echo $? >&2; }} | true"));
+        let ended = command.output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&ended.stderr).trim(), "0", "{line}");
+    }
+}
+
+#[test]
+fn an_audit_of_another_workloads_data_names_the_workload() {
+    let desk = Desk::loaded();
+    desk.run("audit tpcb --db sqlite:bench.db")
+        .refused(&["was loaded for `tpcc`, not for `tpcb`", "hint: `stackmark audit tpcc` checks it"]);
+    assert_eq!(desk.run("load tpcb --db sqlite:other.db").code(), 0);
+    desk.run("audit tpcc --db sqlite:other.db").refused(&["was loaded for `tpcb`, not for `tpcc`"]);
+}

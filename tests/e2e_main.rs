@@ -6,6 +6,7 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
+mod e2e_audited;
 mod e2e_bad_input;
 mod e2e_complete;
 mod e2e_confirm;
@@ -13,6 +14,7 @@ mod e2e_desk;
 mod e2e_experiments;
 mod e2e_gaps;
 mod e2e_impostor;
+mod e2e_in_use;
 mod e2e_interrupted;
 mod e2e_live;
 mod e2e_loads;

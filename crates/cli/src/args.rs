@@ -1,8 +1,8 @@
 //! What a user types. Help, man page and completions all come from here.
 
+mod parts;
 mod values;
 
-use crate::live;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use values::{clients_list, limit, rate, rates_list, resolution, share, span, threads};
 
+pub(crate) use parts::{Checks, LiveArgs, Out};
 pub(crate) use values::{Limit, Limited, Loads};
 
 /// Benchmark full-stack transactional services, audited.
@@ -138,6 +139,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
     #[command(flatten)]
+    pub(crate) checks: Checks,
+    #[command(flatten)]
     pub(crate) live: LiveArgs,
     #[command(flatten)]
     pub(crate) out: Out,
@@ -179,6 +182,8 @@ pub(crate) struct Compare {
     pub(crate) server: ServerArgs,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
+    #[command(flatten)]
+    pub(crate) checks: Checks,
     #[command(flatten)]
     pub(crate) live: LiveArgs,
     #[command(flatten)]
@@ -400,23 +405,6 @@ pub(crate) struct EngineArgs {
     /// Let a private PostgreSQL count what each statement costs (pg_stat_statements), which slows it by a few per cent.
     #[arg(long)]
     pub(crate) statement_statistics: bool,
-}
-
-#[derive(Debug, Args, Clone)]
-pub(crate) struct Out {
-    /// Folder in which each run gets one of its own.
-    #[arg(long, default_value = "results")]
-    pub(crate) out: PathBuf,
-}
-
-#[derive(Debug, Args, Clone, Default)]
-pub(crate) struct LiveArgs {
-    /// Show the run on a web page while it goes on: at this address, or at a free port of 127.0.0.1 that is printed.
-    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:0", value_parser = live::listen)]
-    pub(crate) live: Option<SocketAddr>,
-    /// Serve the counters of the run to Prometheus at this address, under /metrics.
-    #[arg(long, value_name = "ADDR", value_parser = live::listen)]
-    pub(crate) metrics: Option<SocketAddr>,
 }
 
 impl Command {

@@ -81,6 +81,11 @@ fn look<W: Case>(url: &DbUrl) -> Result<Kit<W::Extent>> {
             "{what} holds a load that was interrupted, and is no database\nhint: `{}` starts it anew",
             load_command::<W>(url, 1, true)
         ),
+        Found::Complete(contents) if contents.record.workload != W::NAME => bail!(
+            "{at} was loaded for `{0}`, not for `{1}`\nhint: `stackmark audit {0}` checks it",
+            contents.record.workload,
+            W::NAME
+        ),
         Found::Complete(contents) => {
             let size = serde_json::from_str(&contents.record.size)
                 .with_context(|| format!("{at}: the record of the load is of another version"))?;

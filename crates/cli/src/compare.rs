@@ -11,7 +11,7 @@ use crate::experiment::{self, file};
 use crate::folder;
 use crate::run::{plan, server_settings};
 use crate::subjects::{self, Route, Subject};
-use crate::trial::is_bad;
+use crate::trial::{self, is_bad};
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use model::{Nanos, Tier};
@@ -107,6 +107,7 @@ fn compare_subjects<W: Case>(
     experiment.metric.clone_from(&args.metric);
     experiment.max_loss = args.max_loss;
     experiment.accept_inconclusive = args.accept_inconclusive;
+    experiment.require_audit = args.checks.require_audit;
     experiment.margin = args.max_loss.unwrap_or(MARGIN);
     // A subject against itself is a control already.
     experiment.control = !args.no_control && a.path != b.path;
@@ -225,6 +226,7 @@ impl Sides {
             margin: MARGIN,
             max_loss: None,
             accept_inconclusive: false,
+            require_audit: false,
             seed: self.plan.seed,
             variants: vec![self.variant(a, a.label_beside(b), None), self.variant(b, label, Some(0))],
             notes: Vec::new(),
@@ -252,6 +254,7 @@ fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Result<Answer> {
     let rates = (trial_a.headline.value.value, trial_b.headline.value.value);
     let void = [(a, &trial_a), (b, &trial_b)].into_iter().find_map(|(path, trial)| why_out(path, trial));
     let is_void = void.is_some();
+    let audited = !args.checks.require_audit || trial::is_audited([&trial_a, &trial_b], ui);
     let comparison = Comparison {
         factor: "stored results".into(),
         a: label(&trial_a, a),
@@ -295,8 +298,11 @@ fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Result<Answer> {
     document.subjects = vec![trial_a.subject.clone(), trial_b.subject.clone()];
     document.trials = vec![trial_a, trial_b];
     document.state = State::Complete;
-    let answer =
-        if is_void { Answer::Bad } else { Answer::of_limits([&comparison], args.accept_inconclusive) };
+    let answer = if is_void || !audited {
+        Answer::Bad
+    } else {
+        Answer::of_limits([&comparison], args.accept_inconclusive)
+    };
     document.comparison = Some(comparison);
     if ui.json {
         ui.data(&document::to_json(&document));

@@ -2,6 +2,7 @@
 
 use crate::case::Case;
 use crate::engine::{self, place};
+use crate::in_use;
 use crate::interrupt::Interrupt;
 use crate::ui::{self, Ui};
 use admin::{Contents, Found, LoadPlan, LoadProgress, LoadRecord, Loaded};
@@ -51,6 +52,7 @@ pub(crate) fn scale_of<W: Case>(scale: u64) -> Result<u32> {
 impl<W: Case> Database<W> {
     /// An existing database, which must be a whole load of this workload, of `scale` if that is asked for.
     pub(crate) fn existing(url: DbUrl, scale: Option<u64>) -> Result<Database<W>> {
+        in_use::allow_journal(&url)?;
         let at = place(&url);
         let command = load_command::<W>(&url, scale.unwrap_or(1), false);
         let anew = || load_command::<W>(&url, scale.unwrap_or(1), true);
@@ -166,6 +168,7 @@ pub(crate) fn load<W: Case>(
     ui: &Ui,
     interrupt: &Interrupt,
 ) -> Result<(Database<W>, Loaded)> {
+    in_use::allow_journal(url)?;
     let scale = W::scale(size);
     let plan = LoadPlan {
         dataset: W::dataset(size, options.seed),

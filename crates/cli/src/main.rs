@@ -14,6 +14,7 @@ mod engines;
 mod experiment;
 mod find_max;
 mod folder;
+mod in_use;
 mod interrupt;
 mod list;
 mod live;
@@ -79,7 +80,8 @@ fn main() -> ExitCode {
     let done = hidden
         .and_then(|()| interrupt::Interrupt::outlive_file_limits())
         .and_then(|()| cli.command.live().map_or(Ok(()), |args| ui.go_live(args)))
-        .and_then(|()| run_command(cli.command, &ui));
+        .and_then(|()| run_command(cli.command, &ui))
+        .and_then(|answer| ui.end().map(|()| answer));
     match done {
         Ok(Answer::Good) => ExitCode::SUCCESS,
         Ok(Answer::Bad) => ExitCode::from(1),

@@ -4,6 +4,7 @@ use crate::args::{self, ArrivalsArg, DeliveryArg, EngineArgs, Limited, PlanArgs,
 use crate::case::{Case, of_workload};
 use crate::database::{Database, amount, parse_url, scale_of};
 use crate::folder::{self, Folder};
+use crate::in_use;
 use crate::interrupt::Interrupt;
 use crate::process::ServerSettings;
 use crate::stage::Stage;
@@ -30,10 +31,18 @@ pub(crate) fn run(args: &args::Run, ui: &Ui) -> Result<Answer> {
 
 fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -> Result<Answer> {
     let interrupt = Interrupt::listen()?;
+    if args.checks.require_audit && args.url.is_some() && args.data.db.is_none() {
+        ui.say(
+            "--require-audit cannot be met: nobody looks at the data behind --url\nhint: give --db with the database behind \
+             the server",
+        );
+        return Ok(Answer::Bad);
+    }
     let asked = args.data.db.as_deref().map(|url| parse_url(url, Some(subject.how.dialect))).transpose()?;
     let scale = args.data.scale.map(|scale| scale_of::<W>(scale).map(u64::from)).transpose()?;
     // Everything that can be wrong is found before the folder is made and anything is loaded.
     let existing = asked.map(|url| Database::<W>::existing(url, scale)).transpose()?;
+    let in_use = existing.as_ref().map(|database| in_use::alone(&database.url)).transpose()?.flatten();
     let remote = args.url.as_deref().map(|url| reach::<W>(url, scale)).transpose()?;
     let within = match (&existing, &remote) {
         (Some(database), Some(server)) if server.about().scale != u64::from(database.scale()) => {
@@ -56,6 +65,9 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
     }
 
     let (folder, started, id) = Folder::create(&args.out.out, subject.path)?;
+    if let Some(in_use) = &in_use {
+        in_use.works_in(folder.path());
+    }
     let named = existing.as_ref().map(|database| database.url.clone());
     let audited = existing.is_some() || args.url.is_none();
     if args.engine.limits_of(Limited::Server).is_some()
@@ -113,7 +125,10 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
         }
     };
     let trial = &document.trials[index];
-    let answer = if is_bad(trial) { Answer::Bad } else { Answer::Good };
+    let good = !is_bad(trial)
+        && !trial.misses_limit()
+        && (!args.checks.require_audit || trial::is_audited([trial], ui));
+    let answer = if good { Answer::Good } else { Answer::Bad };
     let nothing = trial::is_empty(trial);
     document.state = trial.state;
     if nothing {

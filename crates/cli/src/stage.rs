@@ -5,6 +5,7 @@ use crate::case::Case;
 use crate::database::{self, Database, LoadOptions};
 use crate::engine;
 use crate::experiment::plan::Place;
+use crate::in_use;
 use crate::interrupt::Interrupt;
 use crate::private::Private;
 use crate::ui::Ui;
@@ -76,6 +77,15 @@ impl Stage {
             more => private.path().join(more.to_string()),
         };
         fs::create_dir_all(&folder).with_context(|| format!("could not create {}", folder.display()))?;
+        let sqlite = place.sqlite()?;
+        if place.dialect()? == Dialect::Sqlite {
+            // Copies of what is named lie here too, and are in its journal mode.
+            let near = match &named {
+                Some(DbUrl::Sqlite(near)) => near.clone(),
+                Some(DbUrl::Server(_)) | None => sqlite.clone(),
+            };
+            in_use::allow_journal(&DbUrl::Sqlite(SqliteUrl { path: folder.join("run.db"), ..near }))?;
+        }
         let limits = place.limits.as_deref().map(str::parse).transpose()?;
         let engine = match rig::Engine::of(place.dialect()?).filter(|_| named.is_none()) {
             None => None,
@@ -91,7 +101,7 @@ impl Stage {
                 Some(rig::start(engine, &options)?)
             }
         };
-        let (sqlite, made) = (place.sqlite()?, RefCell::default());
+        let made = RefCell::default();
         Ok(Stage { sqlite, index, limits, named, made, engine, folder, _private: Rc::clone(private) })
     }
 

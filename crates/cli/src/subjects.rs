@@ -154,12 +154,23 @@ pub(crate) fn find(path: &str) -> Result<&'static Subject> {
     if let Some(subject) = without_style(wanted).or_else(begun) {
         bail!("no subject `{path}`; nearest: `{}`\nhint: `stackmark list` prints all of them", subject.path)
     }
+    // What was named rightly stays: another workload or engine is not near, however its name is spelled.
+    let named = |index: usize| {
+        let known = SUBJECTS.iter().map(move |subject| part(subject.path, index));
+        Some(part(wanted, index)).filter(|name| known.into_iter().any(|known| known == *name))
+    };
+    let (workload, engine) = (named(0), named(1));
+    let agrees = |subject: &&Subject| {
+        workload.is_none_or(|name| part(subject.path, 0) == name)
+            && engine.is_none_or(|name| part(subject.path, 1) == name)
+    };
     // Of equally near ones `max_by` takes the last; the default is the first.
     let nearest = SUBJECTS
         .iter()
+        .filter(agrees)
         .rev()
         .max_by(|a, b| likeness(a.path, wanted).total_cmp(&likeness(b.path, wanted)))
-        .expect("the list is not empty");
+        .expect("every workload is on every engine");
     bail!("no subject `{path}`; nearest: `{}`\nhint: `stackmark list` prints all of them", nearest.path)
 }
 
@@ -196,9 +207,10 @@ pub(crate) fn served(workload: &str, engine: &str, how: Option<&str>) -> Result<
     let wanted = format!("{workload}/{engine}/axum+{}", how.unwrap_or_default());
     let nearest = SUBJECTS
         .iter()
-        .filter(|subject| subject.route == Route::Http)
+        .filter(|subject| subject.route == Route::Http && subject.workload() == workload)
+        .filter(|subject| part(subject.path, 1) == engine)
         .max_by(|a, b| likeness(a.path, &wanted).total_cmp(&likeness(b.path, &wanted)))
-        .expect("every workload has one");
+        .expect("every engine of a workload has one");
     bail!(
         "the server cannot speak to {engine} by `{}`; nearest: --engine {} --how {}\nhint: `stackmark list` prints all \
          subjects",
@@ -252,6 +264,23 @@ mod tests {
         check("tpc", Err("nearest: `tpcc/sqlite/rusqlite`"));
         check("tpcc/sqlite/rusqlite/procedure", Err("nearest: `tpcc/sqlite/rusqlite`"));
         check("tpcc/sqlite/rusqlite/gruoped", Err("nearest: `tpcc/sqlite/rusqlite/grouped`"));
+        check("tpcc/sqlite/sqlite/procedure", Err("nearest: `tpcc/sqlite/"));
+        check("tpcb/mysql/tokio-postgres/pipelined", Err("nearest: `tpcb/mysql/"));
+        check("tpcb/sqlite/axum+diesel/procedure", Err("nearest: `tpcb/sqlite/"));
+        for subject in SUBJECTS {
+            let engine = subject.path.split('/').take(2).collect::<Vec<_>>().join("/");
+            for style in ["procedure", "pipelined", "grouped", "orm", "plain", "zzz"] {
+                let path =
+                    format!("{}/{style}", subject.path.split('/').take(3).collect::<Vec<_>>().join("/"));
+                if SUBJECTS.iter().all(|known| known.path != path) {
+                    check(&path, Err(&format!("nearest: `{engine}/")));
+                }
+            }
+        }
+        for how in ["rusqlite/pipelined", "tokio-postgres/pipelined", "zzz/procedure"] {
+            let refused = served("tpcc", "sqlite", Some(how)).unwrap_err().to_string();
+            assert!(refused.contains("nearest: --engine sqlite --how "), "{refused}");
+        }
         check("", Err("no subject ``"));
         assert!(workload("tppc").unwrap_err().to_string().contains("nearest: `tpcc`"));
     }

@@ -165,6 +165,7 @@ impl<W: Case> Job<'_, W> {
         stack.settings.push(("sessions".into(), sessions.to_string()));
         if let Some(trial) = document.trials.last_mut() {
             trial.stack = stack.clone().into();
+            trial.stack.durability.claimed = self.url.is_some();
         }
         let (size, load_seed) = (&self.database.size, self.database.seed);
         let stop = Stop::new();
@@ -298,6 +299,8 @@ impl<W: Case> Job<'_, W> {
     fn finish(&self, trial: &mut Trial, driven: Driven<W>, before: Option<&W::Stored>) -> Result<()> {
         let Driven { trial: driven, observation, stack, server_failure, throttling } = driven;
         trial.stack = stack.into();
+        // What a server that is not ours says of itself is all that is known.
+        trial.stack.durability.claimed = self.url.is_some();
         convert::fill::<W>(trial, &driven.totals, &driven.slices, driven.span);
         trial.machine = convert::machine(&observation.machine, observation.load.as_ref());
         let committed = trial.committed().round() as u64;
@@ -508,6 +511,28 @@ pub(crate) fn ended_early(trial: &Trial) -> Option<&str> {
 /// Whether a trial was interrupted before anything was measured that tells something.
 pub(crate) fn is_empty(trial: &Trial) -> bool {
     trial.state == State::Interrupted && trial.measured_s < report::rules::SHORTEST_S
+}
+
+/// Whether all audits of the stored data ran in all trials; says of the first that did not why the answer is bad.
+pub(crate) fn is_audited<'a>(trials: impl IntoIterator<Item = &'a Trial>, ui: &Ui) -> bool {
+    let why = trials.into_iter().find_map(|trial| Some((&trial.subject, unaudited(trial)?)));
+    if let Some((subject, why)) = &why {
+        ui.say(&format!("--require-audit is not met by {subject}: {why}"));
+    }
+    why.is_none()
+}
+
+/// Why not every audit of a trial ran, if so.
+fn unaudited(trial: &Trial) -> Option<String> {
+    let checks = || {
+        let audits = trial.audits.iter().map(|audit| audit.check);
+        audits.chain(trial.ledger.iter().map(|found| found.check))
+    };
+    let open = checks().filter(|check| *check == Check::NotRun).count();
+    if trial.is_unverified() && open == 0 {
+        return Some("nobody looked at the stored data after the run".into());
+    }
+    (open > 0).then(|| format!("{open} of {} audits did not run", checks().count()))
 }
 
 /// Whether anything in a trial makes its number void.

@@ -6,8 +6,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::Monotonic;
 use model::{Clock, Nanos};
 use report::text::Colour;
-use std::cell::Cell;
-use std::io::{IsTerminal, Write};
+use std::cell::{Cell, RefCell};
+use std::io::{ErrorKind, IsTerminal, Write};
 
 /// Without a terminal a line of progress is written this often.
 const LINE_EVERY: Nanos = Nanos::from_secs(3);
@@ -20,6 +20,8 @@ pub(crate) struct Ui {
     colour_err: bool,
     terminal: bool,
     live: Live,
+    /// Why data could not be written, if it could not.
+    unwritten: RefCell<Option<std::io::Error>>,
 }
 
 impl Ui {
@@ -34,6 +36,7 @@ impl Ui {
             colour_err: wanted && terminal,
             terminal,
             live: Live::default(),
+            unwritten: RefCell::default(),
         }
     }
 
@@ -76,10 +79,24 @@ impl Ui {
         if self.colour_out { Colour::Always } else { Colour::Never }
     }
 
-    /// Data. A reader that has gone away (`| head`) is no error of ours.
+    /// Data. A reader that has gone away (`| head`) is no error of ours; anything else is told by [`Ui::end`].
     pub(crate) fn data(&self, text: &str) {
         let mut out = std::io::stdout().lock();
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => *self.unwritten.borrow_mut() = Some(error),
+            _ => {}
+        }
+    }
+
+    /// Whether all data could be written.
+    ///
+    /// # Errors
+    /// It could not, such as on a full disk.
+    pub(crate) fn end(&self) -> anyhow::Result<()> {
+        match self.unwritten.take() {
+            None => Ok(()),
+            Some(error) => Err(anyhow::Error::new(error).context("could not write to standard output")),
+        }
     }
 
     /// A remark.

@@ -12,6 +12,7 @@ pub mod random;
 mod retry;
 pub mod rows;
 mod stack;
+pub mod strict;
 mod time;
 mod units;
 mod wire;

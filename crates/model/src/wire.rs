@@ -15,7 +15,8 @@ pub trait Wire: Workload {
     /// Appends the call's JSON to `into`. Allocates only while `into` grows.
     fn encode_call(call: &Self::Call, into: &mut Vec<u8>);
 
-    /// Reads a call of a kind, and checks everything that can be checked without the database.
+    /// Reads a call of a kind, and checks everything that can be checked without the database. A call is an object, and
+    /// so is every part of it that has fields: [`crate::strict::read`] sees to that.
     ///
     /// # Errors
     /// What is wrong and where, in words for whoever sent it.
@@ -39,6 +40,17 @@ pub struct BadCall {
     pub kind: BadCallKind,
     /// What, where, and what would be right.
     pub detail: String,
+}
+
+impl BadCall {
+    /// What a parser says of a body, with the field in whose value it was, if in any ([`crate::strict::read`]).
+    pub fn unread(kind: BadCallKind, field: Option<&str>, error: &dyn std::fmt::Display) -> BadCall {
+        let detail = match field {
+            Some(field) => format!("{field}: {error}"),
+            None => error.to_string(),
+        };
+        BadCall { kind, detail }
+    }
 }
 
 /// Sorts of bad calls; a server answers 400, 422 and 404.

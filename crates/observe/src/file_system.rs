@@ -36,6 +36,13 @@ impl FileSystem {
         system::look_up(&nearest.canonicalize()?)
     }
 
+    /// Whether other machines, or the host of a virtual one, have the files too, so that programs here and there do not see
+    /// each other's shared memory. By the name of its type, that of a helper in user space behind a dot: `fuse.sshfs`.
+    #[must_use]
+    pub fn is_network(&self) -> bool {
+        NETWORK.contains(&self.kind.strip_prefix("fuse.").unwrap_or(&self.kind))
+    }
+
     /// For people: `ext4 on nvme0n1`, `tmpfs (memory)`.
     #[must_use]
     pub fn describe(&self) -> String {
@@ -45,6 +52,65 @@ impl FileSystem {
             (None, false) => self.kind.clone(),
         }
     }
+}
+
+/// Names of file systems over a network, and of those that a host shares with its guests in the same manner.
+const NETWORK: &[&str] = &[
+    "9p",
+    "afs",
+    "beegfs",
+    "ceph",
+    "ceph-fuse",
+    "cifs",
+    "coda",
+    "davfs",
+    "gcsfuse",
+    "gfs2",
+    "glusterfs",
+    "gpfs",
+    "juicefs",
+    "lustre",
+    "ncpfs",
+    "nfs",
+    "nfs4",
+    "ocfs2",
+    "orangefs",
+    "pvfs2",
+    "rclone",
+    "s3fs",
+    "smb2",
+    "smb3",
+    "smbfs",
+    "sshfs",
+    "vboxsf",
+    "vmhgfs",
+    "vmhgfs-fuse",
+];
+
+/// Numbers by which the kernel answers for a file (statfs(2)), where the list of mounts does not tell.
+const MAGIC: &[(u32, &str)] = &[
+    (0x0102_1997, "9p"),
+    (0x5346_414f, "afs"),
+    (0x6b41_4653, "afs"),
+    (0x00c3_6400, "ceph"),
+    (0xff53_4d42, "cifs"),
+    (0xfe53_4d42, "smb2"),
+    (0x517b, "smbfs"),
+    (0x7375_7245, "coda"),
+    (0x0116_1970, "gfs2"),
+    (0x4750_4653, "gpfs"),
+    (0x0bd0_0bd0, "lustre"),
+    (0x564c, "ncpfs"),
+    (0x6969, "nfs"),
+    (0x7461_636f, "ocfs2"),
+    (0x2003_0528, "orangefs"),
+    (0x786f_4256, "vboxsf"),
+];
+
+/// The name of a file system by its number, of those that matter.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux answers with such numbers"))]
+fn by_magic(number: u32) -> &'static str {
+    MAGIC.iter().find(|(magic, _)| *magic == number).map_or("unknown", |(_, name)| name)
 }
 
 #[cfg(target_os = "linux")]
@@ -59,7 +125,11 @@ mod system {
         let space = rustix::fs::statvfs(path)?;
         let mounts = Process::myself().and_then(|me| me.mountinfo()).map_err(io::Error::other)?;
         let mount = holding(path, &mounts.0);
-        let kind = mount.map_or_else(|| "unknown".to_owned(), |mount| mount.fs_type.clone());
+        let kind = match mount {
+            Some(mount) => mount.fs_type.clone(),
+            // Its lowest 32 bits, whatever the width and sign that an architecture gives the field.
+            None => super::by_magic(rustix::fs::statfs(path)?.f_type as u32).to_owned(),
+        };
         let device = mount.and_then(device);
         Ok(FileSystem {
             in_memory: matches!(kind.as_str(), "tmpfs" | "ramfs" | "devtmpfs")
@@ -140,6 +210,30 @@ mod tests {
         let shm = FileSystem::of(Path::new("/dev/shm")).expect("mounted on every Linux we test on");
         let file = FileSystem::of(Path::new("/dev/shm/no-such-folder/bench.db")).expect("its parent exists");
         assert_eq!((shm.kind, shm.in_memory), (file.kind, file.in_memory));
+    }
+
+    #[test]
+    fn a_network_file_system_is_recognised_by_name_and_by_number() {
+        let shm = FileSystem::of(Path::new("/dev/shm")).expect("mounted on every Linux we test on");
+        let on = |kind: &str| FileSystem { kind: kind.into(), ..shm.clone() }.is_network();
+        for kind in
+            ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "fuse.sshfs", "fuse.ceph-fuse", "fuse.juicefs"]
+        {
+            assert!(on(kind), "{kind}");
+        }
+        for kind in
+            ["ext4", "xfs", "btrfs", "zfs", "tmpfs", "overlay", "fuse.ntfs-3g", "fuseblk", "unknown", ""]
+        {
+            assert!(!on(kind), "{kind}");
+        }
+        for number in [0x6969, 0xff53_4d42, 0xfe53_4d42, 0x517b, 0x0102_1997, 0x00c3_6400] {
+            assert!(on(by_magic(number)), "{number:x}");
+        }
+        // ext4, xfs, btrfs, tmpfs and overlay.
+        for number in [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7630] {
+            assert_eq!(by_magic(number), "unknown", "{number:x}");
+        }
+        assert!(MAGIC.iter().all(|(_, name)| on(name)));
     }
 
     #[test]

@@ -190,10 +190,7 @@ fn about(table: &mut Table, document: &Document, trial: &Trial, index: usize, pl
     table.text(&trial.started.utc).text(trial.state.word());
     table.text(yes_no(trial.is_vouched()));
     table.text(&trial.stack.engine).text(&trial.stack.engine_version);
-    table
-        .text(trial.stack.durability.tier.word())
-        .number(trial.plan.clients)
-        .text(&trial.plan.arrivals.words());
+    table.text(trial.stack.durability.word()).number(trial.plan.clients).text(&trial.plan.arrivals.words());
     table.number(trial.data.scale).number(trial.measured_s).text(&trial.headline.unit);
     let headline = trial.headline.value;
     table.number(headline.value).maybe(headline.low).maybe(headline.high);

@@ -40,7 +40,7 @@ pub(crate) use tally::BUCKETS_A_DECADE;
 pub use tally::{
     Books, Bucket, Budget, BudgetPart, Class, Effort, Interval, KindSlice, Latency, Quantiles, Slice, Tally,
 };
-pub use trial::{Deferred, Efficiency, Headline, KindTally, Limit, Trial};
+pub use trial::{Deferred, Efficiency, Headline, KindTally, Limit, Trial, UNVERIFIED};
 pub use witness::{
     Audit, AuditFamily, AuditWhen, Check, Conformance, InputCheck, LedgerCheck, Rule, Severity,
 };

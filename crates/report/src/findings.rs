@@ -162,7 +162,7 @@ pub(crate) fn setting_line(trial: &Trial) -> String {
         "{} {}, {}, {} {clients}, {}, {}",
         trial.stack.engine,
         trial.stack.engine_version,
-        trial.stack.durability.tier.word(),
+        trial.stack.durability.word(),
         figures::count(trial.plan.clients.into()),
         trial.plan.arrivals.words(),
         figures::seconds(trial.measured_s),
@@ -279,7 +279,7 @@ pub(crate) fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
         pair("route", stack.route.clone()),
         pair("server", stack.server.clone().unwrap_or_else(|| "none".to_owned())),
         pair("isolation", stack.isolation.clone()),
-        pair("durability", format!("{}: {}", stack.durability.tier.word(), stack.durability.detail)),
+        pair("durability", format!("{}: {}", stack.durability.word(), stack.durability.detail)),
     ];
     stack_rows.extend(stack.settings.iter().map(|setting| (setting.name.clone(), setting.value.clone())));
     let plan_rows = vec![

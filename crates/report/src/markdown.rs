@@ -3,7 +3,9 @@
 mod curve;
 mod variants;
 
-use crate::document::{BudgetPart, Check, Class, Comparison, Document, Quantiles, Rule, Side, Trial};
+use crate::document::{
+    BudgetPart, Check, Class, Comparison, Document, Quantiles, Rule, Side, Trial, UNVERIFIED,
+};
 use crate::findings::Failure;
 use crate::{engine_findings, figures, findings, pooled};
 use std::fmt::Write as _;
@@ -45,11 +47,12 @@ fn one_trial(out: &mut String, trial: &Trial) {
     let durability = &trial.stack.durability;
     let _ = writeln!(
         out,
-        "**{} {}** ({}), {}: {} ({})\n\n{}\n",
+        "**{} {}** ({}){}, {}: {} ({})\n\n{}\n",
         figures::with_margin(trial.headline.value),
         escaped(&trial.headline.unit),
         escaped(&trial.headline.label),
-        durability.tier.word(),
+        if trial.is_unverified() { format!(" **{UNVERIFIED}**") } else { String::new() },
+        durability.word(),
         durability.tier.meaning(),
         escaped(&durability.detail),
         escaped(&trial.headline.sentence)

@@ -5,7 +5,7 @@ mod variants;
 
 use crate::document::{
     BudgetPart, Check, Class, Comparison, Document, Quantiles, Rule, RunKind, Severity, Side, State, Trial,
-    Verdict,
+    UNVERIFIED, Verdict,
 };
 use crate::findings::Failure;
 use crate::{engine_findings, figures, findings, pooled, rules};
@@ -131,10 +131,15 @@ fn one_trial(out: &mut String, trial: &Trial, colour: Colour) {
     let headline = &trial.headline;
     let _ = writeln!(
         out,
-        "  {} {} ({})",
+        "  {} {} ({}){}",
         colour.paint(Ink::Bold, &figures::with_margin(headline.value)),
         headline.unit,
-        headline.label
+        headline.label,
+        if trial.is_unverified() {
+            format!("  {}", colour.paint(Ink::Bad, UNVERIFIED))
+        } else {
+            String::new()
+        }
     );
     rates(out, trial, colour);
     let _ = writeln!(out, "  {}", findings::exceptions(trial).join("   "));
@@ -185,7 +190,7 @@ fn engine(out: &mut String, trial: &Trial) {
 fn durability(trial: &Trial) -> String {
     let durability = &trial.stack.durability;
     let on = trial.data.file_system.as_ref().map_or_else(String::new, |system| format!(", on {system}"));
-    format!("{}: {} ({}{on})", durability.tier.word(), durability.tier.meaning(), durability.detail)
+    format!("{}: {} ({}{on})", durability.word(), durability.tier.meaning(), durability.detail)
 }
 
 fn failures(out: &mut String, failures: Vec<Failure>, colour: Colour) {
@@ -330,6 +335,9 @@ fn compare(out: &mut String, document: &Document, comparison: &Comparison, colou
     };
     if let Some(trial) = document.trials.iter().find(|trial| engine_findings::loud_tier(trial).is_some()) {
         loud_tier(out, trial, colour);
+    }
+    if document.trials.iter().any(Trial::is_unverified) {
+        let _ = writeln!(out, "{}", colour.paint(Ink::Bad, UNVERIFIED));
     }
     unintended(out, comparison, colour);
     let _ = writeln!(

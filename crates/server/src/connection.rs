@@ -1,5 +1,6 @@
 //! One client's connection, and when it is given up.
 
+use crate::service::Service;
 use crate::settings::Limits;
 use axum::Router;
 use hyper::server::conn::http1;
@@ -16,7 +17,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tower::Service;
+use tower::Service as _;
 
 /// Header lines of a request.
 const HEADERS_MAX: usize = 64;
@@ -29,18 +30,23 @@ const LOOK: Duration = Duration::from_millis(500);
 pub(crate) async fn serve(
     stream: TcpStream,
     router: Router,
-    clock: Monotonic,
-    limits: Limits,
+    service: Arc<Service>,
     mut stopping: watch::Receiver<bool>,
 ) {
-    let pulse = Arc::new(Pulse::new(clock, &limits));
+    let pulse = Arc::new(Pulse::new(service.clock, &service.limits));
     let calls = pulse.clone();
     let service = service_fn(move |request| {
         calls.call_begun();
-        let answer = router.clone().call(request);
+        let answer = match service.refuse_host(&request) {
+            None => Ok(router.clone().call(request)),
+            Some(refused) => Err(refused),
+        };
         let calls = calls.clone();
         async move {
-            let answer = answer.await;
+            let answer = match answer {
+                Ok(answer) => answer.await,
+                Err(refused) => Ok(refused),
+            };
             calls.call_ended();
             answer
         }
@@ -50,6 +56,9 @@ pub(crate) async fn serve(
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(None)
+        // A client that has shut down its writing half may still read: it gets its answer (RFC 9112 9.6 speaks of both
+        // halves apart). One that is gone altogether looks the same until it is written to.
+        .half_close(true)
         .max_headers(HEADERS_MAX)
         .max_buf_size(HEAD_BYTES_MAX)
         .serve_connection(TokioIo::new(Watched { stream, pulse: pulse.clone() }), service);

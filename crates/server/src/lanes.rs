@@ -64,7 +64,7 @@ impl Ticket {
     }
 }
 
-/// The asker's end of a ticket: a client that hangs up takes back a call that has not begun.
+/// The asker's end of a ticket: a connection that breaks takes back a call that has not begun.
 struct Asker(Arc<Ticket>);
 
 impl Drop for Asker {

@@ -42,6 +42,14 @@ impl Problem {
         Problem::rejected(405, "urn:stackmark:problem:method-not-allowed", "method not allowed", detail)
     }
 
+    /// Closes: what a request that names two hosts means by its length is not to be trusted either.
+    pub(crate) fn bad_host() -> Problem {
+        let detail =
+            "the request must have one host header with a host, and a port if it has one (RFC 9112 3.2)";
+        let problem = Problem::rejected(400, "urn:stackmark:problem:malformed", "malformed request", detail);
+        Problem { close: true, ..problem }
+    }
+
     pub(crate) fn body_too_slow() -> Problem {
         let detail = "the body did not arrive in time";
         let problem = Problem::rejected(408, "urn:stackmark:problem:too-slow", "body too slow", detail);
@@ -61,7 +69,7 @@ impl Problem {
     }
 
     pub(crate) fn unsupported_type() -> Problem {
-        let detail = "the content type must be application/json";
+        let detail = "the content type must be application/json, once, and in no other charset than utf-8";
         Problem::rejected(415, "urn:stackmark:problem:unsupported-type", "unsupported content type", detail)
     }
 

@@ -236,10 +236,9 @@ async fn accept(
         };
         // An answer is one write: waiting for more would only delay it.
         let _ = stream.set_nodelay(true);
-        let (router, limits, seen) = (router.clone(), service.limits.clone(), seen.clone());
-        let clock = service.clock;
+        let (router, service, seen) = (router.clone(), service.clone(), seen.clone());
         tokio::spawn(async move {
-            connection::serve(stream, router, clock, limits, seen).await;
+            connection::serve(stream, router, service, seen).await;
             drop(place);
         });
     }

@@ -12,7 +12,8 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use axum::routing::{get, post};
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, HOST};
+use http::{HeaderMap, Version};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use measure::Monotonic;
 use model::{Clock, DefectKind, Effort, Fault, Nanos, Refusal};
@@ -76,6 +77,11 @@ impl Service {
             .with_state(self)
     }
 
+    /// The answer to a request that does not say once, and rightly, which host it is for (RFC 9112 3.2).
+    pub(crate) fn refuse_host<B>(&self, request: &http::Request<B>) -> Option<Response> {
+        (!names_its_host(request.version(), request.headers())).then(|| self.reject(&Problem::bad_host()))
+    }
+
     /// The whole of a call. Its parts follow each other without a gap, so that they add up to the total.
     async fn answer(&self, kind: usize, request: Request) -> Response {
         let begun = self.clock.now();
@@ -103,7 +109,7 @@ impl Service {
 
     async fn decode(&self, kind: usize, request: Request) -> Result<Box<dyn Exchange>, Problem> {
         let (head, body) = request.into_parts();
-        if !head.headers.get(CONTENT_TYPE).is_some_and(|value| is_json(value.as_bytes())) {
+        if !is_json(&head.headers) {
             return Err(Problem::unsupported_type());
         }
         let body = self.read(body).await?;
@@ -180,10 +186,40 @@ async fn about(State(service): State<Arc<Service>>) -> Response {
     service.plain(reply::json(service.about.to_vec()), begun)
 }
 
-/// `application/json`, with or without parameters.
-fn is_json(content_type: &[u8]) -> bool {
-    let media = content_type.split(|&byte| byte == b';').next().unwrap_or_default();
-    media.trim_ascii().eq_ignore_ascii_case(b"application/json")
+/// One `host` of characters that a host and a port may have, where HTTP asks for it.
+fn names_its_host(version: Version, headers: &HeaderMap) -> bool {
+    let mut hosts = headers.get_all(HOST).iter();
+    match (hosts.next(), hosts.next()) {
+        (Some(host), None) => host.as_bytes().iter().all(|&byte| is_of_a_host(byte)),
+        (None, _) => version < Version::HTTP_11,
+        (Some(_), Some(_)) => false,
+    }
+}
+
+/// RFC 3986 3.2.2 and 3.2.3: names, numbers, IPv6 in brackets, and a port behind a colon.
+fn is_of_a_host(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=:[]".contains(&byte)
+}
+
+/// `application/json`, once, and in UTF-8 where it says in what: RFC 8259 8.1 knows nothing else.
+fn is_json(headers: &HeaderMap) -> bool {
+    let mut types = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(only), None) = (types.next(), types.next()) else {
+        return false;
+    };
+    let mut parts = only.as_bytes().split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
+    let media = parts.next().unwrap_or_default();
+    media.eq_ignore_ascii_case(b"application/json") && parts.all(|parameter| !is_other_charset(parameter))
+}
+
+/// Whether a parameter of a media type asks for another character set than UTF-8.
+fn is_other_charset(parameter: &[u8]) -> bool {
+    let Some(at) = parameter.iter().position(|&byte| byte == b'=') else {
+        return false;
+    };
+    let (name, value) = (parameter[..at].trim_ascii(), parameter[at + 1..].trim_ascii());
+    let value = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value);
+    name.eq_ignore_ascii_case(b"charset") && !value.eq_ignore_ascii_case(b"utf-8")
 }
 
 /// One more call in flight, until dropped.

@@ -41,10 +41,14 @@ fn write(value: &impl Serialize, into: &mut Vec<u8>) {
 }
 
 fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, BadCall> {
-    serde_json::from_slice(body).map_err(|error| {
-        let kind = if error.is_data() { BadCallKind::Invalid } else { BadCallKind::Malformed };
-        bad(kind, error.to_string())
-    })
+    let mut json = serde_json::Deserializer::from_slice(body);
+    let read = model::strict::read(&mut json);
+    read.and_then(|call| json.end().map(|()| call).map_err(|error| (None, error))).map_err(
+        |(field, error)| {
+            let kind = if error.is_data() { BadCallKind::Invalid } else { BadCallKind::Malformed };
+            BadCall::unread(kind, field, &error)
+        },
+    )
 }
 
 fn bad(kind: BadCallKind, detail: String) -> BadCall {
@@ -101,13 +105,15 @@ mod tests {
         };
         check("{", Malformed, "EOF");
         check("", Malformed, "EOF");
-        check("[]", Invalid, "length");
+        check("[]", Invalid, "invalid type: array, expected an object");
+        check("[1,1,1,1]", Invalid, "invalid type: array, expected an object");
+        check("7", Invalid, "invalid type: integer `7`, expected an object");
         check(r#"{"aid":1,"tid":1,"bid":1}"#, Invalid, "missing field `delta`");
         check(r#"{"aid":1,"tid":1,"bid":1,"delta":1,"x":1}"#, Invalid, "unknown field `x`");
         check(r#"{"aid":1,"aid":1,"tid":1,"bid":1,"delta":1}"#, Invalid, "duplicate field `aid`");
-        check(r#"{"aid":"1","tid":1,"bid":1,"delta":1}"#, Invalid, "invalid type");
-        check(r#"{"aid":-1,"tid":1,"bid":1,"delta":1}"#, Invalid, "invalid value");
-        check(r#"{"aid":1,"tid":1,"bid":1,"delta":0.5}"#, Invalid, "invalid type");
+        check(r#"{"aid":"1","tid":1,"bid":1,"delta":1}"#, Invalid, "aid: invalid type: string");
+        check(r#"{"aid":-1,"tid":1,"bid":1,"delta":1}"#, Invalid, "aid: invalid value: integer `-1`");
+        check(r#"{"aid":1,"tid":1,"bid":1,"delta":0.5}"#, Invalid, "expected a whole number from -");
         check(
             r#"{"aid":1,"tid":1,"bid":1,"delta":5001}"#,
             Invalid,

@@ -230,10 +230,14 @@ fn join(c_id: Option<u32>, c_last: Option<Text<16>>, size: &Cardinality) -> Resu
 }
 
 fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, BadCall> {
-    serde_json::from_slice(body).map_err(|error| {
-        let kind = if error.is_data() { BadCallKind::Invalid } else { BadCallKind::Malformed };
-        bad(kind, error.to_string())
-    })
+    let mut json = serde_json::Deserializer::from_slice(body);
+    let read = model::strict::read(&mut json);
+    read.and_then(|call| json.end().map(|()| call).map_err(|error| (None, error))).map_err(
+        |(field, error)| {
+            let kind = if error.is_data() { BadCallKind::Invalid } else { BadCallKind::Malformed };
+            BadCall::unread(kind, field, &error)
+        },
+    )
 }
 
 fn bad(kind: BadCallKind, detail: String) -> BadCall {
@@ -322,9 +326,23 @@ mod tests {
             assert!(found == expected.0 && detail.contains(expected.1), "{body}: {found:?} {detail}");
         };
         check(kind::STOCK_LEVEL, "{", (Malformed, "EOF"));
-        check(kind::STOCK_LEVEL, "[]", (Invalid, "length"));
+        check(kind::STOCK_LEVEL, "[]", (Invalid, "invalid type: array, expected an object"));
+        check(kind::STOCK_LEVEL, "[1,1,10]", (Invalid, "invalid type: array, expected an object"));
+        check(kind::STOCK_LEVEL, "null", (Invalid, "invalid type: null, expected an object"));
+        check(kind::PAYMENT, "[1,1,1,1,1,null,100]", (Invalid, "invalid type: array, expected an object"));
         check(kind::STOCK_LEVEL, r#"{"w_id":1,"d_id":1}"#, (Invalid, "missing field `threshold`"));
-        check(kind::STOCK_LEVEL, r#"{"w_id":"1","d_id":1,"threshold":10}"#, (Invalid, "invalid type"));
+        check(
+            kind::STOCK_LEVEL,
+            r#"{"w_id":"1","d_id":1,"threshold":10}"#,
+            (Invalid, "w_id: invalid type: string"),
+        );
+        let whole = "d_id: invalid value: integer `-1`, expected a whole number from 0 to 4294967295";
+        check(kind::STOCK_LEVEL, r#"{"w_id":1,"d_id":-1,"threshold":10}"#, (Invalid, whole));
+        check(
+            kind::STOCK_LEVEL,
+            r#"{"w_id":1,"d_id":{},"threshold":10}"#,
+            (Invalid, "d_id: invalid type: object"),
+        );
         check(kind::STOCK_LEVEL, r#"{"w_id":1,"d_id":1,"threshold":99}"#, (Invalid, "threshold is 99"));
         check(kind::STOCK_LEVEL, r#"{"w_id":2,"d_id":1,"threshold":10}"#, (Unknown, "w_id 2 does not exist"));
         check(kind::ORDER_STATUS, r#"{"w_id":1,"d_id":1}"#, (Invalid, "exactly one"));
@@ -334,7 +352,61 @@ mod tests {
         check(kind::NEW_ORDER, r#"{"w_id":1,"d_id":1,"c_id":1,"lines":[]}"#, (Invalid, "5 to 15 lines"));
         let line = r#"{"i_id":1,"supply_w_id":1,"quantity":1}"#;
         let many = format!(r#"{{"w_id":1,"d_id":1,"c_id":1,"lines":[{}]}}"#, [line; 16].join(","));
-        check(kind::NEW_ORDER, &many, (Invalid, "invalid length"));
+        check(kind::NEW_ORDER, &many, (Invalid, "lines: invalid length"));
+        let first = |line: &str| many.replacen(r#"{"i_id":1,"supply_w_id":1,"quantity":1}"#, line, 1);
+        check(
+            kind::NEW_ORDER,
+            &first("[1,1,1]"),
+            (Invalid, "lines: invalid type: array, expected an object"),
+        );
+        check(kind::NEW_ORDER, &first(r#"{"i_id":1}"#), (Invalid, "lines: missing field `supply_w_id`"));
+        check(
+            kind::NEW_ORDER,
+            &first(r#"{"i_id":true,"supply_w_id":1,"quantity":1}"#),
+            (Invalid, "i_id: invalid type: boolean `true`, expected a whole number from 0 to 4294967295"),
+        );
+        check(
+            kind::NEW_ORDER,
+            r#"{"w_id":1,"d_id":1,"c_id":1,"lines":{}}"#,
+            (Invalid, "lines: invalid type: object"),
+        );
+        check(kind::NEW_ORDER, r#"{"w_id":1,"d_id":1,"c_id":1,"lines":[{]}"#, (Malformed, "lines: "));
+        check(
+            kind::STOCK_LEVEL,
+            r#"{"w_id":1,"d_id":1,"threshold":10}}"#,
+            (Malformed, "trailing characters"),
+        );
+        let long = r#"{"w_id":1,"d_id":1,"c_last":"BARBARBARBARBARBAR"}"#;
+        check(kind::ORDER_STATUS, long, (Invalid, "c_last: invalid length 18"));
+    }
+
+    /// Each object of every kind of call in turn as an array of its values, which is what derived code would take too.
+    #[test]
+    fn an_array_of_the_values_is_no_object_at_any_depth() {
+        use model::Inputs as _;
+        let size = Cardinality::standard(1);
+        let mut inputs = crate::Inputs::new(size, 7, 1, 0);
+        let mut kinds = [false; 5];
+        while kinds.contains(&false) {
+            let call = inputs.draw();
+            let kind = <Tpcc as model::Workload>::kind(&call);
+            let whole = json(&call);
+            for (at, _) in whole.match_indices('{') {
+                let end = at + whole[at..].rfind('}').filter(|_| at == 0).or(whole[at..].find('}')).unwrap();
+                let values = values_of(&whole[at..=end]);
+                let body = format!("{}{values}{}", &whole[..at], &whole[end + 1..]);
+                let (found, detail) = refused(kind, &body);
+                assert_eq!(found, BadCallKind::Invalid, "{body}");
+                assert!(detail.contains("array, expected an object"), "{body}: {detail}");
+            }
+            kinds[kind] = true;
+        }
+    }
+
+    /// An object's values as an array.
+    fn values_of(object: &str) -> String {
+        let members: serde_json::Map<String, serde_json::Value> = serde_json::from_str(object).unwrap();
+        serde_json::Value::from_iter(members.into_iter().map(|(_, value)| value)).to_string()
     }
 
     #[test]

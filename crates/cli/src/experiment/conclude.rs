@@ -28,6 +28,15 @@ pub(crate) struct Findings<'a> {
     pub(crate) trials: &'a [Trial],
 }
 
+/// Blocks that give no ratio.
+#[derive(Debug, Clone, Copy)]
+struct LeftOut {
+    /// A trial of them is missing, or was cut short.
+    partial: usize,
+    /// Both trials are whole, and the figure of one is not known.
+    unknown: usize,
+}
+
 impl<'a> Findings<'a> {
     /// One comparison for each variant with a base, in the order of the variants.
     pub(crate) fn comparisons<W: Case>(self) -> Vec<Comparison> {
@@ -63,9 +72,17 @@ impl<'a> Findings<'a> {
             block.ratio = self.ratio(b, &bases, block);
         }
         let ratios: Vec<f64> = comparison.blocks.iter().filter_map(|block| block.ratio).collect();
-        let left_out = comparison.blocks.len() - ratios.len();
+        let whole = comparison.blocks.iter().filter(|block| self.is_whole(a, b, block)).count();
+        let left_out = LeftOut { partial: comparison.blocks.len() - whole, unknown: whole - ratios.len() };
         if ratios.is_empty() {
-            comparison.sentence = "No block has two whole trials, so no ratio is given.".into();
+            comparison.sentence = match whole {
+                0 => "No block has two whole trials, so no ratio is given.".into(),
+                whole => format!(
+                    "No ratio is given: in none of {whole} whole blocks is {} known of both sides; {}.",
+                    self.measured.words(),
+                    self.measured.why_unknown()
+                ),
+            };
             return comparison;
         }
         let terms = self.terms(self.held_against(a));
@@ -160,13 +177,22 @@ impl<'a> Findings<'a> {
         blocks.filter(|block| !block.trials.is_empty()).collect()
     }
 
-    /// One part through the mean of others within a block, if it and one of them have a whole trial there.
+    /// The whole trial of a part in a block, if it has one there.
+    fn whole(self, part: usize, block: &Block) -> Option<&'a Trial> {
+        let mine = |trial: &&BlockTrial| self.of_parts[part].contains(&Some(trial.trial));
+        let trial = &self.trials[block.trials.iter().find(mine)?.trial];
+        (trial.state == State::Complete).then_some(trial)
+    }
+
+    /// Whether two parts both have a whole trial in a block.
+    fn is_whole(self, a: usize, b: usize, block: &Block) -> bool {
+        self.whole(a, block).is_some() && self.whole(b, block).is_some()
+    }
+
+    /// One part through the mean of others within a block, if it and one of them have a whole trial there, of which the
+    /// figure is known.
     fn ratio(self, above: usize, below: &[usize], block: &Block) -> Option<f64> {
-        let figure = |part: usize| {
-            let mine = |trial: &&BlockTrial| self.of_parts[part].contains(&Some(trial.trial));
-            let trial = &self.trials[block.trials.iter().find(mine)?.trial];
-            self.measured.of(trial).filter(|_| trial.state == State::Complete)
-        };
+        let figure = |part: usize| self.measured.of(self.whole(part, block)?);
         let below: Vec<f64> = below.iter().filter_map(|part| figure(*part)).collect();
         measure::ratio_to_base(figure(above)?, &below)
     }
@@ -201,7 +227,7 @@ impl<'a> Findings<'a> {
         comparison: &Comparison,
         doubt: &Doubt<'_>,
         factors: &[String],
-        left_out: usize,
+        left_out: LeftOut,
     ) -> String {
         let name = capital(&comparison.b.label);
         let what = match (comparison.verdict, doubt.found.verdict) {
@@ -223,12 +249,22 @@ impl<'a> Findings<'a> {
                 }
             }
         };
-        let left_out = match left_out {
+        let partial = match left_out.partial {
             0 => String::new(),
             1 => " A block is left out because a trial of it is missing or not whole.".into(),
             many => format!(" {many} blocks are left out because a trial of theirs is missing or not whole."),
         };
-        format!("{what}{left_out}")
+        let (words, why) = (self.measured.words(), self.measured.why_unknown());
+        let unknown = match left_out.unknown {
+            0 => String::new(),
+            1 => format!(" A whole block is left out because {words} is not known of both sides; {why}."),
+            many => {
+                format!(
+                    " {many} whole blocks are left out because {words} is not known of both sides; {why}."
+                )
+            }
+        };
+        format!("{what}{partial}{unknown}")
     }
 }
 

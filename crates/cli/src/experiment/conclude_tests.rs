@@ -63,6 +63,7 @@ fn bed(metric: &str, direct: &[f64], again: &[f64], http: &[f64]) -> Bed {
         margin: 0.02,
         max_loss: Some(0.05),
         accept_inconclusive: false,
+        require_audit: false,
         seed: 1,
         variants,
         notes: Vec::new(),
@@ -101,6 +102,38 @@ const STEADY: [f64; 5] = [1000.0, 1001.0, 999.0, 1000.5, 999.5];
 
 fn scaled(by: f64) -> Vec<f64> {
     STEADY.iter().rev().map(|value| value * by).collect()
+}
+
+#[test]
+fn whole_blocks_of_too_few_calls_are_not_called_partial() {
+    let without = |blocks: &[usize]| {
+        let mut bed = bed("p99", &STEADY, &scaled(1.0), &scaled(1.2));
+        for block in blocks {
+            let trial = bed.of_parts[2][*block].unwrap();
+            for latency in &mut bed.trials[trial].overall.latency {
+                latency.response.p99_ns = None;
+            }
+        }
+        bed
+    };
+    let none = without(&[0, 1, 2, 3, 4]).only();
+    assert_eq!(none.ratio, None);
+    assert!(
+        none.sentence.contains("in none of 5 whole blocks is the p99 of the response time known"),
+        "{none:?}"
+    );
+    assert!(none.sentence.contains("too few calls stand behind it: measure longer"), "{none:?}");
+    let some = without(&[1, 3]).only();
+    assert!(some.sentence.contains("2 whole blocks are left out because the p99"), "{}", some.sentence);
+    let mut cut = without(&[1]);
+    let trial = cut.of_parts[0][0].unwrap();
+    cut.trials[trial].state = State::Interrupted;
+    let cut = cut.only().sentence;
+    assert!(cut.contains(" A block is left out because a trial of it is missing or not whole."), "{cut}");
+    assert!(cut.contains(" A whole block is left out because the p99"), "{cut}");
+    let mut all = without(&[]);
+    all.trials.iter_mut().for_each(|trial| trial.state = State::Interrupted);
+    assert!(all.only().sentence.contains("No block has two whole trials"));
 }
 
 #[test]

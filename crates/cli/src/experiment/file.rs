@@ -131,6 +131,7 @@ fn resolve<W: Case>(
         margin: verdict.margin,
         max_loss: verdict.max_loss,
         accept_inconclusive: false,
+        require_audit: false,
         seed: args.plan.seed,
         variants: Vec::new(),
         notes: notes(&source, top)?,

@@ -99,6 +99,17 @@ impl Measured {
         }
     }
 
+    /// Why the figure of a whole trial may not be known, and what to do.
+    pub(crate) fn why_unknown(&self) -> &'static str {
+        match self {
+            Measured::Throughput => "nothing that it counts was committed",
+            Measured::Response { .. } => {
+                "too few calls stand behind it: measure longer, or take a lower percentile"
+            }
+            Measured::Cpu => "the processes were not observed, or committed nothing",
+        }
+    }
+
     /// The figure of a trial, more than zero; nothing where it is not known, or too few calls stand behind it.
     pub(crate) fn of(&self, trial: &Trial) -> Option<f64> {
         let value = match self {

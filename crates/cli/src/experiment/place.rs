@@ -4,6 +4,7 @@ use super::plan::Place;
 use crate::args::{EngineArgs, Limited};
 use crate::case::Case;
 use crate::database::{Database, parse_url};
+use crate::in_use::{self, InUse};
 use crate::interrupt::Interrupt;
 use crate::private::Private;
 use crate::stage::Stage;
@@ -98,6 +99,8 @@ pub(crate) struct Ready<W: Case> {
     pub(crate) template: Rc<Template<W>>,
     /// Seconds that audits took here; none where the template is that of an earlier place.
     audited_s: f64,
+    /// Of a file that the user named: no run may change it meanwhile.
+    _in_use: Option<InUse>,
 }
 
 /// Data that is right.
@@ -121,10 +124,14 @@ impl<W: Case> Ground<W> {
     ) -> Ground<W> {
         let laid = || {
             let named = place.named()?;
+            // As long as trials have copies made of it.
+            let in_use = named.as_ref().map(in_use::with_other_readers).transpose()?.flatten();
             let stage = Stage::lay(private, earlier.len(), place, named.clone(), ui)?;
             match earlier.iter().find_map(|ground| ground.template_for(place)) {
-                Some(template) => Ok(Ready { stage, template: Rc::clone(template), audited_s: 0.0 }),
-                None => Ready::of(stage, named, scale, ui, interrupt),
+                Some(template) => {
+                    Ok(Ready { stage, template: Rc::clone(template), audited_s: 0.0, _in_use: in_use })
+                }
+                None => Ok(Ready { _in_use: in_use, ..Ready::of(stage, named, scale, ui, interrupt)? }),
             }
         };
         Ground { place: place.clone(), found: laid().map_err(|error: anyhow::Error| format!("{error:#}")) }
@@ -180,6 +187,6 @@ impl<W: Case> Ready<W> {
             bail!("the data is wrong before the first trial: {}", audit.sentence);
         }
         let template = Rc::new(Template { database, audits });
-        Ok(Ready { stage, template, audited_s: clock.now().as_secs_f64() })
+        Ok(Ready { stage, template, audited_s: clock.now().as_secs_f64(), _in_use: None })
     }
 }

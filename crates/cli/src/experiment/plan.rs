@@ -28,6 +28,9 @@ pub(crate) struct Experiment {
     /// Whether a limit that is neither surely kept nor surely exceeded leaves the exit status at 0.
     #[serde(default)]
     pub(crate) accept_inconclusive: bool,
+    /// Whether an audit that did not run makes the exit status 1.
+    #[serde(default)]
+    pub(crate) require_audit: bool,
     /// Orders the trials of all blocks. Inputs have the seeds of the plans.
     pub(crate) seed: u64,
     /// In the order of the report, each base before what is held against it. No controls: the runner adds them.

@@ -403,7 +403,9 @@ impl<'a, W: Case> Runner<'a, W> {
                 bail!("interrupted before --max-loss could be judged");
             }
         }
-        Ok(if unsound { Answer::Bad } else { limits })
+        let audited =
+            !self.underway.plan.experiment.require_audit || trial::is_audited(&self.document.trials, self.ui);
+        Ok(if unsound || !audited { Answer::Bad } else { limits })
     }
 
     /// What could not begin leaves no folder, unless it can go on later.

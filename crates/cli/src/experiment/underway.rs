@@ -108,6 +108,7 @@ mod tests {
             margin: 0.02,
             max_loss: None,
             accept_inconclusive: false,
+            require_audit: false,
             seed: 7,
             variants: vec![variant("base", None), variant("B: 8", Some(0)), variant("alone", None)],
             notes: Vec::new(),

@@ -36,6 +36,22 @@ pub struct Durability {
     pub tier: Tier,
     /// The settings that make it so, and anything a reader must know: `WAL, synchronous=FULL; on tmpfs`.
     pub detail: String,
+    /// Whether this is what a server says of itself that was not started for the run: nobody here has read it back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub claimed: bool,
+}
+
+impl Durability {
+    /// The tier for reports, as what it is: read back, or said by a server of itself.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match (self.tier, self.claimed) {
+            (tier, false) => tier.word(),
+            (Tier::Durable, true) => "says it is durable",
+            (Tier::Delayed, true) => "says it is delayed",
+            (Tier::Volatile, true) => "says it is volatile",
+        }
+    }
 }
 
 /// Durability by name.
@@ -100,6 +116,7 @@ impl From<model::Stack> for Stack {
                     model::Tier::Volatile => Tier::Volatile,
                 },
                 detail: stack.durability.detail,
+                claimed: false,
             },
             settings: stack.settings.into_iter().map(|(name, value)| Setting { name, value }).collect(),
         }

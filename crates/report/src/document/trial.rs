@@ -1,8 +1,9 @@
 //! One trial: a measured period of one subject.
 
 use super::{
-    Audit, Conformance, Data, Demand, Disk, Engine, Gap, Grouping, InputCheck, Interval, LedgerCheck,
-    Machine, Missing, Moment, Outage, Plan, Process, Quantiles, Refused, Rule, Slice, Stack, State, Tally,
+    Audit, AuditWhen, Check, Conformance, Data, Demand, Disk, Engine, Gap, Grouping, InputCheck, Interval,
+    LedgerCheck, Machine, Missing, Moment, Outage, Plan, Process, Quantiles, Refused, Rule, Slice, Stack,
+    State, Tally,
 };
 use serde::{Deserialize, Serialize};
 
@@ -112,6 +113,30 @@ pub struct KindTally {
     pub limit: Option<Limit>,
     /// What was counted and clocked.
     pub tally: Tally,
+}
+
+/// What a number is called whose data nobody looked at.
+pub const UNVERIFIED: &str = "UNVERIFIED";
+
+impl Trial {
+    /// Whether the trial has ended and not one audit of the stored data was made after it: what the calls were told may or
+    /// may not be there.
+    #[must_use]
+    pub fn is_unverified(&self) -> bool {
+        let looked = |audit: &Audit| audit.when == AuditWhen::AfterRun && audit.check != Check::NotRun;
+        self.state != State::Running && !self.audits.iter().any(looked)
+    }
+
+    /// Whether a limit that the workload sets on a 90th percentile was missed.
+    #[must_use]
+    pub fn misses_limit(&self) -> bool {
+        let deferred = self.deferred.iter().map(|deferred| deferred.limit);
+        self.kinds
+            .iter()
+            .filter_map(|kind| kind.limit)
+            .chain(deferred)
+            .any(|limit| limit.passed == Some(false))
+    }
 }
 
 /// A limit on the 90th percentile of the response time.

@@ -50,7 +50,7 @@ pub(super) fn circumstances(trial: &Trial) -> String {
         "{} {}, {}, {} a trial",
         trial.stack.engine,
         trial.stack.engine_version,
-        trial.stack.durability.tier.word(),
+        trial.stack.durability.word(),
         figures::seconds(trial.plan.measured_s)
     )
 }

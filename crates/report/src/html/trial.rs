@@ -3,7 +3,7 @@
 use super::markup::{Cell, Markup, Table, Tone};
 use super::spectrum::Lane;
 use super::{budget, cost, engine, setup, spectrum, timeline, vouch};
-use crate::document::{Class, Headline, KindTally, Quantiles, State, Tier, Trial};
+use crate::document::{Class, Headline, KindTally, Quantiles, State, Tier, Trial, UNVERIFIED};
 use crate::{figures, findings};
 
 /// Writes the whole trial.
@@ -59,10 +59,17 @@ fn headline(main: &mut Markup, trial: &Trial) {
         band.element("div", &[("class", "number")], |number| {
             the_number(number, &trial.headline);
             number.element("p", &[("class", "badges")], |badges| {
-                let tier = trial.stack.durability.tier;
-                badges.badge(if tier == Tier::Durable { Tone::Good } else { Tone::Warn }, tier.word());
-                badges.raw(" ").line("span", "", tier.meaning());
+                let durability = &trial.stack.durability;
+                let good = durability.tier == Tier::Durable && !durability.claimed;
+                badges.badge(if good { Tone::Good } else { Tone::Warn }, durability.word());
+                badges.raw(" ").line("span", "", durability.tier.meaning());
             });
+            if trial.is_unverified() {
+                number.element("p", &[("class", "badges")], |badges| {
+                    badges.badge(Tone::Bad, UNVERIFIED);
+                    badges.raw(" ").line("span", "", "nobody looked at the stored data after the run");
+                });
+            }
             if trial.state != State::Complete {
                 number.element("p", &[("class", "badges")], |badges| {
                     let tone = if trial.state == State::Failed { Tone::Bad } else { Tone::Warn };

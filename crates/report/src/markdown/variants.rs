@@ -90,7 +90,7 @@ fn details(out: &mut String, document: &Document, experiment: &Experiment, rows:
                 row.variant.subject.clone(),
                 settings.join(", "),
                 format!("{} {}", trial.stack.engine, trial.stack.engine_version),
-                trial.stack.durability.tier.word().to_owned(),
+                trial.stack.durability.word().to_owned(),
             ]
         })
         .collect();

@@ -1,7 +1,7 @@
 //! Whether every call is accounted for, whether the data vouch for it, and how the calls ended.
 
 use super::{advises, listed, says, share};
-use crate::document::{AuditWhen, Books, Check, Class, Rule, Severity, Trial};
+use crate::document::{AuditWhen, Books, Check, Class, Rule, Severity, Trial, UNVERIFIED};
 use crate::{figures, findings};
 
 /// Declined calls that the workload does not plan, as a share of those begun, from which the rate means something else.
@@ -134,11 +134,12 @@ pub(super) fn audit(trial: &Trial) -> Option<Rule> {
             format!("the data hold what the calls were told: {}", findings::passed_of(checks)),
         );
     }
+    let unverified = if trial.is_unverified() { format!("{UNVERIFIED}: ") } else { String::new() };
     advises(
         "audit",
         Severity::Warning,
         format!(
-            "not checked: {}; nothing shows that the work behind the number was done rightly",
+            "{unverified}not checked: {}; nothing shows that the work behind the number was done rightly",
             listed(&missing)
         ),
         "run without leaving checks out",

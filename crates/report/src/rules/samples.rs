@@ -1,5 +1,6 @@
 //! Whether percentiles have enough samples behind them, and whether they can be.
 
+use super::load::SHORTEST_S;
 use super::{advises, listed, says};
 use crate::document::{Class, Quantiles, Rule, Severity, Trial};
 use crate::{figures, findings};
@@ -14,6 +15,14 @@ const ROUNDING: f64 = 0.01;
 pub(super) fn min_samples(trial: &Trial) -> Option<Rule> {
     let counts: Vec<(&str, u64)> =
         findings::timed(trial).map(|(name, latency)| (name, latency.response.count)).collect();
+    if trial.measured_s < SHORTEST_S {
+        return advises(
+            "min-samples",
+            Severity::Warning,
+            format!("the trial ended with {} of its window measured", figures::seconds(trial.measured_s)),
+            "see why it ended, and run it again",
+        );
+    }
     if counts.is_empty() {
         return advises(
             "min-samples",

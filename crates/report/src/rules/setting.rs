@@ -110,6 +110,14 @@ pub(super) fn in_memory(trial: &Trial) -> bool {
 /// What an acknowledged commit survives.
 pub(super) fn durability(trial: &Trial) -> Option<Rule> {
     let tier = trial.stack.durability.tier;
+    if trial.stack.durability.claimed {
+        let word = trial.stack.durability.word();
+        return says(
+            "durability",
+            Severity::Info,
+            format!("the server {word}, which is its word and was not read back: {}", tier.meaning()),
+        );
+    }
     match tier {
         Tier::Durable if in_memory(trial) => advises(
             "durability",

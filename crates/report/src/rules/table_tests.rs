@@ -1,10 +1,11 @@
 //! One row a rule: a document about which it complains, and one about which it does not. The rows, the code and the table
 //! that users read name the same rules.
 
+use super::tests::{after, check, direct};
 use super::{RULES, judge, judge_comparison};
 use crate::document::{
-    Arrivals, Check, Class, Document, Engine, Gap, GapKind, Gauge, GaugeKind, Limit, Limits, Missing, Outage,
-    Quantiles, Rule, Severity, Slice, Throttling, Trial,
+    Arrivals, AuditWhen, Check, Class, Document, Engine, Gap, GapKind, Gauge, GaugeKind, Limit, Limits,
+    Missing, Outage, Quantiles, Rule, Severity, Slice, Throttling, Trial,
 };
 use crate::testing;
 use std::collections::BTreeSet;
@@ -281,4 +282,51 @@ fn data_that_outgrows_the_cache_is_another_regime() {
     assert!(found.sentence.contains("past the cache of"), "{}", found.sentence);
     trial.data.bytes_end = trial.data.bytes;
     assert_eq!(says(&judge(&trial), "regime"), None);
+}
+
+/// Nothing was measured, so there is nothing that could be measured longer.
+#[test]
+fn a_trial_of_no_length_is_not_told_to_measure_longer() {
+    let cut = |trial: &mut Trial| trial.measured_s = 0.0;
+    after(cut, "min-samples", Severity::Warning, "the trial ended with 0 s of its window measured");
+    let mut trial = direct();
+    cut(&mut trial);
+    trial.kinds[0].tally.latency[0].response.count = 0;
+    for rule in judge(&trial) {
+        assert!(!rule.advice.unwrap_or_default().contains("longer"), "{}", rule.sentence);
+    }
+}
+
+#[test]
+fn data_that_nobody_looked_at_is_unverified() {
+    assert!(!direct().is_unverified());
+    let unread = |trial: &mut Trial| {
+        let after = trial.audits.iter_mut().filter(|audit| audit.when == AuditWhen::AfterRun);
+        after.for_each(|audit| audit.check = Check::NotRun);
+    };
+    after(unread, "audit", Severity::Warning, "UNVERIFIED: not checked: the stored data after the run");
+    let without = |trial: &mut Trial| trial.audits.retain(|audit| audit.when != AuditWhen::AfterRun);
+    after(without, "audit", Severity::Warning, "UNVERIFIED: not checked: ");
+    // One that was looked at in part has other words.
+    let mut part = direct();
+    part.audits.iter_mut().find(|audit| audit.when == AuditWhen::AfterRun).unwrap().check = Check::NotRun;
+    assert!(!part.is_unverified());
+    check("audit", &part, Severity::Warning, "not checked: the stored data after the run");
+}
+
+#[test]
+fn what_a_server_says_of_itself_is_not_repeated_as_a_fact() {
+    let claimed = |trial: &mut Trial| trial.stack.durability.claimed = true;
+    let words = "the server says it is durable, which is its word and was not read back";
+    after(claimed, "durability", Severity::Info, words);
+}
+
+#[test]
+fn a_limit_on_a_percentile_that_is_missed_is_missed() {
+    assert!(!direct().misses_limit());
+    let mut trial = direct();
+    trial.kinds[1].limit = Some(Limit::new(5_000_000_000, None));
+    assert!(!trial.misses_limit(), "too few calls to tell");
+    trial.kinds[1].limit = Some(Limit::new(5_000_000_000, Some(5_000_000_001)));
+    assert!(trial.misses_limit());
 }

@@ -107,7 +107,8 @@ pub fn engine_trial() -> Document {
     trial.subject = "tpcc/postgres/tokio-postgres".to_owned();
     trial.stack.engine = "postgres".to_owned();
     trial.stack.engine_version = "15.20".to_owned();
-    trial.stack.durability = Durability { tier: Tier::Delayed, detail: "synchronous_commit=off".to_owned() };
+    trial.stack.durability =
+        Durability { tier: Tier::Delayed, detail: "synchronous_commit=off".to_owned(), claimed: false };
     trial.data.kit_notes = vec!["history has a surrogate key".to_owned()];
     trial.processes[0].roles = vec![Role::Engine];
     trial.processes[0].limits = Some(Limits {
@@ -238,6 +239,7 @@ fn stack() -> Stack {
         durability: Durability {
             tier: Tier::Durable,
             detail: "journal_mode=wal, synchronous=full".to_owned(),
+            claimed: false,
         },
         settings: vec![
             setting("journal_mode", "wal"),

@@ -1,13 +1,14 @@
 //! What comes back for good calls, bad requests and faults, on threads and on tasks alike.
 
 use crate::rig::{
-    Answer, BAD_CALL, CONFLICT, DEFECT, PANIC, Running, SECRET, UNANSWERED, UNWRITABLE, WORK, post, start,
-    start_with,
+    Answer, BAD_CALL, CONFLICT, DEFECT, PANIC, Running, SECRET, UNANSWERED, UNWRITABLE, WAIT, WORK, post,
+    start, start_with,
 };
 use crate::toy::{Add, Sum, Toy};
 use adapter_http::{Expected, HttpTarget};
 use model::{Conflict, DefectKind, Doubt, Effort, Fault, Refusal, Session, Target, Wire};
 use server::Settings;
+use std::net::Shutdown;
 use std::sync::atomic::Ordering;
 
 /// Runs a test on a server with blocking sessions and on one with asynchronous sessions.
@@ -165,10 +166,13 @@ fn what_is_wrong_with_a_request_is_said() {
         (post(r#"{"a":1"#), 400, "malformed", "EOF"),
         (post(""), 400, "malformed", "EOF"),
         (post("\u{0}\u{1}"), 400, "malformed", "expected value"),
-        (post(r#"{"a":"1","b":2}"#), 422, "invalid", "invalid type"),
+        (post("[1,2]"), 422, "invalid", "invalid type: array, expected an object"),
+        (post("null"), 422, "invalid", "invalid type: null, expected an object"),
+        (post(r#"{"a":"1","b":2}"#), 422, "invalid", "a: invalid type: string"),
+        (post(r#"{"a":1,"b":[2]}"#), 422, "invalid", "b: invalid type: array, expected a whole number"),
         (post(r#"{"a":1}"#), 422, "invalid", "missing field `b`"),
         (post(r#"{"a":1,"b":2,"c":3}"#), 422, "invalid", "unknown field `c`"),
-        (post(r#"{"a":-1,"b":2}"#), 422, "invalid", "invalid value"),
+        (post(r#"{"a":-1,"b":2}"#), 422, "invalid", "expected a whole number from 0 to 4294967295"),
         (post(r#"{"a":1000001,"b":2}"#), 404, "unknown-id", "a 1000001 does not exist"),
         (request("POST /toy/subtract HTTP/1.1", "{}"), 404, "unknown-path", "nothing is served"),
         (request("GET /toy/add HTTP/1.1", ""), 405, "method-not-allowed", "another method"),
@@ -190,10 +194,95 @@ fn what_is_wrong_with_a_request_is_said() {
         assert!(answer.header("stackmark-work").is_some());
         assert_eq!(answer.header("allow").is_some(), status == 405);
     }
-    let with_charset = good.replace("json", "JSON; charset=utf-8");
-    assert_eq!(client.exchange(request(&with_charset, r#"{"a":1,"b":2}"#)).status, 200);
+    assert_eq!(client.exchange(request(good, r#"{"a":1,"b":2}"#)).status, 200);
     assert_eq!(server.shared.applied.load(Ordering::SeqCst), 1, "nothing of all that reached a session");
     server.stop().unwrap();
+}
+
+#[test]
+fn json_is_read_in_utf_8_and_in_nothing_else() {
+    let server = start::<true>(|_| {});
+    let mut client = server.client();
+    for (media, status) in [
+        ("application/json", 200),
+        ("Application/JSON; charset=utf-8", 200),
+        ("application/json;charset=\"UTF-8\"; x=y", 200),
+        ("application/json; charset=utf-16", 415),
+        ("application/json; x=y; Charset = latin1", 415),
+        ("application/json; charset=", 415),
+        ("application/json; charset=utf-8; charset=utf-16", 415),
+        ("application/json\r\ncontent-type: text/plain", 415),
+    ] {
+        let body = r#"{"a":1,"b":2}"#;
+        let answer = client.exchange(format!(
+            "POST /toy/add HTTP/1.1\r\nhost: x\r\ncontent-type: {media}\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        ));
+        assert_eq!(answer.status, status, "{media}: {answer:?}");
+        if status == 415 {
+            assert!(answer.problem("detail").contains("utf-8"), "{answer:?}");
+        }
+    }
+    assert_eq!(server.shared.applied.load(Ordering::SeqCst), 3);
+    server.stop().unwrap();
+}
+
+/// RFC 9112 3.2.
+#[test]
+fn a_request_names_one_host_and_names_it_rightly() {
+    let server = start::<true>(|_| {});
+    let body = r#"{"a":1,"b":2}"#;
+    let rest = format!("content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    for (path, version, hosts, status) in [
+        ("POST /toy/add", "1.1", "host: x\r\n", 200),
+        ("POST /toy/add", "1.1", "Host: [::1]:8080\r\n", 200),
+        ("POST /toy/add", "1.1", "host:\r\n", 200),
+        ("POST /toy/add", "1.0", "", 200),
+        ("POST /toy/add", "1.1", "", 400),
+        ("POST /toy/add", "1.1", "host: x\r\nhost: x\r\n", 400),
+        ("POST /toy/add", "1.0", "host: x\r\nhost: y\r\n", 400),
+        ("POST /toy/add", "1.1", "host: x, y\r\n", 400),
+        ("POST /toy/add", "1.1", "host: user@x\r\n", 400),
+        ("POST /toy/nothing", "1.1", "", 400),
+        ("GET /health", "1.1", "", 400),
+        ("GET /about", "1.1", "host: x\r\nhost: y\r\n", 400),
+    ] {
+        let mut client = server.client();
+        let answer = client.exchange(format!("{path} HTTP/{version}\r\n{hosts}{rest}"));
+        assert_eq!(answer.status, status, "{path} {version} {hosts}");
+        if status == 400 {
+            assert_eq!(answer.problem("type"), "urn:stackmark:problem:malformed");
+            assert_eq!(answer.problem("applied"), "no");
+            assert!(answer.problem("detail").contains("one host header"), "{answer:?}");
+            assert!(client.receive().is_none(), "the connection is closed: {path} {version} {hosts}");
+        }
+    }
+    assert_eq!(server.shared.applied.load(Ordering::SeqCst), 4);
+    server.stop().unwrap();
+}
+
+#[test]
+fn a_client_that_has_said_all_it_will_say_gets_its_answers() {
+    on_both(|server| {
+        let mut client = server.client();
+        client.send(post(&format!(r#"{{"a":1,"b":{WAIT}}}"#)) + &post(r#"{"a":2,"b":2}"#));
+        client.stream.shutdown(Shutdown::Write).unwrap();
+        server.wait_for_waiting(1);
+        // It has been read to its end by now, or will be before the answer is ready.
+        assert_eq!(server.client().exchange("GET /health HTTP/1.1\r\nhost: x\r\n\r\n").status, 200);
+        server.open_gate();
+        for sum in [1 + WAIT, 4] {
+            assert_eq!(client.receive().expect("an answer").body, format!(r#"{{"sum":{sum}}}"#));
+        }
+        assert!(client.receive().is_none(), "nothing more can come, so the connection ends");
+
+        // A body that will never be whole is not waited for.
+        let mut cut = server.client();
+        let whole = post(r#"{"a":1,"b":2}"#);
+        cut.send(&whole[..whole.len() - 1]);
+        cut.stream.shutdown(Shutdown::Write).unwrap();
+        assert!(cut.receive().is_none_or(|answer| answer.status == 400));
+    });
 }
 
 #[test]

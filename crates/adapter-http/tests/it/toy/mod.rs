@@ -60,9 +60,10 @@ impl Wire for Toy {
     }
 
     fn decode_call(_: usize, extent: &u32, body: &[u8]) -> Result<Add, BadCall> {
-        let call: Add = serde_json::from_slice(body).map_err(|error| BadCall {
-            kind: if error.is_data() { BadCallKind::Invalid } else { BadCallKind::Malformed },
-            detail: error.to_string(),
+        let mut json = serde_json::Deserializer::from_slice(body);
+        let call: Add = model::strict::read(&mut json).map_err(|(field, error)| {
+            let kind = if error.is_data() { BadCallKind::Invalid } else { BadCallKind::Malformed };
+            BadCall::unread(kind, field, &error)
         })?;
         if call.a > *extent {
             return Err(BadCall {

@@ -1,0 +1,53 @@
+//! Numbers that nobody has checked say so, and what was asked of a run decides its exit status.
+
+use crate::e2e_desk::{Desk, kill};
+
+#[test]
+fn a_run_whose_data_nobody_looked_at_is_unverified_and_claims_nothing_of_the_servers_as_a_fact() {
+    let desk = Desk::loaded();
+    let (server, url) = desk.serve();
+    let line = format!("run tpcc/sqlite/axum+rusqlite --url {url} --warmup 0s --duration 1s");
+    let ran = desk.run(&line);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let headline = ran.out.lines().find(|text| text.contains("(NOPM)")).unwrap();
+    assert!(headline.ends_with("UNVERIFIED"), "{headline}");
+    assert!(ran.out.contains("says it is durable") && !ran.out.contains(", durable,"), "{}", ran.out);
+    let document = desk.document();
+    let trial = &document["trials"][0];
+    assert_eq!(trial["stack"]["durability"]["claimed"], true);
+    let rules = trial["rules"].as_array().unwrap();
+    let audit = rules.iter().find(|rule| rule["name"] == "audit").unwrap()["sentence"].as_str().unwrap();
+    assert!(audit.starts_with("UNVERIFIED: not checked: the stored data after the run"), "{audit}");
+
+    // Asked for audits, it does not begin where there can be none, and says what would be right.
+    let refused = desk.run(&format!("{line} --require-audit"));
+    assert_eq!(refused.code(), 1, "{refused:?}");
+    assert!(refused.err.contains("nobody looks at the data behind --url"), "{refused:?}");
+    assert!(refused.err.contains("hint: give --db"), "{refused:?}");
+    let run = desk.only_run();
+
+    // With the data in sight all audits run.
+    let ran = desk.run(&format!("{line} --db sqlite:bench.db --require-audit"));
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(!ran.out.contains("UNVERIFIED") && ran.out.contains("says it is durable"), "{}", ran.out);
+
+    // Of stored results the one without audits is named.
+    let runs = desk.runs();
+    let audited = runs.iter().find(|other| **other != run).unwrap();
+    let compared = |more: &str| desk.run(&format!("compare {} {}{more}", run.display(), audited.display()));
+    assert_eq!(compared("").code(), 0);
+    let refused = compared(" --require-audit");
+    assert_eq!(refused.code(), 1, "{refused:?}");
+    assert!(refused.err.contains("nobody looked at the stored data"), "{refused:?}");
+    kill(server.pid());
+    server.end();
+}
+
+#[test]
+fn a_direct_run_meets_what_is_required() {
+    let desk = Desk::loaded();
+    let ran = desk.run("run tpcc --db sqlite:bench.db --warmup 0s --duration 1s --require-audit");
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(!ran.out.contains("UNVERIFIED") && ran.out.contains(", durable,"), "{}", ran.out);
+    assert!(desk.document()["trials"][0]["stack"]["durability"]["claimed"].is_null());
+}
