@@ -72,7 +72,7 @@ impl<'a> Findings<'a> {
             block.ratio = self.ratio(b, &bases, block);
         }
         let ratios: Vec<f64> = comparison.blocks.iter().filter_map(|block| block.ratio).collect();
-        let whole = comparison.blocks.iter().filter(|block| self.is_whole(a, b, block)).count();
+        let whole = comparison.blocks.iter().filter(|block| self.is_whole(b, &bases, block)).count();
         let left_out = LeftOut { partial: comparison.blocks.len() - whole, unknown: whole - ratios.len() };
         if ratios.is_empty() {
             comparison.sentence = match whole {
@@ -184,9 +184,9 @@ impl<'a> Findings<'a> {
         (trial.state == State::Complete).then_some(trial)
     }
 
-    /// Whether two parts both have a whole trial in a block.
-    fn is_whole(self, a: usize, b: usize, block: &Block) -> bool {
-        self.whole(a, block).is_some() && self.whole(b, block).is_some()
+    /// Whether a part and one of others both have a whole trial in a block.
+    fn is_whole(self, above: usize, below: &[usize], block: &Block) -> bool {
+        self.whole(above, block).is_some() && below.iter().any(|part| self.whole(*part, block).is_some())
     }
 
     /// One part through the mean of others within a block, if it and one of them have a whole trial there, of which the
@@ -202,10 +202,19 @@ impl<'a> Findings<'a> {
         let (name, standing) = (&self.cast[part].name, &self.standings[part]);
         let reason = standing.reason.as_deref().unwrap_or("no reason is known");
         match standing.state {
-            VariantState::Measured => None,
+            VariantState::Measured => self.unbounded(part),
             VariantState::NotStarted => Some(format!("{name} could not be started: {}.", stopped(reason))),
             VariantState::Void => Some(format!("{name} is void: {}.", stopped(reason))),
         }
+    }
+
+    /// A percentile that is a call which was never answered is slower than any figure. To leave out such a block as if too
+    /// few calls stood behind it would leave out the worst ones.
+    fn unbounded(self, part: usize) -> Option<String> {
+        let trials = self.of_parts[part].iter().flatten().map(|trial| &self.trials[*trial]);
+        let lost = trials.filter_map(|trial| self.measured.unbounded(trial)).next()?;
+        let (name, words) = (&self.cast[part].name, self.measured.words());
+        Some(format!("{name} has no {words} to compare: {lost}."))
     }
 
     /// What the control of a base shows against it, a ratio a block; none where no control was run, or it is void.

@@ -3,7 +3,7 @@ use crate::args::EngineArgs;
 use crate::experiment::plan::{Place, Variant};
 use crate::experiment::underway::Agenda;
 use model::Workload;
-use report::document::{Document, Spent};
+use report::document::{AllDue, Document, Spent};
 use sql::Dialect;
 use workload_tpcc::Tpcc;
 
@@ -126,14 +126,28 @@ fn whole_blocks_of_too_few_calls_are_not_called_partial() {
     let some = without(&[1, 3]).only();
     assert!(some.sentence.contains("2 whole blocks are left out because the p99"), "{}", some.sentence);
     let mut cut = without(&[1]);
-    let trial = cut.of_parts[0][0].unwrap();
-    cut.trials[trial].state = State::Interrupted;
+    // Of the base and of its control, each of which would do.
+    for part in [0, 1] {
+        let trial = cut.of_parts[part][0].unwrap();
+        cut.trials[trial].state = State::Interrupted;
+    }
     let cut = cut.only().sentence;
     assert!(cut.contains(" A block is left out because a trial of it is missing or not whole."), "{cut}");
     assert!(cut.contains(" A whole block is left out because the p99"), "{cut}");
     let mut all = without(&[]);
     all.trials.iter_mut().for_each(|trial| trial.state = State::Interrupted);
     assert!(all.only().sentence.contains("No block has two whole trials"));
+}
+
+#[test]
+fn a_percentile_of_calls_that_were_never_answered_is_no_block_to_leave_out() {
+    let mut bed = bed("p99", &STEADY, &scaled(1.0), &scaled(0.5));
+    let trial = bed.of_parts[2][3].unwrap();
+    bed.trials[trial].overall.all_due =
+        Some(AllDue::new(10_000, 150, |quantile| (quantile < 0.98).then_some(1)));
+    let found = bed.only();
+    assert_eq!((found.ratio, found.verdict), (None, Verdict::CannotTell), "{found:?}");
+    assert!(found.sentence.contains("150 of 10000 calls due were never answered"), "{found:?}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::case::Case;
 use anyhow::{Result, bail};
 use measure::Better;
 use model::Kind;
-use report::document::{Level, Metric, Tally, Trial};
+use report::document::{Level, Metric, State, Tally, Trial};
 
 /// Percentiles by name.
 const QUANTILES: [&str; 5] = ["p50", "p90", "p95", "p99", "p99.9"];
@@ -110,23 +110,33 @@ impl Measured {
         }
     }
 
+    /// Why the figure of a whole trial is slower than any other, if so: the percentile is a call that was never answered.
+    pub(crate) fn unbounded(&self, trial: &Trial) -> Option<String> {
+        let Measured::Response { kind, quantile } = self else { return None };
+        let tally = tally(trial, *kind).filter(|_| trial.state == State::Complete)?;
+        let at = QUANTILES.iter().position(|known| known == quantile)?;
+        let all = tally.all_due.filter(|_| tally.level(PLACES[at]) == Level::Unbounded)?;
+        Some(format!("in a trial {} of {} calls due were never answered", all.unanswered, all.calls))
+    }
+
     /// The figure of a trial, more than zero; nothing where it is not known, or too few calls stand behind it.
     pub(crate) fn of(&self, trial: &Trial) -> Option<f64> {
         let value = match self {
             Measured::Throughput => Some(trial.headline.value.value),
-            Measured::Response { kind, quantile } => {
-                let tally = match kind {
-                    None => &trial.overall,
-                    Some(kind) => &trial.kinds.iter().find(|of| of.name == *kind)?.tally,
-                };
-                response(tally, quantile)
-            }
+            Measured::Response { kind, quantile } => response(tally(trial, *kind)?, quantile),
             Measured::Cpu => {
                 let of_each = trial.processes.iter().map(|process| process.cpu_ms_per_1000_committed);
                 of_each.sum::<Option<f64>>().map(|ms| ms / 1e3)
             }
         };
         value.filter(|value| *value > 0.0)
+    }
+}
+
+fn tally<'a>(trial: &'a Trial, kind: Option<&str>) -> Option<&'a Tally> {
+    match kind {
+        None => Some(&trial.overall),
+        Some(kind) => trial.kinds.iter().find(|of| of.name == kind).map(|of| &of.tally),
     }
 }
 
