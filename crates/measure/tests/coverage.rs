@@ -16,6 +16,9 @@ const CHANCE: f64 = 0.006;
 /// Seconds of a trial.
 const TRIAL: usize = 10;
 
+/// Why there is an interval.
+const ENOUGH: &str = "no plan here has fewer than three blocks";
+
 /// Standard normal, by Box and Muller.
 fn normal(random: &mut Random) -> f64 {
     (2.0 * random.exponential(1.0)).sqrt() * (std::f64::consts::TAU * random.unit()).cos()
@@ -103,11 +106,13 @@ impl Plan {
         let mut shown = Shown { variants: vec![Vec::new(); self.variants], control: Vec::new() };
         for (block, trials) in trials.chunks(parts).enumerate() {
             let order = design.order(block as u32);
-            let of = |part: usize| trials[order.iter().position(|at| *at == part).unwrap()].exp();
+            let of = |part: usize| {
+                trials[order.iter().position(|at| *at == part).expect("every part has a place")].exp()
+            };
             let base: Vec<f64> = (0..bases).map(of).collect();
             for (variant, ratios) in shown.variants.iter_mut().enumerate() {
                 let effect = if variant == 0 { 1.0 + effect } else { 1.0 };
-                ratios.push(ratio_to_base(of(bases + variant) * effect, &base).unwrap());
+                ratios.push(ratio_to_base(of(bases + variant) * effect, &base).expect("a base has a trial"));
             }
             if self.control {
                 shown.control.push(of(1) / of(0));
@@ -142,17 +147,17 @@ fn simulate(machine: Machine, plan: Plan) -> Found {
     for round in 0..ROUNDS {
         let nothing = plan.run(machine, &mut random, 0.0);
         let found: Vec<_> = nothing.variants.iter().map(|ratios| compare(ratios, &terms)).collect();
-        covered += usize::from(found.iter().all(|found| holds(found.interval.unwrap(), 1.0)));
+        covered += usize::from(found.iter().all(|found| holds(found.interval.expect(ENOUGH), 1.0)));
         let is_alarm = |verdict| matches!(verdict, Verdict::Better | Verdict::Worse);
         alarmed += usize::from(found.iter().any(|found| is_alarm(found.verdict)));
         if plan.control {
             let alone = Terms { comparisons: 1, ..terms };
-            biased += usize::from(!holds(compare(&nothing.control, &alone).interval.unwrap(), 1.0));
+            biased += usize::from(!holds(compare(&nothing.control, &alone).interval.expect(ENOUGH), 1.0));
         }
         if round % REPEATED != 0 {
             continue;
         }
-        let printed = detectable(&nothing.variants[0], terms.comparisons).unwrap();
+        let printed = detectable(&nothing.variants[0], terms.comparisons).expect(ENOUGH);
         let again = plan.run(machine, &mut random, printed);
         detected += usize::from(compare(&again.variants[0], &terms).verdict == Verdict::Better);
     }
@@ -163,7 +168,7 @@ fn simulate(machine: Machine, plan: Plan) -> Found {
         detected: share(detected * REPEATED),
         biased: share(biased),
     };
-    println!(
+    eprintln!(
         "| {} | {} | {} | {} | {:.1} % | {:.1} % | {:.1} % | {} |",
         machine.name,
         plan.blocks,

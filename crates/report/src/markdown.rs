@@ -223,7 +223,7 @@ fn compare(out: &mut String, document: &Document, comparison: &Comparison) {
     budget_change(out, document, comparison);
     let noise = comparison.noise.as_ref().map_or_else(
         || "not run".to_owned(),
-        |noise| format!("{}, {} blocks", figures::ratio(noise.ratio), noise.blocks),
+        |noise| format!("{}, {} blocks{}", figures::ratio(noise.ratio), noise.blocks, noise.bias_words()),
     );
     let audits: Vec<Check> =
         document.trials.iter().flat_map(|trial| &trial.audits).map(|audit| audit.check).collect();

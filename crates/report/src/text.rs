@@ -439,9 +439,10 @@ fn confidence(out: &mut String, comparison: &Comparison) {
         Some(noise) => {
             let _ = writeln!(
                 out,
-                "  A/A control           {}, {} blocks",
+                "  A/A control           {}, {} blocks{}",
                 figures::ratio(noise.ratio),
-                noise.blocks
+                noise.blocks,
+                noise.bias_words()
             );
         }
         None => {

@@ -220,6 +220,21 @@ pub struct Noise {
     pub ratio: Interval,
 }
 
+impl Noise {
+    /// Whether the base measured twice differs from itself by more than its scatter: the interval does not hold 1. Chance
+    /// alone does so in one control of 20.
+    #[must_use]
+    pub fn is_biased(&self) -> bool {
+        self.ratio.low.zip(self.ratio.high).is_some_and(|(low, high)| low > 1.0 || high < 1.0)
+    }
+
+    /// What a line of figures says behind the ratio; empty where nothing is wrong.
+    #[must_use]
+    pub fn bias_words(&self) -> &'static str {
+        if self.is_biased() { ", which shows a bias: the interval must contain 100 %" } else { "" }
+    }
+}
+
 /// What may be said about B against A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -111,13 +111,19 @@ fn spent(out: &mut String, document: &Document, experiment: &Experiment) {
 
 /// What the rules say of the comparisons but for what the lines above say.
 fn rules_of(rows: &[Row<'_>]) -> Vec<Rule> {
-    let told = rows.iter().filter(|row| row.standing.is_measured());
-    told.filter_map(|row| Some((row, row.comparison?)))
-        .flat_map(|(row, comparison)| {
-            let rules = judge_comparison(comparison).into_iter();
-            rules
-                .filter(|rule| rule.severity == Severity::Warning)
-                .map(|rule| Rule { sentence: format!("{}: {}", row.variant.name, rule.sentence), ..rule })
-        })
-        .collect()
+    let mut said: Vec<Rule> = Vec::new();
+    for row in rows.iter().filter(|row| row.standing.is_measured()) {
+        let rules = row.comparison.map(judge_comparison).unwrap_or_default();
+        for rule in rules.into_iter().filter(|rule| rule.severity == Severity::Warning) {
+            // A control is that of the base, and is told once for all that is held against it.
+            let rule = match rule.name.as_str() {
+                "noise" => rule,
+                _ => Rule { sentence: format!("{}: {}", row.variant.name, rule.sentence), ..rule },
+            };
+            if !said.contains(&rule) {
+                said.push(rule);
+            }
+        }
+    }
+    said
 }

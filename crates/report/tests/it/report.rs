@@ -272,19 +272,6 @@ fn a_variant_with_a_weaker_tier_says_so_beside_its_name() {
 }
 
 #[test]
-fn every_format_says_for_how_many_variants_the_intervals_are_widened() {
-    let said = "The intervals of the 8 variants held against SQLite, WAL are widened";
-    for report in [
-        text::render(&testing::experiment(), Colour::Never),
-        markdown::render(&testing::experiment()),
-        html::render(&testing::experiment()),
-    ] {
-        let report = report.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(report.contains(said), "{report}");
-    }
-}
-
-#[test]
 fn an_experiment_for_a_pull_request_folds_all_but_the_answer_away() {
     let report = markdown::render(&testing::experiment());
     let (open, folded) = report.split_once("<details>").expect("something is folded away");

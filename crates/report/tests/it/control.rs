@@ -1,0 +1,36 @@
+//! What every format says of A/A controls, and of several variants on one base.
+
+use report::text::Colour;
+use report::{html, markdown, testing, text};
+
+#[test]
+fn a_control_that_differs_from_itself_is_said_in_every_format_and_once() {
+    let mut document = testing::comparison();
+    let noise = document.comparison.as_mut().unwrap().noise.as_mut().unwrap();
+    (noise.ratio.value, noise.ratio.low, noise.ratio.high) = (1.03, Some(1.01), Some(1.05));
+    for report in
+        [text::render(&document, Colour::Never), markdown::render(&document), html::render(&document)]
+    {
+        assert!(report.contains("shows a bias"), "{report}");
+    }
+    let mut document = testing::experiment();
+    for comparison in &mut document.experiment.as_mut().unwrap().comparisons {
+        let noise = comparison.noise.as_mut().unwrap();
+        (noise.ratio.value, noise.ratio.low, noise.ratio.high) = (1.03, Some(1.01), Some(1.05));
+    }
+    let report = text::render(&document, Colour::Never);
+    assert_eq!(report.matches("control shows a bias").count(), 1, "{report}");
+}
+
+#[test]
+fn every_format_says_for_how_many_variants_the_intervals_are_widened() {
+    let said = "The intervals of the 8 variants held against SQLite, WAL are widened";
+    for report in [
+        text::render(&testing::experiment(), Colour::Never),
+        markdown::render(&testing::experiment()),
+        html::render(&testing::experiment()),
+    ] {
+        let report = report.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(report.contains(said), "{report}");
+    }
+}
