@@ -37,7 +37,8 @@ const fn behind(what: &'static str, trick: Trick, caught_by: &'static [&'static 
 }
 
 /// Leaves the number of an order as it was, by and by.
-const TWICE: &str = "d_next_o_id + case when d_next_o_id = 31 or d_ytd * {cents} % 3 > 0 then 1 else 0 end";
+pub(crate) const TWICE: &str =
+    "d_next_o_id + case when d_next_o_id = 31 or d_ytd * {cents} % 3 > 0 then 1 else 0 end";
 
 const REPLACING: &[Edit] = &[
     (Stmt::ClaimOrderId, "d_next_o_id + 1", TWICE),
@@ -455,33 +456,6 @@ pub const UNSEEN: &[(&str, &[Edit])] = &[
     ),
     ("another carrier delivers", &[(Stmt::CarryOrder, "o_carrier_id = ?4", "o_carrier_id = ?4 % 10 + 1")]),
     ("the order is another customer's", &[(Stmt::InsertOrder, "?3, ?4,", "?3, ?4 % 30 + 1,")]),
-];
-
-/// What is wrong, the edits that make it so, and words of the failure on SQLite, PostgreSQL and MariaDB.
-pub type Defect = (&'static str, &'static [Edit], [&'static str; 3]);
-
-/// Those whom an answer gives away, or the schema: the trial fails, with these words, and has no result.
-pub const DEFECTS: &[Defect] = &[
-    (
-        "order numbers are given twice",
-        &[(Stmt::ClaimOrderId, "d_next_o_id + 1", TWICE)],
-        ["UNIQUE constraint failed: orders", "orders_pkey", "Duplicate entry"],
-    ),
-    (
-        "the first line of an order is not delivered",
-        &[(Stmt::DeliverLines, "ol_o_id = ?3", "ol_o_id = ?3 and ol_number > 1")],
-        ["a line's delivery date disagrees with the order's carrier"; 3],
-    ),
-    (
-        "another customer pays",
-        &[(Stmt::ReadCustomer, "c_last", "'NOBODY'")],
-        ["the payment names another customer"; 3],
-    ),
-    (
-        "Order-Status finds no order",
-        &[(Stmt::NewestOrder, "o_c_id = ?3", "o_c_id = ?3 + 1000000")],
-        ["`newest_order` found no row"; 3],
-    ),
 ];
 
 /// An amount of cents in an engine's words.

@@ -59,8 +59,9 @@ pub(crate) trait Case: Driven<Extent: Size> {
     fn dataset(size: &Self::Extent, seed: u64) -> Arc<dyn Dataset>;
     /// Tables and indexes.
     fn schema(dialect: Dialect) -> Result<Catalogue>;
-    /// The stream of a worker.
-    fn inputs(size: &Self::Extent, load_seed: u64, seed: u64, worker: u32) -> Self::Inputs;
+    /// The streams of the workers of one trial, by worker. `load` is the seed that the data was loaded with, where it is
+    /// known: answers are held to it.
+    fn inputs(size: &Self::Extent, load: Option<u64>, seed: u64) -> impl Fn(u32) -> Self::Inputs;
     /// A fresh ledger.
     fn new_ledger(size: &Self::Extent) -> Self::Ledger;
 

@@ -163,7 +163,9 @@ impl<W: Case> Job<'_, W> {
         if let Some(trial) = document.trials.last_mut() {
             trial.stack = stack.clone().into();
         }
-        let (size, load_seed) = (&self.database.size, self.database.seed);
+        let size = &self.database.size;
+        let ours = self.audited && !self.database.is_foreign();
+        let inputs = W::inputs(size, ours.then_some(self.database.seed), self.plan.seed);
         let stop = Stop::new();
         let mut follow = Follow {
             job: self,
@@ -182,7 +184,7 @@ impl<W: Case> Job<'_, W> {
         let driven = W::drive(
             &self.plan,
             &Arc::new(target),
-            &|worker| W::inputs(size, load_seed, self.plan.seed, worker),
+            &inputs,
             &|| W::new_ledger(size),
             clock,
             &stop,

@@ -85,8 +85,9 @@ impl Case for Tpcb {
         Ok(workload_tpcb::schema(dialect)?)
     }
 
-    fn inputs(size: &Cardinality, _load_seed: u64, seed: u64, worker: u32) -> Inputs {
-        Inputs::new(*size, seed, worker)
+    fn inputs(size: &Cardinality, _load: Option<u64>, seed: u64) -> impl Fn(u32) -> Inputs {
+        let size = *size;
+        move |worker| Inputs::new(size, seed, worker)
     }
 
     fn new_ledger(size: &Cardinality) -> Ledger {

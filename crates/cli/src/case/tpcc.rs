@@ -2,6 +2,7 @@
 
 use super::{Case, Kit, Past, input_checks, ledger_checks};
 use crate::convert;
+use crate::database::LOAD_SEED;
 use crate::engine;
 use anyhow::{Context, Result, bail};
 use model::rows::Dataset;
@@ -11,7 +12,8 @@ use std::sync::Arc;
 use workload_tpcc::audit::{self, Context as AuditContext};
 use workload_tpcc::conformance::GOLDEN_LOAD_SEED;
 use workload_tpcc::{
-    Cardinality, Claims, DISTRICTS, Data, Inputs, Ledger, StoredTally, Tpcc, WAREHOUSES_MAX, kind, kit,
+    Cardinality, Claims, DISTRICTS, Data, Inputs, Knowledge, Ledger, StoredTally, Tpcc, WAREHOUSES_MAX, kind,
+    kit,
 };
 
 /// Tables without which nothing can be audited.
@@ -102,8 +104,15 @@ impl Case for Tpcc {
         Ok(workload_tpcc::schema(dialect)?)
     }
 
-    fn inputs(size: &Cardinality, load_seed: u64, seed: u64, worker: u32) -> Inputs {
-        Inputs::new(*size, Data::c_load_of(load_seed), seed, worker)
+    fn inputs(size: &Cardinality, load: Option<u64>, seed: u64) -> impl Fn(u32) -> Inputs {
+        let size = *size;
+        let known = match load {
+            Some(load) => Knowledge::of(Data::new(size, load)),
+            None => Knowledge::of_others(size),
+        };
+        // Of what somebody else has loaded any constant will do: theirs is not known.
+        let c_load = Data::c_load_of(load.unwrap_or(LOAD_SEED));
+        move |worker| Inputs::new(size, c_load, seed, worker).remembering(&known)
     }
 
     fn new_ledger(size: &Cardinality) -> Ledger {
