@@ -65,8 +65,10 @@ pub(crate) trait Case: Driven<Extent: Size> {
     /// A fresh ledger.
     fn new_ledger(size: &Self::Extent) -> Self::Ledger;
 
-    /// What is known about a database beside its rows.
-    fn context(size: &Self::Extent, past: Past) -> Self::Context;
+    /// Names of the audits that speak of the load itself: where one fails, calls cannot be answered, whoever loaded the data.
+    const OF_LOAD: &'static [&'static str];
+    /// What is known about a database beside its rows: of its past, and of what it held before the run that is judged.
+    fn context(size: &Self::Extent, past: Past, before: Option<&Self::Stored>) -> Self::Context;
     /// Values of the parameters of all audits' queries.
     fn params(context: &Self::Context) -> Vec<i64>;
     /// The audits of the stored data.

@@ -294,7 +294,7 @@ impl<W: Case> Job<'_, W> {
             let claims = W::claims(&driven.ledger, true);
             self.folder.put_claims(&self.claims_file(before.clone(), claims.clone()))?;
             let clock = Monotonic::start();
-            let checked = vouch::after(self.database, before, &claims, self.interrupt)?;
+            let checked = vouch::after(self.database, before, &trial.audits, &claims, self.interrupt)?;
             self.checked_s.set(clock.now().as_secs_f64());
             trial.audits.extend(checked.audits);
             trial.ledger = checked.ledger;

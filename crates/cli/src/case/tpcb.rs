@@ -23,6 +23,7 @@ impl Case for Tpcb {
     /// Its rows do not depend on a seed.
     const GOLDEN_LOAD_SEED: u64 = 1;
     const CHANCE_NEEDS_FRESH: bool = true;
+    const OF_LOAD: &'static [&'static str] = &[];
     type Context = AuditContext;
     type Stored = Vec<StoredTally>;
     type Claims = Claims;
@@ -94,7 +95,7 @@ impl Case for Tpcb {
         Ledger::new(*size)
     }
 
-    fn context(size: &Cardinality, past: Past) -> AuditContext {
+    fn context(size: &Cardinality, past: Past, _before: Option<&Vec<StoredTally>>) -> AuditContext {
         AuditContext { size: *size, history_whole: past.ours }
     }
 

@@ -27,6 +27,7 @@ impl Case for Tpcc {
     const RATE_SECONDS: f64 = 60.0;
     const GOLDEN_LOAD_SEED: u64 = GOLDEN_LOAD_SEED;
     const CHANCE_NEEDS_FRESH: bool = false;
+    const OF_LOAD: &'static [&'static str] = audit::OF_LOAD;
     type Context = AuditContext;
     type Stored = Vec<StoredTally>;
     type Claims = Claims;
@@ -119,8 +120,15 @@ impl Case for Tpcc {
         Ledger::new(*size)
     }
 
-    fn context(size: &Cardinality, past: Past) -> AuditContext {
-        AuditContext { size: *size, used_before: !(past.ours && past.fresh) }
+    fn context(size: &Cardinality, past: Past, before: Option<&Vec<StoredTally>>) -> AuditContext {
+        // Where the district ended that was the furthest, orders of all districts are the run's.
+        let furthest = before.and_then(|before| before.iter().map(|district| district.next_o_id).max());
+        AuditContext {
+            size: *size,
+            ours: past.ours,
+            used_before: !(past.ours && past.fresh),
+            run_from: furthest.and_then(|next_o_id| u32::try_from(next_o_id).ok()),
+        }
     }
 
     fn params(context: &AuditContext) -> Vec<i64> {
