@@ -187,3 +187,39 @@ fn quickstart_needs_nothing_and_leaves_a_report() {
     names.sort();
     assert_eq!(names, ["plan.json", "report.html", "result.json", "trials"], "nothing else is left");
 }
+
+#[test]
+fn data_on_which_customers_never_ordered_is_refused_with_the_rule_of_the_load_that_it_breaks() {
+    let desk = Desk::loaded();
+    let made = rusqlite::Connection::open(desk.path("bench.db")).unwrap();
+    made.execute("update orders set o_c_id = 1 where o_w_id = 1 and o_d_id = 1 and o_id in (5, 6)", [])
+        .unwrap();
+    let refused = desk.run("run tpcc/sqlite/rusqlite --db sqlite:bench.db --warmup 0s --duration 1s");
+    refused
+        .refused(&["order-customers", "each customer of a district has one of the orders that were loaded"]);
+}
+
+#[test]
+fn what_was_wrong_before_a_run_is_told_apart_from_what_it_did() {
+    let desk = Desk::loaded();
+    let made = rusqlite::Connection::open(desk.path("bench.db")).unwrap();
+    made.execute("update stock set s_order_cnt = s_order_cnt + 1 where s_i_id = 77", []).unwrap();
+    let ran = desk.run("run tpcc/sqlite/rusqlite --db sqlite:bench.db --warmup 0s --duration 1s --clients 1");
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    assert!(ran.out.contains("violated before the run already, and as much after it"), "{}", ran.out);
+}
+
+/// The shares of the second run were once held to those of both, for ever.
+#[test]
+fn a_seed_that_is_used_again_is_judged_by_what_it_drew_this_time() {
+    let desk = Desk::loaded();
+    for _ in 0..2 {
+        let ran =
+            desk.run("run tpcc/sqlite/rusqlite --db sqlite:bench.db --warmup 0s --duration 2s --clients 1");
+        assert_eq!(ran.code(), 0, "{ran:?}");
+    }
+    for run in desk.runs() {
+        let text = std::fs::read_to_string(run.join("result.json")).unwrap();
+        assert!(!text.contains("may have made the same draws again"), "{text}");
+    }
+}

@@ -85,6 +85,20 @@ fn a_wrong_total_ends_the_trial() {
     );
 }
 
+/// It passed once, with a rate of nothing and every check green.
+#[test]
+fn a_server_that_declines_every_order_ends_the_trial() {
+    let lied = Lied::to(UNTIL_FOUND_OUT, |asked, pass_on| {
+        let honest = pass_on();
+        Reply::Bytes(if asked.path == "/tpcc/new-order" {
+            changed(&honest, |json| json["status"] = "item-not-valid".into())
+        } else {
+            honest
+        })
+    });
+    lied.is_void("an order of items that are all sold was declined");
+}
+
 #[test]
 fn a_missing_field_ends_the_trial() {
     let lied = Lied::to(UNTIL_FOUND_OUT, |asked, pass_on| {

@@ -2,9 +2,10 @@
 //! engine; it fails with what was not caught, or caught by audits that it should not concern.
 
 use crate::beds::Bed;
-use crate::calls::{drive_tpcc, runtime};
+use crate::calls::{drive_tpcc, drive_trusting, runtime};
+use crate::lies::DEFECTS;
 use crate::sabotage::{SabotagedTarget, Trick};
-use crate::saboteurs::{DEFECTS, EXACT, SHAPE, Saboteur, UNSEEN};
+use crate::saboteurs::{EXACT, SHAPE, Saboteur, UNSEEN};
 use crate::served::Served;
 use crate::store::{Found, Store};
 use crate::tamper::Tampering;
@@ -35,7 +36,7 @@ fn target<B: Bed>(store: &Store, trick: Trick) -> SabotagedTarget<B::Opener> {
 #[must_use]
 pub fn sabotaged<B: Bed>(store: &Store, saboteur: &Saboteur, calls: u64) -> Found {
     let before = store.tallies();
-    let trial = drive_tpcc(store, target::<B>(store, saboteur.trick), saboteur.workers, calls, SEED);
+    let trial = drive_trusting(store, target::<B>(store, saboteur.trick), saboteur.workers, calls, SEED);
     assert_eq!(trial.failure, None, "{}", saboteur.what);
     store.find(&before, &Claims::of(&trial.ledger, true))
 }
@@ -116,10 +117,9 @@ pub fn shape_saboteurs_are_caught<B: Bed>() {
 /// # Panics
 /// With the first for whom that is not so.
 pub fn defects_end_the_trial<B: Bed>() {
-    for (what, edits, words) in DEFECTS {
+    for (what, trick, words) in DEFECTS {
         let store = B::store(Cardinality::tiny());
-        let trial =
-            drive_tpcc(&store, target::<B>(&store, Trick::Statements([*edits; 3])), 1, EXACT_CALLS, SEED);
+        let trial = drive_tpcc(&store, target::<B>(&store, *trick), 1, EXACT_CALLS, SEED);
         let failure = trial.failure.unwrap_or_else(|| panic!("{what}: the trial went well"));
         assert!(failure.contains(words[B::DIALECT as usize]), "{what}: {failure}");
         let defects: u64 = trial.totals.kinds.iter().map(|kind| kind.books.defect).sum();
@@ -161,7 +161,7 @@ pub fn what_no_audit_sees_does_not_conform<B: Bed>() {
 fn behind_a_server<B: Bed>(store: &Store, trick: Trick) -> (Vec<StoredTally>, Ledger) {
     let before = store.tallies();
     let served = Served::start(target::<B>(store, trick), store.size, 4);
-    let trial = drive_tpcc(store, served.target(), 4, EXACT_CALLS, SEED);
+    let trial = drive_trusting(store, served.target(), 4, EXACT_CALLS, SEED);
     assert_eq!(trial.failure, None);
     (before, trial.ledger)
 }

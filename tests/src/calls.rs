@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::task::{Context, Poll, Waker};
 use tokio::runtime::{Builder, Runtime};
-use workload_tpcc::{Call, Data, Inputs, Ledger, Outcome, Tpcc};
+use workload_tpcc::{Call, Data, Inputs, Knowledge, Ledger, Outcome, Tpcc};
 
 use crate::store::{LOAD_SEED, Store};
 
@@ -94,8 +94,21 @@ pub fn drive<W: Workload, T: Target<W>>(
         .unwrap_or_else(|error| panic!("no trial: {error}"))
 }
 
-/// The standard's inputs on a store, driven.
+/// The standard's inputs on a store, driven, with answers held to all that is known, as users have it.
 pub fn drive_tpcc<T: Target<Tpcc>>(
+    store: &Store,
+    target: T,
+    workers: u32,
+    calls: u64,
+    seed: u64,
+) -> Trial<Tpcc> {
+    let known = Knowledge::of(Data::new(store.size, LOAD_SEED));
+    let inputs = |worker| inputs(store, seed, worker).remembering(&known);
+    drive(target, workers, calls, inputs, || Ledger::new(store.size))
+}
+
+/// The same by somebody who holds an answer to its call alone, so that others can show what they find.
+pub fn drive_trusting<T: Target<Tpcc>>(
     store: &Store,
     target: T,
     workers: u32,

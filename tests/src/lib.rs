@@ -11,6 +11,7 @@ pub mod engines;
 pub mod examples;
 pub mod fake;
 pub mod ground;
+pub mod lies;
 pub mod proxy;
 pub mod repository;
 pub mod routes;

@@ -32,6 +32,8 @@ pub enum Trick {
     Connection(Tampering),
     /// Another call is made than the one that was asked for. The answer must still fit.
     Instead(fn(Call) -> Call),
+    /// An answer says something else than what was done. It must still fit its call.
+    Lie(fn(&Call, &mut Outcome)),
     /// A second connection reads a number before the call, and acts on it after the answer.
     Around {
         /// The query whose number it reads, if it does.
@@ -69,7 +71,9 @@ impl Trick {
     const fn tampering(self) -> Tampering {
         match self {
             Trick::Connection(tampering) => tampering,
-            Trick::None | Trick::Statements(_) | Trick::Instead(_) | Trick::Around { .. } => Tampering::None,
+            Trick::None | Trick::Statements(_) | Trick::Instead(_) | Trick::Lie(_) | Trick::Around { .. } => {
+                Tampering::None
+            }
         }
     }
 }
@@ -99,6 +103,13 @@ impl<S: Session<Tpcc>> Session<Tpcc> for Sabotaged<S> {
     async fn run(&mut self, call: &Call, effort: &mut Effort) -> Answer {
         match self.trick {
             Trick::Instead(other) => self.session.run(&other(call.clone()), effort).await,
+            Trick::Lie(lie) => {
+                let mut answer = self.session.run(call, effort).await;
+                if let Ok(outcome) = &mut answer {
+                    lie(call, outcome);
+                }
+                answer
+            }
             Trick::Around { before, after } => {
                 let read = match before(self.dialect, call) {
                     Some(query) => self.behind.number(&query).await,

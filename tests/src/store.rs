@@ -196,7 +196,7 @@ impl Store {
         let query = audit::district_tallies(self.dialect()).expect("kept by a test of the workload");
         let tally = |row: &Vec<Value>| {
             let row: Vec<i64> = row.iter().filter_map(Value::int).collect();
-            StoredTally::from_row(&row).expect("eight whole numbers")
+            StoredTally::from_row(&row).expect("fourteen whole numbers")
         };
         rows(&self.place(), &query, &[]).iter().map(tally).collect()
     }
@@ -207,7 +207,7 @@ impl Store {
     /// When one could not be run.
     #[must_use]
     pub fn audits(&self) -> Vec<(Audit, Finding)> {
-        let context = audit::Context { size: self.size, used_before: false };
+        let context = audit::Context::fresh(self.size);
         let groups = audit::audits(self.dialect()).expect("kept by a test of the workload");
         let queries = groups.iter().map(|group| {
             let queries = group.audits.iter().map(|audit| (&audit.name, &audit.query, audit.rows_max));

@@ -58,7 +58,7 @@ fn plan(size: Cardinality) -> Result<LoadPlan, Failure> {
 }
 
 fn audit_all(url: &ServerUrl, size: Cardinality) -> Result<(), Failure> {
-    let context = Context { size, used_before: false };
+    let context = Context::fresh(size);
     let groups: Vec<AuditGroup> = audit::audits(Dialect::Postgres)?
         .into_iter()
         .map(|group| AuditGroup {

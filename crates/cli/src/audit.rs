@@ -39,7 +39,9 @@ fn audit_workload<W: Case>(args: &args::Audit, ui: &Ui) -> Result<Answer> {
     let interrupt = Interrupt::listen()?;
     // Nobody can say how many runs, with which seeds, this database has seen.
     let past = Past { ours: found.ours, fresh: false };
-    let audits = vouch::audits::<W>(&url, &found.size, past, AuditWhen::AfterRun, args.threads, &interrupt)?;
+    let before = claims.as_ref().map(|run| &run.before);
+    let when = AuditWhen::AfterRun;
+    let audits = vouch::audits::<W>(&url, &found.size, past, before, when, args.threads, &interrupt)?;
     if interrupt.requested() {
         bail!("interrupted before all audits had run");
     }

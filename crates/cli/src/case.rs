@@ -59,13 +59,16 @@ pub(crate) trait Case: Driven<Extent: Size> {
     fn dataset(size: &Self::Extent, seed: u64) -> Arc<dyn Dataset>;
     /// Tables and indexes.
     fn schema(dialect: Dialect) -> Result<Catalogue>;
-    /// The stream of a worker.
-    fn inputs(size: &Self::Extent, load_seed: u64, seed: u64, worker: u32) -> Self::Inputs;
+    /// The streams of the workers of one trial, by worker. `load` is the seed that the data was loaded with, where it is
+    /// known: answers are held to it.
+    fn inputs(size: &Self::Extent, load: Option<u64>, seed: u64) -> impl Fn(u32) -> Self::Inputs;
     /// A fresh ledger.
     fn new_ledger(size: &Self::Extent) -> Self::Ledger;
 
-    /// What is known about a database beside its rows.
-    fn context(size: &Self::Extent, past: Past) -> Self::Context;
+    /// Names of the audits that speak of the load itself: where one fails, calls cannot be answered, whoever loaded the data.
+    const OF_LOAD: &'static [&'static str];
+    /// What is known about a database beside its rows: of its past, and of what it held before the run that is judged.
+    fn context(size: &Self::Extent, past: Past, before: Option<&Self::Stored>) -> Self::Context;
     /// Values of the parameters of all audits' queries.
     fn params(context: &Self::Context) -> Vec<i64>;
     /// The audits of the stored data.

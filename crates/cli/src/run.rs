@@ -15,7 +15,7 @@ use crate::{Answer, serve, vouch};
 use anyhow::{Result, bail};
 use drive::{Arrivals, RatePerSecond};
 use model::Nanos;
-use report::document::{Check, Document, RunKind, State};
+use report::document::{Audit, Check, Conformance, Document, RunKind, State};
 use sql::Dialect;
 use std::cell::Cell;
 
@@ -94,10 +94,9 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
         },
         audits: if audited { vouch::before(&database, ui, &interrupt)? } else { Vec::new() },
     };
-    if before.conformance.check == Check::Failed
-        || (!database.is_foreign() && before.audits.iter().any(|audit| audit.check == Check::Failed))
-    {
-        return refuse(&before, subject);
+    let forbidden = vouch::forbids::<W>(&before.audits, database.is_foreign());
+    if before.conformance.check == Check::Failed || forbidden.is_some() {
+        return refuse(&before.conformance, forbidden, database.is_foreign(), subject);
     }
     let job = Job {
         subject,
@@ -141,16 +140,22 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
 }
 
 /// A subject that answers wrongly, or data that is wrong from the start, is not measured.
-fn refuse(before: &Before, subject: &Subject) -> Result<Answer> {
-    if let Some(mismatch) = before.conformance.mismatches.first() {
+fn refuse(
+    conformance: &Conformance,
+    forbidden: Option<&Audit>,
+    foreign: bool,
+    subject: &Subject,
+) -> Result<Answer> {
+    if let Some(mismatch) = conformance.mismatches.first() {
         bail!("{} answers wrongly, so it is not measured: {mismatch}", subject.path);
     }
-    let failed = before.audits.iter().find(|audit| audit.check == Check::Failed);
-    match failed {
+    let hint = if foreign { "load it anew with its own kit" } else { "load it anew with --fresh" };
+    match forbidden {
         Some(audit) => bail!(
-            "the data is wrong before the run ({}: {}), so nothing is measured on it\nhint: load it anew with --fresh",
+            "the data is wrong before the run ({}: {}; {}), so nothing is measured on it\nhint: {hint}",
             audit.name,
-            audit.violations.first().unwrap_or(&audit.sentence)
+            audit.sentence,
+            audit.violations.first().map_or("", String::as_str)
         ),
         None => bail!("nothing to measure"),
     }

@@ -167,7 +167,9 @@ impl<W: Case> Job<'_, W> {
             trial.stack = stack.clone().into();
             trial.stack.durability.claimed = self.url.is_some();
         }
-        let (size, load_seed) = (&self.database.size, self.database.seed);
+        let size = &self.database.size;
+        let ours = self.audited && !self.database.is_foreign();
+        let inputs = W::inputs(size, ours.then_some(self.database.seed), self.plan.seed);
         let stop = Stop::new();
         let mut follow = Follow {
             job: self,
@@ -188,7 +190,7 @@ impl<W: Case> Job<'_, W> {
         let driven = W::drive(
             &self.plan,
             &Arc::new(target),
-            &|worker| W::inputs(size, load_seed, self.plan.seed, worker),
+            &inputs,
             &|| W::new_ledger(size),
             clock,
             &stop,
@@ -333,7 +335,7 @@ impl<W: Case> Job<'_, W> {
             self.ui.doing("auditing");
             let claims = W::claims(&driven.ledger, true);
             let clock = Monotonic::start();
-            match vouch::after(self.database, before, &claims, self.interrupt) {
+            match vouch::after(self.database, before, &trial.audits, &claims, self.interrupt) {
                 Ok(checked) => {
                     trial.audits.extend(checked.audits);
                     trial.ledger = checked.ledger;

@@ -139,11 +139,12 @@ pub(crate) fn audits<W: Case>(
     url: &DbUrl,
     size: &W::Extent,
     past: Past,
+    before: Option<&W::Stored>,
     when: AuditWhen,
     threads: usize,
     interrupt: &Interrupt,
 ) -> Result<Vec<document::Audit>> {
-    let context = W::context(size, past);
+    let context = W::context(size, past, before);
     let audits = W::audits(url.dialect())?;
     let groups: Vec<AuditGroup> = audits.iter().map(|group| to_ask(group, W::params(&context))).collect();
     // An interrupted run is audited all the same; only a second Ctrl-C ends it.
@@ -216,9 +217,36 @@ pub(crate) fn before<W: Case>(
 ) -> Result<Vec<document::Audit>> {
     ui.live().doing("auditing the data before the first call");
     let past = past_of(database, &stored::<W>(&database.url)?);
-    let audits = audits::<W>(&database.url, &database.size, past, AuditWhen::BeforeRun, 0, interrupt)?;
-    // The shape is that of a run's work, of which there is none yet.
-    Ok(audits.into_iter().filter(|audit| audit.family == AuditFamily::Consistency).collect())
+    let audits = audits::<W>(&database.url, &database.size, past, None, AuditWhen::BeforeRun, 0, interrupt)?;
+    // The shape is that of a run's work, of which there is none yet; but what is wrong with it already is kept, so that it is
+    // not put down to the run.
+    let kept = |audit: &document::Audit| {
+        audit.family == AuditFamily::Consistency
+            || W::OF_LOAD.contains(&audit.name.as_str())
+            || audit.check == Check::Failed && !audit.violations.is_empty()
+    };
+    Ok(audits.into_iter().filter(kept).collect())
+}
+
+/// The audit that keeps a run from taking place, if one does. Of data that another kit has loaded only what calls need.
+pub(crate) fn forbids<W: Case>(audits: &[document::Audit], foreign: bool) -> Option<&document::Audit> {
+    audits.iter().filter(|audit| audit.check == Check::Failed).find(|audit| {
+        W::OF_LOAD.contains(&audit.name.as_str()) || !foreign && audit.family == AuditFamily::Consistency
+    })
+}
+
+/// Says of what was violated before the run already that it was, and whether there is more of it now.
+fn told_apart(audits: &mut [document::Audit], before: &[document::Audit]) {
+    for audit in audits.iter_mut().filter(|audit| audit.check == Check::Failed) {
+        let was = before.iter().find(|was| was.name == audit.name && was.check == Check::Failed);
+        let Some(was) = was else { continue };
+        let now = if was.sentence == audit.sentence && was.violations == audit.violations {
+            "and as much"
+        } else {
+            "and otherwise, perhaps by the run,"
+        };
+        audit.sentence = format!("violated before the run already, {now} after it: {}", audit.sentence);
+    }
 }
 
 /// What is found after a trial.
@@ -231,11 +259,14 @@ pub(crate) struct After {
 pub(crate) fn after<W: Case>(
     database: &Database<W>,
     before: &W::Stored,
+    audited_before: &[document::Audit],
     claims: &W::Claims,
     interrupt: &Interrupt,
 ) -> Result<After> {
     let past = past_of(database, before);
-    let audits = audits::<W>(&database.url, &database.size, past, AuditWhen::AfterRun, 0, interrupt)?;
+    let when = AuditWhen::AfterRun;
+    let mut audits = audits::<W>(&database.url, &database.size, past, Some(before), when, 0, interrupt)?;
+    told_apart(&mut audits, audited_before);
     let stored = stored::<W>(&database.url)?;
     Ok(After { audits, ledger: W::ledger_checks(before, &stored, claims) })
 }

@@ -10,7 +10,8 @@ use crate::timer::{Missed, Timer};
 use async_channel::{Receiver, Sender};
 use measure::{Moments, Tape};
 use model::{
-    DefectKind, Doubt, Effort, Fault, Inputs, Kind, Nanos, OpenError, Refusal, Session, Target, Workload,
+    DefectKind, Doubt, Effort, Fault, Inputs, Kind, Nanos, OpenError, Refusal, Session, Target, Verdict,
+    Workload,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -144,7 +145,7 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
             self.session = None;
         }
         let outcome = outcome?;
-        match W::check(call, &outcome) {
+        match self.source.check(call, &outcome) {
             Ok(()) => Ok(outcome),
             Err(what) => Err(Fault::defect(DefectKind::BadAnswer, what)),
         }
@@ -202,6 +203,20 @@ impl<W: Workload> Source<W> {
                 let queued = queue.recv().await.ok()?;
                 Some((queued.call, Some(queued.due)))
             }
+        }
+    }
+
+    /// Checks an answer by all that is known: whether it fits its call, whether such a call may be declined at all, and,
+    /// where the worker drew the call itself, by what its stream knows.
+    #[inline]
+    fn check(&mut self, call: &W::Call, outcome: &W::Outcome) -> Result<(), &'static str> {
+        W::check(call, outcome)?;
+        if W::verdict(outcome) == Verdict::Declined && !W::KINDS[W::kind(call)].declines {
+            return Err("a call was declined that nothing can make impossible");
+        }
+        match self {
+            Source::Own { inputs, .. } => inputs.check(call, outcome),
+            Source::Queue(_) => Ok(()),
         }
     }
 

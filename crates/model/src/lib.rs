@@ -99,6 +99,16 @@ pub enum Verdict {
 pub trait Inputs<W: Workload>: Send {
     /// Draws the next call. Never allocates.
     fn draw(&mut self) -> W::Call;
+
+    /// Checks an answer to a call that this stream has drawn, by what the stream knows beyond the call: why the call was
+    /// drawn as it was, what the data was loaded with, what earlier answers said. Asked once an answer that has passed
+    /// [`Workload::check`], in the order of the answers. Never allocates.
+    ///
+    /// # Errors
+    /// One lower-case clause that says what is wrong.
+    fn check(&mut self, _call: &W::Call, _outcome: &W::Outcome) -> Result<(), &'static str> {
+        Ok(())
+    }
 }
 
 /// A fixed-size account of what was sent and what was acknowledged.

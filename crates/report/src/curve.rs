@@ -1,7 +1,7 @@
 //! From the trials of a sweep to its load curve, in figures and in words.
 
 use crate::document::{
-    Axis, Check, Class, Curve, Interval, Knee, Point, Scalability, Severity, State, Trial,
+    Axis, Check, Class, Curve, Interval, KindTally, Knee, Point, Scalability, Severity, State, Trial,
 };
 use crate::figures;
 use measure::{KNEE_SHARE, LoadRates, UslFit};
@@ -41,7 +41,7 @@ pub fn checks_hold(trial: &Trial) -> bool {
 }
 
 /// Share of the calls due in an open loop that ended in time: by the end of the interval, or in flight there. A backlog
-/// that the drain works off afterwards is no service.
+/// that the drain works off afterwards is no service, and neither are calls that were declined without a reason.
 #[must_use]
 pub fn served_share(trial: &Trial) -> f64 {
     let books = &trial.overall.books;
@@ -60,7 +60,9 @@ pub fn served_share(trial: &Trial) -> f64 {
         .map_or(0.0, |latency| latency.service.unwrap_or(latency.response).mean_ns / 1e9);
     // By Little's law, so many are under way at any moment; twice that, since the moment may be a busy one.
     let in_flight = 2.0 * due / trial.measured_s * service_s;
-    ((books.committed + books.declined) as f64 - (late - in_flight).max(0.0)) / due
+    let beyond_plan: u64 = trial.kinds.iter().map(KindTally::declined_beyond_plan).sum();
+    let answered = books.committed + books.declined.saturating_sub(beyond_plan);
+    (answered as f64 - (late - in_flight).max(0.0)) / due
 }
 
 /// Draws up the curve. `seed` is that of the intervals of the fit.

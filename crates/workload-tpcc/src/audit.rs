@@ -24,25 +24,38 @@ pub type Audit = sql::audit::Audit<Context>;
 pub struct Context {
     /// How much was loaded.
     pub size: Cardinality,
-    /// Whether other runs may have used the data before. With another seed their constants of NURand differ, so that the
-    /// skew of all orders together is no longer that of one run: it is then shown and not judged. With the same seed they
-    /// made the same draws, so that a share of all of them is no nearer to its expectation than that of one run.
+    /// Whether we have loaded it: others write c_data in ways of their own.
+    pub ours: bool,
+    /// Whether other runs may have used the data before. With the same seed they made the same draws, so that a share of all
+    /// of them is no nearer to its expectation than that of one run.
     pub used_before: bool,
+    /// The first order number that is one run's in each district, where that is known; all of later numbers are that run's.
+    /// Skew is judged by these alone: with another seed the constants of NURand differ, and the same draws made again are as
+    /// uneven as few are. Where it is not known, orders of several runs may be judged together.
+    pub run_from: Option<u32>,
 }
 
 impl Context {
     /// For data of the standard's size.
     #[must_use]
     pub const fn standard(warehouses: u32) -> Context {
-        Context { size: Cardinality::standard(warehouses), used_before: false }
+        Context::fresh(Cardinality::standard(warehouses))
+    }
+
+    /// For data that we have loaded, and one run at most has used.
+    #[must_use]
+    pub const fn fresh(size: Cardinality) -> Context {
+        Context { size, ours: true, used_before: false, run_from: None }
     }
 
     /// Values of the queries' parameters: initial orders of a district, the first of them that was not delivered,
-    /// customers of a district.
+    /// customers of a district, the first order by which skew is judged.
     #[must_use]
     pub fn params(&self) -> Vec<i64> {
         let Cardinality { orders, customers, .. } = self.size;
-        vec![i64::from(orders), i64::from(self.size.undelivered_from()), i64::from(customers)]
+        let run_from = self.run_from.unwrap_or(orders + 1);
+        let undelivered_from = self.size.undelivered_from();
+        [orders, undelivered_from, customers, run_from].map(i64::from).into()
     }
 }
 
@@ -63,6 +76,11 @@ pub fn district_tallies(dialect: Dialect) -> Result<String, CatalogueError> {
 }
 
 const TALLIES: &str = "district_tallies";
+const ORDER_CUSTOMERS: &str = "order_customers";
+
+/// The audits, by name, of rules of the load without which calls cannot be answered, whoever loaded the data: Order-Status
+/// needs an order of each customer.
+pub const OF_LOAD: &[&str] = &["order-customers", "cardinality"];
 
 fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
     let canonical = Catalogue::parse(include_str!("../../../spec/sql/tpcc/audits.sql"))?;
@@ -182,6 +200,21 @@ const GROUPS: &[Asked<Context>] = &[
                 "an order says rightly whether all its lines come from its own warehouse",
                 &["warehouse", "district", "order", "said to be local", "remote lines"],
             ),
+            Ask::shape(
+                "bad_credit_data",
+                "2.5.2.2",
+                "what is noted of a customer with bad credit begins with one of its newest payments and keeps those before",
+                &[
+                    "warehouse",
+                    "district",
+                    "customer",
+                    "payments",
+                    "seconds between the newest and what is noted",
+                    "characters",
+                    "characters of payments and of the least that was loaded",
+                ],
+            )
+            .judged(judge::bad_credit_data),
             Ask::figure("bad_credit", "4.3.3.1", "one customer in ten has bad credit", judge::bad_credit),
         ],
     },
@@ -288,6 +321,12 @@ const GROUPS: &[Asked<Context>] = &[
                 "every warehouse has ten districts, each with its customers, and a stock of every item",
                 &["warehouse", "districts", "customers", "stocks"],
             ),
+            Ask::shape(
+                ORDER_CUSTOMERS,
+                "4.3.3.1",
+                "each customer of a district has one of the orders that were loaded",
+                &["warehouse", "district", "orders", "customers with one", "lowest customer", "highest customer"],
+            ),
             Ask::figure(
                 "remote_payments",
                 "2.5.1.2",
@@ -312,7 +351,7 @@ mod tests {
     #[test]
     fn file_and_code_name_the_same_queries() {
         let groups = audits(Dialect::Sqlite).unwrap();
-        assert_eq!(groups.iter().map(|group| group.audits.len()).sum::<usize>(), 29);
+        assert_eq!(groups.iter().map(|group| group.audits.len()).sum::<usize>(), 31);
         let asked: Vec<&str> = GROUPS
             .iter()
             .flat_map(|group| group.prepare.iter().copied().chain(group.audits.iter().map(About::query)))
@@ -321,6 +360,15 @@ mod tests {
         catalogue(Dialect::Sqlite).unwrap().select(&asked).unwrap();
         assert_eq!(asked.iter().collect::<BTreeSet<_>>().len(), asked.len(), "a query is asked twice");
         assert!(district_tallies(Dialect::Sqlite).unwrap().contains("d_next_o_id"));
+    }
+
+    #[test]
+    fn what_a_load_must_keep_is_audited() {
+        let groups = audits(Dialect::Sqlite).unwrap();
+        let named =
+            |name: &&&str| groups.iter().flat_map(|group| &group.audits).any(|audit| audit.name == **name);
+        assert_eq!(OF_LOAD.iter().filter(named).count(), OF_LOAD.len());
+        assert_eq!(OF_LOAD[0], ORDER_CUSTOMERS.replace('_', "-"));
     }
 
     #[test]

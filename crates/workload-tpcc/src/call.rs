@@ -106,4 +106,10 @@ impl NewOrder {
     pub fn all_local(&self) -> bool {
         self.lines.iter().all(|line| line.supply_w_id == self.w_id)
     }
+
+    /// Whether it names an item that is not sold, of data with so many `items`: then it is to be declined (2.4.1.4).
+    #[must_use]
+    pub fn names_unused(&self, items: u32) -> bool {
+        self.lines.iter().any(|line| line.i_id == 0 || line.i_id > items)
+    }
 }

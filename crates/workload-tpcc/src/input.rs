@@ -1,12 +1,15 @@
 //! How calls are drawn: the standard's distributions, from one deterministic stream a terminal.
 
+use crate::memory::Memory;
+use crate::outcome::ensure;
 use crate::{
-    Call, Cardinality, DISTRICTS, Delivery, LINES_MAX, Line, NewOrder, OrderStatus, Payment, StockLevel,
-    Tpcc, Who, kind, last_name,
+    Call, Cardinality, DISTRICTS, Delivery, Knowledge, LINES_MAX, Line, NewOrder, OrderStatus, Outcome,
+    Payment, StockLevel, Tpcc, Who, kind, last_name,
 };
 use arrayvec::ArrayVec;
 use model::Cents;
 use model::random::Random;
+use std::sync::Arc;
 
 /// Paths of the run's random streams, apart from those of the load.
 const CONSTANTS: u64 = 100;
@@ -90,6 +93,8 @@ pub struct Inputs {
     random: Random,
     deck: [u8; 23],
     dealt: usize,
+    /// Absent where answers are held to their calls alone.
+    memory: Option<Memory>,
 }
 
 impl Inputs {
@@ -104,7 +109,14 @@ impl Inputs {
             random: Random::stream(seed, &[TERMINAL, u64::from(worker)]),
             deck: DECK,
             dealt: DECK.len(),
+            memory: None,
         }
+    }
+
+    /// The same, whose answers are held to what is known of the data and to earlier answers. About 16 KiB a worker.
+    #[must_use]
+    pub fn remembering(self, known: &Arc<Knowledge>) -> Inputs {
+        Inputs { memory: Some(Memory::new(known)), ..self }
     }
 
     fn deal(&mut self) -> usize {
@@ -186,6 +198,25 @@ impl model::Inputs<Tpcc> for Inputs {
             }
             kind::DELIVERY => Call::Delivery(Delivery { w_id, o_carrier_id: self.between(1, 10) }),
             _ => Call::StockLevel(StockLevel { w_id, d_id, threshold: self.between(10, 20) }),
+        }
+    }
+
+    fn check(&mut self, call: &Call, outcome: &Outcome) -> Result<(), &'static str> {
+        if let Call::NewOrder(call) = call {
+            // 2.4.1.4: that the order fails was decided when it was drawn.
+            match outcome {
+                Outcome::Unused(_) => {
+                    ensure(
+                        call.names_unused(self.size.items),
+                        "an order of items that are all sold was declined",
+                    )?;
+                }
+                _ => ensure(!call.names_unused(self.size.items), "an order for an unused item was accepted")?,
+            }
+        }
+        match &mut self.memory {
+            Some(memory) => memory.check(call, outcome),
+            None => Ok(()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What was sent and what was acknowledged: the input audit's counts, and bounds for what must be stored.
 
-use crate::{Call, Cardinality, DISTRICTS, Outcome, Tpcc, Who, kind};
-use model::{Cents, Fault, LedgerFinding, Workload};
+use crate::{Call, Cardinality, DISTRICTS, NewOrder, Outcome, Tpcc, Who, kind};
+use model::{Cents, Fault, Workload};
 use serde::{Deserialize, Serialize};
 
 /// One item in sixteen is counted, so that the account of a worker stays small; skew is the same among them.
@@ -27,6 +27,24 @@ pub struct DistrictTally {
     pub deliveries: u64,
     /// The highest order number acknowledged; 0 for none.
     pub o_id_max: u32,
+    /// Σ o_id of orders placed, of one in doubt 0.
+    #[serde(default)]
+    pub o_ids: i64,
+    /// Σ o_c_id of these.
+    #[serde(default)]
+    pub customers: i64,
+    /// Σ o_c_id² of these.
+    #[serde(default)]
+    pub customers_squared: i64,
+    /// Σ ol_i_id of their lines.
+    #[serde(default)]
+    pub items: i64,
+    /// Σ h_c_id of payments received. Of one in doubt by a last name the number is not known: the most that it can be.
+    #[serde(default)]
+    pub payers: i64,
+    /// Σ o_carrier_id of orders delivered.
+    #[serde(default)]
+    pub carriers: i64,
 }
 
 impl DistrictTally {
@@ -38,6 +56,22 @@ impl DistrictTally {
         self.paid += other.paid;
         self.deliveries += other.deliveries;
         self.o_id_max = self.o_id_max.max(other.o_id_max);
+        self.o_ids += other.o_ids;
+        self.customers += other.customers;
+        self.customers_squared += other.customers_squared;
+        self.items += other.items;
+        self.payers += other.payers;
+        self.carriers += other.carriers;
+    }
+
+    /// Enters who ordered what.
+    fn order(&mut self, order: &NewOrder) {
+        let c_id = i64::from(order.c_id);
+        self.orders += 1;
+        self.lines += order.lines.len() as u64;
+        self.customers += c_id;
+        self.customers_squared += c_id * c_id;
+        self.items += order.lines.iter().map(|line| i64::from(line.i_id)).sum::<i64>();
     }
 }
 
@@ -74,7 +108,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// An empty account for data of that size. About 50 KiB and 120 bytes a district.
+    /// An empty account for data of that size. About 50 KiB and 210 bytes a district.
     #[must_use]
     pub fn new(size: Cardinality) -> Ledger {
         let districts = (size.warehouses * DISTRICTS) as usize;
@@ -156,22 +190,28 @@ impl Ledger {
         match (call, outcome) {
             (Call::NewOrder(order), Outcome::Placed(placed)) => {
                 let tally = &mut self.sure[self.district(order.w_id, order.d_id)];
-                tally.orders += 1;
-                tally.lines += order.lines.len() as u64;
+                tally.order(order);
+                tally.o_ids += i64::from(placed.o_id);
                 tally.amount += placed.lines.iter().map(|line| line.ol_amount.0).sum::<i64>();
                 tally.o_id_max = tally.o_id_max.max(placed.o_id);
             }
+            // Who answers declined though nothing was wrong may have stored the order all the same.
+            (Call::NewOrder(order), Outcome::Unused(_)) if !order.names_unused(self.size.items) => {
+                self.doubt(call);
+            }
             (Call::NewOrder(_), Outcome::Unused(_)) => self.counts.rollbacks_answered += 1,
-            (Call::Payment(payment), Outcome::Paid(_)) => {
+            (Call::Payment(payment), Outcome::Paid(paid)) => {
                 let tally = &mut self.sure[self.district(payment.w_id, payment.d_id)];
                 tally.payments += 1;
                 tally.paid += payment.h_amount.0;
+                tally.payers += i64::from(paid.customer.c_id);
             }
             (Call::Delivery(delivery), Outcome::Delivered(delivered)) => {
                 self.counts.deliveries_answered += 1;
                 for (d_id, o_id) in (1..).zip(&delivered.o_ids) {
                     let at = self.district(delivery.w_id, d_id);
                     self.sure[at].deliveries += u64::from(o_id.is_some());
+                    self.sure[at].carriers += o_id.map_or(0, |_| i64::from(delivery.o_carrier_id));
                     self.counts.deliveries_skipped += u64::from(o_id.is_none());
                 }
             }
@@ -181,22 +221,28 @@ impl Ledger {
 
     fn doubt(&mut self, call: &Call) {
         match call {
-            Call::NewOrder(order) if order.lines.iter().all(|line| line.i_id <= self.size.items) => {
+            Call::NewOrder(order) if !order.names_unused(self.size.items) => {
                 let tally = &mut self.doubtful[self.district(order.w_id, order.d_id)];
-                tally.orders += 1;
-                tally.lines += order.lines.len() as u64;
+                tally.order(order);
                 tally.amount +=
                     order.lines.iter().map(|line| PRICE_MAX * i64::from(line.quantity)).sum::<i64>();
             }
             Call::Payment(payment) => {
                 let Cents(amount) = payment.h_amount;
+                let c_id = match payment.customer {
+                    Who::Id(c_id) => c_id,
+                    Who::LastName(_) => self.size.customers,
+                };
                 let tally = &mut self.doubtful[self.district(payment.w_id, payment.d_id)];
                 tally.payments += 1;
                 tally.paid += amount;
+                tally.payers += i64::from(c_id);
             }
             Call::Delivery(delivery) => {
                 for d_id in 1..=DISTRICTS {
-                    self.doubtful[self.district(delivery.w_id, d_id)].deliveries += 1;
+                    let tally = &mut self.doubtful[self.district(delivery.w_id, d_id)];
+                    tally.deliveries += 1;
+                    tally.carriers += i64::from(delivery.o_carrier_id);
                 }
             }
             Call::NewOrder(_) | Call::OrderStatus(_) | Call::StockLevel(_) => {}
@@ -242,153 +288,6 @@ impl model::Ledger<Tpcc> for Ledger {
     }
 }
 
-/// What the store says about a district, read before and after a trial by the query `district_tallies`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StoredTally {
-    /// Warehouse.
-    pub w_id: u32,
-    /// District.
-    pub d_id: u32,
-    /// d_next_o_id.
-    pub next_o_id: i64,
-    /// d_ytd in cents.
-    pub ytd: i64,
-    /// Σ o_ol_cnt.
-    pub lines: i64,
-    /// Rows of new_order.
-    pub undelivered: i64,
-    /// Rows of history.
-    pub payments: i64,
-    /// Σ ol_amount in cents.
-    pub amount: i64,
-}
-
-impl StoredTally {
-    /// From a row of `district_tallies`.
-    #[must_use]
-    pub fn from_row(row: &[i64]) -> Option<StoredTally> {
-        let &[w_id, d_id, next_o_id, ytd, lines, undelivered, payments, amount] = row else { return None };
-        let (w_id, d_id) = (u32::try_from(w_id).ok()?, u32::try_from(d_id).ok()?);
-        Some(StoredTally { w_id, d_id, next_o_id, ytd, lines, undelivered, payments, amount })
-    }
-
-    fn delivered(&self) -> i64 {
-        self.next_o_id - 1 - self.undelivered
-    }
-}
-
-/// What acknowledged and doubtful calls imply, in a form that can be written to a partial result and read back.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Claims {
-    /// By district, from acknowledged calls.
-    pub sure: Vec<DistrictTally>,
-    /// By district, from calls in doubt.
-    pub doubtful: Vec<DistrictTally>,
-    /// False where calls may have been acknowledged after these claims were written: then only the lower bounds hold.
-    pub complete: bool,
-}
-
-impl Claims {
-    /// The claims of a ledger.
-    #[must_use]
-    pub fn of(ledger: &Ledger, complete: bool) -> Claims {
-        Claims { sure: ledger.sure.to_vec(), doubtful: ledger.doubtful.to_vec(), complete }
-    }
-
-    /// The ledger audit: the store must have grown by what was acknowledged, and by no more than that plus what is in
-    /// doubt, in each district. `None` where the three do not speak of the same districts.
-    #[must_use]
-    pub fn audit(&self, before: &[StoredTally], after: &[StoredTally]) -> Option<Vec<LedgerFinding>> {
-        let same = before.len() == after.len()
-            && before.len() == self.sure.len()
-            && before.len() == self.doubtful.len()
-            && before.iter().zip(after).all(|(old, new)| (old.w_id, old.d_id) == (new.w_id, new.d_id));
-        same.then(|| MEASURES.iter().map(|measure| self.hold(measure, before, after)).collect())
-    }
-
-    fn hold(&self, measure: &Measure, before: &[StoredTally], after: &[StoredTally]) -> LedgerFinding {
-        let (name, unit) = (measure.name, measure.unit);
-        let mut finding = LedgerFinding { name, unit, low: 0, high: 0, stored: 0, violations: Vec::new() };
-        for (index, (old, new)) in before.iter().zip(after).enumerate() {
-            let low = (measure.claimed)(&self.sure[index]);
-            let high = low + (measure.claimed)(&self.doubtful[index]);
-            let grown = (measure.stored)(new) - (measure.stored)(old);
-            finding.low += low;
-            finding.high += high;
-            finding.stored += grown;
-            let at = format!("district {}/{}", new.w_id, new.d_id);
-            if grown < low {
-                finding.violations.push(format!("{at}: acknowledged {low} {unit}, stored {grown}"));
-            } else if self.complete && grown > high {
-                finding
-                    .violations
-                    .push(format!("{at}: at most {high} {unit} were asked for, stored {grown}"));
-            }
-            if measure.numbers && i64::from(self.sure[index].o_id_max) >= new.next_o_id {
-                let (acknowledged, next) = (self.sure[index].o_id_max, new.next_o_id);
-                finding
-                    .violations
-                    .push(format!("{at}: order {acknowledged} was acknowledged, the next is {next}"));
-            }
-        }
-        finding
-    }
-}
-
-struct Measure {
-    name: &'static str,
-    unit: &'static str,
-    claimed: fn(&DistrictTally) -> i64,
-    stored: fn(&StoredTally) -> i64,
-    /// Whether order numbers are checked along with it.
-    numbers: bool,
-}
-
-const MEASURES: [Measure; 6] = [
-    Measure {
-        name: "orders placed",
-        unit: "orders",
-        claimed: |tally| tally.orders as i64,
-        stored: |tally| tally.next_o_id,
-        numbers: true,
-    },
-    Measure {
-        name: "order lines",
-        unit: "lines",
-        claimed: |tally| tally.lines as i64,
-        stored: |tally| tally.lines,
-        numbers: false,
-    },
-    Measure {
-        name: "order amounts",
-        unit: "cents",
-        claimed: |tally| tally.amount,
-        stored: |tally| tally.amount,
-        numbers: false,
-    },
-    Measure {
-        name: "payments",
-        unit: "rows of history",
-        claimed: |tally| tally.payments as i64,
-        stored: |tally| tally.payments,
-        numbers: false,
-    },
-    Measure {
-        name: "money received",
-        unit: "cents",
-        claimed: |tally| tally.paid,
-        stored: |tally| tally.ytd,
-        numbers: false,
-    },
-    Measure {
-        name: "orders delivered",
-        unit: "orders",
-        claimed: |tally| tally.deliveries as i64,
-        stored: StoredTally::delivered,
-        numbers: false,
-    },
-];
-
 /// Share of all that the most frequent tenth gets (the skew of NURand).
 #[must_use]
 pub fn top_tenth(counts: &[u32]) -> f64 {
@@ -404,7 +303,7 @@ const _: () = assert!(kind::STOCK_LEVEL == 4, "InputCounts::calls has a place fo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Delivered, Delivery, NewOrder, Payment, Placed};
+    use crate::{Claims, Delivered, Delivery, Payment, Placed, StoredSums, StoredTally};
     use model::{BasisPoints, Doubt, Ledger as _};
 
     fn district(w_id: u32, d_id: u32) -> StoredTally {
@@ -417,6 +316,7 @@ mod tests {
             undelivered: 9,
             payments: 30,
             amount: 5_000,
+            sums: Some(StoredSums::default()),
         }
     }
 
@@ -470,6 +370,8 @@ mod tests {
             after[1].next_o_id += 1;
             after[1].lines += 15;
             after[1].undelivered += 1;
+            let sums = after[1].sums.as_mut().unwrap();
+            *sums = StoredSums { customers: 3, customers_squared: 9, items: 15, ..*sums };
         };
         assert_eq!(check(&ledger, true, stored), [""; 0]);
         let lost = check(&ledger, true, |_| {});
@@ -504,12 +406,57 @@ mod tests {
         ledger.post(&call, &Ok(Outcome::Delivered(Delivered { o_ids })));
         let all_but = |skipped: usize| {
             move |after: &mut Vec<StoredTally>| {
-                (0..10).filter(|at| *at != skipped).for_each(|at| after[at].undelivered -= 1);
+                (0..10).filter(|at| *at != skipped).for_each(|at| {
+                    after[at].undelivered -= 1;
+                    after[at].sums.as_mut().unwrap().carriers += 1;
+                });
             }
         };
         assert_eq!(check(&ledger, true, all_but(4)), [""; 0]);
-        assert_eq!(check(&ledger, true, all_but(5)).len(), 2);
+        // Of one district too many and of another too few, orders and their carriers.
+        assert_eq!(check(&ledger, true, all_but(5)).len(), 4);
         assert_eq!(ledger.counts().deliveries_skipped, 1);
+    }
+
+    /// A change of a sum, how the ledger names what it is the sum of, and in which district it is told.
+    type Swap = (fn(&mut StoredSums), &'static str);
+
+    #[test]
+    fn another_customer_item_carrier_or_stock_is_found_by_its_sum() {
+        let ledger = Ledger::new(Cardinality::tiny());
+        let swaps: [Swap; 6] = [
+            (|sums| sums.customers += 1, "sum of numbers"),
+            (|sums| sums.customers_squared -= 2, "sum of squares"),
+            (|sums| sums.items -= 1, "sum of numbers"),
+            (|sums| sums.payers += 1, "sum of numbers"),
+            (|sums| sums.carriers -= 1, "sum of numbers"),
+            (|sums| sums.stock += 1, "weighted sum"),
+        ];
+        for (swap, words) in swaps {
+            let found = check(&ledger, true, |after| swap(after[10].sums.as_mut().unwrap()));
+            assert!(found.len() == 1 && found[0].starts_with("district 2/1: ") && found[0].contains(words));
+        }
+        // No call changes it, so no claim need be known.
+        let stock = |after: &mut Vec<StoredTally>| after[0].sums.as_mut().unwrap().stock += 91;
+        assert_eq!(check(&ledger, false, stock).len(), 1);
+    }
+
+    #[test]
+    fn claims_of_an_older_version_are_held_to_what_they_say() {
+        let mut ledger = Ledger::new(Cardinality::tiny());
+        ledger.post(&order(), &placed(31));
+        let before: Vec<_> =
+            before().into_iter().map(|district| StoredTally { sums: None, ..district }).collect();
+        let mut after = before.clone();
+        after[1].next_o_id += 1;
+        after[1].lines += 15;
+        after[1].undelivered += 1;
+        after[1].sums = Some(StoredSums { customers: 99, ..StoredSums::default() });
+        let findings = Claims::of(&ledger, true).audit(&before, &after).unwrap();
+        assert!(
+            findings.len() == 6 && findings.iter().all(|found| found.violations.is_empty()),
+            "{findings:?}"
+        );
     }
 
     #[test]

@@ -1,17 +1,19 @@
 //! TPC-C 5.11. Clause numbers in comments are those of the standard.
 //!
-//! In reading order: `call` (what is asked), `outcome` (what is answered), `input` (how calls are drawn), `data` (the
-//! initial rows), `sql` (the transactions), `oracle` (the truth in memory), `ledger` (what answers imply). It knows no
+//! In reading order: `call` (what is asked), `outcome` (what is answered), `input` (how calls are drawn), `memory`
+//! (what answers are held to), `data` (the initial rows), `sql` (the transactions), `oracle` (the truth in memory), `ledger` (what answers imply), `claims` (what must be stored by it). It knows no
 //! driver and no protocol; `wire` turns calls and outcomes into JSON and back.
 
 pub mod audit;
 mod bad_credit;
 mod call;
+mod claims;
 pub mod conformance;
 mod data;
 mod input;
 pub mod kit;
 mod ledger;
+mod memory;
 mod money;
 mod names;
 mod oracle;
@@ -23,9 +25,11 @@ mod wire;
 use model::{Kind, Nanos, Pace, Verdict, Workload};
 
 pub use call::{Call, Delivery, Line, NewOrder, OrderStatus, Payment, StockLevel, Who};
+pub use claims::{Claims, StoredSums, StoredTally};
 pub use data::{Cardinality, Data, LOADED_AT, WAREHOUSES_MAX};
 pub use input::{Inputs, Terminal};
-pub use ledger::{Claims, DistrictTally, InputCounts, Ledger, StoredTally, top_tenth};
+pub use ledger::{DistrictTally, InputCounts, Ledger, top_tenth};
+pub use memory::Knowledge;
 pub use money::order_total;
 pub use names::last_name;
 pub use oracle::{District, Oracle, Order};

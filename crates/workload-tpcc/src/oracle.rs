@@ -132,7 +132,7 @@ impl Oracle {
         let o_id = district.row.d_next_o_id;
         let CustomerRow { c_last, c_credit, c_discount, .. } = district.customers[customer];
         // 2.4.2.3: an unused item undoes the order, its number included.
-        if call.lines.iter().any(|line| line.i_id == 0 || line.i_id > self.size.items) {
+        if call.names_unused(self.size.items) {
             return Ok(Outcome::Unused(Unused { o_id, c_last, c_credit }));
         }
 

@@ -186,6 +186,8 @@ pub(crate) fn check(call: &Call, outcome: &Outcome) -> Result<(), &'static str> 
             ensure(named, "the status names another customer")?;
             order_id(report.o_id)?;
             ensure(report.lines.len() >= crate::LINES_MIN, "the order has fewer than 5 lines")?;
+            let carrier = report.o_carrier_id.is_none_or(|carrier| (1..=10).contains(&carrier));
+            ensure(carrier, "the order's carrier is not 1 to 10")?;
             let delivered = report.o_carrier_id.is_some();
             ensure(
                 report.lines.iter().all(|line| line.ol_delivery_d.is_some() == delivered),
@@ -223,6 +225,6 @@ fn order_id(o_id: u32) -> Result<(), &'static str> {
     ensure(o_id > 0, "an order number is not positive")
 }
 
-fn ensure(holds: bool, otherwise: &'static str) -> Result<(), &'static str> {
+pub(crate) fn ensure(holds: bool, otherwise: &'static str) -> Result<(), &'static str> {
     if holds { Ok(()) } else { Err(otherwise) }
 }

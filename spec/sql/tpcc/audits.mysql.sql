@@ -152,13 +152,15 @@ create temporary table sold_sums (
   quantity integer not null,
   wrong_amounts integer not null,
   unknown_items integer not null,
+  judged_count integer not null,
   primary key (w_id, i_id)
 ) engine = Aria transactional = 0
 
 -- name: prepare_sold_sums_rows
 insert into sold_sums
 select ol_supply_w_id, ol_i_id, count(*), sum(ol_supply_w_id <> ol_w_id), sum(ol_quantity),
-  sum(i_price is not null and abs(ol_amount - ol_quantity * i_price) >= 0.005), sum(i_price is null)
+  sum(i_price is not null and abs(ol_amount - ol_quantity * i_price) >= 0.005), sum(i_price is null),
+  sum(ol_o_id >= ?4)
 from district
 straight_join order_line on ol_w_id = d_w_id and ol_d_id = d_id and ol_o_id > ?1
 left join item on i_id = ol_i_id
@@ -177,7 +179,7 @@ where s_ytd <> coalesce(quantity, 0) or s_order_cnt <> coalesce(line_count, 0)
 select (select count(*) from item), coalesce(sum(sold), 0),
   coalesce(sum(case when place <= (select (count(*) + 9) div 10 from item) then sold end), 0)
 from (
-  select sum(line_count) as sold, row_number() over (order by sum(line_count) desc) as place
+  select sum(judged_count) as sold, row_number() over (order by sum(judged_count) desc) as place
   from sold_sums
   group by i_id
 ) as items
@@ -234,17 +236,37 @@ select ?3, coalesce(sum(placed), 0), coalesce(sum(case when place <= (?3 + 9) di
 from (
   select count(*) as placed, row_number() over (order by count(*) desc) as place
   from district
-  straight_join orders on o_w_id = d_w_id and o_d_id = d_id and o_id > ?1
+  straight_join orders on o_w_id = d_w_id and o_d_id = d_id and o_id >= ?4
   group by o_c_id
 ) as customers
+
+-- name: bad_credit_data
+select w_id, d_id, c_id, payments, timestampdiff(second, noted, newest) as seconds_behind, length_held, length_noted
+from (
+  select h_c_w_id as w_id, h_c_d_id as d_id, h_c_id as c_id, count(*) as payments, max(h_date) as newest,
+    coalesce(max(case when left(c_data, char_length(fact)) = fact then h_date end), '1970-01-01') as noted,
+    max(char_length(c_data)) as length_held, 300 + sum(char_length(fact)) as length_noted
+  from (
+    select h_c_w_id, h_c_d_id, h_c_id, h_date,
+      concat_ws(' ', h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, cast(h_amount as decimal(12,2)), '') as fact
+    from history
+    where h_date > '2024-01-01'
+  ) as paid
+  straight_join customer on c_w_id = h_c_w_id and c_d_id = h_c_d_id and customer.c_id = h_c_id and c_credit = 'BC'
+  group by h_c_w_id, h_c_d_id, h_c_id
+) as noted_of
+where timestampdiff(second, noted, newest) > 5 or length_held > 500
+  or length_held < 500 and length_held < length_noted
 
 -- Money in whole cents, as the ledger counts it.
 -- name: district_tallies
 select d_w_id, d_id, d_next_o_id, cast(d_ytd * 100 as signed), coalesce(said, 0), coalesce(waiting, 0),
-  coalesce(payments, 0), cast(coalesce(amount, 0) * 100 as signed)
+  coalesce(payments, 0), cast(coalesce(amount, 0) * 100 as signed), coalesce(customers, 0), coalesce(squares, 0), coalesce(carriers, 0), coalesce(items, 0),
+  coalesce(payers, 0), coalesce(stocks, 0)
 from district
 left join (
-  select o_w_id, o_d_id, sum(o_ol_cnt) as said
+  select o_w_id, o_d_id, sum(o_ol_cnt) as said, sum(o_c_id) as customers,
+    sum(o_c_id * o_c_id) as squares, sum(o_carrier_id) as carriers
   from orders
   group by o_w_id, o_d_id
 ) as placings on o_w_id = d_w_id and o_d_id = d_id
@@ -254,13 +276,18 @@ left join (
   group by no_w_id, no_d_id
 ) as waits on no_w_id = d_w_id and no_d_id = d_id
 left join (
-  select h_w_id, h_d_id, count(*) as payments
+  select h_w_id, h_d_id, count(*) as payments, sum(h_c_id) as payers
   from history
   group by h_w_id, h_d_id
 ) as paid on h_w_id = d_w_id and h_d_id = d_id
 left join (
-  select ol_w_id, ol_d_id, sum(ol_amount) as amount
+  select ol_w_id, ol_d_id, sum(ol_amount) as amount, sum(ol_i_id) as items
   from order_line
   group by ol_w_id, ol_d_id
 ) as sold on ol_w_id = d_w_id and ol_d_id = d_id
+left join (
+  select s_w_id, cast(sum(s_i_id * ((s_quantity + s_ytd) % 91)) as signed) as stocks
+  from stock
+  group by s_w_id
+) as stocked on s_w_id = d_w_id
 order by d_w_id, d_id

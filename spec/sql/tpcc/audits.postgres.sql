@@ -137,13 +137,15 @@ create temporary table sold_sums (
   quantity integer not null,
   wrong_amounts integer not null,
   unknown_items integer not null,
+  judged_count integer not null,
   primary key (w_id, i_id)
 )
 
 -- name: prepare_sold_sums_rows
 insert into sold_sums
 select ol_supply_w_id, ol_i_id, count(*), count(*) filter (where ol_supply_w_id <> ol_w_id), sum(ol_quantity),
-  count(*) filter (where abs(ol_amount - ol_quantity * i_price) >= 0.005), count(*) filter (where i_price is null)
+  count(*) filter (where abs(ol_amount - ol_quantity * i_price) >= 0.005), count(*) filter (where i_price is null),
+  count(*) filter (where ol_o_id >= ?4)
 from order_line
 left join item on i_id = ol_i_id
 where ol_o_id > ?1
@@ -169,11 +171,11 @@ from history
 group by h_w_id, h_d_id
 
 -- name: customer_skew
-select ?3, coalesce((select count(*) from orders where o_id > ?1), 0), coalesce(sum(placed), 0)
+select ?3, coalesce((select count(*) from orders where o_id >= ?4), 0), coalesce(sum(placed), 0)
 from (
   select count(*) as placed
   from orders
-  where o_id > ?1
+  where o_id >= ?4
   group by o_c_id
   order by placed desc
   limit (?3 + 9) / 10
@@ -258,13 +260,32 @@ left join (
 ) as orders_of on o_w_id = d_w_id and o_d_id = d_id
 where coalesce(lowest, 1) <> 1 or d_next_o_id - 1 <> coalesce(placed, 0)
 
+-- name: bad_credit_data
+select w_id, d_id, c_id, payments, extract(epoch from newest - noted)::bigint as seconds_behind, length_held, length_noted
+from (
+  select h_c_w_id as w_id, h_c_d_id as d_id, h_c_id as c_id, count(*) as payments, max(h_date) as newest,
+    coalesce(max(h_date) filter (where starts_with(c_data, fact)), timestamp '1970-01-01') as noted,
+    max(length(c_data)) as length_held, 300 + sum(length(fact)) as length_noted
+  from (
+    select h_c_w_id, h_c_d_id, h_c_id, h_date,
+      concat_ws(' ', h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_amount::decimal(12,2), '') as fact
+    from history
+    where h_date > timestamp '2024-01-01'
+  ) as paid
+  join customer on c_w_id = h_c_w_id and c_d_id = h_c_d_id and customer.c_id = h_c_id and c_credit = 'BC'
+  group by h_c_w_id, h_c_d_id, h_c_id
+) as noted_of
+where newest - noted > interval '5 seconds' or length_held > 500 or length_held < 500 and length_held < length_noted
+
 -- Whole cents: DECIMAL here, and in other kits' databases whatever they keep.
 -- name: district_tallies
 select d_w_id, d_id, d_next_o_id, (d_ytd * 100)::bigint, coalesce(said, 0), coalesce(waiting, 0), coalesce(payments, 0),
-  (coalesce(amount, 0) * 100)::bigint
+  (coalesce(amount, 0) * 100)::bigint, coalesce(customers, 0), coalesce(squares, 0), coalesce(carriers, 0), coalesce(items, 0),
+  coalesce(payers, 0), coalesce(stocks, 0)
 from district
 left join (
-  select o_w_id, o_d_id, sum(o_ol_cnt) as said
+  select o_w_id, o_d_id, sum(o_ol_cnt) as said, sum(o_c_id)::bigint as customers,
+    sum(o_c_id::bigint * o_c_id::bigint)::bigint as squares, sum(o_carrier_id)::bigint as carriers
   from orders
   group by o_w_id, o_d_id
 ) as orders_of on o_w_id = d_w_id and o_d_id = d_id
@@ -274,13 +295,18 @@ left join (
   group by no_w_id, no_d_id
 ) as new_order_of on no_w_id = d_w_id and no_d_id = d_id
 left join (
-  select h_w_id, h_d_id, count(*) as payments
+  select h_w_id, h_d_id, count(*) as payments, sum(h_c_id)::bigint as payers
   from history
   group by h_w_id, h_d_id
 ) as history_of on h_w_id = d_w_id and h_d_id = d_id
 left join (
-  select ol_w_id, ol_d_id, sum(ol_amount) as amount
+  select ol_w_id, ol_d_id, sum(ol_amount) as amount, sum(ol_i_id)::bigint as items
   from order_line
   group by ol_w_id, ol_d_id
 ) as order_line_of on ol_w_id = d_w_id and ol_d_id = d_id
+left join (
+  select s_w_id, sum(s_i_id::bigint * ((s_quantity + s_ytd)::bigint % 91))::bigint as stocks
+  from stock
+  group by s_w_id
+) as stock_of on s_w_id = d_w_id
 order by d_w_id, d_id

@@ -3,7 +3,8 @@
 -- those of the second return figures, and code judges them.
 --
 -- Parameters, the same in all: ?1 orders that a district was loaded with (3000); ?2 the first of them that was loaded
--- undelivered (2101); ?3 customers of a district (3000).
+-- undelivered (2101); ?3 customers of a district (3000); ?4 the first order by whose items and customers skew is judged
+-- (3001, or where the run began).
 -- Money is compared with a slack of half the least unit, so that databases that keep it in floats are judged by their
 -- sums and not by their last bits. Loaded order numbers end at ?1: what is above was placed by a run.
 --
@@ -204,6 +205,26 @@ from orders
 join line_sums on w_id = o_w_id and d_id = o_d_id and line_sums.o_id = orders.o_id
 where (o_all_local <> 0) <> (remote_count = 0)
 
+-- Shape: what is noted of bad credit begins with one of the customer's newest payments (2.5.2.2), and has grown with each,
+-- up to 500 characters. The moment of a payment may be that of its transaction's beginning, which others overtake while it
+-- waits. Loaded payments are of 2024-01-01.
+-- name: bad_credit_data
+select w_id, d_id, c_id, payments, newest - noted as seconds_behind, length_held, length_noted
+from (
+  select h_c_w_id as w_id, h_c_d_id as d_id, h_c_id as c_id, count(*) as payments, max(h_date) as newest,
+    coalesce(max(case when substr(c_data, 1, length(fact)) = fact then h_date end), 0) as noted,
+    max(length(c_data)) as length_held, 300 + sum(length(fact)) as length_noted
+  from (
+    select h_c_w_id, h_c_d_id, h_c_id, h_date, h_c_id || ' ' || h_c_d_id || ' ' || h_c_w_id || ' ' || h_d_id || ' ' ||
+      h_w_id || printf(' %d.%02d ', h_amount / 100, h_amount % 100) as fact
+    from history
+    where h_date > 1704067200
+  ) as paid
+  cross join customer on c_w_id = h_c_w_id and c_d_id = h_c_d_id and customer.c_id = h_c_id and c_credit = 'BC'
+  group by h_c_w_id, h_c_d_id, h_c_id
+) as noted_of
+where newest - noted > 5 or length_held > 500 or length_held < 500 and length_held < length_noted
+
 -- Figures: customers, and those with bad credit (4.3.3.1: one in ten).
 -- name: bad_credit
 select count(*), coalesce(sum(bad_credit), 0)
@@ -221,6 +242,7 @@ create temporary table sold_sums (
   quantity integer not null,
   wrong_amounts integer not null,
   unknown_items integer not null,
+  judged_count integer not null,
   primary key (w_id, i_id)
 ) without rowid
 
@@ -228,7 +250,8 @@ create temporary table sold_sums (
 -- name: prepare_sold_sums_rows
 insert into sold_sums
 select ol_supply_w_id, ol_i_id, count(*), sum(ol_supply_w_id <> ol_w_id), sum(ol_quantity),
-  sum(i_price is not null and abs(ol_amount - ol_quantity * i_price) >= 0.005), sum(i_price is null)
+  sum(i_price is not null and abs(ol_amount - ol_quantity * i_price) >= 0.005), sum(i_price is null),
+  sum(ol_o_id >= ?4)
 from district
 cross join order_line on ol_w_id = d_w_id and ol_d_id = d_id and ol_o_id > ?1
 left join item on i_id = ol_i_id
@@ -261,12 +284,12 @@ where unknown_items > 0 or s_i_id is null
 select coalesce(sum(line_count), 0), coalesce(sum(remote_count), 0)
 from sold_sums
 
--- Figures: items; a run's lines; those of the tenth of items that has most.
+-- Figures: items; the judged lines; those of the tenth of items that has most.
 -- name: item_skew
-select (select count(*) from item), (select coalesce(sum(line_count), 0) from sold_sums),
+select (select count(*) from item), (select coalesce(sum(judged_count), 0) from sold_sums),
   coalesce(sum(lines), 0)
 from (
-  select sum(line_count) as lines
+  select sum(judged_count) as lines
   from sold_sums
   group by i_id
   order by lines desc
@@ -383,19 +406,19 @@ where amount_min * 50000 < (select c_credit_lim from customer limit 1)
 select coalesce(sum(payment_count), 0) - (select count(*) from district) * ?3, coalesce(sum(remote_count), 0)
 from received_sums
 
--- Figures: customer numbers; a run's orders; those of the tenth of customer numbers that has most.
+-- Figures: customer numbers; the judged orders; those of the tenth of customer numbers that has most.
 -- name: customer_skew
 select ?3, coalesce((select sum(orders_placed) from (
     select count(*) as orders_placed
     from district
-    cross join orders on o_w_id = d_w_id and o_d_id = d_id and o_id > ?1
+    cross join orders on o_w_id = d_w_id and o_d_id = d_id and o_id >= ?4
     group by d_w_id, d_id
   ) as counted), 0),
   coalesce(sum(placed), 0)
 from (
   select count(*) as placed
   from district
-  cross join orders on o_w_id = d_w_id and o_d_id = d_id and o_id > ?1
+  cross join orders on o_w_id = d_w_id and o_d_id = d_id and o_id >= ?4
   group by o_c_id
   order by placed desc
   limit (?3 + 9) / 10
@@ -413,15 +436,27 @@ from (
 ) as counted
 where districts <> 10 or customers <> 10 * ?3 or stocks <> (select count(*) from item)
 
+-- Load: each customer of a district has one of the orders that it was loaded with (4.3.3.1), so that Order-Status finds one.
+-- name: order_customers
+select o_w_id, o_d_id, count(*) as orders, count(distinct o_c_id) as customers, min(o_c_id) as lowest,
+  max(o_c_id) as highest
+from orders
+where o_id <= ?1
+group by o_w_id, o_d_id
+having count(distinct o_c_id) <> ?3 or min(o_c_id) <> 1 or max(o_c_id) <> ?3
+
 -- The ledger audit -------------------------------------------------------------------------------------------------------
 
--- What the store says of each district, before and after a trial; a row is what the ledger reads.
+-- What the store says of each district, before and after a trial; a row is what the ledger reads. Sums of what rows name
+-- show a row that names another. Of a stock no order changes s_quantity + s_ytd modulo 91, whatever it takes.
 -- name: district_tallies
 select d_w_id, d_id, d_next_o_id, d_ytd, coalesce(said, 0), coalesce(waiting, 0), coalesce(payments, 0),
-  coalesce(amount, 0)
+  coalesce(amount, 0), coalesce(customers, 0), coalesce(squares, 0), coalesce(carriers, 0), coalesce(items, 0),
+  coalesce(payers, 0), coalesce(stocks, 0)
 from district
 left join (
-  select o_w_id, o_d_id, sum(o_ol_cnt) as said
+  select o_w_id, o_d_id, sum(o_ol_cnt) as said, sum(o_c_id) as customers,
+    sum(o_c_id * o_c_id) as squares, sum(o_carrier_id) as carriers
   from orders
   group by o_w_id, o_d_id
 ) on o_w_id = d_w_id and o_d_id = d_id
@@ -431,13 +466,18 @@ left join (
   group by no_w_id, no_d_id
 ) on no_w_id = d_w_id and no_d_id = d_id
 left join (
-  select h_w_id, h_d_id, count(*) as payments
+  select h_w_id, h_d_id, count(*) as payments, sum(h_c_id) as payers
   from history
   group by h_w_id, h_d_id
 ) on h_w_id = d_w_id and h_d_id = d_id
 left join (
-  select ol_w_id, ol_d_id, sum(ol_amount) as amount
+  select ol_w_id, ol_d_id, sum(ol_amount) as amount, sum(ol_i_id) as items
   from order_line
   group by ol_w_id, ol_d_id
 ) on ol_w_id = d_w_id and ol_d_id = d_id
+left join (
+  select s_w_id, sum(s_i_id * ((s_quantity + s_ytd) % 91)) as stocks
+  from stock
+  group by s_w_id
+) on s_w_id = d_w_id
 order by d_w_id, d_id

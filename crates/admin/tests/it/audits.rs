@@ -269,7 +269,7 @@ fn tallies_are_what_the_ledger_reads() {
 fn each_large_table_is_read_as_a_whole_by_few_audits() {
     let (_folder, url) = after_a_run("run.db");
     let conn = Connection::open(&url.path).unwrap();
-    let (_, groups) = support::groups(&Context { size: Cardinality::tiny(), used_before: false });
+    let (_, groups) = support::groups(&Context::fresh(Cardinality::tiny()));
     let mut plans = Vec::new();
     for group in &groups {
         for text in group.prepare.iter().chain(group.queries.iter().map(|query| &query.sql)) {

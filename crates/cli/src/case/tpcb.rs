@@ -23,6 +23,7 @@ impl Case for Tpcb {
     /// Its rows do not depend on a seed.
     const GOLDEN_LOAD_SEED: u64 = 1;
     const CHANCE_NEEDS_FRESH: bool = true;
+    const OF_LOAD: &'static [&'static str] = &[];
     type Context = AuditContext;
     type Stored = Vec<StoredTally>;
     type Claims = Claims;
@@ -85,15 +86,16 @@ impl Case for Tpcb {
         Ok(workload_tpcb::schema(dialect)?)
     }
 
-    fn inputs(size: &Cardinality, _load_seed: u64, seed: u64, worker: u32) -> Inputs {
-        Inputs::new(*size, seed, worker)
+    fn inputs(size: &Cardinality, _load: Option<u64>, seed: u64) -> impl Fn(u32) -> Inputs {
+        let size = *size;
+        move |worker| Inputs::new(size, seed, worker)
     }
 
     fn new_ledger(size: &Cardinality) -> Ledger {
         Ledger::new(*size)
     }
 
-    fn context(size: &Cardinality, past: Past) -> AuditContext {
+    fn context(size: &Cardinality, past: Past, _before: Option<&Vec<StoredTally>>) -> AuditContext {
         AuditContext { size: *size, history_whole: past.ours }
     }
 

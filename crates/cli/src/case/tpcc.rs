@@ -2,6 +2,7 @@
 
 use super::{Case, Kit, Past, input_checks, ledger_checks};
 use crate::convert;
+use crate::database::LOAD_SEED;
 use crate::engine;
 use anyhow::{Context, Result, bail};
 use model::rows::Dataset;
@@ -11,7 +12,8 @@ use std::sync::Arc;
 use workload_tpcc::audit::{self, Context as AuditContext};
 use workload_tpcc::conformance::GOLDEN_LOAD_SEED;
 use workload_tpcc::{
-    Cardinality, Claims, DISTRICTS, Data, Inputs, Ledger, StoredTally, Tpcc, WAREHOUSES_MAX, kind, kit,
+    Cardinality, Claims, DISTRICTS, Data, Inputs, Knowledge, Ledger, StoredTally, Tpcc, WAREHOUSES_MAX, kind,
+    kit,
 };
 
 /// Tables without which nothing can be audited.
@@ -25,6 +27,7 @@ impl Case for Tpcc {
     const RATE_SECONDS: f64 = 60.0;
     const GOLDEN_LOAD_SEED: u64 = GOLDEN_LOAD_SEED;
     const CHANCE_NEEDS_FRESH: bool = false;
+    const OF_LOAD: &'static [&'static str] = audit::OF_LOAD;
     type Context = AuditContext;
     type Stored = Vec<StoredTally>;
     type Claims = Claims;
@@ -102,16 +105,30 @@ impl Case for Tpcc {
         Ok(workload_tpcc::schema(dialect)?)
     }
 
-    fn inputs(size: &Cardinality, load_seed: u64, seed: u64, worker: u32) -> Inputs {
-        Inputs::new(*size, Data::c_load_of(load_seed), seed, worker)
+    fn inputs(size: &Cardinality, load: Option<u64>, seed: u64) -> impl Fn(u32) -> Inputs {
+        let size = *size;
+        let known = match load {
+            Some(load) => Knowledge::of(Data::new(size, load)),
+            None => Knowledge::of_others(size),
+        };
+        // Of what somebody else has loaded any constant will do: theirs is not known.
+        let c_load = Data::c_load_of(load.unwrap_or(LOAD_SEED));
+        move |worker| Inputs::new(size, c_load, seed, worker).remembering(&known)
     }
 
     fn new_ledger(size: &Cardinality) -> Ledger {
         Ledger::new(*size)
     }
 
-    fn context(size: &Cardinality, past: Past) -> AuditContext {
-        AuditContext { size: *size, used_before: !(past.ours && past.fresh) }
+    fn context(size: &Cardinality, past: Past, before: Option<&Vec<StoredTally>>) -> AuditContext {
+        // Where the district ended that was the furthest, orders of all districts are the run's.
+        let furthest = before.and_then(|before| before.iter().map(|district| district.next_o_id).max());
+        AuditContext {
+            size: *size,
+            ours: past.ours,
+            used_before: !(past.ours && past.fresh),
+            run_from: furthest.and_then(|next_o_id| u32::try_from(next_o_id).ok()),
+        }
     }
 
     fn params(context: &AuditContext) -> Vec<i64> {

@@ -23,6 +23,8 @@ struct Script {
     /// Number of the session that panics while it opens.
     panic_opening: u32,
     hang_at: u64,
+    /// Of a hundred calls of a session, the one that is declined.
+    no_at: u64,
     /// Whether a call gives way to other tasks once.
     waits: bool,
     /// Sessions that have made a tenth call.
@@ -40,6 +42,8 @@ impl<const TASK: bool> AtOnce<TASK> {
             panic_at: u64::MAX,
             panic_opening: u32::MAX,
             hang_at: u64::MAX,
+            // Never a call that may be deferred.
+            no_at: 98,
             waits: TASK,
             busy: Arc::default(),
         };
@@ -88,7 +92,7 @@ impl Session<Toy> for AtOnceSession {
         if self.script.waits {
             tokio::task::yield_now().await;
         }
-        Ok(if call.number % 100 == 99 { Outcome::No } else { Outcome::Done })
+        Ok(if call.number % 100 == self.script.no_at { Outcome::No } else { Outcome::Done })
     }
 }
 
@@ -156,6 +160,17 @@ fn check_plan(plan: &Plan, trial: &Trial<Toy>) {
         // 2,000 a second for 2 s, however late they may be.
         assert_eq!(trial.totals.books().due, 4_000);
     }
+}
+
+#[test]
+fn a_call_that_nothing_can_make_impossible_is_not_declined() {
+    let plan = Plan { deferred: Some(Deferred::default()), ..plan(Arrivals::Closed) };
+    // Every fourth call is deferred, and may not be declined.
+    let trial = run(&plan, AtOnce::<true>::with(|script| script.no_at = 99), &Stop::new()).unwrap();
+    let failure = trial.failure.expect("it was declined all the same");
+    assert!(failure.contains("later: a call was declined that nothing can make impossible"), "{failure}");
+    let declined: u64 = trial.totals.kinds.iter().map(|kind| kind.books.declined).sum();
+    assert_eq!(declined + trial.warmup.declined, 0);
 }
 
 #[test]

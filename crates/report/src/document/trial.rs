@@ -139,6 +139,24 @@ impl Trial {
     }
 }
 
+/// Share of a kind's calls that no workload plans to decline.
+const PLANNED_MAX: f64 = 0.05;
+/// Standard errors beyond that share that are not chance.
+const PLANNED_SIGMAS: f64 = 5.0;
+
+impl KindTally {
+    /// Calls that were declined though nothing was wrong with them: all declined calls of a kind that plans for none, and of
+    /// one that does where they are far more than any plan. Newer runs cannot have the latter: there each declined call
+    /// is held to what was drawn, and one without a reason is a defect.
+    #[must_use]
+    pub fn declined_beyond_plan(&self) -> u64 {
+        let books = self.tally.books;
+        let planned = PLANNED_MAX * books.begun as f64;
+        let chance = PLANNED_SIGMAS * (planned * (1.0 - PLANNED_MAX)).sqrt();
+        if self.declines && books.declined as f64 <= planned + chance { 0 } else { books.declined }
+    }
+}
+
 /// A limit on the 90th percentile of the response time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

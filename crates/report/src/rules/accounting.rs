@@ -175,6 +175,20 @@ pub(super) fn outcome_mix(trial: &Trial) -> Option<Rule> {
     if books.due == 0 {
         return None;
     }
+    let mut beyond = trial.kinds.iter().filter(|kind| kind.declines && kind.declined_beyond_plan() > 0);
+    if let Some(kind) = beyond.next() {
+        let books = kind.tally.books;
+        return advises(
+            "outcome-mix",
+            Severity::Bad,
+            format!(
+                "{} of {} were declined, far more than the workload plans for: the calls were not done",
+                figures::percent(share(books.declined, books.begun)),
+                kind.name
+            ),
+            "correct the server that declines them, and run again",
+        );
+    }
     let unplanned: u64 =
         trial.kinds.iter().filter(|kind| !kind.declines).map(|kind| kind.tally.books.declined).sum();
     let mut odd = Vec::new();
@@ -225,4 +239,30 @@ pub(super) fn outcome_mix(trial: &Trial) -> Option<Rule> {
         }
     };
     says("outcome-mix", if unplanned == 0 { Severity::Ok } else { Severity::Info }, sentence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::after;
+    use super::*;
+    use crate::curve::served_share;
+
+    /// A server that declines everything it may does nothing.
+    fn decline_all(trial: &mut Trial) {
+        let books = &mut trial.kinds[0].tally.books;
+        let committed = std::mem::take(&mut books.committed);
+        books.declined += committed;
+        trial.overall.books.declined += committed;
+        trial.overall.books.committed -= committed;
+    }
+
+    #[test]
+    fn orders_that_are_all_declined_are_no_result_and_not_served() {
+        let words = "100.0 % of new-order were declined, far more than the workload plans for";
+        after(decline_all, "outcome-mix", Severity::Bad, words);
+        let mut trial = crate::testing::open_trial().trials.remove(0);
+        let before = served_share(&trial);
+        decline_all(&mut trial);
+        assert!(served_share(&trial) < before - 0.2, "{before} {}", served_share(&trial));
+    }
 }

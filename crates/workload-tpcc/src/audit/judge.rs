@@ -3,7 +3,7 @@
 use super::skew::{self, Field};
 use super::{Audit, Context, Figure, Finding, Verdict};
 use sql::Value;
-use sql::audit::{SIGMAS, only_row};
+use sql::audit::{SIGMAS, only_row, violations};
 
 pub(super) fn bad_credit(audit: &Audit, rows: &[Vec<Value>], _: &Context) -> Finding {
     judged_share(audit, rows, 0.10)
@@ -119,14 +119,27 @@ fn judged_skew(audit: &Audit, rows: &[Vec<Value>], context: &Context, field: Fie
     let Some([numbers, draws, top]) = counts(rows) else { return audit.unreadable() };
     let Ok(numbers) = u32::try_from(numbers) else { return audit.unreadable() };
     let finding = skew::judged(audit.sentence, field, numbers, draws, top);
-    if context.used_before && finding.verdict == Verdict::Failed {
-        let Finding { sentence, figure, .. } = finding;
-        return Finding::not_told(
-            format!("runs with other seeds have used this data too; {sentence}"),
-            figure,
-        );
+    let of_several = context.used_before && context.run_from.is_none();
+    let (true, Verdict::Failed, Some(found)) = (of_several, finding.verdict, finding.figure) else {
+        return finding;
+    };
+    let why = if found.measured > found.expected {
+        "runs may have made the same draws again, which are as uneven as few are"
+    } else if skew::is_even(field, numbers, draws, top) {
+        // Each run's picks are uneven, and a few runs' together are too.
+        return finding;
+    } else {
+        "runs with other seeds may have used this data too"
+    };
+    Finding::not_told(format!("{why}; {}", finding.sentence), finding.figure)
+}
+
+/// Others cut and write what they note in their own ways.
+pub(super) fn bad_credit_data(audit: &Audit, rows: &[Vec<Value>], context: &Context) -> Finding {
+    if context.ours {
+        return violations(audit, rows, context);
     }
-    finding
+    Finding::not_told(format!("on data of another kit nobody can tell whether {}", audit.sentence), None)
 }
 
 fn counts<const N: usize>(rows: &[Vec<Value>]) -> Option<[u64; N]> {
@@ -252,8 +265,8 @@ mod tests {
         let (context, random) = (Context::standard(10), &mut Random::stream(77, &[]));
         let right = skew_row(100_000, 300_000, |_| nurand(random, 8191, 5_000, 1, 100_000));
         check("item-skew", &right, &context, Verdict::Passed);
-        let even = skew_row(100_000, 300_000, |_| random.range(1, 100_000) as u32);
-        check("item-skew", &even, &context, Verdict::Failed);
+        let even_items = skew_row(100_000, 300_000, |_| random.range(1, 100_000) as u32);
+        check("item-skew", &even_items, &context, Verdict::Failed);
         let redrawn = skew_row(100_000, 300_000, |_| {
             let constant = random.below(8_192) as u32;
             nurand(random, 8191, constant, 1, 100_000)
@@ -264,11 +277,32 @@ mod tests {
             nurand(random, 8191, constant, 1, 100_000)
         });
         check("item-skew", &two, &context, Verdict::Failed);
-        check("item-skew", &two, &Context { used_before: true, ..context }, Verdict::NotTold);
+        let used = Context { used_before: true, ..context };
+        let found = check("item-skew", &two, &used, Verdict::NotTold);
+        assert!(found.sentence.starts_with("runs with other seeds may have"), "{}", found.sentence);
+        // Whoever used the data, even picks are nobody's.
+        check("item-skew", &even_items, &used, Verdict::Failed);
+        // Ten runs with one seed: together as uneven as one of them, which is more than so many draws would be.
+        let few = skew_row(100_000, 6_000, |_| nurand(random, 8191, 5_000, 1, 100_000));
+        let again = [few[0], few[1] * 10, few[2] * 10];
+        let found = check("item-skew", &again, &used, Verdict::NotTold);
+        assert!(found.sentence.starts_with("runs may have made the same draws again"), "{}", found.sentence);
+        // Known to be one run's, they are judged.
+        let alone = Context { run_from: Some(3_001), ..used };
+        check("item-skew", &two, &alone, Verdict::Failed);
+        check("item-skew", &right, &alone, Verdict::Passed);
         let customers = skew_row(3_000, 100_000, |_| nurand(random, 1023, 99, 1, 3_000));
         check("customer-skew", &customers, &context, Verdict::Passed);
         let even = skew_row(3_000, 100_000, |_| random.range(1, 3_000) as u32);
         check("customer-skew", &even, &context, Verdict::Failed);
+    }
+
+    #[test]
+    fn what_others_note_of_bad_credit_is_not_judged() {
+        let ours = Context::standard(1);
+        let row = [1, 2, 3, 4, 1_700_000_000, 412, 384];
+        check("bad-credit-data", &row, &ours, Verdict::Failed);
+        check("bad-credit-data", &row, &Context { ours: false, ..ours }, Verdict::NotTold);
     }
 
     #[test]
@@ -282,7 +316,7 @@ mod tests {
 
     #[test]
     fn figures_that_make_no_sense_are_no_pass() {
-        let context = Context { size: Cardinality::tiny(), used_before: false };
+        let context = Context::fresh(Cardinality::tiny());
         for (name, row) in [("bad-credit", &[-1, 0][..]), ("item-skew", &[1, 2]), ("remote-lines", &[3])] {
             check(name, row, &context, Verdict::NotTold);
         }

@@ -13,7 +13,7 @@ use workload_tpcc::{Cardinality, StoredTally};
 
 /// Names of the audits that failed.
 fn failed(database: &Database) -> BTreeSet<String> {
-    let context = Context { size: Cardinality::tiny(), used_before: false };
+    let context = Context::fresh(Cardinality::tiny());
     let groups = audit::audits(Dialect::MySql).unwrap();
     let query = |audit: &audit::Audit| AuditQuery {
         name: audit.name.clone(),

@@ -22,7 +22,7 @@ fn after_a_run() -> &'static ServerUrl {
 }
 
 fn findings(url: &ServerUrl) -> Vec<(String, Verdict, String)> {
-    let context = Context { size: Cardinality::tiny(), used_before: false };
+    let context = Context::fresh(Cardinality::tiny());
     let groups = audit::audits(Dialect::Postgres).unwrap();
     let asked: Vec<AuditGroup> = groups
         .iter()

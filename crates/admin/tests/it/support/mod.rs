@@ -100,7 +100,7 @@ pub fn groups(context: &Context) -> (Vec<Audit>, Vec<AuditGroup>) {
 
 /// Every audit and what it found.
 pub fn findings(url: &SqliteUrl, size: Cardinality) -> Vec<(Audit, Finding)> {
-    let context = Context { size, used_before: false };
+    let context = Context::fresh(size);
     let (audits, asked) = groups(&context);
     let witness = Witness::open(url).unwrap();
     let found = witness.audit_all(&asked, 2, Nanos::from_secs(600), &AtomicBool::new(false)).unwrap();

@@ -1,0 +1,228 @@
+//! The ledger audit: what is stored against what calls imply.
+
+use crate::{DistrictTally, Ledger};
+use model::LedgerFinding;
+use serde::{Deserialize, Serialize};
+
+/// What the store says about a district, read before and after a trial by the query `district_tallies`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredTally {
+    /// Warehouse.
+    pub w_id: u32,
+    /// District.
+    pub d_id: u32,
+    /// d_next_o_id.
+    pub next_o_id: i64,
+    /// d_ytd in cents.
+    pub ytd: i64,
+    /// Σ o_ol_cnt.
+    pub lines: i64,
+    /// Rows of new_order.
+    pub undelivered: i64,
+    /// Rows of history.
+    pub payments: i64,
+    /// Σ ol_amount in cents.
+    pub amount: i64,
+    /// Absent where the claims of an older version are read.
+    #[serde(default)]
+    pub sums: Option<StoredSums>,
+}
+
+/// What rows name, added up: one that names another than it should shows in the sum.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredSums {
+    /// Σ o_c_id.
+    pub customers: i64,
+    /// Σ o_c_id².
+    pub customers_squared: i64,
+    /// Σ o_carrier_id.
+    pub carriers: i64,
+    /// Σ ol_i_id.
+    pub items: i64,
+    /// Σ h_c_id.
+    pub payers: i64,
+    /// Of the warehouse, the same in all its districts: Σ s_i_id · ((s_quantity + s_ytd) modulo 91). A line takes q from
+    /// s_quantity, or 91 − q gives back, and adds q to s_ytd, so no order changes it (2.4.2.2).
+    pub stock: i64,
+}
+
+impl StoredTally {
+    /// From a row of `district_tallies`.
+    #[must_use]
+    pub fn from_row(row: &[i64]) -> Option<StoredTally> {
+        let (&[w_id, d_id, next_o_id, ytd, lines, undelivered, payments, amount], sums) =
+            row.split_first_chunk()?;
+        let &[customers, customers_squared, carriers, items, payers, stock] = sums else { return None };
+        let sums = Some(StoredSums { customers, customers_squared, carriers, items, payers, stock });
+        let (w_id, d_id) = (u32::try_from(w_id).ok()?, u32::try_from(d_id).ok()?);
+        Some(StoredTally { w_id, d_id, next_o_id, ytd, lines, undelivered, payments, amount, sums })
+    }
+
+    fn delivered(&self) -> i64 {
+        self.next_o_id - 1 - self.undelivered
+    }
+}
+
+/// What acknowledged and doubtful calls imply, in a form that can be written to a partial result and read back.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claims {
+    /// By district, from acknowledged calls.
+    pub sure: Vec<DistrictTally>,
+    /// By district, from calls in doubt.
+    pub doubtful: Vec<DistrictTally>,
+    /// False where calls may have been acknowledged after these claims were written: then only the lower bounds hold.
+    pub complete: bool,
+}
+
+impl Claims {
+    /// The claims of a ledger.
+    #[must_use]
+    pub fn of(ledger: &Ledger, complete: bool) -> Claims {
+        Claims { sure: ledger.sure().to_vec(), doubtful: ledger.doubtful().to_vec(), complete }
+    }
+
+    /// The ledger audit: the store must have grown by what was acknowledged, and by no more than that plus what is in
+    /// doubt, in each district. `None` where the three do not speak of the same districts.
+    #[must_use]
+    pub fn audit(&self, before: &[StoredTally], after: &[StoredTally]) -> Option<Vec<LedgerFinding>> {
+        let same = before.len() == after.len()
+            && before.len() == self.sure.len()
+            && before.len() == self.doubtful.len()
+            && before.iter().zip(after).all(|(old, new)| (old.w_id, old.d_id) == (new.w_id, new.d_id));
+        // What an older version wrote down has no sums, and nothing to hold them to.
+        let told = |measure: &&Measure| before.iter().all(|old| (measure.stored)(old).is_some());
+        same.then(|| MEASURES.iter().filter(told).map(|measure| self.hold(measure, before, after)).collect())
+    }
+
+    fn hold(&self, measure: &Measure, before: &[StoredTally], after: &[StoredTally]) -> LedgerFinding {
+        let (name, unit) = (measure.name, measure.unit);
+        let mut finding = LedgerFinding { name, unit, low: 0, high: 0, stored: 0, violations: Vec::new() };
+        for (index, (old, new)) in before.iter().zip(after).enumerate() {
+            let low = (measure.claimed)(&self.sure[index], new);
+            let high = low + (measure.claimed)(&self.doubtful[index], new);
+            let (Some(was), Some(is)) = ((measure.stored)(old), (measure.stored)(new)) else { continue };
+            let grown = is - was;
+            finding.low += low;
+            finding.high += high;
+            finding.stored += grown;
+            let at = format!("district {}/{}", new.w_id, new.d_id);
+            if grown < low {
+                finding.violations.push(format!("{at}: acknowledged {low} {unit}, stored {grown}"));
+            } else if (self.complete || measure.constant) && grown > high {
+                finding
+                    .violations
+                    .push(format!("{at}: at most {high} {unit} were asked for, stored {grown}"));
+            }
+            if measure.numbers && i64::from(self.sure[index].o_id_max) >= new.next_o_id {
+                let (acknowledged, next) = (self.sure[index].o_id_max, new.next_o_id);
+                finding
+                    .violations
+                    .push(format!("{at}: order {acknowledged} was acknowledged, the next is {next}"));
+            }
+        }
+        finding
+    }
+}
+
+struct Measure {
+    name: &'static str,
+    unit: &'static str,
+    /// What calls imply; beside them what is stored now, for what only bounds those in doubt.
+    claimed: fn(&DistrictTally, &StoredTally) -> i64,
+    /// What is stored; nothing where it was not read.
+    stored: fn(&StoredTally) -> Option<i64>,
+    /// Whether order numbers are checked along with it.
+    numbers: bool,
+    /// Whether no call changes it, be it known or not.
+    constant: bool,
+}
+
+const fn measure(
+    name: &'static str,
+    unit: &'static str,
+    claimed: fn(&DistrictTally, &StoredTally) -> i64,
+    stored: fn(&StoredTally) -> Option<i64>,
+) -> Measure {
+    Measure { name, unit, claimed, stored, numbers: false, constant: false }
+}
+
+const MEASURES: [Measure; 13] = [
+    Measure {
+        numbers: true,
+        ..measure(
+            "orders placed",
+            "orders",
+            |tally, _| tally.orders as i64,
+            |district| Some(district.next_o_id),
+        )
+    },
+    measure("order numbers", "in the sum of numbers", claimed_numbers, |district| {
+        district.sums.map(|_| district.next_o_id * (district.next_o_id - 1) / 2)
+    }),
+    measure(
+        "customers of orders",
+        "in the sum of numbers",
+        |tally, _| tally.customers,
+        |district| Some(district.sums?.customers),
+    ),
+    measure(
+        "customers of orders, squared",
+        "in the sum of squares",
+        |tally, _| tally.customers_squared,
+        |district| Some(district.sums?.customers_squared),
+    ),
+    measure("order lines", "lines", |tally, _| tally.lines as i64, |district| Some(district.lines)),
+    measure(
+        "items of lines",
+        "in the sum of numbers",
+        |tally, _| tally.items,
+        |district| Some(district.sums?.items),
+    ),
+    measure("order amounts", "cents", |tally, _| tally.amount, |district| Some(district.amount)),
+    Measure {
+        constant: true,
+        ..measure(
+            "stock of the warehouse",
+            "in the weighted sum",
+            |_, _| 0,
+            |district| {
+                // Told once a warehouse.
+                let sums = district.sums?;
+                Some(if district.d_id == 1 { sums.stock } else { 0 })
+            },
+        )
+    },
+    measure(
+        "payments",
+        "rows of history",
+        |tally, _| tally.payments as i64,
+        |district| Some(district.payments),
+    ),
+    measure(
+        "customers who paid",
+        "in the sum of numbers",
+        |tally, _| tally.payers,
+        |district| Some(district.sums?.payers),
+    ),
+    measure("money received", "cents", |tally, _| tally.paid, |district| Some(district.ytd)),
+    measure(
+        "orders delivered",
+        "orders",
+        |tally, _| tally.deliveries as i64,
+        |district| Some(district.delivered()),
+    ),
+    measure(
+        "carriers of orders",
+        "in the sum of numbers",
+        |tally, _| tally.carriers,
+        |district| Some(district.sums?.carriers),
+    ),
+];
+
+/// Σ o_id of orders that were answered; of those in doubt, at most the highest number that is stored for each.
+fn claimed_numbers(tally: &DistrictTally, stored: &StoredTally) -> i64 {
+    match tally.o_ids {
+        0 => tally.orders as i64 * (stored.next_o_id - 1),
+        known => known,
+    }
+}

@@ -1,0 +1,238 @@
+//! What a worker holds answers to beyond their call: the rows that were loaded, and what it and others were told before.
+//!
+//! [`Knowledge`] is shared by all workers of a trial, [`Memory`] is one worker's. Both take all their room before the first
+//! call. Only answers are entered, so that a call without one can make no later answer look wrong.
+
+use crate::data::ByName;
+use crate::outcome::ensure;
+use crate::{
+    Call, Cardinality, DISTRICTS, Data, NewOrder, OrderReport, Outcome, Paid, Placed, Text, Unused, Who,
+};
+use model::BasisPoints;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// More warehouses than this are not searched for namesakes: a thousand take about 2 s and 20 MB.
+const NAMED_MAX: u32 = 1_000;
+/// Customers whose newest order a worker remembers, at 8 bytes each; a power of two.
+const NEWEST_MAX: usize = 2_048;
+/// Groups of 32 order numbers of a district that are remembered; 512 bytes a district.
+const GROUPS: usize = 64;
+
+/// 4.3.3.1, 2.4.2.2: a stock is loaded with so many pieces, and is filled up by 91 where fewer would be left.
+const STOCK: RangeInclusive<i64> = 10..=100;
+
+/// What all workers of a trial know.
+#[derive(Debug)]
+pub struct Knowledge {
+    size: Cardinality,
+    /// Absent where somebody else has loaded the data.
+    loaded: Option<Loaded>,
+    /// By district, in the order of (warehouse, district).
+    numbers: Box<[OrderNumbers]>,
+}
+
+/// Rows of our own load, as far as answers show them and no call changes them.
+#[derive(Debug)]
+struct Loaded {
+    data: Data,
+    /// Tax of each warehouse.
+    w_tax: Box<[BasisPoints]>,
+    /// Tax of each district.
+    d_tax: Box<[BasisPoints]>,
+    /// Who is meant by a last name, in each district.
+    named: Option<ByName>,
+}
+
+impl Knowledge {
+    /// Of data that was loaded as `data` says.
+    #[must_use]
+    pub fn of(data: Data) -> Arc<Knowledge> {
+        let size = data.size();
+        let warehouses = 1..=size.warehouses;
+        let districts = warehouses.clone().flat_map(|w_id| (1..=DISTRICTS).map(move |d_id| (w_id, d_id)));
+        let loaded = Loaded {
+            w_tax: warehouses.map(|w_id| data.warehouse(w_id).w_tax).collect(),
+            d_tax: districts.map(|(w_id, d_id)| data.district(w_id, d_id).d_tax).collect(),
+            named: (size.warehouses <= NAMED_MAX).then(|| data.by_name()),
+            data,
+        };
+        Arc::new(Knowledge { size, loaded: Some(loaded), numbers: numbers(size) })
+    }
+
+    /// Of data that somebody else has loaded: what it holds shows in the answers alone.
+    #[must_use]
+    pub fn of_others(size: Cardinality) -> Arc<Knowledge> {
+        Arc::new(Knowledge { size, loaded: None, numbers: numbers(size) })
+    }
+
+    fn district(&self, w_id: u32, d_id: u32) -> usize {
+        ((w_id - 1) * DISTRICTS + d_id - 1) as usize
+    }
+}
+
+fn numbers(size: Cardinality) -> Box<[OrderNumbers]> {
+    (0..size.warehouses * DISTRICTS).map(|_| OrderNumbers::default()).collect()
+}
+
+/// Order numbers that a district has given, as far as they were answered: the newest 2,048 or so. Each word holds which 32
+/// numbers it stands for, and a bit for each of them.
+#[derive(Debug)]
+struct OrderNumbers([AtomicU64; GROUPS]);
+
+impl Default for OrderNumbers {
+    fn default() -> OrderNumbers {
+        OrderNumbers([const { AtomicU64::new(0) }; GROUPS])
+    }
+}
+
+impl OrderNumbers {
+    /// Enters a number. False where it was entered before; of one too old to be remembered nobody can tell.
+    fn enter(&self, o_id: u32) -> bool {
+        let (group, bit) = (o_id / 32, 1_u64 << (o_id % 32));
+        let word = &self.0[group as usize % GROUPS];
+        let mut new = true;
+        // Workers of other threads enter numbers of the same group: on contention it is tried again, which is rare.
+        let _ = word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |held| {
+            let of = (held >> 32) as u32;
+            new = of != group || held & bit == 0;
+            match of.cmp(&group) {
+                std::cmp::Ordering::Less => Some(u64::from(group) << 32 | bit),
+                std::cmp::Ordering::Equal => Some(held | bit),
+                std::cmp::Ordering::Greater => None,
+            }
+        });
+        new
+    }
+}
+
+/// What one worker was told.
+#[derive(Debug, Clone)]
+pub(crate) struct Memory {
+    known: Arc<Knowledge>,
+    /// The highest order number that it was answered in each district of its warehouse.
+    highest: [u32; DISTRICTS as usize],
+    /// Customers of its warehouse, and the number of an order that each is known to have. Customers share places: the later
+    /// one takes it.
+    newest: Box<[(u32, u32)]>,
+    /// Taxes of the warehouse and of its districts as first answered, for data that somebody else has loaded.
+    w_tax: Option<BasisPoints>,
+    d_tax: [Option<BasisPoints>; DISTRICTS as usize],
+}
+
+impl Memory {
+    pub(crate) fn new(known: &Arc<Knowledge>) -> Memory {
+        Memory {
+            known: Arc::clone(known),
+            highest: [0; DISTRICTS as usize],
+            newest: vec![(0, 0); NEWEST_MAX].into(),
+            w_tax: None,
+            d_tax: [None; DISTRICTS as usize],
+        }
+    }
+
+    /// Holds an answer that fits its call to what is known, and remembers it.
+    ///
+    /// # Errors
+    /// A clause that says what is wrong.
+    pub(crate) fn check(&mut self, call: &Call, outcome: &Outcome) -> Result<(), &'static str> {
+        match (call, outcome) {
+            (Call::NewOrder(call), Outcome::Placed(placed)) => self.check_placed(call, placed),
+            (Call::NewOrder(call), Outcome::Unused(unused)) => self.check_unused(call, unused),
+            (Call::Payment(call), Outcome::Paid(paid)) => {
+                let Paid { customer, .. } = paid;
+                self.check_named(call.c_w_id, call.c_d_id, call.customer, customer.c_id)?;
+                let Some(loaded) = &self.known.loaded else { return Ok(()) };
+                let terms = loaded.data.terms(call.c_w_id, call.c_d_id, customer.c_id);
+                ensure(
+                    terms == (customer.c_last, customer.c_credit, customer.c_discount),
+                    "the payment's customer is not as loaded",
+                )
+            }
+            (Call::OrderStatus(call), Outcome::Status(report)) => {
+                self.check_named(call.w_id, call.d_id, call.customer, report.c_id)?;
+                self.check_status(call.d_id, report)
+            }
+            (Call::StockLevel(call), Outcome::Short(short)) => {
+                let least = i64::from(call.threshold) <= *STOCK.start();
+                ensure(!least || short.low_stock == 0, "items are said to be lower in stock than any can be")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_placed(&mut self, call: &NewOrder, placed: &Placed) -> Result<(), &'static str> {
+        let at = self.known.district(call.w_id, call.d_id);
+        if let Some(loaded) = &self.known.loaded {
+            let rates = (loaded.w_tax[call.w_id as usize - 1], loaded.d_tax[at]);
+            ensure(rates == (placed.w_tax, placed.d_tax), "a tax is not as loaded")?;
+            let terms = loaded.data.terms(call.w_id, call.d_id, call.c_id);
+            ensure(
+                terms == (placed.c_last, placed.c_credit, placed.c_discount),
+                "the customer of the order is not as loaded",
+            )?;
+            ensure(placed.o_id > self.known.size.orders, "the order has the number of one that was loaded")?;
+        } else {
+            let of_district = self.d_tax[call.d_id as usize - 1].get_or_insert(placed.d_tax);
+            let same =
+                *of_district == placed.d_tax && *self.w_tax.get_or_insert(placed.w_tax) == placed.w_tax;
+            ensure(same, "a tax is not what it was before")?;
+        }
+        let stocked = placed.lines.iter().all(|line| STOCK.contains(&line.s_quantity));
+        ensure(stocked, "a stock is not 10 to 100 pieces")?;
+        // The calls of a worker follow each other, so that their numbers do.
+        let highest = &mut self.highest[call.d_id as usize - 1];
+        ensure(placed.o_id > *highest, "an order number is not above those before it")?;
+        *highest = placed.o_id;
+        ensure(self.known.numbers[at].enter(placed.o_id), "an order number was given twice")?;
+        self.remember(call.d_id, call.c_id, placed.o_id);
+        Ok(())
+    }
+
+    fn check_unused(&self, call: &NewOrder, unused: &Unused) -> Result<(), &'static str> {
+        let Some(loaded) = &self.known.loaded else { return Ok(()) };
+        let (c_last, c_credit, _): (Text<16>, Text<2>, _) =
+            loaded.data.terms(call.w_id, call.d_id, call.c_id);
+        ensure(
+            (c_last, c_credit) == (unused.c_last, unused.c_credit),
+            "the customer of the order is not as loaded",
+        )
+    }
+
+    /// 2.5.2.2, 2.6.2.2: of several customers of a name one is meant.
+    fn check_named(&self, w_id: u32, d_id: u32, who: Who, c_id: u32) -> Result<(), &'static str> {
+        ensure((1..=self.known.size.customers).contains(&c_id), "the customer's number is out of range")?;
+        let (Who::LastName(name), Some(loaded)) = (who, &self.known.loaded) else { return Ok(()) };
+        let Some(named) = &loaded.named else { return Ok(()) };
+        let meant = named.meant(self.known.district(w_id, d_id), &name);
+        ensure(meant == Some(c_id), "of the customers of that name another one is meant")
+    }
+
+    /// What this worker has placed or seen is there when it looks again.
+    fn check_status(&mut self, d_id: u32, report: &OrderReport) -> Result<(), &'static str> {
+        let key = self.key(d_id, report.c_id);
+        let (of, o_id) = self.newest[place(key)];
+        ensure(of != key || report.o_id >= o_id, "the status shows an order older than one known before")?;
+        self.remember(d_id, report.c_id, report.o_id);
+        Ok(())
+    }
+
+    fn remember(&mut self, d_id: u32, c_id: u32, o_id: u32) {
+        let key = self.key(d_id, c_id);
+        self.newest[place(key)] = (key, o_id);
+    }
+
+    /// A number from 1 for each customer of the worker's warehouse.
+    fn key(&self, d_id: u32, c_id: u32) -> u32 {
+        d_id * (self.known.size.customers + 1) + c_id
+    }
+}
+
+/// Where a customer is remembered. Neighbours are ordered from alike, so they are put apart.
+fn place(key: u32) -> usize {
+    key.wrapping_mul(0x9e37_79b1) as usize >> (u32::BITS - NEWEST_MAX.ilog2())
+}
+
+#[cfg(test)]
+mod tests;

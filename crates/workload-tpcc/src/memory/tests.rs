@@ -1,0 +1,166 @@
+use super::*;
+use crate::{Cardinality, Inputs, Oracle, order_total};
+use model::{Inputs as _, Workload as _};
+
+const SEED: u64 = 5;
+/// Enough for every kind of call to come back to the same customers.
+const CALLS: usize = 6_000;
+
+/// What the first worker that is lied to says of it, where two make calls by turns and the truth is changed by `lie`.
+fn told(
+    known: &Arc<Knowledge>,
+    items: u32,
+    mut lie: impl FnMut(usize, &Call, &mut Outcome),
+) -> Result<(), &'static str> {
+    let size = Cardinality { items, ..Cardinality::tiny() };
+    let mut oracle = Oracle::new(&Data::new(size, SEED));
+    let mut workers: Vec<Inputs> =
+        [0, 2].map(|worker| Inputs::new(size, Data::c_load_of(SEED), 9, worker).remembering(known)).into();
+    for at in 0..CALLS {
+        let worker = &mut workers[at % 2];
+        let call = worker.draw();
+        let mut outcome = oracle.answer(&call).expect("what is drawn can be answered");
+        lie(at, &call, &mut outcome);
+        crate::Tpcc::check(&call, &outcome).expect("a lie that the call alone does not give away");
+        worker.check(&call, &outcome)?;
+    }
+    Ok(())
+}
+
+fn ours() -> Arc<Knowledge> {
+    Knowledge::of(Data::new(Cardinality::tiny(), SEED))
+}
+
+fn others() -> Arc<Knowledge> {
+    Knowledge::of_others(Cardinality::tiny())
+}
+
+/// Changes a placed order, and what it costs with it.
+fn with_placed(outcome: &mut Outcome, change: impl FnOnce(&mut Placed)) {
+    if let Outcome::Placed(placed) = outcome {
+        change(placed);
+        let sum = placed.lines.iter().map(|line| line.ol_amount).sum();
+        placed.total_amount = order_total(sum, placed.c_discount, placed.w_tax, placed.d_tax);
+    }
+}
+
+#[test]
+fn the_truth_is_believed() {
+    for known in [ours(), others()] {
+        assert_eq!(told(&known, 100, |_, _, _| {}), Ok(()));
+    }
+}
+
+#[test]
+fn an_order_is_declined_exactly_where_it_names_an_unused_item() {
+    let declined = told(&others(), 100, |at, _, outcome| {
+        if let (Outcome::Placed(placed), true) = (&outcome, at > 1_000) {
+            let &Placed { o_id, c_last, c_credit, .. } = placed;
+            *outcome = Outcome::Unused(Unused { o_id, c_last, c_credit });
+        }
+    });
+    assert_eq!(declined, Err("an order of items that are all sold was declined"));
+    // 100 items for whoever draws, 101 for whoever answers.
+    let known = others();
+    let mut worker = Inputs::new(Cardinality::tiny(), 1, 9, 0).remembering(&known);
+    let mut oracle = Oracle::new(&Data::new(Cardinality { items: 101, ..Cardinality::tiny() }, SEED));
+    let accepted = (0..CALLS).find_map(|_| {
+        let call = worker.draw();
+        worker.check(&call, &oracle.answer(&call).unwrap()).err()
+    });
+    assert_eq!(accepted, Some("an order for an unused item was accepted"));
+}
+
+#[test]
+fn an_order_number_is_given_once_whoever_was_answered() {
+    let repeated = |since: usize| {
+        let mut last = [0; 11];
+        move |at: usize, call: &Call, outcome: &mut Outcome| {
+            let Call::NewOrder(NewOrder { w_id: 1, d_id, .. }) = *call else { return };
+            with_placed(outcome, |placed| {
+                let before = std::mem::replace(&mut last[d_id as usize], placed.o_id);
+                if at >= since && before > 0 {
+                    placed.o_id = before;
+                }
+            });
+        }
+    };
+    for known in [ours(), others()] {
+        let found = told(&known, 100, repeated(1_000)).unwrap_err();
+        let words = ["an order number was given twice", "an order number is not above those before it"];
+        assert!(words.contains(&found), "{found}");
+    }
+    let numbers = OrderNumbers::default();
+    assert!((1..=5_000).all(|o_id| numbers.enter(o_id)), "each is new");
+    assert!((3_000..=5_000).rev().all(|o_id| !numbers.enter(o_id)), "each was given");
+    assert!(numbers.enter(1), "nobody can tell any more");
+    assert!(
+        numbers.enter(5_003) && numbers.enter(5_001) && !numbers.enter(5_003),
+        "answers overtake each other"
+    );
+}
+
+#[test]
+fn numbers_entered_at_once_are_given_to_one_only() {
+    let numbers = OrderNumbers::default();
+    let entered = |_| (1..=2_000).filter(|o_id| numbers.enter(*o_id)).count();
+    let new: usize = std::thread::scope(|scope| {
+        let threads = [0, 1].map(|thread| scope.spawn(move || entered(thread)));
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(new, 2_000);
+}
+
+#[test]
+fn a_worker_sees_what_it_has_placed() {
+    for known in [ours(), others()] {
+        let found = told(&known, 100, |at, _, outcome| {
+            if let (Outcome::Status(report), true) = (outcome, at > 1_000) {
+                report.o_id = report.o_id.saturating_sub(31).max(1);
+            }
+        });
+        assert_eq!(found, Err("the status shows an order older than one known before"));
+    }
+}
+
+#[test]
+fn what_no_call_changes_is_as_it_was_loaded() {
+    let lie = |known: Arc<Knowledge>, change: fn(&mut Placed)| {
+        told(&known, 100, |at, _, outcome| {
+            if at > 500 {
+                with_placed(outcome, change);
+            }
+        })
+    };
+    let taxes: [fn(&mut Placed); 2] = [|placed| placed.w_tax.0 += 1, |placed| placed.d_tax.0 += 1];
+    for tax in taxes {
+        assert_eq!(lie(ours(), tax), Err("a tax is not as loaded"));
+        assert_eq!(lie(others(), tax), Err("a tax is not what it was before"));
+    }
+    assert_eq!(
+        lie(ours(), |placed| placed.c_discount.0 += 1),
+        Err("the customer of the order is not as loaded")
+    );
+    let paid = told(&ours(), 100, |_, _, outcome| {
+        if let Outcome::Paid(paid) = outcome {
+            paid.customer.c_discount.0 += 1;
+        }
+    });
+    assert_eq!(paid, Err("the payment's customer is not as loaded"));
+    assert_eq!(
+        lie(ours(), |placed| placed.o_id -= 30),
+        Err("the order has the number of one that was loaded")
+    );
+}
+
+#[test]
+fn of_namesakes_the_one_in_the_middle_is_meant() {
+    let found = told(&ours(), 100, |_, call, outcome| {
+        if let (Call::OrderStatus(call), Outcome::Status(report)) = (call, outcome)
+            && matches!(call.customer, Who::LastName(_))
+        {
+            report.c_id = report.c_id % 30 + 1;
+        }
+    });
+    assert_eq!(found, Err("of the customers of that name another one is meant"));
+}
