@@ -304,6 +304,9 @@ pub(crate) fn machine(machine: &observe::Machine, load: Option<&observe::Machine
         governor: machine.cpu_governor.clone(),
         virtualised: machine.hypervisor.clone(),
         shares_by_session: machine.shares_by_session,
+        affinity: machine.affinity.clone(),
+        smt: machine.smt.clone(),
+        huge_pages: machine.huge_pages.clone(),
         steal_share: load.map(|load| load.steal_share),
         other_load_share: load.map(|load| load.other_cores / cores),
     }
@@ -352,6 +355,7 @@ pub(crate) fn processes(
                 cpu_user_s: process.cpu_user_s,
                 cpu_system_s: process.cpu_system_s,
                 cpu_ms_per_1000_committed: (committed > 0).then(|| process.cpu_s() * 1e6 / committed as f64),
+                run_queue_s: process.run_queue_s,
                 rss_peak_bytes: rss_peak,
                 switches_voluntary: Some(process.switches_voluntary),
                 switches_involuntary: Some(process.switches_involuntary),

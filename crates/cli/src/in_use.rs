@@ -186,6 +186,7 @@ mod tests {
     #[test]
     fn a_write_ahead_log_stays_off_network_file_systems() {
         let on = |kind: &str| FileSystem {
+            options: String::new(),
             kind: kind.into(),
             in_memory: false,
             device: None,

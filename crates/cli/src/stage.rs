@@ -11,11 +11,16 @@ use crate::private::Private;
 use crate::ui::Ui;
 use anyhow::{Context, Result, bail};
 use model::Tier;
+use observe::{Listening, is_here, listener};
 use sql::{DbUrl, Dialect, Journal, ServerUrl, SqliteUrl};
 use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+
+/// What the processes of engines are called.
+const POSTGRES: [&str; 2] = ["postgres", "postmaster"];
+const MARIADB: [&str; 2] = ["mariadbd", "mysqld"];
 
 /// What a run works on and in.
 #[derive(Debug)]
@@ -184,9 +189,31 @@ impl Stage {
         }
     }
 
-    /// The first process of the private engine.
+    /// The first process of the engine: of the private one, or of one on this machine that the user named.
     pub(crate) fn engine_pid(&self) -> Option<u32> {
-        self.engine.as_ref().map(rig::Running::pid)
+        match (&self.engine, &self.named) {
+            (Some(engine), _) => Some(engine.pid()),
+            (None, Some(DbUrl::Server(url))) if !self.is_elsewhere() => {
+                let at = match &url.socket {
+                    None => Listening::Port(url.port),
+                    // PostgreSQL names a folder, in which the socket is called after the port.
+                    Some(folder) if url.dialect == Dialect::Postgres => {
+                        return listener(
+                            Listening::Socket(&folder.join(format!(".s.PGSQL.{}", url.port))),
+                            &POSTGRES,
+                        );
+                    }
+                    Some(file) => Listening::Socket(file),
+                };
+                listener(at, if url.dialect == Dialect::Postgres { &POSTGRES } else { &MARIADB })
+            }
+            (None, _) => None,
+        }
+    }
+
+    /// Whether the engine that the user named is on another machine.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        matches!(&self.named, Some(DbUrl::Server(url)) if url.socket.is_none() && !is_here(&url.host))
     }
 
     /// What the private engine is held to.

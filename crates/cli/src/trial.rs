@@ -237,6 +237,7 @@ impl<W: Case> Job<'_, W> {
     fn blank(&self) -> Result<Trial> {
         let contents = &self.database.contents;
         let store = self.stage.store(&self.database.url).filter(|_| self.audited);
+        let on = store.and_then(|file| FileSystem::of(&file).ok());
         let empty = Interval { value: 0.0, low: None, high: None };
         Ok(Trial {
             subject: self.subject.path.into(),
@@ -246,13 +247,15 @@ impl<W: Case> Job<'_, W> {
             stack: Stack::default().into(),
             plan: convert::plan(&self.plan, RetryPolicy::default().attempts_max),
             data: Data {
+                elsewhere: self.audited && self.stage.is_elsewhere(),
                 workload: W::NAME.into(),
                 scale: u64::from(self.database.scale()),
                 scale_unit: W::SCALE_UNIT.into(),
                 rows: contents.rows(),
                 bytes: self.bytes(),
                 bytes_end: None,
-                file_system: store.and_then(|file| FileSystem::of(&file).ok()).map(|on| on.describe()),
+                file_system: on.as_ref().map(FileSystem::describe),
+                mount_options: on.map(|on| on.options).filter(|options| !options.is_empty()),
                 checksum: self.database.checksum().filter(|_| self.audited),
                 hottest_rows: Some(W::hottest_rows(&self.database.size)),
                 references: if self.audited {

@@ -80,6 +80,7 @@ impl Ends<'_> {
             busiest_thread: threads
                 .busiest
                 .map(|(name, cpu_s)| ThreadLoad { name, cores: rounded(ratio(cpu_s, length_s)) }),
+            run_queue_s: threads.run_queue_ns.map(|ns| rounded(ns as f64 / 1e9)),
             switches_voluntary: threads.switches_voluntary,
             switches_involuntary: threads.switches_involuntary,
             read_bytes: bytes(|io| io.0),
@@ -215,6 +216,7 @@ impl CpuShare {
 /// What the threads that are alive at the end did since the start.
 #[derive(Default)]
 struct ThreadDeltas {
+    run_queue_ns: Option<u64>,
     switches_voluntary: u64,
     switches_involuntary: u64,
     busiest: Option<(String, f64)>,
@@ -230,6 +232,10 @@ impl ThreadDeltas {
                 since(thread.switches_voluntary, before.map(|before| before.switches_voluntary));
             deltas.switches_involuntary +=
                 since(thread.switches_involuntary, before.map(|before| before.switches_involuntary));
+            if let Some(now) = thread.run_queue_ns {
+                let waited = since(now, before.and_then(|before| before.run_queue_ns));
+                deltas.run_queue_ns = Some(deltas.run_queue_ns.unwrap_or(0) + waited);
+            }
             let cpu_s = thread.cpu_s - before.map_or(0.0, |before| before.cpu_s);
             if deltas.busiest.as_ref().is_none_or(|(_, most)| cpu_s > *most) {
                 deltas.busiest = Some((thread.name.clone(), cpu_s));

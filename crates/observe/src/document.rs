@@ -99,6 +99,9 @@ pub struct ProcessLoad {
     pub threads: u64,
     /// The thread that used the most CPU time: at about 1.0 cores, more cores would not have helped it.
     pub busiest_thread: Option<ThreadLoad>,
+    /// Seconds that its threads were ready to run and had no core, summed over them; `None` where the kernel does not count
+    /// that. Threads that exited within the window are missing.
+    pub run_queue_s: Option<f64>,
     /// Times its threads waited of their own accord. Threads that exited within the window are missing.
     pub switches_voluntary: u64,
     /// Times its threads were made to wait for a core. Threads that exited within the window are missing.

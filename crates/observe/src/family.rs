@@ -227,6 +227,7 @@ fn thread(task: &Task, tick_s: f64) -> Option<ThreadReading> {
     let stat = task.stat().ok()?;
     let status = task.status().ok()?;
     Some(ThreadReading {
+        run_queue_ns: task.schedstat().ok().map(|counted| counted.run_delay),
         tid: task.tid,
         cpu_s: (stat.utime + stat.stime) as f64 * tick_s,
         name: stat.comm,

@@ -16,6 +16,8 @@ pub struct FileSystem {
     pub device: Option<String>,
     /// Whether the device spins; `None` when unknown. Virtual disks often claim to.
     pub rotational: Option<bool>,
+    /// How it is mounted, sorted: `discard,relatime,rw`. Empty where the system does not tell.
+    pub options: String,
     /// Bytes that we could still write; `None` where the system does not tell.
     pub free_bytes: Option<u64>,
     /// Its size; `None` where the system does not tell.
@@ -117,6 +119,7 @@ fn by_magic(number: u32) -> &'static str {
 mod system {
     use super::FileSystem;
     use procfs::process::{MountInfo, Process};
+    use std::collections::BTreeSet;
     use std::fs;
     use std::io;
     use std::path::Path;
@@ -135,6 +138,7 @@ mod system {
             in_memory: matches!(kind.as_str(), "tmpfs" | "ramfs" | "devtmpfs")
                 || device.as_deref().is_some_and(|name| name.starts_with("zram") || name.starts_with("ram")),
             rotational: device.as_deref().and_then(rotational),
+            options: mount.map_or_else(String::new, options),
             kind,
             device,
             free_bytes: Some(space.f_bavail * space.f_frsize),
@@ -148,6 +152,16 @@ mod system {
             .iter()
             .filter(|mount| path.starts_with(&mount.mount_point))
             .max_by_key(|mount| mount.mount_point.components().count())
+    }
+
+    /// Those of the mount and those of the file system that matter to how fast it is; paths of layers do not.
+    fn options(mount: &MountInfo) -> String {
+        let all = mount.mount_options.iter().chain(&mount.super_options);
+        let told = all.filter(|(name, _)| !name.ends_with("dir")).map(|(name, value)| match value {
+            Some(value) => format!("{name}={value}"),
+            None => name.clone(),
+        });
+        told.collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>().join(",")
     }
 
     fn device(mount: &MountInfo) -> Option<String> {
@@ -185,6 +199,7 @@ mod system {
             in_memory: false,
             device: None,
             rotational: None,
+            options: String::new(),
             free_bytes: None,
             total_bytes: None,
         })

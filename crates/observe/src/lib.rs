@@ -16,6 +16,7 @@ mod engine_digest;
 #[cfg(target_os = "linux")]
 mod family;
 mod file_system;
+mod listener;
 mod machine;
 #[cfg_attr(target_os = "linux", path = "probe_linux.rs")]
 #[cfg_attr(not(target_os = "linux"), path = "probe_elsewhere.rs")]
@@ -29,5 +30,6 @@ pub use document::{
 };
 pub use engine::{EngineProbe, Gauge, GaugeKind, SessionState, StatementCount};
 pub use file_system::FileSystem;
+pub use listener::{Listening, is_here, listener};
 pub use machine::Machine;
 pub use watch::{Gone, ObserveError, Options, Usage, Watch, Watched};

@@ -27,6 +27,12 @@ pub struct Machine {
     /// Whether the system shares processors out among sessions before it does among processes (Linux, autogroups). `None`
     /// where it cannot be told.
     pub shares_by_session: Option<bool>,
+    /// The logical cores that this process may use, by number: `0-3`. `None` where it cannot be told.
+    pub affinity: Option<String>,
+    /// Whether two threads share a core: `on`, `off`, `notsupported`. `None` where it cannot be told.
+    pub smt: Option<String>,
+    /// When memory comes in huge pages unasked: `always`, `madvise`, `never`. `None` where it cannot be told.
+    pub huge_pages: Option<String>,
 }
 
 impl Machine {
@@ -45,6 +51,9 @@ impl Machine {
             architecture: std::env::consts::ARCH.to_owned(),
             hypervisor: None,
             shares_by_session: None,
+            affinity: None,
+            smt: None,
+            huge_pages: None,
         };
         system::fill_in(&mut machine);
         machine
@@ -79,7 +88,21 @@ mod system {
         machine.cpu_governor = fs::read_to_string("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
             .ok()
             .map(|governor| governor.trim().to_owned());
+        let read = |file: &str| fs::read_to_string(file).ok();
+        machine.affinity = procfs::process::Process::myself()
+            .and_then(|me| me.status())
+            .ok()
+            .and_then(|status| status.cpus_allowed_list)
+            .map(|ranges| listed(&ranges));
+        machine.smt = read("/sys/devices/system/cpu/smt/control").map(|control| control.trim().to_owned());
+        machine.huge_pages = read("/sys/kernel/mm/transparent_hugepage/enabled").as_deref().and_then(chosen);
         machine.shares_by_session = fs::read_to_string(AUTOGROUPS).ok().map(|enabled| enabled.trim() == "1");
+    }
+
+    /// The choice in brackets of all: `always [madvise] never`.
+    pub(super) fn chosen(all: &str) -> Option<String> {
+        let (_, rest) = all.split_once('[')?;
+        Some(rest.split_once(']')?.0.to_owned())
     }
 
     /// A hypervisor with a clock of its own is known by that clock, without asking the processor or the firmware.
@@ -87,6 +110,15 @@ mod system {
         let known = [("kvm-clock", "kvm"), ("hyperv", "hyper-v"), ("xen", "xen")];
         let named = known.iter().find(|(clock, _)| clocks.contains(clock)).map(|(_, name)| *name);
         named.or(flagged.map(|flagged| if flagged { "unnamed" } else { "none" }))
+    }
+
+    /// First and last of each range: `0-3,8`.
+    pub(super) fn listed(ranges: &[(u32, u32)]) -> String {
+        let each = ranges.iter().map(|(first, last)| match first == last {
+            true => first.to_string(),
+            false => format!("{first}-{last}"),
+        });
+        each.collect::<Vec<_>>().join(",")
     }
 
     pub(super) fn pretty_name(os_release: &str) -> Option<String> {
@@ -110,6 +142,14 @@ mod tests {
         assert!(machine.cores >= 1 && machine.cores_usable >= 1, "{machine:?}");
         assert!(machine.memory_bytes > Some(64 << 20), "{machine:?}");
         assert!(machine.kernel.starts_with(|digit: char| digit.is_ascii_digit()), "{machine:?}");
+    }
+
+    #[test]
+    fn choices_and_ranges_are_read_as_the_kernel_writes_them() {
+        assert_eq!(system::chosen("always [madvise] never\n").as_deref(), Some("madvise"));
+        assert_eq!(system::chosen("always"), None);
+        assert_eq!(system::listed(&[(0, 3), (8, 8)]), "0-3,8");
+        assert!(Machine::read().affinity.is_some_and(|cores| !cores.is_empty()));
     }
 
     #[test]

@@ -75,6 +75,8 @@ pub(crate) struct ThreadReading {
     pub(crate) tid: i32,
     pub(crate) name: String,
     pub(crate) cpu_s: f64,
+    /// Time ready to run without a core; `None` where the kernel does not count it.
+    pub(crate) run_queue_ns: Option<u64>,
     pub(crate) switches_voluntary: u64,
     pub(crate) switches_involuntary: u64,
 }

@@ -300,6 +300,7 @@ pub(crate) fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
         pair("rows", figures::count(data.rows)),
         pair("size", data.bytes.map_or_else(unknown, figures::bytes)),
         pair("file system", data.file_system.clone().unwrap_or_else(unknown)),
+        pair("mounted", data.mount_options.clone().unwrap_or_else(unknown)),
         pair("loaded by", data.loaded_by.clone()),
         pair("checksum", data.checksum.clone().unwrap_or_else(unknown)),
     ];
@@ -322,6 +323,9 @@ pub(crate) fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
         pair("governor", machine.governor.clone().unwrap_or_else(unknown)),
         pair("virtualised", machine.virtualised.clone().unwrap_or_else(unknown)),
         pair("shared out by session", machine.shares_by_session.map_or_else(unknown, yes_no)),
+        pair("processors by number", machine.affinity.clone().unwrap_or_else(unknown)),
+        pair("SMT", machine.smt.clone().unwrap_or_else(unknown)),
+        pair("transparent huge pages", machine.huge_pages.clone().unwrap_or_else(unknown)),
         pair("steal", machine.steal_share.map_or_else(unknown, figures::percent)),
         pair("other load", machine.other_load_share.map_or_else(unknown, figures::percent)),
     ];

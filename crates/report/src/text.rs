@@ -303,9 +303,13 @@ fn costs(out: &mut String, trial: &Trial) {
             || figures::NONE.to_owned(),
             |ms| format!("{} ms CPU a 1000 committed", figures::short(ms)),
         );
+        // Ready to run, with no processor: on full processors this is much of what is called network and statements.
+        let waited = process.run_queue_s.filter(|_| trial.committed() > 0.0).map_or_else(String::new, |s| {
+            format!(", waited {} ms for a processor", figures::short(s * 1e6 / trial.committed()))
+        });
         let _ = writeln!(
             out,
-            "  {:<19}{cost}, {} peak",
+            "  {:<19}{cost}{waited}, {} peak",
             process.roles_words(),
             figures::bytes(process.rss_peak_bytes)
         );

@@ -18,6 +18,10 @@ pub struct Process {
     pub cpu_system_s: f64,
     /// Processor time in milliseconds a thousand committed calls; `null` when none was committed.
     pub cpu_ms_per_1000_committed: Option<f64>,
+    /// Seconds that its threads were ready to run and had no processor, summed over them; `null` where the system does not
+    /// count that.
+    #[serde(default)]
+    pub run_queue_s: Option<f64>,
     /// The most memory resident in any sample of the trial, one a second. Of a process with children: private memory of
     /// all of them, and what they share (buffers, the program) once.
     pub rss_peak_bytes: u64,

@@ -216,6 +216,12 @@ pub struct Data {
     pub bytes_end: Option<u64>,
     /// What the data lies on: `tmpfs`, `ext4`; `null` where it is not known.
     pub file_system: Option<String>,
+    /// How that is mounted; `null` where it is not known.
+    #[serde(default)]
+    pub mount_options: Option<String>,
+    /// Whether the engine is on another machine, by its address.
+    #[serde(default)]
+    pub elsewhere: bool,
     /// Checksum of the loaded rows; `null` if another kit loaded them.
     pub checksum: Option<String>,
     /// The kit that loaded them, with its version: `stackmark 0.1.0`.
@@ -253,6 +259,15 @@ pub struct Machine {
     /// where it is not known.
     #[serde(default)]
     pub shares_by_session: Option<bool>,
+    /// The logical processors that we may use, by number; `null` where it is not known.
+    #[serde(default)]
+    pub affinity: Option<String>,
+    /// Whether two threads share a core: `on`, `off`, `notsupported`; `null` where it is not known.
+    #[serde(default)]
+    pub smt: Option<String>,
+    /// When memory comes in huge pages unasked: `always`, `madvise`, `never`; `null` where it is not known.
+    #[serde(default)]
+    pub huge_pages: Option<String>,
     /// Share of processor time, 0 to 1, that the hypervisor gave to others during the measured interval.
     pub steal_share: Option<f64>,
     /// Share of processor time, 0 to 1, taken by processes that are no part of the trial.

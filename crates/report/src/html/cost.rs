@@ -23,6 +23,7 @@ fn table(markup: &mut Markup, processes: &[Process]) {
         "CPU / 1000 calls",
         "CPU user",
         "CPU kernel",
+        "run-queue wait",
         "memory, peak",
         "waits",
         "preempted",
@@ -45,6 +46,10 @@ fn table(markup: &mut Markup, processes: &[Process]) {
             cost.into(),
             figures::duration(process.cpu_user_s * 1e9).into(),
             figures::duration(process.cpu_system_s * 1e9).into(),
+            process
+                .run_queue_s
+                .map_or_else(|| figures::NONE.to_owned(), |s| figures::duration(s * 1e9))
+                .into(),
             figures::bytes(process.rss_peak_bytes).into(),
             maybe(process.switches_voluntary, figures::count).into(),
             maybe(process.switches_involuntary, figures::count).into(),

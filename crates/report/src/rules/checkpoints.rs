@@ -73,7 +73,7 @@ fn log_a_commit(engine: &Engine, measured_s: f64) -> Option<(f64, f64)> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::tests::{check, is_silent};
     use super::*;
     use crate::document::{Gauge, GaugeKind};
@@ -91,7 +91,7 @@ mod tests {
     }
 
     /// A trial of a minute whose commits write `first` bytes of log at the beginning and `last` in the end.
-    fn trial(checkpoints: f64, first: f64, last: f64) -> Trial {
+    pub(in super::super) fn trial(checkpoints: f64, first: f64, last: f64) -> Trial {
         let mut trial = testing::engine_trial().trials.remove(0);
         let engine = trial.engine.as_mut().unwrap();
         let seconds: Vec<f64> = engine.t_s.iter().map(|t| t.clamp(0.0, 60.0) / 60.0).collect();

@@ -171,9 +171,15 @@ pub fn key_differences(a: &Trial, b: &Trial, intended: &[&str]) -> Vec<KeyDiffer
     };
     // A result from before this was asked says nothing about it.
     let references_differ = a.data.references.zip(b.data.references).is_some_and(|(a, b)| a != b);
+    let told = |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some();
+    let (m, n, of_a, of_b) = (&a.machine, &b.machine, &a.data, &b.data);
     pairs.retain(|(field, a, b)| match field.as_str() {
         "data.bytes" => bytes_differ,
         "data.references" => references_differ,
+        "data.mount_options" => a != b && told(&of_a.mount_options, &of_b.mount_options),
+        "machine.affinity" => a != b && told(&m.affinity, &n.affinity),
+        "machine.smt" => a != b && told(&m.smt, &n.smt),
+        "machine.huge_pages" => a != b && told(&m.huge_pages, &n.huge_pages),
         _ => a != b,
     });
     pairs.extend(setting_differences(&a.stack.settings, &b.stack.settings));
@@ -214,6 +220,7 @@ fn fields(trial: &Trial) -> Vec<(&'static str, String)> {
         ("data.rows", data.rows.to_string()),
         ("data.bytes", data.bytes.map_or_else(|| UNKNOWN.to_owned(), |bytes| bytes.to_string())),
         ("data.file_system", or_unknown(&data.file_system)),
+        ("data.mount_options", or_unknown(&data.mount_options)),
         ("data.checksum", or_unknown(&data.checksum)),
         ("data.loaded_by", data.loaded_by.clone()),
         (
@@ -230,6 +237,9 @@ fn fields(trial: &Trial) -> Vec<(&'static str, String)> {
         ("machine.os", machine.os.clone()),
         ("machine.governor", or_unknown(&machine.governor)),
         ("machine.virtualised", or_unknown(&machine.virtualised)),
+        ("machine.affinity", or_unknown(&machine.affinity)),
+        ("machine.smt", or_unknown(&machine.smt)),
+        ("machine.huge_pages", or_unknown(&machine.huge_pages)),
         (
             "machine.shares_by_session",
             machine.shares_by_session.map_or_else(|| UNKNOWN.to_owned(), |yes| yes.to_string()),

@@ -38,7 +38,7 @@ fn a_comparison_of_routes_differs_in_what_a_route_is() {
 #[test]
 fn every_field_of_the_key_makes_different_work() {
     type Change = fn(&mut Trial);
-    let changes: [(&str, Change); 37] = [
+    let changes: [(&str, Change); 41] = [
         ("stack.engine", |t| t.stack.engine.push('x')),
         ("stack.engine_version", |t| t.stack.engine_version.push('x')),
         ("stack.adapter", |t| t.stack.adapter.push('x')),
@@ -75,6 +75,10 @@ fn every_field_of_the_key_makes_different_work() {
         ("machine.kernel", |t| t.machine.kernel.push('x')),
         ("machine.os", |t| t.machine.os.push('x')),
         ("machine.governor", |t| t.machine.governor = Some("powersave".into())),
+        ("data.mount_options", |t| t.data.mount_options = Some("nobarrier,rw".to_owned())),
+        ("machine.affinity", |t| t.machine.affinity = Some("0,2".to_owned())),
+        ("machine.smt", |t| t.machine.smt = Some("off".to_owned())),
+        ("machine.huge_pages", |t| t.machine.huge_pages = Some("never".to_owned())),
         ("machine.shares_by_session", |t| t.machine.shares_by_session = Some(false)),
     ];
     for (field, change) in changes {

@@ -86,6 +86,14 @@ pub(super) fn co_located(trial: &Trial) -> Option<Rule> {
             ),
         );
     }
+    if trial.data.elsewhere {
+        let server = if load.is_system_observed() { "; generator and server share this one" } else { "" };
+        return says(
+            "co-located",
+            Severity::Info,
+            format!("the engine is on another machine, where nothing was observed{server}"),
+        );
+    }
     if !load.is_system_observed() {
         return says(
             "co-located",

@@ -346,7 +346,9 @@ fn lane_queue(trial: &Trial) -> Option<Rule> {
 fn nobody(trial: &Trial, load: &Load) -> Option<Found> {
     let budget = trial.overall.budget.unwrap_or_default();
     let room = Room::of(trial, load, if of_strangers(load) { Suspect::AllCores } else { busiest(trial) });
-    let found = if load.is_system_observed() {
+    let found = if trial.data.elsewhere {
+        format!("nothing on this machine was full ({}), and the engine is on another one", room.words)
+    } else if load.is_system_observed() {
         format!("nothing that was observed was full ({})", room.words)
     } else {
         format!("the generator was not full, and nothing else was observed ({})", room.words)

@@ -26,7 +26,7 @@ const fn row(rule: &'static str, severity: Severity, words: &'static str, fire: 
 }
 
 /// Every rule of trials, in the order of the code. "Complains" is a warning or worse, but for those that only inform.
-const ROWS: [Row; 21] = [
+const ROWS: [Row; 22] = [
     row("books", Severity::Bad, "calls got lost", |trial| trial.overall.books.committed -= 1),
     row("audit", Severity::Bad, "ledger", |trial| trial.ledger[0].check = Check::Failed),
     row("saturation", Severity::Bad, "the load generator was full", |trial| {
@@ -54,6 +54,9 @@ const ROWS: [Row; 21] = [
         measured(trial).filter(|slice| slice.t_s >= 30.0).for_each(|slice| {
             slice.kinds[1].declined = slice.kinds[1].committed / 2;
         });
+    }),
+    row("checkpoints", Severity::Warning, "logged whole", |trial| {
+        *trial = super::checkpoints::tests::trial(0.0, 15.4e3, 7.2e3);
     }),
     row("gap", Severity::Bad, "was not run for 6 s, from 20 s on", |trial| {
         trial.gaps = vec![Gap { kind: GapKind::Stalled, from_s: 20.0, length_s: 6.0 }];

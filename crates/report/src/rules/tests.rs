@@ -511,6 +511,9 @@ fn the_generators_share_of_the_machine_is_told() {
     check("co-located", &trial, Severity::Warning, "the system had less than the machine");
     trial.processes.truncate(1);
     check("co-located", &trial, Severity::Info, "no process of the system under test was observed");
+    trial.data.elsewhere = true;
+    check("co-located", &trial, Severity::Info, "the engine is on another machine");
+    trial.data.elsewhere = false;
     wait_for_nothing(&mut trial);
     check("saturation", &trial, Severity::Info, "nothing else was observed");
 }

@@ -290,6 +290,8 @@ fn make(subject: &str, stack: Stack, pace: f64, seconds: u32, http_ns: f64) -> T
         stack,
         plan: plan(clients, seconds),
         data: Data {
+            elsewhere: false,
+            mount_options: Some("relatime,rw".to_owned()),
             workload: "tpcc".to_owned(),
             scale: 1,
             scale_unit: "warehouses".to_owned(),
@@ -366,6 +368,9 @@ fn machine() -> Machine {
         governor: None,
         virtualised: Some("kvm".to_owned()),
         shares_by_session: Some(true),
+        affinity: Some("0-3".to_owned()),
+        smt: Some("on".to_owned()),
+        huge_pages: Some("madvise".to_owned()),
         steal_share: Some(0.002),
         other_load_share: Some(0.011),
     }
@@ -505,6 +510,7 @@ fn processes(is_http: bool, committed: u64, seconds: u32) -> Vec<Process> {
             cpu_user_s: cpu_s * 0.71,
             cpu_system_s: cpu_s * 0.29,
             cpu_ms_per_1000_committed: Some(cpu_s * 1e6 / committed as f64),
+            run_queue_s: Some(cpu_s * 0.08),
             rss_peak_bytes: rss_mib << 20,
             switches_voluntary: Some(committed * 3),
             switches_involuntary: Some(committed / 40),
