@@ -215,6 +215,7 @@ pub(crate) fn budget(sums: &EffortSums) -> Option<Budget> {
         Budget {
             response_ns: mean(sums.response),
             client_wait_ns: mean(sums.client_wait),
+            wake_up_ns: mean(sums.wake_up),
             // What the server did not have its hands on. Without a server there is nothing in between.
             network_ns: if sums.server > Nanos::ZERO { mean(sums.service - sums.server) } else { 0.0 },
             server_queue_ns: mean(sums.queue),

@@ -69,6 +69,7 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
     /// Makes calls until none is due any more.
     pub(crate) async fn run(mut self) {
         self.timer.sleep_until(self.limits.start).await;
+        let mut free = self.limits.start;
         while let Some((call, due)) = self.source.next().await {
             if let Some(due) = due
                 && due < self.control.closes()
@@ -101,6 +102,7 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
                     let queued = self.timer.now();
                     self.tape.borrow_mut().record_queueing(due, queued);
                     self.source.answered(queued, kind);
+                    free = queued;
                     continue;
                 }
                 Some(Err(refusal)) => Err(Fault::Refused(refusal)),
@@ -108,10 +110,10 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
             };
             let ended = self.timer.now();
 
-            let moments = Moments { due, begun, ended };
+            let moments = Moments { due, free, begun, ended };
             self.tape.borrow_mut().record(&call, &result, moments, &effort, self.control.closes());
             self.control.outages().note(&result, ended);
-            let free = self.react(kind, &result, ended).await;
+            free = self.react(kind, &result, ended).await;
             self.source.answered(free, kind);
         }
     }

@@ -73,7 +73,21 @@ fn poisson_arrivals_keep_their_rate_and_wait_for_no_answer() {
     let books = simulated.books();
     // Mean 20,000, standard deviation 141.
     assert!((19_500..=20_500).contains(&books.due), "{}", books.due);
-    assert!(simulated.collected.totals.kinds[PLAIN].effort.client_wait > Nanos::ZERO);
+    let effort = simulated.collected.totals.kinds[PLAIN].effort;
+    assert!(effort.client_wait > Nanos::ZERO && effort.wake_up == Nanos::ZERO);
+}
+
+#[test]
+fn how_late_an_idle_worker_wakes_is_no_backlog() {
+    // Each call is due long after the one before has ended, and its worker wakes 1 ms late.
+    let simulation = Simulation::new(plan(constant(10.0)), |_, _| Step::done(Nanos(100_000)));
+    let simulated = simulation.oversleeping(ms(1)).run();
+    let effort = simulated.collected.totals.kinds[PLAIN].effort;
+    assert_eq!((effort.calls, effort.client_wait, effort.wake_up), (100, Nanos::ZERO, ms(100)));
+    // A worker that is never free before a call is due wakes for none of them but the first.
+    let simulated = Simulation::new(plan(constant(1_000.0)), |_, _| Step::done(ms(10))).run();
+    let effort = simulated.collected.totals.kinds[PLAIN].effort;
+    assert!(effort.client_wait > Nanos::from_secs(1) && effort.wake_up == Nanos::ZERO);
 }
 
 #[test]

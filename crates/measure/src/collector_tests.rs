@@ -78,7 +78,7 @@ fn set_out() -> (Tape<Plain>, Collector<Plain>) {
 /// Records a call of 10 ms that ends at a moment.
 fn record(tape: &mut Tape<Plain>, kind: usize, ended: Nanos, result: &Result<bool, Fault>) {
     let due = ended - Nanos::from_millis(10);
-    let moments = Moments { due, begun: due + Nanos::from_millis(4), ended };
+    let moments = Moments { due, free: due, begun: due + Nanos::from_millis(4), ended };
     let effort = Effort { attempts: 2, statements: 3, ..Effort::default() };
     tape.record(&kind, result, moments, &effort, TIMELINE.closes());
 }
@@ -117,7 +117,8 @@ fn a_slice_has_percentiles_of_what_ended_in_it() {
     for step in 0..2_000u64 {
         let ended = at(4_000) + Nanos(step * 400_000);
         let response = if step % 20 == 0 { Nanos::from_millis(50) } else { Nanos::from_millis(2) };
-        let moments = Moments { due: ended - response, begun: ended - response, ended };
+        let moments =
+            Moments { due: ended - response, free: ended - response, begun: ended - response, ended };
         tape.record(&0, &Ok(true), moments, &Effort::default(), TIMELINE.closes());
     }
     tape.finish();
@@ -189,7 +190,7 @@ fn of_a_window_that_closed_early_only_whole_slices_are_measured() {
 #[test]
 fn effort_is_added_up_over_committed_calls_only() {
     let (mut tape, collector) = set_out();
-    let moments = Moments { due: at(3_000), begun: at(3_004), ended: at(3_010) };
+    let moments = Moments { due: at(3_000), free: at(3_003), begun: at(3_004), ended: at(3_010) };
     let spent = Spent { commit: Nanos(700), pool: Nanos(50), ..Spent::default() };
     let effort = Effort { attempts: 2, statements: 30, rows: 40, commits: 1, grouped: 1, groups: 0, spent };
     for result in [Ok(true), Ok(true), Ok(false), Err(Fault::InDoubt(Doubt::Deadline))] {
@@ -200,8 +201,9 @@ fn effort_is_added_up_over_committed_calls_only() {
     let kind = &collected.totals.kinds[0];
     let sums = kind.effort;
     assert_eq!((sums.calls, sums.attempts, sums.statements, sums.rows, sums.commits), (2, 4, 60, 80, 2));
-    assert_eq!(sums.response, sums.client_wait + sums.service);
-    assert_eq!((sums.client_wait, sums.parts()), (Nanos::from_millis(8), Nanos(1_500)));
+    assert_eq!(sums.response, sums.client_wait + sums.wake_up + sums.service);
+    let ms = Nanos::from_millis;
+    assert_eq!((sums.client_wait, sums.wake_up, sums.parts()), (ms(6), ms(2), Nanos(1_500)));
     assert_eq!((kind.books.attempts, kind.books.retries, kind.books.retried_calls), (8, 4, 4));
     assert_eq!(kind.committed.service().mean(), Some(Nanos::from_millis(6)));
     assert_eq!(kind.declined.as_ref().unwrap().response.count(), 1);

@@ -5,11 +5,14 @@ use crate::{Class, Page, Timeline};
 use model::{Effort, Fault, Ledger, Nanos, Workload};
 use rtrb::{Consumer, Producer};
 
-/// The three moments of a call, in this order.
+/// The moments of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moments {
     /// When it was to begin.
     pub due: Nanos,
+    /// When its worker had nothing else to do any more: at or before `due` where it waited for the call, and never after
+    /// `begun`.
+    pub free: Nanos,
     /// When it began.
     pub begun: Nanos,
     /// When its answer had been read and checked.
@@ -21,6 +24,12 @@ impl Moments {
     #[must_use]
     pub fn response(&self) -> Nanos {
         self.ended - self.due
+    }
+
+    /// From the moment when it could have begun to that when it did: how late its worker woke up.
+    #[must_use]
+    pub fn wake_up(&self) -> Nanos {
+        self.begun - self.due.max(self.free)
     }
 
     /// From begun to ended.

@@ -42,8 +42,10 @@ pub struct EffortSums {
     pub groups: u64,
     /// Response time: client wait and service.
     pub response: Nanos,
-    /// Waiting for a worker of the generator: due to begun.
+    /// Waiting for a worker of the generator that was busy with other calls: due to free.
     pub client_wait: Nanos,
+    /// Waiting for a worker that was free to wake up: the generator's own lateness.
+    pub wake_up: Nanos,
     /// Service time: begun to ended. Holds the parts below; what they leave is the remainder.
     pub service: Nanos,
     /// Waiting for a session in the server.
@@ -168,7 +170,9 @@ impl EffortSums {
         self.grouped += u64::from(effort.grouped);
         self.groups += u64::from(effort.groups);
         self.response += moments.response();
-        self.client_wait += moments.begun - moments.due;
+        let wake_up = moments.wake_up();
+        self.client_wait += moments.begun - moments.due - wake_up;
+        self.wake_up += wake_up;
         self.service += moments.service();
         self.queue += effort.spent.queue;
         self.pool += effort.spent.pool;
@@ -197,6 +201,7 @@ impl AddAssign for EffortSums {
         self.groups += other.groups;
         self.response += other.response;
         self.client_wait += other.client_wait;
+        self.wake_up += other.wake_up;
         self.service += other.service;
         self.queue += other.queue;
         self.pool += other.pool;

@@ -250,6 +250,10 @@ pub struct Budget {
     pub response_ns: f64,
     /// Due, and no worker free yet. Zero in a closed loop.
     pub client_wait_ns: f64,
+    /// Due, and a worker free that had not woken up yet: the generator's own lateness. Part of the client wait in results
+    /// of versions that did not tell them apart.
+    #[serde(default)]
+    pub wake_up_ns: f64,
     /// Between client and server, both ways, with the HTTP client and the server's HTTP layer.
     pub network_ns: f64,
     /// Waiting in the server for a session, both ways.
@@ -273,6 +277,8 @@ pub struct Budget {
 pub enum BudgetPart {
     /// See [`Budget::client_wait_ns`].
     ClientWait,
+    /// See [`Budget::wake_up_ns`].
+    WakeUp,
     /// See [`Budget::network_ns`].
     Network,
     /// See [`Budget::server_queue_ns`].
@@ -293,8 +299,9 @@ pub enum BudgetPart {
 
 impl BudgetPart {
     /// Every part, from the client inwards.
-    pub const ALL: [BudgetPart; 9] = [
+    pub const ALL: [BudgetPart; 10] = [
         BudgetPart::ClientWait,
+        BudgetPart::WakeUp,
         BudgetPart::Network,
         BudgetPart::ServerQueue,
         BudgetPart::Encode,
@@ -310,6 +317,7 @@ impl BudgetPart {
     pub fn words(self) -> &'static str {
         match self {
             BudgetPart::ClientWait => "client wait",
+            BudgetPart::WakeUp => "client wake-up",
             BudgetPart::Network => "network and HTTP",
             BudgetPart::ServerQueue => "server queue",
             BudgetPart::PoolWait => "pool wait",
@@ -351,10 +359,11 @@ impl Budget {
         Some(sum)
     }
 
-    fn fields_mut(&mut self) -> [&mut f64; 10] {
+    fn fields_mut(&mut self) -> [&mut f64; 11] {
         [
             &mut self.response_ns,
             &mut self.client_wait_ns,
+            &mut self.wake_up_ns,
             &mut self.network_ns,
             &mut self.server_queue_ns,
             &mut self.pool_wait_ns,
@@ -371,6 +380,7 @@ impl Budget {
     pub fn part_ns(&self, part: BudgetPart) -> f64 {
         match part {
             BudgetPart::ClientWait => self.client_wait_ns,
+            BudgetPart::WakeUp => self.wake_up_ns,
             BudgetPart::Network => self.network_ns,
             BudgetPart::ServerQueue => self.server_queue_ns,
             BudgetPart::PoolWait => self.pool_wait_ns,

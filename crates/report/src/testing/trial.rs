@@ -404,6 +404,7 @@ fn kind(
     let budget = Budget {
         response_ns,
         client_wait_ns: 0.0,
+        wake_up_ns: 0.0,
         network_ns: http_ns * 0.55,
         server_queue_ns: http_ns * 0.27,
         encode_ns: http_ns * 0.18,
