@@ -177,6 +177,8 @@ const SABOTAGE: &[(&str, &str)] = &[
     ("cardinality", "delete from customer where c_w_id = 1 and c_d_id = 1 and c_id = 30"),
     ("cardinality", "delete from stock where s_w_id = 2 and s_i_id = 100"),
     ("bad-credit", "update customer set c_credit = 'BC' where c_id % 2 = 0"),
+    // What Payment notes of such a customer is lost.
+    ("bad-credit-data", "update customer set c_data = 'nothing' where c_credit = 'BC'"),
     (
         "remote-lines",
         "update order_line set ol_supply_w_id = 3 - ol_w_id where ol_o_id > 30 and ol_number < 3",
@@ -287,7 +289,7 @@ fn each_large_table_is_read_as_a_whole_by_few_audits() {
             |step: &str| step == format!("SCAN {table}") || step.starts_with(&format!("SCAN {table} "));
         plans.iter().filter(|(text, step)| reads(step) && !text.contains("limit 1)")).count()
     };
-    assert_eq!(["order_line", "stock", "customer", "history"].map(wholly), [1, 1, 1, 2]);
+    assert_eq!(["order_line", "stock", "customer", "history"].map(wholly), [1, 1, 1, 3]);
     // An index made for one query, over a table and not over a handful of sums, is a join that lacks one.
     let lacking = |step: &str| {
         step.contains("AUTOMATIC")
@@ -312,14 +314,20 @@ fn a_database_of_another_kit_is_judged_by_its_sums() {
          drop table warehouse; alter table warehouse_f rename to warehouse;
          create table district_f as select d_id, d_w_id, d_ytd / 100.0 as d_ytd, d_next_o_id from district;
          drop table district; alter table district_f rename to district;
-         create table customer_f as select c_id, c_d_id, c_w_id, c_credit, c_credit_lim / 100.0 as c_credit_lim, c_balance / 100.0 as c_balance, c_ytd_payment / 100.0 as c_ytd_payment, c_payment_cnt, c_delivery_cnt from customer;
+         create table customer_f as select c_id, c_d_id, c_w_id, c_credit, c_credit_lim / 100.0 as c_credit_lim, c_balance / 100.0 as c_balance, c_ytd_payment / 100.0 as c_ytd_payment, c_payment_cnt, c_delivery_cnt, c_data from customer;
          drop table customer; alter table customer_f rename to customer;
          create table item_f as select i_id, i_price / 100.0 as i_price from item;
          drop table item; alter table item_f rename to item;
          create table order_line_f as select ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d, ol_quantity, ol_amount / 100.0 as ol_amount from order_line;
          drop table order_line; alter table order_line_f rename to order_line;",
     );
-    assert_eq!(failed(&url), BTreeSet::new());
+    // What another kit notes of customers with bad credit is its own matter.
+    let of_others = Context { ours: false, ..Context::fresh(Cardinality::tiny()) };
+    let failed = || -> BTreeSet<String> {
+        let found = support::findings_in(&url, &of_others).into_iter();
+        found.filter(|(_, one)| one.verdict == Verdict::Failed).map(|(audit, _)| audit.name).collect()
+    };
+    assert_eq!(failed(), BTreeSet::new());
     execute(&url, "update warehouse set w_ytd = w_ytd + 0.01 where w_id = 1");
-    assert_eq!(failed(&url), BTreeSet::from(["warehouse-ytd".to_owned(), "warehouse-history".to_owned()]));
+    assert_eq!(failed(), BTreeSet::from(["warehouse-ytd".to_owned(), "warehouse-history".to_owned()]));
 }

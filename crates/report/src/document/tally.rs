@@ -472,6 +472,7 @@ mod tests {
         let budget = Budget {
             response_ns: 1_000.0,
             client_wait_ns: 0.0,
+            wake_up_ns: 20.0,
             network_ns: 100.0,
             server_queue_ns: 50.0,
             pool_wait_ns: 25.0,
@@ -482,7 +483,7 @@ mod tests {
             remainder_ns: 77.0,
         }
         .balanced();
-        assert_eq!(budget.remainder_ns, 100.0);
+        assert_eq!(budget.remainder_ns, 80.0);
         let sum: f64 = BudgetPart::ALL.iter().map(|part| budget.share(*part)).sum();
         assert!((sum - 1.0).abs() < 1e-12, "shares sum to {sum}");
     }

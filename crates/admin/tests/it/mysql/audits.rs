@@ -155,6 +155,8 @@ const SABOTAGE: &[(&str, &str)] = &[
     ("payment-amounts", "update history set h_amount = 0.99 limit 1"),
     ("cardinality", "delete from customer where c_w_id = 1 and c_d_id = 1 and c_id = 30"),
     ("bad-credit", "update customer set c_credit = 'BC' where c_id % 2 = 0"),
+    // What Payment notes of such a customer is lost.
+    ("bad-credit-data", "update customer set c_data = 'nothing' where c_credit = 'BC'"),
     (
         "remote-lines",
         "update order_line set ol_supply_w_id = 3 - ol_w_id where ol_o_id > 30 and ol_number < 3",

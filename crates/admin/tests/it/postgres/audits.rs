@@ -168,6 +168,8 @@ const SABOTAGE: &[(&str, &str)] = &[
     ("cardinality", "delete from stock where s_w_id = 2 and s_i_id = 100"),
     ("cardinality", "delete from stock where s_w_id = 2"),
     ("bad-credit", "update customer set c_credit = 'BC' where c_id % 2 = 0"),
+    // What Payment notes of such a customer is lost.
+    ("bad-credit-data", "update customer set c_data = 'nothing' where c_credit = 'BC'"),
     (
         "remote-lines",
         "update order_line set ol_supply_w_id = 3 - ol_w_id where ol_o_id > 30 and ol_number < 3",

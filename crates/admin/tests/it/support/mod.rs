@@ -100,8 +100,12 @@ pub fn groups(context: &Context) -> (Vec<Audit>, Vec<AuditGroup>) {
 
 /// Every audit and what it found.
 pub fn findings(url: &SqliteUrl, size: Cardinality) -> Vec<(Audit, Finding)> {
-    let context = Context::fresh(size);
-    let (audits, asked) = groups(&context);
+    findings_in(url, &Context::fresh(size))
+}
+
+/// The same of data of which more is known.
+pub fn findings_in(url: &SqliteUrl, context: &Context) -> Vec<(Audit, Finding)> {
+    let (audits, asked) = groups(context);
     let witness = Witness::open(url).unwrap();
     let found = witness.audit_all(&asked, 2, Nanos::from_secs(600), &AtomicBool::new(false)).unwrap();
     assert_eq!(found.rows.len(), audits.len());
@@ -111,7 +115,7 @@ pub fn findings(url: &SqliteUrl, size: Cardinality) -> Vec<(Audit, Finding)> {
         .map(|(audit, AuditRows { name, rows, .. })| {
             assert_eq!(audit.name, name, "rows come in the order of the queries");
             let rows = rows.unwrap_or_else(|why| panic!("{name}: {why}"));
-            let finding = audit.judge(&rows, &context);
+            let finding = audit.judge(&rows, context);
             (audit, finding)
         })
         .collect()
