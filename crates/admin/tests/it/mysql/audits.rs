@@ -155,6 +155,8 @@ const SABOTAGE: &[(&str, &str)] = &[
     ("payment-amounts", "update history set h_amount = 0.99 limit 1"),
     ("cardinality", "delete from customer where c_w_id = 1 and c_d_id = 1 and c_id = 30"),
     ("bad-credit", "update customer set c_credit = 'BC' where c_id % 2 = 0"),
+    // A customer without an order, whom Order-Status would ask for in vain.
+    ("order-customers", "update orders set o_c_id = 1 where o_w_id = 1 and o_d_id = 1 and o_c_id = 7"),
     // What Payment notes of such a customer is lost.
     ("bad-credit-data", "update customer set c_data = 'nothing' where c_credit = 'BC'"),
     (

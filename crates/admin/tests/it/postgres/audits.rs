@@ -168,6 +168,8 @@ const SABOTAGE: &[(&str, &str)] = &[
     ("cardinality", "delete from stock where s_w_id = 2 and s_i_id = 100"),
     ("cardinality", "delete from stock where s_w_id = 2"),
     ("bad-credit", "update customer set c_credit = 'BC' where c_id % 2 = 0"),
+    // A customer without an order, whom Order-Status would ask for in vain.
+    ("order-customers", "update orders set o_c_id = 1 where o_w_id = 1 and o_d_id = 1 and o_c_id = 7"),
     // What Payment notes of such a customer is lost.
     ("bad-credit-data", "update customer set c_data = 'nothing' where c_credit = 'BC'"),
     (
