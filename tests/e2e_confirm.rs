@@ -8,7 +8,8 @@ use serde_json::Value;
 fn confirmation(subject: &str, flush: &str, blocks: u32) -> Value {
     let desk = Desk::loaded();
     let line = format!("compare {subject} --confirm-bottleneck --db sqlite:bench.db?sync_delay={flush}");
-    let plan = format!("--pool 1 --clients 8 --blocks {blocks} --duration 800ms --warmup 0s");
+    // Long enough that a disk that stalls for a moment does not make a trial of next to no calls.
+    let plan = format!("--pool 1 --clients 8 --blocks {blocks} --duration 2s --warmup 0s");
     let ran = desk.run(&format!("{line} {plan} --json"));
     let document = parse(&ran.out);
     // Confirmed or not: both are answers.
