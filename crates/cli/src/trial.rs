@@ -202,10 +202,11 @@ impl<W: Case> Job<'_, W> {
         if let Some(error) = write_failure {
             return Err(error);
         }
+        // Of a trial that could not be ended, what it had come to stays where it is.
         if let Ok(driven) = &driven {
             self.keep(driven, document, before, &mut progress)?;
+            progress.discard()?;
         }
-        progress.discard()?;
         // Counted since the engine was started, of which this trial is the greater part; of a fresh engine all of it.
         let throttling = Throttling { engine: self.stage.engine_throttling(), server: None };
         Ok(Driven { trial: driven?, observation, stack, server_failure, throttling })

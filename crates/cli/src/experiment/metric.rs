@@ -6,10 +6,9 @@ use measure::Better;
 use model::Kind;
 use report::document::{Level, Metric, State, Tally, Trial};
 
-/// Percentiles by name.
-const QUANTILES: [&str; 5] = ["p50", "p90", "p95", "p99", "p99.9"];
-/// Their places in thousandths.
-const PLACES: [u64; 5] = [500, 900, 950, 990, 999];
+/// Percentiles by name, with their places in thousandths.
+pub(crate) const QUANTILES: [(&str, u64); 5] =
+    [("p50", 500), ("p90", 900), ("p95", 950), ("p99", 990), ("p99.9", 999)];
 
 /// A figure of a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,13 +27,14 @@ impl Measured {
     /// # Errors
     /// When there is none: says what there is.
     pub(crate) fn named(name: &str, kinds: &[Kind]) -> Result<Measured> {
-        let (kind, quantile) = match name.split_once('.').filter(|_| QUANTILES.iter().all(|one| *one != name))
+        let mut quantiles = QUANTILES.iter().map(|(quantile, _)| *quantile);
+        let (kind, quantile) = match name.split_once('.').filter(|_| quantiles.clone().all(|one| one != name))
         {
             Some((kind, quantile)) => (Some(kind), quantile),
             None => (None, name),
         };
         let known = |kind: &str| kinds.iter().map(|known| known.name).find(|known| *known == kind);
-        match (name, kind.map(known), QUANTILES.into_iter().find(|known| *known == quantile)) {
+        match (name, kind.map(known), quantiles.clone().find(|known| *known == quantile)) {
             ("throughput", ..) => Ok(Measured::Throughput),
             ("cpu", ..) => Ok(Measured::Cpu),
             (_, None, Some(quantile)) => Ok(Measured::Response { kind: None, quantile }),
@@ -44,7 +44,7 @@ impl Measured {
                 bail!(
                     "no metric `{name}`; there are throughput, cpu, {} of all calls, and of one kind such as {}.p99 \
                      (kinds: {})",
-                    QUANTILES.join(", "),
+                    quantiles.by_ref().collect::<Vec<_>>().join(", "),
                     kinds.first().unwrap_or(&"KIND"),
                     kinds.join(", ")
                 )
@@ -114,8 +114,7 @@ impl Measured {
     pub(crate) fn unbounded(&self, trial: &Trial) -> Option<String> {
         let Measured::Response { kind, quantile } = self else { return None };
         let tally = tally(trial, *kind).filter(|_| trial.state == State::Complete)?;
-        let at = QUANTILES.iter().position(|known| known == quantile)?;
-        let all = tally.all_due.filter(|_| tally.level(PLACES[at]) == Level::Unbounded)?;
+        let all = tally.all_due.filter(|_| tally.level(place(quantile)) == Level::Unbounded)?;
         Some(format!("in a trial {} of {} calls due were never answered", all.unanswered, all.calls))
     }
 
@@ -140,10 +139,14 @@ fn tally<'a>(trial: &'a Trial, kind: Option<&str>) -> Option<&'a Tally> {
     }
 }
 
+/// The place of a percentile in thousandths.
+pub(crate) fn place(quantile: &str) -> u64 {
+    QUANTILES.iter().find(|(known, _)| *known == quantile).map_or(999, |(_, place)| *place)
+}
+
 /// Over all calls that were due.
 fn response(tally: &Tally, quantile: &str) -> Option<f64> {
-    let index = QUANTILES.iter().position(|known| *known == quantile)?;
-    match tally.level(PLACES[index]) {
+    match tally.level(place(quantile)) {
         Level::Known(ns) => Some(ns as f64 / 1e6),
         Level::Unbounded | Level::TooFew => None,
     }

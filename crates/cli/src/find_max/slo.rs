@@ -1,13 +1,12 @@
 //! The service level: how it is written, and whether a trial keeps it.
 
+use crate::experiment::metric::{QUANTILES, place};
 use anyhow::{Context, Result, bail};
 use report::curve::{SERVED_SHARE, served_share};
 use report::document::{Books, Level, SloLimit, Tally, Trial};
 
 /// What would be right.
 const GRAMMAR: &str = "write 'p99<50ms', 'new-order.p99<50ms', or several joined by commas";
-/// Percentiles that a result has, with their place in thousandths.
-const QUANTILES: [(&str, u64); 5] = [("p50", 500), ("p90", 900), ("p95", 950), ("p99", 990), ("p99.9", 999)];
 
 /// Limits that a rate has to keep, all of them.
 #[derive(Debug, Clone, PartialEq)]
@@ -160,7 +159,7 @@ fn samples(limit: &SloLimit) -> f64 {
 
 /// Where the percentile lies, in thousandths.
 pub(super) fn place_of(limit: &SloLimit) -> u64 {
-    QUANTILES.iter().find(|(known, _)| *known == limit.quantile).map_or(999, |(_, place)| *place)
+    place(&limit.quantile)
 }
 
 fn tally<'a>(trial: &'a Trial, limit: &SloLimit) -> Option<&'a Tally> {
