@@ -1,6 +1,7 @@
 //! How a trial is ended: by its plan, by its user, or by something that went wrong.
 
 use crate::outage::Outages;
+use measure::Window;
 use model::Nanos;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -8,6 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Messages of defects that are kept; the first ones tell the most.
 const DEFECTS_KEPT: usize = 8;
+
+/// Marks a moment that has come, so that nobody moves it any more. As a moment it would be 292 years away.
+const OPEN: u64 = 1 << 63;
 
 /// Asks a trial to end early. Clones ask the same trial; setting it is safe in a signal handler.
 #[derive(Debug, Clone, Default)]
@@ -36,6 +40,8 @@ impl Stop {
 #[derive(Debug)]
 pub(crate) struct Control {
     stop: Stop,
+    /// The moment at which the window opens, as it stands now, and [`OPEN`] once it has come.
+    opens: AtomicU64,
     /// End of the window, as it stands now.
     closes: AtomicU64,
     cut_short: AtomicBool,
@@ -45,15 +51,49 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    pub(crate) fn new(stop: Stop, closes: Nanos) -> Control {
+    pub(crate) fn new(stop: Stop, planned: Window) -> Control {
         Control {
             stop,
-            closes: AtomicU64::new(closes.0),
+            opens: AtomicU64::new(planned.opens.0),
+            closes: AtomicU64::new(planned.closes.0),
             cut_short: AtomicBool::new(false),
             failure: Mutex::new(None),
             defects: Mutex::new(Vec::new()),
             outages: Outages::default(),
         }
+    }
+
+    /// The window for whoever is at `now`. Who finds its first moment come holds it there.
+    #[inline]
+    pub(crate) fn window(&self, now: Nanos) -> Window {
+        let mut opens = self.opens.load(Ordering::Acquire);
+        if opens & OPEN == 0 && now.0 >= opens {
+            opens = self.opens.fetch_or(OPEN, Ordering::AcqRel);
+        }
+        Window { opens: Nanos(opens & !OPEN), closes: self.closes() }
+    }
+
+    /// Whether the window stays where it is.
+    pub(crate) fn is_open(&self, now: Nanos) -> bool {
+        self.window(now);
+        self.opens.load(Ordering::Acquire) & OPEN != 0
+    }
+
+    /// Opens the window later, unless it is open or the trial ends.
+    pub(crate) fn postpone(&self, by: Nanos) -> bool {
+        let (opens, closes) = (self.opens.load(Ordering::Acquire), self.closes());
+        let moves = |place: &AtomicU64, from: u64, to: u64| {
+            place.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
+        };
+        // A request to stop closes the window early, and then it stays so.
+        if opens & OPEN != 0 || self.is_ending() || !moves(&self.closes, closes.0, closes.0 + by.0) {
+            return false;
+        }
+        let postponed = moves(&self.opens, opens, opens + by.0);
+        if !postponed {
+            moves(&self.closes, closes.0 + by.0, closes.0);
+        }
+        postponed
     }
 
     /// The end of the window: calls that are due from here on do not begin.

@@ -54,6 +54,10 @@ pub struct Plan {
     pub runtimes: u32,
     /// How long to run before the window.
     pub warmup: Nanos,
+    /// How long the warm-up may get where it goes on until the engine has settled; no longer than [`Plan::warmup`] where
+    /// this is shorter.
+    #[serde(default)]
+    pub warmup_max: Nanos,
     /// Length of the window.
     pub measured: Nanos,
     /// How long after the window calls that were due in it may still begin and end. What has not ended then is in
@@ -106,6 +110,7 @@ impl Default for Plan {
             workers: 1,
             runtimes: 1,
             warmup: Nanos::from_secs(10),
+            warmup_max: Nanos::ZERO,
             measured: Nanos::from_secs(60),
             drain_max: Nanos::from_secs(30),
             deadline: Nanos::from_secs(30),
@@ -145,7 +150,7 @@ impl Plan {
         positive("the drain", self.drain_max)?;
         positive("the deadline of a call", self.deadline)?;
         positive("the slice", self.slice)?;
-        let slices = (self.warmup + self.measured).0 / self.slice.0;
+        let slices = (self.warmup.max(self.warmup_max) + self.measured).0 / self.slice.0;
         if slices > SLICES_MAX {
             return Err(PlanError::OutOfRange {
                 what: "the number of slices",

@@ -6,7 +6,7 @@ use crate::crew::{Crew, Go};
 use crate::plan::Plan;
 use crate::timer::{Missed, Timer};
 use crate::toy::{Call, Numbers, Outcome, Posted, Toy, stack};
-use crate::trial::{assemble, queue};
+use crate::trial::{Desk, NOTICE, assemble, queue};
 use measure::{Books, Collected, Timeline, circulation};
 use model::{Clock, Effort, Fault, Home, Nanos, OpenError, Session, Stack, Target};
 use parking_lot::Mutex;
@@ -170,6 +170,7 @@ pub(crate) struct Simulation {
     opening: Opening,
     later_each: u64,
     stop_after: Nanos,
+    settles_after: Nanos,
     oversleeps: Nanos,
 }
 
@@ -179,6 +180,8 @@ pub(crate) struct Simulated {
     pub(crate) control: Arc<Control>,
     /// Sessions opened, the first ones included.
     pub(crate) opened: u32,
+    /// Length of the warm-up.
+    pub(crate) warmed: Nanos,
     /// When the last worker ended, from the start.
     pub(crate) lasted: Nanos,
 }
@@ -200,6 +203,7 @@ impl Simulation {
             opening: Arc::new(|_, _| Ok(())),
             later_each: 0,
             stop_after: Nanos::MAX,
+            settles_after: Nanos::ZERO,
             oversleeps: Nanos::ZERO,
         }
     }
@@ -233,6 +237,12 @@ impl Simulation {
         self
     }
 
+    /// Has the engine settle so long after the start.
+    pub(crate) fn settling_after(mut self, after: Nanos) -> Simulation {
+        self.settles_after = after;
+        self
+    }
+
     /// Has workers wake so much later than they wanted, as on a busy machine.
     pub(crate) fn oversleeping(mut self, by: Nanos) -> Simulation {
         self.oversleeps = by;
@@ -246,8 +256,8 @@ impl Simulation {
         let timeline =
             Timeline { start: START, warmup: plan.warmup, measured: plan.measured, slice: plan.slice };
         let stop = Stop::new();
-        let control = Arc::new(Control::new(stop.clone(), timeline.closes()));
-        let (mut tapes, mut collector) = circulation::<Toy>(1, timeline, plan.times_kept(), Posted::default);
+        let control = Arc::new(Control::new(stop.clone(), timeline.window()));
+        let (mut tapes, collector) = circulation::<Toy>(1, timeline, plan.times_kept(), Posted::default);
         let target = Arc::new(Scripted {
             world: world.clone(),
             script: self.script,
@@ -286,14 +296,29 @@ impl Simulation {
                 stop.request();
             }));
         }
+        if self.settles_after > Nanos::ZERO {
+            // The collector of a real trial looks often; this one when something happens.
+            let (world, control, notice) = (world.clone(), Arc::clone(&control), NOTICE.min(plan.slice));
+            tasks.push(Box::pin(async move {
+                while !control.is_open(world.now()) && !control.is_ending() {
+                    let opens = control.window(Nanos::ZERO).opens;
+                    world.wait_until(opens - notice).await;
+                    world.wait_until(opens).await;
+                }
+            }));
+        }
+        let latest = START + plan.warmup.max(plan.warmup_max);
+        let mut desk = Desk { collector, timeline, latest };
         let mut last = START;
         world.run(tasks, || {
-            collector.collect();
             last = world.now();
+            desk.warm_on(last, &control, || last >= START + self.settles_after);
+            desk.collector.collect();
         });
         crate::crew::finish(tape);
-        let collected = collector.finish(control.closes());
+        let warmed = desk.timeline.warmup;
+        let collected = desk.collector.finish(control.closes());
         let opened = *target.opened.lock();
-        Simulated { collected, control, opened, lasted: last - START }
+        Simulated { collected, control, opened, warmed, lasted: last - START }
     }
 }

@@ -19,6 +19,8 @@ const LEAD: Nanos = Nanos::from_millis(100);
 /// The collector looks for full pages at least this often, and obeys a request to stop as fast.
 const LOOK_MAX: Nanos = Nanos::from_millis(50);
 const LOOK_MIN: Nanos = Nanos::from_millis(1);
+/// So long before the window opens, or a slice if that is shorter, it is asked whether it may: three looks.
+pub(crate) const NOTICE: Nanos = Nanos::from_millis(150);
 /// A nap this short is as good as none.
 const NAP_MIN: Duration = Duration::from_micros(100);
 
@@ -32,6 +34,8 @@ pub struct Trial<W: Workload> {
     pub slices: Vec<Slice>,
     /// What all calls of all phases imply about the data.
     pub ledger: W::Ledger,
+    /// Length of the warm-up: longer than planned where the observer found that the engine had not settled.
+    pub warmed: Nanos,
     /// True length of the window: shorter than planned when the trial was cut short.
     pub span: Nanos,
     /// Whether it was asked to stop before its planned end.
@@ -80,6 +84,11 @@ pub struct Progress<'a, W: Workload> {
 pub trait Observer<W: Workload> {
     /// At least every 50 ms.
     fn look(&mut self) {}
+    /// The warm-up is about to end. Where this says that something has not settled yet it goes on for another slice, up to
+    /// [`Plan::warmup_max`].
+    fn is_settled(&mut self) -> bool {
+        true
+    }
     /// The warm-up is over: the window opens now.
     fn opened(&mut self) {}
     /// The window closes now, early or as planned.
@@ -153,7 +162,7 @@ where
         measured: plan.measured,
         slice: plan.slice,
     };
-    let control = Arc::new(Control::new(stop.clone(), timeline.closes()));
+    let control = Arc::new(Control::new(stop.clone(), timeline.window()));
     let timetable = Timetable::of(plan, timeline.start).map(Arc::new);
     let (tapes, collector) = circulation(starts.len() as u32, timeline, plan.times_kept(), ledger);
     for (start, tape) in starts.into_iter().zip(tapes) {
@@ -162,7 +171,8 @@ where
         let _ = start.send(Go { start: timeline.start, tape, control, timetable });
     }
 
-    let collector = collect(collector, timeline, &clock, &control, &threads, observer);
+    let desk = Desk { collector, timeline, latest: timeline.start + plan.warmup.max(plan.warmup_max) };
+    let Desk { collector, timeline, .. } = collect(desk, &clock, &control, &threads, observer);
     let cpu = join(threads)?;
     let closed = control.closes();
     let Collected { totals, warmup, slices, ledger } = collector.finish(closed);
@@ -172,6 +182,7 @@ where
         warmup,
         slices,
         ledger,
+        warmed: timeline.warmup,
         span: closed - timeline.opens(),
         interrupted: control.is_cut_short() && failure.is_none(),
         failure,
@@ -264,26 +275,47 @@ fn open<W: Workload, T: Target<W>, C: Clock>(
     Err(failed.expect("a thread that reports nothing has panicked"))
 }
 
+/// Where pages are merged, and by which timeline.
+pub(crate) struct Desk<W: Workload> {
+    pub(crate) collector: Collector<W>,
+    pub(crate) timeline: Timeline,
+    /// When the window opens at the latest.
+    pub(crate) latest: Nanos,
+}
+
+impl<W: Workload> Desk<W> {
+    /// Lets the warm-up go on for a slice if it is about to end, may go on, and something has not settled.
+    pub(crate) fn warm_on(&mut self, now: Nanos, control: &Control, is_settled: impl FnOnce() -> bool) {
+        let (opens, step) = (self.timeline.opens(), self.timeline.slice);
+        let asked = now < opens && now + NOTICE.min(step) >= opens && opens + step <= self.latest;
+        if asked && !is_settled() && control.postpone(step) {
+            self.timeline.warmup += step;
+            self.collector.postpone(step);
+        }
+    }
+}
+
 /// Merges pages and reports slices until the last thread has ended.
 fn collect<W: Workload, C: Clock>(
-    mut collector: Collector<W>,
-    timeline: Timeline,
+    mut desk: Desk<W>,
     clock: &C,
     control: &Control,
     threads: &Threads,
     observer: &mut dyn Observer<W>,
-) -> Collector<W> {
-    let look = Duration::from(Nanos(timeline.slice.0 / 4).max(LOOK_MIN).min(LOOK_MAX));
+) -> Desk<W> {
+    let slice = desk.timeline.slice;
+    let look = Duration::from(Nanos(slice.0 / 4).max(LOOK_MIN).min(LOOK_MAX));
     // Workers hand a page over with the first call that ends after it; most do within this.
-    let grace = Nanos(timeline.slice.0 / 2);
+    let grace = Nanos(slice.0 / 2);
     let (mut next, mut opened, mut closed) = (0, false, false);
     while threads.iter().any(|thread| !thread.is_finished()) {
         // Not past the moment at which the window opens or closes: what is sampled then belongs to it.
-        let edge = if opened { control.closes() } else { timeline.opens() };
+        let edge = if opened { control.closes() } else { desk.timeline.opens() };
         let nap = if closed { look } else { look.min(Duration::from(edge - clock.now())).max(NAP_MIN) };
         std::thread::sleep(nap);
         let now = clock.now();
-        if !opened && now >= timeline.opens() {
+        desk.warm_on(now, control, || observer.is_settled());
+        if !opened && now >= desk.timeline.opens() {
             opened = true;
             observer.opened();
         }
@@ -291,17 +323,17 @@ fn collect<W: Workload, C: Clock>(
             closed = true;
             observer.closed();
         }
-        collector.collect();
+        desk.collector.collect();
         control.heed(now);
         observer.look();
-        while timeline.span(next).1 + grace <= now {
-            collector.extend_to(next);
-            let collected = collector.collected();
+        while desk.timeline.span(next).1 + grace <= now {
+            desk.collector.extend_to(next);
+            let collected = desk.collector.collected();
             observer.slice(&Progress {
                 slice: &collected.slices[next as usize],
                 collected,
                 books: collected.totals.books(),
-                outages: control.outages().all(timeline.start),
+                outages: control.outages().all(desk.timeline.start),
                 left: control.closes() - now,
             });
             next += 1;
@@ -310,7 +342,7 @@ fn collect<W: Workload, C: Clock>(
     if opened && !closed {
         observer.closed();
     }
-    collector
+    desk
 }
 
 /// Waits for all threads, and adds up their CPU time.

@@ -71,10 +71,8 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
         self.timer.sleep_until(self.limits.start).await;
         let mut free = self.limits.start;
         while let Some((call, due)) = self.source.next().await {
-            if let Some(due) = due
-                && due < self.control.closes()
-            {
-                self.timer.sleep_until(due).await;
+            if let Some(due) = due {
+                self.wait_for(due).await;
             }
             let begun = self.timer.now();
             self.control.heed(begun);
@@ -88,7 +86,7 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
                 }
             }
             if self.control.is_cut_short() || begun >= closes + self.limits.drain {
-                self.tape.borrow_mut().record_unstarted(due, closes);
+                self.tape.borrow_mut().record_unstarted(due, self.control.window(begun));
                 match self.source.supply() {
                     Supply::Worker => break,
                     Supply::Timetable | Supply::Queue => continue,
@@ -100,7 +98,7 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
             let result = match self.hand_over(kind, &call, due) {
                 Some(Ok(())) => {
                     let queued = self.timer.now();
-                    self.tape.borrow_mut().record_queueing(due, queued);
+                    self.tape.borrow_mut().record_queueing(due, queued, self.control.window(queued));
                     self.source.answered(queued, kind);
                     free = queued;
                     continue;
@@ -111,10 +109,26 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
             let ended = self.timer.now();
 
             let moments = Moments { due, free, begun, ended };
-            self.tape.borrow_mut().record(&call, &result, moments, &effort, self.control.closes());
+            self.tape.borrow_mut().record(&call, &result, moments, &effort, self.control.window(ended));
             self.control.outages().note(&result, ended);
             free = self.react(kind, &result, ended).await;
             self.source.answered(free, kind);
+        }
+    }
+
+    /// Waits until a call is due, but for one that is due after the window. As long as the window is not open nobody knows
+    /// where it ends.
+    #[inline]
+    async fn wait_for(&mut self, due: Nanos) {
+        while due >= self.control.closes() && !self.control.is_open(self.timer.now()) {
+            let opens = self.control.window(Nanos::ZERO).opens;
+            self.timer.sleep_until(opens).await;
+            if self.control.is_ending() {
+                return;
+            }
+        }
+        if due < self.control.closes() {
+            self.timer.sleep_until(due).await;
         }
     }
 

@@ -386,12 +386,14 @@ proptest! {
         defect_at in prop::option::weighted(0.2, 0u64..200),
         stop_at in prop::option::weighted(0.3, 0u64..3_000),
         defer in any::<bool>(),
+        settles_after in 0u64..2_000,
         oversleeps in 0u64..3_000_000,
         unreachable in prop::collection::vec(any::<bool>(), 20),
     ) {
         let plan = Plan {
             workers,
             warmup: ms(700),
+            warmup_max: ms(1_400),
             measured: ms(1_500),
             drain_max: ms(300),
             deadline: ms(30),
@@ -412,7 +414,8 @@ proptest! {
             }
             _ => Ok(()),
         };
-        let mut simulation = Simulation::new(plan, script).opening(opening).later_each(5);
+        let mut simulation =
+            Simulation::new(plan, script).opening(opening).later_each(5).settling_after(ms(settles_after));
         if let Some(millis) = stop_at {
             simulation = simulation.oversleeping(Nanos(oversleeps)).stop_after(ms(millis));
         }
@@ -476,4 +479,33 @@ fn a_closed_loop_of_many_slow_clients_loses_no_call_to_the_windows_edges() {
     // Of those that are due and answered within 8 s there would be a quarter fewer.
     assert!((rate / 30.0 - 1.0).abs() < 0.08, "{rate}");
     assert!((rate - of_slices).abs() < 0.01, "{rate} and {of_slices}");
+}
+
+#[test]
+fn a_warm_up_goes_on_until_the_engine_has_settled() {
+    let warming = |settles, most| {
+        let (warmup, warmup_max) = (Nanos::from_secs(2), Nanos::from_secs(most));
+        let plan = Plan { workers: 2, warmup, warmup_max, ..plan(constant(400.0)) };
+        Simulation::new(plan, |_, _| Step::done(ms(1))).settling_after(Nanos::from_secs(settles)).run()
+    };
+    for (settles, most, warmed) in [(0, 20, 2), (5, 20, 6), (50, 20, 20), (50, 0, 2)] {
+        let simulated = warming(settles, most);
+        assert_eq!(simulated.warmed, Nanos::from_secs(warmed), "settled after {settles} s, {most} s at most");
+        let (books, warmup) = (simulated.books(), simulated.collected.warmup);
+        assert_eq!((warmup.due, books.due, books.committed), (400 * warmed, 4_000, 4_000));
+        assert_eq!(rates(&simulated, Nanos::from_secs(10)), (400.0, 400.0));
+        let slices = &simulated.collected.slices;
+        let warm = slices.iter().filter(|slice| slice.phase == Phase::WarmUp);
+        assert!(warm.clone().all(|slice| slice.kinds[PLAIN].committed == 400));
+        assert_eq!(warm.count() as u64, warmed);
+    }
+}
+
+#[test]
+fn a_call_due_after_the_planned_window_is_made_where_the_warm_up_goes_on() {
+    // A call each 8 s: the second would be due after the window of 5 s, which then begins 6 s later.
+    let (warmup, warmup_max, measured) = (Nanos::from_secs(2), Nanos::from_secs(8), Nanos::from_secs(5));
+    let plan = Plan { warmup, warmup_max, measured, slice: ms(100), ..plan(constant(0.125)) };
+    let simulated = Simulation::new(plan, |_, _| Step::done(ms(1))).settling_after(Nanos::from_secs(60)).run();
+    assert_eq!((simulated.warmed, simulated.books().committed), (Nanos::from_secs(8), 1));
 }

@@ -152,6 +152,11 @@ impl<W: Workload> Collector<W> {
         &self.collected
     }
 
+    /// The warm-up goes on: the window opens later by a number of whole slices, and none of it may have begun.
+    pub fn postpone(&mut self, by: Nanos) {
+        self.timeline.warmup += by;
+    }
+
     /// Makes sure that the time line reaches up to and including `slice`, for slices in which nothing ended.
     pub fn extend_to(&mut self, slice: u32) {
         for index in self.collected.slices.len() as u32..=slice {

@@ -80,7 +80,7 @@ fn record(tape: &mut Tape<Plain>, kind: usize, ended: Nanos, result: &Result<boo
     let due = ended - Nanos::from_millis(10);
     let moments = Moments { due, free: due, begun: due + Nanos::from_millis(4), ended };
     let effort = Effort { attempts: 2, statements: 3, ..Effort::default() };
-    tape.record(&kind, result, moments, &effort, TIMELINE.closes());
+    tape.record(&kind, result, moments, &effort, TIMELINE.window());
 }
 
 fn committed_by_slice(collected: &Collected<Plain>) -> Vec<u64> {
@@ -119,7 +119,7 @@ fn a_slice_has_percentiles_of_what_ended_in_it() {
         let response = if step % 20 == 0 { Nanos::from_millis(50) } else { Nanos::from_millis(2) };
         let moments =
             Moments { due: ended - response, free: ended - response, begun: ended - response, ended };
-        tape.record(&0, &Ok(true), moments, &Effort::default(), TIMELINE.closes());
+        tape.record(&0, &Ok(true), moments, &Effort::default(), TIMELINE.window());
     }
     tape.finish();
     collector.collect();
@@ -194,7 +194,7 @@ fn effort_is_added_up_over_committed_calls_only() {
     let spent = Spent { commit: Nanos(700), pool: Nanos(50), ..Spent::default() };
     let effort = Effort { attempts: 2, statements: 30, rows: 40, commits: 1, grouped: 1, groups: 0, spent };
     for result in [Ok(true), Ok(true), Ok(false), Err(Fault::InDoubt(Doubt::Deadline))] {
-        tape.record(&0, &result, moments, &effort, TIMELINE.closes());
+        tape.record(&0, &result, moments, &effort, TIMELINE.window());
     }
     tape.finish();
     let collected = collector.finish(TIMELINE.closes());

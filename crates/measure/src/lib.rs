@@ -47,6 +47,6 @@ pub use page::Page;
 pub use pulse::{Gap, GapKind, Pulse};
 pub use steady::{Steadiness, steadiness};
 pub use tape::{Moments, Tape};
-pub use timeline::{Phase, Timeline};
+pub use timeline::{Phase, Timeline, Window};
 pub use totals::{Backlog, EffortSums, Ended, KindTotals, Times, TimesKept, Totals};
 pub use usl::{Estimate, LOADS_MIN, LoadRates, UslFit, usl};

@@ -1,7 +1,7 @@
 //! The tape: where a worker, or all workers of one thread, write down what happened.
 
 use crate::page::Entry;
-use crate::{Class, Page, Timeline};
+use crate::{Class, Page, Timeline, Window};
 use model::{Effort, Fault, Ledger, Nanos, Workload};
 use rtrb::{Consumer, Producer};
 
@@ -59,8 +59,7 @@ impl<W: Workload> Tape<W> {
         Tape { page, page_ends: timeline.span(0).1, timeline, full, empty }
     }
 
-    /// Records a call that was begun and has ended. `closes` is the end of the window as it stands now: a trial that
-    /// is stopped closes it early.
+    /// Records a call that was begun and has ended.
     #[inline]
     pub fn record(
         &mut self,
@@ -68,12 +67,13 @@ impl<W: Workload> Tape<W> {
         result: &Result<W::Outcome, Fault>,
         moments: Moments,
         effort: &Effort,
-        closes: Nanos,
+        window: Window,
     ) {
+        self.heed(window);
+        let Window { opens, closes } = window;
         if moments.ended >= self.page_ends {
             self.turn(moments.ended);
         }
-        let opens = self.timeline.opens();
         let (warmup, late) = (self.is_warmup(moments.due), moments.ended >= closes);
         self.page.totals.backlog.enter(moments.due, Some(moments.begun), opens, closes);
         let entry = Entry { warmup, ends_within: moments.ended >= opens && !late, late, moments, effort };
@@ -82,7 +82,8 @@ impl<W: Workload> Tape<W> {
     }
 
     /// Records how long it took to queue a call that somebody else will execute and record.
-    pub fn record_queueing(&mut self, due: Nanos, queued: Nanos) {
+    pub fn record_queueing(&mut self, due: Nanos, queued: Nanos, window: Window) {
+        self.heed(window);
         if queued >= self.page_ends {
             self.turn(queued);
         }
@@ -92,10 +93,11 @@ impl<W: Workload> Tape<W> {
         }
     }
 
-    /// Records a call that was due and will never begin. `closes` is the end of the window as it stands now.
-    pub fn record_unstarted(&mut self, due: Nanos, closes: Nanos) {
+    /// Records a call that was due and will never begin.
+    pub fn record_unstarted(&mut self, due: Nanos, window: Window) {
+        self.heed(window);
         self.page.touched = true;
-        self.page.totals.backlog.enter(due, None, self.timeline.opens(), closes);
+        self.page.totals.backlog.enter(due, None, window.opens, window.closes);
         if self.is_warmup(due) {
             self.page.warmup.enter_unstarted(1);
         } else {
@@ -106,6 +108,11 @@ impl<W: Workload> Tape<W> {
     /// Hands the last page over, when no more calls come.
     pub fn finish(mut self) {
         self.full.push(self.page).expect("the ring has a place for every page there is");
+    }
+
+    /// The warm-up may have gone on since the page was turned; that moves no slice that has begun.
+    fn heed(&mut self, window: Window) {
+        self.timeline.warmup = window.opens - self.timeline.start;
     }
 
     fn is_warmup(&self, due: Nanos) -> bool {

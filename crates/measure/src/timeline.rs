@@ -15,10 +15,20 @@ pub enum Phase {
     Drain,
 }
 
+/// The window as it stands now: a warm-up that goes on opens it later, a trial that is stopped closes it early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Its first moment. Once that has come it stays.
+    pub opens: Nanos,
+    /// The first moment after it.
+    pub closes: Nanos,
+}
+
 /// The planned moments of a trial, on the clock that the workers read.
 ///
 /// Slices begin at the window's first moment and count both ways from there, so that none straddles its edges: the
-/// first slice of the warm-up and the last of the window may be shorter than the rest.
+/// first slice of the warm-up and the last of the window may be shorter than the rest. A warm-up that goes on does so by
+/// whole slices, so that no slice before the window moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeline {
     /// When the warm-up begins.
@@ -42,6 +52,12 @@ impl Timeline {
     #[must_use]
     pub fn closes(&self) -> Nanos {
         self.opens() + self.measured
+    }
+
+    /// The window, if nothing changes it.
+    #[must_use]
+    pub fn window(&self) -> Window {
+        Window { opens: self.opens(), closes: self.closes() }
     }
 
     /// The slice in which a moment lies.
@@ -120,6 +136,18 @@ mod tests {
                 Phase::Drain
             };
             prop_assert_eq!(timeline.phase(index), phase);
+        }
+
+        #[test]
+        fn a_warm_up_that_goes_on_by_whole_slices_moves_none_before_the_window(
+            warmup in 0u64..500, measured in 1u64..500, slice in 1u64..100, more in 0u64..5,
+        ) {
+            let planned =
+                Timeline { start: Nanos(7), warmup: Nanos(warmup), measured: Nanos(measured), slice: Nanos(slice) };
+            let longer = Timeline { warmup: Nanos(warmup + more * slice), ..planned };
+            for index in 0..planned.slice_at(planned.opens()) {
+                prop_assert_eq!(planned.span(index), longer.span(index));
+            }
         }
     }
 }
