@@ -86,12 +86,65 @@ fn what_only_a_private_engine_can_be_told_is_refused_elsewhere() {
     refused("run tpcc --db sqlite:bench.db --durability delayed", &["--durability is for private engines"]);
     refused("run tpcc --limit engine:cpu=0.5", &["--limit engine:… is for a private engine"]);
     refused("run tpcc --limit server:cpu=0.5", &["tpcc/sqlite/rusqlite has none"]);
+    let through = "--through-checkpoints";
+    refused(
+        &format!("run tpcc {through}"),
+        &["no trial can be had through checkpoints", "SQLite writes its log back"],
+    );
+    refused(&format!("run tpcc/mysql {through}"), &["InnoDB writes pages back all the time"]);
+    let short = format!("run tpcc/postgres {through} --duration 30s");
+    refused(&short, &["not within 30s", "--duration 75s"]);
+    let named =
+        format!("compare tpcc/postgres tpcc/postgres/sqlx {through} --db postgres://me@127.0.0.1:1/x");
+    refused(&named, &[]);
+    refused(&format!("run tpcc --url http://127.0.0.1:1 {through}"), &[]);
+    refused("sweep tpcc --clients 1,2 --through-checkpoints", &["SQLite writes its log back"]);
+    refused("run tpcc --warmup 10s --warmup-max 5s", &["--warmup-max 5s is shorter than --warmup 10s"]);
     refused("run tpcc --limit cpu=0.5", &["engine:cpu=0.5,mem=1GiB"]);
     refused("run tpcc --limit engine:cpu=fast", &["engine:cpu=fast"]);
     refused("rig up oracle", &["no engine `oracle`", "postgres and mariadb"]);
     refused("compare tpcc/postgres tpcb/postgres", &["different workloads"]);
     refused("serve tpcc --engine mysql --how sqlx/procedure --db mysql://me@127.0.0.1:1/x", &["nearest"]);
     refused("run tpcb --think spec", &["tpcb has no think times"]);
+}
+
+#[test]
+fn a_warm_up_goes_on_while_whole_pages_are_logged() {
+    let desk = Desk::empty();
+    let _swept = Swept(&desk);
+    // A load ends with a checkpoint.
+    let how = "--durability delayed --warmup 5s --warmup-max 8s --duration 2s";
+    let ran = run(&desk, &format!("run tpcc/postgres {how} --json"));
+    let document = parse(&ran.out);
+    assert_good(&ran, &document);
+    let trial = &document["trials"][0];
+    assert_eq!((&trial["plan"]["warmup_s"], &trial["plan"]["warmup_max_s"]), (&5.0.into(), &8.0.into()));
+    let warmed = trial["warmup_s"].as_f64().expect("it went on");
+    assert!((6.0..=8.0).contains(&warmed), "{warmed}");
+    let slices = trial["slices"].as_array().unwrap();
+    assert_eq!(slices.iter().filter(|slice| slice["warmup"] == true).count(), warmed as usize);
+    assert_eq!(slices.iter().filter(|slice| slice["warmup"] == false).count(), 2);
+    assert!((slices[0]["t_s"].as_f64().unwrap() + warmed).abs() < 1e-6, "{}", slices[0]);
+}
+
+#[test]
+fn a_trial_through_checkpoints_holds_two() {
+    let desk = Desk::empty();
+    let _swept = Swept(&desk);
+    let how = "--through-checkpoints --durability delayed --clients 2 --warmup 1s --duration 75s";
+    let ran = run(&desk, &format!("run tpcb/postgres {how} --json"));
+    let document = parse(&ran.out);
+    assert_good(&ran, &document);
+    let trial = &document["trials"][0];
+    let settings = trial["stack"]["settings"].as_array().unwrap();
+    let timeout = settings.iter().find(|setting| setting["name"] == "checkpoint_timeout");
+    assert!(
+        timeout.is_none_or(|setting| setting["value"].as_str().unwrap().starts_with("30")),
+        "{timeout:?}"
+    );
+    let rules = trial["rules"].as_array().unwrap();
+    let rule = rules.iter().find(|rule| rule["name"] == "checkpoints").expect("the engine counts them");
+    assert_eq!(rule["severity"], "ok", "{rule}");
 }
 
 #[test]

@@ -47,6 +47,12 @@ fn engine_pid(trial: &Value) -> u64 {
     engine["pid"].as_u64().unwrap()
 }
 
+/// What a counter of the engine grew by in the measured interval.
+fn gauge(trial: &Value, name: &str) -> f64 {
+    let gauges = trial["engine"]["gauges"].as_array().unwrap();
+    gauges.iter().find(|gauge| gauge["name"] == name).unwrap()["total"].as_f64().unwrap()
+}
+
 #[test]
 fn an_experiment_on_a_private_postgresql_that_is_killed_in_a_trial_goes_on_and_leaves_nothing() {
     let (desk, base) = (Desk::empty(), base());
@@ -78,6 +84,11 @@ fn an_experiment_on_a_private_postgresql_that_is_killed_in_a_trial_goes_on_and_l
     engines.sort_unstable();
     engines.dedup();
     assert_eq!(engines.len(), TRIALS, "{engines:?}");
+    // And on a copy whose pages have all been logged: what is left are pages that are not the copy's, such as those of catalogues.
+    for trial in document["trials"].as_array().unwrap() {
+        let (images, commits) = (gauge(trial, "full page images"), gauge(trial, "commits"));
+        assert!(commits > 100.0 && images < commits / 10.0, "{images} of {commits}");
+    }
     let of_blocks = |block: &Value| -> Vec<u64> {
         block["trials"].as_array().unwrap().iter().map(|trial| trial["trial"].as_u64().unwrap()).collect()
     };

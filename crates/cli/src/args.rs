@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
-use values::{clients_list, limit, rate, rates_list, resolution, share, span, threads};
+use values::{clients_list, limit, rates_list, resolution, share, span, threads};
 
-pub(crate) use parts::{Checks, LiveArgs, Out};
+pub(crate) use parts::{Checks, LiveArgs, Out, PlanArgs};
 pub(crate) use values::{Limit, Limited, Loads};
 
 /// Benchmark full-stack transactional services, audited.
@@ -206,6 +206,10 @@ pub(crate) struct Experiment {
     /// Warm-up before it, instead of that of the file.
     #[arg(long, value_parser = span, allow_hyphen_values = true)]
     pub(crate) warmup: Option<Duration>,
+    /// Where the engine counts its log: how long the warm-up may go on until the log of a call stays the same instead of that
+    /// of the file.
+    #[arg(long, value_parser = span, allow_hyphen_values = true)]
+    pub(crate) warmup_max: Option<Duration>,
     /// Leave out the second trials of the bases (A/A controls), which check for bias and narrow the intervals.
     #[arg(long)]
     pub(crate) no_control: bool,
@@ -300,6 +304,13 @@ pub(crate) struct LoadArgs {
     /// Warm-up before it.
     #[arg(long, default_value = "5s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) warmup: Duration,
+    /// Where the engine counts its log: how long the warm-up may go on until the log of a call stays the same [default: four
+    /// times --warmup].
+    #[arg(long, value_parser = span, allow_hyphen_values = true)]
+    pub(crate) warmup_max: Option<Duration>,
+    /// Have a private PostgreSQL write everything back at least twice within the measured time, which is then 75 s at least.
+    #[arg(long, conflicts_with = "warmup_max")]
+    pub(crate) through_checkpoints: bool,
     /// Distances of the calls of an open loop.
     #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson)]
     pub(crate) arrivals: ArrivalsArg,
@@ -324,6 +335,8 @@ impl LoadArgs {
             clients: None,
             duration: self.duration,
             warmup: self.warmup,
+            warmup_max: self.warmup_max,
+            through_checkpoints: self.through_checkpoints,
             rate: None,
             arrivals: self.arrivals,
             think: Think::None,
@@ -344,43 +357,6 @@ pub(crate) struct DataArgs {
     /// Warehouses of a private database, or what an existing one must have.
     #[arg(long)]
     pub(crate) scale: Option<u64>,
-}
-
-#[derive(Debug, Args, Clone)]
-pub(crate) struct PlanArgs {
-    /// Clients, each with one call in flight [default: 8; with --think spec ten a warehouse].
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) clients: Option<u32>,
-    /// Measured time.
-    #[arg(long, default_value = "60s", value_parser = span, allow_hyphen_values = true)]
-    pub(crate) duration: Duration,
-    /// Warm-up before it.
-    #[arg(long, default_value = "10s", value_parser = span, allow_hyphen_values = true)]
-    pub(crate) warmup: Duration,
-    /// Open loop: calls a second over all clients, due whether or not earlier ones were answered.
-    #[arg(long, conflicts_with = "think", value_parser = rate, allow_hyphen_values = true)]
-    pub(crate) rate: Option<f64>,
-    /// Distances of the calls of an open loop.
-    #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson, requires = "rate")]
-    pub(crate) arrivals: ArrivalsArg,
-    /// Keying and think times: `spec` for those of the standard, ten terminals a warehouse.
-    #[arg(long, value_enum, default_value_t = Think::None)]
-    pub(crate) think: Think,
-    /// Whether Delivery is done while its terminal waits, or queued and done within 80 s.
-    #[arg(long, value_enum, default_value_t = DeliveryArg::Inline)]
-    pub(crate) delivery: DeliveryArg,
-    /// How long a call may take before it is given up as in doubt.
-    #[arg(long, default_value = "30s", value_parser = span, allow_hyphen_values = true)]
-    pub(crate) deadline: Duration,
-    /// How long after the window calls due in it may still end.
-    #[arg(long, default_value = "30s", value_parser = span, allow_hyphen_values = true)]
-    pub(crate) drain: Duration,
-    /// Threads of the load generator for an HTTP subject; a direct subject on SQLite has one a client.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_024))]
-    pub(crate) generator_threads: u32,
-    /// Seed of inputs, arrivals and think times.
-    #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
 }
 
 #[derive(Debug, Args, Clone)]

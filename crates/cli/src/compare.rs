@@ -9,7 +9,7 @@ use crate::database::{Database, parse_url, scale_of};
 use crate::experiment::plan::{Experiment, Place, Variant};
 use crate::experiment::{self, file};
 use crate::folder;
-use crate::run::{plan, server_settings};
+use crate::run::{plan, server_settings, warmup_max};
 use crate::subjects::{self, Route, Subject};
 use crate::trial::{self, is_bad};
 use crate::ui::Ui;
@@ -30,6 +30,8 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
         clients: Some(args.clients),
         duration: args.duration,
         warmup: args.warmup,
+        warmup_max: None,
+        through_checkpoints: false,
         rate: None,
         arrivals: args::ArrivalsArg::Poisson,
         think: args::Think::None,
@@ -45,6 +47,7 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
         scale: args.scale,
         named: None,
         plan: plan::<Tpcc>(&plan_args, args.scale)?,
+        through_checkpoints: false,
         server: args::ServerArgs { pool: None, server_threads: None },
         engine: args::EngineArgs::default(),
     };
@@ -100,9 +103,11 @@ fn compare_subjects<W: Case>(
     let within = existing.as_ref().map_or(scale.unwrap_or(1), Database::scale);
     let plan = plan::<W>(&args.plan, within)?;
     let (server, engine) = (args.server.clone(), args.engine.clone());
-    let sides = Sides { a, b, scale: within, named, plan, server, engine };
+    let through_checkpoints = args.plan.through_checkpoints;
+    let sides = Sides { a, b, scale: within, named, plan, through_checkpoints, server, engine };
     sides.can_be_as_wished()?;
     let mut experiment = sides.experiment();
+    experiment::go_through_checkpoints(&mut experiment.variants)?;
     experiment.blocks = args.blocks;
     experiment.metric.clone_from(&args.metric);
     experiment.max_loss = args.max_loss;
@@ -131,8 +136,16 @@ pub(crate) fn experiment(args: &args::Experiment, ui: &Ui) -> Result<Answer> {
     experiment.accept_inconclusive = args.accept_inconclusive;
     for variant in &mut experiment.variants {
         variant.plan.measured = args.duration.map_or(variant.plan.measured, Nanos::from);
-        variant.plan.warmup = args.warmup.map_or(variant.plan.warmup, Nanos::from);
+        if let Some(warmup) = args.warmup {
+            variant.plan.warmup = Nanos::from(warmup);
+            variant.plan.warmup_max =
+                warmup_max(warmup, Some(warmup).filter(|_| variant.through_checkpoints))?;
+        }
+        if let Some(most) = args.warmup_max {
+            variant.plan.warmup_max = warmup_max(variant.plan.warmup.into(), Some(most))?;
+        }
     }
+    experiment::go_through_checkpoints(&mut experiment.variants)?;
     let workload = experiment.workload.clone();
     of_workload!(workload.as_str(), W => {
         experiment::begin::<W>(experiment, RunKind::Experiment, &args.out.out, ui)
@@ -156,6 +169,7 @@ struct Sides {
     /// A database that the user named, of the engine of one or of both.
     named: Option<DbUrl>,
     plan: drive::Plan,
+    through_checkpoints: bool,
     server: args::ServerArgs,
     engine: args::EngineArgs,
 }
@@ -206,6 +220,7 @@ impl Sides {
             server_threads: server.threads,
             server_limits: limits.map(|limits| limits.to_string()),
             place: self.place(subject),
+            through_checkpoints: self.through_checkpoints,
             asked: Vec::new(),
         }
     }

@@ -285,6 +285,7 @@ pub(crate) fn plan(plan: &drive::Plan, attempts_max: u32) -> Plan {
             drive::Arrivals::Poisson(rate) => Arrivals::Poisson { rate_per_s: rate.0 },
         },
         warmup_s: plan.warmup.as_secs_f64(),
+        warmup_max_s: (plan.warmup_max > plan.warmup).then(|| plan.warmup_max.as_secs_f64()),
         measured_s: plan.measured.as_secs_f64(),
         drain_s: plan.drain_max.as_secs_f64(),
         deadline_ns: plan.deadline.0,

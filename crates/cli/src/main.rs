@@ -25,6 +25,7 @@ mod resume;
 mod run;
 mod secrets;
 mod serve;
+mod settle;
 mod show;
 mod stage;
 mod subjects;

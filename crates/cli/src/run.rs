@@ -3,6 +3,7 @@
 use crate::args::{self, ArrivalsArg, DeliveryArg, EngineArgs, Limited, PlanArgs, ServerArgs, Think};
 use crate::case::{Case, of_workload};
 use crate::database::{Database, amount, parse_url, scale_of};
+use crate::experiment::plan::Place;
 use crate::folder::{self, Folder};
 use crate::in_use;
 use crate::interrupt::Interrupt;
@@ -18,9 +19,12 @@ use model::Nanos;
 use report::document::{Audit, Check, Conformance, Document, RunKind, State};
 use sql::Dialect;
 use std::cell::Cell;
+use std::time::Duration;
 
 /// Sessions behind a server unless told otherwise: one a client, up to this many.
 const POOL_MAX: u32 = 64;
+/// How many times as long as planned a warm-up gets at most, unless told otherwise.
+const WARMUP_GROWS: u32 = 4;
 /// Clients unless told otherwise.
 const CLIENTS: u32 = 8;
 
@@ -64,20 +68,28 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
         vouch::reachable(subject, database)?;
     }
 
+    let named = existing.as_ref().map(|database| database.url.clone());
+    let audited = existing.is_some() || args.url.is_none();
+    // Without sight of the data there is nothing to load, and no engine to start.
+    let dialect = if audited { subject.how.dialect } else { Dialect::Sqlite };
+    let mut place = Place::of_wishes(dialect, named.as_ref(), &args.engine);
+    if args.plan.through_checkpoints {
+        if args.url.is_some() {
+            bail!("--through-checkpoints is for a private engine; the one behind --url is somebody's");
+        }
+        place.go_through_checkpoints(plan.measured)?;
+    }
+
     let (folder, started, id) = Folder::create(&args.out.out, subject.path)?;
     if let Some(in_use) = &in_use {
         in_use.works_in(folder.path());
     }
-    let named = existing.as_ref().map(|database| database.url.clone());
-    let audited = existing.is_some() || args.url.is_none();
     if args.engine.limits_of(Limited::Server).is_some()
         && (subject.route == Route::Direct || args.url.is_some())
     {
         bail!("--limit server:… is for an HTTP server that is started here; {} has none", subject.path);
     }
-    // Without sight of the data there is nothing to load, and no engine to start.
-    let dialect = if audited { subject.how.dialect } else { Dialect::Sqlite };
-    let stage = Stage::create(folder.path(), dialect, named, &args.engine, ui)?;
+    let stage = Stage::create(folder.path(), &place, named, &args.engine, ui)?;
     let database = match existing {
         Some(database) => database,
         None if audited => stage.load::<W>(within, ui, &interrupt)?,
@@ -205,11 +217,14 @@ pub(crate) fn plan<W: Case>(args: &PlanArgs, scale: u32) -> Result<drive::Plan> 
     if args.delivery == DeliveryArg::Deferred && W::KINDS.iter().all(|kind| kind.deferred_p90_max.is_none()) {
         bail!("{} has no calls that may be deferred; leave --delivery out", W::NAME);
     }
+    // A log that comes in waves never stays the same.
+    let most = if args.through_checkpoints { Some(args.warmup) } else { args.warmup_max };
     let plan = drive::Plan {
         arrivals,
         workers: args.clients.unwrap_or(terminals),
         runtimes: args.generator_threads,
         warmup: Nanos::from(args.warmup),
+        warmup_max: warmup_max(args.warmup, most)?,
         measured: Nanos::from(args.duration),
         drain_max: Nanos::from(args.drain),
         deadline: Nanos::from(args.deadline),
@@ -219,6 +234,19 @@ pub(crate) fn plan<W: Case>(args: &PlanArgs, scale: u32) -> Result<drive::Plan> 
     };
     plan.validate(W::KINDS)?;
     Ok(plan)
+}
+
+/// How long a warm-up may get.
+pub(crate) fn warmup_max(warmup: Duration, asked: Option<Duration>) -> Result<Nanos> {
+    match asked {
+        Some(most) if most < warmup => bail!(
+            "--warmup-max {} is shorter than --warmup {}; it must be as long at least",
+            humantime::format_duration(most),
+            humantime::format_duration(warmup)
+        ),
+        Some(most) => Ok(Nanos::from(most)),
+        None => Ok(Nanos::from(warmup.saturating_mul(WARMUP_GROWS))),
+    }
 }
 
 /// Writes the finished document and its page, prints the report, and says where they are.

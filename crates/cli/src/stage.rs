@@ -44,10 +44,10 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Prepares the place. On a server engine without a named database a private engine is started.
+    /// Prepares `place`. On a server engine without a named database a private engine is started.
     pub(crate) fn create(
         run: &Path,
-        dialect: Dialect,
+        place: &Place,
         named: Option<DbUrl>,
         wishes: &EngineArgs,
         ui: &Ui,
@@ -58,14 +58,15 @@ impl Stage {
                  --db out, or change the setting there"
             );
         }
-        if wishes.limits_of(Limited::Engine).is_some() && (named.is_some() || dialect == Dialect::Sqlite) {
+        if wishes.limits_of(Limited::Engine).is_some()
+            && (named.is_some() || place.dialect()? == Dialect::Sqlite)
+        {
             bail!(
                 "--limit engine:… is for a private engine; there is none here\nhint: SQLite runs inside the generator or \
                  the server, and an existing server is not ours to limit"
             );
         }
-        let place = Place::of_wishes(dialect, named.as_ref(), wishes);
-        Stage::lay(&Rc::new(Private::create(run)?), 0, &place, named, ui)
+        Stage::lay(&Rc::new(Private::create(run)?), 0, place, named, ui)
     }
 
     /// Prepares one of several places in a private folder that they share. `named` is the place's database with its
@@ -162,7 +163,11 @@ impl Stage {
     pub(crate) fn copy<W: Case>(&self, template: &Database<W>, name: &str) -> Result<Database<W>> {
         let url = self.url(name);
         self.note(&url);
-        template.copied_to(url)
+        let copy = template.copied_to(url)?;
+        if let Some(engine) = &self.engine {
+            engine.flush()?;
+        }
+        Ok(copy)
     }
 
     /// Removes a database of ours.

@@ -8,6 +8,7 @@ use crate::folder::{ClaimsFile, Folder, Progress};
 use crate::interrupt::Interrupt;
 use crate::live::{Following, Sight};
 use crate::process::{ServerProcess, ServerSettings};
+use crate::settle;
 use crate::stage::Stage;
 use crate::subjects::{Route, Subject};
 use crate::ui::Ui;
@@ -270,6 +271,7 @@ impl<W: Case> Job<'_, W> {
                     .to_owned(),
             },
             machine: convert::machine(&observe::Machine::read(), None),
+            warmup_s: None,
             measured_s: 0.0,
             headline: W::headline(empty, false),
             overall: Tally {
@@ -308,19 +310,20 @@ impl<W: Case> Job<'_, W> {
         // What a server that is not ours says of itself is all that is known.
         trial.stack.durability.claimed = self.url.is_some();
         convert::fill::<W>(trial, &driven.totals, &driven.slices, driven.span);
+        trial.warmup_s = (driven.warmed > self.plan.warmup).then(|| driven.warmed.as_secs_f64());
         trial.machine = convert::machine(&observation.machine, observation.load.as_ref());
         let committed = trial.committed().round() as u64;
         trial.disk = observation.disk.as_ref().map(convert::disk);
         trial.processes =
             convert::processes(&observation, self.subject, committed, &self.throttled(&throttling));
         trial.engine = observation.engine.as_ref().map(|engine| convert::engine(engine, &observation.window));
-        trial.outages = convert::outages(&driven.outages, self.plan.warmup);
+        trial.outages = convert::outages(&driven.outages, driven.warmed);
         trial.refusals = driven
             .refusals
             .iter()
             .map(|(reason, calls)| document::Refused { reason: reason.clone(), calls: *calls })
             .collect();
-        trial.gaps = convert::gaps(&driven.gaps, self.plan.warmup);
+        trial.gaps = convert::gaps(&driven.gaps, driven.warmed);
         trial.data.bytes_end = self.bytes();
         trial.deferred = self.plan.deferred.and_then(|_| W::deferred(&driven.ledger, &driven.totals));
         trial.defects = driven.defects;
@@ -480,6 +483,12 @@ impl<W: Case> Observer<W> for Follow<'_, '_, W> {
             self.server_failure = Some(how);
             self.stop.request();
         }
+    }
+
+    fn is_settled(&mut self) -> bool {
+        self.watch.as_ref().is_none_or(|watch| {
+            settle::is_settled(&watch.engine_counts([&document::LOG_WRITTEN, &["commits"]]))
+        })
     }
 
     fn opened(&mut self) {

@@ -506,6 +506,7 @@ fn a_call_due_after_the_planned_window_is_made_where_the_warm_up_goes_on() {
     // A call each 8 s: the second would be due after the window of 5 s, which then begins 6 s later.
     let (warmup, warmup_max, measured) = (Nanos::from_secs(2), Nanos::from_secs(8), Nanos::from_secs(5));
     let plan = Plan { warmup, warmup_max, measured, slice: ms(100), ..plan(constant(0.125)) };
-    let simulated = Simulation::new(plan, |_, _| Step::done(ms(1))).settling_after(Nanos::from_secs(60)).run();
+    let simulated =
+        Simulation::new(plan, |_, _| Step::done(ms(1))).settling_after(Nanos::from_secs(60)).run();
     assert_eq!((simulated.warmed, simulated.books().committed), (Nanos::from_secs(8), 1));
 }

@@ -165,6 +165,19 @@ impl Interview {
         let _ = self.orders.send(Order::Open);
     }
 
+    /// The readings so far that have a value for each of `names`.
+    pub(crate) fn counts<const N: usize>(&self, names: [&[&str]; N]) -> Vec<[f64; N]> {
+        let heard = lock(&self.heard);
+        let places =
+            names.map(|names| heard.gauges.iter().position(|gauge| names.contains(&gauge.name.as_str())));
+        let of_reading = |reading: &Answer| {
+            let values = reading.values.as_ref()?;
+            let found = places.map(|place| values.get(place?).copied().flatten());
+            found.iter().all(Option::is_some).then(|| found.map(Option::unwrap_or_default))
+        };
+        heard.readings.iter().filter_map(of_reading).collect()
+    }
+
     /// The window closes now.
     pub(crate) fn close(&self) {
         let _ = self.orders.send(Order::Close);

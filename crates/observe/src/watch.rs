@@ -225,6 +225,13 @@ impl<C: Clock> Watch<C> {
         digest::usage(&self.watched, first, before, last)
     }
 
+    /// What the engine has answered so far of its counters: at each reading that has them all, one value for each of
+    /// `names`, which lists what different engines call the same. Empty where nobody asks it.
+    #[must_use]
+    pub fn engine_counts<const N: usize>(&self, names: [&[&str]; N]) -> Vec<[f64; N]> {
+        self.interview.as_ref().map(|interview| interview.counts(names)).unwrap_or_default()
+    }
+
     /// Ends the watch, and the window where it is still open.
     #[must_use]
     pub fn stop(mut self) -> Observation {

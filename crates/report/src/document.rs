@@ -29,7 +29,9 @@ pub use comparison::{
 pub use cost::{Disk, Limits, Process, ProcessSample, Role, Throttling};
 pub use curve::{Axis, Curve, Knee, Point, Scalability};
 pub use demand::{AllDue, Demand, Level};
-pub use engine::{Engine, Gauge, GaugeKind, Grouping, Missing, Outage, Refused, Statement, Wait};
+pub use engine::{
+    Engine, Gauge, GaugeKind, Grouping, LOG_WRITTEN, Missing, Outage, Refused, Statement, Wait,
+};
 pub use experiment::{Experiment, Metric, Spent, Variant, VariantState};
 pub use file::{ReadError, SCHEMA, parse, read, to_json};
 pub use gap::{Gap, GapKind};

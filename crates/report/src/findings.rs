@@ -257,6 +257,17 @@ pub(crate) fn requirements(trial: &Trial) -> Vec<Requirement> {
     requirements
 }
 
+/// How long the warm-up took, and how long it was to be where that is another number.
+fn warmup_words(trial: &Trial) -> String {
+    let planned = figures::seconds(trial.plan.warmup_s);
+    match trial.warmup_s {
+        Some(took) => {
+            format!("{} ({planned} planned, until the log of a call stayed the same)", figures::seconds(took))
+        }
+        None => planned,
+    }
+}
+
 /// How large the data is: `4 warehouses`.
 pub(crate) fn scale_words(data: &Data) -> String {
     let unit = match data.scale {
@@ -285,7 +296,7 @@ pub(crate) fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
     let plan_rows = vec![
         pair("clients", figures::count(plan.clients.into())),
         pair("arrivals", plan.arrivals.words()),
-        pair("warm-up", figures::seconds(plan.warmup_s)),
+        pair("warm-up", warmup_words(trial)),
         pair("measured", figures::seconds(plan.measured_s)),
         pair("drain, at most", figures::seconds(plan.drain_s)),
         pair("deadline", figures::duration(plan.deadline_ns as f64)),

@@ -272,8 +272,8 @@ fn differences(out: &mut String, comparison: &Comparison) {
         .iter()
         .filter(|difference| !crate::rules::work_is_intended(comparison, &difference.measure));
     rows.extend(work.map(|difference| {
-        let name = format!("{} a {} call", difference.measure, difference.kind);
-        vec![name, figures::trimmed(difference.a, 2), figures::trimmed(difference.b, 2)]
+        let [a, b] = difference.values();
+        vec![difference.words(), a, b]
     }));
     table(out, &["differs, not intended", &comparison.a.label, &comparison.b.label], usize::MAX, &rows);
 }

@@ -406,15 +406,8 @@ fn unintended(out: &mut String, comparison: &Comparison, colour: Colour) {
         .iter()
         .filter(|difference| !rules::work_is_intended(comparison, &difference.measure));
     for difference in unintended {
-        let _ = writeln!(
-            out,
-            "{}  {} {} a call: {} and {}",
-            colour.paint(Ink::Bad, "differs"),
-            difference.kind,
-            difference.measure,
-            figures::trimmed(difference.a, 2),
-            figures::trimmed(difference.b, 2)
-        );
+        let [a, b] = difference.values();
+        let _ = writeln!(out, "{}  {}: {a} and {b}", colour.paint(Ink::Bad, "differs"), difference.words());
     }
 }
 

@@ -202,8 +202,8 @@ impl Row<'_> {
             .filter(|difference| !rules::work_is_intended(comparison, &difference.measure));
         keys.map(key)
             .chain(work.map(|difference| {
-                let field = format!("{} a {} call", difference.measure, difference.kind);
-                [field, figures::trimmed(difference.a, 2), figures::trimmed(difference.b, 2)]
+                let [a, b] = difference.values();
+                [difference.words(), a, b]
             }))
             .collect()
     }

@@ -11,6 +11,8 @@ use measure::Monotonic;
 use model::{Clock, Nanos, Tier};
 use rustix::process::Signal;
 use sql::{Secret, ServerUrl};
+use std::fs::{self, File};
+use std::io;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -413,6 +415,16 @@ impl Running {
         last_lines(&String::from_utf8_lossy(&log))
     }
 
+    /// Has the system write out whatever the engine has written to its data folder and not flushed: a copy of a database that
+    /// goes through the log is flushed by the next checkpoint, and until then the system would write it while something else is
+    /// measured.
+    ///
+    /// # Errors
+    /// When a file cannot be read or flushed.
+    pub fn flush(&self) -> Result<(), RigError> {
+        flush_all(&self.data())
+    }
+
     /// Whether its first process lives. An engine that died by itself is seen here.
     pub fn is_alive(&mut self) -> bool {
         self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
@@ -544,4 +556,26 @@ fn lost_its_port(log: &str) -> bool {
 fn last_lines(log: &str) -> String {
     let lines: Vec<&str> = log.lines().collect();
     lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+}
+
+/// Flushes all files under a folder. What the engine removes meanwhile needs no flush.
+fn flush_all(folder: &Path) -> Result<(), RigError> {
+    let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+    let entries = match fs::read_dir(folder) {
+        Err(error) if gone(&error) => return Ok(()),
+        entries => entries.map_err(|error| RigError::folder(folder, error))?,
+    };
+    for entry in entries {
+        let path = entry.map_err(|error| RigError::folder(folder, error))?.path();
+        let of_kind = fs::symlink_metadata(&path).map(|found| found.file_type());
+        match of_kind {
+            Ok(kind) if kind.is_dir() => flush_all(&path)?,
+            Ok(kind) if kind.is_file() => match File::open(&path).and_then(|file| file.sync_all()) {
+                Err(error) if !gone(&error) => return Err(RigError::folder(&path, error)),
+                Ok(()) | Err(_) => {}
+            },
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(())
 }

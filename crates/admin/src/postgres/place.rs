@@ -45,8 +45,8 @@ pub enum PlaceError {
 
 /// Databases that every server has: one of them is connected to while another is made or removed.
 const MAINTENANCE: [&str; 2] = ["postgres", "template1"];
-/// The first server that can copy a database file by file although it could log it page by page.
-const FILE_COPY_SINCE: i64 = 150_000;
+/// The first server that can copy a database page by page through its log as well as file by file.
+const WAL_LOG_SINCE: i64 = 150_000;
 
 fn failed(doing: &'static str, url: &ServerUrl, source: Cause) -> PlaceError {
     let database = url.to_string();
@@ -98,7 +98,9 @@ pub fn drop_database(url: &ServerUrl) -> Result<(), PlaceError> {
     remove().map_err(|source| failed("remove", url, source))
 }
 
-/// Copies a database over another on the same server, file by file where the server can. What was at `to` before is gone,
+/// Copies a database over another on the same server. Through the log where the server can and the copy leaves it room: file by
+/// file takes a checkpoint, and after that the log of each page's first change holds the whole page, so that whoever works on the
+/// copy works in the state right after a checkpoint for half a minute and more. What was at `to` before is gone,
 /// if it was ours or held no tables; anything else is refused. Nobody's session is ended.
 ///
 /// # Errors
@@ -109,11 +111,21 @@ pub fn restore(template: &ServerUrl, to: &ServerUrl) -> Result<(), PlaceError> {
     drop_database(to)?;
     let copy = || {
         let session = beside(template)?;
-        let how = if session.version_num() >= FILE_COPY_SINCE { " strategy file_copy" } else { "" };
+        let how = strategy(&session, &template.database)?;
         let (name, from) = (quoted(&to.database), quoted(&template.database));
         session.batch(&format!("create database {name} template {from}{how}"))
     };
     copy().map_err(|source| failed("copy", template, source))
+}
+
+/// How to copy. A copy through the log that takes more than about half of `max_wal_size` sets off a checkpoint by itself.
+fn strategy(session: &Session, template: &str) -> Result<&'static str, Cause> {
+    if session.version_num() < WAL_LOG_SINCE {
+        return Ok("");
+    }
+    let text = "select 3 * pg_database_size($1::text) <= pg_size_bytes(current_setting('max_wal_size'))";
+    let fits: bool = session.wait(session.client().query_one(text, &[&template]))?.get(0);
+    Ok(if fits { " strategy wal_log" } else { " strategy file_copy" })
 }
 
 fn ensure_ours(url: &ServerUrl) -> Result<(), PlaceError> {

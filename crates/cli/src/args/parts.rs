@@ -1,9 +1,12 @@
 //! Groups of options that several commands share.
 
+use super::values::{rate, span};
+use super::{ArrivalsArg, DeliveryArg, Think};
 use crate::live;
 use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 #[derive(Debug, Args, Clone)]
 pub(crate) struct Out {
@@ -28,4 +31,48 @@ pub(crate) struct Checks {
     /// data, and a second Ctrl-C ends the audits.
     #[arg(long)]
     pub(crate) require_audit: bool,
+}
+
+#[derive(Debug, Args, Clone)]
+pub(crate) struct PlanArgs {
+    /// Clients, each with one call in flight [default: 8; with --think spec ten a warehouse].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) clients: Option<u32>,
+    /// Measured time.
+    #[arg(long, default_value = "60s", value_parser = span, allow_hyphen_values = true)]
+    pub(crate) duration: Duration,
+    /// Warm-up before it.
+    #[arg(long, default_value = "10s", value_parser = span, allow_hyphen_values = true)]
+    pub(crate) warmup: Duration,
+    /// Where the engine counts its log: how long the warm-up may go on until the log of a call stays the same [default: four
+    /// times --warmup].
+    #[arg(long, value_parser = span, allow_hyphen_values = true)]
+    pub(crate) warmup_max: Option<Duration>,
+    /// Have a private PostgreSQL write everything back at least twice within the measured time, which is then 75 s at least.
+    #[arg(long, conflicts_with = "warmup_max")]
+    pub(crate) through_checkpoints: bool,
+    /// Open loop: calls a second over all clients, due whether or not earlier ones were answered.
+    #[arg(long, conflicts_with = "think", value_parser = rate, allow_hyphen_values = true)]
+    pub(crate) rate: Option<f64>,
+    /// Distances of the calls of an open loop.
+    #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson, requires = "rate")]
+    pub(crate) arrivals: ArrivalsArg,
+    /// Keying and think times: `spec` for those of the standard, ten terminals a warehouse.
+    #[arg(long, value_enum, default_value_t = Think::None)]
+    pub(crate) think: Think,
+    /// Whether Delivery is done while its terminal waits, or queued and done within 80 s.
+    #[arg(long, value_enum, default_value_t = DeliveryArg::Inline)]
+    pub(crate) delivery: DeliveryArg,
+    /// How long a call may take before it is given up as in doubt.
+    #[arg(long, default_value = "30s", value_parser = span, allow_hyphen_values = true)]
+    pub(crate) deadline: Duration,
+    /// How long after the window calls due in it may still end.
+    #[arg(long, default_value = "30s", value_parser = span, allow_hyphen_values = true)]
+    pub(crate) drain: Duration,
+    /// Threads of the load generator for an HTTP subject; a direct subject on SQLite has one a client.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_024))]
+    pub(crate) generator_threads: u32,
+    /// Seed of inputs, arrivals and think times.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
 }

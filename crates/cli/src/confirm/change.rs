@@ -270,6 +270,7 @@ mod tests {
             server_threads: 1,
             server_limits: None,
             place: Place::of_wishes(dialect, None, &EngineArgs::default()),
+            through_checkpoints: false,
             asked: Vec::new(),
         }
     }

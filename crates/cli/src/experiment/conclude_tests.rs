@@ -27,6 +27,7 @@ fn variant(name: &str, subject: &str, base: Option<usize>) -> Variant {
         server_threads: 1,
         server_limits: None,
         place: Place::of_wishes(Dialect::Sqlite, None, &EngineArgs::default()),
+        through_checkpoints: false,
         asked: Vec::new(),
     }
 }

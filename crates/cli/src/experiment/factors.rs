@@ -53,6 +53,7 @@ pub(crate) fn between(base: &Variant, other: &Variant) -> Vec<String> {
     note(a.deferred != b.deferred, "plan.deferred");
     note(a.measured != b.measured, "plan.measured_s");
     note(a.warmup != b.warmup, "plan.warmup_s");
+    note(a.warmup_max != b.warmup_max, "plan.warmup_max_s");
     note(a.deadline != b.deadline, "plan.deadline_ns");
     note(a.drain_max != b.drain_max, "plan.drain_s");
     note(!clients && !routes && a.runtimes != b.runtimes, "plan.generator_threads");

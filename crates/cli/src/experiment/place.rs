@@ -1,6 +1,6 @@
 //! The places of an experiment: where the data of a variant lies, loaded and audited once.
 
-use super::plan::Place;
+use super::plan::{Place, Variant};
 use crate::args::{EngineArgs, Limited};
 use crate::case::Case;
 use crate::database::{Database, parse_url};
@@ -12,10 +12,19 @@ use crate::ui::Ui;
 use crate::vouch;
 use anyhow::{Context, Result, bail};
 use measure::Monotonic;
-use model::{Clock, Tier};
+use model::{Clock, Nanos, Tier};
 use report::document::Audit;
 use sql::{DbUrl, Dialect, SqliteUrl};
 use std::rc::Rc;
+
+const CHECKPOINT_TIMEOUT: &str = "checkpoint_timeout";
+/// PostgreSQL's own range of `checkpoint_timeout`.
+const CHECKPOINT_MIN_S: u32 = 30;
+const CHECKPOINT_MAX_S: f64 = 86_400.0;
+/// Times `checkpoint_timeout` that a measured interval lasts, so that two checkpoints begin in it although each begins a
+/// little late.
+const PERIODS: f64 = 2.5;
+const CHECKPOINTS_IN_MIN: Nanos = Nanos::from_secs(75);
 
 impl Place {
     /// What the command line asks for. `db` is a database that the user named.
@@ -32,6 +41,44 @@ impl Place {
             limits: limits.map(|limits| limits.to_string()),
             statement_statistics: wishes.statement_statistics && dialect == Dialect::Postgres,
         }
+    }
+
+    /// Has a private PostgreSQL begin a checkpoint so often that two or more begin within `measured`, wherever in it the first
+    /// one does.
+    ///
+    /// # Errors
+    /// When that cannot be had: why, and what would be right.
+    pub(crate) fn go_through_checkpoints(&mut self, measured: Nanos) -> Result<()> {
+        let why = match (self.dialect()?, &self.db) {
+            (Dialect::Sqlite, _) => {
+                "SQLite writes its log back every 1,000 pages or so, many times in any trial".to_owned()
+            }
+            (Dialect::MySql, _) => {
+                "InnoDB writes pages back all the time and has no checkpoints that a trial could hold"
+                    .to_owned()
+            }
+            (Dialect::Postgres, Some(_)) => {
+                "the database of --db has a checkpoint_timeout of its own\nhint: set it there \
+                                             to less than 2/5 of the measured time"
+                    .to_owned()
+            }
+            (Dialect::Postgres, None) if measured < CHECKPOINTS_IN_MIN => format!(
+                "PostgreSQL begins a checkpoint every {CHECKPOINT_MIN_S} s at most, and two of them surely begin within {} \
+                 s, not within {}\nhint: measure for longer, as with --duration 75s",
+                CHECKPOINTS_IN_MIN.as_secs_f64(),
+                humantime::format_duration(measured.into())
+            ),
+            (Dialect::Postgres, None) if self.settings.iter().any(|(name, _)| name == CHECKPOINT_TIMEOUT) => {
+                format!("{CHECKPOINT_TIMEOUT} is set as well; leave one of the two out")
+            }
+            (Dialect::Postgres, None) => {
+                let every = (measured.as_secs_f64() / PERIODS).min(CHECKPOINT_MAX_S).floor();
+                self.settings.push((CHECKPOINT_TIMEOUT.into(), format!("{every}s")));
+                self.settings.sort();
+                return Ok(());
+            }
+        };
+        bail!("no trial can be had through checkpoints: {why}")
     }
 
     /// Its engine.
@@ -84,6 +131,24 @@ impl Place {
         }
         Ok(url)
     }
+}
+
+/// Does as [`Place::go_through_checkpoints`] for the variants that ask for it. Engines whose every trial holds many of what they
+/// have instead of checkpoints stay as they are, unless there is no other.
+///
+/// # Errors
+/// When that cannot be had.
+pub(crate) fn go_through_checkpoints(variants: &mut [Variant]) -> Result<()> {
+    let asked = |variant: &&mut Variant| variant.through_checkpoints;
+    let (mut done, mut first_error) = (false, None);
+    for variant in variants.iter_mut().filter(asked) {
+        match variant.place.go_through_checkpoints(variant.plan.measured) {
+            Ok(()) => done = true,
+            Err(error) if variant.place.dialect()? == Dialect::Postgres => return Err(error),
+            Err(error) => first_error = first_error.or(Some(error)),
+        }
+    }
+    first_error.filter(|_| !done).map_or(Ok(()), Err)
 }
 
 /// A place and what became of it.

@@ -78,6 +78,9 @@ pub(crate) struct Variant {
     pub(crate) server_limits: Option<String>,
     /// The data and the engine under it.
     pub(crate) place: Place,
+    /// Whether its private engine is to write everything back at least twice within a trial.
+    #[serde(default)]
+    pub(crate) through_checkpoints: bool,
     /// What was asked for beyond the defaults, as name and value, for the report: `("pool", "1")`.
     pub(crate) asked: Vec<(String, String)>,
 }

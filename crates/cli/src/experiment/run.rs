@@ -297,7 +297,7 @@ impl<'a, W: Case> Runner<'a, W> {
 
     fn spent(&self) -> Spent {
         let (before, here) = (self.spent_before, self.spent_here);
-        let measured = self.document.trials.iter().map(|trial| trial.plan.warmup_s + trial.measured_s);
+        let measured = self.document.trials.iter().map(|trial| trial.warmed_s() + trial.measured_s);
         Spent {
             total_s: before.total_s + self.clock.now().as_secs_f64(),
             load_s: before.load_s + here.load_s,

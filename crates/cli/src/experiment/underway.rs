@@ -95,6 +95,7 @@ mod tests {
             server_threads: 1,
             server_limits: None,
             place: Place::of_wishes(Dialect::Sqlite, None, &EngineArgs::default()),
+            through_checkpoints: false,
             asked: vec![("pool".into(), "8".into())],
         };
         let experiment = Experiment {

@@ -63,10 +63,14 @@ impl Ground {
         }
         let scale = existing.as_ref().map_or(scale.unwrap_or(1), Database::scale);
         let settings = server_settings(server, engine, 1);
+        let mut place = Place::of_wishes(dialect, named.as_ref(), engine);
+        if load.through_checkpoints {
+            place.go_through_checkpoints(load.duration.into())?;
+        }
         Ok(Ground {
             subject: subject.path.into(),
             scale,
-            place: Place::of_wishes(dialect, named.as_ref(), engine),
+            place,
             pool: server.pool,
             server_threads: settings.threads,
             server_limits: settings.limits.map(|limits| limits.to_string()),
@@ -95,6 +99,7 @@ impl Ground {
             server_threads: self.server_threads,
             server_limits: self.server_limits.clone(),
             place: self.place.clone(),
+            through_checkpoints: false,
             asked: Vec::new(),
         }
     }

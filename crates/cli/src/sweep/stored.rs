@@ -80,12 +80,14 @@ fn is_same(then: &Plan, now: &Plan) -> bool {
         Arrivals::Constant { rate_per_s } | Arrivals::Poisson { rate_per_s } => rate_per_s,
         Arrivals::Closed {} | Arrivals::Paced { .. } => 0.0,
     };
-    let numbers = |plan: &Plan| [plan.warmup_s, plan.measured_s, plan.drain_s, rate(plan)];
+    let numbers = |plan: &Plan| {
+        [plan.warmup_s, plan.warmup_max_s.unwrap_or(0.0), plan.measured_s, plan.drain_s, rate(plan)]
+    };
     let near = |(a, b): (f64, f64)| (a - b).abs() <= ROUNDING * a.abs().max(b.abs());
-    let Plan { warmup_s, measured_s, drain_s, arrivals, .. } = now.clone();
+    let Plan { warmup_s, warmup_max_s, measured_s, drain_s, arrivals, .. } = now.clone();
     discriminant(&then.arrivals) == discriminant(&arrivals)
         && numbers(then).into_iter().zip(numbers(now)).all(near)
-        && Plan { warmup_s, measured_s, drain_s, arrivals, ..then.clone() } == *now
+        && Plan { warmup_s, warmup_max_s, measured_s, drain_s, arrivals, ..then.clone() } == *now
 }
 
 #[cfg(test)]

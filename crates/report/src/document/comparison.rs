@@ -1,6 +1,7 @@
 //! What trials of two subjects say about each other.
 
 use super::Interval;
+use crate::figures;
 use serde::{Deserialize, Serialize};
 
 /// Two subjects under one plan, and a verdict. All effects are those of B against A.
@@ -149,14 +150,28 @@ pub struct KeyDifference {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FingerprintDifference {
-    /// The kind of call.
+    /// The kind of call; `all kinds` where the engine counts them together.
     pub kind: String,
-    /// `attempts`, `statements`, `rows` or `commits`, a committed call.
+    /// `statements`, `rows` or `commits` of a kind; `log bytes` or `pages read` of all kinds; each a committed call.
     pub measure: String,
     /// For A.
     pub a: f64,
     /// For B.
     pub b: f64,
+}
+
+impl FingerprintDifference {
+    /// What differs: `statements a call of new-order`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        format!("{} a call of {}", self.measure, self.kind)
+    }
+
+    /// Both values, as reports have them.
+    #[must_use]
+    pub fn values(&self) -> [String; 2] {
+        [self.a, self.b].map(|value| figures::trimmed(value, if value < 1e3 { 2 } else { 0 }))
+    }
 }
 
 /// Trials that ran next to each other, so that a slow change of the machine hits both.

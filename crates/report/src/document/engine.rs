@@ -21,7 +21,24 @@ pub struct Engine {
     pub missing_s: f64,
 }
 
+/// What engines call the bytes of log that they have written.
+pub const LOG_WRITTEN: [&str; 2] = ["wal written", "log written"];
+/// What they call the pages that were not in their buffers.
+const PAGES_READ: &str = "buffer reads";
+
 impl Engine {
+    /// Bytes of log written in the measured interval, where the engine counts them.
+    #[must_use]
+    pub fn log_bytes(&self) -> Option<f64> {
+        LOG_WRITTEN.iter().find_map(|name| self.gauge(name)?.total)
+    }
+
+    /// Pages that it had to read in the measured interval because they were not in its buffers, where it counts them.
+    #[must_use]
+    pub fn pages_read(&self) -> Option<f64> {
+        self.gauge(PAGES_READ)?.total
+    }
+
     /// The share of the sampled session time spent in states whose name begins with one of `names`; nothing without a look.
     #[must_use]
     pub fn waiting(&self, names: &[&str]) -> Option<f64> {

@@ -135,6 +135,9 @@ pub struct Plan {
     pub arrivals: Arrivals,
     /// Planned length of the warm-up in seconds; none of it is counted.
     pub warmup_s: f64,
+    /// How long it may get where it goes on until the engine has settled, in seconds; nothing where it may not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup_max_s: Option<f64>,
     /// Planned length of the measured interval in seconds.
     pub measured_s: f64,
     /// Longest wait for calls still under way after it, in seconds.

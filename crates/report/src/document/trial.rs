@@ -27,6 +27,9 @@ pub struct Trial {
     pub data: Data,
     /// The machine it ran on.
     pub machine: Machine,
+    /// Real length of the warm-up in seconds, where it went on until the engine had settled; see [`Trial::warmed_s`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup_s: Option<f64>,
     /// Real length of the measured interval in seconds.
     pub measured_s: f64,
     /// The number to remember.
@@ -84,6 +87,12 @@ impl Trial {
     #[must_use]
     pub fn lacked_writes(&self) -> bool {
         self.outages.iter().any(|outage| outage.missing == Missing::Writes)
+    }
+
+    /// Real length of the warm-up in seconds.
+    #[must_use]
+    pub fn warmed_s(&self) -> f64 {
+        self.warmup_s.unwrap_or(self.plan.warmup_s)
     }
 
     /// Calls of all kinds that committed in the measured interval, whenever they were due: what costs are divided by.

@@ -377,9 +377,8 @@ fn differences(markup: &mut Markup, rows: &[Row<'_>], all: bool) {
             (field, difference.a.clone(), difference.b.clone(), difference.intended)
         });
         let work = comparison.fingerprint_differences.iter().map(|difference| {
-            let field = format!("{} a call of {}", difference.measure, difference.kind);
-            let [a, b] = [difference.a, difference.b].map(|value| figures::trimmed(value, 2));
-            (field, a, b, work_is_intended(comparison, &difference.measure))
+            let [a, b] = difference.values();
+            (difference.words(), a, b, work_is_intended(comparison, &difference.measure))
         });
         let shown = keys.chain(work).filter(|(.., intended)| all || !intended);
         for (i, (field, a, b, intended)) in shown.enumerate() {

@@ -29,6 +29,21 @@ const MEASURES: [Measure; 3] = [
     Measure { name: "commits", margin: 0.005, scatter: 0.0 },
 ];
 
+/// What all calls share because the engine counts it for all of them: its name, by which share two subjects may differ, and
+/// by how much a call at least. Retries, other statements and the pages that are logged whole after a checkpoint stand behind
+/// it, and a comparison whose sides differ in that compares these.
+struct Shared {
+    name: &'static str,
+    margin: f64,
+    least: f64,
+    of: fn(&Trial) -> Option<f64>,
+}
+
+const SHARED: [Shared; 2] = [
+    Shared { name: "log bytes", margin: 0.25, least: 100.0, of: |trial| trial.engine.as_ref()?.log_bytes() },
+    Shared { name: "pages read", margin: 0.25, least: 0.5, of: |trial| trial.engine.as_ref()?.pages_read() },
+];
+
 /// The fields that a factor under study changes by itself, as [`key_differences`] names them; nothing for a factor
 /// without a name here, whose fields the caller lists. A field under `fingerprint.` is a measure of work that changes
 /// with the factor.
@@ -81,6 +96,7 @@ pub fn intended_by(factor: &str) -> &'static [&'static str] {
             "stack.settings.innodb_doublewrite",
             "stack.settings.log_bin",
             "stack.settings.sync_binlog",
+            "fingerprint.log bytes",
         ],
         // The tier stays: a journal in memory is another durability too, and that is a second factor.
         "journal" => &[
@@ -95,6 +111,7 @@ pub fn intended_by(factor: &str) -> &'static [&'static str] {
             "stack.settings.mmap_bytes",
             "stack.settings.shared_buffers",
             "stack.settings.innodb_buffer_pool_size",
+            "fingerprint.pages read",
         ],
         "storage" => &[
             "stack.settings.storage*",
@@ -105,8 +122,13 @@ pub fn intended_by(factor: &str) -> &'static [&'static str] {
             "data.file_system",
         ],
         "pool" => &["stack.settings.sessions", "stack.settings.pool*"],
-        "limits" => &["limits.*"],
-        "settings" => &["stack.settings.*", "stack.durability.detail"],
+        "limits" => &["limits.*", "fingerprint.pages read"],
+        "settings" => &[
+            "stack.settings.*",
+            "stack.durability.detail",
+            "fingerprint.log bytes",
+            "fingerprint.pages read",
+        ],
         // Another engine speaks another dialect, so that its statements and the rows they touch are its own. What must
         // stay is the tier, the plan, the data and the machine.
         "engine" => &[
@@ -120,11 +142,20 @@ pub fn intended_by(factor: &str) -> &'static [&'static str] {
             "data.bytes",
             "fingerprint.statements",
             "fingerprint.rows",
+            "fingerprint.log bytes",
+            "fingerprint.pages read",
         ],
         // Each client of a direct subject has a session of its own.
         "clients" => &["plan.clients", "plan.generator_threads", "stack.settings.sessions"],
         "rate" => &["plan.arrivals"],
-        "scale" => &["data.scale", "data.rows", "data.bytes", "data.checksum"],
+        "scale" => &[
+            "data.scale",
+            "data.rows",
+            "data.bytes",
+            "data.checksum",
+            "fingerprint.log bytes",
+            "fingerprint.pages read",
+        ],
         _ => &[],
     }
 }
@@ -209,6 +240,10 @@ fn fields(trial: &Trial) -> Vec<(&'static str, String)> {
         ("plan.generator_threads", plan.generator_threads.to_string()),
         ("plan.arrivals", plan.arrivals.words()),
         ("plan.warmup_s", plan.warmup_s.to_string()),
+        (
+            "plan.warmup_max_s",
+            plan.warmup_max_s.map_or_else(|| "as planned".to_owned(), |most| most.to_string()),
+        ),
         ("plan.measured_s", plan.measured_s.to_string()),
         ("plan.drain_s", plan.drain_s.to_string()),
         ("plan.deadline_ns", plan.deadline_ns.to_string()),
@@ -303,7 +338,28 @@ pub fn fingerprint_differences(a: &[&Trial], b: &[&Trial]) -> Vec<FingerprintDif
     names
         .into_iter()
         .flat_map(|name| kind_differences(name, &Work::of(a, name), &Work::of(b, name)))
+        .chain(shared_differences(a, b))
         .collect()
+}
+
+/// What the engine has counted for all calls together, where it has on both sides.
+fn shared_differences(a: &[&Trial], b: &[&Trial]) -> Vec<FingerprintDifference> {
+    let a_call = |of: fn(&Trial) -> Option<f64>, trials: &[&Trial]| {
+        let counted: Option<f64> = trials.iter().map(|trial| of(trial)).sum();
+        let calls: f64 = trials.iter().map(|trial| trial.committed()).sum();
+        counted.filter(|_| calls > 0.0).map(|counted| counted / calls)
+    };
+    let difference = |shared: &Shared| {
+        let (a, b) = (a_call(shared.of, a)?, a_call(shared.of, b)?);
+        let apart = (a - b).abs();
+        (apart > shared.least && apart > shared.margin * a.max(b)).then(|| FingerprintDifference {
+            kind: "all kinds".to_owned(),
+            measure: shared.name.to_owned(),
+            a,
+            b,
+        })
+    };
+    SHARED.iter().filter_map(difference).collect()
 }
 
 fn kind_differences(name: &str, a: &Work, b: &Work) -> Vec<FingerprintDifference> {

@@ -1,7 +1,7 @@
 //! What may be held against each other.
 
 use super::*;
-use crate::document::{Arrivals, Effort, Limits, Setting, Tier};
+use crate::document::{Arrivals, Effort, Gauge, Limits, Setting, Tier};
 use crate::testing;
 
 /// A direct trial and one through HTTP of the sample comparison.
@@ -38,7 +38,7 @@ fn a_comparison_of_routes_differs_in_what_a_route_is() {
 #[test]
 fn every_field_of_the_key_makes_different_work() {
     type Change = fn(&mut Trial);
-    let changes: [(&str, Change); 41] = [
+    let changes: [(&str, Change); 42] = [
         ("stack.engine", |t| t.stack.engine.push('x')),
         ("stack.engine_version", |t| t.stack.engine_version.push('x')),
         ("stack.adapter", |t| t.stack.adapter.push('x')),
@@ -54,6 +54,7 @@ fn every_field_of_the_key_makes_different_work() {
         ("plan.generator_threads", |t| t.plan.generator_threads += 1),
         ("plan.arrivals", |t| t.plan.arrivals = Arrivals::Poisson { rate_per_s: 5.0 }),
         ("plan.warmup_s", |t| t.plan.warmup_s += 1.0),
+        ("plan.warmup_max_s", |t| t.plan.warmup_max_s = Some(90.0)),
         ("plan.measured_s", |t| t.plan.measured_s += 1.0),
         ("plan.drain_s", |t| t.plan.drain_s += 1.0),
         ("plan.deadline_ns", |t| t.plan.deadline_ns += 1),
@@ -264,6 +265,43 @@ fn a_side_that_does_not_tell_its_work_is_not_shown_to_do_the_same() {
     // A kind that one side never committed is shown by the books instead.
     let (a, b) = changed(|trial| trial.kinds[0].tally.books.committed = 0);
     assert_eq!(same(&a, &b, &[]).fingerprint, []);
+}
+
+/// Two trials with the same calls whose engine counted `log` and `pages` for each.
+fn counted(log: [f64; 2], pages: [f64; 2]) -> [Trial; 2] {
+    [0, 1].map(|side| {
+        let mut trial = testing::engine_trial().trials.remove(0);
+        let calls = trial.committed();
+        let engine = trial.engine.as_mut().unwrap();
+        let like = engine.gauges[0].clone();
+        let gauge =
+            |name: &str, total: f64| Gauge { name: name.to_owned(), total: Some(total), ..like.clone() };
+        engine.gauges =
+            vec![gauge("wal written", log[side] * calls), gauge("buffer reads", pages[side] * calls)];
+        trial
+    })
+}
+
+#[test]
+fn log_and_reads_of_the_engine_are_work_too() {
+    let found = |log, pages| {
+        let [a, b] = counted(log, pages);
+        fingerprint_differences(&[&a, &a], &[&b]).iter().map(FingerprintDifference::words).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        found([7_200.0, 15_400.0], [1.5, 2.2]),
+        ["log bytes a call of all kinds", "pages read a call of all kinds"]
+    );
+    assert_eq!(found([7_200.0, 8_200.0], [1.5, 1.8]), [""; 0]);
+    // A page more in a thousand calls is another share and no other work.
+    assert_eq!(found([7_200.0, 7_200.0], [0.001, 0.002]), [""; 0]);
+    let [a, b] = counted([7_200.0, 15_400.0], [0.0, 0.0]);
+    assert!(same(&a, &b, intended_by("route")).different_work);
+    assert!(!same(&a, &b, intended_by("settings")).different_work);
+    // An engine that does not count it says nothing.
+    let mut b = b;
+    b.engine = None;
+    assert_eq!(fingerprint_differences(&[&a], &[&b]), []);
 }
 
 #[test]

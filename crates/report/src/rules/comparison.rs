@@ -57,8 +57,8 @@ fn fingerprint(comparison: &Comparison) -> Option<Rule> {
             .iter()
             .filter(|difference| work_is_intended(comparison, &difference.measure) == intended)
             .map(|difference| {
-                let [a, b] = [difference.a, difference.b].map(|value| figures::trimmed(value, 2));
-                format!("{} a call of {}, {a} and {b}", difference.measure, difference.kind)
+                let [a, b] = difference.values();
+                format!("{}, {a} and {b}", difference.words())
             })
             .collect()
     };

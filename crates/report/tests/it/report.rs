@@ -342,7 +342,9 @@ fn work_that_the_factor_changes_is_no_other_work() {
         a: 5.6,
         b: 1.0,
     }];
-    assert!(text::render(&document, Colour::Never).contains("differs  payment statements a call: 5.6 and 1"));
+    assert!(
+        text::render(&document, Colour::Never).contains("differs  statements a call of payment: 5.6 and 1")
+    );
     document.comparison.as_mut().unwrap().factor = "style".to_owned();
     let report = text::render(&document, Colour::Never);
     assert!(!report.contains("differs"), "{report}");

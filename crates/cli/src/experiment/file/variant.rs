@@ -113,6 +113,7 @@ impl Common<'_> {
             server_threads: server.threads,
             server_limits: text_of(Limited::Server),
             place,
+            through_checkpoints: args.plan.through_checkpoints,
             asked,
         };
         let text = |key, such| -> Result<Option<(String, Span)>> {

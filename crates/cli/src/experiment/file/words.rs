@@ -35,6 +35,8 @@ pub(super) const PLAN: &[&str] = &[
     "clients",
     "duration",
     "warmup",
+    "warmup-max",
+    "through-checkpoints",
     "rate",
     "arrivals",
     "think",
@@ -50,7 +52,7 @@ fn type_of(key: &str) -> Type {
     match key {
         "clients" | "generator-threads" | "blocks" | "seed" | "pool" | "server-threads" => Type::Whole,
         "rate" => Type::Number,
-        "control" | "statement-statistics" => Type::Truth,
+        "control" | "statement-statistics" | "through-checkpoints" => Type::Truth,
         "margin" | "max-loss" => Type::Share,
         "arrivals" => Type::Text("\"poisson\""),
         "think" => Type::Text("\"spec\""),

@@ -1,0 +1,79 @@
+//! Whether an engine has settled: the log that it writes for a commit has stayed the same for a while.
+//!
+//! PostgreSQL logs a page whole when it is changed for the first time after a checkpoint, and a trial begins right after one.
+//! So the log of a commit is twice as long at first as it is half a minute later, for longer on the slower side of a comparison.
+
+/// Readings from which anything can be told.
+const READINGS_MIN: usize = 5;
+/// What the log of a commit may differ by between the last two quarters of the work, as a share.
+const DIFFERENCE_MAX: f64 = 0.05;
+/// How much the log of single commits scatters around its mean, as a share of it: a New-Order writes ten times as much as a
+/// Payment.
+const SCATTER: f64 = 0.8;
+/// Differences below so many standard errors are chance.
+const ERRORS: f64 = 2.0;
+
+/// Whether the log of a commit was the same in the last two quarters of the work so far. `readings` are running totals, oldest
+/// first: bytes of log and commits. Where there are too few nothing can be told, and it counts as settled.
+pub(crate) fn is_settled(readings: &[[f64; 2]]) -> bool {
+    let (Some([_, first]), Some([_, last])) = (readings.first(), readings.last()) else { return true };
+    let quarter = (last - first) / 4.0;
+    if readings.len() < READINGS_MIN || quarter < 1.0 {
+        return true;
+    }
+    let [half, three, all] = [2.0, 3.0, 4.0].map(|quarters| log_at(readings, first + quarters * quarter));
+    let (before, now) = (three - half, all - three);
+    let chance = ERRORS * SCATTER * (2.0 / quarter).sqrt();
+    (before - now).abs() <= DIFFERENCE_MAX.max(chance) * now
+}
+
+/// The bytes of log after so many commits, between two readings on the line from one to the other.
+fn log_at(readings: &[[f64; 2]], commits: f64) -> f64 {
+    let after = readings.iter().position(|[_, count]| *count >= commits).unwrap_or(readings.len() - 1).max(1);
+    let ([log_a, a], [log_b, b]) = (readings[after - 1], readings[after]);
+    let share = if b > a { ((commits - a) / (b - a)).clamp(0.0, 1.0) } else { 1.0 };
+    log_a + share * (log_b - log_a)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Readings of `seconds` seconds with 1,000 commits each, of which one writes `log` bytes at a second.
+    fn readings(seconds: u32, log: impl Fn(f64) -> f64) -> Vec<[f64; 2]> {
+        let mut sum = 0.0;
+        let step = |second: u32| {
+            sum += 1_000.0 * log(f64::from(second));
+            [sum, 1_000.0 * f64::from(second)]
+        };
+        // Counters go on from what the load has left.
+        (0..=seconds).map(step).map(|[log, commits]| [log + 5e9, commits + 1e6]).collect()
+    }
+
+    #[test]
+    fn an_engine_has_settled_when_the_log_of_a_commit_stays_the_same() {
+        // As measured: 15 kB at first, 7 kB in the end, less by the half in 6 s.
+        let decays = |second: f64| 7e3 + 8e3 * (-second / 9.0).exp();
+        assert!(!is_settled(&readings(10, decays)) && !is_settled(&readings(20, decays)));
+        assert!(is_settled(&readings(60, decays)) && is_settled(&readings(10, |_| 7e3)));
+        // A checkpoint has just begun.
+        assert!(!is_settled(&readings(20, |second| if second < 16.0 { 7e3 } else { 15e3 })));
+    }
+
+    #[test]
+    fn where_nothing_can_be_told_nobody_waits() {
+        assert!(is_settled(&[]) && is_settled(&readings(2, |second| 9e3 - 4e3 * second)));
+        assert!(is_settled(&[[5e9, 1e6]; 9]));
+    }
+
+    #[test]
+    fn what_chance_gives_to_few_commits_is_no_difference() {
+        let few = |first: f64| {
+            (0..=10u32)
+                .map(|at| (f64::from(at), first))
+                .map(|(at, first)| [at * 20.0 * if at <= 7.0 { first } else { 7e3 }, at * 20.0])
+                .collect::<Vec<_>>()
+        };
+        assert!(is_settled(&few(7.1e3)));
+    }
+}
