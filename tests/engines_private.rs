@@ -94,10 +94,6 @@ fn what_only_a_private_engine_can_be_told_is_refused_elsewhere() {
     refused(&format!("run tpcc/mysql {through}"), &["InnoDB writes pages back all the time"]);
     let short = format!("run tpcc/postgres {through} --duration 30s");
     refused(&short, &["not within 30s", "--duration 75s"]);
-    let named =
-        format!("compare tpcc/postgres tpcc/postgres/sqlx {through} --db postgres://me@127.0.0.1:1/x");
-    refused(&named, &[]);
-    refused(&format!("run tpcc --url http://127.0.0.1:1 {through}"), &[]);
     refused("sweep tpcc --clients 1,2 --through-checkpoints", &["SQLite writes its log back"]);
     refused("run tpcc --warmup 10s --warmup-max 5s", &["--warmup-max 5s is shorter than --warmup 10s"]);
     refused("run tpcc --limit cpu=0.5", &["engine:cpu=0.5,mem=1GiB"]);

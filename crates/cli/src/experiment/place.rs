@@ -256,3 +256,26 @@ impl<W: Case> Ready<W> {
         Ok(Ready { stage, template, audited_s: clock.now().as_secs_f64(), _in_use: None })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(dialect: Dialect, db: Option<&str>) -> Place {
+        let db = db.map(|db| db.parse::<DbUrl>().expect("an address"));
+        Place::of_wishes(dialect, db.as_ref(), &EngineArgs::default())
+    }
+
+    #[test]
+    fn two_checkpoints_begin_in_a_trial_wherever_the_first_one_does() {
+        let measured = Nanos::from_secs(101);
+        let mut private = place(Dialect::Postgres, None);
+        private.go_through_checkpoints(measured).unwrap();
+        assert_eq!(private.settings, [("checkpoint_timeout".into(), "40s".into())]);
+        let error = private.go_through_checkpoints(measured).unwrap_err().to_string();
+        assert!(error.contains("is set as well"), "{error}");
+        let mut named = place(Dialect::Postgres, Some("postgres://me@127.0.0.1:1/x"));
+        let error = named.go_through_checkpoints(measured).unwrap_err().to_string();
+        assert!(error.contains("has a checkpoint_timeout of its own"), "{error}");
+    }
+}
