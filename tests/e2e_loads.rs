@@ -171,7 +171,7 @@ fn every_format_tells_of_a_sweep_a_search_and_an_experiment() {
         assert!(made("md").starts_with('#') && made("html").contains("<main"), "{line}");
         assert_eq!(parse(&made("json"))["trials"], desk.document()["trials"]);
 
-        // A page is of one result, and time lines are in the folders of the trials.
+        // A page is of one result.
         let refused = |line: &str, words: &str| {
             let ran = desk.run(line);
             assert!(ran.code() == 2 && ran.err.contains(words), "{line}: {ran:?}");
@@ -179,6 +179,19 @@ fn every_format_tells_of_a_sweep_a_search_and_an_experiment() {
         let (one, file) = (run.display(), run.join("result.json"));
         refused(&format!("report {one} {} --format html", file.display()), "one page is made of one result");
         std::fs::copy(&file, desk.path("alone.json")).unwrap();
+        // A result without the folders of its trials has its time lines in short.
+        let alone = desk.run("report alone.json --format csv-slices");
+        assert_eq!(
+            (alone.code(), alone.out.lines().count()),
+            (0, made("csv-slices").lines().count()),
+            "{line}"
+        );
+        let text = std::fs::read_to_string(&file).unwrap();
+        let mut document: Value = serde_json::from_str(&text).unwrap();
+        for trial in document["trials"].as_array_mut().unwrap() {
+            trial.as_object_mut().unwrap().remove("line").expect("a time line in short");
+        }
+        std::fs::write(desk.path("alone.json"), document.to_string()).unwrap();
         refused("report alone.json --format csv-slices", "alone.json has no time lines");
     }
 }

@@ -5,7 +5,7 @@ use crate::{Answer, args};
 use anyhow::{Context, Result, bail};
 use args::Format;
 use clap::CommandFactory;
-use report::document::{self, Document, Trial};
+use report::document::{self, Document, ShortLine, Trial};
 use report::history::History;
 use report::text::Colour;
 use std::path::{Path, PathBuf};
@@ -73,10 +73,13 @@ fn with_lines(mut document: Document, path: &Path) -> Result<Document> {
             }
         }
     }
+    for trial in document.trials.iter_mut().filter(|trial| trial.slices.is_empty()) {
+        trial.slices = trial.line.as_ref().map(ShortLine::slices).unwrap_or_default();
+    }
     if document.trials.iter().all(|trial| trial.slices.is_empty()) {
         bail!(
-            "{} has no time lines: those of a run of several trials are in the folder `trials` beside its result, and \
-             there is none with any here\nhint: `--format csv` has a row a trial",
+            "{} has no time lines: an earlier version kept those of a run of several trials only in the folder `trials` \
+             beside its result, and there is none with any here\nhint: `--format csv` has a row a trial",
             path.display()
         );
     }

@@ -285,6 +285,7 @@ impl<W: Case> Job<'_, W> {
             demand: None,
             kinds: Vec::new(),
             slices: Vec::new(),
+            line: None,
             processes: Vec::new(),
             disk: None,
             engine: None,

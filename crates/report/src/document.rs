@@ -13,6 +13,7 @@ mod engine;
 mod experiment;
 mod file;
 mod gap;
+mod line;
 mod progress;
 mod search;
 mod setting;
@@ -35,6 +36,7 @@ pub use engine::{
 pub use experiment::{Experiment, Metric, Spent, Variant, VariantState};
 pub use file::{ReadError, SCHEMA, parse, read, to_json};
 pub use gap::{Gap, GapKind};
+pub use line::{ShortKind, ShortLine};
 pub use progress::{PROGRESS_FILE, Progress, last_claims};
 pub use search::{Search, SloLimit, Step};
 pub use setting::{Arrivals, Data, Durability, Machine, Plan, Setting, Stack, Tier};

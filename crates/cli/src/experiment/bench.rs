@@ -15,7 +15,7 @@ use crate::vouch;
 use anyhow::{Result, bail};
 use measure::Monotonic;
 use model::Clock;
-use report::document::{Check, Conformance, Document, RunKind, Spent, Trial};
+use report::document::{Check, Conformance, Document, RunKind, ShortLine, Spent, Trial};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -195,9 +195,11 @@ pub(crate) fn trial_name(number: usize, label: &str) -> String {
     format!("{number:03}-{}", words.join("-"))
 }
 
-/// A trial as the document of its run has it: what it came to, without the lines over time, which are in its own folder.
+/// A trial as the document of its run has it: what it came to, and of the lines over time, which are in its own folder, what ended
+/// in each slice.
 pub(crate) fn without_lines(trial: &Trial) -> Trial {
     let mut slim = trial.clone();
+    slim.line = ShortLine::of(&slim.slices).or(slim.line);
     slim.slices.clear();
     for process in &mut slim.processes {
         process.samples.clear();

@@ -2,8 +2,8 @@
 
 use super::{
     Audit, AuditWhen, Check, Conformance, Data, Demand, Disk, Engine, Gap, Grouping, InputCheck, Interval,
-    LedgerCheck, Machine, Missing, Moment, Outage, Plan, Process, Quantiles, Refused, Rule, Slice, Stack,
-    State, Tally,
+    LedgerCheck, Machine, Missing, Moment, Outage, Plan, Process, Quantiles, Refused, Rule, ShortLine, Slice,
+    Stack, State, Tally,
 };
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +43,9 @@ pub struct Trial {
     pub kinds: Vec<KindTally>,
     /// The time line, warm-up included.
     pub slices: Vec<Slice>,
+    /// The same in short, where the trial is one of several of a run, whose document has no slices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<ShortLine>,
     /// What each process cost.
     pub processes: Vec<Process>,
     /// The device under the database; `null` where there is none (tmpfs) or it was not observed.

@@ -310,6 +310,7 @@ fn make(subject: &str, stack: Stack, pace: f64, seconds: u32, http_ns: f64) -> T
         measured_s: f64::from(seconds),
         headline: Headline::new_orders_per_min(interval(per_min, 0.008), false),
         slices: slices(&kinds, seconds),
+        line: None,
         processes: processes(is_http, committed, seconds),
         disk: Some(Disk {
             device: "nvme0n1".into(),
