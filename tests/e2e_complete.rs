@@ -200,6 +200,19 @@ fn data_on_which_customers_never_ordered_is_refused_with_the_rule_of_the_load_th
 }
 
 #[test]
+fn data_without_a_name_that_calls_draw_is_refused_and_the_district_is_named() {
+    let desk = Desk::loaded();
+    let made = rusqlite::Connection::open(desk.path("bench.db")).unwrap();
+    made.execute(
+        "update customer set c_last = 'BARBARBAR' where c_w_id = 1 and c_d_id = 7 and c_last = 'PRICALLYOUGHT'",
+        [],
+    )
+    .unwrap();
+    let refused = desk.run("run tpcc/sqlite/rusqlite --db sqlite:bench.db --warmup 0s --duration 1s");
+    refused.refused(&["last-names", "warehouse 1, district 7, names found 999, names drawn 1000"]);
+}
+
+#[test]
 fn what_was_wrong_before_a_run_is_told_apart_from_what_it_did() {
     let desk = Desk::loaded();
     let made = rusqlite::Connection::open(desk.path("bench.db")).unwrap();

@@ -336,6 +336,18 @@ pub const EXACT: &[Saboteur] = &[
         }),
         &["order-customers", "ledger: customers of orders", "ledger: customers of orders, squared"],
     ),
+    edits(
+        "names are kept as the service likes to write them, and found all the same",
+        &[
+            (Stmt::PayCustomer, "c_payment_cnt + 1", "c_payment_cnt + 1, c_last = lower(c_last)"),
+            (Stmt::PayCustomerWithData, "c_payment_cnt + 1", "c_payment_cnt + 1, c_last = lower(c_last)"),
+            (Stmt::CustomersByName, "c_last = ?3", "upper(c_last) = ?3"),
+            (Stmt::ReadCustomer, "c_last", "upper(c_last)"),
+            (Stmt::CustomerTerms, "c_last", "upper(c_last)"),
+            (Stmt::CustomerStatus, "c_last", "upper(c_last)"),
+        ],
+        &["last-names"],
+    ),
     // Roll-backs.
     tampers(
         "a rolled-back order is kept",

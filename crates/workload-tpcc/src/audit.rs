@@ -49,13 +49,13 @@ impl Context {
     }
 
     /// Values of the queries' parameters: initial orders of a district, the first of them that was not delivered,
-    /// customers of a district, the first order by which skew is judged.
+    /// customers of a district, the first order by which skew is judged, last names that calls draw.
     #[must_use]
     pub fn params(&self) -> Vec<i64> {
-        let Cardinality { orders, customers, .. } = self.size;
+        let Cardinality { orders, customers, names, .. } = self.size;
         let run_from = self.run_from.unwrap_or(orders + 1);
         let undelivered_from = self.size.undelivered_from();
-        [orders, undelivered_from, customers, run_from].map(i64::from).into()
+        [orders, undelivered_from, customers, run_from, names].map(i64::from).into()
     }
 }
 
@@ -77,10 +77,11 @@ pub fn district_tallies(dialect: Dialect) -> Result<String, CatalogueError> {
 
 const TALLIES: &str = "district_tallies";
 const ORDER_CUSTOMERS: &str = "order_customers";
+const LAST_NAMES: &str = "last_names";
 
 /// The audits, by name, of rules of the load without which calls cannot be answered, whoever loaded the data: Order-Status
-/// needs an order of each customer.
-pub const OF_LOAD: &[&str] = &["order-customers", "cardinality"];
+/// needs an order of each customer, and calls by last name a customer of each name that they draw.
+pub const OF_LOAD: &[&str] = &["order-customers", "last-names", "cardinality"];
 
 fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
     let canonical = Catalogue::parse(include_str!("../../../spec/sql/tpcc/audits.sql"))?;
@@ -327,6 +328,12 @@ const GROUPS: &[Asked<Context>] = &[
                 "each customer of a district has one of the orders that were loaded",
                 &["warehouse", "district", "orders", "customers with one", "lowest customer", "highest customer"],
             ),
+            Ask::shape(
+                LAST_NAMES,
+                "4.3.2.3",
+                "each last name that calls draw is that of some customer in each district",
+                &["warehouse", "district", "names found", "names drawn"],
+            ),
             Ask::figure(
                 "remote_payments",
                 "2.5.1.2",
@@ -351,7 +358,7 @@ mod tests {
     #[test]
     fn file_and_code_name_the_same_queries() {
         let groups = audits(Dialect::Sqlite).unwrap();
-        assert_eq!(groups.iter().map(|group| group.audits.len()).sum::<usize>(), 31);
+        assert_eq!(groups.iter().map(|group| group.audits.len()).sum::<usize>(), 32);
         let asked: Vec<&str> = GROUPS
             .iter()
             .flat_map(|group| group.prepare.iter().copied().chain(group.audits.iter().map(About::query)))
@@ -368,7 +375,7 @@ mod tests {
         let named =
             |name: &&&str| groups.iter().flat_map(|group| &group.audits).any(|audit| audit.name == **name);
         assert_eq!(OF_LOAD.iter().filter(named).count(), OF_LOAD.len());
-        assert_eq!(OF_LOAD[0], ORDER_CUSTOMERS.replace('_', "-"));
+        assert_eq!(OF_LOAD[..2], [ORDER_CUSTOMERS, LAST_NAMES].map(|query| query.replace('_', "-")));
     }
 
     #[test]

@@ -232,9 +232,11 @@ impl Cardinality {
     pub fn discovered(row: &[i64]) -> Option<Cardinality> {
         let mut figures = row.iter().map(|figure| u32::try_from(*figure).ok().filter(|figure| *figure > 0));
         let mut next = || figures.next()?;
-        let (warehouses, items, customers, names, placed) = (next()?, next()?, next()?, next()?, next()?);
+        let (warehouses, items, customers, placed) = (next()?, next()?, next()?, next()?);
         let orders = customers.min(placed);
-        // 4.3.3.1: the last 900 of 3,000.
+        // 4.3.3.1: of 3,000 customers the first 1,000 have a name each; whether they do, an audit tells. Of 3,000 orders the
+        // last 900 are undelivered.
+        let names = (customers / 3).clamp(1, 1_000);
         Some(Cardinality { warehouses, items, customers, names, orders, undelivered: orders * 3 / 10 })
     }
 }
@@ -306,13 +308,10 @@ mod tests {
     }
 
     #[test]
-    fn how_much_there_is_follows_from_five_figures() {
-        assert_eq!(Cardinality::discovered(&[2, 100, 30, 10, 44]), Some(Cardinality::tiny()));
-        assert_eq!(
-            Cardinality::discovered(&[10, 100_000, 3_000, 1_000, 3_000]),
-            Some(Cardinality::standard(10))
-        );
-        assert_eq!(Cardinality::discovered(&[2, 0, 30, 10, 44]), None);
+    fn how_much_there_is_follows_from_four_figures() {
+        assert_eq!(Cardinality::discovered(&[2, 100, 30, 44]), Some(Cardinality::tiny()));
+        assert_eq!(Cardinality::discovered(&[10, 100_000, 3_000, 3_000]), Some(Cardinality::standard(10)));
+        assert_eq!(Cardinality::discovered(&[2, 0, 30, 44]), None);
         assert_eq!(Cardinality::discovered(&[2, 100]), None);
     }
 }

@@ -258,6 +258,29 @@ from (
 where timestampdiff(second, noted, newest) > 5 or length_held > 500
   or length_held < 500 and length_held < length_noted
 
+-- Names compare byte by byte, whatever their column's character set.
+-- name: last_names
+with syllables (digit, syllable) as (
+  values (0, 'BAR'), (1, 'OUGHT'), (2, 'ABLE'), (3, 'PRI'), (4, 'PRES'), (5, 'ESE'), (6, 'ANTI'), (7, 'CALLY'),
+    (8, 'ATION'), (9, 'EING')
+),
+drawn (name) as (
+  select concat(hundreds.syllable, tens.syllable, ones.syllable)
+  from syllables as hundreds
+  cross join syllables as tens
+  cross join syllables as ones
+  where 100 * hundreds.digit + 10 * tens.digit + ones.digit < ?5
+)
+select d_w_id, d_id, coalesce(held, 0) as names_held, ?5 as names_drawn
+from district
+left join (
+  select c_w_id, c_d_id, count(*) as held
+  from (select distinct c_w_id, c_d_id, c_last from customer) as used
+  where convert(c_last using utf8mb4) collate utf8mb4_bin in (select name from drawn)
+  group by c_w_id, c_d_id
+) as named on c_w_id = d_w_id and c_d_id = d_id
+where coalesce(held, 0) <> ?5
+
 -- Money in whole cents, as the ledger counts it.
 -- name: district_tallies
 select d_w_id, d_id, d_next_o_id, cast(d_ytd * 100 as signed), coalesce(said, 0), coalesce(waiting, 0),

@@ -4,7 +4,7 @@
 --
 -- Parameters, the same in all: ?1 orders that a district was loaded with (3000); ?2 the first of them that was loaded
 -- undelivered (2101); ?3 customers of a district (3000); ?4 the first order by whose items and customers skew is judged
--- (3001, or where the run began).
+-- (3001, or where the run began); ?5 last names that calls draw (1000).
 -- Money is compared with a slack of half the least unit, so that databases that keep it in floats are judged by their
 -- sums and not by their last bits. Loaded order numbers end at ?1: what is above was placed by a run.
 --
@@ -444,6 +444,30 @@ from orders
 where o_id <= ?1
 group by o_w_id, o_d_id
 having count(distinct o_c_id) <> ?3 or min(o_c_id) <> 1 or max(o_c_id) <> ?3
+
+-- Load: each last name that calls draw is some customer's in each district (4.3.2.3, 4.3.3.1: the first thousand customers
+-- have one each), so that Payment and Order-Status find somebody of that name. Read off the index of names, where there is one.
+-- name: last_names
+with syllables (digit, syllable) as (
+  values (0, 'BAR'), (1, 'OUGHT'), (2, 'ABLE'), (3, 'PRI'), (4, 'PRES'), (5, 'ESE'), (6, 'ANTI'), (7, 'CALLY'),
+    (8, 'ATION'), (9, 'EING')
+),
+drawn (name) as (
+  select hundreds.syllable || tens.syllable || ones.syllable
+  from syllables as hundreds
+  cross join syllables as tens
+  cross join syllables as ones
+  where 100 * hundreds.digit + 10 * tens.digit + ones.digit < ?5
+)
+select d_w_id, d_id, coalesce(held, 0) as names_held, ?5 as names_drawn
+from district
+left join (
+  select c_w_id, c_d_id, count(*) as held
+  from (select distinct c_w_id, c_d_id, c_last from customer) as used
+  where c_last in (select name from drawn)
+  group by c_w_id, c_d_id
+) as named on c_w_id = d_w_id and c_d_id = d_id
+where coalesce(held, 0) <> ?5
 
 -- The ledger audit -------------------------------------------------------------------------------------------------------
 

@@ -170,6 +170,12 @@ const SABOTAGE: &[(&str, &str)] = &[
     ("bad-credit", "update customer set c_credit = 'BC' where c_id % 2 = 0"),
     // A customer without an order, whom Order-Status would ask for in vain.
     ("order-customers", "update orders set o_c_id = 1 where o_w_id = 1 and o_d_id = 1 and o_c_id = 7"),
+    // A name of which a district has nobody, whom Payment would ask for in vain.
+    (
+        "last-names",
+        "update customer set c_last = 'BARBARBAR' where c_w_id = 2 and c_d_id = 3 and c_last = 'BARBAREING'",
+    ),
+    ("last-names", "update customer set c_last = 'barbarpri' where c_last = 'BARBARPRI'"),
     // What Payment notes of such a customer is lost.
     ("bad-credit-data", "update customer set c_data = 'nothing' where c_credit = 'BC'"),
     (
