@@ -55,6 +55,66 @@ fn impossible(server: &Server, desk: &Desk, url: &str) {
     assert_eq!(desk.files(), files);
 }
 
+/// go-tpc's tables and what its loader puts there; see the file for what is like it and what is not.
+const GO_TPC: [&str; 2] = [include_str!("data/go-tpc.schema.sql"), include_str!("data/go-tpc.load.sql")];
+
+/// What makes of a kit's load one that breaks a rule of the standard, the audit that says so, and what it says. One after
+/// the other, on the same database: each leaves what the one before broke.
+const BROKEN: [(&str, &str, &str); 3] = [
+    // Every name drawn, the first thousand too: the rarest names are nobody's.
+    (
+        "create function pg_temp.drawn_name() returns text volatile language sql as $$
+           select syllables[n / 100 + 1] || syllables[n / 10 % 10 + 1] || syllables[n % 10 + 1]
+           from (select array['BAR', 'OUGHT', 'ABLE', 'PRI', 'PRES', 'ESE', 'ANTI', 'CALLY', 'ATION', 'EING']) as s(syllables),
+             (select (floor(random() * 256)::integer | floor(random() * 1000)::integer) % 1000) as number(n) $$;
+         update customer set c_last = pg_temp.drawn_name()",
+        "last-names",
+        "each last name that calls draw is that of some customer in each district",
+    ),
+    // The customer of an order drawn, and not a permutation.
+    (
+        "update orders set o_c_id = 1 + floor(random() * 3000) where o_id <= 3000",
+        "order-customers",
+        "each customer of a district has one of the orders that were loaded",
+    ),
+    ("delete from stock where s_i_id = 100000", "cardinality", "and a stock of every item"),
+];
+
+#[test]
+fn a_load_by_go_tpc_s_rules_is_run_on_and_one_that_breaks_the_standard_s_is_refused_with_the_rule() {
+    on(Engine::Postgres, |server| {
+        let desk = Desk::empty();
+        let url = server.database("go_tpc");
+        for part in GO_TPC {
+            server.engine.client("go_tpc", part).unwrap();
+        }
+        let found = server.json(&desk, &format!("audit tpcc --db {url}"));
+        assert_eq!(
+            (&found["scale"], &found["loaded_by"]),
+            (&1.into(), &"another kit, by its tables go-tpc".into())
+        );
+        let audit = |name: &str| {
+            let audits = found["audits"].as_array().unwrap().iter();
+            audits.clone().find(|audit| audit["name"] == name).map(|audit| audit["check"].clone())
+        };
+        for name in ["last-names", "order-customers", "cardinality", "customer-balances", "delivery-dates"] {
+            assert_eq!(audit(name), Some("passed".into()), "{name}: {found}");
+        }
+        let ran = server.run(&desk, &format!("run tpcc/postgres --db {url} {SHORT} --json"));
+        let document = parse(&ran.out);
+        assert_good(&ran, &document);
+        assert!(document["trials"][0]["overall"]["books"]["committed"].as_u64() > Some(0), "{document}");
+        let files = desk.files();
+        for (change, audit, sentence) in BROKEN {
+            server.engine.client("go_tpc", change).unwrap();
+            let ran = server.run(&desk, &format!("run tpcc/postgres --db {url} {SHORT}"));
+            let hint = "load it anew with its own kit";
+            ran.refused(&["the data is wrong before the run", audit, sentence, "warehouse 1", hint]);
+            assert_eq!(desk.files(), files, "{audit}");
+        }
+    });
+}
+
 #[test]
 fn a_database_of_pgbench_runs_unchanged() {
     on(Engine::Postgres, |server| {
