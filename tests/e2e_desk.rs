@@ -286,8 +286,15 @@ impl Running {
         server
     }
 
-    /// Waits for its end.
-    pub(crate) fn end(mut self) -> Ran {
+    /// Waits for its end, in which nothing of it panicked.
+    pub(crate) fn end(self) -> Ran {
+        let ran = self.end_anyhow();
+        assert!(!ran.err.contains("panicked"), "{ran:?}");
+        ran
+    }
+
+    /// Waits for its end, however it comes.
+    pub(crate) fn end_anyhow(mut self) -> Ran {
         let clock = Monotonic::start();
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -296,9 +303,7 @@ impl Running {
             assert!(clock.now() < WAIT_MAX, "stuck: {} {}", self.out(), self.err.so_far());
             std::thread::sleep(LOOK);
         };
-        let ran = Ran { status, out: self.out.whole(), err: self.err.whole() };
-        assert!(!ran.err.contains("panicked"), "{ran:?}");
-        ran
+        Ran { status, out: self.out.whole(), err: self.err.whole() }
     }
 }
 

@@ -210,3 +210,20 @@ fn a_killed_run_leaves_its_private_database_until_the_next_run() {
     next.end().refused(&["interrupted"]);
     assert!(desk.only_run().join("result.json").exists());
 }
+
+/// A price beyond all money overflows where an order is added up, which panics in the worker: the trial cannot be ended, and
+/// what it had come to is not thrown away with it.
+#[test]
+fn a_worker_that_panics_leaves_what_the_trial_had_come_to() {
+    let desk = Desk::loaded();
+    let run = in_the_middle(&desk, &format!("run tpcc --db sqlite:bench.db?synchronous=normal {LONG}"));
+    let shop = rusqlite::Connection::open(desk.path("bench.db")).unwrap();
+    // Until the calls under way let it in.
+    shop.busy_timeout(std::time::Duration::from_secs(300)).unwrap();
+    shop.execute("update item set i_price = i_price + 9000000000000000000", []).unwrap();
+    let ran = run.end_anyhow();
+    ran.refused(&["a worker panicked: attempt to ", " with overflow"]);
+    // What was ordered before had a price.
+    shop.execute("update item set i_price = i_price - 9000000000000000000", []).unwrap();
+    assert_readable_and_sound(&desk, "bench.db");
+}
