@@ -9,7 +9,7 @@ use report::document::{
     AllDue, Arrivals, Books, Bucket, Budget, Check, Class, Deferred, Demand, Disk, Effort, Engine, Gap,
     GapKind, Gauge, GaugeKind, Grouping, Interval, KindSlice, KindTally, Latency, Limit, Limits, Machine,
     Missing, Outage, Plan, Process, ProcessSample, Quantiles, Role, Slice, Statement, Tally, Throttling,
-    Trial, Wait,
+    Trial, Wait, Writeback, WritebackSample,
 };
 use sql::Dialect;
 
@@ -368,6 +368,23 @@ pub(crate) fn processes(
             }
         })
         .collect()
+}
+
+/// What the kernel took to write back and keep journals; nothing where the machine was not observed at all.
+pub(crate) fn writeback(observation: &Observation, committed: u64) -> Option<Writeback> {
+    let cpu_s = observation.load.as_ref()?.writeback_cpu_s;
+    let opens = observation.window.from_ns.as_secs_f64();
+    let samples = observation.slices.iter().filter_map(|slice| {
+        Some(WritebackSample {
+            t_s: slice.until_ns.as_secs_f64() - opens,
+            cores_busy: slice.writeback_cores?,
+        })
+    });
+    Some(Writeback {
+        cpu_s,
+        cpu_ms_per_1000_committed: cpu_s.filter(|_| committed > 0).map(|s| s * 1e6 / committed as f64),
+        samples: samples.collect(),
+    })
 }
 
 /// What a part may use, and how often it has met that.

@@ -287,6 +287,7 @@ impl<W: Case> Job<'_, W> {
             slices: Vec::new(),
             line: None,
             processes: Vec::new(),
+            writeback: None,
             disk: None,
             engine: None,
             outages: Vec::new(),
@@ -317,6 +318,7 @@ impl<W: Case> Job<'_, W> {
         trial.disk = observation.disk.as_ref().map(convert::disk);
         trial.processes =
             convert::processes(&observation, self.subject, committed, &self.throttled(&throttling));
+        trial.writeback = convert::writeback(&observation, committed);
         trial.engine = observation.engine.as_ref().map(|engine| convert::engine(engine, &observation.window));
         trial.outages = convert::outages(&driven.outages, driven.warmed);
         trial.refusals = driven

@@ -33,6 +33,7 @@ impl Ends<'_> {
         let time = CpuShare::between(&from.cpu, &until.cpu);
         let cores = self.until.cores.len() as f64;
         let watched_s = watched_cpu_s(from, until);
+        let writeback_s = writeback_cpu_s(from, until);
         let window_us = self.window().length_s() * 1e6;
         let pressure = |from: Option<u64>, until: Option<u64>| {
             let waited_us = until?.saturating_sub(from?) as f64;
@@ -48,7 +49,11 @@ impl Ends<'_> {
                 .map(|(from, until)| rounded(CpuShare::between(from, until).busy()))
                 .collect(),
             interrupt_cores: rounded(time.interrupts * cores),
-            other_cores: rounded((time.tasks - ratio(watched_s, time.total_s)).max(0.0) * cores),
+            other_cores: rounded(
+                (time.tasks - ratio(watched_s + writeback_s.unwrap_or(0.0), time.total_s)).max(0.0) * cores,
+            ),
+            writeback_cores: writeback_s.map(|used_s| rounded(ratio(used_s, time.total_s) * cores)),
+            writeback_cpu_s: writeback_s.map(rounded),
             steal_share: rounded(time.steal),
             iowait_share: rounded(time.iowait),
             load_1m: rounded(self.until.load_1m),
@@ -140,6 +145,7 @@ fn slice(from: &Reading, until: &Reading, cores: f64) -> Slice {
     let length_s = (until.at - from.at).as_secs_f64();
     let time = CpuShare::between(&from.cpu, &until.cpu);
     let watched = ratio(watched_cpu_s(from, until), length_s);
+    let writeback = writeback_cpu_s(from, until).map(|used_s| ratio(used_s, length_s));
     let process = |(from, until): (&ProcessReading, &ProcessReading)| ProcessSlice {
         cores: rounded(ratio(cpu_s(until) - cpu_s(from), length_s).max(0.0)),
         cores_system: rounded(ratio(until.cpu_system_s - from.cpu_system_s, length_s).max(0.0)),
@@ -149,7 +155,8 @@ fn slice(from: &Reading, until: &Reading, cores: f64) -> Slice {
         from_ns: from.at,
         until_ns: until.at,
         busy_cores: rounded(time.busy() * cores),
-        other_cores: rounded((time.tasks * cores - watched).max(0.0)),
+        other_cores: rounded((time.tasks * cores - watched - writeback.unwrap_or(0.0)).max(0.0)),
+        writeback_cores: writeback.map(rounded),
         steal_cores: rounded(time.steal * cores),
         iowait_cores: rounded(time.iowait * cores),
         disk_busy_share: from
@@ -250,6 +257,11 @@ fn watched_cpu_s(from: &Reading, until: &Reading) -> f64 {
     from.processes.iter().zip(&until.processes).map(used).sum()
 }
 
+/// Of the kernel's threads that write back; nothing where they were not seen.
+fn writeback_cpu_s(from: &Reading, until: &Reading) -> Option<f64> {
+    Some((until.writeback_s? - from.writeback_s?).max(0.0))
+}
+
 fn cpu_s(process: &ProcessReading) -> f64 {
     process.cpu_user_s + process.cpu_system_s
 }
@@ -276,8 +288,8 @@ mod tests {
 
     const CORES: usize = 4;
 
-    /// Ten seconds of four cores: 10 core-seconds by the watched process, 6 by others, 2 of interrupts, 2 stolen,
-    /// 4 of iowait, the rest idle.
+    /// Ten seconds of four cores: 10 core-seconds by the watched process, 6 by others (of which `writing_back` sees 4), 2 of
+    /// interrupts, 2 stolen, 4 of iowait, the rest idle.
     fn ends() -> (Snapshot, Snapshot) {
         let snapshot = |at_s: u64, share: f64| {
             let cpu = |cores: f64| CpuSeconds {
@@ -306,6 +318,7 @@ mod tests {
                         written_bytes: (share * 4e7) as u64,
                         ..DiskReading::default()
                     }),
+                    writeback_s: None,
                 },
                 cores: vec![cpu(0.25); CORES],
                 cpu_pressure_us: Some((share * 1e6) as u64),
@@ -324,6 +337,23 @@ mod tests {
         assert_eq!((load.steal_share, load.iowait_share), (0.05, 0.1));
         assert_eq!(load.core_busy_shares, [0.45; CORES]);
         assert_eq!((load.cpu_pressure_share, load.io_pressure_share), (Some(0.1), None));
+    }
+
+    #[test]
+    fn what_the_kernel_writes_back_is_taken_out_of_others_where_it_is_seen() {
+        let (mut from, mut until) = ends();
+        (from.reading.writeback_s, until.reading.writeback_s) = (Some(1.0), Some(5.0));
+        let load = Ends { from: &from, until: &until }.machine(Vec::new()).expect("there are cores");
+        assert_eq!(
+            (load.other_cores, load.writeback_cores, load.writeback_cpu_s),
+            (0.2, Some(0.4), Some(4.0))
+        );
+        assert_eq!(load.busy_cores, 1.8);
+        let [slice] = &slices(&[from.reading.clone(), until.reading.clone()], CORES)[..] else { panic!() };
+        assert_eq!((slice.other_cores, slice.writeback_cores), (0.2, Some(0.4)));
+        from.reading.writeback_s = None;
+        let load = Ends { from: &from, until: &until }.machine(Vec::new()).expect("there are cores");
+        assert_eq!((load.other_cores, load.writeback_cores, load.writeback_cpu_s), (0.6, None, None));
     }
 
     #[test]

@@ -144,9 +144,14 @@ pub struct MachineLoad {
     pub core_busy_shares: Vec<f64>,
     /// Cores busy with interrupts; network traffic within the machine is a part of it.
     pub interrupt_cores: f64,
-    /// Cores busy for others than the watched processes, the kernel's own threads included, interrupts not. What the
-    /// kernel writes back to disk on a watched process's behalf is in here.
+    /// Cores busy for others than the watched processes, interrupts not, and `writeback_cores` not. The kernel's other
+    /// threads are in here, and where `writeback_cores` is not known, those too.
     pub other_cores: f64,
+    /// Cores busy with the kernel's own threads that write data back and keep journals, for whomever; `None` where they cannot
+    /// be seen. Workers of the kernel are counted by the work that they were last seen at.
+    pub writeback_cores: Option<f64>,
+    /// CPU seconds of the same.
+    pub writeback_cpu_s: Option<f64>,
     /// Share of the machine's time that the hypervisor gave to others, 0 to 1.
     pub steal_share: f64,
     /// Share of the machine's time that cores were idle while a process waited for storage, 0 to 1.
@@ -205,8 +210,10 @@ pub struct Slice {
     pub until_ns: Nanos,
     /// Cores busy on average, by whomever.
     pub busy_cores: f64,
-    /// Cores busy for processes that are not watched.
+    /// Cores busy for processes that are not watched, as in [`MachineLoad::other_cores`].
     pub other_cores: f64,
+    /// Cores busy with the kernel's own threads that write data back and keep journals; `None` where they cannot be seen.
+    pub writeback_cores: Option<f64>,
     /// Cores' worth of time that the hypervisor gave to others.
     pub steal_cores: f64,
     /// Cores idle while a process waited for storage.

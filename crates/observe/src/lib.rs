@@ -16,6 +16,8 @@ mod engine_digest;
 #[cfg(target_os = "linux")]
 mod family;
 mod file_system;
+#[cfg(target_os = "linux")]
+mod kernel;
 mod listener;
 mod machine;
 #[cfg_attr(target_os = "linux", path = "probe_linux.rs")]

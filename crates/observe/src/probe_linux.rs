@@ -1,6 +1,7 @@
 //! Reads the counters from `/proc`.
 
 use crate::family::Family;
+use crate::kernel::KernelThreads;
 use crate::reading::{Bystander, CpuSeconds, DiskReading, Reading, Snapshot};
 use crate::watch::{ObserveError, Watched};
 use model::Nanos;
@@ -10,10 +11,11 @@ use std::path::PathBuf;
 /// Sectors of `/proc/diskstats` are of this size whatever the device's own.
 const SECTOR_BYTES: u64 = 512;
 
-/// Open handles on the watched processes and the name of the watched device.
+/// Open handles on the watched processes, the kernel's threads, and the name of the watched device.
 pub(crate) struct Probe {
     processes: Vec<Family>,
     device: Option<String>,
+    kernel: KernelThreads,
     tick_s: f64,
 }
 
@@ -31,12 +33,13 @@ impl Probe {
         Ok(Probe {
             processes: watched.iter().map(open).collect::<Result<_, _>>()?,
             device,
+            kernel: KernelThreads::open("/proc"),
             tick_s: 1.0 / procfs::ticks_per_second() as f64,
         })
     }
 
     /// What can't be seen here, a clause each.
-    pub(crate) fn blind_spots(&self) -> Vec<String> {
+    pub(crate) fn blind_spots(&mut self) -> Vec<String> {
         let mut spots = Vec::new();
         if let Err(error) = procfs::KernelStats::current() {
             spots.push(format!("the machine's load: {error}"));
@@ -46,6 +49,12 @@ impl Probe {
                 "bytes read and written by process {}: it belongs to another user",
                 family.pid()
             ));
+        }
+        if self.kernel.read().is_none() {
+            spots.push(
+                "processor time of the kernel's writeback and journals: its threads are not visible here"
+                    .into(),
+            );
         }
         if let Some(device) = &self.device
             && self.disk().is_none()
@@ -64,6 +73,7 @@ impl Probe {
                 .unwrap_or_default(),
             processes: self.processes.iter_mut().map(|family| family.read(tick_s)).collect(),
             disk: self.disk(),
+            writeback_s: self.kernel.read().map(|ticks| ticks as f64 * tick_s),
         }
     }
 
@@ -84,12 +94,13 @@ impl Probe {
         }
     }
 
-    /// CPU time of every process that is not watched.
+    /// CPU time of every process that is not watched, and no thread of the kernel's that is counted apart.
     pub(crate) fn bystanders(&self) -> Vec<Bystander> {
         let Ok(all) = procfs::process::all_processes() else { return Vec::new() };
         all.flatten()
             .filter(|process| !self.processes.iter().any(|family| family.has(process.pid())))
             .filter_map(|process| process.stat().ok())
+            .filter(|stat| !self.kernel.has(stat))
             .map(|stat| Bystander {
                 pid: stat.pid,
                 born: stat.starttime,

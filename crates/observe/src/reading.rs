@@ -10,6 +10,8 @@ pub(crate) struct Reading {
     /// One a watched process, in their order.
     pub(crate) processes: Vec<ProcessReading>,
     pub(crate) disk: Option<DiskReading>,
+    /// CPU seconds of the kernel's threads that write back and keep journals; `None` where they cannot be seen.
+    pub(crate) writeback_s: Option<f64>,
 }
 
 /// CPU time of one core, or of all together.

@@ -89,7 +89,9 @@ fn burning_cpu_shows_up_as_cpu_seconds() {
     let busiest = server.busiest_thread.as_ref().expect("it has a thread");
     assert!(busiest.name == "sh" && busiest.cores > 0.0, "{busiest:?}");
     assert!(seen.load.as_ref().is_some_and(|load| load.busy_cores > 0.0), "{seen:?}");
-    assert_eq!(seen.not_observed, [""; 0]);
+    // A container does not see the kernel's threads.
+    let hidden = |spot: &&String| !spot.ends_with("its threads are not visible here");
+    assert_eq!(seen.not_observed.iter().filter(hidden).count(), 0, "{seen:?}");
 }
 
 /// PostgreSQL's backends: each ends with its connection, and the postmaster waits for it.

@@ -27,7 +27,7 @@ pub use bottleneck::{Confirmation, Suspect};
 pub use comparison::{
     Block, BlockTrial, Comparison, FingerprintDifference, KeyDifference, Loss, Noise, Party, Side, Verdict,
 };
-pub use cost::{Disk, Limits, Process, ProcessSample, Role, Throttling};
+pub use cost::{Disk, Limits, Process, ProcessSample, Role, Throttling, Writeback, WritebackSample};
 pub use curve::{Axis, Curve, Knee, Point, Scalability};
 pub use demand::{AllDue, Demand, Level};
 pub use engine::{

@@ -4,7 +4,8 @@ mod curve;
 mod variants;
 
 use crate::document::{
-    BudgetPart, Check, Class, Comparison, Document, Quantiles, Rule, Side, Trial, UNVERIFIED,
+    BudgetPart, Check, Class, Comparison, Document, Process, Quantiles, Rule, Side, Trial, UNVERIFIED,
+    Writeback,
 };
 use crate::findings::Failure;
 use crate::{engine_findings, figures, findings, pooled};
@@ -169,18 +170,22 @@ fn budgets(out: &mut String, trial: &Trial) {
 }
 
 fn costs(out: &mut String, trial: &Trial) {
-    let rows: Vec<Vec<String>> = trial
-        .processes
-        .iter()
-        .map(|process| {
-            let cost = process.cpu_ms_per_1000_committed;
-            vec![
-                process.roles_words(),
-                cost.map_or_else(|| figures::NONE.to_owned(), |ms| format!("{} ms", figures::short(ms))),
-                figures::bytes(process.rss_peak_bytes),
-            ]
-        })
-        .collect();
+    let cost = |ms: Option<f64>| {
+        ms.map_or_else(|| figures::NONE.to_owned(), |ms| format!("{} ms", figures::short(ms)))
+    };
+    let of_process = |process: &Process| {
+        let peak = figures::bytes(process.rss_peak_bytes);
+        vec![process.roles_words(), cost(process.cpu_ms_per_1000_committed), peak]
+    };
+    let of_kernel = |writeback: &Writeback| {
+        let cost = match writeback.cpu_s {
+            Some(_) => cost(writeback.cpu_ms_per_1000_committed),
+            None => Writeback::HIDDEN.to_owned(),
+        };
+        vec![Writeback::NAME.to_owned(), cost, figures::NONE.to_owned()]
+    };
+    let rows: Vec<Vec<String>> =
+        trial.processes.iter().map(of_process).chain(trial.writeback.iter().map(of_kernel)).collect();
     table(out, &["process", "CPU / 1000 calls", "memory, peak"], 1, &rows);
 }
 

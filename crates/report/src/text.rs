@@ -5,7 +5,7 @@ mod variants;
 
 use crate::document::{
     BudgetPart, Check, Class, Comparison, Document, Quantiles, Rule, RunKind, Severity, Side, State, Trial,
-    UNVERIFIED, Verdict,
+    UNVERIFIED, Verdict, Writeback,
 };
 use crate::findings::Failure;
 use crate::{engine_findings, figures, findings, pooled, rules};
@@ -313,6 +313,14 @@ fn costs(out: &mut String, trial: &Trial) {
             process.roles_words(),
             figures::bytes(process.rss_peak_bytes)
         );
+    }
+    if let Some(writeback) = &trial.writeback {
+        let cost = match (writeback.cpu_s, writeback.cpu_ms_per_1000_committed) {
+            (None, _) => Writeback::HIDDEN.to_owned(),
+            (_, None) => figures::NONE.to_owned(),
+            (_, Some(ms)) => format!("{} ms CPU a 1000 committed", figures::short(ms)),
+        };
+        let _ = writeln!(out, "  {}  {cost}", Writeback::NAME);
     }
 }
 

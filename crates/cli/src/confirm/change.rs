@@ -212,7 +212,9 @@ fn halved(trial: &Trial, role: Role) -> Result<(rig::Limits, String), String> {
     let of_processes: f64 = trial.processes.iter().map(|process| process.cpu_s() / measured_s).sum();
     let machine = &trial.machine;
     let of_others = cores * (machine.steal_share.unwrap_or(0.0) + machine.other_load_share.unwrap_or(0.0));
-    let available = used + (cores - of_processes - of_others).max(0.0);
+    let of_kernel =
+        trial.writeback.as_ref().and_then(|writeback| writeback.cpu_s).unwrap_or(0.0) / measured_s;
+    let available = used + (cores - of_processes - of_kernel - of_others).max(0.0);
     let half = (available * LEFT * 100.0).round() / 100.0;
     if half < 0.05 || used * (1.0 + ABOVE_MAX) < available {
         return Err(format!(
@@ -256,6 +258,7 @@ mod tests {
     use crate::args::EngineArgs;
     use crate::experiment::factors;
     use crate::experiment::plan::Place;
+    use report::document::Writeback;
     use report::testing;
     use sql::Dialect;
 
@@ -290,11 +293,28 @@ mod tests {
     fn busy(mut trial: Trial, cores: [f64; 3]) -> Trial {
         trial.machine.cores = 4;
         (trial.machine.steal_share, trial.machine.other_load_share) = (Some(0.0), Some(0.0));
+        trial.writeback = None;
         for (process, cores) in trial.processes.iter_mut().zip(cores) {
             process.cpu_user_s = cores * trial.measured_s;
             process.cpu_system_s = 0.0;
         }
         trial
+    }
+
+    #[test]
+    fn processors_that_the_kernel_s_writeback_took_were_not_to_be_had() {
+        let (trial, base) = served();
+        let mut trial = busy(trial, [0.5, 0.5, 2.3]);
+        let cap =
+            |trial: &Trial| of(Suspect::EngineCpu, trial, &base).map(|change| change.variant.place.limits);
+        trial.machine.other_load_share = Some(0.1);
+        assert_eq!(cap(&trial).unwrap().as_deref(), Some("cpu=1.3"));
+        trial.writeback = Some(Writeback {
+            cpu_s: Some(0.2 * trial.measured_s),
+            cpu_ms_per_1000_committed: None,
+            samples: Vec::new(),
+        });
+        assert_eq!(cap(&trial).unwrap().as_deref(), Some("cpu=1.2"));
     }
 
     /// An engine whose calls take 1 ms of a processor, sleep so long and hold one lock for so long, and that keeps so many

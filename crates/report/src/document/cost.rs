@@ -78,6 +78,36 @@ impl Process {
     }
 }
 
+/// What the kernel's own threads that write data back and keep journals used within the measured interval, for whomever on
+/// this machine: no process is charged for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Writeback {
+    /// Processor time in seconds; `null` where the kernel's threads are not visible, as in a container.
+    pub cpu_s: Option<f64>,
+    /// Processor time in milliseconds a thousand committed calls; `null` also when none was committed.
+    pub cpu_ms_per_1000_committed: Option<f64>,
+    /// How it went over time, warm-up included; empty where the threads are not visible.
+    pub samples: Vec<WritebackSample>,
+}
+
+impl Writeback {
+    /// What reports call it.
+    pub const NAME: &'static str = "kernel: writeback and journal";
+    /// What they say where it cannot be seen.
+    pub const HIDDEN: &'static str = "not visible here";
+}
+
+/// What the kernel's writeback and journals took since the sample before.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WritebackSample {
+    /// Seconds from the start of the measured interval; negative in the warm-up.
+    pub t_s: f64,
+    /// Processors kept busy.
+    pub cores_busy: f64,
+}
+
 /// The device under the database over the measured interval, as the system counts it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

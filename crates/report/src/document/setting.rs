@@ -273,6 +273,7 @@ pub struct Machine {
     pub huge_pages: Option<String>,
     /// Share of processor time, 0 to 1, that the hypervisor gave to others during the measured interval.
     pub steal_share: Option<f64>,
-    /// Share of processor time, 0 to 1, taken by processes that are no part of the trial.
+    /// Share of processor time, 0 to 1, taken by processes that are no part of the trial; without what the kernel's writeback
+    /// and journals took where [`super::Trial::writeback`] tells it.
     pub other_load_share: Option<f64>,
 }

@@ -3,7 +3,7 @@
 use super::{
     Audit, AuditWhen, Check, Conformance, Data, Demand, Disk, Engine, Gap, Grouping, InputCheck, Interval,
     LedgerCheck, Machine, Missing, Moment, Outage, Plan, Process, Quantiles, Refused, Rule, ShortLine, Slice,
-    Stack, State, Tally,
+    Stack, State, Tally, Writeback,
 };
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +48,10 @@ pub struct Trial {
     pub line: Option<ShortLine>,
     /// What each process cost.
     pub processes: Vec<Process>,
+    /// What the kernel took to write data back and keep journals; `null` in results of versions that did not look, and where
+    /// nothing was observed.
+    #[serde(default)]
+    pub writeback: Option<Writeback>,
     /// The device under the database; `null` where there is none (tmpfs) or it was not observed.
     pub disk: Option<Disk>,
     /// What the engine said of itself; `null` where it was not asked.

@@ -2,7 +2,7 @@
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Readout, Scale};
 use super::markup::{Markup, Table};
-use crate::document::{Process, ProcessSample, Trial};
+use crate::document::{Process, ProcessSample, Trial, Writeback, WritebackSample};
 use crate::figures;
 
 /// More points than this say no more on a screen.
@@ -13,11 +13,11 @@ pub(super) fn render(markup: &mut Markup, trial: &Trial) {
     if trial.processes.is_empty() {
         return;
     }
-    table(markup, &trial.processes);
+    table(markup, &trial.processes, trial.writeback.as_ref());
     chart(markup, trial);
 }
 
-fn table(markup: &mut Markup, processes: &[Process]) {
+fn table(markup: &mut Markup, processes: &[Process], writeback: Option<&Writeback>) {
     let titles = [
         "process",
         "CPU / 1000 calls",
@@ -57,6 +57,19 @@ fn table(markup: &mut Markup, processes: &[Process]) {
             maybe(process.io_written_bytes, figures::bytes).into(),
         ]);
     }
+    if let Some(writeback) = writeback {
+        let cost = match (writeback.cpu_s, writeback.cpu_ms_per_1000_committed) {
+            (None, _) => Writeback::HIDDEN.to_owned(),
+            (_, None) => figures::NONE.to_owned(),
+            (_, Some(ms)) => format!("{}\u{a0}ms", figures::short(ms)),
+        };
+        let used = writeback.cpu_s.map_or_else(|| figures::NONE.to_owned(), |s| figures::duration(s * 1e9));
+        // All of it is in the kernel; the rest is not told of its threads.
+        let none = figures::NONE.to_owned();
+        let mut row = vec![Writeback::NAME.into(), cost.into(), none.clone().into(), used.into()];
+        row.resize_with(titles.len(), || none.clone().into());
+        table.row(row);
+    }
     markup.table(&table);
 }
 
@@ -73,25 +86,63 @@ fn thinned(samples: &[ProcessSample]) -> Vec<ProcessSample> {
         .collect()
 }
 
+/// A line of the chart.
+struct Line {
+    name: String,
+    /// Its place among the colours.
+    series: u8,
+    samples: Vec<ProcessSample>,
+    /// Whether it has memory of its own.
+    has_memory: bool,
+}
+
+/// The series of what the kernel writes back, after those of the processes.
+const WRITEBACK_SERIES: u8 = 4;
+
+fn lines(trial: &Trial) -> Vec<Line> {
+    let processes = trial.processes.iter().enumerate().map(|(i, process)| Line {
+        name: process.roles_words(),
+        series: (i % 3) as u8 + 1,
+        samples: thinned(&process.samples),
+        has_memory: true,
+    });
+    let kernel = trial.writeback.iter().filter(|writeback| !writeback.samples.is_empty()).map(|writeback| {
+        let sample = |sample: &WritebackSample| ProcessSample {
+            t_s: sample.t_s,
+            cores_busy: sample.cores_busy,
+            rss_bytes: 0,
+        };
+        Line {
+            name: Writeback::NAME.to_owned(),
+            series: WRITEBACK_SERIES,
+            samples: thinned(&writeback.samples.iter().map(sample).collect::<Vec<_>>()),
+            has_memory: false,
+        }
+    });
+    processes.chain(kernel).collect()
+}
+
 fn chart(markup: &mut Markup, trial: &Trial) {
-    let lines: Vec<Vec<ProcessSample>> =
-        trial.processes.iter().map(|process| thinned(&process.samples)).collect();
-    let Some(longest) = lines.iter().max_by_key(|line| line.len()).filter(|line| line.len() > 1) else {
+    let lines = lines(trial);
+    let all = lines.iter().map(|line| &line.samples);
+    let Some(longest) = all.max_by_key(|samples| samples.len()).filter(|samples| samples.len() > 1) else {
         return;
+    };
+    let cell = |line: &Line, sample: &ProcessSample| {
+        let cores = format!("{} cores", figures::trimmed(sample.cores_busy, 2));
+        if line.has_memory { format!("{cores}, {}", figures::bytes(sample.rss_bytes)) } else { cores }
     };
     let figure = Figure {
         title: "Processors kept busy",
         caption: "The dashed line is all the processors that there are.",
         description: format!(
             "Line chart of processors kept busy by {} over time, of {}.",
-            trial.processes.iter().map(Process::roles_words).collect::<Vec<_>>().join(", "),
+            lines.iter().map(|line| line.name.as_str()).collect::<Vec<_>>().join(", "),
             trial.machine.cores
         ),
-        legend: trial
-            .processes
+        legend: lines
             .iter()
-            .enumerate()
-            .map(|(i, process)| Key { swatch: format!("line s{}", i % 3 + 1), name: process.roles_words() })
+            .map(|line| Key { swatch: format!("line s{}", line.series), name: line.name.clone() })
             .collect(),
         readout: Some(Readout {
             positions: longest.iter().map(|sample| sample.t_s).collect(),
@@ -100,14 +151,8 @@ fn chart(markup: &mut Markup, trial: &Trial) {
                 .iter()
                 .map(|line| {
                     // Processes are sampled together; one that started later has fewer samples, not other ones.
-                    let missing = longest.len() - line.len();
-                    let cells = line.iter().map(|sample| {
-                        format!(
-                            "{} cores, {}",
-                            figures::trimmed(sample.cores_busy, 2),
-                            figures::bytes(sample.rss_bytes)
-                        )
-                    });
+                    let missing = longest.len() - line.samples.len();
+                    let cells = line.samples.iter().map(|sample| cell(line, sample));
                     std::iter::repeat_n(figures::NONE.to_owned(), missing).chain(cells).collect()
                 })
                 .collect(),
@@ -116,8 +161,8 @@ fn chart(markup: &mut Markup, trial: &Trial) {
     figure.write(markup, |_| 190.0, |canvas| draw(canvas, trial, &lines));
 }
 
-fn draw(canvas: &mut Canvas, trial: &Trial, lines: &[Vec<ProcessSample>]) -> Option<Scale> {
-    let samples = || lines.iter().flatten();
+fn draw(canvas: &mut Canvas, trial: &Trial, lines: &[Line]) -> Option<Scale> {
+    let samples = || lines.iter().flat_map(|line| &line.samples);
     let from = samples().map(|sample| sample.t_s).fold(f64::INFINITY, f64::min);
     let to = samples().map(|sample| sample.t_s).fold(f64::NEG_INFINITY, f64::max);
     let most = samples().map(|sample| sample.cores_busy).fold(f64::from(trial.machine.cores), f64::max);
@@ -140,9 +185,10 @@ fn draw(canvas: &mut Canvas, trial: &Trial, lines: &[Vec<ProcessSample>]) -> Opt
         canvas.line(&[(dash, limit), ((dash + 5.0).min(x.at(to)), limit)], Paint::Muted, 1.2);
         dash += 10.0;
     }
-    for (i, line) in lines.iter().enumerate() {
-        let points: Vec<_> = line.iter().map(|sample| (x.at(sample.t_s), y.at(sample.cores_busy))).collect();
-        canvas.line(&points, Paint::Series((i % 3) as u8 + 1), 1.8);
+    for line in lines {
+        let points: Vec<_> =
+            line.samples.iter().map(|sample| (x.at(sample.t_s), y.at(sample.cores_busy))).collect();
+        canvas.line(&points, Paint::Series(line.series), 1.8);
     }
     Some(x)
 }

@@ -27,6 +27,8 @@ pub(super) struct Load {
     pub(super) shared: f64,
     /// By servers and engines with processes of their own.
     pub(super) system: f64,
+    /// By the kernel's threads that write data back and keep journals, as far as they were observed.
+    pub(super) writeback: f64,
     /// By strangers and the hypervisor, as far as they were observed.
     pub(super) others: f64,
 }
@@ -43,11 +45,13 @@ impl Load {
             processes.map(Process::cpu_s).sum::<f64>() / trial.measured_s
         };
         let machine = &trial.machine;
+        let writeback_s = trial.writeback.as_ref().and_then(|writeback| writeback.cpu_s).unwrap_or(0.0);
         Some(Load {
             cores,
             generator: busy(|process| generates(process) && process.roles.len() == 1),
             shared: busy(|process| generates(process) && process.roles.len() > 1),
             system: busy(|process| !generates(process)),
+            writeback: writeback_s / trial.measured_s,
             others: (machine.steal_share.unwrap_or(0.0) + machine.other_load_share.unwrap_or(0.0)) * cores,
         })
     }
@@ -59,7 +63,7 @@ impl Load {
 
     /// By everybody.
     pub(super) fn busy(&self) -> f64 {
-        self.generator + self.shared + self.system + self.others
+        self.generator + self.shared + self.system + self.writeback + self.others
     }
 
     /// What the processors did, and how many there are: `1.4 of 4 processors busy`.

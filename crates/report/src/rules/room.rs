@@ -101,6 +101,7 @@ mod tests {
             (process.cpu_user_s, process.cpu_system_s) = (0.0, 0.0);
         }
         (trial.machine.steal_share, trial.machine.other_load_share) = (Some(0.0), Some(0.0));
+        trial.writeback = None;
         trial.processes[0].cpu_user_s = 0.3 * trial.measured_s;
         trial.processes[1].cpu_user_s = (processors - 0.3) * trial.measured_s;
         trial

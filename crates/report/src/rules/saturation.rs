@@ -158,6 +158,7 @@ fn processors(load: &Load) -> Option<Rule> {
         ("generator", load.generator),
         ("system", load.system),
         ("both in one process", load.shared),
+        ("the kernel's writeback and journals", load.writeback),
         ("others", load.others),
     ];
     let parts: Vec<String> = parts

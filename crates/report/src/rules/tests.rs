@@ -533,6 +533,22 @@ fn others_on_the_machine_are_noticed() {
     );
 }
 
+#[test]
+fn what_the_kernel_writes_back_fills_processors_and_is_no_stranger_s_load() {
+    let mut trial = through_http();
+    let measured_s = trial.measured_s;
+    trial.processes[1].cpu_user_s = 2.4 * measured_s;
+    let writeback = trial.writeback.as_mut().expect("the sample has it");
+    writeback.cpu_s = Some(1.2 * measured_s);
+    check("saturation", &trial, Severity::Info, "the kernel's writeback and journals 1.2");
+    check("saturation", &trial, Severity::Info, "this is likely the maximum throughput");
+    check("noisy-machine", &trial, Severity::Ok, "1.3 % of the machine");
+    // What cannot be seen is in what others took.
+    trial.writeback.as_mut().expect("as above").cpu_s = None;
+    trial.machine.other_load_share = Some(0.3);
+    check("saturation", &trial, Severity::Warning, "went to others than the system");
+}
+
 /// With one warehouse nothing is remote; that is no reason to doubt the rest.
 #[test]
 fn a_check_that_the_data_cannot_decide_is_no_missing_check() {

@@ -6,7 +6,7 @@ use crate::document::{
     Arrivals, Books, Budget, Class, Data, Deferred, Demand, Disk, Document, Durability, Efficiency, Effort,
     Engine, Gap, GapKind, Gauge, GaugeKind, Headline, Interval, KindSlice, KindTally, Latency, Limit, Limits,
     Machine, Missing, Moment, Outage, Plan, Process, ProcessSample, Role, RunKind, SCHEMA, Setting, Slice,
-    Stack, State, Statement, Tally, Throttling, Tier, Trial, Wait,
+    Stack, State, Statement, Tally, Throttling, Tier, Trial, Wait, Writeback, WritebackSample,
 };
 use model::random::Random;
 
@@ -312,6 +312,7 @@ fn make(subject: &str, stack: Stack, pace: f64, seconds: u32, http_ns: f64) -> T
         slices: slices(&kinds, seconds),
         line: None,
         processes: processes(is_http, committed, seconds),
+        writeback: Some(writeback(committed, seconds)),
         disk: Some(Disk {
             device: "nvme0n1".into(),
             busy_share: 0.41,
@@ -501,6 +502,20 @@ fn kind_slice(tally: &Tally, factor: f64) -> KindSlice {
         p50_ns: slower(times.p50_ns.unwrap_or(0), 1),
         p99_ns: slower(times.p99_ns.unwrap_or(0), 3),
         max_ns: slower(times.max_ns, 4),
+    }
+}
+
+fn writeback(committed: u64, seconds: u32) -> Writeback {
+    let cores = 0.06;
+    let cpu_s = cores * f64::from(seconds);
+    let sample = |t: i32| WritebackSample {
+        t_s: f64::from(t),
+        cores_busy: cores * f64::from(t * 37 % 11).abs() / 5.0,
+    };
+    Writeback {
+        cpu_s: Some(cpu_s),
+        cpu_ms_per_1000_committed: Some(cpu_s * 1e6 / committed as f64),
+        samples: (-10..seconds as i32).map(sample).collect(),
     }
 }
 

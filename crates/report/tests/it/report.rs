@@ -195,6 +195,30 @@ fn what_the_engine_said_and_when_it_was_away_is_in_every_format() {
     }
 }
 
+#[test]
+fn what_the_kernel_took_to_write_back_stands_beside_the_processes_or_is_said_not_to_be_visible() {
+    let mut document = testing::trial();
+    let check = |document: &Document, words: &str| {
+        let formats =
+            [text::render(document, Colour::Never), markdown::render(document), html::render(document)];
+        for report in formats {
+            let report = report.replace('\u{a0}', " ");
+            assert!(words.is_empty() != report.contains("kernel: writeback and journal"), "{report}");
+            assert!(report.contains(words), "`{words}` is missing:\n{report}");
+        }
+    };
+    let writeback = document.trials[0].writeback.as_mut().unwrap();
+    writeback.cpu_ms_per_1000_committed = Some(71.25);
+    check(&document, "71 ms");
+    let writeback = document.trials[0].writeback.as_mut().unwrap();
+    (writeback.cpu_s, writeback.cpu_ms_per_1000_committed) = (None, None);
+    writeback.samples.clear();
+    check(&document, "not visible here");
+    // Results of before say nothing of it.
+    document.trials[0].writeback = None;
+    check(&document, "");
+}
+
 /// Written by the version before engines could be asked.
 #[test]
 fn a_result_without_what_was_added_since_still_reads() {
@@ -204,6 +228,7 @@ fn a_result_without_what_was_added_since_still_reads() {
         ("", "engine"),
         ("", "outages"),
         ("", "gaps"),
+        ("", "writeback"),
         ("/data", "bytes_end"),
         ("/data", "hottest_rows"),
         ("/data", "references"),
