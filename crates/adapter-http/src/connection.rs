@@ -43,6 +43,8 @@ pub(crate) struct Answer {
     pub close: bool,
     /// What the server says of its work.
     pub effort: Effort,
+    /// Where it says what each statement took; empty where it does not.
+    pub statements: Range<usize>,
 }
 
 /// Why there is no answer. The connection cannot be used again.
@@ -84,6 +86,7 @@ impl Connection {
             problem: head.problem,
             close: head.close,
             effort: head.effort,
+            statements: head.statements.0..head.statements.1,
         })
     }
 

@@ -1,6 +1,6 @@
 //! What a server says about its own work in answer headers.
 
-use model::{Effort, Nanos};
+use model::{Effort, Nanos, StatementTimes};
 
 /// Adds the metrics of one `Server-Timing` header to `effort`.
 ///
@@ -48,6 +48,26 @@ pub(crate) fn read_work(value: &[u8], effort: &mut Effort) {
         };
         if let Some(count) = whole(item[at + 1..].trim_ascii()) {
             *slot = slot.saturating_add(count);
+        }
+    }
+}
+
+/// Adds a `stackmark-statements` header to `times`: `read_item;n=10;dur=0.123, update_stock;n=10;dur=0.456`, by names among
+/// `names`. Others, and what lacks a count or a duration, are skipped.
+pub(crate) fn read_statements(value: &[u8], names: &[&str], times: &mut StatementTimes) {
+    for statement in value.split(|&byte| byte == b',') {
+        let mut parts = statement.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
+        let Some(name) = parts.next() else { continue };
+        let Some(index) = names.iter().position(|known| known.as_bytes() == name) else { continue };
+        let (mut executions, mut spent) = (None, None);
+        for part in parts {
+            match part.split_first_chunk::<2>() {
+                Some((b"n=", count)) => executions = whole(count),
+                _ => spent = part.strip_prefix(b"dur=").and_then(millis).or(spent),
+            }
+        }
+        if let (Some(executions), Some(spent)) = (executions, spent) {
+            times.add(index, executions, spent);
         }
     }
 }
@@ -142,6 +162,15 @@ mod tests {
         check("", Spent::default());
         check(";;,,=;dur", Spent::default());
         check("query;dur=1e3, total;dur=99999999999", Spent::default());
+    }
+
+    #[test]
+    fn statements_are_read_by_name_and_odd_ones_are_skipped() {
+        let mut times = StatementTimes::default();
+        let header = b"b;n=10;dur=0.5, a; dur=1 ;n=2, c;n=1;dur=1, b;n=x;dur=1, b;dur=1, , a;n=1;dur=-1, a;n=1;dur=0.25";
+        read_statements(header, &["a", "b"], &mut times);
+        let found: Vec<_> = times.executed().map(|(at, time)| (at, time.executions, time.spent.0)).collect();
+        assert_eq!(found, [(0, 3, 1_250_000), (1, 10, 500_000)]);
     }
 
     #[test]

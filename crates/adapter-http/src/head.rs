@@ -22,6 +22,8 @@ pub(crate) struct Head {
     pub problem: bool,
     /// The server's own account of its work.
     pub effort: Effort,
+    /// First byte and end of its account of each statement; the same where there is none.
+    pub statements: (usize, usize),
 }
 
 /// How the end of a body is found.
@@ -53,11 +55,16 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Head>, String> {
         close: http_1_0,
         problem: false,
         effort: Effort::default(),
+        statements: (0, 0),
     };
     let mut content_length = None;
     let mut chunked = false;
     for header in answer.headers.iter() {
         read_header(header, &mut head, &mut content_length, &mut chunked)?;
+        if header.name.len() == 20 && header.name.eq_ignore_ascii_case("stackmark-statements") {
+            let from = header.value.as_ptr().addr() - bytes.as_ptr().addr();
+            head.statements = (from, from + header.value.len());
+        }
     }
     head.framing = match (content_length, chunked) {
         (Some(_), true) => return Err("the answer has both content-length and transfer-encoding".into()),
@@ -127,11 +134,12 @@ mod tests {
     fn a_whole_head_is_understood() {
         let bytes = b"HTTP/1.1 409 Conflict\r\nContent-Type: application/problem+json; charset=utf-8\r\n\
             Content-Length:  12 \r\nserver-timing: query;dur=1\r\nServer-Timing: total;dur=2\r\n\
-            Stackmark-Work: attempts=3\r\nConnection: Upgrade, Close\r\n\r\nrest";
+            Stackmark-Work: attempts=3\r\nConnection: Upgrade, Close\r\nStackmark-Statements: a;n=1;dur=2\r\n\r\nrest";
         let head = parse(bytes).unwrap().unwrap();
         assert_eq!((head.bytes, head.status, head.framing), (bytes.len() - 4, 409, Framing::Length(12)));
         assert!(head.close && head.problem);
         assert_eq!(head.effort.attempts, 3);
+        assert_eq!(&bytes[head.statements.0..head.statements.1], b"a;n=1;dur=2");
         assert_eq!((head.effort.spent.statements.0, head.effort.spent.server.0), (1_000_000, 2_000_000));
     }
 

@@ -19,7 +19,7 @@ mod session;
 
 use connection::Connection;
 use model::{Home, OpenError, Stack, Target, Wire};
-use request::Request;
+use session::Requests;
 use std::marker::PhantomData;
 use std::net::SocketAddr;
 
@@ -88,7 +88,7 @@ impl<W: Wire> Target<W> for HttpTarget<W> {
     async fn open(&self, _worker: u32) -> Result<HttpSession<W>, OpenError> {
         let connection =
             Connection::open(self.socket).await.map_err(|why| unreachable(&self.address, why))?;
-        let requests = W::PATHS.iter().map(|path| Request::post(&self.address, path)).collect();
+        let requests = W::PATHS.iter().map(|path| Requests::new(&self.address, path)).collect();
         Ok(HttpSession::new(self.socket, connection, requests))
     }
 

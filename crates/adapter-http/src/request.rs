@@ -14,12 +14,21 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// A POST of JSON to `path`.
+    /// A POST of JSON to `path`, of a call that is like all others.
     pub(crate) fn post(address: &Address, path: &str) -> Request {
+        Request::with(address, path, "")
+    }
+
+    /// The same, which asks the server for what each statement took.
+    pub(crate) fn post_clocked(address: &Address, path: &str) -> Request {
+        Request::with(address, path, "stackmark-clock: statements\r\n")
+    }
+
+    fn with(address: &Address, path: &str, more: &str) -> Request {
         // The length goes last of all so that its place is known. It is padded with spaces on the left, which
         // any header may have (RFC 9110, 5.6.3); zeros would be octal to a careless server.
         let before = format!(
-            "POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: "
+            "POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n{more}content-length: "
         );
         let length_end = before.len() + LENGTH_PLACES;
         let bytes = format!("{before}{:>LENGTH_PLACES$}\r\n\r\n", 0).into_bytes();
@@ -53,15 +62,17 @@ mod tests {
     #[test]
     fn the_length_follows_the_body() {
         let address = Address::parse("http://127.0.0.1:80").unwrap();
-        let mut request = Request::post(&address, "/x");
-        for body in ["{}", "{\"a\":\"0123456789\"}", ""] {
-            let bytes = request.fill(|into| into.extend_from_slice(body.as_bytes())).to_vec();
+        let mut ways = [Request::post(&address, "/x"), Request::post_clocked(&address, "/x")];
+        for (way, body) in [(0, "{}"), (1, "{\"a\":\"0123456789\"}"), (0, ""), (1, "{}")] {
+            let bytes = ways[way].fill(|into| into.extend_from_slice(body.as_bytes())).to_vec();
             let mut headers = [httparse::EMPTY_HEADER; 8];
             let mut parsed = httparse::Request::new(&mut headers);
             let head = parsed.parse(&bytes).unwrap().unwrap();
             assert_eq!(&bytes[head..], body.as_bytes());
             let length = parsed.headers.iter().find(|header| header.name == "content-length").unwrap();
             assert_eq!(std::str::from_utf8(length.value).unwrap().trim(), body.len().to_string());
+            let asks = headers.iter().any(|header| header.name == "stackmark-clock");
+            assert_eq!(asks, way == 1);
         }
     }
 }

@@ -1,9 +1,11 @@
 //! One worker's connection as a session.
 
+use crate::address::Address;
 use crate::connection::{Broken, Connection};
+use crate::footnotes::read_statements;
 use crate::problem;
 use crate::request::Request;
-use model::{DefectKind, Doubt, Effort, Fault, Refusal, Session, Wire};
+use model::{DefectKind, Doubt, Effort, Fault, Refusal, Session, StatementTimes, Wire};
 use std::marker::PhantomData;
 use std::net::SocketAddr;
 
@@ -17,8 +19,25 @@ pub struct HttpSession<W: Wire> {
     socket: SocketAddr,
     connection: Connection,
     line: Line,
-    requests: Vec<Request>,
+    requests: Vec<Requests>,
+    /// What the statements of the last call took, as the server told it.
+    statements: StatementTimes,
     workload: PhantomData<fn() -> W>,
+}
+
+/// The two requests of a kind of call.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    usual: Request,
+    /// Asks for what each statement took.
+    clocked: Request,
+}
+
+impl Requests {
+    /// Requests to `path`.
+    pub(crate) fn new(address: &Address, path: &str) -> Requests {
+        Requests { usual: Request::post(address, path), clocked: Request::post_clocked(address, path) }
+    }
 }
 
 /// State of the connection between calls.
@@ -33,8 +52,9 @@ enum Line {
 }
 
 impl<W: Wire> HttpSession<W> {
-    pub(crate) fn new(socket: SocketAddr, connection: Connection, requests: Vec<Request>) -> HttpSession<W> {
-        HttpSession { socket, connection, line: Line::Ready, requests, workload: PhantomData }
+    pub(crate) fn new(socket: SocketAddr, connection: Connection, requests: Vec<Requests>) -> HttpSession<W> {
+        let statements = StatementTimes::default();
+        HttpSession { socket, connection, line: Line::Ready, requests, statements, workload: PhantomData }
     }
 
     /// Whether the next call can be sent. `false` means: open another session.
@@ -58,7 +78,9 @@ impl<W: Wire> Session<W> for HttpSession<W> {
             }
             Line::Ready => {}
         }
-        let request = self.requests[W::kind(call)].fill(|into| W::encode_call(call, into));
+        let requests = &mut self.requests[W::kind(call)];
+        let request = if effort.clocked { &mut requests.clocked } else { &mut requests.usual };
+        let request = request.fill(|into| W::encode_call(call, into));
         let answer = match self.connection.exchange(request).await {
             Ok(answer) => answer,
             Err(Broken::Unsent) => return Err(Fault::Refused(Refusal::Unreachable)),
@@ -67,6 +89,11 @@ impl<W: Wire> Session<W> for HttpSession<W> {
         };
         self.line = if answer.close { Line::Closing } else { Line::Ready };
         *effort += answer.effort;
+        if effort.clocked {
+            self.statements.clear();
+            let told = self.connection.bytes(answer.statements);
+            read_statements(told, W::STATEMENTS, &mut self.statements);
+        }
         let body = self.connection.bytes(answer.body);
         if answer.status != 200 {
             return Err(problem::fault(answer.status, answer.problem.then_some(body)));
@@ -74,5 +101,10 @@ impl<W: Wire> Session<W> for HttpSession<W> {
         // A server need not count its attempts; that it answered says that there was one.
         effort.attempts = effort.attempts.max(1);
         W::decode_outcome(call, body).map_err(|why| Fault::defect(DefectKind::BadAnswer, why))
+    }
+
+    /// Nothing from a server that does not tell.
+    fn statement_times(&self) -> Option<&StatementTimes> {
+        self.statements.executed().next().map(|_| &self.statements)
     }
 }

@@ -178,6 +178,7 @@ impl<W: Workload, T: Target<W>, C: Clock> Crew<W, T, C> {
                 control: Arc::clone(&go.control),
                 limits,
                 refused: 0,
+                calls: seat.id,
             }
         };
         (seats.map(worker).collect(), tape)

@@ -30,3 +30,4 @@ pub use control::Stop;
 pub use outage::{Missing, Outage};
 pub use plan::{Arrivals, Deferred, Plan, PlanError, RatePerSecond};
 pub use trial::{Observer, Progress, RunError, Trial, run};
+pub use worker::CLOCKED_EVERY;

@@ -8,7 +8,7 @@ use crate::timer::{Missed, Timer};
 use crate::toy::{Call, Numbers, Outcome, Posted, Toy, stack};
 use crate::trial::{Desk, NOTICE, assemble, queue};
 use measure::{Books, Collected, Timeline, circulation};
-use model::{Clock, Effort, Fault, Home, Nanos, OpenError, Session, Stack, Target};
+use model::{Clock, Effort, Fault, Home, Nanos, OpenError, Session, Stack, StatementTimes, Target};
 use parking_lot::Mutex;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -129,6 +129,8 @@ pub(crate) struct Scripted {
 pub(crate) struct ScriptedSession {
     world: World,
     script: Script,
+    /// As if each call were one statement.
+    times: StatementTimes,
 }
 
 impl Target<Toy> for Scripted {
@@ -145,7 +147,8 @@ impl Target<Toy> for Scripted {
             *opened - 1
         };
         (self.opening)(number, self.world.now())?;
-        Ok(ScriptedSession { world: self.world.clone(), script: Arc::clone(&self.script) })
+        let times = StatementTimes::default();
+        Ok(ScriptedSession { world: self.world.clone(), script: Arc::clone(&self.script), times })
     }
 
     fn stack(&self) -> Stack {
@@ -159,7 +162,15 @@ impl Session<Toy> for ScriptedSession {
         let step = (self.script)(call, now);
         effort.attempts = step.attempts;
         self.world.wait_until(now + step.takes).await;
+        if effort.clocked {
+            self.times.clear();
+            self.times.add(0, 1, step.takes);
+        }
         step.end
+    }
+
+    fn statement_times(&self) -> Option<&StatementTimes> {
+        Some(&self.times)
     }
 }
 

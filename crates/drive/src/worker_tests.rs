@@ -1,5 +1,6 @@
 //! The promises of the loop, in virtual time.
 
+use crate::CLOCKED_EVERY;
 use crate::plan::{Arrivals, Deferred, Plan, RatePerSecond};
 use crate::simulation::{START, Simulated, Simulation, Step};
 use crate::toy::{Call, LATER, Outcome, PLAIN};
@@ -54,6 +55,23 @@ fn a_stall_shows_up_as_late_responses() {
     let books = simulated.books();
     assert_eq!((books.due, books.committed, books.unstarted), (10_000, 10_000, 0));
     assert_eq!(books.balance(), Ok(()));
+}
+
+#[test]
+fn one_call_in_64_of_each_worker_has_its_statements_clocked() {
+    for workers in [1, 4] {
+        let plan = Plan { workers, ..plan(Arrivals::Closed) };
+        let simulated = Simulation::new(plan, |_, _| Step::done(ms(1))).run();
+        let totals = &simulated.collected.totals.kinds[PLAIN];
+        // 10 s of calls of 1 ms a worker.
+        let (all, clocked) = (totals.effort.calls, totals.clocked.effort.calls);
+        assert_eq!(all, 10_000 * u64::from(workers));
+        let wanted = all / u64::from(CLOCKED_EVERY);
+        assert!(clocked.abs_diff(wanted) <= u64::from(workers), "{clocked} of {all}");
+        // What statements took, held against what the caller of the same calls clocked.
+        assert_eq!(totals.clocked.covered(), totals.clocked.effort.service);
+        assert_eq!(totals.clocked.executed().count(), 1);
+    }
 }
 
 #[test]

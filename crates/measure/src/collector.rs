@@ -124,7 +124,7 @@ pub fn circulation<W: Workload>(
         kinds: W::KINDS.iter().map(|_| Latencies::new()).collect(),
     };
     let collected = Collected {
-        totals: Totals::new(W::KINDS, kept),
+        totals: Totals::new(W::KINDS, W::FACETS, kept),
         warmup: Books::default(),
         slices: Vec::new(),
         ledger: ledger(),

@@ -1,12 +1,12 @@
 //! What is recorded arrives, whoever is late.
 
 use super::*;
-use crate::{Moments, Summary};
+use crate::{Moments, StatementSum, Summary};
 use model::random::Random;
-use model::{Doubt, Effort, Fault, Inputs, Kind, Refusal, Spent, Verdict, Workload};
+use model::{Doubt, Effort, Facet, Fault, Inputs, Kind, Refusal, Spent, StatementTimes, Verdict, Workload};
 use proptest::prelude::*;
 
-/// A call is its kind, an outcome whether it committed.
+/// A call is its kind, or 2 for another part of the second; an outcome whether it committed.
 struct Plain;
 
 const fn kind(name: &'static str, headline: bool) -> Kind {
@@ -16,13 +16,19 @@ const fn kind(name: &'static str, headline: bool) -> Kind {
 impl Workload for Plain {
     const NAME: &'static str = "plain";
     const KINDS: &'static [Kind] = &[kind("first", true), kind("second", false)];
+    const FACETS: &'static [Facet] =
+        &[Facet { kind: 1, name: "one part" }, Facet { kind: 1, name: "the other" }];
     type Call = usize;
     type Outcome = bool;
     type Inputs = Firsts;
     type Ledger = Count;
 
     fn kind(call: &usize) -> usize {
-        *call
+        (*call).min(1)
+    }
+
+    fn facet(call: &usize) -> Option<usize> {
+        call.checked_sub(1)
     }
 
     fn verdict(outcome: &bool) -> Verdict {
@@ -80,7 +86,7 @@ fn record(tape: &mut Tape<Plain>, kind: usize, ended: Nanos, result: &Result<boo
     let due = ended - Nanos::from_millis(10);
     let moments = Moments { due, free: due, begun: due + Nanos::from_millis(4), ended };
     let effort = Effort { attempts: 2, statements: 3, ..Effort::default() };
-    tape.record(&kind, result, moments, &effort, TIMELINE.window());
+    tape.record(&kind, result, moments, &effort, None, TIMELINE.window());
 }
 
 fn committed_by_slice(collected: &Collected<Plain>) -> Vec<u64> {
@@ -119,7 +125,7 @@ fn a_slice_has_percentiles_of_what_ended_in_it() {
         let response = if step % 20 == 0 { Nanos::from_millis(50) } else { Nanos::from_millis(2) };
         let moments =
             Moments { due: ended - response, free: ended - response, begun: ended - response, ended };
-        tape.record(&0, &Ok(true), moments, &Effort::default(), TIMELINE.window());
+        tape.record(&0, &Ok(true), moments, &Effort::default(), None, TIMELINE.window());
     }
     tape.finish();
     collector.collect();
@@ -192,9 +198,10 @@ fn effort_is_added_up_over_committed_calls_only() {
     let (mut tape, collector) = set_out();
     let moments = Moments { due: at(3_000), free: at(3_003), begun: at(3_004), ended: at(3_010) };
     let spent = Spent { commit: Nanos(700), pool: Nanos(50), ..Spent::default() };
-    let effort = Effort { attempts: 2, statements: 30, rows: 40, commits: 1, grouped: 1, groups: 0, spent };
+    let counts = Effort { attempts: 2, statements: 30, rows: 40, commits: 1, ..Effort::default() };
+    let effort = Effort { grouped: 1, spent, ..counts };
     for result in [Ok(true), Ok(true), Ok(false), Err(Fault::InDoubt(Doubt::Deadline))] {
-        tape.record(&0, &result, moments, &effort, TIMELINE.window());
+        tape.record(&0, &result, moments, &effort, None, TIMELINE.window());
     }
     tape.finish();
     let collected = collector.finish(TIMELINE.closes());
@@ -208,6 +215,43 @@ fn effort_is_added_up_over_committed_calls_only() {
     assert_eq!(kind.committed.service().mean(), Some(Nanos::from_millis(6)));
     assert_eq!(kind.declined.as_ref().unwrap().response.count(), 1);
     assert_eq!(collected.totals.faults.count(), 1);
+}
+
+#[test]
+fn committed_calls_count_for_their_part_and_statements_for_clocked_ones() {
+    let (mut tape, mut collector) = set_out();
+    let mut times = StatementTimes::default();
+    times.add(7, 3, Nanos(3_000_000));
+    let spent = Spent { begin: Nanos(500_000), commit: Nanos(1_000_000), ..Spent::default() };
+    let effort = Effort { spent, ..Effort::default() };
+    // From 1 s on, so that one in ten is of the warm-up: 270 in the window, a third of each call.
+    for step in 0..300 {
+        let due = at(1_000 + step * 33);
+        let moments = Moments { due, free: due, begun: due, ended: due + Nanos::from_millis(6) };
+        let statements = (step % 2 == 0).then_some(&times);
+        let result = if step % 30 == 29 { Ok(false) } else { Ok(true) };
+        tape.record(&(step as usize % 3), &result, moments, &effort, statements, TIMELINE.closes());
+        collector.collect();
+    }
+    tape.finish();
+    let collected = collector.finish(TIMELINE.closes());
+    let totals = collected.totals;
+    let [first, second] = &totals.kinds[..] else { panic!("there are two kinds") };
+    let parts: u64 = totals.facets.iter().map(|facet| facet.committed.count()).sum();
+    assert_eq!((parts, totals.facets[0].committed.count()), (second.effort.calls, 90));
+    let took: u64 = totals.facets.iter().map(|facet| facet.effort.begin.0).sum();
+    assert_eq!(took, second.effort.begin.0);
+    let clocked: u64 = totals.facets.iter().map(|facet| facet.clocked.effort.calls).sum();
+    assert_eq!(clocked, second.clocked.effort.calls);
+    for sums in [&first.clocked, &second.clocked, &totals.facets[1].clocked] {
+        let calls = sums.effort.calls;
+        assert!(calls > 0, "every second call was clocked");
+        let found: Vec<_> = sums.executed().collect();
+        let sum = StatementSum { executions: 3 * calls, spent: Nanos(3_000_000 * calls) };
+        assert_eq!(found, [(7, sum)]);
+        // Held against what the caller clocked, and not against itself: 4.5 of 6 ms.
+        assert_eq!(sums.covered().0 * 4, sums.effort.service.0 * 3);
+    }
 }
 
 #[test]

@@ -18,6 +18,7 @@
 
 mod books;
 mod clock;
+mod clocked;
 mod collector;
 mod compare;
 mod intervals;
@@ -35,6 +36,7 @@ mod usl;
 
 pub use books::{Books, Class, Imbalance};
 pub use clock::{Monotonic, thread_cpu, unix_seconds};
+pub use clocked::{ClockedSums, FacetTotals, StatementSum};
 pub use collector::{Collected, Collector, Slice, SliceTimes, circulation};
 pub use compare::{
     BLOCKS_MIN, Better, Comparison, Terms, Verdict, blocks_to_tell, compare, detectable, ratio_to_base,

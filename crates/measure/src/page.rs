@@ -1,10 +1,10 @@
 //! A page: what one tape has recorded since it was handed the page.
 
 use crate::{Books, Class, Ended, Latencies, Moments, TimesKept, Totals};
-use model::{Effort, Ledger, Workload};
+use model::{Effort, Ledger, StatementTimes, Workload};
 
-/// What one tape has recorded in a slice. About 14 KiB a histogram: 100 KiB for the five kinds of TPC-C, and two
-/// thirds more when service times are kept apart. All of it is allocated before the start.
+/// What one tape has recorded in a slice. About 14 KiB a histogram: 100 KiB for the five kinds of TPC-C, half
+/// as much again for the four parts of kinds that it shows apart, and two thirds more when service times are kept apart. All of it is allocated before the start.
 pub struct Page<W: Workload> {
     /// The slice in which the newest call on it ended.
     pub(crate) slice: u32,
@@ -27,7 +27,7 @@ impl<W: Workload> Page<W> {
         Page {
             slice: 0,
             touched: false,
-            totals: Totals::new(W::KINDS, kept),
+            totals: Totals::new(W::KINDS, W::FACETS, kept),
             warmup: Books::default(),
             warmup_committed: Latencies::new(),
             ended: vec![Ended::default(); W::KINDS.len()],
@@ -48,7 +48,7 @@ impl<W: Workload> Page<W> {
                 self.warmup_committed.record(entry.moments.response());
             }
         } else {
-            self.totals.enter(kind, class, entry.late, entry.moments, entry.effort);
+            self.totals.enter(kind, class, &entry);
         }
     }
 
@@ -71,4 +71,8 @@ pub(crate) struct Entry<'a> {
     pub(crate) late: bool,
     pub(crate) moments: Moments,
     pub(crate) effort: &'a Effort,
+    /// The part of its kind that is also shown apart.
+    pub(crate) facet: Option<usize>,
+    /// What its statements took, if a clock stood around each.
+    pub(crate) statements: Option<&'a StatementTimes>,
 }

@@ -2,7 +2,7 @@
 
 use crate::page::Entry;
 use crate::{Class, Page, Timeline, Window};
-use model::{Effort, Fault, Ledger, Nanos, Workload};
+use model::{Effort, Fault, Ledger, Nanos, StatementTimes, Workload};
 use rtrb::{Consumer, Producer};
 
 /// The moments of a call.
@@ -59,7 +59,8 @@ impl<W: Workload> Tape<W> {
         Tape { page, page_ends: timeline.span(0).1, timeline, full, empty }
     }
 
-    /// Records a call that was begun and has ended.
+    /// Records a call that was begun and has ended. `statements` is what each of its statements took, where a clock stood
+    /// around them.
     #[inline]
     pub fn record(
         &mut self,
@@ -67,6 +68,7 @@ impl<W: Workload> Tape<W> {
         result: &Result<W::Outcome, Fault>,
         moments: Moments,
         effort: &Effort,
+        statements: Option<&StatementTimes>,
         window: Window,
     ) {
         self.heed(window);
@@ -76,7 +78,15 @@ impl<W: Workload> Tape<W> {
         }
         let (warmup, late) = (self.is_warmup(moments.due), moments.ended >= closes);
         self.page.totals.backlog.enter(moments.due, Some(moments.begun), opens, closes);
-        let entry = Entry { warmup, ends_within: moments.ended >= opens && !late, late, moments, effort };
+        let entry = Entry {
+            warmup,
+            ends_within: moments.ended >= opens && !late,
+            late,
+            moments,
+            effort,
+            facet: W::facet(call),
+            statements,
+        };
         self.page.enter(W::kind(call), Class::of::<W>(result), entry);
         self.page.ledger.post(call, result);
     }

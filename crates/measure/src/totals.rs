@@ -1,7 +1,8 @@
 //! What is added up over calls, in a page as in a whole trial.
 
-use crate::{Books, Class, Latencies, Moments};
-use model::{Effort, Kind, Nanos};
+use crate::page::Entry;
+use crate::{Books, Class, ClockedSums, FacetTotals, Latencies, Moments};
+use model::{Effort, Facet, Kind, Nanos};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
@@ -73,6 +74,8 @@ pub struct KindTotals {
     pub books: Books,
     /// What the committed ones took.
     pub effort: EffortSums,
+    /// What those of them took that had a clock around each statement.
+    pub clocked: ClockedSums,
     /// Times of the committed ones.
     pub committed: Times,
     /// Times of the declined ones, for kinds that decline by plan.
@@ -96,6 +99,8 @@ pub struct Backlog {
 pub struct Totals {
     /// By kind, in the workload's order.
     pub kinds: Vec<KindTotals>,
+    /// By part of a kind that is shown apart, in the workload's order.
+    pub facets: Vec<FacetTotals>,
     /// Response times of all faults of all kinds.
     pub faults: Latencies,
     /// Times to put a call into the queue, for kinds whose execution is deferred.
@@ -161,7 +166,7 @@ fn absorb_optional(mine: Option<&mut Latencies>, theirs: Option<&Latencies>) {
 
 impl EffortSums {
     #[inline]
-    fn enter(&mut self, moments: Moments, effort: &Effort) {
+    pub(crate) fn enter(&mut self, moments: Moments, effort: &Effort) {
         self.calls += 1;
         self.attempts += u64::from(effort.attempts);
         self.statements += u64::from(effort.statements);
@@ -254,16 +259,18 @@ impl Ended {
 impl Totals {
     /// Nothing yet; allocates everything that will ever be needed.
     #[must_use]
-    pub fn new(kinds: &[Kind], kept: TimesKept) -> Totals {
+    pub fn new(kinds: &[Kind], facets: &[Facet], kept: TimesKept) -> Totals {
         let kind = |kind: &Kind| KindTotals {
             ended: Ended::default(),
             books: Books::default(),
             effort: EffortSums::default(),
+            clocked: ClockedSums::new(),
             committed: Times::new(kept),
             declined: kind.declines.then(|| Times::new(kept)),
         };
         Totals {
             kinds: kinds.iter().map(kind).collect(),
+            facets: facets.iter().map(|_| FacetTotals::new()).collect(),
             faults: Latencies::new(),
             queueing: kinds.iter().any(|kind| kind.deferred_p90_max.is_some()).then(Latencies::new),
             unstarted: 0,
@@ -287,13 +294,25 @@ impl Totals {
     }
 
     #[inline]
-    pub(crate) fn enter(&mut self, kind: usize, class: Class, late: bool, moments: Moments, effort: &Effort) {
+    pub(crate) fn enter(&mut self, kind: usize, class: Class, entry: &Entry<'_>) {
+        let &Entry { moments, effort, .. } = entry;
         let totals = &mut self.kinds[kind];
-        totals.books.enter(class, effort.attempts, late);
+        totals.books.enter(class, effort.attempts, entry.late);
         match class {
             Class::Committed => {
                 totals.effort.enter(moments, effort);
                 totals.committed.record(moments);
+                let mut facet = entry.facet.map(|facet| &mut self.facets[facet]);
+                if let Some(facet) = &mut facet {
+                    facet.committed.record(moments.response());
+                    facet.effort.enter(moments, effort);
+                }
+                if let Some(times) = entry.statements {
+                    totals.clocked.enter(moments, effort, times);
+                    if let Some(facet) = facet {
+                        facet.clocked.enter(moments, effort, times);
+                    }
+                }
             }
             Class::Declined => {
                 // A kind that declines against its plan is counted; only its times are not kept.
@@ -313,10 +332,14 @@ impl Totals {
             mine.ended += theirs.ended;
             mine.books += theirs.books;
             mine.effort += theirs.effort;
+            mine.clocked.absorb(&theirs.clocked);
             mine.committed.absorb(&theirs.committed);
             if let (Some(mine), Some(theirs)) = (&mut mine.declined, &theirs.declined) {
                 mine.absorb(theirs);
             }
+        }
+        for (mine, theirs) in self.facets.iter_mut().zip(&other.facets) {
+            mine.absorb(theirs);
         }
         self.faults.absorb(&other.faults);
         absorb_optional(self.queueing.as_mut(), other.queueing.as_ref());
@@ -329,11 +352,13 @@ impl Totals {
             kind.ended = Ended::default();
             kind.books = Books::default();
             kind.effort = EffortSums::default();
+            kind.clocked.clear();
             kind.committed.clear();
             if let Some(declined) = &mut kind.declined {
                 declined.clear();
             }
         }
+        self.facets.iter_mut().for_each(FacetTotals::clear);
         self.faults.clear();
         if let Some(queueing) = &mut self.queueing {
             queueing.clear();

@@ -5,6 +5,9 @@ use crate::Nanos;
 /// What one call took, over all its attempts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Effort {
+    /// Asked by the caller before the call: a clock around each statement, see [`StatementClock`](crate::StatementClock). It
+    /// is no part of what was taken, so sums of efforts keep the one that they began with.
+    pub clocked: bool,
     /// Times the transaction was tried; at least 1 for a call that reached an engine.
     pub attempts: u32,
     /// Statements executed, without begin and commit.

@@ -6,7 +6,7 @@
 //! beyond the stack.
 //! What this costs was measured: `docs/decisions/0010`.
 
-use crate::{Effort, Fault, Home, OpenError, Refusal, Session, Stack, Target, Workload};
+use crate::{Effort, Fault, Home, OpenError, Refusal, Session, Stack, StatementTimes, Target, Workload};
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -54,6 +54,10 @@ impl<W: Workload> Session<W> for AnySession<W> {
     ) -> impl Future<Output = Result<W::Outcome, Fault>> + Send {
         Run { session: self, call, effort, under_way: false }
     }
+
+    fn statement_times(&self) -> Option<&StatementTimes> {
+        self.0.statement_times()
+    }
 }
 
 /// A session as [`AnySession`] holds it.
@@ -67,6 +71,9 @@ trait Resumed<W: Workload>: Send {
 
     /// Gives up the call under way, and the session with it.
     fn give_up(&mut self);
+
+    /// See [`Session::statement_times`].
+    fn statement_times(&self) -> Option<&StatementTimes>;
 }
 
 /// One call of an [`AnySession`].
@@ -111,8 +118,8 @@ struct Carried<C, S, F> {
 /// What comes back from a call: the session, what the call took, and how it ended.
 type Back<W, S> = (Box<S>, Effort, Result<<W as Workload>::Outcome, Fault>);
 
-async fn carry<W: Workload, S: Session<W>>(mut session: Box<S>, call: W::Call) -> Back<W, S> {
-    let mut effort = Effort::default();
+async fn carry<W: Workload, S: Session<W>>(mut session: Box<S>, call: W::Call, clocked: bool) -> Back<W, S> {
+    let mut effort = Effort { clocked, ..Effort::default() };
     let result = session.run(&call, &mut effort).await;
     (session, effort, result)
 }
@@ -121,7 +128,7 @@ async fn carry<W: Workload, S: Session<W>>(mut session: Box<S>, call: W::Call) -
 fn erased<W, C, S, F>(session: S, carry: C) -> Box<dyn Resumed<W>>
 where
     W: Workload,
-    C: Fn(Box<S>, W::Call) -> F + Send + 'static,
+    C: Fn(Box<S>, W::Call, bool) -> F + Send + 'static,
     S: Session<W> + 'static,
     F: Future<Output = Back<W, S>> + Send + 'static,
 {
@@ -131,7 +138,7 @@ where
 impl<W, C, S, F> Resumed<W> for Carried<C, S, F>
 where
     W: Workload,
-    C: Fn(Box<S>, W::Call) -> F + Send + 'static,
+    C: Fn(Box<S>, W::Call, bool) -> F + Send + 'static,
     S: Session<W> + 'static,
     F: Future<Output = Back<W, S>> + Send + 'static,
 {
@@ -142,7 +149,7 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Result<W::Outcome, Fault>> {
         if let Some(session) = self.idle.take() {
-            self.running.set(Some((self.carry)(session, call.clone())));
+            self.running.set(Some((self.carry)(session, call.clone(), effort.clocked)));
         }
         let Some(running) = self.running.as_mut().as_pin_mut() else {
             return Poll::Ready(Err(Fault::Refused(Refusal::Unreachable)));
@@ -156,6 +163,10 @@ where
 
     fn give_up(&mut self) {
         self.running.set(None);
+    }
+
+    fn statement_times(&self) -> Option<&StatementTimes> {
+        self.idle.as_deref().and_then(S::statement_times)
     }
 }
 
@@ -178,6 +189,10 @@ impl<W: Workload, S: Session<W>> Resumed<W> for Blocking<S> {
 
     /// It is never under way between two polls.
     fn give_up(&mut self) {}
+
+    fn statement_times(&self) -> Option<&StatementTimes> {
+        self.0.statement_times()
+    }
 }
 
 /// Waits on this thread, which is the session's own, for what should not have had to be waited for.

@@ -1,7 +1,7 @@
 //! Sessions behind a pointer answer as they do in the open, and are gone with a call that is given up.
 
 use super::*;
-use crate::{Conflict, Inputs, Kind, Ledger, Nanos, Spent, Verdict};
+use crate::{Conflict, Inputs, Kind, Ledger, Nanos, RetryPolicy, Retrying, Spent, Verdict};
 use std::future::poll_fn;
 
 /// A workload of numbers.
@@ -47,6 +47,7 @@ impl Ledger<Numbers> for Nothing {
 /// Adds up what it was called with, and waits as often as a call says; 13 meets a conflict.
 struct Adding {
     sum: u32,
+    times: StatementTimes,
 }
 
 impl Session<Numbers> for Adding {
@@ -63,9 +64,20 @@ impl Session<Numbers> for Adding {
             return Err(Fault::Conflict(Conflict::Busy));
         }
         self.sum += call;
+        if effort.clocked {
+            self.times.add(0, *call, Nanos(1));
+        }
         effort.spent = Spent { commit: Nanos(u64::from(*call)), ..effort.spent };
         Ok(self.sum)
     }
+
+    fn statement_times(&self) -> Option<&StatementTimes> {
+        Some(&self.times)
+    }
+}
+
+fn adding() -> Adding {
+    Adding { sum: 0, times: StatementTimes::default() }
 }
 
 fn poll<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
@@ -85,7 +97,7 @@ fn ended(session: &mut AnySession<Numbers>, call: u32, effort: &mut Effort) -> R
 
 #[test]
 fn calls_reach_one_session_one_after_the_other_and_their_effort_is_added() {
-    let mut session = AnySession::new(Adding { sum: 0 }, Home::Task);
+    let mut session = AnySession::new(adding(), Home::Task);
     let mut effort = Effort::default();
     assert_eq!(ended(&mut session, 1, &mut effort), Ok(1));
     assert_eq!(ended(&mut session, 5, &mut effort), Ok(6));
@@ -96,7 +108,7 @@ fn calls_reach_one_session_one_after_the_other_and_their_effort_is_added() {
 
 #[test]
 fn a_call_that_is_given_up_takes_its_session_with_it() {
-    let mut session = AnySession::new(Adding { sum: 0 }, Home::Task);
+    let mut session = AnySession::new(adding(), Home::Task);
     let mut effort = Effort::default();
     {
         let mut run = pin!(session.run(&3, &mut effort));
@@ -110,7 +122,7 @@ fn a_call_that_is_given_up_takes_its_session_with_it() {
 
 #[test]
 fn a_call_that_was_never_begun_leaves_its_session_as_it_was() {
-    let mut session = AnySession::new(Adding { sum: 0 }, Home::Task);
+    let mut session = AnySession::new(adding(), Home::Task);
     let mut effort = Effort::default();
     drop(session.run(&3, &mut effort));
     assert_eq!((effort.attempts, ended(&mut session, 1, &mut effort)), (0, Ok(1)));
@@ -118,10 +130,26 @@ fn a_call_that_was_never_begun_leaves_its_session_as_it_was() {
 
 #[test]
 fn a_blocking_session_has_ended_its_call_when_it_is_first_asked() {
-    let mut session = AnySession::new(Adding { sum: 0 }, Home::Thread);
+    let mut session = AnySession::new(adding(), Home::Thread);
     let mut effort = Effort::default();
     assert_eq!(poll(pin!(session.run(&1, &mut effort))), Poll::Ready(Ok(1)));
     // One that waits all the same keeps its thread waiting, and nobody else.
     assert_eq!(poll(pin!(session.run(&4, &mut effort))), Poll::Ready(Ok(5)));
     assert_eq!((effort.attempts, effort.spent.commit), (2, Nanos(4)));
+}
+
+#[test]
+fn what_statements_took_is_asked_for_and_told_through_the_pointer() {
+    for home in [Home::Task, Home::Thread] {
+        let session = Retrying::new(adding(), RetryPolicy::default());
+        let mut session = AnySession::new(session, home);
+        let calls = |session: &mut AnySession<Numbers>, clocked| {
+            let mut effort = Effort { clocked, ..Effort::default() };
+            assert!(poll(pin!(session.run(&1, &mut effort))).is_ready());
+            assert_eq!(effort.clocked, clocked);
+            session.statement_times().map(|times| times.executed().map(|(_, time)| time.executions).sum())
+        };
+        assert_eq!(calls(&mut session, false), Some(0), "{home:?}");
+        assert_eq!(calls(&mut session, true), Some(1), "{home:?}");
+    }
 }

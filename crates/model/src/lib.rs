@@ -12,6 +12,7 @@ pub mod random;
 mod retry;
 pub mod rows;
 mod stack;
+mod statements;
 pub mod strict;
 mod time;
 mod units;
@@ -25,6 +26,7 @@ pub use fault::{Conflict, Defect, DefectKind, Doubt, Fault, Refusal, SAID_MAX, S
 pub use ledger::LedgerFinding;
 pub use retry::{RetryPolicy, Retrying, RetryingTarget};
 pub use stack::{Durability, Stack, Tier};
+pub use statements::{STATEMENTS_MAX, StatementClock, StatementTime, StatementTimes};
 pub use time::{Clock, Nanos};
 pub use units::{BasisPoints, Cents};
 pub use wire::{BadCall, BadCallKind, Wire};
@@ -35,6 +37,11 @@ pub trait Workload: Sized + Send + Sync + 'static {
     const NAME: &'static str;
     /// The kinds of call, in the order of reports.
     const KINDS: &'static [Kind];
+    /// The names of what can have a clock around it in a call: the statements in the order of their numbers, and behind
+    /// them what other styles send in their place. At most [`STATEMENTS_MAX`].
+    const STATEMENTS: &'static [&'static str] = &[];
+    /// Parts of kinds that are also shown apart, because their calls do different work. They change nothing else.
+    const FACETS: &'static [Facet] = &[];
     /// One input: plain data of fixed size, cheap to clone.
     type Call: Clone + Send + Sync + 'static;
     /// What a completed call says. Fixed size: producing one allocates nothing.
@@ -46,6 +53,11 @@ pub trait Workload: Sized + Send + Sync + 'static {
 
     /// Index of the call's kind in [`Workload::KINDS`].
     fn kind(call: &Self::Call) -> usize;
+
+    /// Index in [`Workload::FACETS`] of the part of its kind that a call belongs to.
+    fn facet(_call: &Self::Call) -> Option<usize> {
+        None
+    }
 
     /// Whether the business outcome happened.
     fn verdict(outcome: &Self::Outcome) -> Verdict;
@@ -75,6 +87,15 @@ pub struct Kind {
     /// Set where a call of this kind may be queued and executed later: the limit on the 90th percentile from being
     /// queued to being done.
     pub deferred_p90_max: Option<Nanos>,
+}
+
+/// A part of a kind of call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Facet {
+    /// Index of the kind in [`Workload::KINDS`].
+    pub kind: usize,
+    /// What sets its calls apart: `by last name`.
+    pub name: &'static str,
 }
 
 /// The pace a terminal keeps around a call of a kind (TPC-C 5.2.5).
@@ -131,6 +152,12 @@ pub trait Session<W: Workload>: Send {
         call: &W::Call,
         effort: &mut Effort,
     ) -> impl Future<Output = Result<W::Outcome, Fault>> + Send;
+
+    /// What each statement of the last call took, where that call had [`Effort::clocked`] set and has completed. Nothing
+    /// where a session cannot tell. Without a meaning after any other call.
+    fn statement_times(&self) -> Option<&StatementTimes> {
+        None
+    }
 }
 
 /// Where sessions of a target live.

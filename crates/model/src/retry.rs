@@ -1,6 +1,6 @@
 //! The only place that repeats a call: the same policy on the direct route and inside a server.
 
-use crate::{Effort, Fault, Home, OpenError, Session, Stack, Target, Workload};
+use crate::{Effort, Fault, Home, OpenError, Session, Stack, StatementTimes, Target, Workload};
 
 /// How often a call is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +45,10 @@ impl<W: Workload, S: Session<W>> Session<W> for Retrying<S> {
                 result => return result,
             }
         }
+    }
+
+    fn statement_times(&self) -> Option<&StatementTimes> {
+        self.session.statement_times()
     }
 }
 

@@ -4,16 +4,17 @@ use crate::answer;
 use crate::procedures::Procedure;
 use adapter_mysql_async::MySqlConn;
 use arrayvec::{ArrayString, ArrayVec};
-use model::{Clock, DefectKind, Effort, Fault, Session, Verdict, Workload};
+use model::{Clock, DefectKind, Effort, Fault, Session, StatementClock, StatementTimes, Verdict, Workload};
 use sql::{ColumnError, Columns, Param, SqlConn};
 use std::fmt::Write;
-use workload_tpcc::{Call, LINES_MAX, Line, NewOrder, Outcome, Tpcc, Who};
+use workload_tpcc::{Call, LINES_MAX, Line, NewOrder, Outcome, PROCEDURE, Tpcc, Who};
 
 /// Runs the transactions by one procedure call each.
 #[derive(Debug)]
 pub struct ProcedureSession<K> {
     conn: MySqlConn,
     clock: K,
+    calls: StatementClock,
 }
 
 /// Characters of a line at most: four numbers of up to ten digits, a pass of two, and what divides them.
@@ -26,7 +27,7 @@ struct Packed {
 
 impl<K: Clock> ProcedureSession<K> {
     pub(crate) fn new(conn: MySqlConn, clock: K) -> ProcedureSession<K> {
-        ProcedureSession { conn, clock }
+        ProcedureSession { conn, clock, calls: StatementClock::default() }
     }
 
     async fn transact(&mut self, call: &Call, rows: &mut u32) -> Result<Outcome, Fault> {
@@ -130,8 +131,11 @@ impl<K: Clock> ProcedureSession<K> {
 
 impl<K: Clock> Session<Tpcc> for ProcedureSession<K> {
     async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+        self.calls.start(effort);
         let (asked, mut rows) = (self.clock.now(), 0);
+        let sent = self.calls.asked(&self.clock);
         let result = self.transact(call, &mut rows).await;
+        self.calls.answered(PROCEDURE, sent, &self.clock);
         effort.attempts += 1;
         // Begin, statements and commit are one round trip; none of it can be told apart from here.
         effort.spent.statements += self.clock.now() - asked;
@@ -141,6 +145,10 @@ impl<K: Clock> Session<Tpcc> for ProcedureSession<K> {
             effort.commits += u32::from(Tpcc::verdict(outcome) == Verdict::Committed);
         }
         result
+    }
+
+    fn statement_times(&self) -> Option<&StatementTimes> {
+        Some(self.calls.times())
     }
 }
 

@@ -6,14 +6,15 @@ use crate::texts;
 use crate::wire::{Wire, own_texts, trip};
 use arrayvec::{ArrayString, ArrayVec};
 use futures_util::future::{try_join, try_join3, try_join4};
-use model::{Cents, Clock, DefectKind, Effort, Fault, OpenError, Session};
+use model::{Cents, Clock, DefectKind, Effort, Fault, OpenError, Session, StatementTimes};
 use sql::{CatalogueError, ServerUrl};
 use std::fmt::Write;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, Row, Statement};
 use workload_tpcc::{
     Call, Customer, DISTRICTS, Delivered, Delivery, LINES_MAX, NewOrder, OrderReport, OrderStatus, Outcome,
-    Paid, Payment, Placed, PlacedLine, ReportLine, Short, StockLevel, Text, Tpcc, Unused, Who, order_total,
+    Paid, Payment, Placed, PlacedLine, ROUND, ReportLine, Short, StockLevel, Text, Tpcc, Unused, Who,
+    order_total,
 };
 
 /// Statements by their place in [`NAMES`].
@@ -80,8 +81,8 @@ impl<K: Clock> PipelinedSession<K> {
         Ok(PipelinedSession { wire })
     }
 
-    async fn transact(&mut self, call: &Call) -> Result<Outcome, Fault> {
-        self.wire.start()?;
+    async fn transact(&mut self, call: &Call, effort: &Effort) -> Result<Outcome, Fault> {
+        self.wire.start(effort)?;
         let ended = match call {
             Call::NewOrder(call) => self.new_order(call).await,
             Call::Payment(call) => self.payment(call).await,
@@ -106,7 +107,7 @@ impl<K: Clock> PipelinedSession<K> {
         let (w_id, d_id, c_id) = (call.w_id as i32, call.d_id as i16, call.c_id as i32);
         let (count, all_local) = (call.lines.len() as i16, i16::from(call.all_local()));
         let rounds = Rounds::of(&call.lines);
-        let Wire { client, statements, link, .. } = &mut self.wire;
+        let Wire { client, statements, link, clock, rounds: clocked, .. } = &mut self.wire;
         let on = (&*client, statements.as_slice());
         let take = async |first: usize, last: usize| {
             let (numbers, items) = (&rounds.numbers[first..last], &rounds.items[first..last]);
@@ -114,15 +115,21 @@ impl<K: Clock> PipelinedSession<K> {
             query(on, Stmt::TakeLines, [&w_id, &d_id, &numbers, &items, &suppliers, &quantities]).await
         };
         let mut last = rounds.until[0] as usize;
-        let asked = try_join3(
+        let joined = try_join3(
             query(on, Stmt::Begin, []),
             query(on, Stmt::PlaceOrder, [&w_id, &d_id, &c_id, &count, &all_local]),
             take(0, last),
         );
-        let (_, placed, mut taken) = trip(link, asked, false).await?;
+        let asked = clocked.asked(clock);
+        let answer = trip(link, joined, false).await;
+        clocked.answered(ROUND, asked, clock);
+        let (_, placed, mut taken) = answer?;
         // What is left after one line of an item must be stored before the next one takes from it.
         for &until in &rounds.until[1..] {
-            taken.extend(trip(link, take(last, until as usize), false).await?);
+            let asked = clocked.asked(clock);
+            let answer = trip(link, take(last, until as usize), false).await;
+            clocked.answered(ROUND, asked, clock);
+            taken.extend(answer?);
             last = until as usize;
         }
         self.wire.count(1 + rounds.until.len() as u32, placed.len() + taken.len());
@@ -175,6 +182,7 @@ impl<K: Clock> PipelinedSession<K> {
         let (c_w_id, c_d_id, Cents(amount)) = (call.c_w_id as i32, call.c_d_id as i16, call.h_amount);
         let fact = fact(call);
         let fact = fact.as_str();
+        let sent = self.wire.asked();
         let Wire { client, statements, link, .. } = &mut self.wire;
         let on = (&*client, statements.as_slice());
         let customer = async {
@@ -195,7 +203,9 @@ impl<K: Clock> PipelinedSession<K> {
             query(on, Stmt::PayDistrict, [&w_id, &d_id, &amount]),
             customer,
         );
-        let (_, warehouse, district, customer) = trip(link, asked, false).await?;
+        let answer = trip(link, asked, false).await;
+        self.wire.answered(ROUND, sent);
+        let (_, warehouse, district, customer) = answer?;
         self.wire.count(3, warehouse.len() + district.len() + customer.len());
         let warehouse = warehouse.first().ok_or_else(|| defect("no such warehouse"))?;
         let district = district.first().ok_or_else(|| defect("no such district"))?;
@@ -227,18 +237,21 @@ impl<K: Clock> PipelinedSession<K> {
     /// 2.6.2.2.
     async fn order_status(&mut self, call: &OrderStatus) -> Result<Outcome, Fault> {
         let (w_id, d_id) = (call.w_id as i32, call.d_id as i16);
+        let asked = self.wire.asked();
         let Wire { client, statements, link, .. } = &mut self.wire;
         let on = (&*client, statements.as_slice());
         let rows = match &call.customer {
             Who::Id(c_id) => {
                 let c_id = *c_id as i32;
-                trip(link, query(on, Stmt::OrderStatus, [&w_id, &d_id, &c_id]), false).await?
+                trip(link, query(on, Stmt::OrderStatus, [&w_id, &d_id, &c_id]), false).await
             }
             Who::LastName(name) => {
                 let name = name.as_str();
-                trip(link, query(on, Stmt::OrderStatusByName, [&w_id, &d_id, &name]), false).await?
+                trip(link, query(on, Stmt::OrderStatusByName, [&w_id, &d_id, &name]), false).await
             }
         };
+        self.wire.answered(ROUND, asked);
+        let rows = rows?;
         self.wire.count(1, rows.len());
         self.wire.effort.commits = 1;
         let head = rows.first().ok_or_else(|| nobody(&call.customer))?;
@@ -267,10 +280,13 @@ impl<K: Clock> PipelinedSession<K> {
     /// 2.7.4.2, all ten districts in one transaction.
     async fn delivery(&mut self, call: &Delivery) -> Result<Outcome, Ended> {
         let (w_id, carrier) = (call.w_id as i32, call.o_carrier_id as i16);
+        let sent = self.wire.asked();
         let Wire { client, statements, link, .. } = &mut self.wire;
         let on = (&*client, statements.as_slice());
         let asked = try_join(query(on, Stmt::Begin, []), query(on, Stmt::Deliver, [&w_id, &carrier]));
-        let (_, rows) = trip(link, asked, false).await?;
+        let answer = trip(link, asked, false).await;
+        self.wire.answered(ROUND, sent);
+        let (_, rows) = answer?;
         self.wire.count(1, rows.len());
         let mut delivered = Delivered { o_ids: std::iter::repeat_n(None, DISTRICTS as usize).collect() };
         for row in &rows {
@@ -288,9 +304,12 @@ impl<K: Clock> PipelinedSession<K> {
     /// 2.8.2.2.
     async fn stock_level(&mut self, call: &StockLevel) -> Result<Outcome, Fault> {
         let (w_id, d_id, threshold) = (call.w_id as i32, call.d_id as i16, call.threshold as i32);
+        let asked = self.wire.asked();
         let Wire { client, statements, link, .. } = &mut self.wire;
         let on = (&*client, statements.as_slice());
-        let rows = trip(link, query(on, Stmt::StockLevel, [&w_id, &d_id, &threshold]), false).await?;
+        let rows = trip(link, query(on, Stmt::StockLevel, [&w_id, &d_id, &threshold]), false).await;
+        self.wire.answered(ROUND, asked);
+        let rows = rows?;
         self.wire.count(1, rows.len());
         self.wire.effort.commits = 1;
         let low_stock = rows.first().ok_or_else(|| defect("a count gave no row"))?;
@@ -324,9 +343,13 @@ impl<K: Clock> PipelinedSession<K> {
 
 impl<K: Clock> Session<Tpcc> for PipelinedSession<K> {
     async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        let result = self.transact(call).await;
+        let result = self.transact(call, effort).await;
         self.wire.settle(effort);
         result
+    }
+
+    fn statement_times(&self) -> Option<&StatementTimes> {
+        Some(self.wire.statement_times())
     }
 }
 

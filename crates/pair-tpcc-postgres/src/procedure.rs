@@ -9,13 +9,13 @@ use crate::texts;
 use crate::wire::{Wire, own_texts};
 use adapter_tokio_postgres::fault;
 use arrayvec::ArrayVec;
-use model::{Cents, Clock, Effort, Fault, OpenError, Session};
+use model::{Cents, Clock, Effort, Fault, OpenError, Session, StatementTimes};
 use sql::{CatalogueError, ServerUrl};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
 use workload_tpcc::{
     Address, Call, Customer, DISTRICTS, Delivered, Delivery, LINES_MAX, NewOrder, OrderReport, OrderStatus,
-    Outcome, Paid, Payment, Placed, PlacedLine, ReportLine, Short, StockLevel, Tpcc, Unused, Who,
+    Outcome, PROCEDURE, Paid, Payment, Placed, PlacedLine, ReportLine, Short, StockLevel, Tpcc, Unused, Who,
     order_total,
 };
 
@@ -66,8 +66,8 @@ impl<K: Clock> ProcedureSession<K> {
         Ok(ProcedureSession { wire })
     }
 
-    async fn transact(&mut self, call: &Call) -> Result<Outcome, Fault> {
-        self.wire.start()?;
+    async fn transact(&mut self, call: &Call, effort: &Effort) -> Result<Outcome, Fault> {
+        self.wire.start(effort)?;
         match call {
             Call::NewOrder(call) => self.new_order(call).await,
             Call::Payment(call) => self.payment(call).await,
@@ -79,8 +79,11 @@ impl<K: Clock> ProcedureSession<K> {
 
     /// The row in which a function answers.
     async fn call(&mut self, stmt: Stmt, params: &[&(dyn ToSql + Sync)]) -> Result<Row, Error> {
+        let asked = self.wire.asked();
         let Wire { client, statements, link, .. } = &mut self.wire;
-        let row = link.until(client.query_one(&statements[stmt as usize], params)).await?;
+        let row = link.until(client.query_one(&statements[stmt as usize], params)).await;
+        self.wire.answered(PROCEDURE, asked);
+        let row = row?;
         self.wire.count(1, 1);
         self.wire.effort.commits = 1;
         Ok(row)
@@ -159,9 +162,13 @@ impl<K: Clock> ProcedureSession<K> {
 
 impl<K: Clock> Session<Tpcc> for ProcedureSession<K> {
     async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        let result = self.transact(call).await;
+        let result = self.transact(call, effort).await;
         self.wire.settle(effort);
         result
+    }
+
+    fn statement_times(&self) -> Option<&StatementTimes> {
+        Some(self.wire.statement_times())
     }
 }
 

@@ -1,7 +1,7 @@
 //! What both styles share: a connection with its settings and statements, and the account of a call.
 
 use adapter_tokio_postgres::{Connected, Link, connect_to_write, fault, open_error};
-use model::{Clock, Effort, Fault, Nanos, OpenError, Refusal};
+use model::{Clock, Effort, Fault, Nanos, OpenError, Refusal, StatementClock, StatementTimes};
 use sql::{CatalogueError, ServerUrl};
 use std::future::Future;
 use tokio_postgres::{Client, Error, SimpleQueryMessage, Statement};
@@ -33,6 +33,7 @@ pub(crate) struct Wire<K> {
     pub(crate) effort: Effort,
     pub(crate) link: Link,
     pub(crate) clock: K,
+    pub(crate) rounds: StatementClock,
     begun: Nanos,
 }
 
@@ -58,11 +59,12 @@ impl<K: Clock> Wire<K> {
             statements.push(link.until(client.prepare(text)).await.map_err(refused)?);
         }
         let (effort, begun) = (Effort::default(), Nanos::ZERO);
-        Ok(Wire { client, statements, effort, link, clock, begun })
+        Ok(Wire { client, statements, effort, link, clock, rounds: StatementClock::default(), begun })
     }
 
-    /// Begins the account of a call.
-    pub(crate) fn start(&mut self) -> Result<(), Fault> {
+    /// Begins the account of an attempt of the call whose account so far is `effort`.
+    pub(crate) fn start(&mut self, effort: &Effort) -> Result<(), Fault> {
+        self.rounds.start(effort);
         self.begun = self.clock.now();
         self.effort = Effort::default();
         if !self.link.is_open() {
@@ -77,6 +79,22 @@ impl<K: Clock> Wire<K> {
         let spent = &mut self.effort.spent;
         spent.statements = self.clock.now() - self.begun - spent.commit;
         *effort += self.effort;
+    }
+
+    /// Reads the clock before a round trip, in calls that have one around each.
+    pub(crate) fn asked(&self) -> Option<Nanos> {
+        self.rounds.asked(&self.clock)
+    }
+
+    /// Reads it after one, whose place in the workload's list is `round`. What is sent in one trip shares its time, and
+    /// cannot be told apart from here.
+    pub(crate) fn answered(&mut self, round: usize, asked: Option<Nanos>) {
+        self.rounds.answered(round, asked, &self.clock);
+    }
+
+    /// What the round trips of the last call took that had a clock around each.
+    pub(crate) fn statement_times(&self) -> &StatementTimes {
+        self.rounds.times()
     }
 
     /// Counts statements that were answered, and the rows that came with them.

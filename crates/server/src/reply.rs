@@ -1,6 +1,7 @@
 //! Answers: body, footnote headers, nothing else.
 
 use crate::problem::Problem;
+use crate::served::Exchange;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
@@ -10,6 +11,9 @@ use model::{Effort, Nanos};
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const WORK: HeaderName = HeaderName::from_static("stackmark-work");
+/// In a request: its caller wants a clock around each statement.
+pub(crate) const CLOCK: HeaderName = HeaderName::from_static("stackmark-clock");
+const STATEMENTS: HeaderName = HeaderName::from_static("stackmark-statements");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 /// Seconds after which a refused client may come back.
@@ -72,6 +76,27 @@ pub(crate) fn footnotes(headers: &mut HeaderMap, effort: &Effort) {
         }
     }
     headers.insert(WORK, text.into_value());
+}
+
+/// Adds what each statement took, in calls whose caller asked for it.
+pub(crate) fn statements(headers: &mut HeaderMap, exchange: &dyn Exchange) {
+    if !exchange.is_clocked() {
+        return;
+    }
+    let mut text = Text::default();
+    exchange.statements(&mut |name, time| {
+        if !text.0.is_empty() {
+            text.push(", ");
+        }
+        text.push(name);
+        text.push(";n=");
+        text.push_count(time.executions.into());
+        text.push(";dur=");
+        text.push_millis(time.spent);
+    });
+    if !text.0.is_empty() {
+        headers.insert(STATEMENTS, text.into_value());
+    }
 }
 
 /// A header value in the making.

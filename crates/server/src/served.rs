@@ -1,6 +1,9 @@
 //! What a server serves, of whatever workload: everything behind this is compiled once.
 
-use model::{AnySession, AnyTarget, BadCall, Effort, Fault, Home, OpenError, Stack, Target, Wire};
+use model::{
+    AnySession, AnyTarget, BadCall, Effort, Fault, Home, OpenError, Session, Stack, StatementTime,
+    StatementTimes, Target, Wire,
+};
 use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
@@ -18,8 +21,8 @@ pub(crate) trait Served: Send + Sync {
     fn stack(&self) -> Stack;
     /// Opens a session.
     fn open(&self, worker: u32) -> Opening<'_>;
-    /// Reads a call of a kind.
-    fn decode(&self, kind: usize, body: &[u8]) -> Result<Box<dyn Exchange>, BadCall>;
+    /// Reads a call of a kind; `clocked` where its caller wants a clock around each statement.
+    fn decode(&self, kind: usize, body: &[u8], clocked: bool) -> Result<Box<dyn Exchange>, BadCall>;
 }
 
 /// A session that is being opened.
@@ -30,6 +33,10 @@ pub(crate) type Opening<'a> =
 pub(crate) trait Exchange: Any + Send {
     /// Appends the outcome's JSON, once there is one.
     fn encode(&self, into: &mut Vec<u8>);
+    /// Whether its caller wants a clock around each statement.
+    fn is_clocked(&self) -> bool;
+    /// Gives each statement that was clocked, by name, once there is an outcome.
+    fn statements(&self, each: &mut dyn FnMut(&'static str, StatementTime));
 }
 
 /// A session that answers exchanges of its own workload.
@@ -52,7 +59,10 @@ pub(crate) struct Of<W: Wire> {
 /// Call and outcome of a workload.
 struct Exchanged<W: Wire> {
     call: W::Call,
+    clocked: bool,
     outcome: Option<W::Outcome>,
+    /// Made in clocked calls only.
+    statements: Option<Box<StatementTimes>>,
 }
 
 impl<W: Wire> Served for Of<W> {
@@ -79,9 +89,9 @@ impl<W: Wire> Served for Of<W> {
         })
     }
 
-    fn decode(&self, kind: usize, body: &[u8]) -> Result<Box<dyn Exchange>, BadCall> {
+    fn decode(&self, kind: usize, body: &[u8], clocked: bool) -> Result<Box<dyn Exchange>, BadCall> {
         let call = W::decode_call(kind, &self.extent, body)?;
-        Ok(Box::new(Exchanged::<W> { call, outcome: None }))
+        Ok(Box::new(Exchanged::<W> { call, clocked, outcome: None, statements: None }))
     }
 }
 
@@ -89,6 +99,18 @@ impl<W: Wire> Exchange for Exchanged<W> {
     fn encode(&self, into: &mut Vec<u8>) {
         let outcome = self.outcome.as_ref().expect("encoded only after its session has ended the call");
         W::encode_outcome(outcome, into);
+    }
+
+    fn is_clocked(&self) -> bool {
+        self.clocked
+    }
+
+    fn statements(&self, each: &mut dyn FnMut(&'static str, StatementTime)) {
+        for (index, time) in self.statements.iter().flat_map(|times| times.executed()) {
+            if let Some(name) = W::STATEMENTS.get(index) {
+                each(name, time);
+            }
+        }
     }
 }
 
@@ -100,11 +122,14 @@ impl<W: Wire> ServedSession for AnySession<W> {
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), Fault>> {
         let exchange: &mut dyn Any = exchange;
-        let Exchanged::<W> { call, outcome } =
+        let Exchanged::<W> { call, clocked, outcome, statements } =
             exchange.downcast_mut().expect("a server decodes calls of the workload that its sessions answer");
         match ready!(self.poll_run(call, effort, cx)) {
             Ok(answer) => {
                 *outcome = Some(answer);
+                if *clocked {
+                    *statements = self.statement_times().cloned().map(Box::new);
+                }
                 Poll::Ready(Ok(()))
             }
             Err(fault) => Poll::Ready(Err(fault)),

@@ -93,7 +93,10 @@ impl Service {
                 let returned = self.clock.now();
                 effort = ran.effort;
                 effort.spent.encode += decoded - begun;
-                let response = self.encode(&ran.result);
+                let mut response = self.encode(&ran.result);
+                if let Ok(exchange) = &ran.result {
+                    reply::statements(response.headers_mut(), &**exchange);
+                }
                 effort.spent.encode += self.clock.now() - returned;
                 response
             }
@@ -113,7 +116,8 @@ impl Service {
             return Err(Problem::unsupported_type());
         }
         let body = self.read(body).await?;
-        self.served.decode(kind, &body).map_err(Problem::bad_call)
+        let clocked = head.headers.contains_key(reply::CLOCK);
+        self.served.decode(kind, &body, clocked).map_err(Problem::bad_call)
     }
 
     /// Reads a body, never more of it than its limit.

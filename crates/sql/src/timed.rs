@@ -1,24 +1,44 @@
 //! Counts and clocks what a transaction does: the work fingerprint of a call comes from here for every adapter.
 
 use crate::{Dialect, Grouping, Param, Read, SqlConn, StmtId, TxKind};
-use model::{Clock, Effort, Fault, Nanos};
+use model::{Clock, Effort, Fault, Nanos, StatementClock, StatementTimes};
 
 /// Wraps a connection.
 ///
 /// Four clock readings a transaction and not two a statement: 46 statements of a New-Order at 50 ns each would be more
-/// than the whole seam may cost. What lies between begin and commit is therefore one span, logic included.
+/// than the whole seam may cost. What lies between begin and commit is therefore one span, logic included. Only in a call
+/// whose caller asks for it, one in many, stands a clock around each statement.
 #[derive(Debug)]
 pub struct Timed<C, K> {
     conn: C,
     clock: K,
     effort: Effort,
     begun: Nanos,
+    statements: StatementClock,
 }
 
 impl<C: SqlConn, K: Clock> Timed<C, K> {
     /// Wraps a connection.
     pub fn new(conn: C, clock: K) -> Timed<C, K> {
-        Timed { conn, clock, effort: Effort::default(), begun: Nanos::ZERO }
+        Timed {
+            conn,
+            clock,
+            effort: Effort::default(),
+            begun: Nanos::ZERO,
+            statements: StatementClock::default(),
+        }
+    }
+
+    /// Begins an attempt of the call whose account is `effort`.
+    #[inline]
+    pub fn start(&mut self, effort: &Effort) {
+        self.statements.start(effort);
+    }
+
+    /// What each statement took in the last call that asked for it.
+    #[must_use]
+    pub fn statement_times(&self) -> &StatementTimes {
+        self.statements.times()
     }
 
     /// Adds what was done since the last time to `effort`.
@@ -74,7 +94,9 @@ impl<C: SqlConn, K: Clock> SqlConn for Timed<C, K> {
 
     #[inline]
     async fn exec(&mut self, stmt: StmtId, params: &[Param<'_>]) -> Result<u64, Fault> {
+        let asked = self.statements.asked(&self.clock);
         let result = self.conn.exec(stmt, params).await;
+        self.statements.answered(stmt.0.into(), asked, &self.clock);
         if let Ok(changed) = &result {
             self.count(*changed as u32);
         }
@@ -89,7 +111,9 @@ impl<C: SqlConn, K: Clock> SqlConn for Timed<C, K> {
         read: Read<T>,
     ) -> Result<Option<T>, Fault> {
         // Looked at where it lies: taken apart and put together again, each row would be copied once more.
+        let asked = self.statements.asked(&self.clock);
         let result = self.conn.row(stmt, params, read).await;
+        self.statements.answered(stmt.0.into(), asked, &self.clock);
         if let Ok(row) = &result {
             self.count(u32::from(row.is_some()));
         }
@@ -105,8 +129,146 @@ impl<C: SqlConn, K: Clock> SqlConn for Timed<C, K> {
         into: &mut Vec<T>,
     ) -> Result<(), Fault> {
         let before = into.len();
-        self.conn.rows(stmt, params, read, into).await?;
+        let asked = self.statements.asked(&self.clock);
+        let result = self.conn.rows(stmt, params, read, into).await;
+        self.statements.answered(stmt.0.into(), asked, &self.clock);
+        result?;
         self.count((into.len() - before) as u32);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ColumnError, Columns};
+    use model::{Conflict, StatementTime};
+    use std::future::{Future, ready};
+    use std::pin::pin;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::task::{Context, Poll, Waker};
+
+    /// Stands still but while the connection works.
+    #[derive(Clone, Default)]
+    struct Stopped {
+        now: Arc<AtomicU64>,
+        readings: Arc<AtomicU64>,
+    }
+
+    impl Clock for Stopped {
+        fn now(&self) -> Nanos {
+            self.readings.fetch_add(1, Ordering::Relaxed);
+            Nanos(self.now.load(Ordering::Relaxed))
+        }
+    }
+
+    /// Begin takes 1 ns, commit 2, and statement `n` takes 10 × n; statement 9 meets a conflict.
+    struct Scripted(Stopped);
+
+    impl Scripted {
+        fn take<T>(&self, ns: u64, answer: T) -> impl Future<Output = T> + use<T> {
+            self.0.now.fetch_add(ns, Ordering::Relaxed);
+            ready(answer)
+        }
+    }
+
+    impl SqlConn for Scripted {
+        const DIALECT: Dialect = Dialect::Sqlite;
+
+        async fn begin(&mut self, _: TxKind) -> Result<(), Fault> {
+            self.take(1, Ok(())).await
+        }
+
+        async fn commit(&mut self) -> Result<(), Fault> {
+            self.take(2, Ok(())).await
+        }
+
+        async fn rollback(&mut self) -> Result<(), Fault> {
+            self.take(2, Ok(())).await
+        }
+
+        async fn exec(&mut self, stmt: StmtId, _: &[Param<'_>]) -> Result<u64, Fault> {
+            let answer = if stmt.0 == 9 { Err(Fault::Conflict(Conflict::Busy)) } else { Ok(1) };
+            self.take(u64::from(stmt.0) * 10, answer).await
+        }
+
+        async fn row<T: Send>(
+            &mut self,
+            stmt: StmtId,
+            _: &[Param<'_>],
+            _: Read<T>,
+        ) -> Result<Option<T>, Fault> {
+            self.take(u64::from(stmt.0) * 10, Ok(None)).await
+        }
+
+        async fn rows<T: Send>(
+            &mut self,
+            stmt: StmtId,
+            _: &[Param<'_>],
+            _: Read<T>,
+            _: &mut Vec<T>,
+        ) -> Result<(), Fault> {
+            self.take(u64::from(stmt.0) * 10, Ok(())).await
+        }
+    }
+
+    fn now<T>(future: impl Future<Output = T>) -> T {
+        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(output) => output,
+            Poll::Pending => panic!("nothing here waits"),
+        }
+    }
+
+    /// Statements 3, 4, 4 and 5 between begin and commit, with 100 ns of logic after each.
+    fn call(timed: &mut Timed<Scripted, Stopped>, clock: &Stopped, effort: &mut Effort) {
+        let read: Read<()> = |_: &dyn Columns| -> Result<(), ColumnError> { Ok(()) };
+        let logic = || clock.now.fetch_add(100, Ordering::Relaxed);
+        timed.start(effort);
+        now(timed.begin(TxKind::Write)).unwrap();
+        now(timed.exec(StmtId(3), &[])).unwrap();
+        logic();
+        for _ in 0..2 {
+            now(timed.row(StmtId(4), &[], read)).unwrap();
+            logic();
+        }
+        now(timed.rows(StmtId(5), &[], read, &mut Vec::new())).unwrap();
+        logic();
+        now(timed.commit()).unwrap();
+        timed.settle(effort);
+    }
+
+    #[test]
+    fn each_statement_gets_its_own_time_and_the_logic_none() {
+        let clock = Stopped::default();
+        let mut timed = Timed::new(Scripted(clock.clone()), clock.clone());
+        let mut effort = Effort { clocked: true, ..Effort::default() };
+        call(&mut timed, &clock, &mut effort);
+        let time = |executions, ns| StatementTime { executions, spent: Nanos(ns) };
+        let found: Vec<_> = timed.statement_times().executed().collect();
+        assert_eq!(found, [(3, time(1, 30)), (4, time(2, 80)), (5, time(1, 50))]);
+        let spent = effort.spent;
+        assert_eq!((spent.begin, spent.statements, spent.commit), (Nanos(1), Nanos(560), Nanos(2)));
+    }
+
+    #[test]
+    fn a_statement_that_fails_has_taken_its_time_too() {
+        let clock = Stopped::default();
+        let mut timed = Timed::new(Scripted(clock.clone()), clock.clone());
+        timed.start(&Effort { clocked: true, ..Effort::default() });
+        now(timed.exec(StmtId(9), &[])).unwrap_err();
+        let found: Vec<_> = timed.statement_times().executed().collect();
+        assert_eq!(found, [(9, StatementTime { executions: 1, spent: Nanos(90) })]);
+    }
+
+    #[test]
+    fn a_call_without_clocks_around_its_statements_reads_four_times() {
+        let clock = Stopped::default();
+        let mut timed = Timed::new(Scripted(clock.clone()), clock.clone());
+        call(&mut timed, &clock, &mut Effort::default());
+        assert_eq!(clock.readings.load(Ordering::Relaxed), 4);
+        assert_eq!(timed.statement_times().executed().count(), 0);
+        call(&mut timed, &clock, &mut Effort { clocked: true, ..Effort::default() });
+        assert_eq!(clock.readings.load(Ordering::Relaxed), 4 + 4 + 8);
     }
 }

@@ -41,6 +41,7 @@ impl Workload for Tpcb {
         p90_max: None,
         deferred_p90_max: None,
     }];
+    const STATEMENTS: &'static [&'static str] = Stmt::NAMES;
     type Call = Call;
     type Outcome = Outcome;
     type Inputs = Inputs;

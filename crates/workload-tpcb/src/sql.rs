@@ -3,7 +3,7 @@
 //! The statements are pgbench's, in pgbench's order. Dialects differ in `spec/sql`, not here.
 
 use crate::{Call, Outcome, Tpcb};
-use model::{Clock, DefectKind, Effort, Fault, Session};
+use model::{Clock, DefectKind, Effort, Fault, Session, StatementTimes};
 use sql::{Catalogue, CatalogueError, Dialect, SqlConn, SqlForm, Timed, TxKind};
 
 sql::statements! {
@@ -119,9 +119,14 @@ fn absent(stmt: Stmt, id: u32) -> Fault {
 
 impl<C: SqlConn, K: Clock> Session<Tpcb> for SqlSession<C, K> {
     async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+        self.conn.start(effort);
         let result = self.transact(call).await;
         self.conn.settle(effort);
         result
+    }
+
+    fn statement_times(&self) -> Option<&StatementTimes> {
+        Some(self.conn.statement_times())
     }
 }
 

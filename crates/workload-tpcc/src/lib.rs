@@ -22,7 +22,7 @@ mod rows;
 mod sql;
 mod wire;
 
-use model::{Kind, Nanos, Pace, Verdict, Workload};
+use model::{Facet, Kind, Nanos, Pace, Verdict, Workload};
 
 pub use call::{Call, Delivery, Line, NewOrder, OrderStatus, Payment, StockLevel, Who};
 pub use claims::{Claims, StoredSums, StoredTally};
@@ -41,7 +41,7 @@ pub use rows::{
     CustomerRow, DistrictRow, HistoryRow, ItemRow, NewOrderRow, OrderLineRow, OrderRow, StockRow,
     WarehouseRow,
 };
-pub use sql::{SqlSession, SqlTarget, Stmt, catalogue, schema};
+pub use sql::{PROCEDURE, ROUND, SqlSession, SqlTarget, Stmt, catalogue, schema};
 
 /// Districts of a warehouse; Delivery visits all of them.
 pub const DISTRICTS: u32 = 10;
@@ -62,6 +62,14 @@ pub mod kind {
     pub const ORDER_STATUS: usize = 2;
     pub const DELIVERY: usize = 3;
     pub const STOCK_LEVEL: usize = 4;
+}
+
+/// Index of each part of a kind that is also shown apart.
+mod facet {
+    pub(super) const PAYMENT_BY_ID: usize = 0;
+    pub(super) const PAYMENT_BY_NAME: usize = 1;
+    pub(super) const ORDER_STATUS_BY_ID: usize = 2;
+    pub(super) const ORDER_STATUS_BY_NAME: usize = 3;
 }
 
 const fn kind_of(name: &'static str, keying: u64, think: u64, p90: u64) -> Kind {
@@ -86,6 +94,14 @@ impl Workload for Tpcc {
         Kind { deferred_p90_max: Some(Nanos::from_secs(80)), ..kind_of("delivery", 2, 5, 5) },
         kind_of("stock-level", 2, 5, 20),
     ];
+    const STATEMENTS: &'static [&'static str] = &sql::CLOCKED;
+    /// 2.5.1.2 and 2.6.1.2: 60 % name the customer by last name, which takes a statement more, over several rows.
+    const FACETS: &'static [Facet] = &[
+        Facet { kind: kind::PAYMENT, name: "by id" },
+        Facet { kind: kind::PAYMENT, name: "by last name" },
+        Facet { kind: kind::ORDER_STATUS, name: "by id" },
+        Facet { kind: kind::ORDER_STATUS, name: "by last name" },
+    ];
     type Call = Call;
     type Outcome = Outcome;
     type Inputs = Inputs;
@@ -98,6 +114,18 @@ impl Workload for Tpcc {
             Call::OrderStatus(_) => kind::ORDER_STATUS,
             Call::Delivery(_) => kind::DELIVERY,
             Call::StockLevel(_) => kind::STOCK_LEVEL,
+        }
+    }
+
+    fn facet(call: &Call) -> Option<usize> {
+        match call {
+            Call::Payment(Payment { customer: Who::Id(_), .. }) => Some(facet::PAYMENT_BY_ID),
+            Call::Payment(Payment { customer: Who::LastName(_), .. }) => Some(facet::PAYMENT_BY_NAME),
+            Call::OrderStatus(OrderStatus { customer: Who::Id(_), .. }) => Some(facet::ORDER_STATUS_BY_ID),
+            Call::OrderStatus(OrderStatus { customer: Who::LastName(_), .. }) => {
+                Some(facet::ORDER_STATUS_BY_NAME)
+            }
+            Call::NewOrder(_) | Call::Delivery(_) | Call::StockLevel(_) => None,
         }
     }
 

@@ -11,7 +11,7 @@ use crate::{
     Who, order_total,
 };
 use arrayvec::ArrayVec;
-use model::{BasisPoints, Cents, Clock, Conflict, DefectKind, Effort, Fault, Session};
+use model::{BasisPoints, Cents, Clock, Conflict, DefectKind, Effort, Fault, Session, StatementTimes};
 use sql::{Catalogue, CatalogueError, ColumnError, Columns, Dialect, Param, SqlConn, SqlForm, Timed, TxKind};
 
 sql::statements! {
@@ -63,6 +63,24 @@ impl Stmt {
         }
     }
 }
+
+/// Names of what can have a clock around it: the statements, and what other styles send in their place.
+pub(crate) const CLOCKED: [&str; PROCEDURE + 1] = {
+    let mut names = [""; PROCEDURE + 1];
+    let mut index = 0;
+    while index < ROUND {
+        names[index] = Stmt::NAMES[index];
+        index += 1;
+    }
+    names[ROUND] = "round";
+    names[PROCEDURE] = "procedure";
+    names
+};
+
+/// Place in [`Workload::STATEMENTS`](model::Workload::STATEMENTS) of a round trip that carries several statements.
+pub const ROUND: usize = Stmt::NAMES.len();
+/// Place of a call of a stored procedure or function, which holds the whole transaction.
+pub const PROCEDURE: usize = ROUND + 1;
 
 /// The statement texts for an engine, in the order of [`Stmt`].
 ///
@@ -414,9 +432,14 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
 
 impl<C: SqlConn, K: Clock> Session<Tpcc> for SqlSession<C, K> {
     async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+        self.conn.start(effort);
         let result = self.transact(call).await;
         self.conn.settle(effort);
         result
+    }
+
+    fn statement_times(&self) -> Option<&StatementTimes> {
+        Some(self.conn.statement_times())
     }
 }
 

@@ -115,7 +115,7 @@ mod tests {
 
     /// What calls have come to, each as its kind, its response time in ms and its class.
     fn totals(calls: impl IntoIterator<Item = (usize, u64, Class)>) -> Totals {
-        let mut totals = Totals::new(&KINDS.map(kind), TimesKept::ResponseAndService);
+        let mut totals = Totals::new(&KINDS.map(kind), &[], TimesKept::ResponseAndService);
         for (of, ms, class) in calls {
             let kind = &mut totals.kinds[of];
             kind.books.enter(class, 1, false);

@@ -4,7 +4,7 @@
 use crate::toy::{self, Call, Numbers, Outcome, Posted, Toy};
 use drive::{Arrivals, Plan, Progress, RatePerSecond, Stop};
 use measure::Monotonic;
-use model::{AnyTarget, Effort, Fault, Home, Nanos, OpenError, Session, Stack, Target};
+use model::{AnyTarget, Effort, Fault, Home, Nanos, OpenError, Session, Stack, StatementTimes, Target};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -74,6 +74,7 @@ struct WatchingSession {
     seen: Arc<Seen>,
     calls: u64,
     before: u64,
+    times: StatementTimes,
 }
 
 impl<const TASK: bool> Target<Toy> for Watching<TASK> {
@@ -84,7 +85,8 @@ impl<const TASK: bool> Target<Toy> for Watching<TASK> {
     }
 
     async fn open(&self, _worker: u32) -> Result<WatchingSession, OpenError> {
-        Ok(WatchingSession { task: TASK, seen: Arc::clone(&self.0), calls: 0, before: 0 })
+        let (seen, times) = (Arc::clone(&self.0), StatementTimes::default());
+        Ok(WatchingSession { task: TASK, seen, calls: 0, before: 0, times })
     }
 
     fn stack(&self) -> Stack {
@@ -104,10 +106,17 @@ impl Session<Toy> for WatchingSession {
             self.seen.allocations.fetch_max(allocations - self.before, Ordering::Relaxed);
         }
         effort.attempts = 1;
+        if effort.clocked {
+            self.times.add(0, 1, Nanos(1));
+        }
         if self.task {
             tokio::task::yield_now().await;
         }
         Ok(if call.number % 100 == 99 { Outcome::No } else { Outcome::Done })
+    }
+
+    fn statement_times(&self) -> Option<&StatementTimes> {
+        Some(&self.times)
     }
 }
 

@@ -6,7 +6,9 @@ use crate::rig::{
 };
 use crate::toy::{Add, Sum, Toy};
 use adapter_http::{Expected, HttpTarget};
-use model::{Conflict, DefectKind, Doubt, Effort, Fault, Refusal, Session, Target, Wire};
+use model::{
+    Conflict, DefectKind, Doubt, Effort, Fault, Nanos, Refusal, Session, StatementTime, Target, Wire,
+};
 use server::Settings;
 use std::net::Shutdown;
 use std::sync::atomic::Ordering;
@@ -86,6 +88,32 @@ fn a_fault_crosses_the_wire_unchanged() {
             }
             assert_eq!(run(2).await, Ok(Sum { sum: 3 }), "the connection outlives every fault");
             assert_eq!(effort.attempts, 7);
+        });
+    });
+}
+
+#[test]
+fn what_statements_took_is_told_to_who_asks_for_it() {
+    on_both(|server| {
+        let mut client = server.client();
+        assert_eq!(client.add(1, 2).header("stackmark-statements"), None);
+        client.send(post(r#"{"a":1,"b":2}"#).replace("\r\nhost", "\r\nStackmark-Clock: statements\r\nhost"));
+        let answer = client.receive().unwrap();
+        assert_eq!(answer.header("stackmark-statements"), Some("add;n=2;dur=0.001500"));
+        assert_eq!(client.add(1, 2).header("stackmark-statements"), None);
+
+        let url = server.url();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let target = HttpTarget::<Toy>::reach(&url, &Expected { scale: Some(1) }).await.unwrap();
+            let mut session = target.open(0).await.unwrap();
+            for clocked in [false, true] {
+                let mut effort = Effort { clocked, ..Effort::default() };
+                session.run(&Add { a: 1, b: 2 }, &mut effort).await.unwrap();
+                let told = session.statement_times().map(|times| times.executed().collect::<Vec<_>>());
+                let add = (1, StatementTime { executions: 2, spent: Nanos(1_500) });
+                assert_eq!(told, clocked.then(|| vec![add]));
+            }
         });
     });
 }

@@ -31,6 +31,7 @@ impl Workload for Toy {
         p90_max: None,
         deferred_p90_max: None,
     }];
+    const STATEMENTS: &'static [&'static str] = &["look", "add"];
     type Call = Add;
     type Outcome = Sum;
     type Inputs = Ones;

@@ -7,7 +7,7 @@ use crate::toy::{Add, Sum, Toy};
 use measure::Monotonic;
 use model::{
     AnyTarget, Clock, Conflict, DefectKind, Doubt, Effort, Fault, Home, Nanos, OpenError, Refusal, Session,
-    Stack, Target,
+    Stack, StatementTimes, Target,
 };
 use server::{Limits, ServeError, Server, Settings};
 use std::io::{Read, Write};
@@ -54,7 +54,7 @@ pub(crate) struct Script<const TASK: bool> {
     pub(crate) opens_max: usize,
 }
 
-pub(crate) struct Scripted(Arc<Shared>);
+pub(crate) struct Scripted(Arc<Shared>, StatementTimes);
 
 impl<const TASK: bool> Target<Toy> for Script<TASK> {
     type Session = Scripted;
@@ -70,7 +70,7 @@ impl<const TASK: bool> Target<Toy> for Script<TASK> {
                 why: "no more of them".into(),
             });
         }
-        Ok(Scripted(self.shared.clone()))
+        Ok(Scripted(self.shared.clone(), StatementTimes::default()))
     }
 
     fn stack(&self) -> Stack {
@@ -81,6 +81,10 @@ impl<const TASK: bool> Target<Toy> for Script<TASK> {
 impl Session<Toy> for Scripted {
     async fn run(&mut self, call: &Add, effort: &mut Effort) -> Result<Sum, Fault> {
         *effort += Effort { attempts: 1, statements: 2, rows: 3, commits: 1, ..Effort::default() };
+        if effort.clocked {
+            self.1.clear();
+            self.1.add(1, 2, Nanos(1_500));
+        }
         match call.b {
             PANIC => panic!("{SECRET}"),
             CONFLICT => return Err(Fault::Conflict(Conflict::Deadlock)),
@@ -103,6 +107,10 @@ impl Session<Toy> for Scripted {
         }
         self.0.applied.fetch_add(1, Ordering::SeqCst);
         Ok(Sum { sum: u64::from(call.a) + u64::from(call.b) })
+    }
+
+    fn statement_times(&self) -> Option<&StatementTimes> {
+        Some(&self.1)
     }
 }
 

@@ -1,0 +1,108 @@
+//! Calls that are looked at more closely: those with a clock around each statement, and parts of kinds shown apart.
+
+use crate::{EffortSums, Latencies, Moments};
+use model::{Effort, Nanos, STATEMENTS_MAX, StatementTimes};
+use std::ops::AddAssign;
+
+/// Sums over the committed calls that had a clock around each statement. About 1 KiB, allocated when made.
+#[derive(Debug, Clone)]
+pub struct ClockedSums {
+    /// What these calls took in all. The service time among it was clocked by their caller, and holds all the rest.
+    pub effort: EffortSums,
+    statements: Box<[StatementSum]>,
+}
+
+/// Sums of one statement.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StatementSum {
+    /// How often it was sent.
+    pub executions: u64,
+    /// From asking until the answer was read.
+    pub spent: Nanos,
+}
+
+impl AddAssign for StatementSum {
+    fn add_assign(&mut self, other: StatementSum) {
+        self.executions += other.executions;
+        self.spent += other.spent;
+    }
+}
+
+impl ClockedSums {
+    pub(crate) fn new() -> ClockedSums {
+        let statements = vec![StatementSum::default(); STATEMENTS_MAX].into_boxed_slice();
+        ClockedSums { effort: EffortSums::default(), statements }
+    }
+
+    pub(crate) fn enter(&mut self, moments: Moments, effort: &Effort, times: &StatementTimes) {
+        self.effort.enter(moments, effort);
+        for (index, time) in times.executed() {
+            self.statements[index] +=
+                StatementSum { executions: u64::from(time.executions), spent: time.spent };
+        }
+    }
+
+    /// The statements that were executed, with their places in the workload's list.
+    pub fn executed(&self) -> impl Iterator<Item = (usize, StatementSum)> + '_ {
+        self.statements.iter().copied().enumerate().filter(|(_, sum)| sum.executions > 0)
+    }
+
+    /// Time in statements.
+    #[must_use]
+    pub fn in_statements(&self) -> Nanos {
+        self.statements.iter().fold(Nanos::ZERO, |sum, statement| sum + statement.spent)
+    }
+
+    /// The part of these calls' service time around which a clock stood: what their caller did not have to infer. The
+    /// logic between statements is none of it, nor what lies between client and server.
+    #[must_use]
+    pub fn covered(&self) -> Nanos {
+        let effort = &self.effort;
+        effort.queue + effort.pool + effort.begin + self.in_statements() + effort.commit + effort.encode
+    }
+
+    pub(crate) fn absorb(&mut self, other: &ClockedSums) {
+        self.effort += other.effort;
+        for (mine, theirs) in self.statements.iter_mut().zip(&other.statements) {
+            *mine += *theirs;
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.effort = EffortSums::default();
+        self.statements.fill(StatementSum::default());
+    }
+}
+
+/// Everything that is kept of a part of a kind.
+#[derive(Debug, Clone)]
+pub struct FacetTotals {
+    /// Response times of the committed calls.
+    pub committed: Latencies,
+    /// What they took.
+    pub effort: EffortSums,
+    /// Those among them with a clock around each statement.
+    pub clocked: ClockedSums,
+}
+
+impl FacetTotals {
+    pub(crate) fn new() -> FacetTotals {
+        FacetTotals {
+            committed: Latencies::new(),
+            effort: EffortSums::default(),
+            clocked: ClockedSums::new(),
+        }
+    }
+
+    pub(crate) fn absorb(&mut self, other: &FacetTotals) {
+        self.committed.absorb(&other.committed);
+        self.effort += other.effort;
+        self.clocked.absorb(&other.clocked);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.committed.clear();
+        self.effort = EffortSums::default();
+        self.clocked.clear();
+    }
+}
