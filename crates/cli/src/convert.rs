@@ -2,14 +2,14 @@
 
 use crate::case::Case;
 use crate::subjects::{Route, Subject};
-use measure::{EffortSums, KindTotals, Latencies, Phase, Totals, rate_interval};
+use measure::{ClockedSums, EffortSums, KindTotals, Latencies, Phase, Totals, rate_interval};
 use model::{Kind, Nanos};
 use observe::Observation;
 use report::document::{
-    AllDue, Arrivals, Books, Bucket, Budget, Check, Class, Deferred, Demand, Disk, Effort, Engine, Gap,
-    GapKind, Gauge, GaugeKind, Grouping, Interval, KindSlice, KindTally, Latency, Limit, Limits, Machine,
-    Missing, Outage, Plan, Process, ProcessSample, Quantiles, Role, Slice, Statement, Tally, Throttling,
-    Trial, Wait, Writeback, WritebackSample,
+    AllDue, Arrivals, Books, Bucket, Budget, Check, Class, Clocked, Deferred, Demand, Disk, Effort, Engine,
+    Facet, Gap, GapKind, Gauge, GaugeKind, Grouping, Interval, KindSlice, KindTally, Latency, Limit, Limits,
+    Machine, Missing, Outage, Plan, Process, ProcessSample, Quantiles, Role, Slice, Statement, StatementTime,
+    Tally, Throttling, Trial, Wait, Writeback, WritebackSample,
 };
 use sql::Dialect;
 
@@ -29,7 +29,11 @@ pub(crate) fn fill<W: Case>(trial: &mut Trial, totals: &Totals, slices: &[measur
     trial.kinds = W::KINDS
         .iter()
         .enumerate()
-        .map(|(index, kind)| kind_tally(index, kind, totals, slices, trial.measured_s, trial.plan.deferred))
+        .map(|(index, kind)| KindTally {
+            clocked: clocked::<W>(&totals.kinds[index].clocked),
+            facets: facets::<W>(index, totals),
+            ..kind_tally(index, kind, totals, slices, trial.measured_s, trial.plan.deferred)
+        })
         .collect();
     trial.grouping = grouping(totals);
     trial.overall = overall(totals, slices, trial.measured_s, &trial.kinds);
@@ -63,6 +67,8 @@ fn kind_tally(
     let answered = queued.unwrap_or(&of_kind.committed.response);
     let p90 = answered.summary().p90.map(|p90| p90.0);
     KindTally {
+        clocked: None,
+        facets: Vec::new(),
         name: kind.name.into(),
         headline: kind.headline,
         declines: kind.declines,
@@ -76,6 +82,43 @@ fn kind_tally(
             budget: budget(&of_kind.effort),
         },
     }
+}
+
+/// The parts of a kind that are also shown apart.
+fn facets<W: Case>(kind: usize, totals: &Totals) -> Vec<Facet> {
+    let of_kind = W::FACETS.iter().zip(&totals.facets).filter(|(facet, _)| facet.kind == kind);
+    of_kind
+        .map(|(facet, totals)| Facet {
+            name: facet.name.into(),
+            response: quantiles(&totals.committed),
+            budget: budget(&totals.effort),
+            clocked: clocked::<W>(&totals.clocked),
+        })
+        .collect()
+}
+
+/// What calls with a clock around each statement took, if there were any.
+fn clocked<W: Case>(sums: &ClockedSums) -> Option<Clocked> {
+    let effort = &sums.effort;
+    let calls = effort.calls as f64;
+    let mean = |total: Nanos| total.0 as f64 / calls;
+    let statement = |(index, sum): (usize, measure::StatementSum)| StatementTime {
+        name: W::STATEMENTS.get(index).copied().unwrap_or("without a name").into(),
+        executions: sum.executions,
+        mean_ns: sum.spent.0 as f64 / sum.executions as f64,
+    };
+    (effort.calls > 0).then(|| Clocked {
+        calls: effort.calls,
+        service_ns: mean(effort.service),
+        server_queue_ns: mean(effort.queue),
+        pool_wait_ns: mean(effort.pool),
+        begin_ns: mean(effort.begin),
+        statements: sums.executed().map(statement).collect(),
+        // A server may say that statements took longer than all of them together; the rule `clocked` then speaks.
+        logic_ns: mean(effort.statements_time) - mean(sums.in_statements()),
+        commit_ns: mean(effort.commit),
+        encode_ns: mean(effort.encode),
+    })
 }
 
 fn overall(totals: &Totals, slices: &[measure::Slice], span_s: f64, kinds: &[KindTally]) -> Tally {

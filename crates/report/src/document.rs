@@ -5,6 +5,7 @@
 //! and a test holds the two together.
 
 mod bottleneck;
+mod clocked;
 mod comparison;
 mod cost;
 mod curve;
@@ -24,6 +25,8 @@ mod witness;
 use serde::{Deserialize, Serialize};
 
 pub use bottleneck::{Confirmation, Suspect};
+pub(crate) use clocked::ClockedPart;
+pub use clocked::{Clocked, Facet, StatementTime};
 pub use comparison::{
     Block, BlockTrial, Comparison, FingerprintDifference, KeyDifference, Loss, Noise, Party, Side, Verdict,
 };

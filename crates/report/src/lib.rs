@@ -5,6 +5,7 @@
 //! crate reads no clock, speaks to no engine and prints nothing: it returns strings.
 
 mod bottleneck;
+mod clocked;
 pub mod csv;
 pub mod curve;
 pub mod document;

@@ -8,7 +8,7 @@ use crate::document::{
     Writeback,
 };
 use crate::findings::Failure;
-use crate::{engine_findings, figures, findings, pooled};
+use crate::{clocked, engine_findings, figures, findings, pooled};
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -71,6 +71,7 @@ fn one_trial(out: &mut String, trial: &Trial) {
     }
     vouchers(out, trial);
     budgets(out, trial);
+    statements(out, trial);
     costs(out, trial);
     engine(out, trial);
     rules(out, findings::rules_to_mind(trial));
@@ -129,6 +130,11 @@ fn rates(out: &mut String, trial: &Trial) {
                     .collect(),
             );
         }
+        for facet in &kind.facets {
+            let calls = format!("{} calls", figures::count(facet.response.count));
+            let name = format!("{}, {}", kind.name, facet.name);
+            rows.push([name, calls].into_iter().chain(times(&facet.response)).collect());
+        }
     }
     table(out, &["call", "committed/s", "p50", "p90", "p99", "p99.9", "max"], 1, &rows);
     if let Some(demand) = findings::demand_sentence(trial) {
@@ -150,8 +156,7 @@ fn vouchers(out: &mut String, trial: &Trial) {
 }
 
 fn budgets(out: &mut String, trial: &Trial) {
-    let budgets: Vec<_> =
-        trial.kinds.iter().filter_map(|kind| Some((kind.name.as_str(), kind.tally.budget?))).collect();
+    let budgets = clocked::budgets(trial, |kind, facet| format!("{kind}, {facet}"));
     let parts: Vec<BudgetPart> = BudgetPart::ALL
         .into_iter()
         .filter(|part| budgets.iter().any(|(_, budget)| budget.share(*part).abs() >= 0.0005))
@@ -161,12 +166,21 @@ fn budgets(out: &mut String, trial: &Trial) {
     }
     let mut titles = vec!["time", "mean"];
     titles.extend(parts.iter().map(|part| part.words()));
-    let row = |(name, budget): &(&str, crate::document::Budget)| {
+    let row = |(name, budget): &(String, crate::document::Budget)| {
         let shares = parts.iter().map(|part| figures::percent(budget.share(*part)));
-        [(*name).to_owned(), figures::duration(budget.response_ns)].into_iter().chain(shares).collect()
+        [name.clone(), figures::duration(budget.response_ns)].into_iter().chain(shares).collect()
     };
     let rows: Vec<Vec<String>> = budgets.iter().map(row).collect();
     table(out, &titles, 1, &rows);
+}
+
+/// What calls spent in each statement.
+fn statements(out: &mut String, trial: &Trial) {
+    let rows: Vec<Vec<String>> = clocked::rows(trial).into_iter().map(Vec::from).collect();
+    if !rows.is_empty() {
+        let _ = writeln!(out, "{}.\n", clocked::CAPTION);
+        table(out, &clocked::TITLES, 2, &rows);
+    }
 }
 
 fn costs(out: &mut String, trial: &Trial) {

@@ -8,6 +8,7 @@ mod accounting;
 #[cfg(test)]
 mod books_tests;
 mod checkpoints;
+mod clocked;
 mod compared;
 mod comparison;
 mod gap;
@@ -43,7 +44,7 @@ pub use load::SHORTEST_S;
 type Judge = fn(&Trial) -> Option<Rule>;
 
 /// By name, in the order of reports.
-const RULES: [(&str, Judge); 22] = [
+const RULES: [(&str, Judge); 23] = [
     ("books", accounting::books),
     ("audit", accounting::audit),
     ("saturation", saturation::saturation),
@@ -60,6 +61,7 @@ const RULES: [(&str, Judge); 22] = [
     ("durability", setting::durability),
     ("min-samples", samples::min_samples),
     ("monotone", samples::monotone),
+    ("clocked", clocked::clocked),
     ("modality", modality::modality),
     ("hot-rows", hot_rows::hot_rows),
     ("co-located", load::co_located),

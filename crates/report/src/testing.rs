@@ -2,6 +2,7 @@
 //! together: books balance, budgets sum, percentiles follow from the spectrum, clients = rate × response time.
 
 mod busy;
+mod clocked;
 mod comparison;
 mod curve;
 mod experiment;

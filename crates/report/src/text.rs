@@ -8,7 +8,7 @@ use crate::document::{
     UNVERIFIED, Verdict, Writeback,
 };
 use crate::findings::Failure;
-use crate::{engine_findings, figures, findings, pooled, rules};
+use crate::{clocked, engine_findings, figures, findings, pooled, rules};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Write as _;
@@ -146,6 +146,7 @@ fn one_trial(out: &mut String, trial: &Trial, colour: Colour) {
     checks(out, trial, colour);
     requirements(out, trial, colour);
     budget(out, trial, colour);
+    statements(out, trial, colour);
     costs(out, trial);
     engine(out, trial);
     let _ = writeln!(out);
@@ -205,7 +206,9 @@ fn failures(out: &mut String, failures: Vec<Failure>, colour: Colour) {
 
 /// Rates and times, kind by kind.
 fn rates(out: &mut String, trial: &Trial, colour: Colour) {
-    let names = trial.kinds.iter().map(|kind| kind.name.chars().count()).max().unwrap_or(0).max(9);
+    let facets = trial.kinds.iter().flat_map(|kind| &kind.facets).map(|facet| facet.name.chars().count() + 2);
+    let names =
+        trial.kinds.iter().map(|kind| kind.name.chars().count()).chain(facets).max().unwrap_or(0).max(9);
     let header =
         format!("  {:names$}{:>16}{:>10}{:>10}{:>10}{:>10}", "", "rate/s", "p50", "p99", "p99.9", "max");
     let _ = writeln!(out, "{}", colour.paint(Ink::Dim, &header));
@@ -231,6 +234,12 @@ fn rates(out: &mut String, trial: &Trial, colour: Colour) {
         );
         if let Some(service) = latency.and_then(|latency| latency.service.as_ref()) {
             let line = format!("  {:names$}{:>16}{}", "", "service", times(Some(service)));
+            let _ = writeln!(out, "{}", colour.paint(Ink::Dim, &line));
+        }
+        for facet in &kind.facets {
+            let calls = format!("{} calls", figures::count(facet.response.count));
+            let name = format!("  {}", facet.name);
+            let line = format!("  {name:names$}{calls:>16}{}", times(Some(&facet.response)));
             let _ = writeln!(out, "{}", colour.paint(Ink::Dim, &line));
         }
     }
@@ -272,8 +281,7 @@ fn requirements(out: &mut String, trial: &Trial, colour: Colour) {
 
 /// Where the time goes: the parts that take at least half a percent of some kind, a kind a line.
 fn budget(out: &mut String, trial: &Trial, colour: Colour) {
-    let budgets: Vec<_> =
-        trial.kinds.iter().filter_map(|kind| Some((kind.name.as_str(), kind.tally.budget?))).collect();
+    let budgets = clocked::budgets(trial, |_, facet| format!("  {facet}"));
     let parts: Vec<BudgetPart> = BudgetPart::ALL
         .into_iter()
         .filter(|part| budgets.iter().any(|(_, budget)| budget.share(*part).abs() >= 0.005))
@@ -294,6 +302,22 @@ fn budget(out: &mut String, trial: &Trial, colour: Colour) {
             let _ = write!(line, "{:>width$}", figures::percent(budget.share(*part)));
         }
         let _ = writeln!(out, "{line}");
+    }
+}
+
+/// What calls spent in each statement, a kind in a paragraph.
+fn statements(out: &mut String, trial: &Trial, colour: Colour) {
+    let accounts: Vec<_> =
+        trial.kinds.iter().filter_map(|kind| Some((&kind.name, kind.clocked.as_ref()?))).collect();
+    if accounts.is_empty() {
+        return;
+    }
+    for line in wrapped("  ", clocked::CAPTION).lines() {
+        let _ = writeln!(out, "{}", colour.paint(Ink::Dim, line));
+    }
+    let names = accounts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    for (name, clocked) in &accounts {
+        sentence(out, &format!("  {name:names$}  "), &clocked::line(clocked));
     }
 }
 

@@ -1,9 +1,9 @@
 //! One trial: a measured period of one subject.
 
 use super::{
-    Audit, AuditWhen, Check, Conformance, Data, Demand, Disk, Engine, Gap, Grouping, InputCheck, Interval,
-    LedgerCheck, Machine, Missing, Moment, Outage, Plan, Process, Quantiles, Refused, Rule, ShortLine, Slice,
-    Stack, State, Tally, Writeback,
+    Audit, AuditWhen, Check, Clocked, Conformance, Data, Demand, Disk, Engine, Facet, Gap, Grouping,
+    InputCheck, Interval, LedgerCheck, Machine, Missing, Moment, Outage, Plan, Process, Quantiles, Refused,
+    Rule, ShortLine, Slice, Stack, State, Tally, Writeback,
 };
 use serde::{Deserialize, Serialize};
 
@@ -129,6 +129,13 @@ pub struct KindTally {
     pub limit: Option<Limit>,
     /// What was counted and clocked.
     pub tally: Tally,
+    /// Its committed calls that had a clock around each statement; `null` where none had, where a session or a server cannot
+    /// tell, and in results of versions without such clocks.
+    #[serde(default)]
+    pub clocked: Option<Clocked>,
+    /// Its parts that are also shown apart, such as customers by id and by last name.
+    #[serde(default)]
+    pub facets: Vec<Facet>,
 }
 
 /// What a number is called whose data nobody looked at.

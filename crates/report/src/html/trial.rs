@@ -4,7 +4,7 @@ use super::markup::{Cell, Markup, Table, Tone};
 use super::spectrum::Lane;
 use super::{budget, cost, engine, setup, spectrum, timeline, vouch};
 use crate::document::{Class, Headline, KindTally, Quantiles, State, Tier, Trial, UNVERIFIED};
-use crate::{figures, findings};
+use crate::{clocked, figures, findings};
 
 /// Writes the whole trial.
 pub(super) fn render(main: &mut Markup, trial: &Trial) {
@@ -161,6 +161,15 @@ fn rates(trial: &Trial) -> Table {
                 table.row(cells);
             }
         }
+        for facet in &kind.facets {
+            let calls = format!("{} calls", figures::count(facet.response.count));
+            let mut cells: Vec<Cell> = vec![format!("{}, {}", kind.name, facet.name).into(), calls.into()];
+            cells.extend(times(&facet.response));
+            if has_limits {
+                cells.push("".into());
+            }
+            table.row(cells);
+        }
     }
     table
 }
@@ -196,14 +205,15 @@ fn requirements(section: &mut Markup, trial: &Trial) {
 }
 
 fn budgets(section: &mut Markup, trial: &Trial) {
-    let all = trial.overall.budget.map(|budget| ("all calls", budget));
-    let kinds = trial.kinds.iter().filter_map(|kind| Some((kind.name.as_str(), kind.tally.budget?)));
+    let all = trial.overall.budget.map(|budget| ("all calls".to_owned(), budget));
+    let kinds = clocked::budgets(trial, |kind, facet| format!("{kind} {facet}"));
     let rows: Vec<budget::Row<'_>> = kinds
+        .into_iter()
         .chain(all)
         .map(|(name, budget)| budget::Row {
-            name: name.to_owned(),
             full_ns: budget.response_ns,
             apart: name == "all calls",
+            name,
             budget,
             title: "call",
         })
@@ -213,7 +223,21 @@ fn budgets(section: &mut Markup, trial: &Trial) {
         &rows,
         "Each bar is the mean response time of the calls that committed, and sums to 100\u{a0}%.",
     );
+    statements(section, trial);
     fingerprint(section, trial);
+}
+
+/// What calls spent in each statement.
+fn statements(section: &mut Markup, trial: &Trial) {
+    let rows = clocked::rows(trial);
+    if rows.is_empty() {
+        return;
+    }
+    let mut table = Table::new(clocked::CAPTION, &clocked::TITLES, 2..clocked::TITLES.len());
+    for row in rows {
+        table.row(row.map(Cell::from).into());
+    }
+    section.folded_table("What each statement takes", &table);
 }
 
 fn fingerprint(section: &mut Markup, trial: &Trial) {

@@ -74,6 +74,10 @@ fn imbalances(trial: &Trial) -> Vec<String> {
         if clocked != committed {
             broken.push(format!("{} {committed} committed, {clocked} clocked", kind.name));
         }
+        let in_parts: u64 = kind.facets.iter().map(|facet| facet.response.count).sum();
+        if !kind.facets.is_empty() && in_parts != committed {
+            broken.push(format!("{} {committed} committed, {in_parts} in its parts", kind.name));
+        }
     }
     broken.extend(rate_without_calls(trial));
     broken.truncate(3);

@@ -26,6 +26,7 @@ fn books_that_lose_a_call_void_the_number() {
     };
     after(stopped, "books", Severity::Ok, "accounted for");
     bad(|trial| trial.kinds[0].tally.latency[0].response.count -= 1, "clocked");
+    bad(|trial| trial.kinds[1].facets[0].response.count += 1, "in its parts");
     // A call moved from one kind to another balances in each and not in all.
     bad(
         |trial| {

@@ -26,7 +26,7 @@ const fn row(rule: &'static str, severity: Severity, words: &'static str, fire: 
 }
 
 /// Every rule of trials, in the order of the code. "Complains" is a warning or worse, but for those that only inform.
-const ROWS: [Row; 22] = [
+const ROWS: [Row; 23] = [
     row("books", Severity::Bad, "calls got lost", |trial| trial.overall.books.committed -= 1),
     row("audit", Severity::Bad, "ledger", |trial| trial.ledger[0].check = Check::Failed),
     row("saturation", Severity::Bad, "the load generator was full", |trial| {
@@ -72,6 +72,10 @@ const ROWS: [Row; 22] = [
     row("monotone", Severity::Bad, "percentiles fall", |trial| {
         let times: &mut Quantiles = &mut trial.kinds[0].tally.latency[0].response;
         times.p50_ns = times.p99_ns;
+    }),
+    row("clocked", Severity::Warning, "took longer than the calls did", |trial| {
+        let clocked = trial.kinds[0].clocked.as_mut().unwrap();
+        clocked.service_ns /= 1.5;
     }),
     row("modality", Severity::Info, "two populations", |trial| {
         let latency = &mut trial.kinds[1].tally.latency[0];

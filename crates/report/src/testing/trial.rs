@@ -418,7 +418,22 @@ fn kind(
         commit_ns,
         remainder_ns: 0.0,
     };
+    let budget = budget.balanced();
+    let sent = match name {
+        "new-order" => [("read_stock", 10), ("update_stock", 10), ("insert_order_line", 10)],
+        "delivery" => [("carry_order", 10), ("deliver_lines", 10), ("credit_customer", 10)],
+        _ => [("customers_by_name", 1), ("read_customer", 1), ("pay_customer", 1)],
+    };
+    let clocked = |calls| super::clocked::clocked(calls, &budget, sent);
+    let facets = match name {
+        "payment" | "order-status" => {
+            super::clocked::facets(committed, |count| quantiles(&spectrum(humps, count)), budget, clocked)
+        }
+        _ => Vec::new(),
+    };
     KindTally {
+        clocked: Some(clocked(committed)),
+        facets,
         name: name.to_owned(),
         headline: name == "new-order",
         declines: declined > 0,
@@ -436,7 +451,7 @@ fn kind(
             latency: classes,
             all_due: None,
             effort: Some(Effort { attempts: 1.0, statements, rows: statements * 1.4, commits: 1.0 }),
-            budget: Some(budget.balanced()),
+            budget: Some(budget),
         },
     }
 }

@@ -6,3 +6,4 @@ mod control;
 mod files;
 mod report;
 mod sizes;
+mod statements;
