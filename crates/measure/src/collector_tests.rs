@@ -230,7 +230,7 @@ fn committed_calls_count_for_their_part_and_statements_for_clocked_ones() {
         let moments = Moments { due, free: due, begun: due, ended: due + Nanos::from_millis(6) };
         let statements = (step % 2 == 0).then_some(&times);
         let result = if step % 30 == 29 { Ok(false) } else { Ok(true) };
-        tape.record(&(step as usize % 3), &result, moments, &effort, statements, TIMELINE.closes());
+        tape.record(&(step as usize % 3), &result, moments, &effort, statements, TIMELINE.window());
         collector.collect();
     }
     tape.finish();
