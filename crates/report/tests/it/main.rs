@@ -4,6 +4,7 @@
 
 mod control;
 mod files;
+mod loads;
 mod report;
 mod sizes;
 mod statements;
