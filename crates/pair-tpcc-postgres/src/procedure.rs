@@ -322,4 +322,14 @@ mod tests {
         assert!(functions.iter().all(|text| text.starts_with("create function pg_temp.")));
         assert!(calls[Stmt::StockLevel as usize].ends_with("pg_temp.stock_level($1, $2, $3)"));
     }
+
+    /// At the default level each statement of a volatile function takes a snapshot of its own.
+    #[test]
+    fn functions_that_only_read_see_one_snapshot() {
+        let (functions, _) = statements().unwrap();
+        for (stmt, function) in functions.iter().enumerate() {
+            let reads = [Stmt::OrderStatus, Stmt::StockLevel].map(|read| read as usize).contains(&stmt);
+            assert_eq!(function.contains("\nstable\n"), reads, "{function}");
+        }
+    }
 }

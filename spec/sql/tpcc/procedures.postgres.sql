@@ -4,8 +4,10 @@
 -- Each session makes the functions for itself, in `pg_temp`, so that nothing is left behind in a database of somebody's.
 -- Locks are taken in the order of `statements.sql`: warehouse, district, stock by (item, warehouse), customer; what else
 -- the sessions set is said in `pipelined.postgres.sql`. Functions are called in the select list and answer one record: called
--- in `from`, each would take a scan and a store for its only row. No function catches an exception: that would cost a
--- subtransaction. What ends a call early is raised and undoes all of it:
+-- in `from`, each would take a scan and a store for its only row. That record is filled by the last statement that has
+-- something to tell: a variable for each column would be a copy for each, and of an array two, since PL/pgSQL unpacks those that
+-- it keeps in variables. What a step tells the next is one record for the same reason. No function catches an exception: that
+-- would cost a subtransaction. What ends a call early is raised and undoes all of it:
 --   TC001  an item is unused (2.4.2.3); the detail holds what the screen still shows
 --   TC002  no customer has that name
 --   TC003  a row that must be there is not
@@ -18,39 +20,69 @@
 create function pg_temp.new_order(
   home integer, district_id smallint, customer_id integer, all_local smallint,
   line_numbers smallint[], line_items integer[], line_suppliers integer[], line_quantities smallint[],
-  lines_until integer[],
-  out order_id integer, out entered_at timestamp, out last_name text, out credit text, out discount numeric,
-  out warehouse_tax numeric, out district_tax numeric,
-  out taken_numbers smallint[], out names text[], out prices numeric[], out left_over integer[], out originals boolean[])
+  lines_until integer[])
+returns record
 language plpgsql
 as $$
 declare
   rounds integer := cardinality(lines_until);
-  skipped integer := 0;
-  items integer[] := line_items;
+  lines integer := cardinality(line_items);
+  head record;
+  answer record;
+  -- Only where there are several rounds: what was asked for, and what earlier rounds have told.
+  first integer;
+  last integer;
+  all_numbers smallint[];
+  all_items integer[];
+  all_suppliers integer[];
+  all_quantities smallint[];
+  told_numbers smallint[];
+  told_names text[];
+  told_prices numeric[];
+  told_left_over integer[];
+  told_originals boolean[];
 begin
-  update district
-  set d_next_o_id = d_next_o_id + 1
-  from warehouse
+  with claimed as (
+    update district
+    set d_next_o_id = d_next_o_id + 1
+    where d_w_id = home and d_id = district_id
+    returning d_next_o_id - 1 as o_id, d_tax
+  ), placed as (
+    insert into orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local)
+    select home, district_id, o_id, customer_id, localtimestamp, null, lines, all_local
+    from claimed
+    returning o_entry_d
+  ), queued as (
+    insert into new_order (no_w_id, no_d_id, no_o_id)
+    select home, district_id, o_id
+    from claimed
+  )
+  select o_id::integer as order_id, o_entry_d::timestamp as entered_at, c_last::text as last_name, c_credit::text as credit,
+    c_discount::numeric as discount, w_tax::numeric as warehouse_tax, d_tax::numeric as district_tax
+  into head
+  from claimed
+  cross join placed
+  cross join warehouse
   cross join customer
-  where d_w_id = home and d_id = district_id and w_id = home
-    and c_w_id = home and c_d_id = district_id and c_id = customer_id
-  returning d_next_o_id - 1, d_tax, w_tax, c_discount, c_last, c_credit
-  into order_id, district_tax, warehouse_tax, discount, last_name, credit;
+  where w_id = home and c_w_id = home and c_d_id = district_id and c_id = customer_id;
   if not found then
     raise exception using errcode = 'TC003', message = 'warehouse, district or customer not found';
   end if;
 
-  entered_at := localtimestamp;
-  insert into orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local)
-  values (home, district_id, order_id, customer_id, entered_at, null, cardinality(line_items), all_local);
-  insert into new_order (no_w_id, no_d_id, no_o_id)
-  values (home, district_id, order_id);
-
+  if rounds > 1 then
+    all_numbers := line_numbers;
+    all_items := line_items;
+    all_suppliers := line_suppliers;
+    all_quantities := line_quantities;
+  end if;
   for round in 1..rounds loop
     if rounds > 1 then
-      skipped := coalesce(lines_until[round - 1], 0);
-      items := line_items[skipped + 1:lines_until[round]];
+      first := coalesce(last, 0) + 1;
+      last := lines_until[round];
+      line_numbers := all_numbers[first:last];
+      line_items := all_items[first:last];
+      line_suppliers := all_suppliers[first:last];
+      line_quantities := all_quantities[first:last];
     end if;
     with taken as (
       update stock
@@ -61,11 +93,9 @@ begin
         end,
         s_ytd = s_ytd + quantity,
         s_order_cnt = s_order_cnt + 1,
-        s_remote_cnt = s_remote_cnt + case when s_w_id = home then 0 else 1 end
-      from (
-        select line_numbers[skipped + at], item_id, line_suppliers[skipped + at], line_quantities[skipped + at]
-        from unnest(items) with ordinality as asked (item_id, at)
-      ) as line (number, item_id, supplier, quantity)
+        s_remote_cnt = s_remote_cnt + case when supplier = home then 0 else 1 end
+      from unnest(line_numbers, line_items, line_suppliers, line_quantities)
+        as line (number, item_id, supplier, quantity)
       join item on i_id = item_id
       where s_w_id = supplier and s_i_id = item_id
       returning number, item_id, supplier, quantity, i_name, i_price, s_quantity,
@@ -76,23 +106,35 @@ begin
     ), stored as (
       insert into order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d, ol_quantity,
         ol_amount, ol_dist_info)
-      select home, district_id, order_id, number, item_id, supplier, null, quantity, i_price * quantity, dist_info
+      select home, district_id, head.order_id, number, item_id, supplier, null, quantity, i_price * quantity, dist_info
       from taken
     )
-    select taken_numbers || array_agg(number), names || array_agg(i_name::text), prices || array_agg(i_price),
-      left_over || array_agg(s_quantity::integer), originals || array_agg(original)
-    into taken_numbers, names, prices, left_over, originals
+    select head.order_id, head.entered_at, head.last_name, head.credit, head.discount, head.warehouse_tax,
+      head.district_tax, told_numbers || array_agg(number) as numbers, told_names || array_agg(i_name::text) as names,
+      told_prices || array_agg(i_price::numeric) as prices,
+      told_left_over || array_agg(s_quantity::integer) as left_over, told_originals || array_agg(original) as originals
+    into answer
     from taken;
+    if round < rounds then
+      told_numbers := answer.numbers;
+      told_names := answer.names;
+      told_prices := answer.prices;
+      told_left_over := answer.left_over;
+      told_originals := answer.originals;
+    end if;
   end loop;
 
-  if cardinality(taken_numbers) is distinct from cardinality(line_items) then
-    perform from unnest(line_items) as asked where not exists (select from item where i_id = asked);
+  if cardinality(answer.numbers) is distinct from lines then
+    perform
+    from unnest(coalesce(all_items, line_items)) as asked
+    where not exists (select from item where i_id = asked);
     if not found then
       raise exception using errcode = 'TC003', message = 'stock not found';
     end if;
     raise exception using errcode = 'TC001', message = 'item number is not valid',
-      detail = concat_ws(' ', order_id, last_name, credit);
+      detail = concat_ws(' ', head.order_id, head.last_name, head.credit);
   end if;
+  return answer;
 end
 $$
 
@@ -106,29 +148,27 @@ select pg_temp.new_order(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
 -- name: function_payment
 create function pg_temp.payment(
   home integer, district_id smallint, customer_home integer, customer_district smallint, customer_id integer,
-  customer_name text, cents bigint, fact text,
-  out paid_at timestamp,
-  out w_row text[], out d_row text[],
-  out customer_number integer, out c_row text[], out since timestamp, out credit text, out credit_limit numeric,
-  out discount numeric, out balance numeric, out data text)
+  customer_name text, cents bigint, fact text)
+returns record
 language plpgsql
 as $$
 declare
   amount numeric := cents * 0.01;
-  warehouse_name text;
-  district_name text;
+  customer_number integer := customer_id;
+  paid_home record;
+  paid_district record;
+  answer record;
 begin
   update warehouse
   set w_ytd = w_ytd + amount
   where w_id = home
-  returning w_name, array[w_street_1, w_street_2, w_city, w_state, w_zip] into warehouse_name, w_row;
+  returning w_name, array[w_street_1, w_street_2, w_city, w_state, w_zip]::text[] as address into paid_home;
 
   update district
   set d_ytd = d_ytd + amount
   where d_w_id = home and d_id = district_id
-  returning d_name, array[d_street_1, d_street_2, d_city, d_state, d_zip] into district_name, d_row;
+  returning d_name, array[d_street_1, d_street_2, d_city, d_state, d_zip]::text[] as address into paid_district;
 
-  customer_number := customer_id;
   if customer_id is null then
     select (array_agg(c_id))[(count(*) + 1) / 2] into customer_number
     from (
@@ -149,17 +189,19 @@ begin
     c_payment_cnt = c_payment_cnt + 1,
     c_data = case c_credit when 'BC' then left(c_id || fact || c_data, 500) else c_data end
   where c_w_id = customer_home and c_d_id = customer_district and c_id = customer_number
-  returning array[c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone], c_since, c_credit,
-    c_credit_lim, c_discount, c_balance, case c_credit when 'BC' then left(c_data, 200) end
-  into c_row, since, credit, credit_limit, discount, balance, data;
-  if not found or w_row is null or d_row is null then
+  returning localtimestamp, paid_home.address, paid_district.address, c_id::integer,
+    array[c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone]::text[],
+    c_since::timestamp, c_credit::text, c_credit_lim::numeric, c_discount::numeric, c_balance::numeric,
+    case c_credit when 'BC' then left(c_data, 200) end
+  into answer;
+  if not found or paid_home.address is null or paid_district.address is null then
     raise exception using errcode = 'TC003', message = 'warehouse, district or customer not found';
   end if;
 
-  paid_at := localtimestamp;
   insert into history (h_c_w_id, h_c_d_id, h_c_id, h_w_id, h_d_id, h_date, h_amount, h_data)
-  values (customer_home, customer_district, customer_number, home, district_id, paid_at, amount,
-    warehouse_name || '    ' || district_name);
+  values (customer_home, customer_district, customer_number, home, district_id, localtimestamp, amount,
+    paid_home.w_name || '    ' || paid_district.d_name);
+  return answer;
 end
 $$
 
@@ -168,17 +210,19 @@ select pg_temp.payment(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 
 -- Order-Status (2.6.2.2) ---------------------------------------------------------------------------------------------
 
--- By last name where `customer_id` is null. Runs at the snapshots of its statements, so it asks in one.
+-- By last name where `customer_id` is null. A stable function sees one snapshot, that of the statement which calls it: without
+-- that the name and the order would be looked up at one each.
 -- name: function_order_status
 create function pg_temp.order_status(
-  home integer, district_id smallint, customer_id integer, customer_name text,
-  out customer_number integer, out c_row text[], out balance numeric, out order_id integer, out entered_at timestamp,
-  out carrier integer, out items integer[], out suppliers integer[], out quantities integer[], out amounts numeric[],
-  out delivered_at timestamp[])
+  home integer, district_id smallint, customer_id integer, customer_name text)
+returns record
 language plpgsql
+stable
 as $$
+declare
+  customer_number integer := customer_id;
+  answer record;
 begin
-  customer_number := customer_id;
   if customer_id is null then
     select (array_agg(c_id))[(count(*) + 1) / 2] into customer_number
     from (
@@ -192,9 +236,9 @@ begin
     end if;
   end if;
 
-  select array[c_first, c_middle, c_last], c_balance, o_id, o_entry_d, o_carrier_id, ol_items, ol_suppliers,
-    ol_quantities, ol_amounts, ol_delivered
-  into c_row, balance, order_id, entered_at, carrier, items, suppliers, quantities, amounts, delivered_at
+  select c_id::integer, array[c_first, c_middle, c_last]::text[], c_balance::numeric, o_id::integer, o_entry_d::timestamp,
+    o_carrier_id::integer, ol_items, ol_suppliers, ol_quantities, ol_amounts, ol_delivered
+  into answer
   from customer
   cross join lateral (
     select o_id, o_entry_d, o_carrier_id
@@ -204,9 +248,9 @@ begin
     limit 1
   ) as newest
   cross join lateral (
-    select array_agg(ol_i_id) as ol_items, array_agg(ol_supply_w_id) as ol_suppliers,
-      array_agg(ol_quantity::integer) as ol_quantities, array_agg(ol_amount) as ol_amounts,
-      array_agg(ol_delivery_d) as ol_delivered
+    select array_agg(ol_i_id::integer) as ol_items, array_agg(ol_supply_w_id::integer) as ol_suppliers,
+      array_agg(ol_quantity::integer) as ol_quantities, array_agg(ol_amount::numeric) as ol_amounts,
+      array_agg(ol_delivery_d::timestamp) as ol_delivered
     from (
       select ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d
       from order_line
@@ -218,6 +262,7 @@ begin
   if not found then
     raise exception using errcode = 'TC003', message = 'customer without an order';
   end if;
+  return answer;
 end
 $$
 
@@ -295,6 +340,7 @@ select pg_temp.delivery(?1, ?2)
 -- name: function_stock_level
 create function pg_temp.stock_level(home integer, district_id smallint, threshold integer) returns integer
 language plpgsql
+stable
 as $$
 begin
   return (

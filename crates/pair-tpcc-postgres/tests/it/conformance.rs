@@ -74,3 +74,26 @@ fn an_effort_says_what_was_sent() {
         wait(async { efforts(ProcedureTarget::reach(&url, Monotonic::start()).await.unwrap()).await });
     assert_eq!(called, [(1, 1, 1, 1), (1, 1, 1, 1), (1, 1, 0, 0), (1, 1, 1, 1)]);
 }
+
+/// Lines of such an order are taken in several rounds, and the unused item is in one of them.
+async fn unused_beside_repeated<T: Target<Tpcc>>(target: T) {
+    let mut session = target.open(0).await.unwrap();
+    for items in [[101, 5, 5, 2, 1], [5, 4, 5, 5, 101], [101, 5, 101, 5, 1]] {
+        let outcome = session.run(&order(items), &mut Effort::default()).await.unwrap();
+        assert!(matches!(outcome, Outcome::Unused(_)), "{items:?}: {outcome:?}");
+        let outcome = session.run(&order([5, 4, 5, 5, 1]), &mut Effort::default()).await.unwrap();
+        let Outcome::Placed(placed) = outcome else { panic!("{outcome:?}") };
+        let left: Vec<i64> = placed.lines.iter().map(|line| line.s_quantity).collect();
+        let taken = |before: i64, after: i64| after == before - 3 || after == before - 3 + 91;
+        assert!(placed.lines.len() == 5 && taken(left[0], left[2]) && taken(left[2], left[3]), "{left:?}");
+    }
+}
+
+#[test]
+fn an_unused_item_undoes_an_order_that_has_another_item_twice() {
+    let url = tiny("unused_beside_repeated");
+    wait(async {
+        unused_beside_repeated(PipelinedTarget::reach(&url, Monotonic::start()).await.unwrap()).await;
+        unused_beside_repeated(ProcedureTarget::reach(&url, Monotonic::start()).await.unwrap()).await;
+    });
+}
