@@ -22,6 +22,6 @@ pub use columns::columns;
 pub use error::{Cause, InspectError, LoadError};
 pub use inspect::inspect;
 pub use load::load;
-pub use place::{PlaceError, create_database, drop_database, remove, restore};
+pub use place::{PlaceError, create_database, drop_database, remove, restore, restore_through_log};
 pub use sample::Probe;
 pub use witness::{AuditError, Witness};

@@ -136,14 +136,12 @@ pub(crate) fn experiment(args: &args::Experiment, ui: &Ui) -> Result<Answer> {
     experiment.accept_inconclusive = args.accept_inconclusive;
     for variant in &mut experiment.variants {
         variant.plan.measured = args.duration.map_or(variant.plan.measured, Nanos::from);
-        if let Some(warmup) = args.warmup {
-            variant.plan.warmup = Nanos::from(warmup);
-            variant.plan.warmup_max =
-                warmup_max(warmup, Some(warmup).filter(|_| variant.through_checkpoints))?;
+        let warmup = args.warmup.map_or(variant.plan.warmup, Nanos::from);
+        if args.warmup.is_some() || args.warmup_max.is_some() {
+            let through = variant.through_checkpoints;
+            variant.plan.warmup_max = warmup_max(warmup.into(), args.warmup_max, through)?;
         }
-        if let Some(most) = args.warmup_max {
-            variant.plan.warmup_max = warmup_max(variant.plan.warmup.into(), Some(most))?;
-        }
+        variant.plan.warmup = warmup;
     }
     experiment::go_through_checkpoints(&mut experiment.variants)?;
     let workload = experiment.workload.clone();

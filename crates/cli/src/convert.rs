@@ -115,7 +115,11 @@ fn clocked<W: Case>(sums: &ClockedSums) -> Option<Clocked> {
         begin_ns: mean(effort.begin),
         statements: sums.executed().map(statement).collect(),
         // A server may say that statements took longer than all of them together; the rule `clocked` then speaks.
-        logic_ns: mean(effort.statements_time) - mean(sums.in_statements()),
+        logic_ns: match effort.statements_time {
+            // A server that tells of each statement and not of all together.
+            Nanos::ZERO => 0.0,
+            all => mean(all) - mean(sums.in_statements()),
+        },
         commit_ns: mean(effort.commit),
         encode_ns: mean(effort.encode),
     })

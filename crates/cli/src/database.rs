@@ -145,8 +145,8 @@ impl<W: Case> Database<W> {
 
     /// The same database at another place. A file is in the journal mode of its new address, as if it had been loaded
     /// there: left to the sessions, the first of them would have to change it while others open.
-    pub(crate) fn copied_to(&self, url: DbUrl) -> Result<Database<W>> {
-        engine::restore(&self.url, &url).context("could not copy the database")?;
+    pub(crate) fn copied_to(&self, url: DbUrl, ours: bool) -> Result<Database<W>> {
+        engine::restore(&self.url, &url, ours).context("could not copy the database")?;
         if let DbUrl::Sqlite(file) = &url {
             drop(adapter_rusqlite::connect(file)?);
         }

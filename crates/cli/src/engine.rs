@@ -63,12 +63,14 @@ pub(crate) fn load(
     load().map_err(|error| if stop.load(Ordering::Relaxed) { error } else { clearer(url, error) })
 }
 
-/// Makes `to` a copy of `from`, on the same server or in the same file system.
-pub(crate) fn restore(from: &DbUrl, to: &DbUrl) -> Result<()> {
+/// Makes `to` a copy of `from`, on the same server or in the same file system. On an engine of ours the copy may go through its
+/// log: what that leaves unflushed is for the caller to flush.
+pub(crate) fn restore(from: &DbUrl, to: &DbUrl, ours: bool) -> Result<()> {
     match (from, to) {
         (DbUrl::Sqlite(from), DbUrl::Sqlite(to)) => sqlite::restore(from, to)?,
         (DbUrl::Server(from), DbUrl::Server(to)) => match from.dialect {
             Dialect::MySql => mysql::restore(from, to)?,
+            Dialect::Postgres | Dialect::Sqlite if ours => postgres::restore_through_log(from, to)?,
             Dialect::Postgres | Dialect::Sqlite => postgres::restore(from, to)?,
         },
         (from, to) => bail!("{} cannot be copied to {}", place(from), place(to)),

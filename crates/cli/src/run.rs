@@ -75,7 +75,9 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
     let mut place = Place::of_wishes(dialect, named.as_ref(), &args.engine);
     if args.plan.through_checkpoints {
         if args.url.is_some() {
-            bail!("--through-checkpoints is for a private engine; the one behind --url is somebody's");
+            bail!(
+                "--through-checkpoints needs a private PostgreSQL; the engine behind --url is not started here\nhint: leave --url out"
+            );
         }
         place.go_through_checkpoints(plan.measured)?;
     }
@@ -217,14 +219,12 @@ pub(crate) fn plan<W: Case>(args: &PlanArgs, scale: u32) -> Result<drive::Plan> 
     if args.delivery == DeliveryArg::Deferred && W::KINDS.iter().all(|kind| kind.deferred_p90_max.is_none()) {
         bail!("{} has no calls that may be deferred; leave --delivery out", W::NAME);
     }
-    // A log that comes in waves never stays the same.
-    let most = if args.through_checkpoints { Some(args.warmup) } else { args.warmup_max };
     let plan = drive::Plan {
         arrivals,
         workers: args.clients.unwrap_or(terminals),
         runtimes: args.generator_threads,
         warmup: Nanos::from(args.warmup),
-        warmup_max: warmup_max(args.warmup, most)?,
+        warmup_max: warmup_max(args.warmup, args.warmup_max, args.through_checkpoints)?,
         measured: Nanos::from(args.duration),
         drain_max: Nanos::from(args.drain),
         deadline: Nanos::from(args.deadline),
@@ -236,9 +236,15 @@ pub(crate) fn plan<W: Case>(args: &PlanArgs, scale: u32) -> Result<drive::Plan> 
     Ok(plan)
 }
 
-/// How long a warm-up may get.
-pub(crate) fn warmup_max(warmup: Duration, asked: Option<Duration>) -> Result<Nanos> {
+/// How long a warm-up may get. A log that comes in waves, as through checkpoints, never stays the same.
+pub(crate) fn warmup_max(
+    warmup: Duration,
+    asked: Option<Duration>,
+    through_checkpoints: bool,
+) -> Result<Nanos> {
     match asked {
+        Some(_) if through_checkpoints => bail!("--warmup-max and --through-checkpoints exclude each other"),
+        None if through_checkpoints => Ok(Nanos::from(warmup)),
         Some(most) if most < warmup => bail!(
             "--warmup-max {} is shorter than --warmup {}; it must be as long at least",
             humantime::format_duration(most),

@@ -3,7 +3,7 @@
 //! PostgreSQL logs a page whole when it is changed for the first time after a checkpoint, and a trial begins right after one.
 //! So the log of a commit is twice as long at first as it is half a minute later, for longer on the slower side of a comparison.
 
-/// Readings from which anything can be told.
+/// Readings from which anything can be told: one a second.
 const READINGS_MIN: usize = 5;
 /// What the log of a commit may differ by between the last two quarters of the work, as a share.
 const DIFFERENCE_MAX: f64 = 0.05;
@@ -12,18 +12,20 @@ const DIFFERENCE_MAX: f64 = 0.05;
 const SCATTER: f64 = 0.8;
 /// Differences below so many standard errors are chance.
 const ERRORS: f64 = 2.0;
+/// Chance that is more than this excuses nothing: where commits are so few, it takes longer until something can be told.
+const CHANCE_MAX: f64 = 0.15;
 
 /// Whether the log of a commit was the same in the last two quarters of the work so far. `readings` are running totals, oldest
-/// first: bytes of log and commits. Where there are too few nothing can be told, and it counts as settled.
+/// first: bytes of log and commits. None at all are those of an engine that counts neither, and then there is nothing to wait for.
 pub(crate) fn is_settled(readings: &[[f64; 2]]) -> bool {
     let (Some([_, first]), Some([_, last])) = (readings.first(), readings.last()) else { return true };
     let quarter = (last - first) / 4.0;
     if readings.len() < READINGS_MIN || quarter < 1.0 {
-        return true;
+        return false;
     }
     let [half, three, all] = [2.0, 3.0, 4.0].map(|quarters| log_at(readings, first + quarters * quarter));
     let (before, now) = (three - half, all - three);
-    let chance = ERRORS * SCATTER * (2.0 / quarter).sqrt();
+    let chance = (ERRORS * SCATTER * (2.0 / quarter).sqrt()).min(CHANCE_MAX);
     (before - now).abs() <= DIFFERENCE_MAX.max(chance) * now
 }
 
@@ -61,19 +63,24 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_can_be_told_nobody_waits() {
-        assert!(is_settled(&[]) && is_settled(&readings(2, |second| 9e3 - 4e3 * second)));
-        assert!(is_settled(&[[5e9, 1e6]; 9]));
+    fn an_engine_that_counts_no_log_is_not_waited_for_and_one_of_which_little_is_known_is() {
+        assert!(is_settled(&[]));
+        assert!(!is_settled(&readings(2, |_| 7e3)) && !is_settled(&[[5e9, 1e6]; 9]));
     }
 
     #[test]
     fn what_chance_gives_to_few_commits_is_no_difference() {
-        let few = |first: f64| {
-            (0..=10u32)
-                .map(|at| (f64::from(at), first))
-                .map(|(at, first)| [at * 20.0 * if at <= 7.0 { first } else { 7e3 }, at * 20.0])
+        // The last quarter writes less by a tenth.
+        let less = |a_second: f64| {
+            let log = |second: f64| if second <= 9.0 { 7.7e3 } else { 7e3 };
+            let readings = readings(12, log).into_iter();
+            readings
+                .map(|[log, commits]| [log * a_second / 1e3, commits * a_second / 1e3])
                 .collect::<Vec<_>>()
         };
-        assert!(is_settled(&few(7.1e3)));
+        assert!(is_settled(&less(100.0)) && !is_settled(&less(2_000.0)));
+        // Chance excuses no half.
+        let halved = readings(12, |second| if second <= 9.0 { 14e3 } else { 7e3 }).into_iter();
+        assert!(!is_settled(&halved.map(|[log, commits]| [log / 1e3, commits / 1e3]).collect::<Vec<_>>()));
     }
 }

@@ -163,7 +163,7 @@ impl Stage {
     pub(crate) fn copy<W: Case>(&self, template: &Database<W>, name: &str) -> Result<Database<W>> {
         let url = self.url(name);
         self.note(&url);
-        let copy = template.copied_to(url)?;
+        let copy = template.copied_to(url, self.engine.is_some())?;
         if let Some(engine) = &self.engine {
             engine.flush()?;
         }

@@ -33,6 +33,10 @@ const SLICES_AGAIN: usize = 8;
 /// What the note of a trial that was ended early begins with, before the reason.
 const ENDED_EARLY: &str = "It was ended early: ";
 
+/// The note of a trial whose window opened although the log of a commit still changed.
+const UNSETTLED: &str = "The log that a commit writes had not stayed the same for a while when the warm-up ended; a longer \
+                         --warmup-max lets it go on.";
+
 /// What to measure, on what, and where to write.
 pub(crate) struct Job<'a, W: Case> {
     pub(crate) subject: &'static Subject,
@@ -185,6 +189,8 @@ impl<W: Case> Job<'_, W> {
             slices_seen: 0,
             progress: self.folder.progress()?,
             slices_written: 0,
+            window_written: false,
+            unsettled: false,
             write_failure: None,
             ended_early: false,
         };
@@ -197,7 +203,14 @@ impl<W: Case> Job<'_, W> {
             &stop,
             &mut follow,
         );
-        let Follow { watch, following, server_failure, write_failure, mut progress, document, .. } = follow;
+        let Follow {
+            watch, following, server_failure, write_failure, mut progress, document, unsettled, ..
+        } = follow;
+        if let Some(trial) =
+            document.trials.last_mut().filter(|_| unsettled && self.plan.warmup_max > Nanos::ZERO)
+        {
+            trial.notes.push(UNSETTLED.into());
+        }
         following.end();
         let observation = watch.expect("given back by nobody else").stop();
         if let Some(error) = write_failure {
@@ -440,6 +453,10 @@ struct Follow<'a, 'j, W: Case> {
     progress: Progress,
     /// How many slices of the time line have been written.
     slices_written: usize,
+    /// Whether that has a slice of the window.
+    window_written: bool,
+    /// Whether the engine had not settled when the window opened.
+    unsettled: bool,
     write_failure: Option<anyhow::Error>,
     ended_early: bool,
 }
@@ -469,7 +486,10 @@ impl<W: Case> Follow<'_, '_, W> {
         convert::fill::<W>(trial, &collected.totals, &collected.slices, span);
         let claims = self.before.map(|_| W::claims(&collected.ledger, false));
         // The last slices again, since a page that is handed over late still counts in its own.
-        let first = self.slices_written.saturating_sub(SLICES_AGAIN);
+        // Before the window opens nobody knows how long before it a slice lies.
+        let opens = !self.window_written && trial.slices.iter().any(|slice| !slice.warmup);
+        let first = if opens { 0 } else { self.slices_written.saturating_sub(SLICES_AGAIN) };
+        self.window_written |= opens;
         self.slices_written = trial.slices.len();
         self.progress.append(&document::Progress::of(trial, first, claims))
     }
@@ -495,6 +515,7 @@ impl<W: Case> Observer<W> for Follow<'_, '_, W> {
     }
 
     fn opened(&mut self) {
+        self.unsettled = !self.is_settled();
         if let Some(watch) = &mut self.watch {
             watch.open_window();
         }

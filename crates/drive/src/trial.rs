@@ -19,8 +19,8 @@ const LEAD: Nanos = Nanos::from_millis(100);
 /// The collector looks for full pages at least this often, and obeys a request to stop as fast.
 const LOOK_MAX: Nanos = Nanos::from_millis(50);
 const LOOK_MIN: Nanos = Nanos::from_millis(1);
-/// So long before the window opens, or a slice if that is shorter, it is asked whether it may: three looks.
-pub(crate) const NOTICE: Nanos = Nanos::from_millis(150);
+/// So long before the window opens, or a slice if that is shorter, it is asked whether it may: eight looks.
+pub(crate) const NOTICE: Nanos = Nanos::from_millis(400);
 /// A nap this short is as good as none.
 const NAP_MIN: Duration = Duration::from_micros(100);
 

@@ -118,9 +118,11 @@ struct Carried<C, S, F> {
 /// What comes back from a call: the session, what the call took, and how it ended.
 type Back<W, S> = (Box<S>, Effort, Result<<W as Workload>::Outcome, Fault>);
 
-async fn carry<W: Workload, S: Session<W>>(mut session: Box<S>, call: W::Call, clocked: bool) -> Back<W, S> {
-    let mut effort = Effort { clocked, ..Effort::default() };
+/// `before` is what the session must know of the attempts before this one: how many there were, and whether they are clocked.
+async fn carry<W: Workload, S: Session<W>>(mut session: Box<S>, call: W::Call, before: Effort) -> Back<W, S> {
+    let mut effort = before;
     let result = session.run(&call, &mut effort).await;
+    effort.attempts -= before.attempts;
     (session, effort, result)
 }
 
@@ -128,7 +130,7 @@ async fn carry<W: Workload, S: Session<W>>(mut session: Box<S>, call: W::Call, c
 fn erased<W, C, S, F>(session: S, carry: C) -> Box<dyn Resumed<W>>
 where
     W: Workload,
-    C: Fn(Box<S>, W::Call, bool) -> F + Send + 'static,
+    C: Fn(Box<S>, W::Call, Effort) -> F + Send + 'static,
     S: Session<W> + 'static,
     F: Future<Output = Back<W, S>> + Send + 'static,
 {
@@ -138,7 +140,7 @@ where
 impl<W, C, S, F> Resumed<W> for Carried<C, S, F>
 where
     W: Workload,
-    C: Fn(Box<S>, W::Call, bool) -> F + Send + 'static,
+    C: Fn(Box<S>, W::Call, Effort) -> F + Send + 'static,
     S: Session<W> + 'static,
     F: Future<Output = Back<W, S>> + Send + 'static,
 {
@@ -149,7 +151,8 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Result<W::Outcome, Fault>> {
         if let Some(session) = self.idle.take() {
-            self.running.set(Some((self.carry)(session, call.clone(), effort.clocked)));
+            let before = Effort { clocked: effort.clocked, attempts: effort.attempts, ..Effort::default() };
+            self.running.set(Some((self.carry)(session, call.clone(), before)));
         }
         let Some(running) = self.running.as_mut().as_pin_mut() else {
             return Poll::Ready(Err(Fault::Refused(Refusal::Unreachable)));

@@ -44,7 +44,7 @@ impl Ledger<Numbers> for Nothing {
     fn clear(&mut self) {}
 }
 
-/// Adds up what it was called with, and waits as often as a call says; 13 meets a conflict.
+/// Adds up what it was called with, and waits as often as a call says; 13 meets a conflict, and 7 does once.
 struct Adding {
     sum: u32,
     times: StatementTimes,
@@ -54,13 +54,17 @@ impl Session<Numbers> for Adding {
     async fn run(&mut self, call: &u32, effort: &mut Effort) -> Result<u32, Fault> {
         effort.attempts += 1;
         let mut left = *call;
+        if effort.clocked && effort.attempts == 1 {
+            self.times.clear();
+        }
         poll_fn(|cx| {
             cx.waker().wake_by_ref();
             left = left.saturating_sub(1);
             if left == 0 { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
-        if *call == 13 {
+        if *call == 13 || (*call == 7 && effort.attempts == 1) {
+            self.times.add(0, 1, Nanos(1));
             return Err(Fault::Conflict(Conflict::Busy));
         }
         self.sum += call;
@@ -151,5 +155,26 @@ fn what_statements_took_is_asked_for_and_told_through_the_pointer() {
         };
         assert_eq!(calls(&mut session, false), Some(0), "{home:?}");
         assert_eq!(calls(&mut session, true), Some(1), "{home:?}");
+    }
+}
+
+#[test]
+fn an_attempt_behind_the_pointer_knows_that_it_is_not_the_first() {
+    for home in [Home::Task, Home::Thread] {
+        let policy = RetryPolicy { attempts_max: 3 };
+        let mut session = Retrying::new(AnySession::new(adding(), home), policy);
+        let mut effort = Effort { clocked: true, ..Effort::default() };
+        let result = {
+            let mut run = pin!(session.run(&7, &mut effort));
+            loop {
+                if let Poll::Ready(result) = poll(run.as_mut()) {
+                    break result;
+                }
+            }
+        };
+        assert_eq!((result, effort.attempts), (Ok(7), 2), "{home:?}");
+        let times = session.statement_times().unwrap();
+        let executed: u32 = times.executed().map(|(_, time)| time.executions).sum();
+        assert_eq!(executed, 1 + 7, "{home:?}: of both attempts");
     }
 }

@@ -19,7 +19,7 @@ pub(crate) fn settings(options: &Options, folder: &Path, port: u16, memory: Opti
     settings.set("unix_socket_permissions", "0700");
     settings.set("max_connections", options.connections);
     settings.set("shared_buffers", format!("{}MB", cache_mib(memory)));
-    settings.set("max_wal_size", "4GB");
+    settings.set("max_wal_size", "8GB");
     settings.set("checkpoint_timeout", "15min");
     settings.set("fsync", "on");
     settings.set("full_page_writes", "on");

@@ -98,32 +98,51 @@ pub fn drop_database(url: &ServerUrl) -> Result<(), PlaceError> {
     remove().map_err(|source| failed("remove", url, source))
 }
 
-/// Copies a database over another on the same server. Through the log where the server can and the copy leaves it room: file by
-/// file takes a checkpoint, and after that the log of each page's first change holds the whole page, so that whoever works on the
-/// copy works in the state right after a checkpoint for half a minute and more. What was at `to` before is gone,
+/// Copies a database over another on the same server, file by file where the server can. What was at `to` before is gone,
 /// if it was ours or held no tables; anything else is refused. Nobody's session is ended.
 ///
 /// # Errors
 /// When the template is missing, when others are connected to either, when `to` holds tables that are not ours, when space
 /// runs out, and for whatever the server says.
 pub fn restore(template: &ServerUrl, to: &ServerUrl) -> Result<(), PlaceError> {
+    copy(template, to, &|session| {
+        Ok(if session.version_num() < WAL_LOG_SINCE { "" } else { " strategy file_copy" })
+    })
+}
+
+/// The same through the server's log, where it can and that leaves the log room. File by file takes a checkpoint, and after that
+/// the log of each page's first change holds the whole page: whoever works on such a copy works in the state right after a
+/// checkpoint for half a minute and more. What went through the log is on disk, but the files are not flushed.
+///
+/// # Errors
+/// As [`restore`].
+pub fn restore_through_log(template: &ServerUrl, to: &ServerUrl) -> Result<(), PlaceError> {
+    copy(template, to, &|session| logged(session, &template.database))
+}
+
+fn copy(
+    template: &ServerUrl,
+    to: &ServerUrl,
+    strategy: &dyn Fn(&Session) -> Result<&'static str, Cause>,
+) -> Result<(), PlaceError> {
     ensure_ours(to)?;
     drop_database(to)?;
-    let copy = || {
+    let make = || {
         let session = beside(template)?;
-        let how = strategy(&session, &template.database)?;
+        let how = strategy(&session)?;
         let (name, from) = (quoted(&to.database), quoted(&template.database));
         session.batch(&format!("create database {name} template {from}{how}"))
     };
-    copy().map_err(|source| failed("copy", template, source))
+    make().map_err(|source| failed("copy", template, source))
 }
 
-/// How to copy. A copy through the log that takes more than about half of `max_wal_size` sets off a checkpoint by itself.
-fn strategy(session: &Session, template: &str) -> Result<&'static str, Cause> {
+/// How to copy through the log. The server asks for a checkpoint when the log since the last one is about half of `max_wal_size`:
+/// a third of that may be the copy's.
+fn logged(session: &Session, template: &str) -> Result<&'static str, Cause> {
     if session.version_num() < WAL_LOG_SINCE {
         return Ok("");
     }
-    let text = "select 3 * pg_database_size($1::text) <= pg_size_bytes(current_setting('max_wal_size'))";
+    let text = "select 6 * pg_database_size($1::text) <= pg_size_bytes(current_setting('max_wal_size'))";
     let fits: bool = session.wait(session.client().query_one(text, &[&template]))?.get(0);
     Ok(if fits { " strategy wal_log" } else { " strategy file_copy" })
 }

@@ -204,6 +204,9 @@ pub(crate) fn without_lines(trial: &Trial) -> Trial {
     for process in &mut slim.processes {
         process.samples.clear();
     }
+    if let Some(writeback) = &mut slim.writeback {
+        writeback.samples.clear();
+    }
     if let Some(engine) = &mut slim.engine {
         engine.t_s.clear();
         for gauge in &mut engine.gauges {

@@ -78,7 +78,7 @@ impl Place {
                 return Ok(());
             }
         };
-        bail!("no trial can be had through checkpoints: {why}")
+        bail!("--through-checkpoints cannot be done: {why}")
     }
 
     /// Its engine.

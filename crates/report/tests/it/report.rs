@@ -238,6 +238,11 @@ fn a_result_without_what_was_added_since_still_reads() {
         let object = trial.pointer_mut(place).and_then(serde_json::Value::as_object_mut).unwrap();
         assert!(object.remove(name).is_some(), "{place}/{name}");
     }
+    for kind in value["trials"][0]["kinds"].as_array_mut().unwrap() {
+        let kind = kind.as_object_mut().unwrap();
+        kind.remove("clocked");
+        kind.remove("facets");
+    }
     assert!(schema().is_valid(&value));
     document::parse(&value.to_string(), Path::new("x")).unwrap();
 }
