@@ -22,7 +22,7 @@ const RUNS_MAX: usize = 8;
 #[test]
 fn statements_of_every_kind_are_clocked_directly_and_through_http() {
     let desk = Desk::loaded();
-    for subject in ["tpcc/sqlite/rusqlite", "tpcc/sqlite/axum+rusqlite"] {
+    for subject in ["tpcc/sqlite/rusqlite", "tpcc/sqlite/axum+rusqlite", "tpcc/sqlite/diesel"] {
         let mut clocked = BTreeSet::new();
         for _ in 0..RUNS_MAX {
             let line =

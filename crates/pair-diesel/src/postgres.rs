@@ -8,7 +8,7 @@ use crate::session::{Engine, Transactions};
 use crate::work::{Ended, Stop, Work};
 use diesel::pg::{Pg, PgConnection};
 use diesel::result::Error;
-use model::{Clock, Effort, Fault, Home, OpenError, Session, Stack, Target};
+use model::{Clock, Effort, Fault, Home, OpenError, Session, Stack, StatementTimes, Target};
 use sql::ServerUrl;
 use workload_tpcc::{Call, Outcome, Tpcc};
 
@@ -39,7 +39,7 @@ impl Engine for OnPostgres {
     const BEGIN_WRITE: &'static str = "BEGIN TRANSACTION";
     const BEGIN_READ: &'static str = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-    fn transact(conn: &mut PgConnection, call: &Call, work: &mut Work) -> Result<Ended, Stop> {
+    fn transact(conn: &mut PgConnection, call: &Call, work: &mut Work<impl Clock>) -> Result<Ended, Stop> {
         transactions::transact(conn, call, work)
     }
 
@@ -92,6 +92,10 @@ impl<K: Clock> Target<Tpcc> for DieselPostgres<K> {
 impl<K: Clock> Session<Tpcc> for PostgresSession<K> {
     async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
         self.0.run(call, effort).await
+    }
+
+    fn statement_times(&self) -> Option<&StatementTimes> {
+        self.0.statement_times()
     }
 }
 

@@ -6,7 +6,7 @@ use diesel::connection::{
     AnsiTransactionManager, Connection, TransactionManager as _, TransactionManagerStatus,
 };
 use diesel::result::Error;
-use model::{Clock, Doubt, Effort, Fault, Nanos, Refusal, Session};
+use model::{Clock, Doubt, Effort, Fault, Nanos, Refusal, Session, StatementClock, StatementTimes};
 use workload_tpcc::{Call, Outcome, Tpcc};
 
 /// What an engine does in its own way.
@@ -18,7 +18,7 @@ pub(crate) trait Engine: Send + 'static {
     const BEGIN_READ: &'static str;
 
     /// The body of a call's transaction.
-    fn transact(conn: &mut Self::Conn, call: &Call, work: &mut Work) -> Result<Ended, Stop>;
+    fn transact(conn: &mut Self::Conn, call: &Call, work: &mut Work<impl Clock>) -> Result<Ended, Stop>;
 
     /// What an error means for a call; `at_commit` says whether the commit had been sent.
     fn fault(error: &Error, at_commit: bool) -> Fault;
@@ -31,17 +31,18 @@ pub(crate) struct Transactions<E: Engine, K> {
     pass: Option<Pass>,
     lane: Option<Lane>,
     clock: K,
+    clocked: StatementClock,
 }
 
 impl<E: Engine, K: Clock> Transactions<E, K> {
     /// `lane` is where transactions pass through that would exclude each other anyway.
     pub(crate) fn new(conn: E::Conn, lane: Option<Lane>, clock: K) -> Transactions<E, K> {
-        Transactions { conn, pass: None, lane, clock }
+        Transactions { conn, pass: None, lane, clock, clocked: StatementClock::default() }
     }
 
     fn attempt(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
         let begun = self.begin(call, effort)?;
-        let mut work = Work::default();
+        let mut work = Work::new(&mut self.clocked, &self.clock);
         let ended = E::transact(&mut self.conn, call, &mut work);
         effort.statements += work.statements;
         effort.rows += work.rows;
@@ -165,9 +166,14 @@ fn unreached(fault: Fault) -> Fault {
 
 impl<E: Engine, K: Clock> Session<Tpcc> for Transactions<E, K> {
     async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+        self.clocked.start(effort);
         let mut mine = Effort::default();
         let result = self.attempt(call, &mut mine);
         *effort += mine;
         result
+    }
+
+    fn statement_times(&self) -> Option<&StatementTimes> {
+        Some(self.clocked.times())
     }
 }

@@ -9,7 +9,7 @@ use crate::{ADAPTER, STYLE};
 use adapter_rusqlite::Lane;
 use diesel::result::Error;
 use diesel::sqlite::{Sqlite, SqliteConnection};
-use model::{Clock, Effort, Fault, Home, OpenError, Session, Stack, Target};
+use model::{Clock, Effort, Fault, Home, OpenError, Session, Stack, StatementTimes, Target};
 use sql::{Journal, SqliteSettings, SqliteUrl};
 use workload_tpcc::{Call, Outcome, Tpcc};
 
@@ -40,7 +40,11 @@ impl Engine for OnSqlite {
     const BEGIN_WRITE: &'static str = "BEGIN IMMEDIATE";
     const BEGIN_READ: &'static str = "BEGIN DEFERRED";
 
-    fn transact(conn: &mut SqliteConnection, call: &Call, work: &mut Work) -> Result<Ended, Stop> {
+    fn transact(
+        conn: &mut SqliteConnection,
+        call: &Call,
+        work: &mut Work<impl Clock>,
+    ) -> Result<Ended, Stop> {
         transactions::transact(conn, call, work)
     }
 
@@ -94,6 +98,10 @@ impl<K: Clock> Target<Tpcc> for DieselSqlite<K> {
 impl<K: Clock> Session<Tpcc> for SqliteSession<K> {
     async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
         self.0.run(call, effort).await
+    }
+
+    fn statement_times(&self) -> Option<&StatementTimes> {
+        self.0.statement_times()
     }
 }
 

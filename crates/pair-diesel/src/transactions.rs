@@ -17,14 +17,14 @@ use diesel::dsl::{count, sum};
 use diesel::prelude::*;
 use diesel::sql_types::Text as SqlText;
 use diesel::{delete, insert_into, update};
-use model::{Cents, Conflict, DefectKind, Fault};
+use model::{Cents, Clock, Conflict, DefectKind, Fault};
 use workload_tpcc::{
     Call, DISTRICTS, Delivered, Delivery, LINES_MAX, Line, NewOrder, OrderReport, OrderStatus, Outcome, Paid,
-    Payment, Placed, PlacedLine, Short, StockLevel, Unused, Who, order_total,
+    Payment, Placed, PlacedLine, Short, Stmt, StockLevel, Unused, Who, order_total,
 };
 
 /// The body of a call's transaction.
-pub(super) fn transact(conn: &mut Conn, call: &Call, work: &mut Work) -> Result<Ended, Stop> {
+pub(super) fn transact(conn: &mut Conn, call: &Call, work: &mut Work<impl Clock>) -> Result<Ended, Stop> {
     match call {
         Call::NewOrder(call) => place(conn, call, work),
         Call::Payment(call) => pay(conn, call, work),
@@ -35,17 +35,19 @@ pub(super) fn transact(conn: &mut Conn, call: &Call, work: &mut Work) -> Result<
 }
 
 /// 2.4.2.2.
-fn place(conn: &mut Conn, call: &NewOrder, work: &mut Work) -> Result<Ended, Stop> {
+fn place(conn: &mut Conn, call: &NewOrder, work: &mut Work<impl Clock>) -> Result<Ended, Stop> {
     let (w_id, d_id, c_id) = (call.w_id as i32, call.d_id as i16, call.c_id as i32);
-    let Share(w_tax) =
-        work.one("warehouse", warehouse::table.find(w_id).select(warehouse::w_tax).get_result(conn))?;
+    let Share(w_tax) = work.one(Stmt::WarehouseTax, "warehouse", || {
+        warehouse::table.find(w_id).select(warehouse::w_tax).get_result(conn)
+    })?;
     // The row stays locked until commit: that is what keeps numbers unique.
     let claim = update(district::table.find((w_id, d_id)))
         .set(district::d_next_o_id.eq(district::d_next_o_id + 1))
         .returning((district::d_next_o_id - 1, district::d_tax));
-    let (o_id, Share(d_tax)): (i32, _) = work.one("district", claim.get_result(conn))?;
+    let (o_id, Share(d_tax)): (i32, _) =
+        work.one(Stmt::ClaimOrderId, "district", || claim.get_result(conn))?;
     let terms = customer::table.find((w_id, d_id, c_id)).select(TermsRow::as_select());
-    let terms: TermsRow = work.one("customer", terms.get_result(conn))?;
+    let terms: TermsRow = work.one(Stmt::CustomerTerms, "customer", || terms.get_result(conn))?;
     let (c_last, c_credit) = (text(&terms.c_last)?, text(&terms.c_credit)?);
 
     let order = NewOrderRow {
@@ -58,9 +60,9 @@ fn place(conn: &mut Conn, call: &NewOrder, work: &mut Work) -> Result<Ended, Sto
     };
     let order =
         insert_into(orders::table).values((order, orders::o_entry_d.eq(now()))).returning(orders::o_entry_d);
-    let Seconds(o_entry_d) = work.one("order", order.get_result(conn))?;
+    let Seconds(o_entry_d) = work.one(Stmt::InsertOrder, "order", || order.get_result(conn))?;
     let waiting = WaitingRow { no_w_id: w_id, no_d_id: d_id, no_o_id: o_id };
-    work.changed(insert_into(new_order::table).values(waiting).execute(conn))?;
+    work.changed(Stmt::InsertNewOrder, || insert_into(new_order::table).values(waiting).execute(conn))?;
 
     let mut taken = [const { None::<PlacedLine> }; LINES_MAX];
     let mut rows = Vec::with_capacity(call.lines.len());
@@ -85,7 +87,7 @@ fn place(conn: &mut Conn, call: &NewOrder, work: &mut Work) -> Result<Ended, Sto
         amounts += line.ol_amount;
         taken[index] = Some(line);
     }
-    work.changed(insert_into(order_line::table).values(&rows).execute(conn))?;
+    work.changed(Stmt::InsertOrderLine, || insert_into(order_line::table).values(&rows).execute(conn))?;
     let Share(c_discount) = terms.c_discount;
     Ok(Ended::Commit(Outcome::Placed(Placed {
         o_id: id(o_id)?,
@@ -105,17 +107,17 @@ fn take(
     conn: &mut Conn,
     call: &NewOrder,
     line: &Line,
-    work: &mut Work,
+    work: &mut Work<impl Clock>,
 ) -> Result<Option<(PlacedLine, String)>, Stop> {
     let (i_id, supply_w_id, ordered) = (line.i_id as i32, line.supply_w_id as i32, line.quantity as i16);
     let item = item::table.find(i_id).select(ItemRow::as_select());
-    let item: Option<ItemRow> = work.perhaps(item.get_result(conn))?;
+    let item: Option<ItemRow> = work.perhaps(Stmt::ReadItem, || item.get_result(conn))?;
     let Some(ItemRow { i_price: Amount(i_price), i_name, i_data }) = item else { return Ok(None) };
 
     let row = stock::table.find((supply_w_id, i_id));
     let in_stock = locked!(row.select((stock::s_quantity, stock::s_data, dist_info(call.d_id))));
     let (in_stock, s_data, ol_dist_info): (i16, String, String) =
-        work.one("stock", in_stock.get_result(conn))?;
+        work.one(Stmt::ReadStock, "stock", || in_stock.get_result(conn))?;
     // 2.4.2.2: refill by 91 when less than 10 would be left.
     let s_quantity = if in_stock - ordered >= 10 { in_stock - ordered } else { in_stock - ordered + 91 };
     let remote = i32::from(line.supply_w_id != call.w_id);
@@ -125,7 +127,7 @@ fn take(
         stock::s_order_cnt.eq(stock::s_order_cnt + 1),
         stock::s_remote_cnt.eq(stock::s_remote_cnt + remote),
     ));
-    work.changed(left.execute(conn))?;
+    work.changed(Stmt::UpdateStock, || left.execute(conn))?;
 
     let brand_generic = if i_data.contains("ORIGINAL") && s_data.contains("ORIGINAL") { "B" } else { "G" };
     let line = PlacedLine {
@@ -155,23 +157,24 @@ fn dist_info(d_id: u32) -> Box<dyn BoxableExpression<stock::table, Backend, SqlT
 }
 
 /// 2.5.2.2.
-fn pay(conn: &mut Conn, call: &Payment, work: &mut Work) -> Result<Ended, Stop> {
+fn pay(conn: &mut Conn, call: &Payment, work: &mut Work<impl Clock>) -> Result<Ended, Stop> {
     let (w_id, d_id) = (call.w_id as i32, call.d_id as i16);
     let (c_w_id, c_d_id, amount) = (call.c_w_id as i32, call.c_d_id as i16, Amount(call.h_amount));
     // Relative, so that no update is lost whatever the isolation.
     let warehouse = update(warehouse::table.find(w_id))
         .set(warehouse::w_ytd.eq(warehouse::w_ytd + amount))
         .returning(PaidWarehouseRow::as_returning());
-    let warehouse: PaidWarehouseRow = work.one("warehouse", warehouse.get_result(conn))?;
+    let warehouse: PaidWarehouseRow =
+        work.one(Stmt::PayWarehouse, "warehouse", || warehouse.get_result(conn))?;
     let district = update(district::table.find((w_id, d_id)))
         .set(district::d_ytd.eq(district::d_ytd + amount))
         .returning(PaidDistrictRow::as_returning());
-    let district: PaidDistrictRow = work.one("district", district.get_result(conn))?;
+    let district: PaidDistrictRow = work.one(Stmt::PayDistrict, "district", || district.get_result(conn))?;
 
     let c_id = identify(conn, c_w_id, c_d_id, call.customer, work)?;
     let row = customer::table.find((c_w_id, c_d_id, c_id));
     let read = locked!(row.select(CustomerRow::as_select()));
-    let read: CustomerRow = work.one("customer", read.get_result(conn))?;
+    let read: CustomerRow = work.one(Stmt::ReadCustomer, "customer", || read.get_result(conn))?;
     let mut customer = read.customer(id(c_id)?)?;
     customer.c_balance -= call.h_amount;
 
@@ -182,13 +185,14 @@ fn pay(conn: &mut Conn, call: &Payment, work: &mut Work) -> Result<Ended, Stop> 
     );
     let mut c_data = None;
     if customer.c_credit.as_str() == "BC" {
-        let old: String = work.one("customer", row.select(customer::c_data).get_result(conn))?;
+        let old: String =
+            work.one(Stmt::ReadCustomerData, "customer", || row.select(customer::c_data).get_result(conn))?;
         let data = bad_credit_data(call, customer.c_id, &old);
         let with_data = (paid, customer::c_data.eq(data.as_str()));
-        work.changed(update(row).set(with_data).execute(conn))?;
+        work.changed(Stmt::PayCustomerWithData, || update(row).set(with_data).execute(conn))?;
         c_data = Some(text(&data[..data.floor_char_boundary(200)])?);
     } else {
-        work.changed(update(row).set(paid).execute(conn))?;
+        work.changed(Stmt::PayCustomer, || update(row).set(paid).execute(conn))?;
     }
 
     let history = NewHistoryRow {
@@ -203,31 +207,31 @@ fn pay(conn: &mut Conn, call: &Payment, work: &mut Work) -> Result<Ended, Stop> 
     };
     let history =
         insert_into(history::table).values((history, history::h_date.eq(now()))).returning(history::h_date);
-    let Seconds(h_date) = work.one("history", history.get_result(conn))?;
+    let Seconds(h_date) = work.one(Stmt::InsertHistory, "history", || history.get_result(conn))?;
     let (warehouse, district) = (warehouse.address()?, district.address()?);
     Ok(Ended::Commit(Outcome::Paid(Paid { h_date, warehouse, district, customer, c_data })))
 }
 
 /// 2.6.2.2.
-fn report(conn: &mut Conn, call: &OrderStatus, work: &mut Work) -> Result<Ended, Stop> {
+fn report(conn: &mut Conn, call: &OrderStatus, work: &mut Work<impl Clock>) -> Result<Ended, Stop> {
     let (w_id, d_id) = (call.w_id as i32, call.d_id as i16);
     let c_id = identify(conn, w_id, d_id, call.customer, work)?;
     let status = customer::table.find((w_id, d_id, c_id)).select(StatusRow::as_select());
-    let status: StatusRow = work.one("customer", status.get_result(conn))?;
+    let status: StatusRow = work.one(Stmt::CustomerStatus, "customer", || status.get_result(conn))?;
     let newest = orders::table
         .filter(orders::o_w_id.eq(w_id))
         .filter(orders::o_d_id.eq(d_id))
         .filter(orders::o_c_id.eq(c_id))
         .order(orders::o_id.desc())
         .select(NewestRow::as_select());
-    let newest: NewestRow = work.one("order", newest.first(conn))?;
+    let newest: NewestRow = work.one(Stmt::NewestOrder, "order", || newest.first(conn))?;
     let lines = order_line::table
         .filter(order_line::ol_w_id.eq(w_id))
         .filter(order_line::ol_d_id.eq(d_id))
         .filter(order_line::ol_o_id.eq(newest.o_id))
         .order(order_line::ol_number)
         .select(LineRow::as_select());
-    let lines: Vec<LineRow> = work.all(lines.load(conn))?;
+    let lines: Vec<LineRow> = work.all(Stmt::OrderLines, || lines.load(conn))?;
     Ok(Ended::Commit(Outcome::Status(OrderReport {
         c_id: id(c_id)?,
         c_first: text(&status.c_first)?,
@@ -242,7 +246,7 @@ fn report(conn: &mut Conn, call: &OrderStatus, work: &mut Work) -> Result<Ended,
 }
 
 /// 2.7.4.2, all ten districts in one transaction.
-fn deliver(conn: &mut Conn, call: &Delivery, work: &mut Work) -> Result<Ended, Stop> {
+fn deliver(conn: &mut Conn, call: &Delivery, work: &mut Work<impl Clock>) -> Result<Ended, Stop> {
     let mut o_ids = ArrayVec::new();
     for d_id in 1..=DISTRICTS {
         o_ids.push(deliver_district(conn, call, d_id as i16, work)?);
@@ -255,7 +259,7 @@ fn deliver_district(
     conn: &mut Conn,
     call: &Delivery,
     d_id: i16,
-    work: &mut Work,
+    work: &mut Work<impl Clock>,
 ) -> Result<Option<u32>, Stop> {
     let w_id = call.w_id as i32;
     let oldest = new_order::table
@@ -263,39 +267,44 @@ fn deliver_district(
         .filter(new_order::no_d_id.eq(d_id))
         .order(new_order::no_o_id)
         .select(new_order::no_o_id);
-    let Some(o_id) = work.perhaps(oldest.first::<i32>(conn))? else { return Ok(None) };
-    if work.changed(delete(new_order::table.find((w_id, d_id, o_id))).execute(conn))? == 0 {
+    let Some(o_id) = work.perhaps(Stmt::OldestNewOrder, || oldest.first::<i32>(conn))? else {
+        return Ok(None);
+    };
+    if work
+        .changed(Stmt::DeleteNewOrder, || delete(new_order::table.find((w_id, d_id, o_id))).execute(conn))?
+        == 0
+    {
         // Another Delivery has taken it since we looked. All of this one is done anew, on what is there now.
         return Err(Stop::Fault(Fault::Conflict(Conflict::Serialization)));
     }
     let carried = update(orders::table.find((w_id, d_id, o_id)))
         .set(orders::o_carrier_id.eq(call.o_carrier_id as i16))
         .returning(orders::o_c_id);
-    let c_id: i32 = work.one("order", carried.get_result(conn))?;
+    let c_id: i32 = work.one(Stmt::CarryOrder, "order", || carried.get_result(conn))?;
     let lines = order_line::table
         .filter(order_line::ol_w_id.eq(w_id))
         .filter(order_line::ol_d_id.eq(d_id))
         .filter(order_line::ol_o_id.eq(o_id));
     let delivered = update(lines).set(order_line::ol_delivery_d.eq(now().nullable()));
-    work.changed(delivered.execute(conn))?;
+    work.changed(Stmt::DeliverLines, || delivered.execute(conn))?;
     let amount: Option<Amount> =
-        work.one("sum", lines.select(sum(order_line::ol_amount)).get_result(conn))?;
+        work.one(Stmt::SumLines, "sum", || lines.select(sum(order_line::ol_amount)).get_result(conn))?;
     let amount = amount.ok_or_else(|| bad_data("an order without lines"))?;
     let credit = update(customer::table.find((w_id, d_id, c_id))).set((
         customer::c_balance.eq(customer::c_balance + amount),
         customer::c_delivery_cnt.eq(customer::c_delivery_cnt + 1),
     ));
-    if work.changed(credit.execute(conn))? != 1 {
+    if work.changed(Stmt::CreditCustomer, || credit.execute(conn))? != 1 {
         return Err(bad_data("no customer where there must be one"));
     }
     id(o_id).map(Some)
 }
 
 /// 2.8.2.2.
-fn count_low(conn: &mut Conn, call: &StockLevel, work: &mut Work) -> Result<Ended, Stop> {
+fn count_low(conn: &mut Conn, call: &StockLevel, work: &mut Work<impl Clock>) -> Result<Ended, Stop> {
     let (w_id, d_id, threshold) = (call.w_id as i32, call.d_id as i16, call.threshold as i16);
     let next = district::table.find((w_id, d_id)).select(district::d_next_o_id);
-    let next: i32 = work.one("district", next.get_result(conn))?;
+    let next: i32 = work.one(Stmt::NextOrderId, "district", || next.get_result(conn))?;
     let in_stock = stock::s_w_id.eq(w_id).and(stock::s_i_id.eq(order_line::ol_i_id));
     let low = order_line::table
         .inner_join(stock::table.on(in_stock))
@@ -305,13 +314,19 @@ fn count_low(conn: &mut Conn, call: &StockLevel, work: &mut Work) -> Result<Ende
         .filter(order_line::ol_o_id.lt(next))
         .filter(stock::s_quantity.lt(threshold))
         .select(count(stock::s_i_id).aggregate_distinct());
-    let low: i64 = work.one("count", low.get_result(conn))?;
+    let low: i64 = work.one(Stmt::LowStock, "count", || low.get_result(conn))?;
     let low_stock = u32::try_from(low).map_err(|_| bad_data("a count below zero"))?;
     Ok(Ended::Commit(Outcome::Short(Short { low_stock })))
 }
 
 /// 2.5.2.2: by last name, the customer at position ⌈n/2⌉ of all who have it, sorted by first name.
-fn identify(conn: &mut Conn, w_id: i32, d_id: i16, customer: Who, work: &mut Work) -> Result<i32, Stop> {
+fn identify(
+    conn: &mut Conn,
+    w_id: i32,
+    d_id: i16,
+    customer: Who,
+    work: &mut Work<impl Clock>,
+) -> Result<i32, Stop> {
     let name = match customer {
         Who::Id(c_id) => return Ok(c_id as i32),
         Who::LastName(name) => name,
@@ -322,7 +337,7 @@ fn identify(conn: &mut Conn, w_id: i32, d_id: i16, customer: Who, work: &mut Wor
         .filter(customer::c_last.eq(name.as_str()))
         .order((customer::c_first, customer::c_id))
         .select(customer::c_id);
-    let namesakes: Vec<i32> = work.all(namesakes.load(conn))?;
+    let namesakes: Vec<i32> = work.all(Stmt::CustomersByName, || namesakes.load(conn))?;
     match namesakes.len().div_ceil(2).checked_sub(1) {
         Some(middle) => Ok(namesakes[middle]),
         None => Err(Stop::Fault(Fault::defect(DefectKind::BadCall, format!("no customer is called {name}")))),

@@ -2,14 +2,16 @@
 
 use diesel::result::Error;
 use diesel::{OptionalExtension as _, QueryResult};
-use model::{DefectKind, Fault};
-use workload_tpcc::{Outcome, Text};
+use model::{Clock, DefectKind, Fault, StatementClock};
+use workload_tpcc::{Outcome, Stmt, Text};
 
-/// Statements that were answered, and the rows that they read or changed.
-#[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Work {
+/// Sends the statements of a body: counts those that were answered and the rows that they read or changed, and clocks
+/// each where the caller asked for that.
+pub(crate) struct Work<'a, K> {
     pub(crate) statements: u32,
     pub(crate) rows: u32,
+    times: &'a mut StatementClock,
+    clock: &'a K,
 }
 
 /// How a body ended that was not stopped.
@@ -33,31 +35,62 @@ impl From<Error> for Stop {
     }
 }
 
-impl Work {
+impl<'a, K: Clock> Work<'a, K> {
+    /// Nothing done so far; `times` has been started for the call.
+    pub(crate) fn new(times: &'a mut StatementClock, clock: &'a K) -> Work<'a, K> {
+        Work { statements: 0, rows: 0, times, clock }
+    }
+
     /// The row of a statement that must find one; `what` names it where it does not.
-    pub(crate) fn one<T>(&mut self, what: &str, answer: QueryResult<T>) -> Result<T, Stop> {
-        self.perhaps(answer)?.ok_or_else(|| bad_data(format!("no {what} where there must be one")))
+    pub(crate) fn one<T>(
+        &mut self,
+        stmt: Stmt,
+        what: &str,
+        send: impl FnOnce() -> QueryResult<T>,
+    ) -> Result<T, Stop> {
+        self.perhaps(stmt, send)?.ok_or_else(|| bad_data(format!("no {what} where there must be one")))
     }
 
     /// The row of a statement, if there is one.
-    pub(crate) fn perhaps<T>(&mut self, answer: QueryResult<T>) -> Result<Option<T>, Stop> {
-        let row = answer.optional()?;
+    pub(crate) fn perhaps<T>(
+        &mut self,
+        stmt: Stmt,
+        send: impl FnOnce() -> QueryResult<T>,
+    ) -> Result<Option<T>, Stop> {
+        let row = self.sent(stmt, send).optional()?;
         self.count(usize::from(row.is_some()));
         Ok(row)
     }
 
     /// Every row of a statement.
-    pub(crate) fn all<T>(&mut self, answer: QueryResult<Vec<T>>) -> Result<Vec<T>, Stop> {
-        let rows = answer?;
+    pub(crate) fn all<T>(
+        &mut self,
+        stmt: Stmt,
+        send: impl FnOnce() -> QueryResult<Vec<T>>,
+    ) -> Result<Vec<T>, Stop> {
+        let rows = self.sent(stmt, send)?;
         self.count(rows.len());
         Ok(rows)
     }
 
     /// How many rows a statement has changed.
-    pub(crate) fn changed(&mut self, answer: QueryResult<usize>) -> Result<usize, Stop> {
-        let rows = answer?;
+    pub(crate) fn changed(
+        &mut self,
+        stmt: Stmt,
+        send: impl FnOnce() -> QueryResult<usize>,
+    ) -> Result<usize, Stop> {
+        let rows = self.sent(stmt, send)?;
         self.count(rows);
         Ok(rows)
+    }
+
+    /// Sends `stmt`, whose name is that of the statement of the plain style that does the same: from Diesel's making the
+    /// query until its rows are read.
+    fn sent<T>(&mut self, stmt: Stmt, send: impl FnOnce() -> T) -> T {
+        let asked = self.times.asked(self.clock);
+        let answer = send();
+        self.times.answered(stmt as usize, asked, self.clock);
+        answer
     }
 
     fn count(&mut self, rows: usize) {

@@ -3,13 +3,17 @@
 use crate::support::{answers, tiny_file, wait};
 use adapter_rusqlite::SqliteOpener;
 use measure::Monotonic;
-use model::{Cents, Conflict, Effort, Fault, Nanos, OpenError, Session as _, Stack, Target as _};
+use model::{
+    Cents, Conflict, Effort, Fault, Inputs as _, Nanos, OpenError, Session as _, Stack, Target as _,
+    Workload as _,
+};
 use pair_diesel::DieselSqlite;
 use rusqlite::Connection;
-use sql::{SqlOpener as _, SqliteUrl};
+use sql::{Dialect, SqlOpener as _, SqliteUrl};
+use std::collections::BTreeSet;
 use std::sync::Barrier;
-use workload_tpcc::conformance::{ConformancePlan, conform};
-use workload_tpcc::{Call, Delivery, Line, NewOrder, Payment, Who};
+use workload_tpcc::conformance::{ConformancePlan, GOLDEN_LOAD_SEED, conform};
+use workload_tpcc::{Call, Cardinality, Data, Delivery, Inputs, Line, NewOrder, Payment, Stmt, Tpcc, Who};
 
 fn target(url: &SqliteUrl) -> DieselSqlite<Monotonic> {
     DieselSqlite::new(url, Monotonic::start()).unwrap()
@@ -82,6 +86,35 @@ fn an_effort_says_what_was_done() {
         assert_eq!((effort.attempts, effort.statements), (1, 0));
         other.execute_batch("commit").unwrap();
         session.run(&delivery(), &mut effort).await.unwrap();
+    });
+}
+
+#[test]
+fn every_statement_of_a_clocked_call_has_its_time_and_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = tiny_file(folder.path(), "a.db");
+    let mut inputs = Inputs::new(Cardinality::tiny(), Data::c_load_of(GOLDEN_LOAD_SEED), 7, 0);
+    wait(async {
+        let mut session = target(&url).open(0).await.unwrap();
+        let mut names = BTreeSet::new();
+        for _ in 0..500 {
+            let mut effort = Effort { clocked: true, ..Effort::default() };
+            session.run(&inputs.draw(), &mut effort).await.unwrap();
+            let times = session.statement_times().unwrap();
+            let (mut sent, mut spent) = (0, Nanos::ZERO);
+            for (index, time) in times.executed() {
+                names.insert(Tpcc::STATEMENTS[index]);
+                sent += time.executions;
+                spent += time.spent;
+            }
+            assert_eq!(sent, effort.statements);
+            assert!(spent > Nanos::ZERO && spent <= effort.spent.statements, "{spent:?} of {effort:?}");
+        }
+        assert_eq!(names, Stmt::names(Dialect::Sqlite).iter().copied().collect());
+        // A call that does not ask leaves the clock alone: what is there is of the call before.
+        let before = session.statement_times().cloned();
+        session.run(&delivery(), &mut Effort::default()).await.unwrap();
+        assert_eq!(session.statement_times().cloned(), before);
     });
 }
 
