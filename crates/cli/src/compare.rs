@@ -11,7 +11,7 @@ use crate::experiment::{self, file};
 use crate::folder;
 use crate::run::{plan, server_settings, warmup_max};
 use crate::subjects::{self, Route, Subject};
-use crate::trial::{self, is_bad};
+use crate::trial;
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use model::{Nanos, Tier};
@@ -327,10 +327,10 @@ fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Result<Answer> {
 
 /// Why a stored result has no rate that may be compared, if so.
 fn why_out(path: &Path, trial: &document::Trial) -> Option<String> {
-    let why = match is_bad(trial) {
-        true => experiment::why_void(trial),
-        false if trial.headline.value.value > 0.0 => return None,
-        false => "nothing that the headline counts was committed".into(),
+    let why = match trial.why_void() {
+        Some(why) => why,
+        None if trial.headline.value.value > 0.0 => return None,
+        None => "nothing that the headline counts was committed".into(),
     };
     Some(format!("No ratio is given: {} is void: {}.", path.display(), why.trim_end_matches('.')))
 }

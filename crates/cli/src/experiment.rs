@@ -13,7 +13,6 @@ mod resume;
 mod run;
 mod underway;
 
-pub(crate) use conclude::why_void;
 pub(crate) use place::go_through_checkpoints;
 pub(crate) use resume::go_on;
 pub(crate) use run::begin;

@@ -22,7 +22,6 @@ use bracket::{Bracket, Next};
 use hopeless::Bounds;
 use measure::Totals;
 use model::Nanos;
-use report::curve::checks_hold;
 use report::document::{Document, RunKind, Search, State, Step, Trial};
 use serde::{Deserialize, Serialize};
 use slo::{Kept, Objective};
@@ -116,7 +115,11 @@ impl Errand for Asked {
             bail!("interrupted before a rate was confirmed");
         }
         let kept = document.search.as_ref().is_some_and(|search| search.highest_per_s.is_some());
-        Ok(if kept && document.trials.iter().all(checks_hold) { Answer::Good } else { Answer::Bad })
+        Ok(if kept && !document.trials.iter().any(Trial::is_void_at_any_load) {
+            Answer::Good
+        } else {
+            Answer::Bad
+        })
     }
 }
 
@@ -277,8 +280,8 @@ impl<W: Case> Searching<'_, '_, W> {
 
 /// What a step says; `hopeless` is why it was ended early, if it was.
 fn judge(objective: &Objective, trial: &Trial, hopeless: Option<String>) -> Kept {
-    if !checks_hold(trial) {
-        return Kept::Void(outcome::void(trial));
+    if let Some(why) = trial.why_void().filter(|_| trial.is_void_at_any_load()) {
+        return Kept::Void(why);
     }
     hopeless.map_or_else(|| objective.kept_by(trial), Kept::No)
 }

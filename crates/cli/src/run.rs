@@ -10,7 +10,7 @@ use crate::interrupt::Interrupt;
 use crate::process::ServerSettings;
 use crate::stage::Stage;
 use crate::subjects::{self, Route, Subject};
-use crate::trial::{self, Before, Job, is_bad, reach};
+use crate::trial::{self, Before, Job, reach};
 use crate::ui::Ui;
 use crate::{Answer, serve, vouch};
 use anyhow::{Result, bail};
@@ -138,7 +138,7 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
         }
     };
     let trial = &document.trials[index];
-    let good = !is_bad(trial)
+    let good = !trial.is_void()
         && !trial.misses_limit()
         && (!args.checks.require_audit || trial::is_audited([trial], ui));
     let answer = if good { Answer::Good } else { Answer::Bad };

@@ -6,7 +6,6 @@ mod stored;
 
 use crate::case::{Case, of_workload};
 use crate::subjects::{self, Subject};
-use crate::trial::is_bad;
 use crate::ui::{self, Ui};
 use crate::{Answer, args};
 use anyhow::{Result, bail};
@@ -16,7 +15,7 @@ use measure::Monotonic;
 use model::Clock;
 use model::random::Random;
 use report::curve::{Loaded, clients, draw_up, load_words};
-use report::document::{Axis, Document, RunKind, State};
+use report::document::{Axis, Document, RunKind, State, Trial};
 use serde::{Deserialize, Serialize};
 
 /// Path of the random stream that orders the loads of a block.
@@ -116,7 +115,7 @@ impl Errand for Asked {
     }
 
     fn answer(document: &Document) -> Result<Answer> {
-        Ok(if document.trials.iter().any(is_bad) { Answer::Bad } else { Answer::Good })
+        Ok(if document.trials.iter().any(Trial::is_void) { Answer::Bad } else { Answer::Good })
     }
 }
 

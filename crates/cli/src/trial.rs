@@ -573,15 +573,3 @@ fn unaudited(trial: &Trial) -> Option<String> {
     }
     (open > 0).then(|| format!("{open} of {} audits did not run", checks().count()))
 }
-
-/// Whether anything in a trial makes its number void.
-pub(crate) fn is_bad(trial: &Trial) -> bool {
-    let failed = |check: Check| check == Check::Failed;
-    trial.state == State::Failed
-        || trial.lacked_writes()
-        || trial.audits.iter().any(|audit| failed(audit.check))
-        || trial.ledger.iter().any(|ledger| failed(ledger.check))
-        || trial.inputs.iter().any(|input| failed(input.check))
-        || failed(trial.conformance.check)
-        || trial.rules.iter().any(|rule| rule.severity == document::Severity::Bad)
-}

@@ -188,7 +188,7 @@ fn about(table: &mut Table, document: &Document, trial: &Trial, index: usize, pl
     table.text(&document.id).text(&kind).text(&document.stackmark).number(index + 1).text(&trial.subject);
     table.text(&place.variant).maybe(place.block).text(place.outcome);
     table.text(&trial.started.utc).text(trial.state.word());
-    table.text(yes_no(trial.is_vouched()));
+    table.text(yes_no(!trial.is_void()));
     table.text(&trial.stack.engine).text(&trial.stack.engine_version);
     table.text(trial.stack.durability.word()).number(trial.plan.clients).text(&trial.plan.arrivals.words());
     table.number(trial.data.scale).number(trial.measured_s).text(&trial.headline.unit);

@@ -1,8 +1,6 @@
 //! From the trials of a sweep to its load curve, in figures and in words.
 
-use crate::document::{
-    Axis, Check, Class, Curve, Interval, KindTally, Knee, Point, Scalability, Severity, State, Trial,
-};
+use crate::document::{Axis, Class, Curve, Interval, KindTally, Knee, Point, Scalability, State, Trial};
 use crate::figures;
 use measure::{KNEE_SHARE, LoadRates, UslFit};
 
@@ -22,22 +20,10 @@ pub struct Loaded {
     pub trials: Vec<Option<usize>>,
 }
 
-/// Whether nothing speaks against the number of a trial.
+/// Whether a trial tells what its load gives: more than could be served is an answer too.
 #[must_use]
 pub fn is_valid(trial: &Trial) -> bool {
-    trial.state == State::Complete && checks_hold(trial)
-}
-
-/// Whether no check of a trial failed and no rule calls its number bad, however far it came.
-#[must_use]
-pub fn checks_hold(trial: &Trial) -> bool {
-    let failed = |check: Check| check == Check::Failed;
-    trial.state != State::Failed
-        && !trial.audits.iter().any(|audit| failed(audit.check))
-        && !trial.ledger.iter().any(|ledger| failed(ledger.check))
-        && !trial.inputs.iter().any(|input| failed(input.check))
-        && !failed(trial.conformance.check)
-        && !trial.rules.iter().any(|rule| rule.severity == Severity::Bad && rule.name != "saturation")
+    trial.state == State::Complete && !trial.is_void_at_any_load()
 }
 
 /// Share of the calls due in an open loop that ended in time: by the end of the interval, or in flight there. A backlog

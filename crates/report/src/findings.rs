@@ -1,6 +1,6 @@
 //! What every format says in the same words: what failed, what to mind, what was set.
 
-use crate::document::{Check, Rule, RunKind, Severity, State, Trial};
+use crate::document::{Check, Problem, Rule, RunKind, Severity, State, Trial};
 use crate::document::{Class, Comparison, Data, Document, Experiment, VariantState};
 use crate::figures;
 
@@ -16,52 +16,44 @@ pub(crate) struct Failure {
 
 /// Everything that makes the rate of a trial worthless, the gravest first. Printed above the rate.
 pub(crate) fn failures(trial: &Trial) -> Vec<Failure> {
-    let mut failures = Vec::new();
-    if trial.state == State::Failed || !trial.defects.is_empty() {
-        failures.push(Failure {
-            what: "trial".to_owned(),
-            sentence: trial.failure.clone().unwrap_or_else(|| "calls broke the contract".to_owned()),
-            evidence: trial.defects.clone(),
-        });
-    }
-    for audit in trial.audits.iter().filter(|audit| audit.check == Check::Failed) {
-        let clause = audit.clause.as_ref().map_or_else(String::new, |clause| format!(" ({clause})"));
-        failures.push(Failure {
-            what: format!("audit {}{clause}, {}", audit.name, audit.when.words()),
-            sentence: audit.sentence.clone(),
-            evidence: audit.violations.clone(),
-        });
-    }
-    for ledger in trial.ledger.iter().filter(|ledger| ledger.check == Check::Failed) {
-        failures.push(Failure {
-            what: format!("ledger {}", ledger.name),
-            sentence: ledger.sentence.clone(),
-            evidence: vec![format!(
+    trial.problems().iter().filter_map(failure).collect()
+}
+
+/// A problem with its evidence; rules have a place of their own.
+fn failure(problem: &Problem<'_>) -> Option<Failure> {
+    let (what, sentence, evidence) = match *problem {
+        Problem::Failed { why, defects } => {
+            let sentence = why.unwrap_or("calls broke the contract").to_owned();
+            ("trial".to_owned(), sentence, defects.to_vec())
+        }
+        Problem::LackedWrites => ("trial".to_owned(), problem.words(), Vec::new()),
+        Problem::Audit(audit) => {
+            let clause = audit.clause.as_ref().map_or_else(String::new, |clause| format!(" ({clause})"));
+            let what = format!("audit {}{clause}, {}", audit.name, audit.when.words());
+            (what, audit.sentence.clone(), audit.violations.clone())
+        }
+        Problem::Ledger(found) => {
+            let stored = format!(
                 "acknowledged {} to {} {}, stored {}",
-                ledger.low, ledger.high, ledger.unit, ledger.stored
-            )],
-        });
-    }
-    for input in trial.inputs.iter().filter(|input| input.check == Check::Failed) {
-        failures.push(Failure {
-            what: format!("inputs {}", input.name),
-            sentence: format!(
+                found.low, found.high, found.unit, found.stored
+            );
+            (format!("ledger {}", found.name), found.sentence.clone(), vec![stored])
+        }
+        Problem::Input(input) => {
+            let sentence = format!(
                 "{} of what was sent, {} ± {} prescribed",
                 figures::percent(input.measured),
                 figures::percent(input.expected),
                 figures::percent(input.tolerance)
-            ),
-            evidence: Vec::new(),
-        });
-    }
-    if trial.conformance.check == Check::Failed {
-        failures.push(Failure {
-            what: "conformance".to_owned(),
-            sentence: trial.conformance.sentence.clone(),
-            evidence: trial.conformance.mismatches.clone(),
-        });
-    }
-    failures
+            );
+            (format!("inputs {}", input.name), sentence, Vec::new())
+        }
+        Problem::Conformance(found) => {
+            ("conformance".to_owned(), found.sentence.clone(), found.mismatches.clone())
+        }
+        Problem::Rule(_) => return None,
+    };
+    Some(Failure { what, sentence, evidence })
 }
 
 impl Document {
@@ -70,11 +62,8 @@ impl Document {
     /// are told in the report and do not make a number wrong.
     #[must_use]
     pub fn is_good(&self) -> bool {
-        let vouched = |trial: &Trial| {
-            failures(trial).is_empty() && trial.rules.iter().all(|rule| rule.severity < Severity::Bad)
-        };
         self.state != State::Failed
-            && self.trials.iter().all(vouched)
+            && !self.trials.iter().any(Trial::is_void)
             && !self.comparison.as_ref().is_some_and(|comparison| comparison.loses_too_much())
             && self.experiment.as_ref().is_none_or(is_good_experiment)
     }

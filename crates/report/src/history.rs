@@ -4,7 +4,7 @@
 //! time changes by itself: versions, kernel, memory. A change of those is told at the run where it shows.
 
 use crate::csv::Table;
-use crate::document::{Check, Class, Document, Interval, Moment, ReadError, RunKind, State, Trial};
+use crate::document::{Class, Document, Interval, Moment, ReadError, RunKind, State, Trial};
 use crate::text::Colour;
 use crate::{figures, findings};
 use measure::rate_interval;
@@ -247,7 +247,7 @@ fn groups<'a>(path: &Path, document: &'a Document, wanted: &impl Fn(&Trial) -> b
 }
 
 fn point(path: &Path, document: &Document, trials: &[&Trial]) -> Point {
-    let counts = |trial: &&&Trial| trial.is_vouched() && trial.state != State::Running;
+    let counts = |trial: &&&Trial| !trial.is_void() && trial.state != State::Running;
     let vouched: Vec<&Trial> = trials.iter().filter(counts).copied().collect();
     // What is void is shown as such, not left out.
     let shown = if vouched.is_empty() { trials } else { vouched.as_slice() };
@@ -407,22 +407,6 @@ fn chain(error: &dyn std::error::Error) -> String {
 /// What comes from files cannot move the cursor.
 fn printable(text: &str) -> String {
     text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
-}
-
-impl Trial {
-    /// Whether nothing speaks against the number of this trial: it did not fail, no check of it failed, and no rule calls it
-    /// bad.
-    #[must_use]
-    pub fn is_vouched(&self) -> bool {
-        let failed = |check: Check| check == Check::Failed;
-        self.state != State::Failed
-            && self.defects.is_empty()
-            && !failed(self.conformance.check)
-            && !self.audits.iter().any(|audit| failed(audit.check))
-            && !self.ledger.iter().any(|ledger| failed(ledger.check))
-            && !self.inputs.iter().any(|input| failed(input.check))
-            && self.rules.iter().all(|rule| rule.severity < crate::document::Severity::Bad)
-    }
 }
 
 #[cfg(test)]

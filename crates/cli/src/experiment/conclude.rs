@@ -10,8 +10,7 @@ use crate::case::Case;
 use crate::ui::capital;
 use measure::Terms;
 use report::document::{
-    Block, BlockTrial, Check, Comparison, Interval, Noise, Party, Severity, Side, State, Trial, VariantState,
-    Verdict,
+    Block, BlockTrial, Comparison, Interval, Noise, Party, Side, State, Trial, VariantState, Verdict,
 };
 
 /// Everything that has been found so far.
@@ -318,23 +317,6 @@ fn times(comparison: &Comparison, ratio: Interval, measured: &Measured) -> Strin
     };
     let (a, b) = (&comparison.a.label, &comparison.b.label);
     format!("{b} has {:.2}{interval} times {} of {a}", ratio.value, measured.words())
-}
-
-/// Why the figure of a trial is void, in a clause.
-pub(crate) fn why_void(trial: &Trial) -> String {
-    let failed = |check: Check| check == Check::Failed;
-    let audit = trial.audits.iter().find(|audit| failed(audit.check));
-    let ledger = trial.ledger.iter().find(|ledger| failed(ledger.check));
-    let input = trial.inputs.iter().find(|input| failed(input.check));
-    let rule = trial.rules.iter().find(|rule| rule.severity == Severity::Bad);
-    let first = trial
-        .failure
-        .clone()
-        .or_else(|| audit.map(|audit| format!("the audit `{}` failed: {}", audit.name, audit.sentence)))
-        .or_else(|| ledger.map(|found| format!("the audit of `{}` failed: {}", found.name, found.sentence)))
-        .or_else(|| input.map(|input| format!("the share of `{}` among its inputs is wrong", input.name)))
-        .or_else(|| rule.map(|rule| format!("the rule `{}`: {}", rule.name, rule.sentence)));
-    first.unwrap_or_else(|| "a check of it failed".into())
 }
 
 fn interval(found: &measure::Comparison) -> Interval {

@@ -13,7 +13,7 @@ use crate::folder::Folder;
 use crate::interrupt::Interrupt;
 use crate::resume;
 use crate::run::publish;
-use crate::trial::{self, is_bad};
+use crate::trial;
 use crate::ui::{self, Ui};
 use crate::underway::{self, Site, Underway};
 use anyhow::{Result, anyhow, bail};
@@ -266,8 +266,7 @@ impl<'a, W: Case> Runner<'a, W> {
         }
         self.blocks[block].push(slot.part);
         let trial = &self.document.trials[index];
-        if is_bad(trial) {
-            let why = conclude::why_void(trial);
+        if let Some(why) = trial.why_void() {
             self.ui.say(&format!("{} is void: {why}", self.cast[slot.part].name));
             self.stands(slot.part, VariantState::Void, why);
         }

@@ -2,7 +2,7 @@
 
 use super::Found;
 use report::curve::{served_share, who};
-use report::document::{BudgetPart, Check, Document, Search, Severity, Trial};
+use report::document::{BudgetPart, Document, Search, Severity, Trial};
 
 /// Of a part's growth, as a share of all growth, from which it is named.
 const GREW_MOST: f64 = 0.3;
@@ -52,23 +52,6 @@ pub(super) fn conclude(document: &mut Document, found: &Found, confirm: u32) {
 fn per_s(rate: f64) -> String {
     let decimals = if rate < 10.0 { 1 } else { 0 };
     format!("{rate:.decimals$} calls a second")
-}
-
-/// Why a trial does not count.
-pub(super) fn void(trial: &Trial) -> String {
-    let failed = |check: Check| check == Check::Failed;
-    if let Some(failure) = &trial.failure {
-        return failure.clone();
-    }
-    let audit =
-        trial.audits.iter().find(|audit| failed(audit.check)).map(|audit| format!("audit {}", audit.name));
-    let ledger = trial.ledger.iter().find(|one| failed(one.check)).map(|one| format!("ledger {}", one.name));
-    let rule = trial
-        .rules
-        .iter()
-        .find(|rule| rule.severity == Severity::Bad && rule.name != "saturation")
-        .map(|rule| rule.sentence.clone());
-    audit.or(ledger).map(|what| format!("{what} failed")).or(rule).unwrap_or_else(|| "a check failed".into())
 }
 
 /// What was full at the lowest rate that broke the level, and what took longer there than at the highest that kept it.

@@ -1,6 +1,5 @@
 //! How far a run of several trials has come: what it found so far, a line a variant, a load or a rate.
 
-use crate::trial::is_bad;
 use report::document::{Comparison, Curve, Document, Experiment, Interval, Search, Side, VariantState};
 use serde::Serialize;
 
@@ -65,7 +64,7 @@ pub(crate) fn of(document: &Document) -> Option<Board> {
 fn rate(document: &Document, trial: Option<usize>) -> Option<f64> {
     let trial = document.trials.get(trial?)?;
     let value = trial.headline.value.value;
-    (!is_bad(trial) && value > 0.0).then_some(value)
+    (!trial.is_void() && value > 0.0).then_some(value)
 }
 
 fn mean(values: &[f64]) -> Option<f64> {

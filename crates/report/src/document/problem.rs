@@ -1,0 +1,154 @@
+//! What makes the number of a trial void. Everybody who must know asks here.
+
+use super::{Audit, Check, Conformance, InputCheck, LedgerCheck, Rule, Severity, State, Trial};
+
+/// One thing that makes the number of a trial void.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Problem<'a> {
+    /// The trial failed, or its calls broke the contract.
+    Failed {
+        /// Why it failed, where that is known.
+        why: Option<&'a str>,
+        /// The first messages of defects.
+        defects: &'a [String],
+    },
+    /// The engine took no writes for a while: the disk was full, or it had been made read-only.
+    LackedWrites,
+    /// The subject answers wrongly.
+    Conformance(&'a Conformance),
+    /// The stored data is wrong.
+    Audit(&'a Audit),
+    /// The stored data is not what acknowledged calls imply.
+    Ledger(&'a LedgerCheck),
+    /// What was sent is not what the workload prescribes.
+    Input(&'a InputCheck),
+    /// A rule calls the number bad.
+    Rule(&'a Rule),
+}
+
+/// The rule of a load that was more than could be served. A search and a curve ask for such loads.
+const OVERLOAD: &str = "saturation";
+
+impl Trial {
+    /// What makes its number void, the gravest first; nothing of one that counts.
+    #[must_use]
+    pub fn problems(&self) -> Vec<Problem<'_>> {
+        let failed = (self.state == State::Failed || !self.defects.is_empty())
+            .then(|| Problem::Failed { why: self.failure.as_deref(), defects: &self.defects });
+        let audits = self.audits.iter().filter(|audit| audit.check == Check::Failed);
+        let ledger = self.ledger.iter().filter(|found| found.check == Check::Failed);
+        let inputs = self.inputs.iter().filter(|input| input.check == Check::Failed);
+        let conformance = Some(&self.conformance).filter(|found| found.check == Check::Failed);
+        let rules = self.rules.iter().filter(|rule| rule.severity == Severity::Bad);
+        failed
+            .into_iter()
+            .chain(self.lacked_writes().then_some(Problem::LackedWrites))
+            .chain(audits.map(Problem::Audit))
+            .chain(ledger.map(Problem::Ledger))
+            .chain(inputs.map(Problem::Input))
+            .chain(conformance.map(Problem::Conformance))
+            .chain(rules.map(Problem::Rule))
+            .collect()
+    }
+
+    /// Whether its number is void.
+    #[must_use]
+    pub fn is_void(&self) -> bool {
+        !self.problems().is_empty()
+    }
+
+    /// The same where it does not matter that the load was more than could be served.
+    #[must_use]
+    pub fn is_void_at_any_load(&self) -> bool {
+        self.problems().iter().any(|problem| !problem.is_overload())
+    }
+
+    /// Why its number is void, in a clause: the gravest of its problems.
+    #[must_use]
+    pub fn why_void(&self) -> Option<String> {
+        let problems = self.problems();
+        problems.iter().find(|problem| !problem.is_overload()).or(problems.first()).map(Problem::words)
+    }
+}
+
+impl Problem<'_> {
+    /// Whether the load was more than could be served, and nothing else is wrong.
+    #[must_use]
+    pub fn is_overload(&self) -> bool {
+        matches!(self, Problem::Rule(rule) if rule.name == OVERLOAD)
+    }
+
+    /// What it is, in a clause.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Problem::Failed { why: Some(why), .. } => (*why).to_owned(),
+            Problem::Failed { defects: [first, ..], .. } => format!("calls broke the contract: {first}"),
+            Problem::Failed { .. } => "it failed".to_owned(),
+            Problem::LackedWrites => "the engine took no writes for a while".to_owned(),
+            Problem::Conformance(found) => format!("it answers wrongly: {}", found.sentence),
+            Problem::Audit(audit) => format!("the audit `{}` failed: {}", audit.name, audit.sentence),
+            Problem::Ledger(found) => format!("the audit of `{}` failed: {}", found.name, found.sentence),
+            Problem::Input(input) => format!("the share of `{}` among its inputs is wrong", input.name),
+            Problem::Rule(rule) => format!("the rule `{}`: {}", rule.name, rule.sentence),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Missing, Outage};
+    use crate::testing;
+
+    type Change = fn(&mut Trial);
+
+    fn rule(name: &str) -> Rule {
+        let mut rule = testing::trial().trials[0].rules[0].clone();
+        (rule.name, rule.severity) = (name.to_owned(), Severity::Bad);
+        rule
+    }
+
+    #[test]
+    fn whatever_makes_a_number_void_is_told_in_one_place() {
+        let changes: [(&str, Change); 8] = [
+            ("the server ended", |trial| {
+                (trial.state, trial.failure) = (State::Failed, Some("the server ended".to_owned()));
+            }),
+            ("broke the contract: a row is missing", |trial| {
+                trial.defects.push("a row is missing".to_owned())
+            }),
+            ("took no writes", |trial| {
+                let (from_s, to_s) = (1.0, Some(2.0));
+                let outage = Outage { missing: Missing::Writes, from_s, to_s, in_doubt: 0, refused: 1 };
+                trial.outages.push(outage);
+            }),
+            ("answers wrongly", |trial| trial.conformance.check = Check::Failed),
+            ("the audit `", |trial| trial.audits[0].check = Check::Failed),
+            ("the audit of `", |trial| trial.ledger[0].check = Check::Failed),
+            ("among its inputs", |trial| trial.inputs[0].check = Check::Failed),
+            ("the rule `books`", |trial| trial.rules.push(rule("books"))),
+        ];
+        for (words, change) in changes {
+            let mut trial = testing::trial().trials.remove(0);
+            assert_eq!((trial.problems(), trial.why_void()), (Vec::new(), None));
+            change(&mut trial);
+            assert_eq!(trial.problems().len(), 1, "{words}");
+            assert!(trial.is_void() && trial.is_void_at_any_load(), "{words}");
+            assert!(
+                trial.why_void().is_some_and(|why| why.contains(words)),
+                "{words}: {:?}",
+                trial.why_void()
+            );
+        }
+    }
+
+    #[test]
+    fn a_load_that_was_too_much_voids_the_number_of_that_load_alone() {
+        let mut trial = testing::trial().trials.remove(0);
+        trial.rules.push(rule(OVERLOAD));
+        assert!(trial.is_void() && !trial.is_void_at_any_load());
+        trial.audits[0].check = Check::Failed;
+        assert!(trial.why_void().is_some_and(|why| why.starts_with("the audit")));
+    }
+}
