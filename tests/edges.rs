@@ -79,6 +79,8 @@ fn the_load_generator_knows_no_protocol_and_no_problem() {
 fn a_report_needs_files_only() {
     check("report", ours("model"), None);
     check("report", ours("measure"), None);
+    check("report", ours("result"), None);
+    check("result", ours("model"), Some("`result` may not know `model`"));
     check("report", ours("drive"), Some("`report` may not know `drive`"));
     check("report", ours("observe"), Some("`report` may not know `observe`"));
     check("report", theirs("tokio"), Some("`report` may not use `tokio`"));

@@ -1,6 +1,6 @@
 //! `stackmark` itself, as a user would run it, and the result documents that it prints.
 
-use report::document::{self, Document, Severity};
+use result::{self, Document, Severity};
 use sql::SqliteUrl;
 use std::path::Path;
 use std::process::Command;
@@ -25,7 +25,7 @@ pub fn stackmark(args: &[&str], out: &Path) -> Result<Document, String> {
         .map_err(|error| error.to_string())?;
     // A run whose answer is bad (an audit failed, a rule was broken) prints its document as well.
     let text = String::from_utf8_lossy(&output.stdout);
-    document::parse(&text, Path::new("what stackmark printed")).map_err(|error| {
+    result::parse(&text, Path::new("what stackmark printed")).map_err(|error| {
         let said = String::from_utf8_lossy(&output.stderr);
         let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("nothing");
         format!("{error}; stackmark said: {last}")

@@ -82,6 +82,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
                 "measure",
                 "observe",
                 "report",
+                "result",
                 "drive",
                 "admin",
                 "server",
@@ -94,12 +95,12 @@ fn rule(unit: &Unit) -> Option<Rule> {
             ],
             never: &[RANDOMNESS],
         },
-        // `schema` only reads JSON, for tests.
-        "model" | "schema" => Rule { ours: &[], never: &[DRIVERS, HTTP, RUNTIMES] },
+        // The document stands under everybody. `schema` only reads JSON, for tests.
+        "model" | "result" | "schema" => Rule { ours: &[], never: &[DRIVERS, HTTP, RUNTIMES] },
         "sql" | "measure" => Rule { ours: &["model"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
         // `report` for its statistics: the same functions on a document as on what was just measured.
         "observe" | "report" => {
-            Rule { ours: &["model", "measure"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] }
+            Rule { ours: &["model", "measure", "result"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] }
         }
         "drive" => Rule { ours: &["model", "measure"], never: &[DRIVERS, HTTP, RANDOMNESS] },
         // Its drivers of servers are asynchronous; it runs them on runtimes of its own. `observe` for the words in which it

@@ -1,7 +1,7 @@
 //! What HTTP leaves of the direct rate, and where the rest goes: TPC-C on SQLite and on PostgreSQL, 8 clients, the same
 //! settings on both routes, by `stackmark compare` in interleaved, audited trials.
 
-use report::document::{BudgetPart, Document, Trial};
+use result::{BudgetPart, Document, Trial};
 use stackmark_benches::data::Folder;
 use stackmark_benches::{cli, process, say};
 

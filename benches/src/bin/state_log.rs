@@ -5,8 +5,8 @@
 use adapter_rusqlite::SqliteOpener;
 use measure::Monotonic;
 use model::Nanos;
-use report::document::{Document, Progress, to_json};
 use report::testing;
+use result::{Document, Progress, to_json};
 use sql::Dialect;
 use stackmark_benches::data::{Folder, LOAD_SEED, load_file};
 use stackmark_benches::pairs::Ratio;

@@ -10,7 +10,7 @@ use crate::vouch;
 use crate::{Answer, args, subjects};
 use admin::Found;
 use anyhow::{Context, Result, bail};
-use report::document::{Audit, AuditWhen, Check, LedgerCheck};
+use result::{Audit, AuditWhen, Check, LedgerCheck};
 use serde::Serialize;
 use sql::DbUrl;
 use std::fmt::Write;

@@ -8,7 +8,7 @@ use crate::convert;
 use anyhow::Result;
 use model::LedgerFinding;
 use model::rows::Dataset;
-use report::document::{Check, Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
+use result::{Check, Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sql::audit::InputFinding;

@@ -15,7 +15,7 @@ use crate::trial;
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use model::{Nanos, Tier};
-use report::document::{self, Block, BlockTrial, Comparison, Interval, Party, RunKind, Side, State, Verdict};
+use result::{Block, BlockTrial, Comparison, Interval, Party, RunKind, Side, State, Verdict};
 use sql::DbUrl;
 use std::path::Path;
 use workload_tpcc::Tpcc;
@@ -250,15 +250,15 @@ impl Sides {
 
 /// Two stored results: one trial each, so there is a difference and no interval.
 fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Result<Answer> {
-    let only = |path: &Path| -> Result<document::Trial> {
-        let document = document::read(path)?;
-        match <[document::Trial; 1]>::try_from(document.trials) {
+    let only = |path: &Path| -> Result<result::Trial> {
+        let document = result::read(path)?;
+        match <[result::Trial; 1]>::try_from(document.trials) {
             Ok([trial]) if document.comparison.is_none() => Ok(trial),
             _ => bail!("{} is a comparison; give results of single trials", path.display()),
         }
     };
     let (trial_a, trial_b) = (only(a)?, only(b)?);
-    let label = |trial: &document::Trial, path: &Path| Party {
+    let label = |trial: &result::Trial, path: &Path| Party {
         subject: trial.subject.clone(),
         label: path.display().to_string(),
     };
@@ -318,7 +318,7 @@ fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Result<Answer> {
     };
     document.comparison = Some(comparison);
     if ui.json {
-        ui.data(&document::to_json(&document));
+        ui.data(&result::to_json(&document));
     } else {
         ui.data(&report::text::render(&document, ui.colour()));
     }
@@ -326,7 +326,7 @@ fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Result<Answer> {
 }
 
 /// Why a stored result has no rate that may be compared, if so.
-fn why_out(path: &Path, trial: &document::Trial) -> Option<String> {
+fn why_out(path: &Path, trial: &result::Trial) -> Option<String> {
     let why = match trial.why_void() {
         Some(why) => why,
         None if trial.headline.value.value > 0.0 => return None,

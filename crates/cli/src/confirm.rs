@@ -12,7 +12,7 @@ use crate::folder::{self, Folder};
 use crate::interrupt::Interrupt;
 use crate::ui::Ui;
 use anyhow::{Result, bail};
-use report::document::{self, Comparison, Confirmation, Interval, RunKind, State, Trial, Verdict};
+use result::{Comparison, Confirmation, Interval, RunKind, State, Trial, Verdict};
 use std::path::Path;
 
 /// What the folder of the first trial is called.
@@ -73,7 +73,7 @@ fn look<W: Case>(experiment: &Experiment, out: &Path, ui: &Ui) -> Result<Trial> 
         return Err(error);
     }
     // The document of the run has no time lines; the trial's own has all of it.
-    let mut whole = document::read(&folder.path().join("trials").join(trial_name(1, LOOK)))?;
+    let mut whole = result::read(&folder.path().join("trials").join(trial_name(1, LOOK)))?;
     let Some(trial) = whole.trials.pop() else { bail!("the first trial left no result") };
     document.trials = vec![trial.clone()];
     document.state = trial.state;
@@ -123,8 +123,8 @@ pub(crate) fn judge(suspicion: &Suspicion, comparison: Option<&Comparison>) -> C
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::document::Suspect;
     use report::testing;
+    use result::Suspect;
 
     fn check(bounds: (Option<f64>, Option<f64>), ratio: (f64, f64, f64), confirmed: bool) {
         let suspicion = Suspicion {

@@ -5,7 +5,7 @@ use crate::subjects::{Route, Subject};
 use measure::{ClockedSums, EffortSums, KindTotals, Latencies, Phase, Totals, rate_interval};
 use model::{Kind, Nanos};
 use observe::Observation;
-use report::document::{
+use result::{
     AllDue, Arrivals, Books, Bucket, Budget, Check, Class, Clocked, Deferred, Demand, Disk, Effort, Engine,
     Facet, Gap, GapKind, Gauge, GaugeKind, Grouping, Interval, KindSlice, KindTally, Latency, Limit, Limits,
     Machine, Missing, Outage, Plan, Process, ProcessSample, Quantiles, Role, Slice, Statement, StatementTime,
@@ -526,5 +526,29 @@ pub(crate) fn disk(disk: &observe::DiskLoad) -> Disk {
         written_bytes_per_s: disk.written_bytes_per_s,
         flushes_per_s: disk.flushes_per_s,
         flush_ms_mean: disk.flush_ms_mean,
+    }
+}
+
+/// What a session says of what it stands on.
+pub(crate) fn stack(stack: model::Stack) -> result::Stack {
+    result::Stack {
+        engine: stack.engine,
+        engine_version: stack.engine_version,
+        adapter: stack.adapter,
+        adapter_version: stack.adapter_version,
+        style: stack.style,
+        route: stack.route,
+        server: stack.server,
+        isolation: stack.isolation,
+        durability: result::Durability {
+            tier: match stack.durability.tier {
+                model::Tier::Durable => result::Tier::Durable,
+                model::Tier::Delayed => result::Tier::Delayed,
+                model::Tier::Volatile => result::Tier::Volatile,
+            },
+            detail: stack.durability.detail,
+            claimed: false,
+        },
+        settings: stack.settings.into_iter().map(|(name, value)| result::Setting { name, value }).collect(),
     }
 }

@@ -22,7 +22,7 @@ use bracket::{Bracket, Next};
 use hopeless::Bounds;
 use measure::Totals;
 use model::Nanos;
-use report::document::{Document, RunKind, Search, State, Step, Trial};
+use result::{Document, RunKind, Search, State, Step, Trial};
 use serde::{Deserialize, Serialize};
 use slo::{Kept, Objective};
 

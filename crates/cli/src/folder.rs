@@ -2,7 +2,7 @@
 
 use crate::private::Private;
 use anyhow::{Context, Result};
-use report::document::{self, Document, Moment, PROGRESS_FILE, RunKind, SCHEMA, State};
+use result::{Document, Moment, PROGRESS_FILE, RunKind, SCHEMA, State};
 use rustix::fs::{FlockOperation, flock};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -128,7 +128,7 @@ impl Folder {
     }
 
     pub(crate) fn put_document(&self, document: &Document) -> Result<PathBuf> {
-        self.put("result.json", report::document::to_json(document).as_bytes())
+        self.put("result.json", result::to_json(document).as_bytes())
     }
 
     /// What a trial comes to while it runs; goes when its document has been written.
@@ -168,7 +168,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// Appends a line.
-    pub(crate) fn append<C: Serialize>(&mut self, line: &document::Progress<C>) -> Result<()> {
+    pub(crate) fn append<C: Serialize>(&mut self, line: &result::Progress<C>) -> Result<()> {
         let mut bytes = serde_json::to_vec(line)?;
         bytes.push(b'\n');
         self.file.write_all(&bytes).with_context(|| format!("could not write {}", self.path.display()))
@@ -208,7 +208,7 @@ pub(crate) fn read_claims<S: DeserializeOwned, C: DeserializeOwned>(
     // Of a run that was killed within a trial, the last that it has told.
     let progress = folder.join(PROGRESS_FILE);
     let last =
-        document::last_claims(folder).with_context(|| format!("could not read {}", progress.display()))?;
+        result::last_claims(folder).with_context(|| format!("could not read {}", progress.display()))?;
     claims.claims = last.unwrap_or(claims.claims);
     Ok(claims)
 }

@@ -20,7 +20,7 @@ use anyhow::Result;
 use hub::{Doing, Hub, Wants};
 use measure::Monotonic;
 use model::{Clock, Nanos};
-use report::document::{Document, Experiment};
+use result::{Document, Experiment};
 use snapshot::Pulse;
 use std::cell::Cell;
 use std::path::Path;

@@ -37,7 +37,7 @@ mod vouch;
 
 use args::{Cli, Command};
 use clap::Parser;
-use report::document::{Comparison, Loss};
+use result::{Comparison, Loss};
 use std::process::ExitCode;
 
 /// Sessions of the server and its requests allocate; mimalloc keeps that cheap on many threads.

@@ -11,14 +11,14 @@ use crate::ui::Ui;
 use crate::underway::{Sealed, Site};
 use crate::{Answer, args, convert, find_max, sweep};
 use anyhow::{Result, bail};
-use report::document::{self, Document, Machine, RunKind, State, Trial};
+use result::{Document, Machine, RunKind, State, Trial};
 use std::path::Path;
 
 pub(crate) fn resume(args: &args::Resume, ui: &Ui) -> Result<Answer> {
     let sealed = Sealed::read(&args.folder)?;
     let held = lock::hold()?;
     let folder = Folder::reopen(&args.folder)?;
-    if document::read(folder.path()).is_ok_and(|document| is_over(&document)) {
+    if result::read(folder.path()).is_ok_and(|document| is_over(&document)) {
         bail!(
             "{} is complete: there is nothing to go on with\nhint: `stackmark report {0}` shows it",
             folder.path().display()
@@ -63,7 +63,7 @@ pub(crate) fn read_trial(folder: &Path, run: &str, name: &str) -> Result<Option<
     if !path.join("result.json").exists() {
         return Ok(None);
     }
-    let document = document::read(&path).map_err(|error| error.to_string())?;
+    let document = result::read(&path).map_err(|error| error.to_string())?;
     let id = format!("{run}/{name}");
     if document.id != id {
         return Err(format!("it says that it is {}, and not {id}", document.id));

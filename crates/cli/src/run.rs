@@ -16,7 +16,7 @@ use crate::{Answer, serve, vouch};
 use anyhow::{Result, bail};
 use drive::{Arrivals, RatePerSecond};
 use model::Nanos;
-use report::document::{Audit, Check, Conformance, Document, RunKind, State};
+use result::{Audit, Check, Conformance, Document, RunKind, State};
 use sql::Dialect;
 use std::cell::Cell;
 use std::time::Duration;
@@ -262,7 +262,7 @@ pub(crate) fn publish(folder: &Folder, document: &Document, ui: &Ui) -> Result<(
     ui.live().board(document);
     ui.live().reported(&page);
     if ui.json {
-        ui.data(&report::document::to_json(document));
+        ui.data(&result::to_json(document));
     } else {
         ui.data(&report::text::render(document, ui.colour()));
     }

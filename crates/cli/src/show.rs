@@ -5,9 +5,9 @@ use crate::{Answer, args};
 use anyhow::{Context, Result, bail};
 use args::Format;
 use clap::CommandFactory;
-use report::document::{self, Document, ShortLine, Trial};
 use report::history::History;
 use report::text::Colour;
+use result::{Document, ShortLine, Trial};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn report(args: &args::Report, ui: &Ui) -> Result<Answer> {
@@ -26,7 +26,7 @@ pub(crate) fn report(args: &args::Report, ui: &Ui) -> Result<Answer> {
 
 fn documents(args: &args::Report, format: Format, colour: Colour) -> Result<String> {
     let documents: Vec<Document> =
-        args.results.iter().map(|path| document::read(path)).collect::<Result<_, _>>()?;
+        args.results.iter().map(|path| result::read(path)).collect::<Result<_, _>>()?;
     if documents.len() > 1 && format == Format::Html {
         bail!("one page is made of one result; given are {}", documents.len());
     }
@@ -36,7 +36,7 @@ fn documents(args: &args::Report, format: Format, colour: Colour) -> Result<Stri
         Format::Text => each(&|document| report::text::render(document, colour)),
         Format::Md => each(&report::markdown::render),
         Format::Html => each(&report::html::render),
-        Format::Json => each(&document::to_json),
+        Format::Json => each(&result::to_json),
         Format::Csv => report::csv::trials(&documents),
         Format::CsvSlices => {
             let lined =
@@ -61,7 +61,7 @@ fn with_lines(mut document: Document, path: &Path) -> Result<Document> {
     files.sort();
     for file in files {
         // One that was cut off before it was written has no trial in the document of the run either.
-        let Ok(own) = document::read(&file) else { continue };
+        let Ok(own) = result::read(&file) else { continue };
         for whole in own.trials {
             let same = |trial: &&mut Trial| {
                 trial.slices.is_empty()
@@ -94,7 +94,7 @@ fn history(args: &args::Report, format: Format, colour: Colour, ui: &Ui) -> Resu
     files.sort();
     files.dedup();
     let read = files.into_iter().map(|path| {
-        let document = document::read(&path);
+        let document = result::read(&path);
         (path, document)
     });
     let history = History::of(read.collect(), args.subject.as_deref());

@@ -15,7 +15,7 @@ use measure::Monotonic;
 use model::Clock;
 use model::random::Random;
 use report::curve::{Loaded, clients, draw_up, load_words};
-use report::document::{Axis, Document, RunKind, State, Trial};
+use result::{Axis, Document, RunKind, State, Trial};
 use serde::{Deserialize, Serialize};
 
 /// Path of the random stream that orders the loads of a block.

@@ -19,7 +19,7 @@ use drive::{Observer, Stop};
 use measure::{Monotonic, Totals};
 use model::{AnyTarget, Clock, Nanos, RetryPolicy, RetryingTarget, Stack, Target};
 use observe::{FileSystem, Observation, Options, Watch, Watched};
-use report::document::{self, Check, Conformance, Data, Document, Interval, Moment, State, Tally, Trial};
+use result::{Check, Conformance, Data, Document, Interval, Moment, State, Tally, Trial};
 use std::cell::Cell;
 use std::sync::Arc;
 use targets::TrialTarget;
@@ -64,7 +64,7 @@ pub(crate) type EndEarly<'a> = &'a dyn Fn(Nanos, &Totals) -> Option<String>;
 /// What has been found before the trial.
 pub(crate) struct Before {
     pub(crate) conformance: Conformance,
-    pub(crate) audits: Vec<document::Audit>,
+    pub(crate) audits: Vec<result::Audit>,
 }
 
 /// What came out of the load generator and the observer.
@@ -169,7 +169,7 @@ impl<W: Case> Job<'_, W> {
         let mut stack = target.stack();
         stack.settings.push(("sessions".into(), sessions.to_string()));
         if let Some(trial) = document.trials.last_mut() {
-            trial.stack = stack.clone().into();
+            trial.stack = convert::stack(stack.clone());
             trial.stack.durability.claimed = self.url.is_some();
         }
         let size = &self.database.size;
@@ -239,7 +239,7 @@ impl<W: Case> Job<'_, W> {
         if let Some(trial) = document.trials.last_mut() {
             convert::fill::<W>(trial, &driven.totals, &driven.slices, driven.span);
             // At no moment may the lines say less than the files beside them.
-            progress.append(&document::Progress::of(trial, 0, claims.as_ref()))?;
+            progress.append(&result::Progress::of(trial, 0, claims.as_ref()))?;
         }
         self.folder.put_document(document)?;
         if let Some((before, claims)) = before.zip(claims) {
@@ -259,7 +259,7 @@ impl<W: Case> Job<'_, W> {
             started: Moment::from_unix(measure::unix_seconds()),
             state: State::Running,
             failure: None,
-            stack: Stack::default().into(),
+            stack: convert::stack(Stack::default()),
             plan: convert::plan(&self.plan, RetryPolicy::default().attempts_max),
             data: Data {
                 elsewhere: self.audited && self.stage.is_elsewhere(),
@@ -288,7 +288,7 @@ impl<W: Case> Job<'_, W> {
             measured_s: 0.0,
             headline: W::headline(empty, false),
             overall: Tally {
-                books: document::Books::default(),
+                books: result::Books::default(),
                 rate_per_s: empty,
                 latency: Vec::new(),
                 all_due: None,
@@ -321,7 +321,7 @@ impl<W: Case> Job<'_, W> {
 
     fn finish(&self, trial: &mut Trial, driven: Driven<W>, before: Option<&W::Stored>) -> Result<()> {
         let Driven { trial: driven, observation, stack, server_failure, throttling } = driven;
-        trial.stack = stack.into();
+        trial.stack = convert::stack(stack);
         // What a server that is not ours says of itself is all that is known.
         trial.stack.durability.claimed = self.url.is_some();
         convert::fill::<W>(trial, &driven.totals, &driven.slices, driven.span);
@@ -337,7 +337,7 @@ impl<W: Case> Job<'_, W> {
         trial.refusals = driven
             .refusals
             .iter()
-            .map(|(reason, calls)| document::Refused { reason: reason.clone(), calls: *calls })
+            .map(|(reason, calls)| result::Refused { reason: reason.clone(), calls: *calls })
             .collect();
         trial.gaps = convert::gaps(&driven.gaps, driven.warmed);
         trial.data.bytes_end = self.bytes();
@@ -381,7 +381,7 @@ impl<W: Case> Job<'_, W> {
     }
 
     /// The limits of each part, and how often it has met them.
-    fn throttled(&self, met: &Throttling) -> Vec<(observe::Role, document::Limits)> {
+    fn throttled(&self, met: &Throttling) -> Vec<(observe::Role, result::Limits)> {
         let engine = self
             .stage
             .engine_limits()
@@ -419,8 +419,8 @@ pub(crate) fn reach<W: Case>(url: &str, scale: Option<u64>) -> Result<HttpTarget
 }
 
 /// Why there is nothing to give a rate of, if so: calls were due, and not one was answered.
-fn nothing_completed(books: &document::Books) -> Option<String> {
-    let document::Books { due, never_begun, committed, declined, conflict, refused, in_doubt, .. } = *books;
+fn nothing_completed(books: &result::Books) -> Option<String> {
+    let result::Books { due, never_begun, committed, declined, conflict, refused, in_doubt, .. } = *books;
     (due > 0 && committed + declined == 0).then(|| {
         format!(
             "none of {due} calls was completed: conflict {conflict}, refused {refused}, in doubt {in_doubt}, \
@@ -491,7 +491,7 @@ impl<W: Case> Follow<'_, '_, W> {
         let first = if opens { 0 } else { self.slices_written.saturating_sub(SLICES_AGAIN) };
         self.window_written |= opens;
         self.slices_written = trial.slices.len();
-        self.progress.append(&document::Progress::of(trial, first, claims))
+        self.progress.append(&result::Progress::of(trial, first, claims))
     }
 }
 
@@ -510,7 +510,7 @@ impl<W: Case> Observer<W> for Follow<'_, '_, W> {
 
     fn is_settled(&mut self) -> bool {
         self.watch.as_ref().is_none_or(|watch| {
-            settle::is_settled(&watch.engine_counts([&document::LOG_WRITTEN, &["commits"]]))
+            settle::is_settled(&watch.engine_counts([&result::LOG_WRITTEN, &["commits"]]))
         })
     }
 

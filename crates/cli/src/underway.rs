@@ -7,7 +7,7 @@ use crate::folder::{self, Folder};
 use crate::interrupt::Interrupt;
 use crate::ui::Ui;
 use anyhow::{Context, Result, bail};
-use report::document::{Document, Moment, RunKind};
+use result::{Document, Moment, RunKind};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;

@@ -15,7 +15,7 @@ use admin::{AuditGroup, AuditQuery, AuditRows};
 use anyhow::{Context, Result};
 use measure::Monotonic;
 use model::{Clock, Nanos, Target};
-use report::document::{self, AuditFamily, AuditWhen, Check, Conformance, LedgerCheck};
+use result::{AuditFamily, AuditWhen, Check, Conformance, LedgerCheck};
 use sql::{DbUrl, SqliteUrl, Storage};
 use std::sync::atomic::AtomicBool;
 use targets::TrialTarget;
@@ -143,7 +143,7 @@ pub(crate) fn audits<W: Case>(
     when: AuditWhen,
     threads: usize,
     interrupt: &Interrupt,
-) -> Result<Vec<document::Audit>> {
+) -> Result<Vec<result::Audit>> {
     let context = W::context(size, past, before);
     let audits = W::audits(url.dialect())?;
     let groups: Vec<AuditGroup> = audits.iter().map(|group| to_ask(group, W::params(&context))).collect();
@@ -172,7 +172,7 @@ fn judged<C>(
     context: &C,
     when: AuditWhen,
     chance_tells: bool,
-) -> document::Audit {
+) -> result::Audit {
     let (check, sentence, violations) = match rows.rows {
         Ok(found) => {
             let finding = audit.judge(&found, context);
@@ -186,7 +186,7 @@ fn judged<C>(
         }
         Err(why) => (Check::NotRun, format!("{}: {why}", audit.sentence), Vec::new()),
     };
-    document::Audit {
+    result::Audit {
         name: audit.name.clone(),
         family: match audit.family {
             sql::audit::Family::Consistency => AuditFamily::Consistency,
@@ -214,13 +214,13 @@ pub(crate) fn before<W: Case>(
     database: &Database<W>,
     ui: &Ui,
     interrupt: &Interrupt,
-) -> Result<Vec<document::Audit>> {
+) -> Result<Vec<result::Audit>> {
     ui.live().doing("auditing the data before the first call");
     let past = past_of(database, &stored::<W>(&database.url)?);
     let audits = audits::<W>(&database.url, &database.size, past, None, AuditWhen::BeforeRun, 0, interrupt)?;
     // The shape is that of a run's work, of which there is none yet; but what is wrong with it already is kept, so that it is
     // not put down to the run.
-    let kept = |audit: &document::Audit| {
+    let kept = |audit: &result::Audit| {
         audit.family == AuditFamily::Consistency
             || W::OF_LOAD.contains(&audit.name.as_str())
             || audit.check == Check::Failed && !audit.violations.is_empty()
@@ -229,14 +229,14 @@ pub(crate) fn before<W: Case>(
 }
 
 /// The audit that keeps a run from taking place, if one does. Of data that another kit has loaded only what calls need.
-pub(crate) fn forbids<W: Case>(audits: &[document::Audit], foreign: bool) -> Option<&document::Audit> {
+pub(crate) fn forbids<W: Case>(audits: &[result::Audit], foreign: bool) -> Option<&result::Audit> {
     audits.iter().filter(|audit| audit.check == Check::Failed).find(|audit| {
         W::OF_LOAD.contains(&audit.name.as_str()) || !foreign && audit.family == AuditFamily::Consistency
     })
 }
 
 /// Says of what was violated before the run already that it was, and whether there is more of it now.
-fn told_apart(audits: &mut [document::Audit], before: &[document::Audit]) {
+fn told_apart(audits: &mut [result::Audit], before: &[result::Audit]) {
     for audit in audits.iter_mut().filter(|audit| audit.check == Check::Failed) {
         let was = before.iter().find(|was| was.name == audit.name && was.check == Check::Failed);
         let Some(was) = was else { continue };
@@ -251,7 +251,7 @@ fn told_apart(audits: &mut [document::Audit], before: &[document::Audit]) {
 
 /// What is found after a trial.
 pub(crate) struct After {
-    pub(crate) audits: Vec<document::Audit>,
+    pub(crate) audits: Vec<result::Audit>,
     pub(crate) ledger: Vec<LedgerCheck>,
 }
 
@@ -259,7 +259,7 @@ pub(crate) struct After {
 pub(crate) fn after<W: Case>(
     database: &Database<W>,
     before: &W::Stored,
-    audited_before: &[document::Audit],
+    audited_before: &[result::Audit],
     claims: &W::Claims,
     interrupt: &Interrupt,
 ) -> Result<After> {

@@ -1,7 +1,8 @@
 //! Writes the reports of the sample documents into the folder given as the only argument, for the browser tests and for
 //! whoever works on the pages.
 
-use report::{Document, testing};
+use report::testing;
+use result::Document;
 use std::path::PathBuf;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -33,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         std::fs::write(folder.join(format!("{name}.html")), report::html::history::render(&history))?;
     }
     for (name, document) in samples {
-        std::fs::write(folder.join(format!("{name}.json")), report::document::to_json(&document))?;
+        std::fs::write(folder.join(format!("{name}.json")), result::to_json(&document))?;
         std::fs::write(folder.join(format!("{name}.md")), report::markdown::render(&document))?;
         std::fs::write(folder.join(format!("{name}.html")), report::html::render(&document))?;
         std::fs::write(

@@ -4,10 +4,10 @@
 //! "Likely", because all three are averages that something else may have caused. "Confirmed" only after a second
 //! measurement with one factor changed, which the document then holds as its [`Confirmation`].
 
-use crate::document::{BudgetPart, Comparison, Confirmation, Document, Suspect, Trial, Wait};
 use crate::engine_findings::{cause, meaning};
 use crate::figures;
 use crate::rules::saturation;
+use result::{BudgetPart, Comparison, Confirmation, Document, Suspect, Trial, Wait};
 
 /// Share of session time from which what takes the most is worth a clause.
 const TOLD: f64 = 0.3;
@@ -135,8 +135,8 @@ fn waited(trial: &Trial) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{Arrivals, Books, Budget, Engine};
     use crate::testing;
+    use result::{Arrivals, Books, Budget, Engine};
 
     fn check(trial: &Trial, what: Suspect, words: &str) {
         let found = bottleneck(trial).expect("the sample is observed");

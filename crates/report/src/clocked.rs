@@ -1,7 +1,7 @@
 //! What reports say of the calls with a clock around each statement.
 
-use crate::document::{Budget, Clocked, ClockedPart, Trial};
 use crate::figures;
+use result::{Budget, Clocked, ClockedPart, Trial};
 
 /// Parts of a call below this share are counted together where room is short.
 const SHARE_MIN: f64 = 0.02;

@@ -6,8 +6,8 @@
 //! apostrophe.
 
 use crate::curve;
-use crate::document::{Class, Document, KindTally, Side, Tally, Trial};
 use crate::figures;
+use result::{Class, Document, KindTally, Side, Tally, Trial};
 use std::fmt::Display;
 
 /// Columns of [`trials`]; `docs/live.md` says what each means.
@@ -177,8 +177,7 @@ fn of_search(document: &Document, trial: usize) -> Option<Place> {
         return Some(Place { variant: "capacity".to_owned(), ..Place::default() });
     };
     let variant = format!("{} calls/s", figures::plain(&figures::trimmed(step.rate_per_s, 1)));
-    let of_rate =
-        |other: &&crate::document::Step| other.rate_per_s == step.rate_per_s && other.trial <= trial;
+    let of_rate = |other: &&result::Step| other.rate_per_s == step.rate_per_s && other.trial <= trial;
     let outcome = if step.kept { "kept" } else { "broken" };
     Some(Place { variant, block: Some(steps.iter().filter(of_rate).count()), outcome })
 }

@@ -1,8 +1,8 @@
 //! From the trials of a sweep to its load curve, in figures and in words.
 
-use crate::document::{Axis, Class, Curve, Interval, KindTally, Knee, Point, Scalability, State, Trial};
 use crate::figures;
 use measure::{KNEE_SHARE, LoadRates, UslFit};
+use result::{Axis, Class, Curve, Interval, KindTally, Knee, Point, Scalability, State, Trial};
 
 /// A rate is served when this share of the calls that were due has ended, within the interval but for those in flight.
 pub const SERVED_SHARE: f64 = 0.99;
@@ -60,7 +60,7 @@ pub fn draw_up(axis: Axis, loads: &[Loaded], trials: &[Trial], seed: u64) -> Cur
         .filter(|loaded| loaded.trials.iter().any(Option::is_some))
         .map(|loaded| {
             let of_point: Vec<&Trial> = loaded.trials.iter().filter_map(valid).collect();
-            let times = |at: fn(&crate::document::Quantiles) -> Option<u64>| {
+            let times = |at: fn(&result::Quantiles) -> Option<u64>| {
                 let of = |trial: &&Trial| at(&trial.overall.latency(Class::Committed)?.response);
                 let times: Option<Vec<f64>> =
                     of_point.iter().map(|trial| of(trial).map(|ns| ns as f64)).collect();
@@ -125,15 +125,6 @@ fn scalability(law: &UslFit) -> Scalability {
         peak_clients: peak,
         peak_rate: peak.map(|peak| law.rate(peak)),
         error_share: law.error_share,
-    }
-}
-
-impl Scalability {
-    /// Throughput that the law gives for a number of clients.
-    #[must_use]
-    pub fn rate(&self, clients: f64) -> f64 {
-        let growth = 1.0 + self.sigma.value * (clients - 1.0) + self.kappa.value * clients * (clients - 1.0);
-        self.lambda.value * clients / growth
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the engine's own account says: its waits, its gauges and the times without it, in words that every format shares.
 
-use crate::document::{Engine, Gap, GapKind, GaugeKind, Missing, Tier, Trial, Wait};
 use crate::figures;
+use result::{Engine, Gap, GapKind, GaugeKind, Missing, Tier, Trial, Wait};
 
 /// Waits told outside of the folded tables.
 const WAITS_TOLD: usize = 6;
@@ -105,7 +105,7 @@ pub(crate) fn gauges(trial: &Trial) -> Vec<[String; 4]> {
 /// has a commit of its own.
 pub(crate) fn grouping(trial: &Trial) -> Option<String> {
     let grouping = trial.grouping.filter(|grouping| grouping.commits > 0)?;
-    let is_most = |setting: &&crate::document::Setting| setting.name == "calls_a_commit_max";
+    let is_most = |setting: &&result::Setting| setting.name == "calls_a_commit_max";
     let most = trial.stack.settings.iter().find(is_most);
     let most = most.map_or_else(String::new, |most| format!(", and at most {} may", most.value));
     Some(format!(
@@ -118,7 +118,7 @@ pub(crate) fn grouping(trial: &Trial) -> Option<String> {
 
 /// Times without the engine or the server, a clause each.
 pub(crate) fn outages(trial: &Trial) -> Vec<String> {
-    let of = |outage: &crate::document::Outage| {
+    let of = |outage: &result::Outage| {
         let what = match outage.missing {
             Missing::Everything => "without the engine",
             Missing::Writes => "the engine took no writes",

@@ -2,7 +2,7 @@
 //!
 //! Thousands are set apart and units joined by no-break spaces; formats that want plain ones replace them.
 
-use crate::document::Interval;
+use result::{FingerprintDifference, Interval, Step};
 
 /// Between thousands, and between a number and its unit.
 const GAP: char = '\u{a0}';
@@ -167,6 +167,17 @@ fn grouped(number: &str) -> String {
 /// With plain spaces, for terminals and Markdown.
 pub(crate) fn plain(text: &str) -> String {
     text.replace(GAP, " ")
+}
+
+/// What is to be known of a step beside its outcome: `confirming`, `ended early after 3 s`.
+pub(crate) fn remarks(step: &Step) -> Vec<String> {
+    let early = step.ended_early_s.map(|s| format!("ended early after {}", plain(&seconds(s))));
+    step.confirming.then(|| "confirming".to_owned()).into_iter().chain(early).collect()
+}
+
+/// Both values of a difference, as reports have them.
+pub(crate) fn both(difference: &FingerprintDifference) -> [String; 2] {
+    [difference.a, difference.b].map(|value| trimmed(value, if value < 1e3 { 2 } else { 0 }))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! What every format says in the same words: what failed, what to mind, what was set.
 
-use crate::document::{Check, Problem, Rule, RunKind, Severity, State, Trial};
-use crate::document::{Class, Comparison, Data, Document, Experiment, VariantState};
 use crate::figures;
+use result::{Check, Problem, Rule, RunKind, Severity, Trial};
+use result::{Class, Data, Document};
 
 /// Something that is wrong with a result, and the evidence.
 pub(crate) struct Failure {
@@ -54,25 +54,6 @@ fn failure(problem: &Problem<'_>) -> Option<Failure> {
         Problem::Rule(_) => return None,
     };
     Some(Failure { what, sentence, evidence })
-}
-
-impl Document {
-    /// Whether nothing speaks against the numbers of a run: no failed trial, audit, ledger, input or conformance check,
-    /// no rule that calls a number bad, and no loss beyond the one that the user allows. Missed limits of the workload
-    /// are told in the report and do not make a number wrong.
-    #[must_use]
-    pub fn is_good(&self) -> bool {
-        self.state != State::Failed
-            && !self.trials.iter().any(Trial::is_void)
-            && !self.comparison.as_ref().is_some_and(|comparison| comparison.loses_too_much())
-            && self.experiment.as_ref().is_none_or(is_good_experiment)
-    }
-}
-
-/// Whether every variant was measured and none loses more than the user allows.
-fn is_good_experiment(experiment: &Experiment) -> bool {
-    experiment.variants.iter().all(|variant| variant.state == VariantState::Measured)
-        && !experiment.comparisons.iter().any(Comparison::loses_too_much)
 }
 
 /// The failures of every trial of a run, each with the trial it belongs to if there are several.
@@ -380,7 +361,7 @@ pub(crate) fn empty_sentence(document: &Document) -> String {
 }
 
 /// The committed and declined times of a trial, kind by kind, in report order.
-pub(crate) fn timed(trial: &Trial) -> impl Iterator<Item = (&str, &crate::document::Latency)> {
+pub(crate) fn timed(trial: &Trial) -> impl Iterator<Item = (&str, &result::Latency)> {
     trial
         .kinds
         .iter()

@@ -4,10 +4,10 @@
 //! time changes by itself: versions, kernel, memory. A change of those is told at the run where it shows.
 
 use crate::csv::Table;
-use crate::document::{Class, Document, Interval, Moment, ReadError, RunKind, State, Trial};
 use crate::text::Colour;
 use crate::{figures, findings};
 use measure::rate_interval;
+use result::{Class, Document, Interval, Moment, ReadError, RunKind, State, Trial};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

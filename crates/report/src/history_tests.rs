@@ -109,7 +109,7 @@ fn a_void_run_is_shown_as_void() {
 #[test]
 fn what_cannot_be_read_is_listed_with_why() {
     let path = PathBuf::from("results/x/result.json");
-    let parsed = crate::document::parse(r#"{"schema": "stackmark-result/99"}"#, &path);
+    let parsed = result::parse(r#"{"schema": "stackmark-result/99"}"#, &path);
     let history = History::of(vec![(path, parsed), at(testing::running(), "r", 1)], None);
     let why: Vec<&str> = history.skipped.iter().map(|skipped| skipped.why.as_str()).collect();
     assert!(why[0].contains("stackmark-result/99") && why[1].contains("no trial"), "{why:?}");

@@ -21,9 +21,9 @@ mod trial;
 mod values;
 mod vouch;
 
-use crate::document::{Document, RunKind};
 use crate::findings;
 use markup::Markup;
+use result::{Document, RunKind};
 
 /// Our own style sheet and script; both end up inside the page.
 const STYLE: &str = include_str!("html/page.css");

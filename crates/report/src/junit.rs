@@ -3,9 +3,7 @@
 //! A check that failed, a rule that calls a number bad, a loss beyond the limit, a variant that could not start and a service
 //! level that no rate keeps are failures; what was not run or cannot be told is skipped.
 
-use crate::document::{
-    Check, Comparison, Document, Search, Severity, State, Trial, Variant, VariantState, Verdict,
-};
+use result::{Check, Comparison, Document, Search, Severity, State, Trial, Variant, VariantState, Verdict};
 
 /// One test case.
 struct Case {

@@ -1,6 +1,6 @@
 //! Result documents, and what they look like in a terminal, in Markdown and as a page.
 //!
-//! A run is written down as one [`document::Document`] (`spec/result.schema.json` is the same thing in words that every
+//! A run is written down as one [`result::Document`] (`spec/result.schema.json` is the same thing in words that every
 //! language understands). Everything here starts from such a document, so a report can be made again months later. This
 //! crate reads no clock, speaks to no engine and prints nothing: it returns strings.
 
@@ -8,7 +8,6 @@ mod bottleneck;
 mod clocked;
 pub mod csv;
 pub mod curve;
-pub mod document;
 mod engine_findings;
 mod figures;
 mod findings;
@@ -24,4 +23,3 @@ pub mod text;
 mod variants;
 
 pub use bottleneck::{Bottleneck, Confidence, bottleneck, bottleneck_of};
-pub use document::{Document, ReadError};

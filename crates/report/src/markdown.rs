@@ -3,12 +3,12 @@
 mod curve;
 mod variants;
 
-use crate::document::{
+use crate::findings::Failure;
+use crate::{clocked, engine_findings, figures, findings, pooled};
+use result::{
     BudgetPart, Check, Class, Comparison, Document, Process, Quantiles, Rule, Side, Trial, UNVERIFIED,
     Writeback,
 };
-use crate::findings::Failure;
-use crate::{clocked, engine_findings, figures, findings, pooled};
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -166,7 +166,7 @@ fn budgets(out: &mut String, trial: &Trial) {
     }
     let mut titles = vec!["time", "mean"];
     titles.extend(parts.iter().map(|part| part.words()));
-    let row = |(name, budget): &(String, crate::document::Budget)| {
+    let row = |(name, budget): &(String, result::Budget)| {
         let shares = parts.iter().map(|part| figures::percent(budget.share(*part)));
         [name.clone(), figures::duration(budget.response_ns)].into_iter().chain(shares).collect()
     };
@@ -226,7 +226,7 @@ fn compare(out: &mut String, document: &Document, comparison: &Comparison) {
     if let Some(trial) = document.trials.first() {
         let _ = writeln!(out, "{}\n", escaped(&findings::setting_line(trial)));
     }
-    let rate = |block: &crate::document::Block, side: Side| {
+    let rate = |block: &result::Block, side: Side| {
         block.rate(side).map_or_else(|| figures::NONE.to_owned(), figures::short)
     };
     let rows: Vec<Vec<String>> = comparison
@@ -291,7 +291,7 @@ fn differences(out: &mut String, comparison: &Comparison) {
         .iter()
         .filter(|difference| !crate::rules::work_is_intended(comparison, &difference.measure));
     rows.extend(work.map(|difference| {
-        let [a, b] = difference.values();
+        let [a, b] = figures::both(difference);
         vec![difference.words(), a, b]
     }));
     table(out, &["differs, not intended", &comparison.a.label, &comparison.b.label], usize::MAX, &rows);

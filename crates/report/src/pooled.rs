@@ -1,6 +1,6 @@
 //! All trials of one side of a comparison, or of one variant, taken together.
 
-use crate::document::{Bucket, Budget, Class, Comparison, Document, Engine, Quantiles, Side, Trial};
+use result::{Bucket, Budget, Class, Comparison, Document, Engine, Quantiles, Side, Trial};
 
 /// What the trials of one side say together.
 pub(crate) struct Pooled<'a> {

@@ -29,8 +29,8 @@ mod table_tests;
 mod tests;
 mod throttled;
 
-use crate::document::{Rule, Severity, Trial};
 use crate::figures;
+use result::{Rule, Severity, Trial};
 
 pub use compared::{
     Comparability, comparable, factors, fingerprint_differences, intended_by, intended_by_all,

@@ -3,12 +3,12 @@
 mod curve;
 mod variants;
 
-use crate::document::{
+use crate::findings::Failure;
+use crate::{clocked, engine_findings, figures, findings, pooled, rules};
+use result::{
     BudgetPart, Check, Class, Comparison, Document, Quantiles, Rule, RunKind, Severity, Side, State, Trial,
     UNVERIFIED, Verdict, Writeback,
 };
-use crate::findings::Failure;
-use crate::{clocked, engine_findings, figures, findings, pooled, rules};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Write as _;
@@ -438,7 +438,7 @@ fn unintended(out: &mut String, comparison: &Comparison, colour: Colour) {
         .iter()
         .filter(|difference| !rules::work_is_intended(comparison, &difference.measure));
     for difference in unintended {
-        let [a, b] = difference.values();
+        let [a, b] = figures::both(difference);
         let _ = writeln!(out, "{}  {}: {a} and {b}", colour.paint(Ink::Bad, "differs"), difference.words());
     }
 }

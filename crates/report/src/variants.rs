@@ -1,13 +1,13 @@
 //! The variants of an experiment, as every format tells them: what became of each, its values and its effect.
 
-use crate::document::{
-    Check, Comparison, Document, Experiment, Interval, KeyDifference, Level, Metric, Tier, Trial, Variant,
-    VariantState, Verdict,
-};
 use crate::findings::{self, Failure};
 use crate::pooled::{self, Pooled};
 use crate::{engine_findings, figures, rules};
 use measure::{Better, Terms};
+use result::{
+    Check, Comparison, Document, Experiment, Interval, KeyDifference, Level, Metric, Tier, Trial, Variant,
+    VariantState, Verdict,
+};
 
 /// From this ratio on, an effect is told as a multiple.
 const MULTIPLE_MIN: f64 = 2.0;
@@ -202,7 +202,7 @@ impl Row<'_> {
             .filter(|difference| !rules::work_is_intended(comparison, &difference.measure));
         keys.map(key)
             .chain(work.map(|difference| {
-                let [a, b] = difference.values();
+                let [a, b] = figures::both(difference);
                 [difference.words(), a, b]
             }))
             .collect()

@@ -4,7 +4,7 @@ use super::{Case, Kit, Past, input_checks, ledger_checks};
 use crate::engine;
 use anyhow::{Context, Result, bail};
 use model::rows::Dataset;
-use report::document::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
+use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use sql::{Catalogue, DbUrl, Dialect, Value};
 use std::sync::Arc;
 use workload_tpcb::audit::{self, Context as AuditContext};

@@ -6,7 +6,7 @@ use crate::database::LOAD_SEED;
 use crate::engine;
 use anyhow::{Context, Result, bail};
 use model::rows::Dataset;
-use report::document::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
+use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use sql::{Catalogue, DbUrl, Dialect, Value};
 use std::sync::Arc;
 use workload_tpcc::audit::{self, Context as AuditContext};

@@ -5,7 +5,7 @@ use crate::experiment::plan::Variant;
 use crate::subjects::{self, Route};
 use drive::{Arrivals, RatePerSecond};
 use model::Tier;
-use report::document::{Process, Role, Suspect, Trial};
+use result::{Process, Role, Suspect, Trial};
 
 /// What opening a bottleneck gives at least.
 const GAIN_MIN: f64 = 1.1;
@@ -258,8 +258,8 @@ mod tests {
     use crate::args::EngineArgs;
     use crate::experiment::factors;
     use crate::experiment::plan::Place;
-    use report::document::Writeback;
     use report::testing;
+    use result::Writeback;
     use sql::Dialect;
 
     fn base(subject: &str, dialect: Dialect) -> Variant {
@@ -413,7 +413,7 @@ mod tests {
         let (mut trial, mut limited) = served();
         limited.server_limits = Some("cpu=0.5".into());
         trial.processes[1].limits =
-            Some(report::document::Limits { cpu: Some(0.5), memory_bytes: None, throttling: None });
+            Some(result::Limits { cpu: Some(0.5), memory_bytes: None, throttling: None });
         let change = check(Suspect::Limit, &trial, &limited, "limits", gain);
         assert_eq!(change.variant.server_limits.as_deref(), Some("cpu=1"));
     }

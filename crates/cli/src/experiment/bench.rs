@@ -15,7 +15,7 @@ use crate::vouch;
 use anyhow::{Result, bail};
 use measure::Monotonic;
 use model::Clock;
-use report::document::{Check, Conformance, Document, RunKind, ShortLine, Spent, Trial};
+use result::{Check, Conformance, Document, RunKind, ShortLine, Spent, Trial};
 use std::cell::Cell;
 use std::rc::Rc;
 

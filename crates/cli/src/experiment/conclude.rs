@@ -9,7 +9,7 @@ use super::underway::{Part, Standing};
 use crate::case::Case;
 use crate::ui::capital;
 use measure::Terms;
-use report::document::{
+use result::{
     Block, BlockTrial, Comparison, Interval, Noise, Party, Side, State, Trial, VariantState, Verdict,
 };
 

@@ -3,7 +3,7 @@ use crate::args::EngineArgs;
 use crate::experiment::plan::{Place, Variant};
 use crate::experiment::underway::Agenda;
 use model::Workload;
-use report::document::{AllDue, Document, Spent};
+use result::{AllDue, Document, Spent};
 use sql::Dialect;
 use workload_tpcc::Tpcc;
 

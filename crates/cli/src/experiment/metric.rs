@@ -4,7 +4,7 @@ use crate::case::Case;
 use anyhow::{Result, bail};
 use measure::Better;
 use model::Kind;
-use report::document::{Level, Metric, State, Tally, Trial};
+use result::{Level, Metric, State, Tally, Trial};
 
 /// Percentiles by name, with their places in thousandths.
 pub(crate) const QUANTILES: [(&str, u64); 5] =

@@ -13,7 +13,7 @@ use crate::vouch;
 use anyhow::{Context, Result, bail};
 use measure::Monotonic;
 use model::{Clock, Nanos, Tier};
-use report::document::Audit;
+use result::Audit;
 use sql::{DbUrl, Dialect, SqliteUrl};
 use std::rc::Rc;
 

@@ -46,7 +46,7 @@ pub(crate) struct Experiment {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Suspicion {
-    pub(crate) suspect: report::document::Suspect,
+    pub(crate) suspect: result::Suspect,
     /// What is changed: `8 sessions instead of 1`.
     pub(crate) change: String,
     /// The whole interval of the ratio of throughputs must lie above this, if anything.

@@ -8,7 +8,7 @@ use crate::case::of_workload;
 use crate::resume::{agrees, announce, of_this_machine, read_trial};
 use crate::underway::{Site, Underway};
 use anyhow::Result;
-use report::document::Trial;
+use result::Trial;
 use std::path::Path;
 
 /// Trials that have ended before, by their slot.

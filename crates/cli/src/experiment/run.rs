@@ -19,7 +19,7 @@ use crate::underway::{self, Site, Underway};
 use anyhow::{Result, anyhow, bail};
 use measure::Monotonic;
 use model::Clock;
-use report::document::{self, Document, RunKind, Setting, Spent, State, VariantState};
+use result::{Document, RunKind, Setting, Spent, State, VariantState};
 
 /// Begins an experiment in a new folder under `out`.
 ///
@@ -317,7 +317,7 @@ impl<'a, W: Case> Runner<'a, W> {
         }
     }
 
-    fn found(&self) -> document::Experiment {
+    fn found(&self) -> result::Experiment {
         let plan = &self.underway.plan.experiment;
         let comparisons = self.findings().comparisons::<W>();
         let place =
@@ -327,7 +327,7 @@ impl<'a, W: Case> Runner<'a, W> {
                 let variant = &plan.variants[part.variant];
                 let setting =
                     |(name, value): &(String, String)| Setting { name: name.clone(), value: value.clone() };
-                document::Variant {
+                result::Variant {
                     name: part.name.clone(),
                     subject: variant.subject.clone(),
                     settings: variant.asked.iter().map(setting).collect(),
@@ -338,7 +338,7 @@ impl<'a, W: Case> Runner<'a, W> {
                     trials: trials.clone(),
                 }
             });
-        document::Experiment {
+        result::Experiment {
             name: plan.name.clone(),
             question: plan.question.clone(),
             metric: self.measured.described::<W>(),

@@ -3,7 +3,7 @@
 use super::bench::trial_name;
 use super::plan::Experiment;
 use measure::Design;
-use report::document::{Spent, VariantState};
+use result::{Spent, VariantState};
 use serde::{Deserialize, Serialize};
 
 /// What is to be done, and what it has taken so far.

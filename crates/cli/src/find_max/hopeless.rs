@@ -8,7 +8,7 @@ use super::slo::{Objective, name, place_of, time};
 use measure::{KindTotals, Totals};
 use model::Nanos;
 use report::curve::SERVED_SHARE;
-use report::document::SloLimit;
+use result::SloLimit;
 
 /// Share of the interval that every step runs: shorter, and it would not show what was full.
 const RUNS_SHARE: f64 = 0.25;

@@ -2,7 +2,7 @@
 
 use super::Found;
 use report::curve::{served_share, who};
-use report::document::{BudgetPart, Document, Search, Severity, Trial};
+use result::{BudgetPart, Document, Search, Severity, Trial};
 
 /// Of a part's growth, as a share of all growth, from which it is named.
 const GREW_MOST: f64 = 0.3;

@@ -3,7 +3,7 @@
 use crate::experiment::metric::{QUANTILES, place};
 use anyhow::{Context, Result, bail};
 use report::curve::{SERVED_SHARE, served_share};
-use report::document::{Books, Level, SloLimit, Tally, Trial};
+use result::{Books, Level, SloLimit, Tally, Trial};
 
 /// What would be right.
 const GRAMMAR: &str = "write 'p99<50ms', 'new-order.p99<50ms', or several joined by commas";
@@ -188,8 +188,8 @@ pub(super) fn time(ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::document::AllDue;
     use report::testing;
+    use result::AllDue;
 
     const KINDS: [&str; 5] = ["new-order", "payment", "order-status", "delivery", "stock-level"];
 

@@ -1,6 +1,6 @@
 //! How far a run of several trials has come: what it found so far, a line a variant, a load or a rate.
 
-use report::document::{Comparison, Curve, Document, Experiment, Interval, Search, Side, VariantState};
+use result::{Comparison, Curve, Document, Experiment, Interval, Search, Side, VariantState};
 use serde::Serialize;
 
 /// The state of a run of several trials.
@@ -140,8 +140,8 @@ fn of_comparison(comparison: &Comparison) -> Board {
 fn of_curve(document: &Document, curve: &Curve) -> Board {
     let unit = document.trials.first().map_or_else(String::new, |trial| trial.headline.unit.clone());
     let axis = match curve.axis {
-        report::document::Axis::Clients => "clients",
-        report::document::Axis::Rate => "calls/s",
+        result::Axis::Clients => "clients",
+        result::Axis::Rate => "calls/s",
     };
     let rows = curve.points.iter().map(|point| Row {
         name: format!("{} {axis}", point.load),

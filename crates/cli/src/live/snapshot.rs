@@ -5,7 +5,7 @@ use crate::convert;
 use crate::subjects::Subject;
 use measure::{EffortSums, Phase};
 use model::Nanos;
-use report::document::BudgetPart;
+use result::BudgetPart;
 use serde::Serialize;
 use std::collections::VecDeque;
 

@@ -16,7 +16,7 @@ use crate::vouch;
 use anyhow::{Context, Result, bail};
 use drive::{Arrivals, RatePerSecond};
 use model::RetryPolicy;
-use report::document::Document;
+use result::Document;
 use serde::{Deserialize, Serialize};
 
 /// One subject, and what is the same under every load: all that can be wrong before a folder is made, with every default

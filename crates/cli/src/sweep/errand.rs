@@ -12,7 +12,7 @@ use crate::subjects;
 use crate::ui::Ui;
 use crate::underway::{self, Site, Underway};
 use anyhow::{Result, bail};
-use report::document::{Document, RunKind, State};
+use result::{Document, RunKind, State};
 use serde::Serialize;
 use std::path::Path;
 

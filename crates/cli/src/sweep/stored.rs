@@ -6,7 +6,7 @@
 use crate::folder::Folder;
 use crate::resume::read_trial;
 use anyhow::Result;
-use report::document::{Arrivals, Plan, Trial};
+use result::{Arrivals, Plan, Trial};
 use std::collections::VecDeque;
 use std::mem::discriminant;
 
@@ -93,8 +93,8 @@ fn is_same(then: &Plan, now: &Plan) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::document::{self, Document, State};
     use report::testing;
+    use result::{Document, State};
     use std::fs;
 
     fn plan(clients: u32) -> Plan {
@@ -158,7 +158,7 @@ mod tests {
             document.trials[0].state = *state;
             let own = folder.path().join("trials").join(name);
             fs::create_dir_all(&own).unwrap();
-            fs::write(own.join("result.json"), document::to_json(&document)).unwrap();
+            fs::write(own.join("result.json"), result::to_json(&document)).unwrap();
         }
         let (stored, notes) = Stored::read(&folder, "run", 2).unwrap();
         drop(folder);

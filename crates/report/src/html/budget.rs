@@ -2,8 +2,8 @@
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint};
 use super::markup::{Cell, Markup, Table};
-use crate::document::{Budget, BudgetPart};
 use crate::figures;
+use result::{Budget, BudgetPart};
 
 /// Parts of a call narrower than this share of a bar carry no label.
 const LABEL_SHARE_MIN: f64 = 0.055;

@@ -3,7 +3,7 @@
 //! Each chart is drawn twice, for wide and for narrow screens, since text in a scaled drawing would not stay readable.
 
 use super::markup::{Attributes, Markup};
-use crate::document::Interval;
+use result::Interval;
 
 /// Ten units of a drawing are one pixel, so that whole numbers, which are shorter, still make smooth curves.
 const FINENESS: f64 = 10.0;

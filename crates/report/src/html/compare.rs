@@ -3,11 +3,9 @@
 use super::markup::{Cell, Markup, Table, Tone};
 use super::spectrum::Lane;
 use super::{budget, ratio, setup, spectrum, vouch};
-use crate::document::{
-    BudgetPart, Check, Comparison, Document, FingerprintDifference, Severity, Side, Verdict,
-};
 use crate::pooled::{self, Pooled};
 use crate::{figures, findings, rules};
+use result::{BudgetPart, Check, Comparison, Document, FingerprintDifference, Severity, Side, Verdict};
 
 /// Writes the whole comparison.
 pub(super) fn render(main: &mut Markup, document: &Document, comparison: &Comparison) {
@@ -271,7 +269,7 @@ fn trials(section: &mut Markup, document: &Document, comparison: &Comparison) {
         let times = trial
             .kinds
             .get(trial.headline_kind())
-            .and_then(|kind| kind.tally.latency(crate::document::Class::Committed))
+            .and_then(|kind| kind.tally.latency(result::Class::Committed))
             .map(|latency| latency.response);
         let audits = trial.audits.iter().map(|audit| audit.check);
         let failed = trial.audits.iter().any(|audit| audit.check == Check::Failed);

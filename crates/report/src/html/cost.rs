@@ -2,8 +2,8 @@
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Readout, Scale};
 use super::markup::{Markup, Table};
-use crate::document::{Process, ProcessSample, Trial, Writeback, WritebackSample};
 use crate::figures;
+use result::{Process, ProcessSample, Trial, Writeback, WritebackSample};
 
 /// More points than this say no more on a screen.
 const POINTS_MAX: usize = 360;

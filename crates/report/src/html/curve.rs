@@ -4,8 +4,8 @@ use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, headroom};
 use super::markup::{Cell, Markup, Table, Tone};
 use super::{budget, setup, vouch};
 use crate::curve::{self, load_words};
-use crate::document::{Axis, Budget, Curve, Document, Interval, Point, Trial};
 use crate::{figures, findings};
+use result::{Axis, Budget, Curve, Document, Interval, Point, Trial};
 
 /// Height of a chart, and of what lies under its axis.
 const HEIGHT: f64 = 300.0;

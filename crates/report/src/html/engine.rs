@@ -2,8 +2,8 @@
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Readout, Scale};
 use super::markup::{Cell, Markup, Table};
-use crate::document::{Engine, Trial, Wait};
 use crate::{engine_findings, figures};
+use result::{Engine, Trial, Wait};
 
 /// States with a line of their own: as many as there are colours for lines.
 const LINES: usize = 3;

@@ -5,10 +5,10 @@ use super::markup::{Cell, Markup, Table, Tone};
 use super::spectrum::{self, Lane, OVERLAID_MAX};
 use super::stacked::{self, Bar};
 use super::{budget, forest, setup, values, vouch};
-use crate::document::{Check, Class, Document, Experiment, Rule, Severity, Side, Verdict};
 use crate::rules::{judge_comparison, work_is_intended};
 use crate::variants::{self, Row, Standing};
 use crate::{engine_findings, figures, findings};
+use result::{Check, Class, Document, Experiment, Rule, Severity, Side, Verdict};
 
 /// Colours for processes, as indexes into the parts of the time budget; the generator's is the quietest.
 const PROCESS_PAINTS: [u8; 5] = [0, 1, 6, 4, 7];
@@ -187,7 +187,7 @@ fn blocks(section: &mut Markup, experiment: &Experiment, rows: &[Row<'_>]) {
 /// The ratio of a variant to its base in one block.
 fn ratio_in(row: &Row<'_>, block: usize) -> Option<f64> {
     let trial = row.variant.trials.get(block).copied().flatten()?;
-    let of_it = |block: &&crate::document::Block| {
+    let of_it = |block: &&result::Block| {
         block.trials.iter().any(|entry| entry.side == Side::B && entry.trial == trial)
     };
     row.comparison?.blocks.iter().find(of_it)?.ratio
@@ -377,7 +377,7 @@ fn differences(markup: &mut Markup, rows: &[Row<'_>], all: bool) {
             (field, difference.a.clone(), difference.b.clone(), difference.intended)
         });
         let work = comparison.fingerprint_differences.iter().map(|difference| {
-            let [a, b] = difference.values();
+            let [a, b] = figures::both(difference);
             (difference.words(), a, b, work_is_intended(comparison, &difference.measure))
         });
         let shown = keys.chain(work).filter(|(.., intended)| all || !intended);

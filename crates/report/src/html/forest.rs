@@ -2,8 +2,8 @@
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, cut_to, names_width, round_step};
 use super::markup::Markup;
-use crate::document::{Experiment, Verdict};
 use crate::variants::{Row, Standing, effect_words};
+use result::{Experiment, Verdict};
 
 /// Where the first row is.
 const TOP: f64 = 10.0;

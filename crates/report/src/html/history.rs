@@ -2,9 +2,9 @@
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Readout, Scale, headroom};
 use super::markup::{Cell, Markup, Table, Tone};
-use crate::document::Interval;
 use crate::figures;
 use crate::history::{History, Point, Series};
+use result::Interval;
 
 const HEIGHT: f64 = 210.0;
 const TOP: f64 = 14.0;

@@ -2,8 +2,8 @@
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, cut_to, round_step};
 use super::markup::{Markup, Table};
-use crate::document::{Comparison, Side};
 use crate::figures;
+use result::{Comparison, Side};
 
 /// Height of the row of one block.
 const ROW: f64 = 22.0;

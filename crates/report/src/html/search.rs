@@ -4,8 +4,8 @@ use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale};
 use super::curve::circumstances;
 use super::markup::{Cell, Markup, Table, Tone};
 use super::{setup, vouch};
-use crate::document::{Document, Search, State};
 use crate::{figures, findings};
+use result::{Document, Search, State};
 
 /// Height of the row of one step.
 const ROW: f64 = 22.0;
@@ -141,7 +141,7 @@ fn steps(section: &mut Markup, search: &Search) {
             (i + 1).to_string().into(),
             figures::trimmed(step.rate_per_s, 1).into(),
             state,
-            Cell::Detailed(step.why.clone(), step.remarks()),
+            Cell::Detailed(step.why.clone(), figures::remarks(step)),
         ]);
     }
     section.table(&table);

@@ -1,8 +1,8 @@
 //! The comparison key: everything that must be the same before two numbers may be held against each other.
 
 use super::markup::Markup;
-use crate::document::Trial;
 use crate::findings;
+use result::Trial;
 
 /// Writes it.
 pub(super) fn render(section: &mut Markup, trial: &Trial) {

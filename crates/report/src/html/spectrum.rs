@@ -2,8 +2,8 @@
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Readout, Scale};
 use super::markup::Markup;
-use crate::document::{BUCKETS_A_DECADE, Bucket, Quantiles};
 use crate::figures;
+use result::{BUCKETS_A_DECADE, Bucket, Quantiles};
 
 /// Columns a decade: one a bucket.
 const COLUMNS_A_DECADE: f64 = BUCKETS_A_DECADE;

@@ -2,8 +2,8 @@
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Readout, Scale};
 use super::markup::{Markup, Table, Tone};
-use crate::document::{Outage, Slice, Trial};
 use crate::figures;
+use result::{Outage, Slice, Trial};
 
 /// More points than this say no more on a screen.
 const POINTS_MAX: usize = 360;

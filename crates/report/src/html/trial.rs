@@ -3,8 +3,8 @@
 use super::markup::{Cell, Markup, Table, Tone};
 use super::spectrum::Lane;
 use super::{budget, cost, engine, setup, spectrum, timeline, vouch};
-use crate::document::{Class, Headline, KindTally, Quantiles, State, Tier, Trial, UNVERIFIED};
 use crate::{clocked, figures, findings};
+use result::{Class, Headline, KindTally, Quantiles, State, Tier, Trial, UNVERIFIED};
 
 /// Writes the whole trial.
 pub(super) fn render(main: &mut Markup, trial: &Trial) {

@@ -3,9 +3,9 @@
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, cut_to, names_width};
 use super::forest;
 use super::markup::Markup;
-use crate::document::Experiment;
 use crate::figures;
 use crate::variants::Row;
+use result::Experiment;
 
 /// A span of values beyond this factor is drawn in powers of ten.
 const LINEAR_MAX: f64 = 25.0;

@@ -1,9 +1,9 @@
 //! What vouches for a number, and what speaks against it.
 
 use super::markup::{Cell, Markup, Table, Tone};
-use crate::document::{Check, Rule, Severity, Trial};
 use crate::findings::Failure;
 use crate::{figures, findings};
+use result::{Check, Rule, Severity, Trial};
 
 fn tone(check: Check) -> Tone {
     match check {

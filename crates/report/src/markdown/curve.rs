@@ -1,8 +1,8 @@
 //! Load curves and searches in Markdown.
 
 use super::{escaped, failures, rules, table, table_of};
-use crate::document::{Axis, Curve, Document, Search};
 use crate::{curve, figures, findings};
+use result::{Axis, Curve, Document, Search};
 use std::fmt::Write as _;
 
 /// A sweep.
@@ -50,7 +50,7 @@ pub(super) fn search(out: &mut String, document: &Document, found: &Search) {
                 (i + 1).to_string(),
                 figures::trimmed(step.rate_per_s, 1),
                 if step.kept { "kept" } else { "broken" }.to_owned(),
-                step.remarks().join(", "),
+                figures::remarks(step).join(", "),
                 step.why.clone(),
             ]
         })

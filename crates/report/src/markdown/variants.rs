@@ -1,9 +1,9 @@
 //! An experiment in Markdown that fits into a pull request: the answer, one table, the rest folded away.
 
 use super::{code, escaped, failures, table};
-use crate::document::{Document, Experiment, Verdict};
 use crate::variants::{self, Row, Standing};
 use crate::{figures, findings};
+use result::{Document, Experiment, Verdict};
 use std::fmt::Write as _;
 
 pub(super) fn experiment(out: &mut String, document: &Document, experiment: &Experiment) {

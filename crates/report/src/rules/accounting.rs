@@ -1,8 +1,8 @@
 //! Whether every call is accounted for, whether the data vouch for it, and how the calls ended.
 
 use super::{advises, listed, says, share};
-use crate::document::{AuditWhen, Books, Check, Class, Rule, Severity, Trial, UNVERIFIED};
 use crate::{figures, findings};
+use result::{AuditWhen, Books, Check, Class, Rule, Severity, Trial, UNVERIFIED};
 
 /// Declined calls that the workload does not plan, as a share of those begun, from which the rate means something else.
 const UNPLANNED_MAX: f64 = 0.05;

@@ -1,7 +1,7 @@
 //! The accounting identities, and the rate against the counts that it came from.
 
 use super::tests::{after, check, direct};
-use crate::document::{Severity, Trial};
+use result::{Severity, Trial};
 
 #[test]
 fn books_that_lose_a_call_void_the_number() {

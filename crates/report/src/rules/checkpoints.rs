@@ -1,8 +1,8 @@
 //! What of an engine's write-back the interval held: checkpoints, and the pages that are logged whole after one.
 
 use super::{advises, says};
-use crate::document::{Engine, Rule, Severity, Trial};
 use crate::figures;
+use result::{Engine, Rule, Severity, Trial};
 
 /// The first and the last part of the interval that are held against each other: a quarter each.
 const PARTS: usize = 4;
@@ -76,8 +76,8 @@ fn log_a_commit(engine: &Engine, measured_s: f64) -> Option<(f64, f64)> {
 pub(super) mod tests {
     use super::super::tests::{check, is_silent};
     use super::*;
-    use crate::document::{Gauge, GaugeKind};
     use crate::testing;
+    use result::{Gauge, GaugeKind};
 
     fn gauge(name: &str, total: f64, values: Vec<f64>) -> Gauge {
         Gauge {

@@ -1,8 +1,8 @@
 //! What clocks inside calls add up to, held against the clock of their caller.
 
 use super::{advises, listed, says};
-use crate::document::{Rule, Severity, Trial};
 use crate::figures;
+use result::{Rule, Severity, Trial};
 
 /// How far the parts of a call may exceed the whole, as a share: two clocks on one machine, read one after the other.
 const EXCESS_MAX: f64 = 0.01;
@@ -10,7 +10,7 @@ const EXCESS_MAX: f64 = 0.01;
 /// Whether the parts fit into the calls that they were clocked in. Nothing where no call had such clocks.
 pub(super) fn clocked(trial: &Trial) -> Option<Rule> {
     let accounts = crate::clocked::accounts(trial);
-    let share = |(name, clocked): &(String, &crate::document::Clocked)| {
+    let share = |(name, clocked): &(String, &result::Clocked)| {
         format!("{name} {}", figures::percent(clocked.measured_share()))
     };
     let beyond: Vec<String> = accounts

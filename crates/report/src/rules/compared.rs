@@ -1,9 +1,9 @@
 //! Whether trials of two subjects may be held against each other: the whole comparison key, and the work a call takes.
 
-use crate::document::{
+use crate::figures;
+use result::{
     Document, Engine, FingerprintDifference, KeyDifference, Process, Role, Setting, Trial, Verdict,
 };
-use crate::figures;
 
 /// What is said of a field that is not known, and of a setting that one side does not have.
 const UNKNOWN: &str = "not known";
@@ -189,7 +189,7 @@ pub fn intended_by_all<'a>(factors: impl IntoIterator<Item = &'a str>) -> Vec<&'
     fields
 }
 
-/// The factors that [`crate::document::Comparison::factor`] names: `engine`, or `engine, pool and limits`.
+/// The factors that [`result::Comparison::factor`] names: `engine`, or `engine, pool and limits`.
 pub fn factors(factor: &str) -> impl Iterator<Item = &str> {
     factor.split(", ").flat_map(|part| part.split(" and ")).map(str::trim).filter(|part| !part.is_empty())
 }
@@ -448,9 +448,9 @@ impl Work {
 /// What stands between two subjects besides the factor under study.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparability {
-    /// Where the comparison keys differ, for [`crate::document::Comparison::key_differences`].
+    /// Where the comparison keys differ, for [`result::Comparison::key_differences`].
     pub key: Vec<KeyDifference>,
-    /// Where the work a call takes differs, for [`crate::document::Comparison::fingerprint_differences`].
+    /// Where the work a call takes differs, for [`result::Comparison::fingerprint_differences`].
     pub fingerprint: Vec<FingerprintDifference>,
     /// Something differs that the comparison is not about: no verdict on the factor may be given.
     pub different_work: bool,

@@ -1,8 +1,8 @@
 //! What may be held against each other.
 
 use super::*;
-use crate::document::{Arrivals, Effort, Gauge, Limits, Setting, Tier};
 use crate::testing;
+use result::{Arrivals, Effort, Gauge, Limits, Setting, Tier};
 
 /// A direct trial and one through HTTP of the sample comparison.
 fn pair() -> (Trial, Trial) {

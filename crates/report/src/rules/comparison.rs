@@ -2,8 +2,8 @@
 
 use super::compared::{factors, intended_by_all, is_intended};
 use super::{advises, listed, says};
-use crate::document::{Comparison, Rule, Severity};
 use crate::figures;
+use result::{Comparison, Rule, Severity};
 
 /// Differences named in a sentence; the report lists all of them.
 const NAMED_MAX: usize = 4;
@@ -57,7 +57,7 @@ fn fingerprint(comparison: &Comparison) -> Option<Rule> {
             .iter()
             .filter(|difference| work_is_intended(comparison, &difference.measure) == intended)
             .map(|difference| {
-                let [a, b] = difference.values();
+                let [a, b] = figures::both(difference);
                 format!("{}, {a} and {b}", difference.words())
             })
             .collect()
@@ -127,8 +127,8 @@ fn noise(comparison: &Comparison) -> Option<Rule> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{FingerprintDifference, Interval, KeyDifference};
     use crate::testing;
+    use result::{FingerprintDifference, Interval, KeyDifference};
 
     /// What a rule says of the sample comparison after a change.
     fn said(name: &str, change: impl FnOnce(&mut Comparison)) -> Rule {

@@ -1,8 +1,8 @@
 //! Time that is missing from the measured interval.
 
 use super::{advises, says, whole_percent};
-use crate::document::{Gap, GapKind, Rule, Severity, Trial};
 use crate::{engine_findings, figures};
+use result::{Gap, GapKind, Rule, Severity, Trial};
 
 /// Missing time from which the rate is none, where it is a share of the interval worth speaking of as well. Less of it is
 /// what a crowded virtual machine does now and then.

@@ -1,7 +1,7 @@
 //! Calls that share commits wait for them all at once, and are not judged as if each waited alone.
 
 use super::tests::{after, check, direct, wait_for_nothing};
-use crate::document::{Budget, Severity, Trial};
+use result::{Budget, Severity, Trial};
 
 /// Calls that share commits: they wait for them all at once, and so for more seconds than there are.
 fn grouped(trial: &mut Trial, pool_wait: f64, statements: f64, commit: f64) {

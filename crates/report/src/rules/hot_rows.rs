@@ -2,9 +2,9 @@
 //! waiting for.
 
 use super::{advises, says, whole_percent};
-use crate::document::{Rule, Severity, Trial};
 use crate::engine_findings::lock_waits;
 use crate::figures;
+use result::{Rule, Severity, Trial};
 
 const NAME: &str = "hot-rows";
 
@@ -103,7 +103,7 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{after, check, direct, is_silent, on_postgres};
-    use crate::document::{Arrivals, Engine, Gauge, GaugeKind, Severity, Trial, Wait};
+    use result::{Arrivals, Engine, Gauge, GaugeKind, Severity, Trial, Wait};
 
     const RULE: &str = "hot-rows";
 

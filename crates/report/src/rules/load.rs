@@ -1,8 +1,8 @@
 //! What the processes of a trial, and others, took of the machine.
 
 use super::{advises, listed, says, whole_percent};
-use crate::document::{Process, Role, Rule, Severity, Trial};
 use crate::figures;
+use result::{Process, Role, Rule, Severity, Trial};
 
 /// Share of the machine's processors busy from which they are full.
 pub(super) const FULL: f64 = 0.9;

@@ -1,8 +1,8 @@
 //! Two populations of calls under one average.
 
 use super::{advises, listed, whole_percent};
-use crate::document::{BUCKETS_A_DECADE, Bucket, Rule, Severity, Trial};
 use crate::{figures, findings};
+use result::{BUCKETS_A_DECADE, Bucket, Rule, Severity, Trial};
 
 /// Calls below which a valley may be chance.
 const CALLS_MIN: u64 = 2_000;

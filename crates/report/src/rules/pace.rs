@@ -1,9 +1,9 @@
 //! What sets the rate, whether clients and times agree with it, and whether it held.
 
 use super::{advises, clients, listed, says, whole_percent};
-use crate::document::{Arrivals, Class, Rule, Severity, Tally, Trial};
 use crate::figures;
 use measure::{Steadiness, steadiness};
+use result::{Arrivals, Class, Rule, Severity, Tally, Trial};
 
 /// Throughput within this share of clients ÷ think time: the pace sets the rate.
 const THINK_CAP_MARGIN: f64 = 0.10;

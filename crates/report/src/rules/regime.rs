@@ -2,8 +2,8 @@
 //! interval is that of two different things.
 
 use super::{advises, listed, share, whole_percent};
-use crate::document::{Engine, Rule, Severity, Slice, Trial};
 use crate::figures;
+use result::{Engine, Rule, Severity, Slice, Trial};
 
 /// The first and the last part of the interval that are held against each other: a quarter each.
 const PARTS: usize = 4;
@@ -47,7 +47,7 @@ fn declined(trial: &Trial) -> Vec<String> {
         let calls = declined + kinds().map(|kind| kind.committed).sum::<u64>();
         (calls >= CALLS_MIN).then(|| share(declined, calls))
     };
-    let changed = |(index, kind): (usize, &crate::document::KindTally)| {
+    let changed = |(index, kind): (usize, &result::KindTally)| {
         let (before, after) = (of(first, index)?, of(last, index)?);
         ((after - before).abs() >= DECLINED_MIN).then(|| {
             format!(

@@ -3,8 +3,8 @@
 use super::load::Load;
 use super::saturation::Lane;
 use super::whole_percent;
-use crate::document::{Suspect, Trial};
 use crate::figures;
+use result::{Suspect, Trial};
 
 /// From this share on a resource is nearly full: more clients bring a quarter more at most.
 const NEARLY: f64 = 0.8;
@@ -88,8 +88,8 @@ impl Room {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{after, check, on_postgres, quiet, through_http, wait_for_nothing};
-    use crate::document::{Severity, Suspect, Trial};
     use crate::testing;
+    use result::{Severity, Suspect, Trial};
 
     const RULE: &str = "saturation";
 

@@ -2,8 +2,8 @@
 
 use super::load::SHORTEST_S;
 use super::{advises, listed, says};
-use crate::document::{Class, Quantiles, Rule, Severity, Trial};
 use crate::{figures, findings};
+use result::{Class, Quantiles, Rule, Severity, Trial};
 
 /// Calls from which the 99th and the 99.9th percentile are shown: ten beyond it.
 const P99_MIN: u64 = 1_000;

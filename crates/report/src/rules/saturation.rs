@@ -6,8 +6,8 @@
 use super::load::{FULL, GENERATOR_HEAVY, Load, SHORTEST_S};
 use super::room::Room;
 use super::{advises, clients, says, whole_percent};
-use crate::document::{Arrivals, Budget, BudgetPart, Process, Role, Rule, Severity, Suspect, Tier, Trial};
 use crate::figures;
+use result::{Arrivals, Budget, BudgetPart, Process, Role, Rule, Severity, Suspect, Tier, Trial};
 
 const NAME: &str = "saturation";
 /// Share of the calls due that are left behind where a backlog grows; less is what is in flight at the end.
@@ -96,7 +96,7 @@ fn generator(trial: &Trial, load: &Load) -> Option<Rule> {
 
 /// A process used all the processor time that its limit gives it.
 fn limit(trial: &Trial) -> Option<Rule> {
-    let held = |process: &&crate::document::Process| {
+    let held = |process: &&result::Process| {
         let Some(limits) = process.limits else { return false };
         let busy = process.cpu_s() / trial.measured_s.max(f64::MIN_POSITIVE);
         limits.cpu.is_some_and(|cpu| busy >= FULL * cpu)

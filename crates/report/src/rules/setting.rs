@@ -1,8 +1,8 @@
 //! Whether the circumstances of a trial are known well enough to compare it, and what they mean.
 
 use super::{advises, listed, says};
-use crate::document::{Rule, Severity, Tier, Trial};
 use crate::figures;
+use result::{Rule, Severity, Tier, Trial};
 
 /// Commits a committed call below one by more than this: not all calls that were acknowledged committed.
 const COMMITS_MARGIN: f64 = 0.001;

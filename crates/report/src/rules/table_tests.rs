@@ -3,11 +3,11 @@
 
 use super::tests::{after, check, direct};
 use super::{RULES, judge, judge_comparison};
-use crate::document::{
+use crate::testing;
+use result::{
     Arrivals, AuditWhen, Check, Class, Document, Engine, Gap, GapKind, Gauge, GaugeKind, Limit, Limits,
     Missing, Outage, Quantiles, Rule, Severity, Slice, Throttling, Trial,
 };
-use crate::testing;
 use std::collections::BTreeSet;
 
 /// A rule of trials: what makes it complain of the quiet sample, how gravely, and in which words.
@@ -155,7 +155,7 @@ fn every_rule_has_a_document_of_which_it_complains_and_one_of_which_it_does_not(
 fn every_rule_of_comparisons_has_one_too() {
     let document = || -> Document { testing::comparison() };
     let silent = judge_comparison(document().comparison.as_ref().unwrap());
-    let after = |change: fn(&mut crate::document::Comparison)| {
+    let after = |change: fn(&mut result::Comparison)| {
         let mut comparison = document().comparison.unwrap();
         change(&mut comparison);
         judge_comparison(&comparison)
@@ -165,7 +165,7 @@ fn every_rule_of_comparisons_has_one_too() {
         (
             "fingerprint",
             after(|comparison| {
-                comparison.fingerprint_differences = vec![crate::document::FingerprintDifference {
+                comparison.fingerprint_differences = vec![result::FingerprintDifference {
                     kind: "delivery".to_owned(),
                     measure: "statements".to_owned(),
                     a: 60.0,
@@ -284,7 +284,7 @@ fn data_that_outgrows_the_cache_is_another_regime() {
     trial.data.bytes_end = Some(3 * trial.data.bytes.unwrap());
     assert_eq!(says(&judge(&trial), "regime"), None, "the cache of the sample is not known in bytes");
     let cache = (trial.data.bytes.unwrap() * 2).to_string();
-    trial.stack.settings.push(crate::document::Setting { name: "cache_bytes".to_owned(), value: cache });
+    trial.stack.settings.push(result::Setting { name: "cache_bytes".to_owned(), value: cache });
     let found = says(&judge(&trial), "regime").unwrap();
     assert!(found.sentence.contains("past the cache of"), "{}", found.sentence);
     trial.data.bytes_end = trial.data.bytes;

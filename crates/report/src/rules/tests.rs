@@ -1,11 +1,11 @@
 //! For each rule a document that makes it speak and one about which it has nothing to complain.
 
 use super::*;
-use crate::document::{
+use crate::testing;
+use result::{
     Arrivals, AuditWhen, Books, Budget, Check, Class, Document, Efficiency, Effort, Engine, Limit, Limits,
     Missing, Outage, Quantiles, Throttling, Tier, Wait,
 };
-use crate::testing;
 
 /// A direct trial without the slow slices of the sample.
 pub(super) fn direct() -> Trial {
@@ -422,7 +422,7 @@ fn two_populations_under_one_average_are_told_apart() {
         let mut all: Vec<(u64, u64)> =
             latency.spectrum.iter().map(|bucket| (bucket.upper_ns(), bucket.count())).chain(slow).collect();
         all.sort_unstable();
-        latency.spectrum = crate::document::Bucket::spectrum(all);
+        latency.spectrum = result::Bucket::spectrum(all);
     };
     after(two, "modality", Severity::Info, "payment (75 % around 4.");
     // Some declined calls apart, the sample's own second hump of 3.5 % is no population of its own.

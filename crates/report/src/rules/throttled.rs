@@ -1,8 +1,8 @@
 //! Limits that were met, and times without the engine.
 
 use super::{advises, listed, says, share, whole_percent};
-use crate::document::{Rule, Severity, Trial};
 use crate::figures;
+use result::{Rule, Severity, Trial};
 
 /// Share of scheduling periods with throttling from which the limit sets the number.
 pub(super) const THROTTLED_MIN: f64 = 0.05;

@@ -3,10 +3,8 @@
 use super::experiment::add_engine_process;
 use super::shape::{Hump, quantiles, spectrum};
 use super::trial::{document, engine_trial, through_http};
-use crate::document::{
-    Arrivals, Class, Document, Gauge, GaugeKind, Latency, RunKind, Statement, Tally, Wait,
-};
 use model::random::Random;
+use result::{Arrivals, Class, Document, Gauge, GaugeKind, Latency, RunKind, Statement, Tally, Wait};
 
 /// The most steps, lines, statements and bytes of a statement that an observer keeps of an engine.
 const STEPS: u32 = 600;
@@ -64,7 +62,7 @@ pub fn busy_trial(seconds: u32) -> Document {
         rows: 41_000 - at,
     };
     let step_s = f64::from(seconds) / f64::from(STEPS);
-    trial.engine = Some(crate::document::Engine {
+    trial.engine = Some(result::Engine {
         t_s: (1..=STEPS).map(|step| f64::from(step) * step_s + fraction() / 1e3).collect(),
         gauges,
         waits,
@@ -84,7 +82,7 @@ fn all_classes(tally: &mut Tally) {
     let [declined, conflict, refused, in_doubt, defect] =
         [counts[1], counts[2], counts[3], counts[4], counts[5]];
     let others = declined + conflict + refused + in_doubt + defect;
-    *books = crate::document::Books {
+    *books = result::Books {
         committed: books.begun - others,
         declined,
         conflict,

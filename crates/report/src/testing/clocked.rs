@@ -1,6 +1,6 @@
 //! Calls with a clock around each statement, as the samples have them.
 
-use crate::document::{Budget, Clocked, Facet, Quantiles, StatementTime};
+use result::{Budget, Clocked, Facet, Quantiles, StatementTime};
 
 /// What sets the parts of a kind apart that are shown apart, with the calls of each in ten.
 const PARTS: [(&str, u64); 2] = [("by id", 4), ("by last name", 6)];

@@ -1,7 +1,7 @@
 //! A sample comparison: what HTTP costs.
 
 use super::trial::{direct, document, through_http};
-use crate::document::{
+use result::{
     Block, BlockTrial, Comparison, Document, Interval, KeyDifference, Noise, Party, RunKind, Side, Verdict,
 };
 

@@ -2,7 +2,7 @@
 
 use super::trial::{direct, document};
 use crate::curve::{self, Loaded, SERVED_SHARE};
-use crate::document::{Arrivals, Axis, Document, Interval, RunKind, Search, SloLimit, Step, Trial};
+use result::{Arrivals, Axis, Document, Interval, RunKind, Search, SloLimit, Step, Trial};
 
 /// What the rule `saturation` says when the one writer is full, and when nothing is.
 const WRITER: &str = "SQLite's one writer was busy 98 % of the time, 71 % of that in commit: the engine's one writer is full, and this \

@@ -3,12 +3,12 @@
 
 use super::trial::{direct, document, engine_trial, through_http};
 use super::vouchers;
-use crate::document::{
+use crate::rules;
+use measure::{Better, Terms};
+use result::{
     Block, BlockTrial, Budget, Comparison, Document, Engine, Experiment, Interval, KeyDifference, Metric,
     Noise, Party, Role, RunKind, Setting, Side, Spent, Tally, Tier, Trial, Variant, VariantState, Verdict,
 };
-use crate::rules;
-use measure::{Better, Terms};
 
 const BLOCKS: usize = 5;
 const BASE: usize = 0;
@@ -118,7 +118,7 @@ fn without_time_lines(mut trial: Trial) -> Trial {
     trial.slices.clear();
     trial.processes.iter_mut().for_each(|process| process.samples.clear());
     if let Some(engine) = &mut trial.engine {
-        let waits = engine.waits.drain(..).map(|wait| crate::document::Wait { sessions: Vec::new(), ..wait });
+        let waits = engine.waits.drain(..).map(|wait| result::Wait { sessions: Vec::new(), ..wait });
         let waits = waits.collect();
         *engine = Engine { t_s: Vec::new(), gauges: Vec::new(), waits, ..engine.clone() };
     }

@@ -1,9 +1,9 @@
 //! Sample results over time.
 
 use super::trial;
-use crate::document::{Document, Headline, Interval, Moment, ReadError, RunKind};
 use crate::history::History;
 use model::random::Random;
+use result::{Document, Headline, Interval, Moment, ReadError, RunKind};
 use std::path::PathBuf;
 
 /// When the first of them ran.
@@ -49,7 +49,7 @@ pub fn history() -> History {
     }
     found.push(at(super::comparison(), "comparison", 9 * DAY_S));
     let path = PathBuf::from("results/20250101-000000-old/result.json");
-    let other = crate::document::parse(r#"{"schema": "stackmark-result/99"}"#, &path);
+    let other = result::parse(r#"{"schema": "stackmark-result/99"}"#, &path);
     found.push((path, other));
     found.push(at(trial::running(), "running", 30 * DAY_S));
     History::of(found, None)

@@ -1,6 +1,6 @@
 //! Shapes of latency: mixtures of log-logistic humps, cut into buckets.
 
-use crate::document::{BUCKETS_A_DECADE, Bucket, Quantiles};
+use result::{BUCKETS_A_DECADE, Bucket, Quantiles};
 
 /// One population of calls.
 #[derive(Clone, Copy)]

@@ -2,13 +2,13 @@
 
 use super::shape::{Hump, quantiles, spectrum};
 use super::vouchers;
-use crate::document::{
+use model::random::Random;
+use result::{
     Arrivals, Books, Budget, Class, Data, Deferred, Demand, Disk, Document, Durability, Efficiency, Effort,
     Engine, Gap, GapKind, Gauge, GaugeKind, Headline, Interval, KindSlice, KindTally, Latency, Limit, Limits,
     Machine, Missing, Moment, Outage, Plan, Process, ProcessSample, Role, RunKind, SCHEMA, Setting, Slice,
     Stack, State, Statement, Tally, Throttling, Tier, Trial, Wait, Writeback, WritebackSample,
 };
-use model::random::Random;
 
 /// Parts of a deck of 23 cards, name, share declined, median response in ms, statements a call.
 const KINDS: [(&str, f64, f64, f64, f64); 5] = [
@@ -469,7 +469,7 @@ fn total(kinds: &[KindTally], seconds: f64) -> Tally {
         weighted.extend(tally.budget.map(|budget| (budget, tally.books.committed as f64)));
     }
     spectra.sort_unstable();
-    let spectrum = crate::document::Bucket::spectrum(spectra);
+    let spectrum = result::Bucket::spectrum(spectra);
     Tally {
         books,
         rate_per_s: interval(books.committed as f64 / seconds, 0.007),

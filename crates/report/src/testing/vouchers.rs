@@ -1,8 +1,6 @@
 //! Audits, ledger, inputs, conformance and rules of the samples.
 
-use crate::document::{
-    Audit, AuditFamily, AuditWhen, Check, Conformance, InputCheck, LedgerCheck, Rule, Severity,
-};
+use result::{Audit, AuditFamily, AuditWhen, Check, Conformance, InputCheck, LedgerCheck, Rule, Severity};
 
 pub(super) fn audits() -> Vec<Audit> {
     let consistency = [

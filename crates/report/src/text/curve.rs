@@ -1,8 +1,8 @@
 //! Load curves and searches for the terminal.
 
 use super::{Colour, Ink, durability, failures, loud_tier, sentence, warnings};
-use crate::document::{Axis, Curve, Document, Search};
 use crate::{curve, figures, findings};
+use result::{Axis, Curve, Document, Search};
 use std::fmt::Write as _;
 
 /// A sweep: what it says, a line a load, the law.
@@ -47,7 +47,7 @@ pub(super) fn search(out: &mut String, document: &Document, found: &Search, colo
         sentence(out, "", gives_out);
     }
     let _ = writeln!(out, "\n  {} {}", colour.paint(Ink::Dim, "service level"), colour.paint(ink, word));
-    let remarks = found.steps.iter().map(|step| step.remarks().join(", ").chars().count());
+    let remarks = found.steps.iter().map(|step| figures::remarks(step).join(", ").chars().count());
     let remarks_width = remarks.max().map_or(0, |width| if width > 0 { width + 2 } else { 0 });
     let header = format!("  {:<6}{:>12}  {:<8}{:<remarks_width$}{}", "step", "rate/s", "", "", "why");
     let _ = writeln!(out, "{}", colour.paint(Ink::Dim, &header));
@@ -55,7 +55,8 @@ pub(super) fn search(out: &mut String, document: &Document, found: &Search, colo
         let (word, ink) = if step.kept { ("kept", Ink::Good) } else { ("broken", Ink::Warn) };
         let rate = figures::trimmed(step.rate_per_s, 1);
         let word = colour.paint(ink, &format!("{word:<8}"));
-        let label = format!("  {:<6}{rate:>12}  {word}{:<remarks_width$}", i + 1, step.remarks().join(", "));
+        let label =
+            format!("  {:<6}{rate:>12}  {word}{:<remarks_width$}", i + 1, figures::remarks(step).join(", "));
         let _ = writeln!(out, "{label}{}", step.why);
     }
     closing(out, document, colour);

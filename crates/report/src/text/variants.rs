@@ -1,10 +1,10 @@
 //! An experiment for the terminal: the answer, a line a variant, what differs.
 
 use super::{Colour, Ink, failures, sentence, warnings};
-use crate::document::{Check, Document, Experiment, Rule, Severity, Verdict};
 use crate::rules::judge_comparison;
 use crate::variants::{self, Row, Standing};
 use crate::{figures, findings};
+use result::{Check, Document, Experiment, Rule, Severity, Verdict};
 use std::fmt::Write as _;
 
 /// The widest name that the table has room for.

@@ -1,11 +1,11 @@
 //! Documents as files: broken ones, those of other versions, and none at all.
 
-use report::document::{self, ReadError};
 use report::testing;
+use result::{self, ReadError};
 use std::path::Path;
 
 fn check_unreadable(text: &str, message: &str) {
-    let error = document::parse(text, Path::new("results/a/result.json")).expect_err("it is no document");
+    let error = result::parse(text, Path::new("results/a/result.json")).expect_err("it is no document");
     assert_eq!(error.to_string(), message);
 }
 
@@ -17,7 +17,7 @@ fn a_broken_file_is_named_with_line_and_reason() {
     );
     check_unreadable("{\"id\": 1}", "results/a/result.json, line 1: missing field `schema`");
     let json =
-        document::to_json(&testing::trial()).replacen("\"state\": \"complete\"", "\"state\": \"done\"", 1);
+        result::to_json(&testing::trial()).replacen("\"state\": \"complete\"", "\"state\": \"done\"", 1);
     let line = json.lines().position(|line| line.contains("\"done\"")).unwrap() + 1;
     check_unreadable(
         &json,
@@ -40,7 +40,7 @@ fn another_version_is_refused_by_its_name() {
 
 #[test]
 fn a_missing_file_is_named() {
-    let error = document::read(Path::new("no/such/result.json")).expect_err("there is no such file");
+    let error = result::read(Path::new("no/such/result.json")).expect_err("there is no such file");
     assert!(matches!(error, ReadError::Unreadable { .. }));
     assert_eq!(error.to_string(), "could not read no/such/result.json");
 }

@@ -2,7 +2,7 @@
 
 use crate::report::check_order;
 use report::text::Colour;
-use report::{document, html, markdown, testing, text};
+use report::{html, markdown, testing, text};
 
 #[test]
 fn a_sweep_says_where_load_stops_paying_before_anything_else() {
@@ -27,6 +27,6 @@ fn a_step_that_was_ended_early_says_so_and_why_in_every_format() {
         assert!(said.contains("ended early after 15 s"), "{said}");
         assert!(said.contains("of at most 391 that its p99 allows"), "{said}");
     }
-    let json = document::to_json(&document);
+    let json = result::to_json(&document);
     assert!(json.contains("\"ended_early_s\": 15.0"), "{json}");
 }

@@ -5,6 +5,9 @@
 mod control;
 mod files;
 mod loads;
+mod problems;
+mod progress;
 mod report;
+mod short_line;
 mod sizes;
 mod statements;

@@ -1,9 +1,10 @@
 //! Documents in, reports out: what a reader can rely on in every format.
 
-use report::document::{self, Loss};
 use report::testing::{self};
 use report::text::Colour;
-use report::{Document, html, markdown, text};
+use report::{html, markdown, text};
+use result::Document;
+use result::{self, Loss};
 use schema::Schema;
 use std::path::Path;
 
@@ -36,7 +37,7 @@ fn schema() -> Schema {
 fn every_document_keeps_to_the_published_schema() {
     let schema = schema();
     for (name, document) in samples() {
-        let value: serde_json::Value = serde_json::from_str(&document::to_json(&document)).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&result::to_json(&document)).unwrap();
         let violations = schema.violations(&value);
         assert!(violations.is_empty(), "{name}: {violations:#?}");
     }
@@ -75,7 +76,7 @@ fn a_field_that_the_schema_does_not_know_is_refused_everywhere() {
         object.insert("surprise".to_owned(), 1.into());
         assert!(!schema.is_valid(&value), "the schema accepts a surprise in {path}");
         assert!(
-            document::parse(&value.to_string(), Path::new("x")).is_err(),
+            result::parse(&value.to_string(), Path::new("x")).is_err(),
             "the reader accepts a surprise in {path}"
         );
     }
@@ -84,21 +85,21 @@ fn a_field_that_the_schema_does_not_know_is_refused_everywhere() {
 #[test]
 fn a_document_survives_being_written_and_read() {
     for (name, document) in samples() {
-        let read = document::parse(&document::to_json(&document), Path::new("x")).unwrap();
+        let read = result::parse(&result::to_json(&document), Path::new("x")).unwrap();
         assert!(read == document, "{name} changed on the way");
     }
 }
 
 #[test]
 fn a_result_of_the_first_version_renders_in_every_format() {
-    let document = document::parse(include_str!("../data/result-1.json"), Path::new("x")).unwrap();
-    assert_eq!(document.schema, document::SCHEMA);
+    let document = result::parse(include_str!("../data/result-1.json"), Path::new("x")).unwrap();
+    assert_eq!(document.schema, result::SCHEMA);
     for rendered in
         [text::render(&document, Colour::Never), markdown::render(&document), html::render(&document)]
     {
         assert!(rendered.contains("tpcc/sqlite/rusqlite"), "{rendered}");
     }
-    let value: serde_json::Value = serde_json::from_str(&document::to_json(&document)).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&result::to_json(&document)).unwrap();
     assert!(schema().is_valid(&value), "once read, it is of this version");
 }
 
@@ -108,7 +109,7 @@ fn percentages_of_every_budget_sum_to_a_hundred() {
         for trial in &document.trials {
             let kinds = trial.kinds.iter().map(|kind| &kind.tally);
             for budget in kinds.chain([&trial.overall]).filter_map(|tally| tally.budget) {
-                let sum: f64 = document::BudgetPart::ALL.iter().map(|part| budget.share(*part)).sum();
+                let sum: f64 = result::BudgetPart::ALL.iter().map(|part| budget.share(*part)).sum();
                 assert!((sum - 1.0).abs() < 1e-9, "{name}: {sum}");
             }
         }
@@ -244,7 +245,7 @@ fn a_result_without_what_was_added_since_still_reads() {
         kind.remove("facets");
     }
     assert!(schema().is_valid(&value));
-    document::parse(&value.to_string(), Path::new("x")).unwrap();
+    result::parse(&value.to_string(), Path::new("x")).unwrap();
 }
 
 #[test]
@@ -274,10 +275,10 @@ fn a_void_variant_has_no_number_in_any_format() {
     // A value that nothing else on the page has.
     let experiment = document.experiment.as_mut().unwrap();
     let void =
-        experiment.variants.iter().find(|variant| variant.state == document::VariantState::Void).unwrap();
+        experiment.variants.iter().find(|variant| variant.state == result::VariantState::Void).unwrap();
     for trial in void.trials.iter().flatten() {
         let headline = &mut document.trials[*trial].headline.value;
-        *headline = document::Interval { value: 31_337.0, low: Some(31_300.0), high: Some(31_400.0) };
+        *headline = result::Interval { value: 31_337.0, low: Some(31_300.0), high: Some(31_400.0) };
     }
     for report in
         [text::render(&document, Colour::Never), markdown::render(&document), html::render(&document)]
@@ -316,10 +317,10 @@ fn an_experiment_whose_variants_did_not_all_run_is_not_good() {
     assert!(!document.is_good());
     let experiment = document.experiment.as_mut().unwrap();
     for variant in &mut experiment.variants {
-        variant.state = document::VariantState::Measured;
+        variant.state = result::VariantState::Measured;
     }
     document.trials.iter_mut().flat_map(|trial| &mut trial.audits).for_each(|audit| {
-        audit.check = document::Check::Passed;
+        audit.check = result::Check::Passed;
     });
     assert!(document.is_good());
     document.experiment.as_mut().unwrap().comparisons[0].loss_max = Some(0.1);
@@ -366,7 +367,7 @@ fn where_less_is_better_the_picture_says_left() {
 fn work_that_the_factor_changes_is_no_other_work() {
     let mut document = testing::comparison();
     let comparison = document.comparison.as_mut().unwrap();
-    comparison.fingerprint_differences = vec![document::FingerprintDifference {
+    comparison.fingerprint_differences = vec![result::FingerprintDifference {
         kind: "payment".to_owned(),
         measure: "statements".to_owned(),
         a: 5.6,
@@ -395,7 +396,7 @@ fn a_hidden_percentile_is_a_dash_in_every_format() {
     let mut document = testing::trial();
     let latency = &mut document.trials[0].kinds[2].tally.latency[0];
     // 100 samples: fewer than ten lie beyond the 99th percentile.
-    latency.response = document::Quantiles::new(100, 5e6, 77_000_000, |quantile| (quantile * 1e9) as u64);
+    latency.response = result::Quantiles::new(100, 5e6, 77_000_000, |quantile| (quantile * 1e9) as u64);
     assert_eq!(latency.response.p99_ns, None);
     for (name, report, dash) in [
         ("text", text::render(&document, Colour::Never), "         –         –     77 ms"),
@@ -470,12 +471,12 @@ fn data_cannot_steer_the_terminal() {
 
 #[test]
 fn a_result_is_good_only_if_nothing_speaks_against_it() {
-    let check = |name: &str, spoil: fn(&mut document::Trial), good: bool| {
+    let check = |name: &str, spoil: fn(&mut result::Trial), good: bool| {
         let mut document = testing::trial();
         spoil(&mut document.trials[0]);
         assert_eq!(document.is_good(), good, "{name}");
     };
-    use document::{Check, Severity, State};
+    use result::{Check, Severity, State};
     check("as it is", |_| (), true);
     check("interrupted", |trial| trial.state = State::Interrupted, true);
     check("failed", |trial| trial.state = State::Failed, false);
@@ -496,7 +497,7 @@ fn a_result_is_good_only_if_nothing_speaks_against_it() {
 #[test]
 fn requirements_on_the_pace_are_told_in_every_format() {
     let mut missed = testing::trial();
-    missed.trials[0].kinds[1].limit = Some(document::Limit::new(5_000_000_000, Some(6_100_000_000)));
+    missed.trials[0].kinds[1].limit = Some(result::Limit::new(5_000_000_000, Some(6_100_000_000)));
     for (document, sentence) in [
         (testing::paced_trial(), "12.4 new orders a minute and warehouse, 96.4 % of the 12.86"),
         (testing::deferred_trial(), "4 531 delivery calls queued, 4 529 done, 0 failed, 2 waiting"),
@@ -557,7 +558,7 @@ fn reports_of_half_empty_documents_are_made() {
         kind.tally.rate_per_s.value = 0.0;
     }
     for slice in &mut silent.trials[0].slices {
-        slice.kinds.iter_mut().for_each(|kind| *kind = document::KindSlice::default());
+        slice.kinds.iter_mut().for_each(|kind| *kind = result::KindSlice::default());
     }
     for document in [document, empty, silent] {
         assert!(!text::render(&document, Colour::Always).is_empty());
@@ -571,7 +572,7 @@ fn reports_of_half_empty_documents_are_made() {
 fn what_was_never_called_has_no_slowest_call() {
     let mut sample = testing::trial();
     let kind = &mut sample.trials[0].kinds[2];
-    kind.tally.latency[0].response = document::Quantiles::new(0, 0.0, 0, |_| 0);
+    kind.tally.latency[0].response = result::Quantiles::new(0, 0.0, 0, |_| 0);
     kind.tally.latency[0].spectrum.clear();
     for rendered in [text::render(&sample, Colour::Never), markdown::render(&sample)] {
         assert!(

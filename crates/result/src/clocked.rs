@@ -57,17 +57,18 @@ pub struct Facet {
 }
 
 /// A part of a clocked call.
-pub(crate) struct ClockedPart<'a> {
-    pub(crate) name: &'a str,
+pub struct ClockedPart<'a> {
+    /// The statement, or the step of the transaction.
+    pub name: &'a str,
     /// How often a call has it.
-    pub(crate) times: f64,
+    pub times: f64,
     /// What it takes of a call, in nanoseconds.
-    pub(crate) of_call_ns: f64,
+    pub of_call_ns: f64,
 }
 
 impl Clocked {
     /// The parts around which a clock stood, in the order of a call; those that took no time are left out.
-    pub(crate) fn parts(&self) -> Vec<ClockedPart<'_>> {
+    pub fn parts(&self) -> Vec<ClockedPart<'_>> {
         let once = |name, of_call_ns| ClockedPart { name, times: 1.0, of_call_ns };
         let calls = self.calls.max(1) as f64;
         let statement = |statement: &'_ StatementTime| {
@@ -96,7 +97,7 @@ impl Clocked {
     }
 
     /// What a part takes of the caller's time.
-    pub(crate) fn share(&self, ns: f64) -> f64 {
+    pub fn share(&self, ns: f64) -> f64 {
         ns / self.service_ns.max(f64::MIN_POSITIVE)
     }
 }

@@ -1,6 +1,9 @@
 //! What makes the number of a trial void. Everybody who must know asks here.
 
-use super::{Audit, Check, Conformance, InputCheck, LedgerCheck, Rule, Severity, State, Trial};
+use super::{
+    Audit, Check, Comparison, Conformance, Document, Experiment, InputCheck, LedgerCheck, Rule, Severity,
+    State, Trial, VariantState,
+};
 
 /// One thing that makes the number of a trial void.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -95,60 +98,21 @@ impl Problem<'_> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::document::{Missing, Outage};
-    use crate::testing;
-
-    type Change = fn(&mut Trial);
-
-    fn rule(name: &str) -> Rule {
-        let mut rule = testing::trial().trials[0].rules[0].clone();
-        (rule.name, rule.severity) = (name.to_owned(), Severity::Bad);
-        rule
+impl Document {
+    /// Whether nothing speaks against the numbers of a run: no failed trial, audit, ledger, input or conformance check,
+    /// no rule that calls a number bad, and no loss beyond the one that the user allows. Missed limits of the workload
+    /// are told in the report and do not make a number wrong.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        self.state != State::Failed
+            && !self.trials.iter().any(Trial::is_void)
+            && !self.comparison.as_ref().is_some_and(|comparison| comparison.loses_too_much())
+            && self.experiment.as_ref().is_none_or(is_good_experiment)
     }
+}
 
-    #[test]
-    fn whatever_makes_a_number_void_is_told_in_one_place() {
-        let changes: [(&str, Change); 8] = [
-            ("the server ended", |trial| {
-                (trial.state, trial.failure) = (State::Failed, Some("the server ended".to_owned()));
-            }),
-            ("broke the contract: a row is missing", |trial| {
-                trial.defects.push("a row is missing".to_owned())
-            }),
-            ("took no writes", |trial| {
-                let (from_s, to_s) = (1.0, Some(2.0));
-                let outage = Outage { missing: Missing::Writes, from_s, to_s, in_doubt: 0, refused: 1 };
-                trial.outages.push(outage);
-            }),
-            ("answers wrongly", |trial| trial.conformance.check = Check::Failed),
-            ("the audit `", |trial| trial.audits[0].check = Check::Failed),
-            ("the audit of `", |trial| trial.ledger[0].check = Check::Failed),
-            ("among its inputs", |trial| trial.inputs[0].check = Check::Failed),
-            ("the rule `books`", |trial| trial.rules.push(rule("books"))),
-        ];
-        for (words, change) in changes {
-            let mut trial = testing::trial().trials.remove(0);
-            assert_eq!((trial.problems(), trial.why_void()), (Vec::new(), None));
-            change(&mut trial);
-            assert_eq!(trial.problems().len(), 1, "{words}");
-            assert!(trial.is_void() && trial.is_void_at_any_load(), "{words}");
-            assert!(
-                trial.why_void().is_some_and(|why| why.contains(words)),
-                "{words}: {:?}",
-                trial.why_void()
-            );
-        }
-    }
-
-    #[test]
-    fn a_load_that_was_too_much_voids_the_number_of_that_load_alone() {
-        let mut trial = testing::trial().trials.remove(0);
-        trial.rules.push(rule(OVERLOAD));
-        assert!(trial.is_void() && !trial.is_void_at_any_load());
-        trial.audits[0].check = Check::Failed;
-        assert!(trial.why_void().is_some_and(|why| why.starts_with("the audit")));
-    }
+/// Whether every variant was measured and none loses more than the user allows.
+fn is_good_experiment(experiment: &Experiment) -> bool {
+    experiment.variants.iter().all(|variant| variant.state == VariantState::Measured)
+        && !experiment.comparisons.iter().any(Comparison::loses_too_much)
 }

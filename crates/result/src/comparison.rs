@@ -1,7 +1,6 @@
 //! What trials of two subjects say about each other.
 
 use super::Interval;
-use crate::figures;
 use serde::{Deserialize, Serialize};
 
 /// Two subjects under one plan, and a verdict. All effects are those of B against A.
@@ -165,12 +164,6 @@ impl FingerprintDifference {
     #[must_use]
     pub fn words(&self) -> String {
         format!("{} a call of {}", self.measure, self.kind)
-    }
-
-    /// Both values, as reports have them.
-    #[must_use]
-    pub fn values(&self) -> [String; 2] {
-        [self.a, self.b].map(|value| figures::trimmed(value, if value < 1e3 { 2 } else { 0 }))
     }
 }
 

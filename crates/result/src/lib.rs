@@ -26,7 +26,7 @@ mod witness;
 use serde::{Deserialize, Serialize};
 
 pub use bottleneck::{Confirmation, Suspect};
-pub(crate) use clocked::ClockedPart;
+pub use clocked::ClockedPart;
 pub use clocked::{Clocked, Facet, StatementTime};
 pub use comparison::{
     Block, BlockTrial, Comparison, FingerprintDifference, KeyDifference, Loss, Noise, Party, Side, Verdict,
@@ -45,7 +45,7 @@ pub use problem::Problem;
 pub use progress::{PROGRESS_FILE, Progress, last_claims};
 pub use search::{Search, SloLimit, Step};
 pub use setting::{Arrivals, Data, Durability, Machine, Plan, Setting, Stack, Tier};
-pub(crate) use tally::BUCKETS_A_DECADE;
+pub use tally::BUCKETS_A_DECADE;
 pub use tally::{
     Books, Bucket, Budget, BudgetPart, Class, Effort, Interval, KindSlice, Latency, Quantiles, Slice, Tally,
 };

@@ -195,7 +195,7 @@ pub struct Bucket(
 );
 
 /// Buckets a decade, of an axis in powers of ten.
-pub(crate) const BUCKETS_A_DECADE: f64 = 40.0;
+pub const BUCKETS_A_DECADE: f64 = 40.0;
 
 impl Bucket {
     /// Gathers `(value in ns, samples)`, by rising value as a histogram gives them, into buckets of a fortieth of a

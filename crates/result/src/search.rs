@@ -1,6 +1,5 @@
 //! The search for the highest rate that keeps a service level.
 
-use crate::figures;
 use serde::{Deserialize, Serialize};
 
 /// What `find-max` found.
@@ -53,14 +52,4 @@ pub struct Step {
     /// objective; `null` where it ran to its end.
     #[serde(default)]
     pub ended_early_s: Option<f64>,
-}
-
-impl Step {
-    /// What is to be known of it beside its outcome: `confirming`, `ended early after 3 s`.
-    #[must_use]
-    pub fn remarks(&self) -> Vec<String> {
-        let early =
-            self.ended_early_s.map(|s| format!("ended early after {}", figures::plain(&figures::seconds(s))));
-        self.confirming.then(|| "confirming".to_owned()).into_iter().chain(early).collect()
-    }
 }

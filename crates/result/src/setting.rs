@@ -98,31 +98,6 @@ pub struct Setting {
     pub value: String,
 }
 
-impl From<model::Stack> for Stack {
-    fn from(stack: model::Stack) -> Stack {
-        Stack {
-            engine: stack.engine,
-            engine_version: stack.engine_version,
-            adapter: stack.adapter,
-            adapter_version: stack.adapter_version,
-            style: stack.style,
-            route: stack.route,
-            server: stack.server,
-            isolation: stack.isolation,
-            durability: Durability {
-                tier: match stack.durability.tier {
-                    model::Tier::Durable => Tier::Durable,
-                    model::Tier::Delayed => Tier::Delayed,
-                    model::Tier::Volatile => Tier::Volatile,
-                },
-                detail: stack.durability.detail,
-                claimed: false,
-            },
-            settings: stack.settings.into_iter().map(|(name, value)| Setting { name, value }).collect(),
-        }
-    }
-}
-
 /// What was asked of the load generator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -77,3 +77,12 @@ pub struct Knee {
     /// How it was found, and what it means.
     pub sentence: String,
 }
+
+impl Scalability {
+    /// Throughput that the law gives for a number of clients.
+    #[must_use]
+    pub fn rate(&self, clients: f64) -> f64 {
+        let growth = 1.0 + self.sigma.value * (clients - 1.0) + self.kappa.value * clients * (clients - 1.0);
+        self.lambda.value * clients / growth
+    }
+}
