@@ -97,15 +97,18 @@ fn rule(unit: &Unit) -> Option<Rule> {
         },
         // The document stands under everybody. `schema` only reads JSON, for tests.
         "model" | "result" | "schema" => Rule { ours: &[], never: &[DRIVERS, HTTP, RUNTIMES] },
-        "sql" | "measure" => Rule { ours: &["model"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
+        "sql" => Rule { ours: &["model"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
+        "measure" => Rule { ours: &["model", "result"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
         // `report` for its statistics: the same functions on a document as on what was just measured.
         "observe" | "report" => {
             Rule { ours: &["model", "measure", "result"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] }
         }
-        "drive" => Rule { ours: &["model", "measure"], never: &[DRIVERS, HTTP, RANDOMNESS] },
+        "drive" => Rule { ours: &["model", "measure", "result"], never: &[DRIVERS, HTTP, RANDOMNESS] },
         // Its drivers of servers are asynchronous; it runs them on runtimes of its own. `observe` for the words in which it
         // answers what an engine says of itself.
-        "admin" => Rule { ours: &["model", "sql", "measure", "observe"], never: &[HTTP, RANDOMNESS] },
+        "admin" => {
+            Rule { ours: &["model", "sql", "measure", "observe", "result"], never: &[HTTP, RANDOMNESS] }
+        }
         // Starts programs and waits for them to answer; what they then say is for others.
         "rig" => Rule { ours: &["model", "sql", "measure"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
         "server" => Rule {

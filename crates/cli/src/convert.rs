@@ -4,12 +4,10 @@ use crate::case::Case;
 use crate::subjects::{Route, Subject};
 use measure::{ClockedSums, EffortSums, KindTotals, Latencies, Phase, Totals, rate_interval};
 use model::{Kind, Nanos};
-use observe::Observation;
 use result::{
-    AllDue, Arrivals, Books, Bucket, Budget, Check, Class, Clocked, Deferred, Demand, Disk, Effort, Engine,
-    Facet, Gap, GapKind, Gauge, GaugeKind, Grouping, Interval, KindSlice, KindTally, Latency, Limit, Limits,
-    Machine, Missing, Outage, Plan, Process, ProcessSample, Quantiles, Role, Slice, Statement, StatementTime,
-    Tally, Throttling, Trial, Wait, Writeback, WritebackSample,
+    AllDue, Arrivals, Books, Bucket, Budget, Check, Class, Clocked, Deferred, Demand, Effort, Facet,
+    Grouping, Interval, KindSlice, KindTally, Latency, Limit, Limits, Plan, Quantiles, Role, Slice,
+    StatementTime, Tally, Throttling, Trial,
 };
 use sql::Dialect;
 
@@ -342,96 +340,18 @@ pub(crate) fn plan(plan: &drive::Plan, attempts_max: u32) -> Plan {
     }
 }
 
-pub(crate) fn machine(machine: &observe::Machine, load: Option<&observe::MachineLoad>) -> Machine {
-    let cores = f64::from(machine.cores.max(1));
-    Machine {
-        cpu: machine.cpu_model.clone(),
-        cores: machine.cores_usable,
-        memory_bytes: machine.memory_bytes.unwrap_or(0),
-        kernel: machine.kernel.clone(),
-        os: machine.os.clone(),
-        governor: machine.cpu_governor.clone(),
-        virtualised: machine.hypervisor.clone(),
-        shares_by_session: machine.shares_by_session,
-        affinity: machine.affinity.clone(),
-        smt: machine.smt.clone(),
-        huge_pages: machine.huge_pages.clone(),
-        steal_share: load.map(|load| load.steal_share),
-        other_load_share: load.map(|load| load.other_cores / cores),
-    }
-}
-
 /// What a process does in trials of a subject: an embedded engine is where its connections are.
-pub(crate) fn roles(role: observe::Role, subject: &Subject) -> Vec<Role> {
+pub(crate) fn roles(role: Role, subject: &Subject) -> Vec<Role> {
     let embedded = subject.how.dialect == Dialect::Sqlite;
     match (role, subject.route) {
-        (observe::Role::Generator, Route::Direct) if embedded => vec![Role::Generator, Role::Engine],
-        (observe::Role::Generator, _) => vec![Role::Generator],
-        (observe::Role::Server, _) if embedded => vec![Role::Server, Role::Engine],
-        (observe::Role::Server, _) => vec![Role::Server],
-        (observe::Role::Engine | observe::Role::Broker, _) => vec![Role::Engine],
+        (Role::Generator, Route::Direct) | (Role::Server, _) if embedded => vec![role, Role::Engine],
+        _ => vec![role],
     }
 }
 
-/// What each process used. An embedded engine lives in whichever process holds its connections.
-pub(crate) fn processes(
-    observation: &Observation,
-    subject: &Subject,
-    committed: u64,
-    limits: &[(observe::Role, Limits)],
-) -> Vec<Process> {
-    let opens = observation.window.from_ns.as_secs_f64();
-    observation
-        .processes
-        .iter()
-        .enumerate()
-        .map(|(index, process)| {
-            // Not the most since the process began: loading and auditing before the trial are not its cost.
-            let sampled = observation.slices.iter().filter_map(|slice| slice.processes.get(index));
-            let rss_peak = sampled.map(|sample| sample.rss_bytes).fold(process.rss_bytes, u64::max);
-            let samples = observation.slices.iter().filter_map(|slice| {
-                let sample = slice.processes.get(index)?;
-                Some(ProcessSample {
-                    t_s: slice.until_ns.as_secs_f64() - opens,
-                    cores_busy: sample.cores,
-                    rss_bytes: sample.rss_bytes,
-                })
-            });
-            Process {
-                roles: roles(process.role, subject),
-                name: process.name.clone(),
-                pid: process.pid,
-                cpu_user_s: process.cpu_user_s,
-                cpu_system_s: process.cpu_system_s,
-                cpu_ms_per_1000_committed: (committed > 0).then(|| process.cpu_s() * 1e6 / committed as f64),
-                run_queue_s: process.run_queue_s,
-                rss_peak_bytes: rss_peak,
-                switches_voluntary: Some(process.switches_voluntary),
-                switches_involuntary: Some(process.switches_involuntary),
-                io_read_bytes: process.read_bytes,
-                io_written_bytes: process.written_bytes,
-                samples: samples.collect(),
-                limits: limits.iter().find(|(role, _)| *role == process.role).map(|(_, limits)| *limits),
-            }
-        })
-        .collect()
-}
-
-/// What the kernel took to write back and keep journals; nothing where the machine was not observed at all.
-pub(crate) fn writeback(observation: &Observation, committed: u64) -> Option<Writeback> {
-    let cpu_s = observation.load.as_ref()?.writeback_cpu_s;
-    let opens = observation.window.from_ns.as_secs_f64();
-    let samples = observation.slices.iter().filter_map(|slice| {
-        Some(WritebackSample {
-            t_s: slice.until_ns.as_secs_f64() - opens,
-            cores_busy: slice.writeback_cores?,
-        })
-    });
-    Some(Writeback {
-        cpu_s,
-        cpu_ms_per_1000_committed: cpu_s.filter(|_| committed > 0).map(|s| s * 1e6 / committed as f64),
-        samples: samples.collect(),
-    })
+/// Processor time in milliseconds a thousand committed calls.
+pub(crate) fn a_thousand(cpu_s: f64, committed: u64) -> Option<f64> {
+    (committed > 0).then(|| cpu_s * 1e6 / committed as f64)
 }
 
 /// What a part may use, and how often it has met that.
@@ -444,88 +364,6 @@ pub(crate) fn limits(limits: rig::Limits, met: Option<rig::Throttling>) -> Limit
             throttled_periods: met.throttled,
             throttled_s: met.throttled_ns as f64 / 1e9,
         }),
-    }
-}
-
-/// What the engine said of itself.
-pub(crate) fn engine(engine: &observe::EngineLoad, window: &observe::Window) -> Engine {
-    let opens = window.from_ns.as_secs_f64();
-    Engine {
-        t_s: engine.until_ns.iter().map(|until| until.as_secs_f64() - opens).collect(),
-        gauges: engine.gauges.iter().cloned().map(gauge).collect(),
-        waits: engine
-            .states
-            .iter()
-            .map(|state| Wait {
-                name: state.name.clone(),
-                share: state.share,
-                sessions: state.sessions.clone(),
-            })
-            .collect(),
-        looks: engine.looks,
-        statements: engine
-            .statements
-            .iter()
-            .map(|statement| Statement {
-                text: statement.text.clone(),
-                calls: statement.calls,
-                total_ms: statement.total_ms,
-                rows: statement.rows,
-            })
-            .collect(),
-        missing_s: engine.missing_s,
-    }
-}
-
-fn gauge(line: observe::GaugeLine) -> Gauge {
-    let observe::GaugeLine { name, group, unit, kind, total, values } = line;
-    let kind = match kind {
-        observe::GaugeKind::Counter => GaugeKind::Counter,
-        observe::GaugeKind::Level => GaugeKind::Level,
-    };
-    Gauge { name, group, unit, kind, total, values }
-}
-
-/// Outages on the clock of the measured interval.
-pub(crate) fn outages(outages: &[drive::Outage], warmup: Nanos) -> Vec<Outage> {
-    let at = |moment: Nanos| moment.as_secs_f64() - warmup.as_secs_f64();
-    outages
-        .iter()
-        .map(|outage| Outage {
-            missing: match outage.missing {
-                drive::Missing::Everything => Missing::Everything,
-                drive::Missing::Writes => Missing::Writes,
-            },
-            from_s: at(outage.from),
-            to_s: outage.to.map(at),
-            in_doubt: outage.in_doubt,
-            refused: outage.refused,
-        })
-        .collect()
-}
-
-/// Gaps on the clock of the measured interval.
-pub(crate) fn gaps(gaps: &[measure::Gap], warmup: Nanos) -> Vec<Gap> {
-    let gap = |gap: &measure::Gap| Gap {
-        kind: match gap.kind {
-            measure::GapKind::Asleep => GapKind::Asleep,
-            measure::GapKind::Stalled => GapKind::Stalled,
-            measure::GapKind::ClockStep => GapKind::ClockStep,
-        },
-        from_s: gap.from.as_secs_f64() - warmup.as_secs_f64(),
-        length_s: if gap.backwards { -gap.length.as_secs_f64() } else { gap.length.as_secs_f64() },
-    };
-    gaps.iter().map(gap).collect()
-}
-
-pub(crate) fn disk(disk: &observe::DiskLoad) -> Disk {
-    Disk {
-        device: disk.device.clone(),
-        busy_share: disk.busy_share,
-        writes_per_s: disk.writes_per_s,
-        written_bytes_per_s: disk.written_bytes_per_s,
-        flushes_per_s: disk.flushes_per_s,
-        flush_ms_mean: disk.flush_ms_mean,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::sweep::errand;
 use crate::trial;
 use crate::ui::Ui;
 use crate::underway::{Sealed, Site};
-use crate::{Answer, args, convert, find_max, sweep};
+use crate::{Answer, args, find_max, sweep};
 use anyhow::{Result, bail};
 use result::{Document, Machine, RunKind, State, Trial};
 use std::path::Path;
@@ -73,7 +73,7 @@ pub(crate) fn read_trial(folder: &Path, run: &str, name: &str) -> Result<Option<
 
 /// Fails where a trial so far was measured on another machine, or on another kernel.
 pub(crate) fn of_this_machine<'a>(trials: impl Iterator<Item = &'a Trial>) -> Result<()> {
-    let now = convert::machine(&observe::Machine::read(), None);
+    let now = observe::machine();
     for then in trials.map(|trial| &trial.machine) {
         for (what, then, now) in machine_pairs(then, &now) {
             if then != now {

@@ -19,7 +19,7 @@ use drive::{Observer, Stop};
 use measure::{Monotonic, Totals};
 use model::{AnyTarget, Clock, Nanos, RetryPolicy, RetryingTarget, Stack, Target};
 use observe::{FileSystem, Observation, Options, Watch, Watched};
-use result::{Check, Conformance, Data, Document, Interval, Moment, State, Tally, Trial};
+use result::{Check, Conformance, Data, Document, Interval, Moment, Role, State, Tally, Trial};
 use std::cell::Cell;
 use std::sync::Arc;
 use targets::TrialTarget;
@@ -128,7 +128,7 @@ impl<W: Case> Job<'_, W> {
         // A process id means something only on this machine.
         let local = matches!(target.address().host(), "localhost" | "127.0.0.1" | "::1" | "[::1]");
         let pid = started.as_ref().map(ServerProcess::pid).or(target.about().pid.filter(|_| local));
-        watched.extend(pid.map(|pid| Watched { role: observe::Role::Server, pid }));
+        watched.extend(pid.map(|pid| Watched { role: Role::Server, pid }));
         let about = target.about().clone();
         let mut driven =
             self.drive(of_server(target), about.pool, watched, started.as_mut(), document, before)?;
@@ -283,7 +283,7 @@ impl<W: Case> Job<'_, W> {
                     .trim_end()
                     .to_owned(),
             },
-            machine: convert::machine(&observe::Machine::read(), None),
+            machine: observe::machine(),
             warmup_s: None,
             measured_s: 0.0,
             headline: W::headline(empty, false),
@@ -326,20 +326,28 @@ impl<W: Case> Job<'_, W> {
         trial.stack.durability.claimed = self.url.is_some();
         convert::fill::<W>(trial, &driven.totals, &driven.slices, driven.span);
         trial.warmup_s = (driven.warmed > self.plan.warmup).then(|| driven.warmed.as_secs_f64());
-        trial.machine = convert::machine(&observation.machine, observation.load.as_ref());
+        trial.machine = observation.machine;
         let committed = trial.committed().round() as u64;
-        trial.disk = observation.disk.as_ref().map(convert::disk);
-        trial.processes =
-            convert::processes(&observation, self.subject, committed, &self.throttled(&throttling));
-        trial.writeback = convert::writeback(&observation, committed);
-        trial.engine = observation.engine.as_ref().map(|engine| convert::engine(engine, &observation.window));
-        trial.outages = convert::outages(&driven.outages, driven.warmed);
+        trial.disk = observation.disk;
+        trial.processes = observation.processes;
+        for process in &mut trial.processes {
+            let role = process.roles[0];
+            process.cpu_ms_per_1000_committed = convert::a_thousand(process.cpu_s(), committed);
+            process.limits = self.limits(role, &throttling);
+            process.roles = convert::roles(role, self.subject);
+        }
+        trial.writeback = observation.writeback.map(|seen| result::Writeback {
+            cpu_ms_per_1000_committed: seen.cpu_s.and_then(|s| convert::a_thousand(s, committed)),
+            ..seen
+        });
+        trial.engine = observation.engine;
+        trial.outages = driven.outages.iter().map(|outage| outage.within(driven.warmed)).collect();
         trial.refusals = driven
             .refusals
             .iter()
             .map(|(reason, calls)| result::Refused { reason: reason.clone(), calls: *calls })
             .collect();
-        trial.gaps = convert::gaps(&driven.gaps, driven.warmed);
+        trial.gaps = driven.gaps.iter().map(|gap| gap.within(driven.warmed)).collect();
         trial.data.bytes_end = self.bytes();
         trial.deferred = self.plan.deferred.and_then(|_| W::deferred(&driven.ledger, &driven.totals));
         trial.defects = driven.defects;
@@ -380,15 +388,13 @@ impl<W: Case> Job<'_, W> {
         Ok(())
     }
 
-    /// The limits of each part, and how often it has met them.
-    fn throttled(&self, met: &Throttling) -> Vec<(observe::Role, result::Limits)> {
-        let engine = self
-            .stage
-            .engine_limits()
-            .map(|limits| (observe::Role::Engine, convert::limits(limits, met.engine)));
-        let server =
-            self.server.limits.map(|limits| (observe::Role::Server, convert::limits(limits, met.server)));
-        engine.into_iter().chain(server).collect()
+    /// What a part is held to, and how often it has met that.
+    fn limits(&self, role: Role, met: &Throttling) -> Option<result::Limits> {
+        match role {
+            Role::Engine => self.stage.engine_limits().map(|limits| convert::limits(limits, met.engine)),
+            Role::Server => self.server.limits.map(|limits| convert::limits(limits, met.server)),
+            Role::Generator => None,
+        }
     }
 
     fn claims_file(&self, before: W::Stored, claims: W::Claims) -> ClaimsFile<W::Stored, W::Claims> {
@@ -402,8 +408,8 @@ impl<W: Case> Job<'_, W> {
 
     /// The processes whose cost is that of the trial, but for a server.
     fn watched(&self) -> Vec<Watched> {
-        let engine = self.stage.engine_pid().map(|pid| Watched { role: observe::Role::Engine, pid });
-        std::iter::once(Watched::myself(observe::Role::Generator)).chain(engine).collect()
+        let engine = self.stage.engine_pid().map(|pid| Watched { role: Role::Engine, pid });
+        std::iter::once(Watched::myself(Role::Generator)).chain(engine).collect()
     }
 }
 

@@ -27,7 +27,7 @@ mod worker;
 mod worker_tests;
 
 pub use control::Stop;
-pub use outage::{Missing, Outage};
+pub use outage::Outage;
 pub use plan::{Arrivals, Deferred, Plan, PlanError, RatePerSecond};
 pub use trial::{Observer, Progress, RunError, Trial, run};
 pub use worker::CLOCKED_EVERY;

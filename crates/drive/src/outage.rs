@@ -3,7 +3,7 @@
 
 use model::{Doubt, Fault, Nanos, Refusal};
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
+use result::Missing;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Shorter ones are the end of a single connection, or an answer that was on its way, and no outage.
@@ -14,20 +14,9 @@ const OUTAGES_MAX: usize = 1_000;
 /// Calls that an engine refuses to write for within so long of each other belong to one outage.
 const UNWRITABLE_APART_MAX: Nanos = Nanos::from_secs(1);
 
-/// What was missing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Missing {
-    /// The engine or the server: sessions had lost their connections.
-    #[default]
-    Everything,
-    /// Room or leave to write. Calls that only read may have completed meanwhile.
-    Writes,
-}
-
 /// A time without the engine or the server: from the first session that found it gone to the next call that completed. Or
 /// one in which the engine took no writes: from the first call refused for that to the last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outage {
     /// What was missing.
     pub missing: Missing,
@@ -39,6 +28,21 @@ pub struct Outage {
     pub in_doubt: u64,
     /// Calls that found nobody.
     pub refused: u64,
+}
+
+impl Outage {
+    /// The same for a result, on the clock of a measured interval that opened at `opens`.
+    #[must_use]
+    pub fn within(&self, opens: Nanos) -> result::Outage {
+        let at = |moment: Nanos| moment.as_secs_f64() - opens.as_secs_f64();
+        result::Outage {
+            missing: self.missing,
+            from_s: at(self.from),
+            to_s: self.to.map(at),
+            in_doubt: self.in_doubt,
+            refused: self.refused,
+        }
+    }
 }
 
 /// How a fault tells of a lost connection.

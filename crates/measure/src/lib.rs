@@ -46,7 +46,7 @@ pub use knee::{KNEE_BEYOND, KNEE_SHARE, knee};
 pub use latencies::{BEYOND_MIN, Latencies, Summary};
 pub use order::Design;
 pub use page::Page;
-pub use pulse::{Gap, GapKind, Pulse};
+pub use pulse::{Gap, Pulse};
 pub use steady::{Steadiness, steadiness};
 pub use tape::{Moments, Tape};
 pub use timeline::{Phase, Timeline, Window};

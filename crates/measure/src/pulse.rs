@@ -5,7 +5,7 @@
 
 use crate::clock::Clocks;
 use model::Nanos;
-use serde::{Deserialize, Serialize};
+use result::GapKind;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -23,20 +23,8 @@ const STEP_MIN: Nanos = Nanos::from_millis(100);
 /// Gaps kept; a trial with more has no rate worth looking at.
 const GAPS_MAX: usize = 1_000;
 
-/// What made a gap.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GapKind {
-    /// The machine slept: the clock of durations stood still, the one that counts since the start of the machine did not.
-    Asleep,
-    /// Time went on and this process was not run: it was stopped, or its virtual machine was.
-    Stalled,
-    /// The time of day was set.
-    ClockStep,
-}
-
 /// A time that was lost, or a step of the time of day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gap {
     /// What happened.
     pub kind: GapKind,
@@ -46,6 +34,19 @@ pub struct Gap {
     pub length: Nanos,
     /// Whether the time of day was set back rather than forward.
     pub backwards: bool,
+}
+
+impl Gap {
+    /// The same for a result, on the clock of a measured interval that opened at `opens`.
+    #[must_use]
+    pub fn within(&self, opens: Nanos) -> result::Gap {
+        let length_s = self.length.as_secs_f64();
+        result::Gap {
+            kind: self.kind,
+            from_s: self.from.as_secs_f64() - opens.as_secs_f64(),
+            length_s: if self.backwards { -length_s } else { length_s },
+        }
+    }
 }
 
 /// Finds gaps between looks. Pure: the clocks are given.

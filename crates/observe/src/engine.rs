@@ -1,9 +1,9 @@
 //! What an engine says of itself: asked on a thread of its own, so that an engine that does not answer leaves gaps in
 //! the time lines and nothing else.
 
-use crate::document::EngineLoad;
 use crate::engine_digest;
 use model::{Clock, Nanos};
+use result::{Engine, GaugeKind};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -54,16 +54,6 @@ pub struct Gauge {
     pub value: f64,
 }
 
-/// Whether a gauge counts or stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GaugeKind {
-    /// Only grows, unless the engine starts anew; means something as a difference.
-    Counter,
-    /// Goes up and down.
-    Level,
-}
-
 /// How many sessions are in one state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionState {
@@ -106,8 +96,6 @@ pub(crate) struct Heard {
     pub(crate) readings: Vec<Answer>,
     pub(crate) opened: Option<Mark>,
     pub(crate) closed: Option<Mark>,
-    /// CPU seconds of the thread that asks.
-    pub(crate) cpu_s: f64,
     /// The sums of the reading that is being gathered, and the looks behind them.
     pub(crate) gathered: BTreeMap<usize, u64>,
     pub(crate) looks: u32,
@@ -151,7 +139,6 @@ impl Interview {
             let heard = Arc::clone(&heard);
             move || {
                 ask(probe, &clock, &heard, &inbox);
-                lock(&heard).cpu_s = measure::thread_cpu().as_secs_f64();
                 // Whoever does not wait any more knows enough.
                 let _ = done.send(());
             }
@@ -183,13 +170,13 @@ impl Interview {
         let _ = self.orders.send(Order::Close);
     }
 
-    /// Ends the thread, or leaves it behind where the engine does not answer, and says what was heard within the window
-    /// as the time line around it; and the CPU seconds that asking cost.
-    pub(crate) fn end(self) -> (EngineLoad, f64) {
+    /// Ends the thread, or leaves it behind where the engine does not answer, and says what was heard within the window,
+    /// which opened at `opens`, and the time line around it.
+    pub(crate) fn end(self, opens: Nanos) -> Engine {
         drop(self.orders);
         let _ = self.over.recv_timeout(LAST_ANSWER_MAX);
         let heard = lock(&self.heard);
-        (engine_digest::digest(&heard), heard.cpu_s)
+        engine_digest::digest(&heard, opens)
     }
 }
 
@@ -382,7 +369,7 @@ mod tests {
         }
         interview.open();
         interview.close();
-        let (load, _) = interview.end();
+        let load = interview.end(Nanos::ZERO);
         assert_eq!((load.looks, load.gauges.iter().filter_map(|line| line.total).count()), (0, 0));
     }
 }

@@ -1,8 +1,8 @@
 //! Turns what an engine said into time lines. Pure.
 
-use crate::document::{EngineLoad, GaugeLine, StateLine, StatementLoad};
-use crate::engine::{Answer, GaugeKind, Heard, Mark, StatementCount};
+use crate::engine::{Answer, Heard, Mark, StatementCount};
 use model::Nanos;
+use result::{Engine, Gauge, GaugeKind, Statement, Wait};
 
 /// Steps of a time line: more say nothing more on a screen, and swell the result.
 const STEPS_MAX: usize = 600;
@@ -16,17 +16,19 @@ const STATEMENTS_MAX: usize = 12;
 /// Bytes of a statement's text that are kept.
 const TEXT_MAX: usize = 240;
 
-pub(crate) fn digest(heard: &Heard) -> EngineLoad {
+/// `opens` is when the window opened.
+pub(crate) fn digest(heard: &Heard, opens: Nanos) -> Engine {
     let readings = apart(&heard.readings);
     let several = readings.len().saturating_sub(1).div_ceil(STEPS_MAX).max(1);
     let ends: Vec<&Answer> = readings.iter().step_by(several).collect();
     let steps: Vec<&[Answer]> =
         readings.get(1..).map_or_else(Vec::new, |rest| rest.chunks_exact(several).collect());
     let window = Window::of(heard);
-    EngineLoad {
-        until_ns: steps.iter().map(|step| step[step.len() - 1].at).collect(),
+    let since = |at: Nanos| at.as_secs_f64() - opens.as_secs_f64();
+    Engine {
+        t_s: steps.iter().map(|step| since(step[step.len() - 1].at)).collect(),
         gauges: gauges(heard, &ends, steps.len(), &window),
-        states: states(heard, &steps, &window),
+        waits: waits(heard, &steps, &window),
         looks: window.looks(heard).map(|answer| u64::from(answer.looks)).sum(),
         statements: statements(heard),
         missing_s: missing_s(&heard.readings),
@@ -68,7 +70,7 @@ impl Window {
     }
 }
 
-fn gauges(heard: &Heard, ends: &[&Answer], steps: usize, window: &Window) -> Vec<GaugeLine> {
+fn gauges(heard: &Heard, ends: &[&Answer], steps: usize, window: &Window) -> Vec<Gauge> {
     let value = |answer: &Answer, at: usize| answer.values.as_ref()?.get(at).copied().flatten();
     let line = |(at, gauge): (usize, &crate::engine::GaugeName)| {
         let values = ends
@@ -96,7 +98,7 @@ fn gauges(heard: &Heard, ends: &[&Answer], steps: usize, window: &Window) -> Vec
                 (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
             }
         };
-        GaugeLine {
+        Gauge {
             name: gauge.name.clone(),
             group: gauge.group.clone(),
             unit: gauge.unit.clone(),
@@ -114,7 +116,7 @@ fn grown(from: Option<f64>, until: Option<f64>) -> Option<f64> {
     (until >= from).then_some(until - from)
 }
 
-fn states(heard: &Heard, steps: &[&[Answer]], window: &Window) -> Vec<StateLine> {
+fn waits(heard: &Heard, steps: &[&[Answer]], window: &Window) -> Vec<Wait> {
     let mut sums = vec![0; heard.states.len()];
     for answer in window.looks(heard) {
         answer.sessions.iter().for_each(|(at, sessions)| sums[*at] += sessions);
@@ -123,12 +125,12 @@ fn states(heard: &Heard, steps: &[&[Answer]], window: &Window) -> Vec<StateLine>
     let mut order: Vec<usize> = (0..sums.len()).filter(|at| sums[*at] > 0).collect();
     order.sort_by_key(|at| std::cmp::Reverse(sums[*at]));
     let (kept, rest) = order.split_at(order.len().min(STATES_MAX));
-    let line = |name: &str, places: &[usize]| StateLine {
+    let line = |name: &str, places: &[usize]| Wait {
         name: name.to_owned(),
         share: rounded(places.iter().map(|at| sums[*at]).sum::<u64>() as f64 / all.max(1) as f64),
         sessions: steps.iter().map(|step| mean_sessions(step, places)).collect(),
     };
-    let mut lines: Vec<StateLine> =
+    let mut lines: Vec<Wait> =
         kept.iter().map(|at| line(&heard.states[*at], std::slice::from_ref(at))).collect();
     if !rest.is_empty() {
         lines.push(line("all others", rest));
@@ -144,17 +146,17 @@ fn mean_sessions(step: &[Answer], places: &[usize]) -> Option<f64> {
 }
 
 /// What statements took between the edges of the window, the most first. An engine counts since it began to.
-fn statements(heard: &Heard) -> Vec<StatementLoad> {
+fn statements(heard: &Heard) -> Vec<Statement> {
     let (Some(opened), Some(closed)) = (&heard.opened, &heard.closed) else { return Vec::new() };
     let before = |text: &str| -> Option<&StatementCount> {
         opened.statements.iter().find(|statement| statement.text == text)
     };
-    let mut loads: Vec<StatementLoad> = closed
+    let mut loads: Vec<Statement> = closed
         .statements
         .iter()
         .map(|after| {
             let before = before(&after.text);
-            StatementLoad {
+            Statement {
                 text: shortened(&after.text),
                 calls: after.calls.saturating_sub(before.map_or(0, |before| before.calls)),
                 total_ms: rounded((after.total_ms - before.map_or(0.0, |before| before.total_ms)).max(0.0)),
@@ -248,22 +250,22 @@ mod tests {
 
     #[test]
     fn waits_are_shares_of_the_window_alone() {
-        let load = digest(&heard());
-        let shares: Vec<_> = load.states.iter().map(|state| (state.name.as_str(), state.share)).collect();
+        let load = digest(&heard(), Nanos::ZERO);
+        let shares: Vec<_> = load.waits.iter().map(|state| (state.name.as_str(), state.share)).collect();
         assert_eq!(shares, [("LWLock:WALWrite", 0.6667), ("running", 0.3333)]);
-        assert_eq!(load.states[0].sessions, [Some(0.0), Some(6.0), Some(6.0), Some(4.0), Some(0.0)]);
+        assert_eq!(load.waits[0].sessions, [Some(0.0), Some(6.0), Some(6.0), Some(4.0), Some(0.0)]);
         assert_eq!(load.looks, 30);
     }
 
     #[test]
     fn a_counter_is_told_by_its_growth_and_an_answer_that_is_missing_is_a_gap() {
-        let load = digest(&heard());
+        let load = digest(&heard(), Nanos::ZERO);
         let [written, dirty] = &load.gauges[..] else { panic!("{load:?}") };
         // The engine that was away counts anew.
         assert_eq!(written.values, [None, Some(100.0), None, None, None]);
         assert_eq!((written.total, dirty.total), (Some(500.0), Some(7.0)));
         assert_eq!(load.missing_s, 1.0);
-        assert_eq!(load.until_ns.len(), dirty.values.len());
+        assert_eq!(load.t_s.len(), dirty.values.len());
     }
 
     /// A time line began with 5,000 commits/s at 0.01 s, made of what others had counted before.
@@ -288,18 +290,18 @@ mod tests {
             closed: None,
             ..heard()
         };
-        let load = digest(&heard);
-        assert_eq!(load.until_ns, [1_000, 2_010, 3_000, 4_000].map(Nanos::from_millis));
+        let load = digest(&heard, Nanos::ZERO);
+        assert_eq!(load.t_s, [1.0, 2.01, 3.0, 4.0]);
         let rates = &load.gauges[0].values;
         assert_eq!(rates[0], None);
         assert!(rates[1..].iter().all(|rate| rate.is_some_and(|rate| rate < 200.0)), "{rates:?}");
         // No look is lost.
-        assert!(load.states[0].sessions.iter().all(Option::is_some), "{load:?}");
+        assert!(load.waits[0].sessions.iter().all(Option::is_some), "{load:?}");
     }
 
     #[test]
     fn statements_are_told_by_what_they_took_in_the_window() {
-        let load = digest(&heard());
+        let load = digest(&heard(), Nanos::ZERO);
         let told: Vec<_> = load.statements.iter().map(|one| (one.text.as_str(), one.calls)).collect();
         assert_eq!(told, [("select 1", 500), ("update t", 500)]);
     }
@@ -308,10 +310,10 @@ mod tests {
     fn hours_are_told_in_no_more_steps_than_a_screen_shows() {
         let mut heard = heard();
         heard.readings = (0..1_199).map(|second| answer(second, Some(second as f64), 1, 1)).collect();
-        let load = digest(&heard);
-        assert!(load.until_ns.len() <= STEPS_MAX && load.until_ns.len() > STEPS_MAX / 2);
+        let load = digest(&heard, Nanos::ZERO);
+        assert!(load.t_s.len() <= STEPS_MAX && load.t_s.len() > STEPS_MAX / 2);
         let (first, rates) = load.gauges[0].values.split_first().unwrap();
         assert!(first.is_none() && rates.iter().all(|rate| *rate == Some(1.0)), "{:?}", load.gauges[0]);
-        assert_eq!(load.states[0].sessions.len(), load.until_ns.len());
+        assert_eq!(load.waits[0].sessions.len(), load.t_s.len());
     }
 }

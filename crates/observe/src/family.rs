@@ -4,10 +4,10 @@
 //! its parent has waited for it; from then on it is in the parent's counters of waited-for children. The sum of both over
 //! all that live is what the whole family has ever used, as long as no parent dies before its children.
 
-use crate::Role;
 use crate::reading::{Detail, ProcessReading, ThreadReading};
 use crate::watch::Watched;
 use procfs::process::{Process, Stat, Task};
+use result::Role;
 use std::path::PathBuf;
 
 /// A child that ends and is waited for between the reading of its parent and its own is in neither; then all is read again,
@@ -67,11 +67,6 @@ impl Family {
         self.root.io().is_err()
     }
 
-    /// Whether a process belongs to it, as far as was seen in the last reading.
-    pub(crate) fn has(&self, pid: i32) -> bool {
-        self.root.pid() == pid || self.descendants.iter().any(|process| process.pid() == pid)
-    }
-
     pub(crate) fn read(&mut self, tick_s: f64) -> ProcessReading {
         if self.last.gone {
             self.find_again();
@@ -94,31 +89,22 @@ impl Family {
         let mut used = self.before;
         used.add(&root, tick_s, !self.is_alone);
         stats.iter().for_each(|stat| used.add(stat, tick_s, true));
-        let threads: i64 = stats.iter().map(|stat| stat.num_threads).sum::<i64>() + root.num_threads;
         let rss_bytes = if self.is_alone { root.rss * procfs::page_size() } else { self.resident() };
         self.last = ProcessReading {
             gone,
-            restarts: self.last.restarts,
             // An orphan that ended has taken its time with it; what was counted stays counted.
             cpu_user_s: used.user_s.max(self.last.cpu_user_s),
             cpu_system_s: used.system_s.max(self.last.cpu_system_s),
             rss_bytes: if gone { self.last.rss_bytes } else { rss_bytes },
-            threads: if gone { 0 } else { threads.max(0) as u64 },
         };
-        self.detail.rss_bytes_max = self.detail.rss_bytes_max.max(self.last.rss_bytes);
         self.last.clone()
     }
 
     /// What takes longer, at the edges of a window.
-    pub(crate) fn details(&mut self, tick_s: f64) -> Detail {
+    pub(crate) fn details(&mut self) -> Detail {
         // A process that has ended keeps what was known of it.
         if let Ok(stat) = self.root.stat() {
             self.detail.name = stat.comm;
-        }
-        if self.is_alone
-            && let Some(hwm_kib) = self.root.status().ok().and_then(|status| status.vmhwm)
-        {
-            self.detail.rss_bytes_max = hwm_kib * 1024;
         }
         // Like CPU time, the bytes of a child that was waited for are in its parent's counters.
         if let Ok(io) = self.root.io() {
@@ -131,14 +117,13 @@ impl Family {
         if !self.last.gone {
             let processes = std::iter::once(&self.root).chain(&self.descendants);
             let tasks = processes.filter_map(|process| process.tasks().ok()).flat_map(Iterator::flatten);
-            self.detail.threads = tasks.filter_map(|task| thread(&task, tick_s)).collect();
+            self.detail.threads = tasks.filter_map(|task| thread(&task)).collect();
         }
         self.detail.clone()
     }
 
     fn ended(&mut self) -> ProcessReading {
         self.last.gone = true;
-        self.last.threads = 0;
         self.last.clone()
     }
 
@@ -155,7 +140,6 @@ impl Family {
         self.root = root;
         self.descendants.clear();
         self.before = Used { user_s: self.last.cpu_user_s, system_s: self.last.cpu_system_s };
-        self.last.restarts += 1;
     }
 
     /// The descendants that live, those found for the first time included.
@@ -223,14 +207,11 @@ impl Used {
 }
 
 /// `None` when the thread has just exited.
-fn thread(task: &Task, tick_s: f64) -> Option<ThreadReading> {
-    let stat = task.stat().ok()?;
+fn thread(task: &Task) -> Option<ThreadReading> {
     let status = task.status().ok()?;
     Some(ThreadReading {
         run_queue_ns: task.schedstat().ok().map(|counted| counted.run_delay),
         tid: task.tid,
-        cpu_s: (stat.utime + stat.stime) as f64 * tick_s,
-        name: stat.comm,
         switches_voluntary: status.voluntary_ctxt_switches.unwrap_or(0),
         switches_involuntary: status.nonvoluntary_ctxt_switches.unwrap_or(0),
     })

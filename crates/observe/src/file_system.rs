@@ -1,11 +1,10 @@
 //! What a path is stored on: whether a database is in memory or on a disk decides what its durability means.
 
-use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
 
 /// The file system that holds a path.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSystem {
     /// Its type as the kernel names it: `ext4`, `tmpfs`, `overlay`; `unknown` where the system does not tell.
     pub kind: String,

@@ -108,11 +108,6 @@ impl KernelThreads {
         self.ticks
     }
 
-    /// Whether a process is one of those that are counted here.
-    pub(crate) fn has(&self, stat: &Stat) -> bool {
-        self.ticks.is_some() && stat.ppid == ROOT && writes_back(&stat.comm)
-    }
-
     /// All threads of the kernel; `None` where the kernel does not list them.
     fn numbers(&self) -> Option<Vec<i32>> {
         let list = self.proc.join(format!("{ROOT}/task/{ROOT}/children"));

@@ -1,7 +1,7 @@
 //! Samples processes, the machine and a disk during a trial, so that a result can say what each part cost, who was
 //! saturated, and whether something else used the machine.
 //!
-//! One light thread reads counters that the kernel keeps anyway; what it costs itself is part of the observation.
+//! One light thread reads counters that the kernel keeps anyway.
 //! Linux only, through `/proc`. Elsewhere it compiles and runs, and [`Observation::not_observed`] says so.
 //!
 //! An engine is asked about itself as well, through an [`EngineProbe`] that somebody else provides, on a thread of its
@@ -26,12 +26,9 @@ mod probe;
 mod reading;
 mod watch;
 
-pub use document::{
-    DiskLoad, EngineLoad, GaugeLine, MachineLoad, Observation, OtherProcess, ProcessLoad, ProcessSlice, Role,
-    Slice, StateLine, StatementLoad, ThreadLoad, Window,
-};
-pub use engine::{EngineProbe, Gauge, GaugeKind, SessionState, StatementCount};
+pub use document::Observation;
+pub use engine::{EngineProbe, Gauge, SessionState, StatementCount};
 pub use file_system::FileSystem;
 pub use listener::{Listening, is_here, listener};
-pub use machine::Machine;
-pub use watch::{Gone, ObserveError, Options, Usage, Watch, Watched};
+pub use machine::machine;
+pub use watch::{ObserveError, Options, Usage, Watch, Watched};

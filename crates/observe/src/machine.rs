@@ -1,63 +1,29 @@
 //! What the machine is, as a part of the comparison key.
 
-use serde::{Deserialize, Serialize};
+use result::Machine;
 
-/// The machine and its system. Nothing in it names the machine or its owner.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Machine {
-    /// The processor as it calls itself; empty where the system does not tell.
-    pub cpu_model: String,
-    /// Logical cores.
-    pub cores: u32,
-    /// Logical cores that this process may use: less than `cores` under an affinity mask or a quota.
-    pub cores_usable: u32,
-    /// How the frequency is governed; `None` where it is not ours to see, as in most virtual machines.
-    pub cpu_governor: Option<String>,
-    /// Main memory; `None` where the system does not tell.
-    pub memory_bytes: Option<u64>,
-    /// Kernel release; empty where the system does not tell.
-    pub kernel: String,
-    /// Name and version of the system: `Debian GNU/Linux 12 (bookworm)`.
-    pub os: String,
-    /// The instruction set: `x86_64`.
-    pub architecture: String,
-    /// `none`, or the hypervisor as far as it can be told: `kvm`, `xen`, `hyper-v`, `unnamed`. `None` where nothing can be
-    /// told at all.
-    pub hypervisor: Option<String>,
-    /// Whether the system shares processors out among sessions before it does among processes (Linux, autogroups). `None`
-    /// where it cannot be told.
-    pub shares_by_session: Option<bool>,
-    /// The logical cores that this process may use, by number: `0-3`. `None` where it cannot be told.
-    pub affinity: Option<String>,
-    /// Whether two threads share a core: `on`, `off`, `notsupported`. `None` where it cannot be told.
-    pub smt: Option<String>,
-    /// When memory comes in huge pages unasked: `always`, `madvise`, `never`. `None` where it cannot be told.
-    pub huge_pages: Option<String>,
-}
-
-impl Machine {
-    /// Reads what this machine is. What cannot be read is left empty.
-    #[must_use]
-    pub fn read() -> Machine {
-        let usable = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-        let mut machine = Machine {
-            cpu_model: String::new(),
-            cores: usable,
-            cores_usable: usable,
-            cpu_governor: None,
-            memory_bytes: None,
-            kernel: String::new(),
-            os: std::env::consts::OS.to_owned(),
-            architecture: std::env::consts::ARCH.to_owned(),
-            hypervisor: None,
-            shares_by_session: None,
-            affinity: None,
-            smt: None,
-            huge_pages: None,
-        };
-        system::fill_in(&mut machine);
-        machine
-    }
+/// Reads what this machine is: nothing in it names the machine or its owner. What cannot be read is left empty, and what it
+/// does is not told.
+#[must_use]
+pub fn machine() -> Machine {
+    let mut machine = Machine {
+        cpu: String::new(),
+        // Fewer than there are under an affinity mask or a quota.
+        cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
+        memory_bytes: 0,
+        kernel: String::new(),
+        os: std::env::consts::OS.to_owned(),
+        governor: None,
+        virtualised: None,
+        shares_by_session: None,
+        affinity: None,
+        smt: None,
+        huge_pages: None,
+        steal_share: None,
+        other_load_share: None,
+    };
+    system::fill_in(&mut machine);
+    machine
 }
 
 #[cfg(target_os = "linux")]
@@ -71,21 +37,20 @@ mod system {
 
     pub(super) fn fill_in(machine: &mut Machine) {
         if let Ok(cpus) = procfs::CpuInfo::current() {
-            machine.cores = cpus.num_cores() as u32;
-            machine.cpu_model = cpus.model_name(0).unwrap_or_default().to_owned();
+            machine.cpu = cpus.model_name(0).unwrap_or_default().to_owned();
             // Only x86 has the flag; elsewhere its absence says nothing.
             let flagged = cpus
                 .get_field(0, "flags")
                 .map(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"));
             let clocks = fs::read_to_string(CLOCKS).unwrap_or_default();
-            machine.hypervisor = hypervisor(flagged, &clocks).map(str::to_owned);
+            machine.virtualised = hypervisor(flagged, &clocks).map(str::to_owned);
         }
-        machine.memory_bytes = procfs::Meminfo::current().ok().map(|memory| memory.mem_total);
+        machine.memory_bytes = procfs::Meminfo::current().map_or(0, |memory| memory.mem_total);
         machine.kernel = rustix::system::uname().release().to_string_lossy().into_owned();
         if let Some(name) = fs::read_to_string("/etc/os-release").ok().as_deref().and_then(pretty_name) {
             machine.os = name;
         }
-        machine.cpu_governor = fs::read_to_string("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+        machine.governor = fs::read_to_string("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
             .ok()
             .map(|governor| governor.trim().to_owned());
         let read = |file: &str| fs::read_to_string(file).ok();
@@ -138,9 +103,8 @@ mod tests {
 
     #[test]
     fn this_machine_is_described() {
-        let machine = Machine::read();
-        assert!(machine.cores >= 1 && machine.cores_usable >= 1, "{machine:?}");
-        assert!(machine.memory_bytes > Some(64 << 20), "{machine:?}");
+        let machine = machine();
+        assert!(machine.cores >= 1 && machine.memory_bytes > 64 << 20, "{machine:?}");
         assert!(machine.kernel.starts_with(|digit: char| digit.is_ascii_digit()), "{machine:?}");
     }
 
@@ -149,7 +113,7 @@ mod tests {
         assert_eq!(system::chosen("always [madvise] never\n").as_deref(), Some("madvise"));
         assert_eq!(system::chosen("always"), None);
         assert_eq!(system::listed(&[(0, 3), (8, 8)]), "0-3,8");
-        assert!(Machine::read().affinity.is_some_and(|cores| !cores.is_empty()));
+        assert!(machine().affinity.is_some_and(|cores| !cores.is_empty()));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The stand-in on systems without `/proc`: sees nothing, and says so.
 
-use crate::reading::{Bystander, Detail, ProcessReading, Reading, Snapshot};
+use crate::reading::{Detail, ProcessReading, Reading, Snapshot};
 use crate::watch::{ObserveError, Watched};
 use model::Nanos;
 use std::path::PathBuf;
@@ -34,9 +34,5 @@ impl Probe {
             details: vec![Detail::default(); self.watched],
             ..Snapshot::default()
         }
-    }
-
-    pub(crate) fn bystanders(&self) -> Vec<Bystander> {
-        Vec::new()
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::family::Family;
 use crate::kernel::KernelThreads;
-use crate::reading::{Bystander, CpuSeconds, DiskReading, Reading, Snapshot};
+use crate::reading::{CpuSeconds, DiskReading, Reading, Snapshot};
 use crate::watch::{ObserveError, Watched};
 use model::Nanos;
-use procfs::{Current, CurrentSI};
+use procfs::CurrentSI;
 use std::path::PathBuf;
 
 /// Sectors of `/proc/diskstats` are of this size whatever the device's own.
@@ -26,9 +26,9 @@ impl Probe {
         engine_pid_file: Option<PathBuf>,
     ) -> Result<Probe, ObserveError> {
         let open = |watched: &Watched| {
-            let pid_file = engine_pid_file.clone().filter(|_| watched.role == crate::Role::Engine);
+            let pid_file = engine_pid_file.clone().filter(|_| watched.role == result::Role::Engine);
             Family::open(*watched, pid_file)
-                .ok_or(ObserveError::NoSuchProcess { role: watched.role.name(), pid: watched.pid })
+                .ok_or(ObserveError::NoSuchProcess { role: watched.role.word(), pid: watched.pid })
         };
         Ok(Probe {
             processes: watched.iter().map(open).collect::<Result<_, _>>()?,
@@ -79,49 +79,21 @@ impl Probe {
 
     /// `at` is read first and the machine's counters next to it; the details, which take longer, come last.
     pub(crate) fn snapshot(&mut self, at: Nanos) -> Snapshot {
-        let tick_s = self.tick_s;
-        let reading = self.read(at);
-        let cores = procfs::KernelStats::current()
-            .map(|stat| stat.cpu_time.iter().map(|core| cpu_seconds(core, tick_s)).collect())
-            .unwrap_or_default();
         Snapshot {
-            reading,
-            cores,
-            load_1m: procfs::LoadAverage::current().map_or(0.0, |load| f64::from(load.one)),
-            cpu_pressure_us: procfs::CpuPressure::current().ok().map(|pressure| pressure.some.total),
-            io_pressure_us: procfs::IoPressure::current().ok().map(|pressure| pressure.some.total),
-            details: self.processes.iter_mut().map(|family| family.details(tick_s)).collect(),
+            reading: self.read(at),
+            cores: procfs::KernelStats::current().map_or(0, |stat| stat.cpu_time.len()),
+            details: self.processes.iter_mut().map(Family::details).collect(),
         }
-    }
-
-    /// CPU time of every process that is not watched, and no thread of the kernel's that is counted apart.
-    pub(crate) fn bystanders(&self) -> Vec<Bystander> {
-        let Ok(all) = procfs::process::all_processes() else { return Vec::new() };
-        all.flatten()
-            .filter(|process| !self.processes.iter().any(|family| family.has(process.pid())))
-            .filter_map(|process| process.stat().ok())
-            .filter(|stat| !self.kernel.has(stat))
-            .map(|stat| Bystander {
-                pid: stat.pid,
-                born: stat.starttime,
-                cpu_s: (stat.utime + stat.stime) as f64 * self.tick_s,
-                name: stat.comm,
-            })
-            .collect()
     }
 
     fn disk(&self) -> Option<DiskReading> {
         let device = self.device.as_ref()?;
         let disk = procfs::diskstats().ok()?.into_iter().find(|disk| disk.name == *device)?;
         Some(DiskReading {
-            reads: disk.reads,
             writes: disk.writes,
             flushes: disk.flushes,
-            read_bytes: disk.sectors_read * SECTOR_BYTES,
             written_bytes: disk.sectors_written * SECTOR_BYTES,
             busy_ms: disk.time_in_progress,
-            requests_ms: disk.weighted_time_in_progress,
-            writing_ms: disk.time_writing,
             flushing_ms: disk.time_flushing.unwrap_or(0),
         })
     }
@@ -141,7 +113,7 @@ fn cpu_seconds(time: &procfs::CpuTime, tick_s: f64) -> CpuSeconds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Role;
+    use result::Role;
 
     #[test]
     fn a_sample_costs_less_than_a_thousandth_of_a_second() {

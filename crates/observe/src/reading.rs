@@ -14,7 +14,7 @@ pub(crate) struct Reading {
     pub(crate) writeback_s: Option<f64>,
 }
 
-/// CPU time of one core, or of all together.
+/// CPU time of all cores together.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct CpuSeconds {
     /// User, nice and system: what runs on behalf of a process.
@@ -29,25 +29,17 @@ pub(crate) struct CpuSeconds {
 pub(crate) struct ProcessReading {
     /// Set from the first reading on that found the process ended; the other figures are then the last known.
     pub(crate) gone: bool,
-    /// Times it has come back under another id.
-    pub(crate) restarts: u32,
     pub(crate) cpu_user_s: f64,
     pub(crate) cpu_system_s: f64,
     pub(crate) rss_bytes: u64,
-    pub(crate) threads: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct DiskReading {
-    pub(crate) reads: u64,
     pub(crate) writes: u64,
     pub(crate) flushes: Option<u64>,
-    pub(crate) read_bytes: u64,
     pub(crate) written_bytes: u64,
     pub(crate) busy_ms: u64,
-    /// Milliseconds summed over all requests under way.
-    pub(crate) requests_ms: u64,
-    pub(crate) writing_ms: u64,
     pub(crate) flushing_ms: u64,
 }
 
@@ -55,10 +47,8 @@ pub(crate) struct DiskReading {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Snapshot {
     pub(crate) reading: Reading,
-    pub(crate) cores: Vec<CpuSeconds>,
-    pub(crate) load_1m: f64,
-    pub(crate) cpu_pressure_us: Option<u64>,
-    pub(crate) io_pressure_us: Option<u64>,
+    /// Cores of the machine; none where it cannot be observed.
+    pub(crate) cores: usize,
     /// One a watched process, in their order.
     pub(crate) details: Vec<Detail>,
 }
@@ -66,7 +56,6 @@ pub(crate) struct Snapshot {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Detail {
     pub(crate) name: String,
-    pub(crate) rss_bytes_max: u64,
     /// Bytes read and written; `None` without the right to know.
     pub(crate) io: Option<(u64, u64)>,
     pub(crate) threads: Vec<ThreadReading>,
@@ -75,20 +64,8 @@ pub(crate) struct Detail {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ThreadReading {
     pub(crate) tid: i32,
-    pub(crate) name: String,
-    pub(crate) cpu_s: f64,
     /// Time ready to run without a core; `None` where the kernel does not count it.
     pub(crate) run_queue_ns: Option<u64>,
     pub(crate) switches_voluntary: u64,
     pub(crate) switches_involuntary: u64,
-}
-
-/// An unwatched process at the start or stop of a watch.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Bystander {
-    pub(crate) pid: i32,
-    /// Ticks since the system started: with the pid, a name that is never used twice.
-    pub(crate) born: u64,
-    pub(crate) name: String,
-    pub(crate) cpu_s: f64,
 }

@@ -1,12 +1,13 @@
 //! The watch: a thread that samples, and the window that the figures are for.
 
 use crate::digest::{self, Ends};
-use crate::document::{Observation, Role};
+use crate::document::Observation;
 use crate::engine::{EngineProbe, Interview};
 use crate::probe::Probe;
-use crate::reading::{Bystander, Reading, Snapshot};
-use crate::{FileSystem, Machine};
+use crate::reading::{Reading, Snapshot};
+use crate::{FileSystem, machine};
 use model::{Clock, Nanos};
+use result::Role;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -52,15 +53,6 @@ impl Default for Options {
     }
 }
 
-/// A watched process that has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Gone {
-    /// Which one.
-    pub watched: Watched,
-    /// When it was noticed, on the clock of the watch; at most one sampling interval late.
-    pub at: Nanos,
-}
-
 /// What a watched process has used so far, while the watch goes on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Usage {
@@ -104,14 +96,13 @@ pub struct Watch<C: Clock> {
     watched: Vec<Watched>,
     shared: Arc<Mutex<Shared>>,
     device: Option<String>,
-    bystanders: Vec<Bystander>,
     opened: Snapshot,
     closed: Option<Snapshot>,
     not_observed: Vec<String>,
     interview: Option<Interview>,
     /// Dropping it ends the thread.
     orders: Option<Sender<Realign>>,
-    thread: Option<JoinHandle<f64>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 /// Start the sampling interval anew, so that slices begin where the window begins.
@@ -121,7 +112,6 @@ struct Realign;
 struct Shared {
     probe: Probe,
     readings: Vec<Reading>,
-    gone_at: Vec<Option<Nanos>>,
     every: Nanos,
 }
 
@@ -142,12 +132,10 @@ impl<C: Clock> Watch<C> {
         };
         let mut probe = Probe::open(&watched, device.clone(), options.engine_pid_file.clone())?;
         let not_observed = probe.blind_spots();
-        let bystanders = probe.bystanders();
         let opened = probe.snapshot(clock.now());
         let shared = Arc::new(Mutex::new(Shared {
             probe,
             readings: vec![opened.reading.clone()],
-            gone_at: vec![None; watched.len()],
             every: options.every.max(Nanos::from_millis(10)),
         }));
         let (orders, inbox) = mpsc::channel();
@@ -164,7 +152,6 @@ impl<C: Clock> Watch<C> {
             watched,
             shared,
             device,
-            bystanders,
             opened,
             closed: None,
             not_observed,
@@ -205,15 +192,6 @@ impl<C: Clock> Watch<C> {
         }
     }
 
-    /// The watched processes that have ended so far and have not come back: a trial whose server is gone has nothing left
-    /// to measure.
-    #[must_use]
-    pub fn gone(&self) -> Vec<Gone> {
-        let shared = lock(&self.shared);
-        let ended = |(watched, at): (&Watched, &Option<Nanos>)| at.map(|at| Gone { watched: *watched, at });
-        self.watched.iter().zip(&shared.gone_at).filter_map(ended).collect()
-    }
-
     /// What each watched process has used so far: the samples that are there already, so that asking costs nothing.
     #[must_use]
     pub fn usage(&self) -> Vec<Usage> {
@@ -239,29 +217,19 @@ impl<C: Clock> Watch<C> {
             self.close_window();
         }
         let until = self.closed.take().expect("closed just now");
-        let mut observer_cpu_s = self.end_thread();
-        let engine = self.interview.take().map(|interview| {
-            let (load, cpu_s) = interview.end();
-            observer_cpu_s += cpu_s;
-            load
-        });
+        self.end_thread();
+        let opens = self.opened.reading.at;
+        let engine = self.interview.take().map(|interview| interview.end(opens));
         let mut shared = lock(&self.shared);
         shared.sample(self.clock.now());
-        let ends = Ends { from: &self.opened, until: &until };
-        let watch_s = match shared.readings.as_slice() {
-            [first, .., last] => (last.at - first.at).as_secs_f64(),
-            _ => 0.0,
-        };
-        let others = digest::others(&self.bystanders, shared.probe.bystanders(), watch_s);
+        let ends = Ends { from: &self.opened, until: &until, readings: &shared.readings };
         Observation {
-            window: ends.window(),
-            machine: Machine::read(),
-            load: ends.machine(others),
-            processes: ends.processes(&self.watched, &shared.gone_at),
+            window_s: ends.length_s(),
+            machine: ends.machine(machine()),
+            processes: ends.processes(&self.watched),
+            writeback: ends.writeback(),
             engine,
             disk: self.device.as_deref().and_then(|device| ends.disk(device)),
-            slices: digest::slices(&shared.readings, until.cores.len()),
-            observer_cpu_s,
             not_observed: std::mem::take(&mut self.not_observed),
         }
     }
@@ -273,9 +241,10 @@ impl<C: Clock> Watch<C> {
         snapshot
     }
 
-    fn end_thread(&mut self) -> f64 {
+    fn end_thread(&mut self) {
         self.orders = None;
-        self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or(0.0)
+        // A thread that panicked has left what it had sampled.
+        let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
@@ -292,9 +261,6 @@ impl Shared {
     }
 
     fn keep(&mut self, reading: Reading) {
-        for (gone_at, process) in self.gone_at.iter_mut().zip(&reading.processes) {
-            *gone_at = process.gone.then(|| gone_at.unwrap_or(reading.at));
-        }
         // A mark soon after a sample would leave a slice too short for counters of 10 ms; without the sample between
         // them its two neighbours become one slice with the same sums.
         let crowded = self.readings.len() > 1
@@ -314,8 +280,8 @@ impl Shared {
     }
 }
 
-/// The thread: samples until the watch hangs up, and returns the CPU seconds it used.
-fn sample<C: Clock>(shared: &Mutex<Shared>, clock: &C, inbox: &mpsc::Receiver<Realign>) -> f64 {
+/// The thread: samples until the watch hangs up.
+fn sample<C: Clock>(shared: &Mutex<Shared>, clock: &C, inbox: &mpsc::Receiver<Realign>) {
     let mut due = clock.now() + lock(shared).every;
     loop {
         let every = lock(shared).every;
@@ -327,7 +293,7 @@ fn sample<C: Clock>(shared: &Mutex<Shared>, clock: &C, inbox: &mpsc::Receiver<Re
                 // A late sample delays the next ones rather than bunching them.
                 due = (due + every).max(clock.now());
             }
-            Err(RecvTimeoutError::Disconnected) => return measure::thread_cpu().as_secs_f64(),
+            Err(RecvTimeoutError::Disconnected) => return,
         }
     }
 }
@@ -347,7 +313,6 @@ mod tests {
         let mut shared = Shared {
             probe: Probe::open(&[], None, None).expect("there is nothing to open"),
             readings: Vec::new(),
-            gone_at: Vec::new(),
             every,
         };
         let seconds = 20 * SAMPLES_MAX as u64;
@@ -365,7 +330,6 @@ mod tests {
         let mut shared = Shared {
             probe: Probe::open(&[], None, None).expect("there is nothing to open"),
             readings: Vec::new(),
-            gone_at: Vec::new(),
             every: Nanos::from_secs(1),
         };
         for millis in [0, 1000, 2000, 2100, 3100] {

@@ -6,7 +6,8 @@
 use super::connect::connect;
 use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
-use observe::{EngineProbe, Gauge, GaugeKind, SessionState, StatementCount};
+use observe::{EngineProbe, Gauge, SessionState, StatementCount};
+use result::GaugeKind;
 use sql::ServerUrl;
 use std::future::Future;
 use std::time::Duration;

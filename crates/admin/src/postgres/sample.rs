@@ -4,7 +4,8 @@
 //! is switched on for it: what is not counted is not told.
 
 use super::session::Session;
-use observe::{EngineProbe, Gauge, GaugeKind, SessionState, StatementCount};
+use observe::{EngineProbe, Gauge, SessionState, StatementCount};
+use result::GaugeKind;
 use sql::ServerUrl;
 use std::time::Duration;
 use tokio_postgres::Row;

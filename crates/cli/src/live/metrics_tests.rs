@@ -90,7 +90,7 @@ fn find(samples: &Samples, name: &str, wanted: &[(&str, &str)]) -> f64 {
 
 fn usage(cpu_s: f64) -> [observe::Usage; 2] {
     let of = |role| observe::Usage { role, cpu_s, cores: 1.0, rss_bytes: 1 };
-    [of(observe::Role::Generator), of(observe::Role::Server)]
+    [of(result::Role::Generator), of(result::Role::Server)]
 }
 
 #[test]

@@ -219,7 +219,7 @@ impl<W: Case> Sight<'_, W> {
     }
 
     /// An embedded engine lives in whichever process holds its connections.
-    pub(crate) fn role(&self, role: observe::Role) -> String {
+    pub(crate) fn role(&self, role: result::Role) -> String {
         let roles = convert::roles(role, self.subject);
         roles.iter().map(|role| role.word()).collect::<Vec<_>>().join(" + ")
     }
