@@ -270,6 +270,7 @@ fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Result<Answer> {
     let audited = !args.checks.require_audit || trial::is_audited([&trial_a, &trial_b], ui);
     let comparison = Comparison {
         factor: "stored results".into(),
+        factors: Vec::new(),
         a: label(&trial_a, a),
         b: label(&trial_b, b),
         metric: trial_a.headline.unit.clone(),

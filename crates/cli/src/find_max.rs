@@ -14,7 +14,6 @@ use crate::case::{Case, of_workload};
 use crate::subjects::{self, Subject};
 use crate::sweep::course::{Course, Ground, Wanted};
 use crate::sweep::errand::{self, Errand};
-use crate::trial;
 use crate::ui::{self, Ui};
 use crate::{Answer, args};
 use anyhow::{Result, bail};
@@ -212,7 +211,7 @@ impl<W: Case> Searching<'_, '_, W> {
                 return Ok(Found::Interrupted);
             };
             let trial = &document.trials[index];
-            let hopeless = trial::ended_early(trial).map(str::to_owned);
+            let hopeless = trial.ended_early.clone();
             if trial.state == State::Interrupted && hopeless.is_none() {
                 return Ok(Found::Interrupted);
             }

@@ -6,7 +6,6 @@ use crate::experiment::{self, lock};
 use crate::folder::{Folder, now};
 use crate::interrupt::Interrupt;
 use crate::sweep::errand;
-use crate::trial;
 use crate::ui::Ui;
 use crate::underway::{Sealed, Site};
 use crate::{Answer, args, find_max, sweep};
@@ -49,7 +48,7 @@ fn is_over(document: &Document) -> bool {
 pub(crate) fn has_ended(trial: &Trial) -> bool {
     match trial.state {
         State::Complete | State::Failed => true,
-        State::Interrupted => trial::ended_early(trial).is_some(),
+        State::Interrupted => trial.ended_early.is_some(),
         State::Running => false,
     }
 }

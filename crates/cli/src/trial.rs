@@ -30,9 +30,6 @@ const SLICES_WRITTEN_ALL: u32 = 60;
 /// Slices that are written again with the ones after them.
 const SLICES_AGAIN: usize = 8;
 
-/// What the note of a trial that was ended early begins with, before the reason.
-const ENDED_EARLY: &str = "It was ended early: ";
-
 /// The note of a trial whose window opened although the log of a commit still changed.
 const UNSETTLED: &str = "The log that a commit writes had not stayed the same for a while when the warm-up ended; a longer \
                          --warmup-max lets it go on.";
@@ -192,7 +189,6 @@ impl<W: Case> Job<'_, W> {
             window_written: false,
             unsettled: false,
             write_failure: None,
-            ended_early: false,
         };
         let driven = W::drive(
             &self.plan,
@@ -259,6 +255,7 @@ impl<W: Case> Job<'_, W> {
             started: Moment::from_unix(measure::unix_seconds()),
             state: State::Running,
             failure: None,
+            ended_early: None,
             stack: convert::stack(Stack::default()),
             plan: convert::plan(&self.plan, RetryPolicy::default().attempts_max),
             data: Data {
@@ -464,23 +461,23 @@ struct Follow<'a, 'j, W: Case> {
     /// Whether the engine had not settled when the window opened.
     unsettled: bool,
     write_failure: Option<anyhow::Error>,
-    ended_early: bool,
 }
 
 impl<W: Case> Follow<'_, '_, W> {
     /// Ends the trial if whoever wants it says so, and notes why.
     fn end_early(&mut self, progress: &drive::Progress<'_, W>) {
-        let Some(ask) = self.job.end_early.filter(|_| !self.ended_early) else { return };
+        let Some(trial) = self.document.trials.last_mut().filter(|trial| trial.ended_early.is_none()) else {
+            return;
+        };
+        let Some(ask) = self.job.end_early else { return };
         let measured = self.job.plan.measured;
         if progress.left == Nanos::ZERO || progress.left >= measured {
             return;
         }
         let Some(why) = ask(measured - progress.left, &progress.collected.totals) else { return };
-        self.ended_early = true;
         self.stop.request();
-        if let Some(trial) = self.document.trials.last_mut() {
-            trial.notes.push(format!("{ENDED_EARLY}{why}."));
-        }
+        trial.notes.push(format!("It was ended early: {why}."));
+        trial.ended_early = Some(why);
     }
 
     fn write(&mut self, progress: &drive::Progress<'_, W>) -> Result<()> {
@@ -546,11 +543,6 @@ impl<W: Case> Observer<W> for Follow<'_, '_, W> {
             }
         }
     }
-}
-
-/// Why a trial was ended early by whoever wanted it, if it was.
-pub(crate) fn ended_early(trial: &Trial) -> Option<&str> {
-    trial.notes.iter().find_map(|note| note.strip_prefix(ENDED_EARLY)?.strip_suffix('.'))
 }
 
 /// Whether a trial was interrupted before anything was measured that tells something.

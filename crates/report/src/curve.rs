@@ -2,7 +2,7 @@
 
 use crate::figures;
 use measure::{KNEE_SHARE, LoadRates, UslFit};
-use result::{Axis, Class, Curve, Interval, KindTally, Knee, Point, Scalability, State, Trial};
+use result::{Axis, Class, Curve, Interval, KindTally, Knee, Point, Scalability, State, Suspect, Trial};
 
 /// A rate is served when this share of the calls that were due has ended, within the interval but for those in flight.
 pub const SERVED_SHARE: f64 = 0.99;
@@ -132,11 +132,7 @@ fn scalability(law: &UslFit) -> Scalability {
 fn saturated(trials: &[&Trial]) -> String {
     let mut found: Vec<(&str, usize)> = Vec::new();
     for trial in trials {
-        let who = trial
-            .rules
-            .iter()
-            .find(|rule| rule.name == "saturation")
-            .map_or("not judged", |rule| who(&rule.sentence));
+        let who = who(trial);
         match found.iter_mut().find(|(known, _)| *known == who) {
             Some((_, times)) => *times += 1,
             None => found.push((who, 1)),
@@ -153,31 +149,13 @@ fn saturated(trials: &[&Trial]) -> String {
     }
 }
 
-/// What the rule's sentence says is full; the sentence itself where it is none of those known here.
+/// Who was full in a trial, in a few words; `nobody` where nothing was.
 #[must_use]
-pub fn who(sentence: &str) -> &str {
-    const WORDS: [(&str, &str); 18] = [
-        ("the load generator was full", "load generator"),
-        ("used all the processor time that its limit", "a processor limit"),
-        ("waiting for rows that others held", "row locks"),
-        ("waiting for the log to be flushed", "log flushes"),
-        ("of that went to others than the system", "all processors, mostly by others"),
-        ("processors of the machine were busy", "all processors"),
-        ("the disk is likely what", "disk"),
-        ("the engine's one writer is full", "SQLite's one writer"),
-        ("SQLite's one write lane", "SQLite's one writer"),
-        ("waiting for a session of the server", "sessions of the server"),
-        ("waiting for a connection", "connections"),
-        ("are too few for this rate", "clients of the generator"),
-        ("the processors are nearly full", "all processors"),
-        ("the load generator is nearly full", "load generator"),
-        ("one writer is nearly full", "SQLite's one writer"),
-        ("is nearly full", "a processor limit"),
-        ("they wait for storage", "nobody; commits wait for storage"),
-        ("was full (", "nobody"),
-    ];
-    let known = WORDS.iter().find(|(part, _)| sentence.contains(part));
-    known.map_or(sentence, |(_, who)| who)
+pub fn who(trial: &Trial) -> &'static str {
+    match trial.rules.iter().find(|rule| rule.name == "saturation") {
+        None => "not judged",
+        Some(rule) => rule.full.map_or("nobody", Suspect::who),
+    }
 }
 
 fn knee_of_clients(points: &[Point]) -> Option<Knee> {
@@ -544,16 +522,16 @@ mod tests {
     }
 
     #[test]
-    fn what_the_rule_says_is_known_by_a_few_words() {
-        let sentence = |trial: &Trial| {
-            let rules = rules::judge(trial);
-            rules.into_iter().find(|rule| rule.name == "saturation").map(|rule| rule.sentence).unwrap()
+    fn who_was_full_is_what_the_rule_found() {
+        let judged = |mut trial: Trial| {
+            trial.rules = rules::judge(&trial);
+            who(&trial)
         };
-        let writer = testing::trial().trials.remove(0);
-        assert_eq!(who(&sentence(&writer)), "SQLite's one writer", "{}", sentence(&writer));
+        assert_eq!(judged(testing::trial().trials.remove(0)), "SQLite's one writer");
         let mut limited = testing::engine_trial().trials.remove(0);
         limited.processes[0].cpu_user_s = 0.6 * limited.measured_s;
-        assert_eq!(who(&sentence(&limited)), "a processor limit", "{}", sentence(&limited));
-        assert_eq!(who("something new is full"), "something new is full");
+        assert_eq!(judged(limited.clone()), "a processor limit");
+        limited.measured_s = 0.0;
+        assert_eq!(judged(limited), "not judged");
     }
 }

@@ -33,8 +33,8 @@ use crate::figures;
 use result::{Rule, Severity, Trial};
 
 pub use compared::{
-    Comparability, comparable, factors, fingerprint_differences, intended_by, intended_by_all,
-    key_differences, version_difference,
+    Comparability, comparable, fingerprint_differences, intended_by, intended_by_all, key_differences,
+    version_difference,
 };
 pub use comparison::judge_comparison;
 pub(crate) use comparison::work_is_intended;
@@ -78,7 +78,8 @@ pub fn judge(trial: &Trial) -> Vec<Rule> {
 
 /// A rule with nothing to advise.
 fn says(name: &str, severity: Severity, sentence: impl AsRef<str>) -> Option<Rule> {
-    Some(Rule { name: name.to_owned(), severity, sentence: figures::plain(sentence.as_ref()), advice: None })
+    let sentence = figures::plain(sentence.as_ref());
+    Some(Rule { name: name.to_owned(), severity, sentence, advice: None, full: None })
 }
 
 /// A rule that says what to do.

@@ -16,6 +16,8 @@ pub enum Suspect {
     EngineCpu,
     /// All processors of the machine.
     AllCores,
+    /// All processors of the machine, most of them used by others than the system.
+    Others,
     /// Commits that wait for storage.
     CommitFlush,
     /// The number of sessions, or of connections.
@@ -42,6 +44,7 @@ impl Suspect {
             Suspect::ServerCpu => "the server's processor time",
             Suspect::EngineCpu => "the engine's processor time",
             Suspect::AllCores => "the processor time of the machine",
+            Suspect::Others => "the processor time that others took",
             Suspect::CommitFlush => "flushing commits to storage",
             Suspect::Pool => "the number of sessions",
             Suspect::Writer => "SQLite's one writer",
@@ -49,6 +52,23 @@ impl Suspect {
             Suspect::Limit => "the limit on processor time",
             Suspect::Pace => "the pace that was asked for",
             Suspect::Unknown => "nothing that was observed",
+        }
+    }
+
+    /// Who is full, in a column of a table.
+    #[must_use]
+    pub fn who(self) -> &'static str {
+        match self {
+            Suspect::Clients => "clients of the generator",
+            Suspect::GeneratorCpu => "load generator",
+            Suspect::ServerCpu | Suspect::EngineCpu | Suspect::AllCores => "all processors",
+            Suspect::Others => "all processors, mostly by others",
+            Suspect::CommitFlush => "disk flushes",
+            Suspect::Pool => "sessions",
+            Suspect::Writer => "SQLite's one writer",
+            Suspect::Lock => "row locks",
+            Suspect::Limit => "a processor limit",
+            Suspect::Pace | Suspect::Unknown => "nobody",
         }
     }
 }

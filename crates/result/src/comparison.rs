@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct Comparison {
     /// The factor under study: `route`, `adapter`, `durability`.
     pub factor: String,
+    /// The same one by one: `engine`, `pool`, `stack.settings.work_mem`; empty where it is none that is known by name.
+    #[serde(default)]
+    pub factors: Vec<String>,
     /// The base.
     pub a: Party,
     /// What is held against it.

@@ -1,6 +1,6 @@
 //! Documents as files.
 
-use super::{Document, progress};
+use super::{Comparison, Document, progress};
 use serde::{Deserialize, Serialize};
 use serde_json::ser::{Formatter, PrettyFormatter};
 use std::io;
@@ -91,9 +91,20 @@ pub fn parse(text: &str, path: &Path) -> Result<Document, ReadError> {
     if !SCHEMAS_READ.contains(&head.schema.as_str()) {
         return Err(ReadError::OtherSchema { path: path.to_owned(), found: head.schema });
     }
-    let document: Document = serde_json::from_str(text).map_err(malformed)?;
+    let mut document: Document = serde_json::from_str(text).map_err(malformed)?;
     // Once read it has every field of the version that is written.
-    Ok(Document { schema: SCHEMA.to_owned(), ..document })
+    SCHEMA.clone_into(&mut document.schema);
+    let of_experiment = document.experiment.iter_mut().flat_map(|experiment| &mut experiment.comparisons);
+    of_experiment.chain(&mut document.comparison).for_each(name_factors);
+    Ok(document)
+}
+
+/// Earlier documents name several factors in one text alone: `engine, pool and limits`.
+fn name_factors(comparison: &mut Comparison) {
+    if comparison.factors.is_empty() {
+        let parts = comparison.factor.split(", ").flat_map(|part| part.split(" and "));
+        comparison.factors = parts.map(str::to_owned).collect();
+    }
 }
 
 /// The document as JSON, ending with a newline.

@@ -19,6 +19,9 @@ pub struct Trial {
     pub state: State,
     /// What ended it, where the state is `failed`.
     pub failure: Option<String>,
+    /// Why a search ended it early, where it had seen enough; its state is then `interrupted`.
+    #[serde(default)]
+    pub ended_early: Option<String>,
     /// What was measured.
     pub stack: Stack,
     /// What was asked.

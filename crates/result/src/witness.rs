@@ -1,5 +1,6 @@
 //! What vouches for the number: audits, the ledger, the inputs, conformance and the rules.
 
+use super::Suspect;
 use serde::{Deserialize, Serialize};
 
 /// How a check ended.
@@ -169,6 +170,9 @@ pub struct Rule {
     pub sentence: String,
     /// What to do about it; `null` where there is nothing to do.
     pub advice: Option<String>,
+    /// What was full, of the rule `saturation`; `null` where nothing was.
+    #[serde(default)]
+    pub full: Option<Suspect>,
 }
 
 /// How much a rule matters.

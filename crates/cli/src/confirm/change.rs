@@ -69,6 +69,7 @@ pub(super) fn of(suspect: Suspect, trial: &Trial, base: &Variant) -> Result<Chan
             less_engine(trial, base).or_else(|_| less_server(trial, base)).or_else(|_| half_the_clients(base))
         }
         Suspect::Pace => higher_pace(base),
+        Suspect::Others => Err("others than the system took the processors; keep the machine free".into()),
         Suspect::Unknown => Err("nothing that was observed stands out".into()),
     }
 }

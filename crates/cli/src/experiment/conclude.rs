@@ -133,6 +133,7 @@ impl<'a> Findings<'a> {
         };
         Comparison {
             factor: if factors.is_empty() { "nothing (A/A control)".into() } else { together(factors) },
+            factors: factors.to_vec(),
             a: party(a),
             b: party(b),
             metric: self.measured.column::<W>(),

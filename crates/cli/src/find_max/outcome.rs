@@ -1,8 +1,8 @@
 //! What a search says in words: the rate, and what gives out beyond it.
 
 use super::Found;
-use report::curve::{served_share, who};
-use result::{BudgetPart, Document, Search, Severity, Trial};
+use report::curve::served_share;
+use result::{BudgetPart, Document, Search, Suspect, Trial};
 
 /// Of a part's growth, as a share of all growth, from which it is named.
 const GREW_MOST: f64 = 0.3;
@@ -61,10 +61,6 @@ fn gives_out(search: &Search, highest: f64, trials: &[Trial]) -> Option<String> 
     let kept = trial(kept.max_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s))?.trial)?;
     let broken = search.steps.iter().filter(|step| !step.kept);
     let broken = trial(broken.min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s))?.trial)?;
-    let full =
-        broken.rules.iter().find(|rule| rule.name == "saturation").map_or("nobody", |rule| {
-            if rule.severity == Severity::Ok { "nobody" } else { who(&rule.sentence) }
-        });
     let (before, after) = (kept.overall.budget?, broken.overall.budget?);
     let grown = |part: BudgetPart| after.part_ns(part) - before.part_ns(part);
     let all: f64 = BudgetPart::ALL.into_iter().map(|part| grown(part).max(0.0)).sum();
@@ -89,27 +85,27 @@ fn gives_out(search: &Search, highest: f64, trials: &[Trial]) -> Option<String> 
             )
         },
     );
+    let full = broken.rules.iter().find_map(|rule| rule.full);
     let first = match full {
-        "nobody" | "nobody; commits wait for storage" => {
+        None | Some(Suspect::Pace | Suspect::Unknown) => {
             format!("Beyond it nothing that was observed is full: {grew}")
         }
-        "clients of the generator" => {
+        Some(Suspect::Clients) => {
             format!(
                 "Beyond it the clients are too few, so the system may well do more (raise --in-flight): {grew}"
             )
         }
-        "all processors, mostly by others" => {
+        Some(Suspect::Others) => {
             return Some(
                 "Beyond it others than the system filled the machine's processors, so nothing can be said of what gives \
                  out: keep the machine free, or run the load generator elsewhere."
                     .into(),
             );
         }
-        "load generator" => {
+        Some(Suspect::GeneratorCpu) => {
             format!("Beyond it the load generator gives out, so the system may well do more: {grew}")
         }
-        "all processors" => format!("Beyond it all processors likely give out: {grew}"),
-        full => format!("Beyond it {full} likely gives out: {grew}"),
+        Some(full) => format!("Beyond it {} likely gives out: {grew}", full.words()),
     };
     let served = served_share(broken);
     let behind = if served < 0.99 {
@@ -125,13 +121,12 @@ mod tests {
     use super::*;
     use report::testing;
 
-    /// What is said of the rule's sentence at the lowest rate that broke the level.
-    fn said(saturation: &str) -> String {
+    /// What is said where that was full at the lowest rate that broke the level.
+    fn said(full: Option<Suspect>) -> String {
         let mut document = testing::search();
         for trial in &mut document.trials {
             for rule in trial.rules.iter_mut().filter(|rule| rule.name == "saturation") {
-                rule.severity = Severity::Warning;
-                saturation.clone_into(&mut rule.sentence);
+                rule.full = full;
             }
         }
         let search = document.search.unwrap();
@@ -140,17 +135,15 @@ mod tests {
 
     #[test]
     fn processors_that_others_filled_say_nothing_of_the_system() {
-        let busy = "all 4 processors of the machine were busy (system 1.1, others 2.8)";
-        let strangers =
-            said(&format!("{busy}: 72 % of that went to others than the system, which alone would do more"));
+        let strangers = said(Some(Suspect::Others));
         assert!(strangers.contains("nothing can be said") && !strangers.contains("likely"), "{strangers}");
-        let own = said(&format!("{busy}: they are likely what sets the maximum throughput"));
-        assert!(own.contains("all processors likely give out"), "{own}");
     }
 
     #[test]
-    fn a_part_of_the_system_that_was_full_likely_gives_out() {
-        let said = said("every call waited for SQLite's one write lane");
-        assert!(said.starts_with("Beyond it SQLite's one writer likely gives out: "), "{said}");
+    fn what_was_full_likely_gives_out() {
+        let writer = said(Some(Suspect::Writer));
+        assert!(writer.starts_with("Beyond it SQLite's one writer likely gives out: "), "{writer}");
+        let nothing = said(None);
+        assert!(nothing.starts_with("Beyond it nothing that was observed is full: "), "{nothing}");
     }
 }

@@ -189,11 +189,6 @@ pub fn intended_by_all<'a>(factors: impl IntoIterator<Item = &'a str>) -> Vec<&'
     fields
 }
 
-/// The factors that [`result::Comparison::factor`] names: `engine`, or `engine, pool and limits`.
-pub fn factors(factor: &str) -> impl Iterator<Item = &str> {
-    factor.split(", ").flat_map(|part| part.split(" and ")).map(str::trim).filter(|part| !part.is_empty())
-}
-
 /// `field` is one of `intended`, of which one that ends with `*` stands for all that begin with the rest.
 pub(super) fn is_intended(field: &str, intended: &[&str]) -> bool {
     intended.iter().any(|wanted| match wanted.strip_suffix('*') {

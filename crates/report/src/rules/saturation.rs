@@ -44,7 +44,7 @@ pub(crate) fn find(trial: &Trial) -> Option<Found> {
         )?;
         return Some(Found { suspect: Suspect::Unknown, rule });
     };
-    let of = |suspect, rule: Option<Rule>| Some(Found { suspect, rule: rule? });
+    let of = |suspect, rule: Option<Rule>| Some(full(suspect, rule?));
     of(Suspect::GeneratorCpu, generator(trial, &load))
         .or_else(|| of(Suspect::Limit, limit(trial)))
         .or_else(|| of(busiest(trial), processors(&load).filter(|_| !of_strangers(&load))))
@@ -55,6 +55,11 @@ pub(crate) fn find(trial: &Trial) -> Option<Found> {
         .or_else(|| writer(trial))
         .or_else(|| of(Suspect::Writer, lane_queue(trial)))
         .or_else(|| nobody(trial, &load))
+}
+
+/// Something that was full, whatever else it is that the rule says so.
+fn full(suspect: Suspect, rule: Rule) -> Found {
+    Found { suspect, rule: Rule { full: rule.full.or(Some(suspect)), ..rule } }
 }
 
 /// Whether strangers used most of what was used: then what the calls themselves queued for tells more than full processors.
@@ -135,7 +140,7 @@ fn waits(trial: &Trial) -> Option<Found> {
             ),
             &format!("load more {} to learn what the rest can do", trial.data.scale_unit),
         )?;
-        return Some(Found { suspect: Suspect::Lock, rule });
+        return Some(full(Suspect::Lock, rule));
     }
     let rule = says(
         NAME,
@@ -146,7 +151,7 @@ fn waits(trial: &Trial) -> Option<Found> {
             whole_percent(flushing.min(1.0))
         ),
     )?;
-    Some(Found { suspect: Suspect::CommitFlush, rule })
+    Some(full(Suspect::CommitFlush, rule))
 }
 
 /// All processors of the machine were busy.
@@ -169,7 +174,7 @@ fn processors(load: &Load) -> Option<Rule> {
     let found = format!("all {} processors of the machine were busy ({})", load.cores, parts.join(", "));
     let taken = (load.generator + load.others) / load.busy();
     if taken >= GENERATOR_HEAVY {
-        return advises(
+        let rule = advises(
             NAME,
             Severity::Warning,
             format!(
@@ -177,7 +182,8 @@ fn processors(load: &Load) -> Option<Rule> {
                 whole_percent(taken)
             ),
             "run the generator on another machine, or keep the machine free of others",
-        );
+        )?;
+        return Some(Rule { full: Some(Suspect::Others), ..rule });
     }
     says(NAME, Severity::Info, format!("{found}: this is likely the maximum throughput on this machine"))
 }
@@ -251,7 +257,8 @@ fn writer(trial: &Trial) -> Option<Found> {
     )?;
     // A writer that mostly flushes would do more if it did not have to.
     let durable = trial.stack.durability.tier == Tier::Durable && !super::setting::in_memory(trial);
-    Some(Found { suspect: if flushing && durable { Suspect::CommitFlush } else { Suspect::Writer }, rule })
+    let suspect = if flushing && durable { Suspect::CommitFlush } else { Suspect::Writer };
+    Some(full(suspect, Rule { full: Some(Suspect::Writer), ..rule }))
 }
 
 /// What the calls did in the write lane, in seconds over all of them.
@@ -367,8 +374,8 @@ fn nobody(trial: &Trial, load: &Load) -> Option<Found> {
             "{found}, yet calls waited for a free client: {} are too few for this rate",
             clients(trial.plan.clients)
         );
-        let rule = advises(NAME, Severity::Warning, sentence, "raise the number of clients");
-        return of(Suspect::Clients, rule);
+        let rule = advises(NAME, Severity::Warning, sentence, "raise the number of clients")?;
+        return Some(full(Suspect::Clients, rule));
     }
     if trial.plan.arrivals.is_paced() {
         let sentence = format!("{found}: the pace sets the rate, and this is not a maximum");
@@ -385,7 +392,7 @@ fn nobody(trial: &Trial, load: &Load) -> Option<Found> {
     if let Some((name, suspect)) = room.nearly_full() {
         let sentence = format!("{found}, but {}{bound}", nearly(name));
         let advice = "lower what a call takes of it, or give it more: more clients alone bring little";
-        return of(suspect, advises(NAME, Severity::Info, sentence, advice));
+        return Some(full(suspect, advises(NAME, Severity::Info, sentence, advice)?));
     }
     let rule = advises(
         NAME,
@@ -418,7 +425,8 @@ fn behind(trial: &Trial, found: &str, room: &Room) -> Option<Found> {
         ),
         "lower the rate, or search the highest that is kept with find-max",
     )?;
-    Some(Found { suspect: nearly_full.map_or(Suspect::Unknown, |(_, suspect)| suspect), rule })
+    let nearly = nearly_full.map(|(_, suspect)| suspect);
+    Some(Found { suspect: nearly.unwrap_or(Suspect::Unknown), rule: Rule { full: nearly, ..rule } })
 }
 
 /// Whether an open loop fell behind more and more: calls were left at its very end, or fewer ended within the interval than

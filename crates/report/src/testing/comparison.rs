@@ -47,6 +47,7 @@ pub fn comparison() -> Document {
     document.command = ["stackmark", "quickstart"].map(str::to_owned).to_vec();
     document.comparison = Some(Comparison {
         factor: "route".to_owned(),
+        factors: vec!["route".to_owned()],
         a: Party { subject: document.subjects[0].clone(), label: "direct".to_owned() },
         b: Party { subject: document.subjects[1].clone(), label: "through HTTP".to_owned() },
         metric: "new orders/min".to_owned(),

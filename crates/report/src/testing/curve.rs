@@ -2,7 +2,7 @@
 
 use super::trial::{direct, document};
 use crate::curve::{self, Loaded, SERVED_SHARE};
-use result::{Arrivals, Axis, Document, Interval, RunKind, Search, SloLimit, Step, Trial};
+use result::{Arrivals, Axis, Document, Interval, RunKind, Search, SloLimit, Step, Suspect, Trial};
 
 /// What the rule `saturation` says when the one writer is full, and when nothing is.
 const WRITER: &str = "SQLite's one writer was busy 98 % of the time, 71 % of that in commit: the engine's one writer is full, and this \
@@ -25,12 +25,14 @@ pub fn sweep() -> Document {
         if load < 4.0
             && let Some(rule) = rule
         {
+            rule.full = None;
             rule.sentence = format!(
                 "nothing that was observed was full (generator 0.1 of 8 processors): this is the speed \
                                      of {load} clients, not a maximum throughput"
             );
         } else if let Some(rule) = rule {
             rule.sentence = WRITER.to_owned();
+            rule.full = Some(Suspect::Writer);
         }
         // No two trials are alike.
         let luck = 1.0 + 0.012 * ((load * 7.3 + pace * 911.0).sin());
@@ -60,6 +62,7 @@ pub fn rate_sweep() -> Document {
         let full = load > 300.0;
         if let Some(rule) = trial.rules.iter_mut().find(|rule| rule.name == "saturation") {
             rule.sentence = if full { WRITER } else { IDLE }.to_owned();
+            rule.full = full.then_some(Suspect::Writer);
         }
         stretched(&mut trial, if served < SERVED_SHARE { 40.0 } else { 1.0 + load / 1_000.0 });
         trial

@@ -242,7 +242,7 @@ fn comparison(
     let side = |variant: &Variant| -> Vec<&Trial> {
         variant.trials.iter().flatten().map(|trial| &trials[*trial]).collect()
     };
-    let intended = rules::intended_by_all(rules::factors(sketch.factor));
+    let intended = rules::intended_by_all(sketch.factor.split(" and "));
     let found = rules::comparable(&side(base), &side(variant), &intended);
     let is_measured = variant.state == VariantState::Measured;
     let (ratio, detectable, verdict) = compared(trials, variants, BASE, index, HELD);
@@ -259,6 +259,7 @@ fn comparison(
     let party = |variant: &Variant| Party { subject: variant.subject.clone(), label: variant.name.clone() };
     Comparison {
         factor: sketch.factor.to_owned(),
+        factors: sketch.factor.split(" and ").map(str::to_owned).collect(),
         a: party(base),
         b: party(variant),
         metric: "new orders/min".to_owned(),

@@ -287,6 +287,7 @@ fn make(subject: &str, stack: Stack, pace: f64, seconds: u32, http_ns: f64) -> T
         started: Moment::from_unix(1_795_216_140),
         state: State::Complete,
         failure: None,
+        ended_early: None,
         stack,
         plan: plan(clients, seconds),
         data: Data {

@@ -103,6 +103,7 @@ pub(super) fn rules() -> Vec<Rule> {
         severity,
         sentence: sentence.to_owned(),
         advice: advice.map(str::to_owned),
+        full: None,
     };
     vec![
         rule("books", Severity::Ok, "every call that was due is accounted for", None),

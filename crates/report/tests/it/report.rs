@@ -376,7 +376,7 @@ fn work_that_the_factor_changes_is_no_other_work() {
     assert!(
         text::render(&document, Colour::Never).contains("differs  statements a call of payment: 5.6 and 1")
     );
-    document.comparison.as_mut().unwrap().factor = "style".to_owned();
+    document.comparison.as_mut().unwrap().factors = vec!["style".to_owned()];
     let report = text::render(&document, Colour::Never);
     assert!(!report.contains("differs"), "{report}");
     assert!(html::render(&document).contains("statements a payment call"), "it is told, as intended");
