@@ -14,7 +14,7 @@ use sql::{DbUrl, SqliteUrl, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use workload_tpcb::audit::{self, Verdict};
+use workload_tpcb::audit::{self, Check};
 use workload_tpcb::{
     Call, Cardinality, Claims, Data, Inputs, Ledger, SqlTarget, Stmt, StoredTally, catalogue, schema,
 };
@@ -148,7 +148,7 @@ impl Bank {
         });
         let found = audited(&self.place(), &queries.collect::<Vec<_>>());
         let all = groups.into_iter().flat_map(|group| group.audits).zip(found);
-        let failed = all.filter(|(audit, rows)| audit.judge(rows, &context).verdict == Verdict::Failed);
+        let failed = all.filter(|(audit, rows)| audit.judge(rows, &context).verdict == Check::Failed);
         let ledger = claims.audit(before, &self.tallies()).expect("the rows stay what they are");
         let missed = ledger.iter().any(|found| !found.violations.is_empty());
         failed.map(|(audit, _)| audit.name).chain(missed.then(|| "ledger".to_owned())).collect()

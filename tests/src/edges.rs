@@ -97,7 +97,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
         },
         // The document stands under everybody. `schema` only reads JSON, for tests.
         "model" | "result" | "schema" => Rule { ours: &[], never: &[DRIVERS, HTTP, RUNTIMES] },
-        "sql" => Rule { ours: &["model"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
+        "sql" => Rule { ours: &["model", "result"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
         "measure" => Rule { ours: &["model", "result"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
         // `report` for its statistics: the same functions on a document as on what was just measured.
         "observe" | "report" => {
@@ -110,7 +110,10 @@ fn rule(unit: &Unit) -> Option<Rule> {
             Rule { ours: &["model", "sql", "measure", "observe", "result"], never: &[HTTP, RANDOMNESS] }
         }
         // Starts programs and waits for them to answer; what they then say is for others.
-        "rig" => Rule { ours: &["model", "sql", "measure"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
+        "rig" => Rule {
+            ours: &["model", "sql", "measure", "result"],
+            never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS],
+        },
         "server" => Rule {
             ours: &["model", "sql", "measure", "admin", "adapter-*", "workload-*", "pair-*"],
             never: &[RANDOMNESS],

@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tempfile::TempDir;
-use workload_tpcc::audit::{self, Audit, Family, Finding, Verdict};
+use workload_tpcc::audit::{self, Audit, Check, Family, Finding};
 use workload_tpcc::conformance::GOLDEN_LOAD_SEED;
 use workload_tpcc::{Cardinality, Claims, Data, SqlTarget, StoredTally, catalogue, schema};
 
@@ -242,9 +242,9 @@ impl Store {
     /// With what was found.
     pub fn assert_sound(&self) {
         for (audit, finding) in self.audits() {
-            let untold = finding.verdict == Verdict::NotTold || finding.figure.is_some();
+            let untold = finding.verdict == Check::NotTold || finding.figure.is_some();
             let share = audit.family == Family::Shape && untold;
-            let sound = share || finding.verdict == Verdict::Passed;
+            let sound = share || finding.verdict == Check::Passed;
             assert!(sound, "{}: {} {:?}", audit.name, finding.sentence, finding.details);
         }
     }
@@ -254,7 +254,7 @@ impl Found {
     /// Names of what failed, audits and measures of the ledger together.
     #[must_use]
     pub fn failed(&self) -> BTreeSet<String> {
-        let audits = self.audits.iter().filter(|(_, finding)| finding.verdict == Verdict::Failed);
+        let audits = self.audits.iter().filter(|(_, finding)| finding.verdict == Check::Failed);
         let ledger = self.ledger.iter().filter(|(_, violations)| !violations.is_empty());
         audits
             .map(|(audit, _)| audit.name.clone())
@@ -265,7 +265,7 @@ impl Found {
     /// Names of the audits that could not tell.
     #[must_use]
     pub fn not_told(&self) -> BTreeSet<&str> {
-        let untold = self.audits.iter().filter(|(_, finding)| finding.verdict == Verdict::NotTold);
+        let untold = self.audits.iter().filter(|(_, finding)| finding.verdict == Check::NotTold);
         untold.map(|(audit, _)| audit.name.as_str()).collect()
     }
 }

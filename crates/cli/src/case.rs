@@ -4,7 +4,6 @@
 mod tpcb;
 mod tpcc;
 
-use crate::convert;
 use anyhow::Result;
 use model::LedgerFinding;
 use model::rows::Dataset;
@@ -184,7 +183,7 @@ fn input_checks(findings: Vec<InputFinding>) -> Vec<InputCheck> {
             tolerance: figure.tolerance,
             measured: figure.measured,
             samples: figure.samples,
-            check: convert::verdict(input.finding.verdict),
+            check: input.finding.verdict,
         })
     };
     findings.into_iter().filter_map(check).collect()

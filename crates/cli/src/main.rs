@@ -7,7 +7,6 @@ mod audit;
 mod case;
 mod compare;
 mod confirm;
-mod convert;
 mod database;
 mod engine;
 mod engines;

@@ -1,7 +1,6 @@
 //! One trial, from a loaded database to a document: connect, look, drive, look again, audit.
 
 use crate::case::Case;
-use crate::convert;
 use crate::database::Database;
 use crate::engine::{self, place};
 use crate::folder::{ClaimsFile, Folder, Progress};
@@ -20,6 +19,7 @@ use measure::{Monotonic, Totals};
 use model::{AnyTarget, Clock, Nanos, RetryPolicy, RetryingTarget, Stack, Target};
 use observe::{FileSystem, Observation, Options, Watch, Watched};
 use result::{Check, Conformance, Data, Document, Interval, Moment, Role, State, Tally, Trial};
+use sql::Dialect;
 use std::cell::Cell;
 use std::sync::Arc;
 use targets::TrialTarget;
@@ -166,7 +166,7 @@ impl<W: Case> Job<'_, W> {
         let mut stack = target.stack();
         stack.settings.push(("sessions".into(), sessions.to_string()));
         if let Some(trial) = document.trials.last_mut() {
-            trial.stack = convert::stack(stack.clone());
+            trial.stack = described(stack.clone());
             trial.stack.durability.claimed = self.url.is_some();
         }
         let size = &self.database.size;
@@ -233,7 +233,7 @@ impl<W: Case> Job<'_, W> {
     ) -> Result<()> {
         let claims = before.map(|_| W::claims(&driven.ledger, true));
         if let Some(trial) = document.trials.last_mut() {
-            convert::fill::<W>(trial, &driven.totals, &driven.slices, driven.span);
+            fill::<W>(trial, &driven.totals, &driven.slices, driven.span);
             // At no moment may the lines say less than the files beside them.
             progress.append(&result::Progress::of(trial, 0, claims.as_ref()))?;
         }
@@ -256,8 +256,8 @@ impl<W: Case> Job<'_, W> {
             state: State::Running,
             failure: None,
             ended_early: None,
-            stack: convert::stack(Stack::default()),
-            plan: convert::plan(&self.plan, RetryPolicy::default().attempts_max),
+            stack: described(Stack::default()),
+            plan: self.plan.described(RetryPolicy::default().attempts_max),
             data: Data {
                 elsewhere: self.audited && self.stage.is_elsewhere(),
                 workload: W::NAME.into(),
@@ -318,10 +318,10 @@ impl<W: Case> Job<'_, W> {
 
     fn finish(&self, trial: &mut Trial, driven: Driven<W>, before: Option<&W::Stored>) -> Result<()> {
         let Driven { trial: driven, observation, stack, server_failure, throttling } = driven;
-        trial.stack = convert::stack(stack);
+        trial.stack = described(stack);
         // What a server that is not ours says of itself is all that is known.
         trial.stack.durability.claimed = self.url.is_some();
-        convert::fill::<W>(trial, &driven.totals, &driven.slices, driven.span);
+        fill::<W>(trial, &driven.totals, &driven.slices, driven.span);
         trial.warmup_s = (driven.warmed > self.plan.warmup).then(|| driven.warmed.as_secs_f64());
         trial.machine = observation.machine;
         let committed = trial.committed().round() as u64;
@@ -329,12 +329,12 @@ impl<W: Case> Job<'_, W> {
         trial.processes = observation.processes;
         for process in &mut trial.processes {
             let role = process.roles[0];
-            process.cpu_ms_per_1000_committed = convert::a_thousand(process.cpu_s(), committed);
+            process.cpu_ms_per_1000_committed = result::cpu_ms_a_thousand(process.cpu_s(), committed);
             process.limits = self.limits(role, &throttling);
-            process.roles = convert::roles(role, self.subject);
+            process.roles = roles(role, self.subject);
         }
         trial.writeback = observation.writeback.map(|seen| result::Writeback {
-            cpu_ms_per_1000_committed: seen.cpu_s.and_then(|s| convert::a_thousand(s, committed)),
+            cpu_ms_per_1000_committed: seen.cpu_s.and_then(|s| result::cpu_ms_a_thousand(s, committed)),
             ..seen
         });
         trial.engine = observation.engine;
@@ -388,8 +388,8 @@ impl<W: Case> Job<'_, W> {
     /// What a part is held to, and how often it has met that.
     fn limits(&self, role: Role, met: &Throttling) -> Option<result::Limits> {
         match role {
-            Role::Engine => self.stage.engine_limits().map(|limits| convert::limits(limits, met.engine)),
-            Role::Server => self.server.limits.map(|limits| convert::limits(limits, met.server)),
+            Role::Engine => self.stage.engine_limits().map(|limits| limits.described(met.engine)),
+            Role::Server => self.server.limits.map(|limits| limits.described(met.server)),
             Role::Generator => None,
         }
     }
@@ -419,6 +419,48 @@ pub(crate) fn of_server<W: Case>(target: HttpTarget<W>) -> TrialTarget<W> {
 pub(crate) fn reach<W: Case>(url: &str, scale: Option<u64>) -> Result<HttpTarget<W>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     Ok(runtime.block_on(HttpTarget::reach(url, &Expected { scale }))?)
+}
+
+/// What was counted so far, and what the workload makes of it.
+fn fill<W: Case>(trial: &mut Trial, totals: &Totals, slices: &[measure::Slice], span: Nanos) {
+    measure::fill::<W>(trial, totals, slices, span);
+    let (paced, rate) = (trial.plan.arrivals.is_paced(), trial.kinds[trial.headline_kind()].tally.rate_per_s);
+    let scaled = rate.times(W::RATE_SECONDS);
+    trial.headline = W::headline(scaled, paced);
+    trial.efficiency = if paced { W::efficiency(scaled.value, trial.data.scale) } else { None };
+}
+
+/// What a process does in trials of a subject: an embedded engine is where its connections are.
+pub(crate) fn roles(role: Role, subject: &Subject) -> Vec<Role> {
+    let embedded = subject.how.dialect == Dialect::Sqlite;
+    match (role, subject.route) {
+        (Role::Generator, Route::Direct) | (Role::Server, _) if embedded => vec![role, Role::Engine],
+        _ => vec![role],
+    }
+}
+
+/// What a session says of what it stands on.
+fn described(stack: model::Stack) -> result::Stack {
+    result::Stack {
+        engine: stack.engine,
+        engine_version: stack.engine_version,
+        adapter: stack.adapter,
+        adapter_version: stack.adapter_version,
+        style: stack.style,
+        route: stack.route,
+        server: stack.server,
+        isolation: stack.isolation,
+        durability: result::Durability {
+            tier: match stack.durability.tier {
+                model::Tier::Durable => result::Tier::Durable,
+                model::Tier::Delayed => result::Tier::Delayed,
+                model::Tier::Volatile => result::Tier::Volatile,
+            },
+            detail: stack.durability.detail,
+            claimed: false,
+        },
+        settings: stack.settings.into_iter().map(|(name, value)| result::Setting { name, value }).collect(),
+    }
 }
 
 /// Why there is nothing to give a rate of, if so: calls were due, and not one was answered.
@@ -486,7 +528,7 @@ impl<W: Case> Follow<'_, '_, W> {
             bail!("the trial is pushed before it runs")
         };
         let span = self.planned - self.job.plan.warmup - progress.left;
-        convert::fill::<W>(trial, &collected.totals, &collected.slices, span);
+        fill::<W>(trial, &collected.totals, &collected.slices, span);
         let claims = self.before.map(|_| W::claims(&collected.ledger, false));
         // The last slices again, since a page that is handed over late still counts in its own.
         // Before the window opens nobody knows how long before it a slice lies.

@@ -1,7 +1,6 @@
 //! What vouches for a number: conformance before the run, audits of the stored data before and after it.
 
 use crate::case::{Case, Past};
-use crate::convert;
 use crate::database::{self, Database, LoadOptions};
 use crate::engine;
 use crate::folder::Folder;
@@ -176,7 +175,7 @@ fn judged<C>(
     let (check, sentence, violations) = match rows.rows {
         Ok(found) => {
             let finding = audit.judge(&found, context);
-            match convert::verdict(finding.verdict) {
+            match finding.verdict {
                 Check::Failed if finding.figure.is_some() && !chance_tells => {
                     let sentence = format!("earlier runs have used this data too; {}", finding.sentence);
                     (Check::NotTold, sentence, finding.details)
@@ -188,10 +187,7 @@ fn judged<C>(
     };
     result::Audit {
         name: audit.name.clone(),
-        family: match audit.family {
-            sql::audit::Family::Consistency => AuditFamily::Consistency,
-            sql::audit::Family::Shape => AuditFamily::Shape,
-        },
+        family: audit.family,
         when,
         clause: Some(audit.clause.into()),
         check,

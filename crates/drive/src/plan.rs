@@ -139,6 +139,29 @@ impl Arrivals {
 }
 
 impl Plan {
+    /// The same for a result. `attempts_max` is how often a call is tried.
+    #[must_use]
+    pub fn described(&self, attempts_max: u32) -> result::Plan {
+        result::Plan {
+            clients: self.workers,
+            generator_threads: self.runtimes,
+            arrivals: match self.arrivals {
+                Arrivals::Closed => result::Arrivals::Closed {},
+                Arrivals::Paced => result::Arrivals::Paced { think: "spec".into() },
+                Arrivals::Constant(rate) => result::Arrivals::Constant { rate_per_s: rate.0 },
+                Arrivals::Poisson(rate) => result::Arrivals::Poisson { rate_per_s: rate.0 },
+            },
+            warmup_s: self.warmup.as_secs_f64(),
+            warmup_max_s: (self.warmup_max > self.warmup).then(|| self.warmup_max.as_secs_f64()),
+            measured_s: self.measured.as_secs_f64(),
+            drain_s: self.drain_max.as_secs_f64(),
+            deadline_ns: self.deadline.0,
+            attempts_max,
+            seed: self.seed,
+            deferred: self.deferred.is_some(),
+        }
+    }
+
     /// Checks the plan against its own limits and against the kinds of call it is for.
     ///
     /// # Errors

@@ -236,13 +236,11 @@ mod tests {
                         busy_ms: (share * 9_000.0) as u64,
                         flushing_ms: (share * 2_500.0) as u64,
                         written_bytes: (share * 4e7) as u64,
-                        ..DiskReading::default()
                     }),
                     writeback_s: None,
                 },
                 cores: 4,
                 details: vec![Detail::default()],
-                ..Snapshot::default()
             }
         };
         (snapshot(100, 0.0), snapshot(110, 1.0))

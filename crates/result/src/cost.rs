@@ -64,6 +64,12 @@ pub struct Throttling {
     pub throttled_s: f64,
 }
 
+/// Processor time of `cpu_s` seconds in milliseconds a thousand of `committed` calls.
+#[must_use]
+pub fn cpu_ms_a_thousand(cpu_s: f64, committed: u64) -> Option<f64> {
+    (committed > 0).then(|| cpu_s * 1e6 / committed as f64)
+}
+
 impl Process {
     /// Processor time in seconds.
     #[must_use]

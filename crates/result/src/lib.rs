@@ -31,7 +31,9 @@ pub use clocked::{Clocked, Facet, StatementTime};
 pub use comparison::{
     Block, BlockTrial, Comparison, FingerprintDifference, KeyDifference, Loss, Noise, Party, Side, Verdict,
 };
-pub use cost::{Disk, Limits, Process, ProcessSample, Role, Throttling, Writeback, WritebackSample};
+pub use cost::{
+    Disk, Limits, Process, ProcessSample, Role, Throttling, Writeback, WritebackSample, cpu_ms_a_thousand,
+};
 pub use curve::{Axis, Curve, Knee, Point, Scalability};
 pub use demand::{AllDue, Demand, Level};
 pub use engine::{

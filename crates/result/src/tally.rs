@@ -43,6 +43,15 @@ pub struct Interval {
     pub high: Option<f64>,
 }
 
+impl Interval {
+    /// The same in a unit of which one is `factor` of this one.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Interval {
+        let scaled = |value: f64| value * factor;
+        Interval { value: scaled(self.value), low: self.low.map(scaled), high: self.high.map(scaled) }
+    }
+}
+
 /// Where every due call went. `due = begun + never_begun`, and
 /// `begun = committed + declined + conflict + refused + in_doubt + defect`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

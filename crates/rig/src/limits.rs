@@ -19,6 +19,22 @@ pub struct Limits {
     pub mem: Option<u64>,
 }
 
+impl Limits {
+    /// The same for a result, with how often they were met, where that is known.
+    #[must_use]
+    pub fn described(&self, met: Option<crate::Throttling>) -> result::Limits {
+        result::Limits {
+            cpu: self.cpu,
+            memory_bytes: self.mem,
+            throttling: met.map(|met| result::Throttling {
+                periods: met.periods,
+                throttled_periods: met.throttled,
+                throttled_s: met.throttled_ns as f64 / 1e9,
+            }),
+        }
+    }
+}
+
 impl FromStr for Limits {
     type Err = RigError;
 

@@ -4,6 +4,7 @@
 //! the engine hands the rows to [`Audit::judge`]. `C` is what a workload knows about the database beside its rows.
 
 use crate::{Catalogue, CatalogueError, Value};
+pub use result::{AuditFamily as Family, Check};
 
 /// Violations that are listed; a broken database may have millions.
 pub const VIOLATIONS_SHOWN: usize = 5;
@@ -56,20 +57,11 @@ impl<C> Audit<C> {
     }
 }
 
-/// What an audit belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
-    /// What holds at any time in any right database.
-    Consistency,
-    /// The shape of what a right run leaves behind.
-    Shape,
-}
-
 /// What an audit found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
     /// How it ended.
-    pub verdict: Verdict,
+    pub verdict: Check,
     /// What holds or does not, in one sentence.
     pub sentence: String,
     /// The first violations.
@@ -81,26 +73,15 @@ pub struct Finding {
 impl Finding {
     /// Of a figure, without details.
     #[must_use]
-    pub fn of(verdict: Verdict, sentence: String, figure: Figure) -> Finding {
+    pub fn of(verdict: Check, sentence: String, figure: Figure) -> Finding {
         Finding { verdict, sentence, details: Vec::new(), figure: Some(figure) }
     }
 
     /// What cannot be told, and why.
     #[must_use]
     pub fn not_told(sentence: String, figure: Option<Figure>) -> Finding {
-        Finding { verdict: Verdict::NotTold, sentence, details: Vec::new(), figure }
+        Finding { verdict: Check::NotTold, sentence, details: Vec::new(), figure }
     }
-}
-
-/// How an audit ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// Holds.
-    Passed,
-    /// Does not hold.
-    Failed,
-    /// Cannot be told from this data, such as from too few samples. Not a pass.
-    NotTold,
 }
 
 /// A share or a ratio, and what it should be.
@@ -235,12 +216,12 @@ pub fn groups<C>(asked: &[Asked<C>], catalogue: &Catalogue) -> Result<Vec<Group<
 pub fn violations<C>(audit: &Audit<C>, rows: &[Vec<Value>], _: &C) -> Finding {
     let details = rows.iter().take(VIOLATIONS_SHOWN).map(|row| described(audit.columns, row)).collect();
     let (verdict, sentence) = match rows.len() {
-        0 => (Verdict::Passed, audit.sentence.to_owned()),
+        0 => (Check::Passed, audit.sentence.to_owned()),
         count if count > VIOLATIONS_SHOWN => {
-            (Verdict::Failed, format!("violated more than {VIOLATIONS_SHOWN} times: {}", audit.sentence))
+            (Check::Failed, format!("violated more than {VIOLATIONS_SHOWN} times: {}", audit.sentence))
         }
-        1 => (Verdict::Failed, format!("violated once: {}", audit.sentence)),
-        count => (Verdict::Failed, format!("violated {count} times: {}", audit.sentence)),
+        1 => (Check::Failed, format!("violated once: {}", audit.sentence)),
+        count => (Check::Failed, format!("violated {count} times: {}", audit.sentence)),
     };
     Finding { verdict, sentence, details, figure: None }
 }
@@ -278,7 +259,7 @@ mod tests {
                     Some([samples]) => {
                         let samples = u64::try_from(samples).unwrap();
                         let figure = Figure { measured: 1.0, expected: 1.0, tolerance: 0.0, samples };
-                        Finding::of(Verdict::Passed, audit.sentence.into(), figure)
+                        Finding::of(Check::Passed, audit.sentence.into(), figure)
                     }
                     None => audit.unreadable(),
                 }
@@ -312,9 +293,9 @@ mod tests {
         let found = groups(&ASKED, &catalogue()).unwrap();
         let ytd = &found[0].audits[0];
         let judge = |count: usize| ytd.judge(&vec![vec![Value::Int(7), Value::Int(9)]; count], &());
-        assert_eq!((judge(0).verdict, judge(0).sentence.as_str()), (Verdict::Passed, "it adds up"));
+        assert_eq!((judge(0).verdict, judge(0).sentence.as_str()), (Check::Passed, "it adds up"));
         let once = judge(1);
-        assert_eq!((once.verdict, once.sentence.as_str()), (Verdict::Failed, "violated once: it adds up"));
+        assert_eq!((once.verdict, once.sentence.as_str()), (Check::Failed, "violated once: it adds up"));
         assert_eq!(once.details, ["warehouse 7, sum 9"]);
         assert_eq!(judge(2).sentence, "violated 2 times: it adds up");
         let many = judge(ytd.rows_max);
@@ -329,11 +310,11 @@ mod tests {
         let found = groups(&ASKED, &catalogue()).unwrap();
         let judge = |rows: &[Vec<Value>]| found[0].audits[1].judge(rows, &());
         let told = judge(&[vec![Value::Int(3)]]);
-        assert_eq!((told.verdict, told.figure.map(|figure| figure.samples)), (Verdict::Passed, Some(3)));
+        assert_eq!((told.verdict, told.figure.map(|figure| figure.samples)), (Check::Passed, Some(3)));
         for rows in
             [vec![], vec![vec![Value::Null]], vec![vec![Value::Int(1), Value::Int(2)]], vec![vec![]; 2]]
         {
-            assert_eq!(judge(&rows).verdict, Verdict::NotTold, "{rows:?}");
+            assert_eq!(judge(&rows).verdict, Check::NotTold, "{rows:?}");
         }
     }
 }

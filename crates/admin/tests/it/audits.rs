@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use workload_tpcc::audit::{self, Context, Verdict};
+use workload_tpcc::audit::{self, Check, Context};
 use workload_tpcc::{Cardinality, StoredTally};
 
 /// Calls that a tiny database has seen: enough that every table has changed, few enough that new orders wait.
@@ -32,7 +32,7 @@ fn after_a_run(name: &str) -> (tempfile::TempDir, SqliteUrl) {
 fn failed(url: &SqliteUrl) -> BTreeSet<String> {
     findings(url, Cardinality::tiny())
         .into_iter()
-        .filter(|(_, finding)| finding.verdict == Verdict::Failed)
+        .filter(|(_, finding)| finding.verdict == Check::Failed)
         .map(|(audit, _)| audit.name)
         .collect()
 }
@@ -47,7 +47,7 @@ fn a_fresh_load_and_a_right_run_violate_nothing() {
     for (audit, finding) in &found {
         assert_ne!(
             finding.verdict,
-            Verdict::Failed,
+            Check::Failed,
             "{}: {} {:?}",
             audit.name,
             finding.sentence,
@@ -57,7 +57,7 @@ fn a_fresh_load_and_a_right_run_violate_nothing() {
     // Figures of so little data tell little; everything else is told.
     let untold: Vec<&str> = found
         .iter()
-        .filter(|(_, finding)| finding.verdict == Verdict::NotTold)
+        .filter(|(_, finding)| finding.verdict == Check::NotTold)
         .map(|(audit, _)| audit.name.as_str())
         .collect();
     assert!(
@@ -334,7 +334,7 @@ fn a_database_of_another_kit_is_judged_by_its_sums() {
     let of_others = Context { ours: false, ..Context::fresh(Cardinality::tiny()) };
     let failed = || -> BTreeSet<String> {
         let found = support::findings_in(&url, &of_others).into_iter();
-        found.filter(|(_, one)| one.verdict == Verdict::Failed).map(|(audit, _)| audit.name).collect()
+        found.filter(|(_, one)| one.verdict == Check::Failed).map(|(audit, _)| audit.name).collect()
     };
     assert_eq!(failed(), BTreeSet::new());
     execute(&url, "update warehouse set w_ytd = w_ytd + 0.01 where w_id = 1");

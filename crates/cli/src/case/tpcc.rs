@@ -1,7 +1,6 @@
 //! TPC-C.
 
 use super::{Case, Kit, Past, input_checks, ledger_checks};
-use crate::convert;
 use crate::database::LOAD_SEED;
 use crate::engine;
 use anyhow::{Context, Result, bail};
@@ -189,7 +188,7 @@ impl Case for Tpcc {
     }
 
     fn deferred(ledger: &Ledger, totals: &measure::Totals) -> Option<Deferred> {
-        convert::deferred::<Tpcc>(kind::DELIVERY, totals, ledger.counts().deliveries_skipped)
+        measure::deferred::<Tpcc>(kind::DELIVERY, totals, ledger.counts().deliveries_skipped)
     }
 }
 

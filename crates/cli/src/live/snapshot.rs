@@ -1,8 +1,8 @@
 //! What one slice shows of a trial, as plain data.
 
 use crate::case::Case;
-use crate::convert;
 use crate::subjects::Subject;
+use crate::trial;
 use measure::{EffortSums, Phase};
 use model::Nanos;
 use result::BudgetPart;
@@ -220,7 +220,7 @@ impl<W: Case> Sight<'_, W> {
 
     /// An embedded engine lives in whichever process holds its connections.
     pub(crate) fn role(&self, role: result::Role) -> String {
-        let roles = convert::roles(role, self.subject);
+        let roles = trial::roles(role, self.subject);
         roles.iter().map(|role| role.word()).collect::<Vec<_>>().join(" + ")
     }
 
@@ -246,8 +246,8 @@ impl<W: Case> Sight<'_, W> {
 
 /// Where the response time of the calls went that committed between two sums; nothing if none did.
 fn budget_since(before: &EffortSums, now: &EffortSums) -> Option<Vec<Part>> {
-    let later = convert::budget(now)?;
-    let earlier = convert::budget(before).unwrap_or_default();
+    let later = now.budget()?;
+    let earlier = before.budget().unwrap_or_default();
     let total = |response_ns: f64, sums: &EffortSums| response_ns * sums.calls as f64;
     let whole = total(later.response_ns, now) - total(earlier.response_ns, before);
     (now.calls > before.calls && whole > 0.0).then(|| {

@@ -3,7 +3,6 @@
 use super::stored::Stored;
 use crate::args::{self, ArrivalsArg, Limited};
 use crate::case::Case;
-use crate::convert;
 use crate::database::{Database, parse_url, scale_of};
 use crate::experiment::bench::{Bench, Prepared, trial_name};
 use crate::experiment::plan::{Place, Variant};
@@ -170,7 +169,7 @@ impl<'a, W: Case> Course<'a, W> {
     /// state; see [`Bench::trial`]. Nothing where the user has interrupted before anything of it was measured.
     pub(crate) fn trial(&mut self, wanted: &Wanted<'_>, document: &mut Document) -> Result<Option<usize>> {
         let name = trial_name(document.trials.len() + 1, &wanted.label);
-        let plan = convert::plan(&wanted.plan, RetryPolicy::default().attempts_max);
+        let plan = wanted.plan.described(RetryPolicy::default().attempts_max);
         match self.stored.take(&name, &plan) {
             Ok(Some(trial)) => {
                 self.taken += 1;

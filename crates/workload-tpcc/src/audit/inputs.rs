@@ -2,7 +2,7 @@
 
 use super::judge::{self, share};
 use super::skew::{self, Field};
-use super::{Figure, Finding, InputFinding, Verdict};
+use super::{Check, Figure, Finding, InputFinding};
 use crate::{Cardinality, InputCounts, LINES_MAX, LINES_MIN, kind};
 use sql::audit::SIGMAS;
 
@@ -73,8 +73,8 @@ fn remote(
     }
     let figure = Figure { tolerance: 0.0, ..share(samples, hits, 0.0) };
     let (verdict, sentence) = match hits {
-        0 => (Verdict::Passed, "with one warehouse nothing is remote".to_owned()),
-        hits => (Verdict::Failed, format!("{hits} {name}, and there is one warehouse only")),
+        0 => (Check::Passed, "with one warehouse nothing is remote".to_owned()),
+        hits => (Check::Failed, format!("{hits} {name}, and there is one warehouse only")),
     };
     InputFinding { name, clause, finding: Finding::of(verdict, sentence, figure) }
 }
@@ -123,7 +123,7 @@ mod tests {
         }
         input_audit(ledger.counts(), ledger.item_counts(), ledger.customer_counts(), size)
             .into_iter()
-            .filter(|found| found.finding.verdict != Verdict::Passed)
+            .filter(|found| found.finding.verdict != Check::Passed)
             .map(|found| found.name)
             .collect()
     }
@@ -210,9 +210,9 @@ mod tests {
             ledger.post(&inputs.draw(), &Err(Fault::Conflict(Conflict::Busy)));
         }
         let found = input_audit(ledger.counts(), ledger.item_counts(), ledger.customer_counts(), SIZE);
-        assert!(found.iter().all(|found| found.finding.verdict != Verdict::Failed), "{found:?}");
+        assert!(found.iter().all(|found| found.finding.verdict != Check::Failed), "{found:?}");
         let told = |name| found.iter().find(|found| found.name == name).unwrap().finding.verdict;
-        assert_eq!(told("remote lines"), Verdict::NotTold);
-        assert_eq!(told("skew of items"), Verdict::NotTold);
+        assert_eq!(told("remote lines"), Check::NotTold);
+        assert_eq!(told("skew of items"), Check::NotTold);
     }
 }

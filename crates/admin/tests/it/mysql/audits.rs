@@ -8,7 +8,7 @@ use model::Nanos;
 use sql::{Dialect, Value};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
-use workload_tpcc::audit::{self, Context, Verdict};
+use workload_tpcc::audit::{self, Check, Context};
 use workload_tpcc::{Cardinality, StoredTally};
 
 /// Names of the audits that failed.
@@ -38,7 +38,7 @@ fn failed(database: &Database) -> BTreeSet<String> {
             let rows = rows.unwrap_or_else(|why| panic!("{name}: {why}"));
             let finding = audit.judge(&rows, &context);
             assert!(!finding.sentence.contains("do not make sense"), "{name}: {rows:?}");
-            (finding.verdict == Verdict::Failed).then_some(audit.name)
+            (finding.verdict == Check::Failed).then_some(audit.name)
         })
         .collect()
 }

@@ -3,7 +3,7 @@
 use super::support::{Bank, run};
 use model::{Inputs as _, Ledger as _};
 use std::collections::BTreeSet;
-use workload_tpcb::audit::Verdict;
+use workload_tpcb::audit::Check;
 use workload_tpcb::{Call, Cardinality, Claims, Inputs, Ledger, Stmt};
 
 const SIZE: Cardinality = Cardinality { branches: 3, accounts: 100, tellers: 10 };
@@ -49,7 +49,7 @@ fn a_right_run_passes_everything() {
     let (bank, ledger) = honest();
     for whole in [true, false] {
         for (name, finding) in bank.audit(whole) {
-            assert_eq!(finding.verdict, Verdict::Passed, "{name}: {finding:?}");
+            assert_eq!(finding.verdict, Check::Passed, "{name}: {finding:?}");
         }
     }
     assert_eq!(ledger_violations(&bank, &ledger), [""; 0]);
@@ -62,7 +62,7 @@ fn a_bank_that_was_only_loaded_fails_nothing_and_has_nothing_to_show() {
     let told: Vec<String> = bank
         .audit(true)
         .into_iter()
-        .filter(|(_, finding)| finding.verdict == Verdict::Passed)
+        .filter(|(_, finding)| finding.verdict == Check::Passed)
         .map(|(name, _)| name)
         .collect();
     assert_eq!(told.len(), 11, "{told:?}");
@@ -227,7 +227,7 @@ fn a_history_that_was_emptied_convicts_nobody() {
     let before = bank.tallies();
     assert_eq!(bank.failed(false), [""; 0]);
     let not_told = |name: &str| {
-        bank.audit(false).iter().any(|(found, finding)| found == name && finding.verdict == Verdict::NotTold)
+        bank.audit(false).iter().any(|(found, finding)| found == name && finding.verdict == Check::NotTold)
     };
     assert!(not_told("branch-history") && not_told("account-history") && not_told("history-sum"));
 

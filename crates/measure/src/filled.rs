@@ -1,28 +1,20 @@
-//! From what the load generator and the observer measured to the document that reports start from.
+//! What was counted and clocked, as a result has it.
 
-use crate::case::Case;
-use crate::subjects::{Route, Subject};
-use measure::{ClockedSums, EffortSums, KindTotals, Latencies, Phase, Totals, rate_interval};
-use model::{Kind, Nanos};
+use crate::clocked::{ClockedSums, StatementSum};
+use crate::collector::Slice as Sliced;
+use crate::intervals::rate_interval;
+use crate::latencies::Latencies;
+use crate::timeline::Phase;
+use crate::totals::{EffortSums, KindTotals, Times, Totals};
+use model::{Kind, Nanos, Workload};
 use result::{
-    AllDue, Arrivals, Books, Bucket, Budget, Check, Class, Clocked, Deferred, Demand, Effort, Facet,
-    Grouping, Interval, KindSlice, KindTally, Latency, Limit, Limits, Plan, Quantiles, Role, Slice,
-    StatementTime, Tally, Throttling, Trial,
+    AllDue, Books, Bucket, Budget, Class, Clocked, Deferred, Demand, Effort, Facet, Grouping, Interval,
+    KindSlice, KindTally, Latency, Limit, Quantiles, Slice, StatementTime, Tally, Trial,
 };
-use sql::Dialect;
 
-/// How an audit ended.
-pub(crate) const fn verdict(verdict: sql::audit::Verdict) -> Check {
-    match verdict {
-        sql::audit::Verdict::Passed => Check::Passed,
-        sql::audit::Verdict::Failed => Check::Failed,
-        sql::audit::Verdict::NotTold => Check::NotTold,
-    }
-}
-
-/// Puts everything that was counted and clocked so far into `trial`.
-pub(crate) fn fill<W: Case>(trial: &mut Trial, totals: &Totals, slices: &[measure::Slice], span: Nanos) {
-    let paced = trial.plan.arrivals.is_paced();
+/// Puts everything that was counted and clocked so far into `trial`, whose plan is known, but for what the workload makes of it:
+/// its headline and its efficiency. `span` is how much of the window has passed.
+pub fn fill<W: Workload>(trial: &mut Trial, totals: &Totals, slices: &[Sliced], span: Nanos) {
     trial.measured_s = span.as_secs_f64();
     trial.kinds = W::KINDS
         .iter()
@@ -36,14 +28,6 @@ pub(crate) fn fill<W: Case>(trial: &mut Trial, totals: &Totals, slices: &[measur
     trial.grouping = grouping(totals);
     trial.overall = overall(totals, slices, trial.measured_s, &trial.kinds);
     trial.demand = Some(demand(totals));
-    let rate = trial.kinds[trial.headline_kind()].tally.rate_per_s;
-    let scaled = Interval {
-        value: rate.value * W::RATE_SECONDS,
-        low: rate.low.map(|low| low * W::RATE_SECONDS),
-        high: rate.high.map(|high| high * W::RATE_SECONDS),
-    };
-    trial.headline = W::headline(scaled, paced);
-    trial.efficiency = if paced { W::efficiency(scaled.value, trial.data.scale) } else { None };
     trial.slices = time_line(slices);
 }
 
@@ -51,7 +35,7 @@ fn kind_tally(
     index: usize,
     kind: &Kind,
     totals: &Totals,
-    slices: &[measure::Slice],
+    slices: &[Sliced],
     span_s: f64,
     deferred: bool,
 ) -> KindTally {
@@ -77,30 +61,30 @@ fn kind_tally(
             latency,
             all_due: Some(all_due(due_of_kind(index, totals), [of_kind])),
             effort: effort(&of_kind.effort),
-            budget: budget(&of_kind.effort),
+            budget: of_kind.effort.budget(),
         },
     }
 }
 
 /// The parts of a kind that are also shown apart.
-fn facets<W: Case>(kind: usize, totals: &Totals) -> Vec<Facet> {
+fn facets<W: Workload>(kind: usize, totals: &Totals) -> Vec<Facet> {
     let of_kind = W::FACETS.iter().zip(&totals.facets).filter(|(facet, _)| facet.kind == kind);
     of_kind
         .map(|(facet, totals)| Facet {
             name: facet.name.into(),
             response: quantiles(&totals.committed),
-            budget: budget(&totals.effort),
+            budget: totals.effort.budget(),
             clocked: clocked::<W>(&totals.clocked),
         })
         .collect()
 }
 
 /// What calls with a clock around each statement took, if there were any.
-fn clocked<W: Case>(sums: &ClockedSums) -> Option<Clocked> {
+fn clocked<W: Workload>(sums: &ClockedSums) -> Option<Clocked> {
     let effort = &sums.effort;
     let calls = effort.calls as f64;
     let mean = |total: Nanos| total.0 as f64 / calls;
-    let statement = |(index, sum): (usize, measure::StatementSum)| StatementTime {
+    let statement = |(index, sum): (usize, StatementSum)| StatementTime {
         name: W::STATEMENTS.get(index).copied().unwrap_or("without a name").into(),
         executions: sum.executions,
         mean_ns: sum.spent.0 as f64 / sum.executions as f64,
@@ -123,7 +107,7 @@ fn clocked<W: Case>(sums: &ClockedSums) -> Option<Clocked> {
     })
 }
 
-fn overall(totals: &Totals, slices: &[measure::Slice], span_s: f64, kinds: &[KindTally]) -> Tally {
+fn overall(totals: &Totals, slices: &[Sliced], span_s: f64, kinds: &[KindTally]) -> Tally {
     let (mut response, mut service) = (Latencies::new(), Latencies::new());
     let (mut sums, mut two_times) = (EffortSums::default(), false);
     for kind in &totals.kinds {
@@ -146,7 +130,7 @@ fn overall(totals: &Totals, slices: &[measure::Slice], span_s: f64, kinds: &[Kin
         latency: vec![committed],
         all_due: Some(all_due(books_of_all.due, &totals.kinds)),
         effort: effort(&sums),
-        budget: budget(&sums),
+        budget: sums.budget(),
     }
 }
 
@@ -171,7 +155,7 @@ fn all_due<'a>(due: u64, kinds: impl IntoIterator<Item = &'a KindTotals>) -> All
     AllDue::new(due, unanswered, |quantile| Some(answered.quantile_of(quantile, due)?.0))
 }
 
-fn latency(class: Class, times: &measure::Times) -> Latency {
+fn latency(class: Class, times: &Times) -> Latency {
     Latency {
         class,
         response: quantiles(&times.response),
@@ -184,7 +168,7 @@ fn spectrum(latencies: &Latencies) -> Vec<Bucket> {
     Bucket::spectrum(latencies.spectrum().into_iter().map(|(upper, count)| (upper.0, count)))
 }
 
-pub(crate) fn quantiles(latencies: &Latencies) -> Quantiles {
+fn quantiles(latencies: &Latencies) -> Quantiles {
     let mean = latencies.mean().unwrap_or(Nanos::ZERO).0 as f64;
     let max = latencies.max().unwrap_or(Nanos::ZERO).0;
     // Asked only for those that enough samples stand behind.
@@ -205,7 +189,7 @@ fn demand(totals: &Totals) -> Demand {
 }
 
 /// Committed in the window, a second, with the interval that the slices of the window give.
-fn rate(committed: u64, slices: &[measure::Slice], kinds: &[usize], span_s: f64) -> Interval {
+fn rate(committed: u64, slices: &[Sliced], kinds: &[usize], span_s: f64) -> Interval {
     let rates: Vec<f64> =
         slices.iter().filter(|slice| slice.phase == Phase::Measured).map(|slice| slice.rate(kinds)).collect();
     let value = if span_s > 0.0 { committed as f64 / span_s } else { 0.0 };
@@ -219,7 +203,7 @@ fn rate(committed: u64, slices: &[measure::Slice], kinds: &[usize], span_s: f64)
     }
 }
 
-fn books(books: &measure::Books) -> Books {
+fn books(books: &crate::Books) -> Books {
     Books {
         due: books.due,
         begun: books.begun,
@@ -253,29 +237,7 @@ fn effort(sums: &EffortSums) -> Option<Effort> {
     })
 }
 
-pub(crate) fn budget(sums: &EffortSums) -> Option<Budget> {
-    let calls = sums.calls as f64;
-    let mean = |total: Nanos| total.0 as f64 / calls;
-    (sums.calls > 0).then(|| {
-        Budget {
-            response_ns: mean(sums.response),
-            client_wait_ns: mean(sums.client_wait),
-            wake_up_ns: mean(sums.wake_up),
-            // What the server did not have its hands on. Without a server there is nothing in between.
-            network_ns: if sums.server > Nanos::ZERO { mean(sums.service - sums.server) } else { 0.0 },
-            server_queue_ns: mean(sums.queue),
-            pool_wait_ns: mean(sums.pool),
-            begin_ns: mean(sums.begin),
-            statements_ns: mean(sums.statements_time),
-            commit_ns: mean(sums.commit),
-            encode_ns: mean(sums.encode),
-            remainder_ns: 0.0,
-        }
-        .balanced()
-    })
-}
-
-fn time_line(slices: &[measure::Slice]) -> Vec<Slice> {
+fn time_line(slices: &[Sliced]) -> Vec<Slice> {
     let opens =
         slices.iter().find(|slice| slice.phase != Phase::WarmUp).map_or(Nanos::ZERO, |slice| slice.from);
     slices
@@ -302,8 +264,10 @@ fn time_line(slices: &[measure::Slice]) -> Vec<Slice> {
         .collect()
 }
 
-/// What deferred deliveries came to.
-pub(crate) fn deferred<W: Case>(index: usize, totals: &Totals, skipped: u64) -> Option<Deferred> {
+/// What the calls of kind `index` came to that were queued and done later; nothing for a kind that is not. `skipped` are their
+/// parts that found nothing to do.
+#[must_use]
+pub fn deferred<W: Workload>(index: usize, totals: &Totals, skipped: u64) -> Option<Deferred> {
     let kind = &W::KINDS[index];
     let (of_kind, limit) = (&totals.kinds[index], kind.deferred_p90_max?);
     let completion = quantiles(&of_kind.committed.response);
@@ -319,74 +283,28 @@ pub(crate) fn deferred<W: Case>(index: usize, totals: &Totals, skipped: u64) -> 
     })
 }
 
-pub(crate) fn plan(plan: &drive::Plan, attempts_max: u32) -> Plan {
-    Plan {
-        clients: plan.workers,
-        generator_threads: plan.runtimes,
-        arrivals: match plan.arrivals {
-            drive::Arrivals::Closed => Arrivals::Closed {},
-            drive::Arrivals::Paced => Arrivals::Paced { think: "spec".into() },
-            drive::Arrivals::Constant(rate) => Arrivals::Constant { rate_per_s: rate.0 },
-            drive::Arrivals::Poisson(rate) => Arrivals::Poisson { rate_per_s: rate.0 },
-        },
-        warmup_s: plan.warmup.as_secs_f64(),
-        warmup_max_s: (plan.warmup_max > plan.warmup).then(|| plan.warmup_max.as_secs_f64()),
-        measured_s: plan.measured.as_secs_f64(),
-        drain_s: plan.drain_max.as_secs_f64(),
-        deadline_ns: plan.deadline.0,
-        attempts_max,
-        seed: plan.seed,
-        deferred: plan.deferred.is_some(),
-    }
-}
-
-/// What a process does in trials of a subject: an embedded engine is where its connections are.
-pub(crate) fn roles(role: Role, subject: &Subject) -> Vec<Role> {
-    let embedded = subject.how.dialect == Dialect::Sqlite;
-    match (role, subject.route) {
-        (Role::Generator, Route::Direct) | (Role::Server, _) if embedded => vec![role, Role::Engine],
-        _ => vec![role],
-    }
-}
-
-/// Processor time in milliseconds a thousand committed calls.
-pub(crate) fn a_thousand(cpu_s: f64, committed: u64) -> Option<f64> {
-    (committed > 0).then(|| cpu_s * 1e6 / committed as f64)
-}
-
-/// What a part may use, and how often it has met that.
-pub(crate) fn limits(limits: rig::Limits, met: Option<rig::Throttling>) -> Limits {
-    Limits {
-        cpu: limits.cpu,
-        memory_bytes: limits.mem,
-        throttling: met.map(|met| Throttling {
-            periods: met.periods,
-            throttled_periods: met.throttled,
-            throttled_s: met.throttled_ns as f64 / 1e9,
-        }),
-    }
-}
-
-/// What a session says of what it stands on.
-pub(crate) fn stack(stack: model::Stack) -> result::Stack {
-    result::Stack {
-        engine: stack.engine,
-        engine_version: stack.engine_version,
-        adapter: stack.adapter,
-        adapter_version: stack.adapter_version,
-        style: stack.style,
-        route: stack.route,
-        server: stack.server,
-        isolation: stack.isolation,
-        durability: result::Durability {
-            tier: match stack.durability.tier {
-                model::Tier::Durable => result::Tier::Durable,
-                model::Tier::Delayed => result::Tier::Delayed,
-                model::Tier::Volatile => result::Tier::Volatile,
-            },
-            detail: stack.durability.detail,
-            claimed: false,
-        },
-        settings: stack.settings.into_iter().map(|(name, value)| result::Setting { name, value }).collect(),
+impl EffortSums {
+    /// Where the time of the mean call went; nothing without a call.
+    #[must_use]
+    pub fn budget(&self) -> Option<Budget> {
+        let calls = self.calls as f64;
+        let mean = |total: Nanos| total.0 as f64 / calls;
+        (self.calls > 0).then(|| {
+            Budget {
+                response_ns: mean(self.response),
+                client_wait_ns: mean(self.client_wait),
+                wake_up_ns: mean(self.wake_up),
+                // What the server did not have its hands on. Without a server there is nothing in between.
+                network_ns: if self.server > Nanos::ZERO { mean(self.service - self.server) } else { 0.0 },
+                server_queue_ns: mean(self.queue),
+                pool_wait_ns: mean(self.pool),
+                begin_ns: mean(self.begin),
+                statements_ns: mean(self.statements_time),
+                commit_ns: mean(self.commit),
+                encode_ns: mean(self.encode),
+                remainder_ns: 0.0,
+            }
+            .balanced()
+        })
     }
 }
