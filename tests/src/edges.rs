@@ -78,6 +78,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
         _ if name == "cli" || unit.under != "crates" => Rule {
             ours: &[
                 "model",
+                "benchmark",
                 "sql",
                 "measure",
                 "observe",
@@ -103,6 +104,10 @@ fn rule(unit: &Unit) -> Option<Rule> {
         "observe" | "report" => {
             Rule { ours: &["model", "measure", "result"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] }
         }
+        "benchmark" => Rule {
+            ours: &["model", "sql", "measure", "result"],
+            never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS],
+        },
         "drive" => Rule { ours: &["model", "measure", "result"], never: &[DRIVERS, HTTP, RANDOMNESS] },
         // Its drivers of servers are asynchronous; it runs them on runtimes of its own. `observe` for the words in which it
         // answers what an engine says of itself.
@@ -126,7 +131,8 @@ fn rule(unit: &Unit) -> Option<Rule> {
         // A file system for SQLite to stand on: of ours it knows what can be asked of storage, and the clock.
         "slow-storage" => Rule { ours: &["model", "sql", "measure"], never: &[HTTP, RUNTIMES, RANDOMNESS] },
         _ if name.starts_with("workload-") => {
-            Rule { ours: &["model", "sql"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] }
+            let ours = &["model", "benchmark", "sql", "measure", "result"];
+            Rule { ours, never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] }
         }
         _ if name.starts_with("adapter-") => {
             Rule { ours: &["model", "sql", "slow-storage"], never: &[RANDOMNESS] }

@@ -1,8 +1,8 @@
 //! `stackmark audit`: the stored data of an existing database, whoever loaded it.
 
-use crate::case::{Case, Kit, Past, of_workload};
+use crate::case::{Case, of_workload};
 use crate::database::{amount, load_command, parse_url};
-use crate::engine::{self, place};
+use crate::engine::{self, Asked, place};
 use crate::folder::read_claims;
 use crate::interrupt::Interrupt;
 use crate::ui::Ui;
@@ -10,6 +10,7 @@ use crate::vouch;
 use crate::{Answer, args, subjects};
 use admin::Found;
 use anyhow::{Context, Result, bail};
+use benchmark::{Kit, Past};
 use result::{Audit, AuditWhen, Check, LedgerCheck};
 use serde::Serialize;
 use sql::DbUrl;
@@ -95,7 +96,7 @@ fn look<W: Case>(url: &DbUrl) -> Result<Kit<W::Extent>> {
             Ok(Kit { name, ours: true, size, notes: Vec::new() })
         }
         Found::Foreign { what, tables } => {
-            W::auditable(url, &tables).with_context(|| format!("{at} is {what}"))
+            W::auditable(&Asked(url), &tables).with_context(|| format!("{at} is {what}"))
         }
     }
 }

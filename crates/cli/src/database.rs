@@ -1,16 +1,14 @@
 //! The database of a run: an existing one that is checked, or a private one that is loaded and goes with the run.
 
 use crate::case::Case;
-use crate::engine::{self, place};
+use crate::engine::{self, Asked, place};
 use crate::in_use;
 use crate::interrupt::Interrupt;
 use crate::ui::{self, Ui};
 use admin::{Contents, Found, LoadPlan, LoadProgress, LoadRecord, Loaded};
 use anyhow::{Context, Result, bail};
+use benchmark::LOAD_SEED;
 use sql::{DbUrl, Dialect};
-
-/// Seed of private databases; that of runs is the user's.
-pub(crate) const LOAD_SEED: u64 = 1;
 
 /// A loaded database.
 #[derive(Debug, Clone)]
@@ -66,7 +64,7 @@ impl<W: Case> Database<W> {
             Found::Foreign { what, tables } if tables.is_empty() => {
                 bail!("{at} is {what}\nhint: `{command}` with another database makes one to run on")
             }
-            Found::Foreign { what, .. } => return Database::of_another_kit(url, &what, scale),
+            Found::Foreign { what, tables } => return Database::of_another_kit(url, &what, &tables, scale),
             Found::Complete(contents) => *contents,
         };
         if contents.record.workload != W::NAME {
@@ -92,9 +90,10 @@ impl<W: Case> Database<W> {
     }
 
     /// A database that another kit has loaded: what it is, and whether a run is possible.
-    fn of_another_kit(url: DbUrl, what: &str, scale: Option<u64>) -> Result<Database<W>> {
+    fn of_another_kit(url: DbUrl, what: &str, tables: &[String], scale: Option<u64>) -> Result<Database<W>> {
         let at = place(&url);
-        let kit = W::recognise(&url).with_context(|| format!("{at} is {what}"))?;
+        let load = load_command::<W>(&url, 1, false);
+        let kit = W::recognise(&Asked(&url), tables, &load).with_context(|| format!("{at} is {what}"))?;
         let found = W::scale(&kit.size);
         if let Some(scale) = scale
             && u64::from(found) != scale

@@ -2,8 +2,9 @@
 
 use admin::{AuditGroup, Audited, Found, LoadPlan, LoadProgress, Loaded, mysql, postgres, sqlite};
 use anyhow::{Result, bail};
+use benchmark::Look;
 use model::Nanos;
-use sql::{ColumnInfo, DbUrl, Dialect, ServerUrl, Value};
+use sql::{ColumnInfo, DbUrl, Dialect, Value};
 use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) use targets::place;
 
@@ -161,10 +162,23 @@ pub(crate) fn probe(url: &DbUrl) -> Option<Box<dyn observe::EngineProbe>> {
     }
 }
 
-/// The columns of a database on a server.
-pub(crate) fn columns(url: &ServerUrl) -> Result<Vec<ColumnInfo>> {
-    Ok(match url.dialect {
-        Dialect::MySql => mysql::columns(url)?,
-        Dialect::Postgres | Dialect::Sqlite => postgres::columns(url)?,
-    })
+/// A database that a workload asks.
+pub(crate) struct Asked<'a>(pub(crate) &'a DbUrl);
+
+impl Look for Asked<'_> {
+    fn dialect(&self) -> Dialect {
+        self.0.dialect()
+    }
+
+    fn rows(&self, query: &str) -> Result<Vec<Vec<Value>>> {
+        rows(self.0, query)
+    }
+
+    fn columns(&self) -> Result<Vec<ColumnInfo>> {
+        let DbUrl::Server(url) = self.0 else { return Ok(Vec::new()) };
+        Ok(match url.dialect {
+            Dialect::MySql => mysql::columns(url)?,
+            Dialect::Postgres | Dialect::Sqlite => postgres::columns(url)?,
+        })
+    }
 }

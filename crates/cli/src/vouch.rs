@@ -1,6 +1,6 @@
 //! What vouches for a number: conformance before the run, audits of the stored data before and after it.
 
-use crate::case::{Case, Past};
+use crate::case::Case;
 use crate::database::{self, Database, LoadOptions};
 use crate::engine;
 use crate::folder::Folder;
@@ -12,6 +12,7 @@ use crate::trial::{self, reach};
 use crate::ui::{Ui, capital};
 use admin::{AuditGroup, AuditQuery, AuditRows};
 use anyhow::{Context, Result};
+use benchmark::Past;
 use measure::Monotonic;
 use model::{Clock, Nanos, Target};
 use result::{AuditFamily, AuditWhen, Check, Conformance, LedgerCheck};

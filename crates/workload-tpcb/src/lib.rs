@@ -6,6 +6,7 @@
 //! driver and no protocol; `wire` turns calls and outcomes into JSON and back.
 
 pub mod audit;
+mod benchmark;
 mod call;
 pub mod conformance;
 mod data;

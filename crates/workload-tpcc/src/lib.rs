@@ -6,6 +6,7 @@
 
 pub mod audit;
 mod bad_credit;
+mod benchmark;
 mod call;
 mod claims;
 pub mod conformance;

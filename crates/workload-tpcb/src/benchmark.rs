@@ -1,21 +1,18 @@
 //! pgbench's transaction.
 
-use super::{Case, Kit, Past, input_checks, ledger_checks};
-use crate::engine;
+use crate::audit::{self, Context as AuditContext};
+use crate::{BRANCHES_MAX, Cardinality, Claims, Data, Inputs, Ledger, StoredTally, Tpcb, hottest_rows};
 use anyhow::{Context, Result, bail};
+use benchmark::{Benchmark, Kit, Look, Past, input_checks, ledger_checks};
 use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
-use sql::{Catalogue, DbUrl, Dialect, Value};
+use sql::{Catalogue, Dialect, Value};
 use std::sync::Arc;
-use workload_tpcb::audit::{self, Context as AuditContext};
-use workload_tpcb::{
-    BRANCHES_MAX, Cardinality, Claims, Data, Inputs, Ledger, StoredTally, Tpcb, hottest_rows,
-};
 
 /// Tables without which nothing can be audited.
 const TABLES: [&str; 4] = ["pgbench_accounts", "pgbench_tellers", "pgbench_branches", "pgbench_history"];
 
-impl Case for Tpcb {
+impl Benchmark for Tpcb {
     const SCALE_UNIT: &'static str = "branches";
     const SCALE_MAX: u64 = BRANCHES_MAX as u64;
     const RATE_UNIT: &'static str = "transactions/s";
@@ -48,13 +45,13 @@ impl Case for Tpcb {
         hottest_rows(size.branches)
     }
 
-    fn auditable(url: &DbUrl, tables: &[String]) -> Result<Kit<Cardinality>> {
+    fn auditable(store: &dyn Look, tables: &[String]) -> Result<Kit<Cardinality>> {
         let missing: Vec<_> =
             TABLES.into_iter().filter(|wanted| tables.iter().all(|table| table != wanted)).collect();
         if !missing.is_empty() {
             bail!("tpcb needs pgbench's tables; {} missing", missing.join(", "));
         }
-        let found = engine::rows(url, &audit::scale(url.dialect())?)?;
+        let found = store.rows(&audit::scale(store.dialect())?)?;
         let branches = found.first().and_then(|row| row.first()?.int()).unwrap_or(0);
         match u32::try_from(branches) {
             Ok(branches) if branches > 0 => Ok(Kit {
@@ -71,11 +68,8 @@ impl Case for Tpcb {
     }
 
     /// A database of `pgbench -i` is what this workload runs on.
-    fn recognise(url: &DbUrl) -> Result<Kit<Cardinality>> {
-        match engine::inspect(url)? {
-            admin::Found::Foreign { tables, .. } => Tpcb::auditable(url, &tables),
-            _ => bail!("it changed while we looked at it"),
-        }
+    fn recognise(store: &dyn Look, tables: &[String], _load: &str) -> Result<Kit<Cardinality>> {
+        Tpcb::auditable(store, tables)
     }
 
     fn dataset(size: &Cardinality, _seed: u64) -> Arc<dyn Dataset> {
@@ -83,7 +77,7 @@ impl Case for Tpcb {
     }
 
     fn schema(dialect: Dialect) -> Result<Catalogue> {
-        Ok(workload_tpcb::schema(dialect)?)
+        Ok(crate::schema(dialect)?)
     }
 
     fn inputs(size: &Cardinality, _load: Option<u64>, seed: u64) -> impl Fn(u32) -> Inputs {

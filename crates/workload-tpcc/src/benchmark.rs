@@ -1,25 +1,23 @@
 //! TPC-C.
 
-use super::{Case, Kit, Past, input_checks, ledger_checks};
-use crate::database::LOAD_SEED;
-use crate::engine;
-use anyhow::{Context, Result, bail};
-use model::rows::Dataset;
-use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
-use sql::{Catalogue, DbUrl, Dialect, Value};
-use std::sync::Arc;
-use workload_tpcc::audit::{self, Context as AuditContext};
-use workload_tpcc::conformance::GOLDEN_LOAD_SEED;
-use workload_tpcc::{
+use crate::audit::{self, Context as AuditContext};
+use crate::conformance::GOLDEN_LOAD_SEED;
+use crate::{
     Cardinality, Claims, DISTRICTS, Data, Inputs, Knowledge, Ledger, StoredTally, Tpcc, WAREHOUSES_MAX, kind,
     kit,
 };
+use anyhow::{Context, Result, bail};
+use benchmark::{Benchmark, Kit, LOAD_SEED, Look, Past, input_checks, ledger_checks};
+use model::rows::Dataset;
+use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
+use sql::{Catalogue, Dialect, Value};
+use std::sync::Arc;
 
 /// Tables without which nothing can be audited.
 const TABLES: [&str; 9] =
     ["warehouse", "district", "customer", "history", "new_order", "orders", "order_line", "item", "stock"];
 
-impl Case for Tpcc {
+impl Benchmark for Tpcc {
     const SCALE_UNIT: &'static str = "warehouses";
     const SCALE_MAX: u64 = WAREHOUSES_MAX as u64;
     const RATE_UNIT: &'static str = "new orders/min";
@@ -53,14 +51,14 @@ impl Case for Tpcc {
         u64::from(size.warehouses)
     }
 
-    fn auditable(url: &DbUrl, tables: &[String]) -> Result<Kit<Cardinality>> {
+    fn auditable(store: &dyn Look, tables: &[String]) -> Result<Kit<Cardinality>> {
         if tables.is_empty() {
             bail!("TPC-C needs the tables {}", TABLES.join(", "));
         }
-        if let DbUrl::Server(server) = url {
+        if store.dialect() != Dialect::Sqlite {
             // Differences that would only be in the way of a run are told and do not keep anybody from auditing.
-            if let Ok(kit) = kit::Kit::recognise(url.dialect(), &engine::columns(server)?) {
-                return known(url, kit);
+            if let Ok(kit) = kit::Kit::recognise(store.dialect(), &store.columns()?) {
+                return known(store, kit);
             }
         }
         let missing: Vec<_> =
@@ -68,7 +66,7 @@ impl Case for Tpcc {
         if !missing.is_empty() {
             bail!("TPC-C needs the tables {} too", missing.join(", "));
         }
-        let count = engine::rows(url, "select count(*) from warehouse")?;
+        let count = store.rows("select count(*) from warehouse")?;
         let warehouses = count.first().and_then(|row| row.first()?.int()).unwrap_or(0);
         match u32::try_from(warehouses) {
             Ok(warehouses) if warehouses > 0 => Ok(Kit {
@@ -81,19 +79,16 @@ impl Case for Tpcc {
         }
     }
 
-    fn recognise(url: &DbUrl) -> Result<Kit<Cardinality>> {
-        match url {
-            DbUrl::Sqlite(_) => bail!(
+    fn recognise(store: &dyn Look, _tables: &[String], load: &str) -> Result<Kit<Cardinality>> {
+        if store.dialect() == Dialect::Sqlite {
+            bail!(
                 "a run cannot know what it started from\nhint: `stackmark audit tpcc --db …` checks databases of other \
-                 kits; `{}` with another file makes one to run on",
-                crate::database::load_command::<Tpcc>(url, 1, false)
-            ),
-            DbUrl::Server(server) => {
-                let kit = kit::Kit::recognise(url.dialect(), &engine::columns(server)?)
-                    .context("TPC-C cannot run on these tables")?;
-                known(url, kit)
-            }
+                 kits; `{load}` with another file makes one to run on"
+            );
         }
+        let kit = kit::Kit::recognise(store.dialect(), &store.columns()?)
+            .context("TPC-C cannot run on these tables")?;
+        known(store, kit)
     }
 
     fn dataset(size: &Cardinality, seed: u64) -> Arc<dyn Dataset> {
@@ -101,7 +96,7 @@ impl Case for Tpcc {
     }
 
     fn schema(dialect: Dialect) -> Result<Catalogue> {
-        Ok(workload_tpcc::schema(dialect)?)
+        Ok(crate::schema(dialect)?)
     }
 
     fn inputs(size: &Cardinality, load: Option<u64>, seed: u64) -> impl Fn(u32) -> Inputs {
@@ -193,8 +188,8 @@ impl Case for Tpcc {
 }
 
 /// A database of another kit with the standard's tables, and how much it holds.
-fn known(url: &DbUrl, kit: kit::Kit) -> Result<Kit<Cardinality>> {
-    let rows = engine::rows(url, &kit::discover_query()?)?;
+fn known(store: &dyn Look, kit: kit::Kit) -> Result<Kit<Cardinality>> {
+    let rows = store.rows(&kit::discover_query()?)?;
     let figures: Option<Vec<i64>> =
         rows.first().and_then(|row| row.iter().map(Value::int).collect::<Option<Vec<i64>>>());
     let size = figures.and_then(|figures| Cardinality::discovered(&figures));

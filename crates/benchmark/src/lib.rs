@@ -1,0 +1,158 @@
+//! What a workload needs around its calls to be loaded, run, audited and reported.
+
+mod checks;
+
+use anyhow::Result;
+use model::Wire;
+use model::rows::Dataset;
+use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sql::{Catalogue, ColumnInfo, Dialect, Value};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+pub use checks::{input_checks, ledger_checks};
+
+/// Seed of loads of which nothing else is said; that of runs is another.
+pub const LOAD_SEED: u64 = 1;
+
+/// A workload that can be loaded, run, audited and reported.
+pub trait Benchmark: Wire<Extent: Size> {
+    /// What the scale counts: `warehouses`.
+    const SCALE_UNIT: &'static str;
+    /// The most that may be asked for.
+    const SCALE_MAX: u64;
+    /// What its throughput counts, a minute or a second: `new orders/min`.
+    const RATE_UNIT: &'static str;
+    /// Seconds in the unit of its throughput.
+    const RATE_SECONDS: f64;
+    /// Seed of the data that the golden vectors were recorded on.
+    const GOLDEN_LOAD_SEED: u64;
+    /// Whether even chance can be judged only while no earlier run has used the data: runs with the same seed make the same
+    /// calls, and then chance is not what spreads them.
+    const CHANCE_NEEDS_FRESH: bool;
+    /// What is known about a database beside its rows, for its audits.
+    type Context;
+    /// What the store says of itself before and after a run.
+    type Stored: Clone + Debug + Serialize + DeserializeOwned;
+    /// What acknowledged calls imply about the difference.
+    type Claims: Clone + Debug + Serialize + DeserializeOwned;
+
+    /// The standard's size at a scale.
+    fn standard(scale: u32) -> Self::Extent;
+    /// The size that conformance works on.
+    fn tiny() -> Self::Extent;
+    /// The scale of a size.
+    fn scale(size: &Self::Extent) -> u32;
+    /// Clients of a paced run: as many terminals as the standard has at a scale.
+    fn terminals(scale: u32) -> Option<u32>;
+    /// Rows of the smallest table that most calls update.
+    fn hottest_rows(size: &Self::Extent) -> u64;
+
+    /// What another kit has loaded, if it can be audited. `tables` are what it has made.
+    ///
+    /// # Errors
+    /// Why not, and what the workload would need; or the store cannot be asked.
+    fn auditable(store: &dyn Look, tables: &[String]) -> Result<Kit<Self::Extent>>;
+    /// What another kit has loaded, if calls can be made on it. `load` is the command that would load one of ours, for
+    /// messages.
+    ///
+    /// # Errors
+    /// Why not; or the store cannot be asked.
+    fn recognise(store: &dyn Look, tables: &[String], load: &str) -> Result<Kit<Self::Extent>>;
+
+    /// The initial rows.
+    fn dataset(size: &Self::Extent, seed: u64) -> Arc<dyn Dataset>;
+    /// Tables and indexes.
+    ///
+    /// # Errors
+    /// The files of the workload are malformed.
+    fn schema(dialect: Dialect) -> Result<Catalogue>;
+    /// The streams of the workers of one trial, by worker. `load` is the seed that the data was loaded with, where it is
+    /// known: answers are held to it.
+    fn inputs(size: &Self::Extent, load: Option<u64>, seed: u64) -> impl Fn(u32) -> Self::Inputs;
+    /// A fresh ledger.
+    fn new_ledger(size: &Self::Extent) -> Self::Ledger;
+
+    /// Names of the audits that speak of the load itself: where one fails, calls cannot be answered, whoever loaded the data.
+    const OF_LOAD: &'static [&'static str];
+    /// What is known about a database beside its rows: of its past, and of what it held before the run that is judged.
+    fn context(size: &Self::Extent, past: Past, before: Option<&Self::Stored>) -> Self::Context;
+    /// Values of the parameters of all audits' queries.
+    fn params(context: &Self::Context) -> Vec<i64>;
+    /// The audits of the stored data.
+    ///
+    /// # Errors
+    /// The files of the workload are malformed.
+    fn audits(dialect: Dialect) -> Result<Vec<sql::audit::Group<Self::Context>>>;
+    /// The query whose rows [`Benchmark::stored`] reads.
+    ///
+    /// # Errors
+    /// The files of the workload are malformed.
+    fn stored_query(dialect: Dialect) -> Result<String>;
+    /// What the store says of itself.
+    ///
+    /// # Errors
+    /// The rows are not what the query asks for.
+    fn stored(rows: &[Vec<Value>]) -> Result<Self::Stored>;
+    /// Whether the data is as it was loaded: no run has used it.
+    fn is_fresh(stored: &Self::Stored, size: &Self::Extent) -> bool;
+    /// What has been acknowledged, and what is in doubt; not `complete` while calls are under way.
+    fn claims(ledger: &Self::Ledger, complete: bool) -> Self::Claims;
+    /// The store against the claims.
+    fn ledger_checks(before: &Self::Stored, after: &Self::Stored, claims: &Self::Claims) -> Vec<LedgerCheck>;
+    /// What was sent, against the standard's shares.
+    fn input_checks(ledger: &Self::Ledger, size: &Self::Extent) -> Vec<InputCheck>;
+
+    /// The headline of a result.
+    fn headline(rate: Interval, paced: bool) -> Headline;
+    /// How near a paced run came to what its pace allows.
+    fn efficiency(rate: f64, scale: u64) -> Option<Efficiency>;
+    /// What became of calls that were queued.
+    fn deferred(ledger: &Self::Ledger, totals: &measure::Totals) -> Option<Deferred>;
+}
+
+/// A database that can be asked, on an engine of some dialect.
+pub trait Look {
+    /// Whose SQL it speaks.
+    fn dialect(&self) -> Dialect;
+
+    /// All rows of one query.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn rows(&self, query: &str) -> Result<Vec<Vec<Value>>>;
+
+    /// All columns of its tables; of SQLite, which keeps types for values and not for columns, none.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn columns(&self) -> Result<Vec<ColumnInfo>>;
+}
+
+/// What is known of what happened to a database before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Past {
+    /// We have loaded it.
+    pub ours: bool,
+    /// No run had used it before the one that is judged.
+    pub fresh: bool,
+}
+
+/// A database that another kit has loaded.
+pub struct Kit<S> {
+    /// What it looks like: `another kit, perhaps HammerDB`.
+    pub name: String,
+    /// It is not another kit after all.
+    pub ours: bool,
+    /// How much it holds.
+    pub size: S,
+    /// What is different, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// The size of a workload's data.
+pub trait Size: Serialize + DeserializeOwned + Debug + PartialEq {}
+
+impl<T: Serialize + DeserializeOwned + Debug + PartialEq> Size for T {}
