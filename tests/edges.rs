@@ -93,6 +93,8 @@ fn only_the_ends_compose() {
         check(name, ours("drive"), None);
     }
     check("server", ours("adapter-y"), None);
+    check("deploy", ours("rig"), None);
+    check("deploy", ours("workload-x"), Some("`deploy` may not know `workload-x`"));
     check("server", ours("drive"), Some("`server` may not know `drive`"));
     check("measure", ours("drive"), Some("`measure` may not know `drive`"));
     check("helpers", ours("model"), Some("no rule says what `helpers` may know; add one"));

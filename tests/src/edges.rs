@@ -92,6 +92,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
                 "pair-*",
                 "targets",
                 "rig",
+                "deploy",
                 "cli",
             ],
             never: &[RANDOMNESS],
@@ -118,6 +119,11 @@ fn rule(unit: &Unit) -> Option<Rule> {
         "rig" => Rule {
             ours: &["model", "sql", "measure", "result"],
             never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS],
+        },
+        // What a subject runs in. Whether a server is ready it asks over a plain socket.
+        "deploy" => Rule {
+            ours: &["model", "sql", "measure", "observe", "rig", "admin", "result"],
+            never: &[DRIVERS, HTTP, RANDOMNESS],
         },
         "server" => Rule {
             ours: &["model", "sql", "measure", "admin", "adapter-*", "workload-*", "pair-*"],

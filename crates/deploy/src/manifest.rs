@@ -1,0 +1,420 @@
+//! Server manifests: `server.toml`, how a server in any language is built, started, found ready and stopped, and what it
+//! serves. See `docs/servers.md`.
+
+use crate::DeployError;
+use crate::mistake;
+use serde::Deserialize;
+use sql::Dialect;
+use std::fs;
+use std::ops::{Range, RangeInclusive};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::Duration;
+use toml::Spanned;
+
+/// The manifest of the server that comes with the program.
+const OURS: &str = include_str!("../../../servers/rust/server.toml");
+/// What a manifest is called in the folder of its server.
+const FILE: &str = "server.toml";
+/// Bytes of a manifest: more is another file by mistake.
+const BYTES_MAX: u64 = 1 << 20;
+/// Stands for this program in `start` and `build`.
+const THIS_PROGRAM: &str = "${STACKMARK}";
+/// Seconds until a server has failed that is not ready yet, unless its manifest says otherwise.
+const READY_S: u64 = 60;
+/// Seconds until a server is killed that was asked to end, unless its manifest says otherwise: ours drains 10 s at most.
+const STOP_S: u64 = 15;
+/// Seconds that a manifest may ask for.
+const SECONDS: RangeInclusive<u64> = 1..=600;
+/// Characters of a name.
+const NAME_MAX: usize = 40;
+
+/// The file as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    name: Spanned<String>,
+    language: String,
+    build: Option<Spanned<Vec<String>>>,
+    start: Spanned<Vec<String>>,
+    ready_s_max: Option<Spanned<u64>>,
+    stop_s_max: Option<Spanned<u64>>,
+    serves: Spanned<Vec<Spanned<WrittenOffer>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenOffer {
+    workload: String,
+    engine: Spanned<String>,
+    how: Option<Spanned<String>>,
+    about: String,
+}
+
+/// A server, as its manifest describes it.
+#[derive(Debug)]
+pub struct Manifest {
+    /// What it is called in subjects: `axum`.
+    pub name: String,
+    /// What it is written in: `Rust`.
+    pub language: String,
+    /// What it serves, at least one.
+    pub serves: Vec<Offer>,
+    pub(crate) ready_max: Duration,
+    pub(crate) stop_max: Duration,
+    build: Option<Spanned<Vec<String>>>,
+    start: Spanned<Vec<String>>,
+    name_at: Range<usize>,
+    file: PathBuf,
+    text: String,
+    /// Where its programs run; nothing for the one that comes with the program, which runs where we do.
+    folder: Option<PathBuf>,
+    /// Whether it has been built by this process.
+    pub(crate) is_built: Mutex<bool>,
+}
+
+/// One combination that a server can be started for.
+#[derive(Debug, Clone)]
+pub struct Offer {
+    /// The workload's name.
+    pub workload: String,
+    /// The engine behind it.
+    pub engine: Dialect,
+    /// What tells several combinations for the same workload and engine apart: `rusqlite/grouped`; empty where there is but
+    /// one. It follows the server's name in the subject, behind a `+`.
+    pub how: String,
+    /// One line for lists.
+    pub about: String,
+    at: Range<usize>,
+}
+
+impl Manifest {
+    /// That of the server that comes with the program.
+    #[must_use]
+    pub fn ours() -> Manifest {
+        let file = Path::new("servers/rust").join(FILE);
+        Manifest::parse(OURS.to_owned(), file, None).expect("a test has read what is compiled in")
+    }
+
+    /// All under a folder, `NAME/server.toml`, by name of their folders, without that of ours; none where there is no such
+    /// folder.
+    ///
+    /// # Errors
+    /// A manifest cannot be read, or has a mistake.
+    pub fn all_in(folder: &Path) -> Result<Vec<Manifest>, DeployError> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut files: Vec<PathBuf> =
+            entries.map(|entry| entry.path().join(FILE)).filter(|file| file.exists()).collect();
+        files.sort();
+        let read = files.iter().map(|file| Manifest::read(file));
+        // In a source tree of ours there is also what is compiled in. Another one of its name is a mistake that shows up
+        // when both are put into one list.
+        read.filter(|read| !read.as_ref().is_ok_and(|manifest| manifest.text == OURS)).collect()
+    }
+
+    /// Reads a manifest.
+    ///
+    /// # Errors
+    /// It cannot be read, or has a mistake: file, line, and what would be right.
+    pub fn read(file: &Path) -> Result<Manifest, DeployError> {
+        let failed = |why: &dyn std::fmt::Display| {
+            DeployError::Manifest(format!("could not read the server manifest {}: {why}", file.display()))
+        };
+        let bytes = fs::metadata(file).map_err(|error| failed(&error))?.len();
+        if bytes > BYTES_MAX {
+            return Err(failed(&format!("it has {bytes} bytes, and at most {BYTES_MAX} are read")));
+        }
+        let text = fs::read_to_string(file).map_err(|error| failed(&error))?;
+        let folder = file.parent().map(std::path::absolute).transpose().map_err(|error| failed(&error))?;
+        Manifest::parse(text, file.to_owned(), folder)
+    }
+
+    fn parse(text: String, file: PathBuf, folder: Option<PathBuf>) -> Result<Manifest, DeployError> {
+        let wrong = |at: &Range<usize>, message: &str| {
+            DeployError::Manifest(mistake::at(&file, &text, at, &format!("{message}{HINT}")))
+        };
+        let written: Written = toml::from_str(&text).map_err(|error| {
+            let end = text.trim_end().len();
+            wrong(&error.span().unwrap_or(end..end), error.message())
+        })?;
+        let Written { name, language, build, start, ready_s_max, stop_s_max, serves } = written;
+        let name_at = name.span();
+        let name = name.into_inner();
+        if !is_name(&name, "") {
+            return Err(wrong(&name_at, &named("name", &name, "")));
+        }
+        for command in [Some(&start), build.as_ref()].into_iter().flatten() {
+            if command.get_ref().first().is_none_or(String::is_empty) {
+                return Err(wrong(&command.span(), "there is no program: write [\"PROGRAM\", \"ARGUMENT\"]"));
+            }
+        }
+        let seconds = |given: Option<Spanned<u64>>, usual: u64| match given {
+            Some(given) if !SECONDS.contains(given.get_ref()) => Err(wrong(
+                &given.span(),
+                &format!(
+                    "it is {} s; it must be {} to {} s",
+                    given.get_ref(),
+                    SECONDS.start(),
+                    SECONDS.end()
+                ),
+            )),
+            given => Ok(Duration::from_secs(given.map_or(usual, Spanned::into_inner))),
+        };
+        let (ready_max, stop_max) = (seconds(ready_s_max, READY_S)?, seconds(stop_s_max, STOP_S)?);
+        let serves_at = serves.span();
+        let offer = |written: Spanned<WrittenOffer>| {
+            let at = written.span();
+            let WrittenOffer { workload, engine, how, about } = written.into_inner();
+            let engine = dialect(engine.get_ref()).ok_or_else(|| {
+                let known = DIALECTS.map(Dialect::name).join(", ");
+                wrong(&engine.span(), &format!("no engine `{}`; there are {known}", engine.get_ref()))
+            })?;
+            if let Some(how) = how.as_ref().filter(|how| !is_name(how.get_ref(), "/")) {
+                return Err(wrong(&how.span(), &named("how", how.get_ref(), ", /")));
+            }
+            let how = how.map(Spanned::into_inner).unwrap_or_default();
+            Ok(Offer { workload, engine, how, about, at })
+        };
+        let serves: Vec<Offer> = serves.into_inner().into_iter().map(offer).collect::<Result<_, _>>()?;
+        if serves.is_empty() {
+            return Err(wrong(
+                &serves_at,
+                "it serves nothing: write { workload = \"tpcb\", engine = \"sqlite\", … }",
+            ));
+        }
+        let is_built = Mutex::new(false);
+        Ok(Manifest {
+            name,
+            language,
+            serves,
+            ready_max,
+            stop_max,
+            build,
+            start,
+            name_at,
+            file,
+            text,
+            folder,
+            is_built,
+        })
+    }
+
+    /// Whether it is that of the server that comes with the program.
+    #[must_use]
+    pub fn is_ours(&self) -> bool {
+        self.folder.is_none()
+    }
+
+    /// An offer of it that is wrong, for whoever knows what can be offered; without an offer its name.
+    #[must_use]
+    pub fn wrong(&self, offer: Option<&Offer>, message: &str) -> DeployError {
+        self.mistake(offer.map_or(&self.name_at, |offer| &offer.at), message)
+    }
+
+    fn mistake(&self, at: &Range<usize>, message: &str) -> DeployError {
+        DeployError::Manifest(mistake::at(&self.file, &self.text, at, &format!("{message}{HINT}")))
+    }
+
+    /// The program that has to be on the machine: what builds the server where that is to be built, else what starts it.
+    #[must_use]
+    pub fn program(&self) -> &str {
+        let command = self.build.as_ref().unwrap_or(&self.start);
+        &command.get_ref()[0]
+    }
+
+    /// Fails where it could not be started on this machine.
+    ///
+    /// # Errors
+    /// There is no such program: file, line, and what would be right.
+    pub fn can_start(&self) -> Result<(), DeployError> {
+        self.words(self.build.as_ref().unwrap_or(&self.start)).map(drop)
+    }
+
+    /// The command that builds it, if there is one.
+    pub(crate) fn build(&self) -> Result<Option<Command>, DeployError> {
+        let words = self.build.as_ref().map(|build| self.words(build)).transpose()?;
+        Ok(words.map(|words| {
+            let mut command = Command::new(&words[0]);
+            command.args(&words[1..]);
+            self.settle(&mut command);
+            command
+        }))
+    }
+
+    /// The command that starts it: through this program, see [`crate::launch`].
+    pub(crate) fn start(&self) -> Result<Command, DeployError> {
+        let mut command = Command::new(self.this_program()?);
+        command.arg("launch").args(self.words(&self.start)?);
+        self.settle(&mut command);
+        Ok(command)
+    }
+
+    /// Programs run in the manifest's folder, and know of our variables only what the contract says.
+    fn settle(&self, command: &mut Command) {
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("STACKMARK_") {
+                command.env_remove(name);
+            }
+        }
+    }
+
+    /// Program and arguments with paths as they are on this machine.
+    fn words(&self, command: &Spanned<Vec<String>>) -> Result<Vec<String>, DeployError> {
+        let ours = self.this_program()?;
+        let mut words: Vec<String> =
+            command.get_ref().iter().map(|word| word.replace(THIS_PROGRAM, &ours)).collect();
+        let given = &words[0];
+        let found = match &self.folder {
+            Some(folder) if given.contains('/') => Some(folder.join(given)).filter(|path| is_program(path)),
+            _ => on_path(given),
+        };
+        let found = found.ok_or_else(|| {
+            let message = if given.contains('/') {
+                format!("there is no program {given} in the folder of the manifest")
+            } else {
+                format!("there is no program `{given}` on the PATH; one in the folder of the manifest is ./{given}")
+            };
+            self.mistake(&command.span(), &message)
+        })?;
+        words[0] = found.to_string_lossy().into_owned();
+        Ok(words)
+    }
+
+    fn this_program(&self) -> Result<String, DeployError> {
+        let path = std::env::current_exe().map_err(|error| {
+            DeployError::Server(format!("could not find this program's own file: {error}"))
+        })?;
+        Ok(path.to_string_lossy().into_owned())
+    }
+}
+
+/// Where everything that may be in a manifest is written down.
+const HINT: &str = "\nhint: docs/servers.md has a whole manifest, and every key";
+
+const DIALECTS: [Dialect; 3] = [Dialect::Sqlite, Dialect::Postgres, Dialect::MySql];
+
+fn dialect(name: &str) -> Option<Dialect> {
+    DIALECTS.into_iter().find(|dialect| dialect.name() == name)
+}
+
+/// Whether a word can be a part of a subject's path.
+fn is_name(word: &str, more: &str) -> bool {
+    let fits = |letter: char| {
+        letter.is_ascii_lowercase()
+            || letter.is_ascii_digit()
+            || "-_.".contains(letter)
+            || more.contains(letter)
+    };
+    (1..=NAME_MAX).contains(&word.len())
+        && word.chars().all(fits)
+        && word.split('/').all(|part| !part.is_empty())
+}
+
+fn named(key: &str, word: &str, more: &str) -> String {
+    format!(
+        "`{key}` is `{word}`; it is a part of subjects: 1 to {NAME_MAX} of the characters a to z, 0 to 9, -, _, .{more}"
+    )
+}
+
+fn is_program(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+}
+
+fn on_path(program: &str) -> Option<PathBuf> {
+    if program.contains('/') {
+        return Some(PathBuf::from(program)).filter(|path| is_program(path));
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| is_program(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"name = "py"
+language = "Python"
+start = ["sh", "-c", "exit 0"]
+serves = [
+  { workload = "tpcb", engine = "sqlite", about = "pgbench's transaction on SQLite" },
+]
+"#;
+
+    fn parse(text: &str) -> Result<Manifest, DeployError> {
+        let folder = Some(std::env::temp_dir());
+        Manifest::parse(text.to_owned(), PathBuf::from("servers/py/server.toml"), folder)
+    }
+
+    #[test]
+    fn ours_is_read_and_can_be_started_anywhere() {
+        let ours = Manifest::ours();
+        assert!(ours.is_ours() && ours.name == "axum" && ours.serves.len() >= 12);
+        ours.can_start().unwrap();
+    }
+
+    #[test]
+    fn what_is_left_out_has_its_default() {
+        let manifest = parse(GOOD).unwrap();
+        assert_eq!((manifest.ready_max.as_secs(), manifest.stop_max.as_secs()), (READY_S, STOP_S));
+        let [offer] = &manifest.serves[..] else { panic!("{manifest:?}") };
+        assert_eq!((&*offer.workload, offer.engine, &*offer.how), ("tpcb", Dialect::Sqlite, ""));
+        manifest.can_start().unwrap();
+    }
+
+    /// `from` in a good manifest becomes `to`, and the error names the line and says `words`.
+    #[track_caller]
+    fn check(from: &str, to: &str, line: usize, words: &str) {
+        let text = GOOD.replacen(from, to, 1);
+        assert_ne!(text, GOOD, "{from} is not in it");
+        let error = match parse(&text) {
+            Ok(manifest) => manifest.can_start().expect_err(&text),
+            Err(error) => error,
+        };
+        let told = error.to_string();
+        let place = format!("servers/py/server.toml:{line}:");
+        assert!(told.starts_with(&place) && told.contains(words), "{place} {words:?}: {told}");
+        assert!(told.contains("\nhint: docs/servers.md"), "{told}");
+    }
+
+    #[test]
+    fn a_mistake_is_named_with_its_line_and_what_would_be_right() {
+        check("language", "langauge", 2, "unknown field `langauge`, expected one of `name`, `language`");
+        check("language = \"Python\"\n", "", 1, "missing field `language`");
+        check("\"Python\"", "3", 2, "invalid type: integer `3`, expected a string");
+        check("name = \"py\"", "name = \"Py 3\"", 1, "`name` is `Py 3`");
+        check("name = \"py\"", "name = \"\"", 1, "1 to 40 of the characters");
+        check("name = \"py\"", "name = py", 1, "");
+        check("[\"sh\", \"-c\", \"exit 0\"]", "[]", 3, "there is no program");
+        check("[\"sh\"", "[\"no-such-program\"", 3, "no program `no-such-program` on the PATH");
+        check("[\"sh\"", "[\"./no-such-program\"", 3, "in the folder of the manifest");
+        check("\"sqlite\"", "\"oracle\"", 5, "no engine `oracle`; there are sqlite, postgres, mysql");
+        check("about", "how = \"a b\", about", 5, "`how` is `a b`");
+        check("about", "why", 5, "unknown field `why`");
+        check("serves = [\n", "serves = []\nother = [\n", 5, "unknown field `other`");
+        check("language", "stop_s_max = 0\nlanguage", 2, "it must be 1 to 600 s");
+        check("language", "build = [\"no-such-builder\"]\nlanguage", 2, "no program `no-such-builder`");
+    }
+
+    #[test]
+    fn manifests_are_found_by_their_folders_and_ours_is_not_found_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in
+            [("b", GOOD.replace("\"py\"", "\"b\"")), ("a", GOOD.to_owned()), ("rust", OURS.into())]
+        {
+            fs::create_dir(folder.path().join(name)).unwrap();
+            fs::write(folder.path().join(name).join(FILE), text).unwrap();
+        }
+        fs::create_dir(folder.path().join("without")).unwrap();
+        let found = Manifest::all_in(folder.path()).unwrap();
+        assert_eq!(found.iter().map(|manifest| &*manifest.name).collect::<Vec<_>>(), ["py", "b"]);
+        assert!(Manifest::all_in(&folder.path().join("nowhere")).unwrap().is_empty());
+        fs::write(folder.path().join("b").join(FILE), "name = 1").unwrap();
+        let told = Manifest::all_in(folder.path()).unwrap_err().to_string();
+        assert!(told.contains("/b/server.toml:1:"), "{told}");
+    }
+}

@@ -1,0 +1,398 @@
+//! A server as a process of its own: built, started, found ready, limited, stopped. It ends with us, whatever ends us.
+
+use crate::{DeployError, Manifest};
+use measure::Monotonic;
+use model::Clock;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use sql::{DbUrl, ServerUrl};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// The variable that hands a password of a database to a process.
+pub const PASSWORD: &str = "STACKMARK_DB_PASSWORD";
+/// Building takes no longer: what does is stuck.
+const BUILD_MAX: Duration = Duration::from_secs(1_800);
+/// A free port of the loopback.
+const LISTEN: &str = "127.0.0.1:0";
+/// What the first line on standard output begins with.
+const LISTENING: &str = "listening on ";
+/// Bytes of that line.
+const LINE_MAX: u64 = 1_000;
+/// Characters of another line that an error shows.
+const SHOWN_MAX: usize = 80;
+/// How often a process is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+/// How long one `GET /health` may take.
+const HEALTH_MAX: Duration = Duration::from_secs(5);
+/// Bytes of its log that go into an error.
+const LOG_TAIL: usize = 2_000;
+
+/// What a server is started with.
+#[derive(Debug, Clone)]
+pub struct ServerSettings {
+    /// What it may use, with all that it starts.
+    pub limits: Option<rig::Limits>,
+    /// Connections to the engine, at least 1.
+    pub pool: u32,
+    /// Threads beside those of its connections, at least 1.
+    pub threads: usize,
+}
+
+/// What a server is to serve.
+#[derive(Debug, Clone, Copy)]
+pub struct Order<'a> {
+    /// The workload's name.
+    pub workload: &'a str,
+    /// Which of several combinations, as its manifest calls it.
+    pub how: &'a str,
+    /// The loaded database.
+    pub database: &'a DbUrl,
+}
+
+/// A running server.
+#[derive(Debug)]
+pub struct Server {
+    name: &'static str,
+    stop_max: Duration,
+    child: Child,
+    /// The server watches the other end: when we are gone, it goes too.
+    life: ChildStdin,
+    log: PathBuf,
+    url: String,
+    /// Its limits, if it has any.
+    cage: Option<rig::Cage>,
+}
+
+impl Server {
+    /// Builds the server where that has not been done, starts it on a free port of the loopback, and waits until it is ready.
+    /// `log` takes what it writes to standard error.
+    ///
+    /// # Errors
+    /// It could not be built, started or limited, ended, said something else than where it listens, or was not ready in time.
+    /// It is gone then.
+    pub fn start(
+        manifest: &'static Manifest,
+        order: &Order<'_>,
+        settings: &ServerSettings,
+        log: &Path,
+    ) -> Result<Server, DeployError> {
+        build(manifest, log)?;
+        let name = manifest.name.as_str();
+        let failed = |what: &str| {
+            let what = format!("could not {what} the server `{name}`");
+            move |error: std::io::Error| DeployError::Server(format!("{what}: {error}"))
+        };
+        let mut command = manifest.start()?;
+        command.envs(environment(order, settings));
+        let errors = File::create(log).map_err(failed("write the log of"))?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
+        let mut child = command.spawn().map_err(failed("start"))?;
+        let life = child.stdin.take().expect("asked for above");
+        let said = child.stdout.take().expect("asked for above");
+        let (log, url, stop_max) = (log.to_owned(), String::new(), manifest.stop_max);
+        let mut server = Server { name, stop_max, child, life, log, url, cage: None };
+        if let Some(limits) = &settings.limits {
+            let cage = rig::Cage::new(&format!("server-{}", server.pid()), limits)?;
+            cage.joins(server.pid())?;
+            server.cage = Some(cage);
+        }
+        // Nothing of the server has run until now. Where that fails it has ended, which is told below.
+        let _ = server.life.write_all(b"\n");
+        server.url = server.until_ready(said, manifest.ready_max)?;
+        Ok(server)
+    }
+
+    fn until_ready(
+        &mut self,
+        said: impl Read + Send + 'static,
+        max: Duration,
+    ) -> Result<String, DeployError> {
+        let (name, clock) = (self.name, Monotonic::start());
+        let told = first_line(said);
+        let mut waits_for = "say where it listens".to_owned();
+        let mut url = None;
+        while Duration::from(clock.now()) < max {
+            // What it said before it ended is read all the same, in the next turn.
+            let ended = self.child.try_wait().ok().flatten();
+            if url.is_none()
+                && let Ok(line) = told.try_recv()
+            {
+                url = Some(address(&line).ok_or_else(|| self.failed(&garbage(name, &line)))?);
+            }
+            if let Some(status) = ended {
+                return Err(self.failed(&format!("the server `{name}` ended before it was ready ({status})")));
+            }
+            if let Some(url) = &url {
+                match health(url) {
+                    Ok(()) => return Ok(url.clone()),
+                    Err(why) => waits_for = format!("answer /health at {url} with 200 ({why})"),
+                }
+            }
+            std::thread::sleep(LOOK);
+        }
+        Err(self.failed(&format!("the server `{name}` did not {waits_for} within {} s", max.as_secs())))
+    }
+
+    fn failed(&self, what: &str) -> DeployError {
+        DeployError::Server(format!("{what}{}", self.log_tail()))
+    }
+
+    /// Where it listens: `http://127.0.0.1:41234`.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The first of its processes.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How often it has met its limits.
+    #[must_use]
+    pub fn throttling(&self) -> Option<rig::Throttling> {
+        self.cage.as_ref().map(rig::Cage::throttling)
+    }
+
+    /// The end of its log, for an error message.
+    #[must_use]
+    pub fn log_tail(&self) -> String {
+        tail(&self.log)
+    }
+
+    /// How it ended, if it did by itself.
+    pub fn ended(&mut self) -> Option<String> {
+        let status = self.child.try_wait().ok().flatten()?;
+        Some(format!("the server ended by itself ({status}){}", self.log_tail()))
+    }
+
+    /// Asks it to end, and makes it if it does not.
+    ///
+    /// # Errors
+    /// When it ended in another way than asked; it has ended in any case.
+    pub fn stop(mut self) -> Result<(), DeployError> {
+        if let Some(how) = self.ended() {
+            return Err(DeployError::Server(how));
+        }
+        if let Some(pid) = Pid::from_raw(self.child.id().cast_signed()) {
+            // Fails only when it has ended already.
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        match within(&mut self.child, self.stop_max) {
+            Some(status) if status.success() => Ok(()),
+            Some(status) => Err(self.failed(&format!("the server ended with {status}"))),
+            None => Err(DeployError::Server(format!(
+                "the server did not end within {} s and was killed",
+                self.stop_max.as_secs()
+            ))),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // What it has started goes with it: it leads a group of its own.
+        if let Some(group) = Pid::from_raw(self.child.id().cast_signed()) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = self.child.kill();
+        }
+        let _ = self.child.wait();
+        // A server that had nothing to say leaves no log.
+        if std::fs::metadata(&self.log).is_ok_and(|about| about.len() == 0) {
+            let _ = std::fs::remove_file(&self.log);
+        }
+    }
+}
+
+/// Becomes `program`, in a session of its own and once a line has come on standard input: from then on it is under its limits.
+/// Ctrl-C is for who started it, who stops it when calls have ended; and Linux shares processors out among sessions, where a
+/// server would otherwise compete with its load generator (docs/decisions/0009). Comes back only where that fails.
+pub fn launch(program: &OsStr, arguments: &[impl AsRef<OsStr>]) -> std::io::Error {
+    // Refused only to who leads a group already, which is as good.
+    let _ = rustix::process::setsid();
+    match std::io::stdin().read(&mut [0]) {
+        Ok(1) => Command::new(program).args(arguments).exec(),
+        Ok(_) => std::io::Error::other("whoever wanted it has gone"),
+        Err(error) => error,
+    }
+}
+
+/// What the contract hands over in the environment. A password is nowhere else.
+fn environment(order: &Order<'_>, settings: &ServerSettings) -> Vec<(&'static str, String)> {
+    let database = match order.database {
+        // It runs in another folder than we do.
+        DbUrl::Sqlite(url) => {
+            let mut url = url.clone();
+            url.path = std::path::absolute(&url.path).unwrap_or(url.path);
+            DbUrl::Sqlite(url)
+        }
+        server @ DbUrl::Server(_) => server.clone(),
+    };
+    let mut variables = vec![
+        ("STACKMARK_WORKLOAD", order.workload.to_owned()),
+        ("STACKMARK_DB", database.to_string()),
+        ("STACKMARK_POOL", settings.pool.to_string()),
+        ("STACKMARK_THREADS", settings.threads.to_string()),
+        ("STACKMARK_LISTEN", LISTEN.to_owned()),
+    ];
+    if !order.how.is_empty() {
+        variables.push(("STACKMARK_HOW", order.how.to_owned()));
+    }
+    if let DbUrl::Server(ServerUrl { password: Some(password), .. }) = order.database {
+        variables.push((PASSWORD, password.reveal().to_owned()));
+    }
+    variables
+}
+
+/// Builds a server once in the life of this process, whatever it is started for.
+fn build(manifest: &Manifest, log: &Path) -> Result<(), DeployError> {
+    let mut is_built = manifest.is_built.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if *is_built {
+        return Ok(());
+    }
+    if let Some(mut command) = manifest.build()? {
+        let (name, log) = (&manifest.name, log.with_file_name("server-build.log"));
+        let failed = |why: &dyn std::fmt::Display| {
+            DeployError::Server(format!("could not build the server `{name}`: {why}{}", tail(&log)))
+        };
+        let written = File::create(&log).and_then(|file| Ok((file.try_clone()?, file)));
+        let (out, errors) = written.map_err(|error| failed(&error))?;
+        command.stdin(Stdio::null()).stdout(out).stderr(errors).process_group(0);
+        let mut child = command.spawn().map_err(|error| failed(&error))?;
+        let ended = within(&mut child, BUILD_MAX);
+        if let Some(group) = Pid::from_raw(child.id().cast_signed()).filter(|_| ended.is_none()) {
+            let _ = kill_process_group(group, Signal::KILL);
+            let _ = child.wait();
+        }
+        let result = match ended {
+            Some(status) if status.success() => Ok(()),
+            Some(status) => Err(failed(&status)),
+            None => Err(failed(&format!("it did not end within {} s", BUILD_MAX.as_secs()))),
+        };
+        // What is worth keeping of it is in the error.
+        let _ = std::fs::remove_file(&log);
+        result?;
+    }
+    *is_built = true;
+    Ok(())
+}
+
+/// Waits for the end of a process; nothing where it does not come in time.
+fn within(child: &mut Child, max: Duration) -> Option<ExitStatus> {
+    let clock = Monotonic::start();
+    loop {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(status);
+        }
+        if Duration::from(clock.now()) >= max {
+            return None;
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// The first line that a server says, once it comes; nothing more where it says none.
+fn first_line(said: impl Read + Send + 'static) -> mpsc::Receiver<String> {
+    let (tell, told) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut said = BufReader::new(said);
+        let mut line = Vec::new();
+        if matches!((&mut said).take(LINE_MAX).read_until(b'\n', &mut line), Ok(1..)) {
+            // Nobody waits any more where the server has failed.
+            let _ = tell.send(String::from_utf8_lossy(&line).into_owned());
+        }
+        // Goes on reading, so that the server never waits for a full pipe.
+        let _ = std::io::copy(&mut said, &mut std::io::sink());
+    });
+    told
+}
+
+/// The address in a line that a ready server says.
+fn address(line: &str) -> Option<String> {
+    let url = line.strip_prefix(LISTENING)?.trim_end();
+    let authority = url.strip_prefix("http://")?.trim_end_matches('/');
+    let (host, port) = authority.rsplit_once(':')?;
+    (!host.is_empty() && port.parse::<u16>().is_ok()).then(|| format!("http://{authority}"))
+}
+
+fn garbage(name: &str, line: &str) -> String {
+    let shown: String =
+        line.trim_end().chars().filter(|letter| !letter.is_control()).take(SHOWN_MAX).collect();
+    format!("the first line of the server `{name}` is `{shown}`, and not `{LISTENING}http://ADDRESS:PORT`")
+}
+
+/// Asks a server whether it takes calls; says why not.
+fn health(url: &str) -> Result<(), String> {
+    let authority = url.trim_start_matches("http://");
+    let asked = || -> std::io::Result<Vec<u8>> {
+        let mut sockets = authority.to_socket_addrs()?;
+        let socket = sockets.next().ok_or_else(|| std::io::Error::other("the name has no address"))?;
+        let mut stream = TcpStream::connect_timeout(&socket, HEALTH_MAX)?;
+        stream.set_read_timeout(Some(HEALTH_MAX))?;
+        write!(stream, "GET /health HTTP/1.1\r\nhost: {authority}\r\nconnection: close\r\n\r\n")?;
+        let mut head = Vec::new();
+        BufReader::new(stream).take(LINE_MAX).read_until(b'\n', &mut head)?;
+        Ok(head)
+    };
+    let head = asked().map_err(|error| error.to_string())?;
+    let head = String::from_utf8_lossy(&head);
+    match head.split_whitespace().nth(1) {
+        Some("200") => Ok(()),
+        Some(status) => Err(format!("status {status}")),
+        None => Err("it was not answered in HTTP".into()),
+    }
+}
+
+/// The end of a log, for an error message.
+fn tail(log: &Path) -> String {
+    let text = String::from_utf8_lossy(&std::fs::read(log).unwrap_or_default()).into_owned();
+    let text = text.trim();
+    let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(LOG_TAIL))..];
+    if tail.is_empty() { String::new() } else { format!(": {tail}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_read_and_nothing_else_is_taken_for_one() {
+        assert_eq!(address("listening on http://127.0.0.1:80\n").as_deref(), Some("http://127.0.0.1:80"));
+        assert_eq!(address("listening on http://[::1]:8080/\r\n").as_deref(), Some("http://[::1]:8080"));
+        for line in
+            ["", "listening on", "listening on https://a:1", "listening on http://a", "http://a:1", "x"]
+        {
+            assert_eq!(address(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_environment_says_all_and_a_password_stands_for_itself() {
+        let settings = ServerSettings { limits: None, pool: 8, threads: 2 };
+        let of = |url: &str, how| {
+            let database: DbUrl = url.parse().unwrap();
+            environment(&Order { workload: "tpcb", how, database: &database }, &settings)
+        };
+        let found = of("postgres://me:secret@db/tpcb", "pgx/pipelined");
+        let value = |name| found.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str());
+        assert_eq!(value(PASSWORD), Some("secret"));
+        assert_eq!(value("STACKMARK_HOW"), Some("pgx/pipelined"));
+        assert!(
+            found.iter().filter(|(name, _)| *name != PASSWORD).all(|(_, value)| !value.contains("secret"))
+        );
+        let here = std::env::current_dir().unwrap();
+        let found = of("sqlite:bank.db", "");
+        assert!(found.iter().all(|(name, _)| ![PASSWORD, "STACKMARK_HOW"].contains(name)));
+        assert!(found[1].1.starts_with(&format!("sqlite:{}/bank.db", here.display())), "{found:?}");
+    }
+}
