@@ -5,6 +5,7 @@ mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,6 +34,9 @@ pub(crate) struct Cli {
     /// does as well.
     #[arg(long, global = true)]
     pub(crate) password_file: Option<PathBuf>,
+    /// Folder of other servers: each in a folder of its own with a `server.toml`, as docs/servers.md describes it.
+    #[arg(long, global = true, value_name = "FOLDER", default_value = "servers")]
+    pub(crate) servers: PathBuf,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -69,6 +73,9 @@ pub(crate) enum Command {
     Completions(Completions),
     /// Print the man page.
     Man,
+    /// Become a server, once its starter has put this process under its limits.
+    #[command(hide = true)]
+    Launch(Launch),
 }
 
 #[derive(Debug, Args)]
@@ -401,28 +408,36 @@ impl Command {
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
     /// The workload: `tpcc`.
+    #[arg(env = "STACKMARK_WORKLOAD")]
     pub(crate) workload: String,
     /// The engine: sqlite, postgres or mysql [default: that of --db].
     #[arg(long)]
     pub(crate) engine: Option<String>,
     /// Driver and style behind HTTP, for example `tokio-postgres/pipelined` [default: the first that `list` has].
-    #[arg(long)]
+    #[arg(long, env = "STACKMARK_HOW")]
     pub(crate) how: Option<String>,
     /// The loaded database.
     #[arg(long, env = "STACKMARK_DB", hide_env_values = true)]
     pub(crate) db: String,
     /// Where to listen; port 0 picks a free one.
-    #[arg(long, default_value = "127.0.0.1:8080")]
+    #[arg(long, env = "STACKMARK_LISTEN", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
     /// Sessions.
-    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=4_096))]
+    #[arg(long, env = "STACKMARK_POOL", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=4_096))]
     pub(crate) pool: u32,
     /// Threads beside the sessions [default: half the cores].
-    #[arg(long, value_parser = threads)]
+    #[arg(long, env = "STACKMARK_THREADS", value_parser = threads)]
     pub(crate) server_threads: Option<usize>,
     /// Stop when standard input ends: for whoever started this server.
     #[arg(long, hide = true)]
     pub(crate) until_stdin_ends: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Launch {
+    /// The program and its arguments.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) command: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

@@ -80,7 +80,7 @@ pub(crate) fn compare(args: &args::Compare, ui: &Ui) -> Result<Answer> {
     if Path::new(a).exists() || Path::new(b).exists() {
         return stored(Path::new(a), Path::new(b), args, ui);
     }
-    let (a, b) = (subjects::find(a)?, subjects::find(b)?);
+    let (a, b) = (subjects::find_here(a)?, subjects::find_here(b)?);
     if a.workload() != b.workload() {
         bail!("{} and {} are different workloads: their rates cannot be compared", a.path, b.path);
     }
@@ -192,7 +192,7 @@ impl Sides {
             );
         }
         if self.engine.limits_of(Limited::Server).is_some()
-            && [self.a, self.b].iter().all(|subject| subject.route == Route::Direct)
+            && [self.a, self.b].iter().all(|subject| subject.route() == Route::Direct)
         {
             bail!("--limit server:… is for an HTTP server; both sides are direct");
         }
@@ -207,7 +207,7 @@ impl Sides {
 
     fn variant(&self, subject: &Subject, name: String, base: Option<usize>) -> Variant {
         let server = server_settings(&self.server, &self.engine, self.plan.workers);
-        let limits = server.limits.filter(|_| subject.route == Route::Http);
+        let limits = server.limits.filter(|_| subject.route() == Route::Http);
         Variant {
             name,
             subject: subject.path.into(),

@@ -1,8 +1,8 @@
 //! `stackmark rig`: private engines that stay until they are told to go.
 
+use crate::Answer;
 use crate::args::{self, RigCommand};
 use crate::ui::Ui;
-use crate::{Answer, secrets};
 use anyhow::{Result, bail};
 use rig::{Engine, Options, Standing};
 use serde::Serialize;
@@ -94,7 +94,7 @@ fn show(standing: Vec<Standing>, ui: &Ui) -> Result<Answer> {
     if rows.is_empty() {
         text.push_str("nothing is up\n");
     } else {
-        writeln!(text, "the password goes into {} or into --password-file", secrets::PASSWORD)?;
+        writeln!(text, "the password goes into {} or into --password-file", deploy::PASSWORD)?;
     }
     ui.data(&text);
     Ok(Answer::Good)

@@ -35,7 +35,7 @@ const START_SHARE: f64 = 0.7;
 const DRAIN_MAX: Nanos = Nanos::from_secs(5);
 
 pub(crate) fn find_max(args: &args::FindMax, ui: &Ui) -> Result<Answer> {
-    let subject = subjects::find(&args.subject)?;
+    let subject = subjects::find_here(&args.subject)?;
     of_workload!(subject.workload(), W => errand::begin::<W, _>(Asked::of::<W>(subject, args)?, &args.out.out, ui))
 }
 

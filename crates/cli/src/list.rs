@@ -2,7 +2,7 @@
 
 use crate::Answer;
 use crate::args;
-use crate::subjects::{self, SUBJECTS};
+use crate::subjects;
 use crate::ui::Ui;
 use anyhow::Result;
 use serde::Serialize;
@@ -13,14 +13,15 @@ use std::fmt::Write;
 struct Row<'a> {
     subject: &'a str,
     about: &'a str,
-    needs: &'a str,
+    needs: String,
     here: bool,
 }
 
 pub(crate) fn list(args: &args::List, ui: &Ui) -> Result<Answer> {
     let wanted = args.workload.as_deref().map(subjects::workload).transpose()?;
-    let listed =
-        SUBJECTS.iter().filter(|subject| wanted.is_none_or(|workload| subject.workload() == workload));
+    let listed = subjects::all()?
+        .iter()
+        .filter(|subject| wanted.is_none_or(|workload| subject.workload() == workload));
     let here = |dialect| rig::Engine::of(dialect).is_none_or(|engine| rig::find(engine).is_ok());
     let (sqlite, postgres, mysql) = (true, here(Dialect::Postgres), here(Dialect::MySql));
     let rows: Vec<Row<'_>> = listed
@@ -28,11 +29,12 @@ pub(crate) fn list(args: &args::List, ui: &Ui) -> Result<Answer> {
             subject: subject.path,
             about: subject.about,
             needs: subject.needs(),
-            here: match subject.how.dialect {
-                Dialect::Sqlite => sqlite,
-                Dialect::Postgres => postgres,
-                Dialect::MySql => mysql,
-            },
+            here: subject.can_start().is_ok()
+                && match subject.how.dialect {
+                    Dialect::Sqlite => sqlite,
+                    Dialect::Postgres => postgres,
+                    Dialect::MySql => mysql,
+                },
         })
         .collect();
     if ui.json {

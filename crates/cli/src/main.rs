@@ -19,7 +19,6 @@ mod list;
 mod live;
 mod load;
 mod private;
-mod process;
 mod resume;
 mod run;
 mod secrets;
@@ -77,6 +76,7 @@ fn main() -> ExitCode {
     let mut ui = ui::Ui::new(cli.json);
     allow_open_files();
     secrets::read_from(cli.password_file);
+    subjects::servers_in(cli.servers);
     let done = hidden
         .and_then(|()| interrupt::Interrupt::outlive_file_limits())
         .and_then(|()| cli.command.live().map_or(Ok(()), |args| ui.go_live(args)))
@@ -119,5 +119,6 @@ fn run_command(command: Command, ui: &ui::Ui) -> anyhow::Result<Answer> {
         Command::Rig(args) => engines::rig(&args, ui),
         Command::Completions(args) => show::completions(&args, ui),
         Command::Man => show::man(ui),
+        Command::Launch(args) => serve::launch(&args),
     }
 }

@@ -7,13 +7,13 @@ use crate::experiment::plan::Place;
 use crate::folder::{self, Folder};
 use crate::in_use;
 use crate::interrupt::Interrupt;
-use crate::process::ServerSettings;
 use crate::stage::Stage;
 use crate::subjects::{self, Route, Subject};
 use crate::trial::{self, Before, Job, reach};
 use crate::ui::Ui;
 use crate::{Answer, serve, vouch};
 use anyhow::{Result, bail};
+use deploy::ServerSettings;
 use drive::{Arrivals, RatePerSecond};
 use model::Nanos;
 use result::{Audit, Check, Conformance, Document, RunKind, State};
@@ -87,7 +87,7 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
         in_use.works_in(folder.path());
     }
     if args.engine.limits_of(Limited::Server).is_some()
-        && (subject.route == Route::Direct || args.url.is_some())
+        && (subject.route() == Route::Direct || args.url.is_some())
     {
         bail!("--limit server:… is for an HTTP server that is started here; {} has none", subject.path);
     }
@@ -102,7 +102,9 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
     let server = server_settings(&args.server, &args.engine, plan.workers);
     let before = Before {
         conformance: match &args.url {
-            None => vouch::conformance::<W>(subject, &server, &stage, &folder, ui)?,
+            // What failed before a call was made leaves no folder: the end of its log is in the error.
+            None => vouch::conformance::<W>(subject, &server, &stage, &folder, ui)
+                .inspect_err(|_| folder.empty())?,
             // The server is somebody's and holds data that conformance would wear out.
             Some(_) => vouch::no_conformance("not run: the server was already running"),
         },
@@ -178,7 +180,7 @@ fn refuse(
 fn subject_of(args: &args::Run) -> Result<&'static Subject> {
     let subject = subjects::find(&args.subject)?;
     let named: Vec<&str> = args.subject.split('/').collect();
-    match (&args.url, subject.route, named.as_slice()) {
+    match (&args.url, subject.route(), named.as_slice()) {
         // An address without more is a wish to go there.
         (Some(_), Route::Direct, [_] | [_, _]) => {
             subjects::served(subject.workload(), subject.how.dialect.name(), None)
@@ -186,7 +188,8 @@ fn subject_of(args: &args::Run) -> Result<&'static Subject> {
         (Some(_), Route::Direct, _) => {
             bail!("--url is for subjects through HTTP; {} is direct", subject.path)
         }
-        _ => Ok(subject),
+        (Some(_), Route::Http, _) => Ok(subject),
+        (None, _, _) => subjects::find_here(&args.subject),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Passwords: where they come from, and how they stay out of sight.
 
 use anyhow::{Context, Result, bail};
+use deploy::PASSWORD;
 use sql::{DbUrl, Dialect, Secret, ServerUrl};
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
@@ -8,9 +9,6 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-
-/// The variable that hands a password to a process of ours.
-pub(crate) const PASSWORD: &str = "STACKMARK_DB_PASSWORD";
 
 static FILE: OnceLock<PathBuf> = OnceLock::new();
 

@@ -4,7 +4,7 @@ use crate::case::{Case, of_workload};
 use crate::database::{Database, parse_url};
 use crate::ui::{self, Ui};
 use crate::{Answer, args, subjects};
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use model::AnyTarget;
 use server::{Bound, Limits, Server, Settings};
 use std::sync::Arc;
@@ -16,13 +16,14 @@ pub(crate) fn threads_default() -> usize {
 }
 
 pub(crate) fn serve(args: &args::Serve, ui: &Ui) -> Result<Answer> {
-    if args.until_stdin_ends {
-        // A session of its own, as any service has: Ctrl-C is for who started us, who stops us when our calls have ended, and
-        // Linux shares processors out among sessions, where a server would otherwise compete with its load generator.
-        let _ = rustix::process::setsid();
-    }
     let workload = subjects::workload(&args.workload)?;
     of_workload!(workload, W => serve_workload::<W>(args, ui))
+}
+
+/// Becomes a server that another process of ours has started.
+pub(crate) fn launch(args: &args::Launch) -> Result<Answer> {
+    let [program, arguments @ ..] = &args.command[..] else { bail!("nothing to start was named") };
+    Err(deploy::launch(program, arguments)).with_context(|| format!("could not start {}", program.display()))
 }
 
 fn serve_workload<W: Case>(args: &args::Serve, ui: &Ui) -> Result<Answer> {

@@ -1,8 +1,12 @@
-//! Every combination that exists, one by one. What is not in this list is not a subject, and asking for it is an error
-//! that names the nearest one: nothing is ever measured under another name.
+//! Every combination that exists, one by one: the direct ones from the list below, those through a server from the servers'
+//! manifests. What is not in this list is not a subject, and asking for it is an error that names the nearest one: nothing is
+//! ever measured under another name.
 
-use anyhow::{Result, bail};
-use sql::Dialect;
+use anyhow::{Context, Result, bail};
+use deploy::{DeployError, Manifest, Offer, Order, Server, ServerSettings};
+use sql::{DbUrl, Dialect};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use targets::{Driver, How, Style};
 
 /// How a subject reaches the engine.
@@ -10,19 +14,38 @@ use targets::{Driver, How, Style};
 pub(crate) enum Route {
     /// The load generator holds the engine's connections itself.
     Direct,
-    /// Through the HTTP server, a process of its own.
+    /// Through an HTTP server, a process of its own.
     Http,
 }
 
 /// A combination that can get a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Subject {
     /// `workload/engine/how[/style]`.
     pub(crate) path: &'static str,
-    pub(crate) route: Route,
+    /// The server in front, where there is one.
+    served: Option<Served>,
+    /// Our sessions: those that are measured, directly or behind our own server. Behind another server these are the ones by
+    /// which we look at its database.
     pub(crate) how: How,
     /// One line for the list.
     pub(crate) about: &'static str,
+}
+
+/// What a server can be started for.
+#[derive(Debug, Clone, Copy)]
+struct Served {
+    manifest: &'static Manifest,
+    offer: &'static Offer,
+}
+
+/// Where manifests of servers are looked for.
+static SERVERS: OnceLock<PathBuf> = OnceLock::new();
+
+/// Notes the folder that the user keeps servers in.
+pub(crate) fn servers_in(folder: PathBuf) {
+    // Set once, by the command line.
+    let _ = SERVERS.set(folder);
 }
 
 const SQLITE: How = How { dialect: Dialect::Sqlite, driver: Driver::Rusqlite, style: Style::Plain };
@@ -38,52 +61,42 @@ const fn diesel(dialect: Dialect) -> How {
 }
 
 const fn direct(path: &'static str, how: How, about: &'static str) -> Subject {
-    Subject { path, route: Route::Direct, how, about }
-}
-
-const fn http(path: &'static str, how: How, about: &'static str) -> Subject {
-    Subject { path, route: Route::Http, how, about }
+    Subject { path, served: None, how, about }
 }
 
 const fn styled(how: How, style: Style) -> How {
     How { style, ..how }
 }
 
-/// The subjects, defaults first within a workload and within an engine.
+/// The direct subjects, defaults first within a workload and within an engine.
 #[rustfmt::skip]
-pub(crate) const SUBJECTS: &[Subject] = &[
+const DIRECT: &[Subject] = &[
     direct("tpcc/sqlite/rusqlite", SQLITE, "TPC-C on SQLite, straight through the driver"),
-    http("tpcc/sqlite/axum+rusqlite", SQLITE, "TPC-C on SQLite, through the HTTP server, the same sessions behind it"),
     direct("tpcc/sqlite/rusqlite/grouped", styled(SQLITE, Style::Grouped), "calls that wait for each other share a durable commit"),
-    http("tpcc/sqlite/axum+rusqlite/grouped", styled(SQLITE, Style::Grouped), "the grouped sessions behind the HTTP server"),
     direct("tpcc/sqlite/sqlx", sqlx(Dialect::Sqlite), "TPC-C on SQLite through sqlx, which runs it on threads of its own"),
     direct("tpcc/sqlite/diesel", diesel(Dialect::Sqlite), "TPC-C on SQLite through Diesel's typed queries"),
-    http("tpcc/sqlite/axum+diesel", diesel(Dialect::Sqlite), "Diesel's sessions behind the HTTP server"),
     direct("tpcc/postgres/tokio-postgres", POSTGRES, "TPC-C on PostgreSQL, one statement a round trip"),
     direct("tpcc/postgres/tokio-postgres/pipelined", styled(POSTGRES, Style::Pipelined), "independent statements share a round trip"),
     direct("tpcc/postgres/tokio-postgres/procedure", styled(POSTGRES, Style::Procedure), "one call of a PL/pgSQL function a transaction"),
     direct("tpcc/postgres/sqlx", sqlx(Dialect::Postgres), "TPC-C on PostgreSQL through sqlx"),
     direct("tpcc/postgres/diesel", diesel(Dialect::Postgres), "TPC-C on PostgreSQL through Diesel's typed queries"),
-    http("tpcc/postgres/axum+tokio-postgres", POSTGRES, "the plain sessions behind the HTTP server"),
-    http("tpcc/postgres/axum+tokio-postgres/pipelined", styled(POSTGRES, Style::Pipelined), "the pipelined sessions behind the HTTP server"),
-    http("tpcc/postgres/axum+tokio-postgres/procedure", styled(POSTGRES, Style::Procedure), "the procedure calls behind the HTTP server"),
-    http("tpcc/postgres/axum+diesel", diesel(Dialect::Postgres), "Diesel's sessions behind the HTTP server"),
     direct("tpcc/mysql/mysql-async", MYSQL, "TPC-C on MariaDB, one statement a round trip"),
     direct("tpcc/mysql/mysql-async/procedure", styled(MYSQL, Style::Procedure), "one call of a stored procedure a transaction"),
     direct("tpcc/mysql/sqlx", sqlx(Dialect::MySql), "TPC-C on MariaDB through sqlx"),
-    http("tpcc/mysql/axum+mysql-async", MYSQL, "the plain sessions behind the HTTP server"),
-    http("tpcc/mysql/axum+mysql-async/procedure", styled(MYSQL, Style::Procedure), "the procedure calls behind the HTTP server"),
     direct("tpcb/sqlite/rusqlite", SQLITE, "pgbench's transaction on SQLite"),
-    http("tpcb/sqlite/axum+rusqlite", SQLITE, "the same sessions behind the HTTP server"),
     direct("tpcb/sqlite/rusqlite/grouped", styled(SQLITE, Style::Grouped), "calls that wait for each other share a durable commit"),
     direct("tpcb/sqlite/sqlx", sqlx(Dialect::Sqlite), "pgbench's transaction on SQLite through sqlx"),
     direct("tpcb/postgres/tokio-postgres", POSTGRES, "pgbench's transaction on PostgreSQL, its own tables"),
     direct("tpcb/postgres/sqlx", sqlx(Dialect::Postgres), "pgbench's transaction on PostgreSQL through sqlx"),
-    http("tpcb/postgres/axum+tokio-postgres", POSTGRES, "the same sessions behind the HTTP server"),
     direct("tpcb/mysql/mysql-async", MYSQL, "pgbench's transaction on MariaDB"),
     direct("tpcb/mysql/sqlx", sqlx(Dialect::MySql), "pgbench's transaction on MariaDB through sqlx"),
-    http("tpcb/mysql/axum+mysql-async", MYSQL, "the same sessions behind the HTTP server"),
 ];
+
+impl PartialEq for Subject {
+    fn eq(&self, other: &Subject) -> bool {
+        self.path == other.path
+    }
+}
 
 impl Subject {
     /// The workload's name.
@@ -91,19 +104,31 @@ impl Subject {
         part(self.path, 0)
     }
 
+    /// How it reaches the engine.
+    pub(crate) fn route(&self) -> Route {
+        if self.served.is_some() { Route::Http } else { Route::Direct }
+    }
+
     /// What has to be on the machine.
-    pub(crate) fn needs(&self) -> &'static str {
-        match self.how.dialect {
-            Dialect::Sqlite => "nothing: SQLite is compiled in",
-            Dialect::Postgres => "PostgreSQL's programs, or --db",
-            Dialect::MySql => "MariaDB's programs, or --db",
+    pub(crate) fn needs(&self) -> String {
+        let engine = match self.how.dialect {
+            Dialect::Sqlite => None,
+            Dialect::Postgres => Some("PostgreSQL's programs, or --db"),
+            Dialect::MySql => Some("MariaDB's programs, or --db"),
+        };
+        match (engine, self.others().map(Manifest::program)) {
+            (None, None) => "nothing: SQLite is compiled in".to_owned(),
+            (None, Some(program)) => program.to_owned(),
+            (Some(engine), None) => engine.to_owned(),
+            (Some(engine), Some(program)) => format!("{program}; {engine}"),
         }
     }
 
     /// What it is called in a sentence beside another.
     pub(crate) fn label_beside(&self, other: &Subject) -> String {
-        if self.how == other.how && self.workload() == other.workload() {
-            let label = if self.route == Route::Direct { "direct" } else { "through HTTP" };
+        let by_ours = self.others().is_none() && other.others().is_none();
+        if by_ours && self.how == other.how && self.workload() == other.workload() {
+            let label = if self.route() == Route::Direct { "direct" } else { "through HTTP" };
             return label.to_owned();
         }
         // The parts in which they differ, with what stands around them.
@@ -111,7 +136,7 @@ impl Subject {
         let others: Vec<&str> = other.path.split('/').collect();
         let same = parts.iter().zip(&others).take_while(|(a, b)| a == b).count();
         let label = parts.split_off(same.min(parts.len() - 1)).join("/");
-        if self.how.style == Style::Plain && self.how.driver == other.how.driver {
+        if by_ours && self.how.style == Style::Plain && self.how.driver == other.how.driver {
             format!("{label} (plain)")
         } else {
             label
@@ -122,11 +147,103 @@ impl Subject {
     pub(crate) fn is_orm(&self) -> bool {
         self.how.style == Style::Orm
     }
+
+    /// The server in front, by name.
+    pub(crate) fn server(&self) -> Option<&'static str> {
+        self.served.map(|served| served.manifest.name.as_str())
+    }
+
+    /// What speaks to the engine; of a server of somebody else's all that is known is what the path says.
+    pub(crate) fn adapter(&self) -> &'static str {
+        self.others().map_or(self.how.driver.name(), |_| part(self.path, 2))
+    }
+
+    /// How transactions are expressed.
+    pub(crate) fn style(&self) -> &'static str {
+        match self.others() {
+            None => self.how.style.name(),
+            Some(_) => self.path.splitn(4, '/').nth(3).unwrap_or(Style::Plain.name()),
+        }
+    }
+
+    /// The server in front, if it is not ours.
+    fn others(&self) -> Option<&'static Manifest> {
+        self.served.map(|served| served.manifest).filter(|manifest| !manifest.is_ours())
+    }
+
+    /// Fails where a program of its server is not on this machine.
+    pub(crate) fn can_start(&self) -> Result<(), DeployError> {
+        self.served.map_or(Ok(()), |served| served.manifest.can_start())
+    }
+
+    /// Starts its server on a database.
+    ///
+    /// # Errors
+    /// The server cannot be started, or there is none.
+    pub(crate) fn serve(&self, database: &DbUrl, settings: &ServerSettings, log: &Path) -> Result<Server> {
+        let served = self.served.with_context(|| format!("{} has no server", self.path))?;
+        let order = Order { workload: self.workload(), how: &served.offer.how, database };
+        Ok(Server::start(served.manifest, &order, settings, log)?)
+    }
+}
+
+/// Every subject: within a workload and an engine the direct ones, then those through ours, then those through other servers.
+///
+/// # Errors
+/// A manifest in the folder of servers has a mistake.
+pub(crate) fn all() -> Result<&'static [Subject]> {
+    static ALL: OnceLock<Vec<Subject>> = OnceLock::new();
+    if let Some(all) = ALL.get() {
+        return Ok(all);
+    }
+    let found = Manifest::all_in(SERVERS.get().map_or(Path::new("servers"), PathBuf::as_path))?;
+    let all = with_servers(std::iter::once(Manifest::ours()).chain(found))?;
+    Ok(ALL.get_or_init(|| all))
+}
+
+/// What is direct, and what servers offer.
+fn with_servers(manifests: impl Iterator<Item = Manifest>) -> Result<Vec<Subject>> {
+    let mut all = DIRECT.to_vec();
+    for manifest in manifests {
+        // For as long as the program runs, as the direct ones.
+        let manifest: &'static Manifest = Box::leak(Box::new(manifest));
+        for offer in &manifest.serves {
+            let subject = offered(manifest, offer)?;
+            if all.contains(&subject) {
+                let message =
+                    format!("there is a subject `{}` already: give the server another name", subject.path);
+                return Err(manifest.wrong(None, &message).into());
+            }
+            all.push(subject);
+        }
+    }
+    let rank = |subject: &Subject| {
+        let engine = |known: &Subject| known.path.split('/').take(2).eq(subject.path.split('/').take(2));
+        DIRECT.iter().position(engine)
+    };
+    all.sort_by_key(rank);
+    Ok(all)
+}
+
+fn offered(manifest: &'static Manifest, offer: &'static Offer) -> Result<Subject> {
+    let engine = format!("{}/{}", offer.workload, offer.engine.name());
+    // Our own server has our own sessions behind it.
+    let sessions = if manifest.is_ours() { format!("{engine}/{}", offer.how) } else { format!("{engine}/") };
+    let how = DIRECT.iter().find(|known| known.path.starts_with(&sessions)).map(|known| known.how);
+    let how = how.ok_or_else(|| {
+        let known = workloads().join(", ");
+        manifest
+            .wrong(Some(offer), &format!("there is no {engine}; workloads are {known}, each on every engine"))
+    })?;
+    let plus = if offer.how.is_empty() { "" } else { "+" };
+    let path = format!("{engine}/{}{plus}{}", manifest.name, offer.how);
+    let served = Some(Served { manifest, offer });
+    Ok(Subject { path: path.leak(), served, how, about: &offer.about })
 }
 
 /// Workloads that exist.
 pub(crate) fn workloads() -> Vec<&'static str> {
-    let mut names: Vec<_> = SUBJECTS.iter().map(Subject::workload).collect();
+    let mut names: Vec<_> = DIRECT.iter().map(Subject::workload).collect();
     names.dedup();
     names
 }
@@ -140,23 +257,24 @@ fn part(path: &str, index: usize) -> &str {
 /// # Errors
 /// When there is none: names the nearest.
 pub(crate) fn find(path: &str) -> Result<&'static Subject> {
+    let all = all()?;
     let wanted = path.trim_end_matches('/');
     let begins = |subject: &&Subject| {
         subject.path == wanted || subject.path.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('/'))
     };
     if !wanted.is_empty()
-        && let Some(subject) = SUBJECTS.iter().find(begins)
+        && let Some(subject) = all.iter().find(begins)
     {
         return Ok(subject);
     }
     // What was begun and not ended is likelier than another that is spelled as much like it.
-    let begun = || SUBJECTS.iter().find(|subject| !wanted.is_empty() && subject.path.starts_with(wanted));
-    if let Some(subject) = without_style(wanted).or_else(begun) {
+    let begun = || all.iter().find(|subject| !wanted.is_empty() && subject.path.starts_with(wanted));
+    if let Some(subject) = without_style(all, wanted).or_else(begun) {
         bail!("no subject `{path}`; nearest: `{}`\nhint: `stackmark list` prints all of them", subject.path)
     }
     // What was named rightly stays: another workload or engine is not near, however its name is spelled.
     let named = |index: usize| {
-        let known = SUBJECTS.iter().map(move |subject| part(subject.path, index));
+        let known = all.iter().map(move |subject| part(subject.path, index));
         Some(part(wanted, index)).filter(|name| known.into_iter().any(|known| known == *name))
     };
     let (workload, engine) = (named(0), named(1));
@@ -165,7 +283,7 @@ pub(crate) fn find(path: &str) -> Result<&'static Subject> {
             && engine.is_none_or(|name| part(subject.path, 1) == name)
     };
     // Of equally near ones `max_by` takes the last; the default is the first.
-    let nearest = SUBJECTS
+    let nearest = all
         .iter()
         .filter(agrees)
         .rev()
@@ -174,40 +292,51 @@ pub(crate) fn find(path: &str) -> Result<&'static Subject> {
     bail!("no subject `{path}`; nearest: `{}`\nhint: `stackmark list` prints all of them", nearest.path)
 }
 
+/// The subject of a path, which can be started on this machine as far as its server is concerned.
+///
+/// # Errors
+/// When there is none, or a program of its server is missing.
+pub(crate) fn find_here(path: &str) -> Result<&'static Subject> {
+    let subject = find(path)?;
+    subject.can_start()?;
+    Ok(subject)
+}
+
 /// The plain subject, if only a style was asked for that it does not have, and none that is spelled like it.
-fn without_style(wanted: &str) -> Option<&'static Subject> {
+fn without_style(all: &'static [Subject], wanted: &str) -> Option<&'static Subject> {
     const LIKE: f64 = 0.75;
     let (plain, style) = wanted.rsplit_once('/')?;
-    let subject = SUBJECTS.iter().find(|subject| subject.path == plain)?;
-    let mut styles =
-        SUBJECTS.iter().filter_map(|subject| subject.path.strip_prefix(plain)?.strip_prefix('/'));
+    let subject = all.iter().find(|subject| subject.path == plain)?;
+    let mut styles = all.iter().filter_map(|subject| subject.path.strip_prefix(plain)?.strip_prefix('/'));
     styles.all(|known| strsim::jaro_winkler(known, style) < LIKE).then_some(subject)
 }
 
-/// The subject that puts a server in front of the same sessions as `how`.
+/// The subject that puts our server in front of the same sessions as `how`.
 ///
 /// # Errors
 /// When there is none: names the nearest.
 pub(crate) fn served(workload: &str, engine: &str, how: Option<&str>) -> Result<&'static Subject> {
+    let all = all()?;
+    let is_ours = |subject: &Subject| subject.route() == Route::Http && subject.others().is_none();
     let of_engine = |subject: &&Subject| {
-        subject.route == Route::Http
+        is_ours(subject)
             && subject.workload() == workload
             && part(subject.path, 1) == engine
             && how.is_none_or(|how| subject.how.path() == how)
     };
-    if let Some(subject) = SUBJECTS.iter().find(of_engine) {
+    if let Some(subject) = all.iter().find(of_engine) {
         return Ok(subject);
     }
-    let engines = || SUBJECTS.iter().filter(|subject| subject.workload() == workload);
+    let engines = || all.iter().filter(|subject| subject.workload() == workload);
     if engines().all(|subject| part(subject.path, 1) != engine) {
         let mut names: Vec<_> = engines().map(|subject| format!("`{}`", part(subject.path, 1))).collect();
         names.dedup();
         bail!("no engine `{engine}` for {workload}; there are {}", names.join(", "));
     }
     let wanted = format!("{workload}/{engine}/axum+{}", how.unwrap_or_default());
-    let nearest = SUBJECTS
+    let nearest = all
         .iter()
-        .filter(|subject| subject.route == Route::Http && subject.workload() == workload)
+        .filter(|subject| is_ours(subject) && subject.workload() == workload)
         .filter(|subject| part(subject.path, 1) == engine)
         .max_by(|a, b| likeness(a.path, &wanted).total_cmp(&likeness(b.path, &wanted)))
         .expect("every engine of a workload has one");
@@ -267,12 +396,12 @@ mod tests {
         check("tpcc/sqlite/sqlite/procedure", Err("nearest: `tpcc/sqlite/"));
         check("tpcb/mysql/tokio-postgres/pipelined", Err("nearest: `tpcb/mysql/"));
         check("tpcb/sqlite/axum+diesel/procedure", Err("nearest: `tpcb/sqlite/"));
-        for subject in SUBJECTS {
+        for subject in all().unwrap() {
             let engine = subject.path.split('/').take(2).collect::<Vec<_>>().join("/");
             for style in ["procedure", "pipelined", "grouped", "orm", "plain", "zzz"] {
                 let path =
                     format!("{}/{style}", subject.path.split('/').take(3).collect::<Vec<_>>().join("/"));
-                if SUBJECTS.iter().all(|known| known.path != path) {
+                if all().unwrap().iter().all(|known| known.path != path) {
                     check(&path, Err(&format!("nearest: `{engine}/")));
                 }
             }

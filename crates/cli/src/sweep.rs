@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 const ORDER: u64 = 300;
 
 pub(crate) fn sweep(args: &args::Sweep, ui: &Ui) -> Result<Answer> {
-    let subject = subjects::find(&args.subject)?;
+    let subject = subjects::find_here(&args.subject)?;
     of_workload!(subject.workload(), W => errand::begin::<W, _>(Asked::of::<W>(subject, args)?, &args.out.out, ui))
 }
 

@@ -6,7 +6,6 @@ use crate::engine::{self, place};
 use crate::folder::{ClaimsFile, Folder, Progress};
 use crate::interrupt::Interrupt;
 use crate::live::{Following, Sight};
-use crate::process::{ServerProcess, ServerSettings};
 use crate::settle;
 use crate::stage::Stage;
 use crate::subjects::{Route, Subject};
@@ -14,6 +13,7 @@ use crate::ui::Ui;
 use crate::vouch;
 use adapter_http::{Expected, HttpTarget};
 use anyhow::{Context, Result, bail};
+use deploy::{Server, ServerSettings};
 use drive::{Observer, Stop};
 use measure::{Monotonic, Totals};
 use model::{AnyTarget, Clock, Nanos, RetryPolicy, RetryingTarget, Stack, Target};
@@ -98,7 +98,7 @@ impl<W: Case> Job<'_, W> {
         }
         let before = stored_before.as_ref();
 
-        let driven = match self.subject.route {
+        let driven = match self.subject.route() {
             Route::Direct => {
                 let target = targets::target(self.subject.how, &self.database.url)?;
                 self.drive(target, self.plan.workers, self.watched(), None, document, before)?
@@ -113,7 +113,7 @@ impl<W: Case> Job<'_, W> {
         let log = self.folder.path().join("server.log");
         let mut started = match self.url {
             Some(_) => None,
-            None => Some(ServerProcess::start(self.subject, &self.database.url, &self.server, &log)?),
+            None => Some(self.subject.serve(&self.database.url, &self.server, &log)?),
         };
         let url = match (&started, self.url) {
             (Some(server), _) => server.url().to_owned(),
@@ -124,7 +124,7 @@ impl<W: Case> Job<'_, W> {
         let mut watched = self.watched();
         // A process id means something only on this machine.
         let local = matches!(target.address().host(), "localhost" | "127.0.0.1" | "::1" | "[::1]");
-        let pid = started.as_ref().map(ServerProcess::pid).or(target.about().pid.filter(|_| local));
+        let pid = started.as_ref().map(Server::pid).or(target.about().pid.filter(|_| local));
         watched.extend(pid.map(|pid| Watched { role: Role::Server, pid }));
         let about = target.about().clone();
         let mut driven =
@@ -133,7 +133,7 @@ impl<W: Case> Job<'_, W> {
             // Nobody tells us how a server ended that is not our child.
             driven.server_failure = gone::<W>(&url, &about);
         }
-        driven.throttling.server = started.as_ref().and_then(ServerProcess::throttling);
+        driven.throttling.server = started.as_ref().and_then(Server::throttling);
         if let Some(server) = started
             && let Err(error) = server.stop()
         {
@@ -147,7 +147,7 @@ impl<W: Case> Job<'_, W> {
         target: TrialTarget<W>,
         sessions: u32,
         watched: Vec<Watched>,
-        server: Option<&mut ServerProcess>,
+        server: Option<&mut Server>,
         document: &mut Document,
         before: Option<&W::Stored>,
     ) -> Result<Driven<W>> {
@@ -433,7 +433,7 @@ fn fill<W: Case>(trial: &mut Trial, totals: &Totals, slices: &[measure::Slice], 
 /// What a process does in trials of a subject: an embedded engine is where its connections are.
 pub(crate) fn roles(role: Role, subject: &Subject) -> Vec<Role> {
     let embedded = subject.how.dialect == Dialect::Sqlite;
-    match (role, subject.route) {
+    match (role, subject.route()) {
         (Role::Generator, Route::Direct) | (Role::Server, _) if embedded => vec![role, Role::Engine],
         _ => vec![role],
     }
@@ -489,7 +489,7 @@ struct Follow<'a, 'j, W: Case> {
     document: &'a mut Document,
     before: Option<&'a W::Stored>,
     watch: Option<Watch<Monotonic>>,
-    server: Option<&'a mut ServerProcess>,
+    server: Option<&'a mut Server>,
     server_failure: Option<String>,
     stop: Stop,
     following: Following,

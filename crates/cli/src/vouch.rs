@@ -5,7 +5,6 @@ use crate::database::{self, Database, LoadOptions};
 use crate::engine;
 use crate::folder::Folder;
 use crate::interrupt::Interrupt;
-use crate::process::{ServerProcess, ServerSettings};
 use crate::stage::Stage;
 use crate::subjects::{Route, Subject};
 use crate::trial::{self, reach};
@@ -13,6 +12,7 @@ use crate::ui::{Ui, capital};
 use admin::{AuditGroup, AuditQuery, AuditRows};
 use anyhow::{Context, Result};
 use benchmark::Past;
+use deploy::ServerSettings;
 use measure::Monotonic;
 use model::{Clock, Nanos, Target};
 use result::{AuditFamily, AuditWhen, Check, Conformance, LedgerCheck};
@@ -63,11 +63,11 @@ pub(crate) fn conformance<W: Case>(
     database::load::<W>(&url, &W::tiny(), options, ui, &quiet)
         .context("could not load the data for conformance")?;
     let clock = Monotonic::start();
-    let found = match subject.route {
+    let found = match subject.route() {
         Route::Direct => hold::<W>(&targets::target(subject.how, &url)?)?,
         Route::Http => {
             let log = folder.path().join("server.log");
-            let server = ServerProcess::start(subject, &url, server, &log)?;
+            let server = subject.serve(&url, server, &log)?;
             let target = reach::<W>(server.url(), Some(u64::from(W::scale(&W::tiny()))))?;
             let found = hold::<W>(&trial::of_server(target))?;
             server.stop()?;

@@ -82,7 +82,7 @@ fn changed(base: &Variant, words: String, asked: (&str, String), expected: Expec
 }
 
 fn is_served(base: &Variant) -> bool {
-    subjects::find(&base.subject).is_ok_and(|subject| subject.route == Route::Http)
+    subjects::find(&base.subject).is_ok_and(|subject| subject.route() == Route::Http)
 }
 
 fn more_sessions(base: &Variant) -> Result<Change, String> {

@@ -36,15 +36,16 @@ pub(crate) fn between(base: &Variant, other: &Variant) -> Vec<String> {
     let engines = base.place.engine != other.place.engine;
     let (mut served, mut routes) = (false, false);
     if let (Ok(a), Ok(b)) = (subjects::find(&base.subject), subjects::find(&other.subject)) {
-        routes = a.route != b.route;
-        served = !routes && a.route == Route::Http;
+        routes = a.route() != b.route();
+        served = !routes && a.route() == Route::Http;
         note(routes, "route");
+        note(served && a.server() != b.server(), "server");
         note(engines, "engine");
         // An ORM is driver and style in one.
         let orm = a.is_orm() != b.is_orm();
         note(orm, "orm");
-        note(!orm && !engines && a.how.driver != b.how.driver, "adapter");
-        note(!orm && a.how.style != b.how.style, "style");
+        note(!orm && !engines && a.adapter() != b.adapter(), "adapter");
+        note(!orm && a.style() != b.style(), "style");
     }
     let (a, b) = (&base.plan, &other.plan);
     let clients = a.workers != b.workers;
@@ -69,7 +70,7 @@ pub(crate) fn between(base: &Variant, other: &Variant) -> Vec<String> {
 /// Sessions on the engine: behind a server as many as its pool, else one a client.
 fn sessions(variant: &Variant) -> u32 {
     match subjects::find(&variant.subject) {
-        Ok(subject) if subject.route == Route::Http => variant.pool,
+        Ok(subject) if subject.route() == Route::Http => variant.pool,
         _ => variant.plan.workers,
     }
 }

@@ -52,7 +52,7 @@ impl Ground {
         let dialect = subject.how.dialect;
         let named = data.db.as_deref().map(|url| parse_url(url, Some(dialect))).transpose()?;
         let scale = data.scale.map(scale_of::<W>).transpose()?;
-        if engine.limits_of(Limited::Server).is_some() && subject.route == Route::Direct {
+        if engine.limits_of(Limited::Server).is_some() && subject.route() == Route::Direct {
             bail!("--limit server:… is for an HTTP server that is started here; {} has none", subject.path);
         }
         let existing =
@@ -144,7 +144,7 @@ impl<'a, W: Case> Course<'a, W> {
 
     /// Sessions that matter to this load: with a direct subject each client has its own.
     fn sessions(&self, variant: &Variant) -> u32 {
-        if self.subject.route == Route::Http { variant.pool } else { 0 }
+        if self.subject.route() == Route::Http { variant.pool } else { 0 }
     }
 
     /// Loads the data where that is not done, and holds the subject to the workload.

@@ -10,9 +10,6 @@ use toml::de::{DeTable, DeValue};
 /// Where something stands: bytes of the text.
 pub(super) type Span = Range<usize>;
 
-/// Letters of a line that an error shows.
-const SHOWN_MAX: usize = 160;
-
 /// A file, for its errors.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Source<'a> {
@@ -70,37 +67,7 @@ impl<'a> Source<'a> {
 
     /// What is wrong at a place, with the line. A hint in the message comes after the line.
     pub(super) fn wrong(&self, span: &Span, message: impl Display) -> anyhow::Error {
-        let message = message.to_string();
-        let (message, hint) = match message.split_once("\nhint: ") {
-            Some((message, hint)) => (message, format!("\nhint: {hint}")),
-            None => (message.as_str(), String::new()),
-        };
-        let start = span.start.min(self.text.len());
-        let before = &self.text[..start];
-        let line = before.matches('\n').count() + 1;
-        let begins = before.rfind('\n').map_or(0, |end| end + 1);
-        let column = self.text[begins..start].chars().count();
-        let whole = self.text[begins..].lines().next().unwrap_or_default();
-        // At least one letter is marked; of several lines only what is on the first.
-        let marked =
-            self.text[start..span.end.clamp(start, (begins + whole.len()).max(start))].chars().count();
-        let shown: String = whole
-            .chars()
-            .take(SHOWN_MAX)
-            .map(|letter| if letter.is_control() { ' ' } else { letter })
-            .collect();
-        let gutter = " ".repeat(line.to_string().len());
-        let mark = if column < SHOWN_MAX {
-            let marks = "^".repeat(marked.clamp(1, SHOWN_MAX - column));
-            format!("\n{gutter} | {}{marks}", " ".repeat(column))
-        } else {
-            String::new()
-        };
-        anyhow!(
-            "{}:{line}:{}: {message}\n{gutter} |\n{line} | {shown}{mark}{hint}",
-            self.path.display(),
-            column + 1
-        )
+        anyhow!(deploy::mistake::at(self.path, self.text, span, &message.to_string()))
     }
 
     /// Checks that a table has no other keys than `known`. `what` is what the table describes: `a variant`.

@@ -67,7 +67,7 @@ impl Common<'_> {
         for entry in entries {
             let key = entry.key.as_str();
             let at_server = ["pool", "server-threads"].contains(&key);
-            if at_server && subject.route == Route::Direct {
+            if at_server && subject.route() == Route::Direct {
                 return Err(source.wrong(&entry.key_span, no_server(key, subject)));
             }
             if PLAN.contains(&key) || at_server || key == "durability" {
@@ -151,7 +151,7 @@ impl Common<'_> {
         } else {
             format!("{}/{text}", self.workload)
         };
-        let subject = subjects::find(&path).map_err(wrong)?;
+        let subject = subjects::find_here(&path).map_err(wrong)?;
         if subject.workload() == self.workload {
             return Ok(subject);
         }
@@ -170,7 +170,7 @@ impl Common<'_> {
         self.source.known(entries, "`limits`", &["engine", "server"])?;
         let mut words = Vec::new();
         for entry in entries {
-            match (entry.key.as_str(), subject.route, subject.how.dialect) {
+            match (entry.key.as_str(), subject.route(), subject.how.dialect) {
                 ("server", Route::Direct, _) => {
                     return Err(self.source.wrong(&entry.key_span, no_server("server", subject)));
                 }
