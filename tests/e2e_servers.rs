@@ -1,0 +1,245 @@
+//! Servers by manifest: one in another language is measured like ours, and one that does not do as the contract says is told
+//! apart, with nothing of it left.
+
+use crate::e2e_desk::{Desk, Ran, assert_good, is_alive, parse, until, write};
+use rustix::process::Signal;
+use serde_json::Value;
+use stackmark_tests::repository;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// What a manifest says beside its name and how it is started.
+const SERVES: &str =
+    "language = \"any\"\nserves = [{ workload = \"tpcb\", engine = \"sqlite\", about = \"a server\" }]\n";
+const SHORT: &str = "--warmup 0s --duration 1s --clients 4 --generator-threads 2 --json";
+
+/// A loaded bank of pgbench's.
+fn bank() -> Desk {
+    let desk = Desk::empty();
+    let ran = desk.run("load tpcb --db sqlite:bank.db");
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    desk
+}
+
+/// A server under `servers`, started by a script of the shell.
+fn add(desk: &Desk, name: &str, more: &str, script: &str) {
+    let folder = desk.path("servers").join(name);
+    fs::create_dir_all(&folder).unwrap();
+    let start = format!("start = [\"sh\", \"start.sh\"]\n{more}\n");
+    write(folder.join("server.toml"), &format!("name = \"{name}\"\n{start}{SERVES}"));
+    write(folder.join("start.sh"), script);
+}
+
+/// Puts the server in Python beside a desk's files; says so where there is no Python.
+fn with_python(desk: &Desk) -> bool {
+    if !Command::new("python3").arg("--version").output().is_ok_and(|ran| ran.status.success()) {
+        rig::for_tests::not_run("there is no python3 for a server in another language");
+        return false;
+    }
+    let from = repository::root().join("tests/servers/python");
+    let folder = desk.path("servers/python");
+    fs::create_dir_all(&folder).unwrap();
+    for file in ["server.toml", "server.py"] {
+        fs::copy(from.join(file), folder.join(file)).unwrap();
+    }
+    true
+}
+
+/// Processes that run in a folder or below it.
+fn processes_in(folder: &Path) -> Vec<u32> {
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let pids = all.filter_map(|entry| entry.file_name().to_string_lossy().parse::<u32>().ok());
+    pids.filter(|pid| is_alive(*pid))
+        .filter(|pid| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(folder)))
+        .collect()
+}
+
+/// A run of a server that cannot be measured: exit status 2, `words`, and neither a process nor a folder of it left.
+#[track_caller]
+fn refused(desk: &Desk, line: &str, words: &[&str]) -> Ran {
+    let ran = desk.run(line);
+    ran.refused(words);
+    let left = processes_in(&desk.path(""));
+    assert!(left.is_empty(), "{left:?} still run: {ran:?}");
+    assert!(desk.runs().is_empty(), "{:?}", desk.files());
+    ran
+}
+
+#[test]
+fn a_server_in_another_language_is_measured_like_ours() {
+    let desk = bank();
+    if !with_python(&desk) {
+        return;
+    }
+    let listed = desk.run("list tpcb --json");
+    let rows: Value = serde_json::from_str(&listed.out).unwrap();
+    let row = rows.as_array().unwrap().iter().find(|row| row["subject"] == "tpcb/sqlite/python");
+    assert!(row.is_some_and(|row| row["here"] == true && row["needs"] == "python3"), "{listed:?}");
+
+    let ran = desk.run(&format!("run tpcb/sqlite/python --db sqlite:bank.db --pool 3 {SHORT}"));
+    let document = parse(&ran.out);
+    assert_good(&ran, &document);
+    let trial = &document["trials"][0];
+    let stack = &trial["stack"];
+    assert_eq!((&stack["adapter"], &stack["route"]), (&"python-sqlite3".into(), &"http".into()), "{stack}");
+    assert!(stack["server"].as_str().unwrap().starts_with("python-http-server "), "{stack}");
+    let pool = serde_json::json!({ "name": "sessions", "value": "3" });
+    assert!(stack["settings"].as_array().unwrap().contains(&pool), "{stack}");
+    assert_eq!(trial["conformance"]["check"], "passed", "{}", trial["conformance"]);
+    let processes = trial["processes"].as_array().unwrap();
+    let server = processes.iter().find(|process| process["roles"][0] == "server").unwrap();
+    assert!(server["cpu_user_s"].as_f64().unwrap() > 0.0, "{server}");
+    assert!(server["rss_peak_bytes"].as_u64().unwrap() > 1 << 20, "{server}");
+    assert_eq!(processes_in(&desk.path("")), [0; 0]);
+}
+
+#[test]
+fn a_server_in_another_language_is_compared_with_ours() {
+    let desk = bank();
+    if !with_python(&desk) {
+        return;
+    }
+    let two = "tpcb/sqlite/axum+rusqlite tpcb/sqlite/python --db sqlite:bank.db --blocks 1 --no-control";
+    let ran = desk.run(&format!("compare {two} {SHORT}"));
+    let document = parse(&ran.out);
+    assert_good(&ran, &document);
+    let comparison = &document["comparison"];
+    let label = |side: &str| comparison[side]["label"].as_str().unwrap().to_owned();
+    assert_eq!((label("a"), label("b")), ("axum+rusqlite".into(), "python".into()), "{comparison}");
+    assert!(comparison["factor"].as_str().unwrap().contains("server"), "{comparison}");
+    assert!(comparison["ratio"]["value"].as_f64().is_some_and(|ratio| ratio > 0.0), "{comparison}");
+}
+
+#[test]
+fn a_server_in_another_language_keeps_to_its_limits() {
+    let desk = bank();
+    if !with_python(&desk) {
+        return;
+    }
+    let ran = desk.run(&format!("run tpcb/sqlite/python --db sqlite:bank.db --limit server:cpu=0.5 {SHORT}"));
+    if ran.code() == 2 {
+        ran.refused(&["control groups"]);
+        return rig::for_tests::not_run("control groups are not ours to make; the refusal was seen");
+    }
+    let document = parse(&ran.out);
+    assert_good(&ran, &document);
+    let processes = document["trials"][0]["processes"].as_array().unwrap();
+    let server = processes.iter().find(|process| process["roles"][0] == "server").unwrap();
+    assert_eq!(server["limits"]["cpu"], 0.5, "{server}");
+    assert!(server["limits"]["throttling"]["periods"].as_u64().unwrap() > 0, "{server}");
+}
+
+#[test]
+fn a_server_ends_with_the_run_that_started_it_however_that_ends() {
+    let desk = bank();
+    if !with_python(&desk) {
+        return;
+    }
+    for signal in [Signal::INT, Signal::KILL] {
+        let _ = fs::remove_dir_all(desk.path("results"));
+        let run = desk.start("run tpcb/sqlite/python --db sqlite:bank.db --warmup 0s --duration 300s --json");
+        run.until("calls are committed", || desk.has_committed() || !is_alive(run.pid()));
+        let server = run.server();
+        run.signal(signal);
+        let ran = run.end();
+        assert_eq!(ran.status.code(), (signal == Signal::INT).then_some(0), "{ran:?}");
+        until("the server is gone", || !is_alive(server) && processes_in(&desk.path("")).is_empty());
+    }
+}
+
+#[test]
+fn a_server_that_does_not_start_says_why_and_is_gone() {
+    let desk = bank();
+    let line = |name: &str| format!("run tpcb/sqlite/{name} --db sqlite:bank.db {SHORT}");
+    add(&desk, "late", "ready_s_max = 1", "exec sleep 600");
+    refused(&desk, &line("late"), &["the server `late` did not say where it listens within 1 s"]);
+    add(&desk, "ends", "", "echo no such table >&2; exit 3");
+    refused(
+        &desk,
+        &line("ends"),
+        &["the server `ends` ended before it was ready (exit status: 3): no such table"],
+    );
+    add(&desk, "chatty", "", "echo Welcome; sleep 600 & exec sleep 600");
+    refused(
+        &desk,
+        &line("chatty"),
+        &["the first line of the server `chatty` is `Welcome`", "`listening on http://"],
+    );
+    // Bytes without an end, and no text either.
+    add(&desk, "noisy", "", "exec cat /dev/urandom");
+    refused(&desk, &line("noisy"), &["the first line of the server `noisy` is `"]);
+    add(&desk, "deaf", "ready_s_max = 1", "echo listening on http://127.0.0.1:1; exec sleep 600");
+    refused(
+        &desk,
+        &line("deaf"),
+        &["the server `deaf` did not answer /health at http://127.0.0.1:1 with 200"],
+    );
+    add(&desk, "unbuilt", "build = [\"sh\", \"-c\", \"echo no compiler >&2; exit 1\"]", "exec sleep 600");
+    refused(
+        &desk,
+        &line("unbuilt"),
+        &["could not build the server `unbuilt`", "exit status: 1", "no compiler"],
+    );
+}
+
+#[test]
+fn a_server_that_does_not_end_is_killed_with_all_that_it_started() {
+    let desk = bank();
+    if !with_python(&desk) {
+        return;
+    }
+    add(&desk, "stubborn", "stop_s_max = 1", "trap '' TERM; python3 ../python/server.py; exit 0");
+    let line = format!("run tpcb/sqlite/stubborn --db sqlite:bank.db {SHORT}");
+    refused(&desk, &line, &["the server did not end within 1 s and was killed"]);
+}
+
+#[test]
+fn a_manifest_with_a_mistake_is_named_with_its_line_before_anything_starts() {
+    let desk = bank();
+    let runs = format!("run tpcb/sqlite/py --db sqlite:bank.db {SHORT}");
+    let check = |from: &str, to: &str, words: &[&str]| {
+        add(&desk, "py", "", "touch ran; exit 0");
+        let file = desk.path("servers/py/server.toml");
+        let good = fs::read_to_string(&file).unwrap();
+        assert!(good.contains(from), "{good}");
+        write(file, &good.replacen(from, to, 1));
+        refused(&desk, &runs, words);
+        assert!(!desk.path("servers/py/ran").exists(), "it was started");
+    };
+    check(
+        "start",
+        "strat",
+        &["servers/py/server.toml:2:", "unknown field `strat`", "`start`", "docs/servers.md"],
+    );
+    check("\"any\"", "7", &["servers/py/server.toml:4:", "invalid type: integer `7`, expected a string"]);
+    check(
+        "\"sh\"",
+        "\"no-such-shell\"",
+        &["servers/py/server.toml:2:", "no program `no-such-shell` on the PATH"],
+    );
+    check("\"tpcb\"", "\"tpch\"", &["servers/py/server.toml:5:", "there is no tpch/sqlite", "tpcc, tpcb"]);
+    check(
+        "\"py\"",
+        "\"rusqlite\"",
+        &["servers/py/server.toml:1:", "a subject `tpcb/sqlite/rusqlite` already"],
+    );
+    // One that nobody has asked for is a mistake as well; one whose program is missing here is none of theirs.
+    let other = "run tpcb/sqlite/rusqlite --db sqlite:bank.db --warmup 0s --duration 1s --clients 2";
+    refused(&desk, other, &["servers/py/server.toml:1:"]);
+    add(&desk, "py", "", "exit 0");
+    write(
+        desk.path("servers/py/server.toml"),
+        &format!("name = \"py\"\nstart = [\"no-such-shell\"]\n{SERVES}"),
+    );
+    assert_eq!(desk.run(other).code(), 0);
+    let listed = desk.run("list tpcb").out;
+    assert!(
+        listed.lines().any(|row| row.contains("/py ") && row.contains("not on this machine")),
+        "{listed}"
+    );
+    // In another folder than the usual one.
+    fs::rename(desk.path("servers"), desk.path("others")).unwrap();
+    assert!(!desk.run("list tpcb").out.contains("/py "));
+    assert!(desk.run("list tpcb --servers others").out.contains("/py "));
+}
