@@ -75,7 +75,7 @@ pub fn load(engine: &Running, name: &str, plan: LoadPlan) -> (ServerUrl, Loaded)
     let (url, stop) = (engine.url(name), AtomicBool::new(false));
     let loaded = match engine.engine() {
         Engine::Postgres => admin::postgres::load(&url, plan, &mut |_| {}, &stop).map_err(|e| e.to_string()),
-        Engine::MariaDb => admin::mysql::load(&url, plan, &mut |_| {}, &stop).map_err(|e| e.to_string()),
+        Engine::MariaDb => admin::mariadb::load(&url, plan, &mut |_| {}, &stop).map_err(|e| e.to_string()),
     };
     (url, loaded.expect("the disk of the benches takes a load"))
 }

@@ -2,7 +2,7 @@
 
 use crate::calls::runtime;
 use adapter_tokio_postgres::Connected;
-use admin::{AuditGroup, AuditQuery, LoadPlan, mysql, postgres, sqlite};
+use admin::{AuditGroup, AuditQuery, LoadPlan, mariadb, postgres, sqlite};
 use model::Nanos;
 use mysql_async::prelude::Queryable as _;
 use rig::Engine;
@@ -47,7 +47,7 @@ impl Ground {
             }
         }
         if engine == Engine::MariaDb {
-            mysql::restore(&template, &to).expect("a template that was just loaded");
+            mariadb::restore(&template, &to).expect("a template that was just loaded");
         }
         Ground::Server(to)
     }
@@ -73,7 +73,7 @@ impl Drop for Ground {
         if let Ground::Server(url) = self {
             // What cannot be removed now goes with the server, or when the next program looks.
             let _ = match url.dialect {
-                Dialect::MySql => mysql::drop_database(url).is_ok(),
+                Dialect::MySql => mariadb::drop_database(url).is_ok(),
                 Dialect::Postgres | Dialect::Sqlite => postgres::drop_database(url).is_ok(),
             };
         }
@@ -99,8 +99,8 @@ fn loading(url: &ServerUrl, plan: LoadPlan) {
     let never = AtomicBool::new(false);
     match url.dialect {
         Dialect::MySql => {
-            mysql::create_database(url).expect("a server of our own");
-            mysql::load(url, plan, &mut |_| {}, &never).expect("a test needs its data");
+            mariadb::create_database(url).expect("a server of our own");
+            mariadb::load(url, plan, &mut |_| {}, &never).expect("a test needs its data");
         }
         Dialect::Postgres | Dialect::Sqlite => {
             postgres::create_database(url).expect("a server of our own");
@@ -119,7 +119,7 @@ pub fn rows(place: &DbUrl, query: &str, params: &[i64]) -> Vec<Vec<Value>> {
     match place {
         DbUrl::Sqlite(url) => sqlite::Witness::open(url).expect(why).rows(query, params).expect(why),
         DbUrl::Server(url) if url.dialect == Dialect::MySql => {
-            mysql::Witness::open(url).expect(why).rows(query, params).expect(why)
+            mariadb::Witness::open(url).expect(why).rows(query, params).expect(why)
         }
         DbUrl::Server(url) => postgres::Witness::open(url).expect(why).rows(query, params).expect(why),
     }
@@ -147,7 +147,7 @@ pub(crate) fn audited(place: &DbUrl, groups: &[AuditGroup]) -> Vec<Vec<Vec<Value
             sqlite::Witness::open(url).expect(why).audit_all(groups, 2, AUDITS_MAX, &never).expect(why)
         }
         DbUrl::Server(url) if url.dialect == Dialect::MySql => {
-            mysql::Witness::open(url).expect(why).audit_all(groups, 2, AUDITS_MAX, &never).expect(why)
+            mariadb::Witness::open(url).expect(why).audit_all(groups, 2, AUDITS_MAX, &never).expect(why)
         }
         DbUrl::Server(url) => {
             postgres::Witness::open(url).expect(why).audit_all(groups, 2, AUDITS_MAX, &never).expect(why)

@@ -61,7 +61,7 @@ fn audit(url: &ServerUrl) -> f64 {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let stop = AtomicBool::new(false);
     let audited = if url.dialect == Dialect::MySql {
-        let witness = admin::mysql::Witness::open(url).expect("the engine runs");
+        let witness = admin::mariadb::Witness::open(url).expect("the engine runs");
         witness.audit_all(&groups, threads, DEADLINE, &stop).expect("the engine runs")
     } else {
         let witness = admin::postgres::Witness::open(url).expect("the engine runs");
@@ -76,7 +76,7 @@ fn audit(url: &ServerUrl) -> f64 {
 fn restore(url: &ServerUrl) {
     let to = url.with_database("copy");
     if url.dialect == Dialect::MySql {
-        admin::mysql::restore(url, &to).expect("the disk of the benches takes a copy");
+        admin::mariadb::restore(url, &to).expect("the disk of the benches takes a copy");
     } else {
         admin::postgres::restore(url, &to).expect("the disk of the benches takes a copy");
     }

@@ -9,7 +9,7 @@ mod checksum;
 mod found;
 mod load;
 mod loading;
-pub mod mysql;
+pub mod mariadb;
 pub mod postgres;
 mod record;
 pub mod sqlite;

@@ -1,6 +1,6 @@
 //! The control plane of whichever engine a URL belongs to.
 
-use admin::{AuditGroup, Audited, Found, LoadPlan, LoadProgress, Loaded, mysql, postgres, sqlite};
+use admin::{AuditGroup, Audited, Found, LoadPlan, LoadProgress, Loaded, mariadb, postgres, sqlite};
 use anyhow::{Result, bail};
 use benchmark::Look;
 use model::Nanos;
@@ -19,7 +19,7 @@ macro_rules! of_engine {
             }
             DbUrl::Server($url) => match $url.dialect {
                 Dialect::MySql => {
-                    use mysql as $module;
+                    use mariadb as $module;
                     $body
                 }
                 Dialect::Postgres | Dialect::Sqlite => {
@@ -70,7 +70,7 @@ pub(crate) fn restore(from: &DbUrl, to: &DbUrl, ours: bool) -> Result<()> {
     match (from, to) {
         (DbUrl::Sqlite(from), DbUrl::Sqlite(to)) => sqlite::restore(from, to)?,
         (DbUrl::Server(from), DbUrl::Server(to)) => match from.dialect {
-            Dialect::MySql => mysql::restore(from, to)?,
+            Dialect::MySql => mariadb::restore(from, to)?,
             Dialect::Postgres | Dialect::Sqlite if ours => postgres::restore_through_log(from, to)?,
             Dialect::Postgres | Dialect::Sqlite => postgres::restore(from, to)?,
         },
@@ -84,7 +84,7 @@ pub(crate) fn create(url: &DbUrl) -> Result<()> {
     match url {
         DbUrl::Sqlite(_) => {}
         DbUrl::Server(url) => match url.dialect {
-            Dialect::MySql => mysql::create_database(url)?,
+            Dialect::MySql => mariadb::create_database(url)?,
             Dialect::Postgres | Dialect::Sqlite => postgres::create_database(url)?,
         },
     }
@@ -96,7 +96,7 @@ pub(crate) fn remove(url: &DbUrl) -> Result<()> {
     match url {
         DbUrl::Sqlite(url) => sqlite::remove(url)?,
         DbUrl::Server(url) => match url.dialect {
-            Dialect::MySql => mysql::drop_database(url)?,
+            Dialect::MySql => mariadb::drop_database(url)?,
             Dialect::Postgres | Dialect::Sqlite => postgres::drop_database(url)?,
         },
     }
@@ -156,7 +156,7 @@ pub(crate) fn probe(url: &DbUrl) -> Option<Box<dyn observe::EngineProbe>> {
     match url {
         DbUrl::Sqlite(_) => None,
         DbUrl::Server(url) => Some(match url.dialect {
-            Dialect::MySql => Box::new(mysql::Probe::new(url.clone())),
+            Dialect::MySql => Box::new(mariadb::Probe::new(url.clone())),
             Dialect::Postgres | Dialect::Sqlite => Box::new(postgres::Probe::new(url.clone())),
         }),
     }
@@ -177,7 +177,7 @@ impl Look for Asked<'_> {
     fn columns(&self) -> Result<Vec<ColumnInfo>> {
         let DbUrl::Server(url) = self.0 else { return Ok(Vec::new()) };
         Ok(match url.dialect {
-            Dialect::MySql => mysql::columns(url)?,
+            Dialect::MySql => mariadb::columns(url)?,
             Dialect::Postgres | Dialect::Sqlite => postgres::columns(url)?,
         })
     }

@@ -4,7 +4,7 @@
 
 mod audits;
 mod loads;
-mod mysql;
+mod mariadb;
 mod postgres;
 mod probes;
 mod support;

@@ -18,7 +18,7 @@ fn check(engine: Engine, probe: impl FnOnce(sql::ServerUrl) -> Box<dyn EnginePro
     let url = server.url("asked");
     match engine {
         Engine::Postgres => admin::postgres::create_database(&url).unwrap(),
-        Engine::MariaDb => admin::mysql::create_database(&url).unwrap(),
+        Engine::MariaDb => admin::mariadb::create_database(&url).unwrap(),
     }
     let mut probe = probe(url);
     assert_eq!(probe.states(), None, "nobody has connected yet");
@@ -57,7 +57,7 @@ fn postgres_tells_of_its_log_locks_buffers_and_checkpoints() {
 fn mariadb_tells_of_its_log_locks_and_buffers() {
     check(
         Engine::MariaDb,
-        |url| Box::new(admin::mysql::Probe::new(url)),
+        |url| Box::new(admin::mariadb::Probe::new(url)),
         &[
             "commits",
             "row lock waits",

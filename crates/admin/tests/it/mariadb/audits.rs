@@ -2,7 +2,7 @@
 
 use super::Database;
 use crate::support;
-use admin::mysql::Witness;
+use admin::mariadb::Witness;
 use admin::{AuditGroup, AuditQuery, AuditRows};
 use model::Nanos;
 use sql::{Dialect, Value};
@@ -50,7 +50,7 @@ fn after_a_run() -> Database {
     support::run_calls(&file, Cardinality::tiny(), 1_500);
     let database = Database::tiny();
     let source = rusqlite::Connection::open(&file.path).unwrap();
-    let columns = admin::mysql::columns(&database.url).unwrap();
+    let columns = admin::mariadb::columns(&database.url).unwrap();
     let tables: BTreeSet<&str> = columns.iter().map(|column| column.table.as_str()).collect();
     for table in tables.into_iter().filter(|table| *table != "stackmark_load") {
         let columns: Vec<_> = columns.iter().filter(|column| column.table == table).collect();
@@ -180,11 +180,11 @@ fn every_audit_passes_what_is_right_and_bites_its_saboteur() {
     assert_eq!(failed(&honest), BTreeSet::new());
     for (audit, change) in SABOTAGE {
         let broken = Database::new();
-        admin::mysql::restore(&honest.url, &broken.url).unwrap();
+        admin::mariadb::restore(&honest.url, &broken.url).unwrap();
         broken.execute(change);
         let failed = failed(&broken);
         assert!(failed.contains(*audit), "{audit} did not see `{change}`; failed: {failed:?}");
-        admin::mysql::drop_database(&broken.url).unwrap();
+        admin::mariadb::drop_database(&broken.url).unwrap();
     }
     let sabotaged: BTreeSet<&str> = SABOTAGE.iter().map(|(audit, _)| *audit).collect();
     // Skew needs more data than is tiny; its judges have tests of their own.

@@ -2,7 +2,7 @@
 
 use super::{Database, load_quietly, on_connection, plan};
 use crate::support;
-use admin::mysql::{
+use admin::mariadb::{
     LoadError, PlaceError, Way, columns, create_database, drop_database, inspect, load_by, remove, restore,
 };
 use admin::{Found, LoadPlan, Loaded};

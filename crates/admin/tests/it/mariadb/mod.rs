@@ -6,7 +6,7 @@ mod witness;
 
 use crate::support;
 use admin::LoadPlan;
-use admin::mysql::{LoadError, load};
+use admin::mariadb::{LoadError, load};
 use mysql_async::prelude::Queryable;
 use rig::Engine;
 use rig::for_tests::{Shared, shared};

@@ -1,7 +1,7 @@
-//! Loads TPC-C into MariaDB and says how fast, by both ways: `cargo run --release -p admin --example load_mysql -- URL
+//! Loads TPC-C into MariaDB and says how fast, by both ways: `cargo run --release -p admin --example load_mariadb -- URL
 //! [WAREHOUSES] [load-data | inserts] [THREADS]`.
 
-use admin::mysql::{Way, load_by};
+use admin::mariadb::{Way, load_by};
 use admin::{LoadPlan, LoadRecord, Loaded};
 use std::error::Error;
 use std::io::Write;
@@ -11,7 +11,8 @@ use workload_tpcc::{Cardinality, Data};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let url = arguments.next().ok_or("usage: load_mysql URL [WAREHOUSES] [load-data | inserts] [THREADS]")?;
+    let url =
+        arguments.next().ok_or("usage: load_mariadb URL [WAREHOUSES] [load-data | inserts] [THREADS]")?;
     let url: sql::ServerUrl = url.parse()?;
     let warehouses = arguments.next().map_or(Ok(1), |text| text.parse())?;
     let way = match arguments.next().as_deref() {
@@ -37,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         threads,
         fresh: true,
         references: false,
-        start_anew: format!("load_mysql {url} {warehouses}"),
+        start_anew: format!("load_mariadb {url} {warehouses}"),
     };
     let mut out = std::io::stderr();
     let loaded = load_by(&url, plan, way, &mut |_| {}, &AtomicBool::new(false))?;

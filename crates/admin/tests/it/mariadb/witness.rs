@@ -1,7 +1,7 @@
 //! The witness gives up when told to, changes nothing, and sees one state.
 
 use super::Database;
-use admin::mysql::Witness;
+use admin::mariadb::Witness;
 use admin::{AuditGroup, AuditQuery};
 use measure::Monotonic;
 use model::{Clock, Nanos};
