@@ -1,7 +1,6 @@
 //! TPC-C on disk: a folder that goes with the bench, and databases in it.
 
-use admin::sqlite::{load, restore};
-use admin::{LoadPlan, LoadRecord, Loaded};
+use admin::{LoadPlan, LoadRecord, Loaded, store};
 use measure::Monotonic;
 use model::Clock;
 use sql::{Dialect, SqliteUrl};
@@ -71,7 +70,7 @@ impl Folder {
     /// # Panics
     /// When the system refuses.
     pub fn copy(&self, from: &SqliteUrl, to: &SqliteUrl) {
-        restore(from, to).expect("the disk of the benches has room for two copies");
+        store(from).copy_to(to, false).expect("the disk of the benches has room for two copies");
     }
 }
 
@@ -114,5 +113,5 @@ pub fn load_file(url: &SqliteUrl, warehouses: u32) -> Loaded {
         references: false,
         start_anew: "make bench".into(),
     };
-    load(url, plan, &mut |_| {}, &AtomicBool::new(false)).expect("the disk of the benches takes a load")
+    store(url).load(plan, &mut |_| {}, &AtomicBool::new(false)).expect("the disk of the benches takes a load")
 }

@@ -73,10 +73,7 @@ pub fn start(engine: Engine) -> Option<Running> {
 pub fn load(engine: &Running, name: &str, plan: LoadPlan) -> (ServerUrl, Loaded) {
     engine.create_database(name).expect("a private engine takes a database");
     let (url, stop) = (engine.url(name), AtomicBool::new(false));
-    let loaded = match engine.engine() {
-        Engine::Postgres => admin::postgres::load(&url, plan, &mut |_| {}, &stop).map_err(|e| e.to_string()),
-        Engine::MariaDb => admin::mariadb::load(&url, plan, &mut |_| {}, &stop).map_err(|e| e.to_string()),
-    };
+    let loaded = admin::store(&url).load(plan, &mut |_| {}, &stop);
     (url, loaded.expect("the disk of the benches takes a load"))
 }
 

@@ -7,7 +7,7 @@ use crate::ground::{Ground, asked, audited, execute, rows};
 use crate::sabotage::said;
 use crate::store::{plan, retrying};
 use crate::tamper::{TamperedOpener, Tampering};
-use admin::sqlite;
+use admin::store;
 use measure::Monotonic;
 use model::{Effort, Inputs as _, Ledger as _, RetryingTarget, Session as _, Target as _};
 use sql::{DbUrl, SqliteUrl, Value};
@@ -81,7 +81,8 @@ impl Bank {
             None => {
                 let folder = tempfile::tempdir().expect("a test needs a folder");
                 let url = SqliteUrl::file(folder.path().join("tpcb.db"));
-                sqlite::load(&url, load(), &mut |_| {}, &AtomicBool::new(false))
+                store(&url)
+                    .load(load(), &mut |_| {}, &AtomicBool::new(false))
                     .expect("a test needs its data");
                 let url: SqliteUrl = format!("sqlite:{}?synchronous=off", url.path.display())
                     .parse()

@@ -2,7 +2,7 @@
 
 use crate::calls::runtime;
 use adapter_tokio_postgres::Connected;
-use admin::{AuditGroup, AuditQuery, LoadPlan, mariadb, postgres, sqlite};
+use admin::{AuditGroup, AuditQuery, LoadPlan, store};
 use model::Nanos;
 use mysql_async::prelude::Queryable as _;
 use rig::Engine;
@@ -41,13 +41,8 @@ impl Ground {
                 loading(&template, plan());
                 loaded.push((engine, name.to_owned()));
             }
-            if engine == Engine::Postgres {
-                // A template takes one copy at a time.
-                postgres::restore(&template, &to).expect("a template that was just loaded");
-            }
-        }
-        if engine == Engine::MariaDb {
-            mariadb::restore(&template, &to).expect("a template that was just loaded");
+            // A template takes one copy at a time.
+            store(template).copy_to(&to, false).expect("a template that was just loaded");
         }
         Ground::Server(to)
     }
@@ -72,10 +67,7 @@ impl Drop for Ground {
     fn drop(&mut self) {
         if let Ground::Server(url) = self {
             // What cannot be removed now goes with the server, or when the next program looks.
-            let _ = match url.dialect {
-                Dialect::MySql => mariadb::drop_database(url).is_ok(),
-                Dialect::Postgres | Dialect::Sqlite => postgres::drop_database(url).is_ok(),
-            };
+            let _ = store(&*url).remove();
         }
     }
 }
@@ -97,16 +89,9 @@ fn another(engine: Engine) -> ServerUrl {
 
 fn loading(url: &ServerUrl, plan: LoadPlan) {
     let never = AtomicBool::new(false);
-    match url.dialect {
-        Dialect::MySql => {
-            mariadb::create_database(url).expect("a server of our own");
-            mariadb::load(url, plan, &mut |_| {}, &never).expect("a test needs its data");
-        }
-        Dialect::Postgres | Dialect::Sqlite => {
-            postgres::create_database(url).expect("a server of our own");
-            postgres::load(url, plan, &mut |_| {}, &never).expect("a test needs its data");
-        }
-    }
+    let store = store(url);
+    store.create().expect("a server of our own");
+    store.load(plan, &mut |_| {}, &never).expect("a test needs its data");
 }
 
 /// Rows of a query, from the witness of users.
@@ -115,14 +100,7 @@ fn loading(url: &ServerUrl, plan: LoadPlan) {
 /// When it cannot be asked.
 #[must_use]
 pub fn rows(place: &DbUrl, query: &str, params: &[i64]) -> Vec<Vec<Value>> {
-    let why = "a database at rest, and a query over its tables";
-    match place {
-        DbUrl::Sqlite(url) => sqlite::Witness::open(url).expect(why).rows(query, params).expect(why),
-        DbUrl::Server(url) if url.dialect == Dialect::MySql => {
-            mariadb::Witness::open(url).expect(why).rows(query, params).expect(why)
-        }
-        DbUrl::Server(url) => postgres::Witness::open(url).expect(why).rows(query, params).expect(why),
-    }
+    store(place).rows(query, params).expect("a database at rest, and a query over its tables")
 }
 
 /// A group of audits, as a witness is asked: name, query and most rows of each.
@@ -141,18 +119,8 @@ pub(crate) fn asked<'a>(
 
 /// What each audit returned, in the order of the groups.
 pub(crate) fn audited(place: &DbUrl, groups: &[AuditGroup]) -> Vec<Vec<Vec<Value>>> {
-    let (why, never) = ("a database at rest", AtomicBool::new(false));
-    let found = match place {
-        DbUrl::Sqlite(url) => {
-            sqlite::Witness::open(url).expect(why).audit_all(groups, 2, AUDITS_MAX, &never).expect(why)
-        }
-        DbUrl::Server(url) if url.dialect == Dialect::MySql => {
-            mariadb::Witness::open(url).expect(why).audit_all(groups, 2, AUDITS_MAX, &never).expect(why)
-        }
-        DbUrl::Server(url) => {
-            postgres::Witness::open(url).expect(why).audit_all(groups, 2, AUDITS_MAX, &never).expect(why)
-        }
-    };
+    let never = AtomicBool::new(false);
+    let found = store(place).audit_all(groups, 2, AUDITS_MAX, &never).expect("a database at rest");
     let names = groups.iter().flat_map(|group| &group.queries).map(|query| &query.name);
     names
         .zip(found.rows)

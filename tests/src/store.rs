@@ -2,8 +2,7 @@
 
 use crate::ground::{Ground, asked, audited, rows};
 use adapter_rusqlite::{GroupedOpener, SqliteOpener};
-use admin::sqlite::load;
-use admin::{LoadPlan, LoadRecord};
+use admin::{LoadPlan, LoadRecord, store};
 use measure::Monotonic;
 use model::rows::Dataset;
 use model::{RetryPolicy, RetryingTarget};
@@ -294,7 +293,8 @@ fn template(size: Cardinality) -> Arc<[u8]> {
     }
     let folder = tempfile::tempdir().expect("a test needs a folder");
     let url = SqliteUrl::file(folder.path().join("template.db"));
-    load(&url, tpcc_plan(Dialect::Sqlite, size), &mut |_| {}, &AtomicBool::new(false))
+    store(&url)
+        .load(tpcc_plan(Dialect::Sqlite, size), &mut |_| {}, &AtomicBool::new(false))
         .expect("a test needs its data");
     let bytes: Arc<[u8]> = fs::read(&url.path).expect("a database that was just made").into();
     loaded.push((size, bytes.clone()));

@@ -2,7 +2,7 @@
 //! sent, indexed, flushed, read back and compared; and how long all audits take, and a copy for a trial. Loader and engine
 //! are on the same two cores.
 
-use admin::Loaded;
+use admin::{Loaded, store};
 use measure::Monotonic;
 use model::{Clock, Nanos};
 use rig::Engine;
@@ -60,13 +60,7 @@ fn audit(url: &ServerUrl) -> f64 {
     let groups = engine::tpcc_audits(url.dialect, WAREHOUSES);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let stop = AtomicBool::new(false);
-    let audited = if url.dialect == Dialect::MySql {
-        let witness = admin::mariadb::Witness::open(url).expect("the engine runs");
-        witness.audit_all(&groups, threads, DEADLINE, &stop).expect("the engine runs")
-    } else {
-        let witness = admin::postgres::Witness::open(url).expect("the engine runs");
-        witness.audit_all(&groups, threads, DEADLINE, &stop).expect("the engine runs")
-    };
+    let audited = store(url).audit_all(&groups, threads, DEADLINE, &stop).expect("the engine runs");
     for audit in &audited.rows {
         assert!(audit.rows.is_ok(), "{}: {:?}", audit.name, audit.rows);
     }
@@ -75,9 +69,5 @@ fn audit(url: &ServerUrl) -> f64 {
 
 fn restore(url: &ServerUrl) {
     let to = url.with_database("copy");
-    if url.dialect == Dialect::MySql {
-        admin::mariadb::restore(url, &to).expect("the disk of the benches takes a copy");
-    } else {
-        admin::postgres::restore(url, &to).expect("the disk of the benches takes a copy");
-    }
+    store(url).copy_to(&to, false).expect("the disk of the benches takes a copy");
 }

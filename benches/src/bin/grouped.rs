@@ -3,8 +3,7 @@
 //! to flush. Pairs take turns, each on a fresh copy of the same database.
 
 use adapter_rusqlite::{GroupedOpener, SqliteOpener};
-use admin::sqlite::load;
-use admin::{LoadPlan, LoadRecord};
+use admin::{LoadPlan, LoadRecord, store};
 use measure::Monotonic;
 use model::{Nanos, Target, Workload};
 use sql::{Dialect, SqliteUrl};
@@ -146,5 +145,7 @@ fn load_bank(url: &SqliteUrl, size: workload_tpcb::Cardinality) {
         references: false,
         start_anew: "make bench".into(),
     };
-    load(url, plan, &mut |_| {}, &AtomicBool::new(false)).expect("the disk of the benches takes a load");
+    store(url)
+        .load(plan, &mut |_| {}, &AtomicBool::new(false))
+        .expect("the disk of the benches takes a load");
 }

@@ -1,8 +1,7 @@
 //! How fast TPC-C is loaded: ten warehouses into SQLite on disk, as `stackmark load` does it, rows generated, stored,
 //! indexed, flushed, read back and compared.
 
-use admin::Loaded;
-use admin::sqlite::remove;
+use admin::{Loaded, store};
 use stackmark_benches::data::{Folder, load_file};
 use stackmark_benches::pairs::Spread;
 use stackmark_benches::{process, say};
@@ -26,7 +25,7 @@ fn main() {
         storing.push(rate(times.storing().as_secs_f64()));
         verified.push(rate(times.storing().as_secs_f64() + times.verify.as_secs_f64()));
         size = (rows, bytes);
-        remove(&url).expect("a file of our own can be removed");
+        store(&url).remove().expect("a file of our own can be removed");
     }
     let (rows, bytes) = size;
     let rows = say::number(rows as f64, 0);

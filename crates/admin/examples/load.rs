@@ -1,8 +1,7 @@
 //! Loads TPC-C into a SQLite file and says how fast: `cargo run --release -p admin --example load -- FILE [WAREHOUSES]
 //! [THREADS]`.
 
-use admin::sqlite::load;
-use admin::{LoadPlan, LoadRecord, Loaded};
+use admin::{LoadPlan, LoadRecord, Loaded, store};
 use std::error::Error;
 use std::io::Write;
 use std::sync::Arc;
@@ -33,8 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         start_anew: format!("load {file} {warehouses}"),
     };
     let mut out = std::io::stderr();
-    let loaded = load(
-        &sql::SqliteUrl::file(&file),
+    let loaded = store(sql::SqliteUrl::file(&file)).load(
         plan,
         &mut |at| {
             let left = at.seconds_left.map_or(String::new(), |left| format!(", {left:.0} s left"));

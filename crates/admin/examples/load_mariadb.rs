@@ -1,8 +1,8 @@
 //! Loads TPC-C into MariaDB and says how fast, by both ways: `cargo run --release -p admin --example load_mariadb -- URL
 //! [WAREHOUSES] [load-data | inserts] [THREADS]`.
 
-use admin::mariadb::{Way, load_by};
-use admin::{LoadPlan, LoadRecord, Loaded};
+use admin::mariadb::{Way, store_by};
+use admin::{LoadPlan, LoadRecord, Loaded, store};
 use std::error::Error;
 use std::io::Write;
 use std::sync::Arc;
@@ -41,7 +41,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         start_anew: format!("load_mariadb {url} {warehouses}"),
     };
     let mut out = std::io::stderr();
-    let loaded = load_by(&url, plan, way, &mut |_| {}, &AtomicBool::new(false))?;
+    let store = way.map_or_else(|| store(&url), |way| store_by(url.clone(), way));
+    let loaded = store.load(plan, &mut |_| {}, &AtomicBool::new(false))?;
     if let Loaded::Now { contents, bytes, times, notes } = &loaded {
         let rows = contents.rows();
         let seconds = times.storing().as_secs_f64();

@@ -1,8 +1,7 @@
 //! Loads TPC-C into an existing PostgreSQL database, audits it, copies it, and says how long each took:
 //! `cargo run --release -p admin --example load_postgres -- postgres://USER@HOST/DATABASE WAREHOUSES`.
 
-use admin::postgres::{Witness, create_database, drop_database, load, restore};
-use admin::{AuditGroup, AuditQuery, LoadPlan, LoadRecord, Loaded};
+use admin::{AuditGroup, AuditQuery, LoadPlan, LoadRecord, Loaded, store};
 use model::{Clock, Nanos};
 use sql::{Dialect, ServerUrl};
 use std::sync::Arc;
@@ -17,9 +16,9 @@ fn main() -> Result<(), Failure> {
     let url: ServerUrl = args.next().ok_or("a URL is missing")?.parse()?;
     let size = Cardinality::standard(args.next().ok_or("the warehouses are missing")?.parse()?);
     let clock = measure::Monotonic::start();
-    drop_database(&url)?;
-    create_database(&url)?;
-    let loaded = load(&url, plan(size)?, &mut |_| {}, &AtomicBool::new(false))?;
+    store(&url).remove()?;
+    store(&url).create()?;
+    let loaded = store(&url).load(plan(size)?, &mut |_| {}, &AtomicBool::new(false))?;
     if let Loaded::Now { contents, bytes, times, .. } = &loaded {
         eprintln!(
             "loaded {} rows, {} MB in {:.1} s: {times:?}",
@@ -32,9 +31,9 @@ fn main() -> Result<(), Failure> {
     audit_all(&url, size)?;
     let copy = ServerUrl { database: format!("{}_copy", url.database), ..url.clone() };
     let since = clock.now();
-    restore(&url, &copy)?;
+    store(&url).copy_to(&copy, false)?;
     eprintln!("copied in {:.1} s", (clock.now() - since).as_secs_f64());
-    drop_database(&copy)?;
+    store(&copy).remove()?;
     Ok(())
 }
 
@@ -72,7 +71,7 @@ fn audit_all(url: &ServerUrl, size: Cardinality) -> Result<(), Failure> {
         })
         .collect();
     let stop = AtomicBool::new(false);
-    let found = Witness::open(url)?.audit_all(&groups, 2, Nanos::from_secs(600), &stop)?;
+    let found = store(url).audit_all(&groups, 2, Nanos::from_secs(600), &stop)?;
     for rows in &found.rows {
         let said = rows.rows.as_ref().map_or_else(|why| why.clone(), |rows| format!("{} rows", rows.len()));
         eprintln!("  {:6.2} s  {}: {said}", rows.took.as_secs_f64(), rows.name);

@@ -26,3 +26,15 @@ pub enum Found {
         tables: Vec<String>,
     },
 }
+
+impl Found {
+    /// What a database with these tables is, of which nothing is recorded. `kind` is as in `a SQLite database`.
+    pub(crate) fn unrecorded(kind: &str, tables: Vec<String>) -> Found {
+        let which = match tables.as_slice() {
+            [] => return Found::Absent,
+            few if few.len() <= 12 => format!("with the tables {}", few.join(", ")),
+            many => format!("with {} tables", many.len()),
+        };
+        Found::Foreign { what: format!("{kind} {which} and no record of a load by this kit"), tables }
+    }
+}

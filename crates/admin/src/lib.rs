@@ -3,18 +3,27 @@
 //! Nothing here is measured. A workload comes in as data only: its initial rows ([`model::rows::Dataset`]), its schema
 //! ([`sql::Catalogue`]) and its audit queries as text; the crate knows no workload, no transaction and no adapter, so
 //! that its witness is independent of whatever was measured.
+//!
+//! [`store`] gives a database whatever its engine. What all engines have in common is in `load`, `audit` and `record`, and
+//! for servers in `server`; `engine` is what they ask of a technology, whose module nobody else looks into.
 
 mod audit;
 mod checksum;
+mod engine;
+mod error;
 mod found;
 mod load;
 mod loading;
 pub mod mariadb;
-pub mod postgres;
+mod postgres;
 mod record;
+mod server;
 pub mod sqlite;
+mod store;
 
 pub use audit::{AuditGroup, AuditQuery, AuditRows, Audited};
+pub use error::{Cause, Error};
 pub use found::Found;
 pub use load::{LoadPlan, LoadProgress, Loaded, Phase, PhaseTimes};
 pub use record::{Contents, LoadRecord, TableContents};
+pub use store::{Store, store};

@@ -1,10 +1,22 @@
-//! What to load, how far it is, and how it ended: the same for every engine.
+//! Loading, whatever the engine: tables are filled side by side, indexed, read back, and declared complete last of all, so
+//! that nothing that is not whole ever says that it is. A load that is cut short is recognised, whatever cut it, and is
+//! started anew and never repaired.
 
-use crate::record::{Contents, LoadRecord};
-use model::Nanos;
-use model::rows::Dataset;
+use crate::Found;
+use crate::checksum::Checksum;
+use crate::engine::{Claim, Conn, Engine, Fill};
+use crate::error::{Cause, Error, Kind};
+use crate::loading::{
+    Crew, Expected, Watching, expect, progress, schema_print, share_out, table_of, threads,
+};
+use crate::record::{Contents, LoadRecord, TableContents};
+use measure::Monotonic;
+use model::rows::{Dataset, Table};
+use model::{Clock, Nanos};
 use sql::Catalogue;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// What to load.
 #[derive(Clone)]
@@ -56,8 +68,6 @@ pub enum Phase {
 
 impl Phase {
     pub(crate) const ALL: [Phase; 4] = [Phase::Rows, Phase::Indexes, Phase::Verify, Phase::Flush];
-    /// Share of a load's time each phase takes on SQLite, for the time left; measured at 10 warehouses of TPC-C.
-    pub(crate) const SHARES: [f64; 4] = [0.62, 0.13, 0.24, 0.01];
 
     /// The word for a progress line.
     #[must_use]
@@ -115,5 +125,292 @@ impl PhaseTimes {
     #[must_use]
     pub fn storing(&self) -> Nanos {
         self.rows + self.indexes + self.flush
+    }
+}
+
+/// Loads a database, or finds that it is there already. See [`Store::load`](crate::Store::load).
+pub(crate) fn load(
+    engine: &dyn Engine,
+    plan: &LoadPlan,
+    progress: &mut dyn FnMut(LoadProgress),
+    stop: &AtomicBool,
+) -> Result<Loaded, Error> {
+    let schema = schema_print(&plan.schema);
+    let crew = Crew::default();
+    let load = Load { engine, plan, schema, expected: expect(plan.dataset.as_ref()), crew: &crew };
+    let found = engine.look().map_err(|source| engine.unusable(source))?;
+    if let Some(contents) = load.admit(found)? {
+        return Ok(Loaded::AlreadyThere(contents));
+    }
+    if stop.load(Ordering::Relaxed) {
+        return Err(load.stopped());
+    }
+    let Some((claim, found)) = engine.claim(plan)? else { return Err(Error::Running(engine.place())) };
+    // Again, since somebody may have loaded between looking and claiming.
+    if let Some(contents) = load.admit(found)? {
+        return Ok(Loaded::AlreadyThere(contents));
+    }
+    load.supervised(claim, progress, stop)
+}
+
+/// A load on its way.
+struct Load<'a> {
+    engine: &'a dyn Engine,
+    plan: &'a LoadPlan,
+    schema: u64,
+    expected: Vec<Expected>,
+    crew: &'a Crew,
+}
+
+/// Why a load ended early: what was said, and while doing what; or an error that says it itself.
+enum Ended {
+    Said(&'static str, Cause),
+    Told(Error),
+}
+
+trait While<T> {
+    fn when(self, doing: &'static str) -> Result<T, Ended>;
+}
+
+impl<T> While<T> for Result<T, Cause> {
+    fn when(self, doing: &'static str) -> Result<T, Ended> {
+        self.map_err(|cause| Ended::Said(doing, cause))
+    }
+}
+
+impl Load<'_> {
+    /// Decides from what is there: go on (`None`), done already, or an error.
+    fn admit(&self, found: Found) -> Result<Option<Box<Contents>>, Error> {
+        let (plan, place) = (self.plan, self.engine.place());
+        let start_anew = plan.start_anew.clone();
+        match found {
+            Found::Absent => Ok(None),
+            Found::Incomplete { running: true, .. } => Err(Error::Running(place)),
+            Found::Incomplete { .. } | Found::Complete(_) if plan.fresh => Ok(None),
+            Found::Incomplete { what, .. } => Err(Error::Interrupted { place: what, start_anew }),
+            Found::Foreign { what, .. } => Err(Error::Foreign { place, what, advice: self.engine.advice() }),
+            Found::Complete(there) if there.record.same_rows(&plan.record) && there.schema == self.schema => {
+                Ok(Some(there))
+            }
+            Found::Complete(there) => {
+                let note = match there.record.same_rows(&plan.record) {
+                    true => ", which now has another schema",
+                    false if there.record.to_string() == plan.record.to_string() => ", of another size",
+                    false => "",
+                };
+                let (there, asked) = (Box::new(there.record), Box::new(plan.record.clone()));
+                Err(Error::Other { place, there, asked, note, start_anew })
+            }
+        }
+    }
+
+    /// Runs the load on threads of its own, and tells progress and watches `stop` on this one.
+    fn supervised(
+        &self,
+        mut claim: Box<dyn Claim + '_>,
+        tell: &mut dyn FnMut(LoadProgress),
+        stop: &AtomicBool,
+    ) -> Result<Loaded, Error> {
+        let clock = Monotonic::start();
+        let shares = self.engine.shares();
+        claim.canceller().into_iter().for_each(|canceller| self.crew.join(canceller));
+        let mut share = 0.0_f64;
+        std::thread::scope(|scope| {
+            let (done, ended) = crossbeam_channel::bounded(1);
+            let _watching = Watching(&self.crew.signals);
+            let clock = &clock;
+            scope.spawn(move || {
+                let result = self.claimed(claim.as_mut(), clock);
+                // Whoever hears of the end may claim it next.
+                drop(claim);
+                // The receiver lives until the scope ends.
+                let _ = done.send(result);
+            });
+            loop {
+                match ended.recv_timeout(Duration::from_millis(100)) {
+                    Ok(result) => return result,
+                    Err(crossbeam_channel::RecvTimeoutError::Timeout) => {}
+                    Err(crossbeam_channel::RecvTimeoutError::Disconnected) => {
+                        panic!("a thread of the load panicked")
+                    }
+                }
+                if stop.load(Ordering::Relaxed) {
+                    // Again and again, because a thread may have begun its next statement meanwhile.
+                    self.crew.stop();
+                }
+                let now = progress(&self.crew.signals, &self.expected, &shares, clock.now());
+                share = share.max(now.share);
+                tell(LoadProgress { share, ..now });
+            }
+        })
+    }
+
+    /// From what is there to a database that says it is complete. Of a load that failed nothing is left, unless the user gave
+    /// up.
+    fn claimed(&self, claim: &mut dyn Claim, clock: &Monotonic) -> Result<Loaded, Error> {
+        let notes = claim.begin(&self.names()).when("write to").map_err(|ended| self.error(ended))?;
+        self.whole(claim, notes, clock).map_err(|ended| {
+            let error = self.error(ended);
+            // The user may look at it; `fresh` or `clear` takes it away.
+            if !matches!(error, Error::Stopped { .. }) {
+                // Full disks above all: give the room back at once. The first failure is the one to report.
+                claim.abandon(&self.names());
+            }
+            error
+        })
+    }
+
+    fn whole(&self, claim: &mut dyn Claim, notes: Vec<String>, clock: &Monotonic) -> Result<Loaded, Ended> {
+        let signals = &self.crew.signals;
+        let mut times = PhaseTimes::default();
+        let mut since = clock.now();
+        let mut lap = |into: &mut Nanos| {
+            let now = clock.now();
+            *into += now - since;
+            since = now;
+        };
+        let (writers, readers) = self.engine.connections(threads(self.plan.threads));
+        let mut conns = self.connect(claim, writers, false)?;
+        for statement in self.statements("table_") {
+            conns[0].batch(statement).when("make tables in")?;
+        }
+        let sums = self.store_rows(&mut conns).when("write")?;
+        lap(&mut times.rows);
+        signals.enter(Phase::Indexes);
+        self.build_indexes(&mut conns).when("index")?;
+        drop(conns);
+        lap(&mut times.indexes);
+        // Waited for here, and not while rows are read back, so that the time of storing is whole.
+        claim.flush().when("flush")?;
+        lap(&mut times.flush);
+
+        signals.enter(Phase::Verify);
+        let mut conns = self.connect(claim, readers, true)?;
+        let read = self.read_back(&mut conns).when("read back")?;
+        drop(conns);
+        let tables = self.plan.dataset.tables().iter().zip(&sums);
+        for ((table, written), read) in tables.clone().zip(&read) {
+            if written != read && !signals.stopped() {
+                let (table, written, read) = (table.name.into(), written.to_string(), read.to_string());
+                return Err(Ended::Told(Error::Mismatch { table, written, read }));
+            }
+        }
+        lap(&mut times.verify);
+
+        signals.enter(Phase::Flush);
+        if signals.stopped() {
+            return Err(Ended::Told(self.stopped()));
+        }
+        let about = |(table, sum): (&Table, &Checksum)| TableContents {
+            name: table.name.into(),
+            rows: sum.rows,
+            checksum: sum.sum,
+        };
+        let contents = Box::new(Contents {
+            record: self.plan.record.clone(),
+            schema: self.schema,
+            tables: tables.map(about).collect(),
+            loaded_at: measure::unix_seconds(),
+        });
+        let bytes = claim.complete(&contents).when("write the record of")?;
+        lap(&mut times.flush);
+        Ok(Loaded::Now { contents, bytes, times, notes })
+    }
+
+    fn names(&self) -> Vec<&'static str> {
+        self.plan.dataset.tables().iter().map(|table| table.name).collect()
+    }
+
+    fn statements(&self, kind: &str) -> Vec<&str> {
+        self.plan.schema.iter().filter(|(name, _)| name.starts_with(kind)).map(|(_, text)| text).collect()
+    }
+
+    fn connect(&self, claim: &dyn Claim, count: usize, reads: bool) -> Result<Vec<Box<dyn Conn>>, Ended> {
+        let open = |_| {
+            let conn = claim.connect(reads)?;
+            self.crew.join(conn.canceller());
+            Ok(conn)
+        };
+        (0..count).map(open).collect::<Result<_, _>>().when("open")
+    }
+
+    /// The bytes that a table is expected to have, and what each row costs beside its values.
+    fn weight(&self, table: usize) -> f64 {
+        let Expected { rows, bytes_a_row } = &self.expected[table];
+        rows * (bytes_a_row + 40.0)
+    }
+
+    /// Numbers of the tables, the largest first.
+    fn largest_first(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.expected.len()).collect();
+        order.sort_by(|a, b| self.weight(*b).total_cmp(&self.weight(*a)));
+        order
+    }
+
+    /// Stores all rows; gives what was stored, by table.
+    fn store_rows(&self, conns: &mut [Box<dyn Conn>]) -> Result<Vec<Checksum>, Cause> {
+        let stored = share_out(self.crew, conns, &self.largest_first(), |conn, number| {
+            let (dataset, signals) = (&self.plan.dataset, &self.crew.signals);
+            let fill = Fill { dataset, number: *number, threads: threads(self.plan.threads), signals };
+            Ok((*number, conn.fill(&fill)?))
+        })?;
+        Ok(self.by_table(stored))
+    }
+
+    fn by_table(&self, parts: Vec<(usize, Checksum)>) -> Vec<Checksum> {
+        let mut sums = vec![Checksum::default(); self.expected.len()];
+        parts.into_iter().for_each(|(table, sum)| sums[table] += sum);
+        sums
+    }
+
+    /// Builds indexes side by side, those over most rows first; then references one by one, since two may want the same
+    /// tables in different orders; then makes the statistics.
+    fn build_indexes(&self, conns: &mut [Box<dyn Conn>]) -> Result<(), Cause> {
+        let names = self.names();
+        let weight = |statement: &str| {
+            let over = table_of(statement);
+            names.iter().position(|name| Some(*name) == over).map_or(0.0, |table| self.weight(table))
+        };
+        let mut indexes = self.statements("index_");
+        indexes.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+        share_out(self.crew, conns, &indexes, |conn, statement| conn.batch(statement))?;
+        for statement in self.statements("reference_").into_iter().filter(|_| self.plan.references) {
+            conns[0].batch(statement)?;
+        }
+        share_out(self.crew, conns, &self.largest_first(), |conn, table| conn.analyze(names[*table]))?;
+        Ok(())
+    }
+
+    /// Reads every stored row back, and adds up what is there, by table.
+    fn read_back(&self, conns: &mut [Box<dyn Conn>]) -> Result<Vec<Checksum>, Cause> {
+        let tables = self.plan.dataset.tables();
+        let mut parts = Vec::new();
+        for (number, table) in tables.iter().enumerate() {
+            parts.extend(conns[0].parts(table)?.into_iter().map(|part| (number, part)));
+        }
+        let read = share_out(self.crew, conns, &parts, |conn, (number, part)| {
+            Ok((*number, conn.read_back(&tables[*number], part, &self.crew.signals)?))
+        })?;
+        Ok(self.by_table(read))
+    }
+
+    fn stopped(&self) -> Error {
+        Error::Stopped { place: self.engine.unfinished(), start_anew: self.plan.start_anew.clone() }
+    }
+
+    fn error(&self, ended: Ended) -> Error {
+        let signals = &self.crew.signals;
+        let place = self.engine.unfinished();
+        match ended {
+            _ if signals.stopped() => self.stopped(),
+            Ended::Told(error) => error,
+            Ended::Said(_, cause) if cause.kind == Kind::Full => {
+                Error::Full { place, written: signals.rows.load(Ordering::Relaxed) }
+            }
+            Ended::Said(doing, cause) => match self.engine.failed(doing, cause) {
+                Error::Failed { doing, source, .. } => Error::Failed { doing, place, source },
+                error => error,
+            },
+        }
     }
 }

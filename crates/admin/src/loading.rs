@@ -1,16 +1,21 @@
-//! What the loaders of all engines share: signals between their threads, progress, and what makes two loads the same.
+//! What goes on around a load: signals between its threads, how work is shared out among them, and how far it is.
 
+use crate::engine::{Canceller, Conn};
+use crate::error::{Cause, Kind};
 use crate::{LoadProgress, Phase};
 use model::Nanos;
 use model::rows::{Dataset, RowSink};
 use sql::Catalogue;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// What the threads of a load tell each other.
 #[derive(Debug, Default)]
 pub(crate) struct Signals {
-    pub(crate) stop: AtomicBool,
-    pub(crate) phase: AtomicU8,
+    stop: AtomicBool,
+    /// Set when one of several threads has failed: the others need not go on.
+    failed: AtomicBool,
+    phase: AtomicU8,
     pub(crate) rows: AtomicU64,
 }
 
@@ -23,6 +28,70 @@ impl Signals {
     pub(crate) fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
+
+    /// Counts rows, and says whether it is no use to go on.
+    pub(crate) fn count(&self, rows: u64) -> Result<(), Cause> {
+        self.rows.fetch_add(rows, Ordering::Relaxed);
+        match self.stopped() || self.failed.load(Ordering::Relaxed) {
+            true => Err(Cause::cut_short()),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The threads of a load, and what ends their statements.
+#[derive(Default)]
+pub(crate) struct Crew {
+    pub(crate) signals: Arc<Signals>,
+    cancellers: Mutex<Vec<Canceller>>,
+}
+
+impl Crew {
+    pub(crate) fn join(&self, canceller: Canceller) {
+        self.cancellers.lock().expect("no holder panics").push(canceller);
+    }
+
+    /// Ends the load, and whatever an engine does for it.
+    pub(crate) fn stop(&self) {
+        self.signals.stop.store(true, Ordering::Relaxed);
+        self.cancellers.lock().expect("no holder panics").iter().for_each(|cancel| cancel());
+    }
+}
+
+/// Runs each of `jobs` on one of several connections, the first ones first. The first failure ends the others.
+pub(crate) fn share_out<J: Sync, T: Send>(
+    crew: &Crew,
+    conns: &mut [Box<dyn Conn>],
+    jobs: &[J],
+    work: impl Fn(&mut dyn Conn, &J) -> Result<T, Cause> + Sync,
+) -> Result<Vec<T>, Cause> {
+    let next = AtomicUsize::new(0);
+    let run = |conn: &mut Box<dyn Conn>| {
+        let mut done = Vec::new();
+        while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            crew.signals.count(0)?;
+            let result = work(conn.as_mut(), job);
+            crew.signals.failed.fetch_or(result.is_err(), Ordering::Relaxed);
+            done.push(result?);
+        }
+        Ok(done)
+    };
+    let ended: Vec<Result<Vec<T>, Cause>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = conns.iter_mut().map(|conn| scope.spawn(|| run(conn))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a panic is passed on")).collect()
+    });
+    // What was merely cut short says less than what cut it short.
+    let cut = |ended: &Result<_, Cause>| matches!(ended, Err(cause) if cause.kind == Kind::CutShort);
+    let (cut, told): (Vec<_>, Vec<_>) = ended.into_iter().partition(cut);
+    let done: Vec<Vec<T>> = told.into_iter().chain(cut).collect::<Result<_, _>>()?;
+    Ok(done.into_iter().flatten().collect())
+}
+
+/// The table that a statement of a schema is about: the word behind `table` or `on`.
+pub(crate) fn table_of(statement: &str) -> Option<&str> {
+    let mut words = statement.split(|c: char| c.is_whitespace() || c == '(').filter(|word| !word.is_empty());
+    words.by_ref().find(|word| word.eq_ignore_ascii_case("table") || word.eq_ignore_ascii_case("on"))?;
+    words.next()
 }
 
 /// Ends a load whose watcher panics, at its next batch: nobody else would, and the panic waits for the threads of the load.
@@ -122,4 +191,16 @@ fn work_done(expected: &[Expected], rows: f64) -> f64 {
         all += table.rows * cost(table);
     }
     if all > 0.0 { done / all } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::table_of;
+
+    #[test]
+    fn a_statement_says_which_table_it_is_about() {
+        assert_eq!(table_of("alter table stock add constraint x primary key (a)"), Some("stock"));
+        assert_eq!(table_of("create index n on customer(c_w_id)"), Some("customer"));
+        assert_eq!(table_of("create function f()"), None);
+    }
 }

@@ -1,26 +1,232 @@
 //! MariaDB, and what speaks its dialect: a database on a server.
 //!
-//! In reading order: `connect`, `record` (what a loaded database says about itself), `inspect` (what lies in a database),
-//! `load` (and its parts: `layout`, `writer`, `verify`), `place` (databases made, copied and removed; `files` where their
-//! files are ours), and `witness` (audits). Synchronous from outside: each function has runtimes of its own.
+//! In reading order: `session` (a connection that is waited for), `conn` (what it does for loads and audits, with values in
+//! the form of `layout`; `writer` stores rows), `copy` (databases copied; `files` where their files are ours), and `sample`
+//! (what the server says of itself).
 
-mod connect;
-mod error;
+mod conn;
+mod copy;
 mod files;
-mod inspect;
 mod layout;
-mod load;
-mod place;
-mod record;
 mod sample;
-mod verify;
-mod witness;
+mod session;
 mod writer;
 
-pub use error::{Cause, LoadError, PlaceError};
-pub use inspect::{InspectError, columns, inspect};
-pub use load::{load, load_by};
-pub use place::{create_database, drop_database, remove, restore};
-pub use sample::Probe;
-pub use witness::{AuditError, Witness};
+use crate::engine::{Auditors, Conn, Queries};
+use crate::error::{Cause, Error, Kind};
+use crate::record::TABLE;
+use crate::server::{Lock, Server, claimed};
+use crate::{AuditGroup, Store};
+use model::Nanos;
+use mysql_async::prelude::Queryable;
+use observe::EngineProbe;
+use session::{Session, ident, text};
+use sql::ServerUrl;
+use std::sync::OnceLock;
+
 pub use writer::Way;
+
+/// A database, which may not be there yet.
+pub(crate) struct Database {
+    url: ServerUrl,
+    /// How rows are stored, once that is known or decided.
+    way: OnceLock<Way>,
+}
+
+impl Database {
+    pub(crate) fn new(url: ServerUrl) -> Database {
+        Database { url, way: OnceLock::new() }
+    }
+}
+
+/// The store at an address, loaded by a given way: to compare the two. Others take `LOAD DATA` where the server lets us.
+#[must_use]
+pub fn store_by(url: ServerUrl, way: Way) -> Store {
+    Store(Box::new(Database { url, way: OnceLock::from(way) }))
+}
+
+/// How many seconds writers have to end their transactions before an audit.
+const WRITERS_WAITED_FOR_S: u32 = 30;
+/// Set on each connection of an audit: sums of ten warehouses are sorted in memory, and joins look rows up by their keys
+/// instead of hashing whole tables for each buffer of rows.
+const AUDIT_SETTINGS: &str = "set session tmp_memory_table_size = 268435456, max_heap_table_size = 268435456, \
+                              sort_buffer_size = 67108864, join_cache_level = 0";
+
+impl Server for Database {
+    type Session = Session;
+    const KIND: &'static str = "a database";
+    const MADE_BY_LOADS: bool = true;
+    const SHARES: [f64; 4] = [0.70, 0.10, 0.19, 0.01];
+    const QUERIES: Queries = Queries {
+        tables: "select table_name from information_schema.tables \
+                 where table_schema = database() order by table_name",
+        columns: "select table_name, column_name, column_type, is_nullable = 'NO' and column_default is null \
+                    and extra not like '%auto_increment%' and extra not like '%generated%' \
+                  from information_schema.columns \
+                  where table_schema = database() order by table_name, ordinal_position",
+        references: "select count(*) from information_schema.table_constraints \
+                     where constraint_type = 'FOREIGN KEY' and table_schema = database()",
+        bytes: "select cast(sum(file_size) as signed) from information_schema.innodb_sys_tablespaces \
+                where substring_index(name, '/', 1) = database()",
+    };
+    const RECORD: &'static str = "create table stackmark_load (name varchar(64) not null primary key, value longtext not null) \
+         engine = InnoDB, character set = utf8mb4, collate = utf8mb4_bin";
+    const STORED: &'static str = "select cast(coalesce(sum(data_length + index_length), 0) as signed) \
+                                  from information_schema.tables where table_schema = database()";
+    // Without checks InnoDB builds an empty table from sorted pages; and checks of references would copy each table. That all
+    // of them lead somewhere follows from the rows, which are read back.
+    const STORING: &'static str = "set session unique_checks = 0, foreign_key_checks = 0";
+
+    fn at(url: ServerUrl) -> Database {
+        Database::new(url)
+    }
+
+    fn url(&self) -> &ServerUrl {
+        &self.url
+    }
+
+    fn name(&self) -> String {
+        format!("{} on {}", self.url.database, self.url.place())
+    }
+
+    fn open(&self) -> Result<Session, Cause> {
+        let mut session = Session::open(&self.url, true)?;
+        session.way = self.way.get().copied();
+        Ok(session)
+    }
+
+    fn beside(&self) -> Result<Session, Cause> {
+        Session::open(&self.url, false)
+    }
+
+    fn read_only(&self) -> Result<Session, Cause> {
+        let mut session = self.open()?;
+        session.batch("start transaction read only")?;
+        Ok(session)
+    }
+
+    /// A connection a group, all with the same snapshot. Temporary tables are made before it is taken, because a
+    /// transaction that cannot write cannot make them either.
+    fn auditing(&self, groups: &[AuditGroup], _: usize, deadline: Nanos) -> Result<Auditors, Cause> {
+        // Ends what runs on at the server after we are gone, however we went.
+        let limit = deadline.as_secs_f64().ceil().clamp(1.0, 1e6) + 5.0;
+        let mut conns: Vec<Box<dyn Conn>> = Vec::with_capacity(groups.len());
+        for group in groups {
+            let mut session = self.open()?;
+            session.batch(&format!("{AUDIT_SETTINGS}, max_statement_time = {limit}"))?;
+            session.make_tables(group);
+            conns.push(Box::new(session));
+        }
+        let mut guard = self.open()?;
+        match lock_writers_out(&mut guard) {
+            Err(cause) if cause.kind == Kind::Denied => {}
+            result => result?,
+        }
+        for conn in &mut conns {
+            // A snapshot lasts for a transaction at this level and not below.
+            conn.batch("set session transaction isolation level repeatable read")?;
+            conn.batch("start transaction with consistent snapshot, read only")?;
+        }
+        Ok(Auditors { conns, guard: None })
+    }
+
+    fn creation(&self) -> String {
+        let name = ident(&self.url.database);
+        format!("create database if not exists {name} character set utf8mb4 collate utf8mb4_bin")
+    }
+
+    fn removal(&self) -> String {
+        format!("drop database if exists {}", ident(&self.url.database))
+    }
+
+    /// The record last: as long as it stands, they can be told from others.
+    fn drop_tables(&self, session: &mut Session, tables: &[String]) -> Result<(), Cause> {
+        session.batch("set session foreign_key_checks = 0")?;
+        for table in tables.iter().map(String::as_str).chain([TABLE]) {
+            session.batch(&format!("drop table if exists {}", ident(table)))?;
+        }
+        session.batch("set session foreign_key_checks = 1")
+    }
+
+    /// At most 64 characters, whatever the database is called. Locks are one name space for the whole server.
+    fn lock(&self) -> Lock {
+        let database = xxhash_rust::xxh3::xxh3_64(self.url.database.as_bytes());
+        let name = text(&format!("stackmark_load_{database:016x}"));
+        Lock {
+            take: format!("select get_lock({name}, 0)"),
+            give: format!("select release_lock({name})"),
+            held: format!("select is_used_lock({name})"),
+        }
+    }
+
+    fn begun(&self, session: &mut Session) -> Result<Vec<String>, Cause> {
+        if self.way.get().is_some() {
+            return Ok(Vec::new());
+        }
+        let way = session.wait(async |conn| writer::way(conn).await)?;
+        // Nobody else loads meanwhile.
+        let _ = self.way.set(way);
+        Ok(match way {
+            Way::LoadData => Vec::new(),
+            Way::Inserts => vec![
+                "the server forbids LOAD DATA LOCAL (`local_infile`), so rows were inserted, which is slower"
+                    .to_owned(),
+            ],
+        })
+    }
+
+    fn flush(&self, _: &mut Session) -> Result<(), Cause> {
+        Ok(())
+    }
+
+    fn copy(&self, to: &Database, _: bool) -> Result<(), Error> {
+        crate::engine::Engine::create(to)?;
+        let contents = copy::complete_in(self)?;
+        let mut claimed = claimed(to, "copy to")?;
+        copy::copy(&mut claimed, &self.url, &to.url, &contents)
+            .map_err(|source| crate::server::failed(to, "copy to", source))
+    }
+
+    fn sampler(&self) -> Box<dyn EngineProbe> {
+        Box::new(sample::Probe::new(self.url.clone()))
+    }
+}
+
+/// Keeps everybody from writing to the tables of this database, and of no other on the server, until the connection ends: it
+/// waits for transactions that have written there, and all snapshots that are taken meanwhile are the same.
+fn lock_writers_out(guard: &mut Session) -> Result<(), Cause> {
+    let tables = "select table_name from information_schema.tables \
+                  where table_schema = database() and table_type = 'BASE TABLE'";
+    let tables: Vec<String> = guard.wait(async |conn| conn.query(tables).await)?;
+    if tables.is_empty() {
+        return Ok(());
+    }
+    let locks: Vec<String> = tables.iter().map(|table| format!("{} read", ident(table))).collect();
+    guard.batch(&format!("set session lock_wait_timeout = {WRITERS_WAITED_FOR_S}"))?;
+    guard.batch(&format!("lock tables {}", locks.join(", ")))
+}
+
+/// What the server said, without its numbers.
+impl From<mysql_async::Error> for Cause {
+    fn from(error: mysql_async::Error) -> Cause {
+        match error {
+            mysql_async::Error::Server(said) => {
+                let kind = match said.code {
+                    1021 | 1114 => Kind::Full,
+                    1049 => Kind::Missing,
+                    1044 | 1142 => Kind::Denied,
+                    1054 => Kind::NoColumn,
+                    _ => Kind::Other,
+                };
+                Cause::new(kind, said.message)
+            }
+            mysql_async::Error::Io(mysql_async::IoError::Io(error)) => error.into(),
+            mysql_async::Error::Other(error)
+                if error.downcast_ref::<mysql_async::LocalInfileError>().is_some() =>
+            {
+                Cause::new(Kind::CutShort, error.to_string())
+            }
+            error => Cause::other(error.to_string()),
+        }
+    }
+}

@@ -1,27 +1,263 @@
 //! PostgreSQL: a database on a server, used by many at once.
 //!
-//! In reading order: `session` (a connection that is waited for), `record` (what a loaded database says about itself),
-//! `place` (databases as a whole), `inspect` (what lies at an address), `load` (and its parts: `binary`, `writer`,
-//! `verify`), `columns` (what another kit made) and `witness` (audits).
+//! In reading order: `session` (a connection that is waited for, encrypted by `tls`), `conn` (what it does for loads and
+//! audits, with rows in the form of `binary`), and `sample` (what the server says of itself).
 
 mod binary;
-mod columns;
-mod error;
-mod inspect;
-mod load;
-mod place;
-mod record;
+mod conn;
 mod sample;
 mod session;
 mod tls;
-mod verify;
-mod witness;
 mod writer;
 
-pub use columns::columns;
-pub use error::{Cause, InspectError, LoadError};
-pub use inspect::inspect;
-pub use load::load;
-pub use place::{PlaceError, create_database, drop_database, remove, restore, restore_through_log};
-pub use sample::Probe;
-pub use witness::{AuditError, Witness};
+use crate::engine::{Auditors, Conn as _, Queries};
+use crate::error::{Cause, Error, Kind};
+use crate::record::TABLE;
+use crate::server::{Lock, Server, failed, look};
+use crate::{AuditGroup, Found};
+use model::Nanos;
+use observe::EngineProbe;
+use session::{Session, quoted};
+use sql::ServerUrl;
+use tokio_postgres::error::SqlState;
+
+/// A database, which may not be there yet.
+pub(crate) struct Database(pub(crate) ServerUrl);
+
+/// Databases that every server has: one of them is connected to while another is made or removed.
+const MAINTENANCE: [&str; 2] = ["postgres", "template1"];
+/// The first server that can copy a database page by page through its log as well as file by file.
+const WAL_LOG_SINCE: i64 = 150_000;
+/// The first server that notices in mid-statement that its client is gone.
+const CLIENT_CHECK_SINCE: i64 = 140_000;
+/// The advisory lock of whoever loads: "stmk" and a number of its own.
+const LOCK: (i32, i32) = (0x7374_6d6b, 1);
+
+/// Settings of each connection of an audit: sums over all rows are hashed in memory, and by several processes. Temporary
+/// tables are large and hardly known to the planner, which would sort them to merge them; and a query of one second does
+/// not earn back its compilation.
+const AUDIT_SETTINGS: &str = "set work_mem = '64MB'; set temp_buffers = '64MB'; \
+                              set max_parallel_workers_per_gather = 2; set min_parallel_table_scan_size = '1MB'; \
+                              set parallel_setup_cost = 100; set enable_mergejoin = off; set jit = off";
+
+/// Tables of anybody's, but for those of the server and of extensions.
+const TABLES: &str = "
+select case when nspname = current_schema() then relname::text else nspname || '.' || relname end
+from pg_class
+join pg_namespace on pg_namespace.oid = relnamespace
+where relkind in ('r', 'p', 'f', 'm', 'v') and relpersistence <> 't'
+  and nspname not like 'pg\\_%' and nspname <> 'information_schema'
+  and not exists (
+    select from pg_depend
+    where classid = 'pg_class'::regclass and objid = pg_class.oid and deptype = 'e'
+  )
+order by 1";
+
+const COLUMNS: &str = "
+select relname::text, attname::text, format_type(atttypid, atttypmod), attnotnull
+  and not atthasdef and attidentity = ''
+from pg_class
+join pg_attribute on attrelid = pg_class.oid and attnum > 0 and not attisdropped
+where relkind in ('r', 'p', 'f', 'v') and pg_table_is_visible(pg_class.oid)
+  and relnamespace not in (select oid from pg_namespace
+    where nspname like 'pg\\_%' or nspname = 'information_schema')
+order by relname, attnum";
+
+impl Server for Database {
+    type Session = Session;
+    const KIND: &'static str = "a PostgreSQL database";
+    const MADE_BY_LOADS: bool = false;
+    const SHARES: [f64; 4] = [0.50, 0.22, 0.23, 0.05];
+    const QUERIES: Queries = Queries {
+        tables: TABLES,
+        columns: COLUMNS,
+        references: "select count(*) from information_schema.table_constraints \
+                     where constraint_type = 'FOREIGN KEY' and table_schema = current_schema()",
+        bytes: "select pg_database_size(current_database())",
+    };
+    const RECORD: &'static str = "create table stackmark_load (name text primary key, value text not null)";
+    const STORED: &'static str = "select coalesce(sum(pg_total_relation_size(oid)), 0)::int8 from pg_class \
+                                  where relkind = 'r' and relnamespace = quote_ident(current_schema())::regnamespace";
+    // Memory is taken once for each connection that builds an index.
+    const STORING: &'static str = "set maintenance_work_mem = '128MB'; set synchronous_commit = on";
+
+    fn at(url: ServerUrl) -> Database {
+        Database(url)
+    }
+
+    fn url(&self) -> &ServerUrl {
+        &self.0
+    }
+
+    fn name(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn open(&self) -> Result<Session, Cause> {
+        Session::open(&self.0)
+    }
+
+    fn beside(&self) -> Result<Session, Cause> {
+        let mut last = Cause::other("there is no database to connect to beside it");
+        for database in MAINTENANCE.into_iter().filter(|name| *name != self.0.database) {
+            match Session::open(&self.0.with_database(database)) {
+                Err(cause) if cause.kind == Kind::Missing => last = cause,
+                result => return result,
+            }
+        }
+        // It is not the database that was asked for which is missing.
+        Err(Cause::other(last.text))
+    }
+
+    fn read_only(&self) -> Result<Session, Cause> {
+        let mut session = self.auditor()?;
+        session.batch("set default_transaction_read_only = on")?;
+        Ok(session)
+    }
+
+    fn auditing(&self, _: &[AuditGroup], threads: usize, deadline: Nanos) -> Result<Auditors, Cause> {
+        // Lives until all have ended: what is exported is valid as long as this transaction.
+        let mut holder = self.auditor()?;
+        holder.batch("begin isolation level repeatable read, read only")?;
+        let found = holder.rows("select pg_export_snapshot()", &[], 1)?;
+        let snapshot = found.first().and_then(|row| row.first()).map(ToString::to_string).unwrap_or_default();
+        // Should we be gone by then, the server ends the statement by itself.
+        let limit = deadline.as_millis_f64().clamp(1_000.0, 86_400_000.0) as u64;
+        let mut auditors = Auditors { conns: Vec::new(), guard: Some(Box::new(holder)) };
+        for _ in 0..threads {
+            let mut session = self.auditor()?;
+            session.batch(&format!("set statement_timeout = {limit}"))?;
+            session.snapshot = snapshot.clone();
+            auditors.conns.push(Box::new(session));
+        }
+        Ok(auditors)
+    }
+
+    fn creation(&self) -> String {
+        format!("create database {}", quoted(&self.0.database))
+    }
+
+    fn removal(&self) -> String {
+        format!("drop database if exists {}", quoted(&self.0.database))
+    }
+
+    /// All or nothing.
+    fn drop_tables(&self, session: &mut Session, tables: &[String]) -> Result<(), Cause> {
+        let names: Vec<String> = tables.iter().map(String::as_str).chain([TABLE]).map(quoted).collect();
+        // Whoever uses them is not waited for for long, and not made to wait.
+        session.batch(&format!("set lock_timeout = '3s'; drop table if exists {}", names.join(", ")))?;
+        session.batch("reset lock_timeout")
+    }
+
+    fn lock(&self) -> Lock {
+        let (class, object) = LOCK;
+        Lock {
+            take: format!("select pg_try_advisory_lock({class}, {object})"),
+            give: format!("select pg_advisory_unlock({class}, {object})"),
+            held: format!(
+                "select exists (
+                  select from pg_locks
+                  where locktype = 'advisory' and granted and classid::int8 = {class} and objid::int8 = {object}
+                    and database = (select oid from pg_database where datname = current_database())
+                )"
+            ),
+        }
+    }
+
+    fn begun(&self, session: &mut Session) -> Result<Vec<String>, Cause> {
+        // A load is not done before it would survive a crash of the server, whatever the session's default is.
+        session.batch("set synchronous_commit = on")?;
+        Ok(Vec::new())
+    }
+
+    /// So that a run does not begin with it.
+    fn flush(&self, session: &mut Session) -> Result<(), Cause> {
+        match session.batch("checkpoint") {
+            // Not everybody may ask for that.
+            Err(cause) if cause.kind == Kind::Denied => Ok(()),
+            result => result,
+        }
+    }
+
+    /// File by file takes a checkpoint, and after that the log of each page's first change holds the whole page: whoever works
+    /// on such a copy works in the state right after a checkpoint for half a minute and more. An engine of ours copies through
+    /// its log, where it can and that leaves the log room; what went through the log is on disk, but the files are not flushed.
+    fn copy(&self, to: &Database, ours: bool) -> Result<(), Error> {
+        to.ensure_ours()?;
+        crate::engine::Engine::remove(to)?;
+        let copy = || {
+            let mut session = self.beside()?;
+            let how = match session.version_num() {
+                ..WAL_LOG_SINCE => "",
+                _ if ours && session.log_has_room(&self.0.database)? => " strategy wal_log",
+                _ => " strategy file_copy",
+            };
+            let (name, from) = (quoted(&to.0.database), quoted(&self.0.database));
+            session.batch(&format!("create database {name} template {from}{how}"))
+        };
+        copy().map_err(|source| failed(self, "copy", source))
+    }
+
+    fn sampler(&self) -> Box<dyn EngineProbe> {
+        Box::new(sample::Probe::new(self.0.clone()))
+    }
+}
+
+impl Database {
+    fn auditor(&self) -> Result<Session, Cause> {
+        let mut session = self.open()?;
+        session.batch(AUDIT_SETTINGS)?;
+        if session.version_num() >= CLIENT_CHECK_SINCE {
+            // Not every system can notice it; then the deadline ends the statement.
+            let _ = session.batch("set client_connection_check_interval = '1s'");
+        }
+        Ok(session)
+    }
+
+    /// Fails where what would be replaced is not ours, or is being loaded.
+    fn ensure_ours(&self) -> Result<(), Error> {
+        match self.open().and_then(|mut session| look(self, &mut session)) {
+            Err(cause) if cause.kind == Kind::Missing => Ok(()),
+            Err(source) => Err(failed(self, "read", source)),
+            Ok((Found::Foreign { what, .. }, _)) => {
+                Err(Error::Foreign { place: self.name(), what, advice: crate::engine::Engine::advice(self) })
+            }
+            Ok((Found::Incomplete { running: true, .. }, _)) => {
+                Err(Error::InUse { place: self.name(), how: "in use by others" })
+            }
+            Ok((Found::Absent | Found::Incomplete { .. } | Found::Complete(_), _)) => Ok(()),
+        }
+    }
+}
+
+/// What the server said, in its own words, without what our driver puts around it.
+impl From<tokio_postgres::Error> for Cause {
+    fn from(error: tokio_postgres::Error) -> Cause {
+        use std::error::Error as _;
+        let kind = match error.code() {
+            Some(code) if *code == SqlState::DISK_FULL => Kind::Full,
+            Some(code) if *code == SqlState::LOCK_NOT_AVAILABLE || *code == SqlState::OBJECT_IN_USE => {
+                Kind::InUse
+            }
+            Some(code) if *code == SqlState::INVALID_CATALOG_NAME => Kind::Missing,
+            Some(code) if *code == SqlState::DUPLICATE_DATABASE => Kind::Exists,
+            Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => Kind::Denied,
+            Some(code) if *code == SqlState::UNDEFINED_COLUMN => Kind::NoColumn,
+            _ => Kind::Other,
+        };
+        if let Some(error) = error.as_db_error() {
+            return match error.detail() {
+                Some(detail) => Cause::new(kind, format!("{} ({detail})", error.message())),
+                None => Cause::new(kind, error.message()),
+            };
+        }
+        let mut text = error.to_string();
+        let mut source = error.source();
+        while let Some(inner) = source {
+            text.push_str(": ");
+            text.push_str(&inner.to_string());
+            source = inner.source();
+        }
+        Cause::new(kind, text)
+    }
+}

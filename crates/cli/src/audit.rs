@@ -1,20 +1,20 @@
 //! `stackmark audit`: the stored data of an existing database, whoever loaded it.
 
 use crate::case::{Case, of_workload};
-use crate::database::{amount, load_command, parse_url};
-use crate::engine::{self, Asked, place};
+use crate::database::{Asked, amount, inspect, load_command, parse_url};
 use crate::folder::read_claims;
 use crate::interrupt::Interrupt;
 use crate::ui::Ui;
 use crate::vouch;
 use crate::{Answer, args, subjects};
-use admin::Found;
+use admin::{Found, store};
 use anyhow::{Context, Result, bail};
 use benchmark::{Kit, Past};
 use result::{Audit, AuditWhen, Check, LedgerCheck};
 use serde::Serialize;
 use sql::DbUrl;
 use std::fmt::Write;
+use targets::place;
 
 #[derive(Serialize)]
 struct Audited {
@@ -77,8 +77,8 @@ fn audit_workload<W: Case>(args: &args::Audit, ui: &Ui) -> Result<Answer> {
 /// How much the database holds, and who loaded it.
 fn look<W: Case>(url: &DbUrl) -> Result<Kit<W::Extent>> {
     let at = place(url);
-    match engine::inspect(url)? {
-        Found::Absent => bail!(engine::nothing_at(url)),
+    match inspect(url)? {
+        Found::Absent => bail!(store(url).nothing()),
         Found::Incomplete { running: true, .. } => bail!("{at} is being loaded by another process"),
         Found::Incomplete { what, .. } => bail!(
             "{what} holds a load that was interrupted, and is no database\nhint: `{}` starts it anew",

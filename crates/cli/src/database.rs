@@ -1,14 +1,14 @@
 //! The database of a run: an existing one that is checked, or a private one that is loaded and goes with the run.
 
 use crate::case::Case;
-use crate::engine::{self, Asked, place};
 use crate::in_use;
 use crate::interrupt::Interrupt;
 use crate::ui::{self, Ui};
-use admin::{Contents, Found, LoadPlan, LoadProgress, LoadRecord, Loaded};
+use admin::{Contents, Found, LoadPlan, LoadProgress, LoadRecord, Loaded, store};
 use anyhow::{Context, Result, bail};
-use benchmark::LOAD_SEED;
-use sql::{DbUrl, Dialect};
+use benchmark::{LOAD_SEED, Look};
+use sql::{ColumnInfo, DbUrl, Dialect, Value};
+use targets::place;
 
 /// A loaded database.
 #[derive(Debug, Clone)]
@@ -20,6 +20,23 @@ pub(crate) struct Database<W: Case> {
     pub(crate) contents: Contents,
     /// What is different about it when another kit has loaded it.
     pub(crate) kit_notes: Vec<String>,
+}
+
+/// A database that a workload asks.
+pub(crate) struct Asked<'a>(pub(crate) &'a DbUrl);
+
+impl Look for Asked<'_> {
+    fn dialect(&self) -> Dialect {
+        self.0.dialect()
+    }
+
+    fn rows(&self, query: &str) -> Result<Vec<Vec<Value>>> {
+        Ok(store(self.0).rows(query, &[])?)
+    }
+
+    fn columns(&self) -> Result<Vec<ColumnInfo>> {
+        Ok(store(self.0).columns()?)
+    }
 }
 
 /// How a database is to be loaded.
@@ -47,6 +64,18 @@ pub(crate) fn scale_of<W: Case>(scale: u64) -> Result<u32> {
     }
 }
 
+/// What lies at an address.
+pub(crate) fn inspect(url: &DbUrl) -> Result<Found> {
+    store(url).inspect().map_err(|error| clearer(url, error))
+}
+
+/// An error of the control plane, or why the measured sessions cannot be opened either, if that is so: the adapters know
+/// best what a user can do about it.
+fn clearer(url: &DbUrl, error: admin::Error) -> anyhow::Error {
+    let DbUrl::Server(url) = url else { return error.into() };
+    targets::why_closed(url).map_or_else(|| error.into(), anyhow::Error::from)
+}
+
 impl<W: Case> Database<W> {
     /// An existing database, which must be a whole load of this workload, of `scale` if that is asked for.
     pub(crate) fn existing(url: DbUrl, scale: Option<u64>) -> Result<Database<W>> {
@@ -54,8 +83,8 @@ impl<W: Case> Database<W> {
         let at = place(&url);
         let command = load_command::<W>(&url, scale.unwrap_or(1), false);
         let anew = || load_command::<W>(&url, scale.unwrap_or(1), true);
-        let contents = match engine::inspect(&url)? {
-            Found::Absent => bail!("{}\nhint: `{command}` makes one", engine::nothing_at(&url)),
+        let contents = match inspect(&url)? {
+            Found::Absent => bail!("{}\nhint: `{command}` makes one", store(&url).nothing()),
             Found::Incomplete { running: true, .. } => bail!("{at} is being loaded by another process"),
             Found::Incomplete { what, .. } => bail!(
                 "{what} holds a load that was interrupted, and is no database\nhint: `{}` starts it anew",
@@ -145,7 +174,7 @@ impl<W: Case> Database<W> {
     /// The same database at another place. A file is in the journal mode of its new address, as if it had been loaded
     /// there: left to the sessions, the first of them would have to change it while others open.
     pub(crate) fn copied_to(&self, url: DbUrl, ours: bool) -> Result<Database<W>> {
-        engine::restore(&self.url, &url, ours).context("could not copy the database")?;
+        store(&self.url).copy_to(&url, ours).context("could not copy the database")?;
         if let DbUrl::Sqlite(file) = &url {
             drop(adapter_rusqlite::connect(file)?);
         }
@@ -197,11 +226,12 @@ pub(crate) fn load<W: Case>(
             work.show(at.share, &said);
         }
     };
-    let loaded = engine::load(url, plan, &mut show, interrupt.flag());
+    let loaded = store(url).load(plan, &mut show, interrupt.flag());
     if let Some((progress, _)) = shown {
         progress.end();
     }
-    let loaded = loaded?;
+    let loaded =
+        loaded.map_err(|error| if interrupt.requested() { error.into() } else { clearer(url, error) })?;
     Ok((Database::of(url.clone(), loaded.contents().clone())?, loaded))
 }
 

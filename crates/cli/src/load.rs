@@ -2,7 +2,6 @@
 
 use crate::case::{Case, of_workload};
 use crate::database::{self, LoadOptions, amount, parse_url, scale_of};
-use crate::engine::place;
 use crate::interrupt::Interrupt;
 use crate::subjects;
 use crate::ui::{Ui, seconds};
@@ -11,6 +10,7 @@ use admin::Loaded;
 use anyhow::{Result, bail};
 use serde_json::json;
 use sql::Dialect;
+use targets::place;
 
 pub(crate) fn load(args: &args::Load, ui: &Ui) -> Result<Answer> {
     let subject = subjects::find(&args.subject)?;

@@ -8,7 +8,6 @@ mod case;
 mod compare;
 mod confirm;
 mod database;
-mod engine;
 mod engines;
 mod experiment;
 mod find_max;

@@ -3,12 +3,12 @@
 use crate::args::{EngineArgs, Limited};
 use crate::case::Case;
 use crate::database::{self, Database, LoadOptions};
-use crate::engine;
 use crate::experiment::plan::Place;
 use crate::in_use;
 use crate::interrupt::Interrupt;
 use crate::private::Private;
 use crate::ui::Ui;
+use admin::store;
 use anyhow::{Context, Result, bail};
 use model::Tier;
 use observe::{Listening, is_here, listener};
@@ -153,7 +153,7 @@ impl Stage {
         let url = self.url(name);
         if matches!(url, DbUrl::Server(_)) {
             self.forget(&url)?;
-            engine::create(&url).with_context(|| format!("could not make {}", engine::place(&url)))?;
+            store(&url).create().with_context(|| format!("could not make {}", targets::place(&url)))?;
             self.note(&url);
         }
         Ok(url)
@@ -173,7 +173,7 @@ impl Stage {
     /// Removes a database of ours.
     pub(crate) fn forget(&self, url: &DbUrl) -> Result<()> {
         if matches!(url, DbUrl::Sqlite(_)) || self.made.borrow().contains(url) {
-            engine::remove(url).with_context(|| format!("could not remove {}", engine::place(url)))?;
+            store(url).remove().with_context(|| format!("could not remove {}", targets::place(url)))?;
             self.made.borrow_mut().retain(|made| made != url);
         }
         Ok(())
@@ -295,7 +295,7 @@ impl Drop for Stage {
         if self.engine.is_none() {
             for url in self.made.take() {
                 // On somebody's server nothing of ours may be left; if this fails there is nobody left to tell.
-                let _ = engine::remove(&url);
+                let _ = store(&url).remove();
             }
         }
     }

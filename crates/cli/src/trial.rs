@@ -2,7 +2,6 @@
 
 use crate::case::Case;
 use crate::database::Database;
-use crate::engine::{self, place};
 use crate::folder::{ClaimsFile, Folder, Progress};
 use crate::interrupt::Interrupt;
 use crate::live::{Following, Sight};
@@ -12,6 +11,7 @@ use crate::subjects::{Route, Subject};
 use crate::ui::Ui;
 use crate::vouch;
 use adapter_http::{Expected, HttpTarget};
+use admin::store;
 use anyhow::{Context, Result, bail};
 use deploy::{Server, ServerSettings};
 use drive::{Observer, Stop};
@@ -22,7 +22,7 @@ use result::{Check, Conformance, Data, Document, Interval, Moment, Role, State, 
 use sql::Dialect;
 use std::cell::Cell;
 use std::sync::Arc;
-use targets::TrialTarget;
+use targets::{TrialTarget, place};
 
 /// Partial results are written with every slice for this long, and with every tenth then.
 const SLICES_WRITTEN_ALL: u32 = 60;
@@ -160,7 +160,7 @@ impl<W: Case> Job<'_, W> {
         // Without sight of the database (a URL alone) there is no disk to watch either.
         let options = if self.audited { options } else { Options { store: None, ..options } };
         let mut watch = Watch::start(watched, &options, clock).context("could not observe the processes")?;
-        if let Some(probe) = engine::probe(&self.database.url).filter(|_| self.audited) {
+        if let Some(probe) = store(&self.database.url).probe().filter(|_| self.audited) {
             watch.ask(probe).context("could not ask the engine about itself")?;
         }
         let mut stack = target.stack();
@@ -271,7 +271,7 @@ impl<W: Case> Job<'_, W> {
                 checksum: self.database.checksum().filter(|_| self.audited),
                 hottest_rows: Some(W::hottest_rows(&self.database.size)),
                 references: if self.audited {
-                    Some(engine::has_references(&self.database.url)?)
+                    Some(admin::store(&self.database.url).has_references()?)
                 } else {
                     None
                 },
@@ -400,7 +400,7 @@ impl<W: Case> Job<'_, W> {
 
     /// Bytes of the database now, if it can be looked at.
     fn bytes(&self) -> Option<u64> {
-        engine::bytes(&self.database.url).filter(|_| self.audited)
+        store(&self.database.url).bytes().filter(|_| self.audited)
     }
 
     /// The processes whose cost is that of the trial, but for a server.

@@ -2,14 +2,13 @@
 
 use crate::case::Case;
 use crate::database::{self, Database, LoadOptions};
-use crate::engine;
 use crate::folder::Folder;
 use crate::interrupt::Interrupt;
 use crate::stage::Stage;
 use crate::subjects::{Route, Subject};
 use crate::trial::{self, reach};
 use crate::ui::{Ui, capital};
-use admin::{AuditGroup, AuditQuery, AuditRows};
+use admin::{AuditGroup, AuditQuery, AuditRows, store};
 use anyhow::{Context, Result};
 use benchmark::Past;
 use deploy::ServerSettings;
@@ -131,7 +130,7 @@ const AUDITS_MAX: Nanos = Nanos::from_secs(600);
 
 /// What the store says of itself.
 pub(crate) fn stored<W: Case>(url: &DbUrl) -> Result<W::Stored> {
-    W::stored(&engine::rows(url, &W::stored_query(url.dialect())?)?)
+    W::stored(&store(url).rows(&W::stored_query(url.dialect())?, &[])?)
 }
 
 /// All audits of the stored data. Interrupting them leaves those that had not ended as not run.
@@ -151,7 +150,7 @@ pub(crate) fn audits<W: Case>(
     let never = AtomicBool::new(false);
     let stop = if interrupt.requested() { &never } else { interrupt.flag() };
     let threads = if threads == 0 { cores() } else { threads };
-    let audited = engine::audit_all(url, &groups, threads, AUDITS_MAX, stop)?;
+    let audited = store(url).audit_all(&groups, threads, AUDITS_MAX, stop)?;
     let chance_tells = past.fresh || !W::CHANCE_NEEDS_FRESH;
     let all = audits.iter().flat_map(|group| &group.audits).zip(audited.rows);
     Ok(all.map(|(audit, rows)| judged(audit, rows, &context, when, chance_tells)).collect())

@@ -66,3 +66,21 @@ impl From<ServerUrl> for DbUrl {
         DbUrl::Server(url)
     }
 }
+
+impl From<&SqliteUrl> for DbUrl {
+    fn from(url: &SqliteUrl) -> DbUrl {
+        DbUrl::Sqlite(url.clone())
+    }
+}
+
+impl From<&ServerUrl> for DbUrl {
+    fn from(url: &ServerUrl) -> DbUrl {
+        DbUrl::Server(url.clone())
+    }
+}
+
+impl From<&DbUrl> for DbUrl {
+    fn from(url: &DbUrl) -> DbUrl {
+        url.clone()
+    }
+}

@@ -35,7 +35,7 @@ async fn open(url: &ServerUrl) -> SqlxMySqlConn {
 #[test]
 fn tpcc_answers_what_the_vectors_and_the_oracle_say() {
     let url = ServerUrl { isolation: Isolation::ReadCommitted, ..database("tpcc") };
-    admin::mariadb::load(&url, support::tpcc(Dialect::MySql), &mut |_| {}, &AtomicBool::new(false)).unwrap();
+    admin::store(&url).load(support::tpcc(Dialect::MySql), &mut |_| {}, &AtomicBool::new(false)).unwrap();
     let statements = workload_tpcc::catalogue(Dialect::MySql).unwrap();
     wait(async { support::tpcc_conforms(SqlxMySql::reach(&url, statements).await.unwrap()).await });
 }
@@ -43,7 +43,7 @@ fn tpcc_answers_what_the_vectors_and_the_oracle_say() {
 #[test]
 fn tpcb_answers_what_the_vectors_and_the_oracle_say() {
     let url = database("tpcb");
-    admin::mariadb::load(&url, support::tpcb(Dialect::MySql), &mut |_| {}, &AtomicBool::new(false)).unwrap();
+    admin::store(&url).load(support::tpcb(Dialect::MySql), &mut |_| {}, &AtomicBool::new(false)).unwrap();
     let statements = workload_tpcb::catalogue(Dialect::MySql).unwrap();
     wait(async { support::tpcb_conforms(SqlxMySql::reach(&url, statements).await.unwrap()).await });
 }

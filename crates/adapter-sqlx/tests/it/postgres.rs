@@ -39,8 +39,7 @@ fn error(url: &ServerUrl) -> OpenError {
 #[test]
 fn tpcc_answers_what_the_vectors_and_the_oracle_say() {
     let url = ServerUrl { isolation: Isolation::Serializable, ..database("tpcc") };
-    admin::postgres::load(&url, support::tpcc(Dialect::Postgres), &mut |_| {}, &AtomicBool::new(false))
-        .unwrap();
+    admin::store(&url).load(support::tpcc(Dialect::Postgres), &mut |_| {}, &AtomicBool::new(false)).unwrap();
     let statements = workload_tpcc::catalogue(Dialect::Postgres).unwrap();
     wait(async { support::tpcc_conforms(SqlxPostgres::reach(&url, statements).await.unwrap()).await });
 }
@@ -48,8 +47,7 @@ fn tpcc_answers_what_the_vectors_and_the_oracle_say() {
 #[test]
 fn tpcb_answers_what_the_vectors_and_the_oracle_say() {
     let url = database("tpcb");
-    admin::postgres::load(&url, support::tpcb(Dialect::Postgres), &mut |_| {}, &AtomicBool::new(false))
-        .unwrap();
+    admin::store(&url).load(support::tpcb(Dialect::Postgres), &mut |_| {}, &AtomicBool::new(false)).unwrap();
     let statements = workload_tpcb::catalogue(Dialect::Postgres).unwrap();
     wait(async { support::tpcb_conforms(SqlxPostgres::reach(&url, statements).await.unwrap()).await });
 }

@@ -28,7 +28,7 @@ async fn open(url: &SqliteUrl) -> SqlxSqliteConn {
 fn tpcc_answers_what_the_vectors_and_the_oracle_say() {
     let folder = tempfile::tempdir().unwrap();
     let url = SqliteUrl::file(folder.path().join("tpcc.db"));
-    admin::sqlite::load(&url, support::tpcc(Dialect::Sqlite), &mut |_| {}, &AtomicBool::new(false)).unwrap();
+    admin::store(&url).load(support::tpcc(Dialect::Sqlite), &mut |_| {}, &AtomicBool::new(false)).unwrap();
     let statements = workload_tpcc::catalogue(Dialect::Sqlite).unwrap();
     wait(async { support::tpcc_conforms(SqlxSqlite::reach(&url, statements).await.unwrap()).await });
 }
@@ -37,7 +37,7 @@ fn tpcc_answers_what_the_vectors_and_the_oracle_say() {
 fn tpcb_answers_what_the_vectors_and_the_oracle_say() {
     let folder = tempfile::tempdir().unwrap();
     let url = SqliteUrl::file(folder.path().join("tpcb.db"));
-    admin::sqlite::load(&url, support::tpcb(Dialect::Sqlite), &mut |_| {}, &AtomicBool::new(false)).unwrap();
+    admin::store(&url).load(support::tpcb(Dialect::Sqlite), &mut |_| {}, &AtomicBool::new(false)).unwrap();
     let statements = workload_tpcb::catalogue(Dialect::Sqlite).unwrap();
     wait(async { support::tpcb_conforms(SqlxSqlite::reach(&url, statements).await.unwrap()).await });
 }

@@ -3,9 +3,9 @@
 //! A table without checks is still built row by row. Its file, flushed and locked by `flush tables … for export`, is
 //! copied as the disk can, and the server then only writes the new table's number into each page.
 
-use super::connect::{connect, ident};
-use super::error::Cause;
-use mysql_async::Conn;
+use super::session::{Session, ident};
+use crate::engine::Conn as _;
+use crate::error::Cause;
 use mysql_async::prelude::Queryable;
 use sql::ServerUrl;
 use std::fs;
@@ -26,8 +26,8 @@ impl Folders {
     ///
     /// # Errors
     /// When the server does not answer.
-    pub(crate) async fn open(
-        conn: &mut Conn,
+    pub(crate) fn open(
+        session: &mut Session,
         from: &ServerUrl,
         to: &ServerUrl,
         tables: &[&str],
@@ -39,9 +39,8 @@ impl Folders {
         }
         let asked = "select cast(@@datadir as char), cast(@@innodb_file_per_table as signed), \
                      cast(@@lower_case_table_names as signed)";
-        let Some((data, apart, lower)) = conn.query_first::<(String, i64, i64), _>(asked).await? else {
-            return Ok(None);
-        };
+        let said: Option<(String, i64, i64)> = session.wait(async |conn| conn.query_first(asked).await)?;
+        let Some((data, apart, lower)) = said else { return Ok(None) };
         let data = Path::new(&data);
         let folders = Folders { from: data.join(&from.database), to: data.join(&to.database) };
         Ok((apart == 1 && lower == 0 && folders.are_ours(tables)).then_some(folders))
@@ -59,27 +58,26 @@ impl Folders {
     ///
     /// # Errors
     /// For whatever the system or the server says.
-    pub(crate) async fn copy(
+    pub(crate) fn copy(
         &self,
-        conn: &mut Conn,
+        session: &mut Session,
         template: &ServerUrl,
         to: &ServerUrl,
         tables: &[&str],
     ) -> Result<(), Cause> {
         for table in tables {
-            conn.query_drop(format!("alter table {} discard tablespace", ident(table))).await?;
+            session.batch(&format!("alter table {} discard tablespace", ident(table)))?;
         }
-        let mut holder = connect(template).await?;
+        let mut holder = Session::open(template, true)?;
         let names: Vec<String> = tables.iter().map(|table| ident(table)).collect();
-        holder.query_drop(format!("flush tables {} for export", names.join(", "))).await?;
+        holder.batch(&format!("flush tables {} for export", names.join(", ")))?;
         let next = AtomicUsize::new(0);
         let copied = side_by_side(|| self.copy_files(tables, &next));
         // The server takes its own export files away.
-        holder.query_drop("unlock tables").await?;
-        holder.disconnect().await?;
+        holder.batch("unlock tables")?;
         copied?;
         let next = AtomicUsize::new(0);
-        side_by_side(|| super::connect::block_on(import(to, tables, &next))?)
+        side_by_side(|| import(to, tables, &next))
     }
 
     fn copy_files(&self, tables: &[&str], next: &AtomicUsize) -> Result<(), Cause> {
@@ -104,13 +102,13 @@ fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-async fn import(to: &ServerUrl, tables: &[&str], next: &AtomicUsize) -> Result<(), Cause> {
-    let mut conn = connect(to).await?;
-    conn.query_drop("set session foreign_key_checks = 0").await?;
+fn import(to: &ServerUrl, tables: &[&str], next: &AtomicUsize) -> Result<(), Cause> {
+    let mut session = Session::open(to, true)?;
+    session.batch("set session foreign_key_checks = 0")?;
     while let Some(table) = tables.get(next.fetch_add(1, Ordering::Relaxed)) {
-        conn.query_drop(format!("alter table {} import tablespace", ident(table))).await?;
+        session.batch(&format!("alter table {} import tablespace", ident(table)))?;
     }
-    Ok(conn.disconnect().await?)
+    Ok(())
 }
 
 /// Runs the same on a few threads. All end before this does.

@@ -1,7 +1,7 @@
 //! How the values of a column are written and read: least units to decimals, seconds to datetimes, and back.
 
-use super::error::Cause;
 use crate::checksum::{push_blob, push_int, push_null, push_real, push_text};
+use crate::error::Cause;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Value};
 use std::io::Write as _;
@@ -23,14 +23,14 @@ pub(crate) enum Kind {
 pub(crate) async fn kinds(conn: &mut Conn, table: &str, columns: &[&str]) -> Result<Vec<Kind>, Cause> {
     let asked = "select column_name, data_type, numeric_scale from information_schema.columns \
                  where table_schema = database() and table_name = ?";
-    let found: Vec<(String, String, Option<u32>)> = conn.exec(asked, (table,)).await.map_err(Cause::from)?;
+    let found: Vec<(String, String, Option<u32>)> = conn.exec(asked, (table,)).await?;
     columns
         .iter()
         .map(|column| {
             let (_, kind, scale) = found
                 .iter()
                 .find(|(name, ..)| name.eq_ignore_ascii_case(column))
-                .ok_or_else(|| Cause::Answer(format!("the schema makes no column {table}.{column}")))?;
+                .ok_or_else(|| Cause::other(format!("the schema makes no column {table}.{column}")))?;
             Ok(match kind.as_str() {
                 "decimal" => Kind::Decimal(scale.unwrap_or(0)),
                 "datetime" | "timestamp" => Kind::DateTime,

@@ -3,7 +3,7 @@
 //! It costs the server a connection and a dozen short queries a second, which are part of the engine's CPU time. Nothing is
 //! switched on for it: what is not counted is not told.
 
-use super::connect::connect;
+use super::session::reach;
 use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
 use observe::{EngineProbe, Gauge, SessionState, StatementCount};
@@ -50,7 +50,7 @@ const GAUGES: [(&str, &str, &str, &str, GaugeKind); 19] = [
 ];
 
 /// Asks one server about itself; connects when first asked, and again after the server was away.
-pub struct Probe {
+pub(crate) struct Probe {
     url: ServerUrl,
     // In this order: the connection goes before the executor that it speaks through.
     conn: Option<Conn>,
@@ -59,8 +59,7 @@ pub struct Probe {
 
 impl Probe {
     /// A probe of the database at `url`. Nothing is opened yet.
-    #[must_use]
-    pub fn new(url: ServerUrl) -> Probe {
+    pub(crate) fn new(url: ServerUrl) -> Probe {
         Probe { url, conn: None, runtime: None }
     }
 
@@ -69,7 +68,7 @@ impl Probe {
             self.runtime = Builder::new_current_thread().enable_all().build().ok();
         }
         let Some(runtime) = &self.runtime else { return };
-        self.conn = runtime.block_on(in_time(connect(&self.url)));
+        self.conn = runtime.block_on(in_time(reach(&self.url, true)));
     }
 
     /// The rows of a query; without an answer the connection is given up.

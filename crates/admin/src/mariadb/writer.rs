@@ -3,20 +3,20 @@
 //! A table that is empty, filled by one transaction with `unique_checks` and `foreign_key_checks` off, is built by InnoDB
 //! from sorted pages, without a trace of every row in the undo log. Only one connection can do that to a table.
 
-use super::connect::{code, code_of, connect, ident, text};
-use super::error::Cause;
 use super::layout::{Kind, write_number};
-use super::load::Shared;
+use super::session::{ident, text};
 use crate::checksum::{Checksum, push_int, push_null, push_text};
+use crate::engine::Fill;
+use crate::error::Cause;
+use crate::loading::Signals;
+use crate::record::TABLE;
 use bytes::Bytes;
 use futures_core::Stream;
 use model::rows::{Dataset, RowSink, Table};
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Error, InfileData};
-use sql::ServerUrl;
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
@@ -133,14 +133,14 @@ struct Outgoing {
     /// What has been made and not been sent.
     left: Bytes,
     sum: Arc<Mutex<Checksum>>,
-    shared: Arc<Shared>,
+    signals: Arc<Signals>,
 }
 
 impl Stream for Outgoing {
     type Item = io::Result<Bytes>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
-        if self.shared.is_over() {
+        if self.signals.count(0).is_err() {
             return Poll::Ready(Some(Err(io::ErrorKind::Interrupted.into())));
         }
         while self.left.is_empty() {
@@ -151,7 +151,8 @@ impl Stream for Outgoing {
             self.dataset.fill(self.table, self.next, &mut lines);
             let Lines { bytes, sum, .. } = lines;
             *self.sum.lock().expect("no holder panics") += sum;
-            self.shared.signals.rows.fetch_add(sum.rows, Ordering::Relaxed);
+            // Before the next packet it is looked at again.
+            let _ = self.signals.count(sum.rows);
             self.next += 1;
             self.left = bytes.into();
         }
@@ -160,52 +161,17 @@ impl Stream for Outgoing {
     }
 }
 
-/// Stores tables in turn until none is left, through one connection.
-pub(crate) async fn store_tables(
-    url: &ServerUrl,
-    dataset: &Arc<dyn Dataset>,
-    layouts: &[Vec<Kind>],
-    turns: &[usize],
-    next: &AtomicUsize,
-    way: Way,
-    shared: &Arc<Shared>,
-) -> Result<Vec<(usize, Checksum)>, Cause> {
-    let mut conn = shared.connect(url).await?;
-    conn.query_drop("set session unique_checks = 0, foreign_key_checks = 0").await?;
-    let mut sums = Vec::new();
-    while let Some(&number) = turns.get(next.fetch_add(1, Ordering::Relaxed)) {
-        let table = &dataset.tables()[number];
-        let sum = match way {
-            Way::LoadData => load_data(&mut conn, dataset, number, &layouts[number], shared).await?,
-            Way::Inserts => insert(&mut conn, dataset, number, table, &layouts[number], shared).await?,
-        };
-        sums.push((number, sum));
-    }
-    conn.disconnect().await?;
-    Ok(sums)
-}
+/// The server's numbers for who forbids `LOAD DATA LOCAL`.
+const FORBIDDEN: [u16; 3] = [1148, 3948, 4166];
 
 /// Whether the server and our rights on it allow `LOAD DATA LOCAL`: an empty file is offered to the record.
-/// Where not, a note says so.
-pub(crate) async fn way(url: &ServerUrl, notes: &mut Vec<String>) -> Result<Way, Error> {
-    let mut conn = connect(url).await?;
+pub(crate) async fn way(conn: &mut Conn) -> Result<Way, Error> {
     conn.set_infile_handler(async { Ok(Box::pin(Nothing) as InfileData) });
-    let asked = format!("load data local infile 'nothing' into table {}", super::record::TABLE);
-    let way = match conn.query_drop(asked).await {
-        Ok(()) => Way::LoadData,
-        Err(error) => match code_of(&error) {
-            Some(code::NOT_ALLOWED | code::LOCAL_INFILE_DISABLED | code::LOCAL_INFILE_CLIENT_ONLY) => {
-                notes.push(
-                    "the server forbids LOAD DATA LOCAL (`local_infile`), so rows were inserted, which is slower"
-                        .to_owned(),
-                );
-                Way::Inserts
-            }
-            _ => return Err(error),
-        },
-    };
-    conn.disconnect().await?;
-    Ok(way)
+    match conn.query_drop(format!("load data local infile 'nothing' into table {TABLE}")).await {
+        Ok(()) => Ok(Way::LoadData),
+        Err(Error::Server(said)) if FORBIDDEN.contains(&said.code) => Ok(Way::Inserts),
+        Err(error) => Err(error),
+    }
 }
 
 struct Nothing;
@@ -217,28 +183,22 @@ impl Stream for Nothing {
     }
 }
 
-fn columns(table: &Table) -> String {
+pub(crate) fn columns(table: &Table) -> String {
     table.columns.iter().map(|column| ident(column)).collect::<Vec<_>>().join(", ")
 }
 
-async fn load_data(
-    conn: &mut Conn,
-    dataset: &Arc<dyn Dataset>,
-    number: usize,
-    kinds: &[Kind],
-    shared: &Arc<Shared>,
-) -> Result<Checksum, Cause> {
-    let table = &dataset.tables()[number];
+pub(crate) async fn load_data(conn: &mut Conn, fill: &Fill<'_>, kinds: &[Kind]) -> Result<Checksum, Cause> {
+    let table = fill.table();
     let sum = Arc::new(Mutex::new(Checksum::default()));
     let outgoing = Outgoing {
-        dataset: Arc::clone(dataset),
-        table: number,
+        dataset: Arc::clone(fill.dataset),
+        table: fill.number,
         chunks: table.chunks,
         next: 0,
         kinds: kinds.to_vec(),
         left: Bytes::new(),
         sum: Arc::clone(&sum),
-        shared: Arc::clone(shared),
+        signals: Arc::clone(fill.signals),
     };
     conn.set_infile_handler(async move { Ok(Box::pin(outgoing) as InfileData) });
     conn.query_drop(format!(
@@ -253,20 +213,14 @@ async fn load_data(
     Ok(sum)
 }
 
-async fn insert(
-    conn: &mut Conn,
-    dataset: &Arc<dyn Dataset>,
-    number: usize,
-    table: &Table,
-    kinds: &[Kind],
-    shared: &Shared,
-) -> Result<Checksum, Cause> {
+pub(crate) async fn insert(conn: &mut Conn, fill: &Fill<'_>, kinds: &[Kind]) -> Result<Checksum, Cause> {
+    let table = fill.table();
     let head = format!("insert into {} ({}) values ", ident(table.name), columns(table));
     let mut sum = Checksum::default();
     conn.query_drop("start transaction").await?;
     for chunk in 0..table.chunks {
         let mut lines = Lines::new(Way::Inserts, kinds);
-        dataset.fill(number, chunk, &mut lines);
+        fill.dataset.fill(fill.number, chunk, &mut lines);
         let (mut start, mut statement) = (0, head.clone().into_bytes());
         for (row, end) in (1..).zip(&lines.ends) {
             statement.extend(&lines.bytes[start..*end]);
@@ -275,14 +229,12 @@ async fn insert(
                 statement.push(b',');
                 continue;
             }
-            if shared.is_over() {
-                return Err(io::Error::from(io::ErrorKind::Interrupted).into());
-            }
+            fill.signals.count(0)?;
             conn.query_drop(&statement[..]).await?;
             statement.truncate(head.len());
         }
         sum += lines.sum;
-        shared.signals.rows.fetch_add(lines.sum.rows, Ordering::Relaxed);
+        fill.signals.count(lines.sum.rows)?;
     }
     conn.query_drop("commit").await?;
     Ok(sum)

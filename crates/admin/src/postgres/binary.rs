@@ -3,9 +3,9 @@
 //!
 //! A row is the number of its fields (int16), and for each its length (int32, −1 for null) and its bytes.
 
-use super::error::Cause;
 use super::session::{Session, quoted};
 use crate::checksum::{Checksum, push_int, push_null, push_real, push_text};
+use crate::error::Cause;
 use bytes::Bytes;
 use model::rows::{RowSink, Table};
 
@@ -40,10 +40,10 @@ pub(crate) fn forms(session: &Session, table: &Table) -> Result<Vec<Form>, Cause
     let rows = session.wait(session.client().query(text, &[&quoted(table.name)]))?;
     let form_of = |name: &&str| {
         let row = rows.iter().find(|row| row.get::<_, &str>(0) == *name);
-        let row = row.ok_or_else(|| Cause::Form(format!("table {} has no column {name}", table.name)))?;
+        let row = row.ok_or_else(|| Cause::other(format!("table {} has no column {name}", table.name)))?;
         let (kind, modifier) = (row.get::<_, &str>(1), row.get::<_, i32>(2));
         form(kind, modifier)
-            .ok_or_else(|| Cause::Form(format!("no rows are made for {}.{name} of type {kind}", table.name)))
+            .ok_or_else(|| Cause::other(format!("no rows are made for {}.{name} of type {kind}", table.name)))
     };
     table.columns.iter().map(form_of).collect()
 }
@@ -83,7 +83,7 @@ impl<'a> Encoder<'a> {
     /// The bytes and their checksum.
     pub(crate) fn finish(self) -> Result<(Bytes, Checksum), Cause> {
         match self.misfit {
-            Some(misfit) => Err(Cause::Form(misfit)),
+            Some(misfit) => Err(Cause::other(misfit)),
             None => Ok((self.bytes.into(), self.sum)),
         }
     }
@@ -198,7 +198,7 @@ pub(crate) fn numeric(bytes: &[u8]) -> Option<(i128, u32)> {
 
 /// Appends the canonical form of a row as COPY sends it. False for the stream's end.
 pub(crate) fn push_row(into: &mut Vec<u8>, forms: &[Form], mut row: &[u8]) -> Result<bool, Cause> {
-    let broken = || Cause::Form("the server's binary rows do not read as such".into());
+    let broken = || Cause::other("the server's binary rows do not read as such");
     let fields =
         i16::from_be_bytes(*row.split_off(..2).and_then(|two| two.first_chunk()).ok_or_else(broken)?);
     if fields == -1 {

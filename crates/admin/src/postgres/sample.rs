@@ -108,15 +108,14 @@ const CHECKPOINTS_FROM_17: Source = Source {
 };
 
 /// Asks one server about itself; connects when first asked, and again after the server was away.
-pub struct Probe {
+pub(crate) struct Probe {
     url: ServerUrl,
     session: Option<Session>,
 }
 
 impl Probe {
     /// A probe of the database at `url`. Nothing is opened yet.
-    #[must_use]
-    pub fn new(url: ServerUrl) -> Probe {
+    pub(crate) fn new(url: ServerUrl) -> Probe {
         Probe { url, session: None }
     }
 

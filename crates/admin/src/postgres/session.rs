@@ -1,7 +1,8 @@
 //! A connection whose answers are waited for: everything here happens before and after what is measured.
 
-use super::error::Cause;
 use super::tls;
+use crate::engine::Canceller;
+use crate::error::{Cause, Kind};
 use model::OpenError;
 use sql::{ServerUrl, Tls, postgres};
 use std::future::Future;
@@ -26,13 +27,8 @@ pub(crate) struct Session {
     runtime: Runtime,
     tls: MakeRustlsConnect,
     version_num: i64,
-}
-
-/// Ends what a session is doing, from another thread.
-#[derive(Clone)]
-pub(crate) struct Canceller {
-    token: CancelToken,
-    tls: MakeRustlsConnect,
+    /// The state that its audits see.
+    pub(crate) snapshot: String,
 }
 
 impl Session {
@@ -52,15 +48,22 @@ impl Session {
             // What ends the connection is told to whoever waits for an answer.
             let _ = connection.await;
         });
-        let mut session = Session { client: Some(client), task: Some(task), runtime, tls, version_num: 0 };
+        let mut session = Session {
+            client: Some(client),
+            task: Some(task),
+            runtime,
+            tls,
+            version_num: 0,
+            snapshot: String::new(),
+        };
         // First of all, and by text: a server that is too old does not know all settings.
         let (version_num, version) = session.version()?;
         postgres::supported(url, version_num, &version)?;
         session.version_num = version_num;
-        session.batch(
+        session.wait(session.client().batch_execute(
             "set time zone 'UTC'; set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; \
              set jit = off; set client_min_messages = error",
-        )?;
+        ))?;
         Ok(session)
     }
 
@@ -74,11 +77,6 @@ impl Session {
         });
         let said = |index| row.and_then(|row| row.try_get(index).ok().flatten()).unwrap_or_default();
         Ok((said(1).parse().unwrap_or(0), said(0).to_owned()))
-    }
-
-    /// The same for another database of the server.
-    pub(crate) fn open_database(url: &ServerUrl, database: &str) -> Result<Session, Cause> {
-        Session::open(&ServerUrl { database: database.to_owned(), ..url.clone() })
     }
 
     /// `server_version_num`: 150020.
@@ -107,24 +105,28 @@ impl Session {
         self.runtime.block_on(work)
     }
 
-    /// Runs statements without parameters.
-    pub(crate) fn batch(&self, statements: &str) -> Result<(), Cause> {
-        self.wait(self.client().batch_execute(statements))
+    /// What a transaction needs that lasts for several answers.
+    pub(crate) fn parts(&mut self) -> (&mut Client, &Runtime, &str) {
+        let client = self.client.as_mut().expect("taken only when the session is dropped");
+        (client, &self.runtime, &self.snapshot)
     }
 
-    pub(crate) fn canceller(&self) -> Canceller {
-        Canceller { token: self.client().cancel_token(), tls: self.tls.clone() }
+    /// Whether a copy of a database fits into the log. The server asks for a checkpoint when the log since the last one is
+    /// about half of `max_wal_size`: a third of that may be the copy's.
+    pub(crate) fn log_has_room(&self, template: &str) -> Result<bool, Cause> {
+        let text = "select 6 * pg_database_size($1::text) <= pg_size_bytes(current_setting('max_wal_size'))";
+        Ok(self.wait(self.client().query_one(text, &[&template]))?.get(0))
     }
-}
 
-impl Canceller {
     /// Asks the server to end the statement that runs; one that runs no more is not harmed.
-    pub(crate) fn cancel(&self) {
-        let Ok(runtime) = Builder::new_current_thread().enable_all().build() else { return };
-        // A request that is lost is repeated by whoever still waits.
-        let _ = runtime.block_on(async {
-            tokio::time::timeout(CLOSE_MAX, self.token.cancel_query(self.tls.clone())).await
-        });
+    pub(crate) fn canceller(&self) -> Canceller {
+        let (token, tls): (CancelToken, _) = (self.client().cancel_token(), self.tls.clone());
+        Box::new(move || {
+            let Ok(runtime) = Builder::new_current_thread().enable_all().build() else { return };
+            // A request that is lost is repeated by whoever still waits.
+            let _ = runtime
+                .block_on(async { tokio::time::timeout(CLOSE_MAX, token.cancel_query(tls.clone())).await });
+        })
     }
 }
 
@@ -159,10 +161,11 @@ fn config(url: &ServerUrl) -> Config {
 fn refused(url: &ServerUrl, error: tokio_postgres::Error) -> Cause {
     match error.as_db_error() {
         Some(said) if said.code() == &tokio_postgres::error::SqlState::UNDEFINED_DATABASE => {
-            Cause::NoDatabase(url.database.clone())
+            let name = &url.database;
+            Cause::new(Kind::Missing, format!("there is no database `{name}` on the server; create it first"))
         }
         Some(said) => postgres::open_error(url, said.code().code(), said.message()).into(),
-        None => OpenError::Unreachable { what: url.place(), why: super::error::said(&error) }.into(),
+        None => OpenError::Unreachable { what: url.place(), why: Cause::from(error).text }.into(),
     }
 }
 

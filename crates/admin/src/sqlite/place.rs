@@ -1,37 +1,13 @@
 //! The files around a database, and how one is put in the place of another.
 
-use super::error::Cause;
-use super::inspect::is_locked;
-use rusqlite::{Connection, OpenFlags};
-use sql::SqliteUrl;
+use super::is_locked;
+use crate::engine::Engine as _;
+use crate::error::{Cause, Error, Kind};
+use rusqlite::OpenFlags;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// Why a file could not be copied, removed or put in its place.
-#[derive(Debug, thiserror::Error)]
-pub enum PlaceError {
-    /// Nothing there.
-    #[error("there is no database at {}", .0.display())]
-    Missing(PathBuf),
-    /// Another process has it open and is writing, or keeps its log from being folded in.
-    #[error("{} is in use by another process", .0.display())]
-    InUse(PathBuf),
-    /// No space is left.
-    #[error("no space is left for {}", .0.display())]
-    Full(PathBuf),
-    /// Anything else that the system or SQLite says.
-    #[error("could not {doing} {}", file.display())]
-    Failed {
-        /// A verb: `copy`.
-        doing: &'static str,
-        /// The file.
-        file: PathBuf,
-        /// What was said.
-        source: Cause,
-    },
-}
 
 /// `FILE` with something behind its name.
 pub(crate) fn beside(file: &Path, suffix: &str) -> PathBuf {
@@ -81,72 +57,65 @@ pub(crate) fn put_in_place(whole: &Path, file: &Path) -> io::Result<()> {
     flush_folder(file)
 }
 
-fn failed(doing: &'static str, file: &Path, source: impl Into<Cause>) -> PlaceError {
-    let source = source.into();
-    let file = file.to_owned();
-    if source.is_full() {
-        PlaceError::Full(file)
-    } else if source.is_busy() {
-        PlaceError::InUse(file)
-    } else {
-        PlaceError::Failed { doing, file, source }
-    }
+/// Why a file cannot be made or read where it should be, and what would be right.
+pub(crate) fn refused(file: &Path, source: Cause) -> Error {
+    let place = folder(file).display();
+    let Kind::System(kind) = source.kind else { return unopened(file, source) };
+    let hint = match kind {
+        io::ErrorKind::NotFound if folder(file).is_dir() => {
+            format!("the folder {place} takes no new files; name another one")
+        }
+        io::ErrorKind::NotFound => format!("the folder {place} does not exist; create it first"),
+        io::ErrorKind::NotADirectory => format!("{place} is not a folder"),
+        io::ErrorKind::PermissionDenied => {
+            format!("no permission for {place}; name a file in a folder of yours")
+        }
+        io::ErrorKind::ReadOnlyFilesystem => format!("{place} is on a read-only file system"),
+        io::ErrorKind::IsADirectory => "it is a folder; name a file".to_owned(),
+        _ => return unopened(file, source),
+    };
+    Error::Place { place: file.display().to_string(), hint, source }
 }
 
-/// Folds the write-ahead log into the database file and empties it, so that the file alone is the whole database.
-///
-/// # Errors
-/// When another process reads or writes the database, and for whatever the system says.
-pub fn checkpoint(url: &SqliteUrl) -> Result<(), PlaceError> {
-    let file = &url.path;
-    if !file.exists() {
-        return Err(PlaceError::Missing(file.clone()));
+fn unopened(file: &Path, source: Cause) -> Error {
+    Error::Failed { doing: "open", place: file.display().to_string(), source }
+}
+
+/// See [`checkpoint`](super::checkpoint).
+pub(crate) fn checkpoint(file: &super::File) -> Result<(), Error> {
+    if !file.0.path.exists() {
+        return Err(Error::Missing(format!("database at {}", file.place())));
     }
-    let open = || {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let conn = Connection::open_with_flags(file, flags)?;
-        conn.busy_timeout(std::time::Duration::from_millis(u64::from(url.busy_ms)))?;
+    let fold = || {
+        let conn = file.open(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         conn.query_row("pragma wal_checkpoint(truncate)", [], |row| row.get::<_, i64>(0))
     };
-    match open() {
+    match fold() {
         Ok(0) => Ok(()),
-        Ok(_) => Err(PlaceError::InUse(file.clone())),
-        Err(error) => Err(failed("checkpoint", file, error)),
+        Ok(_) => Err(Error::InUse { place: file.place(), how: "in use by another process" }),
+        Err(error) => Err(file.failed("checkpoint", error.into())),
     }
 }
 
-/// Copies a database over another, sharing blocks where the file system can, and flushes the copy. What was there
-/// before is gone. The source is checkpointed first. This process must have neither of them open: closing the source
-/// after copying would drop the locks that SQLite holds on it.
-///
-/// # Errors
-/// When the source is missing or in use, when space runs out, and for whatever the system says. Nothing but a file with
-/// the ending `.loading` is left behind by a failed copy, and it is removed by the next one.
-pub fn restore(from: &SqliteUrl, to: &SqliteUrl) -> Result<(), PlaceError> {
+/// Copies a database over another, sharing blocks where the file system can, and flushes the copy. The source is
+/// checkpointed first. This process must have neither of them open: closing the source after copying would drop the locks that
+/// SQLite holds on it. Nothing but a file with the ending `.loading` is left behind by a failed copy, and it is removed by the
+/// next one.
+pub(crate) fn copy(from: &super::File, to: &super::File) -> Result<(), Error> {
     checkpoint(from)?;
-    let copy = loading(&to.path);
+    let copy = loading(&to.0.path);
     if is_locked(&copy) {
-        return Err(PlaceError::InUse(copy));
+        return Err(Error::InUse { place: to.unfinished(), how: "in use by another process" });
     }
     let made = remove_database(&copy)
         // Where the file system can, this shares blocks: what it calls (on Linux `copy_file_range`, on macOS `clonefile`)
         // asks for that first.
-        .and_then(|()| fs::copy(&from.path, &copy))
+        .and_then(|()| fs::copy(&from.0.path, &copy))
         .and_then(|_| File::open(&copy)?.sync_all())
-        .and_then(|()| put_in_place(&copy, &to.path));
+        .and_then(|()| put_in_place(&copy, &to.0.path));
     made.map_err(|error| {
         // The first failure is the one to report; what cannot be removed now is removed by the next copy or load.
         let _ = remove_database(&copy);
-        failed("copy to", &to.path, error)
+        to.failed("copy to", error.into())
     })
-}
-
-/// Removes a database and everything beside it, also what an interrupted load left. Nothing there is no error.
-///
-/// # Errors
-/// For whatever the system says.
-pub fn remove(url: &SqliteUrl) -> Result<(), PlaceError> {
-    remove_database(&loading(&url.path))
-        .and_then(|()| remove_database(&url.path))
-        .map_err(|error| failed("remove", &url.path, error))
 }

@@ -1,13 +1,12 @@
 //! Storing rows: threads that make them, a bounded number of batches going round, and one thread that binds and steps.
 
 use super::batch::{Batch, Cell};
-use super::error::Cause;
 use crate::checksum::Checksum;
-use crate::loading::Signals;
+use crate::engine::Fill;
+use crate::error::Cause;
 use crossbeam_channel::{Receiver, Sender};
-use model::rows::{Dataset, Table};
+use model::rows::Table;
 use rusqlite::{Connection, OpenFlags, Statement};
-use sql::Catalogue;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
@@ -20,14 +19,6 @@ const FLUSH_EVERY: usize = 64 << 20;
 /// Sent in the place of a batch's number: that batch will never come.
 const LOST: u32 = u32::MAX;
 
-/// What is to be stored.
-pub(crate) struct Work<'a> {
-    pub(crate) dataset: &'a dyn Dataset,
-    pub(crate) schema: &'a Catalogue,
-    pub(crate) threads: usize,
-    pub(crate) signals: &'a Signals,
-}
-
 /// Opens the file of a load. Nothing is journalled or flushed: whatever happens before the rename voids the file.
 pub(crate) fn open(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -39,17 +30,10 @@ pub(crate) fn open(path: &Path) -> rusqlite::Result<Connection> {
     Ok(conn)
 }
 
-/// Makes the tables and stores all rows in key order. Gives what was stored, by table.
-pub(crate) fn store_rows(conn: &Connection, work: &Work<'_>, file: &File) -> Result<Vec<Checksum>, Cause> {
-    for (_, statement) in work.schema.iter().filter(|(name, _)| name.starts_with("table_")) {
-        conn.execute_batch(statement)?;
-    }
-    let chunks: Vec<(usize, u32)> = (0..)
-        .zip(work.dataset.tables())
-        .flat_map(|(number, table)| (0..table.chunks).map(move |chunk| (number, chunk)))
-        .collect();
+/// Stores all rows of a table in key order.
+pub(crate) fn store_rows(conn: &Connection, fill: &Fill<'_>, file: &File) -> Result<Checksum, Cause> {
     let next = AtomicU32::new(0);
-    let batches = work.threads * BATCHES_A_THREAD + 1;
+    let batches = fill.threads * BATCHES_A_THREAD + 1;
     let (give_back, empty) = crossbeam_channel::bounded(batches);
     let (give, full) = crossbeam_channel::bounded(batches);
     let (begin_flush, flushes) = crossbeam_channel::bounded(1);
@@ -59,15 +43,15 @@ pub(crate) fn store_rows(conn: &Connection, work: &Work<'_>, file: &File) -> Res
     std::thread::scope(|scope| {
         // Owned in here, so that they are gone before the scope waits for its threads: that is what ends them.
         let (full, give_back, begin_flush) = (full, give_back, begin_flush);
-        for _ in 0..work.threads {
+        for _ in 0..fill.threads {
             let (empty, give) = (empty.clone(), give.clone());
-            let (chunks, next) = (&chunks, &next);
-            scope.spawn(move || make_rows(work.dataset, chunks, next, &empty, &give));
+            let next = &next;
+            scope.spawn(move || make_rows(fill, next, &empty, &give));
         }
         scope.spawn(move || flush_along(file, &flushes));
         // Only the threads hold these now, so that each side sees when the other has ended.
         drop((empty, give));
-        store_batches(conn, work, &chunks, &full, &give_back, &begin_flush)
+        store_batches(conn, fill, &full, &give_back, &begin_flush)
     })
 }
 
@@ -84,20 +68,16 @@ impl Drop for Making<'_> {
 }
 
 /// Takes an empty batch *before* a number: so the oldest number always has one, and the others cannot starve it.
-fn make_rows(
-    dataset: &dyn Dataset,
-    chunks: &[(usize, u32)],
-    next: &AtomicU32,
-    empty: &Receiver<Batch>,
-    give: &Sender<(u32, Batch)>,
-) {
+fn make_rows(fill: &Fill<'_>, next: &AtomicU32, empty: &Receiver<Batch>, give: &Sender<(u32, Batch)>) {
     let _making = Making(give);
     while let Ok(mut batch) = empty.recv() {
-        let number = next.fetch_add(1, Ordering::Relaxed);
-        let Some((table, chunk)) = chunks.get(number as usize) else { return };
+        let chunk = next.fetch_add(1, Ordering::Relaxed);
+        if chunk >= fill.table().chunks {
+            return;
+        }
         batch.clear();
-        dataset.fill(*table, *chunk, &mut batch);
-        if give.send((number, batch)).is_err() {
+        fill.dataset.fill(fill.number, chunk, &mut batch);
+        if give.send((chunk, batch)).is_err() {
             return;
         }
     }
@@ -112,47 +92,38 @@ fn flush_along(file: &File, begin: &Receiver<()>) {
 
 fn store_batches(
     conn: &Connection,
-    work: &Work<'_>,
-    chunks: &[(usize, u32)],
+    fill: &Fill<'_>,
     full: &Receiver<(u32, Batch)>,
     give_back: &Sender<Batch>,
     begin_flush: &Sender<()>,
-) -> Result<Vec<Checksum>, Cause> {
-    let tables = work.dataset.tables();
-    let mut sums = vec![Checksum::default(); tables.len()];
+) -> Result<Checksum, Cause> {
+    let mut sum = Checksum::default();
     let mut early = BTreeMap::new();
     let mut unflushed = 0;
-    let mut number = 0;
     conn.execute_batch("begin exclusive")?;
-    for (table_number, table) in tables.iter().enumerate() {
-        let mut insert = conn.prepare(&insert_text(table))?;
-        while chunks.get(number as usize).is_some_and(|(of, _)| *of == table_number) {
-            let batch = loop {
-                if let Some(batch) = early.remove(&number) {
-                    break batch;
-                }
-                let made = full.recv().ok().filter(|(made, _)| *made != LOST);
-                let (made, batch) =
-                    made.ok_or_else(|| std::io::Error::other("a thread that makes rows ended"))?;
-                early.insert(made, batch);
-            };
-            if work.signals.stopped() {
-                return Err(std::io::Error::from(std::io::ErrorKind::Interrupted).into());
+    let mut insert = conn.prepare(&insert_text(fill.table()))?;
+    for chunk in 0..fill.table().chunks {
+        let batch = loop {
+            if let Some(batch) = early.remove(&chunk) {
+                break batch;
             }
-            store_batch(&mut insert, &batch)?;
-            sums[table_number] += batch.checksum();
-            work.signals.rows.fetch_add(batch.checksum().rows, Ordering::Relaxed);
-            unflushed += batch.bytes();
-            if unflushed > FLUSH_EVERY && begin_flush.try_send(()).is_ok() {
-                unflushed = 0;
-            }
-            // Where the makers have ended, nobody needs the batch.
-            let _ = give_back.send(batch);
-            number += 1;
+            let made = full.recv().ok().filter(|(made, _)| *made != LOST);
+            let (made, batch) = made.ok_or_else(|| Cause::other("a thread that makes rows ended"))?;
+            early.insert(made, batch);
+        };
+        store_batch(&mut insert, &batch)?;
+        sum += batch.checksum();
+        fill.signals.count(batch.checksum().rows)?;
+        unflushed += batch.bytes();
+        if unflushed > FLUSH_EVERY && begin_flush.try_send(()).is_ok() {
+            unflushed = 0;
         }
+        // Where the makers have ended, nobody needs the batch.
+        let _ = give_back.send(batch);
     }
+    drop(insert);
     conn.execute_batch("commit")?;
-    Ok(sums)
+    Ok(sum)
 }
 
 fn insert_text(table: &Table) -> String {
@@ -175,14 +146,6 @@ fn store_batch(insert: &mut Statement<'_>, batch: &Batch) -> rusqlite::Result<()
             }
         }
         insert.raw_execute()?;
-    }
-    Ok(())
-}
-
-/// Builds the indexes, over rows that are already in order.
-pub(crate) fn build_indexes(conn: &Connection, schema: &Catalogue) -> rusqlite::Result<()> {
-    for (_, statement) in schema.iter().filter(|(name, _)| name.starts_with("index_")) {
-        conn.execute_batch(statement)?;
     }
     Ok(())
 }

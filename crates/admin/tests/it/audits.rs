@@ -1,6 +1,7 @@
 //! Every audit passes what is right and bites what is wrong.
 
 use crate::support::{self, execute, findings, run_calls, tiny};
+use admin::store;
 use rusqlite::Connection;
 use sql::{Dialect, SqliteUrl, Value};
 use std::collections::BTreeSet;
@@ -239,7 +240,7 @@ fn a_violation_is_described_and_a_flood_is_cut_short() {
 #[test]
 fn skew_is_counted_over_the_run_s_rows() {
     let (_folder, url) = after_a_run("run.db");
-    let witness = admin::sqlite::Witness::open(&url).unwrap();
+    let witness = store(&url);
     let count = |text: &str| witness.rows(text, &[]).unwrap()[0][0].int().unwrap() as u64;
     let orders = count("select count(*) from orders where o_id > 30");
     let lines = count("select count(*) from order_line where ol_o_id > 30");
@@ -256,7 +257,7 @@ fn skew_is_counted_over_the_run_s_rows() {
 #[test]
 fn tallies_are_what_the_ledger_reads() {
     let (_folder, url) = after_a_run("run.db");
-    let witness = admin::sqlite::Witness::open(&url).unwrap();
+    let witness = store(&url);
     let rows = witness.rows(&audit::district_tallies(Dialect::Sqlite).unwrap(), &[]).unwrap();
     let tallies: Vec<StoredTally> = rows
         .iter()

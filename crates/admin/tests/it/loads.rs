@@ -1,8 +1,7 @@
 //! A load is whole or it is not there; what is not ours stays as it is.
 
 use crate::support::{self, SEED, load_quietly, plan, run_calls, tiny};
-use admin::sqlite::{LoadError, inspect, load, remove, restore};
-use admin::{Found, LoadPlan, Loaded, Phase};
+use admin::{Error, Found, LoadPlan, Loaded, Phase, store};
 use model::rows::{Dataset, RowSink, Table};
 use model::{Clock as _, Nanos};
 use rusqlite::Connection;
@@ -83,7 +82,7 @@ fn a_second_load_finds_the_first_also_after_a_run() {
         panic!("loaded again")
     };
     assert_eq!(contents.record, tiny_plan().record);
-    assert_eq!(inspect(&url).unwrap(), Found::Complete(contents));
+    assert_eq!(store(&url).inspect().unwrap(), Found::Complete(contents));
     assert_eq!(fs::metadata(&url.path).unwrap().ino(), before);
 }
 
@@ -124,7 +123,7 @@ fn a_database_in_use_is_not_replaced() {
     let user = Connection::open(&url.path).unwrap();
     user.query_row("select count(*) from item", [], |_| Ok(())).unwrap();
     let fresh = || LoadPlan { fresh: true, ..tiny_plan() };
-    assert!(matches!(load_quietly(&url, fresh()), Err(LoadError::InUse(_))));
+    assert!(matches!(load_quietly(&url, fresh()), Err(Error::InUse { .. })));
     drop(user);
     load_quietly(&url, fresh()).unwrap();
 }
@@ -159,7 +158,9 @@ fn what_is_not_ours_is_named_and_never_touched() {
     for (file, expected) in cases {
         let before = fs::read(&file).unwrap();
         let url = SqliteUrl::file(&file);
-        let Found::Foreign { what, .. } = inspect(&url).unwrap() else { panic!("{}", file.display()) };
+        let Found::Foreign { what, .. } = store(&url).inspect().unwrap() else {
+            panic!("{}", file.display())
+        };
         assert!(what.contains(expected), "{what}");
         for fresh in [false, true] {
             let error = load_quietly(&url, LoadPlan { fresh, ..tiny_plan() }).unwrap_err();
@@ -176,7 +177,7 @@ fn a_place_that_cannot_be_written_is_said_with_what_would_be_right() {
     fs::write(&file, "").unwrap();
     let check = |path: &Path, expected: &str| {
         let error = load_quietly(&SqliteUrl::file(path), tiny_plan()).unwrap_err();
-        assert!(matches!(error, LoadError::Place { .. }), "{error:?}");
+        assert!(matches!(error, Error::Place { .. }), "{error:?}");
         assert!(chain(&error).contains(expected), "{}", chain(&error));
     };
     check(&folder.path().join("missing/b.db"), "does not exist; create it first");
@@ -204,7 +205,7 @@ fn a_load_that_cannot_fit_is_refused_before_it_starts() {
     let mut wanted = plan(huge, SEED);
     wanted.dataset = Arc::new(Endless(Data::new(huge, SEED), Vec::new()).with_rows(1 << 50));
     let error = load_quietly(&url, wanted).unwrap_err();
-    let LoadError::NoRoom { needed, free, .. } = error else { panic!("{error:?}") };
+    let Error::NoRoom { needed, free, .. } = error else { panic!("{error:?}") };
     assert!(needed > free && free > 0);
     assert_eq!(names(folder.path()), BTreeSet::new());
 }
@@ -236,7 +237,7 @@ fn a_full_disk_ends_the_load_and_leaves_nothing() {
     let mut limited = tiny_plan();
     limited.schema = with_statement("-- name: table_limit\npragma max_page_count=150");
     let error = load_quietly(&url, limited).unwrap_err();
-    assert!(matches!(error, LoadError::Full { written: 1.., .. }), "{error:?}");
+    assert!(matches!(error, Error::Full { written: 1.., .. }), "{error:?}");
     assert!(error.to_string().contains("no space was left"), "{error}");
     assert_eq!(names(folder.path()), BTreeSet::new());
 }
@@ -251,17 +252,17 @@ fn rows_that_read_back_otherwise_are_found() {
          i_price = i_price + 1 where i_id = 5; end",
     );
     let error = load_quietly(&url, altered).unwrap_err();
-    assert!(matches!(&error, LoadError::Mismatch { table, .. } if table == "item"), "{error:?}");
+    assert!(matches!(&error, Error::Mismatch { table, .. } if table == "item"), "{error:?}");
     assert_eq!(names(folder.path()), BTreeSet::new());
 }
 
 /// What `look` gives once no load is under way. A process that another test starts has all our open files for a moment, and
 /// so the locks on them.
-fn at_rest<T>(mut look: impl FnMut() -> Result<T, LoadError>) -> Result<T, LoadError> {
+fn at_rest<T>(mut look: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
     let clock = measure::Monotonic::start();
     loop {
         match look() {
-            Err(LoadError::Running(_)) if clock.now() < Nanos::from_secs(60) => std::thread::yield_now(),
+            Err(Error::Running(_)) if clock.now() < Nanos::from_secs(60) => std::thread::yield_now(),
             found => return found,
         }
     }
@@ -271,7 +272,7 @@ fn at_rest<T>(mut look: impl FnMut() -> Result<T, LoadError>) -> Result<T, LoadE
 fn interrupted_since(url: &SqliteUrl) -> u64 {
     let clock = measure::Monotonic::start();
     loop {
-        match inspect(url).unwrap() {
+        match store(url).inspect().unwrap() {
             Found::Incomplete { running: false, since, .. } => return since,
             found => {
                 let busy = matches!(found, Found::Incomplete { .. }) && clock.now() < Nanos::from_secs(60);
@@ -292,13 +293,13 @@ fn a_stopped_load_is_recognised_and_refused_until_started_anew() {
         stop.store(true, Ordering::Relaxed);
     };
     // One warehouse takes far longer than the tenth of a second to the first progress.
-    let error = load(&url, plan(Cardinality::standard(1), SEED), &mut on_progress, &stop).unwrap_err();
-    assert!(matches!(error, LoadError::Stopped { .. }), "{error:?}");
+    let error = store(&url).load(plan(Cardinality::standard(1), SEED), &mut on_progress, &stop).unwrap_err();
+    assert!(matches!(error, Error::Stopped { .. }), "{error:?}");
     assert_eq!(phases[0], Phase::Rows);
     assert!(interrupted_since(&url) > 1_700_000_000);
     assert!(!url.path.exists());
     let refused = at_rest(|| load_quietly(&url, tiny_plan())).unwrap_err();
-    assert!(matches!(refused, LoadError::Interrupted { .. }), "{refused:?}");
+    assert!(matches!(refused, Error::Interrupted { .. }), "{refused:?}");
     assert!(refused.to_string().contains("`stackmark load tpcc --fresh`"), "{refused}");
     at_rest(|| load_quietly(&url, LoadPlan { fresh: true, ..tiny_plan() })).unwrap();
     assert_eq!(names(folder.path()), BTreeSet::from(["b.db".to_owned()]));
@@ -311,7 +312,8 @@ fn progress_goes_forward_to_the_end() {
     let folder = tempfile::tempdir().unwrap();
     let url = SqliteUrl::file(folder.path().join("b.db"));
     let mut seen = Vec::new();
-    load(&url, plan(Cardinality::standard(1), SEED), &mut |at| seen.push(at), &AtomicBool::new(false))
+    store(&url)
+        .load(plan(Cardinality::standard(1), SEED), &mut |at| seen.push(at), &AtomicBool::new(false))
         .unwrap();
     assert!(seen.is_sorted_by(|a, b| a.share <= b.share && a.phase as u8 <= b.phase as u8), "{seen:?}");
     assert!(seen.iter().all(|at| at.rows_done <= at.rows_all && (0.0..=1.0).contains(&at.share)), "{seen:?}");
@@ -328,7 +330,7 @@ fn child_that_loads_and_never_ends() {
         let mut out = std::io::stdout();
         writeln!(out, "loading").and_then(|()| out.flush()).unwrap();
     };
-    let _ = load(&SqliteUrl::file(file), stalled, &mut tell, &AtomicBool::new(false));
+    let _ = store(&SqliteUrl::file(file)).load(stalled, &mut tell, &AtomicBool::new(false));
 }
 
 /// Stops giving rows in the midst of the last table.
@@ -368,13 +370,14 @@ fn a_panic_ends_a_load_and_leaves_nothing_that_passes_for_a_whole_one() {
         let dataset = Arc::new(Broken(Data::new(Cardinality::tiny(), SEED)));
         let broken = LoadPlan { dataset, threads, ..tiny_plan() };
         catch_unwind(AssertUnwindSafe(|| load_quietly(&url, broken))).unwrap_err();
-        assert!(!matches!(inspect(&url), Ok(Found::Complete(_))), "{threads} threads");
+        assert!(!matches!(store(&url).inspect(), Ok(Found::Complete(_))), "{threads} threads");
     }
     let url = SqliteUrl::file(folder.path().join("watched.db"));
     let large = plan(Cardinality::standard(1), SEED);
-    let watched = || load(&url, large, &mut |_| panic!("a bug in the watcher"), &AtomicBool::new(false));
+    let watched =
+        || store(&url).load(large, &mut |_| panic!("a bug in the watcher"), &AtomicBool::new(false));
     catch_unwind(AssertUnwindSafe(watched)).unwrap_err();
-    assert!(!matches!(inspect(&url), Ok(Found::Complete(_))));
+    assert!(!matches!(store(&url).inspect(), Ok(Found::Complete(_))));
 }
 
 /// Ends with the test, however that ends: it never would, and has the tests' standard error, whose reader would wait as
@@ -401,16 +404,16 @@ fn a_killed_load_is_recognised_and_refused_until_started_anew() {
     let mut child = Loader(spawned.unwrap());
     let mut lines = BufReader::new(child.0.stdout.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.any(|line| line.contains("loading")), "the child ended early");
-    assert!(matches!(inspect(&url).unwrap(), Found::Incomplete { running: true, .. }));
+    assert!(matches!(store(&url).inspect().unwrap(), Found::Incomplete { running: true, .. }));
     for fresh in [false, true] {
         let error = load_quietly(&url, LoadPlan { fresh, ..tiny_plan() }).unwrap_err();
-        assert!(matches!(error, LoadError::Running(_)), "{error:?}");
+        assert!(matches!(error, Error::Running(_)), "{error:?}");
     }
     child.0.kill().unwrap();
     child.0.wait().unwrap();
     interrupted_since(&url);
     let refused = at_rest(|| load_quietly(&url, tiny_plan()));
-    assert!(matches!(refused, Err(LoadError::Interrupted { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Interrupted { .. })), "{refused:?}");
     at_rest(|| load_quietly(&url, LoadPlan { fresh: true, ..tiny_plan() })).unwrap();
     assert_eq!(names(folder.path()), BTreeSet::from(["b.db".to_owned()]));
 }
@@ -424,17 +427,17 @@ fn a_restored_database_is_the_one_that_was_copied() {
         let conn = Connection::open(&url.path).unwrap();
         conn.query_row("select count(*) from orders", [], |row| row.get::<_, i64>(0)).unwrap()
     };
-    restore(&from, &to).unwrap();
+    store(&from).copy_to(&to, false).unwrap();
     run_calls(&to, Cardinality::tiny(), 100);
     assert!(orders(&to) > orders(&from));
     // A log that a killed server left would be read into whatever stands beside it.
     fs::write(folder.path().join("copy.db-wal"), "left").unwrap();
-    restore(&from, &to).unwrap();
+    store(&from).copy_to(&to, false).unwrap();
     assert_eq!(orders(&to), orders(&from));
-    assert_eq!(inspect(&to).unwrap(), inspect(&from).unwrap());
-    remove(&to).unwrap();
-    remove(&to).unwrap();
-    assert_eq!(inspect(&to).unwrap(), Found::Absent);
+    assert_eq!(store(&to).inspect().unwrap(), store(&from).inspect().unwrap());
+    store(&to).remove().unwrap();
+    store(&to).remove().unwrap();
+    assert_eq!(store(&to).inspect().unwrap(), Found::Absent);
     assert_eq!(names(folder.path()), BTreeSet::from(["tiny.db".to_owned()]));
 }
 
@@ -446,10 +449,10 @@ fn a_log_that_a_reader_needs_is_not_left_out_of_a_copy() {
     reader.execute_batch("begin; select count(*) from item").unwrap();
     support::execute(&url, "update item set i_price = 1");
     let to = SqliteUrl::file(folder.path().join("copy.db"));
-    let error = restore(&url, &to).unwrap_err();
+    let error = store(&url).copy_to(&to, false).unwrap_err();
     assert!(error.to_string().contains("in use"), "{error}");
     drop(reader);
-    restore(&url, &to).unwrap();
+    store(&url).copy_to(&to, false).unwrap();
     let conn = Connection::open(&to.path).unwrap();
     let price: i64 = conn.query_row("select max(i_price) from item", [], |row| row.get(0)).unwrap();
     assert_eq!(price, 1);

@@ -1,6 +1,6 @@
 //! What servers say of themselves, on private servers.
 
-use observe::{EngineProbe, Gauge};
+use observe::Gauge;
 use rig::{Engine, Options};
 
 fn names(gauges: &[Gauge]) -> Vec<&str> {
@@ -13,14 +13,12 @@ fn answered<T>(mut ask: impl FnMut() -> Option<T>) -> T {
 }
 
 /// Asks a server twice with a look at its sessions in between, and once after it has gone.
-fn check(engine: Engine, probe: impl FnOnce(sql::ServerUrl) -> Box<dyn EngineProbe>, expected: &[&str]) {
+fn check(engine: Engine, expected: &[&str]) {
     let server = rig::start(engine, &Options::small(engine)).unwrap();
     let url = server.url("asked");
-    match engine {
-        Engine::Postgres => admin::postgres::create_database(&url).unwrap(),
-        Engine::MariaDb => admin::mariadb::create_database(&url).unwrap(),
-    }
-    let mut probe = probe(url);
+    let store = admin::store(url);
+    store.create().unwrap();
+    let mut probe = store.probe().unwrap();
     assert_eq!(probe.states(), None, "nobody has connected yet");
     let (gauges, states) = answered(|| Some((probe.gauges()?, probe.states()?)));
     for name in expected {
@@ -38,7 +36,6 @@ fn check(engine: Engine, probe: impl FnOnce(sql::ServerUrl) -> Box<dyn EnginePro
 fn postgres_tells_of_its_log_locks_buffers_and_checkpoints() {
     check(
         Engine::Postgres,
-        |url| Box::new(admin::postgres::Probe::new(url)),
         &[
             "commits",
             "buffer reads",
@@ -57,7 +54,6 @@ fn postgres_tells_of_its_log_locks_buffers_and_checkpoints() {
 fn mariadb_tells_of_its_log_locks_and_buffers() {
     check(
         Engine::MariaDb,
-        |url| Box::new(admin::mariadb::Probe::new(url)),
         &[
             "commits",
             "row lock waits",

@@ -1,8 +1,7 @@
 //! The witness gives up when told to, and refuses what does not hold still.
 
 use crate::support::tiny;
-use admin::sqlite::{AuditError, Witness};
-use admin::{AuditGroup, AuditQuery};
+use admin::{AuditGroup, AuditQuery, Error, store};
 use model::Nanos;
 use rusqlite::Connection;
 use sql::{SqliteUrl, Value};
@@ -25,7 +24,7 @@ const ENDLESS: &str =
 #[test]
 fn an_endless_query_ends_at_the_deadline_or_when_the_user_gives_up() {
     let folder = tempfile::tempdir().unwrap();
-    let witness = Witness::open(&tiny(folder.path())).unwrap();
+    let witness = store(&tiny(folder.path()));
     let groups = [group(&[], &[("quick", "select ?1"), ("endless", ENDLESS), ("after", "select 1")])];
     for (deadline, stop) in [(Nanos::from_millis(50), false), (Nanos::from_secs(3_600), true)] {
         let found = witness.audit_all(&groups, 1, deadline, &AtomicBool::new(stop)).unwrap();
@@ -39,7 +38,7 @@ fn an_endless_query_ends_at_the_deadline_or_when_the_user_gives_up() {
 #[test]
 fn a_query_that_cannot_run_takes_only_itself_or_its_group_along() {
     let folder = tempfile::tempdir().unwrap();
-    let witness = Witness::open(&tiny(folder.path())).unwrap();
+    let witness = store(&tiny(folder.path()));
     let groups = [
         group(&[], &[("bad", "select * from no_such"), ("good", "select count(*) from warehouse")]),
         group(&["create temporary table t as select * from no_such"], &[("lost", "select 1")]),
@@ -62,10 +61,10 @@ fn a_database_that_is_being_written_to_is_not_audited() {
     let url = SqliteUrl { busy_ms: 0, ..tiny(folder.path()) };
     let writer = Connection::open(&url.path).unwrap();
     writer.execute_batch("begin immediate").unwrap();
-    let witness = Witness::open(&url).unwrap();
+    let witness = store(&url);
     let asked = [group(&[], &[("one", "select 1")])];
     let audit = || witness.audit_all(&asked, 1, Nanos::from_secs(600), &AtomicBool::new(false));
-    assert!(matches!(audit(), Err(AuditError::InUse(_))));
+    assert!(matches!(audit(), Err(Error::InUse { .. })));
     writer.execute_batch("rollback").unwrap();
     audit().unwrap();
 }
@@ -73,7 +72,7 @@ fn a_database_that_is_being_written_to_is_not_audited() {
 #[test]
 fn a_witness_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let witness = Witness::open(&tiny(folder.path())).unwrap();
+    let witness = store(&tiny(folder.path()));
     assert!(witness.rows("delete from item", &[]).is_err());
     let asked = [group(&[], &[("one", "delete from item")])];
     let found = witness.audit_all(&asked, 1, Nanos::from_secs(600), &AtomicBool::new(false)).unwrap();

@@ -2,8 +2,7 @@
 
 use super::Database;
 use crate::support;
-use admin::mariadb::Witness;
-use admin::{AuditGroup, AuditQuery, AuditRows};
+use admin::{AuditGroup, AuditQuery, AuditRows, store};
 use model::Nanos;
 use sql::{Dialect, Value};
 use std::collections::BTreeSet;
@@ -28,7 +27,7 @@ fn failed(database: &Database) -> BTreeSet<String> {
             params: context.params(),
         })
         .collect();
-    let witness = Witness::open(&database.url).unwrap();
+    let witness = store(&database.url);
     let found = witness.audit_all(&asked, 2, Nanos::from_secs(600), &AtomicBool::new(false)).unwrap();
     let audits = groups.into_iter().flat_map(|group| group.audits);
     audits
@@ -50,7 +49,7 @@ fn after_a_run() -> Database {
     support::run_calls(&file, Cardinality::tiny(), 1_500);
     let database = Database::tiny();
     let source = rusqlite::Connection::open(&file.path).unwrap();
-    let columns = admin::mariadb::columns(&database.url).unwrap();
+    let columns = store(&database.url).columns().unwrap();
     let tables: BTreeSet<&str> = columns.iter().map(|column| column.table.as_str()).collect();
     for table in tables.into_iter().filter(|table| *table != "stackmark_load") {
         let columns: Vec<_> = columns.iter().filter(|column| column.table == table).collect();
@@ -180,11 +179,11 @@ fn every_audit_passes_what_is_right_and_bites_its_saboteur() {
     assert_eq!(failed(&honest), BTreeSet::new());
     for (audit, change) in SABOTAGE {
         let broken = Database::new();
-        admin::mariadb::restore(&honest.url, &broken.url).unwrap();
+        store(&honest.url).copy_to(&broken.url, false).unwrap();
         broken.execute(change);
         let failed = failed(&broken);
         assert!(failed.contains(*audit), "{audit} did not see `{change}`; failed: {failed:?}");
-        admin::mariadb::drop_database(&broken.url).unwrap();
+        store(&broken.url).remove().unwrap();
     }
     let sabotaged: BTreeSet<&str> = SABOTAGE.iter().map(|(audit, _)| *audit).collect();
     // Skew needs more data than is tiny; its judges have tests of their own.
@@ -201,7 +200,7 @@ fn every_audit_passes_what_is_right_and_bites_its_saboteur() {
 #[test]
 fn tallies_are_what_the_ledger_reads() {
     let database = after_a_run();
-    let witness = Witness::open(&database.url).unwrap();
+    let witness = store(&database.url);
     let rows = witness.rows(&audit::district_tallies(Dialect::MySql).unwrap(), &[]).unwrap();
     let tallies: Vec<StoredTally> = rows
         .iter()

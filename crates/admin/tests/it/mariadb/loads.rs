@@ -2,10 +2,8 @@
 
 use super::{Database, load_quietly, on_connection, plan};
 use crate::support;
-use admin::mariadb::{
-    LoadError, PlaceError, Way, columns, create_database, drop_database, inspect, load_by, remove, restore,
-};
-use admin::{Found, LoadPlan, Loaded};
+use admin::mariadb::{Way, store_by};
+use admin::{Error, Found, LoadPlan, Loaded, store};
 use model::rows::{Dataset, RowSink, Table};
 use mysql_async::prelude::Queryable;
 use rig::Engine;
@@ -23,7 +21,8 @@ fn the_same_rows_have_the_same_checksum_as_in_sqlite_by_either_way() {
     let database = Database::new();
     for (way, references) in [(Way::LoadData, false), (Way::Inserts, true)] {
         let plan = LoadPlan { fresh: true, references, ..plan(support::SEED) };
-        let loaded = load_by(&database.url, plan, Some(way), &mut |_| {}, &AtomicBool::new(false)).unwrap();
+        let loaded =
+            store_by(database.url.clone(), way).load(plan, &mut |_| {}, &AtomicBool::new(false)).unwrap();
         assert_eq!(loaded.contents().tables, expected.contents().tables, "{way:?}");
     }
 }
@@ -35,7 +34,7 @@ fn decimals_and_dates_are_stored_as_what_they_are() {
     let row: Option<(String, String, String)> =
         on_connection(&database.url, async |conn| conn.query_first(asked).await.unwrap());
     assert_eq!(row.unwrap(), ("-10.00".into(), "2024-01-01 00:00:00".into(), "50000.00".into()));
-    let found = columns(&database.url).unwrap();
+    let found = store(&database.url).columns().unwrap();
     let ytd = found.iter().find(|column| column.table == "district" && column.column == "d_ytd").unwrap();
     assert_eq!(ytd.kind, "decimal(12,2)");
 }
@@ -43,35 +42,35 @@ fn decimals_and_dates_are_stored_as_what_they_are() {
 #[test]
 fn a_second_load_finds_the_first_and_another_is_named() {
     let database = Database::new();
-    assert_eq!(inspect(&database.url).unwrap(), Found::Absent);
+    assert_eq!(store(&database.url).inspect().unwrap(), Found::Absent);
     load_quietly(&database.url, plan(support::SEED)).unwrap();
     let Loaded::AlreadyThere(contents) = load_quietly(&database.url, plan(support::SEED)).unwrap() else {
         panic!("loaded again")
     };
-    assert_eq!(inspect(&database.url).unwrap(), Found::Complete(contents));
+    assert_eq!(store(&database.url).inspect().unwrap(), Found::Complete(contents));
     let other = plan(support::SEED + 1);
     let text = load_quietly(&database.url, other.clone()).unwrap_err().to_string();
     assert!(text.contains("seed 11; asked for is tpcc at scale 2, seed 12"), "{text}");
     let loaded = load_quietly(&database.url, LoadPlan { fresh: true, ..other.clone() }).unwrap();
     assert_eq!(loaded.contents().record, other.record);
-    remove(&database.url).unwrap();
-    assert_eq!(inspect(&database.url).unwrap(), Found::Absent);
+    store(&database.url).clear().unwrap();
+    assert_eq!(store(&database.url).inspect().unwrap(), Found::Absent);
 }
 
 #[test]
 fn what_is_not_ours_is_named_and_never_touched() {
     let database = Database::new();
-    create_database(&database.url).unwrap();
+    store(&database.url).create().unwrap();
     database.execute("create table warehouse (w_id int); insert into warehouse values (7)");
     let fresh = LoadPlan { fresh: true, ..plan(support::SEED) };
     let error = load_quietly(&database.url, fresh.clone()).unwrap_err();
     assert!(
-        matches!(&error, LoadError::Foreign { what, .. } if what.contains("the tables warehouse")),
+        matches!(&error, Error::Foreign { what, .. } if what.contains("the tables warehouse")),
         "{error}"
     );
-    assert!(matches!(remove(&database.url), Err(PlaceError::Foreign { .. })));
+    assert!(matches!(store(&database.url).clear(), Err(Error::Foreign { .. })));
     let template = Database::tiny();
-    assert!(matches!(restore(&template.url, &database.url), Err(PlaceError::Foreign { .. })));
+    assert!(matches!(store(&template.url).copy_to(&database.url, false), Err(Error::Foreign { .. })));
     let count =
         on_connection(&database.url, async |conn| conn.query_first("select w_id from warehouse").await);
     assert_eq!(count.unwrap(), Some(7));
@@ -79,8 +78,8 @@ fn what_is_not_ours_is_named_and_never_touched() {
     template.execute("create table notes (text int)");
     load_quietly(&template.url, fresh).unwrap();
     template.execute("insert into notes values (1)");
-    drop_database(&database.url).unwrap();
-    assert_eq!(inspect(&database.url).unwrap(), Found::Absent);
+    store(&database.url).remove().unwrap();
+    assert_eq!(store(&database.url).inspect().unwrap(), Found::Absent);
 }
 
 /// Gives up after the first chunks.
@@ -128,24 +127,21 @@ fn a_load_that_is_stopped_is_recognised_and_only_replaced_when_asked() {
             assert!(now.share >= share, "progress went back");
             share = now.share;
             // The loader may not have its lock yet, or have let go of it between the two looks.
-            if let Ok(Found::Incomplete { running: true, .. }) = inspect(&database.url) {
+            if let Ok(Found::Incomplete { running: true, .. }) = store(&database.url).inspect() {
                 let second = load_quietly(&database.url, plan(support::SEED));
-                assert!(
-                    matches!(second, Err(LoadError::Running(_) | LoadError::Interrupted { .. })),
-                    "{second:?}"
-                );
+                assert!(matches!(second, Err(Error::Running(_) | Error::Interrupted { .. })), "{second:?}");
             }
         };
         let fresh = LoadPlan { fresh: true, ..endless(&stop) };
-        let error = load_by(&database.url, fresh, Some(way), &mut progress, &stop).unwrap_err();
-        assert!(matches!(error, LoadError::Stopped { .. }), "{way:?}: {error:?}");
-        let found = inspect(&database.url).unwrap();
+        let error = store_by(database.url.clone(), way).load(fresh, &mut progress, &stop).unwrap_err();
+        assert!(matches!(error, Error::Stopped { .. }), "{way:?}: {error:?}");
+        let found = store(&database.url).inspect().unwrap();
         assert!(matches!(&found, Found::Incomplete { running: false, .. }), "{found:?}");
     }
     let refused = load_quietly(&database.url, plan(support::SEED)).unwrap_err();
-    assert!(matches!(refused, LoadError::Interrupted { .. }), "{refused}");
+    assert!(matches!(refused, Error::Interrupted { .. }), "{refused}");
     load_quietly(&database.url, LoadPlan { fresh: true, ..plan(support::SEED) }).unwrap();
-    assert!(!columns(&database.url).unwrap().iter().any(|column| column.table == "t"));
+    assert!(!store(&database.url).columns().unwrap().iter().any(|column| column.table == "t"));
 }
 
 #[test]
@@ -157,15 +153,15 @@ fn a_copy_is_the_template_and_comes_back_after_changes() {
         sums.into_iter().map(|(_, sum)| sum).collect::<Vec<_>>()
     };
     for _ in 0..2 {
-        restore(&template.url, &copy.url).unwrap();
-        assert_eq!(inspect(&copy.url).unwrap(), inspect(&template.url).unwrap());
+        store(&template.url).copy_to(&copy.url, false).unwrap();
+        assert_eq!(store(&copy.url).inspect().unwrap(), store(&template.url).inspect().unwrap());
         assert_eq!(sum(&copy.url), sum(&template.url));
-        assert_eq!(columns(&copy.url).unwrap(), columns(&template.url).unwrap());
+        assert_eq!(store(&copy.url).columns().unwrap(), store(&template.url).columns().unwrap());
         copy.execute("delete from customer; drop table item");
     }
     let empty = Database::new();
-    create_database(&empty.url).unwrap();
-    assert!(matches!(restore(&empty.url, &copy.url), Err(PlaceError::Missing(_))));
+    store(&empty.url).create().unwrap();
+    assert!(matches!(store(&empty.url).copy_to(&copy.url, false), Err(Error::Missing(_))));
 }
 
 #[test]
@@ -175,9 +171,9 @@ fn a_server_that_forbids_load_data_gets_inserts() {
     options.settings.push(("local_infile".into(), "0".into()));
     let server = rig::start(Engine::MariaDb, &options).expect("MariaDB is installed");
     let url = server.url("tiny");
-    create_database(&url).unwrap();
+    store(&url).create().unwrap();
     load_quietly(&url, plan(support::SEED)).unwrap();
-    assert!(matches!(inspect(&url).unwrap(), Found::Complete(_)));
+    assert!(matches!(store(&url).inspect().unwrap(), Found::Complete(_)));
 }
 
 #[test]
@@ -188,5 +184,5 @@ fn what_is_wrong_with_a_server_is_said_without_the_password() {
     let text = format!("{error} {:?}", std::error::Error::source(&error).unwrap().to_string());
     assert!(text.contains("Access denied") && !text.contains("geheim"), "{text}");
     let nobody = ServerUrl { port: 1, socket: None, ..database.url.clone() };
-    assert!(inspect(&nobody).is_err());
+    assert!(store(&nobody).inspect().is_err());
 }

@@ -5,8 +5,7 @@ mod loads;
 mod witness;
 
 use crate::support;
-use admin::LoadPlan;
-use admin::mariadb::{LoadError, load};
+use admin::{Error, LoadPlan, store};
 use mysql_async::prelude::Queryable;
 use rig::Engine;
 use rig::for_tests::{Shared, shared};
@@ -64,6 +63,6 @@ fn plan(seed: u64) -> LoadPlan {
     }
 }
 
-fn load_quietly(url: &ServerUrl, plan: LoadPlan) -> Result<admin::Loaded, LoadError> {
-    load(url, plan, &mut |_| {}, &AtomicBool::new(false))
+fn load_quietly(url: &ServerUrl, plan: LoadPlan) -> Result<admin::Loaded, Error> {
+    store(url).load(plan, &mut |_| {}, &AtomicBool::new(false))
 }

@@ -1,8 +1,7 @@
 //! The witness gives up when told to, changes nothing, and sees one state.
 
 use super::Database;
-use admin::mariadb::Witness;
-use admin::{AuditGroup, AuditQuery};
+use admin::{AuditGroup, AuditQuery, store};
 use measure::Monotonic;
 use model::{Clock, Nanos};
 use sql::Value;
@@ -22,7 +21,7 @@ fn group(prepare: &[&str], queries: &[(&str, &str)]) -> AuditGroup {
 #[test]
 fn an_endless_query_ends_at_the_server_too() {
     let database = Database::tiny();
-    let witness = Witness::open(&database.url).unwrap();
+    let witness = store(&database.url);
     let endless =
         "select count(*) from stock a, stock b, stock c, stock d, stock e where a.s_data > b.s_data";
     let groups = [group(&[], &[("quick", "select ?1"), ("endless", endless), ("after", "select 1")])];
@@ -44,7 +43,7 @@ fn an_endless_query_ends_at_the_server_too() {
 #[test]
 fn a_query_that_cannot_run_takes_only_itself_or_its_group_along() {
     let database = Database::tiny();
-    let witness = Witness::open(&database.url).unwrap();
+    let witness = store(&database.url);
     let groups = [
         group(
             &[],
@@ -68,7 +67,7 @@ fn a_query_that_cannot_run_takes_only_itself_or_its_group_along() {
 #[test]
 fn a_witness_changes_nothing() {
     let database = Database::tiny();
-    let witness = Witness::open(&database.url).unwrap();
+    let witness = store(&database.url);
     assert!(witness.rows("delete from item", &[]).is_err());
     let asked = [group(&[], &[("one", "delete from item")])];
     let found = witness.audit_all(&asked, 1, Nanos::from_secs(600), &AtomicBool::new(false)).unwrap();

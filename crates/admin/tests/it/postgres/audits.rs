@@ -1,8 +1,7 @@
 //! Every audit passes what is right and bites what is wrong, on PostgreSQL too.
 
 use super::support::{empty, execute, load_after_a_run, nowhere, tiny};
-use admin::postgres::{Witness, drop_database, restore};
-use admin::{AuditGroup, AuditQuery, AuditRows};
+use admin::{AuditGroup, AuditQuery, AuditRows, store};
 use model::Nanos;
 use sql::{Dialect, ServerUrl, Value};
 use std::collections::BTreeSet;
@@ -40,7 +39,7 @@ fn findings(url: &ServerUrl) -> Vec<(String, Check, String)> {
             params: context.params(),
         })
         .collect();
-    let witness = Witness::open(url).unwrap();
+    let witness = store(url);
     let found = witness.audit_all(&asked, 2, Nanos::from_secs(600), &AtomicBool::new(false)).unwrap();
     let audits = groups.into_iter().flat_map(|group| group.audits);
     audits
@@ -191,12 +190,12 @@ fn every_audit_bites_its_saboteur() {
     let (url, template) = (nowhere("broken"), empty("to_be_broken"));
     load_after_a_run(&template, 1_500);
     for (audit, change) in SABOTAGE {
-        restore(&template, &url).unwrap();
+        store(&template).copy_to(&url, false).unwrap();
         execute(&url, change);
         let failed = failed(&url);
         assert!(failed.contains(*audit), "{audit} did not see `{change}`; failed: {failed:?}");
     }
-    drop_database(&url).unwrap();
+    store(&url).remove().unwrap();
 }
 
 #[test]
@@ -212,7 +211,7 @@ fn no_audit_is_without_a_saboteur() {
 
 #[test]
 fn tallies_are_whole_cents_and_what_the_ledger_reads() {
-    let witness = Witness::open(after_a_run()).unwrap();
+    let witness = store(after_a_run());
     let rows = witness.rows(&audit::district_tallies(Dialect::Postgres).unwrap(), &[]).unwrap();
     let tallies: Vec<StoredTally> = rows
         .iter()

@@ -1,10 +1,7 @@
 //! A load is whole or it says that it is not; what is not ours stays as it is.
 
 use super::support::{SEED, empty, execute, load_quietly, nowhere, on_sqlite, plan, tiny, tiny_plan};
-use admin::postgres::{
-    LoadError, PlaceError, create_database, drop_database, inspect, load, remove, restore,
-};
-use admin::{Found, LoadPlan, Loaded};
+use admin::{Error, Found, LoadPlan, Loaded, store};
 use sql::Catalogue;
 use std::sync::atomic::{AtomicBool, Ordering};
 use workload_tpcc::Cardinality;
@@ -32,7 +29,7 @@ fn a_second_load_finds_the_first_and_another_is_named() {
     let Loaded::AlreadyThere(contents) = load_quietly(&url, tiny_plan()).unwrap() else {
         panic!("loaded again")
     };
-    assert_eq!(inspect(&url).unwrap(), Found::Complete(contents));
+    assert_eq!(store(&url).inspect().unwrap(), Found::Complete(contents));
     let other = plan(Cardinality::tiny(), SEED + 1);
     let text = load_quietly(&url, other.clone()).unwrap_err().to_string();
     for part in ["seed 11", "asked for is tpcc at scale 2, seed 12", "stackmark load tpcc/postgres --fresh"] {
@@ -55,15 +52,15 @@ fn with_statement(more: &str) -> Catalogue {
 #[test]
 fn what_is_not_ours_is_never_touched() {
     let url = empty("foreign");
-    assert_eq!(inspect(&url).unwrap(), Found::Absent);
+    assert_eq!(store(&url).inspect().unwrap(), Found::Absent);
     execute(&url, "create table payroll (id int); insert into payroll values (1)");
     for fresh in [false, true] {
         let error = load_quietly(&url, LoadPlan { fresh, ..tiny_plan() }).unwrap_err();
         assert!(error.to_string().contains("payroll"), "{error}");
     }
     let from = tiny("template_foreign");
-    assert!(matches!(restore(&from, &url), Err(PlaceError::Foreign { .. })));
-    remove(&url).unwrap();
+    assert!(matches!(store(&from).copy_to(&url, false), Err(Error::Foreign { .. })));
+    assert!(matches!(store(&url).clear(), Err(Error::Foreign { .. })));
     assert_eq!(execute(&url, "select count(*) from payroll").trim(), "1");
 }
 
@@ -77,10 +74,10 @@ fn a_row_that_reads_back_otherwise_fails_the_load_and_is_removed() {
     );
     altered.threads = 1;
     let error = load_quietly(&url, altered).unwrap_err();
-    let known = matches!(&error, LoadError::Mismatch { table, .. } if table == "item")
-        || matches!(&error, LoadError::Failed { doing: "index", .. });
+    let known = matches!(&error, Error::Mismatch { table, .. } if table == "item")
+        || matches!(&error, Error::Failed { doing: "index", .. });
     assert!(known, "{error:?}");
-    assert_eq!(inspect(&url).unwrap(), Found::Absent);
+    assert_eq!(store(&url).inspect().unwrap(), Found::Absent);
 }
 
 #[test]
@@ -92,18 +89,33 @@ fn a_stopped_load_is_recognised_and_refused_until_started_anew() {
         seen.push(at);
         stop.store(true, Ordering::Relaxed);
     };
-    let error = load(&url, plan(Cardinality::standard(1), SEED), &mut on_progress, &stop).unwrap_err();
-    assert!(matches!(error, LoadError::Stopped { .. }), "{error:?}");
+    let error = store(&url).load(plan(Cardinality::standard(1), SEED), &mut on_progress, &stop).unwrap_err();
+    assert!(matches!(error, Error::Stopped { .. }), "{error:?}");
     let running = format!(
         "select count(*) from pg_stat_activity where datname = '{}' and query ilike 'copy%' and state = 'active'",
         url.database
     );
     assert_eq!(execute(&nowhere("postgres"), &running).trim(), "0");
-    let Found::Incomplete { running, since, .. } = inspect(&url).unwrap() else { panic!("not recognised") };
+    let Found::Incomplete { running, since, .. } = store(&url).inspect().unwrap() else {
+        panic!("not recognised")
+    };
     assert!(!running && since > 1_700_000_000);
     let refused = load_quietly(&url, tiny_plan()).unwrap_err();
-    assert!(matches!(refused, LoadError::Interrupted { .. }), "{refused:?}");
+    assert!(matches!(refused, Error::Interrupted { .. }), "{refused:?}");
     load_quietly(&url, LoadPlan { fresh: true, ..tiny_plan() }).unwrap();
+}
+
+#[test]
+fn a_load_that_is_cut_off_with_its_first_statement_is_ours() {
+    let url = empty("begun");
+    execute(&url, "create table stackmark_load (name text primary key, value text not null)");
+    let found = store(&url).inspect().unwrap();
+    assert!(matches!(found, Found::Incomplete { running: false, .. }), "{found:?}");
+    load_quietly(&url, LoadPlan { fresh: true, ..tiny_plan() }).unwrap();
+    // Somebody else's table of that name is not.
+    let url = empty("named_alike");
+    execute(&url, "create table stackmark_load (id int)");
+    assert!(matches!(store(&url).inspect(), Ok(Found::Foreign { .. })));
 }
 
 #[test]
@@ -113,13 +125,15 @@ fn a_load_under_way_is_seen_and_left_alone_and_its_progress_goes_forward() {
     let (mut looked, mut refused) = (None, None);
     let mut on_progress = |at: admin::LoadProgress| {
         seen.push(at);
-        looked.get_or_insert_with(|| inspect(&url).unwrap());
+        looked.get_or_insert_with(|| store(&url).inspect().unwrap());
         let fresh = LoadPlan { fresh: true, ..tiny_plan() };
         refused.get_or_insert_with(|| load_quietly(&url, fresh).unwrap_err());
     };
-    load(&url, plan(Cardinality::standard(1), SEED), &mut on_progress, &AtomicBool::new(false)).unwrap();
+    store(&url)
+        .load(plan(Cardinality::standard(1), SEED), &mut on_progress, &AtomicBool::new(false))
+        .unwrap();
     assert!(matches!(looked, Some(Found::Incomplete { running: true, .. })), "{looked:?}");
-    assert!(matches!(refused, Some(LoadError::Running(_))), "{refused:?}");
+    assert!(matches!(refused, Some(Error::Running(_))), "{refused:?}");
     assert!(seen.is_sorted_by(|a, b| a.share <= b.share), "{seen:?}");
     assert!(seen.iter().all(|at| at.rows_done <= at.rows_all && (0.0..=1.0).contains(&at.share)), "{seen:?}");
 }
@@ -128,18 +142,19 @@ fn a_load_under_way_is_seen_and_left_alone_and_its_progress_goes_forward() {
 fn a_restored_database_is_the_one_that_was_copied() {
     let from = tiny("restore from");
     let to = nowhere("restore \"to\"");
-    restore(&from, &to).unwrap();
+    store(&from).copy_to(&to, false).unwrap();
     execute(&from, "select 1");
     load_quietly(&to, LoadPlan { fresh: true, ..plan(Cardinality::tiny(), 3) }).unwrap();
-    restore(&from, &to).unwrap();
-    assert_eq!(inspect(&to).unwrap(), inspect(&from).unwrap());
-    remove(&to).unwrap();
-    remove(&to).unwrap();
-    assert_eq!(inspect(&to).unwrap(), Found::Absent);
-    drop_database(&to).unwrap();
-    drop_database(&to).unwrap();
-    assert!(inspect(&to).unwrap_err().source.to_string().contains("there is no database"));
-    assert!(matches!(remove(&to), Err(PlaceError::Missing(_))));
-    assert!(matches!(restore(&to, &nowhere("elsewhere")), Err(PlaceError::Missing(_))));
-    assert!(matches!(create_database(&from), Err(PlaceError::Exists(_))));
+    store(&from).copy_to(&to, false).unwrap();
+    assert_eq!(store(&to).inspect().unwrap(), store(&from).inspect().unwrap());
+    store(&to).clear().unwrap();
+    store(&to).clear().unwrap();
+    assert_eq!(store(&to).inspect().unwrap(), Found::Absent);
+    store(&to).remove().unwrap();
+    store(&to).remove().unwrap();
+    let unread = store(&to).inspect().unwrap_err();
+    assert!(std::error::Error::source(&unread).unwrap().to_string().contains("there is no database"));
+    assert!(matches!(store(&to).clear(), Err(Error::Missing(_))));
+    assert!(matches!(store(&to).copy_to(&nowhere("elsewhere"), false), Err(Error::Missing(_))));
+    assert!(matches!(store(&from).create(), Err(Error::Exists(_))));
 }

@@ -1,7 +1,6 @@
 //! One server, which others may share, and a database for each test.
 
-use admin::postgres::{LoadError, create_database, load};
-use admin::{LoadPlan, LoadRecord, Loaded};
+use admin::{Error, LoadPlan, LoadRecord, Loaded, store};
 use model::rows::{Dataset, RowSink, Table};
 use rig::Engine;
 use rig::for_tests::{Shared, shared};
@@ -27,7 +26,7 @@ pub(crate) fn nowhere(name: &str) -> ServerUrl {
 /// An empty database.
 pub(crate) fn empty(name: &str) -> ServerUrl {
     let url = nowhere(name);
-    create_database(&url).unwrap();
+    store(&url).create().unwrap();
     url
 }
 
@@ -58,8 +57,8 @@ pub(crate) fn tiny_plan() -> LoadPlan {
     plan(Cardinality::tiny(), SEED)
 }
 
-pub(crate) fn load_quietly(url: &ServerUrl, plan: LoadPlan) -> Result<Loaded, LoadError> {
-    load(url, plan, &mut |_| {}, &AtomicBool::new(false))
+pub(crate) fn load_quietly(url: &ServerUrl, plan: LoadPlan) -> Result<Loaded, Error> {
+    store(url).load(plan, &mut |_| {}, &AtomicBool::new(false))
 }
 
 /// A tiny database.

@@ -1,8 +1,7 @@
 //! The witness gives up when told to, sees one state, and changes nothing.
 
 use super::support::{execute, nowhere, tiny};
-use admin::postgres::Witness;
-use admin::{AuditGroup, AuditQuery};
+use admin::{AuditGroup, AuditQuery, store};
 use measure::Monotonic;
 use model::{Clock, Nanos};
 use sql::Value;
@@ -24,7 +23,7 @@ const ENDLESS: &str = "select count(*) from generate_series(1, 1000000000000)";
 #[test]
 fn an_endless_query_ends_on_the_server_at_the_deadline_or_when_the_user_gives_up() {
     let url = tiny("endless");
-    let witness = Witness::open(&url).unwrap();
+    let witness = store(&url);
     let groups = [group(&[], &[("quick", "select ?1"), ("endless", ENDLESS), ("after", "select 1")])];
     for (deadline, stop) in [(Nanos::from_millis(200), false), (Nanos::from_secs(3_600), true)] {
         let found = witness.audit_all(&groups, 1, deadline, &AtomicBool::new(stop)).unwrap();
@@ -46,7 +45,7 @@ fn an_endless_query_ends_on_the_server_at_the_deadline_or_when_the_user_gives_up
 
 #[test]
 fn a_query_that_cannot_run_takes_only_itself_or_its_group_along() {
-    let witness = Witness::open(&tiny("cannot")).unwrap();
+    let witness = store(&tiny("cannot"));
     let groups = [
         group(&[], &[("bad", "select * from no_such"), ("good", "select count(*) from warehouse")]),
         group(&["create temporary table t as select * from no_such"], &[("lost", "select 1")]),
@@ -70,7 +69,7 @@ fn a_query_that_cannot_run_takes_only_itself_or_its_group_along() {
 #[test]
 fn all_groups_see_one_state_while_others_write() {
     let url = tiny("moving");
-    let witness = Witness::open(&url).unwrap();
+    let witness = store(&url);
     let writing = AtomicBool::new(true);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -92,7 +91,7 @@ fn all_groups_see_one_state_while_others_write() {
 
 #[test]
 fn a_witness_changes_nothing() {
-    let witness = Witness::open(&tiny("unchanged")).unwrap();
+    let witness = store(&tiny("unchanged"));
     assert!(witness.rows("delete from item", &[]).is_err());
     let asked = [group(&["create temporary table t (x int)"], &[("one", "delete from item returning 1")])];
     let found = witness.audit_all(&asked, 1, Nanos::from_secs(600), &AtomicBool::new(false)).unwrap();

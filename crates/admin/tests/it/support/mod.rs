@@ -1,8 +1,7 @@
 //! Tiny databases for tests: loaded, and run on through the real adapter.
 #![allow(unreachable_pub, reason = "only tests use this")]
 
-use admin::sqlite::{LoadError, Witness, load};
-use admin::{AuditGroup, AuditQuery, AuditRows, LoadPlan, LoadRecord, Loaded};
+use admin::{AuditGroup, AuditQuery, AuditRows, Error, LoadPlan, LoadRecord, Loaded, store};
 use model::{Effort, Inputs as _, Nanos, Session, Target};
 use rusqlite::Connection;
 use sql::{Dialect, SqliteUrl};
@@ -36,8 +35,8 @@ pub fn plan(size: Cardinality, seed: u64) -> LoadPlan {
     }
 }
 
-pub fn load_quietly(url: &SqliteUrl, plan: LoadPlan) -> Result<Loaded, LoadError> {
-    load(url, plan, &mut |_| {}, &AtomicBool::new(false))
+pub fn load_quietly(url: &SqliteUrl, plan: LoadPlan) -> Result<Loaded, Error> {
+    store(url).load(plan, &mut |_| {}, &AtomicBool::new(false))
 }
 
 /// A tiny database in a folder.
@@ -106,7 +105,7 @@ pub fn findings(url: &SqliteUrl, size: Cardinality) -> Vec<(Audit, Finding)> {
 /// The same of data of which more is known.
 pub fn findings_in(url: &SqliteUrl, context: &Context) -> Vec<(Audit, Finding)> {
     let (audits, asked) = groups(context);
-    let witness = Witness::open(url).unwrap();
+    let witness = store(url);
     let found = witness.audit_all(&asked, 2, Nanos::from_secs(600), &AtomicBool::new(false)).unwrap();
     assert_eq!(found.rows.len(), audits.len());
     audits

@@ -37,7 +37,7 @@ fn plan(dialect: Dialect) -> LoadPlan {
 /// A file with the tiny data of the golden vectors.
 pub(crate) fn tiny_file(folder: &Path, name: &str) -> SqliteUrl {
     let url = SqliteUrl::file(folder.join(name));
-    admin::sqlite::load(&url, plan(Dialect::Sqlite), &mut |_| {}, &AtomicBool::new(false)).unwrap();
+    admin::store(&url).load(plan(Dialect::Sqlite), &mut |_| {}, &AtomicBool::new(false)).unwrap();
     url
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn server() -> &'static Shared {
 pub(crate) fn tiny(name: &str) -> ServerUrl {
     server().create_database(name).unwrap();
     let url = server().url(name);
-    admin::postgres::load(&url, plan(Dialect::Postgres), &mut |_| {}, &AtomicBool::new(false)).unwrap();
+    admin::store(&url).load(plan(Dialect::Postgres), &mut |_| {}, &AtomicBool::new(false)).unwrap();
     url
 }
 

@@ -1,43 +1,78 @@
-//! Connections of the control plane, and the names and texts that go into statements.
+//! A connection whose answers are waited for, and the names and texts that go into statements.
 
+use super::writer::Way;
+use crate::engine::Canceller;
+use crate::error::Cause;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, DriverError, Error, Opts, OptsBuilder, SslOpts};
 use sql::{Secret, ServerUrl, Tls};
 use std::future::Future;
 use std::pin::{Pin, pin};
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
 
 /// Set in every session: times are UTC, texts are UTF-8, backslashes escape and double quotes do not name, whatever the
 /// server was told; and what was waited for in vain does not hold us for ever.
 const SESSION: &str = "set session time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', \
                        lock_wait_timeout = 30";
 
-/// The server's numbers for what is handled.
-pub(crate) mod code {
-    pub(crate) const UNKNOWN_DATABASE: u16 = 1049;
-    pub(crate) const RECORD_FILE_FULL: u16 = 1114;
-    pub(crate) const DISK_FULL: u16 = 1021;
-    pub(crate) const NOT_ALLOWED: u16 = 1148;
-    pub(crate) const LOCAL_INFILE_DISABLED: u16 = 3948;
-    pub(crate) const LOCAL_INFILE_CLIENT_ONLY: u16 = 4166;
-    pub(crate) const DATABASE_DENIED: u16 = 1044;
-    pub(crate) const TABLE_DENIED: u16 = 1142;
-    pub(crate) const NO_SUCH_TABLE: u16 = 1146;
+/// How long a connection may take to say goodbye, and a server to hear that a query is to be ended.
+const CLOSE_MAX: Duration = Duration::from_millis(500);
+
+/// A connection and the executor that drives it while somebody waits.
+pub(crate) struct Session {
+    url: ServerUrl,
+    conn: Option<Conn>,
+    runtime: Runtime,
+    /// How it stores rows.
+    pub(crate) way: Option<Way>,
+    /// Whether the temporary tables of its audits could be made, or why not.
+    pub(crate) made: Result<(), Cause>,
 }
 
-/// The number of what the server said, if it was the server.
-pub(crate) fn code_of(error: &Error) -> Option<u16> {
-    match error {
-        Error::Server(said) => Some(said.code),
-        Error::Driver(_) | Error::Io(_) | Error::Other(_) | Error::Url(_) => None,
+impl Session {
+    /// Connects to the URL's database, or to its server whether or not the database exists.
+    pub(crate) fn open(url: &ServerUrl, database: bool) -> Result<Session, Cause> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let conn = runtime.block_on(reach(url, database))?;
+        Ok(Session { url: url.clone(), conn: Some(conn), runtime, way: None, made: Ok(()) })
+    }
+
+    /// Waits for whatever is asked of the server.
+    pub(crate) fn wait<T, E: Into<Cause>>(
+        &mut self,
+        ask: impl AsyncFnOnce(&mut Conn) -> Result<T, E>,
+    ) -> Result<T, Cause> {
+        let conn = self.conn.as_mut().expect("taken only when the session is dropped");
+        // Behind a pointer, or the runtime would be compiled anew for each answer.
+        let answer: Pin<&mut dyn Future<Output = Result<T, E>>> = pin!(ask(conn));
+        self.runtime.block_on(answer).map_err(Into::into)
+    }
+
+    /// Kills the query that runs. Whether it still does is not asked: one that has ended is no error.
+    pub(crate) fn canceller(&self) -> Canceller {
+        let conn = self.conn.as_ref().expect("taken only when the session is dropped");
+        let (url, kill) = (self.url.clone(), format!("kill query {}", conn.id()));
+        Box::new(move || {
+            let Ok(runtime) = Builder::new_current_thread().enable_all().build() else { return };
+            // A server that does not answer is no reason to wait with it.
+            let kill = async {
+                let mut conn = reach(&url, false).await?;
+                conn.query_drop(&kill).await?;
+                conn.disconnect().await
+            };
+            let _ = runtime.block_on(async { tokio::time::timeout(CLOSE_MAX, kill).await });
+        })
     }
 }
 
-/// Runs a future to its end on a runtime of its own: what calls us is synchronous.
-pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> std::io::Result<T> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    // Behind a pointer, or the runtime would be compiled anew for each future.
-    let future: Pin<&mut dyn Future<Output = T>> = pin!(future);
-    Ok(runtime.block_on(future))
+impl Drop for Session {
+    /// Says goodbye, so that the server sees the end now, and not when it next writes to us.
+    fn drop(&mut self) {
+        if let Some(conn) = self.conn.take() {
+            let _ = self.runtime.block_on(async { tokio::time::timeout(CLOSE_MAX, conn.disconnect()).await });
+        }
+    }
 }
 
 fn opts(url: &ServerUrl, tls: bool, database: bool) -> Opts {
@@ -63,17 +98,8 @@ fn opts(url: &ServerUrl, tls: bool, database: bool) -> Opts {
         .into()
 }
 
-/// Connects to the URL's database.
-pub(crate) async fn connect(url: &ServerUrl) -> Result<Conn, Error> {
-    reach(url, true).await
-}
-
-/// Connects to the server, whether or not the URL's database exists.
-pub(crate) async fn connect_to_server(url: &ServerUrl) -> Result<Conn, Error> {
-    reach(url, false).await
-}
-
-async fn reach(url: &ServerUrl, database: bool) -> Result<Conn, Error> {
+/// Connects to the URL's database, or only to its server.
+pub(crate) async fn reach(url: &ServerUrl, database: bool) -> Result<Conn, Error> {
     // A socket is not encrypted, and need not be.
     let tls = url.tls != Tls::Off && url.socket.is_none();
     let conn = match Conn::new(opts(url, tls, database)).await {
@@ -109,17 +135,6 @@ pub(crate) fn text(value: &str) -> String {
     }
     quoted.push('\'');
     quoted
-}
-
-/// Ends queries of other connections. Whether they still run is not asked: one that has ended is no error.
-pub(crate) async fn kill_queries(url: &ServerUrl, ids: &[u32]) {
-    if let Ok(mut conn) = connect_to_server(url).await {
-        for id in ids {
-            // What has ended meanwhile cannot be killed.
-            let _ = conn.query_drop(format!("kill query {id}")).await;
-        }
-        let _ = conn.disconnect().await;
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,240 @@
+//! What a connection does for loads and audits.
+
+use super::binary::{Form, HEADER, forms, numeric, push_row};
+use super::session::{Session, quoted};
+use super::writer;
+use crate::audit::Asking;
+use crate::checksum::Checksum;
+use crate::engine::{Canceller, Conn, Fill, Rows};
+use crate::error::Cause;
+use crate::loading::Signals;
+use crate::record::TABLE;
+use crate::{AuditGroup, AuditRows};
+use futures_util::StreamExt as _;
+use model::rows::Table;
+use sql::{Value, dollars};
+use std::pin::pin;
+use tokio_postgres::types::{FromSql, ToSql, Type};
+use tokio_postgres::{Client, IsolationLevel, Row, Statement, Transaction};
+
+/// Pages of a part of a table: 32 MiB, so that threads end at about the same time.
+const PAGES_A_PART: i64 = 4_096;
+/// The first server that finds rows by their place without reading the whole table.
+const PLACES_SINCE: i64 = 140_000;
+/// Rows after which progress and the wish to stop are looked at.
+const LOOK_EVERY: u64 = 4_096;
+/// Seconds from 1970 to 2000, where PostgreSQL's timestamps begin.
+const EPOCH: i64 = 946_684_800;
+
+impl Conn for Session {
+    fn batch(&mut self, statements: &str) -> Result<(), Cause> {
+        self.wait(self.client().batch_execute(statements))
+    }
+
+    fn rows(&mut self, sql: &str, params: &[i64], rows_max: usize) -> Result<Rows, Cause> {
+        let client = self.client();
+        let rows = self.wait(async {
+            let statement = client.prepare_typed(&dollars(sql), &vec![Type::INT8; params.len()]).await?;
+            client.query(&statement, &borrowed(params)).await
+        })?;
+        Ok(rows.iter().take(rows_max).map(values).collect())
+    }
+
+    fn note(&mut self, pairs: &[(&str, &str)]) -> Result<(), Cause> {
+        let statement = format!(
+            "insert into {TABLE} (name, value) select * from unnest($1::text[], $2::text[]) \
+             on conflict (name) do update set value = excluded.value"
+        );
+        let (names, values): (Vec<&str>, Vec<&str>) = pairs.iter().copied().unzip();
+        self.wait(self.client().execute(&statement, &[&names, &values])).map(drop)
+    }
+
+    fn canceller(&self) -> Canceller {
+        Session::canceller(self)
+    }
+
+    /// In a transaction of its own, which is rolled back: its temporary tables are gone with it.
+    fn audit(&mut self, group: &AuditGroup, asking: &Asking<'_>) -> Vec<AuditRows> {
+        let (client, runtime, snapshot) = self.parts();
+        // In here, since only what is called once may hand on the client that it was given.
+        let found = asking.group(
+            group,
+            || runtime.block_on(prepare(client, group, snapshot)),
+            |transaction, query| {
+                runtime.block_on(apart(transaction, &query.sql, &group.params, query.rows_max))
+            },
+        );
+        // The transaction was let go of; where not even this reaches the server, it ends with the connection.
+        let _ = self.batch("rollback");
+        found
+    }
+
+    fn fill(&mut self, fill: &Fill<'_>) -> Result<Checksum, Cause> {
+        let forms = forms(self, fill.table())?;
+        writer::store(self, fill, &forms)
+    }
+
+    /// Also tells the server that nothing needs cleaning.
+    fn analyze(&mut self, table: &str) -> Result<(), Cause> {
+        self.batch(&format!("vacuum (analyze) {}", quoted(table)))
+    }
+
+    /// By where its rows lie.
+    fn parts(&mut self, table: &Table) -> Result<Vec<String>, Cause> {
+        if self.version_num() < PLACES_SINCE {
+            return Ok(vec!["true".into()]);
+        }
+        let text = "select pg_relation_size($1::text::regclass) / current_setting('block_size')::int8";
+        let pages: i64 = self.wait(self.client().query_one(text, &[&quoted(table.name)]))?.get(0);
+        let parts = (pages / PAGES_A_PART + i64::from(pages % PAGES_A_PART > 0)).max(1);
+        let part = |part: i64| {
+            let low = format!("ctid >= '({},0)'", part * PAGES_A_PART);
+            match part + 1 == parts {
+                // The last part is open, so that no row can lie outside of all.
+                true => low,
+                false => format!("{low} and ctid < '({},0)'", (part + 1) * PAGES_A_PART),
+            }
+        };
+        Ok((0..parts).map(part).collect())
+    }
+
+    fn read_back(&mut self, table: &Table, part: &str, signals: &Signals) -> Result<Checksum, Cause> {
+        let forms = forms(self, table)?;
+        self.wait(read_back(self.client(), table, &forms, part, signals))
+    }
+}
+
+async fn read_back(
+    client: &Client,
+    table: &Table,
+    forms: &[Form],
+    part: &str,
+    signals: &Signals,
+) -> Result<Checksum, Cause> {
+    let columns: Vec<String> = table.columns.iter().map(|column| quoted(column)).collect();
+    let text = format!(
+        "copy (select {} from {} where {part}) to stdout (format binary)",
+        columns.join(", "),
+        quoted(table.name)
+    );
+    let mut stream = pin!(client.copy_out(&text).await?);
+    let (mut sum, mut canonical) = (Checksum::default(), Vec::new());
+    while let Some(message) = stream.next().await {
+        let message = message?;
+        // The server sends a row a message; the header comes with the first.
+        let row = message.strip_prefix(HEADER).unwrap_or(&message);
+        if row.is_empty() {
+            continue;
+        }
+        canonical.clear();
+        if !push_row(&mut canonical, forms, row)? {
+            continue;
+        }
+        sum.add_row(&canonical);
+        if sum.rows % LOOK_EVERY == 0 {
+            signals.count(LOOK_EVERY)?;
+        }
+    }
+    signals.count(sum.rows % LOOK_EVERY)?;
+    Ok(sum)
+}
+
+fn borrowed(params: &[i64]) -> Vec<&(dyn ToSql + Sync)> {
+    params.iter().map(|param| param as _).collect()
+}
+
+/// Begins in the state of the snapshot and makes the temporary tables; from there on nothing can be written.
+async fn prepare<'a>(
+    client: &'a mut Client,
+    group: &AuditGroup,
+    snapshot: &str,
+) -> Result<Transaction<'a>, Cause> {
+    let transaction =
+        client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).start().await?;
+    transaction.batch_execute(&format!("set transaction snapshot '{snapshot}'")).await?;
+    for statement in &group.prepare {
+        let text = dollars(statement);
+        if text == *statement {
+            transaction.batch_execute(&text).await?;
+        } else {
+            rows(&transaction, statement, &group.params, 1).await?;
+        }
+    }
+    transaction.batch_execute("set transaction read only").await?;
+    Ok(transaction)
+}
+
+/// A query whose failure takes only itself along.
+async fn apart(
+    transaction: &mut Transaction<'_>,
+    sql: &str,
+    params: &[i64],
+    rows_max: usize,
+) -> Result<Rows, Cause> {
+    let savepoint = transaction.savepoint("query").await?;
+    let found = rows(&savepoint, sql, params, rows_max).await;
+    savepoint.rollback().await?;
+    found
+}
+
+/// The first `rows_max` rows of a statement; the server makes no more.
+async fn rows(
+    transaction: &Transaction<'_>,
+    sql: &str,
+    params: &[i64],
+    rows_max: usize,
+) -> Result<Rows, Cause> {
+    let types = vec![Type::INT8; params.len()];
+    let statement: Statement = transaction.prepare_typed(&dollars(sql), &types).await?;
+    let portal = transaction.bind(&statement, &borrowed(params)).await?;
+    // Zero would stand for all of them.
+    let rows_max = i32::try_from(rows_max.max(1)).unwrap_or(i32::MAX);
+    Ok(transaction.query_portal(&portal, rows_max).await?.iter().map(values).collect())
+}
+fn values(row: &Row) -> Vec<Value> {
+    (0..row.len()).map(|column| row.get::<_, Read>(column).0).collect()
+}
+
+/// A value of any type that can be told in a word.
+struct Read(Value);
+
+impl<'a> FromSql<'a> for Read {
+    fn from_sql(kind: &Type, raw: &'a [u8]) -> Result<Read, Box<dyn std::error::Error + Sync + Send>> {
+        let value = match *kind {
+            Type::BOOL => Value::Int(bool::from_sql(kind, raw)?.into()),
+            Type::INT2 => Value::Int(i16::from_sql(kind, raw)?.into()),
+            Type::INT4 => Value::Int(i32::from_sql(kind, raw)?.into()),
+            Type::INT8 => Value::Int(i64::from_sql(kind, raw)?),
+            Type::FLOAT4 => Value::Real(f32::from_sql(kind, raw)?.into()),
+            Type::FLOAT8 => Value::Real(f64::from_sql(kind, raw)?),
+            Type::NUMERIC => number(raw),
+            Type::TIMESTAMP | Type::TIMESTAMPTZ => match raw.first_chunk() {
+                Some(micros) => Value::Int(i64::from_be_bytes(*micros).div_euclid(1_000_000) + EPOCH),
+                None => Value::Null,
+            },
+            Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME => {
+                Value::Text(String::from_utf8_lossy(raw).trim_end_matches(' ').to_owned())
+            }
+            _ => Value::Text(format!("{} bytes of type {kind}", raw.len())),
+        };
+        Ok(Read(value))
+    }
+
+    fn from_sql_null(_: &Type) -> Result<Read, Box<dyn std::error::Error + Sync + Send>> {
+        Ok(Read(Value::Null))
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}
+
+/// Exact where it is whole.
+fn number(raw: &[u8]) -> Value {
+    let Some((value, scale)) = numeric(raw) else { return Value::Text("not a number".into()) };
+    let unit = 10_i128.pow(scale.min(38));
+    match i64::try_from(value / unit) {
+        Ok(whole) if value % unit == 0 => Value::Int(whole),
+        _ => Value::Real(value as f64 / unit as f64),
+    }
+}

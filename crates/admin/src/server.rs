@@ -1,0 +1,284 @@
+//! What databases on servers have in common: found, made, removed and claimed through connections, whoever's server it is.
+
+use crate::engine::{Auditors, Canceller, Claim, Conn, Engine, Queries};
+use crate::error::{Cause, Error, Kind};
+use crate::record::{self, Recorded};
+use crate::{AuditGroup, Contents, Found, LoadPlan};
+use model::Nanos;
+use observe::EngineProbe;
+use sql::{DbUrl, ServerUrl, Value};
+
+/// Connections of a load: two even on one core, since server and client take turns; no more than a server has to spare.
+const CONNECTIONS: (usize, usize) = (2, 16);
+
+/// The lock of whoever loads, which ends with its connection: queries that give one whole number, not 0 for yes.
+pub(crate) struct Lock {
+    pub(crate) take: String,
+    pub(crate) give: String,
+    pub(crate) held: String,
+}
+
+/// A database on a server of some technology.
+pub(crate) trait Server: Send + Sync {
+    type Session: Conn + 'static;
+    /// As in `a PostgreSQL database`.
+    const KIND: &'static str;
+    /// Whether a load makes the database where there is none, which is then as good as empty.
+    const MADE_BY_LOADS: bool;
+    /// See [`Engine::shares`].
+    const SHARES: [f64; 4];
+    const QUERIES: Queries;
+    /// Makes the table of the record.
+    const RECORD: &'static str;
+    /// Asks for the bytes of tables and indexes, as anybody may who has made them.
+    const STORED: &'static str;
+    /// Settings of connections that store rows.
+    const STORING: &'static str;
+
+    fn url(&self) -> &ServerUrl;
+    /// How messages name it.
+    fn name(&self) -> String;
+    /// A connection to the database.
+    fn open(&self) -> Result<Self::Session, Cause>;
+    /// A connection to its server that is not in the way of making or removing it.
+    fn beside(&self) -> Result<Self::Session, Cause>;
+    fn read_only(&self) -> Result<Self::Session, Cause>;
+    fn auditing(&self, groups: &[AuditGroup], threads: usize, deadline: Nanos) -> Result<Auditors, Cause>;
+    fn creation(&self) -> String;
+    fn removal(&self) -> String;
+    /// Drops tables of ours, those that are there; users of them are not waited for for long.
+    fn drop_tables(&self, session: &mut Self::Session, tables: &[String]) -> Result<(), Cause>;
+    fn lock(&self) -> Lock;
+    /// Learns how rows can be stored; the record is there. Gives notes for the user.
+    fn begun(&self, session: &mut Self::Session) -> Result<Vec<String>, Cause>;
+    /// Writes what was stored to disk, where we may ask for that.
+    fn flush(&self, session: &mut Self::Session) -> Result<(), Cause>;
+    fn copy(&self, to: &Self, ours: bool) -> Result<(), Error>;
+    fn at(url: ServerUrl) -> Self;
+    fn sampler(&self) -> Box<dyn EngineProbe>;
+}
+
+/// What lies in a database, seen through an open connection, with the record where there is one.
+pub(crate) fn look<S: Server>(
+    server: &S,
+    session: &mut S::Session,
+) -> Result<(Found, Option<Recorded>), Cause> {
+    let tables = session.rows(S::QUERIES.tables, &[], usize::MAX)?;
+    let tables: Vec<String> = tables.iter().filter_map(|row| row.first()).map(Value::to_string).collect();
+    let recorded = record::read(session, &tables)?;
+    let found = match &recorded {
+        Some(Recorded::Complete(contents)) => Found::Complete(contents.clone()),
+        Some(Recorded::Loading { since, .. }) => {
+            let running = says_yes(session, &server.lock().held)?;
+            Found::Incomplete { what: server.name(), since: *since, running }
+        }
+        None => Found::unrecorded(S::KIND, tables),
+    };
+    Ok((found, recorded))
+}
+
+fn says_yes(session: &mut dyn Conn, query: &str) -> Result<bool, Cause> {
+    let rows = session.rows(query, &[], 1)?;
+    Ok(rows.first().and_then(|row| row.first()?.int()).is_some_and(|said| said != 0))
+}
+
+/// The error for what a server said of its databases as a whole.
+pub(crate) fn failed<S: Server>(server: &S, doing: &'static str, source: Cause) -> Error {
+    let place = server.name();
+    match source.kind {
+        Kind::Full => Error::Full { place, written: 0 },
+        Kind::InUse => Error::InUse { place, how: "in use by others" },
+        Kind::Missing if doing != "open" && doing != "read" => Error::Missing(format!("database {place}")),
+        Kind::Exists => Error::Exists(place),
+        _ => Error::Failed { doing, place, source },
+    }
+}
+
+/// A database that is to be overwritten, once it is known that it is ours and nobody loads there. The record is what to
+/// remove of it.
+pub(crate) fn claimed<'a, S: Server>(server: &'a S, doing: &'static str) -> Result<Claimed<'a, S>, Error> {
+    let claimed = take(server).map_err(|source| failed(server, doing, source))?;
+    let (claimed, found) = claimed
+        .ok_or_else(|| Error::InUse { place: server.name(), how: "being loaded by another process" })?;
+    match found {
+        Found::Foreign { what, .. } => {
+            Err(Error::Foreign { place: server.name(), what, advice: server.advice() })
+        }
+        Found::Absent | Found::Incomplete { .. } | Found::Complete(_) => Ok(claimed),
+    }
+}
+
+/// The right to load into a database, or to remove what a load has made.
+pub(crate) struct Claimed<'a, S: Server> {
+    server: &'a S,
+    pub(crate) session: S::Session,
+    /// What an earlier load has left.
+    before: Option<Recorded>,
+}
+
+/// Takes the lock, and says what is there now; `None` where somebody else has it.
+fn take<S: Server>(server: &S) -> Result<Option<(Claimed<'_, S>, Found)>, Cause> {
+    let mut session = server.open()?;
+    if !says_yes(&mut session, &server.lock().take)? {
+        return Ok(None);
+    }
+    // From here on dropping it gives the lock back.
+    let mut claimed = Claimed { server, session, before: None };
+    let (mut found, before) = look(server, &mut claimed.session)?;
+    claimed.before = before;
+    if let Found::Incomplete { running, .. } = &mut found {
+        // It is ourselves who run.
+        *running = false;
+    }
+    Ok(Some((claimed, found)))
+}
+
+impl<S: Server> Claimed<'_, S> {
+    /// Removes what an earlier load has made.
+    pub(crate) fn clear(&mut self) -> Result<(), Cause> {
+        match self.before.take() {
+            Some(before) => self.server.drop_tables(&mut self.session, &before.tables()),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the record, before any other table: what follows it is ours.
+    pub(crate) fn begin(&mut self, tables: &[&str]) -> Result<(), Cause> {
+        self.clear()?;
+        self.session.batch(S::RECORD)?;
+        record::begin(&mut self.session, tables)
+    }
+}
+
+impl<S: Server> Drop for Claimed<'_, S> {
+    /// Gives the lock back before the connection ends: a server takes its time to see that one has.
+    fn drop(&mut self) {
+        let give = self.server.lock().give;
+        // Again, because what was to end an earlier statement may have hit this one. Where nobody answers, the lock ends with
+        // the connection.
+        let _ = self.session.rows(&give, &[], 1).or_else(|_| self.session.rows(&give, &[], 1));
+    }
+}
+
+impl<S: Server> Claim for Claimed<'_, S> {
+    fn canceller(&self) -> Option<Canceller> {
+        Some(self.session.canceller())
+    }
+
+    fn begin(&mut self, tables: &[&str]) -> Result<Vec<String>, Cause> {
+        Claimed::begin(self, tables)?;
+        self.server.begun(&mut self.session)
+    }
+
+    fn connect(&self, _reads: bool) -> Result<Box<dyn Conn>, Cause> {
+        let mut session = self.server.open()?;
+        session.batch(S::STORING)?;
+        Ok(Box::new(session))
+    }
+
+    fn flush(&mut self) -> Result<(), Cause> {
+        self.server.flush(&mut self.session)
+    }
+
+    fn complete(&mut self, contents: &Contents) -> Result<u64, Cause> {
+        let bytes = self.session.rows(S::STORED, &[], 1)?;
+        record::complete(&mut self.session, contents)?;
+        let bytes = bytes.first().and_then(|row| row.first()?.int()).unwrap_or(0);
+        Ok(bytes.unsigned_abs())
+    }
+
+    fn abandon(&mut self, tables: &[&str]) {
+        let tables: Vec<String> = tables.iter().map(|table| (*table).to_owned()).collect();
+        // A server that is gone keeps what is there, and it is recognised.
+        let _ = self.server.drop_tables(&mut self.session, &tables);
+    }
+}
+
+impl<S: Server> Engine for S {
+    fn place(&self) -> String {
+        self.name()
+    }
+
+    fn nothing(&self) -> String {
+        let url = self.url();
+        format!("there is nothing in database `{}` at {}", url.database, url.place())
+    }
+
+    fn queries(&self) -> &'static Queries {
+        &S::QUERIES
+    }
+
+    fn look(&self) -> Result<Found, Cause> {
+        match self.open() {
+            Err(cause) if S::MADE_BY_LOADS && cause.kind == Kind::Missing => Ok(Found::Absent),
+            session => Ok(look(self, &mut session?)?.0),
+        }
+    }
+
+    fn create(&self) -> Result<(), Error> {
+        let create = || self.beside()?.batch(&self.creation());
+        create().map_err(|source| failed(self, "create", source))
+    }
+
+    fn remove(&self) -> Result<(), Error> {
+        let remove = || self.beside()?.batch(&self.removal());
+        remove().map_err(|source| failed(self, "remove", source))
+    }
+
+    fn clear(&self) -> Result<(), Error> {
+        if S::MADE_BY_LOADS && matches!(self.look(), Ok(Found::Absent)) {
+            return Ok(());
+        }
+        claimed(self, "remove")?.clear().map_err(|source| failed(self, "remove", source))
+    }
+
+    fn copy_to(&self, to: &DbUrl, ours: bool) -> Result<(), Error> {
+        match to {
+            DbUrl::Server(to)
+                if to.dialect == self.url().dialect
+                    && to.place() == self.url().place()
+                    && to.user == self.url().user
+                    && to.database != self.url().database =>
+            {
+                self.copy(&S::at(to.clone()), ours)
+            }
+            to => Err(Error::Apart { from: self.name(), to: to.to_string() }),
+        }
+    }
+
+    fn reader(&self) -> Result<Box<dyn Conn>, Cause> {
+        Ok(Box::new(self.read_only()?))
+    }
+
+    fn auditors(&self, groups: &[AuditGroup], threads: usize, deadline: Nanos) -> Result<Auditors, Cause> {
+        self.auditing(groups, threads, deadline)
+    }
+
+    fn probe(&self) -> Option<Box<dyn EngineProbe>> {
+        Some(self.sampler())
+    }
+
+    fn claim<'a>(&'a self, _: &LoadPlan) -> Result<Option<(Box<dyn Claim + 'a>, Found)>, Error> {
+        let taken = || {
+            if S::MADE_BY_LOADS && matches!(self.open(), Err(cause) if cause.kind == Kind::Missing) {
+                self.beside()?.batch(&self.creation())?;
+            }
+            take(self)
+        };
+        let taken = taken().map_err(|source| self.unusable(source))?;
+        Ok(taken.map(|(claimed, found)| (Box::new(claimed) as Box<dyn Claim>, found)))
+    }
+
+    fn connections(&self, threads: usize) -> (usize, usize) {
+        let count = threads.clamp(CONNECTIONS.0, CONNECTIONS.1);
+        (count, count)
+    }
+
+    fn shares(&self) -> [f64; 4] {
+        S::SHARES
+    }
+
+    fn failed(&self, doing: &'static str, source: Cause) -> Error {
+        failed(self, doing, source)
+    }
+}

@@ -1,0 +1,156 @@
+//! The control plane of a database, whatever its engine.
+
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::{AuditGroup, Audited, Found, LoadPlan, LoadProgress, Loaded, mariadb, postgres, sqlite};
+use model::Nanos;
+use observe::EngineProbe;
+use sql::{ColumnInfo, DbUrl, Dialect, Value};
+use std::sync::atomic::AtomicBool;
+
+/// A database that keeps rows: a file, or a database on a server. Nothing is opened before it is needed.
+pub struct Store(pub(crate) Box<dyn Engine>);
+
+/// The store at an address.
+#[must_use]
+pub fn store(url: impl Into<DbUrl>) -> Store {
+    Store(match url.into() {
+        DbUrl::Sqlite(url) => Box::new(sqlite::File(url)),
+        DbUrl::Server(url) => match url.dialect {
+            Dialect::MySql => Box::new(mariadb::Database::new(url)),
+            Dialect::Postgres | Dialect::Sqlite => Box::new(postgres::Database(url)),
+        },
+    })
+}
+
+impl Store {
+    /// How messages say that nothing is stored there.
+    #[must_use]
+    pub fn nothing(&self) -> String {
+        self.0.nothing()
+    }
+
+    /// Says what lies there, and changes nothing.
+    ///
+    /// # Errors
+    /// When it cannot be read: no permission, nobody answers, we are not let in, locked for longer than the URL says.
+    pub fn inspect(&self) -> Result<Found, Error> {
+        self.0.look().map_err(|source| self.0.failed("read", source))
+    }
+
+    /// Makes the database, empty; a file needs no making.
+    ///
+    /// # Errors
+    /// For whatever the server says: above all that the user may not.
+    pub fn create(&self) -> Result<(), Error> {
+        self.0.create()
+    }
+
+    /// Removes the database with everything in it, ours or not, and whatever lies beside a file. None there is no error.
+    ///
+    /// # Errors
+    /// [`Error::InUse`] when others are connected to it, and for whatever the system or the server says.
+    pub fn remove(&self) -> Result<(), Error> {
+        self.0.remove()
+    }
+
+    /// Removes what a load of ours has made, also an interrupted one; a server's database stays. Nothing there is no error.
+    ///
+    /// # Errors
+    /// When what is there is not ours, when somebody loads there or uses it, and for whatever the server says.
+    pub fn clear(&self) -> Result<(), Error> {
+        self.0.clear()
+    }
+
+    /// Copies a database over another, on the same server or in the same file system; what was loaded there before is gone,
+    /// and what is not ours is refused. `ours` says that the engine is: then the copy may go through its log, and what that
+    /// leaves unflushed is for the caller to flush. This process must have no file of it open.
+    ///
+    /// # Errors
+    /// When there is nothing to copy, either is in use, what is in the way is not ours, or they are not on one server; when
+    /// space runs out, and for whatever the system or the server says.
+    pub fn copy_to(&self, to: impl Into<DbUrl>, ours: bool) -> Result<(), Error> {
+        self.0.copy_to(&to.into(), ours)
+    }
+
+    /// Loads, or finds that it is there already. A server's database must exist, but for MariaDB, where it is made.
+    ///
+    /// `progress` is called on this thread about ten times a second. `stop` ends the load within moments, on the server too,
+    /// and leaves what was written, which [`Store::inspect`] recognises.
+    ///
+    /// # Errors
+    /// See [`Error`]; a database of ours that is not to be replaced, and whatever is not ours, stay as they are.
+    pub fn load(
+        &self,
+        plan: LoadPlan,
+        progress: &mut dyn FnMut(LoadProgress),
+        stop: &AtomicBool,
+    ) -> Result<Loaded, Error> {
+        crate::load::load(self.0.as_ref(), &plan, progress, stop)
+    }
+
+    /// All rows of one query, whose parameters are written `?1`, `?2`, … It cannot write.
+    ///
+    /// # Errors
+    /// For whatever the engine says.
+    pub fn rows(&self, sql: &str, params: &[i64]) -> Result<Vec<Vec<Value>>, Error> {
+        let rows = || self.0.reader()?.rows(sql, params, usize::MAX);
+        rows().map_err(|source| self.0.unread(source))
+    }
+
+    /// Runs every group through plain connections, up to `threads` at a time, and gives up at `deadline` (a span from now) or
+    /// when `stop` is set: running statements are ended at the engine too, and what is missing says so in its rows.
+    ///
+    /// All connections see one state. PostgreSQL's others may go on writing meanwhile; SQLite's write lock is held, and
+    /// MariaDB's tables are locked for the moment in which the state is taken. Where we may not lock, the users of the
+    /// database are trusted to leave it alone. Nothing can be written but temporary tables.
+    ///
+    /// # Errors
+    /// When a lock cannot be had, or no connection can be opened.
+    pub fn audit_all(
+        &self,
+        groups: &[AuditGroup],
+        threads: usize,
+        deadline: Nanos,
+        stop: &AtomicBool,
+    ) -> Result<Audited, Error> {
+        let threads = threads.clamp(1, groups.len().max(1));
+        let auditors = self.0.auditors(groups, threads, deadline).map_err(|source| self.0.unread(source))?;
+        Ok(crate::audit::audit_all(auditors, groups, threads, deadline, stop))
+    }
+
+    /// The columns of all tables that unqualified names mean, whoever made them, by table and place.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn columns(&self) -> Result<Vec<ColumnInfo>, Error> {
+        let column = |row: Vec<Value>| match <[Value; 4]>::try_from(row) {
+            Ok([Value::Text(table), Value::Text(column), Value::Text(kind), must_be_given]) => {
+                Some(ColumnInfo { table, column, kind, must_be_given: must_be_given == Value::Int(1) })
+            }
+            _ => None,
+        };
+        Ok(self.rows(self.0.queries().columns, &[])?.into_iter().filter_map(column).collect())
+    }
+
+    /// Whether foreign keys are declared among the tables.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn has_references(&self) -> Result<bool, Error> {
+        let found = self.rows(self.0.queries().references, &[])?;
+        Ok(found.first().and_then(|row| row.first()?.int()).is_some_and(|count| count > 0))
+    }
+
+    /// Bytes on disk, the log and its neighbours aside; nothing where the engine does not tell us.
+    #[must_use]
+    pub fn bytes(&self) -> Option<u64> {
+        self.0.bytes()
+    }
+
+    /// Asks the engine about itself while a trial runs; SQLite has nobody to ask. Nothing is opened yet.
+    #[must_use]
+    pub fn probe(&self) -> Option<Box<dyn EngineProbe>> {
+        self.0.probe()
+    }
+}
