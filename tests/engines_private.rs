@@ -32,7 +32,7 @@ fn a_run_without_a_database_brings_its_own_engine_and_takes_it_away_again() {
     let desk = Desk::empty();
     let _swept = Swept(&desk);
     for (subject, setting) in
-        [("tpcc/postgres", "synchronous_commit=off"), ("tpcb/mysql", "innodb_flush_log_at_trx_commit=2")]
+        [("tpcc/postgres", "synchronous_commit=off"), ("tpcb/mariadb", "innodb_flush_log_at_trx_commit=2")]
     {
         let ran = run(&desk, &format!("run {subject} {SHORT} --durability delayed --json"));
         let document = parse(&ran.out);
@@ -91,7 +91,7 @@ fn what_only_a_private_engine_can_be_told_is_refused_elsewhere() {
         &format!("run tpcc {through}"),
         &["--through-checkpoints cannot be done", "SQLite writes its log back"],
     );
-    refused(&format!("run tpcc/mysql {through}"), &["InnoDB writes pages back all the time"]);
+    refused(&format!("run tpcc/mariadb {through}"), &["InnoDB writes pages back all the time"]);
     let short = format!("run tpcc/postgres {through} --duration 30s");
     refused(&short, &["not within 30s", "--duration 75s"]);
     refused("sweep tpcc --clients 1,2 --through-checkpoints", &["SQLite writes its log back"]);

@@ -12,7 +12,7 @@ fn every_subject_of_postgres_runs_and_is_sound() {
 
 #[test]
 fn every_subject_of_mariadb_runs_and_is_sound() {
-    on(Engine::MariaDb, |server| every_subject(server, "mysql"));
+    on(Engine::MariaDb, |server| every_subject(server, "mariadb"));
 }
 
 fn every_subject(server: &Server, engine: &str) {

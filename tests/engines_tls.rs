@@ -107,7 +107,7 @@ fn encrypted(engine: Engine, certificate: &str, key: &str, drivers: &[&str]) {
     let loaded = run(&desk, &url, &format!("load tpcb --db {url}"));
     assert_eq!(loaded.code(), 0, "{loaded:?}");
 
-    let workload = if engine == Engine::Postgres { "tpcb/postgres" } else { "tpcb/mysql" };
+    let workload = if engine == Engine::Postgres { "tpcb/postgres" } else { "tpcb/mariadb" };
     let verified = ServerUrl { tls: Tls::Verify, authority: Some(certified.certificate()), ..url.clone() };
     for driver in drivers {
         for url in [&url, &verified] {

@@ -71,7 +71,7 @@ fn a_server_over_http_reopens_its_sessions_on_a_killed_engine() {
 
 #[test]
 fn tpcb_goes_on_after_its_engine_was_killed() {
-    check(Engine::MariaDb, "tpcb/mysql/mysql-async");
+    check(Engine::MariaDb, "tpcb/mariadb/mysql-async");
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn loaded(server: &mut Held, workload: &str) -> ServerUrl {
 fn driver(engine: Engine) -> &'static str {
     match engine {
         Engine::Postgres => "postgres/tokio-postgres",
-        Engine::MariaDb => "mysql/mysql-async",
+        Engine::MariaDb => "mariadb/mysql-async",
     }
 }
 

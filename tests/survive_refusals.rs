@@ -39,7 +39,7 @@ fn who_is_not_let_in_is_told_why() {
         for command in [line.as_str(), "load tpcb", "audit tpcb", "serve tpcb --listen 127.0.0.1:0"] {
             refused(command, &nobody, &["127.0.0.1:1", "refused"]);
         }
-        let other = if engine == Engine::Postgres { "tpcb/mysql" } else { "tpcb/postgres" };
+        let other = if engine == Engine::Postgres { "tpcb/mariadb" } else { "tpcb/postgres" };
         refused(
             &format!("run {other}"),
             &url,
@@ -55,7 +55,7 @@ fn a_database_that_cannot_be_run_on_says_why() {
         let url = loaded(&mut server, "tpcb");
         let line = run(engine);
         let nowhere = url.with_database("nowhere");
-        let how = if engine == Engine::Postgres { "createdb" } else { "stackmark load tpcb/mysql" };
+        let how = if engine == Engine::Postgres { "createdb" } else { "stackmark load tpcb/mariadb" };
         refused(&line, &nowhere, &["`nowhere`", how]);
         let tpcc = line.replace("tpcb/", "tpcc/");
         refused(&tpcc, &url, &["was loaded for `tpcb`, not for `tpcc`"]);

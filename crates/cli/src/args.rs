@@ -410,7 +410,7 @@ pub(crate) struct Serve {
     /// The workload: `tpcc`.
     #[arg(env = "STACKMARK_WORKLOAD")]
     pub(crate) workload: String,
-    /// The engine: sqlite, postgres or mysql [default: that of --db].
+    /// The engine: sqlite, postgres or mariadb [default: that of --db].
     #[arg(long)]
     pub(crate) engine: Option<String>,
     /// Driver and style behind HTTP, for example `tokio-postgres/pipelined` [default: the first that `list` has].

@@ -2,9 +2,11 @@
 //! manifests. What is not in this list is not a subject, and asking for it is an error that names the nearest one: nothing is
 //! ever measured under another name.
 
+use crate::ui;
 use anyhow::{Context, Result, bail};
 use deploy::{DeployError, Manifest, Offer, Order, Server, ServerSettings};
 use sql::{DbUrl, Dialect};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use targets::{Driver, How, Style};
@@ -80,16 +82,16 @@ const DIRECT: &[Subject] = &[
     direct("tpcc/postgres/tokio-postgres/procedure", styled(POSTGRES, Style::Procedure), "one call of a PL/pgSQL function a transaction"),
     direct("tpcc/postgres/sqlx", sqlx(Dialect::Postgres), "TPC-C on PostgreSQL through sqlx"),
     direct("tpcc/postgres/diesel", diesel(Dialect::Postgres), "TPC-C on PostgreSQL through Diesel's typed queries"),
-    direct("tpcc/mysql/mysql-async", MYSQL, "TPC-C on MariaDB, one statement a round trip"),
-    direct("tpcc/mysql/mysql-async/procedure", styled(MYSQL, Style::Procedure), "one call of a stored procedure a transaction"),
-    direct("tpcc/mysql/sqlx", sqlx(Dialect::MySql), "TPC-C on MariaDB through sqlx"),
+    direct("tpcc/mariadb/mysql-async", MYSQL, "TPC-C on MariaDB, one statement a round trip"),
+    direct("tpcc/mariadb/mysql-async/procedure", styled(MYSQL, Style::Procedure), "one call of a stored procedure a transaction"),
+    direct("tpcc/mariadb/sqlx", sqlx(Dialect::MySql), "TPC-C on MariaDB through sqlx"),
     direct("tpcb/sqlite/rusqlite", SQLITE, "pgbench's transaction on SQLite"),
     direct("tpcb/sqlite/rusqlite/grouped", styled(SQLITE, Style::Grouped), "calls that wait for each other share a durable commit"),
     direct("tpcb/sqlite/sqlx", sqlx(Dialect::Sqlite), "pgbench's transaction on SQLite through sqlx"),
     direct("tpcb/postgres/tokio-postgres", POSTGRES, "pgbench's transaction on PostgreSQL, its own tables"),
     direct("tpcb/postgres/sqlx", sqlx(Dialect::Postgres), "pgbench's transaction on PostgreSQL through sqlx"),
-    direct("tpcb/mysql/mysql-async", MYSQL, "pgbench's transaction on MariaDB"),
-    direct("tpcb/mysql/sqlx", sqlx(Dialect::MySql), "pgbench's transaction on MariaDB through sqlx"),
+    direct("tpcb/mariadb/mysql-async", MYSQL, "pgbench's transaction on MariaDB"),
+    direct("tpcb/mariadb/sqlx", sqlx(Dialect::MySql), "pgbench's transaction on MariaDB through sqlx"),
 ];
 
 impl PartialEq for Subject {
@@ -258,7 +260,8 @@ fn part(path: &str, index: usize) -> &str {
 /// When there is none: names the nearest.
 pub(crate) fn find(path: &str) -> Result<&'static Subject> {
     let all = all()?;
-    let wanted = path.trim_end_matches('/');
+    let wanted = current(path);
+    let wanted = wanted.trim_end_matches('/');
     let begins = |subject: &&Subject| {
         subject.path == wanted || subject.path.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('/'))
     };
@@ -292,6 +295,20 @@ pub(crate) fn find(path: &str) -> Result<&'static Subject> {
     bail!("no subject `{path}`; nearest: `{}`\nhint: `stackmark list` prints all of them", nearest.path)
 }
 
+/// The path with the name that an engine has today: MariaDB was called `mysql`, and may still be.
+fn current(path: &str) -> Cow<'_, str> {
+    let mut parts: Vec<&str> = path.split('/').collect();
+    match parts.get_mut(1) {
+        Some(engine) if *engine == Dialect::MySql.scheme() => {
+            *engine = Dialect::MySql.name();
+            let path = parts.join("/");
+            ui::say(&format!("note: `mysql` stands for `mariadb`: this is `{path}`"));
+            path.into()
+        }
+        _ => path.into(),
+    }
+}
+
 /// The subject of a path, which can be started on this machine as far as its server is concerned.
 ///
 /// # Errors
@@ -317,6 +334,7 @@ fn without_style(all: &'static [Subject], wanted: &str) -> Option<&'static Subje
 /// When there is none: names the nearest.
 pub(crate) fn served(workload: &str, engine: &str, how: Option<&str>) -> Result<&'static Subject> {
     let all = all()?;
+    let engine = Dialect::named(engine).map_or(engine, Dialect::name);
     let is_ours = |subject: &Subject| subject.route() == Route::Http && subject.others().is_none();
     let of_engine = |subject: &&Subject| {
         is_ours(subject)
@@ -388,13 +406,15 @@ mod tests {
     fn what_is_left_out_gets_its_default_and_what_does_not_exist_its_nearest() {
         check("tpcc", Ok("tpcc/sqlite/rusqlite"));
         check("tpcc/sqlite", Ok("tpcc/sqlite/rusqlite"));
+        check("tpcc/mysql/sqlx", Ok("tpcc/mariadb/sqlx"));
+        check("tpcb/mysql", Ok("tpcb/mariadb/mysql-async"));
         check("tpcc/sqlite/axum+rusqlite", Ok("tpcc/sqlite/axum+rusqlite"));
         check("tpcc/sqlite/axum", Err("nearest: `tpcc/sqlite/axum+rusqlite`"));
         check("tpc", Err("nearest: `tpcc/sqlite/rusqlite`"));
         check("tpcc/sqlite/rusqlite/procedure", Err("nearest: `tpcc/sqlite/rusqlite`"));
         check("tpcc/sqlite/rusqlite/gruoped", Err("nearest: `tpcc/sqlite/rusqlite/grouped`"));
         check("tpcc/sqlite/sqlite/procedure", Err("nearest: `tpcc/sqlite/"));
-        check("tpcb/mysql/tokio-postgres/pipelined", Err("nearest: `tpcb/mysql/"));
+        check("tpcb/mariadb/tokio-postgres/pipelined", Err("nearest: `tpcb/mariadb/"));
         check("tpcb/sqlite/axum+diesel/procedure", Err("nearest: `tpcb/sqlite/"));
         for subject in all().unwrap() {
             let engine = subject.path.split('/').take(2).collect::<Vec<_>>().join("/");

@@ -299,7 +299,7 @@ const HINT: &str = "\nhint: docs/servers.md has a whole manifest, and every key"
 const DIALECTS: [Dialect; 3] = [Dialect::Sqlite, Dialect::Postgres, Dialect::MySql];
 
 fn dialect(name: &str) -> Option<Dialect> {
-    DIALECTS.into_iter().find(|dialect| dialect.name() == name)
+    Dialect::named(name)
 }
 
 /// Whether a word can be a part of a subject's path.

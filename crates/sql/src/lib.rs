@@ -50,13 +50,29 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// The name in file names and subjects.
+    /// The name in subjects and options.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Dialect::Sqlite => "sqlite",
             Dialect::Postgres => "postgres",
+            Dialect::MySql => "mariadb",
+        }
+    }
+
+    /// What URLs of its databases begin with.
+    #[must_use]
+    pub const fn scheme(self) -> &'static str {
+        match self {
+            Dialect::Sqlite | Dialect::Postgres => self.name(),
             Dialect::MySql => "mysql",
         }
+    }
+
+    /// The dialect of that name. `mysql` is another name of MariaDB's.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Dialect> {
+        let name = if name == Dialect::MySql.scheme() { Dialect::MySql.name() } else { name };
+        [Dialect::Sqlite, Dialect::Postgres, Dialect::MySql].into_iter().find(|known| known.name() == name)
     }
 }

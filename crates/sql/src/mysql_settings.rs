@@ -93,7 +93,7 @@ impl MySqlSettings {
     #[must_use]
     pub fn stack(&self, (adapter, adapter_version): (&str, &str)) -> Stack {
         Stack {
-            engine: "mysql".into(),
+            engine: "mariadb".into(),
             engine_version: self.version.clone(),
             adapter: adapter.into(),
             adapter_version: adapter_version.into(),

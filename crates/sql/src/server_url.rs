@@ -234,7 +234,7 @@ impl FromStr for ServerUrl {
             url: "the URL given".into(),
             why: "a server's URL starts with `postgres://` or `mysql://`".into(),
         })?;
-        let example = format!("for example `{}://user@127.0.0.1/tpcc`", dialect.name());
+        let example = format!("for example `{}://user@127.0.0.1/tpcc`", dialect.scheme());
         // Whatever is wrong, the password in it is not repeated.
         let shown = redacted(text);
         let wrong = |why: String| UrlError { url: shown.clone(), why };
@@ -314,7 +314,7 @@ impl fmt::Display for ServerUrl {
             if easy { text.to_owned() } else { encoded(text) }
         };
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
-        let (scheme, user, database) = (self.dialect.name(), plain(&self.user), plain(&self.database));
+        let (scheme, user, database) = (self.dialect.scheme(), plain(&self.user), plain(&self.database));
         let (user, database) = (user.replace('/', "%2F"), database.replace('/', "%2F"));
         write!(f, "{scheme}://{user}@{host}:{}/{database}?sslmode={}", self.port, self.tls.name())?;
         write!(f, "&isolation={}", self.isolation.name())?;

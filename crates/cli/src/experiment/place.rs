@@ -86,10 +86,8 @@ impl Place {
     /// # Errors
     /// When there is none of that name.
     pub(crate) fn dialect(&self) -> Result<Dialect> {
-        [Dialect::Sqlite, Dialect::Postgres, Dialect::MySql]
-            .into_iter()
-            .find(|dialect| dialect.name() == self.engine)
-            .with_context(|| format!("no engine `{}`; there are sqlite, postgres and mysql", self.engine))
+        Dialect::named(&self.engine)
+            .with_context(|| format!("no engine `{}`; there are sqlite, postgres and mariadb", self.engine))
     }
 
     /// What a commit survives.

@@ -50,7 +50,7 @@ fn sketches() -> [Sketch; 12] {
         sketch("slow storage, sync takes 2 ms", "storage", 0.16, 0.006, &[("storage", "sync=2ms")], slow),
         Sketch { subject: "tpcc/postgres/axum+tokio-postgres", ..sketch("PostgreSQL through HTTP", "engine and route", 0.62, 0.01, &[("pool", "8")], postgres) },
         Sketch { subject: "tpcc/sqlite/axum+rusqlite", ..sketch("through HTTP, 1 connection", "route and pool", 0.81, 0.01, &[("pool", "1")], |_| ()) },
-        Sketch { subject: "tpcc/mysql/mysql-async", ..sketch("MariaDB", "engine", 1.0, 0.0, &[], |_| ()) },
+        Sketch { subject: "tpcc/mariadb/mysql-async", ..sketch("MariaDB", "engine", 1.0, 0.0, &[], |_| ()) },
     ]
 }
 
