@@ -10,4 +10,5 @@ mod progress;
 mod report;
 mod short_line;
 mod sizes;
+mod snapshots;
 mod statements;
