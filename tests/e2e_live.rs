@@ -140,5 +140,5 @@ fn results_become_tables_and_test_cases_and_a_history() {
     let history = rendered("report --history results");
     assert!(history.contains("tpcc/sqlite/rusqlite") && history.contains("stackmark-result/99"), "{history}");
     assert!(rendered("report --history results --format html").contains("Runs over time"));
-    assert!(rendered("report --history results --subject tpcb").contains("no result"));
+    assert!(rendered("report --history results --subject tpcb").contains("There is no result"));
 }

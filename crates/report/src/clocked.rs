@@ -1,5 +1,6 @@
 //! What reports say of the calls with a clock around each statement.
 
+use crate::block::Cell;
 use crate::figures;
 use result::{Budget, Clocked, ClockedPart, Trial};
 
@@ -12,13 +13,14 @@ const CALLS_MIN: u64 = 10;
 pub(crate) const CAPTION: &str = "One call in 64 has a clock around each statement. Shares are of the service time that the \
                                   caller of the same calls clocked; the rest is logic, and what lies between client and server";
 
-/// The time budget of each kind, and below it those of its parts that are shown apart, as `name` calls them.
-pub(crate) fn budgets(trial: &Trial, name: impl Fn(&str, &str) -> String) -> Vec<(String, Budget)> {
+/// The time budget of each kind, and below it those of its parts that are shown apart.
+pub(crate) fn budgets(trial: &Trial) -> Vec<(Cell, Budget)> {
     let mut budgets = Vec::new();
     for kind in &trial.kinds {
-        budgets.extend(kind.tally.budget.map(|budget| (kind.name.clone(), budget)));
+        budgets.extend(kind.tally.budget.map(|budget| (kind.name.as_str().into(), budget)));
         for facet in &kind.facets {
-            budgets.extend(facet.budget.map(|budget| (name(&kind.name, &facet.name), budget)));
+            let part = Cell::Part(kind.name.clone(), facet.name.clone());
+            budgets.extend(facet.budget.map(|budget| (part, budget)));
         }
     }
     budgets
@@ -73,9 +75,6 @@ fn sent(part: &ClockedPart<'_>) -> String {
 }
 
 /// The rows of the full table, a part each: whose, which, how often in a call, one of them, all of them, their share.
-pub(crate) const TITLES: [&str; 6] = ["call", "part", "in a call", "each", "together", "share"];
-
-/// See [`TITLES`].
 pub(crate) fn rows(trial: &Trial) -> Vec<[String; 6]> {
     let mut rows = Vec::new();
     for (name, clocked) in accounts(trial).into_iter().filter(|(_, clocked)| clocked.calls >= CALLS_MIN) {

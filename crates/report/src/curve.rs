@@ -355,9 +355,6 @@ pub(crate) fn rows_of_rates(curve: &Curve) -> Vec<String> {
     curve.points.iter().filter_map(said).collect()
 }
 
-/// Titles of the table of points.
-pub(crate) const TITLES: [&str; 6] = ["load", "throughput", "p50", "p99", "served", "saturated"];
-
 /// The column of the share served, which only an open loop has.
 pub(crate) const SERVED: usize = 4;
 

@@ -169,6 +169,31 @@ pub(crate) fn plain(text: &str) -> String {
     text.replace(GAP, " ")
 }
 
+/// With no-break spaces inside numbers, `20 000 ± 90 000`, and before their units, `19.6 %`, `2 min`.
+pub(crate) fn bound(text: &str) -> String {
+    const UNITS: [&str; 12] = ["%", "±", "×", "ns", "µs", "ms", "s", "min", "h", "KiB", "MiB", "GiB"];
+    let is_number = |word: &str| word.ends_with(|char: char| char.is_ascii_digit()) || word == "±";
+    let unpunctuated = |word: &str| word.trim_end_matches(['.', ',', ';', ':', ')']).len();
+    let mut out = String::with_capacity(text.len());
+    let (mut before, mut is_first) = ("", true);
+    for word in text.split(' ') {
+        if !is_first {
+            let bare = &word[..unpunctuated(word)];
+            let is_thousands = bare.len() >= 3
+                && bare.as_bytes()[..3].iter().all(u8::is_ascii_digit)
+                && !bare.as_bytes().get(3).is_some_and(u8::is_ascii_digit);
+            let joined = is_number(before)
+                && (UNITS.contains(&bare)
+                    || is_thousands
+                    || before == "±" && bare.starts_with(|char: char| char.is_ascii_digit()));
+            out.push(if joined { '\u{a0}' } else { ' ' });
+        }
+        out.push_str(word);
+        (before, is_first) = (word, false);
+    }
+    out
+}
+
 /// What is to be known of a step beside its outcome: `confirming`, `ended early after 3 s`.
 pub(crate) fn remarks(step: &Step) -> Vec<String> {
     let early = step.ended_early_s.map(|s| format!("ended early after {}", plain(&seconds(s))));
@@ -183,6 +208,16 @@ pub(crate) fn both(difference: &FingerprintDifference) -> [String; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_end_neither_within_a_number_nor_before_its_unit() {
+        let check = |text: &str, expected: &str| assert_eq!(bound(text).replace('\u{a0}', "~"), expected);
+        check("highest: 20 000 ± 90 000 new orders/min.", "highest: 20~000~±~90~000 new orders/min.");
+        check("lie 19.6 % from it, after 2 min 5 s.", "lie 19.6~% from it, after 2~min 5~s.");
+        check("of 8 clients in 2026 1000 calls", "of 8 clients in 2026 1000 calls");
+        check(" two  spaces ", " two  spaces ");
+        check("", "");
+    }
 
     #[test]
     fn times_carry_a_unit_and_two_digits() {

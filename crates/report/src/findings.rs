@@ -94,6 +94,26 @@ pub(crate) fn passed_of(checks: impl Iterator<Item = Check>) -> String {
     said
 }
 
+/// Audits, ledger, inputs and conformance of all of these trials: `85 of 85 passed`, and whether any failed.
+pub(crate) fn checks(trials: &[&Trial]) -> [(&'static str, String, bool); 4] {
+    let of = |name, pick: fn(&Trial) -> Vec<Check>| {
+        let checks: Vec<Check> = trials.iter().flat_map(|trial| pick(trial)).collect();
+        let failed = checks.contains(&Check::Failed);
+        let words = match checks.as_slice() {
+            // Of one trial there is but one answer.
+            [check] if name == "conformance" => check.words().to_owned(),
+            _ => passed_of(checks.into_iter()),
+        };
+        (name, words, failed)
+    };
+    [
+        of("audits", |trial| trial.audits.iter().map(|audit| audit.check).collect()),
+        of("ledger", |trial| trial.ledger.iter().map(|ledger| ledger.check).collect()),
+        of("inputs", |trial| trial.inputs.iter().map(|input| input.check).collect()),
+        of("conformance", |trial| vec![trial.conformance.check]),
+    ]
+}
+
 /// The rules that have something to say, the gravest first. What a failed check or a missed limit is reported as already
 /// is not said again as a rule.
 pub(crate) fn rules_to_mind(trial: &Trial) -> Vec<&Rule> {

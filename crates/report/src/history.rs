@@ -4,12 +4,11 @@
 //! time changes by itself: versions, kernel, memory. A change of those is told at the run where it shows.
 
 use crate::csv::Table;
-use crate::text::Colour;
-use crate::{figures, findings};
+use crate::text::{self, Colour};
+use crate::{content, figures, findings};
 use measure::rate_interval;
 use result::{Class, Document, Interval, Moment, ReadError, RunKind, State, Trial};
 use serde::Serialize;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Runs over time, and what could not be read.
@@ -121,58 +120,7 @@ impl History {
     /// For a terminal.
     #[must_use]
     pub fn text(&self, colour: Colour) -> String {
-        let mut out = String::new();
-        for series in &self.series {
-            let _ = writeln!(out, "{}", colour.bold(&printable(&series.subject)));
-            let key: Vec<String> = series.key.iter().map(|(name, value)| format!("{name} {value}")).collect();
-            if !key.is_empty() {
-                let _ = writeln!(out, "  {}", printable(&key.join(", ")));
-            }
-            let _ = writeln!(
-                out,
-                "  {:<20}  {:<9}  {:<8}  {:>22}  {:>8}  audits",
-                "started",
-                "version",
-                "tier",
-                printable(&series.unit),
-                "p99"
-            );
-            for point in &series.points {
-                let value = figures::plain(&figures::with_margin(point.value));
-                let value = if point.void { format!("void ({value})") } else { value };
-                let trials = if point.trials > 1 {
-                    format!(", mean of {} trials", point.trials)
-                } else {
-                    String::new()
-                };
-                let p99 = point.p99_ns.map_or_else(|| figures::NONE.to_owned(), figures::duration);
-                let _ = writeln!(
-                    out,
-                    "  {:<20}  {:<9}  {:<8}  {value:>22}  {:>8}  {}{trials}",
-                    point.started.readable(),
-                    printable(&point.stackmark),
-                    point.tier,
-                    figures::plain(&p99),
-                    point.audits
-                );
-                for change in &point.changes {
-                    let _ = writeln!(out, "    changed: {}", printable(change));
-                }
-            }
-            out.push('\n');
-        }
-        if self.series.is_empty() {
-            out.push_str("no result was found\n");
-        }
-        for skipped in &self.skipped {
-            let _ = writeln!(
-                out,
-                "skipped {}: {}",
-                printable(&skipped.path.display().to_string()),
-                printable(&skipped.why)
-            );
-        }
-        out
+        text::print(&content::history::blocks(self), colour)
     }
 
     /// A row a run and series. What was skipped is not in it; the caller tells it elsewhere.
@@ -402,11 +350,6 @@ fn chain(error: &dyn std::error::Error) -> String {
         source = error.source();
     }
     said
-}
-
-/// What comes from files cannot move the cursor.
-fn printable(text: &str) -> String {
-    text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
 }
 
 #[cfg(test)]

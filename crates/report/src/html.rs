@@ -1,28 +1,23 @@
 //! A report as one page that needs nothing else: no network, no font, no script of others. Without scripts it loses only
 //! the read-outs under the pointer.
 
-mod budget;
+mod blocks;
+pub(crate) mod budget;
 mod chart;
-mod compare;
-mod cost;
-mod curve;
-mod engine;
-mod experiment;
-mod forest;
+pub(crate) mod cost;
+pub(crate) mod curve;
+pub(crate) mod engine;
+pub(crate) mod forest;
 pub mod history;
 mod markup;
-mod ratio;
-mod search;
-mod setup;
-mod spectrum;
-mod stacked;
-mod timeline;
-mod trial;
-mod values;
-mod vouch;
+pub(crate) mod search;
+pub(crate) mod spectrum;
+pub(crate) mod stacked;
+pub(crate) mod timeline;
+pub(crate) mod values;
 
-use crate::findings;
-use markup::Markup;
+use crate::{content, variants};
+pub(crate) use markup::Markup;
 use result::{Document, RunKind};
 
 /// Our own style sheet and script; both end up inside the page.
@@ -32,8 +27,16 @@ const SCRIPT: &str = include_str!("html/page.js");
 /// The page of a run.
 #[must_use]
 pub fn render(document: &Document) -> String {
-    page(&title_of(document), |body| {
-        body.element("main", &[], |main| content(main, document));
+    let experiment = content::experiment(document);
+    let title = match &experiment {
+        Some(experiment) => variants::title(experiment),
+        None => document.subjects.first().map_or("run", String::as_str),
+    };
+    page(&format!("{title} · stackmark"), |body| {
+        body.element("main", &[], |main| {
+            running_head(main, document);
+            blocks::print(main, &content::of(document, experiment.as_deref()));
+        });
         footer(body, document);
     })
 }
@@ -63,17 +66,7 @@ fn page(title: &str, content: impl FnOnce(&mut Markup)) -> String {
     page.into_string()
 }
 
-fn title_of(document: &Document) -> String {
-    if let Some(experiment) = &document.experiment {
-        return format!("{} · stackmark", crate::variants::title(experiment));
-    }
-    match &document.comparison {
-        Some(comparison) => format!("{} against {} · stackmark", comparison.b.label, comparison.a.label),
-        None => format!("{} · stackmark", document.subjects.first().map_or("run", String::as_str)),
-    }
-}
-
-fn content(main: &mut Markup, document: &Document) {
+fn running_head(main: &mut Markup, document: &Document) {
     main.element("p", &[("class", "running-head")], |head| {
         head.raw("<span class=\"brand\">stackmark</span>");
         head.element("span", &[], |line| {
@@ -87,30 +80,6 @@ fn content(main: &mut Markup, document: &Document) {
             line.text(" · ").text(&document.started.readable());
         });
     });
-    if let Some(experiment) = &document.experiment {
-        experiment::render(main, document, experiment);
-    } else if let Some(comparison) = &document.comparison {
-        if let Some(confirmation) = &document.confirmation {
-            main.line("p", "", &format!("Bottleneck {}.", confirmation.sentence));
-        }
-        compare::render(main, document, comparison);
-    } else if let Some(found) = document.curve.as_ref().filter(|curve| !curve.points.is_empty()) {
-        curve::render(main, document, found);
-    } else if let Some(found) = document.search.as_ref().filter(|search| !search.steps.is_empty()) {
-        search::render(main, document, found);
-    } else if document.trials.is_empty() {
-        main.line("h1", "", &document.subjects.join(" and "));
-        main.line("p", "lead", &findings::empty_sentence(document));
-    } else {
-        for trial in &document.trials {
-            trial::render(main, trial);
-        }
-    }
-    if !document.notes.is_empty() {
-        main.section("Notes", |section| {
-            section.sentences(&document.notes);
-        });
-    }
 }
 
 fn footer(body: &mut Markup, document: &Document) {

@@ -4,8 +4,10 @@
 //! language understands). Everything here starts from such a document, so a report can be made again months later. This
 //! crate reads no clock, speaks to no engine and prints nothing: it returns strings.
 
+mod block;
 mod bottleneck;
 mod clocked;
+mod content;
 pub mod csv;
 pub mod curve;
 mod engine_findings;

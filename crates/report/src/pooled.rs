@@ -1,6 +1,6 @@
 //! All trials of one side of a comparison, or of one variant, taken together.
 
-use result::{Bucket, Budget, Class, Comparison, Document, Engine, Quantiles, Side, Trial};
+use result::{Bucket, Budget, Class, Engine, Quantiles, Trial};
 
 /// What the trials of one side say together.
 pub(crate) struct Pooled<'a> {
@@ -24,18 +24,6 @@ pub(crate) struct PooledKind<'a> {
     pub(crate) p50_ns: Option<f64>,
     /// See `p50_ns`.
     pub(crate) p99_ns: Option<f64>,
-}
-
-/// The trials of `side` that the comparison's blocks name.
-pub(crate) fn side<'a>(document: &'a Document, comparison: &Comparison, side: Side) -> Pooled<'a> {
-    let trials: Vec<&Trial> = comparison
-        .blocks
-        .iter()
-        .flat_map(|block| &block.trials)
-        .filter(|entry| entry.side == side)
-        .filter_map(|entry| document.trials.get(entry.trial))
-        .collect();
-    of(trials)
 }
 
 /// Trials of one subject.

@@ -1,20 +1,22 @@
-//! A report for the terminal: readable without colour, and as wide as 100 columns.
+//! Reports for the terminal: readable without colour, and as wide as 100 columns.
 
-mod curve;
-mod variants;
+use crate::block::{Block, Cell, Format, Headline, Table, Tone};
+use crate::content;
+use crate::figures;
+use result::{Document, Rule, Severity, Trial};
 
-use crate::findings::Failure;
-use crate::{clocked, engine_findings, figures, findings, pooled, rules};
-use result::{
-    BudgetPart, Check, Class, Comparison, Document, Quantiles, Rule, RunKind, Severity, Side, State, Trial,
-    UNVERIFIED, Verdict, Writeback,
-};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use std::fmt::Write as _;
-
-/// Widest line that sentences are broken at.
+/// Widest line.
 const WIDTH: usize = 100;
+/// Between the columns of a table.
+const GAP: usize = 2;
+/// The least width of a column of figures: those of several tables stand below each other.
+const FIGURE_MIN: usize = 8;
+/// The widest name of a row.
+const NAME_MAX: usize = 40;
+/// The least room in which the words of a last column are broken.
+const WORDS_MIN: usize = 24;
+/// The least room for the name of a fact, so that the facts of a report stand below each other.
+const FACT_MIN: usize = 11;
 
 /// Whether colours are used. The caller knows the terminal and `NO_COLOR`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +27,7 @@ pub enum Colour {
     Always,
 }
 
-/// How a word is set apart.
+/// How words are set apart.
 #[derive(Clone, Copy)]
 enum Ink {
     Bold,
@@ -35,476 +37,381 @@ enum Ink {
     Bad,
 }
 
-impl Colour {
-    /// In bold.
-    pub(crate) fn bold(self, text: &str) -> String {
-        self.paint(Ink::Bold, text)
-    }
-
-    fn paint(self, ink: Ink, text: &str) -> String {
-        let code = match ink {
-            Ink::Bold => "1",
-            Ink::Dim => "2",
-            Ink::Good => "32",
-            Ink::Warn => "33",
-            Ink::Bad => "1;31",
-        };
-        match self {
-            Colour::Never => text.to_owned(),
-            Colour::Always => format!("\x1b[{code}m{text}\x1b[0m"),
+impl From<Tone> for Option<Ink> {
+    fn from(tone: Tone) -> Option<Ink> {
+        match tone {
+            Tone::Good => Some(Ink::Good),
+            Tone::Plain => None,
+            Tone::Warn => Some(Ink::Warn),
+            Tone::Bad => Some(Ink::Bad),
         }
+    }
+}
+
+impl Colour {
+    fn paint(self, ink: impl Into<Option<Ink>>, text: &str) -> String {
+        let code = match (self, ink.into()) {
+            (Colour::Never, _) | (_, None) => return text.to_owned(),
+            (_, Some(Ink::Bold)) => "1",
+            (_, Some(Ink::Dim)) => "2",
+            (_, Some(Ink::Good)) => "32",
+            (_, Some(Ink::Warn)) => "33",
+            (_, Some(Ink::Bad)) => "1;31",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
     }
 }
 
 /// The report of a run, ending with a newline.
 #[must_use]
 pub fn render(document: &Document, colour: Colour) -> String {
-    let document = &printable(document);
-    let mut out = String::new();
-    if let Some(experiment) = &document.experiment {
-        variants::experiment(&mut out, document, experiment, colour);
-    } else if let Some(comparison) = &document.comparison {
-        compare(&mut out, document, comparison, colour);
-    } else if let Some(found) = document.curve.as_ref().filter(|curve| !curve.points.is_empty()) {
-        curve::sweep(&mut out, document, found, colour);
-    } else if let Some(found) = document.search.as_ref().filter(|search| !search.steps.is_empty()) {
-        curve::search(&mut out, document, found, colour);
-    } else if document.trials.is_empty() {
-        let _ = writeln!(out, "{}", findings::empty_sentence(document));
-    }
-    if document.kind == RunKind::Trial {
-        for trial in &document.trials {
-            one_trial(&mut out, trial, colour);
-        }
-    }
-    if let Some(confirmation) = &document.confirmation {
-        sentence(&mut out, "bottleneck: ", &confirmation.sentence);
-    }
-    for note in &document.notes {
-        sentence(&mut out, "note: ", note);
-    }
-    figures::plain(&out)
+    let experiment = content::experiment(document);
+    print(&content::of(document, experiment.as_deref()), colour)
 }
 
 /// The report of one trial, ending with a newline; for tools that print trials as they end.
 #[must_use]
 pub fn render_trial(trial: &Trial, colour: Colour) -> String {
-    let mut out = String::new();
-    one_trial(&mut out, &printable(trial), colour);
-    figures::plain(&out)
+    print(&content::trial(trial), colour)
 }
 
-/// The same without control characters in its texts: some come from servers, and must neither move the cursor nor fake
-/// a line of the report.
-fn printable<T: Clone + Serialize + DeserializeOwned>(data: &T) -> T {
-    fn clean(value: &mut serde_json::Value) {
-        match value {
-            serde_json::Value::String(text) if text.contains(char::is_control) => {
-                *text = text.replace(char::is_control, " ");
+/// A tree as text, ending with a newline.
+pub(crate) fn print(blocks: &[Block<'_>], colour: Colour) -> String {
+    let mut printer = Printer { out: String::new(), colour };
+    let (mut now, mut late) = (Vec::new(), Vec::new());
+    flatten(blocks, "  ", &mut now, &mut late);
+    printer.leaves(&now);
+    if !late.is_empty() {
+        printer.gap();
+        printer.leaves(&late);
+    }
+    printer.out
+}
+
+/// What is printed of a tree, in order, each with its indent: what comes last apart.
+fn flatten<'b, 'a>(
+    blocks: &'b [Block<'a>],
+    indent: &'static str,
+    now: &mut Vec<(&'static str, &'b Block<'a>)>,
+    late: &mut Vec<(&'static str, &'b Block<'a>)>,
+) {
+    for block in blocks.iter().filter(|block| block.is_shown(Format::Text)) {
+        match block {
+            Block::At(_, blocks) | Block::Aside(_, blocks) => flatten(blocks, indent, now, late),
+            Block::Section { named, blocks, .. } => {
+                if *named {
+                    now.push((indent, block));
+                }
+                flatten(blocks, "  ", now, late);
             }
-            serde_json::Value::Array(items) => items.iter_mut().for_each(clean),
-            serde_json::Value::Object(fields) => fields.values_mut().for_each(clean),
-            _ => {}
+            Block::Late(blocks) => {
+                let mut last = Vec::new();
+                flatten(blocks, "", &mut last, late);
+                late.extend(last);
+            }
+            leaf => now.push((indent, leaf)),
         }
     }
-    let cleaned = serde_json::to_value(data).and_then(|mut value| {
-        clean(&mut value);
-        serde_json::from_value(value)
-    });
-    // Only a number that is not a number can fail here, and such a document is no worse off as it is.
-    cleaned.unwrap_or_else(|_| data.clone())
 }
 
-fn one_trial(out: &mut String, trial: &Trial, colour: Colour) {
-    let _ = writeln!(
-        out,
-        "{}      {}",
-        colour.paint(Ink::Bold, &trial.subject),
-        colour.paint(Ink::Dim, &findings::setting_line(trial))
-    );
-    let _ = writeln!(out, "  {}", colour.paint(Ink::Dim, &durability(trial)));
-    loud_tier(out, trial, colour);
-    failures(out, findings::failures(trial), colour);
-    if trial.state != State::Complete {
-        let _ = writeln!(out, "  {}", colour.paint(Ink::Warn, trial.state.word()));
-    }
-    let headline = &trial.headline;
-    let _ = writeln!(
-        out,
-        "  {} {} ({}){}",
-        colour.paint(Ink::Bold, &figures::with_margin(headline.value)),
-        headline.unit,
-        headline.label,
-        if trial.is_unverified() {
-            format!("  {}", colour.paint(Ink::Bad, UNVERIFIED))
+/// With plain spaces, and without control characters: some texts come from servers, and must neither move the cursor nor
+/// fake a line of the report.
+fn plain(text: &str) -> String {
+    figures::plain(text).replace(char::is_control, " ")
+}
+
+/// Characters, which is what a terminal has columns for.
+fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// The lines of a text of at most `room` columns. They end nowhere within a number or between it and its unit, and a word
+/// that is longer has a line of its own.
+fn lines(text: &str, room: usize) -> Vec<String> {
+    let mut lines: Vec<String> = vec![String::new()];
+    for (i, word) in figures::bound(&text.replace(char::is_control, " ")).split(' ').enumerate() {
+        let word = plain(word);
+        let line = lines.last_mut().expect("there is always one");
+        if i == 0 {
+            line.push_str(&word);
+        } else if width(line) + 1 + width(&word) > room {
+            lines.push(word);
         } else {
-            String::new()
-        }
-    );
-    rates(out, trial, colour);
-    let _ = writeln!(out, "  {}", findings::exceptions(trial).join("   "));
-    checks(out, trial, colour);
-    requirements(out, trial, colour);
-    budget(out, trial, colour);
-    statements(out, trial, colour);
-    costs(out, trial);
-    engine(out, trial);
-    let _ = writeln!(out);
-    sentence(out, "", &headline.sentence);
-    warnings(out, findings::rules_to_mind(trial), colour);
-    for note in &trial.notes {
-        sentence(out, "note: ", note);
-    }
-}
-
-/// A number that a crash may take back is not read without knowing so.
-fn loud_tier(out: &mut String, trial: &Trial, colour: Colour) {
-    if let Some((label, meaning)) = engine_findings::loud_tier(trial) {
-        let mut lines = wrapped(&format!("  {label}: "), meaning);
-        lines.replace_range(2..2 + label.len(), &colour.paint(Ink::Bad, label));
-        out.push_str(&lines);
-    }
-}
-
-/// What the engine said of itself, in a few lines; the page has all of it.
-fn engine(out: &mut String, trial: &Trial) {
-    if let Some(waits) = engine_findings::waits_line(trial) {
-        sentence(out, &format!("  {:<19}", "engine sessions"), &waits);
-    }
-    if let Some(grouping) = engine_findings::grouping(trial) {
-        sentence(out, &format!("  {:<19}", "shared commits"), &grouping);
-    }
-    if let Some(refusals) = engine_findings::refusals(trial) {
-        sentence(out, &format!("  {:<19}", "refused"), &refusals);
-    }
-    for outage in engine_findings::outages(trial) {
-        sentence(out, &format!("  {:<19}", "outage"), &outage);
-    }
-    for gap in engine_findings::gaps(trial) {
-        sentence(out, &format!("  {:<19}", "gap"), &gap);
-    }
-    if let Some(bottleneck) = crate::bottleneck(trial) {
-        sentence(out, &format!("  {:<19}", "bottleneck"), &bottleneck.sentence);
-    }
-}
-
-fn durability(trial: &Trial) -> String {
-    let durability = &trial.stack.durability;
-    let on = trial.data.file_system.as_ref().map_or_else(String::new, |system| format!(", on {system}"));
-    format!("{}: {} ({}{on})", durability.word(), durability.tier.meaning(), durability.detail)
-}
-
-fn failures(out: &mut String, failures: Vec<Failure>, colour: Colour) {
-    for failure in failures {
-        let label = colour.paint(Ink::Bad, &format!("FAILED  {}", failure.what));
-        let _ = writeln!(out, "  {label}: {}", failure.sentence);
-        for evidence in &failure.evidence {
-            let _ = writeln!(out, "          {evidence}");
+            line.push(' ');
+            line.push_str(&word);
         }
     }
+    lines
 }
 
-/// Rates and times, kind by kind.
-fn rates(out: &mut String, trial: &Trial, colour: Colour) {
-    let facets = trial.kinds.iter().flat_map(|kind| &kind.facets).map(|facet| facet.name.chars().count() + 2);
-    let names =
-        trial.kinds.iter().map(|kind| kind.name.chars().count()).chain(facets).max().unwrap_or(0).max(9);
-    let header =
-        format!("  {:names$}{:>16}{:>10}{:>10}{:>10}{:>10}", "", "rate/s", "p50", "p99", "p99.9", "max");
-    let _ = writeln!(out, "{}", colour.paint(Ink::Dim, &header));
-    let times = |times: Option<&Quantiles>| {
-        let cells = times.map_or([const { String::new() }; 4], |times| {
-            [
-                figures::maybe_duration(times.p50_ns),
-                figures::maybe_duration(times.p99_ns),
-                figures::maybe_duration(times.p999_ns),
-                figures::maybe_duration(times.slowest_ns()),
-            ]
-        });
-        cells.map(|cell| format!("{cell:>10}")).concat()
-    };
-    for kind in &trial.kinds {
-        let latency = kind.tally.latency(Class::Committed);
-        let rate = figures::with_margin(kind.tally.rate_per_s);
-        let _ = writeln!(
-            out,
-            "  {:names$}{rate:>16}{}",
-            kind.name,
-            times(latency.map(|latency| &latency.response))
-        );
-        if let Some(service) = latency.and_then(|latency| latency.service.as_ref()) {
-            let line = format!("  {:names$}{:>16}{}", "", "service", times(Some(service)));
-            let _ = writeln!(out, "{}", colour.paint(Ink::Dim, &line));
-        }
-        for facet in &kind.facets {
-            let calls = format!("{} calls", figures::count(facet.response.count));
-            let name = format!("  {}", facet.name);
-            let line = format!("  {name:names$}{calls:>16}{}", times(Some(&facet.response)));
-            let _ = writeln!(out, "{}", colour.paint(Ink::Dim, &line));
+struct Printer {
+    out: String,
+    colour: Colour,
+}
+
+impl Printer {
+    fn line(&mut self, line: &str) {
+        self.out.push_str(line);
+        self.out.push('\n');
+    }
+
+    /// An empty line, but never two.
+    fn gap(&mut self) {
+        if !self.out.is_empty() && !self.out.ends_with("\n\n") {
+            self.out.push('\n');
         }
     }
-    if let Some(demand) = findings::demand_sentence(trial) {
-        sentence(out, "  ", &demand);
-    }
-    if trial.plan.arrivals.is_open() {
-        sentence(out, "  ", findings::times_sentence(trial));
-    }
-}
 
-fn checks(out: &mut String, trial: &Trial, colour: Colour) {
-    let mut line = |name: &str, text: String, good: bool| {
-        let text = colour.paint(if good { Ink::Good } else { Ink::Bad }, &text);
-        let _ = writeln!(out, "  {name:<13}{text}");
-    };
-    let failed = |check| check == Check::Failed;
-    let audits = || trial.audits.iter().map(|audit| audit.check);
-    let ledger = || trial.ledger.iter().map(|ledger| ledger.check);
-    let inputs = || trial.inputs.iter().map(|input| input.check);
-    line("audits", findings::passed_of(audits()), !audits().any(failed));
-    line("ledger", findings::passed_of(ledger()), !ledger().any(failed));
-    line("inputs", findings::passed_of(inputs()), !inputs().any(failed));
-    line("conformance", trial.conformance.check.words().to_owned(), !failed(trial.conformance.check));
-}
-
-fn requirements(out: &mut String, trial: &Trial, colour: Colour) {
-    for requirement in findings::requirements(trial) {
-        let label = format!("  {:<13}", requirement.name);
-        let lines = wrapped(&label, &requirement.sentence);
-        if requirement.met == Some(false) {
-            let text = colour.paint(Ink::Bad, lines[label.len()..].trim_end());
-            let _ = writeln!(out, "{label}{text}");
-        } else {
-            out.push_str(&lines);
+    /// A text that hangs under its label; `mark` at its beginning is set apart.
+    fn hung(&mut self, label: &str, mark: (Option<Ink>, usize), text: &str, ink: Option<Ink>) {
+        let indent = " ".repeat(width(label));
+        for (i, line) in lines(text, WIDTH - width(label)).into_iter().enumerate() {
+            let text = self.colour.paint(ink, &line);
+            if i == 0 {
+                let blank = label.len() - label.trim_start().len();
+                let (marked, rest) = label[blank..].split_at(mark.1.min(label.len() - blank));
+                let line = format!("{}{}{rest}{text}", &label[..blank], self.colour.paint(mark.0, marked));
+                self.line(line.trim_end());
+            } else {
+                self.line(&format!("{indent}{text}"));
+            }
         }
     }
-}
 
-/// Where the time goes: the parts that take at least half a percent of some kind, a kind a line.
-fn budget(out: &mut String, trial: &Trial, colour: Colour) {
-    let budgets = clocked::budgets(trial, |_, facet| format!("  {facet}"));
-    let parts: Vec<BudgetPart> = BudgetPart::ALL
-        .into_iter()
-        .filter(|part| budgets.iter().any(|(_, budget)| budget.share(*part).abs() >= 0.005))
-        .collect();
-    if parts.is_empty() {
-        return;
+    fn sentence(&mut self, label: &str, text: &str) {
+        self.hung(label, (None, 0), text, None);
     }
-    let names = budgets.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(9);
-    let widths: Vec<usize> = parts.iter().map(|part| part.words().chars().count().max(6) + 2).collect();
-    let mut header = format!("  {:names$}{:>10}", "time", "mean");
-    for (part, width) in parts.iter().zip(&widths) {
-        let _ = write!(header, "{:>width$}", part.words());
-    }
-    let _ = writeln!(out, "{}", colour.paint(Ink::Dim, &header));
-    for (name, budget) in &budgets {
-        let mut line = format!("  {name:names$}{:>10}", figures::duration(budget.response_ns));
-        for (part, width) in parts.iter().zip(&widths) {
-            let _ = write!(line, "{:>width$}", figures::percent(budget.share(*part)));
-        }
-        let _ = writeln!(out, "{line}");
-    }
-}
 
-/// What calls spent in each statement, a kind in a paragraph.
-fn statements(out: &mut String, trial: &Trial, colour: Colour) {
-    let accounts: Vec<_> =
-        trial.kinds.iter().filter_map(|kind| Some((&kind.name, kind.clocked.as_ref()?))).collect();
-    if accounts.is_empty() {
-        return;
-    }
-    for line in wrapped("  ", clocked::CAPTION).lines() {
-        let _ = writeln!(out, "{}", colour.paint(Ink::Dim, line));
-    }
-    let names = accounts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    for (name, clocked) in &accounts {
-        sentence(out, &format!("  {name:names$}  "), &clocked::line(clocked));
-    }
-}
-
-fn costs(out: &mut String, trial: &Trial) {
-    for process in &trial.processes {
-        let cost = process.cpu_ms_per_1000_committed.map_or_else(
-            || figures::NONE.to_owned(),
-            |ms| format!("{} ms CPU a 1000 committed", figures::short(ms)),
-        );
-        // Ready to run, with no processor: on full processors this is much of what is called network and statements.
-        let waited = process.run_queue_s.filter(|_| trial.committed() > 0.0).map_or_else(String::new, |s| {
-            format!(", waited {} ms for a processor", figures::short(s * 1e6 / trial.committed()))
-        });
-        let _ = writeln!(
-            out,
-            "  {:<19}{cost}{waited}, {} peak",
-            process.roles_words(),
-            figures::bytes(process.rss_peak_bytes)
-        );
-    }
-    if let Some(writeback) = &trial.writeback {
-        let cost = match (writeback.cpu_s, writeback.cpu_ms_per_1000_committed) {
-            (None, _) => Writeback::HIDDEN.to_owned(),
-            (_, None) => figures::NONE.to_owned(),
-            (_, Some(ms)) => format!("{} ms CPU a 1000 committed", figures::short(ms)),
+    fn leaves(&mut self, leaves: &[(&'static str, &Block<'_>)]) {
+        let of_fact = |block: &Block<'_>| match block {
+            Block::Fact { name, .. } => Some(width(&plain(name))),
+            _ => None,
         };
-        let _ = writeln!(out, "  {}  {cost}", Writeback::NAME);
+        for run in leaves.chunk_by(|a, b| of_fact(a.1).is_some() && of_fact(b.1).is_some()) {
+            let names = run.iter().filter_map(|(_, block)| of_fact(block)).max().unwrap_or(0).max(FACT_MIN);
+            for (indent, block) in run {
+                self.leaf(indent, block, names);
+            }
+        }
     }
-}
 
-fn warnings<'a>(out: &mut String, rules: impl IntoIterator<Item = &'a Rule>, colour: Colour) {
-    for rule in rules {
+    /// One block; `names` is the room for the name of a fact.
+    fn leaf(&mut self, indent: &str, block: &Block<'_>, names: usize) {
+        match block {
+            Block::Title { title, lead } => self.title(&plain(title), &plain(lead)),
+            Block::Headline(headline) => self.headline(headline),
+            Block::Answer(sentences) => {
+                sentences.iter().for_each(|said| self.sentence("", said));
+                self.gap();
+            }
+            Block::Section { title, .. } | Block::Heading(title) => {
+                let title = self.colour.paint(Ink::Bold, &plain(title));
+                self.line(&title);
+            }
+            Block::Sentence(text) | Block::Caption(text) => self.sentence(indent, text),
+            Block::Alarm(_, failures) => {
+                for failure in failures {
+                    let label = format!("  FAILED  {}: ", plain(&failure.what));
+                    let text = format!("{}: {}", failure.what, failure.sentence);
+                    match width(&label) <= WIDTH / 2 {
+                        true => {
+                            self.hung(&label, (Some(Ink::Bad), width(&label) - 4), &failure.sentence, None)
+                        }
+                        false => self.hung("  FAILED  ", (Some(Ink::Bad), 6), &text, None),
+                    }
+                    for evidence in &failure.evidence {
+                        self.sentence("          ", evidence);
+                    }
+                }
+            }
+            Block::Loud(label, meaning) => {
+                self.hung(&format!("  {label}: "), (Some(Ink::Bad), label.len()), meaning, None);
+            }
+            Block::Rule(rule) => self.rule(rule),
+            Block::Fact { name, words, tone } => {
+                let label = format!("  {:<names$}  ", plain(name));
+                self.hung(&label, (None, 0), words, tone.and_then(Into::into));
+            }
+            Block::List(items) => items.iter().for_each(|item| self.sentence("  ", item)),
+            Block::Notes(notes) => notes.iter().for_each(|note| self.sentence("note: ", note)),
+            Block::Pairs(groups) => {
+                for (name, value) in groups.iter().flat_map(|(_, pairs)| pairs) {
+                    self.sentence(&format!("  {}  ", plain(name)), value);
+                }
+            }
+            Block::Table(table) => self.table(table),
+            Block::Gap => self.gap(),
+            // Their contents are leaves of their own, and pictures are not for terminals.
+            Block::At(..) | Block::Aside(..) | Block::Late(_) | Block::Chart(_) | Block::Link(..) => {}
+        }
+    }
+
+    fn title(&mut self, title: &str, lead: &str) {
+        let (bold, dim) =
+            (self.colour.paint(Ink::Bold, title), |text: &str| self.colour.paint(Ink::Dim, text));
+        if lead.is_empty() {
+            self.line(&bold);
+        } else if width(title) + 6 + width(lead) <= WIDTH {
+            self.line(&format!("{bold}      {}", dim(lead)));
+        } else {
+            self.line(&bold);
+            self.hung("  ", (None, 0), lead, Some(Ink::Dim));
+        }
+    }
+
+    fn headline(&mut self, headline: &Headline) {
+        let badges: Vec<_> = headline.badges.iter().filter(|badge| badge.level.shows(Format::Text)).collect();
+        if let Some((first, rest)) = headline.words.split_first() {
+            let label = badges.first().map_or_else(String::new, |badge| format!("{}: ", badge.word));
+            let ink = badges.first().and_then(|badge| badge.tone.into());
+            // The first sentence goes on at the margin, as a paragraph.
+            for (i, line) in lines(&format!("{label}{first}"), WIDTH).into_iter().enumerate() {
+                let marked = if i == 0 { label.trim_end().trim_end_matches(':').len() } else { 0 };
+                let (mark, rest) = line.split_at(marked);
+                let line =
+                    format!("{}{rest}", if i == 0 { self.colour.paint(ink, mark) } else { String::new() });
+                self.line(&line);
+            }
+            rest.iter().for_each(|said| self.sentence("", said));
+            self.gap();
+        } else if let Some(number) = &headline.number {
+            let mut line = format!("{} {}", number.value, number.margin);
+            line = self.colour.paint(Ink::Bold, plain(&line).trim_end());
+            line = format!("  {line} {}", plain(&number.unit));
+            if !number.label.is_empty() {
+                line = format!("{line} ({})", plain(&number.label));
+            }
+            for badge in badges {
+                line = format!("{line}  {}", self.colour.paint(badge.tone, badge.word));
+            }
+            self.line(&line);
+        }
+        let names = headline.parties.iter().map(|[_, name, _]| width(&plain(name))).max().unwrap_or(0);
+        for [letter, name, subject] in &headline.parties {
+            self.line(&format!("  {letter}  {:names$}  {}", plain(name), plain(subject)));
+        }
+    }
+
+    fn rule(&mut self, rule: &Rule) {
         let (label, ink) = match rule.severity {
             Severity::Bad => ("bad", Ink::Bad),
             _ => ("warning", Ink::Warn),
         };
         let advice = rule.advice.as_ref().map_or_else(String::new, |advice| format!("; {advice}"));
         let text = format!("{}{advice} [{}]", rule.sentence, rule.name);
-        let mut lines = wrapped(&format!("{label}: "), &text);
-        lines.replace_range(..label.len(), &colour.paint(ink, label));
-        out.push_str(&lines);
+        self.hung(&format!("{label}: "), (Some(ink), label.len()), &text, None);
+    }
+
+    /// A table, as several below each other where its columns need more room than there is: no figure is cut.
+    fn table(&mut self, table: &Table) {
+        let columns = table.shown(Format::Text);
+        let cells = |row: &crate::block::Row| -> Vec<String> {
+            columns.iter().map(|at| cell(&row.cells[*at], *at == 0)).collect()
+        };
+        let rows: Vec<(&crate::block::Row, Vec<String>)> =
+            table.rows_of(Format::Text).map(|row| (row, cells(row))).collect();
+        let widths: Vec<usize> = (0..columns.len())
+            .map(|at| {
+                let column = &table.columns[columns[at]];
+                let least = if column.is_figure { FIGURE_MIN } else { 0 };
+                let most = rows.iter().map(|(_, cells)| width(&cells[at])).max().unwrap_or(0);
+                most.max(width(&column.title)).max(least)
+            })
+            .collect();
+        let mut from = 1;
+        while from < columns.len() || from == 1 {
+            let mut part = vec![(0, widths.first().copied().unwrap_or(0))];
+            let mut used = GAP + part[0].1;
+            for at in from..columns.len() {
+                let is_last = at + 1 == columns.len() && !table.columns[columns[at]].is_figure;
+                let room = WIDTH.saturating_sub(used + GAP);
+                let takes = match widths[at] <= room {
+                    true => widths[at],
+                    false if is_last && room >= WORDS_MIN => room,
+                    false if part.len() > 1 => break,
+                    false => widths[at],
+                };
+                part.push((at, takes));
+                used += GAP + takes;
+            }
+            from += part.len() - 1;
+            if columns.len() <= 1 {
+                from = usize::MAX;
+            }
+            self.part(table, &columns, &part, &rows);
+        }
+    }
+
+    /// Some columns of a table, by their places, each with its width.
+    fn part(
+        &mut self,
+        table: &Table,
+        columns: &[usize],
+        part: &[(usize, usize)],
+        rows: &[(&crate::block::Row, Vec<String>)],
+    ) {
+        let titles: Vec<(String, Option<Ink>)> =
+            part.iter().map(|(at, _)| (plain(&table.columns[columns[*at]].title), None)).collect();
+        let is_figure = |at: usize| table.columns[columns[at]].is_figure;
+        self.cells(part, &is_figure, titles, Some(Ink::Dim));
+        for (row, cells) in rows {
+            let inked = part.iter().map(|(at, _)| {
+                let ink = match &row.cells[columns[*at]] {
+                    Cell::Badge(tone, _) => (*tone).into(),
+                    _ => None,
+                };
+                (cells[*at].clone(), ink)
+            });
+            let whole = matches!(row.cells.first(), Some(Cell::Part(..))).then_some(Ink::Dim);
+            self.cells(part, &is_figure, inked.collect(), whole);
+            for remark in &row.remarks {
+                self.sentence("    ", remark);
+            }
+        }
+    }
+
+    /// A row of cells; the last one is broken where it is too wide.
+    fn cells(
+        &mut self,
+        part: &[(usize, usize)],
+        is_figure: &dyn Fn(usize) -> bool,
+        cells: Vec<(String, Option<Ink>)>,
+        whole: Option<Ink>,
+    ) {
+        let last = cells.iter().rposition(|(text, _)| !text.is_empty()).unwrap_or(0);
+        let mut line = String::new();
+        let mut column = 0;
+        let mut more = Vec::new();
+        for (i, ((text, ink), (at, room))) in cells.into_iter().zip(part).enumerate().take(last + 1) {
+            let mut broken = match is_figure(*at) || width(&text) <= *room {
+                true => vec![text],
+                false => lines(&text, *room),
+            };
+            let text = broken.remove(0);
+            let space = room.saturating_sub(width(&text));
+            let (before, after) =
+                if is_figure(*at) { (space, 0) } else { (0, if i == last { 0 } else { space }) };
+            line.push_str(&" ".repeat(GAP + before));
+            line.push_str(&self.colour.paint(ink.filter(|_| whole.is_none()), &text));
+            line.push_str(&" ".repeat(after));
+            more.extend(broken.into_iter().map(|text| format!("{}{text}", " ".repeat(column + GAP))));
+            column += GAP + room;
+        }
+        let line = self.colour.paint(whole, line.trim_end());
+        self.line(&line);
+        more.iter().for_each(|line| self.line(line));
     }
 }
 
-fn compare(out: &mut String, document: &Document, comparison: &Comparison, colour: Colour) {
-    failures(out, findings::failures_of_all(document), colour);
-    let ink = match comparison.verdict {
-        Verdict::Better | Verdict::NoDifference => Ink::Good,
-        Verdict::Worse | Verdict::CannotTell => Ink::Warn,
-        Verdict::DifferentWork => Ink::Bad,
+/// A cell in one line; the name of a row is cut where it is very long.
+fn cell(cell: &Cell, is_name: bool) -> String {
+    let text = match cell {
+        Cell::Part(_, name) => format!("  {name}"),
+        _ => cell.words(),
     };
-    if let Some(trial) = document.trials.iter().find(|trial| engine_findings::loud_tier(trial).is_some()) {
-        loud_tier(out, trial, colour);
+    let text = plain(&text);
+    match is_name && width(&text) > NAME_MAX {
+        true => text.chars().take(NAME_MAX - 1).chain(['…']).collect(),
+        false => text,
     }
-    if document.trials.iter().any(Trial::is_unverified) {
-        let _ = writeln!(out, "{}", colour.paint(Ink::Bad, UNVERIFIED));
-    }
-    unintended(out, comparison, colour);
-    let _ = writeln!(
-        out,
-        "{}: {}",
-        colour.paint(ink, comparison.verdict.words()),
-        colour.paint(Ink::Bold, &comparison.sentence)
-    );
-    if let Some(retention) = comparison.retention().filter(|_| comparison.higher_is_better()) {
-        let _ = writeln!(out, "  {retention}, {}", comparison.metric);
-    }
-    let _ = writeln!(out);
-    let names = comparison.a.label.chars().count().max(comparison.b.label.chars().count()).max(8);
-    for (letter, party) in [("A", &comparison.a), ("B", &comparison.b)] {
-        let _ = writeln!(out, "  {letter}  {:names$}  {}", party.label, party.subject);
-    }
-    if let Some(trial) = document.trials.first() {
-        let _ = writeln!(out, "     {}", colour.paint(Ink::Dim, &findings::setting_line(trial)));
-        let _ = writeln!(out, "     {}", colour.paint(Ink::Dim, &durability(trial)));
-    }
-    blocks(out, comparison, colour);
-    confidence(out, comparison);
-    budget_change(out, document, comparison, colour);
-    let audits = document.trials.iter().flat_map(|trial| &trial.audits).map(|audit| audit.check);
-    let _ = writeln!(out, "  audits of all trials  {}", findings::passed_of(audits));
-    if let Some(trial) = document.trials.first() {
-        let _ = writeln!(out);
-        sentence(out, "", &trial.headline.sentence);
-    }
-    warnings(out, &findings::rules_to_mind_of_all(document), colour);
-}
-
-/// Where the difference of the mean response time lies, over all calls.
-fn budget_change(out: &mut String, document: &Document, comparison: &Comparison, colour: Colour) {
-    let [a, b] = [Side::A, Side::B].map(|side| pooled::side(document, comparison, side).budget);
-    let Some((a, b)) = a.zip(b) else {
-        return;
-    };
-    let header = format!("  {:<18}{:>12}{:>12}{:>12}", "time, all calls", "A", "B", "B − A");
-    let _ = writeln!(out, "{}", colour.paint(Ink::Dim, &header));
-    let mut line = |name: &str, ns_a: f64, ns_b: f64| {
-        let change = figures::change(ns_b - ns_a, a.response_ns);
-        let _ =
-            writeln!(out, "  {name:<18}{:>12}{:>12}{change:>12}", figures::part(ns_a), figures::part(ns_b));
-    };
-    for part in BudgetPart::ALL {
-        if a.share(part).abs() >= 0.0005 || b.share(part).abs() >= 0.0005 {
-            line(part.words(), a.part_ns(part), b.part_ns(part));
-        }
-    }
-    line("response time", a.response_ns, b.response_ns);
-}
-
-/// What differs beside the factor under study: printed above the ratio, because it may explain it.
-fn unintended(out: &mut String, comparison: &Comparison, colour: Colour) {
-    for difference in comparison.key_differences.iter().filter(|difference| !difference.intended) {
-        let label = colour.paint(Ink::Bad, "differs");
-        let _ = writeln!(out, "{label}  {}: {} and {}", difference.field, difference.a, difference.b);
-    }
-    let unintended = comparison
-        .fingerprint_differences
-        .iter()
-        .filter(|difference| !rules::work_is_intended(comparison, &difference.measure));
-    for difference in unintended {
-        let [a, b] = figures::both(difference);
-        let _ = writeln!(out, "{}  {}: {a} and {b}", colour.paint(Ink::Bad, "differs"), difference.words());
-    }
-}
-
-fn blocks(out: &mut String, comparison: &Comparison, colour: Colour) {
-    let header = format!("  {:<8}{:<8}{:>14}{:>14}{:>10}", "block", "order", "A", "B", "B/A");
-    let _ = writeln!(out, "{}", colour.paint(Ink::Dim, &header));
-    for (i, block) in comparison.blocks.iter().enumerate() {
-        let order = block.order();
-        let rate = |side: Side| block.rate(side).map_or_else(|| figures::NONE.to_owned(), figures::short);
-        let ratio = block.ratio.map_or_else(|| figures::NONE.to_owned(), figures::percent);
-        let _ =
-            writeln!(out, "  {:<8}{order:<8}{:>14}{:>14}{ratio:>10}", i + 1, rate(Side::A), rate(Side::B));
-    }
-}
-
-fn confidence(out: &mut String, comparison: &Comparison) {
-    if let Some(ratio) = comparison.ratio {
-        let interval = if ratio.low.is_some() { ", 95 % interval" } else { "" };
-        let _ = writeln!(out, "  ratio B/A             {}{interval}", figures::ratio(ratio));
-    }
-    if let Some(detectable) = comparison.detectable {
-        let _ =
-            writeln!(out, "  smallest effect that these blocks could find  {}", figures::percent(detectable));
-    }
-    match &comparison.noise {
-        Some(noise) => {
-            let _ = writeln!(
-                out,
-                "  A/A control           {}, {} blocks{}",
-                figures::ratio(noise.ratio),
-                noise.blocks,
-                noise.bias_words()
-            );
-        }
-        None => {
-            let _ = writeln!(out, "  A/A control           not run");
-        }
-    }
-    if let Some((loss, words)) = comparison.loss_max.zip(comparison.loss_words()) {
-        let _ = writeln!(out, "  permitted loss        {}, {words}", figures::percent(loss));
-    }
-}
-
-/// Writes a sentence, broken at the width and hanging under its label.
-fn sentence(out: &mut String, label: &str, text: &str) {
-    out.push_str(&wrapped(label, text));
-}
-
-fn wrapped(label: &str, text: &str) -> String {
-    let indent = label.chars().count();
-    let mut out = label.to_owned();
-    let mut column = indent;
-    for (i, word) in text.split(' ').enumerate() {
-        let length = word.chars().count();
-        if i > 0 && column + 1 + length > WIDTH {
-            out.push('\n');
-            out.push_str(&" ".repeat(indent));
-            column = indent;
-        } else if i > 0 {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(word);
-        column += length;
-    }
-    out.push('\n');
-    out
 }

@@ -5,8 +5,8 @@ use crate::pooled::{self, Pooled};
 use crate::{engine_findings, figures, rules};
 use measure::{Better, Terms};
 use result::{
-    Check, Comparison, Document, Experiment, Interval, KeyDifference, Level, Metric, Tier, Trial, Variant,
-    VariantState, Verdict,
+    Block, BlockTrial, Comparison, Document, Experiment, Interval, Level, Metric, Party, Side, Spent, Tier,
+    Trial, Variant, VariantState, Verdict,
 };
 
 /// From this ratio on, an effect is told as a multiple.
@@ -62,6 +62,58 @@ impl Standing {
     /// Whether numbers of it are shown.
     pub(crate) fn is_measured(self) -> bool {
         !matches!(self, Standing::Void | Standing::NotStarted)
+    }
+}
+
+/// A comparison as an experiment of two variants, and of a third where the base was measured twice.
+pub(crate) fn of_comparison(document: &Document, comparison: &Comparison) -> Experiment {
+    let (metric, unit) = comparison.metric.split_once(", ").unwrap_or(("throughput", &comparison.metric));
+    let trial_of = |block: &Block, side: Side, nth: usize| {
+        let mut trials = block.trials.iter().filter(|entry| entry.side == side);
+        trials.nth(nth).map(|entry| entry.trial)
+    };
+    let variant = |party: &Party, side: Side, nth: usize| {
+        let trials: Vec<Option<usize>> =
+            comparison.blocks.iter().map(|block| trial_of(block, side, nth)).collect();
+        let mut measured = trials.iter().flatten().filter_map(|trial| document.trials.get(*trial));
+        let reason = measured.find_map(Trial::why_void);
+        Variant {
+            name: party.label.clone(),
+            subject: party.subject.clone(),
+            settings: Vec::new(),
+            base: None,
+            control: false,
+            state: if reason.is_some() { VariantState::Void } else { VariantState::Measured },
+            reason,
+            trials,
+        }
+    };
+    let (a, b) = (variant(&comparison.a, Side::A, 0), variant(&comparison.b, Side::B, 0));
+    let mut variants = vec![a, Variant { base: Some(0), ..b }];
+    if comparison.noise.is_some() {
+        let again = variant(&comparison.a, Side::A, 1);
+        let name = format!("{} again", comparison.a.label);
+        variants.insert(1, Variant { name, base: Some(0), control: true, ..again });
+    }
+    let place = |(block, entry): (usize, &BlockTrial)| {
+        variants.iter().position(|variant| variant.trials[block] == Some(entry.trial))
+    };
+    let order =
+        |(at, block): (usize, &Block)| block.trials.iter().filter_map(|entry| place((at, entry))).collect();
+    Experiment {
+        name: String::new(),
+        question: Some(format!("{} against {}", figures::capital(&comparison.b.label), comparison.a.label)),
+        metric: Metric {
+            name: metric.to_owned(),
+            unit: unit.to_owned(),
+            higher_is_better: comparison.higher_is_better(),
+        },
+        blocks: comparison.blocks.iter().enumerate().map(order).collect(),
+        blocks_planned: comparison.blocks.len() as u32,
+        comparisons: vec![comparison.clone()],
+        spent: Spent::default(),
+        answer: vec![comparison.sentence.clone()],
+        variants,
     }
 }
 
@@ -189,40 +241,17 @@ impl Row<'_> {
         self.variant.reason.as_deref().unwrap_or("no reason was given")
     }
 
-    /// Where it differs from its base without being meant to: the field, and both values.
-    pub(crate) fn unintended(&self) -> Vec<[String; 3]> {
+    /// Where it differs from its base: the field and both values, and whether that is what is studied.
+    pub(crate) fn differences(&self) -> Vec<([String; 3], bool)> {
         let Some(comparison) = self.comparison else { return Vec::new() };
-        let keys = comparison.key_differences.iter().filter(|difference| !difference.intended);
-        let key = |difference: &KeyDifference| {
-            [difference.field.clone(), difference.a.clone(), difference.b.clone()]
-        };
-        let work = comparison
-            .fingerprint_differences
-            .iter()
-            .filter(|difference| !rules::work_is_intended(comparison, &difference.measure));
-        keys.map(key)
-            .chain(work.map(|difference| {
-                let [a, b] = figures::both(difference);
-                [difference.words(), a, b]
-            }))
-            .collect()
-    }
-
-    /// Audits, ledger, inputs and conformance of all its trials: `85 of 85 passed`, and whether any failed.
-    pub(crate) fn checks(&self) -> [(&'static str, String, bool); 4] {
-        let of = |name, checks: Vec<Check>| {
-            let failed = checks.contains(&Check::Failed);
-            (name, findings::passed_of(checks.into_iter()), failed)
-        };
-        let all = |pick: fn(&Trial) -> Vec<Check>| {
-            self.pooled.trials.iter().flat_map(|trial| pick(trial)).collect()
-        };
-        [
-            of("audits", all(|trial| trial.audits.iter().map(|audit| audit.check).collect())),
-            of("ledger", all(|trial| trial.ledger.iter().map(|ledger| ledger.check).collect())),
-            of("inputs", all(|trial| trial.inputs.iter().map(|input| input.check).collect())),
-            of("conformance", all(|trial| vec![trial.conformance.check])),
-        ]
+        let keys = comparison.key_differences.iter().map(|difference| {
+            ([difference.field.clone(), difference.a.clone(), difference.b.clone()], difference.intended)
+        });
+        let work = comparison.fingerprint_differences.iter().map(|difference| {
+            let [a, b] = figures::both(difference);
+            ([difference.words(), a, b], rules::work_is_intended(comparison, &difference.measure))
+        });
+        keys.chain(work).collect()
     }
 
     /// What failed in its trials, each said once with the number of trials.

@@ -1,7 +1,8 @@
 //! Where the time of a call goes, as stacked bars that sum to 100 %.
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint};
-use super::markup::{Cell, Markup, Table};
+use super::markup::Markup;
+use crate::block::Cell;
 use crate::figures;
 use result::{Budget, BudgetPart};
 
@@ -9,32 +10,26 @@ use result::{Budget, BudgetPart};
 const LABEL_SHARE_MIN: f64 = 0.055;
 
 /// One bar.
-pub(super) struct Row<'a> {
+pub(crate) struct Bar {
     /// What it is of.
-    pub(super) name: String,
+    pub(crate) name: Cell,
     /// The budget.
-    pub(super) budget: Budget,
+    pub(crate) budget: Budget,
     /// The response time that fills the whole width, in nanoseconds.
-    pub(super) full_ns: f64,
-    /// Whether a little room sets it apart from the row above.
-    pub(super) apart: bool,
-    /// The title it goes under in the table.
-    pub(super) title: &'a str,
+    pub(crate) full_ns: f64,
+    /// Whether a little room sets it apart from the bar above.
+    pub(crate) apart: bool,
 }
 
-/// Writes the bars; nothing without a row.
-pub(super) fn render(markup: &mut Markup, rows: &[Row<'_>], caption: &str) {
-    if rows.is_empty() {
+/// Draws the bars with the parts that are given, by their places among all; nothing without a bar.
+pub(crate) fn render(markup: &mut Markup, bars: &[Bar], parts: &[(u8, BudgetPart)], caption: &str) {
+    if bars.is_empty() {
         return;
     }
-    let parts: Vec<(u8, BudgetPart)> = (0..)
-        .zip(BudgetPart::ALL)
-        .filter(|(_, part)| rows.iter().any(|row| row.budget.share(*part).abs() >= 0.0005))
-        .collect();
     let figure = Figure {
         title: "Time budget of a committed call",
         caption,
-        description: description(rows),
+        description: description(bars),
         legend: parts
             .iter()
             .map(|(index, part)| Key { swatch: format!("p{index}"), name: part.words().to_owned() })
@@ -43,20 +38,19 @@ pub(super) fn render(markup: &mut Markup, rows: &[Row<'_>], caption: &str) {
     };
     figure.write(
         markup,
-        |narrow| tops(rows, narrow).last().map_or(0.0, |top| top + BAR + 8.0),
+        |narrow| tops(bars, narrow).last().map_or(0.0, |top| top + BAR + 8.0),
         |canvas| {
-            draw(canvas, rows, &parts);
+            draw(canvas, bars, parts);
             None
         },
     );
-    table(markup, rows, &parts);
 }
 
 /// Height of a bar.
 const BAR: f64 = 26.0;
 
 /// The top of each bar.
-fn tops(rows: &[Row<'_>], narrow: bool) -> Vec<f64> {
+fn tops(rows: &[Bar], narrow: bool) -> Vec<f64> {
     let pitch = if narrow { BAR + 24.0 } else { BAR + 8.0 };
     let mut top = if narrow { 22.0 } else { 6.0 };
     rows.iter()
@@ -70,7 +64,7 @@ fn tops(rows: &[Row<'_>], narrow: bool) -> Vec<f64> {
         .collect()
 }
 
-fn description(rows: &[Row<'_>]) -> String {
+fn description(rows: &[Bar]) -> String {
     let most = |budget: &Budget| {
         BudgetPart::ALL.into_iter().max_by(|a, b| budget.part_ns(*a).total_cmp(&budget.part_ns(*b)))
     };
@@ -78,24 +72,29 @@ fn description(rows: &[Row<'_>]) -> String {
         .iter()
         .filter_map(|row| {
             let part = most(&row.budget)?;
-            Some(format!("{}: {} of it {}", row.name, figures::percent(row.budget.share(part)), part.words()))
+            Some(format!(
+                "{}: {} of it {}",
+                row.name.words(),
+                figures::percent(row.budget.share(part)),
+                part.words()
+            ))
         })
         .collect();
     format!("Stacked bars of the mean response time by part. {}.", rows.join("; "))
 }
 
-fn draw(canvas: &mut Canvas, rows: &[Row<'_>], parts: &[(u8, BudgetPart)]) {
+fn draw(canvas: &mut Canvas, rows: &[Bar], parts: &[(u8, BudgetPart)]) {
     // About the width of the longest name; a name that is longer still is cut off by the edge.
-    let longest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0) as f64;
+    let longest = rows.iter().map(|row| row.name.words().chars().count()).max().unwrap_or(0) as f64;
     let left = if canvas.narrow { 2.0 } else { (longest * 7.2 + 20.0).clamp(112.0, 300.0) };
     let right = if canvas.narrow { canvas.width - 2.0 } else { canvas.width - 84.0 };
     for (row, top) in rows.iter().zip(tops(rows, canvas.narrow)) {
         let (middle, mean) = (top + BAR / 2.0, figures::duration(row.budget.response_ns));
         if canvas.narrow {
-            canvas.text((left, top - 10.0), &row.name, Paint::Ink, Hold::Left);
+            canvas.text((left, top - 10.0), &row.name.words(), Paint::Ink, Hold::Left);
             canvas.text((right, top - 10.0), &mean, Paint::Muted, Hold::Right);
         } else {
-            canvas.text((left - 12.0, middle), &row.name, Paint::Ink, Hold::Right);
+            canvas.text((left - 12.0, middle), &row.name.words(), Paint::Ink, Hold::Right);
         }
         let end = draw_bar(canvas, row, parts, (left, right), top);
         if !canvas.narrow {
@@ -105,13 +104,7 @@ fn draw(canvas: &mut Canvas, rows: &[Row<'_>], parts: &[(u8, BudgetPart)]) {
 }
 
 /// Draws one bar and says where it ends.
-fn draw_bar(
-    canvas: &mut Canvas,
-    row: &Row<'_>,
-    parts: &[(u8, BudgetPart)],
-    span: (f64, f64),
-    top: f64,
-) -> f64 {
+fn draw_bar(canvas: &mut Canvas, row: &Bar, parts: &[(u8, BudgetPart)], span: (f64, f64), top: f64) -> f64 {
     // A remainder below zero has no width; the others are drawn a little narrower, so that the bar ends where it should.
     let drawn_ns: f64 = parts.iter().map(|(_, part)| row.budget.part_ns(*part).max(0.0)).sum();
     let width = (span.1 - span.0) * (row.budget.response_ns / row.full_ns.max(f64::MIN_POSITIVE)).min(1.0);
@@ -132,21 +125,4 @@ fn draw_bar(
         from = to;
     }
     from
-}
-
-fn table(markup: &mut Markup, rows: &[Row<'_>], parts: &[(u8, BudgetPart)]) {
-    let title = rows.first().map_or("", |row| row.title);
-    let mut titles = vec![title, "mean"];
-    titles.extend(parts.iter().map(|(_, part)| part.words()));
-    let mut table = Table::new("Time budget", &titles, 1..titles.len());
-    for row in rows {
-        let mut cells: Vec<Cell> =
-            vec![row.name.as_str().into(), figures::duration(row.budget.response_ns).into()];
-        cells.extend(parts.iter().map(|(_, part)| {
-            let (ns, share) = (row.budget.part_ns(*part), row.budget.share(*part));
-            Cell::Detailed(figures::duration(ns), vec![figures::percent(share)])
-        }));
-        table.row(cells);
-    }
-    markup.folded_table("The time budget as a table", &table);
 }

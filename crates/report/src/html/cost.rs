@@ -1,77 +1,12 @@
-//! What the processes used.
+//! The processors that processes kept busy, over time.
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Readout, Scale};
-use super::markup::{Markup, Table};
+use super::markup::Markup;
 use crate::figures;
-use result::{Process, ProcessSample, Trial, Writeback, WritebackSample};
+use result::{ProcessSample, Trial, Writeback, WritebackSample};
 
 /// More points than this say no more on a screen.
 const POINTS_MAX: usize = 360;
-
-/// Writes table and chart; nothing without a process.
-pub(super) fn render(markup: &mut Markup, trial: &Trial) {
-    if trial.processes.is_empty() {
-        return;
-    }
-    table(markup, &trial.processes, trial.writeback.as_ref());
-    chart(markup, trial);
-}
-
-fn table(markup: &mut Markup, processes: &[Process], writeback: Option<&Writeback>) {
-    let titles = [
-        "process",
-        "CPU / 1000 calls",
-        "CPU user",
-        "CPU kernel",
-        "run-queue wait",
-        "memory, peak",
-        "waits",
-        "preempted",
-        "read",
-        "written",
-    ];
-    let mut table = Table::new("Cost by process, over the measured interval", &titles, 1..titles.len());
-    let maybe = |value: Option<u64>, format: fn(u64) -> String| {
-        value.map_or_else(|| figures::NONE.to_owned(), format)
-    };
-    for process in processes {
-        let cost = process
-            .cpu_ms_per_1000_committed
-            .map_or_else(|| figures::NONE.to_owned(), |ms| format!("{}\u{a0}ms", figures::short(ms)));
-        table.row(vec![
-            super::markup::Cell::Detailed(
-                process.roles_words(),
-                vec![format!("{}, process {}", process.name, process.pid)],
-            ),
-            cost.into(),
-            figures::duration(process.cpu_user_s * 1e9).into(),
-            figures::duration(process.cpu_system_s * 1e9).into(),
-            process
-                .run_queue_s
-                .map_or_else(|| figures::NONE.to_owned(), |s| figures::duration(s * 1e9))
-                .into(),
-            figures::bytes(process.rss_peak_bytes).into(),
-            maybe(process.switches_voluntary, figures::count).into(),
-            maybe(process.switches_involuntary, figures::count).into(),
-            maybe(process.io_read_bytes, figures::bytes).into(),
-            maybe(process.io_written_bytes, figures::bytes).into(),
-        ]);
-    }
-    if let Some(writeback) = writeback {
-        let cost = match (writeback.cpu_s, writeback.cpu_ms_per_1000_committed) {
-            (None, _) => Writeback::HIDDEN.to_owned(),
-            (_, None) => figures::NONE.to_owned(),
-            (_, Some(ms)) => format!("{}\u{a0}ms", figures::short(ms)),
-        };
-        let used = writeback.cpu_s.map_or_else(|| figures::NONE.to_owned(), |s| figures::duration(s * 1e9));
-        // All of it is in the kernel; the rest is not told of its threads.
-        let none = figures::NONE.to_owned();
-        let mut row = vec![Writeback::NAME.into(), cost.into(), none.clone().into(), used.into()];
-        row.resize_with(titles.len(), || none.clone().into());
-        table.row(row);
-    }
-    markup.table(&table);
-}
 
 /// Samples thinned out to what a screen shows, each the mean of those it stands for.
 fn thinned(samples: &[ProcessSample]) -> Vec<ProcessSample> {
@@ -122,7 +57,8 @@ fn lines(trial: &Trial) -> Vec<Line> {
     processes.chain(kernel).collect()
 }
 
-fn chart(markup: &mut Markup, trial: &Trial) {
+/// Draws them; nothing without two samples.
+pub(crate) fn chart(markup: &mut Markup, trial: &Trial) {
     let lines = lines(trial);
     let all = lines.iter().map(|line| &line.samples);
     let Some(longest) = all.max_by_key(|samples| samples.len()).filter(|samples| samples.len() > 1) else {

@@ -1,81 +1,16 @@
-//! The page of a sweep: what the curve says, the curve with its intervals and the law, latency over load, each point.
+//! Throughput and response times over load.
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, headroom};
-use super::markup::{Cell, Markup, Table, Tone};
-use super::{budget, setup, vouch};
+use super::markup::Markup;
 use crate::curve::{self, load_words};
-use crate::{figures, findings};
-use result::{Axis, Budget, Curve, Document, Interval, Point, Trial};
+use crate::figures;
+use result::{Axis, Curve, Interval, Point};
 
 /// Height of a chart, and of what lies under its axis.
 const HEIGHT: f64 = 300.0;
 const FOOT: f64 = 42.0;
 /// Loads whose labels are nearer than this are not all labelled.
 const LABEL_GAP: f64 = 34.0;
-
-/// Writes the whole sweep.
-pub(super) fn render(main: &mut Markup, document: &Document, curve: &Curve) {
-    let unit = curve::unit_of(&curve.points, &document.trials);
-    main.element("h1", &[], |h1| {
-        h1.text(&document.subjects.join(" and ")).raw(" under rising load");
-    });
-    if let Some(trial) = document.trials.first() {
-        main.line("p", "lead", &circumstances(trial));
-    }
-    vouch::failures(main, findings::failures_of_all(document));
-    verdict(main, curve, unit);
-    vouch::warnings(main, &findings::rules_to_mind_of_all(document));
-    main.section("Throughput over load", |section| {
-        throughput(section, curve, unit);
-        if let Some(fit) = &curve.fit {
-            let titles = ["", "value (95\u{a0}% interval)", "meaning"];
-            let mut table = Table::new("The Universal Scalability Law through the points", &titles, 1..2);
-            for row in curve::parameters(fit, unit) {
-                table.row(row.map(Cell::Text).into());
-            }
-            section.table(&table);
-        }
-    });
-    main.section("Response time over load", |section| latency(section, curve));
-    main.section("Each load", |section| points(section, document, curve, unit));
-    main.section("Where the time goes", |section| budgets(section, document, curve));
-    if let Some(trial) = document.trials.first() {
-        main.section("Set-up of the first trial", |section| setup::render(section, trial));
-    }
-}
-
-/// What all trials have in common: engine, durability, length.
-pub(super) fn circumstances(trial: &Trial) -> String {
-    format!(
-        "{} {}, {}, {} a trial",
-        trial.stack.engine,
-        trial.stack.engine_version,
-        trial.stack.durability.word(),
-        figures::seconds(trial.plan.measured_s)
-    )
-}
-
-fn verdict(main: &mut Markup, curve: &Curve, unit: &str) {
-    main.element("div", &[("class", "headline")], |band| {
-        band.element("div", &[("class", "number")], |number| {
-            if let Some(knee) = &curve.knee {
-                number.line("p", "figure-large", &load_words(curve.axis, knee.load));
-                let rate = figures::value_alone(Interval { value: knee.rate, low: None, high: None });
-                number.line("p", "figure-unit", &format!("the knee, at {rate} {unit}"));
-            } else {
-                number.element("p", &[("class", "badges")], |badges| {
-                    badges.badge(Tone::Plain, "no knee");
-                });
-            }
-        });
-        band.element("div", &[("class", "verdict")], |words| {
-            words.line("p", "sentence", &curve.sentence);
-            if let Some(knee) = &curve.knee {
-                words.line("p", "", &knee.sentence);
-            }
-        });
-    });
-}
 
 /// Where the loads stand: in powers, since they mostly double.
 fn across(points: &[Point], canvas: &Canvas, left: f64) -> Scale {
@@ -84,7 +19,8 @@ fn across(points: &[Point], canvas: &Canvas, left: f64) -> Scale {
     Scale::log((low / 1.15, high * 1.15), (left, canvas.width - 20.0))
 }
 
-fn throughput(section: &mut Markup, curve: &Curve, unit: &str) {
+/// Draws throughput with its intervals and the law.
+pub(crate) fn throughput(section: &mut Markup, curve: &Curve, unit: &str) {
     let rates = || curve.points.iter().filter_map(|point| point.rate);
     let highest = headroom(rates());
     if rates().all(|rate| rate.value <= 0.0) {
@@ -166,7 +102,8 @@ fn foot(canvas: &mut Canvas, curve: &Curve, x: Scale) {
     canvas.text((canvas.width - 20.0, HEIGHT - 10.0), what, Paint::Muted, Hold::Right);
 }
 
-fn latency(section: &mut Markup, curve: &Curve) {
+/// Draws p50 and p99.
+pub(crate) fn latency(section: &mut Markup, curve: &Curve) {
     let times = || curve.points.iter().flat_map(|point| [point.p50_ns, point.p99_ns]).flatten();
     let least = times().map(|time| time.value).fold(f64::INFINITY, f64::min);
     let most = times().map(|time| time.value).fold(0.0, f64::max);
@@ -224,46 +161,5 @@ fn latency(section: &mut Markup, curve: &Curve) {
             }
             None
         },
-    );
-}
-
-fn points(section: &mut Markup, document: &Document, curve: &Curve, unit: &str) {
-    // Of a closed loop every call that is due is begun.
-    let open = curve.axis == Axis::Rate;
-    let shown = |column: &usize| open || *column != curve::SERVED;
-    let mut titles = curve::TITLES;
-    titles[1] = unit;
-    let titles: Vec<&str> = (0..titles.len()).filter(shown).map(|column| titles[column]).collect();
-    let caption = "Means of the blocks; who is saturated is what the averages of each trial show";
-    let mut table = Table::new(caption, &titles, 1..titles.len() - 1);
-    for row in curve::rows(curve, &document.trials) {
-        let cells = row.into_iter().enumerate().filter(|(column, _)| shown(column));
-        table.row(cells.map(|(_, text)| Cell::Text(text)).collect());
-    }
-    section.table(&table);
-}
-
-fn budgets(section: &mut Markup, document: &Document, curve: &Curve) {
-    let rows: Vec<budget::Row<'_>> = curve
-        .points
-        .iter()
-        .filter_map(|point| {
-            let budget =
-                Budget::mean(point.trials.iter().filter_map(|at| document.trials.get(*at)).filter_map(
-                    |trial| Some((trial.overall.budget?, trial.overall.books.committed as f64)),
-                ))?;
-            Some(budget::Row {
-                name: load_words(curve.axis, point.load),
-                budget,
-                full_ns: budget.response_ns,
-                apart: false,
-                title: "load",
-            })
-        })
-        .collect();
-    budget::render(
-        section,
-        &rows,
-        "All kinds of call and all blocks together; each bar is 100\u{a0}% of its own mean.",
     );
 }

@@ -1,96 +1,17 @@
-//! What the engine said of itself: its waits over time, and its counters.
+//! What the sessions of the engine waited for, over time.
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Readout, Scale};
-use super::markup::{Cell, Markup, Table};
-use crate::{engine_findings, figures};
-use result::{Engine, Trial, Wait};
+use super::markup::Markup;
+use crate::figures;
+use result::{Engine, Wait};
 
 /// States with a line of their own: as many as there are colours for lines.
 const LINES: usize = 3;
 
-/// Writes what must be said before a number of this tier is read.
-pub(super) fn loud_tier(markup: &mut Markup, trial: &Trial) {
-    if let Some((label, meaning)) = engine_findings::loud_tier(trial) {
-        markup.element("div", &[("class", "alarm"), ("role", "note")], |alarm| {
-            alarm.line("h2", "", label).line("p", "", &format!("{}.", figures::capital(meaning)));
-        });
-    }
-}
-
-/// Writes how calls shared commits, where they can.
-pub(super) fn grouping(section: &mut Markup, trial: &Trial) {
-    if let Some(grouping) = engine_findings::grouping(trial) {
-        section.line("p", "", &format!("{grouping}."));
-    }
-}
-
-/// Writes the likely bottleneck.
-pub(super) fn bottleneck(section: &mut Markup, trial: &Trial) {
-    if let Some(bottleneck) = crate::bottleneck(trial) {
-        section.line("p", "", &format!("{}.", figures::capital(&bottleneck.sentence)));
-    }
-}
-
-/// Writes waits and gauges; nothing where the engine was not asked.
-pub(super) fn render(section: &mut Markup, trial: &Trial) {
-    let Some(engine) = &trial.engine else { return };
-    if engine.looks > 0 {
-        chart(section, engine);
-        waits(section, engine);
-    }
-    gauges(section, trial);
-    statements(section, engine);
-    if engine.missing_s >= 1.0 {
-        let sentence = format!("The engine did not answer for {}.", figures::seconds(engine.missing_s));
-        section.line("p", "caption", &sentence);
-    }
-}
-
-fn waits(section: &mut Markup, engine: &Engine) {
-    let caption = format!("What its sessions did, from {} looks", figures::count(engine.looks));
-    let mut table = Table::new(&caption, &["state", "share of time", "which is"], 1..2);
-    for wait in engine_findings::top_waits(engine) {
-        table.row(vec![
-            wait.name.as_str().into(),
-            figures::percent(wait.share).into(),
-            engine_findings::meaning(&wait.name).into(),
-        ]);
-    }
-    section.table(&table);
-}
-
-fn gauges(section: &mut Markup, trial: &Trial) {
-    let gauges = engine_findings::gauges(trial);
-    if gauges.is_empty() {
-        return;
-    }
-    let mut table = Table::new("What it counted", &["of", "what", "in all", "rate"], 2..4);
-    for gauge in gauges {
-        table.row(gauge.into_iter().map(Cell::from).collect());
-    }
-    section.folded_table("Its own counters", &table);
-}
-
-fn statements(section: &mut Markup, engine: &Engine) {
-    if engine.statements.is_empty() {
-        return;
-    }
-    let titles = ["statement", "time in it", "executions", "rows"];
-    let mut table = Table::new("The statements that took the most time", &titles, 1..4);
-    for statement in &engine.statements {
-        table.row(vec![
-            statement.text.as_str().into(),
-            figures::duration(statement.total_ms * 1e6).into(),
-            figures::count(statement.calls).into(),
-            figures::count(statement.rows).into(),
-        ]);
-    }
-    section.folded_table("Its statements", &table);
-}
-
-fn chart(section: &mut Markup, engine: &Engine) {
+/// Draws the states that sessions were in most; nothing where nobody looked.
+pub(crate) fn chart(section: &mut Markup, engine: &Engine) {
     let lines: Vec<&Wait> = engine.waits.iter().take(LINES).collect();
-    if engine.t_s.len() < 2 || lines.is_empty() {
+    if engine.looks == 0 || engine.t_s.len() < 2 || lines.is_empty() {
         return;
     }
     let names: Vec<&str> = lines.iter().map(|wait| wait.name.as_str()).collect();

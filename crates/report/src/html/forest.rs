@@ -40,7 +40,7 @@ fn places(canvas: &Canvas, rows: &[&Row<'_>]) -> Places {
 }
 
 /// Writes the picture; nothing without a ratio.
-pub(super) fn render(markup: &mut Markup, experiment: &Experiment, rows: &[Row<'_>]) {
+pub(crate) fn render(markup: &mut Markup, experiment: &Experiment, rows: &[Row<'_>]) {
     if rows.iter().all(|row| row.effect.is_none()) {
         return;
     }

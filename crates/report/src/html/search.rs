@@ -1,68 +1,17 @@
-//! The page of a search: the rate that keeps the service level, every rate that was tried, and what gives out beyond.
+//! The rates that a search tried, in their order.
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale};
-use super::curve::circumstances;
-use super::markup::{Cell, Markup, Table, Tone};
-use super::{setup, vouch};
-use crate::{figures, findings};
-use result::{Document, Search, State};
+use super::markup::Markup;
+use crate::figures;
+use result::Search;
 
 /// Height of the row of one step.
 const ROW: f64 = 22.0;
 /// Where the first row is.
 const TOP: f64 = 16.0;
 
-/// Writes the whole search.
-pub(super) fn render(main: &mut Markup, document: &Document, search: &Search) {
-    main.element("h1", &[], |h1| {
-        h1.text(&document.subjects.join(" and ")).raw(" within ").text(&search.slo);
-    });
-    if let Some(trial) = document.trials.first() {
-        main.line("p", "lead", &circumstances(trial));
-    }
-    vouch::failures(main, findings::failures_of_all(document));
-    verdict(main, document, search);
-    vouch::warnings(main, &findings::rules_to_mind_of_all(document));
-    main.section("Rates tried", |section| {
-        picture(section, search);
-        steps(section, search);
-    });
-    if let Some(trial) = document.trials.first() {
-        main.section("Set-up of the first trial", |section| setup::render(section, trial));
-    }
-}
-
-fn verdict(main: &mut Markup, document: &Document, search: &Search) {
-    main.element("div", &[("class", "headline")], |band| {
-        band.element("div", &[("class", "number")], |number| {
-            if let Some(highest) = search.highest_per_s {
-                number.line("p", "figure-large", &figures::short(highest));
-                number.line("p", "figure-unit", &format!("calls a second within {}", search.slo));
-            }
-            number.element("p", &[("class", "badges")], |badges| {
-                match (search.highest_per_s, document.state) {
-                    (Some(_), _) => {
-                        badges.badge(Tone::Good, "kept");
-                    }
-                    (None, State::Complete) => {
-                        badges.badge(Tone::Bad, "missed");
-                    }
-                    (None, state) => {
-                        badges.badge(Tone::Plain, state.word());
-                    }
-                }
-            });
-        });
-        band.element("div", &[("class", "verdict")], |words| {
-            words.line("p", "sentence", &search.sentence);
-            if let Some(gives_out) = &search.gives_out {
-                words.line("p", "", gives_out);
-            }
-        });
-    });
-}
-
-fn picture(section: &mut Markup, search: &Search) {
+/// Draws every rate that was tried; nothing without one.
+pub(crate) fn picture(section: &mut Markup, search: &Search) {
     let rates = || search.steps.iter().map(|step| step.rate_per_s).filter(|rate| *rate > 0.0);
     let (least, most) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
     if most <= 0.0 {
@@ -126,23 +75,4 @@ fn draw(canvas: &mut Canvas, search: &Search, (least, most): (f64, f64)) {
             canvas.line(&[(at - arm, y + arm), (at + arm, y - arm)], Paint::Series(2), 2.4);
         }
     }
-}
-
-fn steps(section: &mut Markup, search: &Search) {
-    let titles = ["step", "rate/s", "", "why"];
-    let mut table = Table::new("Every rate in calls due a second, in the order of trial", &titles, 1..2);
-    for (i, step) in search.steps.iter().enumerate() {
-        let state = if step.kept {
-            Cell::Badge(Tone::Good, "kept".to_owned())
-        } else {
-            Cell::Badge(Tone::Warn, "broken".to_owned())
-        };
-        table.row(vec![
-            (i + 1).to_string().into(),
-            figures::trimmed(step.rate_per_s, 1).into(),
-            state,
-            Cell::Detailed(step.why.clone(), figures::remarks(step)),
-        ]);
-    }
-    section.table(&table);
 }

@@ -9,20 +9,20 @@ use result::{BUCKETS_A_DECADE, Bucket, Quantiles};
 const COLUMNS_A_DECADE: f64 = BUCKETS_A_DECADE;
 
 /// Spectra that one lane can hold and still be told apart.
-pub(super) const OVERLAID_MAX: usize = 6;
+pub(crate) const OVERLAID_MAX: usize = 6;
 
 /// One lane: one spectrum, or several that are held against each other.
-pub(super) struct Lane<'a> {
+pub(crate) struct Lane<'a> {
     /// The kind of call.
-    pub(super) name: &'a str,
+    pub(crate) name: &'a str,
     /// Its spectra.
-    pub(super) spectra: Vec<&'a [Bucket]>,
+    pub(crate) spectra: Vec<&'a [Bucket]>,
     /// Percentiles to mark, where there is one spectrum.
-    pub(super) marks: Option<Quantiles>,
+    pub(crate) marks: Option<Quantiles>,
 }
 
 /// Writes up to [`OVERLAID_MAX`] spectra of one kind of call over each other, tall enough to be told apart.
-pub(super) fn overlaid(markup: &mut Markup, lane: Lane<'_>, sides: &[&str], caption: &str) {
+pub(crate) fn overlaid(markup: &mut Markup, lane: Lane<'_>, sides: &[&str], caption: &str) {
     let title = format!("Latency spectrum, {}", lane.name);
     let lanes = [Lane { name: "", ..lane }];
     let Some(ends) = ends(&lanes) else { return };
@@ -57,7 +57,7 @@ fn ends(lanes: &[Lane<'_>]) -> Option<(f64, f64)> {
 }
 
 /// Writes the lanes; nothing without a sample. `sides` names the spectra where there are two.
-pub(super) fn render(markup: &mut Markup, lanes: &[Lane<'_>], sides: &[&str]) {
+pub(crate) fn render(markup: &mut Markup, lanes: &[Lane<'_>], sides: &[&str]) {
     let Some(ends) = ends(lanes) else { return };
     let (caption, legend) = if sides.is_empty() {
         (

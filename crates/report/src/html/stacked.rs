@@ -1,23 +1,80 @@
 //! Bars of parts that add up.
 
-use super::chart::{Canvas, Hold, Paint, cut_to, names_width};
+use super::chart::{Canvas, Figure, Hold, Key, Paint, cut_to, names_width};
+use super::markup::Markup;
+use crate::{figures, variants};
+use result::Experiment;
+
+/// Colours for processes, as indexes into the parts of the time budget; the generator's is the quietest.
+const PROCESS_PAINTS: [u8; 5] = [0, 1, 6, 4, 7];
+/// Colours for where the time of an experiment went.
+const SPENT_PAINTS: [u8; 5] = [6, 4, 5, 7, 8];
 
 /// Height of a bar.
 const BAR: f64 = 22.0;
 
 /// One bar.
-pub(super) struct Bar {
+pub(crate) struct Bar {
     /// What it is of.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Its parts in the order of the legend, each an amount.
-    pub(super) parts: Vec<f64>,
+    pub(crate) parts: Vec<f64>,
     /// What stands at its end.
-    pub(super) sum: String,
+    pub(crate) sum: String,
 }
 
-/// The height of a drawing of `count` bars.
-pub(super) fn height(count: usize, narrow: bool) -> f64 {
-    pitch(narrow) * count as f64 + 6.0
+/// Draws processor time a thousand calls, a bar a variant and a part for processes with the same roles.
+pub(crate) fn costs(markup: &mut Markup, bars: &[Bar], roles: &[String]) {
+    let told: Vec<String> = bars.iter().map(|bar| format!("{}: {}", bar.name, bar.sum)).collect();
+    let figure = Figure {
+        title: "Processor time a thousand committed calls",
+        caption: "An embedded engine shares its process with the generator or the server.",
+        description: format!("Stacked bars of processor time by process. {}.", told.join("; ")),
+        legend: legend(roles, &PROCESS_PAINTS),
+        readout: None,
+    };
+    write(markup, &figure, bars, &PROCESS_PAINTS);
+}
+
+/// Draws where the time of an experiment of so many trials went.
+pub(crate) fn spent(markup: &mut Markup, experiment: &Experiment, trials: usize) {
+    let parts = variants::spent(experiment);
+    let restore_s = experiment.spent.restore_s / trials.max(1) as f64;
+    let mut caption = format!("Restoring took {} a trial.", figures::duration(restore_s * 1e9));
+    if let Some(share) = variants::overhead(experiment) {
+        let sentence = format!(" {} of the time was neither measuring nor loading.", figures::percent(share));
+        caption.push_str(&sentence);
+    }
+    let told: Vec<String> = parts.iter().map(|(name, s)| format!("{name}, {}", variants::wall(*s))).collect();
+    let figure = Figure {
+        title: "Where the time of the experiment went",
+        caption: &caption,
+        description: format!("A stacked bar: {}.", told.join("; ")),
+        legend: legend(&told, &SPENT_PAINTS),
+        readout: None,
+    };
+    let bar = Bar {
+        name: format!("{trials} trials"),
+        parts: parts.iter().map(|(_, s)| *s).collect(),
+        sum: variants::wall(experiment.spent.total_s),
+    };
+    write(markup, &figure, &[bar], &SPENT_PAINTS);
+}
+
+fn legend(names: &[String], paints: &[u8]) -> Vec<Key> {
+    let key = |(name, paint): (&String, &u8)| Key { swatch: format!("p{paint}"), name: name.clone() };
+    names.iter().zip(paints.iter().cycle()).map(key).collect()
+}
+
+fn write(markup: &mut Markup, figure: &Figure<'_>, bars: &[Bar], paints: &[u8]) {
+    figure.write(
+        markup,
+        |narrow| pitch(narrow) * bars.len() as f64 + 6.0,
+        |canvas| {
+            draw(canvas, bars, paints);
+            None
+        },
+    );
 }
 
 fn pitch(narrow: bool) -> f64 {
@@ -25,7 +82,7 @@ fn pitch(narrow: bool) -> f64 {
 }
 
 /// Draws the bars on one scale; `paints` are indexes into the parts of the time budget.
-pub(super) fn draw(canvas: &mut Canvas, bars: &[Bar], paints: &[u8]) {
+fn draw(canvas: &mut Canvas, bars: &[Bar], paints: &[u8]) {
     let most = bars.iter().map(|bar| bar.parts.iter().sum::<f64>()).fold(f64::MIN_POSITIVE, f64::max);
     let left = if canvas.narrow { 2.0 } else { names_width(bars.iter().map(|bar| bar.name.as_str())) };
     let right = if canvas.narrow { canvas.width - 2.0 } else { canvas.width - 92.0 };

@@ -1,7 +1,8 @@
 //! Throughput and response times over the seconds of a trial.
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Readout, Scale};
-use super::markup::{Markup, Table, Tone};
+use super::markup::Markup;
+use crate::block::{Table, figure, words};
 use crate::figures;
 use result::{Outage, Slice, Trial};
 
@@ -23,7 +24,7 @@ struct Point {
 }
 
 /// Writes the time line; nothing without at least two slices.
-pub(super) fn render(markup: &mut Markup, trial: &Trial) {
+pub(crate) fn render(markup: &mut Markup, trial: &Trial) {
     let points = points(trial, POINTS_MAX);
     if points.len() < 2 {
         return;
@@ -56,21 +57,6 @@ pub(super) fn render(markup: &mut Markup, trial: &Trial) {
     };
     let height = |narrow| if narrow { 294.0 } else { 326.0 };
     figure.write(markup, height, |canvas| draw(canvas, &points, &trial.outages));
-    for outage in crate::engine_findings::refusals(trial)
-        .map(|refusals| format!("Refused: {refusals}"))
-        .into_iter()
-        .chain(crate::engine_findings::outages(trial))
-    {
-        markup.element("p", &[("class", "warning")], |p| {
-            p.badge(Tone::Bad, "outage").raw(" ").text(&outage).raw(".");
-        });
-    }
-    for gap in crate::engine_findings::gaps(trial) {
-        markup.element("p", &[("class", "warning")], |p| {
-            p.badge(Tone::Bad, "gap").raw(" ").text(&gap).raw(".");
-        });
-    }
-    table(markup, trial, kind);
 }
 
 fn points(trial: &Trial, most: usize) -> Vec<Point> {
@@ -250,20 +236,28 @@ fn grid(canvas: &mut Canvas, x: Scale, y: Scale, label: impl Fn(f64) -> String) 
     }
 }
 
-fn table(markup: &mut Markup, trial: &Trial, kind: &str) {
-    let headline = format!("{kind}/s");
-    let titles = ["from", "calls/s", headline.as_str(), "p50", "p99", "faults"];
-    let mut table = Table::new("Time line", &titles, 1..6);
-    for point in points(trial, ROWS_MAX) {
+/// The same as a table; nothing where there is no chart.
+pub(crate) fn table(trial: &Trial) -> Option<Table> {
+    let points = points(trial, ROWS_MAX);
+    let kind = trial.kinds.get(trial.headline_kind()).map_or("all", |kind| kind.name.as_str());
+    let columns = [
+        words("from"),
+        figure("calls/s"),
+        figure(format!("{kind}/s")),
+        figure("p50"),
+        figure("p99"),
+        figure("faults"),
+    ];
+    let table = Table::new("Time line", columns).of(points.iter().map(|point| {
         let warmup = if point.warmup { " (warm-up)" } else { "" };
-        table.row(vec![
-            format!("{}{warmup}", figures::seconds(point.from_s)).into(),
-            figures::count(point.rate.round() as u64).into(),
-            figures::count(point.headline_rate.round() as u64).into(),
-            figures::maybe_duration(point.p50_ns).into(),
-            figures::maybe_duration(point.p99_ns).into(),
-            figures::count(point.faults).into(),
-        ]);
-    }
-    markup.folded_table("The time line as a table", &table);
+        [
+            format!("{}{warmup}", figures::seconds(point.from_s)),
+            figures::count(point.rate.round() as u64),
+            figures::count(point.headline_rate.round() as u64),
+            figures::maybe_duration(point.p50_ns),
+            figures::maybe_duration(point.p99_ns),
+            figures::count(point.faults),
+        ]
+    }));
+    (points.len() > 1).then(|| table.folded("The time line as a table"))
 }

@@ -11,7 +11,7 @@ use result::Experiment;
 const LINEAR_MAX: f64 = 25.0;
 
 /// Writes the picture; nothing without a value.
-pub(super) fn render(markup: &mut Markup, experiment: &Experiment, rows: &[Row<'_>]) {
+pub(crate) fn render(markup: &mut Markup, experiment: &Experiment, rows: &[Row<'_>]) {
     let rows: Vec<&Row<'_>> = rows.iter().filter(|row| row.mean.is_some()).collect();
     if rows.is_empty() {
         return;

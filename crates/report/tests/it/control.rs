@@ -1,4 +1,4 @@
-//! What every format says of A/A controls, and of several variants on one base.
+//! What every format says of A/A controls.
 
 use report::text::Colour;
 use report::{html, markdown, testing, text};
@@ -20,17 +20,4 @@ fn a_control_that_differs_from_itself_is_said_in_every_format_and_once() {
     }
     let report = text::render(&document, Colour::Never);
     assert_eq!(report.matches("control shows a bias").count(), 1, "{report}");
-}
-
-#[test]
-fn every_format_says_for_how_many_variants_the_intervals_are_widened() {
-    let said = "The intervals of the 8 variants held against SQLite, WAL are widened";
-    for report in [
-        text::render(&testing::experiment(), Colour::Never),
-        markdown::render(&testing::experiment()),
-        html::render(&testing::experiment()),
-    ] {
-        let report = report.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(report.contains(said), "{report}");
-    }
 }

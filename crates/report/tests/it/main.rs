@@ -4,7 +4,6 @@
 
 mod control;
 mod files;
-mod loads;
 mod problems;
 mod progress;
 mod report;

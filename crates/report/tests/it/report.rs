@@ -157,7 +157,7 @@ fn every_colour_of_a_chart_is_one_of_the_style_sheet() {
 }
 
 /// Where `first` and `second` stand in every format.
-pub(crate) fn check_order(document: &Document, first: &str, second: &str) {
+fn check_order(document: &Document, first: &str, second: &str) {
     let formats = [
         ("text", text::render(document, Colour::Never)),
         ("markdown", markdown::render(document).replace('\\', "")),
@@ -175,25 +175,6 @@ pub(crate) fn check_order(document: &Document, first: &str, second: &str) {
 #[test]
 fn commits_that_a_crash_may_lose_are_said_loudly_before_the_rate() {
     check_order(&testing::engine_trial(), "DELAYED DURABILITY", "44 900");
-}
-
-#[test]
-fn what_the_engine_said_and_when_it_was_away_is_in_every_format() {
-    let document = testing::engine_trial();
-    let formats =
-        [text::render(&document, Colour::Never), markdown::render(&document), html::render(&document)];
-    for report in formats {
-        let report = report.replace(['\u{a0}', '\n'], " ").replace('\\', "");
-        let report = report.split_whitespace().collect::<Vec<_>>().join(" ");
-        for words in [
-            "Lock:tuple",
-            "without the engine for 2.7 s",
-            "was not run for 0.7 s, from 12 s on",
-            "ikely: the limit on processor time sets the throughput. Calls spend most of their time in",
-        ] {
-            assert!(report.contains(words), "`{words}` is missing:\n{report}");
-        }
-    }
 }
 
 #[test]
@@ -255,11 +236,6 @@ fn a_failed_audit_stands_above_the_rate() {
 }
 
 #[test]
-fn a_comparison_begins_with_its_verdict() {
-    check_order(&testing::comparison(), "HTTP costs 3 to 5 %", "43 514");
-}
-
-#[test]
 fn an_experiment_tells_failures_then_differences_then_the_answer_then_numbers() {
     let document = testing::experiment();
     check_order(&document, "audit warehouse-ytd (3.3.2.1), after the run in 2 of 5 trials", "200 pages");
@@ -289,26 +265,6 @@ fn a_void_variant_has_no_number_in_any_format() {
         }
         assert!(report.contains("the audit warehouse-ytd failed in 2 of 5 trials"), "{report}");
     }
-}
-
-#[test]
-fn a_variant_with_a_weaker_tier_says_so_beside_its_name() {
-    for report in [
-        text::render(&testing::experiment(), Colour::Never),
-        markdown::render(&testing::experiment()),
-        html::render(&testing::experiment()),
-    ] {
-        assert!(report.contains("synchronous=normal (delayed)"), "{report}");
-    }
-}
-
-#[test]
-fn an_experiment_for_a_pull_request_folds_all_but_the_answer_away() {
-    let report = markdown::render(&testing::experiment());
-    let (open, folded) = report.split_once("<details>").expect("something is folded away");
-    assert!(open.lines().count() < 45, "{open}");
-    assert!(open.contains("| grouped commits | ✓ better | 152 000 ± 7 000 | ×3.40 (3.26–3.54) |"), "{open}");
-    assert!(folded.contains("85 of 85 passed") && folded.contains("</details>"), "{folded}");
 }
 
 #[test]
@@ -373,13 +329,12 @@ fn work_that_the_factor_changes_is_no_other_work() {
         a: 5.6,
         b: 1.0,
     }];
-    assert!(
-        text::render(&document, Colour::Never).contains("differs  statements a call of payment: 5.6 and 1")
-    );
+    let told =
+        |document: &Document| text::render(document, Colour::Never).contains("statements a call of payment");
+    assert!(told(&document));
     document.comparison.as_mut().unwrap().factors = vec!["style".to_owned()];
-    let report = text::render(&document, Colour::Never);
-    assert!(!report.contains("differs"), "{report}");
-    assert!(html::render(&document).contains("statements a payment call"), "it is told, as intended");
+    assert!(!told(&document));
+    assert!(html::render(&document).contains("statements a call of payment"), "it is told, as intended");
 }
 
 #[test]
@@ -425,27 +380,12 @@ fn only_a_paced_run_is_called_tpmc() {
 }
 
 #[test]
-fn the_terminal_report_reads_as_designed() {
-    let report = text::render(&testing::trial(), Colour::Never);
-    let expected = "\
-tpcc/sqlite/rusqlite      sqlite 3.51.1, durable, 8 clients, closed loop, 60 s
-  durable: every commit flushed before it is acknowledged (journal_mode=wal, synchronous=full, on ext4)
-  44 900 ± 400 new orders/min (NOPM)
-                          rate/s       p50       p99     p99.9       max
-  new-order              748 ± 6    4.7 ms   16.8 ms     22 ms     38 ms
-  payment                755 ± 6    4.2 ms   15.0 ms     20 ms     33 ms
-    by id           18 124 calls    4.2 ms   15.0 ms     20 ms     32 ms
-    by last name    27 186 calls    4.2 ms   15.0 ms     20 ms     32 ms
-  order-status        75.5 ± 0.6    316 µs   1.12 ms         –    2.0 ms
-    by id            1 812 calls    316 µs   1.12 ms         –   1.78 ms
-    by last name     2 719 calls    316 µs   1.12 ms         –   1.88 ms
-  delivery            75.5 ± 0.6    6.3 ms     22 ms         –     40 ms
-  stock-level         75.5 ± 0.6    944 µs    3.3 ms         –    6.0 ms
-  declined 0.4 %   conflicts 0   in doubt 0   never begun 0
-  audits       17 of 17 passed
-";
-    assert!(report.starts_with(expected), "{report}");
-    assert!(report.ends_with("[steady]\n"), "warnings come last:\n{report}");
+fn no_line_of_a_terminal_is_wider_than_a_hundred_columns() {
+    for (name, document) in samples().into_iter().filter(|(name, _)| *name != "hostile") {
+        for line in text::render(&document, Colour::Never).lines() {
+            assert!(line.chars().count() <= 100, "{name}: {line}");
+        }
+    }
 }
 
 #[test]
@@ -492,29 +432,6 @@ fn a_result_is_good_only_if_nothing_speaks_against_it() {
     assert!(comparison.is_good());
     comparison.comparison.as_mut().unwrap().loss_max = Some(0.01);
     assert!(!comparison.is_good());
-}
-
-#[test]
-fn requirements_on_the_pace_are_told_in_every_format() {
-    let mut missed = testing::trial();
-    missed.trials[0].kinds[1].limit = Some(result::Limit::new(5_000_000_000, Some(6_100_000_000)));
-    for (document, sentence) in [
-        (testing::paced_trial(), "12.4 new orders a minute and warehouse, 96.4 % of the 12.86"),
-        (testing::deferred_trial(), "4 531 delivery calls queued, 4 529 done, 0 failed, 2 waiting"),
-        (missed, "payment p90 6.1 s is over its limit of 5 s"),
-    ] {
-        for report in
-            [text::render(&document, Colour::Never), markdown::render(&document), html::render(&document)]
-        {
-            assert!(report.replace('\u{a0}', " ").contains(sentence), "{report}");
-        }
-    }
-}
-
-#[test]
-fn a_comparison_says_what_is_kept_with_its_interval() {
-    let report = text::render(&testing::comparison(), Colour::Never);
-    assert!(report.contains("through HTTP keeps 95.8 % (94.9–96.6) of direct, new orders/min"), "{report}");
 }
 
 #[test]

@@ -48,6 +48,7 @@ fn trials() {
     check_all("engine", &testing::engine_trial());
     check_written("open", &testing::open_trial());
     check_written("deferred", &testing::deferred_trial());
+    check_written("paced", &testing::paced_trial());
     check_written("hostile", &testing::hostile_trial());
 }
 

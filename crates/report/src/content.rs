@@ -1,0 +1,146 @@
+//! What reports say: a tree of blocks from a document, worked out once for text, Markdown and page.
+
+mod checks;
+mod experiment;
+pub(crate) mod history;
+mod loads;
+mod pair;
+mod trial;
+
+use crate::block::{Block, Cell, Column, Level, Table, figure, words};
+use crate::html::budget::{self, Bar};
+use crate::{engine_findings, figures, findings, variants};
+use result::{BudgetPart, Check, Class, Document, Experiment, State, Trial};
+use std::borrow::Cow;
+pub(crate) use trial::trial;
+
+/// The experiment that a document holds; a comparison is one of two variants.
+pub(crate) fn experiment(document: &Document) -> Option<Cow<'_, Experiment>> {
+    match (&document.experiment, &document.comparison) {
+        (Some(experiment), _) => Some(Cow::Borrowed(experiment)),
+        (None, Some(comparison)) => Some(Cow::Owned(variants::of_comparison(document, comparison))),
+        (None, None) => None,
+    }
+}
+
+/// The report of a run; `experiment` is what [`experiment`] finds in it.
+pub(crate) fn of<'a>(document: &'a Document, experiment: Option<&'a Experiment>) -> Vec<Block<'a>> {
+    let curve = document.curve.as_ref().filter(|curve| !curve.points.is_empty());
+    let search = document.search.as_ref().filter(|search| !search.steps.is_empty());
+    let mut blocks = if let Some(experiment) = experiment {
+        experiment::blocks(document, experiment)
+    } else if let Some(curve) = curve {
+        loads::sweep(document, curve)
+    } else if let Some(search) = search {
+        loads::search(document, search)
+    } else if document.trials.is_empty() {
+        let (title, lead) = (document.subjects.join(" and "), findings::empty_sentence(document));
+        vec![if title.is_empty() {
+            Block::Title { title: lead, lead: title }
+        } else {
+            Block::Title { title, lead }
+        }]
+    } else {
+        document.trials.iter().flat_map(trial).collect()
+    };
+    if let Some(confirmation) = &document.confirmation {
+        let confirmed = Block::fact("bottleneck", confirmation.sentence.as_str());
+        blocks.insert(1, Block::Late(vec![confirmed]));
+    }
+    blocks.push(Block::Late(vec![Block::Notes(document.notes.clone())]));
+    blocks
+}
+
+/// What a commit survives, and by what means.
+fn durability<'a>(trial: &Trial) -> Block<'a> {
+    let durability = &trial.stack.durability;
+    let on = trial.data.file_system.as_ref().map_or_else(String::new, |system| format!(", on {system}"));
+    let words = format!("{}: {} ({}{on})", durability.word(), durability.tier.meaning(), durability.detail);
+    Block::Caption(words).at(Level::Brief)
+}
+
+/// What must be said before a number of this tier is read.
+fn loud_tier<'a>(trial: &Trial) -> Option<Block<'a>> {
+    engine_findings::loud_tier(trial).map(|(label, meaning)| Block::Loud(label, meaning))
+}
+
+/// The rules to mind in any trial.
+fn rules<'a>(document: &Document) -> Vec<Block<'a>> {
+    findings::rules_to_mind_of_all(document).into_iter().map(Block::Rule).collect()
+}
+
+/// What became of the audits of all trials.
+fn audits<'a>(document: &Document) -> Block<'a> {
+    let audits = || document.trials.iter().flat_map(|trial| &trial.audits).map(|audit| audit.check);
+    let failed = audits().any(|check| check == Check::Failed);
+    checks::passed("audits of all trials", audits(), failed).at(Level::Brief)
+}
+
+/// How far a run came that did not come to its end.
+fn state_words(document: &Document) -> String {
+    match document.state {
+        State::Complete => String::new(),
+        state => format!(", {}", state.word()),
+    }
+}
+
+/// The comparison key: everything that must be the same before two numbers may be held against each other.
+fn setup<'a>(trial: &Trial) -> Block<'a> {
+    Block::Pairs(findings::key(trial)).at(Level::Full)
+}
+
+/// Where the time of calls goes: bars that sum to 100 %, and the table of their figures at `level`.
+fn budgets<'a>(title: &str, bars: Vec<Bar>, caption: &'static str, level: Level) -> Vec<Block<'a>> {
+    let parts = || {
+        let share =
+            |part: BudgetPart| bars.iter().map(|bar| bar.budget.share(part).abs()).fold(0.0, f64::max);
+        (0_u8..).zip(BudgetPart::ALL).map(move |(index, part)| (index, part, share(part)))
+    };
+    let parts: Vec<(u8, BudgetPart, f64)> = parts().filter(|(.., share)| *share >= PART_MIN).collect();
+    let mut columns = vec![words(title), figure("mean")];
+    columns.extend(parts.iter().map(|(_, part, share)| {
+        // A column of a terminal is worth half a percent of some call.
+        figure(part.words()).at(if *share < 0.005 { Level::Full } else { Level::Always })
+    }));
+    let mut table = Table::new("Time budget", columns).folded("The time budget as a table");
+    for bar in &bars {
+        let mut cells = vec![bar.name.clone(), figures::duration(bar.budget.response_ns).into()];
+        cells.extend(parts.iter().map(|(_, part, _)| {
+            let share = figures::percent(bar.budget.share(*part));
+            Cell::Detailed(share, vec![figures::duration(bar.budget.part_ns(*part))])
+        }));
+        table.row(cells);
+    }
+    let drawn: Vec<(u8, BudgetPart)> = parts.iter().map(|(index, part, _)| (*index, *part)).collect();
+    vec![
+        Block::chart(move |markup| budget::render(markup, &bars, &drawn, caption)),
+        Block::from(table).at(level),
+    ]
+}
+
+/// The least share of a response time that is told, and the least change of one.
+const PART_MIN: f64 = 0.0005;
+
+/// A processor time a thousand calls, or the sign for none.
+fn cost(ms: Option<f64>) -> String {
+    ms.map_or_else(|| figures::NONE.to_owned(), |ms| format!("{}\u{a0}ms", figures::short(ms)))
+}
+
+/// A time, or the sign for none.
+fn time(ns: Option<f64>) -> String {
+    ns.map_or_else(|| figures::NONE.to_owned(), figures::duration)
+}
+
+/// p50 and p99 of the kind that the headline of a trial counts.
+fn times(trial: &Trial) -> [String; 2] {
+    let kind = trial.kinds.get(trial.headline_kind());
+    let times = kind.and_then(|kind| kind.tally.latency(Class::Committed)).map(|latency| latency.response);
+    let of = |time: Option<u64>| figures::maybe_duration(time);
+    [of(times.and_then(|times| times.p50_ns)), of(times.and_then(|times| times.p99_ns))]
+}
+
+/// Columns of words and figures by their titles: figures from `figures_from` on.
+fn columns<'t>(titles: impl IntoIterator<Item = &'t str>, figures_from: usize) -> Vec<Column> {
+    let column = |(at, title)| if at < figures_from { words(title) } else { figure(title) };
+    titles.into_iter().enumerate().map(column).collect()
+}

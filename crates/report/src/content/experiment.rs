@@ -1,0 +1,497 @@
+//! The report of an experiment, and of a comparison, which is one of two variants: the question, the answer in words and one
+//! picture, and then what stands behind it.
+
+use super::pair::{self, Pair, pair};
+use super::{audits, budgets, columns, cost, durability, loud_tier, rules, setup, state_words, time, times};
+use crate::block::{Block, Cell, Level, Table, Tone, figure, words};
+use crate::html::budget::Bar;
+use crate::html::spectrum::{self, Lane, OVERLAID_MAX};
+use crate::html::{Markup, forest, stacked, values};
+use crate::pooled::PooledKind;
+use crate::rules::judge_comparison;
+use crate::variants::{self, Row, Standing};
+use crate::{engine_findings, figures, findings};
+use result::{Check, Document, Experiment, Rule, Severity, Side, Verdict};
+use std::rc::Rc;
+
+/// The whole experiment.
+pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> Vec<Block<'a>> {
+    let rows: Rc<[Row<'a>]> = variants::rows(document, experiment).into();
+    let pair = pair(&rows);
+    let common = variants::common_line(document, experiment) + &state_words(document);
+    let lead = match experiment.name.as_str() {
+        "" => common,
+        name => format!("{name}: {common}"),
+    };
+    let mut blocks = vec![Block::Title { title: variants::title(experiment).to_owned(), lead }];
+    if let (Some(trial), Some(_)) = (document.trials.first(), &pair) {
+        blocks.push(durability(trial));
+    }
+    if let (Some(trial), Some(pair)) = (weakest(document), &pair)
+        && pair.a.standing.is_measured()
+    {
+        blocks.extend(loud_tier(trial));
+    }
+    blocks.extend([
+        Block::Alarm("No number is given for what failed", rows.iter().flat_map(Row::failures).collect()),
+        differences(&rows, false).into(),
+        Block::Gap,
+        match &pair {
+            Some(pair) => Block::Headline(pair::verdict(experiment, pair)),
+            None => Block::Answer(answer(experiment)),
+        },
+        Block::chart({
+            let rows = Rc::clone(&rows);
+            move |markup| forest::render(markup, experiment, &rows)
+        }),
+        Block::Gap,
+        Block::At(Level::Always, overview(experiment, &rows)),
+        Block::Gap,
+    ]);
+    let unmeasured = rows.iter().filter(|row| !row.standing.is_measured());
+    blocks.extend(unmeasured.map(|row| {
+        let name = format!("{}, {}", row.variant.name, row.standing.words());
+        Block::fact(name, row.reason()).at(Level::Brief)
+    }));
+    blocks.push(Block::Caption(variants::confidence(&rows).join(" ")));
+    let unit = document.trials.first().map(|trial| Block::Caption(trial.headline.sentence.clone()));
+    let rules_of = rules_of(&rows).into_iter().map(Block::Rule);
+    blocks.push(Block::Late(unit.into_iter().chain(rules_of).chain(rules(document)).collect()));
+    let waits_of = rows.iter().filter(|row| row.standing.is_measured()).filter_map(|row| {
+        let name = format!("engine sessions of {}", row.variant.name);
+        Some(Block::fact(name, variants::waits_words(row)?).at(Level::Brief))
+    });
+    let mut time_goes = bars_of(&rows, pair.as_ref());
+    time_goes.push(Block::Gap);
+    time_goes.extend(pair.as_ref().and_then(pair::difference).map(Block::from));
+    time_goes.extend(waits_of);
+    time_goes.push(Block::from(waits(&rows)).at(Level::Page));
+    let block_by_block = match &pair {
+        Some(pair) => pair::blocks(pair),
+        None => Block::from(blocks_of_all(experiment, &rows)).at(Level::Page),
+    };
+    blocks.extend([
+        Block::section("Values", vec![Block::Gap, values_chart(experiment, &rows), block_by_block]),
+        Block::section("How response times are spread", spread(&rows)),
+        Block::section("Where the time goes", time_goes),
+    ]);
+    let run = vec![spent(document, experiment), trials(document, experiment, &rows)];
+    let folded = vec![
+        Block::section("What it costs", costs(&rows)),
+        Block::section("What differs", vec![all_differences(&rows)]),
+        Block::section("What vouches for it", vec![Block::Gap, audits(document), checks(&rows)]),
+        Block::section("The experiment itself", run),
+        Block::section("Set-up", set_up(&rows)),
+    ];
+    blocks.push(Block::Aside("Set-up, audits and costs", folded));
+    blocks
+}
+
+/// The trial whose commits a crash takes back the most of.
+fn weakest(document: &Document) -> Option<&result::Trial> {
+    document.trials.iter().find(|trial| engine_findings::loud_tier(trial).is_some())
+}
+
+/// The answer, as far as there is one.
+pub(super) fn answer(experiment: &Experiment) -> Vec<String> {
+    match experiment.answer.is_empty() {
+        true => vec!["There is no answer yet.".to_owned()],
+        false => experiment.answer.clone(),
+    }
+}
+
+/// How it is meant.
+pub(super) fn tone(standing: Standing) -> Tone {
+    match standing {
+        Standing::Held(Verdict::Better) => Tone::Good,
+        Standing::Held(Verdict::Worse | Verdict::CannotTell) => Tone::Warn,
+        Standing::Held(Verdict::DifferentWork) | Standing::Void => Tone::Bad,
+        Standing::Held(Verdict::NoDifference) | Standing::Base | Standing::Control => Tone::Plain,
+        Standing::NotStarted => Tone::Warn,
+    }
+}
+
+/// Every variant in one table: the verdict, the value, the effect.
+fn overview<'a>(experiment: &Experiment, rows: &[Row<'_>]) -> Vec<Block<'a>> {
+    let titles = [
+        words("variant"),
+        words("verdict"),
+        figure(experiment.metric.unit.as_str()),
+        figure("effect, 95 %"),
+        figure("p50").at(Level::Page),
+        figure("p99").at(Level::Page),
+    ];
+    let mut table = Table::new("The variants", titles);
+    let several = rows.iter().filter(|row| row.variant.base.is_none()).count() > 1;
+    for row in rows {
+        let base = row.variant.base.and_then(|base| experiment.variants.get(base)).filter(|_| several);
+        let mut under: Vec<String> = base.map(|base| format!("against {}", base.name)).into_iter().collect();
+        under.push(row.variant.subject.clone());
+        under.extend(settings_words(row));
+        under.extend(row.weak_tier().map(|tier| format!("{}: {}", tier.word(), tier.meaning())));
+        under.extend((!row.standing.is_measured()).then(|| row.reason().to_owned()));
+        let none = || figures::NONE.to_owned();
+        let times = row.pooled.kinds.get(headline_kind(row)).filter(|_| row.standing.is_measured());
+        table.row([
+            Cell::Detailed(row.label(), under),
+            Cell::Badge(tone(row.standing), row.standing.words().to_owned()),
+            row.mean.map_or_else(none, figures::with_margin).into(),
+            row.effect.map_or_else(none, variants::effect_words).into(),
+            time(times.and_then(|kind| kind.p50_ns)).into(),
+            time(times.and_then(|kind| kind.p99_ns)).into(),
+        ]);
+    }
+    let kind = rows.iter().find_map(|row| row.pooled.kinds.get(headline_kind(row)));
+    let of_kind = |kind: &PooledKind<'_>| {
+        let said = format!("p50 and p99 are response times of committed {} calls.", kind.name);
+        Block::Caption(said).at(Level::Page)
+    };
+    std::iter::once(table.into()).chain(kind.map(of_kind)).collect()
+}
+
+fn settings_words(row: &Row<'_>) -> Option<String> {
+    let settings: Vec<String> =
+        row.variant.settings.iter().map(|setting| format!("{}={}", setting.name, setting.value)).collect();
+    (!settings.is_empty()).then(|| settings.join(", "))
+}
+
+/// The position of the kind that the headline counts.
+fn headline_kind(row: &Row<'_>) -> usize {
+    row.pooled.trials.first().map_or(0, |trial| trial.headline_kind())
+}
+
+/// What the rules say of the comparisons, said with the variant's name, or once where they say the same of several.
+fn rules_of(rows: &[Row<'_>]) -> Vec<Rule> {
+    let measured = || rows.iter().filter(|row| row.standing.is_measured() && row.comparison.is_some());
+    let is_alone = measured().count() == 1;
+    let mut said: Vec<(Rule, usize)> = Vec::new();
+    for row in measured() {
+        let rules = row.comparison.map(judge_comparison).unwrap_or_default();
+        for rule in rules.into_iter().filter(|rule| rule.severity >= Severity::Warning) {
+            match said
+                .iter_mut()
+                .find(|(known, _)| known.name == rule.name && known.severity == rule.severity)
+            {
+                Some((_, variants)) => *variants += 1,
+                None if is_alone => said.push((rule, 1)),
+                None => {
+                    let sentence = format!("{}: {}", row.variant.name, rule.sentence);
+                    said.push((Rule { sentence, ..rule }, 1));
+                }
+            }
+        }
+    }
+    said.sort_by_key(|(rule, _)| std::cmp::Reverse(rule.severity));
+    let told = |(rule, variants): (Rule, usize)| match variants {
+        1 => rule,
+        _ => Rule { sentence: format!("{variants} variants, such as {}", rule.sentence), ..rule },
+    };
+    said.into_iter().map(told).collect()
+}
+
+fn values_chart<'a>(experiment: &'a Experiment, rows: &Rc<[Row<'a>]>) -> Block<'a> {
+    let rows = Rc::clone(rows);
+    Block::chart(move |markup| values::render(markup, experiment, &rows))
+}
+
+/// The ratio of every variant in every block.
+fn blocks_of_all(experiment: &Experiment, rows: &[Row<'_>]) -> Table {
+    let mut columns = vec![words("variant")];
+    columns.extend((1..=experiment.blocks.len()).map(|block| figure(format!("block {block}"))));
+    let caption = format!("Values in {}, and under them their ratios to the base", experiment.metric.unit);
+    let mut table = Table::new(caption, columns).folded("Every block as a table");
+    for row in rows.iter().filter(|row| row.standing.is_measured()) {
+        let mut values = row.values.clone();
+        values.resize(experiment.blocks.len(), None);
+        let cells = values.into_iter().enumerate().map(|(block, value)| {
+            let words = value.map_or_else(|| figures::NONE.to_owned(), figures::short);
+            Cell::Detailed(words, ratio_in(row, block).map(figures::percent).into_iter().collect())
+        });
+        table.row(std::iter::once(row.label().into()).chain(cells));
+    }
+    table
+}
+
+/// The ratio of a variant to its base in one block.
+fn ratio_in(row: &Row<'_>, block: usize) -> Option<f64> {
+    let trial = row.variant.trials.get(block).copied().flatten()?;
+    let of_it = |block: &&result::Block| {
+        block.trials.iter().any(|entry| entry.side == Side::B && entry.trial == trial)
+    };
+    row.comparison?.blocks.iter().find(of_it)?.ratio
+}
+
+/// The spectra of the kinds, and their times as a table.
+fn spread<'a>(rows: &Rc<[Row<'a>]>) -> Vec<Block<'a>> {
+    let of = Rc::clone(rows);
+    let draw = move |markup: &mut Markup| match pair(&of) {
+        Some(pair) => pair::spectra(markup, &pair),
+        None => overlaid_spectra(markup, &of),
+    };
+    vec![Block::chart(draw), Block::from(times_table(rows)).at(Level::Page)]
+}
+
+/// The kind that the headline counts, of several variants over each other.
+fn overlaid_spectra(markup: &mut Markup, rows: &[Row<'_>]) {
+    let lines: Vec<_> = worth_a_line(rows)
+        .into_iter()
+        .filter_map(|row| Some((row.label(), row.pooled.kinds.get(headline_kind(row))?)))
+        .collect();
+    let measured = rows.iter().filter(|row| row.standing.is_measured()).count();
+    let caption = format!(
+        "All blocks together. Height is the square root of the share of calls, so that rare slow calls stay in sight. \
+         Under the pointer: the share of calls that were at least as fast.{}",
+        if lines.len() < measured {
+            " Shown are the bases and the variants with the largest effects."
+        } else {
+            ""
+        }
+    );
+    let names: Vec<&str> = lines.iter().map(|(name, _)| name.as_str()).collect();
+    if let Some((_, first)) = lines.first() {
+        let spectra = lines.iter().map(|(_, kind)| kind.spectrum.as_slice()).collect();
+        spectrum::overlaid(markup, Lane { name: first.name, spectra, marks: None }, &names, &caption);
+    }
+}
+
+/// The bases, and the variants with the largest effects, in their order.
+fn worth_a_line<'r, 'a>(rows: &'r [Row<'a>]) -> Vec<&'r Row<'a>> {
+    let distance = |row: &Row<'_>| match row.standing {
+        Standing::Base => f64::INFINITY,
+        Standing::Control => -1.0,
+        _ => row.effect.map_or(0.0, |effect| effect.value.max(f64::MIN_POSITIVE).ln().abs()),
+    };
+    let mut order: Vec<usize> = (0..rows.len()).filter(|i| rows[*i].standing.is_measured()).collect();
+    order.sort_by(|a, b| distance(&rows[*b]).total_cmp(&distance(&rows[*a])));
+    order.truncate(OVERLAID_MAX);
+    order.sort_unstable();
+    order.into_iter().map(|i| &rows[i]).collect()
+}
+
+fn times_table(rows: &[Row<'_>]) -> Table {
+    let measured = || rows.iter().filter(|row| row.standing.is_measured());
+    let names: Vec<&str> = measured()
+        .next()
+        .map_or_else(Vec::new, |first| first.pooled.kinds.iter().map(|kind| kind.name).collect());
+    let titles = columns(std::iter::once("variant").chain(names.iter().copied()), 1);
+    let mut table = Table::new("Response times of committed calls: p50, and under it p99", titles);
+    for row in measured() {
+        let knows_p99 = row.pooled.kinds.iter().any(|kind| kind.p99_ns.is_some());
+        let cells = names.iter().map(|name| {
+            let kind = row.pooled.kinds.iter().find(|kind| kind.name == *name);
+            let p99 = kind.and_then(|kind| kind.p99_ns);
+            // Where no kind has one, a line of signs for none says nothing.
+            let under = if knows_p99 { vec![time(p99)] } else { Vec::new() };
+            Cell::Detailed(time(kind.and_then(|kind| kind.p50_ns)), under)
+        });
+        table.row(std::iter::once(row.label().into()).chain(cells));
+    }
+    table
+}
+
+/// A bar a variant; of two variants, two bars a kind of call.
+fn bars_of<'a>(rows: &[Row<'_>], pair: Option<&Pair<'_, '_>>) -> Vec<Block<'a>> {
+    if let Some(pair) = pair {
+        return pair::bars(pair);
+    }
+    let shown = rows.iter().filter(|row| row.standing.is_measured() && row.standing != Standing::Control);
+    let bar = |row: &Row<'_>| {
+        let budget = row.pooled.budget?;
+        Some(Bar { name: row.label().into(), budget, full_ns: budget.response_ns, apart: false })
+    };
+    let caption = "Each bar is the mean response time of all committed calls of a variant, which stands beside it, and \
+                   sums to 100\u{a0}%.";
+    budgets("variant", shown.filter_map(bar).collect(), caption, Level::Page)
+}
+
+/// What the engines' sessions did; nothing where no engine tells.
+fn waits(rows: &[Row<'_>]) -> Table {
+    let titles = [words("variant"), words("state"), figure("share of time"), words("which is")];
+    let mut table = Table::new("What the engine's sessions did, where it tells", titles);
+    for row in rows.iter().filter(|row| row.standing.is_measured()) {
+        for (i, (name, share)) in row.pooled.waits().into_iter().take(3).enumerate() {
+            let label = if i == 0 { row.label() } else { String::new() };
+            let meaning = engine_findings::meaning(name).to_owned();
+            table.row([label, name.to_owned(), figures::percent(share), meaning]);
+        }
+    }
+    table
+}
+
+/// Processor time by process.
+fn costs<'a>(rows: &[Row<'_>]) -> Vec<Block<'a>> {
+    let measured: Vec<&Row<'_>> = rows
+        .iter()
+        .filter(|row| row.standing.is_measured() && row.standing != Standing::Control)
+        .filter(|row| row.pooled.cpu_ms_per_1000(None).is_some())
+        .collect();
+    let mut roles: Vec<String> = Vec::new();
+    for role in measured.iter().flat_map(|row| row.pooled.roles()) {
+        if !roles.contains(&role) {
+            roles.push(role);
+        }
+    }
+    if roles.is_empty() {
+        return vec![Block::Sentence("No process was observed.".to_owned()).at(Level::Page)];
+    }
+    let of = |row: &Row<'_>, role: &String| row.pooled.cpu_ms_per_1000(Some(role));
+    let bars: Vec<stacked::Bar> = measured
+        .iter()
+        .map(|row| stacked::Bar {
+            name: row.label(),
+            parts: roles.iter().map(|role| of(row, role).unwrap_or(0.0)).collect(),
+            sum: cost(row.pooled.cpu_ms_per_1000(None)),
+        })
+        .collect();
+    let titles = std::iter::once("variant").chain(roles.iter().map(String::as_str)).chain(["all"]);
+    let mut table =
+        Table::new("CPU a thousand committed calls", columns(titles, 1)).folded("The costs as a table");
+    for (row, bar) in measured.iter().zip(&bars) {
+        let cells = roles.iter().map(|role| cost(of(row, role)));
+        table.row(std::iter::once(bar.name.clone()).chain(cells).chain([bar.sum.clone()]));
+    }
+    vec![
+        Block::chart(move |markup| stacked::costs(markup, &bars, &roles)),
+        Block::from(table).at(Level::Full),
+    ]
+}
+
+/// What differs between a variant and its base: all of it, or what may not.
+fn differences(rows: &[Row<'_>], all: bool) -> Table {
+    let caption = match all {
+        true => "Each variant against its base, as read back from the running systems",
+        false => "More differs than the factor under study",
+    };
+    let titles = [words("variant"), words("differs"), words(""), words("base"), words("variant")];
+    let mut table = Table::new(caption, titles).breaking();
+    for row in rows.iter().filter(|row| row.standing.is_measured()) {
+        let shown = row.differences().into_iter().filter(|(.., intended)| all || !intended);
+        for (i, ([field, a, b], intended)) in shown.enumerate() {
+            let badge = match intended {
+                true => Cell::Badge(Tone::Plain, "intended".to_owned()),
+                false => Cell::Badge(Tone::Bad, "not intended".to_owned()),
+            };
+            let name = if i == 0 || !all { row.variant.name.as_str() } else { "" };
+            table.row([name.into(), field.into(), badge, shortened(a).into(), shortened(b).into()]);
+        }
+    }
+    table
+}
+
+fn all_differences<'a>(rows: &[Row<'_>]) -> Block<'a> {
+    let table = differences(rows, true);
+    let none = "No variant differs from its base in the comparison key or in the work of a call.";
+    let block = if table.is_empty() { Block::Sentence(none.to_owned()) } else { table.into() };
+    block.at(Level::Page)
+}
+
+/// A value without the end of it, where that is long: lists of compile options are.
+fn shortened(value: String) -> String {
+    const CHARS_MAX: usize = 140;
+    if value.chars().count() <= CHARS_MAX {
+        return value;
+    }
+    value.chars().take(CHARS_MAX - 1).chain(['…']).collect()
+}
+
+/// What vouches for the numbers, a variant a row; those with a failure first.
+fn checks<'a>(rows: &[Row<'_>]) -> Block<'a> {
+    let told = rows.iter().filter(|row| !row.pooled.trials.is_empty());
+    let mut told: Vec<_> = told.map(|row| (row, findings::checks(&row.pooled.trials))).collect();
+    told.sort_by_key(|(_, checks)| !checks.iter().any(|(_, _, failed)| *failed));
+    let titles = columns(["variant", "audits", "ledger", "inputs", "conformance"], 5);
+    let table = Table::new("Checks of all trials", titles).of(told.into_iter().map(|(row, checks)| {
+        let cells = checks
+            .into_iter()
+            .map(|(_, words, failed)| Cell::Badge(if failed { Tone::Bad } else { Tone::Good }, words));
+        std::iter::once(Cell::from(row.variant.name.as_str())).chain(cells).collect::<Vec<_>>()
+    }));
+    Block::from(table).at(Level::Full)
+}
+
+/// Where the time of the experiment went.
+fn spent<'a>(document: &'a Document, experiment: &'a Experiment) -> Block<'a> {
+    if experiment.spent.total_s <= 0.0 {
+        return Block::List(Vec::new());
+    }
+    let parts: Vec<String> = variants::spent(experiment)
+        .iter()
+        .map(|(name, s)| format!("{name} {}", variants::wall(*s)))
+        .collect();
+    let restore_s = experiment.spent.restore_s / document.trials.len().max(1) as f64;
+    let words = format!(
+        "{}: {}; restoring took {} a trial",
+        variants::wall(experiment.spent.total_s),
+        parts.join(", "),
+        figures::duration(restore_s * 1e9)
+    );
+    let chart = Block::chart(move |markup| stacked::spent(markup, experiment, document.trials.len()));
+    Block::At(Level::Always, vec![Block::fact("took", words).at(Level::Brief), chart])
+}
+
+/// Every trial, in the order in which they ran.
+fn trials<'a>(document: &Document, experiment: &Experiment, rows: &[Row<'_>]) -> Block<'a> {
+    let titles = [
+        words("trial"),
+        words("variant"),
+        words("block"),
+        figure("headline"),
+        figure("p50"),
+        figure("p99"),
+        figure("in doubt"),
+        words("audits"),
+        words("state"),
+    ];
+    let mut table = Table::new("Every trial, in the order in which they ran", titles);
+    for (block, order) in experiment.blocks.iter().enumerate() {
+        for row in order.iter().filter_map(|index| rows.get(*index)) {
+            let index = row.variant.trials.get(block).copied().flatten();
+            let found = index.and_then(|index| Some((index, document.trials.get(index)?)));
+            let Some((index, trial)) = found else { continue };
+            let [p50, p99] = times(trial);
+            let failed = trial.audits.iter().any(|audit| audit.check == Check::Failed);
+            let rate = match row.standing.is_measured() {
+                true => figures::with_margin(trial.headline.value),
+                false => figures::NONE.to_owned(),
+            };
+            let passed = findings::passed_of(trial.audits.iter().map(|audit| audit.check));
+            table.row([
+                (index + 1).to_string().into(),
+                row.variant.name.as_str().into(),
+                (block + 1).to_string().into(),
+                rate.into(),
+                p50.into(),
+                p99.into(),
+                figures::count(trial.overall.books.in_doubt).into(),
+                Cell::Badge(if failed { Tone::Bad } else { Tone::Good }, passed),
+                Cell::from(trial.state.word()),
+            ]);
+        }
+    }
+    Block::from(table.folded("Every trial as a table")).at(Level::Page)
+}
+
+/// What each variant is, and the whole key of the first.
+fn set_up<'a>(rows: &[Row<'_>]) -> Vec<Block<'a>> {
+    let titles = columns(["variant", "subject", "asked for", "engine", "durability"], 5);
+    let told = rows.iter().filter_map(|row| Some((row, row.pooled.trials.first()?)));
+    let variants = Table::new("What each variant is", titles).of(told.map(|(row, trial)| {
+        [
+            row.variant.name.clone(),
+            row.variant.subject.clone(),
+            settings_words(row).unwrap_or_default(),
+            format!("{} {}", trial.stack.engine, trial.stack.engine_version),
+            trial.stack.durability.word().to_owned(),
+        ]
+    }));
+    let mut blocks = vec![Block::from(variants).at(Level::Full)];
+    let first = rows.iter().find_map(|row| row.pooled.trials.first().map(|trial| (row, *trial)));
+    if let Some((row, trial)) = first {
+        let sentence = format!(
+            "Read back from the first trial of {}; the others differ from it as told above.",
+            row.variant.name
+        );
+        blocks.extend([Block::Caption(sentence).at(Level::Full), setup(trial)]);
+    }
+    blocks
+}

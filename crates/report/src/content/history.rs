@@ -1,0 +1,242 @@
+//! The report of stored runs over time: what the latest one says, and every run behind it.
+
+use crate::block::{Block, Cell, Level, Table, Tone, figure, words};
+use crate::figures;
+use crate::history::{History, Point, Series};
+use crate::html::history as chart;
+use result::Interval;
+
+/// Runs that a page shows at once; those before them are folded away.
+const LATEST_MAX: usize = 8;
+
+/// The whole history.
+pub(crate) fn blocks(history: &History) -> Vec<Block<'_>> {
+    let (courses, single): (Vec<&Series>, Vec<&Series>) =
+        history.series.iter().partition(|series| series.points.len() > 1);
+    let title = "Runs over time".to_owned();
+    let mut blocks = vec![Block::Title { title, lead: extent(history, courses.len()) }];
+    if !history.skipped.is_empty() {
+        let files = counted(history.skipped.len(), "file", "files");
+        let (target, text) = ("#unread".to_owned(), format!("{files} could not be read."));
+        blocks.push(Block::Link(target, text));
+    }
+    if courses.len() > 1 {
+        let overview = Block::from(overview(&courses)).at(Level::Page);
+        blocks.push(Block::section("The latest of each series", vec![overview]));
+    }
+    for (index, series) in courses.iter().enumerate() {
+        let (title, id) = (series.subject.clone(), anchor(index));
+        blocks.push(Block::Gap);
+        blocks.push(Block::Section { title, id, named: true, blocks: course(series) });
+    }
+    if !single.is_empty() {
+        let (title, id) = ("Measured once".to_owned(), String::new());
+        blocks.push(Block::Gap);
+        blocks.push(Block::Section { title, id, named: true, blocks: vec![once(&single)] });
+    }
+    if !history.skipped.is_empty() {
+        let columns = [words("file"), words("why")];
+        let mut table = Table::new("Files that are in no series", columns).breaking();
+        for skipped in &history.skipped {
+            table.row([skipped.path.display().to_string(), skipped.why.clone()]);
+        }
+        let (title, id) = ("What could not be read".to_owned(), "unread".to_owned());
+        let lines = history
+            .skipped
+            .iter()
+            .map(|skipped| Block::Sentence(format!("skipped {}: {}", skipped.path.display(), skipped.why)));
+        blocks.push(Block::Gap);
+        blocks.push(Block::At(Level::Line, lines.collect()));
+        blocks.push(Block::Section { title, id, named: false, blocks: vec![table.into()] }.at(Level::Full));
+    }
+    blocks
+}
+
+/// What there is, in a sentence.
+fn extent(history: &History, courses: usize) -> String {
+    let runs: usize = history.series.iter().map(|series| series.points.len()).sum();
+    if runs == 0 {
+        return "There is no result to show.".to_owned();
+    }
+    let all = history.series.len();
+    let series = match (all, all - courses) {
+        (1, _) | (_, 0) => counted(all, "series", "series"),
+        (all, single) => {
+            let single = figures::count(single as u64);
+            format!("{}, {single} of them of one result", counted(all, "series", "series"))
+        }
+    };
+    format!("{} in {series}.", counted(runs, "result", "results"))
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{} {}", figures::count(count as u64), if count == 1 { one } else { many })
+}
+
+fn anchor(index: usize) -> String {
+    format!("series-{}", index + 1)
+}
+
+/// What sets a series apart, and what its commits survive.
+fn key_words(series: &Series) -> String {
+    let mut words: Vec<String> = series.key.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    // Of one key, of one tier; where the series of a subject differ in it, the key has told it.
+    if let Some(point) = series.points.last()
+        && !series.key.iter().any(|(name, _)| name == "durability")
+    {
+        words.push(point.tier.clone());
+    }
+    words.join(" · ")
+}
+
+/// The value of a run with its interval, or that it is void.
+pub(crate) fn value_words(point: &Point) -> String {
+    let value = figures::with_margin(point.value);
+    if point.void { format!("void ({value})") } else { value }
+}
+
+/// The tail of a run, or the sign for none.
+pub(crate) fn p99_words(point: &Point) -> String {
+    point.p99_ns.map_or_else(|| figures::NONE.to_owned(), figures::duration)
+}
+
+/// The latest run that counts, and the one before it that does.
+fn latest(series: &Series) -> Option<(&Point, Option<&Point>)> {
+    let mut valid = series.points.iter().rev().filter(|point| !point.void);
+    Some((valid.next()?, valid.next()))
+}
+
+/// A value as a share of an earlier one.
+fn against(point: &Point, before: &Point) -> String {
+    figures::percent(point.value.value / before.value.value)
+}
+
+fn overview(courses: &[&Series]) -> Table {
+    let columns = [
+        words("subject"),
+        figure("runs"),
+        figure("latest"),
+        figure("of the run before"),
+        figure("p99"),
+        words("when"),
+    ];
+    let none = || figures::NONE.to_owned();
+    Table::new("Of the runs that are not void", columns).of(courses.iter().enumerate().map(
+        |(index, series)| {
+            let valid = series.points.iter().filter(|point| !point.void).count();
+            let found = latest(series);
+            [
+                Cell::Link(format!("#{}", anchor(index)), series.subject.clone(), vec![key_words(series)]),
+                figures::count(valid as u64).into(),
+                found.map_or_else(
+                    || none().into(),
+                    |(point, _)| Cell::Detailed(figures::with_margin(point.value), vec![series.unit.clone()]),
+                ),
+                found.and_then(|(point, before)| Some(against(point, before?))).unwrap_or_else(none).into(),
+                found.map_or_else(none, |(point, _)| p99_words(point)).into(),
+                found.map_or_else(none, |(point, _)| point.started.readable()).into(),
+            ]
+        },
+    ))
+}
+
+fn course(series: &Series) -> Vec<Block<'_>> {
+    let newest = || series.points.iter().rev();
+    let mut blocks = vec![
+        Block::Caption(key_words(series)),
+        Block::Sentence(sentence(series)),
+        Block::chart(|markup| chart::values(markup, series)),
+        Block::chart(|markup| chart::response_times(markup, series)),
+        Block::from(runs("Every run, the oldest first", series, series.points.iter())).at(Level::Line),
+    ];
+    if series.points.len() <= LATEST_MAX {
+        blocks.push(Block::from(runs("Every run, the newest first", series, newest())).at(Level::Full));
+    } else {
+        let caption = format!("The latest {LATEST_MAX} runs, the newest first");
+        let all = format!("All {} runs as a table", figures::count(series.points.len() as u64));
+        blocks.extend([
+            Block::from(runs(&caption, series, newest().take(LATEST_MAX))).at(Level::Page),
+            Block::from(runs("Every run, the newest first", series, newest()).folded(all)).at(Level::Full),
+        ]);
+    }
+    blocks
+}
+
+/// The latest run beside the one before, and the extent of all.
+fn sentence(series: &Series) -> String {
+    let unit = &series.unit;
+    let Some((last, before)) = latest(series) else {
+        return "No run of this series counts: something makes each of them void.".to_owned();
+    };
+    let mut said =
+        format!("Latest: {} {unit} on {}", figures::with_margin(last.value), last.started.readable());
+    if let Some(before) = before {
+        said.push_str(&format!(", {} of the run before", against(last, before)));
+        let (a, b) = (last.value, before.value);
+        if let (Some(low), Some(high), Some(low_before), Some(high_before)) = (a.low, a.high, b.low, b.high) {
+            let overlap = low <= high_before && low_before <= high;
+            said.push_str(if overlap {
+                "; the intervals of the two overlap"
+            } else {
+                "; their intervals do not meet"
+            });
+        }
+        let values = || series.points.iter().filter(|point| !point.void).map(|point| point.value.value);
+        let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+        let alone = |value| figures::value_alone(Interval { value, low: None, high: None });
+        said.push_str(&format!(". All runs lie between {} and {}", alone(least), alone(most)));
+    }
+    said.push('.');
+    match series.points.iter().filter(|point| point.void).count() {
+        0 => (),
+        1 => said.push_str(" One run is void and not counted."),
+        void => said.push_str(&format!(" {void} runs are void and not counted.")),
+    }
+    said
+}
+
+fn runs<'p>(caption: &str, series: &Series, points: impl Iterator<Item = &'p Point>) -> Table {
+    let columns = [
+        words("started"),
+        figure(series.unit.as_str()),
+        figure("p99"),
+        figure("trials"),
+        words("version"),
+        words("audits"),
+    ];
+    let mut table = Table::new(caption, columns);
+    for point in points {
+        let row = table.row([
+            Cell::Detailed(point.started.readable(), vec![point.run.clone()]),
+            value_words(point).into(),
+            p99_words(point).into(),
+            point.trials.to_string().into(),
+            point.stackmark.as_str().into(),
+            audits(point),
+        ]);
+        row.remarks = point.changes.iter().map(|change| format!("▲ {change}")).collect();
+    }
+    table
+}
+
+fn audits(point: &Point) -> Cell {
+    Cell::Badge(if point.void { Tone::Bad } else { Tone::Good }, point.audits.clone())
+}
+
+/// Series that have no course yet.
+fn once<'a>(single: &[&Series]) -> Block<'a> {
+    let columns = [words("subject"), figure("result"), figure("p99"), words("started"), words("audits")];
+    let points = single.iter().filter_map(|series| Some((series, series.points.first()?)));
+    let mut table = Table::new("One result each: nothing to compare it with", columns);
+    for (series, point) in points {
+        let row = table.row([
+            Cell::from(series.subject.as_str()),
+            format!("{} {}", value_words(point), series.unit).into(),
+            p99_words(point).into(),
+            Cell::Detailed(point.started.readable(), vec![point.run.clone()]),
+            audits(point),
+        ]);
+        row.remarks = vec![key_words(series)];
+    }
+    table.into()
+}

@@ -1,0 +1,138 @@
+//! What is said of two variants alone: the verdict, block by block, and where the difference lies.
+
+use super::experiment::{answer, tone};
+use super::{PART_MIN, budgets, columns};
+use crate::block::{Badge, Block, Headline, Level, Number, Table, figure, words};
+use crate::figures;
+use crate::html::Markup;
+use crate::html::budget::Bar;
+use crate::html::spectrum::{self, Lane};
+use crate::variants::{Row, Standing};
+use result::{BudgetPart, Comparison, Experiment, Side};
+
+/// A base and the one variant that is held against it, where an experiment is of no others.
+pub(super) struct Pair<'r, 'a> {
+    pub(super) comparison: &'a Comparison,
+    pub(super) a: &'r Row<'a>,
+    pub(super) b: &'r Row<'a>,
+}
+
+/// It, if the experiment is one.
+pub(super) fn pair<'r, 'a>(rows: &'r [Row<'a>]) -> Option<Pair<'r, 'a>> {
+    let mut others = rows.iter().filter(|row| row.standing != Standing::Control);
+    let (a, b) = (others.next()?, others.next()?);
+    let comparison = b.comparison.filter(|_| others.next().is_none())?;
+    Some(Pair { comparison, a, b })
+}
+
+/// The verdict on the one variant.
+pub(super) fn verdict(experiment: &Experiment, pair: &Pair<'_, '_>) -> Headline {
+    let comparison = pair.comparison;
+    let number = comparison.ratio.map(|ratio| Number {
+        value: figures::percent(ratio.value),
+        margin: ratio
+            .low
+            .zip(ratio.high)
+            .map_or_else(String::new, |(low, high)| format!("{:.1}–{:.1}", low * 100.0, high * 100.0)),
+        unit: format!("{} · {} relative to {}", comparison.metric, comparison.b.label, comparison.a.label),
+        label: String::new(),
+    });
+    let mut words = answer(experiment);
+    let retention = comparison.retention().filter(|_| comparison.higher_is_better());
+    words.extend(retention.map(|said| format!("{}, {}.", figures::capital(&said), comparison.metric)));
+    let party =
+        |letter: &str, party: &result::Party| [letter.to_owned(), party.label.clone(), party.subject.clone()];
+    Headline {
+        number,
+        badges: vec![Badge::new(tone(pair.b.standing), pair.b.standing.words())],
+        words,
+        parties: vec![party("A", &comparison.a), party("B", &comparison.b)],
+        ..Headline::default()
+    }
+}
+
+/// Block by block, where there are but two.
+pub(super) fn blocks<'a>(pair: &Pair<'_, '_>) -> Block<'a> {
+    let comparison = pair.comparison;
+    let mut titles = columns(["block", "order", &comparison.a.label, &comparison.b.label], 2);
+    titles.extend(comparison.ratio.map(|_| figure("ratio B/A")));
+    let is_void = !pair.a.standing.is_measured() || !pair.b.standing.is_measured();
+    let none = || figures::NONE.to_owned();
+    let rows = comparison.blocks.iter().enumerate().map(|(i, block)| {
+        let rate = |side: Side| block.rate(side).filter(|_| !is_void).map_or_else(none, figures::short);
+        let ratio = comparison.ratio.map(|_| block.ratio.map_or_else(none, figures::percent));
+        let cells = [(i + 1).to_string(), block.order(), rate(Side::A), rate(Side::B)];
+        cells.into_iter().chain(ratio).collect::<Vec<_>>()
+    });
+    Table::new(format!("Blocks, in {}", comparison.metric), titles).of(rows).into()
+}
+
+/// Draws the spectra of both, a lane a kind.
+pub(super) fn spectra(markup: &mut Markup, pair: &Pair<'_, '_>) {
+    let lanes: Vec<Lane<'_>> = (pair.a.pooled.kinds.iter())
+        .map(|kind| {
+            let other = pair.b.pooled.kinds.iter().find(|other| other.name == kind.name);
+            let both = [Some(kind), other].into_iter().flatten();
+            Lane {
+                name: kind.name,
+                spectra: both.map(|kind| kind.spectrum.as_slice()).collect(),
+                marks: None,
+            }
+        })
+        .collect();
+    spectrum::render(markup, &lanes, &[&pair.a.label(), &pair.b.label()]);
+}
+
+/// Two bars a kind of call on one scale.
+pub(super) fn bars<'a>(pair: &Pair<'_, '_>) -> Vec<Block<'a>> {
+    let Pair { a, b, .. } = pair;
+    let both = a.pooled.kinds.iter().filter_map(|kind| {
+        let other = b.pooled.kinds.iter().find(|other| other.name == kind.name)?;
+        Some((kind.name, kind.budget?, other.budget?))
+    });
+    let all = a.pooled.budget.zip(b.pooled.budget).map(|(a, b)| ("all calls", a, b));
+    let mut bars = Vec::new();
+    for (name, of_a, of_b) in both.chain(all) {
+        let full_ns = of_a.response_ns.max(of_b.response_ns);
+        for (row, budget, apart) in [(a, of_a, true), (b, of_b, false)] {
+            let name = format!("{name}, {}", row.variant.name).into();
+            bars.push(Bar { name, budget, full_ns, apart });
+        }
+    }
+    let caption = "All blocks together. The two bars of a call share one scale, so the longer is the slower; labels \
+                   are shares of the bar.";
+    budgets("call", bars, caption, Level::Page)
+}
+
+/// Where the difference of the mean response time lies, over all calls.
+pub(super) fn difference(pair: &Pair<'_, '_>) -> Option<Table> {
+    let (a, b) = pair.a.pooled.budget.zip(pair.b.pooled.budget)?;
+    let titles = [
+        words("time, all calls"),
+        figure(pair.a.variant.name.as_str()),
+        figure(pair.b.variant.name.as_str()),
+        figure("difference"),
+        figure("share of it").at(Level::Page),
+    ];
+    let whole_ns = b.response_ns - a.response_ns;
+    let mut table = Table::new("Where the difference of the mean response time lies", titles);
+    let mut row = |name: &str, ns_a: f64, ns_b: f64| {
+        let change = figures::change(ns_b - ns_a, a.response_ns);
+        let is_news = change != "0" && figures::change(whole_ns, a.response_ns) != "0";
+        let share =
+            if is_news { figures::percent((ns_b - ns_a) / whole_ns) } else { figures::NONE.to_owned() };
+        table.row([name.to_owned(), figures::part(ns_a), figures::part(ns_b), change, share]).level =
+            match ns_a.abs().max(ns_b.abs()) >= PART_MIN * a.response_ns {
+                true => Level::Always,
+                false => Level::Full,
+            };
+    };
+    for part in BudgetPart::ALL {
+        let (ns_a, ns_b) = (a.part_ns(part), b.part_ns(part));
+        if ns_a != 0.0 || ns_b != 0.0 {
+            row(part.words(), ns_a, ns_b);
+        }
+    }
+    row("response time", a.response_ns, b.response_ns);
+    Some(table)
+}

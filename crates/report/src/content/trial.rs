@@ -1,0 +1,386 @@
+//! The report of one trial: the number and what vouches for it first, then where it comes from.
+
+use super::{budgets, checks, cost, durability, loud_tier, setup, times};
+use crate::block::{Badge, Block, Cell, Headline, Level, Number, Table, Tone, figure, words};
+use crate::html::budget::Bar;
+use crate::html::spectrum::{self, Lane};
+use crate::html::{cost as cost_chart, engine as engine_chart, timeline};
+use crate::{clocked, engine_findings, figures, findings};
+use result::{Class, KindTally, Quantiles, State, Tier, Trial, UNVERIFIED, Writeback};
+
+/// The whole trial.
+pub(crate) fn trial(trial: &Trial) -> Vec<Block<'_>> {
+    let failures = findings::failures(trial);
+    let is_void = !failures.is_empty();
+    let mut late = vec![Block::Caption(trial.headline.sentence.clone())];
+    late.extend(findings::rules_to_mind(trial).into_iter().cloned().map(Block::Rule));
+    let mut blocks = vec![
+        Block::Title { title: trial.subject.clone(), lead: findings::setting_line(trial) },
+        durability(trial),
+    ];
+    blocks.extend(loud_tier(trial));
+    blocks.extend([
+        Block::Alarm("This number is not a result", failures),
+        Block::Headline(headline(trial, is_void)),
+        Block::Late(late),
+        Block::section("Rates and response times", rates_section(trial)),
+        Block::section("Over time", over_time(trial)),
+        Block::section("How response times are spread", vec![Block::chart(|markup| spectra(markup, trial))]),
+        Block::section("Where the time goes", where_time_goes(trial)),
+    ]);
+    if trial.engine.is_some() {
+        blocks.push(Block::section("What the engine says", engine(trial)));
+    }
+    blocks.extend([
+        Block::section(
+            "What it costs",
+            vec![costs(trial), Block::chart(|markup| cost_chart::chart(markup, trial))],
+        ),
+        Block::section("What vouches for it", checks::all(trial)),
+        Block::section("Books", books(trial)),
+        Block::section("Set-up", vec![setup(trial)]),
+        Block::Late(vec![Block::Notes(trial.notes.clone())]),
+    ]);
+    blocks
+}
+
+/// The number, its name, its tier, and the few figures that people ask for next.
+fn headline(trial: &Trial, void: bool) -> Headline {
+    let (headline, durability) = (&trial.headline, &trial.stack.durability);
+    let margin = figures::with_margin(headline.value);
+    let margin = margin.split_once('±').map_or_else(String::new, |(_, margin)| format!("±{margin}"));
+    let is_good = durability.tier == Tier::Durable && !durability.claimed;
+    let mut badges = vec![Badge {
+        tone: if is_good { Tone::Good } else { Tone::Warn },
+        word: durability.word(),
+        meaning: durability.tier.meaning(),
+        level: Level::Page,
+    }];
+    if trial.is_unverified() {
+        let meaning = "nobody looked at the stored data after the run";
+        badges.push(Badge { meaning, ..Badge::new(Tone::Bad, UNVERIFIED) });
+    }
+    if trial.state != State::Complete {
+        let tone = if trial.state == State::Failed { Tone::Bad } else { Tone::Warn };
+        badges.push(Badge::new(tone, trial.state.word()));
+    }
+    Headline {
+        void,
+        number: Some(Number {
+            value: figures::value_alone(headline.value),
+            margin,
+            unit: headline.unit.clone(),
+            label: headline.label.clone(),
+        }),
+        badges,
+        facts: facts(trial),
+        ..Headline::default()
+    }
+}
+
+fn facts(trial: &Trial) -> Vec<(String, String)> {
+    let books = trial.overall.books;
+    let mut facts = Vec::new();
+    if let Some(kind) = trial.kinds.get(trial.headline_kind())
+        && kind.tally.latency(Class::Committed).is_some()
+    {
+        let names = ["p50", "p99"].map(|quantile| format!("{} {quantile}", kind.name));
+        facts.extend(names.into_iter().zip(times(trial)));
+    }
+    let declined = figures::percent(books.declined as f64 / books.begun.max(1) as f64);
+    facts.extend(
+        [
+            ("all calls", format!("{}/s", figures::value_alone(trial.overall.rate_per_s))),
+            ("audits", findings::passed_of(trial.audits.iter().map(|audit| audit.check))),
+            ("declined", declined),
+            ("in doubt", figures::count(books.in_doubt)),
+            ("conflicts, given up", figures::count(books.conflict)),
+            ("never begun", figures::count(books.never_begun)),
+        ]
+        .map(|(name, value)| (name.to_owned(), value)),
+    );
+    facts
+}
+
+fn rates_section(trial: &Trial) -> Vec<Block<'_>> {
+    let is_open = trial.plan.arrivals.is_open();
+    let times = Block::Caption(findings::times_sentence(trial).to_owned());
+    let mut blocks = vec![rates(trial)];
+    blocks.extend(findings::demand_sentence(trial).map(Block::Caption));
+    blocks.push(times.at(if is_open { Level::Always } else { Level::Page }));
+    blocks.push(Block::fact("calls", findings::exceptions(trial).join("; ")).at(Level::Brief));
+    blocks.push(Block::At(Level::Brief, checks::summary(trial)));
+    blocks.extend(findings::requirements(trial).into_iter().map(|requirement| {
+        let tone = match requirement.met {
+            Some(true) => Tone::Good,
+            Some(false) => Tone::Bad,
+            None => Tone::Plain,
+        };
+        Block::told(requirement.name, requirement.sentence, tone)
+    }));
+    blocks
+}
+
+fn rates(trial: &Trial) -> Block<'_> {
+    let has_limits = trial.kinds.iter().any(|kind| kind.limit.is_some());
+    let caption = match trial.plan.arrivals.is_open() {
+        true => "Response and service times of committed calls",
+        false => "Response times of committed calls",
+    };
+    let mut columns = vec![
+        words("call"),
+        figure("committed/s"),
+        figure("p50"),
+        figure("p90").at(Level::Full),
+        figure("p95").at(Level::Page),
+        figure("p99"),
+        figure("p99.9"),
+        figure("max"),
+    ];
+    columns.extend(has_limits.then(|| words("p90 limit").at(Level::Page)));
+    let mut table = Table::new(caption, columns);
+    let mut row = |level: Level, name: Cell, rate: String, times: Option<&Quantiles>, limit: Option<Cell>| {
+        let mut cells = vec![name, rate.into()];
+        cells.extend(times_cells(times));
+        cells.extend(has_limits.then(|| limit.unwrap_or_else(|| "".into())));
+        table.row(cells).level = level;
+    };
+    let calls = |times: &Quantiles| format!("{} calls", figures::count(times.count));
+    let part = |kind: &KindTally, name: &str| Cell::Part(kind.name.clone(), name.to_owned());
+    for kind in &trial.kinds {
+        let committed = kind.tally.latency(Class::Committed);
+        let rate = figures::with_margin(kind.tally.rate_per_s);
+        let response = committed.map(|latency| &latency.response);
+        row(Level::Always, kind.name.as_str().into(), rate, response, Some(limit(kind)));
+        if let Some(service) = committed.and_then(|latency| latency.service.as_ref()) {
+            row(Level::Always, part(kind, "service time"), String::new(), Some(service), None);
+        }
+        for other in kind.tally.latency.iter().filter(|latency| latency.class != Class::Committed) {
+            let name = part(kind, other.class.word());
+            row(Level::Page, name, calls(&other.response), Some(&other.response), None);
+            if let Some(service) = &other.service {
+                let name = part(kind, &format!("{}, service time", other.class.word()));
+                row(Level::Page, name, String::new(), Some(service), None);
+            }
+        }
+        for facet in &kind.facets {
+            let name = part(kind, &facet.name);
+            row(Level::Always, name, calls(&facet.response), Some(&facet.response), None);
+        }
+    }
+    table.into()
+}
+
+fn times_cells(times: Option<&Quantiles>) -> [Cell; 6] {
+    times.map_or([const { Cell::Text(String::new()) }; 6], |times| {
+        [times.p50_ns, times.p90_ns, times.p95_ns, times.p99_ns, times.p999_ns, times.slowest_ns()]
+            .map(|ns| figures::maybe_duration(ns).into())
+    })
+}
+
+fn limit(kind: &KindTally) -> Cell {
+    let Some(limit) = kind.limit else {
+        return figures::NONE.into();
+    };
+    let most = figures::duration(limit.p90_max_ns as f64);
+    match limit.passed {
+        Some(true) => Cell::Badge(Tone::Good, format!("under {most}")),
+        Some(false) => Cell::Badge(Tone::Bad, format!("over {most}")),
+        None => Cell::Badge(Tone::Plain, format!("{most}, too few calls")),
+    }
+}
+
+fn over_time(trial: &Trial) -> Vec<Block<'_>> {
+    let bad = |name: &'static str| move |words: String| Block::told(name, words, Tone::Bad);
+    let mut blocks = vec![Block::chart(|markup| timeline::render(markup, trial))];
+    blocks.extend(engine_findings::refusals(trial).map(bad("refused")));
+    blocks.extend(engine_findings::outages(trial).into_iter().map(bad("outage")));
+    blocks.extend(engine_findings::gaps(trial).into_iter().map(bad("gap")));
+    blocks.extend(timeline::table(trial).map(|table| Block::from(table).at(Level::Page)));
+    blocks
+}
+
+fn spectra(markup: &mut crate::html::Markup, trial: &Trial) {
+    let lane = |(name, latency): (_, &'_ result::Latency)| (name, latency.response, latency.spectrum.clone());
+    let found: Vec<_> = findings::timed(trial).map(lane).collect();
+    let lanes: Vec<Lane<'_>> = found
+        .iter()
+        .map(|(name, times, spectrum)| Lane { name, spectra: vec![spectrum.as_slice()], marks: Some(*times) })
+        .collect();
+    spectrum::render(markup, &lanes, &[]);
+}
+
+fn where_time_goes(trial: &Trial) -> Vec<Block<'_>> {
+    let all = trial.overall.budget.map(|budget| ("all calls".into(), budget));
+    let bar = |(name, budget): (Cell, result::Budget)| Bar {
+        full_ns: budget.response_ns,
+        apart: name.words() == "all calls",
+        name,
+        budget,
+    };
+    let bars: Vec<Bar> = clocked::budgets(trial).into_iter().chain(all).map(bar).collect();
+    let caption = "Each bar is the mean response time of the calls that committed, and sums to 100\u{a0}%.";
+    let mut blocks = budgets("time by call", bars, caption, Level::Always);
+    blocks.extend([
+        Block::At(Level::Line, statements_in_short(trial)),
+        statements(trial),
+        fingerprint(trial),
+    ]);
+    blocks.extend(engine_findings::grouping(trial).map(|words| Block::fact("shared commits", words)));
+    blocks.extend(crate::bottleneck(trial).map(|found| Block::fact("bottleneck", found.sentence)));
+    blocks
+}
+
+/// What calls spent in each statement, the largest parts of each kind.
+fn statements_in_short(trial: &Trial) -> Vec<Block<'_>> {
+    let kinds = trial.kinds.iter().filter_map(|kind| Some((&kind.name, kind.clocked.as_ref()?)));
+    let facts: Vec<_> =
+        kinds.map(|(name, clocked)| Block::fact(name.as_str(), clocked::line(clocked))).collect();
+    match facts.is_empty() {
+        true => Vec::new(),
+        false => std::iter::once(Block::Caption(format!("{}:", clocked::CAPTION))).chain(facts).collect(),
+    }
+}
+
+fn statements(trial: &Trial) -> Block<'_> {
+    let columns = super::columns(["call", "part", "in a call", "each", "together", "share"], 2);
+    let table = Table::new(clocked::CAPTION, columns).of(clocked::rows(trial));
+    Block::from(table.folded("What each statement takes")).at(Level::Full)
+}
+
+fn fingerprint(trial: &Trial) -> Block<'_> {
+    let columns = super::columns(["call", "statements", "rows", "attempts", "commits"], 1);
+    let mut table =
+        Table::new("Work fingerprint: what a committed call takes", columns).folded("The work of a call");
+    let efforts = trial.kinds.iter().filter_map(|kind| Some((kind.name.as_str(), kind.tally.effort?)));
+    for (name, effort) in efforts.chain(trial.overall.effort.map(|effort| ("all calls", effort))) {
+        let cells = [effort.statements, effort.rows, effort.attempts, effort.commits];
+        table.row([name.to_owned()].into_iter().chain(cells.map(|cell| figures::trimmed(cell, 2))));
+    }
+    Block::from(table).at(Level::Page)
+}
+
+/// What the engine said of itself.
+fn engine(trial: &Trial) -> Vec<Block<'_>> {
+    let Some(engine) = &trial.engine else { return Vec::new() };
+    let mut blocks = vec![Block::chart(|markup| engine_chart::chart(markup, engine))];
+    blocks.extend(
+        engine_findings::waits_line(trial).map(|waits| Block::fact("engine sessions", waits).at(Level::Line)),
+    );
+    let caption = format!("What its sessions did, from {} looks", figures::count(engine.looks));
+    let mut waits = Table::new(caption, [words("state"), figure("share of time"), words("which is")]);
+    for wait in engine_findings::top_waits(engine).filter(|_| engine.looks > 0) {
+        let meaning = engine_findings::meaning(&wait.name);
+        waits.row([wait.name.clone(), figures::percent(wait.share), meaning.to_owned()]);
+    }
+    let columns = super::columns(["of", "what", "in all", "rate"], 2);
+    let gauges =
+        Table::new("What it counted", columns).of(engine_findings::gauges(trial)).folded("Its own counters");
+    let columns = super::columns(["statement", "time in it", "executions", "rows"], 1);
+    let statements = Table::new("The statements that took the most time", columns).of(engine
+        .statements
+        .iter()
+        .map(|statement| {
+            let took = figures::duration(statement.total_ms * 1e6);
+            [statement.text.clone(), took, figures::count(statement.calls), figures::count(statement.rows)]
+        }));
+    blocks.extend([
+        Block::from(waits).at(Level::Full),
+        Block::from(gauges).at(Level::Full),
+        Block::from(statements.folded("Its statements")).at(Level::Page),
+    ]);
+    if engine.missing_s >= 1.0 {
+        let sentence = format!("The engine did not answer for {}.", figures::seconds(engine.missing_s));
+        blocks.push(Block::Caption(sentence).at(Level::Page));
+    }
+    blocks
+}
+
+fn costs(trial: &Trial) -> Block<'_> {
+    let columns = [
+        words("process"),
+        figure("CPU / 1000 calls"),
+        // Ready to run, with no processor: on full processors this is much of what is called network and statements.
+        figure("waits for one / 1000").at(Level::Brief),
+        figure("CPU user").at(Level::Page),
+        figure("CPU kernel").at(Level::Page),
+        figure("run-queue wait").at(Level::Page),
+        figure("memory, peak"),
+        figure("waits").at(Level::Page),
+        figure("preempted").at(Level::Page),
+        figure("read").at(Level::Page),
+        figure("written").at(Level::Page),
+    ];
+    let none = || figures::NONE.to_owned();
+    let seconds = |s: Option<f64>| s.map_or_else(none, |s| figures::duration(s * 1e9));
+    let maybe = |value: Option<u64>, format: fn(u64) -> String| value.map_or_else(none, format);
+    let committed = trial.committed();
+    let mut table = Table::new("Cost by process, over the measured interval", columns);
+    for process in &trial.processes {
+        let waited = process.run_queue_s.filter(|_| committed > 0.0).map(|s| s * 1e6 / committed);
+        let under = vec![format!("{}, process {}", process.name, process.pid)];
+        table.row([
+            Cell::Detailed(process.roles_words(), under),
+            cost(process.cpu_ms_per_1000_committed).into(),
+            cost(waited).into(),
+            seconds(Some(process.cpu_user_s)).into(),
+            seconds(Some(process.cpu_system_s)).into(),
+            seconds(process.run_queue_s).into(),
+            figures::bytes(process.rss_peak_bytes).into(),
+            maybe(process.switches_voluntary, figures::count).into(),
+            maybe(process.switches_involuntary, figures::count).into(),
+            maybe(process.io_read_bytes, figures::bytes).into(),
+            maybe(process.io_written_bytes, figures::bytes).into(),
+        ]);
+    }
+    // Without a process nobody asks what the kernel did for them.
+    for writeback in trial.writeback.iter().filter(|_| !trial.processes.is_empty()) {
+        let told = cost(writeback.cpu_ms_per_1000_committed);
+        let told = if writeback.cpu_s.is_none() { Writeback::HIDDEN.to_owned() } else { told };
+        // All of it is in the kernel; the rest is not told of its threads.
+        let mut cells = vec![Writeback::NAME.to_owned(), told, none(), none(), seconds(writeback.cpu_s)];
+        cells.resize_with(table.columns.len(), none);
+        table.row(cells);
+    }
+    table.into()
+}
+
+fn books(trial: &Trial) -> Vec<Block<'_>> {
+    let titles = [
+        "call",
+        "due",
+        "never begun",
+        "begun",
+        "committed",
+        "declined",
+        "conflict",
+        "refused",
+        "in doubt",
+        "defect",
+        "retries",
+    ];
+    let mut table = Table::new("Where every call that was due went", super::columns(titles, 1));
+    let kinds = trial.kinds.iter().map(|kind| (kind.name.as_str(), kind.tally.books));
+    for (name, books) in kinds.chain([("all calls", trial.overall.books)]) {
+        let counts = [
+            books.due,
+            books.never_begun,
+            books.begun,
+            books.committed,
+            books.declined,
+            books.conflict,
+            books.refused,
+            books.in_doubt,
+            books.defect,
+            books.retries,
+        ];
+        table.row([name.to_owned()].into_iter().chain(counts.map(figures::count)));
+    }
+    let (word, tone) = match trial.overall.books.balance() {
+        true => ("balanced", Tone::Good),
+        false => ("not balanced", Tone::Bad),
+    };
+    let law =
+        "due = begun + never begun; begun = committed + declined + conflict + refused + in doubt + defect";
+    vec![Block::At(Level::Page, vec![table.into(), Block::told(word, law, tone)])]
+}
