@@ -334,7 +334,7 @@ fn without_style(all: &'static [Subject], wanted: &str) -> Option<&'static Subje
 /// When there is none: names the nearest.
 pub(crate) fn served(workload: &str, engine: &str, how: Option<&str>) -> Result<&'static Subject> {
     let all = all()?;
-    let engine = Dialect::named(engine).map_or(engine, Dialect::name);
+    let engine = Dialect::named(engine).map_or(engine, |dialect| dialect.name());
     let is_ours = |subject: &Subject| subject.route() == Route::Http && subject.others().is_none();
     let of_engine = |subject: &&Subject| {
         is_ours(subject)
