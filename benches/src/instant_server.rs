@@ -78,7 +78,7 @@ impl Answers {
 
     /// The answer to a request with this path and body.
     fn to(&self, path: &str, body: &[u8]) -> &[u8] {
-        if path == Tpcc::PATHS[kind::NEW_ORDER] {
+        if path == Tpcc::ENDPOINTS[kind::NEW_ORDER].path {
             let lines = body.windows(LINE_MARK.len()).filter(|window| *window == LINE_MARK).count();
             return self.placed.get(lines).unwrap_or(&self.unknown);
         }
@@ -186,7 +186,7 @@ mod tests {
             let (used, answer) = next(&request, &answers).unwrap().unwrap();
             assert_eq!(used, request.len());
             let body = answer.windows(4).position(|window| window == b"\r\n\r\n").unwrap() + 4;
-            let outcome = Tpcc::decode_outcome(&call, &answer[body..]).unwrap();
+            let outcome = Tpcc::decode_outcome(&call, &model::Answer::of(&answer[body..])).unwrap();
             Tpcc::check(&call, &outcome).unwrap();
         }
     }

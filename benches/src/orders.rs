@@ -2,7 +2,7 @@
 //! the checks among it, is the workload's own.
 
 use crate::instant_server::QUANTITY;
-use model::{BadCall, Fault, Kind, Verdict, Wire, Workload};
+use model::{Answer, BadCall, Endpoint, Fault, Kind, Request, Verdict, Wire, Workload};
 use workload_tpcc::{Call, Cardinality, Ledger, Outcome, Tpcc};
 
 /// The workload.
@@ -65,19 +65,19 @@ impl Workload for Orders {
 }
 
 impl Wire for Orders {
-    const PATHS: &'static [&'static str] = Tpcc::PATHS;
+    const ENDPOINTS: &'static [Endpoint] = Tpcc::ENDPOINTS;
     type Extent = Cardinality;
 
     fn encode_call(call: &Call, into: &mut Vec<u8>) {
         Tpcc::encode_call(call, into);
     }
-    fn decode_call(kind: usize, extent: &Cardinality, body: &[u8]) -> Result<Call, BadCall> {
-        Tpcc::decode_call(kind, extent, body)
+    fn decode_call(kind: usize, extent: &Cardinality, request: &Request<'_>) -> Result<Call, BadCall> {
+        Tpcc::decode_call(kind, extent, request)
     }
     fn encode_outcome(outcome: &Outcome, into: &mut Vec<u8>) {
         Tpcc::encode_outcome(outcome, into);
     }
-    fn decode_outcome(call: &Call, body: &[u8]) -> Result<Outcome, String> {
-        Tpcc::decode_outcome(call, body)
+    fn decode_outcome(call: &Call, answer: &Answer<'_>) -> Result<Outcome, String> {
+        Tpcc::decode_outcome(call, answer)
     }
 }

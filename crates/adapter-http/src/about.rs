@@ -2,7 +2,7 @@
 
 use crate::Address;
 use crate::connection::{Broken, Connection};
-use crate::request::Request;
+use crate::request;
 use model::{OpenError, Stack, Wire};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -87,7 +87,7 @@ async fn get(
     path: &str,
     within: Duration,
 ) -> Result<(u16, Vec<u8>), String> {
-    let request = Request::get(address, path);
+    let request = request::get(address, path);
     let answer = tokio::time::timeout(within, connection.exchange(&request))
         .await
         .map_err(|_| format!("{path} was not answered within {} s", within.as_secs_f64()))?;

@@ -1,7 +1,7 @@
 //! The head of an answer, parsed in place.
 
 use crate::footnotes::{read_server_timing, read_work};
-use model::Effort;
+use model::{Effort, Headers};
 use std::mem::MaybeUninit;
 
 /// Header lines of an answer.
@@ -122,6 +122,21 @@ fn read_header(
     Ok(())
 }
 
+/// The lines of a head that has been parsed, for a workload that wants one of them: looked through only when it asks.
+pub(crate) struct Lines<'a>(pub(crate) &'a [u8]);
+
+impl Headers for Lines<'_> {
+    fn get(&self, name: &str) -> Option<&str> {
+        // The first is that of the status.
+        self.0.split(|&byte| byte == b'\n').skip(1).find_map(|line| {
+            let colon = line.iter().position(|&byte| byte == b':')?;
+            let (found, value) = (&line[..colon], &line[colon + 1..]);
+            let is_it = found.eq_ignore_ascii_case(name.as_bytes());
+            is_it.then(|| std::str::from_utf8(value.trim_ascii()).ok()).flatten()
+        })
+    }
+}
+
 fn has_no_body(status: u16) -> bool {
     matches!(status, 100..=199 | 204 | 304)
 }
@@ -141,6 +156,13 @@ mod tests {
         assert_eq!(head.effort.attempts, 3);
         assert_eq!(&bytes[head.statements.0..head.statements.1], b"a;n=1;dur=2");
         assert_eq!((head.effort.spent.statements.0, head.effort.spent.server.0), (1_000_000, 2_000_000));
+    }
+
+    #[test]
+    fn a_line_of_a_head_is_found_by_its_name_alone() {
+        let lines = Lines(b"HTTP/1.1 200 etag: no\r\nETag: \t\"3\" \r\nx: etag: 4\r\nbad: \xff\r\n\r\n");
+        assert_eq!((lines.get("etag"), lines.get("x")), (Some("\"3\""), Some("etag: 4")));
+        assert_eq!((lines.get("bad"), lines.get("http/1.1 200 etag"), lines.get("")), (None, None, None));
     }
 
     #[test]

@@ -19,7 +19,7 @@ mod session;
 
 use connection::Connection;
 use model::{Home, OpenError, Stack, Target, Wire};
-use session::Requests;
+use request::Prepared;
 use std::marker::PhantomData;
 use std::net::SocketAddr;
 
@@ -88,7 +88,8 @@ impl<W: Wire> Target<W> for HttpTarget<W> {
     async fn open(&self, _worker: u32) -> Result<HttpSession<W>, OpenError> {
         let connection =
             Connection::open(self.socket).await.map_err(|why| unreachable(&self.address, why))?;
-        let requests = W::PATHS.iter().map(|path| Requests::new(&self.address, path)).collect();
+        let requests =
+            W::ENDPOINTS.iter().map(|endpoint| Prepared::new(&self.address, endpoint.method)).collect();
         Ok(HttpSession::new(self.socket, connection, requests))
     }
 

@@ -1,78 +1,62 @@
-//! Requests, written once: the head is built when the session opens, a call only appends its body.
+//! Requests: what is the same in all of a kind is written once, and each call puts its path, headers and body around it.
 
 use crate::Address;
+use model::{Method, Wire};
+use std::io::Write;
 
 /// Places for the digits of `content-length`.
 const LENGTH_PLACES: usize = 7;
+/// The length goes last of all headers. It is padded with spaces on the left, which any header may have (RFC 9110, 5.6.3); zeros
+/// would be octal to a careless server.
+const LENGTH: &[u8] = b"content-length:        \r\n\r\n";
 
-/// The request of one kind of call.
+/// What the requests of one kind of call have in common.
 #[derive(Debug, Clone)]
-pub(crate) struct Request {
-    bytes: Vec<u8>,
-    head: usize,
-    length_end: usize,
+pub(crate) struct Prepared {
+    /// `POST `: what stands before the path.
+    before: Vec<u8>,
+    /// What stands behind it, up to the headers of a call's own.
+    behind: Vec<u8>,
+    /// The same of a request that asks the server for what each statement took.
+    behind_clocked: Vec<u8>,
+    has_body: bool,
 }
 
-impl Request {
-    /// A POST of JSON to `path`, of a call that is like all others.
-    pub(crate) fn post(address: &Address, path: &str) -> Request {
-        Request::with(address, path, "")
+impl Prepared {
+    /// Requests by a method.
+    pub(crate) fn new(address: &Address, method: Method) -> Prepared {
+        let kind = if method.has_body() { "content-type: application/json\r\n" } else { "" };
+        let behind = format!(" HTTP/1.1\r\nhost: {address}\r\n{kind}").into_bytes();
+        let behind_clocked = [&behind[..], b"stackmark-clock: statements\r\n"].concat();
+        let before = format!("{} ", method.name()).into_bytes();
+        Prepared { before, behind, behind_clocked, has_body: method.has_body() }
     }
 
-    /// The same, which asks the server for what each statement took.
-    pub(crate) fn post_clocked(address: &Address, path: &str) -> Request {
-        Request::with(address, path, "stackmark-clock: statements\r\n")
-    }
-
-    fn with(address: &Address, path: &str, more: &str) -> Request {
-        // The length goes last of all so that its place is known. It is padded with spaces on the left, which
-        // any header may have (RFC 9110, 5.6.3); zeros would be octal to a careless server.
-        let before = format!(
-            "POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n{more}content-length: "
-        );
-        let length_end = before.len() + LENGTH_PLACES;
-        let bytes = format!("{before}{:>LENGTH_PLACES$}\r\n\r\n", 0).into_bytes();
-        Request { head: bytes.len(), bytes, length_end }
-    }
-
-    /// A GET of `path`.
-    pub(crate) fn get(address: &Address, path: &str) -> Vec<u8> {
-        format!("GET {path} HTTP/1.1\r\nhost: {address}\r\naccept: application/json\r\n\r\n").into_bytes()
-    }
-
-    /// The whole request with the body that `encode` appends. Allocates only while the largest body so far
-    /// grows.
-    pub(crate) fn fill(&mut self, encode: impl FnOnce(&mut Vec<u8>)) -> &[u8] {
-        self.bytes.truncate(self.head);
-        encode(&mut self.bytes);
-        let mut digits = itoa::Buffer::new();
-        let digits = digits.format(self.bytes.len() - self.head).as_bytes();
-        let places = &mut self.bytes[self.length_end - LENGTH_PLACES..self.length_end];
-        let (padding, number) = places.split_at_mut(LENGTH_PLACES - digits.len());
-        padding.fill(b' ');
-        number.copy_from_slice(digits);
-        &self.bytes
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_length_follows_the_body() {
-        let address = Address::parse("http://127.0.0.1:80").unwrap();
-        let mut ways = [Request::post(&address, "/x"), Request::post_clocked(&address, "/x")];
-        for (way, body) in [(0, "{}"), (1, "{\"a\":\"0123456789\"}"), (0, ""), (1, "{}")] {
-            let bytes = ways[way].fill(|into| into.extend_from_slice(body.as_bytes())).to_vec();
-            let mut headers = [httparse::EMPTY_HEADER; 8];
-            let mut parsed = httparse::Request::new(&mut headers);
-            let head = parsed.parse(&bytes).unwrap().unwrap();
-            assert_eq!(&bytes[head..], body.as_bytes());
-            let length = parsed.headers.iter().find(|header| header.name == "content-length").unwrap();
-            assert_eq!(std::str::from_utf8(length.value).unwrap().trim(), body.len().to_string());
-            let asks = headers.iter().any(|header| header.name == "stackmark-clock");
-            assert_eq!(asks, way == 1);
+    /// Writes the whole request of a call in place of what is in `into`. Allocates only while the largest so far grows.
+    pub(crate) fn write<W: Wire>(&self, call: &W::Call, clocked: bool, into: &mut Vec<u8>) {
+        into.clear();
+        into.extend_from_slice(&self.before);
+        W::encode_path(call, into);
+        into.extend_from_slice(if clocked { &self.behind_clocked } else { &self.behind });
+        W::encode_call_headers(call, &mut |name, value| {
+            write!(into, "{name}: {value}\r\n").expect("a Vec takes every byte");
+        });
+        if !self.has_body {
+            into.extend_from_slice(b"\r\n");
+            return;
         }
+        into.extend_from_slice(LENGTH);
+        let head = into.len();
+        W::encode_call(call, into);
+        let mut digits = itoa::Buffer::new();
+        let digits = digits.format(into.len() - head).as_bytes();
+        let end = head - b"\r\n\r\n".len();
+        debug_assert!(digits.len() <= LENGTH_PLACES, "no call has {} digits of bytes", digits.len());
+        into[end - digits.len()..end].copy_from_slice(digits);
     }
+}
+
+/// A GET of `path`, of what is no call.
+pub(crate) fn get(address: &Address, path: &str) -> Vec<u8> {
+    format!("GET {path} HTTP/1.1\r\nhost: {address}\r\naccept: application/json\r\n\r\n").into_bytes()
 }

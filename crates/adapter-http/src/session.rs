@@ -1,13 +1,16 @@
 //! One worker's connection as a session.
 
-use crate::address::Address;
 use crate::connection::{Broken, Connection};
 use crate::footnotes::read_statements;
+use crate::head::Lines;
 use crate::problem;
-use crate::request::Request;
-use model::{DefectKind, Doubt, Effort, Fault, Refusal, Session, StatementTimes, Wire};
+use crate::request::Prepared;
+use model::{Answer, DefectKind, Doubt, Effort, Fault, Refusal, Session, StatementTimes, Wire};
 use std::marker::PhantomData;
 use std::net::SocketAddr;
+
+/// Bytes that a request of an ordinary call fits in.
+const REQUEST_BYTES: usize = 512;
 
 /// A session that asks a service over one keep-alive connection.
 ///
@@ -19,25 +22,12 @@ pub struct HttpSession<W: Wire> {
     socket: SocketAddr,
     connection: Connection,
     line: Line,
-    requests: Vec<Requests>,
+    requests: Vec<Prepared>,
+    /// The request under way.
+    request: Vec<u8>,
     /// What the statements of the last call took, as the server told it.
     statements: StatementTimes,
     workload: PhantomData<fn() -> W>,
-}
-
-/// The two requests of a kind of call.
-#[derive(Debug)]
-pub(crate) struct Requests {
-    usual: Request,
-    /// Asks for what each statement took.
-    clocked: Request,
-}
-
-impl Requests {
-    /// Requests to `path`.
-    pub(crate) fn new(address: &Address, path: &str) -> Requests {
-        Requests { usual: Request::post(address, path), clocked: Request::post_clocked(address, path) }
-    }
 }
 
 /// State of the connection between calls.
@@ -52,9 +42,10 @@ enum Line {
 }
 
 impl<W: Wire> HttpSession<W> {
-    pub(crate) fn new(socket: SocketAddr, connection: Connection, requests: Vec<Requests>) -> HttpSession<W> {
+    pub(crate) fn new(socket: SocketAddr, connection: Connection, requests: Vec<Prepared>) -> HttpSession<W> {
         let statements = StatementTimes::default();
-        HttpSession { socket, connection, line: Line::Ready, requests, statements, workload: PhantomData }
+        let (line, request) = (Line::Ready, Vec::with_capacity(REQUEST_BYTES));
+        HttpSession { socket, connection, line, requests, request, statements, workload: PhantomData }
     }
 
     /// Whether the next call can be sent. `false` means: open another session.
@@ -78,10 +69,8 @@ impl<W: Wire> Session<W> for HttpSession<W> {
             }
             Line::Ready => {}
         }
-        let requests = &mut self.requests[W::kind(call)];
-        let request = if effort.clocked { &mut requests.clocked } else { &mut requests.usual };
-        let request = request.fill(|into| W::encode_call(call, into));
-        let answer = match self.connection.exchange(request).await {
+        self.requests[W::kind(call)].write::<W>(call, effort.clocked, &mut self.request);
+        let answer = match self.connection.exchange(&self.request).await {
             Ok(answer) => answer,
             Err(Broken::Unsent) => return Err(Fault::Refused(Refusal::Unreachable)),
             Err(Broken::Lost) => return Err(Fault::InDoubt(Doubt::ConnectionLost)),
@@ -94,13 +83,18 @@ impl<W: Wire> Session<W> for HttpSession<W> {
             let told = self.connection.bytes(answer.statements);
             read_statements(told, W::STATEMENTS, &mut self.statements);
         }
-        let body = self.connection.bytes(answer.body);
-        if answer.status != 200 {
-            return Err(problem::fault(answer.status, answer.problem.then_some(body)));
+        let answer = Answer {
+            status: answer.status,
+            is_problem: answer.problem,
+            headers: &Lines(self.connection.bytes(0..answer.body.start)),
+            body: self.connection.bytes(answer.body),
+        };
+        if !W::is_outcome(call, &answer) {
+            return Err(problem::fault(answer.status, answer.is_problem.then_some(answer.body)));
         }
         // A server need not count its attempts; that it answered says that there was one.
         effort.attempts = effort.attempts.max(1);
-        W::decode_outcome(call, body).map_err(|why| Fault::defect(DefectKind::BadAnswer, why))
+        W::decode_outcome(call, &answer).map_err(|why| Fault::defect(DefectKind::BadAnswer, why))
     }
 
     /// Nothing from a server that does not tell.

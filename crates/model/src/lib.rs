@@ -29,7 +29,7 @@ pub use stack::{Durability, Stack, Tier};
 pub use statements::{STATEMENTS_MAX, StatementClock, StatementTime, StatementTimes};
 pub use time::{Clock, Nanos};
 pub use units::{BasisPoints, Cents};
-pub use wire::{BadCall, BadCallKind, Wire};
+pub use wire::{Answer, BadCall, BadCallKind, Endpoint, Headers, Method, Request, Wire};
 
 /// A business problem: its calls, what they answer, how inputs are drawn, and what they imply about the data.
 pub trait Workload: Sized + Send + Sync + 'static {

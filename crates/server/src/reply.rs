@@ -16,8 +16,25 @@ pub(crate) const CLOCK: HeaderName = HeaderName::from_static("stackmark-clock");
 const STATEMENTS: HeaderName = HeaderName::from_static("stackmark-statements");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
+/// Bytes that the outcome of an ordinary call fits in.
+const OUTCOME_BYTES: usize = 2 << 10;
 /// Seconds after which a refused client may come back.
 const RETRY_AFTER_S: HeaderValue = HeaderValue::from_static("1");
+
+/// The outcome of a call, with the status and the headers of its contract.
+pub(crate) fn outcome(exchange: &dyn Exchange) -> Response {
+    let mut body = Vec::with_capacity(OUTCOME_BYTES);
+    exchange.encode(&mut body);
+    let mut response = json(body);
+    *response.status_mut() =
+        StatusCode::from_u16(exchange.status()).expect("outcomes are made with the statuses of the contract");
+    exchange.headers(&mut |name, value| {
+        let value = HeaderValue::from_maybe_shared(Bytes::from(value.to_string()))
+            .expect("a workload's headers have no control characters");
+        response.headers_mut().insert(HeaderName::from_static(name), value);
+    });
+    response
+}
 
 /// A 200 with JSON.
 pub(crate) fn json(body: Vec<u8>) -> Response {

@@ -1,10 +1,11 @@
 //! What a server serves, of whatever workload: everything behind this is compiled once.
 
 use model::{
-    AnySession, AnyTarget, BadCall, Effort, Fault, Home, OpenError, Session, Stack, StatementTime,
-    StatementTimes, Target, Wire,
+    AnySession, AnyTarget, BadCall, Effort, Endpoint, Fault, Home, OpenError, Request, Session, Stack,
+    StatementTime, StatementTimes, Target, Wire,
 };
 use std::any::Any;
+use std::fmt::Display;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -13,8 +14,8 @@ use std::task::{Context, Poll, ready};
 pub(crate) trait Served: Send + Sync {
     /// The workload's name.
     fn name(&self) -> &'static str;
-    /// URL path of each kind.
-    fn paths(&self) -> &'static [&'static str];
+    /// Method and path of each kind.
+    fn endpoints(&self) -> &'static [Endpoint];
     /// Where the sessions live.
     fn home(&self) -> Home;
     /// Read back from the target.
@@ -22,7 +23,8 @@ pub(crate) trait Served: Send + Sync {
     /// Opens a session.
     fn open(&self, worker: u32) -> Opening<'_>;
     /// Reads a call of a kind; `clocked` where its caller wants a clock around each statement.
-    fn decode(&self, kind: usize, body: &[u8], clocked: bool) -> Result<Box<dyn Exchange>, BadCall>;
+    fn decode(&self, kind: usize, request: &Request<'_>, clocked: bool)
+    -> Result<Box<dyn Exchange>, BadCall>;
 }
 
 /// A session that is being opened.
@@ -31,6 +33,10 @@ pub(crate) type Opening<'a> =
 
 /// A call on its way through the server, and its outcome on the way back. One allocation, beside those of HTTP.
 pub(crate) trait Exchange: Any + Send {
+    /// The status of the outcome's answer, once there is one.
+    fn status(&self) -> u16;
+    /// Gives the headers that this answer alone has.
+    fn headers(&self, each: &mut dyn FnMut(&'static str, &dyn Display));
     /// Appends the outcome's JSON, once there is one.
     fn encode(&self, into: &mut Vec<u8>);
     /// Whether its caller wants a clock around each statement.
@@ -70,8 +76,8 @@ impl<W: Wire> Served for Of<W> {
         W::NAME
     }
 
-    fn paths(&self) -> &'static [&'static str] {
-        W::PATHS
+    fn endpoints(&self) -> &'static [Endpoint] {
+        W::ENDPOINTS
     }
 
     fn home(&self) -> Home {
@@ -89,16 +95,34 @@ impl<W: Wire> Served for Of<W> {
         })
     }
 
-    fn decode(&self, kind: usize, body: &[u8], clocked: bool) -> Result<Box<dyn Exchange>, BadCall> {
-        let call = W::decode_call(kind, &self.extent, body)?;
+    fn decode(
+        &self,
+        kind: usize,
+        request: &Request<'_>,
+        clocked: bool,
+    ) -> Result<Box<dyn Exchange>, BadCall> {
+        let call = W::decode_call(kind, &self.extent, request)?;
         Ok(Box::new(Exchanged::<W> { call, clocked, outcome: None, statements: None }))
     }
 }
 
+impl<W: Wire> Exchanged<W> {
+    fn outcome(&self) -> &W::Outcome {
+        self.outcome.as_ref().expect("encoded only after its session has ended the call")
+    }
+}
+
 impl<W: Wire> Exchange for Exchanged<W> {
+    fn status(&self) -> u16 {
+        W::status(self.outcome())
+    }
+
+    fn headers(&self, each: &mut dyn FnMut(&'static str, &dyn Display)) {
+        W::encode_outcome_headers(self.outcome(), each);
+    }
+
     fn encode(&self, into: &mut Vec<u8>) {
-        let outcome = self.outcome.as_ref().expect("encoded only after its session has ended the call");
-        W::encode_outcome(outcome, into);
+        W::encode_outcome(self.outcome(), into);
     }
 
     fn is_clocked(&self) -> bool {

@@ -10,18 +10,15 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
-use axum::routing::{get, post};
+use axum::routing::{MethodFilter, get, on};
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST};
 use http::{HeaderMap, Version};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use measure::Monotonic;
-use model::{Clock, DefectKind, Effort, Fault, Nanos, Refusal};
+use model::{Clock, DefectKind, Effort, Fault, Method, Nanos, Refusal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-
-/// Bytes that an answer of an ordinary call fits in.
-const ANSWER_BYTES: usize = 2 << 10;
 
 /// Everything that handlers share.
 pub(crate) struct Service {
@@ -61,11 +58,11 @@ impl Service {
     /// All routes.
     pub(crate) fn router(self: Arc<Self>) -> Router {
         let mut router = Router::new().route("/health", get(health)).route("/about", get(about));
-        for (kind, path) in self.served.paths().iter().enumerate() {
+        for (kind, endpoint) in self.served.endpoints().iter().enumerate() {
             let handler = move |State(service): State<Arc<Self>>, request: Request| async move {
                 service.answer(kind, request).await
             };
-            router = router.route(path, post(handler));
+            router = router.route(endpoint.path, on(filter(endpoint.method), handler));
         }
         router
             .fallback(
@@ -112,12 +109,15 @@ impl Service {
 
     async fn decode(&self, kind: usize, request: Request) -> Result<Box<dyn Exchange>, Problem> {
         let (head, body) = request.into_parts();
-        if !is_json(&head.headers) {
+        let endpoint = self.served.endpoints()[kind];
+        if endpoint.method.has_body() && !is_json(&head.headers) {
             return Err(Problem::unsupported_type());
         }
         let body = self.read(body).await?;
         let clocked = head.headers.contains_key(reply::CLOCK);
-        self.served.decode(kind, &body, clocked).map_err(Problem::bad_call)
+        let (path, query, headers) = (head.uri.path(), head.uri.query(), &Came(&head.headers));
+        let request = model::Request { endpoint, path, query, headers, body: &body };
+        self.served.decode(kind, &request, clocked).map_err(Problem::bad_call)
     }
 
     /// Reads a body, never more of it than its limit.
@@ -146,11 +146,7 @@ impl Service {
 
     fn encode(&self, result: &Result<Box<dyn Exchange>, Fault>) -> Response {
         match result {
-            Ok(exchange) => {
-                let mut body = Vec::with_capacity(ANSWER_BYTES);
-                exchange.encode(&mut body);
-                reply::json(body)
-            }
+            Ok(exchange) => reply::outcome(&**exchange),
             Err(fault) => {
                 if let Fault::Defect(defect) = fault
                     && defect.kind != DefectKind::BadCall
@@ -174,6 +170,25 @@ impl Service {
         effort.spent.server = effort.spent.encode;
         reply::footnotes(response.headers_mut(), &effort);
         response
+    }
+}
+
+/// Headers as a workload reads them.
+struct Came<'a>(&'a HeaderMap);
+
+impl model::Headers for Came<'_> {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).and_then(|value| value.to_str().ok())
+    }
+}
+
+fn filter(method: Method) -> MethodFilter {
+    match method {
+        Method::Get => MethodFilter::GET,
+        Method::Post => MethodFilter::POST,
+        Method::Put => MethodFilter::PUT,
+        Method::Patch => MethodFilter::PATCH,
+        Method::Delete => MethodFilter::DELETE,
     }
 }
 

@@ -1,22 +1,22 @@
 //! The workload as JSON. The contract is `spec/openapi/tpcb.yaml`.
 
 use crate::{Call, Cardinality, DELTA_MAX, Outcome, Tpcb};
-use model::{BadCall, BadCallKind, Wire};
+use model::{Answer, BadCall, BadCallKind, Endpoint, Request, Wire};
 use serde::{Deserialize, Serialize};
 
 impl Wire for Tpcb {
-    const PATHS: &'static [&'static str] = &["/tpcb/tpcb"];
+    const ENDPOINTS: &'static [Endpoint] = &[Endpoint::post("/tpcb/tpcb")];
     type Extent = Cardinality;
 
     fn encode_call(call: &Call, into: &mut Vec<u8>) {
         write(call, into);
     }
 
-    fn decode_call(kind: usize, size: &Cardinality, body: &[u8]) -> Result<Call, BadCall> {
+    fn decode_call(kind: usize, size: &Cardinality, request: &Request<'_>) -> Result<Call, BadCall> {
         if kind != 0 {
             return Err(bad(BadCallKind::Unknown, format!("there is no kind {kind}")));
         }
-        let call: Call = read(body)?;
+        let call: Call = read(request.body)?;
         known("aid", call.aid, size.accounts_all())?;
         known("tid", call.tid, size.tellers_all())?;
         known("bid", call.bid, size.branches)?;
@@ -31,8 +31,8 @@ impl Wire for Tpcb {
         write(outcome, into);
     }
 
-    fn decode_outcome(_: &Call, body: &[u8]) -> Result<Outcome, String> {
-        serde_json::from_slice(body).map_err(|error| error.to_string())
+    fn decode_outcome(_: &Call, answer: &Answer<'_>) -> Result<Outcome, String> {
+        serde_json::from_slice(answer.body).map_err(|error| error.to_string())
     }
 }
 
@@ -82,10 +82,10 @@ mod tests {
         for _ in 0..1_000 {
             let call = inputs.draw();
             let sent = json(|into| Tpcb::encode_call(&call, into));
-            assert_eq!(Tpcb::decode_call(0, &size, sent.as_bytes()).unwrap(), call);
+            assert_eq!(Tpcb::decode_call(0, &size, &model::Request::of(sent.as_bytes())).unwrap(), call);
             let outcome = Outcome { abalance: call.delta * 100_000 };
             let answered = json(|into| Tpcb::encode_outcome(&outcome, into));
-            assert_eq!(Tpcb::decode_outcome(&call, answered.as_bytes()), Ok(outcome));
+            assert_eq!(Tpcb::decode_outcome(&call, &model::Answer::of(answered.as_bytes())), Ok(outcome));
         }
     }
 
@@ -100,7 +100,8 @@ mod tests {
     fn what_is_wrong_with_a_call_is_said() {
         use BadCallKind::{Invalid, Malformed, Unknown};
         let check = |body: &str, expected: BadCallKind, words: &str| {
-            let error = Tpcb::decode_call(0, &Cardinality::standard(1), body.as_bytes()).unwrap_err();
+            let error = Tpcb::decode_call(0, &Cardinality::standard(1), &model::Request::of(body.as_bytes()))
+                .unwrap_err();
             assert!(error.kind == expected && error.detail.contains(words), "{body}: {error:?}");
         };
         check("{", Malformed, "EOF");
@@ -125,17 +126,21 @@ mod tests {
         check(r#"{"aid":1,"tid":11,"bid":1,"delta":1}"#, Unknown, "tid 11 does not exist");
         check(r#"{"aid":1,"tid":1,"bid":2,"delta":1}"#, Unknown, "bid 2 does not exist");
         let body = br#"{"aid":1,"tid":1,"bid":1,"delta":1}"#;
-        let error = Tpcb::decode_call(1, &Cardinality::standard(1), body).unwrap_err();
+        let error = Tpcb::decode_call(1, &Cardinality::standard(1), &model::Request::of(body)).unwrap_err();
         assert_eq!((error.kind, &*error.detail), (Unknown, "there is no kind 1"));
     }
 
     #[test]
     fn an_answer_without_a_balance_is_no_answer_and_more_fields_are_none_of_ours() {
         let call = Call { aid: 1, tid: 1, bid: 1, delta: 1 };
-        assert!(Tpcb::decode_outcome(&call, b"{}").unwrap_err().contains("missing field `abalance`"));
-        assert!(Tpcb::decode_outcome(&call, br#"{"abalance":1.5}"#).is_err());
+        assert!(
+            Tpcb::decode_outcome(&call, &model::Answer::of(b"{}"))
+                .unwrap_err()
+                .contains("missing field `abalance`")
+        );
+        assert!(Tpcb::decode_outcome(&call, &model::Answer::of(br#"{"abalance":1.5}"#)).is_err());
         assert_eq!(
-            Tpcb::decode_outcome(&call, br#"{"abalance":1,"teller":"Ann"}"#),
+            Tpcb::decode_outcome(&call, &model::Answer::of(br#"{"abalance":1,"teller":"Ann"}"#)),
             Ok(Outcome { abalance: 1 })
         );
     }

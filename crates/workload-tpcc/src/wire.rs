@@ -5,7 +5,7 @@ use crate::{
     PlacedLine, StockLevel, Text, Tpcc, Unused, Who, kind,
 };
 use arrayvec::ArrayVec;
-use model::{BadCall, BadCallKind, BasisPoints, Cents, Wire};
+use model::{Answer, BadCall, BadCallKind, BasisPoints, Cents, Endpoint, Request, Wire};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -64,8 +64,13 @@ enum Status {
 }
 
 impl Wire for Tpcc {
-    const PATHS: &'static [&'static str] =
-        &["/tpcc/new-order", "/tpcc/payment", "/tpcc/order-status", "/tpcc/delivery", "/tpcc/stock-level"];
+    const ENDPOINTS: &'static [Endpoint] = &[
+        Endpoint::post("/tpcc/new-order"),
+        Endpoint::post("/tpcc/payment"),
+        Endpoint::post("/tpcc/order-status"),
+        Endpoint::post("/tpcc/delivery"),
+        Endpoint::post("/tpcc/stock-level"),
+    ];
     type Extent = Cardinality;
 
     fn encode_call(call: &Call, into: &mut Vec<u8>) {
@@ -85,7 +90,8 @@ impl Wire for Tpcc {
         }
     }
 
-    fn decode_call(kind: usize, size: &Cardinality, body: &[u8]) -> Result<Call, BadCall> {
+    fn decode_call(kind: usize, size: &Cardinality, request: &Request<'_>) -> Result<Call, BadCall> {
+        let body = request.body;
         Ok(match kind {
             kind::NEW_ORDER => Call::NewOrder(admit_new_order(read(body)?, size)?),
             kind::PAYMENT => {
@@ -172,7 +178,8 @@ impl Wire for Tpcc {
         }
     }
 
-    fn decode_outcome(call: &Call, body: &[u8]) -> Result<Outcome, String> {
+    fn decode_outcome(call: &Call, answer: &Answer<'_>) -> Result<Outcome, String> {
+        let body = answer.body;
         Ok(match call {
             Call::NewOrder(_) => answered(body)?,
             Call::Payment(_) => Outcome::Paid(parse(body)?),
@@ -294,7 +301,8 @@ mod tests {
     }
 
     fn refused(kind: usize, body: &str) -> (BadCallKind, String) {
-        let error = Tpcc::decode_call(kind, &Cardinality::standard(1), body.as_bytes()).unwrap_err();
+        let error = Tpcc::decode_call(kind, &Cardinality::standard(1), &model::Request::of(body.as_bytes()))
+            .unwrap_err();
         (error.kind, error.detail)
     }
 
@@ -306,7 +314,10 @@ mod tests {
         for _ in 0..2_300 {
             let call = inputs.draw();
             let kind = <Tpcc as model::Workload>::kind(&call);
-            assert_eq!(Tpcc::decode_call(kind, &size, json(&call).as_bytes()).unwrap(), call);
+            assert_eq!(
+                Tpcc::decode_call(kind, &size, &model::Request::of(json(&call).as_bytes())).unwrap(),
+                call
+            );
         }
     }
 
@@ -413,8 +424,11 @@ mod tests {
     fn an_answer_without_a_field_is_no_answer() {
         let call = Call::NewOrder(NewOrder { w_id: 1, d_id: 1, c_id: 1, lines: ArrayVec::new() });
         let body = br#"{"status":"placed","o_id":1,"c_last":"A","c_credit":"GC","o_entry_d":1}"#;
-        assert_eq!(Tpcc::decode_outcome(&call, body).unwrap_err(), "missing field `c_discount`");
+        assert_eq!(
+            Tpcc::decode_outcome(&call, &model::Answer::of(body)).unwrap_err(),
+            "missing field `c_discount`"
+        );
         let body = br#"{"status":"item-not-valid","o_id":1,"c_last":"A","c_credit":"GC"}"#;
-        assert!(matches!(Tpcc::decode_outcome(&call, body), Ok(Outcome::Unused(_))));
+        assert!(matches!(Tpcc::decode_outcome(&call, &model::Answer::of(body)), Ok(Outcome::Unused(_))));
     }
 }

@@ -282,7 +282,7 @@ fn wrk_script(folder: &Path) -> PathBuf {
     let script = format!(
         "wrk.method = \"POST\"\nwrk.body = '{body}'\nwrk.headers[\"content-type\"] = \"application/json\"\n\
          wrk.path = \"{}\"\n",
-        Orders::PATHS[kind::NEW_ORDER]
+        Orders::ENDPOINTS[kind::NEW_ORDER].path
     );
     let path = folder.join("new-order.lua");
     std::fs::write(&path, script).expect("the folder of the benches can be written");

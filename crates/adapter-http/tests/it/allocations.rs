@@ -3,9 +3,10 @@
 
 #![expect(unsafe_code, reason = "a counting allocator cannot be written without; it only forwards")]
 
+use crate::toy::foods::{self, Foods};
 use crate::toy::{Add, Toy};
 use adapter_http::{Expected, HttpTarget};
-use model::{Effort, Session, Target, Wire, Workload};
+use model::{Effort, Session, Target, Wire};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::io::{Read, Write};
@@ -47,7 +48,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Answers without allocating: to a request that ends in the body of our call, the right sum.
+/// Answers without allocating, at once and always the same.
 fn serve(listener: &std::net::TcpListener, about: &[u8], health: &[u8], right: &[u8]) {
     for stream in listener.incoming() {
         let mut stream = stream.unwrap();
@@ -64,50 +65,64 @@ fn serve(listener: &std::net::TcpListener, about: &[u8], health: &[u8], right: &
     }
 }
 
-#[test]
-fn a_call_that_goes_well_allocates_nothing() {
-    let ok = |body: &str| {
-        let timing = "server-timing: queue;dur=0.1, query;dur=0.2, total;dur=0.3\r\nstackmark-work: attempts=1, rows=3\r\n\
-            stackmark-statements: look;n=1;dur=0.05, add;n=2;dur=0.1";
-        format!("HTTP/1.1 200 OK\r\n{timing}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes()
-    };
-    let about = ok(
-        r#"{"name":"x","version":"1","contract":"toy/1","workload":"toy","scale":1,"pool":1,"stack":
-        {"engine":"","engine_version":"","adapter":"","adapter_version":"","style":"","route":"","server":null,
-        "isolation":"","durability":{"tier":"volatile","detail":""},"settings":[]}}"#,
+/// An answer with a body, footnotes and this status.
+fn answer(status: &str, body: &str) -> Vec<u8> {
+    let timing = "server-timing: queue;dur=0.1, query;dur=0.2, total;dur=0.3\r\nstackmark-work: attempts=1, rows=3\r\n\
+        stackmark-statements: look;n=1;dur=0.05, add;n=2;dur=0.1\r\netag: \"1\"";
+    format!("HTTP/1.1 {status}\r\n{timing}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes()
+}
+
+/// Makes calls that are all answered with `right`, and holds the sum of what they allocate to nothing.
+fn check<W: Wire>(calls: &[W::Call], right: Vec<u8>) {
+    let name = W::NAME;
+    let about = answer(
+        "200 OK",
+        &format!(
+            r#"{{"name":"x","version":"1","contract":"{name}/1","workload":"{name}","scale":1,"pool":1,"stack":
+        {{"engine":"","engine_version":"","adapter":"","adapter_version":"","style":"","route":"","server":null,
+        "isolation":"","durability":{{"tier":"volatile","detail":""}},"settings":[]}}}}"#
+        ),
     );
-    let right = ok(r#"{"sum":3}"#);
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    std::thread::spawn(move || serve(&listener, &about, &ok("{}"), &right));
+    std::thread::spawn(move || serve(&listener, &about, &answer("200 OK", "{}"), &right));
 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let target = HttpTarget::<Toy>::reach(&url, &Expected::default()).await.unwrap();
+        let target = HttpTarget::<W>::reach(&url, &Expected::default()).await.unwrap();
         let mut session = target.open(0).await.unwrap();
         let mut effort = Effort::default();
-        let call = Add { a: 1, b: 2 };
-        let mut encoded = Vec::with_capacity(64);
-        Toy::encode_call(&call, &mut encoded);
         // The first calls grow the request's buffer and the runtime's queues.
         for call_number in 0..100 {
             effort.clocked = call_number % 2 == 0;
-            session.run(&call, &mut effort).await.unwrap();
+            session.run(&calls[call_number % calls.len()], &mut effort).await.map(drop).unwrap();
         }
         // What else happens in this process is counted too, once in a while; what a call does is seen in every round.
         let mut rounds = Vec::new();
         while rounds.len() < ROUNDS_MAX && rounds.last() != Some(&0) {
             let before = ALLOCATIONS.get();
             for call_number in 0..1_000 {
-                // Both requests, as in a trial.
+                // With clocks and without, as in a trial.
                 effort.clocked = call_number % 2 == 0;
-                let outcome = session.run(&call, &mut effort).await.unwrap();
-                Toy::check(&call, &outcome).unwrap();
+                let call = &calls[call_number % calls.len()];
+                let outcome = session.run(call, &mut effort).await.map_err(|_| ()).unwrap();
+                W::check(call, &outcome).unwrap();
             }
             rounds.push(ALLOCATIONS.get() - before);
         }
         assert_eq!(rounds.last(), Some(&0), "{rounds:?}");
-        let calls = 100 + 1_000 * rounds.len() as u32;
-        assert_eq!((effort.attempts, effort.rows), (calls, 3 * calls));
+        let made = 100 + 1_000 * rounds.len() as u32;
+        assert_eq!((effort.attempts, effort.rows), (made, 3 * made));
     });
+}
+
+#[test]
+fn a_call_that_goes_well_allocates_nothing() {
+    check::<Toy>(&[Add { a: 1, b: 2 }], answer("200 OK", r#"{"sum":3}"#));
+}
+
+#[test]
+fn ids_headers_and_a_declined_call_allocate_nothing_either() {
+    let calls = [foods::Call::Look { food: 123 }, foods::Call::Take { food: 4, seen: 56, key: 789 }];
+    check::<Foods>(&calls, answer("409 Conflict", "0"));
 }

@@ -9,7 +9,7 @@ const CALL: Add = Add { a: 1, b: 2 };
 const RIGHT: &str = r#"{"sum":3}"#;
 
 /// Runs a test with servers on the same thread.
-fn with_servers<F: Future>(test: F) -> F::Output {
+pub(crate) fn with_servers<F: Future>(test: F) -> F::Output {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, test)
 }

@@ -5,5 +5,6 @@
 mod allocations;
 mod faults;
 mod reach;
+mod requests;
 mod rogue;
 mod toy;

@@ -345,7 +345,10 @@ fn a_server_says_who_it_is() {
     assert_eq!((health.status, health.body.as_str()), (200, r#"{"status":"ok"}"#));
     let answer = client.exchange("GET /about HTTP/1.1\r\nhost: x\r\n\r\n");
     let about: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
-    assert_eq!((&about["contract"], &about["workload"]), (&"toy/1".into(), &Toy::PATHS[0][1..4].into()));
+    assert_eq!(
+        (&about["contract"], &about["workload"]),
+        (&"toy/1".into(), &Toy::ENDPOINTS[0].path[1..4].into())
+    );
     assert_eq!((&about["scale"], &about["pool"]), (&7.into(), &3.into()));
     assert_eq!(about["pid"], std::process::id());
     assert_eq!(about["limits"]["body_bytes_max"], 65_536);

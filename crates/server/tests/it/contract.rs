@@ -1,7 +1,7 @@
 //! The contract in `spec/openapi` and what our codec and server really do are the same thing.
 
 use model::{
-    AnyTarget, BadCallKind, Conflict, DefectKind, Doubt, Effort, Fault, Home, Inputs as _, OpenError,
+    AnyTarget, BadCallKind, Conflict, DefectKind, Doubt, Effort, Fault, Home, Inputs as _, Method, OpenError,
     Refusal, Session, Stack, Target, Wire, Workload,
 };
 use schema::Schema;
@@ -55,12 +55,12 @@ fn escaped(path: &str) -> String {
 }
 
 fn call_schema(contract: &Value, kind: usize) -> Schema {
-    let path = escaped(Tpcc::PATHS[kind]);
+    let path = escaped(Tpcc::ENDPOINTS[kind].path);
     schema(contract, &format!("/paths/{path}/post/requestBody/content/application~1json/schema"))
 }
 
 fn outcome_schema(contract: &Value, kind: usize) -> Schema {
-    let path = escaped(Tpcc::PATHS[kind]);
+    let path = escaped(Tpcc::ENDPOINTS[kind].path);
     schema(contract, &format!("/paths/{path}/post/responses/200/content/application~1json/schema"))
 }
 
@@ -87,12 +87,13 @@ fn the_paths_are_those_that_are_served() {
         };
         paths.extend(operations.as_object().unwrap().keys().map(|method| (path.as_str(), method.as_str())));
     }
-    let mut served: Vec<_> = Tpcc::PATHS.iter().map(|path| (*path, "post")).collect();
+    let posts = Tpcc::ENDPOINTS.iter().inspect(|endpoint| assert_eq!(endpoint.method, Method::Post));
+    let mut served: Vec<_> = posts.map(|endpoint| (endpoint.path, "post")).collect();
     served.extend([("/health", "get"), ("/about", "get")]);
     paths.sort_unstable();
     served.sort_unstable();
     assert_eq!(paths, served);
-    assert_eq!(Tpcc::PATHS[kind::NEW_ORDER], "/tpcc/new-order");
+    assert_eq!(Tpcc::ENDPOINTS[kind::NEW_ORDER].path, "/tpcc/new-order");
 }
 
 #[test]
@@ -132,17 +133,24 @@ fn escaped_key(name: &str) -> String {
 #[test]
 fn the_examples_of_calls_and_answers_are_understood_and_right() {
     let contract = contract();
-    for (kind, path) in Tpcc::PATHS.iter().enumerate() {
+    for (kind, path) in Tpcc::ENDPOINTS.iter().map(|endpoint| endpoint.path).enumerate() {
         let post = &contract["paths"][path]["post"];
         let calls = &post["requestBody"]["content"]["application/json"]["examples"];
         let outcomes = &post["responses"]["200"]["content"]["application/json"]["examples"];
         let decode = |call: &Value| {
-            Tpcc::decode_call(kind, &Cardinality::standard(1), call["value"].to_string().as_bytes()).unwrap()
+            Tpcc::decode_call(
+                kind,
+                &Cardinality::standard(1),
+                &model::Request::of(call["value"].to_string().as_bytes()),
+            )
+            .unwrap()
         };
         let calls: Vec<Call> = calls.as_object().unwrap().values().map(decode).collect();
         for outcome in outcomes.as_object().unwrap().values() {
             let answers = |call: &Call| {
-                let outcome = Tpcc::decode_outcome(call, outcome["value"].to_string().as_bytes()).unwrap();
+                let outcome =
+                    Tpcc::decode_outcome(call, &model::Answer::of(outcome["value"].to_string().as_bytes()))
+                        .unwrap();
                 Tpcc::check(call, &outcome).is_ok()
             };
             assert!(calls.iter().any(answers), "{path}: no example of a call has this answer: {outcome}");
@@ -153,7 +161,7 @@ fn the_examples_of_calls_and_answers_are_understood_and_right() {
 #[test]
 fn calls_that_are_really_sent_fit_the_contract() {
     let contract = contract();
-    let schemas: Vec<_> = (0..Tpcc::PATHS.len()).map(|kind| call_schema(&contract, kind)).collect();
+    let schemas: Vec<_> = (0..Tpcc::ENDPOINTS.len()).map(|kind| call_schema(&contract, kind)).collect();
     let mut inputs = Inputs::new(Cardinality::standard(3), 7, 1, 0);
     for _ in 0..2_300 {
         let call = inputs.draw();
@@ -233,7 +241,7 @@ fn the_codec_takes_exactly_the_calls_that_the_contract_allows() {
         let schema = call_schema(&contract, kind);
         for variant in variants(&encoded(&call)) {
             let allowed = schema.is_valid(&variant);
-            let decoded = Tpcc::decode_call(kind, &size, variant.to_string().as_bytes());
+            let decoded = Tpcc::decode_call(kind, &size, &model::Request::of(variant.to_string().as_bytes()));
             match decoded {
                 Ok(_) => assert!(allowed, "the codec takes {variant}"),
                 // A schema cannot know which ids are loaded.
@@ -260,9 +268,15 @@ fn answers_that_are_really_given_fit_the_contract() {
         seen[kind] += 1;
         let schema = outcome_schema(&contract, kind);
         is_valid(&schema, &vector["outcome"]);
-        let call =
-            Tpcc::decode_call(kind, &Cardinality::tiny(), vector["call"].to_string().as_bytes()).unwrap();
-        let outcome = Tpcc::decode_outcome(&call, vector["outcome"].to_string().as_bytes()).unwrap();
+        let call = Tpcc::decode_call(
+            kind,
+            &Cardinality::tiny(),
+            &model::Request::of(vector["call"].to_string().as_bytes()),
+        )
+        .unwrap();
+        let outcome =
+            Tpcc::decode_outcome(&call, &model::Answer::of(vector["outcome"].to_string().as_bytes()))
+                .unwrap();
         let mut body = Vec::new();
         Tpcc::encode_outcome(&outcome, &mut body);
         is_valid(&schema, &serde_json::from_slice(&body).unwrap());
@@ -275,7 +289,7 @@ fn an_answer_without_a_required_field_is_no_answer(schema: &Schema, call: &Call,
     for (name, value) in outcome.as_object().unwrap() {
         let mut without = outcome.clone();
         without.as_object_mut().unwrap().remove(name);
-        let decoded = Tpcc::decode_outcome(call, without.to_string().as_bytes());
+        let decoded = Tpcc::decode_outcome(call, &model::Answer::of(without.to_string().as_bytes()));
         // The codec is kinder than the contract in one thing: what may be null may be left out.
         if !value.is_null() && name != "o_carrier_id" {
             assert_eq!(schema.is_valid(&without), decoded.is_ok(), "without {name}: {outcome}");
@@ -356,22 +370,22 @@ fn what_the_server_says_beside_outcomes_fits_the_contract() {
     let problem = schema(&contract, "/common/components/schemas/Problem");
     let json = "application/json";
     let example = |kind: usize| {
-        let post = &contract["paths"][Tpcc::PATHS[kind]]["post"];
+        let post = &contract["paths"][Tpcc::ENDPOINTS[kind].path]["post"];
         let examples = post["requestBody"]["content"]["application/json"]["examples"].as_object().unwrap();
         examples.values().next().unwrap()["value"].to_string()
     };
     let mut statuses = Vec::new();
     for (path, media, body, want) in [
-        (Tpcc::PATHS[0], json, example(0), "409"),
-        (Tpcc::PATHS[1], json, example(1), "503"),
-        (Tpcc::PATHS[2], json, example(2), "504"),
-        (Tpcc::PATHS[3], json, example(3), "500"),
-        (Tpcc::PATHS[4], json, r#"{"w_id":1,"d_id":1,"threshold":10}"#.into(), "500"),
-        (Tpcc::PATHS[4], json, r#"{"w_id":1,"d_id":2,"threshold":10}"#.into(), "404"),
-        (Tpcc::PATHS[0], json, "{".into(), "400"),
-        (Tpcc::PATHS[0], json, "{}".into(), "422"),
-        (Tpcc::PATHS[0], "text/plain", "{}".into(), "415"),
-        (Tpcc::PATHS[0], json, " ".repeat(65_537), "413"),
+        (Tpcc::ENDPOINTS[0].path, json, example(0), "409"),
+        (Tpcc::ENDPOINTS[1].path, json, example(1), "503"),
+        (Tpcc::ENDPOINTS[2].path, json, example(2), "504"),
+        (Tpcc::ENDPOINTS[3].path, json, example(3), "500"),
+        (Tpcc::ENDPOINTS[4].path, json, r#"{"w_id":1,"d_id":1,"threshold":10}"#.into(), "500"),
+        (Tpcc::ENDPOINTS[4].path, json, r#"{"w_id":1,"d_id":2,"threshold":10}"#.into(), "404"),
+        (Tpcc::ENDPOINTS[0].path, json, "{".into(), "400"),
+        (Tpcc::ENDPOINTS[0].path, json, "{}".into(), "422"),
+        (Tpcc::ENDPOINTS[0].path, "text/plain", "{}".into(), "415"),
+        (Tpcc::ENDPOINTS[0].path, json, " ".repeat(65_537), "413"),
         ("/tpcc/refund", json, "{}".into(), "404"),
         ("/about", json, "{}".into(), "405"),
     ] {
@@ -380,7 +394,7 @@ fn what_the_server_says_beside_outcomes_fits_the_contract() {
         is_valid(&problem, &body);
         statuses.push(status);
     }
-    let described = contract["paths"][Tpcc::PATHS[0]]["post"]["responses"].as_object().unwrap();
+    let described = contract["paths"][Tpcc::ENDPOINTS[0].path]["post"]["responses"].as_object().unwrap();
     assert!(statuses.iter().all(|status| described.contains_key(status)), "{statuses:?}");
 
     stop.send(()).unwrap();

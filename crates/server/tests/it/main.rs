@@ -4,6 +4,7 @@
 
 mod answers;
 mod contract;
+mod foods;
 mod limits;
 mod rig;
 #[path = "../../../adapter-http/tests/it/toy/mod.rs"]

@@ -1,6 +1,6 @@
 //! The HTTP contract as written, held to what our own code sends and takes.
 
-use model::{BadCallKind, Wire, Workload};
+use model::{BadCallKind, Endpoint, Method, Wire, Workload};
 use serde_yaml_ng::Value;
 use std::collections::BTreeSet;
 use workload_tpcb::{Call, Cardinality, DELTA_MAX, Outcome, Tpcb};
@@ -28,11 +28,12 @@ fn written(encode: impl FnOnce(&mut Vec<u8>)) -> BTreeSet<String> {
 #[test]
 fn every_kind_has_its_path() {
     let contract = contract();
-    for path in Tpcb::PATHS {
+    for Endpoint { method, path } in Tpcb::ENDPOINTS {
+        assert_eq!(*method, Method::Post);
         assert!(contract["paths"][*path]["post"]["responses"]["200"].is_mapping(), "{path}");
     }
-    assert_eq!(Tpcb::PATHS.len(), Tpcb::KINDS.len());
-    assert_eq!(Tpcb::PATHS[0], format!("/{}/{}", Tpcb::NAME, Tpcb::KINDS[0].name));
+    assert_eq!(Tpcb::ENDPOINTS.len(), Tpcb::KINDS.len());
+    assert_eq!(Tpcb::ENDPOINTS[0].path, format!("/{}/{}", Tpcb::NAME, Tpcb::KINDS[0].name));
     let posts = contract["paths"].as_mapping().unwrap().values().filter(|path| path.get("post").is_some());
     assert_eq!(posts.count(), Tpcb::KINDS.len());
 }
@@ -71,12 +72,14 @@ fn examples_are_calls_and_answers() {
     };
     let size = Cardinality::standard(1);
     for body in values(&post["requestBody"]["content"]) {
-        let call = Tpcb::decode_call(0, &size, &body).unwrap();
+        let call = Tpcb::decode_call(0, &size, &model::Request::of(&body)).unwrap();
         for body in values(&post["responses"]["200"]["content"]) {
-            let outcome = Tpcb::decode_outcome(&call, &body).unwrap();
+            let outcome = Tpcb::decode_outcome(&call, &model::Answer::of(&body)).unwrap();
             assert_eq!(Tpcb::check(&call, &outcome), Ok(()));
         }
     }
-    let error = Tpcb::decode_call(0, &size, br#"{"aid":100001,"tid":1,"bid":1,"delta":1}"#).unwrap_err();
+    let error =
+        Tpcb::decode_call(0, &size, &model::Request::of(br#"{"aid":100001,"tid":1,"bid":1,"delta":1}"#))
+            .unwrap_err();
     assert_eq!(error.kind, BadCallKind::Unknown);
 }

@@ -74,10 +74,12 @@ struct Written(Oracle);
 impl Session<Tpcc> for Written {
     async fn run(&mut self, call: &Call, _: &mut Effort) -> Answer {
         let sent = call_json::<Tpcc>(call);
-        let received = Tpcc::decode_call(Tpcc::kind(call), &self.0.size(), sent.as_bytes()).unwrap();
+        let received =
+            Tpcc::decode_call(Tpcc::kind(call), &self.0.size(), &model::Request::of(sent.as_bytes()))
+                .unwrap();
         let answer = self.0.answer(&received)?;
         let answered = describe::<Tpcc>(&Ok(answer));
-        Ok(Tpcc::decode_outcome(call, answered.as_bytes()).unwrap())
+        Ok(Tpcc::decode_outcome(call, &model::Answer::of(answered.as_bytes())).unwrap())
     }
 }
 

@@ -52,10 +52,16 @@ fn read(line: &str) -> Result<(Call, Answer), String> {
     let vector: Vector = serde_json::from_str(line).map_err(|error| error.to_string())?;
     let kind = Tpcc::KINDS.iter().position(|kind| kind.name == vector.kind);
     let kind = kind.ok_or_else(|| format!("unknown kind {}", vector.kind))?;
-    let call = Tpcc::decode_call(kind, &Cardinality::tiny(), vector.call.to_string().as_bytes());
+    let call = Tpcc::decode_call(
+        kind,
+        &Cardinality::tiny(),
+        &model::Request::of(vector.call.to_string().as_bytes()),
+    );
     let call = call.map_err(|error| error.to_string())?;
     let answer = match (vector.outcome, vector.problem.as_deref()) {
-        (Some(outcome), None) => Ok(Tpcc::decode_outcome(&call, outcome.to_string().as_bytes())?),
+        (Some(outcome), None) => {
+            Ok(Tpcc::decode_outcome(&call, &model::Answer::of(outcome.to_string().as_bytes()))?)
+        }
         (None, Some(UNKNOWN_ID)) => Err(Fault::defect(DefectKind::BadCall, UNKNOWN_ID)),
         _ => return Err("neither an outcome nor a known problem".into()),
     };

@@ -33,6 +33,8 @@ pub(crate) fn answer(status: &str, media: &str, body: &str) -> String {
 /// One connection on the rogue's side.
 pub(crate) struct Peer {
     pub(crate) stream: TcpStream,
+    /// The head of the latest request.
+    pub(crate) head: String,
 }
 
 impl Peer {
@@ -50,6 +52,7 @@ impl Peer {
                         return None;
                     }
                 }
+                self.head = head;
                 return Some((path, String::from_utf8(bytes[end + 4..].to_vec()).unwrap()));
             }
             if self.stream.read_buf(&mut bytes).await.ok()? == 0 {
@@ -78,7 +81,7 @@ pub(crate) async fn start<F: Future<Output = ()> + 'static>(behave: impl Fn(Peer
         loop {
             let (stream, _) = listener.accept().await.unwrap();
             stream.set_nodelay(true).unwrap();
-            tokio::task::spawn_local(behave(Peer { stream }));
+            tokio::task::spawn_local(behave(Peer { stream, head: String::new() }));
         }
     });
     url

@@ -1,6 +1,10 @@
-//! A workload as small as possible, for what is generic: it adds two numbers.
+//! A workload as small as possible, for what is generic: it adds two numbers. Another says more of HTTP.
 
-use model::{BadCall, BadCallKind, Fault, Inputs, Kind, Ledger, Verdict, Wire, Workload};
+pub(crate) mod foods;
+
+use model::{
+    Answer, BadCall, BadCallKind, Endpoint, Fault, Inputs, Kind, Ledger, Request, Verdict, Wire, Workload,
+};
 use serde::{Deserialize, Serialize};
 
 /// The workload.
@@ -52,7 +56,7 @@ impl Workload for Toy {
 }
 
 impl Wire for Toy {
-    const PATHS: &'static [&'static str] = &["/toy/add"];
+    const ENDPOINTS: &'static [Endpoint] = &[Endpoint::post("/toy/add")];
     /// The largest number that exists.
     type Extent = u32;
 
@@ -60,8 +64,8 @@ impl Wire for Toy {
         serde_json::to_writer(into, call).unwrap();
     }
 
-    fn decode_call(_: usize, extent: &u32, body: &[u8]) -> Result<Add, BadCall> {
-        let mut json = serde_json::Deserializer::from_slice(body);
+    fn decode_call(_: usize, extent: &u32, request: &Request<'_>) -> Result<Add, BadCall> {
+        let mut json = serde_json::Deserializer::from_slice(request.body);
         let call: Add = model::strict::read(&mut json).map_err(|(field, error)| {
             let kind = if error.is_data() { BadCallKind::Invalid } else { BadCallKind::Malformed };
             BadCall::unread(kind, field, &error)
@@ -79,8 +83,8 @@ impl Wire for Toy {
         serde_json::to_writer(into, outcome).unwrap();
     }
 
-    fn decode_outcome(_: &Add, body: &[u8]) -> Result<Sum, String> {
-        serde_json::from_slice(body).map_err(|error| error.to_string())
+    fn decode_outcome(_: &Add, answer: &Answer<'_>) -> Result<Sum, String> {
+        serde_json::from_slice(answer.body).map_err(|error| error.to_string())
     }
 }
 
