@@ -75,7 +75,11 @@ fn a_server_in_another_language_is_measured_like_ours() {
     let listed = desk.run("list tpcb --json");
     let rows: Value = serde_json::from_str(&listed.out).unwrap();
     let row = rows.as_array().unwrap().iter().find(|row| row["subject"] == "tpcb/sqlite/python");
-    assert!(row.is_some_and(|row| row["here"] == true && row["needs"] == "python3"), "{listed:?}");
+    let row = row.unwrap_or_else(|| panic!("{listed:?}"));
+    assert_eq!(
+        (&row["here"], &row["needs"], &row["language"]),
+        (&true.into(), &"python3".into(), &"Python".into())
+    );
 
     let ran = desk.run(&format!("run tpcb/sqlite/python --db sqlite:bank.db --pool 3 {SHORT}"));
     let document = parse(&ran.out);
@@ -181,6 +185,19 @@ fn a_server_that_does_not_start_says_why_and_is_gone() {
         &line("unbuilt"),
         &["could not build the server `unbuilt`", "exit status: 1", "no compiler"],
     );
+}
+
+#[test]
+fn a_server_of_another_contract_is_refused_with_what_its_log_says() {
+    let desk = bank();
+    if !with_python(&desk) {
+        return;
+    }
+    let other =
+        "sed s:tpcb/1:tpcb/9: ../python/server.py > other.py; echo is this right? >&2; exec python3 other.py";
+    add(&desk, "other", "", other);
+    let line = format!("run tpcb/sqlite/other --db sqlite:bank.db {SHORT}");
+    refused(&desk, &line, &["it speaks contract `tpcb/9`", "wanted is `tpcb/1`", "is this right?"]);
 }
 
 #[test]

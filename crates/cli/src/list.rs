@@ -14,6 +14,8 @@ struct Row<'a> {
     subject: &'a str,
     about: &'a str,
     needs: String,
+    /// What the server in front is written in.
+    language: Option<&'a str>,
     here: bool,
 }
 
@@ -29,6 +31,7 @@ pub(crate) fn list(args: &args::List, ui: &Ui) -> Result<Answer> {
             subject: subject.path,
             about: subject.about,
             needs: subject.needs(),
+            language: subject.language(),
             here: subject.can_start().is_ok()
                 && match subject.how.dialect {
                     Dialect::Sqlite => sqlite,
@@ -43,7 +46,7 @@ pub(crate) fn list(args: &args::List, ui: &Ui) -> Result<Answer> {
     }
     let width = rows.iter().map(|row| row.subject.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for Row { subject, about, needs, here } in rows {
+    for Row { subject, about, needs, here, .. } in rows {
         let missing = if here { "" } else { " (not on this machine)" };
         writeln!(text, "{subject:width$}  {about}; needs {needs}{missing}")?;
     }

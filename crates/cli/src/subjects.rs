@@ -155,6 +155,11 @@ impl Subject {
         self.served.map(|served| served.manifest.name.as_str())
     }
 
+    /// What that is written in.
+    pub(crate) fn language(&self) -> Option<&'static str> {
+        self.served.map(|served| served.manifest.language.as_str())
+    }
+
     /// What speaks to the engine; of a server of somebody else's all that is known is what the path says.
     pub(crate) fn adapter(&self) -> &'static str {
         self.others().map_or(self.how.driver.name(), |_| part(self.path, 2))
@@ -229,9 +234,13 @@ fn with_servers(manifests: impl Iterator<Item = Manifest>) -> Result<Vec<Subject
 
 fn offered(manifest: &'static Manifest, offer: &'static Offer) -> Result<Subject> {
     let engine = format!("{}/{}", offer.workload, offer.engine.name());
-    // Our own server has our own sessions behind it.
-    let sessions = if manifest.is_ours() { format!("{engine}/{}", offer.how) } else { format!("{engine}/") };
-    let how = DIRECT.iter().find(|known| known.path.starts_with(&sessions)).map(|known| known.how);
+    // Our own server has our own sessions behind it; the database of another is looked at by those that are the default.
+    let fits =
+        |known: &&Subject| match known.path.strip_prefix(&engine).and_then(|rest| rest.strip_prefix('/')) {
+            Some(how) => how == offer.how || !manifest.is_ours(),
+            None => false,
+        };
+    let how = DIRECT.iter().find(fits).map(|known| known.how);
     let how = how.ok_or_else(|| {
         let known = workloads().join(", ");
         manifest

@@ -12,7 +12,7 @@ use crate::ui::Ui;
 use crate::vouch;
 use adapter_http::{Expected, HttpTarget};
 use admin::store;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use deploy::{Server, ServerSettings};
 use drive::{Observer, Stop};
 use measure::{Monotonic, Totals};
@@ -115,12 +115,12 @@ impl<W: Case> Job<'_, W> {
             Some(_) => None,
             None => Some(self.subject.serve(&self.database.url, &self.server, &log)?),
         };
-        let url = match (&started, self.url) {
-            (Some(server), _) => server.url().to_owned(),
-            (None, Some(url)) => url.to_owned(),
+        let scale = self.database.scale();
+        let target = match (&started, self.url) {
+            (Some(server), _) => reach_started::<W>(server, scale)?,
+            (None, Some(url)) => reach::<W>(url, Some(scale.into()))?,
             (None, None) => unreachable!("started when no address is given"),
         };
-        let target = reach::<W>(&url, Some(u64::from(self.database.scale())))?;
         let mut watched = self.watched();
         // A process id means something only on this machine.
         let local = matches!(target.address().host(), "localhost" | "127.0.0.1" | "::1" | "[::1]");
@@ -129,9 +129,9 @@ impl<W: Case> Job<'_, W> {
         let about = target.about().clone();
         let mut driven =
             self.drive(of_server(target), about.pool, watched, started.as_mut(), document, before)?;
-        if self.url.is_some() {
+        if let Some(url) = self.url {
             // Nobody tells us how a server ended that is not our child.
-            driven.server_failure = gone::<W>(&url, &about);
+            driven.server_failure = gone::<W>(url, &about);
         }
         driven.throttling.server = started.as_ref().and_then(Server::throttling);
         if let Some(server) = started
@@ -415,10 +415,15 @@ pub(crate) fn of_server<W: Case>(target: HttpTarget<W>) -> TrialTarget<W> {
     RetryingTarget { target: AnyTarget::new(target), policy: RetryPolicy::ONCE }
 }
 
-/// Finds a server and checks that it is ours.
+/// Finds a server and checks that it keeps the contract.
 pub(crate) fn reach<W: Case>(url: &str, scale: Option<u64>) -> Result<HttpTarget<W>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     Ok(runtime.block_on(HttpTarget::reach(url, &Expected { scale }))?)
+}
+
+/// The same of a server that was started here: what it has to say about a failure is in its log.
+pub(crate) fn reach_started<W: Case>(server: &Server, scale: u32) -> Result<HttpTarget<W>> {
+    reach(server.url(), Some(scale.into())).map_err(|error| anyhow!("{error:#}{}", server.log_tail()))
 }
 
 /// What was counted so far, and what the workload makes of it.

@@ -6,7 +6,7 @@ use crate::folder::Folder;
 use crate::interrupt::Interrupt;
 use crate::stage::Stage;
 use crate::subjects::{Route, Subject};
-use crate::trial::{self, reach};
+use crate::trial::{self, reach_started};
 use crate::ui::{Ui, capital};
 use admin::{AuditGroup, AuditQuery, AuditRows, store};
 use anyhow::{Context, Result};
@@ -67,7 +67,7 @@ pub(crate) fn conformance<W: Case>(
         Route::Http => {
             let log = folder.path().join("server.log");
             let server = subject.serve(&url, server, &log)?;
-            let target = reach::<W>(server.url(), Some(u64::from(W::scale(&W::tiny()))))?;
+            let target = reach_started::<W>(&server, W::scale(&W::tiny()))?;
             let found = hold::<W>(&trial::of_server(target))?;
             server.stop()?;
             found

@@ -267,11 +267,12 @@ fn build(manifest: &Manifest, log: &Path) -> Result<(), DeployError> {
         };
         let written = File::create(&log).and_then(|file| Ok((file.try_clone()?, file)));
         let (out, errors) = written.map_err(|error| failed(&error))?;
-        command.stdin(Stdio::null()).stdout(out).stderr(errors).process_group(0);
+        // In our process group: Ctrl-C ends it with us.
+        command.stdin(Stdio::null()).stdout(out).stderr(errors);
         let mut child = command.spawn().map_err(|error| failed(&error))?;
         let ended = within(&mut child, BUILD_MAX);
-        if let Some(group) = Pid::from_raw(child.id().cast_signed()).filter(|_| ended.is_none()) {
-            let _ = kill_process_group(group, Signal::KILL);
+        if ended.is_none() {
+            let _ = child.kill();
             let _ = child.wait();
         }
         let result = match ended {
