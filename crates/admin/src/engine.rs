@@ -42,6 +42,10 @@ pub(crate) trait Engine: Send + Sync {
     fn advice(&self) -> &'static str {
         "name another database, or empty it yourself"
     }
+    /// How messages say that somebody has it open.
+    fn used(&self) -> &'static str {
+        "in use by others"
+    }
     fn queries(&self) -> &'static Queries;
 
     /// What lies there, without changing it.
@@ -71,8 +75,8 @@ pub(crate) trait Engine: Send + Sync {
     /// Asks about the engine while a trial runs; `None` where nobody is to be asked.
     fn probe(&self) -> Option<Box<dyn EngineProbe>>;
 
-    /// Takes the right to load, and says what is there now that nobody else loads; `None` where somebody does.
-    fn claim<'a>(&'a self, load: &LoadPlan) -> Result<Option<(Box<dyn Claim + 'a>, Found)>, Error>;
+    /// Takes the right to load, and says what is there now that nobody else loads; [`Error::Running`] where somebody does.
+    fn claim<'a>(&'a self, load: &LoadPlan) -> Result<(Box<dyn Claim + 'a>, Found), Error>;
     /// Connections for a load that should use `threads`: to store rows, and to read them back.
     fn connections(&self, threads: usize) -> (usize, usize);
     /// Share of a load's time each phase takes, in the order of [`Phase::ALL`](crate::Phase::ALL); measured at 10 warehouses
@@ -88,6 +92,11 @@ pub(crate) trait Engine: Send + Sync {
         let place = self.place();
         match source.kind {
             Kind::Full => Error::Full { place, written: 0 },
+            // Why something cannot even be looked at is told in the engine's own words.
+            _ if matches!(doing, "open" | "read") => Error::Failed { doing, place, source },
+            Kind::InUse => Error::InUse { place, how: self.used() },
+            Kind::Missing => Error::Missing(format!("database {place}")),
+            Kind::Exists => Error::Exists(place),
             _ => Error::Failed { doing, place, source },
         }
     }

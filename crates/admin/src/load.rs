@@ -145,7 +145,7 @@ pub(crate) fn load(
     if stop.load(Ordering::Relaxed) {
         return Err(load.stopped());
     }
-    let Some((claim, found)) = engine.claim(plan)? else { return Err(Error::Running(engine.place())) };
+    let (claim, found) = engine.claim(plan)?;
     // Again, since somebody may have loaded between looking and claiming.
     if let Some(contents) = load.admit(found)? {
         return Ok(Loaded::AlreadyThere(contents));

@@ -12,7 +12,7 @@ mod sample;
 mod session;
 mod writer;
 
-use crate::engine::{Auditors, Conn, Queries};
+use crate::engine::{Auditors, Conn, Engine as _, Queries};
 use crate::error::{Cause, Error, Kind};
 use crate::record::TABLE;
 use crate::server::{Lock, Server, claimed};
@@ -180,11 +180,10 @@ impl Server for Database {
     }
 
     fn copy(&self, to: &Database, _: bool) -> Result<(), Error> {
-        crate::engine::Engine::create(to)?;
+        to.create()?;
         let contents = copy::complete_in(self)?;
         let mut claimed = claimed(to, "copy to")?;
-        copy::copy(&mut claimed, &self.url, &to.url, &contents)
-            .map_err(|source| crate::server::failed(to, "copy to", source))
+        copy::copy(&mut claimed, &self.url, &to.url, &contents).map_err(|source| to.failed("copy to", source))
     }
 
     fn sampler(&self) -> Box<dyn EngineProbe> {

@@ -10,10 +10,10 @@ mod session;
 mod tls;
 mod writer;
 
-use crate::engine::{Auditors, Conn as _, Queries};
+use crate::engine::{Auditors, Conn as _, Engine as _, Queries};
 use crate::error::{Cause, Error, Kind};
 use crate::record::TABLE;
-use crate::server::{Lock, Server, failed, look};
+use crate::server::{Lock, Server, look};
 use crate::{AuditGroup, Found};
 use model::Nanos;
 use observe::EngineProbe;
@@ -184,7 +184,7 @@ impl Server for Database {
     /// its log, where it can and that leaves the log room; what went through the log is on disk, but the files are not flushed.
     fn copy(&self, to: &Database, ours: bool) -> Result<(), Error> {
         to.ensure_ours()?;
-        crate::engine::Engine::remove(to)?;
+        to.remove()?;
         let copy = || {
             let mut session = self.beside()?;
             let how = match session.version_num() {
@@ -195,7 +195,7 @@ impl Server for Database {
             let (name, from) = (quoted(&to.0.database), quoted(&self.0.database));
             session.batch(&format!("create database {name} template {from}{how}"))
         };
-        copy().map_err(|source| failed(self, "copy", source))
+        copy().map_err(|source| self.failed("copy", source))
     }
 
     fn sampler(&self) -> Box<dyn EngineProbe> {
@@ -218,12 +218,12 @@ impl Database {
     fn ensure_ours(&self) -> Result<(), Error> {
         match self.open().and_then(|mut session| look(self, &mut session)) {
             Err(cause) if cause.kind == Kind::Missing => Ok(()),
-            Err(source) => Err(failed(self, "read", source)),
+            Err(source) => Err(self.failed("read", source)),
             Ok((Found::Foreign { what, .. }, _)) => {
-                Err(Error::Foreign { place: self.name(), what, advice: crate::engine::Engine::advice(self) })
+                Err(Error::Foreign { place: self.name(), what, advice: self.advice() })
             }
             Ok((Found::Incomplete { running: true, .. }, _)) => {
-                Err(Error::InUse { place: self.name(), how: "in use by others" })
+                Err(Error::InUse { place: self.name(), how: self.used() })
             }
             Ok((Found::Absent | Found::Incomplete { .. } | Found::Complete(_), _)) => Ok(()),
         }

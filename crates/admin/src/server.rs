@@ -82,22 +82,10 @@ fn says_yes(session: &mut dyn Conn, query: &str) -> Result<bool, Cause> {
     Ok(rows.first().and_then(|row| row.first()?.int()).is_some_and(|said| said != 0))
 }
 
-/// The error for what a server said of its databases as a whole.
-pub(crate) fn failed<S: Server>(server: &S, doing: &'static str, source: Cause) -> Error {
-    let place = server.name();
-    match source.kind {
-        Kind::Full => Error::Full { place, written: 0 },
-        Kind::InUse => Error::InUse { place, how: "in use by others" },
-        Kind::Missing if doing != "open" && doing != "read" => Error::Missing(format!("database {place}")),
-        Kind::Exists => Error::Exists(place),
-        _ => Error::Failed { doing, place, source },
-    }
-}
-
 /// A database that is to be overwritten, once it is known that it is ours and nobody loads there. The record is what to
 /// remove of it.
 pub(crate) fn claimed<'a, S: Server>(server: &'a S, doing: &'static str) -> Result<Claimed<'a, S>, Error> {
-    let claimed = take(server).map_err(|source| failed(server, doing, source))?;
+    let claimed = take(server).map_err(|source| server.failed(doing, source))?;
     let (claimed, found) = claimed
         .ok_or_else(|| Error::InUse { place: server.name(), how: "being loaded by another process" })?;
     match found {
@@ -167,7 +155,11 @@ impl<S: Server> Claim for Claimed<'_, S> {
 
     fn begin(&mut self, tables: &[&str]) -> Result<Vec<String>, Cause> {
         Claimed::begin(self, tables)?;
-        self.server.begun(&mut self.session)
+        let begun = self.server.begun(&mut self.session);
+        if begun.is_err() {
+            self.abandon(tables);
+        }
+        begun
     }
 
     fn connect(&self, _reads: bool) -> Result<Box<dyn Conn>, Cause> {
@@ -217,19 +209,19 @@ impl<S: Server> Engine for S {
 
     fn create(&self) -> Result<(), Error> {
         let create = || self.beside()?.batch(&self.creation());
-        create().map_err(|source| failed(self, "create", source))
+        create().map_err(|source| self.failed("create", source))
     }
 
     fn remove(&self) -> Result<(), Error> {
         let remove = || self.beside()?.batch(&self.removal());
-        remove().map_err(|source| failed(self, "remove", source))
+        remove().map_err(|source| self.failed("remove", source))
     }
 
     fn clear(&self) -> Result<(), Error> {
         if S::MADE_BY_LOADS && matches!(self.look(), Ok(Found::Absent)) {
             return Ok(());
         }
-        claimed(self, "remove")?.clear().map_err(|source| failed(self, "remove", source))
+        claimed(self, "remove")?.clear().map_err(|source| self.failed("remove", source))
     }
 
     fn copy_to(&self, to: &DbUrl, ours: bool) -> Result<(), Error> {
@@ -258,7 +250,7 @@ impl<S: Server> Engine for S {
         Some(self.sampler())
     }
 
-    fn claim<'a>(&'a self, _: &LoadPlan) -> Result<Option<(Box<dyn Claim + 'a>, Found)>, Error> {
+    fn claim<'a>(&'a self, _: &LoadPlan) -> Result<(Box<dyn Claim + 'a>, Found), Error> {
         let taken = || {
             if S::MADE_BY_LOADS && matches!(self.open(), Err(cause) if cause.kind == Kind::Missing) {
                 self.beside()?.batch(&self.creation())?;
@@ -266,7 +258,8 @@ impl<S: Server> Engine for S {
             take(self)
         };
         let taken = taken().map_err(|source| self.unusable(source))?;
-        Ok(taken.map(|(claimed, found)| (Box::new(claimed) as Box<dyn Claim>, found)))
+        let (claimed, found) = taken.ok_or_else(|| Error::Running(self.name()))?;
+        Ok((Box::new(claimed), found))
     }
 
     fn connections(&self, threads: usize) -> (usize, usize) {
@@ -276,9 +269,5 @@ impl<S: Server> Engine for S {
 
     fn shares(&self) -> [f64; 4] {
         S::SHARES
-    }
-
-    fn failed(&self, doing: &'static str, source: Cause) -> Error {
-        failed(self, doing, source)
     }
 }

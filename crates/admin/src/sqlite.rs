@@ -66,6 +66,10 @@ impl Engine for File {
         "name another file, or remove it yourself"
     }
 
+    fn used(&self) -> &'static str {
+        "in use by another process"
+    }
+
     fn queries(&self) -> &'static Queries {
         &QUERIES
     }
@@ -131,7 +135,7 @@ impl Engine for File {
         None
     }
 
-    fn claim<'a>(&'a self, load: &LoadPlan) -> Result<Option<(Box<dyn Claim + 'a>, Found)>, Error> {
+    fn claim<'a>(&'a self, load: &LoadPlan) -> Result<(Box<dyn Claim + 'a>, Found), Error> {
         claim::take(self, load)
     }
 
@@ -146,15 +150,6 @@ impl Engine for File {
 
     fn unusable(&self, source: Cause) -> Error {
         place::refused(&self.0.path, source)
-    }
-
-    fn failed(&self, doing: &'static str, source: Cause) -> Error {
-        let place = self.place();
-        match source.kind {
-            Kind::Full => Error::Full { place, written: 0 },
-            Kind::InUse if doing != "read" => Error::InUse { place, how: "in use by another process" },
-            _ => Error::Failed { doing, place, source },
-        }
     }
 }
 

@@ -171,13 +171,9 @@ impl<W: Case> Database<W> {
         W::scale(&self.size)
     }
 
-    /// The same database at another place. A file is in the journal mode of its new address, as if it had been loaded
-    /// there: left to the sessions, the first of them would have to change it while others open.
+    /// The same database at another place.
     pub(crate) fn copied_to(&self, url: DbUrl, ours: bool) -> Result<Database<W>> {
         store(&self.url).copy_to(&url, ours).context("could not copy the database")?;
-        if let DbUrl::Sqlite(file) = &url {
-            drop(adapter_rusqlite::connect(file)?);
-        }
         Ok(Database {
             url,
             size: self.size.clone(),

@@ -8,7 +8,7 @@ use super::files::{Folders, side_by_side};
 use super::session::{Session, ident};
 use crate::engine::{Conn as _, Engine as _};
 use crate::error::{Cause, Error};
-use crate::server::{Claimed, failed};
+use crate::server::Claimed;
 use crate::{Contents, Found, record};
 use mysql_async::prelude::Queryable;
 use sql::ServerUrl;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a template holds, which must be whole.
 pub(crate) fn complete_in(template: &Database) -> Result<Box<Contents>, Error> {
-    match template.look().map_err(|source| failed(template, "read", source))? {
+    match template.look().map_err(|source| template.failed("read", source))? {
         Found::Complete(contents) => Ok(contents),
         Found::Absent | Found::Incomplete { .. } | Found::Foreign { .. } => {
             Err(Error::Missing(format!("complete load in {}", template.place())))

@@ -25,27 +25,28 @@ struct Loading<'a> {
 pub(crate) fn take<'a>(
     database: &'a Database,
     load: &LoadPlan,
-) -> Result<Option<(Box<dyn Claim + 'a>, Found)>, Error> {
+) -> Result<(Box<dyn Claim + 'a>, Found), Error> {
     use rustix::fs::{FlockOperation, flock, fstat, stat};
     use std::os::unix::fs::OpenOptionsExt;
-    ensure_unused(database).map_err(|cause| database.failed("open", cause))?;
+    ensure_unused(database).map_err(|cause| database.failed("replace", cause))?;
     let path = loading(&database.0.path);
     let opened = File::options().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
     let file = opened.map_err(|error| refused(&path, error.into()))?;
+    let running = || Error::Running(database.place());
     if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-        return Ok(None);
+        return Err(running());
     }
     let failed = |source| Error::Failed { doing: "open", place: path.display().to_string(), source };
     // Between opening and locking, another loader may have finished: then the lock is on what is now FILE.
     let ours = fstat(&file).map_err(|error| failed(std::io::Error::from(error).into()))?;
     match stat(&path) {
         Ok(there) if there.st_ino == ours.st_ino && there.st_dev == ours.st_dev => {}
-        _ => return Ok(None),
+        _ => return Err(running()),
     }
     let claim = Loading { database, path: path.clone(), file: Arc::new(file), begun: false };
     ensure_room(database, load)?;
     let found = look(&database.0).map_err(|source| database.unusable(source))?;
-    Ok(Some((Box::new(claim), found)))
+    Ok((Box::new(claim), found))
 }
 
 /// Refuses what cannot fit. Indexes, and what stays free in pages, are taken for a fifth of the rows.
@@ -80,8 +81,7 @@ impl Loading<'_> {
         session.batch(RECORD)?;
         record::complete(&mut session, contents)?;
         session.batch("commit")?;
-        let mode = self.database.0.journal.name();
-        session.rows(&format!("pragma journal_mode={mode}"), &[], 1)?;
+        session.keep_journal(self.database.0.journal)?;
         session.close()
     }
 }

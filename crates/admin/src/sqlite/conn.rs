@@ -12,7 +12,7 @@ use crate::{AuditGroup, AuditRows};
 use model::rows::Table;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
-use sql::Value;
+use sql::{Journal, Value};
 use std::fs::File;
 use std::sync::Arc;
 
@@ -29,6 +29,11 @@ pub(crate) struct Session {
 impl Session {
     pub(crate) fn new(conn: Connection) -> Session {
         Session { conn, file: None }
+    }
+
+    /// Stores the journal mode in the file, where it is one that a file stores.
+    pub(crate) fn keep_journal(&mut self, journal: Journal) -> Result<(), Cause> {
+        self.rows(&format!("pragma journal_mode={}", journal.name()), &[], 1).map(drop)
     }
 
     pub(crate) fn close(self) -> Result<(), Cause> {

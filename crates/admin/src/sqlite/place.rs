@@ -1,9 +1,10 @@
 //! The files around a database, and how one is put in the place of another.
 
+use super::conn::Session;
 use super::is_locked;
 use crate::engine::Engine as _;
 use crate::error::{Cause, Error, Kind};
-use rusqlite::OpenFlags;
+use rusqlite::{Connection, OpenFlags};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
@@ -92,30 +93,38 @@ pub(crate) fn checkpoint(file: &super::File) -> Result<(), Error> {
     };
     match fold() {
         Ok(0) => Ok(()),
-        Ok(_) => Err(Error::InUse { place: file.place(), how: "in use by another process" }),
+        Ok(_) => Err(Error::InUse { place: file.place(), how: file.used() }),
         Err(error) => Err(file.failed("checkpoint", error.into())),
     }
 }
 
 /// Copies a database over another, sharing blocks where the file system can, and flushes the copy. The source is
-/// checkpointed first. This process must have neither of them open: closing the source after copying would drop the locks that
+/// checkpointed first. The copy is in the journal mode of its new address, as if it had been loaded there: left to its users, the
+/// first of them would have to change it while others open. This process must have neither of them open: closing the source after copying would drop the locks that
 /// SQLite holds on it. Nothing but a file with the ending `.loading` is left behind by a failed copy, and it is removed by the
 /// next one.
 pub(crate) fn copy(from: &super::File, to: &super::File) -> Result<(), Error> {
     checkpoint(from)?;
     let copy = loading(&to.0.path);
     if is_locked(&copy) {
-        return Err(Error::InUse { place: to.unfinished(), how: "in use by another process" });
+        return Err(Error::InUse { place: to.unfinished(), how: to.used() });
     }
     let made = remove_database(&copy)
         // Where the file system can, this shares blocks: what it calls (on Linux `copy_file_range`, on macOS `clonefile`)
         // asks for that first.
         .and_then(|()| fs::copy(&from.0.path, &copy))
-        .and_then(|_| File::open(&copy)?.sync_all())
-        .and_then(|()| put_in_place(&copy, &to.0.path));
+        .map_err(Cause::from)
+        .and_then(|_| {
+            let mut session =
+                Session::new(Connection::open_with_flags(&copy, OpenFlags::SQLITE_OPEN_READ_WRITE)?);
+            session.keep_journal(to.0.journal)?;
+            session.close()?;
+            File::open(&copy)?.sync_all()?;
+            Ok(put_in_place(&copy, &to.0.path)?)
+        });
     made.map_err(|error| {
         // The first failure is the one to report; what cannot be removed now is removed by the next copy or load.
         let _ = remove_database(&copy);
-        to.failed("copy to", error.into())
+        to.failed("copy to", error)
     })
 }

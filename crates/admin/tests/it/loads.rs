@@ -330,7 +330,7 @@ fn child_that_loads_and_never_ends() {
         let mut out = std::io::stdout();
         writeln!(out, "loading").and_then(|()| out.flush()).unwrap();
     };
-    let _ = store(&SqliteUrl::file(file)).load(stalled, &mut tell, &AtomicBool::new(false));
+    let _ = store(SqliteUrl::file(file)).load(stalled, &mut tell, &AtomicBool::new(false));
 }
 
 /// Stops giving rows in the midst of the last table.
@@ -427,7 +427,13 @@ fn a_restored_database_is_the_one_that_was_copied() {
         let conn = Connection::open(&url.path).unwrap();
         conn.query_row("select count(*) from orders", [], |row| row.get::<_, i64>(0)).unwrap()
     };
-    store(&from).copy_to(&to, false).unwrap();
+    let other = SqliteUrl { journal: sql::Journal::Truncate, ..to.clone() };
+    for (url, mode) in [(&other, "delete"), (&to, "wal")] {
+        store(&from).copy_to(url, false).unwrap();
+        let conn = Connection::open(&url.path).unwrap();
+        let stored: String = conn.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+        assert_eq!(stored, mode);
+    }
     run_calls(&to, Cardinality::tiny(), 100);
     assert!(orders(&to) > orders(&from));
     // A log that a killed server left would be read into whatever stands beside it.

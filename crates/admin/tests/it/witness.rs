@@ -24,7 +24,7 @@ const ENDLESS: &str =
 #[test]
 fn an_endless_query_ends_at_the_deadline_or_when_the_user_gives_up() {
     let folder = tempfile::tempdir().unwrap();
-    let witness = store(&tiny(folder.path()));
+    let witness = store(tiny(folder.path()));
     let groups = [group(&[], &[("quick", "select ?1"), ("endless", ENDLESS), ("after", "select 1")])];
     for (deadline, stop) in [(Nanos::from_millis(50), false), (Nanos::from_secs(3_600), true)] {
         let found = witness.audit_all(&groups, 1, deadline, &AtomicBool::new(stop)).unwrap();
@@ -38,7 +38,7 @@ fn an_endless_query_ends_at_the_deadline_or_when_the_user_gives_up() {
 #[test]
 fn a_query_that_cannot_run_takes_only_itself_or_its_group_along() {
     let folder = tempfile::tempdir().unwrap();
-    let witness = store(&tiny(folder.path()));
+    let witness = store(tiny(folder.path()));
     let groups = [
         group(&[], &[("bad", "select * from no_such"), ("good", "select count(*) from warehouse")]),
         group(&["create temporary table t as select * from no_such"], &[("lost", "select 1")]),
@@ -72,7 +72,7 @@ fn a_database_that_is_being_written_to_is_not_audited() {
 #[test]
 fn a_witness_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let witness = store(&tiny(folder.path()));
+    let witness = store(tiny(folder.path()));
     assert!(witness.rows("delete from item", &[]).is_err());
     let asked = [group(&[], &[("one", "delete from item")])];
     let found = witness.audit_all(&asked, 1, Nanos::from_secs(600), &AtomicBool::new(false)).unwrap();

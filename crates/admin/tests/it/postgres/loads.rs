@@ -155,6 +155,6 @@ fn a_restored_database_is_the_one_that_was_copied() {
     let unread = store(&to).inspect().unwrap_err();
     assert!(std::error::Error::source(&unread).unwrap().to_string().contains("there is no database"));
     assert!(matches!(store(&to).clear(), Err(Error::Missing(_))));
-    assert!(matches!(store(&to).copy_to(&nowhere("elsewhere"), false), Err(Error::Missing(_))));
+    assert!(matches!(store(&to).copy_to(nowhere("elsewhere"), false), Err(Error::Missing(_))));
     assert!(matches!(store(&from).create(), Err(Error::Exists(_))));
 }

@@ -45,7 +45,7 @@ fn an_endless_query_ends_on_the_server_at_the_deadline_or_when_the_user_gives_up
 
 #[test]
 fn a_query_that_cannot_run_takes_only_itself_or_its_group_along() {
-    let witness = store(&tiny("cannot"));
+    let witness = store(tiny("cannot"));
     let groups = [
         group(&[], &[("bad", "select * from no_such"), ("good", "select count(*) from warehouse")]),
         group(&["create temporary table t as select * from no_such"], &[("lost", "select 1")]),
@@ -91,7 +91,7 @@ fn all_groups_see_one_state_while_others_write() {
 
 #[test]
 fn a_witness_changes_nothing() {
-    let witness = store(&tiny("unchanged"));
+    let witness = store(tiny("unchanged"));
     assert!(witness.rows("delete from item", &[]).is_err());
     let asked = [group(&["create temporary table t (x int)"], &[("one", "delete from item returning 1")])];
     let found = witness.audit_all(&asked, 1, Nanos::from_secs(600), &AtomicBool::new(false)).unwrap();
