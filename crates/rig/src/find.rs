@@ -21,58 +21,6 @@ pub struct Installation {
     pub version: String,
 }
 
-struct Programs {
-    server: &'static [&'static str],
-    initialiser: &'static [&'static str],
-    client: &'static [&'static str],
-    /// Folder patterns; one `*` matches the version, newest first.
-    folders: &'static [&'static str],
-    variable: &'static str,
-    packages: &'static str,
-}
-
-const fn programs(engine: Engine) -> Programs {
-    match engine {
-        Engine::Postgres => Programs {
-            server: &["postgres"],
-            initialiser: &["initdb"],
-            client: &["psql"],
-            folders: &[
-                "/usr/lib/postgresql/*/bin",
-                "/usr/pgsql-*/bin",
-                "/usr/bin",
-                "/opt/homebrew/opt/postgresql@*/bin",
-                "/usr/local/opt/postgresql@*/bin",
-                "/opt/homebrew/bin",
-                "/usr/local/pgsql/bin",
-                "/usr/local/bin",
-            ],
-            variable: "STACKMARK_POSTGRES_BIN",
-            packages: "Debian and Ubuntu: apt-get install postgresql; Fedora: dnf install postgresql-server; \
-                       macOS: brew install postgresql@17",
-        },
-        Engine::MariaDb => Programs {
-            server: &["mariadbd", "mysqld"],
-            initialiser: &["mariadb-install-db", "mysql_install_db"],
-            client: &["mariadb", "mysql"],
-            folders: &[
-                "/usr/sbin",
-                "/usr/libexec",
-                "/usr/bin",
-                "/opt/homebrew/opt/mariadb/bin",
-                "/usr/local/opt/mariadb/bin",
-                "/opt/homebrew/opt/mariadb@*/bin",
-                "/opt/homebrew/bin",
-                "/usr/local/mysql/bin",
-                "/usr/local/bin",
-            ],
-            variable: "STACKMARK_MARIADB_BIN",
-            packages: "Debian and Ubuntu: apt-get install mariadb-server; Fedora: dnf install mariadb-server; \
-                       macOS: brew install mariadb",
-        },
-    }
-}
-
 /// Finds an engine: the folder in `STACKMARK_POSTGRES_BIN` or `STACKMARK_MARIADB_BIN` when that is set, else the newest in
 /// the usual places, else on `PATH`.
 ///
@@ -80,13 +28,13 @@ const fn programs(engine: Engine) -> Programs {
 ///
 /// [`RigError::Missing`] names what was looked for and the package that has it.
 pub fn find(engine: Engine) -> Result<Installation, RigError> {
-    let programs = programs(engine);
+    let programs = &engine.about().programs;
     let path: Vec<PathBuf> = env::var_os("PATH").iter().flat_map(env::split_paths).collect();
     search(engine, env::var_os(programs.variable), &path)
 }
 
 fn search(engine: Engine, given: Option<OsString>, path: &[PathBuf]) -> Result<Installation, RigError> {
-    let programs = programs(engine);
+    let programs = &engine.about().programs;
     if let Some(folder) = given {
         return at(engine, Path::new(&folder), path).ok_or_else(|| {
             RigError::Missing(format!(
@@ -111,7 +59,7 @@ fn search(engine: Engine, given: Option<OsString>, path: &[PathBuf]) -> Result<I
 }
 
 fn at(engine: Engine, folder: &Path, path: &[PathBuf]) -> Option<Installation> {
-    let programs = programs(engine);
+    let programs = &engine.about().programs;
     let server = programs.server.iter().map(|name| folder.join(name)).find(|file| file.is_file())?;
     let beside = [folder.to_owned(), folder.join("../bin"), folder.join("../scripts"), "/usr/bin".into()];
     let tool = |names: &[&str]| {
@@ -206,7 +154,7 @@ mod tests {
         for (engine, package) in [(Engine::Postgres, "postgresql"), (Engine::MariaDb, "mariadb-server")] {
             let error = search(engine, Some("/nowhere".into()), &[]).unwrap_err();
             assert!(matches!(error, RigError::Missing(_)));
-            assert!(programs(engine).packages.contains(&format!("apt-get install {package}")));
+            assert!(engine.about().programs.packages.contains(&format!("apt-get install {package}")));
         }
     }
 }

@@ -75,7 +75,7 @@ impl Shared {
         };
         let shared = Shared { kept, prefix: format!("t{}_", std::process::id()) };
         if engine == Engine::Postgres {
-            shared.client(engine.system_database(), FLUSH_NOTHING)?;
+            shared.client(engine.about().system_database, FLUSH_NOTHING)?;
         }
         if matches!(shared.kept, Kept::Theirs { .. }) {
             shared.sweep()?;
@@ -86,7 +86,7 @@ impl Shared {
     /// The full name of a database. One that is full already, or the engine's own, stays as it is.
     #[must_use]
     pub fn name(&self, database: &str) -> String {
-        let full = database.starts_with(&self.prefix) || database == self.engine().system_database();
+        let full = database.starts_with(&self.prefix) || database == self.engine().about().system_database;
         if full { database.to_owned() } else { format!("{}{database}", self.prefix) }
     }
 
@@ -108,7 +108,7 @@ impl Shared {
     ///
     /// As for [`Running::create_database`].
     pub fn create_database(&self, name: &str) -> Result<(), RigError> {
-        self.client(self.engine().system_database(), &creating(&self.name(name))?).map(|_| ())
+        self.client(self.engine().about().system_database, &creating(&self.name(name))?).map(|_| ())
     }
 
     /// Has the engine's own command-line client run statements, as [`Running::client`].
@@ -142,12 +142,11 @@ impl Shared {
 
     /// Removes the databases of programs that have ended. Another program may do so at the same time.
     fn sweep(&self) -> Result<(), RigError> {
-        let (system, names) = (self.engine().system_database(), self.engine().databases());
+        let (system, names) = (self.engine().about().system_database, self.engine().about().databases);
         for name in self.client(system, names)?.lines().filter(|name| is_left_over(name)) {
-            let drop = match self.engine() {
-                Engine::Postgres => format!("drop database if exists \"{}\"", name.replace('"', "\"\"")),
-                Engine::MariaDb => format!("drop database if exists `{}`", name.replace('`', "``")),
-            };
+            let quote = self.engine().about().quote;
+            let name = name.replace(quote, &format!("{quote}{quote}"));
+            let drop = format!("drop database if exists {quote}{name}{quote}");
             let _ = self.client(system, &drop);
         }
         Ok(())

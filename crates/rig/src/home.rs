@@ -35,13 +35,13 @@ impl Home {
     pub(crate) fn make(base: &Path, engine: Engine, account: Account) -> Result<Home, RigError> {
         let _held = base::hold(base)?;
         sweep(base);
-        let path = base.join(format!("{}{}", engine.prefix(), &random_hex()?[..8]));
+        let path = base.join(format!("{}{}", engine.about().prefix, &random_hex()?[..8]));
         Home::lay_out(path, engine, account)
     }
 
     /// Makes a folder of a known name. The caller holds the base folder.
     pub(crate) fn lay_out(path: PathBuf, engine: Engine, account: Account) -> Result<Home, RigError> {
-        let socket = state::socket(engine, &path, u16::MAX);
+        let socket = engine.technology().socket_file(&path, u16::MAX);
         if socket.as_os_str().len() > SOCKET_PATH_MAX {
             return Err(RigError::folder(
                 &path,
@@ -121,8 +121,7 @@ pub(crate) fn end(engine: Engine, pid: u32, folder: &Path) {
     if !lives_in(pid, folder) {
         return;
     }
-    // PostgreSQL's immediate shutdown also gives back its shared memory, which a kill would leave behind.
-    signal(pid, if engine == Engine::Postgres { Signal::QUIT } else { Signal::KILL });
+    signal(pid, engine.about().end.0);
     let ended = || (!lives_in(pid, folder)).then_some(());
     if within(Duration::from_secs(7), ended).is_none() {
         signal(pid, Signal::KILL);
@@ -136,7 +135,7 @@ pub(crate) fn sweep(base: &Path) {
     for path in entries.flatten().map(|entry| entry.path()) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let owned = Engine::ALL.iter().any(|engine| {
-            let number = name.strip_prefix(engine.prefix());
+            let number = name.strip_prefix(engine.about().prefix);
             number.is_some_and(|number| {
                 number.len() == 8 && number.bytes().all(|byte| byte.is_ascii_hexdigit())
             })

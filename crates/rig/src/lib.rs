@@ -19,6 +19,7 @@ mod postgres;
 mod running;
 mod settings;
 mod state;
+mod technology;
 mod watchdog;
 
 pub use cage::{Cage, Throttling, gated};

@@ -22,72 +22,26 @@ impl Engine {
 
     /// The name in commands, folders and subjects' needs: `postgres`, `mariadb`.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Engine::Postgres => "postgres",
-            Engine::MariaDb => "mariadb",
-        }
+    pub fn name(self) -> &'static str {
+        self.about().name
     }
 
     /// The name in sentences.
     #[must_use]
-    pub const fn title(self) -> &'static str {
-        match self {
-            Engine::Postgres => "PostgreSQL",
-            Engine::MariaDb => "MariaDB",
-        }
+    pub fn title(self) -> &'static str {
+        self.about().title
     }
 
     /// The engine by the name that a user types; `mysql` means MariaDB.
     #[must_use]
     pub fn named(name: &str) -> Option<Engine> {
-        match name {
-            "postgres" | "postgresql" => Some(Engine::Postgres),
-            "mariadb" | "mysql" => Some(Engine::MariaDb),
-            _ => None,
-        }
+        Engine::ALL.into_iter().find(|engine| [engine.about().name, engine.about().alias].contains(&name))
     }
 
     /// The engine that serves a dialect; SQLite needs none.
     #[must_use]
-    pub const fn of(dialect: sql::Dialect) -> Option<Engine> {
-        match dialect {
-            sql::Dialect::Sqlite => None,
-            sql::Dialect::Postgres => Some(Engine::Postgres),
-            sql::Dialect::MySql => Some(Engine::MariaDb),
-        }
-    }
-
-    /// The database that is there from the start.
-    pub(crate) const fn system_database(self) -> &'static str {
-        match self {
-            Engine::Postgres => "postgres",
-            Engine::MariaDb => "mysql",
-        }
-    }
-
-    /// The statement that names all databases.
-    pub(crate) const fn databases(self) -> &'static str {
-        match self {
-            Engine::Postgres => "select datname from pg_database",
-            Engine::MariaDb => "show databases",
-        }
-    }
-
-    /// The account that a distribution's package makes for it: root does not run an engine as root.
-    pub(crate) const fn account(self) -> &'static str {
-        match self {
-            Engine::Postgres => "postgres",
-            Engine::MariaDb => "mysql",
-        }
-    }
-
-    /// How the name of an owned engine's folder begins; short, because a socket's path may not be long.
-    pub(crate) const fn prefix(self) -> &'static str {
-        match self {
-            Engine::Postgres => "pg-",
-            Engine::MariaDb => "my-",
-        }
+    pub fn of(dialect: sql::Dialect) -> Option<Engine> {
+        Engine::ALL.into_iter().find(|engine| engine.about().dialect == dialect)
     }
 }
 
@@ -115,10 +69,8 @@ impl Options {
     /// GiB, which a slow disk takes long to lay out, and ten minutes for each step of the start.
     #[must_use]
     pub fn small(engine: Engine) -> Options {
-        let settings = match engine {
-            Engine::Postgres => Vec::new(),
-            Engine::MariaDb => vec![("innodb_log_file_size".to_owned(), (64_u32 << 20).to_string())],
-        };
+        let setting = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        let settings = engine.about().small.iter().map(setting).collect();
         Options { settings, start_max: Duration::from_secs(600), ..Options::default() }
     }
 }

@@ -5,8 +5,9 @@ use crate::command::{Account, POLL, ended_within, run, signal, within};
 use crate::home::{Home, random_hex};
 use crate::settings::{Settings, memory};
 use crate::state::{self, State};
+use crate::technology::Making;
 use crate::watchdog::Watchdog;
-use crate::{Engine, Installation, Options, RigError, base, find, mariadb, postgres};
+use crate::{Engine, Installation, Options, RigError, base, find};
 use measure::Monotonic;
 use model::{Clock, Nanos, Tier};
 use rustix::process::Signal;
@@ -65,11 +66,7 @@ impl Place {
         database: &str,
         statements: &str,
     ) -> Result<String, RigError> {
-        let client = match self.engine {
-            Engine::Postgres => postgres::client,
-            Engine::MariaDb => mariadb::client,
-        };
-        let command = client(installation, &self.folder, self.port, database);
+        let command = self.engine.technology().client(installation, &self.folder, self.port, database);
         let ended = run(command, statements, CLIENT_MAX, |_| ())?;
         if ended.is_success() {
             return Ok(ended.out);
@@ -114,9 +111,9 @@ pub(crate) fn prepare(
     }
     Settings::default().overlay(engine, &options.settings)?;
     let installation = find(engine)?;
-    let account = Account::find(engine.account())?;
+    let account = Account::find(engine.about().account)?;
     let base = base::make(options)?;
-    base::reachable(&base, account, engine.account())?;
+    base::reachable(&base, account, engine.about().account)?;
     Ok((installation, account, base))
 }
 
@@ -171,26 +168,21 @@ impl Running {
 
     /// Makes the data; gives the file of first statements, where the engine takes one.
     fn make(&mut self) -> Result<Option<PathBuf>, RigError> {
-        let (installation, options) = (&self.installation, &self.options);
-        let (home, account, password) = (&self.home, self.account, &self.password);
-        let watchdog = self.watchdog.as_mut();
-        let began = |pid| {
-            if let Some(watchdog) = watchdog {
+        let technology = self.engine().technology();
+        self.home.write_private("client.conf", &technology.client_file(&self.password))?;
+        let making = Making {
+            installation: &self.installation,
+            options: &self.options,
+            home: &self.home,
+            account: self.account,
+            password: &self.password,
+        };
+        let mut watchdog = self.watchdog.as_mut();
+        technology.make(&making, &mut |pid| {
+            if let Some(watchdog) = &mut watchdog {
                 watchdog.watch(pid);
             }
-        };
-        match installation.engine {
-            Engine::Postgres => {
-                home.write_private("client.conf", &postgres::client_file(password))?;
-                postgres::initialise(installation, options, home, account, password, began)?;
-                Ok(None)
-            }
-            Engine::MariaDb => {
-                home.write_private("client.conf", &mariadb::client_file(password))?;
-                mariadb::initialise(installation, options, home, account, began)?;
-                mariadb::write_init_file(home, account, password).map(Some)
-            }
-        }
+        })
     }
 
     fn start_on_a_free_port(&mut self, init_file: Option<&Path>) -> Result<(), RigError> {
@@ -214,17 +206,10 @@ impl Running {
     }
 
     fn configure(&mut self) -> Result<(), RigError> {
-        let engine = self.installation.engine;
-        let make = match engine {
-            Engine::Postgres => postgres::settings,
-            Engine::MariaDb => mariadb::settings,
-        };
-        let mut settings = make(&self.options, &self.home.path, self.port, self.memory());
-        settings.overlay(engine, &self.options.settings)?;
-        let text = match engine {
-            Engine::Postgres => settings.postgres(),
-            Engine::MariaDb => settings.mariadb(),
-        };
+        let technology = self.engine().technology();
+        let mut settings = technology.settings(&self.options, &self.home.path, self.port, self.memory());
+        settings.overlay(self.engine(), &self.options.settings)?;
+        let text = technology.file(&settings);
         // No secret is in it, and the engine's account must be able to read it.
         let path = self.home.write_private("engine.conf", &text)?;
         self.account.own(&path)?;
@@ -246,10 +231,8 @@ impl Running {
         let error = log.try_clone().map_err(|error| RigError::folder(&self.home.path, error))?;
         let program = &self.installation.server;
         let server = if self.cage.is_some() { gated(program) } else { Command::new(program) };
-        let mut command = match engine {
-            Engine::Postgres => postgres::command(server, &self.home, self.account),
-            Engine::MariaDb => mariadb::command(server, &self.home, self.account, init_file),
-        };
+        let mut command = self.account.command(server, &self.home.path);
+        engine.technology().arguments(&mut command, &self.home.path, init_file);
         command.stdout(log).stderr(error);
         let child = match &self.cage {
             Some(cage) => cage.spawn(&mut command)?,
@@ -280,11 +263,8 @@ impl Running {
         if let Some(status) = child.try_wait().ok().flatten() {
             return Some(Err(format!("ended while it started ({status})")));
         }
-        let ready = match self.installation.engine {
-            Engine::Postgres => postgres::is_ready(&self.home.path, self.pid),
-            Engine::MariaDb => mariadb::is_ready(&self.home.path, self.port),
-        };
-        ready.then_some(Ok(()))
+        let technology = self.engine().technology();
+        technology.is_ready(&self.home.path, self.pid, self.port).then_some(Ok(()))
     }
 
     pub(crate) fn state(&self, stays: bool) -> State {
@@ -445,8 +425,7 @@ impl Running {
     /// It does not end within two minutes; it is killed then.
     pub fn halt(&mut self) -> Result<(), RigError> {
         let Some(mut child) = self.child.take() else { return Ok(()) };
-        // PostgreSQL's fast shutdown, which does not wait for clients to leave; MariaDB knows only one.
-        signal(self.pid, if self.engine() == Engine::Postgres { Signal::INT } else { Signal::TERM });
+        signal(self.pid, self.engine().about().halt);
         if ended_within(&mut child, HALT_MAX).is_some() {
             return Ok(());
         }
@@ -465,11 +444,11 @@ impl Running {
     pub fn restart(&mut self) -> Result<(), RigError> {
         self.kill();
         let (clock, max) = (Monotonic::start(), Nanos::from(self.options.start_max));
+        let waits = self.engine().about().old_processes;
         loop {
             match self.launch(None) {
-                // Backends of a killed postmaster notice its end by themselves, at the end of their statement.
                 Err(RigError::Failed { log, .. })
-                    if postgres::waits_for_old_backends(&log) && clock.now() < max =>
+                    if waits.is_some_and(|said| log.contains(said)) && clock.now() < max =>
                 {
                     std::thread::sleep(POLL);
                 }
@@ -484,7 +463,7 @@ impl Running {
     ///
     /// The name is not made of at most 63 lower-case letters, digits and underscores, or the engine refuses.
     pub fn create_database(&self, name: &str) -> Result<(), RigError> {
-        self.client(self.engine().system_database(), &creating(name)?).map(|_| ())
+        self.client(self.engine().about().system_database, &creating(name)?).map(|_| ())
     }
 
     /// Has the engine's own command-line client run statements; gives its rows, with tabs (MariaDB) or bars (PostgreSQL)
@@ -510,9 +489,7 @@ impl Running {
     /// Ends the engine without care for its data.
     fn end(&mut self) {
         let Some(mut child) = self.child.take() else { return };
-        // PostgreSQL's immediate shutdown also gives back its shared memory, which a kill would leave behind.
-        let how = if self.engine() == Engine::Postgres { Signal::QUIT } else { Signal::KILL };
-        signal(self.pid, how);
+        signal(self.pid, self.engine().about().end.0);
         if ended_within(&mut child, Duration::from_secs(10)).is_none() {
             signal(self.pid, Signal::KILL);
             let _ = child.wait();

@@ -19,8 +19,7 @@ impl Settings {
     pub(crate) fn overlay(&mut self, engine: Engine, given: &[(String, String)]) -> Result<(), RigError> {
         for (key, value) in given {
             let key = key.trim().to_ascii_lowercase();
-            // MariaDB takes dashes and underscores alike.
-            let key = if engine == Engine::MariaDb { key.replace('-', "_") } else { key };
+            let key = if engine.about().dashes { key.replace('-', "_") } else { key };
             let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.".contains(&byte);
             if key.is_empty() || !key.bytes().all(plain) {
                 return Err(RigError::Invalid(format!("`{key}` is no name of a {} setting", engine.title())));
@@ -36,19 +35,6 @@ impl Settings {
             self.set(&key, value);
         }
         Ok(())
-    }
-
-    /// As PostgreSQL reads it.
-    pub(crate) fn postgres(&self) -> String {
-        let quoted = |value: &str| value.replace('\\', "\\\\").replace('\'', "''");
-        self.0.iter().map(|(key, value)| format!("{key} = '{}'\n", quoted(value))).collect()
-    }
-
-    /// As MariaDB reads it.
-    pub(crate) fn mariadb(&self) -> String {
-        let quoted = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"");
-        let line = |(key, value): &(String, String)| format!("{key} = \"{}\"\n", quoted(value));
-        std::iter::once("[mariadbd]\n".to_owned()).chain(self.0.iter().map(line)).collect()
     }
 }
 
@@ -119,7 +105,7 @@ mod tests {
         assert!(overlaid(Engine::Postgres, "fsync = off #", "a").is_err());
         assert!(overlaid(Engine::Postgres, "port", "5432").unwrap_err().to_string().contains("port"));
         let quoted = overlaid(Engine::Postgres, "log_line_prefix", "it's \\").unwrap();
-        assert!(quoted.postgres().ends_with("log_line_prefix = 'it''s \\\\'\n"));
+        assert!(Engine::Postgres.technology().file(&quoted).ends_with("log_line_prefix = 'it''s \\\\'\n"));
     }
 
     #[test]

@@ -51,25 +51,14 @@ pub(crate) fn run(folder: &Path) -> PathBuf {
     folder.join("run")
 }
 
-/// Where the engine's unix socket is.
-pub(crate) fn socket(engine: Engine, folder: &Path, port: u16) -> PathBuf {
-    match engine {
-        Engine::Postgres => run(folder).join(format!(".s.PGSQL.{port}")),
-        Engine::MariaDb => run(folder).join("s"),
-    }
-}
-
 /// How a client gets in through the unix socket.
 pub(crate) fn url(engine: Engine, folder: &Path, port: u16, password: Secret, database: &str) -> ServerUrl {
-    let (dialect, socket) = match engine {
-        Engine::Postgres => (sql::Dialect::Postgres, run(folder)),
-        Engine::MariaDb => (sql::Dialect::MySql, socket(engine, folder, port)),
-    };
+    let dialect = engine.about().dialect;
     ServerUrl {
         dialect,
         host: "127.0.0.1".into(),
         port,
-        socket: Some(socket),
+        socket: Some(engine.technology().socket(folder, port)),
         user: USER.into(),
         password: Some(password),
         database: database.into(),

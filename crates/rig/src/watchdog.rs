@@ -54,7 +54,7 @@ impl Watchdog {
         };
         let mut command = Command::new("/bin/sh");
         command.args(["-c", SCRIPT, "stackmark-watchdog"]).arg(folder);
-        command.arg(if engine == Engine::Postgres { "QUIT" } else { "KILL" }).args(groups);
+        command.arg(engine.about().end.1).args(groups);
         // A group of its own: what a terminal sends to us is not for it.
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         let mut shell = command.current_dir("/").spawn().map_err(|error| failed(&error))?;
