@@ -7,10 +7,10 @@ mod loads;
 mod pair;
 mod trial;
 
-use crate::block::{Block, Cell, Column, Level, Table, figure, words};
+use crate::block::{Block, Cell, Column, Level, Table, Tone, figure, words};
 use crate::html::budget::{self, Bar};
 use crate::{engine_findings, figures, findings, variants};
-use result::{BudgetPart, Check, Class, Document, Experiment, State, Trial};
+use result::{BudgetPart, Class, Document, Experiment, State, Trial};
 use std::borrow::Cow;
 pub(crate) use trial::trial;
 
@@ -71,9 +71,10 @@ fn rules<'a>(document: &Document) -> Vec<Block<'a>> {
 
 /// What became of the audits of all trials.
 fn audits<'a>(document: &Document) -> Block<'a> {
-    let audits = || document.trials.iter().flat_map(|trial| &trial.audits).map(|audit| audit.check);
-    let failed = audits().any(|check| check == Check::Failed);
-    checks::passed("audits of all trials", audits(), failed).at(Level::Brief)
+    let trials: Vec<&Trial> = document.trials.iter().collect();
+    let [(_, words, failed), ..] = findings::checks(&trials);
+    let tone = if failed { Tone::Bad } else { Tone::Good };
+    Block::told("audits of all trials", words, tone).at(Level::Brief)
 }
 
 /// How far a run came that did not come to its end.

@@ -4,11 +4,10 @@
 mod blocks;
 pub(crate) mod budget;
 mod chart;
-pub(crate) mod cost;
 pub(crate) mod curve;
-pub(crate) mod engine;
 pub(crate) mod forest;
 pub mod history;
+pub(crate) mod lines;
 mod markup;
 pub(crate) mod search;
 pub(crate) mod spectrum;

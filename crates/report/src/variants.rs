@@ -291,14 +291,11 @@ pub(crate) fn title(experiment: &Experiment) -> &str {
 
 /// What all trials have in common, in one line: `tpcc, 1 warehouse, 8 clients, closed loop, 30 s a trial; 5 blocks`.
 pub(crate) fn common_line(document: &Document, experiment: &Experiment) -> String {
-    let parts: [fn(&Trial) -> String; 6] = [
+    let parts: [fn(&Trial) -> String; 7] = [
         |trial| trial.data.workload.clone(),
-        |trial| {
-            let unit = trial.data.scale_unit.as_str();
-            let unit = if trial.data.scale == 1 { unit.strip_suffix('s').unwrap_or(unit) } else { unit };
-            format!("{} {unit}", figures::count(trial.data.scale))
-        },
+        |trial| findings::scale_words(&trial.data),
         |trial| format!("{} {}", trial.stack.engine, trial.stack.engine_version),
+        |trial| trial.stack.durability.word().to_owned(),
         |trial| {
             let clients = if trial.plan.clients == 1 { "client" } else { "clients" };
             format!("{} {clients}", figures::count(trial.plan.clients.into()))

@@ -4,17 +4,10 @@ use crate::block::{Block, Cell, Level, Table, Tone, figure, words};
 use crate::{figures, findings};
 use result::{Check, Trial};
 
-/// How many checks of one sort passed.
-pub(super) fn passed<'a>(name: &str, checks: impl Iterator<Item = Check>, failed: bool) -> Block<'a> {
-    Block::told(name, findings::passed_of(checks), if failed { Tone::Bad } else { Tone::Good })
-}
-
 /// A line for each sort of check.
-pub(super) fn summary(trial: &Trial) -> Vec<Block<'_>> {
-    findings::checks(&[trial])
-        .into_iter()
+pub(super) fn summary<'a>(trials: &[&Trial]) -> [Block<'a>; 4] {
+    findings::checks(trials)
         .map(|(name, words, failed)| Block::told(name, words, if failed { Tone::Bad } else { Tone::Good }))
-        .collect()
 }
 
 /// Every check that was made.

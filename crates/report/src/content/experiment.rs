@@ -24,13 +24,10 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
         name => format!("{name}: {common}"),
     };
     let mut blocks = vec![Block::Title { title: variants::title(experiment).to_owned(), lead }];
-    if let (Some(trial), Some(_)) = (document.trials.first(), &pair) {
-        blocks.push(durability(trial));
-    }
-    if let (Some(trial), Some(pair)) = (weakest(document), &pair)
-        && pair.a.standing.is_measured()
-    {
-        blocks.extend(loud_tier(trial));
+    // Of several, the name of each tells what a crash takes back of it.
+    if pair.is_some() {
+        blocks.extend(document.trials.first().map(durability));
+        blocks.extend(document.trials.iter().find_map(loud_tier));
     }
     blocks.extend([
         Block::Alarm("No number is given for what failed", rows.iter().flat_map(Row::failures).collect()),
@@ -85,11 +82,6 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
     ];
     blocks.push(Block::Aside("Set-up, audits and costs", folded));
     blocks
-}
-
-/// The trial whose commits a crash takes back the most of.
-fn weakest(document: &Document) -> Option<&result::Trial> {
-    document.trials.iter().find(|trial| engine_findings::loud_tier(trial).is_some())
 }
 
 /// The answer, as far as there is one.

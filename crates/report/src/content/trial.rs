@@ -4,9 +4,9 @@ use super::{budgets, checks, cost, durability, loud_tier, setup, times};
 use crate::block::{Badge, Block, Cell, Headline, Level, Number, Table, Tone, figure, words};
 use crate::html::budget::Bar;
 use crate::html::spectrum::{self, Lane};
-use crate::html::{cost as cost_chart, engine as engine_chart, timeline};
+use crate::html::{Markup, lines, timeline};
 use crate::{clocked, engine_findings, figures, findings};
-use result::{Class, KindTally, Quantiles, State, Tier, Trial, UNVERIFIED, Writeback};
+use result::{Books, Class, KindTally, Latency, Quantiles, State, Tier, Trial, UNVERIFIED, Writeback};
 
 /// The whole trial.
 pub(crate) fn trial(trial: &Trial) -> Vec<Block<'_>> {
@@ -34,7 +34,7 @@ pub(crate) fn trial(trial: &Trial) -> Vec<Block<'_>> {
     blocks.extend([
         Block::section(
             "What it costs",
-            vec![costs(trial), Block::chart(|markup| cost_chart::chart(markup, trial))],
+            vec![costs(trial), Block::chart(|markup| lines::processors(markup, trial))],
         ),
         Block::section("What vouches for it", checks::all(trial)),
         Block::section("Books", books(trial)),
@@ -109,7 +109,7 @@ fn rates_section(trial: &Trial) -> Vec<Block<'_>> {
     blocks.extend(findings::demand_sentence(trial).map(Block::Caption));
     blocks.push(times.at(if is_open { Level::Always } else { Level::Page }));
     blocks.push(Block::fact("calls", findings::exceptions(trial).join("; ")).at(Level::Brief));
-    blocks.push(Block::At(Level::Brief, checks::summary(trial)));
+    blocks.push(Block::At(Level::Brief, checks::summary(&[trial]).into()));
     blocks.extend(findings::requirements(trial).into_iter().map(|requirement| {
         let tone = match requirement.met {
             Some(true) => Tone::Good,
@@ -200,13 +200,13 @@ fn over_time(trial: &Trial) -> Vec<Block<'_>> {
     blocks
 }
 
-fn spectra(markup: &mut crate::html::Markup, trial: &Trial) {
-    let lane = |(name, latency): (_, &'_ result::Latency)| (name, latency.response, latency.spectrum.clone());
-    let found: Vec<_> = findings::timed(trial).map(lane).collect();
-    let lanes: Vec<Lane<'_>> = found
-        .iter()
-        .map(|(name, times, spectrum)| Lane { name, spectra: vec![spectrum.as_slice()], marks: Some(*times) })
-        .collect();
+fn spectra<'a>(markup: &mut Markup, trial: &'a Trial) {
+    let lane = |(name, latency): (_, &'a Latency)| Lane {
+        name,
+        spectra: vec![latency.spectrum.as_slice()],
+        marks: Some(latency.response),
+    };
+    let lanes: Vec<Lane<'_>> = findings::timed(trial).map(lane).collect();
     spectrum::render(markup, &lanes, &[]);
 }
 
@@ -263,7 +263,7 @@ fn fingerprint(trial: &Trial) -> Block<'_> {
 /// What the engine said of itself.
 fn engine(trial: &Trial) -> Vec<Block<'_>> {
     let Some(engine) = &trial.engine else { return Vec::new() };
-    let mut blocks = vec![Block::chart(|markup| engine_chart::chart(markup, engine))];
+    let mut blocks = vec![Block::chart(|markup| lines::sessions(markup, engine))];
     blocks.extend(
         engine_findings::waits_line(trial).map(|waits| Block::fact("engine sessions", waits).at(Level::Line)),
     );
@@ -345,37 +345,28 @@ fn costs(trial: &Trial) -> Block<'_> {
     table.into()
 }
 
+/// The columns of the books.
+const BOOKS: [(&str, fn(&Books) -> u64); 10] = [
+    ("due", |books| books.due),
+    ("never begun", |books| books.never_begun),
+    ("begun", |books| books.begun),
+    ("committed", |books| books.committed),
+    ("declined", |books| books.declined),
+    ("conflict", |books| books.conflict),
+    ("refused", |books| books.refused),
+    ("in doubt", |books| books.in_doubt),
+    ("defect", |books| books.defect),
+    ("retries", |books| books.retries),
+];
+
 fn books(trial: &Trial) -> Vec<Block<'_>> {
-    let titles = [
-        "call",
-        "due",
-        "never begun",
-        "begun",
-        "committed",
-        "declined",
-        "conflict",
-        "refused",
-        "in doubt",
-        "defect",
-        "retries",
-    ];
-    let mut table = Table::new("Where every call that was due went", super::columns(titles, 1));
-    let kinds = trial.kinds.iter().map(|kind| (kind.name.as_str(), kind.tally.books));
-    for (name, books) in kinds.chain([("all calls", trial.overall.books)]) {
-        let counts = [
-            books.due,
-            books.never_begun,
-            books.begun,
-            books.committed,
-            books.declined,
-            books.conflict,
-            books.refused,
-            books.in_doubt,
-            books.defect,
-            books.retries,
-        ];
-        table.row([name.to_owned()].into_iter().chain(counts.map(figures::count)));
-    }
+    let columns = super::columns(std::iter::once("call").chain(BOOKS.map(|(title, _)| title)), 1);
+    let kinds = trial.kinds.iter().map(|kind| (kind.name.as_str(), &kind.tally.books));
+    let rows = kinds.chain([("all calls", &trial.overall.books)]).map(|(name, books)| {
+        let counts = BOOKS.iter().map(|(_, count)| figures::count(count(books)));
+        std::iter::once(name.to_owned()).chain(counts)
+    });
+    let table = Table::new("Where every call that was due went", columns).of(rows);
     let (word, tone) = match trial.overall.books.balance() {
         true => ("balanced", Tone::Good),
         false => ("not balanced", Tone::Bad),

@@ -145,6 +145,14 @@ impl Canvas {
         }
     }
 
+    /// Lines across at the ticks of an upright scale, each with its value.
+    pub(super) fn across(&mut self, ends: (f64, f64), y: Scale, count: usize, words: &dyn Fn(f64) -> String) {
+        for tick in y.ticks(count) {
+            self.line(&[(ends.0, y.at(tick)), (ends.1, y.at(tick))], Paint::Grid, 1.0);
+            self.text((ends.0 - 8.0, y.at(tick)), &words(tick), Paint::Muted, Hold::Right);
+        }
+    }
+
     /// Where an axis stands so that the longest label of its ticks fits to its left.
     pub(super) fn left_of(&self, ticks: &[f64], words: &dyn Fn(f64) -> String) -> f64 {
         let longest = ticks.iter().map(|tick| words(*tick).chars().count()).max().unwrap_or(0);

@@ -55,10 +55,7 @@ pub(crate) fn throughput(section: &mut Markup, curve: &Curve, unit: &str) {
             let y = Scale::linear((0.0, highest), (HEIGHT - FOOT, 12.0));
             let left = canvas.left_of(&y.ticks(5), &figures::short);
             let x = across(&curve.points, canvas, left);
-            for tick in y.ticks(5) {
-                canvas.line(&[(left, y.at(tick)), (canvas.width - 8.0, y.at(tick))], Paint::Grid, 1.0);
-                canvas.text((left - 8.0, y.at(tick)), &figures::short(tick), Paint::Muted, Hold::Right);
-            }
+            canvas.across((left, canvas.width - 8.0), y, 5, &figures::short);
             foot(canvas, curve, x);
             if let Some(knee) = &curve.knee {
                 let at = x.at(knee.load);
@@ -139,10 +136,7 @@ pub(crate) fn latency(section: &mut Markup, curve: &Curve) {
             let left = if canvas.narrow { 52.0 } else { 70.0 };
             let x = across(&curve.points, canvas, left);
             let y = Scale::log((least.max(1.0) * 0.7, most * 1.4), (HEIGHT - FOOT, 12.0));
-            for tick in y.ticks(6) {
-                canvas.line(&[(left, y.at(tick)), (canvas.width - 8.0, y.at(tick))], Paint::Grid, 1.0);
-                canvas.text((left - 8.0, y.at(tick)), &figures::duration(tick), Paint::Muted, Hold::Right);
-            }
+            canvas.across((left, canvas.width - 8.0), y, 6, &figures::duration);
             foot(canvas, curve, x);
             for (series, of) in
                 [(1, (|point| point.p50_ns) as fn(&Point) -> Option<Interval>), (2, |point| point.p99_ns)]

@@ -142,10 +142,7 @@ fn axes(canvas: &mut Canvas, points: &[Point], high: f64, words: &dyn Fn(f64) ->
     let y = Scale::linear((0.0, high), (bottom, TOP));
     let left = canvas.left_of(&y.ticks(5), words);
     let right = canvas.width - 24.0;
-    for tick in y.ticks(5) {
-        canvas.line(&[(left, y.at(tick)), (right, y.at(tick))], Paint::Grid, 1.0);
-        canvas.text((left - 8.0, y.at(tick)), &words(tick), Paint::Muted, Hold::Right);
-    }
+    canvas.across((left, right), y, 5, words);
     let x = Scale::linear((0.0, points.len().max(2) as f64 - 1.0), (left + INSET, right - INSET));
     for (index, point) in points.iter().enumerate().filter(|(_, point)| !point.changes.is_empty()) {
         let (at, top) = (x.at(index as f64), bottom + 5.0);

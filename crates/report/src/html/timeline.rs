@@ -177,7 +177,8 @@ fn hold_within(at: f64, right: f64) -> Hold {
 fn draw_rates(canvas: &mut Canvas, points: &[Point], x: Scale, panel: (f64, f64)) {
     let most = points.iter().map(|point| point.rate).fold(1.0, f64::max);
     let y = Scale::linear((0.0, most * 1.08), (panel.1, panel.0));
-    grid(canvas, x, y, |value| figures::trimmed(value, 1));
+    let ends = (x.at(f64::NEG_INFINITY), x.at(f64::INFINITY));
+    canvas.across(ends, y, 4, &|value| figures::trimmed(value, 1));
     canvas.text((x.at(f64::NEG_INFINITY), panel.0 - 11.0), "calls/s", Paint::Muted, Hold::Left);
     let through = |value: &dyn Fn(&Point) -> f64| -> Vec<(f64, f64)> {
         points.iter().map(|point| (x.at(point.from_s + point.length_s / 2.0), y.at(value(point)))).collect()
@@ -206,7 +207,8 @@ fn draw_times(canvas: &mut Canvas, points: &[Point], x: Scale, panel: (f64, f64)
     } else {
         Scale::linear((0.0, most * 1.08), (panel.1, panel.0))
     };
-    grid(canvas, x, y, |ns| if ns == 0.0 { "0".to_owned() } else { figures::duration(ns) });
+    let ends = (x.at(f64::NEG_INFINITY), x.at(f64::INFINITY));
+    canvas.across(ends, y, 4, &|ns| if ns == 0.0 { "0".to_owned() } else { figures::duration(ns) });
     canvas.text((x.at(f64::NEG_INFINITY), panel.0 - 11.0), "response time", Paint::Muted, Hold::Left);
     for (paint, of) in [
         (Paint::Series(1), (|point: &Point| point.p50_ns) as fn(&Point) -> Option<u64>),
@@ -224,15 +226,6 @@ fn draw_times(canvas: &mut Canvas, points: &[Point], x: Scale, panel: (f64, f64)
                 canvas.line(&line, paint, 1.8);
             }
         }
-    }
-}
-
-fn grid(canvas: &mut Canvas, x: Scale, y: Scale, label: impl Fn(f64) -> String) {
-    let (left, right) = (x.at(f64::NEG_INFINITY), x.at(f64::INFINITY));
-    for tick in y.ticks(4) {
-        let at = y.at(tick);
-        canvas.line(&[(left, at), (right, at)], Paint::Grid, 1.0);
-        canvas.text((left - 7.0, at), &label(tick), Paint::Muted, Hold::Right);
     }
 }
 
