@@ -415,3 +415,49 @@ fn cell(cell: &Cell, is_name: bool) -> String {
         false => text,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::{Level, figure, words};
+
+    fn check(table: Table, expected: &str) {
+        assert_eq!(print(&[Block::Table(table)], Colour::Never), expected);
+    }
+
+    #[test]
+    fn a_table_that_is_too_wide_goes_on_below_itself_and_no_figure_is_cut() {
+        let mut columns = vec![words("name")];
+        columns.extend((1..=4).map(|at| figure(format!("figure {at}"))));
+        let mut table = Table::new("", columns);
+        let figures = [40, 30, 20, 10].map(|digits| "7".repeat(digits));
+        table.row(["x".repeat(41)].into_iter().chain(figures.clone()));
+        let name = "x".repeat(39) + "…";
+        let [a, b, c, d] = figures;
+        let rows = [
+            format!("  {:40}  {:>40}", "name", "figure 1"),
+            format!("  {name}  {a}"),
+            format!("  {:40}  {:>30}  {:>20}", "name", "figure 2", "figure 3"),
+            format!("  {name}  {b}  {c}"),
+            format!("  {:40}  {:>10}", "name", "figure 4"),
+            format!("  {name}  {d}"),
+        ];
+        check(table, &(rows.join("\n") + "\n"));
+    }
+
+    #[test]
+    fn words_of_a_last_column_are_broken_and_columns_of_other_formats_left_out() {
+        let columns = [words("step"), figure("p90").at(Level::Full), words("why")];
+        let mut table = Table::new("", columns);
+        table.row(["1".to_owned(), "9 ms".to_owned(), "word ".repeat(20).trim().to_owned()]);
+        let first = "word ".repeat(18);
+        check(table, &format!("  step  why\n  1     {}\n        word word\n", first.trim()));
+    }
+
+    #[test]
+    fn text_from_elsewhere_moves_no_cursor_and_what_is_late_comes_last() {
+        let late = Block::Late(vec![Block::Notes(vec!["ended\nearly".to_owned()])]);
+        let blocks = [late, Block::fact("audits", "3 of\x1b[2J 3 passed")];
+        assert_eq!(print(&blocks, Colour::Never), "  audits       3 of [2J 3 passed\n\nnote: ended early\n");
+    }
+}

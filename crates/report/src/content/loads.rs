@@ -105,7 +105,7 @@ fn points<'a>(document: &Document, curve: &Curve, unit: &str) -> Block<'a> {
     let rows = curve.points.iter().zip(curve::rows(curve, &document.trials)).map(|(point, row)| {
         let mut cells = row.to_vec();
         if curve.knee.as_ref().is_some_and(|knee| knee.load == point.load) {
-            cells[curve::SERVED + 1].push_str("  <- knee");
+            cells[curve::SERVED + 1].push_str(" ← knee");
         }
         if !has_served {
             cells.remove(curve::SERVED);
