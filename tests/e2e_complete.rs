@@ -163,7 +163,10 @@ fn a_comparison_never_writes_to_the_database_that_it_is_given() {
     let ran = desk.run(&format!("compare tpcc tpcc --json --db {UNFLUSHED} {plan}"));
     let document = parse(&ran.out);
     assert_good(&ran, &document);
-    assert_eq!(document["comparison"]["verdict"], "cannot_tell", "one block gives no interval");
+    assert_eq!(
+        document["experiment"]["comparisons"][0]["verdict"], "cannot_tell",
+        "one block gives no interval"
+    );
     assert!(fs::read(desk.path("bench.db")).unwrap() == before, "bench.db has been written to");
 }
 
@@ -179,7 +182,7 @@ fn quickstart_needs_nothing_and_leaves_a_report() {
     let subjects: Vec<_> =
         document["trials"].as_array().unwrap().iter().map(|trial| &trial["subject"]).collect();
     assert!(subjects.len() == 2 && subjects[0] != subjects[1], "{subjects:?}");
-    assert_eq!(document["comparison"]["factor"], "route");
+    assert_eq!(document["experiment"]["comparisons"][0]["factor"], "route");
     let mut names: Vec<String> = fs::read_dir(desk.only_run())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

@@ -18,7 +18,11 @@ fn confirmation(subject: &str, flush: &str, blocks: u32) -> Value {
     let said = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("likely: the number of sessions sets the throughput"), "{ran:?}");
     assert!(said.contains("to confirm it: 8 sessions instead of 1"), "{ran:?}");
-    assert_eq!(document["comparison"]["factor"], "pool", "{}", document["comparison"]);
+    assert_eq!(
+        document["experiment"]["comparisons"][0]["factor"], "pool",
+        "{}",
+        document["experiment"]["comparisons"][0]
+    );
     assert_eq!(document["trials"].as_array().unwrap().len(), 2 * blocks as usize);
     let confirmation = document["confirmation"].clone();
     assert_eq!((&confirmation["suspect"], &confirmation["ratio_min"]), (&"pool".into(), &1.1.into()));

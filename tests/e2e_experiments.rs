@@ -128,8 +128,8 @@ fn a_comparison_that_is_killed_goes_on_where_it_stopped() {
     assert_eq!(desk.document()["state"], "running");
     assert_goes_on(&desk, 6);
     let document = desk.document();
-    assert!(document["comparison"]["blocks"].as_array().unwrap().len() == 2, "{document}");
-    assert!(document["comparison"]["noise"].is_object(), "{document}");
+    assert!(document["experiment"]["comparisons"][0]["blocks"].as_array().unwrap().len() == 2, "{document}");
+    assert!(document["experiment"]["comparisons"][0]["noise"].is_object(), "{document}");
 }
 
 #[test]

@@ -137,7 +137,7 @@ fn assert_every_trial_once(desk: &Desk, document: &Value, trials: usize) {
     assert_eq!(document["state"], "complete");
     assert_eq!(document["trials"].as_array().unwrap().len(), trials);
     assert_eq!(ended(desk).len(), trials);
-    let blocks = document["comparison"]["blocks"].as_array().unwrap();
+    let blocks = document["experiment"]["comparisons"][0]["blocks"].as_array().unwrap();
     let mut of_blocks: Vec<u64> = blocks
         .iter()
         .flat_map(|block| block["trials"].as_array().unwrap())

@@ -108,7 +108,7 @@ fn a_server_in_another_language_is_compared_with_ours() {
     let ran = desk.run(&format!("compare {two} {SHORT}"));
     let document = parse(&ran.out);
     assert_good(&ran, &document);
-    let comparison = &document["comparison"];
+    let comparison = &document["experiment"]["comparisons"][0];
     let label = |side: &str| comparison[side]["label"].as_str().unwrap().to_owned();
     assert_eq!((label("a"), label("b")), ("axum+rusqlite".into(), "python".into()), "{comparison}");
     assert!(comparison["factor"].as_str().unwrap().contains("server"), "{comparison}");

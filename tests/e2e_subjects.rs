@@ -46,7 +46,7 @@ fn how_many_calls_shared_a_commit_is_in_the_result_and_no_other_work() {
     let ran = desk.run(&format!("compare {two} --db sqlite:tpcb.db?sync_delay=50ms {plan}"));
     let document = parse(&ran.out);
     assert_good(&ran, &document);
-    let comparison = &document["comparison"];
+    let comparison = &document["experiment"]["comparisons"][0];
     assert_eq!(
         (&comparison["factor"], &comparison["verdict"]),
         (&"style".into(), &"better".into()),

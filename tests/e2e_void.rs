@@ -46,7 +46,7 @@ fn a_stored_result_that_lost_what_it_acknowledged_gets_no_ratio() {
     let compared = |a: &str, b: &str| {
         let ran = desk.run(&format!("compare {a} {b} --json"));
         write(desk.path("pair.json"), &ran.out);
-        (ran.code(), parse(&ran.out)["comparison"].take(), rendered(&desk, "pair.json"))
+        (ran.code(), parse(&ran.out)["experiment"]["comparisons"][0].take(), rendered(&desk, "pair.json"))
     };
 
     let (code, found, [text, markdown, html]) = compared(&kept, "again");

@@ -92,11 +92,11 @@ fn an_experiment_on_a_private_postgresql_that_is_killed_in_a_trial_goes_on_and_l
     let of_blocks = |block: &Value| -> Vec<u64> {
         block["trials"].as_array().unwrap().iter().map(|trial| trial["trial"].as_u64().unwrap()).collect()
     };
-    let blocks = document["comparison"]["blocks"].as_array().unwrap();
+    let blocks = document["experiment"]["comparisons"][0]["blocks"].as_array().unwrap();
     let mut once: Vec<u64> = blocks.iter().flat_map(of_blocks).collect();
     once.sort_unstable();
     assert_eq!(once, (0..TRIALS as u64).collect::<Vec<_>>(), "{blocks:?}");
-    assert!(document["comparison"]["ratio"].is_object(), "{document}");
+    assert!(document["experiment"]["comparisons"][0]["ratio"].is_object(), "{document}");
 
     // Of the killed run and of the one that went on.
     assert!(!crate::is_alive(engine), "the engine of the killed run is left");

@@ -59,7 +59,9 @@ fn compare(pair: &Pair, folder: &Folder) -> Result<(), String> {
         let rates: Vec<f64> = trials(&document, subject).map(|trial| trial.headline.value.value).collect();
         say::figure(name, &format!("{} NOPM", say::spread(&rates, 0)));
     }
-    let comparison = document.comparison.as_ref().ok_or("the document has no comparison")?;
+    let experiment = document.experiment.as_ref();
+    let comparison =
+        experiment.and_then(|found| found.comparisons.first()).ok_or("the document has no comparison")?;
     let retention = comparison.retention();
     say::figure("retention", retention.as_deref().unwrap_or("no block is complete"));
     say::figure("verdict", &comparison.sentence);

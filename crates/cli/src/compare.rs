@@ -253,7 +253,7 @@ fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Result<Answer> {
     let only = |path: &Path| -> Result<result::Trial> {
         let document = result::read(path)?;
         match <[result::Trial; 1]>::try_from(document.trials) {
-            Ok([trial]) if document.comparison.is_none() => Ok(trial),
+            Ok([trial]) if document.experiment.is_none() => Ok(trial),
             _ => bail!("{} is a comparison; give results of single trials", path.display()),
         }
     };
@@ -317,7 +317,7 @@ fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Result<Answer> {
     } else {
         Answer::of_limits([&comparison], args.accept_inconclusive)
     };
-    document.comparison = Some(comparison);
+    document.experiment = Some(comparison.of_pair(&document.trials));
     if ui.json {
         ui.data(&result::to_json(&document));
     } else {

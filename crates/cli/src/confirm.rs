@@ -133,7 +133,7 @@ mod tests {
             ratio_min: bounds.0,
             ratio_max: bounds.1,
         };
-        let mut comparison = testing::comparison().comparison.unwrap();
+        let mut comparison = testing::compared(&testing::comparison()).clone();
         comparison.ratio = Some(Interval { value: ratio.0, low: Some(ratio.1), high: Some(ratio.2) });
         let found = judge(&suspicion, Some(&comparison));
         assert_eq!(found.confirmed, confirmed, "{}", found.sentence);
@@ -170,7 +170,7 @@ mod tests {
             ratio_max: None,
         };
         assert!(!judge(&suspicion, None).confirmed);
-        let mut comparison = testing::comparison().comparison.unwrap();
+        let mut comparison = testing::compared(&testing::comparison()).clone();
         comparison.ratio = Some(Interval { value: 2.0, low: Some(1.8), high: Some(2.2) });
         comparison.verdict = Verdict::DifferentWork;
         let different = judge(&suspicion, Some(&comparison));

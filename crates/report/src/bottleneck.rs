@@ -84,8 +84,7 @@ pub fn bottleneck_of(document: &Document, trial: &Trial) -> Option<Bottleneck> {
 }
 
 fn base(document: &Document) -> Option<&Comparison> {
-    let of_experiment = document.experiment.as_ref().and_then(|experiment| experiment.comparisons.first());
-    document.comparison.as_ref().or(of_experiment)
+    document.experiment.as_ref()?.comparisons.first()
 }
 
 /// Where the time of the calls goes.

@@ -9,25 +9,15 @@ mod trial;
 
 use crate::block::{Block, Cell, Column, Level, Table, Tone, figure, words};
 use crate::html::budget::{self, Bar};
-use crate::{engine_findings, figures, findings, variants};
-use result::{BudgetPart, Class, Document, Experiment, State, Trial};
-use std::borrow::Cow;
+use crate::{engine_findings, figures, findings};
+use result::{BudgetPart, Class, Document, State, Trial};
 pub(crate) use trial::trial;
 
-/// The experiment that a document holds; a comparison is one of two variants.
-pub(crate) fn experiment(document: &Document) -> Option<Cow<'_, Experiment>> {
-    match (&document.experiment, &document.comparison) {
-        (Some(experiment), _) => Some(Cow::Borrowed(experiment)),
-        (None, Some(comparison)) => Some(Cow::Owned(variants::of_comparison(document, comparison))),
-        (None, None) => None,
-    }
-}
-
-/// The report of a run; `experiment` is what [`experiment`] finds in it.
-pub(crate) fn of<'a>(document: &'a Document, experiment: Option<&'a Experiment>) -> Vec<Block<'a>> {
+/// The report of a run.
+pub(crate) fn of(document: &Document) -> Vec<Block<'_>> {
     let curve = document.curve.as_ref().filter(|curve| !curve.points.is_empty());
     let search = document.search.as_ref().filter(|search| !search.steps.is_empty());
-    let mut blocks = if let Some(experiment) = experiment {
+    let mut blocks = if let Some(experiment) = &document.experiment {
         experiment::blocks(document, experiment)
     } else if let Some(curve) = curve {
         loads::sweep(document, curve)

@@ -7,7 +7,7 @@
 
 use crate::curve;
 use crate::figures;
-use result::{Class, Document, KindTally, Side, Tally, Trial};
+use result::{Class, Document, KindTally, Tally, Trial};
 use std::fmt::Display;
 
 /// Columns of [`trials`]; `docs/live.md` says what each means.
@@ -132,7 +132,6 @@ struct Place {
 impl Place {
     fn of(document: &Document, trial: usize) -> Place {
         let found = of_experiment(document, trial)
-            .or_else(|| of_comparison(document, trial))
             .or_else(|| of_curve(document, trial))
             .or_else(|| of_search(document, trial));
         found.unwrap_or_default()
@@ -147,18 +146,6 @@ fn of_experiment(document: &Document, trial: usize) -> Option<Place> {
     document.experiment.as_ref()?.variants.iter().find_map(|variant| {
         let block = variant.trials.iter().position(|at| *at == Some(trial))?;
         Some(Place::within(variant.name.clone(), block))
-    })
-}
-
-fn of_comparison(document: &Document, trial: usize) -> Option<Place> {
-    let comparison = document.comparison.as_ref()?;
-    comparison.blocks.iter().enumerate().find_map(|(block, trials)| {
-        let entry = trials.trials.iter().find(|entry| entry.trial == trial)?;
-        let party = match entry.side {
-            Side::A => &comparison.a,
-            Side::B => &comparison.b,
-        };
-        Some(Place::within(party.label.clone(), block))
     })
 }
 

@@ -26,15 +26,14 @@ const SCRIPT: &str = include_str!("html/page.js");
 /// The page of a run.
 #[must_use]
 pub fn render(document: &Document) -> String {
-    let experiment = content::experiment(document);
-    let title = match &experiment {
+    let title = match &document.experiment {
         Some(experiment) => variants::title(experiment),
         None => document.subjects.first().map_or("run", String::as_str),
     };
     page(&format!("{title} · stackmark"), |body| {
         body.element("main", &[], |main| {
             running_head(main, document);
-            blocks::print(main, &content::of(document, experiment.as_deref()));
+            blocks::print(main, &content::of(document));
         });
         footer(body, document);
     })

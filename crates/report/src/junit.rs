@@ -102,8 +102,8 @@ fn cases(document: &Document) -> Vec<Case> {
     }
     let variants = document.experiment.iter().flat_map(|experiment| &experiment.variants);
     cases.extend(variants.filter(|variant| variant.state == VariantState::NotStarted).map(not_started));
-    let experiments = document.experiment.iter().flat_map(|experiment| &experiment.comparisons);
-    cases.extend(document.comparison.iter().chain(experiments).map(of_comparison));
+    let comparisons = document.experiment.iter().flat_map(|experiment| &experiment.comparisons);
+    cases.extend(comparisons.map(of_comparison));
     cases.extend(document.search.as_ref().map(|search| of_search(search, document.state)));
     cases
 }
@@ -330,12 +330,12 @@ mod tests {
     #[test]
     fn a_loss_beyond_the_limit_is_a_failure_and_a_loss_within_it_is_none() {
         let mut document = testing::comparison();
-        let comparison = document.comparison.as_mut().unwrap();
+        let comparison = testing::compared_mut(&mut document);
         comparison.loss_max = Some(0.001);
         assert!(comparison.loses_too_much(), "the sample loses more than that");
         let said = failures(&render(&[document.clone()]));
         assert!(said.contains(&"through HTTP against direct".to_owned()), "{said:?}");
-        document.comparison.as_mut().unwrap().loss_max = Some(0.9);
+        testing::compared_mut(&mut document).loss_max = Some(0.9);
         assert_eq!(failures(&render(&[document])), [""; 0]);
     }
 

@@ -8,9 +8,8 @@ use result::{Document, Rule};
 /// The report of a run.
 #[must_use]
 pub fn render(document: &Document) -> String {
-    let experiment = content::experiment(document);
     let mut out = String::new();
-    print(&mut out, &content::of(document, experiment.as_deref()));
+    print(&mut out, &content::of(document));
     paragraph(
         &mut out,
         &format!(

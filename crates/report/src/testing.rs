@@ -12,7 +12,7 @@ mod trial;
 mod vouchers;
 
 pub use busy::busy_trial;
-pub use comparison::comparison;
+pub use comparison::{compared, compared_mut, comparison, redraw};
 pub use curve::{rate_sweep, search, sweep};
 pub use experiment::experiment;
 pub use history::{history, long_history, short_history};

@@ -65,8 +65,7 @@ impl Colour {
 /// The report of a run, ending with a newline.
 #[must_use]
 pub fn render(document: &Document, colour: Colour) -> String {
-    let experiment = content::experiment(document);
-    print(&content::of(document, experiment.as_deref()), colour)
+    print(&content::of(document), colour)
 }
 
 /// The report of one trial, ending with a newline; for tools that print trials as they end.

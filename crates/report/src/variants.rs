@@ -5,8 +5,7 @@ use crate::pooled::{self, Pooled};
 use crate::{engine_findings, figures, rules};
 use measure::{Better, Terms};
 use result::{
-    Block, BlockTrial, Comparison, Document, Experiment, Interval, Level, Metric, Party, Side, Spent, Tier,
-    Trial, Variant, VariantState, Verdict,
+    Comparison, Document, Experiment, Interval, Level, Metric, Tier, Trial, Variant, VariantState, Verdict,
 };
 
 /// From this ratio on, an effect is told as a multiple.
@@ -62,58 +61,6 @@ impl Standing {
     /// Whether numbers of it are shown.
     pub(crate) fn is_measured(self) -> bool {
         !matches!(self, Standing::Void | Standing::NotStarted)
-    }
-}
-
-/// A comparison as an experiment of two variants, and of a third where the base was measured twice.
-pub(crate) fn of_comparison(document: &Document, comparison: &Comparison) -> Experiment {
-    let (metric, unit) = comparison.metric.split_once(", ").unwrap_or(("throughput", &comparison.metric));
-    let trial_of = |block: &Block, side: Side, nth: usize| {
-        let mut trials = block.trials.iter().filter(|entry| entry.side == side);
-        trials.nth(nth).map(|entry| entry.trial)
-    };
-    let variant = |party: &Party, side: Side, nth: usize| {
-        let trials: Vec<Option<usize>> =
-            comparison.blocks.iter().map(|block| trial_of(block, side, nth)).collect();
-        let mut measured = trials.iter().flatten().filter_map(|trial| document.trials.get(*trial));
-        let reason = measured.find_map(Trial::why_void);
-        Variant {
-            name: party.label.clone(),
-            subject: party.subject.clone(),
-            settings: Vec::new(),
-            base: None,
-            control: false,
-            state: if reason.is_some() { VariantState::Void } else { VariantState::Measured },
-            reason,
-            trials,
-        }
-    };
-    let (a, b) = (variant(&comparison.a, Side::A, 0), variant(&comparison.b, Side::B, 0));
-    let mut variants = vec![a, Variant { base: Some(0), ..b }];
-    if comparison.noise.is_some() {
-        let again = variant(&comparison.a, Side::A, 1);
-        let name = format!("{} again", comparison.a.label);
-        variants.insert(1, Variant { name, base: Some(0), control: true, ..again });
-    }
-    let place = |(block, entry): (usize, &BlockTrial)| {
-        variants.iter().position(|variant| variant.trials[block] == Some(entry.trial))
-    };
-    let order =
-        |(at, block): (usize, &Block)| block.trials.iter().filter_map(|entry| place((at, entry))).collect();
-    Experiment {
-        name: String::new(),
-        question: Some(format!("{} against {}", figures::capital(&comparison.b.label), comparison.a.label)),
-        metric: Metric {
-            name: metric.to_owned(),
-            unit: unit.to_owned(),
-            higher_is_better: comparison.higher_is_better(),
-        },
-        blocks: comparison.blocks.iter().enumerate().map(order).collect(),
-        blocks_planned: comparison.blocks.len() as u32,
-        comparisons: vec![comparison.clone()],
-        spent: Spent::default(),
-        answer: vec![comparison.sentence.clone()],
-        variants,
     }
 }
 

@@ -1,16 +1,16 @@
 //! Documents as files.
 
-use super::{Comparison, Document, progress};
+use super::{Document, pair, progress};
 use serde::{Deserialize, Serialize};
 use serde_json::ser::{Formatter, PrettyFormatter};
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Name and version of the format that this crate writes.
-pub const SCHEMA: &str = "stackmark-result/2";
+pub const SCHEMA: &str = "stackmark-result/3";
 /// The formats that it reads. Of a document of version 1, which knows trials and comparisons of two subjects alone, the
-/// fields that came later are empty.
-const SCHEMAS_READ: [&str; 2] = ["stackmark-result/1", SCHEMA];
+/// fields that came later are empty; until version 2 a comparison was no experiment.
+const SCHEMAS_READ: [&str; 3] = ["stackmark-result/1", "stackmark-result/2", SCHEMA];
 
 /// Containers nested deeper than this are written on one line: a slice or an audit a line keeps a file readable, its
 /// differences small and its size close to that of compact JSON.
@@ -39,9 +39,9 @@ pub enum ReadError {
     },
     /// It is a result document of another version.
     #[error(
-        "{} is written in the format `{found}`; this version of stackmark reads `{}` and `{}`: render it with the \
-         version that wrote it, which its field `stackmark` names",
-        path.display(), SCHEMAS_READ[0], SCHEMAS_READ[1]
+        "{} is written in the format `{found}`; this version of stackmark reads `{}` to `{}`: render it with the version \
+         that wrote it, which its field `stackmark` names",
+        path.display(), SCHEMAS_READ[0], SCHEMA
     )]
     OtherSchema {
         /// The file.
@@ -94,17 +94,8 @@ pub fn parse(text: &str, path: &Path) -> Result<Document, ReadError> {
     let mut document: Document = serde_json::from_str(text).map_err(malformed)?;
     // Once read it has every field of the version that is written.
     SCHEMA.clone_into(&mut document.schema);
-    let of_experiment = document.experiment.iter_mut().flat_map(|experiment| &mut experiment.comparisons);
-    of_experiment.chain(&mut document.comparison).for_each(name_factors);
+    pair::bring_up_to_date(&mut document);
     Ok(document)
-}
-
-/// Earlier documents name several factors in one text alone: `engine, pool and limits`.
-fn name_factors(comparison: &mut Comparison) {
-    if comparison.factors.is_empty() {
-        let parts = comparison.factor.split(", ").flat_map(|part| part.split(" and "));
-        comparison.factors = parts.map(str::to_owned).collect();
-    }
 }
 
 /// The document as JSON, ending with a newline.

@@ -15,6 +15,7 @@ mod experiment;
 mod file;
 mod gap;
 mod line;
+mod pair;
 mod problem;
 mod progress;
 mod search;
@@ -78,10 +79,12 @@ pub struct Document {
     pub subjects: Vec<String>,
     /// Every trial, in the order in which they ran.
     pub trials: Vec<Trial>,
-    /// What the trials say about each other. `null` for a single trial, and before a comparison has a trial; partial
-    /// while it runs.
+    /// A comparison in a document of before: once it has been read, it is in `experiment`.
+    #[doc(hidden)]
+    #[serde(default, skip_serializing)]
     pub comparison: Option<Comparison>,
-    /// What the trials of an experiment say about each other.
+    /// What the trials of an experiment say about each other, or those of a comparison, which is one of two variants; partial
+    /// while it runs.
     #[serde(default)]
     pub experiment: Option<Experiment>,
     /// What the trials of a sweep say.

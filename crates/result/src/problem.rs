@@ -106,7 +106,6 @@ impl Document {
     pub fn is_good(&self) -> bool {
         self.state != State::Failed
             && !self.trials.iter().any(Trial::is_void)
-            && !self.comparison.as_ref().is_some_and(|comparison| comparison.loses_too_much())
             && self.experiment.as_ref().is_none_or(is_good_experiment)
     }
 }

@@ -275,11 +275,7 @@ impl<'a, W: Case> Runner<'a, W> {
     /// Writes down what there is. Only between trials: nothing of it disturbs what is measured.
     fn write(&mut self) -> Result<()> {
         self.underway.plan.spent = self.spent();
-        if self.underway.kind == RunKind::Experiment {
-            self.document.experiment = Some(self.found());
-        } else if !self.document.trials.is_empty() {
-            self.document.comparison = self.findings().comparisons::<W>().into_iter().next();
-        }
+        self.document.experiment = self.told();
         self.underway.put(self.folder)?;
         self.document.notes.push(self.partial());
         let put = self.folder.put_document(&self.document);
@@ -315,6 +311,17 @@ impl<'a, W: Case> Runner<'a, W> {
             of_parts: &self.of_parts,
             trials: &self.document.trials,
         }
+    }
+
+    /// What the document says: of a comparison only once there is something to compare.
+    fn told(&self) -> Option<result::Experiment> {
+        if self.underway.kind == RunKind::Experiment {
+            return Some(self.found());
+        }
+        let comparison = self.findings().comparisons::<W>().into_iter().next()?;
+        let blocks_planned = self.underway.plan.experiment.blocks;
+        (!self.document.trials.is_empty())
+            .then(|| result::Experiment { blocks_planned, ..comparison.of_pair(&self.document.trials) })
     }
 
     fn found(&self) -> result::Experiment {
@@ -381,14 +388,12 @@ impl<'a, W: Case> Runner<'a, W> {
         );
         let limits = Answer::of_limits(&found.comparisons, self.underway.plan.experiment.accept_inconclusive);
         let unsound = self.standings.iter().any(|standing| standing.state != VariantState::Measured);
+        self.document.experiment = self.told();
         if self.underway.kind == RunKind::Comparison {
-            self.document.comparison = found.comparisons.into_iter().next();
-            let comparison = self.document.comparison.as_ref();
             let suspicion = self.underway.plan.experiment.suspicion.as_ref();
+            let comparison = found.comparisons.first();
             self.document.confirmation = suspicion.map(|suspicion| confirm::judge(suspicion, comparison));
             self.document.notes.push(summary);
-        } else {
-            self.document.experiment = Some(found);
         }
         self.underway.plan.spent = spent;
         self.underway.put(self.folder)?;

@@ -51,9 +51,6 @@ pub(crate) fn of(document: &Document) -> Option<Board> {
     if let Some(experiment) = &document.experiment {
         return Some(of_experiment(document, experiment));
     }
-    if let Some(comparison) = &document.comparison {
-        return Some(of_comparison(comparison));
-    }
     if let Some(curve) = &document.curve {
         return Some(of_curve(document, curve));
     }
@@ -111,29 +108,6 @@ pub(crate) fn of_experiment(document: &Document, experiment: &Experiment) -> Boa
         planned: Some(experiment.blocks_planned as usize),
         unit: "blocks",
         rows: rows.collect(),
-    }
-}
-
-fn of_comparison(comparison: &Comparison) -> Board {
-    let row = |side: Side| {
-        let party = if side == Side::A { &comparison.a } else { &comparison.b };
-        let trials = comparison.blocks.iter().flat_map(|block| &block.trials);
-        let rates: Vec<f64> = trials.filter(|trial| trial.side == side).map(|trial| trial.rate).collect();
-        Row {
-            name: party.label.clone(),
-            trials: rates.len(),
-            value: mean(&rates),
-            unit: comparison.metric.clone(),
-            ratio: comparison.ratio.filter(|_| side == Side::B).map(Ratio::from),
-            says: if side == Side::B { comparison.sentence.clone() } else { String::new() },
-        }
-    };
-    Board {
-        title: format!("{} against {}", comparison.b.label, comparison.a.label),
-        done: comparison.blocks.len(),
-        planned: None,
-        unit: "blocks",
-        rows: vec![row(Side::A), row(Side::B)],
     }
 }
 

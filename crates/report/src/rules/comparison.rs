@@ -132,7 +132,7 @@ mod tests {
 
     /// What a rule says of the sample comparison after a change.
     fn said(name: &str, change: impl FnOnce(&mut Comparison)) -> Rule {
-        let mut comparison = testing::comparison().comparison.unwrap();
+        let mut comparison = testing::compared(&testing::comparison()).clone();
         change(&mut comparison);
         let rules = judge_comparison(&comparison);
         rules.into_iter().find(|rule| rule.name == name).unwrap_or_else(|| panic!("{name} says nothing"))
@@ -206,7 +206,7 @@ mod tests {
         });
         assert_eq!(few.severity, Severity::Info);
         assert_eq!(said("noise", |comparison| comparison.noise = None).severity, Severity::Info);
-        let mut void = testing::comparison().comparison.unwrap();
+        let mut void = testing::compared(&testing::comparison()).clone();
         void.ratio = None;
         assert!(
             judge_comparison(&void).iter().all(|rule| rule.name != "noise"),

@@ -154,9 +154,9 @@ fn every_rule_has_a_document_of_which_it_complains_and_one_of_which_it_does_not(
 #[test]
 fn every_rule_of_comparisons_has_one_too() {
     let document = || -> Document { testing::comparison() };
-    let silent = judge_comparison(document().comparison.as_ref().unwrap());
+    let silent = judge_comparison(testing::compared(&document()));
     let after = |change: fn(&mut result::Comparison)| {
-        let mut comparison = document().comparison.unwrap();
+        let mut comparison = testing::compared(&document()).clone();
         change(&mut comparison);
         judge_comparison(&comparison)
     };

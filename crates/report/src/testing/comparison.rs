@@ -45,7 +45,7 @@ pub fn comparison() -> Document {
     let mut document = document("comparison", RunKind::Comparison, trials);
     document.subjects = vec!["tpcc/sqlite/rusqlite".to_owned(), "tpcc/sqlite/axum+rusqlite".to_owned()];
     document.command = ["stackmark", "quickstart"].map(str::to_owned).to_vec();
-    document.comparison = Some(Comparison {
+    let comparison = Comparison {
         factor: "route".to_owned(),
         factors: vec!["route".to_owned()],
         a: Party { subject: document.subjects[0].clone(), label: "direct".to_owned() },
@@ -68,8 +68,26 @@ pub fn comparison() -> Document {
         loss_max: None,
         verdict: Verdict::Worse,
         sentence: "HTTP costs 3 to 5 % of the new orders a minute at the same durability".to_owned(),
-    });
+    };
+    document.experiment = Some(comparison.of_pair(&document.trials));
     document
+}
+
+/// What a document says of its two variants.
+#[must_use]
+pub fn compared(document: &Document) -> &Comparison {
+    &document.experiment.as_ref().expect("it is a comparison").comparisons[0]
+}
+
+/// The same, to be changed.
+pub fn compared_mut(document: &mut Document) -> &mut Comparison {
+    &mut document.experiment.as_mut().expect("it is a comparison").comparisons[0]
+}
+
+/// Draws the experiment anew from its comparison and its trials, where either was changed.
+pub fn redraw(document: &mut Document) {
+    let comparison = compared(document).clone();
+    document.experiment = Some(comparison.of_pair(&document.trials));
 }
 
 fn difference(field: &str, a: &str, b: &str) -> KeyDifference {

@@ -6,7 +6,7 @@ use report::{html, markdown, testing, text};
 #[test]
 fn a_control_that_differs_from_itself_is_said_in_every_format_and_once() {
     let mut document = testing::comparison();
-    let noise = document.comparison.as_mut().unwrap().noise.as_mut().unwrap();
+    let noise = testing::compared_mut(&mut document).noise.as_mut().unwrap();
     (noise.ratio.value, noise.ratio.low, noise.ratio.high) = (1.03, Some(1.01), Some(1.05));
     for report in
         [text::render(&document, Colour::Never), markdown::render(&document), html::render(&document)]

@@ -314,7 +314,8 @@ fn where_less_is_better_the_picture_says_left() {
     document.experiment.as_mut().unwrap().metric.higher_is_better = false;
     assert!(html::render(&document).contains("Left of 100\u{a0}% is better"));
     let mut document = testing::comparison();
-    document.comparison.as_mut().unwrap().metric = "new-order.p99, ms".to_owned();
+    testing::compared_mut(&mut document).metric = "new-order.p99, ms".to_owned();
+    testing::redraw(&mut document);
     let page = html::render(&document);
     assert!(page.contains("Left of 100\u{a0}% is better") && !page.contains("keeps"), "{page}");
 }
@@ -322,7 +323,7 @@ fn where_less_is_better_the_picture_says_left() {
 #[test]
 fn work_that_the_factor_changes_is_no_other_work() {
     let mut document = testing::comparison();
-    let comparison = document.comparison.as_mut().unwrap();
+    let comparison = testing::compared_mut(&mut document);
     comparison.fingerprint_differences = vec![result::FingerprintDifference {
         kind: "payment".to_owned(),
         measure: "statements".to_owned(),
@@ -332,7 +333,7 @@ fn work_that_the_factor_changes_is_no_other_work() {
     let told =
         |document: &Document| text::render(document, Colour::Never).contains("statements a call of payment");
     assert!(told(&document));
-    document.comparison.as_mut().unwrap().factors = vec!["style".to_owned()];
+    testing::compared_mut(&mut document).factors = vec!["style".to_owned()];
     assert!(!told(&document));
     assert!(html::render(&document).contains("statements a call of payment"), "it is told, as intended");
 }
@@ -340,7 +341,7 @@ fn work_that_the_factor_changes_is_no_other_work() {
 #[test]
 fn an_unintended_difference_stands_above_the_verdict() {
     let mut document = testing::comparison();
-    let comparison = document.comparison.as_mut().unwrap();
+    let comparison = testing::compared_mut(&mut document);
     comparison.key_differences[1].intended = false;
     comparison.key_differences[1].field = "plan.clients".to_owned();
     check_order(&document, "plan.clients", "HTTP costs 3 to 5 %");
@@ -430,13 +431,13 @@ fn a_result_is_good_only_if_nothing_speaks_against_it() {
     check("bad rule", |trial| trial.rules[0].severity = Severity::Bad, false);
     let mut comparison = testing::comparison();
     assert!(comparison.is_good());
-    comparison.comparison.as_mut().unwrap().loss_max = Some(0.01);
+    testing::compared_mut(&mut comparison).loss_max = Some(0.01);
     assert!(!comparison.is_good());
 }
 
 #[test]
 fn a_limit_is_exceeded_only_when_the_whole_interval_says_so() {
-    let mut comparison = testing::comparison().comparison.unwrap();
+    let mut comparison = testing::compared(&testing::comparison()).clone();
     for (loss_max, exceeded) in [(None, false), (Some(0.05), false), (Some(0.04), false), (Some(0.02), true)]
     {
         comparison.loss_max = loss_max;
