@@ -17,7 +17,7 @@ fn rendered(desk: &Desk, result: &str) -> [String; 3] {
 }
 
 /// Whatever is wrapped to the width of a page in one line.
-fn unwrapped(text: &str) -> String {
+pub(crate) fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -74,7 +74,7 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
     ]);
     let run = vec![spent(document, experiment), trials(document, experiment, &rows)];
     let folded = vec![
-        Block::section("What it costs", costs(&rows)),
+        Block::section("What it costs", costs(&rows, pair.is_some())),
         Block::section("What differs", vec![all_differences(&rows)]),
         Block::section("What vouches for it", vec![Block::Gap, audits(document), checks(&rows)]),
         Block::section("The experiment itself", run),
@@ -310,8 +310,8 @@ fn waits(rows: &[Row<'_>]) -> Table {
     table
 }
 
-/// Processor time by process.
-fn costs<'a>(rows: &[Row<'_>]) -> Vec<Block<'a>> {
+/// Processor time by process; of two variants a table says all.
+fn costs<'a>(rows: &[Row<'_>], is_pair: bool) -> Vec<Block<'a>> {
     let measured: Vec<&Row<'_>> = rows
         .iter()
         .filter(|row| row.standing.is_measured() && row.standing != Standing::Control)
@@ -336,12 +336,15 @@ fn costs<'a>(rows: &[Row<'_>]) -> Vec<Block<'a>> {
         })
         .collect();
     let titles = std::iter::once("variant").chain(roles.iter().map(String::as_str)).chain(["all"]);
-    let mut table =
-        Table::new("CPU a thousand committed calls", columns(titles, 1)).folded("The costs as a table");
+    let mut table = Table::new("CPU a thousand committed calls", columns(titles, 1));
     for (row, bar) in measured.iter().zip(&bars) {
         let cells = roles.iter().map(|role| cost(of(row, role)));
         table.row(std::iter::once(bar.name.clone()).chain(cells).chain([bar.sum.clone()]));
     }
+    if is_pair {
+        return vec![Block::from(table).at(Level::Full)];
+    }
+    let table = table.folded("The costs as a table");
     vec![
         Block::chart(move |markup| stacked::costs(markup, &bars, &roles)),
         Block::from(table).at(Level::Full),
