@@ -345,8 +345,11 @@ fn costs(trial: &Trial) -> Block<'_> {
     table.into()
 }
 
+/// What a column of the books counts.
+type Count = fn(&Books) -> u64;
+
 /// The columns of the books.
-const BOOKS: [(&str, fn(&Books) -> u64); 10] = [
+const BOOKS: [(&str, Count); 10] = [
     ("due", |books| books.due),
     ("never begun", |books| books.never_begun),
     ("begun", |books| books.begun),
