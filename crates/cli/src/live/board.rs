@@ -1,6 +1,6 @@
 //! How far a run of several trials has come: what it found so far, a line a variant, a load or a rate.
 
-use result::{Comparison, Curve, Document, Experiment, Interval, Search, Side, VariantState};
+use result::{Curve, Document, Experiment, Interval, Search, VariantState};
 use serde::Serialize;
 
 /// The state of a run of several trials.

@@ -33,7 +33,7 @@ fn another_version_is_refused_by_its_name() {
     check_unreadable(
         "{\"schema\": \"stackmark-result/99\", \"anything\": []}",
         "results/a/result.json is written in the format `stackmark-result/99`; this version of stackmark reads \
-         `stackmark-result/1` and `stackmark-result/2`: render it with the version that wrote it, which its field \
+         `stackmark-result/1` to `stackmark-result/3`: render it with the version that wrote it, which its field \
          `stackmark` names",
     );
 }
