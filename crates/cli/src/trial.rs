@@ -18,7 +18,7 @@ use drive::{Observer, Stop};
 use measure::{Monotonic, Totals};
 use model::{AnyTarget, Clock, Nanos, RetryPolicy, RetryingTarget, Stack, Target};
 use observe::{FileSystem, Observation, Options, Watch, Watched};
-use result::{Check, Conformance, Data, Document, Interval, Moment, Role, State, Tally, Trial};
+use result::{Check, Conformance, Data, Document, Interval, Moment, Role, State, Trial};
 use sql::Dialect;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -249,14 +249,9 @@ impl<W: Case> Job<'_, W> {
         let contents = &self.database.contents;
         let store = self.stage.store(&self.database.url).filter(|_| self.audited);
         let on = store.and_then(|file| FileSystem::of(&file).ok());
-        let empty = Interval { value: 0.0, low: None, high: None };
         Ok(Trial {
             subject: self.subject.path.into(),
             started: Moment::from_unix(measure::unix_seconds()),
-            state: State::Running,
-            failure: None,
-            ended_early: None,
-            stack: described(Stack::default()),
             plan: self.plan.described(RetryPolicy::default().attempts_max),
             data: Data {
                 elsewhere: self.audited && self.stage.is_elsewhere(),
@@ -281,38 +276,9 @@ impl<W: Case> Job<'_, W> {
                     .to_owned(),
             },
             machine: observe::machine(),
-            warmup_s: None,
-            measured_s: 0.0,
-            headline: W::headline(empty, false),
-            overall: Tally {
-                books: result::Books::default(),
-                rate_per_s: empty,
-                latency: Vec::new(),
-                all_due: None,
-                effort: None,
-                budget: None,
-            },
-            demand: None,
-            kinds: Vec::new(),
-            slices: Vec::new(),
-            line: None,
-            processes: Vec::new(),
-            writeback: None,
-            disk: None,
-            engine: None,
-            outages: Vec::new(),
-            refusals: Vec::new(),
-            gaps: Vec::new(),
-            grouping: None,
-            audits: Vec::new(),
-            ledger: Vec::new(),
-            inputs: Vec::new(),
+            headline: W::headline(Interval::default(), false),
             conformance: vouch::no_conformance("not run"),
-            rules: Vec::new(),
-            deferred: None,
-            efficiency: None,
-            defects: Vec::new(),
-            notes: Vec::new(),
+            ..Trial::default()
         })
     }
 

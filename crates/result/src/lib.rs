@@ -117,10 +117,11 @@ pub enum RunKind {
 }
 
 /// How far a run or a trial came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// Not finished when this document was written.
+    #[default]
     Running,
     /// Ran to its planned end.
     Complete,
@@ -144,7 +145,7 @@ impl State {
 }
 
 /// A moment of the calendar.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Moment {
     /// Seconds since 1970-01-01 00:00:00 UTC.

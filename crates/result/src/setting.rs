@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// What was measured: read back from the live system, never assumed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stack {
     /// The engine: `sqlite`.
@@ -29,7 +29,7 @@ pub struct Stack {
 }
 
 /// What an acknowledged commit survives, and by which settings.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Durability {
     /// The tier by name.
@@ -55,7 +55,7 @@ impl Durability {
 }
 
 /// Durability by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
     /// Every commit is flushed before it is acknowledged.
@@ -63,6 +63,7 @@ pub enum Tier {
     /// A crash of the machine may lose the last moments.
     Delayed,
     /// A crash loses everything, or may corrupt it.
+    #[default]
     Volatile,
 }
 
@@ -99,7 +100,7 @@ pub struct Setting {
 }
 
 /// What was asked of the load generator.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Concurrent callers: terminals, connections, workers.
@@ -150,6 +151,12 @@ pub enum Arrivals {
     },
 }
 
+impl Default for Arrivals {
+    fn default() -> Arrivals {
+        Arrivals::Closed {}
+    }
+}
+
 impl Arrivals {
     /// Whether calls are due whatever the system does, so that response and service times differ.
     #[must_use]
@@ -176,7 +183,7 @@ impl Arrivals {
 }
 
 /// The data that was worked on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Data {
     /// The workload: `tpcc`.
@@ -216,7 +223,7 @@ pub struct Data {
 }
 
 /// The machine, as far as it matters to a number.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
     /// Processor by its own name.

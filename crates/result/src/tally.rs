@@ -4,7 +4,7 @@ use super::AllDue;
 use serde::{Deserialize, Serialize};
 
 /// Everything counted and clocked for one kind of call, or for all of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tally {
     /// Where every due call went.
@@ -32,7 +32,7 @@ impl Tally {
 }
 
 /// A value with its 95 % interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Interval {
     /// The estimate.

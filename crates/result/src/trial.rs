@@ -8,7 +8,7 @@ use super::{
 use serde::{Deserialize, Serialize};
 
 /// A measured period of one subject.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trial {
     /// The subject: `tpcc/sqlite/rusqlite`.
@@ -204,7 +204,7 @@ impl Limit {
 }
 
 /// The number to remember, under the name it may bear.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Headline {
     /// What it is called: `NOPM`; `tpmC` only where the run was paced.

@@ -4,7 +4,7 @@ use super::Suspect;
 use serde::{Deserialize, Serialize};
 
 /// How a check ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
     /// Holds.
@@ -12,6 +12,7 @@ pub enum Check {
     /// Does not hold.
     Failed,
     /// Was not made; the sentence says why.
+    #[default]
     NotRun,
     /// Was made, and this data cannot decide it: too few calls, or nothing of the kind (one warehouse has no remote work).
     NotTold,
@@ -141,7 +142,7 @@ pub struct InputCheck {
 }
 
 /// Whether the subject answered rightly on tiny data before it was measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conformance {
     /// How it ended.
