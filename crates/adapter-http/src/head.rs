@@ -1,6 +1,6 @@
 //! The head of an answer, parsed in place.
 
-use crate::footnotes::{read_server_timing, read_work};
+use crate::server_timing::{read_server_timing, read_work};
 use model::{Effort, Headers};
 use std::mem::MaybeUninit;
 

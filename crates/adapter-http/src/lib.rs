@@ -11,10 +11,10 @@ mod about;
 mod address;
 mod chunks;
 mod connection;
-mod footnotes;
 mod head;
 mod problem;
 mod request;
+mod server_timing;
 mod session;
 
 use connection::Connection;

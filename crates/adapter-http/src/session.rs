@@ -1,10 +1,10 @@
 //! One worker's connection as a session.
 
 use crate::connection::{Broken, Connection};
-use crate::footnotes::read_statements;
 use crate::head::Lines;
 use crate::problem;
 use crate::request::Prepared;
+use crate::server_timing::read_statements;
 use model::{Answer, DefectKind, Doubt, Effort, Fault, Refusal, Session, StatementTimes, Wire};
 use std::marker::PhantomData;
 use std::net::SocketAddr;

@@ -67,7 +67,7 @@ pub struct Server {
     log: PathBuf,
     url: String,
     /// Its limits, if it has any.
-    cage: Option<rig::Cage>,
+    cgroup: Option<rig::Cgroup>,
 }
 
 impl Server {
@@ -97,11 +97,11 @@ impl Server {
         let life = child.stdin.take().expect("asked for above");
         let said = child.stdout.take().expect("asked for above");
         let (log, url, stop_max) = (log.to_owned(), String::new(), manifest.stop_max);
-        let mut server = Server { name, stop_max, child, life, log, url, cage: None };
+        let mut server = Server { name, stop_max, child, life, log, url, cgroup: None };
         if let Some(limits) = &settings.limits {
-            let cage = rig::Cage::new(&format!("server-{}", server.pid()), limits)?;
-            cage.joins(server.pid())?;
-            server.cage = Some(cage);
+            let cgroup = rig::Cgroup::new(&format!("server-{}", server.pid()), limits)?;
+            cgroup.joins(server.pid())?;
+            server.cgroup = Some(cgroup);
         }
         // Nothing of the server has run until now. Where that fails it has ended, which is told below.
         let _ = server.life.write_all(b"\n");
@@ -159,7 +159,7 @@ impl Server {
     /// How often it has met its limits.
     #[must_use]
     pub fn throttling(&self) -> Option<rig::Throttling> {
-        self.cage.as_ref().map(rig::Cage::throttling)
+        self.cgroup.as_ref().map(rig::Cgroup::throttling)
     }
 
     /// The end of its log, for an error message.

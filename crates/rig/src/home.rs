@@ -150,7 +150,7 @@ pub(crate) fn sweep(base: &Path) {
 pub(crate) fn discard(path: &Path) {
     if let Some(state) = State::read(path) {
         end(state.engine, state.pid, path);
-        crate::cage::remove(&state.groups);
+        crate::cgroup::remove(&state.groups);
     }
     // What cannot be removed now is tried again at the next start.
     let _ = remove(path);

@@ -5,7 +5,7 @@
 //! says is for `admin` and the adapters. See `docs/rig.md` for the folders, the settings and their reasons.
 
 mod base;
-mod cage;
+mod cgroup;
 mod command;
 mod error;
 mod find;
@@ -22,7 +22,7 @@ mod state;
 mod technology;
 mod watchdog;
 
-pub use cage::{Cage, Throttling, gated};
+pub use cgroup::{Cgroup, Throttling, gated};
 pub use error::RigError;
 pub use find::{Installation, find};
 pub use limits::Limits;

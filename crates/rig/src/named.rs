@@ -93,7 +93,7 @@ fn one_up(engine: Engine, options: &Options) -> Result<Standing, RigError> {
             let home = Home::open(path.clone())?;
             drop(held);
             let state = state.ok_or_else(|| RigError::folder(&path, "its state changed under our hands"))?;
-            crate::cage::remove(&state.groups);
+            crate::cgroup::remove(&state.groups);
             reap(state.pid);
             Running::resumed(installation, options, account, home, standing.password, &state)?
         }

@@ -1,6 +1,6 @@
 //! An engine that runs, from its making to its removal.
 
-use crate::cage::{Cage, Throttling, gated};
+use crate::cgroup::{Cgroup, Throttling, gated};
 use crate::command::{Account, POLL, ended_within, run, signal, within};
 use crate::home::{Home, random_hex};
 use crate::settings::{Settings, memory};
@@ -41,7 +41,7 @@ pub struct Running {
     /// `None` between [`Running::kill`] or [`Running::halt`] and [`Running::restart`].
     child: Option<Child>,
     pid: u32,
-    cage: Option<Cage>,
+    cgroup: Option<Cgroup>,
     /// `None` once it has been dismissed, and for an engine that stays.
     watchdog: Option<Watchdog>,
 }
@@ -143,11 +143,11 @@ impl Running {
         home: Home,
     ) -> Result<Running, RigError> {
         let password = random_hex().map(Secret::new)?;
-        let made = caged(options, &home).and_then(|cage| {
-            let groups = cage.as_ref().map_or(Vec::new(), Cage::folders);
-            Ok((cage, Watchdog::start(installation.engine, &home.path, &groups)?))
+        let made = limited(options, &home).and_then(|cgroup| {
+            let groups = cgroup.as_ref().map_or(Vec::new(), Cgroup::folders);
+            Ok((cgroup, Watchdog::start(installation.engine, &home.path, &groups)?))
         });
-        let (cage, watchdog) = made.inspect_err(|_| {
+        let (cgroup, watchdog) = made.inspect_err(|_| {
             // What cannot be removed now is swept at the next start.
             let _ = home.remove();
         })?;
@@ -161,7 +161,7 @@ impl Running {
             settings: Settings::default(),
             child: None,
             pid: 0,
-            cage,
+            cgroup,
             watchdog: Some(watchdog),
         })
     }
@@ -230,12 +230,12 @@ impl Running {
         let began = log.metadata().map_or(0, |about| about.len());
         let error = log.try_clone().map_err(|error| RigError::folder(&self.home.path, error))?;
         let program = &self.installation.server;
-        let server = if self.cage.is_some() { gated(program) } else { Command::new(program) };
+        let server = if self.cgroup.is_some() { gated(program) } else { Command::new(program) };
         let mut command = self.account.command(server, &self.home.path);
         engine.technology().arguments(&mut command, &self.home.path, init_file);
         command.stdout(log).stderr(error);
-        let child = match &self.cage {
-            Some(cage) => cage.spawn(&mut command)?,
+        let child = match &self.cgroup {
+            Some(cgroup) => cgroup.spawn(&mut command)?,
             None => command.spawn().map_err(|error| {
                 RigError::failed(format!("could not run {}: {error}", program.display()), "")
             })?,
@@ -274,7 +274,7 @@ impl Running {
             pid: self.pid,
             port: self.port,
             settings: self.settings.0.clone(),
-            groups: self.cage.as_ref().map_or(Vec::new(), Cage::folders),
+            groups: self.cgroup.as_ref().map_or(Vec::new(), Cgroup::folders),
             stays,
         }
     }
@@ -292,7 +292,7 @@ impl Running {
             installation,
             options: options.clone(),
             account,
-            cage: caged(options, &home)?,
+            cgroup: limited(options, &home)?,
             home,
             password,
             port: state.port,
@@ -309,8 +309,8 @@ impl Running {
         let state = self.state(true);
         state.write(&self.home.path)?;
         self.child = None;
-        if let Some(cage) = self.cage.take() {
-            cage.leave();
+        if let Some(cgroup) = self.cgroup.take() {
+            cgroup.leave();
         }
         if let Some(watchdog) = self.watchdog.take() {
             watchdog.dismiss();
@@ -321,7 +321,7 @@ impl Running {
     /// What the limits did to it so far; `None` without limits.
     #[must_use]
     pub fn throttling(&self) -> Option<Throttling> {
-        self.cage.as_ref().map(Cage::throttling)
+        self.cgroup.as_ref().map(Cgroup::throttling)
     }
 
     /// Which engine it is.
@@ -513,9 +513,9 @@ impl Drop for Running {
 }
 
 /// Limits, if any are asked for, under the name of the engine's folder.
-fn caged(options: &Options, home: &Home) -> Result<Option<Cage>, RigError> {
+fn limited(options: &Options, home: &Home) -> Result<Option<Cgroup>, RigError> {
     let name = home.path.file_name().unwrap_or_default().to_string_lossy();
-    options.limits.map(|limits| Cage::new(&name, &limits)).transpose()
+    options.limits.map(|limits| Cgroup::new(&name, &limits)).transpose()
 }
 
 fn free_port() -> Result<u16, RigError> {

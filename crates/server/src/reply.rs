@@ -1,4 +1,4 @@
-//! Answers: body, footnote headers, nothing else.
+//! Answers: body, timing headers, nothing else.
 
 use crate::problem::Problem;
 use crate::served::Exchange;
@@ -60,7 +60,7 @@ pub(crate) fn problem(problem: &Problem) -> Response {
 }
 
 /// Adds what the call took. [`model::Spent::server`] must be set.
-pub(crate) fn footnotes(headers: &mut HeaderMap, effort: &Effort) {
+pub(crate) fn server_timing(headers: &mut HeaderMap, effort: &Effort) {
     let spent = &effort.spent;
     let mut text = Text::default();
     for (name, span) in [
@@ -158,7 +158,7 @@ mod tests {
     use model::Spent;
 
     #[test]
-    fn footnotes_are_exact_to_the_nanosecond() {
+    fn server_timing_is_exact_to_the_nanosecond() {
         let spent = Spent {
             queue: Nanos(1),
             pool: Nanos(999_999),
@@ -171,7 +171,7 @@ mod tests {
         let mut effort =
             Effort { attempts: 2, statements: 46, rows: 33, commits: 1, spent, ..Effort::default() };
         let mut headers = HeaderMap::new();
-        footnotes(&mut headers, &effort);
+        server_timing(&mut headers, &effort);
         assert_eq!(
             headers["server-timing"],
             "queue;dur=0.000001, pool;dur=0.999999, begin;dur=1.000000, query;dur=12345.678901, \
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(headers["stackmark-work"], "attempts=2, statements=46, rows=33, commits=1");
         // Only of commits that calls can share.
         effort.grouped = 1;
-        footnotes(&mut headers, &effort);
+        server_timing(&mut headers, &effort);
         let grouped = "attempts=2, statements=46, rows=33, commits=1, grouped=1, groups=0";
         assert_eq!(headers["stackmark-work"], grouped);
     }

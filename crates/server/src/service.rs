@@ -103,7 +103,7 @@ impl Service {
             }
         };
         effort.spent.server = self.clock.now() - begun;
-        reply::footnotes(response.headers_mut(), &effort);
+        reply::server_timing(response.headers_mut(), &effort);
         response
     }
 
@@ -168,7 +168,7 @@ impl Service {
         let mut effort = Effort::default();
         effort.spent.encode = self.clock.now() - begun;
         effort.spent.server = effort.spent.encode;
-        reply::footnotes(response.headers_mut(), &effort);
+        reply::server_timing(response.headers_mut(), &effort);
         response
     }
 }

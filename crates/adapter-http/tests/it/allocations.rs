@@ -65,7 +65,7 @@ fn serve(listener: &std::net::TcpListener, about: &[u8], health: &[u8], right: &
     }
 }
 
-/// An answer with a body, footnotes and this status.
+/// An answer with a body, `Server-Timing` and this status.
 fn answer(status: &str, body: &str) -> Vec<u8> {
     let timing = "server-timing: queue;dur=0.1, query;dur=0.2, total;dur=0.3\r\nstackmark-work: attempts=1, rows=3\r\n\
         stackmark-statements: look;n=1;dur=0.05, add;n=2;dur=0.1\r\netag: \"1\"";

@@ -5,7 +5,7 @@ use model::{Effort, Nanos, StatementTimes};
 /// Adds the metrics of one `Server-Timing` header to `effort`.
 ///
 /// Standard names and milliseconds. Metrics that we do not know, and ones without a duration, are skipped:
-/// the header is a footnote, and a proxy may add to it.
+/// the header only adds to an answer, and a proxy may add to it.
 pub(crate) fn read_server_timing(value: &[u8], effort: &mut Effort) {
     let spent = &mut effort.spent;
     for metric in split_outside_quotes(value, b',') {

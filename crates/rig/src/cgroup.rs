@@ -30,7 +30,7 @@ pub struct Throttling {
 
 /// Limits in force. The groups go when this is dropped, once their processes have ended.
 #[derive(Debug)]
-pub struct Cage {
+pub struct Cgroup {
     groups: Vec<Group>,
 }
 
@@ -42,42 +42,42 @@ struct Group {
     mem: bool,
 }
 
-impl Cage {
+impl Cgroup {
     /// Makes groups with `limits`; `name` becomes a part of a folder's name.
     ///
     /// # Errors
     ///
     /// [`RigError::NotPermitted`] says what is missing and what would help.
-    pub fn new(name: &str, limits: &Limits) -> Result<Cage, RigError> {
+    pub fn new(name: &str, limits: &Limits) -> Result<Cgroup, RigError> {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
-        Cage::within(&Tree::read(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup")), name, limits)
+        Cgroup::within(&Tree::read(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup")), name, limits)
     }
 
-    fn within(tree: &Tree, name: &str, limits: &Limits) -> Result<Cage, RigError> {
+    fn within(tree: &Tree, name: &str, limits: &Limits) -> Result<Cgroup, RigError> {
         let name = format!("stackmark-{name}");
         let wanted = [("cpu", limits.cpu.is_some()), ("memory", limits.mem.is_some())];
         let wanted: Vec<&str> =
             wanted.into_iter().filter(|(_, wanted)| *wanted).map(|(name, _)| name).collect();
         // Groups made so far go again when a later one fails.
-        let mut cage = Cage { groups: Vec::new() };
+        let mut cgroup = Cgroup { groups: Vec::new() };
         let unified: Vec<&str> =
             wanted.iter().copied().filter(|controller| tree.is_unified(controller)).collect();
         if !unified.is_empty() {
             let folder = tree.make_unified(&name, &unified).map_err(|why| not_permitted(&why))?;
             let has = |controller| unified.contains(&controller);
-            cage.groups.push(Group { folder, unified: true, cpu: has("cpu"), mem: has("memory") });
+            cgroup.groups.push(Group { folder, unified: true, cpu: has("cpu"), mem: has("memory") });
         }
         for controller in wanted.iter().copied().filter(|controller| !tree.is_unified(controller)) {
             let folder = tree.make_old(&name, controller).map_err(|why| not_permitted(&why))?;
             let (cpu, mem) = (controller == "cpu", controller == "memory");
-            cage.groups.push(Group { folder, unified: false, cpu, mem });
+            cgroup.groups.push(Group { folder, unified: false, cpu, mem });
         }
-        for group in &cage.groups {
+        for group in &cgroup.groups {
             group.limit(limits).map_err(|error| {
                 not_permitted(&format!("the limits could not be set in {} ({error})", group.folder.display()))
             })?;
         }
-        Ok(cage)
+        Ok(cgroup)
     }
 
     /// Puts a process, with what it starts from now on, under the limits.
@@ -141,7 +141,7 @@ impl Cage {
     }
 }
 
-impl Drop for Cage {
+impl Drop for Cgroup {
     fn drop(&mut self) {
         remove(&self.folders());
     }
@@ -157,7 +157,7 @@ pub(crate) fn remove(folders: &[PathBuf]) {
     }
 }
 
-/// A command for [`Cage::spawn`]: `program` behind a gate. Its arguments, account and output are set as usual; its standard
+/// A command for [`Cgroup::spawn`]: `program` behind a gate. Its arguments, account and output are set as usual; its standard
 /// input is the gate's.
 #[must_use]
 pub fn gated(program: &Path) -> Command {
@@ -315,5 +315,5 @@ fn make(folder: &Path) -> Result<PathBuf, String> {
 }
 
 #[cfg(test)]
-#[path = "cage_tests.rs"]
+#[path = "cgroup_tests.rs"]
 mod tests;
