@@ -334,7 +334,7 @@ fn a_result_that_cannot_be_read_is_named_with_its_line() {
         ("gone.json", &["could not read gone.json", "No such file"][..]),
         ("empty", &["could not read empty/result.json"]),
         ("broken.json", &["broken.json, line 3"]),
-        ("other.json", &["`stackmark-result/99`", "reads `stackmark-result/1` and `stackmark-result/2`"]),
+        ("other.json", &["`stackmark-result/99`", "reads `stackmark-result/1` to `stackmark-result/3`"]),
         ("list.json", &["list.json, line 1"]),
     ] {
         refused(&desk, &format!("report {result}"), words);
