@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use measure::Monotonic;
+use model::{Clock, Nanos};
 use observe::{ObserveError, Options, Watch, Watched};
 use result::Role;
 use std::io::{BufRead, BufReader, Write};
@@ -167,6 +168,22 @@ fn a_process_that_ends_keeps_its_cpu_seconds() {
     watch.close_window();
     let seen = watch.stop();
     assert!(seen.processes[1].cpu_s() >= BURN_S_MIN, "{seen:?}");
+}
+
+#[test]
+fn a_process_that_nobody_has_waited_for_counts_as_ended() {
+    let mut burner = Burner::start();
+    let mut watch = watch(vec![burner.watched()]);
+    burner.burn();
+    drop(burner.child.stdin.take());
+    // Its end of the pipe closes a moment before the kernel calls it a zombie.
+    assert_eq!(burner.says.read_line(&mut String::new()).expect("the pipe closes"), 0);
+    let clock = Monotonic::start();
+    while watch.usage()[0].rss_bytes > 0 {
+        assert!(clock.now() < Nanos::from_secs(300), "nobody notices its end");
+        watch.close_window();
+    }
+    assert!(watch.stop().processes[0].cpu_s() >= BURN_S_MIN);
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use crate::figures;
 use measure::{KNEE_SHARE, LoadRates, UslFit};
-use result::{Axis, Class, Curve, Interval, KindTally, Knee, Point, Scalability, State, Suspect, Trial};
+use result::{
+    Axis, Class, Curve, Interval, KindTally, Knee, Point, Rule, Scalability, State, Suspect, Trial,
+};
 
 /// A rate is served when this share of the calls that were due has ended, within the interval but for those in flight.
 pub const SERVED_SHARE: f64 = 0.99;
@@ -154,6 +156,9 @@ fn saturated(trials: &[&Trial]) -> String {
 pub fn who(trial: &Trial) -> &'static str {
     match trial.rules.iter().find(|rule| rule.name == "saturation") {
         None => "not judged",
+        Some(Rule { full: Some(Suspect::Pool), .. }) if trial.stack.route == "http" => {
+            "sessions of the server"
+        }
         Some(rule) => rule.full.map_or("nobody", Suspect::who),
     }
 }

@@ -94,7 +94,12 @@ fn row<'a>(document: &'a Document, experiment: &'a Experiment, index: usize) -> 
         true => variant.trials.iter().map(|trial| value(document, experiment, (*trial)?)).collect(),
         false => Vec::new(),
     };
-    let trials = variant.trials.iter().flatten().filter_map(|trial| document.trials.get(*trial)).collect();
+    // The trials of its control are a base's own, so that times and costs are means over all of them.
+    let again = |other: &&Variant| other.control && other.base == Some(index) && !variant.control;
+    let again =
+        experiment.variants.iter().filter(again).filter(|other| other.state == VariantState::Measured);
+    let all = std::iter::once(variant).chain(again).flat_map(|variant| &variant.trials);
+    let trials = all.flatten().filter_map(|trial| document.trials.get(*trial)).collect();
     Row {
         variant,
         comparison,

@@ -64,7 +64,7 @@ impl Suspect {
             Suspect::ServerCpu | Suspect::EngineCpu | Suspect::AllCores => "all processors",
             Suspect::Others => "all processors, mostly by others",
             Suspect::CommitFlush => "disk flushes",
-            Suspect::Pool => "sessions",
+            Suspect::Pool => "connections",
             Suspect::Writer => "SQLite's one writer",
             Suspect::Lock => "row locks",
             Suspect::Limit => "a processor limit",

@@ -1,6 +1,6 @@
 //! Documents as files.
 
-use super::{Document, pair, progress};
+use super::{Document, earlier, progress};
 use serde::{Deserialize, Serialize};
 use serde_json::ser::{Formatter, PrettyFormatter};
 use std::io;
@@ -92,9 +92,11 @@ pub fn parse(text: &str, path: &Path) -> Result<Document, ReadError> {
         return Err(ReadError::OtherSchema { path: path.to_owned(), found: head.schema });
     }
     let mut document: Document = serde_json::from_str(text).map_err(malformed)?;
-    // Once read it has every field of the version that is written.
-    SCHEMA.clone_into(&mut document.schema);
-    pair::bring_up_to_date(&mut document);
+    if document.schema != SCHEMA {
+        earlier::bring_up_to_date(&mut document);
+        // Once read it has every field of the version that is written.
+        SCHEMA.clone_into(&mut document.schema);
+    }
     Ok(document)
 }
 

@@ -10,6 +10,7 @@ mod comparison;
 mod cost;
 mod curve;
 mod demand;
+mod earlier;
 mod engine;
 mod experiment;
 mod file;

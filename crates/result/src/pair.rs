@@ -1,8 +1,7 @@
 //! A comparison as what it is: an experiment of two variants.
 
 use super::{
-    Block, BlockTrial, Comparison, Document, Experiment, Metric, Party, Side, Spent, Trial, Variant,
-    VariantState,
+    Block, BlockTrial, Comparison, Experiment, Metric, Party, Side, Spent, Trial, Variant, VariantState,
 };
 
 impl Comparison {
@@ -34,7 +33,8 @@ impl Comparison {
         let mut variants = vec![a, Variant { base: Some(0), ..b }];
         if self.noise.is_some() {
             let again = variant(&self.a, Side::A, 1);
-            let name = format!("{} again", self.a.label);
+            // Which of the two was drawn for which, a document of before does not say.
+            let name = format!("{}, the later trial", self.a.label);
             variants.insert(1, Variant { name, base: Some(0), control: true, ..again });
         }
         let place = |(block, entry): (usize, &BlockTrial)| {
@@ -58,21 +58,6 @@ impl Comparison {
             answer: vec![self.sentence.clone()],
             variants,
         }
-    }
-}
-
-/// Earlier documents hold a comparison of two in a field of its own, and name several factors in one text alone: `engine, pool and
-/// limits`.
-pub(super) fn bring_up_to_date(document: &mut Document) {
-    let of_experiment = document.experiment.iter_mut().flat_map(|experiment| &mut experiment.comparisons);
-    for comparison in of_experiment.chain(&mut document.comparison) {
-        if comparison.factors.is_empty() {
-            let parts = comparison.factor.split(", ").flat_map(|part| part.split(" and "));
-            comparison.factors = parts.map(str::to_owned).collect();
-        }
-    }
-    if let Some(comparison) = document.comparison.take() {
-        document.experiment = Some(comparison.of_pair(&document.trials));
     }
 }
 

@@ -171,7 +171,7 @@ pub struct Rule {
     pub sentence: String,
     /// What to do about it; `null` where there is nothing to do.
     pub advice: Option<String>,
-    /// What was full, of the rule `saturation`; `null` where nothing was.
+    /// What was full, of the rule `saturation`; `null` where nothing was, and where an earlier version did not say.
     #[serde(default)]
     pub full: Option<Suspect>,
 }

@@ -318,10 +318,11 @@ impl<'a, W: Case> Runner<'a, W> {
         if self.underway.kind == RunKind::Experiment {
             return Some(self.found());
         }
-        let comparison = self.findings().comparisons::<W>().into_iter().next()?;
-        let blocks_planned = self.underway.plan.experiment.blocks;
-        (!self.document.trials.is_empty())
-            .then(|| result::Experiment { blocks_planned, ..comparison.of_pair(&self.document.trials) })
+        let found = self.found();
+        let comparison = found.comparisons.first().filter(|_| !self.document.trials.is_empty())?;
+        let question = format!("{} against {}", ui::capital(&comparison.b.label), comparison.a.label);
+        let answer = vec![comparison.sentence.clone()];
+        Some(result::Experiment { name: String::new(), question: Some(question), answer, ..found })
     }
 
     fn found(&self) -> result::Experiment {

@@ -105,7 +105,13 @@ fn gives_out(search: &Search, highest: f64, trials: &[Trial]) -> Option<String> 
         Some(Suspect::GeneratorCpu) => {
             format!("Beyond it the load generator gives out, so the system may well do more: {grew}")
         }
-        Some(full) => format!("Beyond it {} likely gives out: {grew}", full.words()),
+        Some(Suspect::ServerCpu | Suspect::EngineCpu | Suspect::AllCores) => {
+            format!("Beyond it all processors likely give out: {grew}")
+        }
+        Some(Suspect::Lock) => format!("Beyond it calls likely wait for each other's row locks: {grew}"),
+        Some(Suspect::CommitFlush) => format!("Beyond it the disk likely gives out: {grew}"),
+        Some(Suspect::Pool) => format!("Beyond it there are likely too few sessions: {grew}"),
+        Some(full) => format!("Beyond it {} likely gives out: {grew}", full.who()),
     };
     let served = served_share(broken);
     let behind = if served < 0.99 {
@@ -143,6 +149,12 @@ mod tests {
     fn what_was_full_likely_gives_out() {
         let writer = said(Some(Suspect::Writer));
         assert!(writer.starts_with("Beyond it SQLite's one writer likely gives out: "), "{writer}");
+        let beyond = |full| said(Some(full)).split(": ").next().unwrap().to_owned();
+        assert_eq!(beyond(Suspect::AllCores), "Beyond it all processors likely give out");
+        assert_eq!(beyond(Suspect::Lock), "Beyond it calls likely wait for each other's row locks");
+        assert_eq!(beyond(Suspect::CommitFlush), "Beyond it the disk likely gives out");
+        assert_eq!(beyond(Suspect::Pool), "Beyond it there are likely too few sessions");
+        assert_eq!(beyond(Suspect::Limit), "Beyond it a processor limit likely gives out");
         let nothing = said(None);
         assert!(nothing.starts_with("Beyond it nothing that was observed is full: "), "{nothing}");
     }

@@ -160,7 +160,10 @@ mod tests {
     #[test]
     fn a_comparison_shows_both_sides_and_the_ratio() {
         let board = of(&testing::comparison()).unwrap();
-        let [a, b] = &board.rows[..] else { panic!("{board:?}") };
+        let [a, again, b] = &board.rows[..] else { panic!("{board:?}") };
+        assert_eq!(again.name, "direct, again");
+        let noise = again.ratio.as_ref().unwrap().value;
+        assert!((noise - 1.002).abs() < 1e-4 && again.trials == 5, "{board:?}");
         assert!(a.ratio.is_none() && b.ratio.is_some(), "{board:?}");
         assert!(b.value.unwrap() < a.value.unwrap() && !b.says.is_empty(), "{board:?}");
         assert_eq!((a.trials, b.trials, board.done), (5, 5, 5), "{board:?}");

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod control;
+mod earlier;
 mod files;
 mod problems;
 mod progress;
