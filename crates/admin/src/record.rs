@@ -147,8 +147,10 @@ pub(crate) fn read(conn: &mut dyn Conn, tables: &[String]) -> Result<Option<Reco
             let since = value(SINCE).and_then(|text| text.parse().ok()).unwrap_or(0);
             tables.map(|tables| Recorded::Loading { since, tables })
         }
-        // Made, and nothing said yet: cut off between the two.
-        None if rows.is_empty() => Some(Recorded::Loading { since: 0, tables: Vec::new() }),
+        // Made, and nothing said yet: cut off between the two, before any other table was made.
+        None if rows.is_empty() && tables.len() == 1 => {
+            Some(Recorded::Loading { since: 0, tables: Vec::new() })
+        }
         _ => None,
     })
 }

@@ -112,7 +112,16 @@ fn a_load_that_is_cut_off_with_its_first_statement_is_ours() {
     let found = store(&url).inspect().unwrap();
     assert!(matches!(found, Found::Incomplete { running: false, .. }), "{found:?}");
     load_quietly(&url, LoadPlan { fresh: true, ..tiny_plan() }).unwrap();
-    // Somebody else's table of that name is not.
+    // One that came to a database with other tables tells nothing of them.
+    let url = empty("begun_beside");
+    execute(&url, "create table stackmark_load (name text primary key, value text not null)");
+    execute(&url, "create table payroll (id int)");
+    assert!(matches!(store(&url).inspect(), Ok(Found::Foreign { .. })));
+    let fresh = load_quietly(&url, LoadPlan { fresh: true, ..tiny_plan() });
+    assert!(matches!(fresh, Err(Error::Foreign { .. })), "{fresh:?}");
+    let copied = store(tiny("template_beside")).copy_to(&url, false);
+    assert!(matches!(copied, Err(Error::Foreign { .. })), "{copied:?}");
+    // Somebody else's table of that name is not ours.
     let url = empty("named_alike");
     execute(&url, "create table stackmark_load (id int)");
     assert!(matches!(store(&url).inspect(), Ok(Found::Foreign { .. })));
