@@ -87,6 +87,21 @@ pub(crate) trait Engine: Send + Sync {
         self.failed("open", source)
     }
 
+    /// Fails where what would be replaced is not ours, or is being loaded.
+    fn ensure_ours(&self) -> Result<(), Error> {
+        match self.look() {
+            Err(cause) if cause.kind == Kind::Missing => Ok(()),
+            Err(source) => Err(self.failed("read", source)),
+            Ok(Found::Foreign { what, .. }) => {
+                Err(Error::Foreign { place: self.place(), what, advice: self.advice() })
+            }
+            Ok(Found::Incomplete { running: true, .. }) => {
+                Err(Error::InUse { place: self.unfinished(), how: self.used() })
+            }
+            Ok(Found::Absent | Found::Incomplete { .. } | Found::Complete(_)) => Ok(()),
+        }
+    }
+
     /// The error for what was said while `doing`.
     fn failed(&self, doing: &'static str, source: Cause) -> Error {
         let place = self.place();

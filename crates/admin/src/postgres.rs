@@ -10,11 +10,11 @@ mod session;
 mod tls;
 mod writer;
 
+use crate::AuditGroup;
 use crate::engine::{Auditors, Conn as _, Engine as _, Queries};
 use crate::error::{Cause, Error, Kind};
 use crate::record::TABLE;
-use crate::server::{Lock, Server, look};
-use crate::{AuditGroup, Found};
+use crate::server::{Lock, Server};
 use model::Nanos;
 use observe::EngineProbe;
 use session::{Session, quoted};
@@ -212,21 +212,6 @@ impl Database {
             let _ = session.batch("set client_connection_check_interval = '1s'");
         }
         Ok(session)
-    }
-
-    /// Fails where what would be replaced is not ours, or is being loaded.
-    fn ensure_ours(&self) -> Result<(), Error> {
-        match self.open().and_then(|mut session| look(self, &mut session)) {
-            Err(cause) if cause.kind == Kind::Missing => Ok(()),
-            Err(source) => Err(self.failed("read", source)),
-            Ok((Found::Foreign { what, .. }, _)) => {
-                Err(Error::Foreign { place: self.name(), what, advice: self.advice() })
-            }
-            Ok((Found::Incomplete { running: true, .. }, _)) => {
-                Err(Error::InUse { place: self.name(), how: self.used() })
-            }
-            Ok((Found::Absent | Found::Incomplete { .. } | Found::Complete(_), _)) => Ok(()),
-        }
     }
 }
 

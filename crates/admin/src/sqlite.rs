@@ -92,6 +92,7 @@ impl Engine for File {
     }
 
     fn clear(&self) -> Result<(), Error> {
+        self.ensure_replaceable()?;
         self.remove()
     }
 
@@ -158,6 +159,15 @@ impl File {
         let conn = Connection::open_with_flags(&self.0.path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         conn.busy_timeout(Duration::from_millis(u64::from(self.0.busy_ms)))?;
         Ok(conn)
+    }
+
+    /// Fails where what stands there is not ours or is used, or where somebody loads beside it.
+    fn ensure_replaceable(&self) -> Result<(), Error> {
+        self.ensure_ours()?;
+        if is_locked(&place::loading(&self.0.path)) {
+            return Err(Error::InUse { place: self.unfinished(), how: self.used() });
+        }
+        claim::ensure_unused(self).map_err(|cause| self.failed("replace", cause))
     }
 
     /// Takes the write lock without writing. `None` where we may not write: then the file's users are trusted to leave it alone.

@@ -64,7 +64,7 @@ fn ensure_room(database: &Database, load: &LoadPlan) -> Result<(), Error> {
 }
 
 /// A database that is to be replaced must not be open elsewhere: its users would go on with a file that is gone.
-fn ensure_unused(database: &Database) -> Result<(), Cause> {
+pub(crate) fn ensure_unused(database: &Database) -> Result<(), Cause> {
     if fs::metadata(&database.0.path).is_ok_and(|about| about.len() > 0) {
         let conn = database.open(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         conn.execute_batch("pragma locking_mode=exclusive; begin exclusive; rollback")?;

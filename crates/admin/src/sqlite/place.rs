@@ -1,7 +1,6 @@
 //! The files around a database, and how one is put in the place of another.
 
 use super::conn::Session;
-use super::is_locked;
 use crate::engine::Engine as _;
 use crate::error::{Cause, Error, Kind};
 use rusqlite::{Connection, OpenFlags};
@@ -105,10 +104,8 @@ pub(crate) fn checkpoint(file: &super::File) -> Result<(), Error> {
 /// next one.
 pub(crate) fn copy(from: &super::File, to: &super::File) -> Result<(), Error> {
     checkpoint(from)?;
+    to.ensure_replaceable()?;
     let copy = loading(&to.0.path);
-    if is_locked(&copy) {
-        return Err(Error::InUse { place: to.unfinished(), how: to.used() });
-    }
     let made = remove_database(&copy)
         // Where the file system can, this shares blocks: what it calls (on Linux `copy_file_range`, on macOS `clonefile`)
         // asks for that first.

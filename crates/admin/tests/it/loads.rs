@@ -124,8 +124,15 @@ fn a_database_in_use_is_not_replaced() {
     user.query_row("select count(*) from item", [], |_| Ok(())).unwrap();
     let fresh = || LoadPlan { fresh: true, ..tiny_plan() };
     assert!(matches!(load_quietly(&url, fresh()), Err(Error::InUse { .. })));
+    let from = SqliteUrl::file(folder.path().join("from.db"));
+    load_quietly(&from, tiny_plan()).unwrap();
+    assert!(matches!(store(&from).copy_to(&url, false), Err(Error::InUse { .. })));
+    assert!(matches!(store(&url).clear(), Err(Error::InUse { .. })));
     drop(user);
     load_quietly(&url, fresh()).unwrap();
+    store(&url).clear().unwrap();
+    store(&url).clear().unwrap();
+    assert_eq!(store(&url).inspect().unwrap(), Found::Absent);
 }
 
 #[test]
@@ -155,6 +162,7 @@ fn what_is_not_ours_is_named_and_never_touched() {
         (text, "no SQLite database"),
         (short, "no SQLite database"),
     ];
+    let template = tiny(folder.path());
     for (file, expected) in cases {
         let before = fs::read(&file).unwrap();
         let url = SqliteUrl::file(&file);
@@ -165,6 +173,10 @@ fn what_is_not_ours_is_named_and_never_touched() {
         for fresh in [false, true] {
             let error = load_quietly(&url, LoadPlan { fresh, ..tiny_plan() }).unwrap_err();
             assert!(error.to_string().contains(expected), "{error}");
+        }
+        let (copied, cleared) = (store(&template).copy_to(&url, false), store(&url).clear());
+        for refused in [copied, cleared] {
+            assert!(matches!(&refused, Err(Error::Foreign { .. })), "{refused:?}");
         }
         assert_eq!(fs::read(&file).unwrap(), before);
     }
