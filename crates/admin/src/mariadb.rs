@@ -23,6 +23,7 @@ use observe::EngineProbe;
 use session::{Session, ident, text};
 use sql::ServerUrl;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 pub use writer::Way;
 
@@ -137,6 +138,14 @@ impl Server for Database {
 
     fn removal(&self) -> String {
         format!("drop database if exists {}", ident(&self.url.database))
+    }
+
+    fn answers(session: &mut Session, statement: &str, max: Duration) -> bool {
+        let asked = session.wait(async |conn| {
+            let answer = tokio::time::timeout(max, conn.query_drop(statement)).await;
+            Ok::<_, Cause>(matches!(answer, Ok(Ok(()))))
+        });
+        asked.unwrap_or(false)
     }
 
     /// The record last: as long as it stands, they can be told from others.

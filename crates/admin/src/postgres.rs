@@ -19,6 +19,7 @@ use model::Nanos;
 use observe::EngineProbe;
 use session::{Session, quoted};
 use sql::ServerUrl;
+use std::time::Duration;
 use tokio_postgres::error::SqlState;
 
 /// A database, which may not be there yet.
@@ -139,6 +140,14 @@ impl Server for Database {
 
     fn removal(&self) -> String {
         format!("drop database if exists {}", quoted(&self.0.database))
+    }
+
+    fn answers(session: &mut Session, statement: &str, max: Duration) -> bool {
+        let asked = async {
+            let answer = tokio::time::timeout(max, session.client().batch_execute(statement)).await;
+            Ok::<_, Cause>(matches!(answer, Ok(Ok(()))))
+        };
+        session.wait(asked).unwrap_or(false)
     }
 
     /// All or nothing.

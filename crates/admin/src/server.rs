@@ -7,9 +7,15 @@ use crate::{AuditGroup, Contents, Found, LoadPlan};
 use model::Nanos;
 use observe::EngineProbe;
 use sql::{DbUrl, ServerUrl, Value};
+use std::time::Duration;
 
 /// Connections of a load: two even on one core, since server and client take turns; no more than a server has to spare.
 const CONNECTIONS: (usize, usize) = (2, 16);
+
+/// How long a server may take to hear that the lock is given back.
+const GIVE_MAX: Duration = Duration::from_secs(1);
+/// How often a lock is asked for that a lost connection may still have, and how long after each time.
+const RETAKE: (u32, Duration) = (10, Duration::from_millis(100));
 
 /// The lock of whoever loads, which ends with its connection: queries that give one whole number, not 0 for yes.
 pub(crate) struct Lock {
@@ -46,6 +52,8 @@ pub(crate) trait Server: Send + Sync {
     fn auditing(&self, groups: &[AuditGroup], threads: usize, deadline: Nanos) -> Result<Auditors, Cause>;
     fn creation(&self) -> String;
     fn removal(&self) -> String;
+    /// Executes a statement; false where it fails, or is not answered within `max`.
+    fn answers(session: &mut Self::Session, statement: &str, max: Duration) -> bool;
     /// Drops tables of ours, those that are there; users of them are not waited for for long.
     fn drop_tables(&self, session: &mut Self::Session, tables: &[String]) -> Result<(), Cause>;
     fn lock(&self) -> Lock;
@@ -136,15 +144,19 @@ impl<S: Server> Claimed<'_, S> {
         self.session.batch(S::RECORD)?;
         record::begin(&mut self.session, tables)
     }
+
+    fn give_back(&mut self) {
+        let give = self.server.lock().give;
+        // Again, because what was to end an earlier statement may have hit this one. Where nobody answers, the lock ends with
+        // the connection.
+        let _ = (0..2).any(|_| S::answers(&mut self.session, &give, GIVE_MAX));
+    }
 }
 
 impl<S: Server> Drop for Claimed<'_, S> {
     /// Gives the lock back before the connection ends: a server takes its time to see that one has.
     fn drop(&mut self) {
-        let give = self.server.lock().give;
-        // Again, because what was to end an earlier statement may have hit this one. Where nobody answers, the lock ends with
-        // the connection.
-        let _ = self.session.rows(&give, &[], 1).or_else(|_| self.session.rows(&give, &[], 1));
+        self.give_back();
     }
 }
 
@@ -181,8 +193,22 @@ impl<S: Server> Claim for Claimed<'_, S> {
 
     fn abandon(&mut self, tables: &[&str]) {
         let tables: Vec<String> = tables.iter().map(|table| (*table).to_owned()).collect();
-        // A server that is gone keeps what is there, and it is recognised.
-        let _ = self.server.drop_tables(&mut self.session, &tables);
+        if self.server.drop_tables(&mut self.session, &tables).is_ok() {
+            return;
+        }
+        // Where only the connection is gone, the lock went with it, and somebody else may have it.
+        self.give_back();
+        for _ in 0..RETAKE.0 {
+            match take(self.server) {
+                Ok(Some((mut again, Found::Incomplete { .. }))) => {
+                    let _ = again.clear();
+                    return;
+                }
+                Ok(None) => std::thread::sleep(RETAKE.1),
+                // A server that is gone keeps what is there, and it is recognised.
+                Ok(Some(_)) | Err(_) => return,
+            }
+        }
     }
 }
 
@@ -269,5 +295,35 @@ impl<S: Server> Engine for S {
 
     fn shares(&self) -> [f64; 4] {
         S::SHARES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::postgres::Database;
+    use rig::for_tests::shared;
+    use rustix::process::{Pid, Signal, kill_process};
+
+    #[test]
+    fn a_server_that_does_not_answer_does_not_keep_a_claim_from_ending() {
+        let database = Database(shared(rig::Engine::Postgres).url("unanswered"));
+        database.create().unwrap();
+        let mut claimed = claimed(&database, "remove").unwrap();
+        let asked = claimed.session.rows("select pg_backend_pid()", &[], 1).unwrap();
+        let pid = asked[0][0].int().and_then(|pid| Pid::from_raw(i32::try_from(pid).unwrap())).unwrap();
+        kill_process(pid, Signal::STOP).unwrap();
+        let (done, ended) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                drop(claimed);
+                done.send(()).unwrap();
+            });
+            let ended = ended.recv_timeout(Duration::from_secs(60));
+            // Before anything else, or the server could not end.
+            kill_process(pid, Signal::CONT).unwrap();
+            ended.unwrap();
+        });
+        database.remove().unwrap();
     }
 }

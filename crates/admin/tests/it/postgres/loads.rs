@@ -81,6 +81,21 @@ fn a_row_that_reads_back_otherwise_fails_the_load_and_is_removed() {
 }
 
 #[test]
+fn a_load_that_fails_since_its_connection_is_gone_is_removed() {
+    let url = empty("cut");
+    let mut cut = false;
+    let mut on_progress = |_: admin::LoadProgress| {
+        let lock = "select count(pg_terminate_backend(pid)) from pg_locks where locktype = 'advisory' and granted and \
+                    database = (select oid from pg_database where datname = current_database())";
+        cut = cut || execute(&url, lock).trim() == "1";
+    };
+    let large = plan(Cardinality::standard(1), SEED);
+    let error = store(&url).load(large, &mut on_progress, &AtomicBool::new(false)).unwrap_err();
+    assert!(matches!(error, Error::Failed { doing: "flush", .. }), "{error:?}");
+    assert_eq!(store(&url).inspect().unwrap(), Found::Absent);
+}
+
+#[test]
 fn a_stopped_load_is_recognised_and_refused_until_started_anew() {
     let url = empty("stopped");
     let stop = AtomicBool::new(false);
