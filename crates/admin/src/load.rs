@@ -7,7 +7,7 @@ use crate::checksum::Checksum;
 use crate::engine::{Claim, Conn, Engine, Fill};
 use crate::error::{Cause, Error, Kind};
 use crate::loading::{
-    Crew, Expected, Watching, expect, progress, schema_print, share_out, table_of, threads,
+    Crew, Expected, Watching, expect, largest_first, progress, schema_print, share_out, table_of, threads,
 };
 use crate::record::{Contents, LoadRecord, TableContents};
 use measure::Monotonic;
@@ -334,22 +334,9 @@ impl Load<'_> {
         (0..count).map(open).collect::<Result<_, _>>().when("open")
     }
 
-    /// The bytes that a table is expected to have, and what each row costs beside its values.
-    fn weight(&self, table: usize) -> f64 {
-        let Expected { rows, bytes_a_row } = &self.expected[table];
-        rows * (bytes_a_row + 40.0)
-    }
-
-    /// Numbers of the tables, the largest first.
-    fn largest_first(&self) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.expected.len()).collect();
-        order.sort_by(|a, b| self.weight(*b).total_cmp(&self.weight(*a)));
-        order
-    }
-
     /// Stores all rows; gives what was stored, by table.
     fn store_rows(&self, conns: &mut [Box<dyn Conn>]) -> Result<Vec<Checksum>, Cause> {
-        let stored = share_out(self.crew, conns, &self.largest_first(), |conn, number| {
+        let stored = share_out(self.crew, conns, &largest_first(&self.expected), |conn, number| {
             let (dataset, signals) = (&self.plan.dataset, &self.crew.signals);
             let fill = Fill { dataset, number: *number, threads: threads(self.plan.threads), signals };
             Ok((*number, conn.fill(&fill)?))
@@ -369,7 +356,10 @@ impl Load<'_> {
         let names = self.names();
         let weight = |statement: &str| {
             let over = table_of(statement);
-            names.iter().position(|name| Some(*name) == over).map_or(0.0, |table| self.weight(table))
+            names
+                .iter()
+                .position(|name| Some(*name) == over)
+                .map_or(0.0, |table| self.expected[table].weight())
         };
         let mut indexes = self.statements("index_");
         indexes.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
@@ -377,7 +367,8 @@ impl Load<'_> {
         for statement in self.statements("reference_").into_iter().filter(|_| self.plan.references) {
             conns[0].batch(statement)?;
         }
-        share_out(self.crew, conns, &self.largest_first(), |conn, table| conn.analyze(names[*table]))?;
+        let order = largest_first(&self.expected);
+        share_out(self.crew, conns, &order, |conn, table| conn.analyze(names[*table]))?;
         Ok(())
     }
 
@@ -385,8 +376,8 @@ impl Load<'_> {
     fn read_back(&self, conns: &mut [Box<dyn Conn>]) -> Result<Vec<Checksum>, Cause> {
         let tables = self.plan.dataset.tables();
         let mut parts = Vec::new();
-        for (number, table) in tables.iter().enumerate() {
-            parts.extend(conns[0].parts(table)?.into_iter().map(|part| (number, part)));
+        for number in largest_first(&self.expected) {
+            parts.extend(conns[0].parts(&tables[number])?.into_iter().map(|part| (number, part)));
         }
         let read = share_out(self.crew, conns, &parts, |conn, (number, part)| {
             Ok((*number, conn.read_back(&tables[*number], part, &self.crew.signals)?))
