@@ -1,6 +1,6 @@
 //! What an audit asks, what it is answered, and how all are asked side by side: the same for every engine.
 
-use crate::engine::{Auditors, Canceller, Rows};
+use crate::engine::{Auditors, Canceller, Rows, cancel};
 use crate::error::Cause;
 use measure::Monotonic;
 use model::{Clock, Nanos};
@@ -130,7 +130,7 @@ pub(crate) fn audit_all(
         {
             if stop.load(Ordering::Relaxed) || clock.now() > deadline {
                 gave_up.store(true, Ordering::Relaxed);
-                cancellers.iter().for_each(|cancel| cancel());
+                cancel(&cancellers);
             }
         }
     });

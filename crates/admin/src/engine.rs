@@ -16,6 +16,11 @@ pub(crate) type Rows = Vec<Vec<Value>>;
 /// Ends whatever a connection is doing, from another thread. What it misses is met when it is called again.
 pub(crate) type Canceller = Box<dyn Fn() + Send + Sync>;
 
+/// Ends what several connections are doing. Side by side, so that a server that does not answer is waited for only once.
+pub(crate) fn cancel(cancellers: &[Canceller]) {
+    std::thread::scope(|scope| cancellers.iter().for_each(|cancel| drop(scope.spawn(cancel))));
+}
+
 /// Questions that each engine takes in its own words; one row or many, as said.
 pub(crate) struct Queries {
     /// Names of all tables and views but for the engine's own, as unqualified names find them.

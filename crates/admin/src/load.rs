@@ -278,7 +278,7 @@ impl Load<'_> {
         lap(&mut times.rows);
         signals.enter(Phase::Indexes);
         self.build_indexes(&mut conns).when("index")?;
-        drop(conns);
+        self.crew.leave(conns);
         lap(&mut times.indexes);
         // Waited for here, and not while rows are read back, so that the time of storing is whole.
         claim.flush().when("flush")?;
@@ -287,7 +287,7 @@ impl Load<'_> {
         signals.enter(Phase::Verify);
         let mut conns = self.connect(claim, readers, true)?;
         let read = self.read_back(&mut conns).when("read back")?;
-        drop(conns);
+        self.crew.leave(conns);
         let tables = self.plan.dataset.tables().iter().zip(&sums);
         for ((table, written), read) in tables.clone().zip(&read) {
             if written != read && !signals.stopped() {

@@ -1,6 +1,6 @@
 //! What goes on around a load: signals between its threads, how work is shared out among them, and how far it is.
 
-use crate::engine::{Canceller, Conn};
+use crate::engine::{Canceller, Conn, cancel};
 use crate::error::{Cause, Kind};
 use crate::{LoadProgress, Phase};
 use model::Nanos;
@@ -51,10 +51,17 @@ impl Crew {
         self.cancellers.lock().expect("no holder panics").push(canceller);
     }
 
+    /// Closes the connections that joined last: nothing of theirs is left to be ended.
+    pub(crate) fn leave(&self, conns: Vec<Box<dyn Conn>>) {
+        let mut cancellers = self.cancellers.lock().expect("no holder panics");
+        let left = cancellers.len().saturating_sub(conns.len());
+        cancellers.truncate(left);
+    }
+
     /// Ends the load, and whatever an engine does for it.
     pub(crate) fn stop(&self) {
         self.signals.stop.store(true, Ordering::Relaxed);
-        self.cancellers.lock().expect("no holder panics").iter().for_each(|cancel| cancel());
+        cancel(&self.cancellers.lock().expect("no holder panics"));
     }
 }
 
@@ -210,6 +217,20 @@ fn work_done(expected: &[Expected], rows: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Barrier;
+
+    #[test]
+    fn a_server_that_does_not_answer_is_waited_for_once_by_all_cancellers() {
+        let crew = Crew::default();
+        let met = Arc::new(Barrier::new(3));
+        for _ in 0..3 {
+            let met = Arc::clone(&met);
+            // One after another would never meet.
+            crew.join(Box::new(move || drop(met.wait())));
+        }
+        crew.stop();
+        assert!(crew.signals.stopped());
+    }
 
     #[test]
     fn the_first_rows_are_those_of_the_largest_table() {
