@@ -226,7 +226,9 @@ mod tests {
         for _ in 0..3 {
             let met = Arc::clone(&met);
             // One after another would never meet.
-            crew.join(Box::new(move || drop(met.wait())));
+            crew.join(Box::new(move || {
+                met.wait();
+            }));
         }
         crew.stop();
         assert!(crew.signals.stopped());
