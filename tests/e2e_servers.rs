@@ -260,3 +260,28 @@ fn a_manifest_with_a_mistake_is_named_with_its_line_before_anything_starts() {
     assert!(!desk.run("list tpcb").out.contains("/py "));
     assert!(desk.run("list tpcb --servers others").out.contains("/py "));
 }
+
+#[test]
+fn our_server_starts_whatever_is_in_the_usual_folder_of_servers() {
+    let desk = bank();
+    fs::create_dir_all(desk.path("servers/broken")).unwrap();
+    write(desk.path("servers/broken/server.toml"), "name = 7\n");
+    let line = format!("run tpcb/sqlite/axum+rusqlite --db sqlite:bank.db {SHORT}");
+    refused(&desk, &line, &["servers/broken/server.toml:1:"]);
+    let ran = desk.run(&format!("{line} --servers others"));
+    assert_good(&ran, &parse(&ran.out));
+}
+
+#[test]
+fn another_name_of_an_engine_is_noted_once() {
+    let desk = Desk::empty();
+    let nowhere = "--db mysql://nobody@127.0.0.1:1/nothing";
+    for line in [
+        format!("run tpcc/mysql --warmup 0s --duration 1s {nowhere}"),
+        format!("serve tpcc --engine mysql {nowhere}"),
+    ] {
+        let ran = desk.run(&line);
+        assert_eq!(ran.code(), 2, "{ran:?}");
+        assert_eq!(ran.err.matches("note: `mysql` stands for `mariadb`").count(), 1, "{ran:?}");
+    }
+}

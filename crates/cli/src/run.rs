@@ -189,7 +189,10 @@ fn subject_of(args: &args::Run) -> Result<&'static Subject> {
             bail!("--url is for subjects through HTTP; {} is direct", subject.path)
         }
         (Some(_), Route::Http, _) => Ok(subject),
-        (None, _, _) => subjects::find_here(&args.subject),
+        (None, _, _) => {
+            subject.can_start()?;
+            Ok(subject)
+        }
     }
 }
 

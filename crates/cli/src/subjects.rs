@@ -8,7 +8,7 @@ use deploy::{DeployError, Manifest, Offer, Order, Server, ServerSettings};
 use sql::{DbUrl, Dialect};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 use targets::{Driver, How, Style};
 
 /// How a subject reaches the engine.
@@ -204,13 +204,20 @@ pub(crate) fn all() -> Result<&'static [Subject]> {
         return Ok(all);
     }
     let found = Manifest::all_in(SERVERS.get().map_or(Path::new("servers"), PathBuf::as_path))?;
-    let all = with_servers(std::iter::once(Manifest::ours()).chain(found))?;
+    let all = with_servers(OURS.clone(), found)?;
     Ok(ALL.get_or_init(|| all))
 }
 
-/// What is direct, and what servers offer.
-fn with_servers(manifests: impl Iterator<Item = Manifest>) -> Result<Vec<Subject>> {
-    let mut all = DIRECT.to_vec();
+/// What needs no folder of servers: the direct ones, and those through ours.
+static OURS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
+    with_servers(DIRECT.to_vec(), [Manifest::ours()]).expect("a test has read what is compiled in")
+});
+
+/// Puts what servers offer beside what there is.
+fn with_servers(
+    mut all: Vec<Subject>,
+    manifests: impl IntoIterator<Item = Manifest>,
+) -> Result<Vec<Subject>> {
     for manifest in manifests {
         // For as long as the program runs, as the direct ones.
         let manifest: &'static Manifest = Box::leak(Box::new(manifest));
@@ -342,11 +349,13 @@ fn without_style(all: &'static [Subject], wanted: &str) -> Option<&'static Subje
 /// # Errors
 /// When there is none: names the nearest.
 pub(crate) fn served(workload: &str, engine: &str, how: Option<&str>) -> Result<&'static Subject> {
-    let all = all()?;
-    let engine = Dialect::named(engine).map_or(engine, |dialect| dialect.name());
-    let is_ours = |subject: &Subject| subject.route() == Route::Http && subject.others().is_none();
+    // Whatever is in a folder of servers, ours does not start others.
+    let all = &*OURS;
+    let path = format!("{workload}/{engine}");
+    let path = current(&path);
+    let engine = part(&path, 1);
     let of_engine = |subject: &&Subject| {
-        is_ours(subject)
+        subject.route() == Route::Http
             && subject.workload() == workload
             && part(subject.path, 1) == engine
             && how.is_none_or(|how| subject.how.path() == how)
@@ -363,7 +372,7 @@ pub(crate) fn served(workload: &str, engine: &str, how: Option<&str>) -> Result<
     let wanted = format!("{workload}/{engine}/axum+{}", how.unwrap_or_default());
     let nearest = all
         .iter()
-        .filter(|subject| is_ours(subject) && subject.workload() == workload)
+        .filter(|subject| subject.route() == Route::Http && subject.workload() == workload)
         .filter(|subject| part(subject.path, 1) == engine)
         .max_by(|a, b| likeness(a.path, &wanted).total_cmp(&likeness(b.path, &wanted)))
         .expect("every engine of a workload has one");
