@@ -179,6 +179,12 @@ fn a_server_that_does_not_start_says_why_and_is_gone() {
         &line("deaf"),
         &["the server `deaf` did not answer /health at http://127.0.0.1:1 with 200"],
     );
+    add(&desk, "mute", "ready_s_max = 600", "exec >&-; exec sleep 600");
+    refused(
+        &desk,
+        &line("mute"),
+        &["the server `mute` closed its standard output without saying where it listens"],
+    );
     add(&desk, "unbuilt", "build = [\"sh\", \"-c\", \"echo no compiler >&2; exit 1\"]", "exec sleep 600");
     refused(
         &desk,
@@ -259,6 +265,43 @@ fn a_manifest_with_a_mistake_is_named_with_its_line_before_anything_starts() {
     fs::rename(desk.path("servers"), desk.path("others")).unwrap();
     assert!(!desk.run("list tpcb").out.contains("/py "));
     assert!(desk.run("list tpcb --servers others").out.contains("/py "));
+}
+
+#[test]
+fn what_heeds_nothing_ends_with_the_run_that_started_it_while_that_waits() {
+    let desk = bank();
+    let heedless = "trap '' INT TERM; touch started; sleep 600 & sleep 600; exit 0";
+    add(&desk, "server", "ready_s_max = 600\nstop_s_max = 1", heedless);
+    let build = format!("build = [\"sh\", \"-c\", \"{heedless}\"]");
+    add(&desk, "build", &build, "exec sleep 600");
+    for name in ["server", "build"] {
+        let started = desk.path("servers").join(name).join("started");
+        for signal in [Signal::INT, Signal::KILL] {
+            let _ = fs::remove_file(&started);
+            let run = desk.start(&format!("run tpcb/sqlite/{name} --db sqlite:bank.db {SHORT}"));
+            run.until("it has started", || started.exists() || !is_alive(run.pid()));
+            run.signal(signal);
+            let ran = run.end();
+            assert_eq!(ran.status.code(), (signal == Signal::INT).then_some(2), "{ran:?}");
+            assert!(signal == Signal::KILL || ran.err.contains("interrupted"), "{ran:?}");
+            until("it is gone", || processes_in(&desk.path("")).is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_worker_in_a_session_of_its_own_ends_with_its_server_where_that_is_limited() {
+    let desk = bank();
+    let strays = "setsid sleep 600 & while :; do sleep 0.1; done";
+    add(&desk, "strays", "ready_s_max = 1\nstop_s_max = 1", strays);
+    let line = format!("run tpcb/sqlite/strays --db sqlite:bank.db --limit server:cpu=0.5 {SHORT}");
+    let ran = desk.run(&line);
+    let left = processes_in(&desk.path(""));
+    assert!(left.is_empty(), "{left:?} still run: {ran:?}");
+    if ran.err.contains("control groups") {
+        return rig::for_tests::not_run("control groups are not ours to make; the refusal was seen");
+    }
+    ran.refused(&["the server `strays` did not say where it listens within 1 s"]);
 }
 
 #[test]

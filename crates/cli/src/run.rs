@@ -103,7 +103,7 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
     let before = Before {
         conformance: match &args.url {
             // What failed before a call was made leaves no folder: the end of its log is in the error.
-            None => vouch::conformance::<W>(subject, &server, &stage, &folder, ui)
+            None => vouch::conformance::<W>(subject, &server, &stage, &folder, ui, &interrupt)
                 .inspect_err(|_| folder.empty())?,
             // The server is somebody's and holds data that conformance would wear out.
             Some(_) => vouch::no_conformance("not run: the server was already running"),

@@ -8,6 +8,7 @@ use deploy::{DeployError, Manifest, Offer, Order, Server, ServerSettings};
 use sql::{DbUrl, Dialect};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{LazyLock, OnceLock};
 use targets::{Driver, How, Style};
 
@@ -187,10 +188,16 @@ impl Subject {
     ///
     /// # Errors
     /// The server cannot be started, or there is none.
-    pub(crate) fn serve(&self, database: &DbUrl, settings: &ServerSettings, log: &Path) -> Result<Server> {
+    pub(crate) fn serve(
+        &self,
+        database: &DbUrl,
+        settings: &ServerSettings,
+        log: &Path,
+        interrupt: &AtomicBool,
+    ) -> Result<Server> {
         let served = self.served.with_context(|| format!("{} has no server", self.path))?;
         let order = Order { workload: self.workload(), how: &served.offer.how, database };
-        Ok(Server::start(served.manifest, &order, settings, log)?)
+        Ok(Server::start(served.manifest, &order, settings, log, interrupt)?)
     }
 }
 

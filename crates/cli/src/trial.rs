@@ -113,7 +113,9 @@ impl<W: Case> Job<'_, W> {
         let log = self.folder.path().join("server.log");
         let mut started = match self.url {
             Some(_) => None,
-            None => Some(self.subject.serve(&self.database.url, &self.server, &log)?),
+            None => {
+                Some(self.subject.serve(&self.database.url, &self.server, &log, self.interrupt.flag())?)
+            }
         };
         let scale = self.database.scale();
         let target = match (&started, self.url) {

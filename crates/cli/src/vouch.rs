@@ -44,6 +44,7 @@ pub(crate) fn conformance<W: Case>(
     stage: &Stage,
     folder: &Folder,
     ui: &Ui,
+    interrupt: &Interrupt,
 ) -> Result<Conformance> {
     ui.live().doing(&format!("checking the answers of {}", subject.path));
     let url = match stage.empty("conformance") {
@@ -66,7 +67,7 @@ pub(crate) fn conformance<W: Case>(
         Route::Direct => hold::<W>(&targets::target(subject.how, &url)?)?,
         Route::Http => {
             let log = folder.path().join("server.log");
-            let server = subject.serve(&url, server, &log)?;
+            let server = subject.serve(&url, server, &log, interrupt.flag())?;
             let target = reach_started::<W>(&server, W::scale(&W::tiny()))?;
             let found = hold::<W>(&trial::of_server(target))?;
             server.stop()?;

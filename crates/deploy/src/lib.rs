@@ -5,6 +5,7 @@
 //! `GET /health`.
 
 mod error;
+mod group;
 mod manifest;
 pub mod mistake;
 mod server;

@@ -1,18 +1,19 @@
 //! A server as a process of its own: built, started, found ready, limited, stopped. It ends with us, whatever ends us.
 
+use crate::group::{Group, LOOK};
 use crate::{DeployError, Manifest};
 use measure::Monotonic;
 use model::Clock;
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use sql::{DbUrl, ServerUrl};
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::mpsc;
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, TryRecvError};
 use std::time::Duration;
 
 /// The variable that hands a password of a database to a process.
@@ -24,13 +25,15 @@ const LISTEN: &str = "127.0.0.1:0";
 /// What the first line on standard output begins with.
 const LISTENING: &str = "listening on ";
 /// Bytes of that line.
-const LINE_MAX: u64 = 1_000;
+const LINE_MAX: usize = 1_000;
 /// Characters of another line that an error shows.
 const SHOWN_MAX: usize = 80;
-/// How often a process is looked at.
-const LOOK: Duration = Duration::from_millis(5);
 /// How long one `GET /health` may take.
 const HEALTH_MAX: Duration = Duration::from_secs(5);
+/// How often who waits for its response looks whether that is still wanted.
+const HEALTH_LOOK: Duration = Duration::from_millis(50);
+/// How long a server that has closed its standard output may take to end: then it was that.
+const CLOSING: Duration = Duration::from_millis(500);
 /// Bytes of its log that go into an error.
 const LOG_TAIL: usize = 2_000;
 
@@ -61,7 +64,7 @@ pub struct Order<'a> {
 pub struct Server {
     name: &'static str,
     stop_max: Duration,
-    child: Child,
+    group: Group,
     /// The server watches the other end: when we are gone, it goes too.
     life: ChildStdin,
     log: PathBuf,
@@ -72,18 +75,19 @@ pub struct Server {
 
 impl Server {
     /// Builds the server where that has not been done, starts it on a free port of the loopback, and waits until it is ready.
-    /// `log` takes what it writes to standard error.
+    /// `log` takes what it writes to standard error; `interrupt` says when nobody wants it any more.
     ///
     /// # Errors
-    /// It could not be built, started or limited, ended, said something else than where it listens, or was not ready in time.
-    /// It is gone then.
+    /// It could not be built, started or limited, ended, said something else than where it listens, was not ready in time, or
+    /// was interrupted. It is gone then.
     pub fn start(
         manifest: &'static Manifest,
         order: &Order<'_>,
         settings: &ServerSettings,
         log: &Path,
+        interrupt: &AtomicBool,
     ) -> Result<Server, DeployError> {
-        build(manifest, log)?;
+        build(manifest, log, interrupt)?;
         let name = manifest.name.as_str();
         let failed = |what: &str| {
             let what = format!("could not {what} the server `{name}`");
@@ -97,15 +101,17 @@ impl Server {
         let life = child.stdin.take().expect("asked for above");
         let said = child.stdout.take().expect("asked for above");
         let (log, url, stop_max) = (log.to_owned(), String::new(), manifest.stop_max);
-        let mut server = Server { name, stop_max, child, life, log, url, cgroup: None };
+        let mut server = Server { name, stop_max, group: Group::of(child), life, log, url, cgroup: None };
         if let Some(limits) = &settings.limits {
             let cgroup = rig::Cgroup::new(&format!("server-{}", server.pid()), limits)?;
             cgroup.joins(server.pid())?;
             server.cgroup = Some(cgroup);
         }
+        let folders = server.cgroup.as_ref().map(rig::Cgroup::folders).unwrap_or_default();
+        server.group.watch(stop_max, folders).map_err(failed("watch over"))?;
         // Nothing of the server has run until now. Where that fails it has ended, which is told below.
         let _ = server.life.write_all(b"\n");
-        server.url = server.until_ready(said, manifest.ready_max)?;
+        server.url = server.until_ready(said, manifest.ready_max, interrupt)?;
         Ok(server)
     }
 
@@ -113,24 +119,44 @@ impl Server {
         &mut self,
         said: impl Read + Send + 'static,
         max: Duration,
+        interrupt: &AtomicBool,
     ) -> Result<String, DeployError> {
         let (name, clock) = (self.name, Monotonic::start());
         let told = first_line(said);
         let mut waits_for = "say where it listens".to_owned();
         let mut url = None;
-        while Duration::from(clock.now()) < max {
+        loop {
+            let left = max.saturating_sub(clock.now().into());
+            if left.is_zero() {
+                break;
+            }
+            if interrupt.load(Ordering::Relaxed) {
+                return Err(self.failed(&format!("interrupted before the server `{name}` was ready")));
+            }
             // What it said before it ended is read all the same, in the next turn.
-            let ended = self.child.try_wait().ok().flatten();
-            if url.is_none()
-                && let Ok(line) = told.try_recv()
-            {
-                url = Some(address(&line).ok_or_else(|| self.failed(&garbage(name, &line)))?);
+            let mut ended = self.group.status();
+            let mut is_mute = false;
+            if url.is_none() {
+                match told.try_recv() {
+                    Ok(line) => {
+                        url = Some(address(&line).ok_or_else(|| self.failed(&garbage(name, &line)))?);
+                    }
+                    Err(TryRecvError::Disconnected) => {
+                        ended = self.group.within(CLOSING.min(left), || false);
+                        is_mute = true;
+                    }
+                    Err(TryRecvError::Empty) => {}
+                }
             }
             if let Some(status) = ended {
                 return Err(self.failed(&format!("the server `{name}` ended before it was ready ({status})")));
             }
+            if is_mute {
+                let what = "closed its standard output without saying where it listens";
+                return Err(self.failed(&format!("the server `{name}` {what}")));
+            }
             if let Some(url) = &url {
-                match health(url) {
+                match health(url, left.min(HEALTH_MAX), interrupt) {
                     Ok(()) => return Ok(url.clone()),
                     Err(why) => waits_for = format!("answer /health at {url} with 200 ({why})"),
                 }
@@ -153,7 +179,7 @@ impl Server {
     /// The first of its processes.
     #[must_use]
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.group.pid()
     }
 
     /// How often it has met its limits.
@@ -170,7 +196,7 @@ impl Server {
 
     /// How it ended, if it did by itself.
     pub fn ended(&mut self) -> Option<String> {
-        let status = self.child.try_wait().ok().flatten()?;
+        let status = self.group.status()?;
         Some(format!("the server ended by itself ({status}){}", self.log_tail()))
     }
 
@@ -182,11 +208,8 @@ impl Server {
         if let Some(how) = self.ended() {
             return Err(DeployError::Server(how));
         }
-        if let Some(pid) = Pid::from_raw(self.child.id().cast_signed()) {
-            // Fails only when it has ended already.
-            let _ = kill_process(pid, Signal::TERM);
-        }
-        match within(&mut self.child, self.stop_max) {
+        self.group.terminate();
+        match self.group.within(self.stop_max, || false) {
             Some(status) if status.success() => Ok(()),
             Some(status) => Err(self.failed(&format!("the server ended with {status}"))),
             None => Err(DeployError::Server(format!(
@@ -199,14 +222,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // What it has started goes with it: it leads a group of its own.
-        if let Some(group) = Pid::from_raw(self.child.id().cast_signed()) {
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-        if matches!(self.child.try_wait(), Ok(None)) {
-            let _ = self.child.kill();
-        }
-        let _ = self.child.wait();
+        self.group.kill();
         // A server that had nothing to say leaves no log.
         if std::fs::metadata(&self.log).is_ok_and(|about| about.len() == 0) {
             let _ = std::fs::remove_file(&self.log);
@@ -229,15 +245,13 @@ pub fn launch(program: &OsStr, arguments: &[impl AsRef<OsStr>]) -> std::io::Erro
 
 /// What the contract hands over in the environment. A password is nowhere else.
 fn environment(order: &Order<'_>, settings: &ServerSettings) -> Vec<(&'static str, String)> {
-    let database = match order.database {
-        // It runs in another folder than we do.
-        DbUrl::Sqlite(url) => {
-            let mut url = url.clone();
-            url.path = std::path::absolute(&url.path).unwrap_or(url.path);
-            DbUrl::Sqlite(url)
-        }
-        server @ DbUrl::Server(_) => server.clone(),
-    };
+    // It runs in another folder than we do.
+    let absolute = |path: &mut PathBuf| *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
+    let mut database = order.database.clone();
+    match &mut database {
+        DbUrl::Sqlite(url) => absolute(&mut url.path),
+        DbUrl::Server(url) => url.socket.iter_mut().chain(&mut url.authority).for_each(absolute),
+    }
     let mut variables = vec![
         ("STACKMARK_WORKLOAD", order.workload.to_owned()),
         ("STACKMARK_DB", database.to_string()),
@@ -255,7 +269,7 @@ fn environment(order: &Order<'_>, settings: &ServerSettings) -> Vec<(&'static st
 }
 
 /// Builds a server once in the life of this process, whatever it is started for.
-fn build(manifest: &Manifest, log: &Path) -> Result<(), DeployError> {
+fn build(manifest: &Manifest, log: &Path, interrupt: &AtomicBool) -> Result<(), DeployError> {
     let mut is_built = manifest.is_built.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if *is_built {
         return Ok(());
@@ -267,17 +281,17 @@ fn build(manifest: &Manifest, log: &Path) -> Result<(), DeployError> {
         };
         let written = File::create(&log).and_then(|file| Ok((file.try_clone()?, file)));
         let (out, errors) = written.map_err(|error| failed(&error))?;
-        // In our process group: Ctrl-C ends it with us.
-        command.stdin(Stdio::null()).stdout(out).stderr(errors);
-        let mut child = command.spawn().map_err(|error| failed(&error))?;
-        let ended = within(&mut child, BUILD_MAX);
-        if ended.is_none() {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+        // All that it starts can be killed with it.
+        command.stdin(Stdio::null()).stdout(out).stderr(errors).process_group(0);
+        let mut group = Group::of(command.spawn().map_err(|error| failed(&error))?);
+        group.watch(Duration::ZERO, Vec::new()).map_err(|error| failed(&error))?;
+        let interrupted = || interrupt.load(Ordering::Relaxed);
+        let ended = group.within(BUILD_MAX, interrupted);
+        drop(group);
         let result = match ended {
             Some(status) if status.success() => Ok(()),
             Some(status) => Err(failed(&status)),
+            None if interrupted() => Err(failed(&"interrupted")),
             None => Err(failed(&format!("it did not end within {} s", BUILD_MAX.as_secs()))),
         };
         // What is worth keeping of it is in the error.
@@ -288,27 +302,13 @@ fn build(manifest: &Manifest, log: &Path) -> Result<(), DeployError> {
     Ok(())
 }
 
-/// Waits for the end of a process; nothing where it does not come in time.
-fn within(child: &mut Child, max: Duration) -> Option<ExitStatus> {
-    let clock = Monotonic::start();
-    loop {
-        if let Ok(Some(status)) = child.try_wait() {
-            return Some(status);
-        }
-        if Duration::from(clock.now()) >= max {
-            return None;
-        }
-        std::thread::sleep(LOOK);
-    }
-}
-
 /// The first line that a server says, once it comes; nothing more where it says none.
 fn first_line(said: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     let (tell, told) = mpsc::channel();
     std::thread::spawn(move || {
         let mut said = BufReader::new(said);
         let mut line = Vec::new();
-        if matches!((&mut said).take(LINE_MAX).read_until(b'\n', &mut line), Ok(1..)) {
+        if matches!((&mut said).take(LINE_MAX as u64).read_until(b'\n', &mut line), Ok(1..)) {
             // Nobody waits any more where the server has failed.
             let _ = tell.send(String::from_utf8_lossy(&line).into_owned());
         }
@@ -332,22 +332,33 @@ fn garbage(name: &str, line: &str) -> String {
     format!("the first line of the server `{name}` is `{shown}`, and not `{LISTENING}http://ADDRESS:PORT`")
 }
 
-/// Asks a server whether it takes calls; says why not.
-fn health(url: &str) -> Result<(), String> {
+/// Asks a server whether it takes calls, for `max` at most; says why not.
+fn health(url: &str, max: Duration, interrupt: &AtomicBool) -> Result<(), String> {
     let authority = url.trim_start_matches("http://");
     let asked = || -> std::io::Result<Vec<u8>> {
+        let clock = Monotonic::start();
         let mut sockets = authority.to_socket_addrs()?;
         let socket = sockets.next().ok_or_else(|| std::io::Error::other("the name has no address"))?;
-        let mut stream = TcpStream::connect_timeout(&socket, HEALTH_MAX)?;
-        stream.set_read_timeout(Some(HEALTH_MAX))?;
+        let mut stream = TcpStream::connect_timeout(&socket, max)?;
+        stream.set_read_timeout(Some(HEALTH_LOOK))?;
         write!(stream, "GET /health HTTP/1.1\r\nhost: {authority}\r\nconnection: close\r\n\r\n")?;
-        let mut head = Vec::new();
-        BufReader::new(stream).take(LINE_MAX).read_until(b'\n', &mut head)?;
+        let (mut head, mut bytes) = (Vec::new(), [0; LINE_MAX]);
+        while head.len() < LINE_MAX && !head.contains(&b'\n') {
+            match stream.read(&mut bytes) {
+                Ok(0) => break,
+                Ok(read) => head.extend_from_slice(&bytes[..read]),
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+                Err(error) => return Err(error),
+            }
+            if Duration::from(clock.now()) >= max || interrupt.load(Ordering::Relaxed) {
+                return Err(std::io::Error::other("no response in time"));
+            }
+        }
         Ok(head)
     };
     let head = asked().map_err(|error| error.to_string())?;
     let head = String::from_utf8_lossy(&head);
-    match head.split_whitespace().nth(1) {
+    match head.lines().next().unwrap_or_default().split_whitespace().nth(1) {
         Some("200") => Ok(()),
         Some(status) => Err(format!("status {status}")),
         None => Err("it was not answered in HTTP".into()),
@@ -392,8 +403,37 @@ mod tests {
             found.iter().filter(|(name, _)| *name != PASSWORD).all(|(_, value)| !value.contains("secret"))
         );
         let here = std::env::current_dir().unwrap();
+        let found = of("postgres://me@db/tpcb?sslmode=verify-full&sslrootcert=ca.pem", "");
+        assert!(found[1].1.contains(&format!("sslrootcert={}/ca.pem", here.display())), "{found:?}");
         let found = of("sqlite:bank.db", "");
         assert!(found.iter().all(|(name, _)| ![PASSWORD, "STACKMARK_HOW"].contains(name)));
         assert!(found[1].1.starts_with(&format!("sqlite:{}/bank.db", here.display())), "{found:?}");
+    }
+
+    /// What `/health` is found to be where the one who listens says `said` and no more, with the connection open.
+    fn health_of(said: &'static str, interrupted: bool) -> Result<(), String> {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (done, over) = mpsc::channel::<()>();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.write_all(said.as_bytes()).unwrap();
+            let _ = over.recv();
+        });
+        let max = if interrupted { Duration::from_secs(3_600) } else { Duration::from_millis(200) };
+        let found = health(&url, max, &AtomicBool::new(interrupted));
+        drop(done);
+        server.join().unwrap();
+        found
+    }
+
+    #[test]
+    fn a_response_that_does_not_come_is_waited_for_no_longer_than_wanted() {
+        for interrupted in [false, true] {
+            assert_eq!(health_of("", interrupted), Err("no response in time".into()));
+            assert_eq!(health_of("HTTP/1.1 20", interrupted), Err("no response in time".into()));
+        }
+        assert_eq!(health_of("HTTP/1.1 503 Busy\r\n", false), Err("status 503".into()));
+        assert_eq!(health_of("HTTP/1.1 200 OK\r\n", false), Ok(()));
     }
 }

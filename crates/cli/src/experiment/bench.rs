@@ -69,7 +69,8 @@ impl<'a, W: Case> Bench<'a, W> {
         let index = self.ground_of(&variant.place)?;
         let clock = Monotonic::start();
         let ready = self.grounds[index].ready()?;
-        let conformance = vouch::conformance::<W>(subject, &server, &ready.stage, self.folder, self.ui)?;
+        let conformance =
+            vouch::conformance::<W>(subject, &server, &ready.stage, self.folder, self.ui, self.interrupt)?;
         let engine_version = vouch::engine_version::<W>(subject, &ready.template.database)?;
         self.spent.check_s += clock.now().as_secs_f64();
         if conformance.check == Check::Failed {
