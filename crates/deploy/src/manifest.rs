@@ -392,7 +392,7 @@ serves = [
         check("[\"sh\", \"-c\", \"exit 0\"]", "[]", 3, "there is no program");
         check("[\"sh\"", "[\"no-such-program\"", 3, "no program `no-such-program` on the PATH");
         check("[\"sh\"", "[\"./no-such-program\"", 3, "in the folder of the manifest");
-        check("\"sqlite\"", "\"oracle\"", 5, "no engine `oracle`; there are sqlite, postgres, mysql");
+        check("\"sqlite\"", "\"oracle\"", 5, "no engine `oracle`; there are sqlite, postgres, mariadb");
         check("about", "how = \"a b\", about", 5, "`how` is `a b`");
         check("about", "why", 5, "unknown field `why`");
         check("serves = [\n", "serves = []\nother = [\n", 5, "unknown field `other`");
