@@ -186,8 +186,10 @@ fn payment() -> Call {
 }
 
 /// How many sessions wait for a lock.
-const WAITING: &str = "select count(*) from pg_stat_activity
-                       where datname = current_database() and wait_event_type = 'Lock'";
+///
+/// By what is not granted, and not by what sessions say that they wait for: while one looks for a deadlock it says nothing.
+const WAITING: &str = "select count(*) from pg_locks join pg_stat_activity using (pid)
+                       where datname = current_database() and not granted";
 
 /// What a payment gives that meets a district locked by somebody else, who then does `then`.
 fn meeting(url: &ServerUrl, then: impl FnOnce(&mut PgConnection)) -> Result<Outcome, Fault> {
