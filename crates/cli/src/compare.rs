@@ -10,6 +10,7 @@ use crate::experiment::plan::{Experiment, Place, Variant};
 use crate::experiment::{self, file};
 use crate::folder;
 use crate::run::{plan, server_settings, warmup_max};
+use crate::schedule::interleaved;
 use crate::subjects::{self, Route, Subject};
 use crate::trial;
 use crate::ui::Ui;
@@ -63,7 +64,7 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
         "Stackmark: TPC-C on SQLite, straight through the driver and through an HTTP server. The same transactions, data \
          and random stream; every commit flushed; trials interleaved; every trial audited.",
     );
-    experiment::begin::<Tpcc>(experiment, RunKind::Comparison, &args.out.out, ui)
+    interleaved::begin::<Tpcc>(experiment, RunKind::Comparison, &args.out.out, ui)
 }
 
 pub(crate) fn compare(args: &args::Compare, ui: &Ui) -> Result<Answer> {
@@ -122,7 +123,7 @@ fn compare_subjects<W: Case>(
     if args.confirm_bottleneck {
         return confirm::begin::<W>(experiment, &args.out.out, ui);
     }
-    experiment::begin::<W>(experiment, RunKind::Comparison, &args.out.out, ui)
+    interleaved::begin::<W>(experiment, RunKind::Comparison, &args.out.out, ui)
 }
 
 pub(crate) fn experiment(args: &args::Experiment, ui: &Ui) -> Result<Answer> {
@@ -146,7 +147,7 @@ pub(crate) fn experiment(args: &args::Experiment, ui: &Ui) -> Result<Answer> {
     experiment::go_through_checkpoints(&mut experiment.variants)?;
     let workload = experiment.workload.clone();
     of_workload!(workload.as_str(), W => {
-        experiment::begin::<W>(experiment, RunKind::Experiment, &args.out.out, ui)
+        interleaved::begin::<W>(experiment, RunKind::Experiment, &args.out.out, ui)
     })
 }
 

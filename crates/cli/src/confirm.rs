@@ -6,10 +6,11 @@ mod change;
 use crate::Answer;
 use crate::case::Case;
 use crate::experiment::bench::{Bench, trial_name};
+use crate::experiment::lock;
 use crate::experiment::plan::{Experiment, Suspicion};
-use crate::experiment::{self, lock};
 use crate::folder::{self, Folder};
 use crate::interrupt::Interrupt;
+use crate::schedule::interleaved;
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use result::{Comparison, Confirmation, Interval, RunKind, State, Trial, Verdict};
@@ -53,7 +54,7 @@ pub(crate) fn begin<W: Case>(experiment: Experiment, out: &Path, ui: &Ui) -> Res
         notes,
         ..experiment
     };
-    experiment::begin::<W>(planned, RunKind::Comparison, out, ui)
+    interleaved::begin::<W>(planned, RunKind::Comparison, out, ui)
 }
 
 /// One trial of the base, in a folder of its own.
@@ -67,7 +68,7 @@ fn look<W: Case>(experiment: &Experiment, out: &Path, ui: &Ui) -> Result<Trial> 
     let mut bench = Bench::<W>::open(experiment.scale, &folder, ui, &interrupt)?;
     let looked = bench
         .prepare(base)
-        .and_then(|prepared| bench.trial(&prepared, &base.plan, &trial_name(1, LOOK), None, &mut document));
+        .and_then(|prepared| bench.trial(&prepared, &base.plan, &trial_name(1, LOOK), None, &document.id));
     if let Err(error) = looked {
         folder.empty();
         return Err(error);

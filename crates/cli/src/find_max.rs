@@ -11,13 +11,14 @@ mod outcome;
 mod slo;
 
 use crate::case::{Case, of_workload};
+use crate::experiment::plan::Variant;
+use crate::schedule::{self, EndEarly, Next, Schedule, SoFar, Wanted, has_ended};
 use crate::subjects::{self, Subject};
-use crate::sweep::course::{Course, Ground, Wanted};
-use crate::sweep::errand::{self, Errand};
+use crate::sweep::ground::Ground;
 use crate::ui::{self, Ui};
 use crate::{Answer, args};
 use anyhow::{Result, bail};
-use bracket::{Bracket, Next};
+use bracket::{Bracket, Try};
 use hopeless::Bounds;
 use measure::Totals;
 use model::Nanos;
@@ -36,7 +37,10 @@ const DRAIN_MAX: Nanos = Nanos::from_secs(5);
 
 pub(crate) fn find_max(args: &args::FindMax, ui: &Ui) -> Result<Answer> {
     let subject = subjects::find_here(&args.subject)?;
-    of_workload!(subject.workload(), W => errand::begin::<W, _>(Asked::of::<W>(subject, args)?, &args.out.out, ui))
+    let name = format!("find-max-{}", subject.path);
+    of_workload!(subject.workload(), W => {
+        schedule::begin::<W, _>(Asked::of::<W>(subject, args)?, RunKind::Search, &name, &args.out.out, ui)
+    })
 }
 
 /// What is searched for, and where.
@@ -61,6 +65,11 @@ impl Asked {
         Ok(Asked { ground, slo, resolution, confirm })
     }
 
+    /// The workload of the subject.
+    pub(crate) fn workload(&self) -> Result<&'static str> {
+        Ok(subjects::find(&self.ground.subject)?.workload())
+    }
+
     /// What every step does but for its rate.
     fn plan(&self) -> drive::Plan {
         drive::Plan { workers: self.ground.in_flight, ..self.ground.plan.clone() }
@@ -71,12 +80,13 @@ fn kinds<W: Case>() -> Vec<&'static str> {
     W::KINDS.iter().map(|kind| kind.name).collect()
 }
 
-impl Errand for Asked {
-    const KIND: RunKind = RunKind::Search;
-    const NAME: &'static str = "find-max";
+impl<W: Case> Schedule<W> for Asked {
+    fn scale(&self) -> u32 {
+        self.ground.scale
+    }
 
-    fn ground(&self) -> &Ground {
-        &self.ground
+    fn variants(&self) -> Vec<Variant> {
+        self.ground.variants([self.plan(), self.capacity()].into_iter())
     }
 
     fn trials(&self) -> Option<usize> {
@@ -88,37 +98,93 @@ impl Errand for Asked {
         1
     }
 
-    fn first_plans(&self) -> Vec<drive::Plan> {
-        vec![self.plan()]
+    fn next(&self, number: usize, so_far: &SoFar) -> Result<Next> {
+        if so_far.trials.is_empty() {
+            let plan = self.capacity();
+            let announcement = format!("capacity: a closed loop of {} clients", plan.workers);
+            let variant = Schedule::<W>::variants(self).len() - 1;
+            return Ok(Next::Trial(Wanted { announcement, ..Wanted::of(number, "capacity", variant, plan) }));
+        }
+        let search = self.search::<W>(&so_far.trials)?;
+        let (rate, confirming) = match search.next(self.confirm) {
+            Ok(step) => step,
+            Err(_) => return Ok(Next::End),
+        };
+        let base = self.plan();
+        let each = (base.warmup + base.measured).as_secs_f64();
+        let plan = drive::Plan {
+            arrivals: self.ground.open_loop(rate),
+            drain_max: base.drain_max.min(DRAIN_MAX),
+            // Other calls in every trial, so that a rate is not kept by the luck of one stream.
+            seed: base.seed + number as u64 - 1,
+            ..base
+        };
+        let what = if confirming { "confirming " } else { "" };
+        let left = ui::seconds(each * f64::from(search.bracket.steps_left(self.confirm)));
+        let before = search.steps.iter().filter(|step| step.rate_per_s == rate).count();
+        Ok(Next::Trial(Wanted {
+            what: format!("{rate:.0} calls/s"),
+            round: before as u32,
+            announcement: format!("step {}: {what}{rate:.0}/s, about {left} left", number - 1),
+            ..Wanted::of(number, &format!("{what}{rate:.0} per s"), 0, plan)
+        }))
     }
 
-    fn carry_out<W: Case>(&self, course: &mut Course<'_, W>, document: &mut Document) -> Result<()> {
-        let objective = Objective::parse(&self.slo, &kinds::<W>())?;
+    fn end_early<'a>(&'a self, plan: &drive::Plan) -> Option<Box<EndEarly<'a>>> {
+        let (bounds, kinds) = (Bounds::of(plan)?, kinds::<W>());
+        let objective = Objective::parse(&self.slo, &kinds).ok()?;
+        Some(Box::new(move |ran, totals: &Totals| bounds.hopeless(&objective, &kinds, ran, totals)))
+    }
+
+    fn said(&self, so_far: &SoFar) -> Option<String> {
+        let search = self.search::<W>(&so_far.trials).ok()?;
+        let last = so_far.trials.len() - 1;
+        if last == 0 {
+            return has_ended(&so_far.trials[0])
+                .then(|| format!("about {:.0} calls/s in a closed loop", search.capacity));
+        }
+        let step = search.steps.last().filter(|step| step.trial == last)?;
+        let early = match step.ended_early_s {
+            Some(s) => format!(", ended early after {}", ui::seconds(s)),
+            None => String::new(),
+        };
+        Some(format!("  {}{early}: {}", if step.kept { "kept" } else { "broken" }, step.why))
+    }
+
+    fn tell(&self, so_far: &SoFar, document: &mut Document) {
+        let Ok(objective) = Objective::parse(&self.slo, &kinds::<W>()) else { return };
+        let search = self.search::<W>(&so_far.trials).ok();
         document.search = Some(Search {
-            slo: objective.words.clone(),
-            limits: objective.limits.clone(),
-            steps: Vec::new(),
+            slo: objective.words,
+            limits: objective.limits,
+            steps: search.map_or_else(Vec::new, |search| search.steps),
             highest_per_s: None,
             broken_per_s: None,
             gives_out: None,
             sentence: "The search has not come to an end.".into(),
         });
-        let found = Searching { course, asked: self, base: self.plan(), objective }.run(document)?;
-        document.state = if found == Found::Interrupted { State::Interrupted } else { State::Complete };
-        outcome::conclude(document, &found, self.confirm);
-        Ok(())
+        if so_far.trials.len() > 1 {
+            outcome::so_far(document);
+        }
     }
 
-    fn answer(document: &Document) -> Result<Answer> {
+    fn conclude(&self, so_far: &SoFar, document: &mut Document) {
+        Schedule::<W>::tell(self, so_far, document);
+        outcome::so_far(document);
+        if let Ok(search) = self.search::<W>(&so_far.trials)
+            && let Err(found) = search.next(self.confirm)
+        {
+            outcome::conclude(document, &found, self.confirm);
+        }
+    }
+
+    fn answer(&self, so_far: &SoFar, document: &Document, _ui: &Ui) -> Result<Answer> {
         if document.state == State::Interrupted {
             bail!("interrupted before a rate was confirmed");
         }
         let kept = document.search.as_ref().is_some_and(|search| search.highest_per_s.is_some());
-        Ok(if kept && !document.trials.iter().any(Trial::is_void_at_any_load) {
-            Answer::Good
-        } else {
-            Answer::Bad
-        })
+        let sound = !so_far.trials.iter().any(Trial::is_void_at_any_load);
+        Ok(if kept && sound { Answer::Good } else { Answer::Bad })
     }
 }
 
@@ -133,147 +199,77 @@ enum Found {
     NotKnown(String),
     /// A trial was void, for this reason; nothing is said of rates.
     Void(String),
-    Interrupted,
 }
 
-struct Searching<'a, 'c, W: Case> {
-    course: &'a mut Course<'c, W>,
-    asked: &'a Asked,
-    base: drive::Plan,
-    objective: Objective,
+/// How far a search has come.
+struct Searched {
+    /// Calls a second of a closed loop.
+    capacity: f64,
+    bracket: Bracket,
+    steps: Vec<Step>,
+    /// What ended it, unless that is the bracket.
+    ended: Option<Found>,
 }
 
-impl<W: Case> Searching<'_, '_, W> {
-    fn run(&mut self, document: &mut Document) -> Result<Found> {
-        match self.estimate(document)? {
-            Some(capacity) => self.search(capacity, document),
-            None => Ok(Found::Interrupted),
+impl Searched {
+    /// The rate of the next step, and whether it is to confirm it.
+    ///
+    /// # Errors
+    /// How the search has ended.
+    fn next(&self, confirm: u32) -> Result<(f64, bool), Found> {
+        match (&self.ended, self.bracket.next(confirm)) {
+            (Some(found), _) => Err(found.clone()),
+            (None, Try::Rate(rate)) => Ok((rate, false)),
+            (None, Try::Confirm(rate)) => Ok((rate, true)),
+            (None, Try::Found(rate)) => Err(Found::Highest(rate)),
+            (None, Try::None) => Err(Found::None),
         }
     }
+}
 
-    fn say(&self, text: &str) {
-        self.course.site.ui.say(text);
+impl Asked {
+    /// The closed loop that the search begins with.
+    fn capacity(&self) -> drive::Plan {
+        let base = self.plan();
+        let (workers, measured) = (ESTIMATE_CLIENTS.min(base.workers), base.measured.min(ESTIMATE_MAX));
+        drive::Plan { workers, measured, ..base }
     }
 
-    /// Not while stored trials are taken: stopping there would put a shorter document in the place of the stored one.
-    fn interrupted(&self) -> bool {
-        self.course.site.interrupt.requested() && !self.course.has_stored()
-    }
-
-    /// Calls a second of a closed loop; nothing when interrupted.
-    fn estimate(&mut self, document: &mut Document) -> Result<Option<f64>> {
-        let clients = ESTIMATE_CLIENTS.min(self.base.workers);
-        self.course.site.ui.live().place("capacity", 1);
-        let wanted = Wanted {
-            plan: drive::Plan {
-                workers: clients,
-                measured: self.base.measured.min(ESTIMATE_MAX),
-                ..self.base.clone()
-            },
-            label: "capacity".into(),
-            announcement: format!("capacity: a closed loop of {clients} clients"),
-            end_early: None,
-        };
-        let Some(index) = self.course.trial(&wanted, document)? else { return Ok(None) };
-        self.course.write(document)?;
-        let trial = &document.trials[index];
-        if trial.state == State::Interrupted || self.interrupted() {
-            return Ok(None);
-        }
-        let books = &trial.overall.books;
-        let per_s = (books.committed + books.declined) as f64 / trial.measured_s.max(f64::MIN_POSITIVE);
-        if per_s <= 0.0 {
+    /// What trials say, of which the first is that of the closed loop.
+    ///
+    /// # Errors
+    /// There is none, or the closed loop gives no rate to search for.
+    fn search<W: Case>(&self, trials: &[Trial]) -> Result<Searched> {
+        let Some((first, steps)) = trials.split_first() else { bail!("no trial has been run") };
+        let objective = Objective::parse(&self.slo, &kinds::<W>())?;
+        let books = &first.overall.books;
+        let capacity = (books.committed + books.declined) as f64 / first.measured_s.max(f64::MIN_POSITIVE);
+        if capacity <= 0.0 {
             bail!(
-                "nothing was answered in a closed loop of {clients} clients, so there is no rate to search for"
+                "nothing was answered in a closed loop of {} clients, so there is no rate to search for",
+                self.capacity().workers
             );
         }
-        if let Some(longer) = self.objective.too_short(trial, per_s * START_SHARE, self.base.measured) {
+        let start = capacity * START_SHARE;
+        if let Some(longer) = objective.too_short(first, start, self.ground.plan.measured) {
             bail!("{longer}");
         }
-        self.say(&format!("about {per_s:.0} calls/s in a closed loop"));
-        Ok(Some(per_s))
-    }
-
-    fn search(&mut self, capacity: f64, document: &mut Document) -> Result<Found> {
-        let mut bracket = Bracket::new(capacity * START_SHARE, self.asked.resolution);
-        loop {
-            let (rate, confirming) = match bracket.next(self.asked.confirm) {
-                Next::Try(rate) => (rate, false),
-                Next::Confirm(rate) => (rate, true),
-                Next::Found(rate) => return Ok(Found::Highest(rate)),
-                Next::None => return Ok(Found::None),
-            };
-            if self.interrupted() {
-                return Ok(Found::Interrupted);
-            }
-            let left = bracket.steps_left(self.asked.confirm);
-            let Some(index) = self.step(rate, confirming, left, document)? else {
-                return Ok(Found::Interrupted);
-            };
-            let trial = &document.trials[index];
-            let hopeless = trial.ended_early.clone();
-            if trial.state == State::Interrupted && hopeless.is_none() {
-                return Ok(Found::Interrupted);
-            }
-            let ended_early_s = hopeless.as_ref().map(|_| trial.measured_s);
-            let judged = judge(&self.objective, trial, hopeless);
-            let why = match &judged {
-                Kept::Yes(why) | Kept::No(why) | Kept::NotKnown(why) | Kept::Void(why) => why.clone(),
-            };
+        let bracket = Bracket::new(start, self.resolution);
+        let mut search = Searched { capacity, bracket, steps: Vec::new(), ended: None };
+        for (at, trial) in steps.iter().enumerate().filter(|(_, trial)| has_ended(trial)) {
+            let Ok((rate_per_s, confirming)) = search.next(self.confirm) else { break };
+            let judged = judge(&objective, trial, trial.ended_early.clone());
             let kept = matches!(judged, Kept::Yes(_));
-            let early = match ended_early_s {
-                Some(s) => format!(", ended early after {}", ui::seconds(s)),
-                None => String::new(),
-            };
-            self.say(&format!("  {}{early}: {why}", if kept { "kept" } else { "broken" }));
-            let step = Step { rate_per_s: rate, trial: index, confirming, kept, why, ended_early_s };
-            if let Some(search) = &mut document.search {
-                search.steps.push(step);
+            match &judged {
+                Kept::Yes(_) | Kept::No(_) => search.bracket.tell(rate_per_s, confirming, kept),
+                Kept::NotKnown(why) => search.ended = Some(Found::NotKnown(why.clone())),
+                Kept::Void(why) => search.ended = Some(Found::Void(why.clone())),
             }
-            outcome::so_far(document);
-            self.course.write(document)?;
-            match judged {
-                Kept::Yes(_) => bracket.tell(rate, confirming, true),
-                Kept::No(_) => bracket.tell(rate, confirming, false),
-                Kept::NotKnown(why) => return Ok(Found::NotKnown(why)),
-                Kept::Void(why) => return Ok(Found::Void(why)),
-            }
+            let (Kept::Yes(why) | Kept::No(why) | Kept::NotKnown(why) | Kept::Void(why)) = judged;
+            let ended_early_s = trial.ended_early.as_ref().map(|_| trial.measured_s);
+            search.steps.push(Step { rate_per_s, trial: at + 1, confirming, kept, why, ended_early_s });
         }
-    }
-
-    /// One trial at a rate; nothing when interrupted before it has measured anything.
-    fn step(
-        &mut self,
-        rate: f64,
-        confirming: bool,
-        left: u32,
-        document: &mut Document,
-    ) -> Result<Option<usize>> {
-        let (what, number) = (if confirming { "confirming " } else { "" }, document.trials.len());
-        let each = (self.base.warmup + self.base.measured).as_secs_f64();
-        let plan = drive::Plan {
-            arrivals: self.asked.ground.open_loop(rate),
-            drain_max: self.base.drain_max.min(DRAIN_MAX),
-            // Other calls in every trial, so that a rate is not kept by the luck of one stream.
-            seed: self.base.seed + number as u64,
-            ..self.base.clone()
-        };
-        let steps = document.search.iter().flat_map(|search| &search.steps);
-        let before = steps.filter(|step| step.rate_per_s == rate).count();
-        self.course.site.ui.live().place(&format!("{rate:.0} calls/s"), before as u32 + 1);
-        let (objective, bounds, kinds) = (&self.objective, Bounds::of(&plan), kinds::<W>());
-        let end_early =
-            |ran, totals: &Totals| bounds.and_then(|bounds| bounds.hopeless(objective, &kinds, ran, totals));
-        let wanted = Wanted {
-            plan,
-            label: format!("{what}{rate:.0} per s"),
-            announcement: format!(
-                "step {number}: {what}{rate:.0}/s, about {} left",
-                ui::seconds(each * f64::from(left))
-            ),
-            end_early: Some(&end_early),
-        };
-        self.course.trial(&wanted, document)
+        Ok(search)
     }
 }
 

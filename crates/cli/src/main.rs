@@ -20,6 +20,7 @@ mod load;
 mod private;
 mod resume;
 mod run;
+mod schedule;
 mod secrets;
 mod serve;
 mod settle;

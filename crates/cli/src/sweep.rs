@@ -1,18 +1,15 @@
 //! `stackmark sweep`: one subject under more and more load, in interleaved blocks, and the curve that comes of it.
 
-pub(crate) mod course;
-pub(crate) mod errand;
-mod stored;
+pub(crate) mod ground;
 
 use crate::case::{Case, of_workload};
+use crate::experiment::plan::Variant;
+use crate::schedule::{self, Next, Schedule, SoFar, Wanted};
 use crate::subjects::{self, Subject};
-use crate::ui::{self, Ui};
+use crate::ui::Ui;
 use crate::{Answer, args};
 use anyhow::{Result, bail};
-use course::{Course, Ground, Wanted};
-use errand::Errand;
-use measure::Monotonic;
-use model::Clock;
+use ground::Ground;
 use model::random::Random;
 use report::curve::{Loaded, clients, draw_up, load_words};
 use result::{Axis, Document, RunKind, State, Trial};
@@ -23,7 +20,10 @@ const ORDER: u64 = 300;
 
 pub(crate) fn sweep(args: &args::Sweep, ui: &Ui) -> Result<Answer> {
     let subject = subjects::find_here(&args.subject)?;
-    of_workload!(subject.workload(), W => errand::begin::<W, _>(Asked::of::<W>(subject, args)?, &args.out.out, ui))
+    let name = format!("sweep-{}", subject.path);
+    of_workload!(subject.workload(), W => {
+        schedule::begin::<W, _>(Asked::of::<W>(subject, args)?, RunKind::Sweep, &name, &args.out.out, ui)
+    })
 }
 
 /// What is raised, and to what, on what.
@@ -52,6 +52,19 @@ impl Asked {
         Ok(Asked { ground, axis, loads, blocks: args.blocks })
     }
 
+    /// The workload of the subject.
+    pub(crate) fn workload(&self) -> Result<&'static str> {
+        Ok(subjects::find(&self.ground.subject)?.workload())
+    }
+
+    /// The block of the trial of a number, from 1, and its load by its place in the list; nothing beyond the last.
+    fn place(&self, number: usize) -> Option<(u32, usize)> {
+        let loads = self.loads.len();
+        let block = ((number - 1) / loads) as u32;
+        (block < self.blocks)
+            .then(|| (block, order(loads, block, self.ground.plan.seed)[(number - 1) % loads]))
+    }
+
     /// The plan of one load in one block: the same calls at every load, other ones in every block.
     fn plan(&self, load: f64, block: u32) -> drive::Plan {
         let base = &self.ground.plan;
@@ -68,12 +81,13 @@ impl Asked {
     }
 }
 
-impl Errand for Asked {
-    const KIND: RunKind = RunKind::Sweep;
-    const NAME: &'static str = "sweep";
+impl<W: Case> Schedule<W> for Asked {
+    fn scale(&self) -> u32 {
+        self.ground.scale
+    }
 
-    fn ground(&self) -> &Ground {
-        &self.ground
+    fn variants(&self) -> Vec<Variant> {
+        self.ground.variants(self.loads.iter().map(|load| self.plan(*load, 0)))
     }
 
     fn trials(&self) -> Option<usize> {
@@ -84,70 +98,38 @@ impl Errand for Asked {
         self.loads.len()
     }
 
-    fn first_plans(&self) -> Vec<drive::Plan> {
-        self.loads.iter().map(|load| self.plan(*load, 0)).collect()
+    fn next(&self, number: usize, _so_far: &SoFar) -> Result<Next> {
+        let Some((block, at)) = self.place(number) else { return Ok(Next::End) };
+        let (plan, words) = (self.plan(self.loads[at], block), load_words(self.axis, self.loads[at]));
+        let sessions = |clients: u32| self.ground.sessions(clients);
+        let variants = Schedule::<W>::variants(self);
+        let same = |variant: &Variant| sessions(variant.plan.workers) == sessions(plan.workers);
+        let variant = variants.iter().position(same).expect("every load has its variant");
+        let label = format!("block {} {words}", block + 1);
+        Ok(Next::Trial(Wanted { what: words, round: block, ..Wanted::of(number, &label, variant, plan) }))
     }
 
-    fn carry_out<W: Case>(&self, course: &mut Course<'_, W>, document: &mut Document) -> Result<()> {
-        let clock = Monotonic::start();
+    fn tell(&self, so_far: &SoFar, document: &mut Document) {
         let blank = |load: &f64| Loaded { load: *load, trials: vec![None; self.blocks as usize] };
         let mut points: Vec<Loaded> = self.loads.iter().map(blank).collect();
-        for block in 0..self.blocks {
-            for at in order(points.len(), block, self.ground.plan.seed) {
-                let whole = self.trial(block, points[at].load, &clock, course, document)?;
-                points[at].trials[block as usize] = whole;
-                // There is more to come that is no news.
-                if course.has_stored() {
-                    continue;
-                }
-                document.curve = Some(draw_up(self.axis, &points, &document.trials, self.ground.plan.seed));
-                if whole.is_none() || course.site.interrupt.requested() {
-                    document.state = State::Interrupted;
-                    conclude(document, self.blocks);
-                    return Ok(());
-                }
-                course.write(document)?;
+        for (index, number) in so_far.numbers.iter().enumerate() {
+            // A load that the system does not survive is a point of the curve; what the user has ended is not.
+            if let Some((block, at)) = self.place(*number)
+                && so_far.trials[index].state != State::Interrupted
+            {
+                points[at].trials[block as usize] = Some(index);
             }
         }
-        document.state = State::Complete;
+        document.curve = Some(draw_up(self.axis, &points, &so_far.trials, self.ground.plan.seed));
+    }
+
+    fn conclude(&self, so_far: &SoFar, document: &mut Document) {
+        Schedule::<W>::tell(self, so_far, document);
         conclude(document, self.blocks);
-        Ok(())
     }
 
-    fn answer(document: &Document) -> Result<Answer> {
-        Ok(if document.trials.iter().any(Trial::is_void) { Answer::Bad } else { Answer::Good })
-    }
-}
-
-impl Asked {
-    /// Runs one load in one block; gives its trial unless the user has interrupted it.
-    fn trial<W: Case>(
-        &self,
-        block: u32,
-        load: f64,
-        clock: &Monotonic,
-        course: &mut Course<'_, W>,
-        document: &mut Document,
-    ) -> Result<Option<usize>> {
-        let (done, total) = (document.trials.len(), self.loads.len() * self.blocks as usize);
-        let left = match course.measured_here(document) {
-            0 => String::new(),
-            here => {
-                let each = clock.now().as_secs_f64() / here as f64;
-                format!(", {} left", ui::seconds(each * (total - done) as f64))
-            }
-        };
-        let words = load_words(self.axis, load);
-        course.site.ui.live().place(&words, block + 1);
-        let wanted = Wanted {
-            plan: self.plan(load, block),
-            label: format!("block {} {words}", block + 1),
-            announcement: format!("trial {} of {total}: {words}{left}", done + 1),
-            end_early: None,
-        };
-        let index = course.trial(&wanted, document)?;
-        // A load that the system does not survive is a point of the curve; what the user has ended is not.
-        Ok(index.filter(|index| document.trials[*index].state != State::Interrupted))
+    fn answer(&self, so_far: &SoFar, _document: &Document, _ui: &Ui) -> Result<Answer> {
+        Ok(if so_far.trials.iter().any(Trial::is_void) { Answer::Bad } else { Answer::Good })
     }
 }
 

@@ -7,7 +7,7 @@ use crate::folder::{self, Folder};
 use crate::interrupt::Interrupt;
 use crate::ui::Ui;
 use anyhow::{Context, Result, bail};
-use result::{Document, Moment, RunKind};
+use result::{Document, Moment, RunKind, Spent};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -38,6 +38,10 @@ pub(crate) struct Underway<P> {
     pub(crate) kind: RunKind,
     /// When it was cut off and went on, and what that cost, a sentence each.
     pub(crate) notes: Vec<String>,
+    /// Blocks that are being run again from their first trial, until the last of them has ended.
+    pub(crate) again: Vec<u32>,
+    /// Where its time went so far.
+    pub(crate) spent: Spent,
     /// What is to be done, with every default filled in.
     pub(crate) plan: P,
 }
@@ -81,6 +85,8 @@ impl<P: Serialize + Clone> Underway<P> {
             command: folder::command_line(),
             kind,
             notes: Vec::new(),
+            again: Vec::new(),
+            spent: Spent::default(),
             plan,
         })
     }

@@ -1,5 +1,5 @@
 //! The bench of an experiment: the places its variants run on, none loaded twice, and one trial at a time from a restored
-//! state. It does not know which trials belong together; the runner, the sweep and the search do.
+//! state. It does not know which trials belong together; the runner of a schedule does.
 
 use super::place::Ground;
 use super::plan::{Place, Variant};
@@ -15,7 +15,7 @@ use anyhow::{Result, bail};
 use deploy::ServerSettings;
 use measure::Monotonic;
 use model::Clock;
-use result::{Check, Conformance, Document, RunKind, ShortLine, Spent, Trial};
+use result::{Check, Conformance, RunKind, ShortLine, Spent, Trial};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -82,8 +82,9 @@ impl<'a, W: Case> Bench<'a, W> {
     }
 
     /// Runs one trial in `trials/NAME` of the run's folder ([`trial_name`]; the number is what tells trials apart): from a
-    /// restored state, with a fresh server process. The whole trial is written there as it runs; without its time lines it is
-    /// pushed to `document` when it has ended, and returned by index. A trial that was interrupted, by the user or by `end_early`, or has failed says so in its state.
+    /// restored state, with a fresh server process. The whole trial is written there as it runs, as
+    /// one of `run`; without its time lines it is returned when it has ended. A trial that was interrupted, by the user or by
+    /// `end_early`, or has failed says so in its state.
     ///
     /// # Errors
     /// It could not be begun, or its result could not be written.
@@ -93,8 +94,8 @@ impl<'a, W: Case> Bench<'a, W> {
         plan: &drive::Plan,
         name: &str,
         end_early: Option<EndEarly<'_>>,
-        document: &mut Document,
-    ) -> Result<usize> {
+        run: &str,
+    ) -> Result<Trial> {
         self.ui.live().doing("restoring the data");
         let clock = Monotonic::start();
         self.alone(prepared.ground, true)?;
@@ -104,7 +105,7 @@ impl<'a, W: Case> Bench<'a, W> {
         self.spent.restore_s += restored;
         let folder = self.folder.trial(name)?;
         let path = prepared.subject.path;
-        let (started, id) = (folder::now(), format!("{}/{name}", document.id));
+        let (started, id) = (folder::now(), format!("{run}/{name}"));
         let mut own = folder::document(id, started, RunKind::Trial, &[path]);
         own.notes = ready.stage.notes();
         own.notes.push(format!("Its state was restored in {}.", ui::seconds(restored)));
@@ -133,8 +134,7 @@ impl<'a, W: Case> Bench<'a, W> {
         own.state = trial.state;
         let slim = without_lines(trial);
         folder.put_document(&own)?;
-        document.trials.push(slim);
-        Ok(document.trials.len() - 1)
+        Ok(slim)
     }
 
     /// What the bench has spent so far; all but the total.

@@ -4,8 +4,7 @@
 use super::doubt::Doubt;
 use super::factors;
 use super::metric::Measured;
-use super::plan::Experiment;
-use super::underway::{Part, Standing};
+use super::plan::{Experiment, Part};
 use crate::case::Case;
 use crate::ui::capital;
 use measure::Terms;
@@ -25,6 +24,13 @@ pub(crate) struct Findings<'a> {
     pub(crate) of_parts: &'a [Vec<Option<usize>>],
     /// All trials, in the order in which they ran.
     pub(crate) trials: &'a [Trial],
+}
+
+/// What has become of a part so far.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) state: VariantState,
+    pub(crate) reason: Option<String>,
 }
 
 /// Blocks that give no ratio.

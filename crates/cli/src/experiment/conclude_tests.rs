@@ -1,9 +1,8 @@
 use super::*;
 use crate::args::EngineArgs;
 use crate::experiment::plan::{Place, Variant};
-use crate::experiment::underway::Agenda;
 use model::Workload;
-use result::{AllDue, Document, Spent};
+use result::{AllDue, Document};
 use sql::Dialect;
 use workload_tpcc::Tpcc;
 
@@ -76,8 +75,7 @@ fn bed(metric: &str, direct: &[f64], again: &[f64], http: &[f64]) -> Bed {
 
 impl Bed {
     fn cast(&self) -> Vec<Part> {
-        let experiment = self.plan.clone();
-        Agenda { experiment, again: Vec::new(), spent: Spent::default() }.cast()
+        self.plan.cast()
     }
 
     fn all(&self) -> Vec<Comparison> {

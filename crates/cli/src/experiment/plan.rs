@@ -105,3 +105,29 @@ pub(crate) struct Place {
     /// Whether a private PostgreSQL counts what each statement costs.
     pub(crate) statement_statistics: bool,
 }
+
+/// Who takes part in each block: a variant of the plan, or one once more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Its variant, by its place in the plan.
+    pub(crate) variant: usize,
+    /// Whether it is its base once more: an A/A control, whose trials count for the base as well.
+    pub(crate) control: bool,
+    /// What it is called.
+    pub(crate) name: String,
+}
+
+impl Experiment {
+    /// Everybody who takes part: the variants in their order, the control of a base right after it.
+    pub(crate) fn cast(&self) -> Vec<Part> {
+        let variants = &self.variants;
+        let mut cast = Vec::new();
+        for (variant, of) in variants.iter().enumerate() {
+            cast.push(Part { variant, control: false, name: of.name.clone() });
+            if self.control && variants.iter().any(|other| other.base == Some(variant)) {
+                cast.push(Part { variant, control: true, name: format!("{}, again", of.name) });
+            }
+        }
+        cast
+    }
+}

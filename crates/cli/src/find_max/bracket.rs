@@ -29,8 +29,8 @@ pub(super) struct Bracket {
 
 /// What to do.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Next {
-    Try(f64),
+pub(super) enum Try {
+    Rate(f64),
     Confirm(f64),
     Found(f64),
     None,
@@ -42,24 +42,24 @@ impl Bracket {
     }
 
     /// What to do next; `confirm` trials have to keep a rate again.
-    pub(super) fn next(&self, confirm: u32) -> Next {
+    pub(super) fn next(&self, confirm: u32) -> Try {
         match (self.kept, self.broken) {
-            (None, None) => Next::Try(self.start),
-            (None, Some(_)) if self.down > STEPS_DOWN || self.descents > DESCENTS => Next::None,
+            (None, None) => Try::Rate(self.start),
+            (None, Some(_)) if self.down > STEPS_DOWN || self.descents > DESCENTS => Try::None,
             // After a rate that would not be confirmed, one step of the resolution; else in large steps.
-            (None, Some(broken)) if self.descents > 0 => Next::Confirm(broken / (1.0 + self.resolution)),
-            (None, Some(broken)) => Next::Try(broken / STEP),
+            (None, Some(broken)) if self.descents > 0 => Try::Confirm(broken / (1.0 + self.resolution)),
+            (None, Some(broken)) => Try::Rate(broken / STEP),
             (Some(kept), None) if self.up > STEPS_UP => self.confirm(kept, confirm),
-            (Some(kept), None) => Next::Try(kept * STEP),
+            (Some(kept), None) => Try::Rate(kept * STEP),
             (Some(kept), Some(broken)) if self.confirmed > 0 || broken <= kept * (1.0 + self.resolution) => {
                 self.confirm(kept, confirm)
             }
-            (Some(kept), Some(broken)) => Next::Try((kept * broken).sqrt()),
+            (Some(kept), Some(broken)) => Try::Rate((kept * broken).sqrt()),
         }
     }
 
-    fn confirm(&self, kept: f64, confirm: u32) -> Next {
-        if self.confirmed >= confirm { Next::Found(kept) } else { Next::Confirm(kept) }
+    fn confirm(&self, kept: f64, confirm: u32) -> Try {
+        if self.confirmed >= confirm { Try::Found(kept) } else { Try::Confirm(kept) }
     }
 
     /// What came of a trial.
@@ -103,12 +103,12 @@ mod tests {
     use super::*;
 
     /// Searches a system that keeps every rate up to `limit`, and gives the answer and the number of trials.
-    fn search(limit: f64, start: f64, mut lucky: u32) -> (Next, u32) {
+    fn search(limit: f64, start: f64, mut lucky: u32) -> (Try, u32) {
         let mut bracket = Bracket::new(start, 0.05);
         for trials in 0..100 {
             match bracket.next(3) {
-                Next::Try(rate) => bracket.tell(rate, false, rate <= limit),
-                Next::Confirm(rate) => {
+                Try::Rate(rate) => bracket.tell(rate, false, rate <= limit),
+                Try::Confirm(rate) => {
                     let unlucky = lucky > 0;
                     lucky = lucky.saturating_sub(1);
                     bracket.tell(rate, true, rate <= limit && !unlucky);
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn the_highest_rate_is_found_to_the_resolution_from_above_and_from_below() {
         for (limit, start) in [(1_000.0, 700.0), (1_000.0, 5_000.0), (1_000.0, 40.0), (3.3, 2.0)] {
-            let (Next::Found(rate), trials) = search(limit, start, 0) else { panic!("nothing found") };
+            let (Try::Found(rate), trials) = search(limit, start, 0) else { panic!("nothing found") };
             assert!(rate <= limit && rate * 1.05 >= limit * 0.999, "{rate} of {limit}");
             assert!(trials < 20, "{trials} trials");
         }
@@ -130,8 +130,8 @@ mod tests {
 
     #[test]
     fn a_rate_that_is_not_confirmed_gives_way_to_the_next_lower_one_which_must_stand_the_same() {
-        let (Next::Found(sure), _) = search(1_000.0, 700.0, 0) else { panic!() };
-        let (Next::Found(rate), trials) = search(1_000.0, 700.0, 2) else { panic!("nothing found") };
+        let (Try::Found(sure), _) = search(1_000.0, 700.0, 0) else { panic!() };
+        let (Try::Found(rate), trials) = search(1_000.0, 700.0, 2) else { panic!("nothing found") };
         assert!(rate < sure && rate > sure * 0.8, "{rate} after {sure}");
         assert!(trials >= 3, "all three confirming trials ran at the rate that was found");
     }
@@ -139,9 +139,9 @@ mod tests {
     #[test]
     fn a_system_that_keeps_no_rate_ends_the_search() {
         let (end, trials) = search(0.0, 700.0, 0);
-        assert_eq!(end, Next::None);
+        assert_eq!(end, Try::None);
         assert!(trials < 15, "{trials} trials");
-        assert!(matches!(search(1_000.0, 700.0, 100), (Next::None, _)), "nothing is ever confirmed");
+        assert!(matches!(search(1_000.0, 700.0, 100), (Try::None, _)), "nothing is ever confirmed");
     }
 
     #[test]
@@ -149,10 +149,10 @@ mod tests {
         let mut bracket = Bracket::new(100.0, 0.05);
         bracket.tell(100.0, false, true);
         bracket.tell(104.0, false, false);
-        assert_eq!(bracket.next(2), Next::Confirm(100.0));
+        assert_eq!(bracket.next(2), Try::Confirm(100.0));
         bracket.tell(100.0, true, true);
         bracket.tell(100.0, true, false);
-        assert_eq!(bracket.next(2), Next::Confirm(100.0 / 1.05));
+        assert_eq!(bracket.next(2), Try::Confirm(100.0 / 1.05));
         assert_eq!(bracket.steps_left(2), 2);
     }
 }

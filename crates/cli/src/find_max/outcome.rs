@@ -23,7 +23,6 @@ pub(super) fn so_far(document: &mut Document) {
 
 /// Writes down how the search ended.
 pub(super) fn conclude(document: &mut Document, found: &Found, confirm: u32) {
-    so_far(document);
     let Some(mut search) = document.search.take() else { return };
     match found {
         Found::Highest(rate) => {
@@ -44,7 +43,6 @@ pub(super) fn conclude(document: &mut Document, found: &Found, confirm: u32) {
         }
         Found::NotKnown(why) => search.sentence = format!("The search cannot tell: {why}."),
         Found::Void(why) => search.sentence = format!("A trial is void, so no rate is given: {why}."),
-        Found::Interrupted => {}
     }
     document.search = Some(search);
 }
