@@ -93,6 +93,8 @@ fn rule(unit: &Unit) -> Option<Rule> {
                 "targets",
                 "rig",
                 "deploy",
+                "schedule",
+                "trial",
                 "cli",
             ],
             never: &[RANDOMNESS],
@@ -120,10 +122,36 @@ fn rule(unit: &Unit) -> Option<Rule> {
             ours: &["model", "sql", "measure", "result"],
             never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS],
         },
-        // What a subject runs in. Whether a server is ready it asks over a plain socket.
+        // What a subject stands on and runs in. Whether a server is ready it asks over a plain socket; `targets` says why a
+        // database cannot be opened.
         "deploy" => Rule {
-            ours: &["model", "sql", "measure", "observe", "rig", "admin", "result"],
-            never: &[DRIVERS, HTTP, RANDOMNESS],
+            ours: &["model", "benchmark", "sql", "measure", "observe", "rig", "admin", "result", "targets"],
+            never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS],
+        },
+        // Which trial is next: functions of plans and results. `deploy` and `drive` for what is planned, `report` for its rules.
+        "schedule" => Rule {
+            ours: &["model", "benchmark", "sql", "measure", "drive", "report", "result", "rig", "deploy"],
+            never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS],
+        },
+        // A trial from a deployment to a result. It prints nothing and knows no workload.
+        "trial" => Rule {
+            ours: &[
+                "model",
+                "benchmark",
+                "sql",
+                "measure",
+                "observe",
+                "report",
+                "result",
+                "drive",
+                "admin",
+                "adapter-http",
+                "targets",
+                "rig",
+                "deploy",
+                "schedule",
+            ],
+            never: &[DRIVERS, RANDOMNESS],
         },
         "server" => Rule {
             ours: &["model", "sql", "measure", "admin", "adapter-*", "workload-*", "pair-*"],
@@ -131,7 +159,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
         },
         // All drivers and all workloads meet here, and nothing of a trial but its loop.
         "targets" => Rule {
-            ours: &["model", "sql", "measure", "drive", "adapter-*", "workload-*", "pair-*"],
+            ours: &["model", "benchmark", "sql", "measure", "drive", "adapter-*", "workload-*", "pair-*"],
             never: &[HTTP, RANDOMNESS],
         },
         // A file system for SQLite to stand on: of ours it knows what can be asked of storage, and the clock.

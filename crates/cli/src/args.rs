@@ -4,7 +4,6 @@ mod parts;
 mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -510,8 +509,7 @@ pub(crate) struct Completions {
     pub(crate) shell: clap_complete::Shell,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ArrivalsArg {
     Poisson,
     Constant,
@@ -561,6 +559,15 @@ pub(crate) enum Format {
 }
 
 impl EngineArgs {
+    /// What is asked of a private engine.
+    pub(crate) fn wishes(&self) -> deploy::Wishes {
+        deploy::Wishes {
+            durability: self.durability.tier(),
+            limits: self.limits_of(Limited::Engine),
+            statement_statistics: self.statement_statistics,
+        }
+    }
+
     /// The limits of one of the two, if any were given.
     pub(crate) fn limits_of(&self, who: Limited) -> Option<rig::Limits> {
         self.limit.iter().rev().find(|limit| limit.who == who).map(|limit| limit.limits)

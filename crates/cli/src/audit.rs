@@ -1,20 +1,22 @@
 //! `stackmark audit`: the stored data of an existing database, whoever loaded it.
 
-use crate::case::{Case, of_workload};
-use crate::database::{Asked, amount, inspect, load_command, parse_url};
-use crate::folder::read_claims;
-use crate::interrupt::Interrupt;
+use crate::args;
+use crate::case::of_workload;
 use crate::ui::Ui;
-use crate::vouch;
-use crate::{Answer, args, subjects};
 use admin::{Found, store};
 use anyhow::{Context, Result, bail};
 use benchmark::{Kit, Past};
+use deploy::Interrupt;
+use deploy::database::{Asked, amount, inspect, load_command, parse_url};
+use deploy::subjects;
 use result::{Audit, AuditWhen, Check, LedgerCheck};
+use schedule::Answer;
 use serde::Serialize;
 use sql::DbUrl;
 use std::fmt::Write;
+use targets::Driven;
 use targets::place;
+use trial::read_claims;
 
 #[derive(Serialize)]
 struct Audited {
@@ -33,7 +35,7 @@ pub(crate) fn audit(args: &args::Audit, ui: &Ui) -> Result<Answer> {
     of_workload!(workload, W => audit_workload::<W>(args, ui))
 }
 
-fn audit_workload<W: Case>(args: &args::Audit, ui: &Ui) -> Result<Answer> {
+fn audit_workload<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<Answer> {
     let url = parse_url(&args.db, None)?;
     let claims = args.run.as_deref().map(read_claims::<W::Stored, W::Claims>).transpose()?;
     let found = look::<W>(&url)?;
@@ -42,13 +44,13 @@ fn audit_workload<W: Case>(args: &args::Audit, ui: &Ui) -> Result<Answer> {
     let past = Past { ours: found.ours, fresh: false };
     let before = claims.as_ref().map(|run| &run.before);
     let when = AuditWhen::AfterRun;
-    let audits = vouch::audits::<W>(&url, &found.size, past, before, when, args.threads, &interrupt)?;
+    let audits = trial::audits::<W>(&url, &found.size, past, before, when, args.threads, &interrupt)?;
     if interrupt.requested() {
         bail!("interrupted before all audits had run");
     }
     let ledger = match claims {
         Some(run) => {
-            let stored = vouch::stored::<W>(&url).context("could not read what is stored")?;
+            let stored = trial::stored::<W>(&url).context("could not read what is stored")?;
             W::ledger_checks(&run.before, &stored, &run.claims)
         }
         None => Vec::new(),
@@ -75,7 +77,7 @@ fn audit_workload<W: Case>(args: &args::Audit, ui: &Ui) -> Result<Answer> {
 }
 
 /// How much the database holds, and who loaded it.
-fn look<W: Case>(url: &DbUrl) -> Result<Kit<W::Extent>> {
+fn look<W: Driven>(url: &DbUrl) -> Result<Kit<W::Extent>> {
     let at = place(url);
     match inspect(url)? {
         Found::Absent => bail!(store(url).nothing()),

@@ -1,12 +1,4 @@
-//! A workload, as the command line needs it.
-
-use benchmark::Benchmark;
-use targets::Driven;
-
-/// A workload that can be loaded, run, audited and reported, and whose subjects can be driven.
-pub(crate) trait Case: Benchmark + Driven {}
-
-impl<W: Benchmark + Driven> Case for W {}
+//! The workloads that exist.
 
 /// Runs `$body` with `$W` standing for the type of the workload called `$name`, which is one of `subjects::workloads`.
 macro_rules! of_workload {

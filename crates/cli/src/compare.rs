@@ -1,24 +1,23 @@
 //! `stackmark compare`, `stackmark quickstart` and `stackmark experiment`: what is to be compared, as a plan that the runner
 //! of experiments carries out; and two stored results held against each other.
 
-use crate::Answer;
 use crate::args::{self, Limited};
-use crate::case::{Case, of_workload};
+use crate::case::of_workload;
 use crate::confirm;
-use crate::database::{Database, parse_url, scale_of};
-use crate::experiment::plan::{Experiment, Place, Variant};
-use crate::experiment::{self, file};
-use crate::folder;
-use crate::run::{plan, server_settings, warmup_max};
-use crate::schedule::interleaved;
-use crate::subjects::{self, Route, Subject};
-use crate::trial;
+use crate::experiment::file;
+use crate::run::{is_audited, plan, server_settings, warmup_max};
 use crate::ui::Ui;
 use anyhow::{Result, bail};
+use deploy::database::{parse_url, scale_of};
+use deploy::subjects::{self, Route, Subject};
+use deploy::{Database, Place};
 use model::{Nanos, Tier};
 use result::{Block, BlockTrial, Comparison, Interval, Party, RunKind, Side, State, Verdict};
+use schedule::plan::{self as planned, Experiment, Variant};
+use schedule::{Answer, Interleaved};
 use sql::DbUrl;
 use std::path::Path;
+use targets::Driven;
 use workload_tpcc::Tpcc;
 
 /// Blocks of `--quick`: the fewest that give an interval.
@@ -64,7 +63,7 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
         "Stackmark: TPC-C on SQLite, straight through the driver and through an HTTP server. The same transactions, data \
          and random stream; every commit flushed; trials interleaved; every trial audited.",
     );
-    interleaved::begin::<Tpcc>(experiment, RunKind::Comparison, &args.out.out, ui)
+    held_against::<Tpcc>(experiment, RunKind::Comparison, &args.out.out, ui)
 }
 
 pub(crate) fn compare(args: &args::Compare, ui: &Ui) -> Result<Answer> {
@@ -88,7 +87,7 @@ pub(crate) fn compare(args: &args::Compare, ui: &Ui) -> Result<Answer> {
     of_workload!(a.workload(), W => compare_subjects::<W>(a, b, args, ui))
 }
 
-fn compare_subjects<W: Case>(
+fn compare_subjects<W: Driven>(
     a: &'static Subject,
     b: &'static Subject,
     args: &args::Compare,
@@ -108,7 +107,7 @@ fn compare_subjects<W: Case>(
     let sides = Sides { a, b, scale: within, named, plan, through_checkpoints, server, engine };
     sides.can_be_as_wished()?;
     let mut experiment = sides.experiment();
-    experiment::go_through_checkpoints(&mut experiment.variants)?;
+    planned::go_through_checkpoints(&mut experiment.variants)?;
     experiment.blocks = args.blocks;
     experiment.metric.clone_from(&args.metric);
     experiment.max_loss = args.max_loss;
@@ -123,7 +122,7 @@ fn compare_subjects<W: Case>(
     if args.confirm_bottleneck {
         return confirm::begin::<W>(experiment, &args.out.out, ui);
     }
-    interleaved::begin::<W>(experiment, RunKind::Comparison, &args.out.out, ui)
+    held_against::<W>(experiment, RunKind::Comparison, &args.out.out, ui)
 }
 
 pub(crate) fn experiment(args: &args::Experiment, ui: &Ui) -> Result<Answer> {
@@ -144,11 +143,24 @@ pub(crate) fn experiment(args: &args::Experiment, ui: &Ui) -> Result<Answer> {
         }
         variant.plan.warmup = warmup;
     }
-    experiment::go_through_checkpoints(&mut experiment.variants)?;
+    planned::go_through_checkpoints(&mut experiment.variants)?;
     let workload = experiment.workload.clone();
     of_workload!(workload.as_str(), W => {
-        interleaved::begin::<W>(experiment, RunKind::Experiment, &args.out.out, ui)
+        held_against::<W>(experiment, RunKind::Experiment, &args.out.out, ui)
     })
+}
+
+/// Carries out an experiment, or a comparison of its two variants.
+pub(crate) fn held_against<W: Driven>(
+    experiment: Experiment,
+    kind: RunKind,
+    out: &Path,
+    ui: &Ui,
+) -> Result<Answer> {
+    // What can be wrong is found before the folder is made.
+    let schedule = Interleaved::of::<W>(experiment, kind)?;
+    let name = schedule.name();
+    trial::begin::<W, _>(schedule, kind, &name, out, ui)
 }
 
 fn make_quick(experiment: &mut Experiment) {
@@ -203,7 +215,7 @@ impl Sides {
     fn place(&self, subject: &Subject) -> Place {
         let dialect = subject.how.dialect;
         let named = self.named.as_ref().filter(|url| url.dialect() == dialect);
-        Place::of_wishes(dialect, named, &self.engine)
+        Place::of_wishes(dialect, named, &self.engine.wishes())
     }
 
     fn variant(&self, subject: &Subject, name: String, base: Option<usize>) -> Variant {
@@ -268,7 +280,7 @@ fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Result<Answer> {
     let rates = (trial_a.headline.value.value, trial_b.headline.value.value);
     let void = [(a, &trial_a), (b, &trial_b)].into_iter().find_map(|(path, trial)| why_out(path, trial));
     let is_void = void.is_some();
-    let audited = !args.checks.require_audit || trial::is_audited([&trial_a, &trial_b], ui);
+    let audited = !args.checks.require_audit || is_audited(&[trial_a.clone(), trial_b.clone()], ui);
     let comparison = Comparison {
         factor: "stored results".into(),
         factors: Vec::new(),
@@ -309,7 +321,7 @@ fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Result<Answer> {
         }),
     };
     let started = trial_b.started.clone();
-    let mut document = folder::document("stored".into(), started, RunKind::Comparison, &[]);
+    let mut document = trial::document("stored".into(), started, RunKind::Comparison, &[]);
     document.subjects = vec![trial_a.subject.clone(), trial_b.subject.clone()];
     document.trials = vec![trial_a, trial_b];
     document.state = State::Complete;

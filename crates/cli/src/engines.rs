@@ -1,10 +1,10 @@
 //! `stackmark rig`: private engines that stay until they are told to go.
 
-use crate::Answer;
 use crate::args::{self, RigCommand};
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use rig::{Engine, Options, Standing};
+use schedule::Answer;
 use serde::Serialize;
 use std::fmt::Write;
 

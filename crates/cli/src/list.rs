@@ -1,10 +1,10 @@
 //! `stackmark list`.
 
-use crate::Answer;
 use crate::args;
-use crate::subjects;
 use crate::ui::Ui;
 use anyhow::Result;
+use deploy::subjects;
+use schedule::Answer;
 use serde::Serialize;
 use sql::Dialect;
 use std::fmt::Write;

@@ -14,19 +14,19 @@ mod testing;
 mod web;
 
 use crate::args::LiveArgs;
-use crate::case::Case;
-use crate::ui::{self, Progress, Ui, View};
+use crate::ui::{Progress, Ui, View};
 use anyhow::Result;
 use hub::{Doing, Hub, Wants};
 use measure::Monotonic;
 use model::{Clock, Nanos};
+use result::words::seconds;
 use result::{Document, Experiment};
-use snapshot::Pulse;
+use snapshot::{Pulse, Shown};
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
+use trial::Sight;
 
-pub(crate) use snapshot::Sight;
 pub(crate) use web::listen;
 
 /// How far long work has come is told this often: a load can say it thousands of times a second.
@@ -93,19 +93,16 @@ impl Live {
         }
     }
 
-    /// How far a run of several trials has come: its document as it is now.
-    pub(crate) fn board(&self, document: &Document) {
-        if let Some(hub) = &self.hub
-            && let Some(board) = board::of(document)
-        {
+    /// How far a run of several trials has come: its document as it is now, and the experiment where that does not say it
+    /// yet, which is asked for only if somebody looks.
+    pub(crate) fn board(&self, document: &Document, shown: &dyn Fn() -> Option<Experiment>) {
+        let Some(hub) = &self.hub else { return };
+        let board = match shown() {
+            Some(experiment) => Some(board::of_experiment(document, &experiment)),
+            None => board::of(document),
+        };
+        if let Some(board) = board {
             hub.put_board(board);
-        }
-    }
-
-    /// How far an experiment has come; `found` is asked only if somebody looks.
-    pub(crate) fn experiment(&self, document: &Document, found: impl FnOnce() -> Experiment) {
-        if let Some(hub) = &self.hub {
-            hub.put_board(board::of_experiment(document, &found()));
         }
     }
 
@@ -159,14 +156,16 @@ pub(crate) struct Following {
     pulse: Pulse,
 }
 
-impl Following {
-    /// A slice has ended.
-    pub(crate) fn slice<W: Case>(&mut self, sight: &Sight<'_, W>) {
+impl trial::Following for Following {
+    fn slice(&mut self, sight: &Sight<'_>) {
         let rates = sight.rates();
         if let Some(lines) = &self.lines {
             let rate = rates.mean.unwrap_or(rates.now);
-            let left = ui::seconds(sight.left_s());
-            lines.show(sight.share(), &format!("{}, {rate:.0} {}, {left} left", sight.phase(), W::RATE_UNIT));
+            let left = seconds(sight.left_s());
+            lines.show(
+                sight.share(),
+                &format!("{}, {rate:.0} {}, {left} left", sight.phase(), sight.rate_unit),
+            );
         }
         if self.view.is_none() && self.hub.is_none() {
             return;
@@ -180,16 +179,18 @@ impl Following {
             hub.put(snapshot, counted, &sight.usage);
         }
     }
+}
 
+impl Drop for Following {
     /// Takes the view away.
-    pub(crate) fn end(self) {
-        if let Some(lines) = self.lines {
+    fn drop(&mut self) {
+        if let Some(lines) = self.lines.take() {
             lines.end();
         }
-        if let Some(view) = self.view {
+        if let Some(view) = self.view.take() {
             view.end();
         }
-        if let Some(hub) = self.hub {
+        if let Some(hub) = &self.hub {
             hub.rest();
         }
     }

@@ -1,15 +1,18 @@
 //! `stackmark load`.
 
-use crate::case::{Case, of_workload};
-use crate::database::{self, LoadOptions, amount, parse_url, scale_of};
-use crate::interrupt::Interrupt;
-use crate::subjects;
-use crate::ui::{Ui, seconds};
-use crate::{Answer, args};
+use crate::args;
+use crate::case::of_workload;
+use crate::ui::Ui;
 use admin::Loaded;
 use anyhow::{Result, bail};
+use deploy::Interrupt;
+use deploy::database::{self, LoadOptions, amount, parse_url, scale_of};
+use deploy::subjects;
+use result::words::seconds;
+use schedule::Answer;
 use serde_json::json;
 use sql::Dialect;
+use targets::Driven;
 use targets::place;
 
 pub(crate) fn load(args: &args::Load, ui: &Ui) -> Result<Answer> {
@@ -17,7 +20,7 @@ pub(crate) fn load(args: &args::Load, ui: &Ui) -> Result<Answer> {
     of_workload!(subject.workload(), W => load_workload::<W>(args, ui))
 }
 
-fn load_workload<W: Case>(args: &args::Load, ui: &Ui) -> Result<Answer> {
+fn load_workload<W: Driven>(args: &args::Load, ui: &Ui) -> Result<Answer> {
     // A subject that names an engine is held to it; a workload alone loads into whatever --db names.
     let engine =
         if args.subject.contains('/') { Some(subjects::find(&args.subject)?.how.dialect) } else { None };

@@ -7,67 +7,28 @@ mod audit;
 mod case;
 mod compare;
 mod confirm;
-mod database;
 mod engines;
 mod experiment;
 mod find_max;
-mod folder;
-mod in_use;
-mod interrupt;
 mod list;
 mod live;
 mod load;
-mod private;
 mod resume;
 mod run;
-mod schedule;
-mod secrets;
 mod serve;
-mod settle;
 mod show;
-mod stage;
-mod subjects;
 mod sweep;
-mod trial;
 mod ui;
-mod underway;
-mod vouch;
 
 use args::{Cli, Command};
 use clap::Parser;
-use result::{Comparison, Loss};
+use deploy::{Interrupt, secrets, subjects};
+use schedule::Answer;
 use std::process::ExitCode;
 
 /// Sessions of the server and its requests allocate; mimalloc keeps that cheap on many threads.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-/// How a command ended that could run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answer {
-    Good,
-    Bad,
-    /// A limit was set, and what was measured does not tell whether it is kept.
-    Inconclusive,
-}
-
-impl Answer {
-    /// Whether losses stay within what the user allows, where a limit was set.
-    fn of_limits<'a>(
-        comparisons: impl IntoIterator<Item = &'a Comparison>,
-        accept_inconclusive: bool,
-    ) -> Answer {
-        let mut answer = Answer::Good;
-        for comparison in comparisons {
-            match comparison.loss() {
-                Some(Loss::Exceeded) => return Answer::Bad,
-                Some(Loss::CannotTell) if !accept_inconclusive => answer = Answer::Inconclusive,
-                Some(Loss::CannotTell | Loss::Kept) | None => {}
-            }
-        }
-        answer
-    }
-}
 
 fn main() -> ExitCode {
     // Before anything else: what cannot be understood is repeated to the user.
@@ -78,7 +39,7 @@ fn main() -> ExitCode {
     secrets::read_from(cli.password_file);
     subjects::servers_in(cli.servers);
     let done = hidden
-        .and_then(|()| interrupt::Interrupt::outlive_file_limits())
+        .and_then(|()| Interrupt::outlive_file_limits())
         .and_then(|()| cli.command.live().map_or(Ok(()), |args| ui.go_live(args)))
         .and_then(|()| run_command(cli.command, &ui))
         .and_then(|answer| ui.end().map(|()| answer));

@@ -1,20 +1,18 @@
 //! `stackmark resume`: goes on with a run of several trials that was interrupted or killed. Here is when
-//! the trials that have ended may be believed, and what is said; [`schedule`] carries out the rest.
+//! the trials that have ended may be believed, and what is said; [`trial`] carries out the rest.
 
+use crate::args;
 use crate::case::of_workload;
-use crate::experiment::lock;
-use crate::folder::Folder;
-use crate::interrupt::Interrupt;
-use crate::schedule::{self, interleaved::Interleaved};
 use crate::ui::Ui;
-use crate::underway::{Sealed, Site, Underway};
-use crate::{Answer, args, find_max, sweep};
 use anyhow::{Result, bail};
+use deploy::Interrupt;
 use result::{Document, RunKind, State};
+use schedule::{Answer, Interleaved, Searching, Sweep};
+use trial::{Folder, Sealed, Site, Underway};
 
 pub(crate) fn resume(args: &args::Resume, ui: &Ui) -> Result<Answer> {
     let sealed = Sealed::read(&args.folder)?;
-    let held = lock::hold()?;
+    let held = trial::hold()?;
     let folder = Folder::reopen(&args.folder)?;
     if result::read(folder.path()).is_ok_and(|document| is_over(&document)) {
         bail!(
@@ -24,19 +22,19 @@ pub(crate) fn resume(args: &args::Resume, ui: &Ui) -> Result<Answer> {
     }
     held.works_in(folder.path());
     let interrupt = Interrupt::listen()?;
-    let site = Site { folder: &folder, ui, interrupt: &interrupt };
+    let site = Site { folder: &folder, viewer: ui, interrupt: &interrupt };
     match sealed.kind {
         RunKind::Comparison | RunKind::Experiment => {
             let underway: Underway<Interleaved> = sealed.open()?;
-            of_workload!(underway.plan.workload(), W => schedule::resume::<W, _>(underway, &site))
+            of_workload!(underway.plan.workload(), W => trial::resume::<W, _>(underway, &site))
         }
         RunKind::Sweep => {
-            let underway: Underway<sweep::Asked> = sealed.open()?;
-            of_workload!(underway.plan.workload()?, W => schedule::resume::<W, _>(underway, &site))
+            let underway: Underway<Sweep> = sealed.open()?;
+            of_workload!(underway.plan.workload()?, W => trial::resume::<W, _>(underway, &site))
         }
         RunKind::Search => {
-            let underway: Underway<find_max::Asked> = sealed.open()?;
-            of_workload!(underway.plan.workload()?, W => schedule::resume::<W, _>(underway, &site))
+            let underway: Underway<Searching> = sealed.open()?;
+            of_workload!(underway.plan.workload()?, W => trial::resume::<W, _>(underway, &site))
         }
         RunKind::Trial => bail!("{} is a single trial, which cannot go on", folder.path().display()),
     }

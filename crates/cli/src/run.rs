@@ -1,28 +1,28 @@
 //! `stackmark run`: one audited trial.
 
 use crate::args::{self, ArrivalsArg, DeliveryArg, EngineArgs, Limited, PlanArgs, ServerArgs, Think};
-use crate::case::{Case, of_workload};
-use crate::database::{Database, amount, parse_url, scale_of};
-use crate::experiment::plan::Place;
-use crate::folder::{self, Folder};
-use crate::in_use;
-use crate::interrupt::Interrupt;
-use crate::stage::Stage;
-use crate::subjects::{self, Route, Subject};
-use crate::trial::{self, Before, Job, reach};
+use crate::case::of_workload;
+use crate::serve;
 use crate::ui::Ui;
-use crate::{Answer, serve, vouch};
 use anyhow::{Result, bail};
+use deploy::Interrupt;
+use deploy::Place;
 use deploy::ServerSettings;
+use deploy::database::{amount, parse_url, scale_of};
+use deploy::in_use;
+use deploy::subjects::{self, Route, Subject};
+use deploy::{Database, Deployment};
 use drive::{Arrivals, RatePerSecond};
 use model::Nanos;
-use result::{Audit, Check, Conformance, Document, RunKind, State};
+use result::{Audit, Check, Conformance, RunKind, Trial};
+use schedule::{Answer, pool};
 use sql::Dialect;
 use std::cell::Cell;
 use std::time::Duration;
+use targets::Driven;
+use trial::Folder;
+use trial::{Before, Job, Spectator, reach};
 
-/// Sessions behind a server unless told otherwise: one a client, up to this many.
-const POOL_MAX: u32 = 64;
 /// How many times as long as planned a warm-up gets at most, unless told otherwise.
 const WARMUP_GROWS: u32 = 4;
 /// Clients unless told otherwise.
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &args::Run, ui: &Ui) -> Result<Answer> {
     of_workload!(subject.workload(), W => run_workload::<W>(subject, args, ui))
 }
 
-fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -> Result<Answer> {
+fn run_workload<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &Ui) -> Result<Answer> {
     let interrupt = Interrupt::listen()?;
     if args.checks.require_audit && args.url.is_some() && args.data.db.is_none() {
         ui.say(
@@ -65,14 +65,14 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
     if let Some(database) = &existing
         && args.url.is_none()
     {
-        vouch::reachable(subject, database)?;
+        trial::reachable(subject, database)?;
     }
 
     let named = existing.as_ref().map(|database| database.url.clone());
     let audited = existing.is_some() || args.url.is_none();
     // Without sight of the data there is nothing to load, and no engine to start.
     let dialect = if audited { subject.how.dialect } else { Dialect::Sqlite };
-    let mut place = Place::of_wishes(dialect, named.as_ref(), &args.engine);
+    let mut place = Place::of_wishes(dialect, named.as_ref(), &args.engine.wishes());
     if args.plan.through_checkpoints {
         if args.url.is_some() {
             bail!(
@@ -91,33 +91,33 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
     {
         bail!("--limit server:… is for an HTTP server that is started here; {} has none", subject.path);
     }
-    let stage = Stage::create(folder.path(), &place, named, &args.engine, ui)?;
+    let deployment = Deployment::create(folder.path(), &place, named, &args.engine.wishes(), ui)?;
     let database = match existing {
         Some(database) => database,
-        None if audited => stage.load::<W>(within, ui, &interrupt)?,
+        None if audited => deployment.load::<W>(within, ui, &interrupt)?,
         None => Database::unseen(within),
     };
-    let mut document = folder::document(id, started, RunKind::Trial, &[subject.path]);
-    document.notes = stage.notes();
+    let mut document = trial::document(id, started, RunKind::Trial, &[subject.path]);
+    document.notes = deployment.notes();
     let server = server_settings(&args.server, &args.engine, plan.workers);
     let before = Before {
         conformance: match &args.url {
             // What failed before a call was made leaves no folder: the end of its log is in the error.
-            None => vouch::conformance::<W>(subject, &server, &stage, &folder, ui, &interrupt)
+            None => trial::conformance::<W>(subject, &server, &deployment, &folder, ui, &interrupt)
                 .inspect_err(|_| folder.empty())?,
             // The server is somebody's and holds data that conformance would wear out.
-            Some(_) => vouch::no_conformance("not run: the server was already running"),
+            Some(_) => trial::no_conformance("not run: the server was already running"),
         },
-        audits: if audited { vouch::before(&database, ui, &interrupt)? } else { Vec::new() },
+        audits: if audited { trial::before(&database, ui, &interrupt)? } else { Vec::new() },
     };
-    let forbidden = vouch::forbids::<W>(&before.audits, database.is_foreign());
+    let forbidden = trial::forbids::<W>(&before.audits, database.is_foreign());
     if before.conformance.check == Check::Failed || forbidden.is_some() {
         return refuse(&before.conformance, forbidden, database.is_foreign(), subject);
     }
     let job = Job {
         subject,
         database: &database,
-        stage: &stage,
+        deployment: &deployment,
         plan,
         server,
         url: args.url.as_deref(),
@@ -125,7 +125,7 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
         folder: &folder,
         checked_s: Cell::new(0.0),
         what: subject.path,
-        ui,
+        viewer: ui,
         interrupt: &interrupt,
         end_early: None,
     };
@@ -142,7 +142,7 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
     let trial = &document.trials[index];
     let good = !trial.is_void()
         && !trial.misses_limit()
-        && (!args.checks.require_audit || trial::is_audited([trial], ui));
+        && (!args.checks.require_audit || is_audited(std::slice::from_ref(trial), ui));
     let answer = if good { Answer::Good } else { Answer::Bad };
     let nothing = trial::is_empty(trial);
     document.state = trial.state;
@@ -151,7 +151,8 @@ fn run_workload<W: Case>(subject: &'static Subject, args: &args::Run, ui: &Ui) -
         let json = folder.put_document(&document)?;
         bail!("interrupted before anything was measured; what was done until then: {}", json.display());
     }
-    publish(&folder, &document, ui)?;
+    let json = folder.put_document(&document)?;
+    ui.publish(&folder, &document, &json)?;
     Ok(answer)
 }
 
@@ -204,13 +205,8 @@ pub(crate) fn server_settings(args: &ServerArgs, engine: &EngineArgs, clients: u
     }
 }
 
-/// Sessions behind a server for so many clients.
-pub(crate) fn pool(asked: Option<u32>, clients: u32) -> u32 {
-    asked.unwrap_or(clients.min(POOL_MAX))
-}
-
 /// The load generator's plan.
-pub(crate) fn plan<W: Case>(args: &PlanArgs, scale: u32) -> Result<drive::Plan> {
+pub(crate) fn plan<W: Driven>(args: &PlanArgs, scale: u32) -> Result<drive::Plan> {
     let arrivals = match (args.rate, args.think, args.arrivals) {
         (Some(rate), _, ArrivalsArg::Poisson) => Arrivals::Poisson(RatePerSecond(rate)),
         (Some(rate), _, ArrivalsArg::Constant) => Arrivals::Constant(RatePerSecond(rate)),
@@ -261,20 +257,11 @@ pub(crate) fn warmup_max(
     }
 }
 
-/// Writes the finished document and its page, prints the report, and says where they are.
-pub(crate) fn publish(folder: &Folder, document: &Document, ui: &Ui) -> Result<()> {
-    let json = folder.put_document(document)?;
-    let page = folder.put_page(document)?;
-    ui.live().board(document);
-    ui.live().reported(&page);
-    if ui.json {
-        ui.data(&result::to_json(document));
-    } else {
-        ui.data(&report::text::render(document, ui.colour()));
+/// Whether all audits of the stored data ran in all trials; says why the answer is bad if not.
+pub(crate) fn is_audited(trials: &[Trial], ui: &Ui) -> bool {
+    let why = result::unaudited(trials);
+    if let Some(why) = &why {
+        ui.say(why);
     }
-    if document.state == State::Interrupted {
-        ui.say("interrupted: the result covers what was measured until then");
-    }
-    ui.say(&format!("result: {}\nreport: {}", json.display(), page.display()));
-    Ok(())
+    why.is_none()
 }

@@ -1,13 +1,16 @@
 //! `stackmark serve`: the reference server, alone.
 
-use crate::case::{Case, of_workload};
-use crate::database::{Database, parse_url};
+use crate::args;
+use crate::case::of_workload;
 use crate::ui::{self, Ui};
-use crate::{Answer, args, subjects};
 use anyhow::{Context, Result, bail};
+use deploy::database::{Database, parse_url};
+use deploy::subjects;
 use model::AnyTarget;
+use schedule::Answer;
 use server::{Bound, Limits, Server, Settings};
 use std::sync::Arc;
+use targets::Driven;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Threads for the server beside its sessions: half of the cores, since the load generator is often on the others.
@@ -26,7 +29,7 @@ pub(crate) fn launch(args: &args::Launch) -> Result<Answer> {
     Err(deploy::launch(program, arguments)).with_context(|| format!("could not start {}", program.display()))
 }
 
-fn serve_workload<W: Case>(args: &args::Serve, ui: &Ui) -> Result<Answer> {
+fn serve_workload<W: Driven>(args: &args::Serve, ui: &Ui) -> Result<Answer> {
     // An engine that is named with the URL need not be named twice.
     let url = parse_url(&args.db, None)?;
     let engine = args.engine.as_deref().unwrap_or(url.dialect().name());

@@ -1,13 +1,14 @@
 //! Rendering: `report`, and the texts that come from the definition of the command line.
 
+use crate::args;
 use crate::ui::Ui;
-use crate::{Answer, args};
 use anyhow::{Context, Result, bail};
 use args::Format;
 use clap::CommandFactory;
 use report::history::History;
 use report::text::Colour;
 use result::{Document, ShortLine, Trial};
+use schedule::Answer;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn report(args: &args::Report, ui: &Ui) -> Result<Answer> {

@@ -1,13 +1,18 @@
 //! Speaking to a person: data to standard output, everything else to standard error.
 
 use crate::args::LiveArgs;
-use crate::live::{Following, Live};
+use crate::live::{self, Live};
+use anyhow::Result;
+use deploy::{Viewer, Work};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::Monotonic;
 use model::{Clock, Nanos};
 use report::text::Colour;
+use result::{Document, Experiment, State};
 use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use trial::{Folder, Following, Spectator};
 
 /// Without a terminal a line of progress is written this often.
 const LINE_EVERY: Nanos = Nanos::from_secs(3);
@@ -44,25 +49,9 @@ impl Ui {
     ///
     /// # Errors
     /// An address that cannot be listened at.
-    pub(crate) fn go_live(&mut self, args: &LiveArgs) -> anyhow::Result<()> {
+    pub(crate) fn go_live(&mut self, args: &LiveArgs) -> Result<()> {
         self.live = Live::start(args, self)?;
         Ok(())
-    }
-
-    /// Who looks while trials run.
-    pub(crate) fn live(&self) -> &Live {
-        &self.live
-    }
-
-    /// What goes on from now on, for all who look.
-    pub(crate) fn doing(&self, words: &str) {
-        self.say(words);
-        self.live.doing(words);
-    }
-
-    /// Follows one trial for all who look.
-    pub(crate) fn follow(&self, what: &str) -> Following {
-        self.live.follow(self, what)
     }
 
     /// A few lines that are drawn anew; nothing without a terminal.
@@ -88,11 +77,16 @@ impl Ui {
         }
     }
 
+    /// The page of a document, in the folder of its run.
+    pub(crate) fn put_page(&self, folder: &Folder, document: &Document) -> Result<PathBuf> {
+        folder.put("report.html", report::html::render(document).as_bytes())
+    }
+
     /// Whether all data could be written.
     ///
     /// # Errors
     /// It could not, such as on a full disk.
-    pub(crate) fn end(&self) -> anyhow::Result<()> {
+    pub(crate) fn end(&self) -> Result<()> {
         match self.unwritten.take() {
             None => Ok(()),
             Some(error) => Err(anyhow::Error::new(error).context("could not write to standard output")),
@@ -133,6 +127,74 @@ impl Ui {
         bar.set_prefix(what.to_owned());
         let clock = Monotonic::start();
         Progress { bar, what: what.to_owned(), lines: !self.terminal, clock, next: Cell::new(Nanos::ZERO) }
+    }
+}
+
+impl Viewer for Ui {
+    fn say(&self, text: &str) {
+        say(text);
+    }
+
+    fn doing(&self, words: &str) {
+        drop(self.live.doing(words));
+    }
+
+    fn work(&self, words: &str) -> Box<dyn Work> {
+        Box::new(Working { bar: Some(self.progress(words)), page: self.live.doing(words) })
+    }
+}
+
+/// Long work, in the terminal and on the page.
+struct Working {
+    bar: Option<Progress>,
+    page: live::Work,
+}
+
+impl Work for Working {
+    fn show(&self, share: f64, said: &str) {
+        if let Some(bar) = &self.bar {
+            bar.show(share, said);
+        }
+        self.page.show(share, said);
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.end();
+        }
+    }
+}
+
+impl Spectator for Ui {
+    fn follow(&self, what: &str) -> Box<dyn Following> {
+        Box::new(self.live.follow(self, what))
+    }
+
+    fn place(&self, variant: &str, block: u32) {
+        self.live.place(variant, block);
+    }
+
+    fn board(&self, document: &Document, shown: &dyn Fn() -> Option<Experiment>) {
+        self.live.board(document, shown);
+    }
+
+    /// Writes its page, prints the report, and says where they are.
+    fn publish(&self, folder: &Folder, document: &Document, json: &Path) -> Result<()> {
+        let page = self.put_page(folder, document)?;
+        self.live.board(document, &|| None);
+        self.live.reported(&page);
+        if self.json {
+            self.data(&result::to_json(document));
+        } else {
+            self.data(&report::text::render(document, self.colour()));
+        }
+        if document.state == State::Interrupted {
+            self.say("interrupted: the result covers what was measured until then");
+        }
+        self.say(&format!("result: {}\nreport: {}", json.display(), page.display()));
+        Ok(())
     }
 }
 
@@ -202,36 +264,5 @@ impl Progress {
     /// Takes the bar away.
     pub(crate) fn end(self) {
         self.bar.finish_and_clear();
-    }
-}
-
-/// Seconds for people: `0.5 s`, `8 s`, `3 min 20 s`.
-pub(crate) fn seconds(seconds: f64) -> String {
-    if (0.05..9.95).contains(&seconds) && seconds.fract() != 0.0 {
-        return format!("{seconds:.1} s");
-    }
-    let whole = seconds.max(0.0).round() as u64;
-    match (whole / 60, whole % 60) {
-        (0, seconds) => format!("{seconds} s"),
-        (minutes, 0) => format!("{minutes} min"),
-        (minutes, seconds) => format!("{minutes} min {seconds} s"),
-    }
-}
-
-/// A sentence begins with a capital letter.
-pub(crate) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::seconds;
-
-    #[test]
-    fn spans_read_well() {
-        let spans = [0.0, 0.52, 3.0, 3.26, 59.6, 60.0, 200.0];
-        let read = ["0 s", "0.5 s", "3 s", "3.3 s", "1 min", "1 min", "3 min 20 s"];
-        assert_eq!(spans.map(seconds), read.map(str::to_owned));
     }
 }

@@ -4,12 +4,28 @@
 //! It knows processes, folders and environments. It does not know workloads, drivers or what a trial is, and of HTTP only
 //! `GET /health`.
 
+pub mod database;
+mod deployment;
 mod error;
 mod group;
+pub mod in_use;
+mod interrupt;
 mod manifest;
 pub mod mistake;
+mod private;
+pub mod secrets;
 mod server;
+mod spec;
+pub mod subjects;
+mod viewer;
 
+pub use database::Database;
+pub use deployment::Deployment;
 pub use error::DeployError;
+pub use interrupt::Interrupt;
 pub use manifest::{Manifest, Offer};
+pub use private::Private;
 pub use server::{Order, PASSWORD, Server, ServerSettings, launch};
+pub use spec::{Place, Wishes};
+pub use subjects::{Route, Subject};
+pub use viewer::{Nobody, Viewer, Work, tell};

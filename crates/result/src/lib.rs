@@ -24,6 +24,7 @@ mod setting;
 mod tally;
 mod trial;
 mod witness;
+pub mod words;
 
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +46,7 @@ pub use experiment::{Experiment, Metric, Spent, Variant, VariantState};
 pub use file::{ReadError, SCHEMA, parse, read, to_json};
 pub use gap::{Gap, GapKind};
 pub use line::{ShortKind, ShortLine};
-pub use problem::Problem;
+pub use problem::{Problem, unaudited};
 pub use progress::{PROGRESS_FILE, Progress, last_claims};
 pub use search::{Search, SloLimit, Step};
 pub use setting::{Arrivals, Data, Durability, Machine, Plan, Setting, Stack, Tier};

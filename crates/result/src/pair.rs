@@ -1,5 +1,6 @@
 //! A comparison as what it is: an experiment of two variants.
 
+use super::words::capital;
 use super::{
     Block, BlockTrial, Comparison, Experiment, Metric, Party, Side, Spent, Trial, Variant, VariantState,
 };
@@ -59,9 +60,4 @@ impl Comparison {
             variants,
         }
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

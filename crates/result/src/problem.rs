@@ -115,3 +115,21 @@ fn is_good_experiment(experiment: &Experiment) -> bool {
     experiment.variants.iter().all(|variant| variant.state == VariantState::Measured)
         && !experiment.comparisons.iter().any(Comparison::loses_too_much)
 }
+/// Why what was measured is not proven: of the first trial in which an audit of the stored data did not run, which and how
+/// many did not.
+#[must_use]
+pub fn unaudited(trials: &[Trial]) -> Option<String> {
+    let why = |trial: &Trial| {
+        let audits = trial.audits.iter().map(|audit| audit.check);
+        let checks: Vec<Check> = audits.chain(trial.ledger.iter().map(|found| found.check)).collect();
+        let open = checks.iter().filter(|check| **check == Check::NotRun).count();
+        match open {
+            0 if trial.is_unverified() => Some("nobody looked at the stored data after the run".to_owned()),
+            0 => None,
+            open => Some(format!("{open} of {} audits did not run", checks.len())),
+        }
+    };
+    trials
+        .iter()
+        .find_map(|trial| Some(format!("--require-audit is not met by {}: {}", trial.subject, why(trial)?)))
+}

@@ -6,19 +6,22 @@
 mod generic;
 mod how;
 mod place;
+mod subjects;
 mod tpcb;
 mod tpcc;
 
 use anyhow::Result;
+use benchmark::Benchmark;
 use drive::{Observer, Plan, RunError, Stop, Trial};
 use measure::Monotonic;
-use model::{AnySession, AnyTarget, RetryPolicy, Retrying, RetryingTarget, Wire};
+use model::{AnySession, AnyTarget, RetryPolicy, Retrying, RetryingTarget};
 use sql::DbUrl;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 pub use how::{Driver, How, Style};
 pub use place::{place, server_only, sqlite_only, why_closed};
+pub use subjects::{COMBINATIONS, Combination};
 
 /// What a trial is run on, whatever is behind it.
 pub type TrialTarget<W> = RetryingTarget<AnyTarget<W>>;
@@ -26,7 +29,7 @@ pub type TrialTarget<W> = RetryingTarget<AnyTarget<W>>;
 pub type TrialSession<W> = Retrying<AnySession<W>>;
 
 /// A workload whose subjects can be driven.
-pub trait Driven: Wire {
+pub trait Driven: Benchmark {
     /// The target of a subject on a database, as its drivers make it: nothing repeats a call yet.
     ///
     /// # Errors

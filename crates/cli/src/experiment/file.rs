@@ -11,15 +11,16 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use super::factors;
-use super::plan::Experiment;
-use crate::case::{Case, of_workload};
-use crate::subjects;
+use crate::case::of_workload;
 use anyhow::{Context, Result, anyhow, bail};
+use deploy::subjects;
+use schedule::factors;
+use schedule::plan::Experiment;
 use source::{Entry, Kind, Source, get, nearest};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use targets::Driven;
 use variant::{Common, Draft};
 use words::{PLAN, PLAN_WHOLE, Word, Words};
 
@@ -104,7 +105,7 @@ pub(crate) fn parse(text: &str, path: &Path) -> Result<Experiment> {
     of_workload!(name, W => resolve::<W>(source, name, &top, path))
 }
 
-fn resolve<W: Case>(
+fn resolve<W: Driven>(
     source: Source<'_>,
     workload: &'static str,
     top: &[Entry],
@@ -141,7 +142,7 @@ fn resolve<W: Case>(
     Ok(experiment)
 }
 
-fn scale<W: Case>(source: &Source<'_>, top: &[Entry]) -> Result<u32> {
+fn scale<W: Driven>(source: &Source<'_>, top: &[Entry]) -> Result<u32> {
     let Some(entry) = get(top, "scale") else { return Ok(1) };
     let Kind::Whole(digits) = &entry.value.kind else {
         return Err(source.mistyped(entry, "a whole number", "10"));
@@ -194,7 +195,7 @@ struct Group {
     drafts: Vec<Draft>,
 }
 
-fn drafts<W: Case>(common: &Common<'_>, top: &[Entry]) -> Result<Vec<Group>> {
+fn drafts<W: Driven>(common: &Common<'_>, top: &[Entry]) -> Result<Vec<Group>> {
     let source = &common.source;
     let Some(entry) = get(top, "variant") else {
         return Err(source.wrong(&(0..0), "there is no variant: write [[variant]] once for each"));

@@ -1,24 +1,13 @@
 //! What one slice shows of a trial, as plain data.
 
-use crate::case::Case;
-use crate::subjects::Subject;
-use crate::trial;
 use measure::{EffortSums, Phase};
-use model::Nanos;
-use result::BudgetPart;
+use result::{BudgetPart, Role};
 use serde::Serialize;
 use std::collections::VecDeque;
+use trial::Sight;
 
 /// Rates kept for the small curve in the terminal.
 const RATES_MAX: usize = 48;
-
-/// What there is to see of a trial when a slice has ended.
-pub(crate) struct Sight<'a, W: Case> {
-    pub(crate) subject: &'static Subject,
-    pub(crate) plan: &'a drive::Plan,
-    pub(crate) progress: &'a drive::Progress<'a, W>,
-    pub(crate) usage: Vec<observe::Usage>,
-}
 
 /// The headline rate, in the unit of the workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -128,45 +117,45 @@ pub(crate) struct KindCounted {
     pub(crate) sum_s: f64,
 }
 
-impl<W: Case> Sight<'_, W> {
-    /// Length of the window so far.
-    fn window(&self) -> Nanos {
-        self.plan.measured - self.progress.left
+/// What is shown of a sight.
+pub(crate) trait Shown {
+    /// Seconds until the window closes.
+    fn left_s(&self) -> f64;
+    /// How much of the trial is done, 0 to 1.
+    fn share(&self) -> f64;
+    fn rates(&self) -> Rates;
+    fn snapshot(&self, what: &str, rates: Rates, pulse: &mut Pulse) -> Snapshot;
+    /// An embedded engine lives in whichever process holds its connections.
+    fn role(&self, role: Role) -> String;
+    fn counted(&self) -> Counted;
+}
+
+impl Shown for Sight<'_> {
+    fn left_s(&self) -> f64 {
+        self.left.as_secs_f64()
     }
 
-    pub(crate) fn left_s(&self) -> f64 {
-        self.progress.left.as_secs_f64()
-    }
-
-    pub(crate) fn share(&self) -> f64 {
+    fn share(&self) -> f64 {
         let planned = (self.plan.warmup + self.plan.measured).as_secs_f64();
         1.0 - self.left_s() / planned.max(f64::MIN_POSITIVE)
     }
 
-    pub(crate) fn phase(&self) -> &'static str {
-        match self.progress.slice.phase {
-            Phase::WarmUp => "warm-up",
-            Phase::Measured => "measured",
-            Phase::Drain => "drain",
-        }
-    }
-
-    pub(crate) fn rates(&self) -> Rates {
-        let headline: Vec<usize> = (0..W::KINDS.len()).filter(|at| W::KINDS[*at].headline).collect();
-        let mean = (self.progress.slice.phase != Phase::WarmUp).then(|| {
-            let totals = &self.progress.collected.totals.kinds;
+    fn rates(&self) -> Rates {
+        let headline: Vec<usize> = (0..self.kinds.len()).filter(|at| self.kinds[*at].headline).collect();
+        let mean = (self.slice.phase != Phase::WarmUp).then(|| {
+            let totals = &self.totals.kinds;
             let committed: u64 = headline.iter().map(|at| totals[*at].ended.committed).sum();
-            committed as f64 / self.window().as_secs_f64().max(f64::MIN_POSITIVE) * W::RATE_SECONDS
+            committed as f64 / self.window().as_secs_f64().max(f64::MIN_POSITIVE) * self.rate_seconds
         });
-        Rates { now: self.progress.slice.rate(&headline) * W::RATE_SECONDS, mean }
+        Rates { now: self.slice.rate(&headline) * self.rate_seconds, mean }
     }
 
-    pub(crate) fn snapshot(&self, what: &str, rates: Rates, pulse: &mut Pulse) -> Snapshot {
-        let (slice, books) = (self.progress.slice, &self.progress.books);
-        let headline = W::KINDS.iter().position(|kind| kind.headline).unwrap_or(0);
+    fn snapshot(&self, what: &str, rates: Rates, pulse: &mut Pulse) -> Snapshot {
+        let (slice, books) = (self.slice, self.books);
+        let headline = self.kinds.iter().position(|kind| kind.headline).unwrap_or(0);
         let times = slice.times.get(headline).copied().unwrap_or_default();
         let mut sums = EffortSums::default();
-        for kind in &self.progress.collected.totals.kinds {
+        for kind in &self.totals.kinds {
             sums += kind.effort;
         }
         if pulse.rates.len() == RATES_MAX {
@@ -181,18 +170,23 @@ impl<W: Case> Sight<'_, W> {
             pulse.budget = budget;
         }
         pulse.sums = sums;
+        let busy = |usage: &observe::Usage| Busy {
+            role: self.role(usage.role),
+            cores: usage.cores,
+            rss_bytes: usage.rss_bytes,
+        };
         Snapshot {
             what: what.to_owned(),
-            workload: W::NAME,
+            workload: self.subject.workload(),
             subject: self.subject.path.to_owned(),
             phase: self.phase(),
             share: self.share(),
             left_s: self.left_s(),
             clients: self.plan.workers,
-            unit: W::RATE_UNIT,
+            unit: self.rate_unit,
             rate: rates.now,
             rate_mean: rates.mean,
-            kind: W::KINDS[headline].name,
+            kind: self.kinds[headline].name,
             p50_ns: times.p50.map(|p50| p50.0),
             p99_ns: times.p99.map(|p99| p99.0),
             faults: slice.kinds.iter().map(|kind| kind.faults).sum(),
@@ -207,26 +201,21 @@ impl<W: Case> Sight<'_, W> {
                 defect: books.defect,
                 retries: books.retries,
             },
-            away: self.progress.outages.last().is_some_and(|outage| outage.to.is_none()),
+            away: self.away,
             budget: pulse.budget.clone(),
-            processes: self.usage.iter().map(|usage| self.busy(usage)).collect(),
+            processes: self.usage.iter().map(busy).collect(),
             cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
         }
     }
 
-    fn busy(&self, usage: &observe::Usage) -> Busy {
-        Busy { role: self.role(usage.role), cores: usage.cores, rss_bytes: usage.rss_bytes }
-    }
-
-    /// An embedded engine lives in whichever process holds its connections.
-    pub(crate) fn role(&self, role: result::Role) -> String {
+    fn role(&self, role: Role) -> String {
         let roles = trial::roles(role, self.subject);
         roles.iter().map(|role| role.word()).collect::<Vec<_>>().join(" + ")
     }
 
-    pub(crate) fn counted(&self) -> Counted {
-        let totals = &self.progress.collected.totals;
-        let kinds = W::KINDS.iter().zip(&totals.kinds).map(|(kind, totals)| {
+    fn counted(&self) -> Counted {
+        let totals = self.totals;
+        let kinds = self.kinds.iter().zip(&totals.kinds).map(|(kind, totals)| {
             let response = &totals.committed.response;
             let times = response.spectrum().into_iter().map(|(upper, count)| (upper.0, count));
             KindCounted {
@@ -236,11 +225,7 @@ impl<W: Case> Sight<'_, W> {
                 sum_s: response.sum().as_secs_f64(),
             }
         });
-        Counted {
-            kinds: kinds.collect(),
-            never_begun: totals.unstarted,
-            warmup: self.progress.collected.warmup,
-        }
+        Counted { kinds: kinds.collect(), never_begun: totals.unstarted, warmup: self.warmup }
     }
 }
 
@@ -265,6 +250,7 @@ fn budget_since(before: &EffortSums, now: &EffortSums) -> Option<Vec<Part>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Nanos;
 
     fn sums(calls: u64, statements_ms: u64, commit_ms: u64) -> EffortSums {
         EffortSums {

@@ -1,7 +1,7 @@
 //! A trial in a few lines of a terminal, drawn anew with every slice. Readable without colour.
 
 use super::snapshot::{Part, Snapshot};
-use crate::ui;
+use result::words::seconds;
 use std::collections::VecDeque;
 
 /// Steps of the small curve.
@@ -29,7 +29,7 @@ fn head(now: &Snapshot, width: usize) -> String {
         "{:>3.0} %  {}{away}, {} left",
         now.share.clamp(0.0, 1.0) * 100.0,
         now.phase,
-        ui::seconds(now.left_s)
+        seconds(now.left_s)
     );
     let room = width.saturating_sub(tail.chars().count() + 4);
     // Names come from experiment files: nothing in them may move the cursor.

@@ -1,8 +1,8 @@
 //! What is right resolves to what was meant, and what is wrong is said with its line.
 
 use super::*;
-use crate::experiment::plan::Variant;
 use drive::Arrivals;
+use schedule::plan::Variant;
 
 fn good(text: &str) -> Experiment {
     parse(text, Path::new("x.toml")).unwrap_or_else(|error| panic!("{error}\nin\n{text}"))

@@ -4,13 +4,14 @@ use super::expand::{Combination, plain};
 use super::source::{Entry, Kind, Source, Span, get, nearest};
 use super::words::{PLAN, Word, Words};
 use crate::args::Limited;
-use crate::case::Case;
-use crate::experiment::factors::FACTORS;
-use crate::experiment::plan::{Place, Variant};
 use crate::run::server_settings;
-use crate::subjects::{self, Route, Subject};
 use anyhow::Result;
+use deploy::Place;
+use deploy::subjects::{self, Route, Subject};
+use schedule::factors::FACTORS;
+use schedule::plan::Variant;
 use sql::{Dialect, SqliteUrl, UrlError};
+use targets::Driven;
 
 /// Keys of a variant beside those of a plan.
 const OWN: &[&str] = &[
@@ -60,7 +61,7 @@ pub(super) fn keys() -> Vec<&'static str> {
 
 impl Common<'_> {
     /// One combination of a variant.
-    pub(super) fn draft<W: Case>(&self, combination: &Combination, span: &Span) -> Result<Draft> {
+    pub(super) fn draft<W: Driven>(&self, combination: &Combination, span: &Span) -> Result<Draft> {
         let (source, entries) = (&self.source, combination.entries.as_slice());
         let subject = self.subject(entries, span)?;
         let mut words = Words::default();

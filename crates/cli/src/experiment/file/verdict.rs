@@ -2,10 +2,10 @@
 
 use super::source::{Entry, Source, get};
 use super::words::{Word, Words};
-use crate::case::Case;
 use crate::compare::MARGIN;
-use crate::experiment::metric::Measured;
 use anyhow::Result;
+use schedule::metric::Measured;
+use targets::Driven;
 
 /// What decides.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) struct Rule {
     pub(super) max_loss: Option<f64>,
 }
 
-pub(super) fn read<W: Case>(source: &Source<'_>, top: &[Entry]) -> Result<Rule> {
+pub(super) fn read<W: Driven>(source: &Source<'_>, top: &[Entry]) -> Result<Rule> {
     let mut rule = Rule { metric: "throughput".to_owned(), margin: MARGIN, max_loss: None };
     let Some(table) = get(top, "verdict") else { return Ok(rule) };
     let entries = source.table(table, "[verdict]")?;
@@ -41,7 +41,7 @@ fn share_of(source: &Source<'_>, entry: &Entry) -> Result<f64> {
 }
 
 /// A metric, by the name that the runner knows it by.
-fn metric<W: Case>(source: &Source<'_>, entry: &Entry) -> Result<String> {
+fn metric<W: Driven>(source: &Source<'_>, entry: &Entry) -> Result<String> {
     let text = source.text(entry, "\"throughput\"")?;
     match Measured::named(text, W::KINDS) {
         Ok(measured) => Ok(measured.name()),

@@ -3,12 +3,12 @@
 
 use super::source::{Entry, Kind, Source, Span};
 use crate::args;
-use crate::case::Case;
 use anyhow::Result;
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use drive::PlanError;
 use std::error::Error;
+use targets::Driven;
 
 /// What `compare` takes.
 #[derive(Debug, Parser)]
@@ -192,7 +192,7 @@ impl Words {
     ///
     /// # Errors
     /// When it cannot be done, or not with this workload.
-    pub(super) fn plan<W: Case>(
+    pub(super) fn plan<W: Driven>(
         &self,
         source: &Source<'_>,
         span: &Span,

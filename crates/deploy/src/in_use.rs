@@ -1,0 +1,207 @@
+//! One run at a time on a SQLite file: what one run stores would be missing from, or too much in, what the other
+//! acknowledged. The server of a run is part of it and asks for nothing; audits and loads have locks of their own.
+
+use anyhow::{Context, Result, bail};
+use rustix::fs::{FlockOperation, flock, fstat, stat};
+use rustix::io::Errno;
+use sql::DbUrl;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+/// The right to run on a database. The kernel takes it back when this process ends, in whatever way.
+#[derive(Debug)]
+pub struct InUse {
+    file: File,
+    path: PathBuf,
+}
+
+/// Takes the right to make calls on a database, where it is a file. A server looks after its own.
+///
+/// # Errors
+/// Another run has it, or has copies made of it: says who, and where. Or the file of the lock cannot be used.
+pub fn alone(url: &DbUrl) -> Result<Option<InUse>> {
+    match url {
+        DbUrl::Sqlite(url) => hold(&url.path, FlockOperation::NonBlockingLockExclusive).map(Some),
+        DbUrl::Server(_) => Ok(None),
+    }
+}
+
+/// Takes the right to copy a database, which others may do too, where it is a file.
+///
+/// # Errors
+/// As [`alone`].
+pub fn with_other_readers(url: &DbUrl) -> Result<Option<InUse>> {
+    match url {
+        DbUrl::Sqlite(url) => hold(&url.path, FlockOperation::NonBlockingLockShared).map(Some),
+        DbUrl::Server(_) => Ok(None),
+    }
+}
+
+fn hold(database: &Path, how: FlockOperation) -> Result<InUse> {
+    // One file may have several names.
+    let database = database.canonicalize().unwrap_or_else(|_| database.to_owned());
+    let path = PathBuf::from({
+        let mut name = OsString::from(&database);
+        name.push(".lock");
+        name
+    });
+    let cannot =
+        || format!("could not lock {}, which keeps runs on {} apart", path.display(), database.display());
+    loop {
+        let file = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+        let file = file.with_context(cannot)?;
+        match flock(&file, how) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Err(refused(&file, &database)),
+            Err(error) => return Err(error).with_context(cannot),
+        }
+        // Whoever had it may have removed it before we locked it.
+        let ours = fstat(&file).with_context(cannot)?;
+        if stat(&path).is_ok_and(|there| (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)) {
+            let held = InUse { file, path };
+            held.write(&format!("process {}", std::process::id()));
+            return Ok(held);
+        }
+    }
+}
+
+fn refused(mut file: &File, database: &Path) -> anyhow::Error {
+    let mut holder = String::new();
+    // Whoever holds it may be about to write who they are.
+    let _ = file.read_to_string(&mut holder);
+    let holder = match holder.trim() {
+        "" => "it has just begun",
+        holder => holder,
+    };
+    let database = database.display();
+    anyhow::anyhow!(
+        "another run uses {database} ({holder}): calls of both would be in its data, and neither could be audited\nhint: \
+         wait for its end, or `stackmark load` a database of its own for this run"
+    )
+}
+
+impl InUse {
+    /// Tells those who are refused where we work.
+    pub fn works_in(&self, folder: &Path) {
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        self.write(&format!("process {}, {}", std::process::id(), folder.display()));
+    }
+
+    fn write(&self, who: &str) {
+        let mut file = &self.file;
+        // It is for people: what counts is the lock.
+        let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(who.as_bytes()));
+    }
+}
+
+impl Drop for InUse {
+    /// Removes the file, unless others hold it too: the last of them does.
+    fn drop(&mut self) {
+        if flock(&self.file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            // One that stays is locked by nobody, and is used again.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Refuses a write-ahead log where its index cannot be shared: on a network file system SQLite would lose or tear data
+/// (<https://sqlite.org/wal.html>).
+///
+/// # Errors
+/// Says which file system it is, and what would be right.
+pub fn allow_journal(url: &DbUrl) -> Result<()> {
+    let DbUrl::Sqlite(url) = url else { return Ok(()) };
+    // A place that cannot be looked at is met by whoever opens it.
+    let Ok(on) = observe::FileSystem::of(&url.path) else { return Ok(()) };
+    journal_on(&on, url)
+}
+
+fn journal_on(on: &observe::FileSystem, url: &sql::SqliteUrl) -> Result<()> {
+    if url.journal == sql::Journal::Wal && on.is_network() {
+        bail!(
+            "{} is on a network file system ({}), where a write-ahead log loses or tears data: its index is shared memory\n\
+             hint: add journal=truncate to the address, such as --db 'sqlite:FILE?journal=truncate', or use a local disk",
+            url.path.display(),
+            on.kind
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use observe::FileSystem;
+
+    fn database(name: &str) -> (PathBuf, DbUrl) {
+        let path = std::env::temp_dir().join(format!("stackmark-in-use-{}-{name}.db", std::process::id()));
+        fs::write(&path, b"").unwrap();
+        (path.clone(), DbUrl::Sqlite(sql::SqliteUrl::file(path)))
+    }
+
+    #[test]
+    fn the_second_run_is_refused_with_the_name_of_the_first_until_that_has_ended() {
+        let (path, url) = database("second");
+        let first = alone(&url).unwrap().unwrap();
+        first.works_in(Path::new("results/somewhere"));
+        let link = path.with_extension("link");
+        let _ = fs::remove_file(&link);
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        for name in [path.clone(), link.clone()] {
+            for taken in [alone, with_other_readers] {
+                let refused =
+                    taken(&DbUrl::Sqlite(sql::SqliteUrl::file(name.clone()))).unwrap_err().to_string();
+                let us = format!("process {}, results/somewhere", std::process::id());
+                assert!(refused.contains(&us) && refused.contains("hint: wait"), "{refused}");
+            }
+        }
+        let lock = first.path.clone();
+        drop(first);
+        assert!(!lock.exists());
+        drop(alone(&url).unwrap());
+        // What a killed run leaves behind is locked by nobody.
+        fs::write(&lock, "process 1").unwrap();
+        drop(alone(&url).unwrap());
+        assert!(!lock.exists());
+        fs::remove_file(path).unwrap();
+        fs::remove_file(link).unwrap();
+    }
+
+    #[test]
+    fn many_may_copy_and_none_may_run_meanwhile() {
+        let (path, url) = database("copies");
+        let (first, second) = (with_other_readers(&url).unwrap().unwrap(), with_other_readers(&url).unwrap());
+        assert!(alone(&url).is_err());
+        let lock = first.path.clone();
+        drop(first);
+        assert!(lock.exists() && alone(&url).is_err());
+        drop(second);
+        assert!(!lock.exists());
+        drop(alone(&url).unwrap());
+        fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_write_ahead_log_stays_off_network_file_systems() {
+        let on = |kind: &str| FileSystem {
+            options: String::new(),
+            kind: kind.into(),
+            in_memory: false,
+            device: None,
+            rotational: None,
+            free_bytes: None,
+            total_bytes: None,
+        };
+        let wal: sql::SqliteUrl = "sqlite:bench.db".parse().unwrap();
+        let truncate: sql::SqliteUrl = "sqlite:bench.db?journal=truncate".parse().unwrap();
+        let refused = journal_on(&on("nfs4"), &wal).unwrap_err().to_string();
+        assert!(refused.contains("bench.db is on a network file system (nfs4)"), "{refused}");
+        assert!(refused.contains("journal=truncate"), "{refused}");
+        journal_on(&on("nfs4"), &truncate).unwrap();
+        for local in ["ext4", "tmpfs", "overlay", "unknown"] {
+            journal_on(&on(local), &wal).unwrap();
+        }
+    }
+}

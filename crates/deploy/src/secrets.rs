@@ -1,0 +1,160 @@
+//! Passwords: where they come from, and how they stay out of sight.
+
+use crate::server::PASSWORD;
+use anyhow::{Context, Result, bail};
+use sql::{DbUrl, Dialect, Secret, ServerUrl};
+use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+static FILE: OnceLock<PathBuf> = OnceLock::new();
+
+/// Notes the file that the user keeps the password in.
+pub fn read_from(file: Option<PathBuf>) {
+    if let Some(file) = file {
+        // Set once, by the command line.
+        let _ = FILE.set(file);
+    }
+}
+
+/// Fills in the password of a server: from the URL, else from `--password-file`, else from `STACKMARK_DB_PASSWORD`, else
+/// from where the engine's own tools look for it (`PGPASSWORD` and `.pgpass`, `MYSQL_PWD`).
+pub fn with_password(url: DbUrl) -> Result<DbUrl> {
+    let DbUrl::Server(mut url) = url else { return Ok(url) };
+    if let Some(file) = FILE.get() {
+        url.password = Some(of_file(file)?);
+    } else if url.password.is_none() {
+        url.password = elsewhere(&url)?;
+    }
+    Ok(DbUrl::Server(url))
+}
+
+/// The first line of a file that nobody else may read.
+fn of_file(file: &Path) -> Result<Secret> {
+    let read = || std::fs::read_to_string(file);
+    let text = read().with_context(|| format!("could not read the password file {}", file.display()))?;
+    ensure_ours_alone(file)?;
+    match text.lines().next().filter(|line| !line.is_empty()) {
+        Some(line) => Ok(Secret::new(line)),
+        None => bail!("the password file {} is empty; its first line is the password", file.display()),
+    }
+}
+
+fn ensure_ours_alone(file: &Path) -> Result<()> {
+    let mode = std::fs::metadata(file).map(|about| about.mode()).unwrap_or(0);
+    if mode & 0o077 != 0 {
+        bail!(
+            "the password file {} can be read by others (mode {:o})\nhint: chmod 600 {}",
+            file.display(),
+            mode & 0o777,
+            file.display()
+        );
+    }
+    Ok(())
+}
+
+fn elsewhere(url: &ServerUrl) -> Result<Option<Secret>> {
+    let of = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty()).map(Secret::new);
+    let engines_own = match url.dialect {
+        Dialect::Postgres => "PGPASSWORD",
+        Dialect::MySql | Dialect::Sqlite => "MYSQL_PWD",
+    };
+    if let Some(found) = of(PASSWORD).or_else(|| of(engines_own)) {
+        return Ok(Some(found));
+    }
+    let file = match (url.dialect, std::env::var_os("PGPASSFILE"), std::env::var_os("HOME")) {
+        (Dialect::Postgres, Some(file), _) => PathBuf::from(file),
+        (Dialect::Postgres, None, Some(home)) => PathBuf::from(home).join(".pgpass"),
+        _ => return Ok(None),
+    };
+    // Like PostgreSQL's own tools: a file that is not there says nothing, and one that others may read is not used.
+    let Ok(text) = std::fs::read_to_string(&file) else { return Ok(None) };
+    ensure_ours_alone(&file)?;
+    Ok(of_pgpass(&text, url))
+}
+
+/// The password of the first line that matches: `host:port:database:user:password`, each part or `*`, `\` escapes.
+fn of_pgpass(text: &str, url: &ServerUrl) -> Option<Secret> {
+    let host = if url.socket.is_some() { "localhost" } else { &url.host };
+    let wanted = [host, &url.port.to_string(), &url.database, &url.user];
+    text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
+        let parts = unescaped_parts(line);
+        let (password, keys) = parts.split_last().filter(|(_, keys)| keys.len() == wanted.len())?;
+        let fits = keys.iter().zip(wanted).all(|(key, wanted)| key == "*" || key == wanted);
+        fits.then(|| Secret::new(password.clone()))
+    })
+}
+
+fn unescaped_parts(line: &str) -> Vec<String> {
+    let (mut parts, mut escaped) = (vec![String::new()], false);
+    for c in line.chars() {
+        match c {
+            '\\' if !escaped => escaped = true,
+            ':' if !escaped && parts.len() < 5 => parts.push(String::new()),
+            c => {
+                parts.last_mut().expect("never empty").push(c);
+                escaped = false;
+            }
+        }
+    }
+    parts
+}
+
+/// Starts this program anew without the password that is among its arguments, where every user of the machine could read
+/// it. Comes back if there is none.
+pub fn leave_process_list() -> Result<()> {
+    let mut found = None;
+    let arguments: Vec<OsString> = std::env::args_os()
+        .skip(1)
+        .map(|argument| match argument.to_str().and_then(taken_out) {
+            Some((rest, password)) => {
+                found = Some(password);
+                rest.into()
+            }
+            None => argument,
+        })
+        .collect();
+    let Some(password) = found else { return Ok(()) };
+    let program = std::env::current_exe().context("could not find this program's own file")?;
+    let error = Command::new(program).args(arguments).env(PASSWORD, password.reveal()).exec();
+    Err(error).context("could not take the password out of the process list")
+}
+
+/// An argument that is the URL of a server with a password in it, without the password, and the password.
+fn taken_out(argument: &str) -> Option<(String, Secret)> {
+    let (option, text) = match argument.split_once("--db=") {
+        Some(("", text)) => ("--db=", text),
+        _ => ("", argument),
+    };
+    let url: ServerUrl = text.parse().ok()?;
+    let password = url.password.clone()?;
+    Some((format!("{option}{url}"), password))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_leaves_the_arguments_and_the_rest_stays() {
+        let (rest, password) =
+            taken_out("--db=postgres://me:se%40cret@db:5433/tpcc?sslmode=require").unwrap();
+        assert_eq!(password.reveal(), "se@cret");
+        assert_eq!(rest, "--db=postgres://me@db:5433/tpcc?sslmode=require&isolation=read-committed");
+        assert!(taken_out("postgres://me@db/tpcc").is_none());
+        assert!(taken_out("--clients=8").is_none());
+        assert!(taken_out("sqlite:a:b@c").is_none());
+    }
+
+    #[test]
+    fn pgpass_is_read_as_its_owner_means_it() {
+        let url: ServerUrl = "postgres://me@db:5433/tpcc".parse().unwrap();
+        let of = |text: &str| of_pgpass(text, &url).map(|found| found.reveal().to_owned());
+        assert_eq!(of("other:*:*:*:no\ndb:5433:*:me:a\\:b\\\\c\n*:*:*:*:late"), Some("a:b\\c".into()));
+        assert_eq!(of("# db:5433:tpcc:me:no\n"), None);
+        assert_eq!(of("db:5433:tpcc:you:no"), None);
+    }
+}

@@ -1,0 +1,182 @@
+//! What is to be deployed for a subject, as plain data: what a command line or a file asks for, with every default filled in.
+
+use crate::database::parse_url;
+use anyhow::{Context, Result, bail};
+use model::{Nanos, Tier};
+use serde::{Deserialize, Serialize};
+use sql::{DbUrl, Dialect, SqliteUrl};
+
+/// Where the data of a variant lies. Variants with equal places share one load and one private engine;
+/// all private SQLite databases share one load, whatever their options.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// `sqlite`, `postgres` or `mysql`.
+    pub engine: String,
+    /// A database that the user named, as an address without its password; trials run on copies beside it.
+    pub db: Option<String>,
+    /// Options of a private SQLite database as its address has them: `journal=delete&cache=32MiB`.
+    pub options: String,
+    /// Settings of a private engine beyond ours: `("shared_buffers", "1GB")`.
+    pub settings: Vec<(String, String)>,
+    /// What a commit on a private engine survives: `durable` or `delayed`.
+    pub durability: String,
+    /// What a private engine may use: `cpu=0.5,mem=1GiB`.
+    pub limits: Option<String>,
+    /// Whether a private PostgreSQL counts what each statement costs.
+    pub statement_statistics: bool,
+}
+
+const CHECKPOINT_TIMEOUT: &str = "checkpoint_timeout";
+/// PostgreSQL's own range of `checkpoint_timeout`.
+const CHECKPOINT_MIN_S: u32 = 30;
+const CHECKPOINT_MAX_S: f64 = 86_400.0;
+/// Times `checkpoint_timeout` that a measured interval lasts, so that two checkpoints begin in it although each begins a
+/// little late.
+const PERIODS: f64 = 2.5;
+const CHECKPOINTS_IN_MIN: Nanos = Nanos::from_secs(75);
+
+/// What is asked of the private engine of a place.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Wishes {
+    /// What a commit survives.
+    pub durability: Tier,
+    /// What the engine may use.
+    pub limits: Option<rig::Limits>,
+    /// Whether PostgreSQL counts what each statement costs.
+    pub statement_statistics: bool,
+}
+
+impl Default for Wishes {
+    fn default() -> Wishes {
+        Wishes { durability: Tier::Durable, limits: None, statement_statistics: false }
+    }
+}
+
+impl Place {
+    /// What the command line asks for. `db` is a database that the user named.
+    pub fn of_wishes(dialect: Dialect, db: Option<&DbUrl>, wishes: &Wishes) -> Place {
+        let private = db.is_none();
+        let limits = wishes.limits.filter(|_| private && dialect != Dialect::Sqlite);
+        Place {
+            engine: dialect.name().into(),
+            db: db.map(ToString::to_string),
+            options: String::new(),
+            settings: Vec::new(),
+            // What somebody's database flushes is its own setting.
+            durability: if private { wishes.durability } else { Tier::Durable }.to_string(),
+            limits: limits.map(|limits| limits.to_string()),
+            statement_statistics: wishes.statement_statistics && dialect == Dialect::Postgres,
+        }
+    }
+
+    /// Has a private PostgreSQL begin a checkpoint so often that two or more begin within `measured`, wherever in it the first
+    /// one does.
+    ///
+    /// # Errors
+    /// When that cannot be had: why, and what would be right.
+    pub fn go_through_checkpoints(&mut self, measured: Nanos) -> Result<()> {
+        let why = match (self.dialect()?, &self.db) {
+            (Dialect::Sqlite, _) => {
+                "SQLite writes its log back every 1,000 pages or so, many times in any trial".to_owned()
+            }
+            (Dialect::MySql, _) => {
+                "InnoDB writes pages back all the time and has no checkpoints that a trial could hold"
+                    .to_owned()
+            }
+            (Dialect::Postgres, Some(_)) => {
+                "the database of --db has a checkpoint_timeout of its own\nhint: set it there \
+                                             to less than 2/5 of the measured time"
+                    .to_owned()
+            }
+            (Dialect::Postgres, None) if measured < CHECKPOINTS_IN_MIN => format!(
+                "PostgreSQL begins a checkpoint every {CHECKPOINT_MIN_S} s at most, and two of them surely begin within {} \
+                 s, not within {}\nhint: measure for longer, as with --duration 75s",
+                CHECKPOINTS_IN_MIN.as_secs_f64(),
+                humantime::format_duration(measured.into())
+            ),
+            (Dialect::Postgres, None) if self.settings.iter().any(|(name, _)| name == CHECKPOINT_TIMEOUT) => {
+                format!("{CHECKPOINT_TIMEOUT} is set as well; leave one of the two out")
+            }
+            (Dialect::Postgres, None) => {
+                let every = (measured.as_secs_f64() / PERIODS).min(CHECKPOINT_MAX_S).floor();
+                self.settings.push((CHECKPOINT_TIMEOUT.into(), format!("{every}s")));
+                self.settings.sort();
+                return Ok(());
+            }
+        };
+        bail!("--through-checkpoints cannot be done: {why}")
+    }
+
+    /// Its engine.
+    ///
+    /// # Errors
+    /// When there is none of that name.
+    pub fn dialect(&self) -> Result<Dialect> {
+        Dialect::named(&self.engine)
+            .with_context(|| format!("no engine `{}`; there are sqlite, postgres and mariadb", self.engine))
+    }
+
+    /// What a commit survives.
+    ///
+    /// # Errors
+    /// When it is no tier of a private engine.
+    pub fn tier(&self) -> Result<Tier> {
+        [Tier::Durable, Tier::Delayed]
+            .into_iter()
+            .find(|tier| tier.to_string() == self.durability)
+            .with_context(|| format!("durability is durable or delayed, not `{}`", self.durability))
+    }
+
+    /// The database that the user named, with its password.
+    ///
+    /// # Errors
+    /// When the address is none, or one of another engine.
+    pub fn named(&self) -> Result<Option<DbUrl>> {
+        let dialect = self.dialect()?;
+        self.db.as_deref().map(|url| parse_url(url, Some(dialect))).transpose()
+    }
+
+    /// Whether it is a private SQLite database. All of those in an experiment have copies of one template: what their
+    /// options say belongs to connections, but for the journal, and that is set in each copy.
+    pub fn is_private_file(&self) -> bool {
+        self.engine == Dialect::Sqlite.name() && self.db.is_none()
+    }
+
+    /// The settings of a private SQLite database, on a file that does not matter.
+    ///
+    /// # Errors
+    /// When an option is wrong.
+    pub fn sqlite(&self) -> Result<SqliteUrl> {
+        let mut url: SqliteUrl = format!("sqlite:private.db?{}", self.options)
+            .parse()
+            .with_context(|| format!("`{}` are no options of SQLite", self.options))?;
+        if self.tier()? != Tier::Durable && !self.options.contains("synchronous=") {
+            url.synchronous = sql::Synchronous::Normal;
+        }
+        Ok(url)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(dialect: Dialect, db: Option<&str>) -> Place {
+        let db = db.map(|db| db.parse::<DbUrl>().expect("an address"));
+        Place::of_wishes(dialect, db.as_ref(), &Wishes::default())
+    }
+
+    #[test]
+    fn two_checkpoints_begin_in_a_trial_wherever_the_first_one_does() {
+        let measured = Nanos::from_secs(101);
+        let mut private = place(Dialect::Postgres, None);
+        private.go_through_checkpoints(measured).unwrap();
+        assert_eq!(private.settings, [("checkpoint_timeout".into(), "40s".into())]);
+        let error = private.go_through_checkpoints(measured).unwrap_err().to_string();
+        assert!(error.contains("is set as well"), "{error}");
+        let mut named = place(Dialect::Postgres, Some("postgres://me@127.0.0.1:1/x"));
+        let error = named.go_through_checkpoints(measured).unwrap_err().to_string();
+        assert!(error.contains("has a checkpoint_timeout of its own"), "{error}");
+    }
+}

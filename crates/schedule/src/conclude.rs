@@ -1,0 +1,353 @@
+//! What the trials of an experiment say: a comparison for each variant that has a base, and what becomes of those of which
+//! a trial is void or that could not start.
+
+use crate::doubt::Doubt;
+use crate::factors;
+use crate::metric::Measured;
+use crate::plan::{Experiment, Part};
+use benchmark::Benchmark;
+use measure::Terms;
+use result::words::capital;
+use result::{
+    Block, BlockTrial, Comparison, Interval, Noise, Party, Side, State, Trial, VariantState, Verdict,
+};
+
+/// Everything that has been found so far.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Findings<'a> {
+    pub(crate) plan: &'a Experiment,
+    pub(crate) measured: &'a Measured,
+    pub(crate) cast: &'a [Part],
+    /// What has become of each part.
+    pub(crate) standings: &'a [Standing],
+    /// For each part its trial in each block.
+    pub(crate) of_parts: &'a [Vec<Option<usize>>],
+    /// All trials, in the order in which they ran.
+    pub(crate) trials: &'a [Trial],
+}
+
+/// What has become of a part so far.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) state: VariantState,
+    pub(crate) reason: Option<String>,
+}
+
+/// Blocks that give no ratio.
+#[derive(Debug, Clone, Copy)]
+struct LeftOut {
+    /// A trial of them is missing, or was cut short.
+    partial: usize,
+    /// Both trials are whole, and the figure of one is not known.
+    unknown: usize,
+}
+
+impl<'a> Findings<'a> {
+    /// One comparison for each variant with a base, in the order of the variants.
+    pub(crate) fn comparisons<W: Benchmark>(self) -> Vec<Comparison> {
+        let parts = (0..self.cast.len()).filter(|part| !self.cast[*part].control);
+        parts.filter_map(|b| Some(self.compared::<W>(self.base_of(b)?, b))).collect()
+    }
+
+    /// The part that a part is held against.
+    fn base_of(self, part: usize) -> Option<usize> {
+        let base = self.plan.variants[self.cast[part].variant].base?;
+        self.part_of(base, false)
+    }
+
+    fn part_of(self, variant: usize, control: bool) -> Option<usize> {
+        self.cast.iter().position(|part| part.variant == variant && part.control == control)
+    }
+
+    fn compared<W: Benchmark>(self, a: usize, b: usize) -> Comparison {
+        let factors = self.factors(a, b);
+        let mut comparison = self.blank::<W>(a, b, &factors);
+        let (of_a, of_b) = (self.trials_of(a), self.trials_of(b));
+        // Without trials there is nothing to hold against each other; void ones are shown to differ all the same.
+        let fields = report::rules::intended_by_all(factors.iter().map(String::as_str));
+        let comparability = report::rules::comparable(&of_a, &of_b, &fields);
+        comparison.key_differences.clone_from(&comparability.key);
+        comparison.fingerprint_differences.clone_from(&comparability.fingerprint);
+        let bases = self.bases(a);
+        if let Some(why) = self.out(a).or_else(|| self.out(b)) {
+            comparison.sentence = format!("No ratio is given: {why}");
+            return comparison;
+        }
+        for block in &mut comparison.blocks {
+            block.ratio = self.ratio(b, &bases, block);
+        }
+        let ratios: Vec<f64> = comparison.blocks.iter().filter_map(|block| block.ratio).collect();
+        let whole = comparison.blocks.iter().filter(|block| self.is_whole(b, &bases, block)).count();
+        let left_out = LeftOut { partial: comparison.blocks.len() - whole, unknown: whole - ratios.len() };
+        if ratios.is_empty() {
+            comparison.sentence = match whole {
+                0 => "No block has two whole trials, so no ratio is given.".into(),
+                whole => format!(
+                    "No ratio is given: in none of {whole} whole blocks is {} known of both sides; {}.",
+                    self.measured.words(),
+                    self.measured.why_unknown()
+                ),
+            };
+            return comparison;
+        }
+        let terms = self.terms(self.held_against(a));
+        let found = measure::compare(&ratios, &terms);
+        comparison.ratio = Some(interval(&found));
+        comparison.detectable = measure::detectable(&ratios, terms.comparisons);
+        comparison.adjusted_for = (terms.comparisons > 1).then_some(terms.comparisons);
+        // A subject against itself is a control already.
+        let control = if factors.is_empty() { ratios } else { self.control_ratios(a) };
+        comparison.noise = self.noise(a, &control);
+        comparison.verdict = comparability.verdict(match found.verdict {
+            measure::Verdict::Better => Verdict::Better,
+            measure::Verdict::Worse => Verdict::Worse,
+            measure::Verdict::NoDifference { .. } => Verdict::NoDifference,
+            measure::Verdict::CannotTell => Verdict::CannotTell,
+        });
+        let doubt = Doubt { found: &found, terms: &terms };
+        comparison.sentence = self.sentence(&comparison, &doubt, &factors, left_out);
+        comparison
+    }
+
+    fn terms(self, comparisons: u32) -> Terms {
+        Terms { better: self.measured.better(), margin: self.plan.margin, comparisons }
+    }
+
+    /// The parts whose trials are those of a base: itself, and its control where that is sound.
+    fn bases(self, base: usize) -> Vec<usize> {
+        let control = self.control_of(base);
+        std::iter::once(base).chain(control).collect()
+    }
+
+    fn control_of(self, base: usize) -> Option<usize> {
+        let control = self.part_of(self.cast[base].variant, true);
+        control.filter(|again| self.standings[*again].state == VariantState::Measured)
+    }
+
+    /// How many variants that have a figure are held against a base.
+    fn held_against(self, base: usize) -> u32 {
+        let held = (0..self.cast.len()).filter(|part| {
+            !self.cast[*part].control && self.base_of(*part) == Some(base) && self.out(*part).is_none()
+        });
+        held.count().max(1) as u32
+    }
+
+    fn blank<W: Benchmark>(self, a: usize, b: usize, factors: &[String]) -> Comparison {
+        let party = |part: usize| Party {
+            subject: self.plan.variants[self.cast[part].variant].subject.clone(),
+            label: self.cast[part].name.clone(),
+        };
+        Comparison {
+            factor: if factors.is_empty() { "nothing (A/A control)".into() } else { together(factors) },
+            factors: factors.to_vec(),
+            a: party(a),
+            b: party(b),
+            metric: self.measured.column::<W>(),
+            key_differences: Vec::new(),
+            fingerprint_differences: Vec::new(),
+            blocks: self.blocks(&self.bases(a), b),
+            ratio: None,
+            detectable: None,
+            adjusted_for: None,
+            noise: None,
+            loss_max: self.plan.max_loss,
+            verdict: Verdict::CannotTell,
+            sentence: String::new(),
+        }
+    }
+
+    /// In what two parts differ: as the plan says, or else as it shows.
+    fn factors(self, a: usize, b: usize) -> Vec<String> {
+        let [a, b] = [a, b].map(|part| &self.plan.variants[self.cast[part].variant]);
+        if b.factors.is_empty() { factors::between(a, b) } else { b.factors.clone() }
+    }
+
+    fn trials_of(self, part: usize) -> Vec<&'a Trial> {
+        self.of_parts[part].iter().flatten().map(|trial| &self.trials[*trial]).collect()
+    }
+
+    /// The blocks in which either has run; of a base all parts.
+    fn blocks(self, a: &[usize], b: usize) -> Vec<Block> {
+        let of = |part: usize, side, block: usize| -> Option<BlockTrial> {
+            let trial = self.of_parts[part].get(block).copied().flatten()?;
+            let rate = self.measured.of(&self.trials[trial]).unwrap_or(0.0);
+            let subject = self.trials[trial].subject.clone();
+            Some(BlockTrial { order: trial as u32, side, subject, rate, trial })
+        };
+        let blocks = (0..self.plan.blocks as usize).map(|block| {
+            let of_base = a.iter().filter_map(|part| of(*part, Side::A, block));
+            let mut trials: Vec<BlockTrial> = of_base.chain(of(b, Side::B, block)).collect();
+            trials.sort_by_key(|trial| trial.order);
+            Block { trials, ratio: None }
+        });
+        blocks.filter(|block| !block.trials.is_empty()).collect()
+    }
+
+    /// The whole trial of a part in a block, if it has one there.
+    fn whole(self, part: usize, block: &Block) -> Option<&'a Trial> {
+        let mine = |trial: &&BlockTrial| self.of_parts[part].contains(&Some(trial.trial));
+        let trial = &self.trials[block.trials.iter().find(mine)?.trial];
+        (trial.state == State::Complete).then_some(trial)
+    }
+
+    /// Whether a part and one of others both have a whole trial in a block.
+    fn is_whole(self, above: usize, below: &[usize], block: &Block) -> bool {
+        self.whole(above, block).is_some() && below.iter().any(|part| self.whole(*part, block).is_some())
+    }
+
+    /// One part through the mean of others within a block, if it and one of them have a whole trial there, of which the
+    /// figure is known.
+    fn ratio(self, above: usize, below: &[usize], block: &Block) -> Option<f64> {
+        let figure = |part: usize| self.measured.of(self.whole(part, block)?);
+        let below: Vec<f64> = below.iter().filter_map(|part| figure(*part)).collect();
+        measure::ratio_to_base(figure(above)?, &below)
+    }
+
+    /// Why a part has no figure that may be compared, if so.
+    fn out(self, part: usize) -> Option<String> {
+        let (name, standing) = (&self.cast[part].name, &self.standings[part]);
+        let reason = standing.reason.as_deref().unwrap_or("no reason is known");
+        match standing.state {
+            VariantState::Measured => self.unbounded(part),
+            VariantState::NotStarted => Some(format!("{name} could not be started: {}.", stopped(reason))),
+            VariantState::Void => Some(format!("{name} is void: {}.", stopped(reason))),
+        }
+    }
+
+    /// A percentile that is a call which was never answered is slower than any figure. To leave out such a block as if too
+    /// few calls stood behind it would leave out the worst ones.
+    fn unbounded(self, part: usize) -> Option<String> {
+        let trials = self.of_parts[part].iter().flatten().map(|trial| &self.trials[*trial]);
+        let lost = trials.filter_map(|trial| self.measured.unbounded(trial)).next()?;
+        let (name, words) = (&self.cast[part].name, self.measured.words());
+        Some(format!("{name} has no {words} to compare: {lost}."))
+    }
+
+    /// What the control of a base shows against it, a ratio a block; none where no control was run, or it is void.
+    fn control_ratios(self, base: usize) -> Vec<f64> {
+        let Some(again) = self.control_of(base) else { return Vec::new() };
+        let blocks = self.blocks(&[base], again);
+        blocks.iter().filter_map(|block| self.ratio(again, &[base], block)).collect()
+    }
+
+    /// What the base shows against itself, if it was asked.
+    fn noise(self, base: usize, ratios: &[f64]) -> Option<Noise> {
+        let subject = self.plan.variants[self.cast[base].variant].subject.clone();
+        let shown = || interval(&measure::compare(ratios, &self.terms(1)));
+        (!ratios.is_empty()).then(|| Noise { subject, blocks: ratios.len() as u32, ratio: shown() })
+    }
+
+    fn sentence(
+        self,
+        comparison: &Comparison,
+        doubt: &Doubt<'_>,
+        factors: &[String],
+        left_out: LeftOut,
+    ) -> String {
+        let name = capital(&comparison.b.label);
+        let what = match (comparison.verdict, doubt.found.verdict) {
+            (Verdict::DifferentWork, _) => {
+                "They did not do the same work, or more than the factor under study differs: see the differences."
+                    .into()
+            }
+            (_, measure::Verdict::NoDifference { beyond }) => {
+                format!("No difference beyond ±{:.1} %.", beyond * 100.0)
+            }
+            (Verdict::CannotTell, _) => doubt.sentence(&self.measured.words()),
+            (verdict, _) => {
+                let what = format!("{name} is {} in {}", verdict.words(), self.measured.words());
+                if factors.len() > 1 {
+                    let together = together(factors);
+                    format!("{what}; {together} differ together, so none of them is the cause by itself.")
+                } else {
+                    format!("{what}.")
+                }
+            }
+        };
+        let partial = match left_out.partial {
+            0 => String::new(),
+            1 => " A block is left out because a trial of it is missing or not whole.".into(),
+            many => format!(" {many} blocks are left out because a trial of theirs is missing or not whole."),
+        };
+        let (words, why) = (self.measured.words(), self.measured.why_unknown());
+        let unknown = match left_out.unknown {
+            0 => String::new(),
+            1 => format!(" A whole block is left out because {words} is not known of both sides; {why}."),
+            many => {
+                format!(
+                    " {many} whole blocks are left out because {words} is not known of both sides; {why}."
+                )
+            }
+        };
+        format!("{what}{partial}{unknown}")
+    }
+}
+
+/// The answers in words, the surest and largest effects first, and what has no ratio last.
+pub(crate) fn answers(comparisons: &[Comparison], measured: &Measured) -> Vec<String> {
+    let weight = |comparison: &Comparison| {
+        let effect = comparison.ratio.map_or(0.0, |ratio| ratio.value.ln().abs());
+        match comparison.verdict {
+            Verdict::Better | Verdict::Worse => 2e3 + effect,
+            Verdict::NoDifference => 1e3,
+            Verdict::DifferentWork | Verdict::CannotTell => effect,
+        }
+    };
+    let mut sorted: Vec<&Comparison> = comparisons.iter().collect();
+    sorted.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+    let words = |comparison: &Comparison| {
+        let effect = match (comparison.ratio, measured) {
+            (None, _) => None,
+            (Some(_), Measured::Throughput) => comparison.retention(),
+            (Some(ratio), _) => Some(times(comparison, ratio, measured)),
+        };
+        match effect {
+            Some(effect) => format!("{}. {}", capital(&effect), comparison.sentence),
+            None => {
+                format!(
+                    "{} against {}: {}",
+                    capital(&comparison.b.label),
+                    comparison.a.label,
+                    comparison.sentence
+                )
+            }
+        }
+    };
+    sorted.into_iter().map(words).collect()
+}
+
+/// `through HTTP has 1.32 (1.20–1.41) times the p99 of the response time of direct`.
+fn times(comparison: &Comparison, ratio: Interval, measured: &Measured) -> String {
+    let interval = match (ratio.low, ratio.high) {
+        (Some(low), Some(high)) => format!(" ({low:.2}–{high:.2})"),
+        _ => String::new(),
+    };
+    let (a, b) = (&comparison.a.label, &comparison.b.label);
+    format!("{b} has {:.2}{interval} times {} of {a}", ratio.value, measured.words())
+}
+
+fn interval(found: &measure::Comparison) -> Interval {
+    Interval {
+        value: found.effect,
+        low: found.interval.map(|(low, _)| low),
+        high: found.interval.map(|(_, high)| high),
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn together(words: &[String]) -> String {
+    match words.split_last() {
+        None => String::new(),
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+/// A clause without the stop that a sentence has.
+fn stopped(reason: &str) -> &str {
+    reason.trim_end().trim_end_matches('.')
+}
+
+#[cfg(test)]
+#[path = "conclude_tests.rs"]
+mod tests;

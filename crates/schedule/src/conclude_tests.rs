@@ -1,0 +1,306 @@
+use super::*;
+use crate::plan::Variant;
+use deploy::Place;
+use deploy::Wishes;
+use model::Workload;
+use result::{AllDue, Document};
+use sql::Dialect;
+use workload_tpcc::Tpcc;
+
+/// What the trials of `direct`, of `direct, again` and of `through HTTP` showed, a block each.
+struct Bed {
+    plan: Experiment,
+    measured: Measured,
+    standings: Vec<Standing>,
+    of_parts: Vec<Vec<Option<usize>>>,
+    trials: Vec<Trial>,
+}
+
+fn variant(name: &str, subject: &str, base: Option<usize>) -> Variant {
+    Variant {
+        name: name.into(),
+        subject: subject.into(),
+        base,
+        factors: Vec::new(),
+        plan: drive::Plan { workers: 8, ..drive::Plan::default() },
+        pool: 8,
+        server_threads: 1,
+        server_limits: None,
+        place: Place::of_wishes(Dialect::Sqlite, None, &Wishes::default()),
+        through_checkpoints: false,
+        asked: Vec::new(),
+    }
+}
+
+fn bed(metric: &str, direct: &[f64], again: &[f64], http: &[f64]) -> Bed {
+    let Document { trials: samples, .. } = report::testing::comparison();
+    let of_route = |route: &str| samples.iter().find(|trial| trial.stack.route == route).unwrap();
+    let measured = Measured::named(metric, Tpcc::KINDS).unwrap();
+    let (mut trials, mut of_parts) = (Vec::new(), vec![Vec::new(); 3]);
+    for block in 0..direct.len() {
+        for (part, route, values) in [(0, "direct", direct), (1, "direct", again), (2, "http", http)] {
+            let Some(value) = values.get(block) else { continue };
+            let mut trial = of_route(route).clone();
+            trial.headline.value.value = *value;
+            for latency in &mut trial.overall.latency {
+                latency.response.p99_ns = Some((*value * 1e6) as u64);
+            }
+            of_parts[part].push(Some(trials.len()));
+            trials.push(trial);
+        }
+    }
+    let variants = vec![
+        variant("direct", "tpcc/sqlite/rusqlite", None),
+        variant("through HTTP", "tpcc/sqlite/axum+rusqlite", Some(0)),
+    ];
+    let plan = Experiment {
+        name: "bed".into(),
+        question: None,
+        workload: "tpcc".into(),
+        scale: 1,
+        blocks: direct.len() as u32,
+        control: true,
+        metric: metric.into(),
+        margin: 0.02,
+        max_loss: Some(0.05),
+        accept_inconclusive: false,
+        require_audit: false,
+        seed: 1,
+        variants,
+        notes: Vec::new(),
+        suspicion: None,
+    };
+    let standing = Standing { state: VariantState::Measured, reason: None };
+    Bed { plan, measured, standings: vec![standing; 3], of_parts, trials }
+}
+
+impl Bed {
+    fn cast(&self) -> Vec<Part> {
+        self.plan.cast()
+    }
+
+    fn all(&self) -> Vec<Comparison> {
+        let findings = Findings {
+            plan: &self.plan,
+            measured: &self.measured,
+            cast: &self.cast(),
+            standings: &self.standings,
+            of_parts: &self.of_parts,
+            trials: &self.trials,
+        };
+        findings.comparisons::<Tpcc>()
+    }
+
+    #[track_caller]
+    fn only(&self) -> Comparison {
+        let [comparison] = <[Comparison; 1]>::try_from(self.all()).unwrap();
+        comparison
+    }
+}
+
+const STEADY: [f64; 5] = [1000.0, 1001.0, 999.0, 1000.5, 999.5];
+
+fn scaled(by: f64) -> Vec<f64> {
+    STEADY.iter().rev().map(|value| value * by).collect()
+}
+
+#[test]
+fn whole_blocks_of_too_few_calls_are_not_called_partial() {
+    let without = |blocks: &[usize]| {
+        let mut bed = bed("p99", &STEADY, &scaled(1.0), &scaled(1.2));
+        for block in blocks {
+            let trial = bed.of_parts[2][*block].unwrap();
+            for latency in &mut bed.trials[trial].overall.latency {
+                latency.response.p99_ns = None;
+            }
+        }
+        bed
+    };
+    let none = without(&[0, 1, 2, 3, 4]).only();
+    assert_eq!(none.ratio, None);
+    assert!(
+        none.sentence.contains("in none of 5 whole blocks is the p99 of the response time known"),
+        "{none:?}"
+    );
+    assert!(none.sentence.contains("too few calls stand behind it: measure longer"), "{none:?}");
+    let some = without(&[1, 3]).only();
+    assert!(some.sentence.contains("2 whole blocks are left out because the p99"), "{}", some.sentence);
+    let mut cut = without(&[1]);
+    // Of the base and of its control, each of which would do.
+    for part in [0, 1] {
+        let trial = cut.of_parts[part][0].unwrap();
+        cut.trials[trial].state = State::Interrupted;
+    }
+    let cut = cut.only().sentence;
+    assert!(cut.contains(" A block is left out because a trial of it is missing or not whole."), "{cut}");
+    assert!(cut.contains(" A whole block is left out because the p99"), "{cut}");
+    let mut all = without(&[]);
+    all.trials.iter_mut().for_each(|trial| trial.state = State::Interrupted);
+    assert!(all.only().sentence.contains("No block has two whole trials"));
+}
+
+#[test]
+fn a_percentile_of_calls_that_were_never_answered_is_no_block_to_leave_out() {
+    let mut bed = bed("p99", &STEADY, &scaled(1.0), &scaled(0.5));
+    let trial = bed.of_parts[2][3].unwrap();
+    bed.trials[trial].overall.all_due =
+        Some(AllDue::new(10_000, 150, |quantile| (quantile < 0.98).then_some(1)));
+    let found = bed.only();
+    assert_eq!((found.ratio, found.verdict), (None, Verdict::CannotTell), "{found:?}");
+    assert!(found.sentence.contains("150 of 10000 calls due were never answered"), "{found:?}");
+}
+
+#[test]
+fn each_variant_is_held_against_its_base_and_the_control_against_it_too() {
+    let found = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9)).only();
+    assert_eq!((found.factor.as_str(), found.verdict), ("route", Verdict::Worse), "{found:?}");
+    assert!((found.ratio.unwrap().value - 0.9).abs() < 1e-3);
+    assert!((found.noise.unwrap().ratio.value - 1.0).abs() < 1e-3);
+    assert!(found.sentence.contains("worse in throughput"), "{}", found.sentence);
+}
+
+/// The noise of the machine is in the scatter of the blocks already: demanding it once more hid effects of five times the
+/// standard error.
+#[test]
+fn the_scatter_of_the_control_is_not_demanded_once_more() {
+    let noisy = [1030.0, 970.0, 1025.0, 975.0, 1010.0];
+    let found = bed("throughput", &STEADY, &noisy, &scaled(0.96)).only();
+    assert_eq!(found.verdict, Verdict::Worse, "{found:?}");
+    let quiet = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.98)).only();
+    assert_eq!(quiet.verdict, Verdict::Worse);
+    let wild = bed("throughput", &STEADY, &scaled(1.0), &noisy).only();
+    assert_eq!(wild.verdict, Verdict::CannotTell, "{wild:?}");
+    assert!(wild.sentence.starts_with("Too noisy to tell ±2.0 %: throughput may be "), "{}", wild.sentence);
+    let near = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.998)).only();
+    assert_eq!(near.verdict, Verdict::Worse, "{near:?}");
+    let same = bed("throughput", &STEADY, &scaled(1.0), &scaled(1.0)).only();
+    assert_eq!(same.verdict, Verdict::NoDifference, "{same:?}");
+    assert!(same.sentence.starts_with("No difference beyond ±0."), "{}", same.sentence);
+}
+
+#[test]
+fn the_base_of_a_block_is_the_mean_of_both_its_trials() {
+    let found = bed("throughput", &[1000.0; 3], &[1210.0; 3], &[990.0; 3]).only();
+    for block in &found.blocks {
+        let of_base = block.trials.iter().filter(|entry| entry.side == Side::A).count();
+        assert_eq!((block.trials.len(), of_base), (3, 2), "{block:?}");
+        assert!((block.ratio.unwrap() - 990.0 / 1100.0).abs() < 1e-9, "{block:?}");
+    }
+    assert!((found.noise.unwrap().ratio.value - 1.21).abs() < 1e-9);
+    // Where one of them is missing the other is the base.
+    let mut bed = bed("throughput", &[1000.0; 4], &[1210.0; 4], &[990.0; 4]);
+    bed.of_parts[1][3] = None;
+    let ratios: Vec<f64> = bed.only().blocks.iter().filter_map(|block| block.ratio).collect();
+    assert!(ratios.len() == 4 && (ratios[3] - 0.99).abs() < 1e-9, "{ratios:?}");
+}
+
+#[test]
+fn several_variants_on_one_base_have_wider_intervals_and_say_so() {
+    let alone = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9));
+    let mut two = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9));
+    two.plan.variants.push(variant("through HTTP, too", "tpcc/sqlite/axum+rusqlite", Some(0)));
+    two.of_parts.push(two.of_parts[2].clone());
+    two.standings.push(two.standings[2].clone());
+    let width = |comparison: &Comparison| {
+        let ratio = comparison.ratio.unwrap();
+        ratio.high.unwrap() - ratio.low.unwrap()
+    };
+    let (one, both) = (alone.only(), two.all());
+    assert_eq!((one.adjusted_for, both[0].adjusted_for, both[1].adjusted_for), (None, Some(2), Some(2)));
+    // Student's t with four degrees of freedom: 3.495 in place of 2.776.
+    assert!((width(&both[0]) / width(&one) - 3.495 / 2.776).abs() < 1e-3);
+    assert!(both[0].detectable > one.detectable);
+    // The control stands by itself.
+    assert_eq!(both[0].noise, one.noise);
+    // A variant without a figure is no comparison.
+    two.standings[3] = Standing { state: VariantState::Void, reason: None };
+    assert_eq!(two.all()[0].adjusted_for, None);
+}
+
+#[test]
+fn of_a_void_variant_no_ratio_is_given_at_all() {
+    for part in [0, 2] {
+        let mut bed = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9));
+        let reason = Some("the audit `c1` failed: money is missing.".to_owned());
+        bed.standings[part] = Standing { state: VariantState::Void, reason };
+        let found = bed.only();
+        assert!(found.ratio.is_none() && found.detectable.is_none(), "{found:?}");
+        assert!(found.blocks.iter().all(|block| block.ratio.is_none()));
+        assert_eq!(found.verdict, Verdict::CannotTell);
+        let name = if part == 0 { "direct" } else { "through HTTP" };
+        let sentence = format!("No ratio is given: {name} is void: the audit `c1` failed: money is missing.");
+        assert_eq!(found.sentence, sentence);
+    }
+}
+
+#[test]
+fn a_base_that_could_not_start_leaves_its_variants_without_a_ratio() {
+    let mut bed = bed("throughput", &[], &[], &[]);
+    bed.plan.blocks = 5;
+    bed.of_parts = vec![vec![None; 5]; 3];
+    bed.standings[0] = Standing { state: VariantState::NotStarted, reason: Some("no postgres here".into()) };
+    let found = bed.only();
+    assert_eq!(found.sentence, "No ratio is given: direct could not be started: no postgres here.");
+    assert!(answers(&[found], &bed.measured)[0].starts_with("Through HTTP against direct: No ratio"));
+}
+
+#[test]
+fn a_void_control_takes_its_own_trials_and_nothing_else() {
+    let mut bed = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9));
+    bed.standings[1] = Standing { state: VariantState::Void, reason: None };
+    let found = bed.only();
+    assert!(found.noise.is_none() && found.ratio.is_some());
+    assert!(found.blocks.iter().all(|block| block.trials.len() == 2));
+}
+
+#[test]
+fn a_block_is_left_out_where_a_trial_was_interrupted_or_is_missing() {
+    let mut bed = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9));
+    let interrupted = bed.of_parts[2][4].unwrap();
+    bed.trials[interrupted].state = State::Interrupted;
+    bed.of_parts[2][3] = None;
+    let found = bed.only();
+    assert_eq!(found.blocks.iter().filter(|block| block.ratio.is_some()).count(), 3);
+    assert!(found.sentence.contains("2 blocks are left out"), "{}", found.sentence);
+}
+
+#[test]
+fn more_time_is_worse_and_a_loss_of_it_is_a_loss() {
+    let slower = bed("p99", &STEADY, &scaled(1.0), &scaled(1.2)).only();
+    assert_eq!((slower.verdict, slower.loses_too_much()), (Verdict::Worse, true), "{slower:?}");
+    assert!(slower.sentence.contains("worse in the p99 of the response time"), "{}", slower.sentence);
+    let faster = bed("p99", &STEADY, &scaled(1.0), &scaled(0.8)).only();
+    assert_eq!((faster.verdict, faster.loses_too_much()), (Verdict::Better, false), "{faster:?}");
+    let fewer = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.8)).only();
+    assert!(fewer.loses_too_much());
+    let words = answers(&[slower], &Measured::named("p99", Tpcc::KINDS).unwrap());
+    assert!(words[0].starts_with("Through HTTP has 1.20 ("), "{words:?}");
+}
+
+#[test]
+fn of_several_factors_none_is_named_as_the_cause() {
+    let mut bed = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9));
+    bed.plan.variants[1].factors = vec!["route".into(), "pool".into()];
+    let found = bed.only();
+    assert_eq!(found.factor, "route and pool");
+    assert!(found.sentence.contains("route and pool differ together, so none"), "{}", found.sentence);
+}
+
+#[test]
+fn an_unintended_difference_is_different_work() {
+    let mut bed = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9));
+    bed.plan.variants[1].factors = vec!["style".into()];
+    assert_eq!(bed.only().verdict, Verdict::DifferentWork);
+}
+
+#[test]
+fn the_surest_and_largest_answer_comes_first() {
+    let of = |by| bed("throughput", &STEADY, &scaled(1.0), &scaled(by)).only();
+    let mut none = of(0.9);
+    none.ratio = None;
+    none.verdict = Verdict::CannotTell;
+    let measured = Measured::Throughput;
+    let words = answers(&[none, of(1.0), of(0.9), of(0.5)], &measured);
+    assert!(words[0].contains("50.0 %") && words[1].contains("90.0 %"), "{words:?}");
+    assert!(words[2].contains("No difference") && words[3].contains("against direct"), "{words:?}");
+}

@@ -1,0 +1,120 @@
+//! Why a comparison cannot tell, in words that help: what was seen, and what would tell.
+
+use measure::{BLOCKS_MIN, Terms, blocks_to_tell};
+
+/// More blocks than this no plan may have.
+const BLOCKS_MAX: u32 = 1_000;
+/// The least difference that a hint is given for; a margin of nothing is never told.
+const SHARE_MIN: f64 = 0.001;
+
+/// What there is to say about a comparison without an answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Doubt<'a> {
+    pub(crate) found: &'a measure::Comparison,
+    /// Under which it was judged.
+    pub(crate) terms: &'a Terms,
+}
+
+impl Doubt<'_> {
+    /// All of it; `metric` is what a sentence calls what is compared.
+    pub(crate) fn sentence(&self, metric: &str) -> String {
+        let Some((low, high)) = self.found.interval else {
+            return format!("Too few blocks for an interval: it takes {BLOCKS_MIN} or more.");
+        };
+        format!(
+            "Too noisy to tell ±{}: {metric} may be {} lower or {} higher. {}",
+            percent(self.terms.margin),
+            percent(1.0 - low),
+            percent(high - 1.0),
+            self.help()
+        )
+    }
+
+    /// What would tell a difference of the margin.
+    fn help(&self) -> String {
+        let share = self.terms.margin.max(SHARE_MIN);
+        let had = self.found.ratios.len() as u32;
+        match blocks_to_tell(&self.found.ratios, share, self.terms.comparisons) {
+            Some(blocks) if blocks > BLOCKS_MAX => {
+                format!(
+                    "No number of blocks up to {BLOCKS_MAX} would tell {}; a quieter machine may.",
+                    percent(share)
+                )
+            }
+            Some(blocks) if blocks > had => format!(
+                "About {} blocks instead of {had} would tell {}, or trials {} times as long if what disturbs them averages \
+                 out; fewer on a quieter machine.",
+                rounded(blocks),
+                percent(share),
+                rounded(blocks.div_ceil(had))
+            ),
+            _ => "A few more blocks, longer trials or a quieter machine may tell.".into(),
+        }
+    }
+}
+
+/// Two digits, upwards: a scatter that a handful of blocks shows is not known better.
+fn rounded(number: u32) -> u32 {
+    let unit = 10_u32.pow(number.max(1).ilog10().saturating_sub(1));
+    number.div_ceil(unit) * unit
+}
+
+/// In per cent; beyond a hundred a decimal says nothing.
+fn number(share: f64) -> String {
+    let decimals = usize::from(share < 1.0);
+    format!("{:.decimals$}", share * 100.0)
+}
+
+/// `2.0 %`.
+fn percent(share: f64) -> String {
+    format!("{} %", number(share))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::{Better, Verdict, compare};
+
+    const TERMS: Terms = Terms { better: Better::Higher, margin: 0.02, comparisons: 1 };
+
+    /// What is said of ratios that cannot tell a margin of 2 %.
+    #[track_caller]
+    fn said(ratios: &[f64], terms: &Terms) -> String {
+        let found = compare(ratios, terms);
+        assert_eq!(found.verdict, Verdict::CannotTell);
+        Doubt { found: &found, terms }.sentence("throughput")
+    }
+
+    const WILD: [f64; 5] = [0.9, 1.1, 0.95, 1.08, 1.0];
+
+    #[test]
+    fn a_doubt_says_what_was_seen_and_what_would_help() {
+        let alone = said(&WILD, &TERMS);
+        assert!(alone.starts_with("Too noisy to tell ±2.0 %: throughput may be 9."), "{alone}");
+        assert!(alone.contains(" % higher. About"), "{alone}");
+        assert!(alone.contains(" blocks instead of 5 would tell 2.0 %, or trials "), "{alone}");
+        assert_eq!(said(&WILD[..2], &TERMS), "Too few blocks for an interval: it takes 3 or more.");
+    }
+
+    #[test]
+    fn one_of_many_variants_takes_more_blocks() {
+        let blocks = |comparisons: u32| -> u32 {
+            let said = said(&WILD, &Terms { comparisons, ..TERMS });
+            let (_, number) = said.split_once("About ").unwrap();
+            number.split_once(' ').unwrap().0.parse().unwrap()
+        };
+        assert!(blocks(6) > blocks(1));
+    }
+
+    #[test]
+    fn a_hint_asks_for_no_more_than_can_be_run_and_for_no_precision_that_nobody_has() {
+        let hopeless = said(&[0.4, 2.5, 1.0], &TERMS);
+        assert!(
+            hopeless.ends_with("No number of blocks up to 1000 would tell 2.0 %; a quieter machine may."),
+            "{hopeless}"
+        );
+        let nearly = said(&[0.99, 1.0, 1.01, 1.03, 1.011], &TERMS);
+        assert!(nearly.contains(" blocks instead of 5 would tell 2.0 %"), "{nearly}");
+        assert_eq!([7, 42, 431, 999].map(rounded), [7, 42, 440, 1_000]);
+    }
+}

@@ -1,0 +1,146 @@
+//! What two variants differ in: one word each, and the fields of the comparison key that go with it.
+
+use crate::plan::Variant;
+use deploy::Place;
+use deploy::subjects::{self, Route};
+use model::Tier;
+use sql::Dialect;
+
+/// Words for a difference, each of which [`report::rules::intended_by`] knows. What has no word is named by the field of
+/// the comparison key: `stack.settings.work_mem`.
+pub const FACTORS: &[&str] = &[
+    "route",
+    "server",
+    "adapter",
+    "style",
+    "orm",
+    "engine",
+    "durability",
+    "journal",
+    "cache",
+    "storage",
+    "pool",
+    "limits",
+    "settings",
+    "clients",
+    "rate",
+];
+
+/// Everything that `other` does otherwise than `base`.
+pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut note = |differs: bool, factor: &str| {
+        if differs && found.iter().all(|known| known != factor) {
+            found.push(factor.to_owned());
+        }
+    };
+    let engines = base.place.engine != other.place.engine;
+    let (mut served, mut routes) = (false, false);
+    if let (Ok(a), Ok(b)) = (subjects::find(&base.subject), subjects::find(&other.subject)) {
+        routes = a.route() != b.route();
+        served = !routes && a.route() == Route::Http;
+        note(routes, "route");
+        note(served && a.server() != b.server(), "server");
+        note(engines, "engine");
+        // An ORM is driver and style in one.
+        let orm = a.is_orm() != b.is_orm();
+        note(orm, "orm");
+        note(!orm && !engines && a.adapter() != b.adapter(), "adapter");
+        note(!orm && a.style() != b.style(), "style");
+    }
+    let (a, b) = (&base.plan, &other.plan);
+    let clients = a.workers != b.workers;
+    note(clients, "clients");
+    note(a.arrivals != b.arrivals, "rate");
+    note(a.deferred != b.deferred, "plan.deferred");
+    note(a.measured != b.measured, "plan.measured_s");
+    note(a.warmup != b.warmup, "plan.warmup_s");
+    note(a.warmup_max != b.warmup_max, "plan.warmup_max_s");
+    note(a.deadline != b.deadline, "plan.deadline_ns");
+    note(a.drain_max != b.drain_max, "plan.drain_s");
+    note(!clients && !routes && a.runtimes != b.runtimes, "plan.generator_threads");
+    // A pool that nobody asked for follows the clients.
+    let pool_asked = [base, other].iter().any(|variant| variant.asked.iter().any(|(name, _)| name == "pool"));
+    note(sessions(base) != sessions(other) && (pool_asked || !clients), "pool");
+    note(served && base.server_threads != other.server_threads, "server");
+    note(base.server_limits != other.server_limits, "limits");
+    place_differences(&base.place, &other.place, engines, &mut note);
+    found
+}
+
+/// Sessions on the engine: behind a server as many as its pool, else one a client.
+fn sessions(variant: &Variant) -> u32 {
+    match subjects::find(&variant.subject) {
+        Ok(subject) if subject.route() == Route::Http => variant.pool,
+        _ => variant.plan.workers,
+    }
+}
+
+fn place_differences(a: &Place, b: &Place, engines: bool, note: &mut impl FnMut(bool, &str)) {
+    note(tier(a) != tier(b), "durability");
+    // What only one of two engines has is part of being another engine.
+    if engines {
+        return;
+    }
+    note(a.limits != b.limits, "limits");
+    note(a.statement_statistics != b.statement_statistics, "settings");
+    for name in differing(&options(a), &options(b)) {
+        note(true, factor_of_option(name));
+    }
+    for name in differing(&a.settings, &b.settings) {
+        note(true, &format!("stack.settings.{name}"));
+    }
+}
+
+/// What a commit survives there, as far as that is known before anything is started.
+fn tier(place: &Place) -> Option<Tier> {
+    match place.dialect() {
+        Ok(Dialect::Sqlite) => {
+            let url = place.sqlite().ok()?;
+            Some(sql::sqlite_durability(url.journal, url.synchronous).tier)
+        }
+        _ => place.tier().ok(),
+    }
+}
+
+/// Options of a SQLite database with their defaults: a default that is written out is no difference.
+fn options(place: &Place) -> Vec<(String, String)> {
+    let Ok(url) = place.sqlite() else { return Vec::new() };
+    let url = url.to_string();
+    let pairs = url.split_once('?').map_or("", |(_, options)| options).split('&');
+    pairs
+        .filter_map(|option| option.split_once('='))
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect()
+}
+
+/// Names that one side alone has, or with another value.
+fn differing<'s>(a: &'s [(String, String)], b: &'s [(String, String)]) -> impl Iterator<Item = &'s str> {
+    let only = |own: &'s [(String, String)], other: &'s [(String, String)]| {
+        own.iter().filter(move |one| !other.contains(one)).map(|(name, _)| name.as_str())
+    };
+    only(a, b).chain(only(b, a))
+}
+
+/// The factor that an option of a SQLite database's address belongs to.
+fn factor_of_option(name: &str) -> &str {
+    match name {
+        "journal" | "checkpoint" => "journal",
+        "synchronous" => "durability",
+        "cache" | "mmap" => "cache",
+        "sync_delay" | "lock_delay" | "read_delay" | "shared_memory" => "storage",
+        _ => "settings",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_stands_for_fields_of_the_key() {
+        for factor in FACTORS {
+            assert!(!report::rules::intended_by(factor).is_empty(), "{factor}");
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! Experiments and comparisons as a schedule: every variant once in each block, in an order of the block's own.
+
+use crate::Answer;
+use crate::conclude::{self, Findings, Standing};
+use crate::confirm;
+use crate::metric::Measured;
+use crate::plan::{Experiment, Part, Variant};
+use crate::{Next, Schedule, SoFar, Wanted};
+use anyhow::{Result, bail};
+use benchmark::Benchmark;
+use measure::Design;
+use result::words::{capital, seconds};
+use result::{Comparison, Document, RunKind, Setting, Spent, State, VariantState};
+use serde::{Deserialize, Serialize};
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interleaved {
+    /// An experiment, or a comparison of two, of which nothing is left where one side is void.
+    kind: RunKind,
+    experiment: Experiment,
+}
+
+impl Interleaved {
+    /// An experiment, or a comparison of its two variants.
+    ///
+    /// # Errors
+    /// Its metric is none of the workload's.
+    pub fn of<W: Benchmark>(experiment: Experiment, kind: RunKind) -> Result<Interleaved> {
+        Measured::named(&experiment.metric, W::KINDS)?;
+        Ok(Interleaved { kind, experiment })
+    }
+
+    /// What it is called: its folder after it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self.kind {
+            RunKind::Comparison => self.experiment.name.clone(),
+            _ => format!("experiment-{}", self.experiment.name),
+        }
+    }
+
+    /// An experiment, or a comparison.
+    #[must_use]
+    pub fn kind(&self) -> RunKind {
+        self.kind
+    }
+
+    /// The workload of all variants.
+    pub fn workload(&self) -> &str {
+        &self.experiment.workload
+    }
+
+    /// The block of the trial of a number, from 1, and its part by its place in the cast; nothing beyond the last.
+    fn slot(&self, cast: &[Part], number: usize) -> Option<(u32, usize)> {
+        let (blocks, seed) = (self.experiment.blocks, self.experiment.seed);
+        let (block, at) = (((number - 1) / cast.len()) as u32, (number - 1) % cast.len());
+        let controls = (1..cast.len()).filter(|part| cast[*part].control);
+        let twins: Vec<(usize, usize)> = controls.map(|control| (control - 1, control)).collect();
+        let design = Design { parts: cast.len(), twins: &twins, blocks, seed };
+        (block < blocks).then(|| (block, design.order(block)[at]))
+    }
+
+    fn wanted(&self, cast: &[Part], number: usize) -> Option<Wanted> {
+        let (block, part) = self.slot(cast, number)?;
+        let Part { variant, name, .. } = &cast[part];
+        let plan = self.experiment.variants[*variant].plan.clone();
+        // The same calls on all sides, other ones in every block.
+        let plan = drive::Plan { seed: plan.seed + u64::from(block), ..plan };
+        Some(Wanted { round: block, ..Wanted::of(number, name, *variant, plan) })
+    }
+
+    /// What has become of each part.
+    fn standings(&self, cast: &[Part], so_far: &SoFar) -> Vec<Standing> {
+        let mut standings = vec![Standing { state: VariantState::Measured, reason: None }; cast.len()];
+        let mut stands = |part: usize, state, reason: String| {
+            standings[part] = Standing { state, reason: Some(reason) };
+        };
+        for stopped in &so_far.stopped {
+            let part = stopped.number.and_then(|number| self.slot(cast, number));
+            match part {
+                Some((_, part)) => stands(part, VariantState::Void, stopped.reason.clone()),
+                None => (0..cast.len())
+                    .filter(|part| cast[*part].variant == stopped.variant)
+                    .for_each(|part| stands(part, VariantState::NotStarted, stopped.reason.clone())),
+            }
+        }
+        for (number, trial) in so_far.numbers.iter().zip(&so_far.trials) {
+            if let (Some((_, part)), Some(why)) = (self.slot(cast, *number), trial.why_void()) {
+                stands(part, VariantState::Void, why);
+            }
+        }
+        standings
+    }
+
+    fn found<'a, W: Benchmark>(&'a self, so_far: &'a SoFar) -> Found<'a> {
+        let cast = self.experiment.cast();
+        let mut of_parts = vec![vec![None; self.experiment.blocks as usize]; cast.len()];
+        for (at, number) in so_far.numbers.iter().enumerate() {
+            if let Some((block, part)) = self.slot(&cast, *number) {
+                of_parts[part][block as usize] = Some(at);
+            }
+        }
+        let measured = Measured::named(&self.experiment.metric, W::KINDS);
+        Found {
+            plan: &self.experiment,
+            measured: measured.expect("the metric was read before the run began"),
+            standings: self.standings(&cast, so_far),
+            cast,
+            of_parts,
+            so_far,
+        }
+    }
+}
+
+/// What the trials so far show.
+struct Found<'a> {
+    plan: &'a Experiment,
+    measured: Measured,
+    cast: Vec<Part>,
+    standings: Vec<Standing>,
+    /// For each part its trial in each block.
+    of_parts: Vec<Vec<Option<usize>>>,
+    so_far: &'a SoFar,
+}
+
+impl Found<'_> {
+    fn comparisons<W: Benchmark>(&self) -> Vec<Comparison> {
+        let findings = Findings {
+            plan: self.plan,
+            measured: &self.measured,
+            cast: &self.cast,
+            standings: &self.standings,
+            of_parts: &self.of_parts,
+            trials: &self.so_far.trials,
+        };
+        findings.comparisons::<W>()
+    }
+
+    /// For each block the parts in the order in which they ran.
+    fn blocks(&self) -> Vec<Vec<usize>> {
+        let parts = 0..self.cast.len();
+        let in_block = |block: usize| {
+            let mut ran: Vec<(usize, usize)> =
+                parts.clone().filter_map(|part| Some((self.of_parts[part][block]?, part))).collect();
+            ran.sort_unstable();
+            ran.into_iter().map(|(_, part)| part).collect()
+        };
+        let mut blocks: Vec<Vec<usize>> = (0..self.plan.blocks as usize).map(in_block).collect();
+        blocks.truncate(blocks.iter().rposition(|block| !block.is_empty()).map_or(0, |last| last + 1));
+        blocks
+    }
+
+    fn told<W: Benchmark>(&self, spent: Spent) -> result::Experiment {
+        let (plan, comparisons) = (self.plan, self.comparisons::<W>());
+        let place =
+            |variant: usize| self.cast.iter().position(|part| part.variant == variant && !part.control);
+        let variants =
+            self.cast.iter().zip(&self.standings).zip(&self.of_parts).map(|((part, standing), trials)| {
+                let variant = &plan.variants[part.variant];
+                let setting =
+                    |(name, value): &(String, String)| Setting { name: name.clone(), value: value.clone() };
+                result::Variant {
+                    name: part.name.clone(),
+                    subject: variant.subject.clone(),
+                    settings: variant.asked.iter().map(setting).collect(),
+                    base: if part.control { place(part.variant) } else { variant.base.and_then(place) },
+                    control: part.control,
+                    state: standing.state,
+                    reason: standing.reason.clone(),
+                    trials: trials.clone(),
+                }
+            });
+        result::Experiment {
+            name: plan.name.clone(),
+            question: plan.question.clone(),
+            metric: self.measured.described::<W>(),
+            variants: variants.collect(),
+            blocks: self.blocks(),
+            blocks_planned: plan.blocks,
+            answer: conclude::answers(&comparisons, &self.measured),
+            comparisons,
+            spent,
+        }
+    }
+}
+
+/// A comparison as what it is: an experiment of two variants, whose question is its own.
+fn of_two(told: result::Experiment) -> Option<result::Experiment> {
+    let comparison = told.comparisons.first()?;
+    let question = format!("{} against {}", capital(&comparison.b.label), comparison.a.label);
+    let answer = vec![comparison.sentence.clone()];
+    Some(result::Experiment { name: String::new(), question: Some(question), answer, ..told })
+}
+
+impl<W: Benchmark> Schedule<W> for Interleaved {
+    fn scale(&self) -> u32 {
+        self.experiment.scale
+    }
+
+    fn variants(&self) -> Vec<Variant> {
+        self.experiment.variants.clone()
+    }
+
+    fn trials(&self) -> Option<usize> {
+        Some(self.experiment.cast().len() * self.experiment.blocks as usize)
+    }
+
+    fn block(&self) -> usize {
+        self.experiment.cast().len()
+    }
+
+    fn in_order(&self) -> bool {
+        false
+    }
+
+    fn has_others(&self) -> bool {
+        self.kind == RunKind::Experiment
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.experiment.notes.clone()
+    }
+
+    fn next(&self, number: usize, so_far: &SoFar) -> Result<Next> {
+        let cast = self.experiment.cast();
+        let Some((_, part)) = self.slot(&cast, number) else { return Ok(Next::End) };
+        let standings = self.standings(&cast, so_far);
+        let runs = |standing: &Standing| standing.state == VariantState::Measured;
+        // Of two sides one that is void leaves nothing to compare.
+        if self.kind == RunKind::Comparison && !standings.iter().all(runs) {
+            return Ok(Next::End);
+        }
+        Ok(match self.wanted(&cast, number).filter(|_| runs(&standings[part])) {
+            Some(wanted) => Next::Trial(wanted),
+            None => Next::Skip,
+        })
+    }
+
+    fn trial(&self, number: usize, _so_far: &SoFar) -> Result<Option<Wanted>> {
+        Ok(self.wanted(&self.experiment.cast(), number))
+    }
+
+    fn said(&self, so_far: &SoFar) -> Option<String> {
+        let cast = self.experiment.cast();
+        let (_, part) = self.slot(&cast, *so_far.numbers.last()?)?;
+        let why = so_far.trials.last()?.why_void()?;
+        Some(format!("{} is void: {why}", cast[part].name))
+    }
+
+    fn tell(&self, so_far: &SoFar, document: &mut Document) {
+        let told = self.found::<W>(so_far).told::<W>(so_far.spent);
+        document.experiment = if self.kind == RunKind::Experiment {
+            Some(told)
+        } else {
+            // Of a comparison only once there is something to compare.
+            of_two(told).filter(|_| !so_far.trials.is_empty())
+        };
+    }
+
+    fn conclude(&self, so_far: &SoFar, document: &mut Document) {
+        Schedule::<W>::tell(self, so_far, document);
+        if self.kind != RunKind::Comparison {
+            return;
+        }
+        if so_far.trials.iter().any(|trial| trial.state == State::Failed) {
+            document.state = State::Failed;
+        }
+        let comparisons = self.found::<W>(so_far).comparisons::<W>();
+        let suspicion = self.experiment.suspicion.as_ref();
+        document.confirmation = suspicion.map(|suspicion| confirm::judge(suspicion, comparisons.first()));
+        let spent = so_far.spent;
+        let over = spent.total_s - spent.load_s - spent.measured_s;
+        document.notes.push(format!(
+            "Restoring the state before each trial took {} in all, checks {}, loading {}; {} were spent measuring, and the \
+             whole took {:.0} % more than measuring and loading.",
+            seconds(spent.restore_s),
+            seconds(spent.check_s),
+            seconds(spent.load_s),
+            seconds(spent.measured_s),
+            over / (spent.measured_s + spent.load_s).max(1e-9) * 100.0
+        ));
+    }
+
+    fn shown(&self, so_far: &SoFar) -> Option<result::Experiment> {
+        Some(self.found::<W>(so_far).told::<W>(so_far.spent))
+    }
+
+    fn answer(&self, so_far: &SoFar, document: &Document, say: &dyn Fn(&str)) -> Result<Answer> {
+        let Experiment { max_loss, accept_inconclusive, require_audit, .. } = self.experiment;
+        if document.state == State::Interrupted && max_loss.is_some() {
+            bail!("interrupted before --max-loss could be judged");
+        }
+        let found = self.found::<W>(so_far);
+        let unsound = found.standings.iter().any(|standing| standing.state != VariantState::Measured);
+        let unaudited = result::unaudited(&so_far.trials).filter(|_| require_audit);
+        if let Some(why) = &unaudited {
+            say(why);
+        }
+        let limits = Answer::of_limits(&found.comparisons::<W>(), accept_inconclusive);
+        Ok(if unsound || unaudited.is_some() { Answer::Bad } else { limits })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deploy::{Place, Wishes};
+    use sql::Dialect;
+
+    fn three() -> Interleaved {
+        let variant = |name: &str, base| Variant {
+            name: name.into(),
+            subject: "tpcc/sqlite/rusqlite".into(),
+            base,
+            factors: vec!["pool".into()],
+            plan: drive::Plan::default(),
+            pool: 8,
+            server_threads: 1,
+            server_limits: None,
+            place: Place::of_wishes(Dialect::Sqlite, None, &Wishes::default()),
+            through_checkpoints: false,
+            asked: vec![("pool".into(), "8".into())],
+        };
+        let experiment = Experiment {
+            name: "three".into(),
+            question: None,
+            workload: "tpcc".into(),
+            scale: 1,
+            blocks: 3,
+            control: true,
+            metric: "throughput".into(),
+            margin: 0.02,
+            max_loss: None,
+            accept_inconclusive: false,
+            require_audit: false,
+            seed: 7,
+            variants: vec![variant("base", None), variant("B: 8", Some(0)), variant("alone", None)],
+            notes: Vec::new(),
+            suspicion: None,
+        };
+        Interleaved { kind: RunKind::Experiment, experiment }
+    }
+
+    #[test]
+    fn each_base_that_something_is_held_against_runs_once_more() {
+        let names = |run: &Interleaved| -> Vec<String> {
+            run.experiment.cast().into_iter().map(|part| part.name).collect()
+        };
+        let mut run = three();
+        assert_eq!(names(&run), ["base", "base, again", "B: 8", "alone"]);
+        run.experiment.control = false;
+        assert_eq!(names(&run), ["base", "B: 8", "alone"]);
+    }
+
+    #[test]
+    fn a_plan_is_read_as_it_was_written() {
+        let text = serde_json::to_string(&three()).unwrap();
+        assert_eq!(serde_json::from_str::<Interleaved>(&text).unwrap(), three());
+    }
+
+    /// A drift that goes on evenly through a block does the same to the mean of both trials of the base as to what lies
+    /// between them.
+    #[test]
+    fn a_base_and_its_control_lie_around_the_middle_of_each_block() {
+        let (run, cast) = (three(), three().experiment.cast());
+        let parts: Vec<usize> = (1..=12).map(|number| run.slot(&cast, number).unwrap().1).collect();
+        for block in parts.chunks(4) {
+            let place = |part: usize| block.iter().position(|of| *of == part).unwrap();
+            assert_eq!(place(0) + place(1), 3, "{block:?}");
+        }
+    }
+
+    #[test]
+    fn the_same_plan_gives_the_same_trials_so_that_it_can_be_resumed() {
+        let folders = || -> Vec<String> {
+            let (run, cast) = (three(), three().experiment.cast());
+            (1..).map_while(|number| run.wanted(&cast, number)).map(|wanted| wanted.folder).collect()
+        };
+        assert_eq!(folders().len(), 12);
+        assert_eq!(folders(), folders());
+        assert!(folders()[11].starts_with("012-"), "{:?}", folders());
+        assert!(folders().iter().any(|folder| folder.ends_with("-b-8")), "{:?}", folders());
+    }
+}

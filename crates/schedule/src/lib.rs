@@ -1,0 +1,237 @@
+//! Which trial is next, given those that are done: experiments and comparisons, sweeps and searches are each a [`Schedule`],
+//! a pure function of what was asked and of the trials so far. To resume one is to ask it with the trials that are on disk.
+//!
+//! In reading order: `plan` (what is asked), `interleaved`, `sweep` and `search` (the schedules), `conclude` (what trials
+//! say). Nothing here measures, writes or prints.
+
+mod bracket;
+mod conclude;
+pub mod confirm;
+mod doubt;
+mod early_stop;
+pub mod factors;
+mod interleaved;
+pub mod metric;
+mod outcome;
+pub mod plan;
+mod search;
+mod slo;
+mod sweep;
+mod under_load;
+
+use anyhow::Result;
+use benchmark::Benchmark;
+use measure::Totals;
+use model::Nanos;
+use plan::Variant;
+use result::{Comparison, Document, Loss, Spent, State, Trial};
+use serde::Serialize;
+
+pub use interleaved::Interleaved;
+pub use search::Searching;
+pub use slo::Objective;
+pub use sweep::Sweep;
+pub use under_load::{Spacing, UnderLoad, pool};
+
+/// Which trials a run takes, and what they say. It measures nothing and writes nothing.
+pub trait Schedule<W: Benchmark>: Clone + Serialize {
+    /// Size of the data.
+    fn scale(&self) -> u32;
+    /// Every variant of which there are trials. All are loaded and held to the workload before the first trial.
+    fn variants(&self) -> Vec<Variant>;
+    /// Trials that it takes, where that is known before the last.
+    fn trials(&self) -> Option<usize>;
+    /// Trials that are run next to each other, so that they can be compared. Where one of them cannot be believed, none is.
+    fn block(&self) -> usize;
+
+    /// Whether a trial that cannot be believed costs those after its block too.
+    fn in_order(&self) -> bool {
+        true
+    }
+
+    /// Whether the others go on where a variant cannot be measured.
+    fn has_others(&self) -> bool {
+        false
+    }
+
+    /// What a reader must know, a sentence each.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What to do where the trial of this number, from 1, has its turn.
+    ///
+    /// # Errors
+    /// The trials so far leave nothing to measure.
+    fn next(&self, number: usize, so_far: &SoFar) -> Result<Next>;
+
+    /// The trial of this number, if it has one, whatever has become of its variant.
+    ///
+    /// # Errors
+    /// Those of [`Schedule::next`].
+    fn trial(&self, number: usize, so_far: &SoFar) -> Result<Option<Wanted>> {
+        Ok(match self.next(number, so_far)? {
+            Next::Trial(wanted) => Some(wanted),
+            Next::Skip | Next::End => None,
+        })
+    }
+
+    /// Why a trial that runs by this plan may end at once, asked while it runs; nothing where none ever does.
+    fn end_early<'a>(&'a self, _plan: &drive::Plan) -> Option<Box<EndEarly<'a>>> {
+        None
+    }
+
+    /// What the user is told of the last trial.
+    fn said(&self, _so_far: &SoFar) -> Option<String> {
+        None
+    }
+
+    /// Puts into the document what the trials so far say.
+    fn tell(&self, so_far: &SoFar, document: &mut Document);
+
+    /// Puts into the document what they say now that no other follows.
+    fn conclude(&self, so_far: &SoFar, document: &mut Document) {
+        self.tell(so_far, document);
+    }
+
+    /// What those who watch see of an experiment where the document does not say it yet.
+    fn shown(&self, _so_far: &SoFar) -> Option<result::Experiment> {
+        None
+    }
+
+    /// What a document that is written says to who asked.
+    ///
+    /// # Errors
+    /// It says nothing.
+    fn answer(&self, so_far: &SoFar, document: &Document, say: &dyn Fn(&str)) -> Result<Answer>;
+}
+
+/// See [`Schedule::end_early`].
+pub type EndEarly<'a> = dyn Fn(Nanos, &Totals) -> Option<String> + 'a;
+
+/// What to do next.
+#[derive(Debug, Clone)]
+pub enum Next {
+    /// This one is run.
+    Trial(Wanted),
+    /// This one is left out, because its variant cannot be measured; others follow.
+    Skip,
+    /// No other follows.
+    End,
+}
+
+/// A trial that is wanted.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// Its variant, by its place in [`Schedule::variants`].
+    pub variant: usize,
+    /// What the load generator does.
+    pub plan: drive::Plan,
+    /// What its folder is called.
+    pub folder: String,
+    /// What those who watch are told that runs: a variant, a load.
+    pub what: String,
+    /// The how manyth trial of that it is, from 0.
+    pub round: u32,
+    /// What the user is told, where the number of trials is not known.
+    pub announcement: String,
+}
+
+impl Wanted {
+    /// A trial whose folder is called after its number, from 1, and `label`.
+    pub fn of(number: usize, label: &str, variant: usize, plan: drive::Plan) -> Wanted {
+        let folder = trial_name(number, label);
+        Wanted { variant, plan, folder, what: label.into(), round: 0, announcement: String::new() }
+    }
+}
+
+/// What has come of a run so far.
+#[derive(Debug, Clone, Default)]
+pub struct SoFar {
+    /// In the order of the document.
+    pub trials: Vec<Trial>,
+    /// The number of each.
+    pub numbers: Vec<usize>,
+    /// The variant of each.
+    pub variants: Vec<usize>,
+    /// Variants that are not measured, or no longer.
+    pub stopped: Vec<Stopped>,
+    /// Where its time went.
+    pub spent: Spent,
+}
+
+impl SoFar {
+    /// Takes a trial that is there for the next one.
+    pub fn push(&mut self, number: usize, variant: usize, trial: Trial) {
+        self.numbers.push(number);
+        self.variants.push(variant);
+        self.trials.push(trial);
+    }
+
+    /// Leaves out the trials whose numbers are not meant.
+    pub fn retain(&mut self, is_meant: impl Fn(usize) -> bool) {
+        let all = std::mem::take(self);
+        for ((number, variant), trial) in all.numbers.into_iter().zip(all.variants).zip(all.trials) {
+            if is_meant(number) {
+                self.push(number, variant, trial);
+            }
+        }
+    }
+}
+
+/// A variant that could not be measured.
+#[derive(Debug, Clone)]
+pub struct Stopped {
+    /// Its place in [`Schedule::variants`].
+    pub variant: usize,
+    /// The trial that could not be begun; none where the variant could not be prepared.
+    pub number: Option<usize>,
+    /// Why.
+    pub reason: String,
+}
+
+/// How a command ended that could run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// Done, and nothing is wrong.
+    Good,
+    /// Done, and something is.
+    Bad,
+    /// A limit was set, and what was measured does not tell whether it is kept.
+    Inconclusive,
+}
+
+impl Answer {
+    /// Whether losses stay within what the user allows, where a limit was set.
+    pub fn of_limits<'a>(
+        comparisons: impl IntoIterator<Item = &'a Comparison>,
+        accept_inconclusive: bool,
+    ) -> Answer {
+        let mut answer = Answer::Good;
+        for comparison in comparisons {
+            match comparison.loss() {
+                Some(Loss::Exceeded) => return Answer::Bad,
+                Some(Loss::CannotTell) if !accept_inconclusive => answer = Answer::Inconclusive,
+                Some(Loss::CannotTell | Loss::Kept) | None => {}
+            }
+        }
+        answer
+    }
+}
+
+/// The name of a trial's folder: `007-through-http`. Numbers are from 1; names sort as the trials ran.
+pub fn trial_name(number: usize, label: &str) -> String {
+    let plain = label.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
+    let words: String = plain.collect();
+    let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
+    format!("{number:03}-{}", words.join("-"))
+}
+
+/// Whether a trial has come to its end, so that nothing of it has to be measured again.
+pub fn has_ended(trial: &Trial) -> bool {
+    match trial.state {
+        State::Complete | State::Failed => true,
+        State::Interrupted => trial.ended_early.is_some(),
+        State::Running => false,
+    }
+}

@@ -1,0 +1,287 @@
+//! The service level: how it is written, and whether a trial keeps it.
+
+use crate::metric::{QUANTILES, place};
+use anyhow::{Context, Result, bail};
+use report::curve::{SERVED_SHARE, served_share};
+use result::{Books, Level, SloLimit, Tally, Trial};
+
+/// What would be right.
+const GRAMMAR: &str = "write 'p99<50ms', 'new-order.p99<50ms', or several joined by commas";
+
+/// Limits that a rate has to keep, all of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Objective {
+    /// As it was given.
+    pub words: String,
+    /// All of them.
+    pub limits: Vec<SloLimit>,
+}
+
+/// Whether a trial keeps it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Kept {
+    Yes(String),
+    No(String),
+    /// Too few calls for a percentile.
+    NotKnown(String),
+    /// The trial has no number that counts.
+    Void(String),
+}
+
+impl Objective {
+    /// Reads limits; `kinds` are those of the workload.
+    ///
+    /// # Errors
+    /// What is wrong with which, and what would be right.
+    pub fn parse(given: &[String], kinds: &[&str]) -> Result<Objective> {
+        let parts = || given.iter().flat_map(|one| one.split(',')).map(str::trim);
+        let limits: Vec<SloLimit> = parts().map(|part| limit(part, kinds)).collect::<Result<_>>()?;
+        Ok(Objective { words: parts().collect::<Vec<_>>().join(","), limits })
+    }
+
+    /// Why trials of this length are too short for a percentile of the objective at a rate, and how long would do. `trial`
+    /// shows what share of the calls is of which kind.
+    pub(crate) fn too_short(&self, trial: &Trial, per_s: f64, measured: model::Nanos) -> Option<String> {
+        let all = ended(&trial.overall.books) as f64;
+        let needs = self.limits.iter().filter_map(|limit| {
+            let share = tally(trial, limit)?.books.committed as f64 / all.max(1.0);
+            let (needed, have) = (samples(limit), per_s * share * measured.as_secs_f64());
+            // A tenth more, since a Poisson stream may give fewer than its mean.
+            ((have) < needed * 1.1).then(|| (limit, needed, have, needed * 1.2 / (per_s * share)))
+        });
+        let (limit, needed, have, seconds) = needs.max_by(|a, b| a.3.total_cmp(&b.3))?;
+        Some(format!(
+            "{} takes {needed:.0} calls to know, and {} at about {per_s:.0} calls/s give {have:.0}\nhint: use --duration \
+             {:.0}s or longer",
+            name(limit),
+            result::words::seconds(measured.as_secs_f64()),
+            seconds.ceil()
+        ))
+    }
+
+    /// Whether a trial that counts keeps every limit, and serves what is due.
+    pub(crate) fn kept_by(&self, trial: &Trial) -> Kept {
+        let served = served_share(trial);
+        let mut said = Vec::new();
+        let mut broken = served < SERVED_SHARE;
+        let mut unknown = None;
+        for limit in &self.limits {
+            let of = tally(trial, limit);
+            match of.map_or(Level::TooFew, |tally| tally.level(place_of(limit))) {
+                Level::Known(ns) => {
+                    broken |= ns > limit.max_ns;
+                    said.push(format!("{} {} of {}", name(limit), time(ns), time(limit.max_ns)));
+                }
+                Level::Unbounded => {
+                    broken = true;
+                    let all = of.and_then(|tally| tally.all_due);
+                    let (lost, all) = all.map_or((0, 0), |all| (all.unanswered, all.calls));
+                    said.push(format!(
+                        "{} beyond any limit: {lost} of the {all} calls due were not answered",
+                        name(limit)
+                    ));
+                }
+                Level::TooFew => {
+                    let calls = of.map_or(0, |tally| tally.books.committed);
+                    unknown.get_or_insert(format!(
+                        "{} is not known: {calls} calls of the {:.0} that it takes; use a longer --duration",
+                        name(limit),
+                        samples(limit)
+                    ));
+                }
+            }
+        }
+        if served < SERVED_SHARE {
+            let never = trial.overall.books.never_begun;
+            let begun = if never > 0 { format!(", {never} never begun") } else { String::new() };
+            said.push(format!(
+                "{:.1} % of the calls due were served in time{begun}",
+                served.max(0.0) * 100.0
+            ));
+        }
+        let said = said.join("; ");
+        match (broken, unknown) {
+            (true, _) => Kept::No(said),
+            (false, Some(unknown)) => Kept::NotKnown(unknown),
+            (false, None) => Kept::Yes(said),
+        }
+    }
+}
+
+fn limit(text: &str, kinds: &[&str]) -> Result<SloLimit> {
+    let Some((what, most)) = text.split_once('<') else {
+        bail!("--slo `{text}` has no `<`: {GRAMMAR}");
+    };
+    let (what, most) = (what.trim(), most.trim_start_matches('=').trim());
+    // `p99.9` has a point of its own.
+    let at = what.rfind(".p").map(|at| (&what[..at], &what[at + 1..]));
+    let (kind, quantile) = at.map_or((None, what), |(kind, quantile)| (Some(kind), quantile));
+    let Some((quantile, _)) = QUANTILES.iter().find(|(known, _)| *known == quantile) else {
+        let known: Vec<&str> = QUANTILES.iter().map(|(name, _)| *name).collect();
+        bail!("--slo `{text}`: there is no `{quantile}`, but {}; {GRAMMAR}", known.join(", "));
+    };
+    if let Some(kind) = kind
+        && !kinds.contains(&kind)
+    {
+        let nearest = kinds.iter().max_by(|a, b| likeness(a, kind).total_cmp(&likeness(b, kind)));
+        bail!(
+            "--slo `{text}`: there is no kind of call `{kind}`; nearest: `{}`, of {}",
+            nearest.unwrap_or(&""),
+            kinds.join(", ")
+        );
+    }
+    let most = humantime::parse_duration(most).with_context(|| {
+        format!("--slo `{text}`: `{most}` is no span of time such as 50ms or 2s; {GRAMMAR}")
+    })?;
+    let max_ns = u64::try_from(most.as_nanos()).unwrap_or(u64::MAX);
+    if max_ns == 0 {
+        bail!("--slo `{text}`: nothing is answered in no time; {GRAMMAR}");
+    }
+    Ok(SloLimit { kind: kind.map(str::to_owned), quantile: (*quantile).to_owned(), max_ns })
+}
+
+/// How alike two words are, from 0 to 1: pairs of letters that both have.
+fn likeness(a: &str, b: &str) -> f64 {
+    let pairs = |word: &str| -> Vec<String> {
+        let letters: Vec<char> =
+            format!("^{}", word.to_lowercase()).chars().filter(|c| *c != '_' && *c != '-').collect();
+        letters.windows(2).map(|pair| pair.iter().collect()).collect()
+    };
+    let (a, b) = (pairs(a), pairs(b));
+    let common = a.iter().filter(|pair| b.contains(pair)).count();
+    2.0 * common as f64 / (a.len() + b.len()).max(1) as f64
+}
+
+pub(crate) fn name(limit: &SloLimit) -> String {
+    limit.kind.as_ref().map_or_else(|| limit.quantile.clone(), |kind| format!("{kind} {}", limit.quantile))
+}
+
+/// Calls that the percentile takes: ten beyond it.
+fn samples(limit: &SloLimit) -> f64 {
+    10_000.0 / (1_000 - place_of(limit)) as f64
+}
+
+/// Where the percentile lies, in thousandths.
+pub(crate) fn place_of(limit: &SloLimit) -> u64 {
+    place(&limit.quantile)
+}
+
+fn tally<'a>(trial: &'a Trial, limit: &SloLimit) -> Option<&'a Tally> {
+    match &limit.kind {
+        None => Some(&trial.overall),
+        Some(kind) => trial.kinds.iter().find(|of| of.name == *kind).map(|of| &of.tally),
+    }
+}
+
+fn ended(books: &Books) -> u64 {
+    books.committed + books.declined
+}
+
+/// `43 ms`, `1.2 s`.
+pub(crate) fn time(ns: u64) -> String {
+    let (value, unit) = match ns {
+        0..1_000 => (ns as f64, "ns"),
+        1_000..1_000_000 => (ns as f64 / 1e3, "µs"),
+        1_000_000..1_000_000_000 => (ns as f64 / 1e6, "ms"),
+        _ => (ns as f64 / 1e9, "s"),
+    };
+    let decimals = usize::from(value < 9.95 && value.fract() != 0.0);
+    format!("{value:.decimals$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use report::testing;
+    use result::AllDue;
+
+    const KINDS: [&str; 5] = ["new-order", "payment", "order-status", "delivery", "stock-level"];
+
+    fn parse(text: &str) -> Result<Objective, String> {
+        Objective::parse(&[text.to_owned()], &KINDS).map_err(|error| format!("{error:#}"))
+    }
+
+    #[test]
+    fn limits_are_read_joined_or_one_by_one() {
+        let found = parse("new-order.p99<50ms, p99.9<=2s").unwrap();
+        assert_eq!(found.words, "new-order.p99<50ms,p99.9<=2s");
+        assert_eq!(found.limits[0].kind.as_deref(), Some("new-order"));
+        assert_eq!((found.limits[0].quantile.as_str(), found.limits[0].max_ns), ("p99", 50_000_000));
+        assert_eq!((found.limits[1].kind.as_deref(), found.limits[1].max_ns), (None, 2_000_000_000));
+        assert_eq!(parse("payment.p99.9<1s").unwrap().limits[0].quantile, "p99.9");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_limit_is_said_with_what_would_be_right() {
+        let wrong = |text: &str, words: &str| {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(words), "{text}: {error}");
+        };
+        wrong("p99", "'new-order.p99<50ms'");
+        wrong("p97<1s", "p95, p99");
+        wrong("p99<fast", "50ms");
+        wrong("p99<0ms", "no time");
+        wrong("neworder.p99<50ms", "nearest: `new-order`");
+        wrong("stock.p99<50ms", "nearest: `stock-level`");
+        wrong("p99<50ms,", "no `<`");
+    }
+
+    fn open(edit: impl FnOnce(&mut Trial)) -> Trial {
+        let mut trial = testing::open_trial().trials.remove(0);
+        trial.overall.books.due = trial.overall.books.begun;
+        trial.overall.books.never_begun = 0;
+        edit(&mut trial);
+        trial
+    }
+
+    #[test]
+    fn a_level_is_kept_broken_or_not_known() {
+        let p99 = |trial: &Trial| match trial.kinds[0].tally.level(990) {
+            Level::Known(ns) => ns,
+            other => panic!("{other:?}"),
+        };
+        let trial = open(|_| ());
+        let keeps =
+            |max_ns: u64, trial: &Trial| parse(&format!("new-order.p99<{max_ns}ns")).unwrap().kept_by(trial);
+        assert!(matches!(keeps(p99(&trial), &trial), Kept::Yes(why) if why.contains("new-order p99")));
+        assert!(matches!(keeps(p99(&trial) - 1, &trial), Kept::No(_)));
+        let few = open(|trial| {
+            trial.kinds[0].tally.all_due = Some(AllDue::new(999, 0, |_| Some(1)));
+        });
+        assert!(
+            matches!(keeps(1_000_000_000, &few), Kept::NotKnown(why) if why.contains("of the 1000 that it takes"))
+        );
+    }
+
+    #[test]
+    fn calls_that_were_never_answered_are_slower_than_any_limit() {
+        // 60,000 calls of which 0.9 % are lost: of those that were answered, 999 in 1,000 took less than 10 ms.
+        let trial = open(|trial| {
+            let answered = |quantile: f64| (quantile <= 0.991).then_some(9_000_000);
+            trial.overall.all_due = Some(AllDue::new(60_000, 540, answered));
+            trial.overall.latency[0].response.p999_ns = Some(9_500_000);
+        });
+        assert!(matches!(parse("p99<50ms").unwrap().kept_by(&trial), Kept::Yes(_)));
+        let Kept::No(why) = parse("p99.9<50ms").unwrap().kept_by(&trial) else { panic!("kept") };
+        assert!(why.contains("540 of the 60000 calls due were not answered"), "{why}");
+    }
+
+    #[test]
+    fn a_rate_that_is_not_served_breaks_every_level() {
+        let behind = open(|trial| {
+            trial.overall.books.never_begun = trial.overall.books.begun / 10;
+            trial.overall.books.due += trial.overall.books.never_begun;
+        });
+        let Kept::No(why) = parse("p50<1h").unwrap().kept_by(&behind) else { panic!("kept") };
+        assert!(why.contains("90.9 % of the calls due") && why.contains("never begun"), "{why}");
+    }
+
+    #[test]
+    fn a_trial_too_short_for_its_percentile_is_refused_with_the_length_that_would_do() {
+        let (objective, trial) = (parse("stock-level.p99<50ms").unwrap(), open(|_| ()));
+        let said = objective.too_short(&trial, 100.0, model::Nanos::from_secs(10)).unwrap();
+        // One call in 23.
+        assert!(said.contains("1000 calls") && said.contains("--duration 2"), "{said}");
+        assert_eq!(objective.too_short(&trial, 100.0, model::Nanos::from_secs(600)), None);
+    }
+}

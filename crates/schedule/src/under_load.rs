@@ -1,0 +1,101 @@
+//! One subject, and what is the same under every load: what `sweep` and `find-max` share.
+
+use crate::plan::Variant;
+use deploy::Place;
+use drive::{Arrivals, RatePerSecond};
+use serde::{Deserialize, Serialize};
+
+/// One subject, and what is the same under every load: all that can be wrong before a folder is made, with every default
+/// filled in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UnderLoad {
+    /// The path of a subject that exists.
+    pub subject: String,
+    /// Size of the data.
+    pub scale: u32,
+    /// The data and the engine under it.
+    pub place: Place,
+    /// Whether it is reached through a server.
+    pub served: bool,
+    /// Sessions behind a server, where the user has said how many.
+    pub pool: Option<u32>,
+    /// Threads of a server beside its sessions.
+    pub server_threads: usize,
+    /// What a server that is started here may use: `cpu=1,mem=1GiB`.
+    pub server_limits: Option<String>,
+    /// Clients that share the calls of an open loop.
+    pub in_flight: u32,
+    /// Distances of the calls of an open loop.
+    pub arrivals: Spacing,
+    /// A closed loop of the usual number of clients; each load changes what it must.
+    pub plan: drive::Plan,
+}
+
+/// Distances of the calls of an open loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Spacing {
+    /// As of many who do not know of each other.
+    Poisson,
+    /// All the same.
+    Constant,
+}
+
+/// Sessions behind a server unless told otherwise: one a client, up to this many.
+const POOL_MAX: u32 = 64;
+
+/// Sessions behind a server for so many clients.
+#[must_use]
+pub fn pool(asked: Option<u32>, clients: u32) -> u32 {
+    asked.unwrap_or(clients.min(POOL_MAX))
+}
+
+impl UnderLoad {
+    fn pool_of(&self, clients: u32) -> u32 {
+        pool(self.pool, clients)
+    }
+
+    /// Calls due at a rate.
+    pub fn open_loop(&self, rate: f64) -> Arrivals {
+        match self.arrivals {
+            Spacing::Poisson => Arrivals::Poisson(RatePerSecond(rate)),
+            Spacing::Constant => Arrivals::Constant(RatePerSecond(rate)),
+        }
+    }
+
+    /// The subject under each of these plans, but for those of as many sessions as one before.
+    pub fn variants(&self, plans: impl Iterator<Item = drive::Plan>) -> Vec<Variant> {
+        let mut variants: Vec<Variant> = Vec::new();
+        for plan in plans {
+            if variants
+                .iter()
+                .all(|variant| self.sessions(variant.plan.workers) != self.sessions(plan.workers))
+            {
+                variants.push(self.variant(plan));
+            }
+        }
+        variants
+    }
+
+    /// Sessions behind a server, that matter to a load: with a direct subject each client has its own.
+    pub fn sessions(&self, clients: u32) -> u32 {
+        if self.served { self.pool_of(clients) } else { 0 }
+    }
+
+    fn variant(&self, plan: drive::Plan) -> Variant {
+        Variant {
+            name: self.subject.clone(),
+            subject: self.subject.clone(),
+            base: None,
+            factors: Vec::new(),
+            pool: self.pool_of(plan.workers),
+            plan,
+            server_threads: self.server_threads,
+            server_limits: self.server_limits.clone(),
+            place: self.place.clone(),
+            through_checkpoints: false,
+            asked: Vec::new(),
+        }
+    }
+}

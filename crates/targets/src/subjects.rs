@@ -1,0 +1,59 @@
+//! Every combination of workload, engine, driver and style that exists: one row each.
+
+use crate::{Driver, How, Style};
+use sql::Dialect;
+
+/// A combination that can get a number.
+#[derive(Debug, Clone, Copy)]
+pub struct Combination {
+    /// `workload/engine/driver[/style]`.
+    pub path: &'static str,
+    /// What speaks to the engine.
+    pub how: How,
+    /// One line for the list.
+    pub about: &'static str,
+}
+
+const SQLITE: How = How { dialect: Dialect::Sqlite, driver: Driver::Rusqlite, style: Style::Plain };
+const POSTGRES: How = How { dialect: Dialect::Postgres, driver: Driver::TokioPostgres, style: Style::Plain };
+const MYSQL: How = How { dialect: Dialect::MySql, driver: Driver::MySqlAsync, style: Style::Plain };
+
+const fn sqlx(dialect: Dialect) -> How {
+    How { dialect, driver: Driver::Sqlx, style: Style::Plain }
+}
+
+const fn diesel(dialect: Dialect) -> How {
+    How { dialect, driver: Driver::Diesel, style: Style::Orm }
+}
+
+const fn direct(path: &'static str, how: How, about: &'static str) -> Combination {
+    Combination { path, how, about }
+}
+
+const fn styled(how: How, style: Style) -> How {
+    How { style, ..how }
+}
+
+/// The direct subjects, defaults first within a workload and within an engine.
+#[rustfmt::skip]
+pub const COMBINATIONS: &[Combination] = &[
+    direct("tpcc/sqlite/rusqlite", SQLITE, "TPC-C on SQLite, straight through the driver"),
+    direct("tpcc/sqlite/rusqlite/grouped", styled(SQLITE, Style::Grouped), "calls that wait for each other share a durable commit"),
+    direct("tpcc/sqlite/sqlx", sqlx(Dialect::Sqlite), "TPC-C on SQLite through sqlx, which runs it on threads of its own"),
+    direct("tpcc/sqlite/diesel", diesel(Dialect::Sqlite), "TPC-C on SQLite through Diesel's typed queries"),
+    direct("tpcc/postgres/tokio-postgres", POSTGRES, "TPC-C on PostgreSQL, one statement a round trip"),
+    direct("tpcc/postgres/tokio-postgres/pipelined", styled(POSTGRES, Style::Pipelined), "independent statements share a round trip"),
+    direct("tpcc/postgres/tokio-postgres/procedure", styled(POSTGRES, Style::Procedure), "one call of a PL/pgSQL function a transaction"),
+    direct("tpcc/postgres/sqlx", sqlx(Dialect::Postgres), "TPC-C on PostgreSQL through sqlx"),
+    direct("tpcc/postgres/diesel", diesel(Dialect::Postgres), "TPC-C on PostgreSQL through Diesel's typed queries"),
+    direct("tpcc/mariadb/mysql-async", MYSQL, "TPC-C on MariaDB, one statement a round trip"),
+    direct("tpcc/mariadb/mysql-async/procedure", styled(MYSQL, Style::Procedure), "one call of a stored procedure a transaction"),
+    direct("tpcc/mariadb/sqlx", sqlx(Dialect::MySql), "TPC-C on MariaDB through sqlx"),
+    direct("tpcb/sqlite/rusqlite", SQLITE, "pgbench's transaction on SQLite"),
+    direct("tpcb/sqlite/rusqlite/grouped", styled(SQLITE, Style::Grouped), "calls that wait for each other share a durable commit"),
+    direct("tpcb/sqlite/sqlx", sqlx(Dialect::Sqlite), "pgbench's transaction on SQLite through sqlx"),
+    direct("tpcb/postgres/tokio-postgres", POSTGRES, "pgbench's transaction on PostgreSQL, its own tables"),
+    direct("tpcb/postgres/sqlx", sqlx(Dialect::Postgres), "pgbench's transaction on PostgreSQL through sqlx"),
+    direct("tpcb/mariadb/mysql-async", MYSQL, "pgbench's transaction on MariaDB"),
+    direct("tpcb/mariadb/sqlx", sqlx(Dialect::MySql), "pgbench's transaction on MariaDB through sqlx"),
+];

@@ -1,0 +1,217 @@
+//! The bench of an experiment: the places its variants run on, none loaded twice, and one trial at a time from a restored
+//! state. It does not know which trials belong together; the runner of a schedule does.
+
+use crate::ground::Ground;
+use crate::job::{Before, EndEarly, Job};
+use crate::{Folder, Spectator, folder, validate};
+use anyhow::{Result, bail};
+use deploy::subjects::{self, Subject};
+use deploy::{Interrupt, Place, Private, ServerSettings};
+use measure::Monotonic;
+use model::Clock;
+use result::words::seconds;
+use result::{Check, Conformance, RunKind, ShortLine, Spent, Trial};
+use schedule::plan::Variant;
+use std::cell::Cell;
+use std::rc::Rc;
+use targets::Driven;
+
+/// Places that are loaded, and what runs trials on copies of them.
+pub struct Bench<'a, W: Driven> {
+    scale: u32,
+    folder: &'a Folder,
+    viewer: &'a dyn Spectator,
+    interrupt: &'a Interrupt,
+    /// In the order in which they were first asked for.
+    grounds: Vec<Ground<W>>,
+    spent: Spent,
+    private: Rc<Private>,
+}
+
+/// A variant that is ready for trials: its place is loaded, and it answers as the workload asks.
+pub struct Prepared {
+    pub subject: &'static Subject,
+    /// The version of its engine, as that says itself.
+    pub engine_version: String,
+    /// Of the loaded rows; nothing where another kit has loaded them.
+    pub checksum: Option<String>,
+    conformance: Conformance,
+    server: ServerSettings,
+    /// An index into the places.
+    ground: usize,
+}
+
+impl<'a, W: Driven> Bench<'a, W> {
+    /// A bench without places. They are loaded when the first variant on them is prepared.
+    pub fn open(
+        scale: u32,
+        folder: &'a Folder,
+        viewer: &'a dyn Spectator,
+        interrupt: &'a Interrupt,
+    ) -> Result<Bench<'a, W>> {
+        let private = Rc::new(Private::create(folder.path())?);
+        Ok(Bench { scale, folder, viewer, interrupt, grounds: Vec::new(), spent: Spent::default(), private })
+    }
+
+    /// Loads the variant's place unless that is done, and holds the variant to the workload.
+    ///
+    /// # Errors
+    /// The variant cannot be measured: its engine is not there or does not start, a setting is wrong, it answers wrongly.
+    /// Other variants may well be; unless the user has interrupted.
+    pub fn prepare(&mut self, variant: &Variant) -> Result<Prepared> {
+        let subject = subjects::find(&variant.subject)?;
+        let limits = variant.server_limits.as_deref().map(str::parse).transpose()?;
+        let server = ServerSettings { limits, pool: variant.pool, threads: variant.server_threads };
+        variant.plan.validate(W::KINDS)?;
+        let index = self.ground_of(&variant.place)?;
+        let clock = Monotonic::start();
+        let ready = self.grounds[index].ready()?;
+        let conformance = validate::conformance::<W>(
+            subject,
+            &server,
+            &ready.deployment,
+            self.folder,
+            self.viewer,
+            self.interrupt,
+        )?;
+        let engine_version = validate::engine_version::<W>(subject, &ready.template.database)?;
+        self.spent.check_s += clock.now().as_secs_f64();
+        if conformance.check == Check::Failed {
+            let mismatch = conformance.mismatches.first().map_or("", String::as_str);
+            bail!("it answers wrongly: {mismatch}");
+        }
+        let checksum = ready.template.database.checksum();
+        Ok(Prepared { subject, engine_version, checksum, conformance, server, ground: index })
+    }
+
+    /// Runs one trial in `trials/NAME` of the run's folder ([`trial_name`]; the number is what tells trials apart): from a
+    /// restored state, with a fresh server process. The whole trial is written there as it runs, as
+    /// one of `run`; without its time lines it is returned when it has ended. A trial that was interrupted, by the user or by
+    /// `end_early`, or has failed says so in its state.
+    ///
+    /// # Errors
+    /// It could not be begun, or its result could not be written.
+    pub fn trial(
+        &mut self,
+        prepared: &Prepared,
+        plan: &drive::Plan,
+        name: &str,
+        end_early: Option<EndEarly<'_>>,
+        run: &str,
+    ) -> Result<Trial> {
+        self.viewer.doing("restoring the data");
+        let clock = Monotonic::start();
+        self.alone(prepared.ground, true)?;
+        let ready = self.grounds[prepared.ground].ready()?;
+        let database = ready.deployment.copy(&ready.template.database, "trial")?;
+        let restored = clock.now().as_secs_f64();
+        self.spent.restore_s += restored;
+        let folder = self.folder.trial(name)?;
+        let path = prepared.subject.path;
+        let (started, id) = (folder::now(), format!("{run}/{name}"));
+        let mut own = folder::document(id, started, RunKind::Trial, &[path]);
+        own.notes = ready.deployment.notes();
+        own.notes.push(format!("Its state was restored in {}.", seconds(restored)));
+        let job = Job {
+            subject: prepared.subject,
+            database: &database,
+            deployment: &ready.deployment,
+            plan: plan.clone(),
+            server: prepared.server.clone(),
+            url: None,
+            audited: true,
+            folder: &folder,
+            checked_s: Cell::new(0.0),
+            what: name.split_once('-').map_or(name, |(_, label)| label),
+            viewer: self.viewer,
+            interrupt: self.interrupt,
+            end_early,
+        };
+        let before =
+            Before { conformance: prepared.conformance.clone(), audits: ready.template.audits.clone() };
+        let ran = job.run(before, &mut own);
+        self.spent.check_s += job.checked_s.get();
+        let forgotten = ready.deployment.forget(&database.url);
+        let trial = &own.trials[ran?];
+        forgotten?;
+        own.state = trial.state;
+        let slim = without_lines(trial);
+        folder.put_document(&own)?;
+        Ok(slim)
+    }
+
+    /// What the bench has spent so far; all but the total.
+    pub fn spent(&self) -> Spent {
+        self.spent
+    }
+
+    /// What a reader must know of the places, a sentence each.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes: Vec<String> = Vec::new();
+        for note in self.grounds.iter().flat_map(Ground::notes) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        notes
+    }
+
+    fn ground_of(&mut self, place: &Place) -> Result<usize> {
+        if let Some(known) = self.grounds.iter().position(|ground| ground.place == *place) {
+            self.alone(known, false)?;
+            return Ok(known);
+        }
+        let index = self.grounds.len();
+        for other in &mut self.grounds {
+            other.rest()?;
+        }
+        let clock = Monotonic::start();
+        let ground =
+            Ground::lay(place, &self.grounds, self.scale, &self.private, self.viewer, self.interrupt);
+        let audited_s = ground.audited_s();
+        self.spent.check_s += audited_s;
+        self.spent.load_s += clock.now().as_secs_f64() - audited_s;
+        self.grounds.push(ground);
+        if self.interrupt.requested() {
+            bail!("interrupted while loading");
+        }
+        Ok(index)
+    }
+
+    /// Lets no private engine run but that of one place. An idle engine would still write out what the last trial has left
+    /// behind, clean up, and hold its memory: all of it would be a cost of whoever is measured next. Every trial begins on an
+    /// engine that was just started (`anew`), whatever ran before: one that stayed up would have the last trial's pages in
+    /// its memory where another had none.
+    fn alone(&mut self, index: usize, anew: bool) -> Result<()> {
+        for (at, other) in self.grounds.iter_mut().enumerate() {
+            if at != index {
+                other.rest()?;
+            }
+        }
+        self.grounds[index].ready()?.deployment.wake(anew)
+    }
+}
+
+/// A trial as the document of its run has it: what it came to, and of the lines over time, which are in its own folder, what ended
+/// in each slice.
+pub(crate) fn without_lines(trial: &Trial) -> Trial {
+    let mut slim = trial.clone();
+    slim.line = ShortLine::of(&slim.slices).or(slim.line);
+    slim.slices.clear();
+    for process in &mut slim.processes {
+        process.samples.clear();
+    }
+    if let Some(writeback) = &mut slim.writeback {
+        writeback.samples.clear();
+    }
+    if let Some(engine) = &mut slim.engine {
+        engine.t_s.clear();
+        for gauge in &mut engine.gauges {
+            gauge.values.clear();
+        }
+        for wait in &mut engine.waits {
+            wait.sessions.clear();
+        }
+    }
+    slim
+}

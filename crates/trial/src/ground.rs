@@ -1,0 +1,120 @@
+//! The places of an experiment: where the data of a variant lies, loaded and audited once.
+
+use crate::{Spectator, validate};
+use anyhow::{Result, bail};
+use deploy::in_use::{self, InUse};
+use deploy::{Database, Deployment, Interrupt, Place, Private};
+use measure::Monotonic;
+use model::Clock;
+use result::Audit;
+use sql::DbUrl;
+use std::rc::Rc;
+use targets::Driven;
+
+/// A place and what became of it.
+pub(crate) struct Ground<W: Driven> {
+    pub place: Place,
+    /// Or why nothing can run there.
+    found: Result<Ready<W>, String>,
+}
+
+/// A place with its data.
+pub(crate) struct Ready<W: Driven> {
+    pub deployment: Deployment,
+    pub template: Rc<Template<W>>,
+    /// Seconds that audits took here; none where the template is that of an earlier place.
+    audited_s: f64,
+    /// Of a file that the user named: no run may change it meanwhile.
+    _in_use: Option<InUse>,
+}
+
+/// Data that is right.
+pub(crate) struct Template<W: Driven> {
+    /// What every trial has a copy of. It is never written to.
+    pub database: Database<W>,
+    /// Found before the first trial.
+    pub audits: Vec<Audit>,
+}
+
+impl<W: Driven> Ground<W> {
+    /// Starts the engine, loads the data and audits it, unless one of the `earlier` places has a template for it. What
+    /// goes wrong is kept for those who ask for it.
+    pub(crate) fn lay(
+        place: &Place,
+        earlier: &[Ground<W>],
+        scale: u32,
+        private: &Rc<Private>,
+        viewer: &dyn Spectator,
+        interrupt: &Interrupt,
+    ) -> Ground<W> {
+        let laid = || {
+            let named = place.named()?;
+            // As long as trials have copies made of it.
+            let in_use = named.as_ref().map(in_use::with_other_readers).transpose()?.flatten();
+            let deployment = Deployment::lay(private, earlier.len(), place, named.clone(), viewer)?;
+            match earlier.iter().find_map(|ground| ground.template_for(place)) {
+                Some(template) => {
+                    Ok(Ready { deployment, template: Rc::clone(template), audited_s: 0.0, _in_use: in_use })
+                }
+                None => {
+                    Ok(Ready { _in_use: in_use, ..Ready::of(deployment, named, scale, viewer, interrupt)? })
+                }
+            }
+        };
+        Ground { place: place.clone(), found: laid().map_err(|error: anyhow::Error| format!("{error:#}")) }
+    }
+
+    /// Its template, if trials at another place can have copies of that.
+    fn template_for(&self, other: &Place) -> Option<&Rc<Template<W>>> {
+        let shared = self.place.is_private_file() && other.is_private_file();
+        self.found.as_ref().ok().filter(|_| shared).map(|ready| &ready.template)
+    }
+
+    /// # Errors
+    /// Why nothing can run there.
+    pub(crate) fn ready(&mut self) -> Result<&mut Ready<W>> {
+        self.found.as_mut().map_err(|why| anyhow::Error::msg(why.clone()))
+    }
+
+    /// What a reader must know of it, a sentence each.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        self.found.as_ref().map_or(Vec::new(), |ready| ready.deployment.notes())
+    }
+
+    /// Seconds that its audits took.
+    pub(crate) fn audited_s(&self) -> f64 {
+        self.found.as_ref().map_or(0.0, |ready| ready.audited_s)
+    }
+
+    /// Ends its engine and keeps the data.
+    pub(crate) fn rest(&mut self) -> Result<()> {
+        match &mut self.found {
+            Ok(ready) => ready.deployment.rest(),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+impl<W: Driven> Ready<W> {
+    fn of(
+        deployment: Deployment,
+        named: Option<DbUrl>,
+        scale: u32,
+        viewer: &dyn Spectator,
+        interrupt: &Interrupt,
+    ) -> Result<Ready<W>> {
+        let database = match named {
+            // An existing database is never written to: every trial runs on a copy.
+            Some(url) => Database::<W>::existing(url, Some(u64::from(scale)))?,
+            None => deployment.load_template::<W>(scale, viewer, interrupt)?,
+        };
+        let clock = Monotonic::start();
+        let audits = validate::before(&database, viewer, interrupt)?;
+        // A database of another kit is held to all of it too: its copies are measured against each other.
+        if let Some(audit) = validate::forbids::<W>(&audits, false) {
+            bail!("the data is wrong before the first trial: {}", audit.sentence);
+        }
+        let template = Rc::new(Template { database, audits });
+        Ok(Ready { deployment, template, audited_s: clock.now().as_secs_f64(), _in_use: None })
+    }
+}

@@ -1,0 +1,584 @@
+//! One trial, from a loaded database to a document: connect, look, drive, look again, audit.
+
+use crate::folder::{ClaimsFile, Folder, Progress};
+use crate::steady;
+use crate::validate;
+use crate::viewer::{Following, Sight, Spectator};
+use adapter_http::{Expected, HttpTarget};
+use admin::store;
+use anyhow::{Context, Result, anyhow, bail};
+use deploy::{Database, Deployment, Interrupt, Route, Server, ServerSettings, Subject, tell};
+use drive::{Observer, Stop};
+use measure::{Monotonic, Totals};
+use model::{AnyTarget, Clock, Nanos, RetryPolicy, RetryingTarget, Stack, Target};
+use observe::{FileSystem, Observation, Options, Watch, Watched};
+use result::{Conformance, Data, Document, Interval, Moment, Role, State, Trial};
+use sql::Dialect;
+use std::cell::Cell;
+use std::sync::Arc;
+use targets::{Driven, TrialTarget, place};
+
+/// Partial results are written with every slice for this long, and with every tenth then.
+const SLICES_WRITTEN_ALL: u32 = 60;
+
+/// Slices that are written again with the ones after them.
+const SLICES_AGAIN: usize = 8;
+
+/// The note of a trial whose window opened although the log of a commit still changed.
+const UNSETTLED: &str = "The log that a commit writes had not stayed the same for a while when the warm-up ended; a longer \
+                         --warmup-max lets it go on.";
+
+/// What to measure, on what, and where to write.
+pub struct Job<'a, W: Driven> {
+    /// What calls go through.
+    pub subject: &'static Subject,
+    /// What they work on.
+    pub database: &'a Database<W>,
+    /// What that stands on.
+    pub deployment: &'a Deployment,
+    /// What the load generator does.
+    pub plan: drive::Plan,
+    /// How a server that is started here is set up.
+    pub server: ServerSettings,
+    /// A server that is already running.
+    pub url: Option<&'a str>,
+    /// Whether the data can be looked at: not if only a URL is known.
+    pub audited: bool,
+    /// Written as it goes.
+    pub folder: &'a Folder,
+    /// Seconds that the audits after the trial have taken.
+    pub checked_s: Cell<f64>,
+    /// What those who watch are told that runs.
+    pub what: &'a str,
+    /// Who watches.
+    pub viewer: &'a dyn Spectator,
+    /// Who may end it.
+    pub interrupt: &'a Interrupt,
+    /// Asked after each slice of the window.
+    pub end_early: Option<EndEarly<'a>>,
+}
+
+/// Why a trial is to end now, if so: given are how much of its window has passed and what its calls have come to.
+pub type EndEarly<'a> = &'a dyn Fn(Nanos, &Totals) -> Option<String>;
+
+/// What has been found before the trial.
+pub struct Before {
+    /// Of the subject.
+    pub conformance: Conformance,
+    /// Of the data.
+    pub audits: Vec<result::Audit>,
+}
+
+/// What came out of the load generator and the observer.
+struct Ended<W: Driven> {
+    trial: drive::Trial<W>,
+    observation: Observation,
+    stack: Stack,
+    server_failure: Option<String>,
+    /// What each limited process has met of its limits since it was started.
+    throttling: Throttling,
+}
+
+/// Of the engine and of the server.
+#[derive(Debug, Clone, Copy, Default)]
+struct Throttling {
+    engine: Option<rig::Throttling>,
+    server: Option<rig::Throttling>,
+}
+
+impl<W: Driven> Job<'_, W> {
+    /// Runs the trial. `document` is written as it goes; the finished trial is pushed to it and returned by index.
+    pub fn run(&self, before: Before, document: &mut Document) -> Result<usize> {
+        let stored_before = self.audited.then(|| validate::stored::<W>(&self.database.url)).transpose()?;
+        let mut blank = self.blank()?;
+        blank.conformance = before.conformance;
+        blank.audits = before.audits;
+        document.trials.push(blank);
+        let index = document.trials.len() - 1;
+        // Before the first call, so that a run that is killed in its first second can be told and audited too.
+        self.folder.put_document(document)?;
+        if let Some(before) = &stored_before {
+            let none = W::claims(&W::new_ledger(&self.database.size), false);
+            self.folder.put_claims(&self.claims_file(before.clone(), none))?;
+        }
+        let before = stored_before.as_ref();
+
+        let driven = match self.subject.route() {
+            Route::Direct => {
+                let target = targets::target(self.subject.how, &self.database.url)?;
+                self.drive(target, self.plan.workers, self.watched(), None, document, before)?
+            }
+            Route::Http => self.through_http(document, before)?,
+        };
+        self.finish(&mut document.trials[index], driven, before)?;
+        Ok(index)
+    }
+
+    fn through_http(&self, document: &mut Document, before: Option<&W::Stored>) -> Result<Ended<W>> {
+        let log = self.folder.path().join("server.log");
+        let mut started = match self.url {
+            Some(_) => None,
+            None => {
+                Some(self.subject.serve(&self.database.url, &self.server, &log, self.interrupt.flag())?)
+            }
+        };
+        let scale = self.database.scale();
+        let target = match (&started, self.url) {
+            (Some(server), _) => reach_started::<W>(server, scale)?,
+            (None, Some(url)) => reach::<W>(url, Some(scale.into()))?,
+            (None, None) => unreachable!("started when no address is given"),
+        };
+        let mut watched = self.watched();
+        // A process id means something only on this machine.
+        let local = matches!(target.address().host(), "localhost" | "127.0.0.1" | "::1" | "[::1]");
+        let pid = started.as_ref().map(Server::pid).or(target.about().pid.filter(|_| local));
+        watched.extend(pid.map(|pid| Watched { role: Role::Server, pid }));
+        let about = target.about().clone();
+        let mut driven =
+            self.drive(of_server(target), about.pool, watched, started.as_mut(), document, before)?;
+        if let Some(url) = self.url {
+            // Nobody tells us how a server ended that is not our child.
+            driven.server_failure = gone::<W>(url, &about);
+        }
+        driven.throttling.server = started.as_ref().and_then(Server::throttling);
+        if let Some(server) = started
+            && let Err(error) = server.stop()
+        {
+            driven.server_failure.get_or_insert(format!("{error:#}"));
+        }
+        Ok(driven)
+    }
+
+    fn drive(
+        &self,
+        target: TrialTarget<W>,
+        sessions: u32,
+        watched: Vec<Watched>,
+        server: Option<&mut Server>,
+        document: &mut Document,
+        before: Option<&W::Stored>,
+    ) -> Result<Ended<W>> {
+        let clock = Monotonic::start();
+        let options = Options {
+            store: self.deployment.store(&self.database.url),
+            engine_pid_file: self.deployment.engine_pid_file(),
+            ..Options::default()
+        };
+        // Without sight of the database (a URL alone) there is no disk to watch either.
+        let options = if self.audited { options } else { Options { store: None, ..options } };
+        let mut watch = Watch::start(watched, &options, clock).context("could not observe the processes")?;
+        if let Some(probe) = store(&self.database.url).probe().filter(|_| self.audited) {
+            watch.ask(probe).context("could not ask the engine about itself")?;
+        }
+        let mut stack = target.stack();
+        stack.settings.push(("sessions".into(), sessions.to_string()));
+        if let Some(trial) = document.trials.last_mut() {
+            trial.stack = described(stack.clone());
+            trial.stack.durability.claimed = self.url.is_some();
+        }
+        let size = &self.database.size;
+        let ours = self.audited && !self.database.is_foreign();
+        let inputs = W::inputs(size, ours.then_some(self.database.seed), self.plan.seed);
+        let stop = Stop::new();
+        let mut follow = Follow {
+            job: self,
+            document,
+            before,
+            watch: Some(watch),
+            server,
+            server_failure: None,
+            stop: stop.clone(),
+            following: self.viewer.follow(self.what),
+            planned: self.plan.warmup + self.plan.measured,
+            slices_seen: 0,
+            progress: self.folder.progress()?,
+            slices_written: 0,
+            window_written: false,
+            unsettled: false,
+            write_failure: None,
+        };
+        let driven = W::drive(
+            &self.plan,
+            &Arc::new(target),
+            &inputs,
+            &|| W::new_ledger(size),
+            clock,
+            &stop,
+            &mut follow,
+        );
+        let Follow {
+            watch, following, server_failure, write_failure, mut progress, document, unsettled, ..
+        } = follow;
+        if let Some(trial) =
+            document.trials.last_mut().filter(|_| unsettled && self.plan.warmup_max > Nanos::ZERO)
+        {
+            trial.notes.push(UNSETTLED.into());
+        }
+        drop(following);
+        let observation = watch.expect("given back by nobody else").stop();
+        if let Some(error) = write_failure {
+            return Err(error);
+        }
+        // Of a trial that could not be ended, what it had come to stays where it is.
+        if let Ok(driven) = &driven {
+            self.keep(driven, document, before, &mut progress)?;
+            progress.discard()?;
+        }
+        // Counted since the engine was started, of which this trial is the greater part; of a fresh engine all of it.
+        let throttling = Throttling { engine: self.deployment.engine_throttling(), server: None };
+        Ok(Ended { trial: driven?, observation, stack, server_failure, throttling })
+    }
+
+    /// Writes what was counted and what it implies about the data, now that no calls are made: all that a run that is killed
+    /// while it audits leaves.
+    fn keep(
+        &self,
+        driven: &drive::Trial<W>,
+        document: &mut Document,
+        before: Option<&W::Stored>,
+        progress: &mut Progress,
+    ) -> Result<()> {
+        let claims = before.map(|_| W::claims(&driven.ledger, true));
+        if let Some(trial) = document.trials.last_mut() {
+            fill::<W>(trial, &driven.totals, &driven.slices, driven.span);
+            // At no moment may the lines say less than the files beside them.
+            progress.append(&result::Progress::of(trial, 0, claims.as_ref()))?;
+        }
+        self.folder.put_document(document)?;
+        if let Some((before, claims)) = before.zip(claims) {
+            self.folder.put_claims(&self.claims_file(before.clone(), claims))?;
+        }
+        Ok(())
+    }
+
+    /// A trial of which nothing is known yet but what was asked.
+    fn blank(&self) -> Result<Trial> {
+        let contents = &self.database.contents;
+        let store = self.deployment.store(&self.database.url).filter(|_| self.audited);
+        let on = store.and_then(|file| FileSystem::of(&file).ok());
+        Ok(Trial {
+            subject: self.subject.path.into(),
+            started: Moment::from_unix(measure::unix_seconds()),
+            plan: self.plan.described(RetryPolicy::default().attempts_max),
+            data: Data {
+                elsewhere: self.audited && self.deployment.is_elsewhere(),
+                workload: W::NAME.into(),
+                scale: u64::from(self.database.scale()),
+                scale_unit: W::SCALE_UNIT.into(),
+                rows: contents.rows(),
+                bytes: self.bytes(),
+                bytes_end: None,
+                file_system: on.as_ref().map(FileSystem::describe),
+                mount_options: on.map(|on| on.options).filter(|options| !options.is_empty()),
+                checksum: self.database.checksum().filter(|_| self.audited),
+                hottest_rows: Some(W::hottest_rows(&self.database.size)),
+                references: if self.audited {
+                    Some(admin::store(&self.database.url).has_references()?)
+                } else {
+                    None
+                },
+                kit_notes: self.database.kit_notes.clone(),
+                loaded_by: format!("{} {}", contents.record.kit, contents.record.kit_version)
+                    .trim_end()
+                    .to_owned(),
+            },
+            machine: observe::machine(),
+            headline: W::headline(Interval::default(), false),
+            conformance: validate::no_conformance("not run"),
+            ..Trial::default()
+        })
+    }
+
+    fn finish(&self, trial: &mut Trial, driven: Ended<W>, before: Option<&W::Stored>) -> Result<()> {
+        let Ended { trial: driven, observation, stack, server_failure, throttling } = driven;
+        trial.stack = described(stack);
+        // What a server that is not ours says of itself is all that is known.
+        trial.stack.durability.claimed = self.url.is_some();
+        fill::<W>(trial, &driven.totals, &driven.slices, driven.span);
+        trial.warmup_s = (driven.warmed > self.plan.warmup).then(|| driven.warmed.as_secs_f64());
+        trial.machine = observation.machine;
+        let committed = trial.committed().round() as u64;
+        trial.disk = observation.disk;
+        trial.processes = observation.processes;
+        for process in &mut trial.processes {
+            let role = process.roles[0];
+            process.cpu_ms_per_1000_committed = result::cpu_ms_a_thousand(process.cpu_s(), committed);
+            process.limits = self.limits(role, &throttling);
+            process.roles = roles(role, self.subject);
+        }
+        trial.writeback = observation.writeback.map(|seen| result::Writeback {
+            cpu_ms_per_1000_committed: seen.cpu_s.and_then(|s| result::cpu_ms_a_thousand(s, committed)),
+            ..seen
+        });
+        trial.engine = observation.engine;
+        trial.outages = driven.outages.iter().map(|outage| outage.within(driven.warmed)).collect();
+        trial.refusals = driven
+            .refusals
+            .iter()
+            .map(|(reason, calls)| result::Refused { reason: reason.clone(), calls: *calls })
+            .collect();
+        trial.gaps = driven.gaps.iter().map(|gap| gap.within(driven.warmed)).collect();
+        trial.data.bytes_end = self.bytes();
+        trial.deferred = self.plan.deferred.and_then(|_| W::deferred(&driven.ledger, &driven.totals));
+        trial.defects = driven.defects;
+        trial.notes.extend(observation.not_observed.iter().map(|what| format!("not observed: {what}")));
+        trial.failure = driven.failure.or(server_failure);
+        if trial.failure.is_none() && !driven.interrupted {
+            trial.failure = nothing_completed(&trial.overall.books);
+        }
+        trial.state = match (&trial.failure, driven.interrupted) {
+            (Some(_), _) => State::Failed,
+            (None, true) => State::Interrupted,
+            (None, false) => State::Complete,
+        };
+        trial.inputs = W::input_checks(&driven.ledger, &self.database.size);
+        if let Some(before) = before {
+            tell(self.viewer, "auditing");
+            let claims = W::claims(&driven.ledger, true);
+            let clock = Monotonic::start();
+            match validate::after(self.database, before, &trial.audits, &claims, self.interrupt) {
+                Ok(checked) => {
+                    trial.audits.extend(checked.audits);
+                    trial.ledger = checked.ledger;
+                }
+                // An engine that is gone: what was measured is kept, and nobody can say what it is worth.
+                Err(error) => {
+                    let why = format!("the stored data could not be audited after the run: {error:#}");
+                    trial.failure.get_or_insert(why);
+                    trial.state = State::Failed;
+                }
+            }
+            self.checked_s.set(clock.now().as_secs_f64());
+        } else {
+            trial.notes.push(
+                "The stored data was not audited: give --db with the database behind the server.".into(),
+            );
+        }
+        trial.rules = report::rules::judge(trial);
+        Ok(())
+    }
+
+    /// What a part is held to, and how often it has met that.
+    fn limits(&self, role: Role, met: &Throttling) -> Option<result::Limits> {
+        match role {
+            Role::Engine => self.deployment.engine_limits().map(|limits| limits.described(met.engine)),
+            Role::Server => self.server.limits.map(|limits| limits.described(met.server)),
+            Role::Generator => None,
+        }
+    }
+
+    fn claims_file(&self, before: W::Stored, claims: W::Claims) -> ClaimsFile<W::Stored, W::Claims> {
+        ClaimsFile { workload: W::NAME.into(), database: place(&self.database.url), before, claims }
+    }
+
+    /// Bytes of the database now, if it can be looked at.
+    fn bytes(&self) -> Option<u64> {
+        store(&self.database.url).bytes().filter(|_| self.audited)
+    }
+
+    /// The processes whose cost is that of the trial, but for a server.
+    fn watched(&self) -> Vec<Watched> {
+        let engine = self.deployment.engine_pid().map(|pid| Watched { role: Role::Engine, pid });
+        std::iter::once(Watched::myself(Role::Generator)).chain(engine).collect()
+    }
+}
+
+/// A server as what a trial is run on.
+pub(crate) fn of_server<W: Driven>(target: HttpTarget<W>) -> TrialTarget<W> {
+    RetryingTarget { target: AnyTarget::new(target), policy: RetryPolicy::ONCE }
+}
+
+/// Finds a server and checks that it keeps the contract.
+pub fn reach<W: Driven>(url: &str, scale: Option<u64>) -> Result<HttpTarget<W>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(runtime.block_on(HttpTarget::reach(url, &Expected { scale }))?)
+}
+
+/// The same of a server that was started here: what it has to say about a failure is in its log.
+pub(crate) fn reach_started<W: Driven>(server: &Server, scale: u32) -> Result<HttpTarget<W>> {
+    reach(server.url(), Some(scale.into())).map_err(|error| anyhow!("{error:#}{}", server.log_tail()))
+}
+
+/// What was counted so far, and what the workload makes of it.
+fn fill<W: Driven>(trial: &mut Trial, totals: &Totals, slices: &[measure::Slice], span: Nanos) {
+    measure::fill::<W>(trial, totals, slices, span);
+    let (paced, rate) = (trial.plan.arrivals.is_paced(), trial.kinds[trial.headline_kind()].tally.rate_per_s);
+    let scaled = rate.times(W::RATE_SECONDS);
+    trial.headline = W::headline(scaled, paced);
+    trial.efficiency = if paced { W::efficiency(scaled.value, trial.data.scale) } else { None };
+}
+
+/// What a process does in trials of a subject: an embedded engine is where its connections are.
+pub fn roles(role: Role, subject: &Subject) -> Vec<Role> {
+    let embedded = subject.how.dialect == Dialect::Sqlite;
+    match (role, subject.route()) {
+        (Role::Generator, Route::Direct) | (Role::Server, _) if embedded => vec![role, Role::Engine],
+        _ => vec![role],
+    }
+}
+
+/// What a session says of what it stands on.
+fn described(stack: model::Stack) -> result::Stack {
+    result::Stack {
+        engine: stack.engine,
+        engine_version: stack.engine_version,
+        adapter: stack.adapter,
+        adapter_version: stack.adapter_version,
+        style: stack.style,
+        route: stack.route,
+        server: stack.server,
+        isolation: stack.isolation,
+        durability: result::Durability {
+            tier: match stack.durability.tier {
+                model::Tier::Durable => result::Tier::Durable,
+                model::Tier::Delayed => result::Tier::Delayed,
+                model::Tier::Volatile => result::Tier::Volatile,
+            },
+            detail: stack.durability.detail,
+            claimed: false,
+        },
+        settings: stack.settings.into_iter().map(|(name, value)| result::Setting { name, value }).collect(),
+    }
+}
+
+/// Why there is nothing to give a rate of, if so: calls were due, and not one was answered.
+fn nothing_completed(books: &result::Books) -> Option<String> {
+    let result::Books { due, never_begun, committed, declined, conflict, refused, in_doubt, .. } = *books;
+    (due > 0 && committed + declined == 0).then(|| {
+        format!(
+            "none of {due} calls was completed: conflict {conflict}, refused {refused}, in doubt {in_doubt}, \
+             never begun {never_begun}"
+        )
+    })
+}
+
+/// Why the server of a trial is not the one that it began with, if so: it ended, or was started anew.
+fn gone<W: Driven>(url: &str, about: &adapter_http::About) -> Option<String> {
+    match reach::<W>(url, None) {
+        Ok(target) if target.about() == about => None,
+        Ok(_) => Some("the server was replaced by another one during the trial".into()),
+        Err(error) => Some(format!("the server is gone after the trial: {error:#}")),
+    }
+}
+
+/// Watches a trial from the outside: progress, partial results, a server that dies, a user who gives up.
+struct Follow<'a, 'j, W: Driven> {
+    job: &'a Job<'j, W>,
+    document: &'a mut Document,
+    before: Option<&'a W::Stored>,
+    watch: Option<Watch<Monotonic>>,
+    server: Option<&'a mut Server>,
+    server_failure: Option<String>,
+    stop: Stop,
+    following: Box<dyn Following>,
+    planned: Nanos,
+    slices_seen: u32,
+    progress: Progress,
+    /// How many slices of the time line have been written.
+    slices_written: usize,
+    /// Whether that has a slice of the window.
+    window_written: bool,
+    /// Whether the engine had not settled when the window opened.
+    unsettled: bool,
+    write_failure: Option<anyhow::Error>,
+}
+
+impl<W: Driven> Follow<'_, '_, W> {
+    /// Ends the trial if whoever wants it says so, and notes why.
+    fn end_early(&mut self, progress: &drive::Progress<'_, W>) {
+        let Some(trial) = self.document.trials.last_mut().filter(|trial| trial.ended_early.is_none()) else {
+            return;
+        };
+        let Some(ask) = self.job.end_early else { return };
+        let measured = self.job.plan.measured;
+        if progress.left == Nanos::ZERO || progress.left >= measured {
+            return;
+        }
+        let Some(why) = ask(measured - progress.left, &progress.collected.totals) else { return };
+        self.stop.request();
+        trial.notes.push(format!("It was ended early: {why}."));
+        trial.ended_early = Some(why);
+    }
+
+    fn write(&mut self, progress: &drive::Progress<'_, W>) -> Result<()> {
+        let collected = progress.collected;
+        let Some(trial) = self.document.trials.last_mut() else {
+            bail!("the trial is pushed before it runs")
+        };
+        let span = self.planned - self.job.plan.warmup - progress.left;
+        fill::<W>(trial, &collected.totals, &collected.slices, span);
+        let claims = self.before.map(|_| W::claims(&collected.ledger, false));
+        // The last slices again, since a page that is handed over late still counts in its own.
+        // Before the window opens nobody knows how long before it a slice lies.
+        let opens = !self.window_written && trial.slices.iter().any(|slice| !slice.warmup);
+        let first = if opens { 0 } else { self.slices_written.saturating_sub(SLICES_AGAIN) };
+        self.window_written |= opens;
+        self.slices_written = trial.slices.len();
+        self.progress.append(&result::Progress::of(trial, first, claims))
+    }
+}
+
+impl<W: Driven> Observer<W> for Follow<'_, '_, W> {
+    fn look(&mut self) {
+        if self.job.interrupt.requested() {
+            self.stop.request();
+        }
+        if self.server_failure.is_none()
+            && let Some(how) = self.server.as_mut().and_then(|server| server.ended())
+        {
+            self.server_failure = Some(how);
+            self.stop.request();
+        }
+    }
+
+    fn is_settled(&mut self) -> bool {
+        self.watch.as_ref().is_none_or(|watch| {
+            steady::is_settled(&watch.engine_counts([&result::LOG_WRITTEN, &["commits"]]))
+        })
+    }
+
+    fn opened(&mut self) {
+        self.unsettled = !self.is_settled();
+        if let Some(watch) = &mut self.watch {
+            watch.open_window();
+        }
+    }
+
+    fn closed(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.close_window();
+        }
+    }
+
+    fn slice(&mut self, progress: &drive::Progress<'_, W>) {
+        self.end_early(progress);
+        let usage = self.watch.as_ref().map(Watch::usage).unwrap_or_default();
+        self.following.slice(&Sight {
+            subject: self.job.subject,
+            plan: &self.job.plan,
+            kinds: W::KINDS,
+            rate_unit: W::RATE_UNIT,
+            rate_seconds: W::RATE_SECONDS,
+            slice: progress.slice,
+            totals: &progress.collected.totals,
+            warmup: progress.collected.warmup,
+            books: &progress.books,
+            away: progress.outages.last().is_some_and(|outage| outage.to.is_none()),
+            left: progress.left,
+            usage,
+        });
+        self.slices_seen += 1;
+        if self.slices_seen <= SLICES_WRITTEN_ALL || self.slices_seen.is_multiple_of(10) {
+            // A full disk ends the trial: a result that cannot be kept is none.
+            if let Err(error) = self.write(progress) {
+                self.write_failure.get_or_insert(error);
+                self.stop.request();
+            }
+        }
+    }
+}
+
+/// Whether a trial was interrupted before anything was measured that tells something.
+pub fn is_empty(trial: &Trial) -> bool {
+    trial.state == State::Interrupted && trial.measured_s < report::rules::SHORTEST_S
+}

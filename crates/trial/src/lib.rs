@@ -1,0 +1,27 @@
+//! One trial, from a deployment to a result: load, audit, conform, drive, settle, audit; and the runner that carries out a
+//! schedule of trials, each from a restored state.
+//!
+//! In reading order: `job` (one trial), `validate` (what vouches for its number), `bench` (places with their data, and trials
+//! on copies of them), `runner` (a schedule, trial by trial), `stored` (what a run that was cut off has). A run's folder is
+//! written as it goes: `folder`, `underway`.
+
+mod bench;
+mod folder;
+mod ground;
+mod job;
+mod lock;
+mod runner;
+mod steady;
+mod stored;
+mod underway;
+mod validate;
+mod viewer;
+
+pub use bench::Bench;
+pub use folder::{ClaimsFile, Folder, document, read_claims};
+pub use job::{Before, EndEarly, Job, is_empty, reach, roles};
+pub use lock::{Held, hold};
+pub use runner::{begin, resume};
+pub use underway::{Sealed, Site, Underway};
+pub use validate::{audits, before, conformance, forbids, no_conformance, reachable, stored};
+pub use viewer::{Following, Sight, Spectator};

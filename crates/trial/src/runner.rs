@@ -1,0 +1,366 @@
+//! Carries a schedule out: every trial from a restored state, and written down before the next begins.
+
+use crate::bench::{Bench, Prepared};
+use crate::stored::{self, Stored, agrees};
+use crate::underway::{self, Site, Underway};
+use crate::{Folder, Spectator, job};
+use anyhow::{Result, bail};
+use measure::Monotonic;
+use model::Clock;
+use result::words::seconds;
+use result::{Document, RunKind, Spent, State, Trial};
+use schedule::{Answer, Next, Schedule, SoFar, Stopped, Wanted, has_ended};
+use std::marker::PhantomData;
+use std::path::Path;
+use targets::Driven;
+
+/// Begins a run in a new folder under `out`, which is called after the time and `name`.
+///
+/// # Errors
+/// It could not run, or not to its end for a reason that is none of its variants'.
+pub fn begin<W: Driven, S: Schedule<W>>(
+    schedule: S,
+    kind: RunKind,
+    name: &str,
+    out: &Path,
+    viewer: &dyn Spectator,
+) -> Result<Answer> {
+    underway::begin(schedule, kind, name, out, viewer, |underway, site| {
+        carry_out::<W, S>(underway, None, site)
+    })
+}
+
+/// Resumes a run that was cut off.
+///
+/// # Errors
+/// What is there is of another machine, engine or load, or those of [`begin`].
+pub fn resume<W: Driven, S: Schedule<W>>(underway: Underway<S>, site: &Site<'_>) -> Result<Answer> {
+    let schedule = &underway.plan;
+    let mut stored = stored::read(site.folder, &underway.id, schedule, &underway.again)?;
+    stored::of_this_machine(stored.so_far.trials.iter())?;
+    let done = stored.so_far.trials.len();
+    stored.notes = stored::announce(&underway.id, done, schedule.trials(), stored.notes, site.viewer);
+    carry_out::<W, S>(underway, Some(stored), site)
+}
+
+/// Carries out what has not been done yet. `stored` is what a run that was cut off has.
+fn carry_out<W: Driven, S: Schedule<W>>(
+    mut underway: Underway<S>,
+    stored: Option<Stored>,
+    site: &Site<'_>,
+) -> Result<Answer> {
+    let resumed = stored.is_some();
+    let stored = stored.unwrap_or_default();
+    let mut runner = Runner::<W, S>::new(&underway, &stored, site);
+    // What a resumed run has stays as it is until it is sure that it goes on.
+    if !resumed {
+        runner.write(&mut underway)?;
+    }
+    let mut bench = Bench::open(underway.plan.scale(), site.folder, site.viewer, site.interrupt)?;
+    let prepared = match runner.prepare(&mut bench, &underway.plan) {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            match (resumed, site.interrupt.requested()) {
+                (true, _) => {}
+                (false, true) => {
+                    runner.document.state = State::Interrupted;
+                    site.folder.put_document(&runner.document)?;
+                }
+                // What could not begin leaves no folder.
+                (false, false) => site.folder.empty(),
+            }
+            return Err(error);
+        }
+    };
+    underway.again.clone_from(&stored.again);
+    underway.notes.extend(stored.notes.iter().cloned());
+    runner.document.notes.extend(stored.notes);
+    runner.document.notes.extend(bench.notes());
+    runner.write(&mut underway)?;
+    if let Err(error) = runner.trials(&mut bench, &prepared, &mut underway, &stored.again) {
+        runner.give_up(&underway.plan, resumed, &error);
+        return Err(error);
+    }
+    drop(bench);
+    runner.conclude(&mut underway)
+}
+
+/// A schedule that is being carried out.
+struct Runner<'a, W: Driven, S: Schedule<W>> {
+    so_far: SoFar,
+    document: Document,
+    interrupted: bool,
+    /// What was spent before this process.
+    spent_before: Spent,
+    /// What the bench has spent.
+    spent_here: Spent,
+    clock: Monotonic,
+    site: Site<'a>,
+    schedule: PhantomData<(W, S)>,
+}
+
+impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
+    fn new(underway: &Underway<S>, stored: &Stored, site: &Site<'a>) -> Runner<'a, W, S> {
+        let schedule = &underway.plan;
+        let variants = schedule.variants();
+        let mut subjects: Vec<&str> = Vec::new();
+        for variant in &variants {
+            if !subjects.contains(&variant.subject.as_str()) {
+                subjects.push(&variant.subject);
+            }
+        }
+        let mut document = underway.document(&subjects);
+        document.notes.splice(..0, schedule.notes());
+        let mut runner = Runner {
+            so_far: SoFar::default(),
+            document,
+            interrupted: false,
+            spent_before: underway.spent,
+            spent_here: Spent::default(),
+            clock: Monotonic::start(),
+            site: *site,
+            schedule: PhantomData,
+        };
+        let SoFar { trials, numbers, variants, .. } = &stored.so_far;
+        for ((trial, number), variant) in trials.iter().zip(numbers).zip(variants) {
+            runner.took(schedule, *number, *variant, trial.clone());
+        }
+        runner.tell(schedule);
+        let so_far = &runner.so_far;
+        site.viewer.board(&runner.document, &|| schedule.shown(so_far));
+        runner
+    }
+
+    /// Loads every place and holds every variant to the workload. One that cannot be measured says why, and the others go
+    /// on, if there are any.
+    fn prepare(&mut self, bench: &mut Bench<'_, W>, schedule: &S) -> Result<Vec<Option<Prepared>>> {
+        let mut prepared = Vec::new();
+        for (index, variant) in schedule.variants().iter().enumerate() {
+            let ready = bench.prepare(variant);
+            self.spent_here = bench.spent();
+            if self.site.interrupt.requested() {
+                bail!("interrupted while loading\nhint: {}", goes_on(self.site.folder));
+            }
+            prepared.push(match ready {
+                Ok(ready) => {
+                    let trials = self.so_far.variants.iter().zip(&self.so_far.trials);
+                    let of_variant = trials.filter(|(of, _)| **of == index);
+                    agrees(&variant.name, of_variant.map(|(_, trial)| trial), &ready)?;
+                    Some(ready)
+                }
+                Err(error) if !schedule.has_others() => {
+                    return Err(error.context(format!("{} cannot be measured", variant.subject)));
+                }
+                Err(error) => {
+                    let reason = format!("{error:#}");
+                    self.site.viewer.say(&format!("{} could not be started: {reason}", variant.name));
+                    self.so_far.stopped.push(Stopped { variant: index, number: None, reason });
+                    None
+                }
+            });
+        }
+        if let Some(first) = self.so_far.stopped.first().filter(|_| prepared.iter().all(Option::is_none)) {
+            let name = &schedule.variants()[first.variant].name;
+            bail!("no variant could be started; {name}: {}", first.reason);
+        }
+        Ok(prepared)
+    }
+
+    /// Runs every trial that is wanted and not there yet. `again` are the blocks that are run again. Of other blocks none is
+    /// run whose turn is over: it would not have run next to the others of its block.
+    fn trials(
+        &mut self,
+        bench: &mut Bench<'_, W>,
+        prepared: &[Option<Prepared>],
+        underway: &mut Underway<S>,
+        again: &[u32],
+    ) -> Result<()> {
+        let schedule = underway.plan.clone();
+        let block_of = |number: usize| ((number - 1) / schedule.block()) as u32;
+        let last_stored = self.so_far.numbers.iter().copied().max().unwrap_or(0);
+        let has_passed = |number: usize| number <= last_stored && !again.contains(&block_of(number));
+        let (begun, mut run_here) = (self.clock.now().as_secs_f64(), 0_usize);
+        for number in 1.. {
+            underway.again.retain(|block| *block >= block_of(number));
+            if has_passed(number) {
+                continue;
+            }
+            let wanted = match schedule.next(number, &self.so_far)? {
+                Next::Trial(wanted) => wanted,
+                Next::Skip => continue,
+                Next::End => break,
+            };
+            if self.site.interrupt.requested() {
+                self.interrupted = true;
+                break;
+            }
+            let Some(ready) = &prepared[wanted.variant] else { continue };
+            let announcement = match schedule.trials() {
+                None => wanted.announcement.clone(),
+                Some(all) => {
+                    let is_open = |other: &usize| {
+                        !has_passed(*other)
+                            && matches!(schedule.next(*other, &self.so_far), Ok(Next::Trial(_)))
+                    };
+                    let open = (number..=all).filter(is_open).count();
+                    let each = (self.clock.now().as_secs_f64() - begun) / run_here.max(1) as f64;
+                    let left = match run_here {
+                        0 => String::new(),
+                        _ => format!(", {} left", seconds(each * open as f64)),
+                    };
+                    format!("trial {number} of {all}: {}{left}", wanted.what)
+                }
+            };
+            self.site.viewer.say(&announcement);
+            self.trial(bench, ready, &schedule, number, &wanted)?;
+            run_here += 1;
+            self.spent_here = bench.spent();
+            self.write(underway)?;
+            if self.interrupted {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs one trial.
+    fn trial(
+        &mut self,
+        bench: &mut Bench<'_, W>,
+        ready: &Prepared,
+        schedule: &S,
+        number: usize,
+        wanted: &Wanted,
+    ) -> Result<()> {
+        self.site.viewer.place(&wanted.what, wanted.round + 1);
+        if schedule.in_order() {
+            // Those that a run of before has measured after it: what is resumed once more must not take them for ours.
+            self.site.folder.discard_trials(|other| other > number)?;
+        }
+        let end_early = schedule.end_early(&wanted.plan);
+        let id = &self.document.id;
+        match bench.trial(ready, &wanted.plan, &wanted.folder, end_early.as_deref(), id) {
+            Ok(trial) if job::is_empty(&trial) => self.interrupted = true,
+            Ok(trial) => {
+                self.interrupted = !has_ended(&trial);
+                self.took(schedule, number, wanted.variant, trial);
+            }
+            Err(_) if self.site.interrupt.requested() => self.interrupted = true,
+            Err(error) if !schedule.has_others() => return Err(error),
+            Err(error) => {
+                let reason = format!("{error:#}");
+                self.site.viewer.say(&format!("{}: {reason}", wanted.what));
+                self.so_far.stopped.push(Stopped { variant: wanted.variant, number: Some(number), reason });
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a trial that is there for the next one.
+    fn took(&mut self, schedule: &S, number: usize, variant: usize, trial: Trial) {
+        self.so_far.push(number, variant, trial);
+        if let Some(said) = schedule.said(&self.so_far) {
+            self.site.viewer.say(&said);
+        }
+    }
+
+    /// Puts what there is into the document.
+    fn tell(&mut self, schedule: &S) {
+        self.so_far.spent = self.spent();
+        self.document.trials.clone_from(&self.so_far.trials);
+        schedule.tell(&self.so_far, &mut self.document);
+    }
+
+    /// Writes down what there is. Only between trials: nothing of it disturbs what is measured.
+    fn write(&mut self, underway: &mut Underway<S>) -> Result<()> {
+        self.tell(&underway.plan);
+        underway.spent = self.so_far.spent;
+        underway.put(self.site.folder)?;
+        let partial = partial(&self.document, underway.plan.trials(), self.site.folder);
+        self.document.notes.push(partial);
+        let put = self.site.folder.put_document(&self.document);
+        self.document.notes.pop();
+        put?;
+        self.site.viewer.board(&self.document, &|| underway.plan.shown(&self.so_far));
+        Ok(())
+    }
+
+    fn spent(&self) -> Spent {
+        let (before, here) = (self.spent_before, self.spent_here);
+        let measured = self.so_far.trials.iter().map(|trial| trial.warmed_s() + trial.measured_s);
+        Spent {
+            total_s: before.total_s + self.clock.now().as_secs_f64(),
+            load_s: before.load_s + here.load_s,
+            restore_s: before.restore_s + here.restore_s,
+            measured_s: measured.sum(),
+            check_s: before.check_s + here.check_s,
+        }
+    }
+
+    /// Writes down that a run could not go on, and why. One that has measured nothing leaves no folder, unless it can be
+    /// resumed.
+    fn give_up(&mut self, schedule: &S, resumed: bool, error: &anyhow::Error) {
+        if self.so_far.trials.is_empty() && !resumed {
+            return self.site.folder.empty();
+        }
+        self.tell(schedule);
+        self.document.state = State::Failed;
+        self.document.notes.push(format!("It could not go on: {error:#}"));
+        // What cannot be written leaves the last state, which says that it is running.
+        let _ = self.site.folder.put_document(&self.document);
+    }
+
+    /// Draws the conclusions, writes everything, and says what came of it.
+    fn conclude(mut self, underway: &mut Underway<S>) -> Result<Answer> {
+        let (folder, viewer) = (self.site.folder, self.site.viewer);
+        self.tell(&underway.plan);
+        self.document.state = if self.interrupted { State::Interrupted } else { State::Complete };
+        underway.plan.conclude(&self.so_far, &mut self.document);
+        underway.spent = self.so_far.spent;
+        underway.put(folder)?;
+        let interrupted = self.document.state == State::Interrupted;
+        if interrupted {
+            let partial = partial(&self.document, underway.plan.trials(), folder);
+            self.document.notes.push(partial);
+        }
+        if interrupted && self.so_far.trials.is_empty() {
+            let json = folder.put_document(&self.document)?;
+            bail!(
+                "interrupted before anything was measured; what was done until then: {}\nhint: {}",
+                json.display(),
+                goes_on(folder)
+            );
+        }
+        let json = folder.put_document(&self.document)?;
+        viewer.publish(folder, &self.document, &json)?;
+        if interrupted {
+            viewer.say(&goes_on(folder));
+        }
+        underway.plan.answer(&self.so_far, &self.document, &|text| viewer.say(text))
+    }
+}
+
+/// What a reader must know of a document that is not whole.
+fn partial(document: &Document, all: Option<usize>, folder: &Folder) -> String {
+    let ended = document.trials.iter().filter(|trial| has_ended(trial)).count();
+    format!(
+        "This is partial: {}, with {}. {} once nothing works on it.",
+        document.state.word(),
+        trials(ended, all),
+        goes_on(folder)
+    )
+}
+
+/// The command that goes on with an interrupted run.
+fn goes_on(folder: &Folder) -> String {
+    format!("`stackmark resume {}` goes on", folder.path().display())
+}
+
+/// `3 of 12 trials`.
+pub(crate) fn trials(done: usize, all: Option<usize>) -> String {
+    match all {
+        Some(all) => format!("{done} of {all} trials"),
+        None if done == 1 => "1 trial".into(),
+        None => format!("{done} trials"),
+    }
+}

@@ -1,0 +1,370 @@
+//! What a run that was cut off has: its trials that have ended, each of which is the one that is wanted in its place.
+
+use crate::Spectator;
+use crate::bench::{Prepared, without_lines};
+use crate::folder::{Folder, now};
+use anyhow::{Result, bail};
+use benchmark::Benchmark;
+use model::RetryPolicy;
+use result::{Arrivals, Machine, Plan, Trial};
+use schedule::{Schedule, SoFar, has_ended};
+use std::mem::discriminant;
+use std::path::Path;
+
+/// How far two numbers may differ, as a share: one of them was written down and read back.
+const ROUNDING: f64 = 1e-9;
+
+/// What is there.
+#[derive(Debug, Default)]
+pub(crate) struct Stored {
+    pub(crate) so_far: SoFar,
+    /// Blocks that are run again, because a trial in them cannot be believed.
+    pub(crate) again: Vec<u32>,
+    /// What a reader must know of the interruption, a sentence each.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Reads the trials of a run that have ended. One that was interrupted, or killed, is run again; and where one cannot be
+/// read, or is not of this run, its whole block is: trials of a block have run next to each other. `again` are the blocks
+/// that were being run again when the run was cut off: they have trials of two times.
+///
+/// # Errors
+/// The folder cannot be read, or the trials leave nothing to go on with.
+pub(crate) fn read<W: Benchmark, S: Schedule<W>>(
+    folder: &Folder,
+    run: &str,
+    schedule: &S,
+    again: &[u32],
+) -> Result<Stored> {
+    let mut stored = Stored { again: again.to_vec(), ..Stored::default() };
+    let so_far = &mut stored.so_far;
+    for (number, name) in folder.trials()? {
+        let is_next = number == so_far.trials.len() + 1;
+        if number == 0 || (schedule.in_order() && !is_next) {
+            break;
+        }
+        let block = (number - 1) / schedule.block();
+        let why = match read_trial(folder.path(), run, &name) {
+            Ok(Some(trial)) => {
+                let wanted = schedule.trial(number, so_far)?;
+                let differs = match wanted.map(|wanted| (wanted.folder == name, wanted)) {
+                    None => "none is wanted in its place".to_owned(),
+                    Some((false, wanted)) => format!("{} is wanted in its place", wanted.folder),
+                    Some((true, wanted)) => {
+                        if is_same(&trial.plan, &wanted.plan.described(RetryPolicy::default().attempts_max)) {
+                            so_far.push(number, wanted.variant, trial);
+                            continue;
+                        }
+                        "it was measured by another plan".into()
+                    }
+                };
+                if schedule.in_order() {
+                    stored.notes.push(format!(
+                        "Trial {name} cannot be believed ({differs}): it and all after it are measured again."
+                    ));
+                    break;
+                }
+                differs
+            }
+            Ok(None) if schedule.in_order() => break,
+            Ok(None) => continue,
+            Err(why) => why,
+        };
+        if schedule.in_order() {
+            let first = block * schedule.block();
+            so_far.retain(|number| number <= first);
+            let from = first + 1;
+            stored.notes.push(format!(
+                "Trial {name} cannot be believed ({why}): all from trial {from} on are measured again."
+            ));
+            break;
+        }
+        stored.again.push(block as u32);
+        stored
+            .notes
+            .push(format!("Trial {name} cannot be believed ({why}): block {} is run again.", block + 1));
+    }
+    stored.again.sort_unstable();
+    stored.again.dedup();
+    let again = &stored.again;
+    so_far.retain(|number| !again.contains(&(((number - 1) / schedule.block()) as u32)));
+    Ok(stored)
+}
+
+/// The trial of a run in the folder `name`, if it has ended.
+///
+/// # Errors
+/// Why what is there cannot be believed.
+pub(crate) fn read_trial(folder: &Path, run: &str, name: &str) -> Result<Option<Trial>, String> {
+    let path = folder.join("trials").join(name);
+    if !path.join("result.json").exists() {
+        return Ok(None);
+    }
+    let document = result::read(&path).map_err(|error| error.to_string())?;
+    let id = format!("{run}/{name}");
+    if document.id != id {
+        return Err(format!("it says that it is {}, and not {id}", document.id));
+    }
+    Ok(document.trials.first().filter(|trial| has_ended(trial)).map(without_lines))
+}
+
+/// Fails where a trial so far was measured on another machine, or on another kernel.
+pub(crate) fn of_this_machine<'a>(trials: impl Iterator<Item = &'a Trial>) -> Result<()> {
+    let now = observe::machine();
+    for then in trials.map(|trial| &trial.machine) {
+        for (what, then, now) in machine_pairs(then, &now) {
+            if then != now {
+                bail!(
+                    "the trials so far were measured with {what} {then}, and here it is {now}: one run is measured on \
+                     one machine\nhint: begin it anew"
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+fn machine_pairs(then: &Machine, now: &Machine) -> [(&'static str, String, String); 3] {
+    [
+        ("the processor", then.cpu.clone(), now.cpu.clone()),
+        ("a number of cores of", then.cores.to_string(), now.cores.to_string()),
+        ("the kernel", then.kernel.clone(), now.kernel.clone()),
+    ]
+}
+
+/// Fails where the engine is of another version by now, or where the data was loaded otherwise. `trials` are those of
+/// `name` so far.
+pub(crate) fn agrees<'a>(
+    name: &str,
+    trials: impl Iterator<Item = &'a Trial>,
+    ready: &Prepared,
+) -> Result<()> {
+    for trial in trials {
+        let (version, checksum) = (&trial.stack.engine_version, &trial.data.checksum);
+        if *version != ready.engine_version {
+            bail!(
+                "the trials of {name} so far were measured on version {version} of its engine, and here it is {}: that \
+                 would be another run\nhint: begin it anew",
+                ready.engine_version
+            );
+        }
+        if *checksum != ready.checksum {
+            let word = |checksum: &Option<String>| checksum.clone().unwrap_or_else(|| "none".into());
+            bail!(
+                "the data of {name} has the checksum {}, and the trials so far worked on {}: that would be another \
+                 run\nhint: begin it anew",
+                word(&ready.checksum),
+                word(checksum)
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Says with what a run goes on, and gives that with `found`, what its trials have shown, for the document. `all` are the
+/// trials that it is to have, where that is known.
+pub(crate) fn announce(
+    id: &str,
+    done: usize,
+    all: Option<usize>,
+    found: Vec<String>,
+    viewer: &dyn Spectator,
+) -> Vec<String> {
+    let trials = crate::runner::trials(done, all);
+    let are = if trials == "1 trial" { "is" } else { "are" };
+    viewer.say(&format!("going on with {id}: {trials} {are} done"));
+    for note in &found {
+        viewer.say(note);
+    }
+    let cut_off = format!("It was cut off after {trials}, and went on at {}.", now().readable());
+    std::iter::once(cut_off).chain(found).collect()
+}
+
+/// Whether a trial was measured as is wanted now.
+fn is_same(then: &Plan, now: &Plan) -> bool {
+    let rate = |plan: &Plan| match plan.arrivals {
+        Arrivals::Constant { rate_per_s } | Arrivals::Poisson { rate_per_s } => rate_per_s,
+        Arrivals::Closed {} | Arrivals::Paced { .. } => 0.0,
+    };
+    let numbers = |plan: &Plan| {
+        [plan.warmup_s, plan.warmup_max_s.unwrap_or(0.0), plan.measured_s, plan.drain_s, rate(plan)]
+    };
+    let near = |(a, b): (f64, f64)| (a - b).abs() <= ROUNDING * a.abs().max(b.abs());
+    let Plan { warmup_s, warmup_max_s, measured_s, drain_s, arrivals, .. } = now.clone();
+    discriminant(&then.arrivals) == discriminant(&arrivals)
+        && numbers(then).into_iter().zip(numbers(now)).all(near)
+        && Plan { warmup_s, warmup_max_s, measured_s, drain_s, arrivals, ..then.clone() } == *now
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use report::testing;
+    use result::Document;
+    use result::State;
+    use schedule::Answer;
+    use schedule::plan::Variant;
+    use schedule::{Next, Wanted};
+    use serde::Serialize;
+    use std::fs;
+    use workload_tpcc::Tpcc;
+
+    /// `001-a`, `002-b`, `003-c` and `004-d`, two of which are a block: as a sweep, or as an experiment.
+    #[derive(Clone, Serialize)]
+    struct Four {
+        in_order: bool,
+    }
+
+    impl Schedule<Tpcc> for Four {
+        fn scale(&self) -> u32 {
+            1
+        }
+
+        fn variants(&self) -> Vec<Variant> {
+            Vec::new()
+        }
+
+        fn trials(&self) -> Option<usize> {
+            Some(4)
+        }
+
+        fn block(&self) -> usize {
+            2
+        }
+
+        fn in_order(&self) -> bool {
+            self.in_order
+        }
+
+        fn next(&self, number: usize, _so_far: &SoFar) -> Result<Next> {
+            let plan = drive::Plan { workers: number as u32, ..drive::Plan::default() };
+            let label = ["a", "b", "c", "d"].get(number - 1);
+            Ok(label.map_or(Next::End, |label| Next::Trial(Wanted::of(number, label, 0, plan))))
+        }
+
+        fn tell(&self, _so_far: &SoFar, _document: &mut Document) {}
+
+        fn answer(&self, _so_far: &SoFar, _document: &Document, _say: &dyn Fn(&str)) -> Result<Answer> {
+            Ok(Answer::Good)
+        }
+    }
+
+    fn plan(clients: u32) -> Plan {
+        drive::Plan { workers: clients, ..drive::Plan::default() }
+            .described(RetryPolicy::default().attempts_max)
+    }
+
+    #[test]
+    fn a_rate_that_was_written_down_and_read_back_is_the_same_and_any_other_is_not() {
+        let poisson = |rate_per_s: f64| Plan { arrivals: Arrivals::Poisson { rate_per_s }, ..plan(1) };
+        let rate = 1_234.567_890_123_4_f64;
+        assert!(is_same(&poisson(rate.next_up()), &poisson(rate)));
+        assert!(!is_same(&poisson(rate * 1.0001), &poisson(rate)));
+        let constant = Plan { arrivals: Arrivals::Constant { rate_per_s: rate }, ..plan(1) };
+        assert!(!is_same(&constant, &poisson(rate)));
+    }
+
+    /// A trial in this folder that says that it is of this run, that it ended so, and that it had this plan.
+    type Written<'a> = (&'a str, &'a str, State, Plan);
+
+    /// What is read of them, and the notes.
+    fn read_of(schedule: &Four, trials: &[Written<'_>]) -> (Stored, Vec<String>) {
+        let out = tempdir();
+        let (folder, ..) = Folder::create(&out, "sweep").unwrap();
+        for (name, run, state, plan) in trials {
+            let mut document = Document { id: format!("{run}/{name}"), state: *state, ..testing::trial() };
+            let trial = Trial { state: *state, plan: plan.clone(), ..document.trials[0].clone() };
+            document.trials[0] = trial;
+            let own = folder.path().join("trials").join(name);
+            fs::create_dir_all(&own).unwrap();
+            fs::write(own.join("result.json"), result::to_json(&document)).unwrap();
+        }
+        let mut stored = super::read::<Tpcc, Four>(&folder, "run", schedule, &[]).unwrap();
+        drop(folder);
+        fs::remove_dir_all(out).unwrap();
+        let notes = std::mem::take(&mut stored.notes);
+        (stored, notes)
+    }
+
+    /// The same of a sweep, whose trials have the plans that are wanted; how many are kept, and the notes.
+    fn read(trials: &[(&str, &str, State)]) -> (usize, Vec<String>) {
+        let clients = |name: &str| name[..3].parse().unwrap();
+        let written = trials.iter().map(|(name, run, state)| (*name, *run, *state, plan(clients(name))));
+        let trials: Vec<Written<'_>> = written.collect();
+        let (stored, notes) = read_of(&Four { in_order: true }, &trials);
+        (stored.so_far.trials.len(), notes)
+    }
+
+    fn tempdir() -> std::path::PathBuf {
+        static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let next = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        std::env::temp_dir().join(format!("stackmark-stored-{}-{next}", std::process::id()))
+    }
+
+    #[test]
+    fn trials_are_stored_up_to_the_first_that_was_cut_off_or_is_missing() {
+        let done = State::Complete;
+        let (one, two, three) =
+            (("001-a", "run", done), ("002-b", "run", State::Failed), ("003-c", "run", done));
+        assert_eq!(read(&[one, two, three]), (3, Vec::new()));
+        assert_eq!(read(&[one, ("002-b", "run", State::Running), three]), (1, Vec::new()));
+        assert_eq!(read(&[one, ("002-b", "run", State::Interrupted), three]), (1, Vec::new()));
+        assert_eq!(read(&[one, three]), (1, Vec::new()));
+        assert_eq!(read(&[two, three]), (0, Vec::new()));
+        assert_eq!(read(&[]), (0, Vec::new()));
+    }
+
+    #[test]
+    fn a_trial_of_another_run_costs_its_block_and_all_after_it() {
+        let of = |name, run| (name, run, State::Complete);
+        let (kept, notes) =
+            read(&[of("001-a", "run"), of("002-b", "run"), of("003-c", "run"), of("004-d", "other")]);
+        assert_eq!(kept, 2, "the third ran next to it");
+        let [note] = &notes[..] else { panic!("{notes:?}") };
+        assert!(note.contains("004-d") && note.contains("other/004-d"), "{note}");
+        assert!(note.contains("from trial 3 on"), "{note}");
+    }
+
+    #[test]
+    fn a_trial_that_is_not_the_one_that_is_wanted_costs_all_after_it() {
+        let refused = |name: &str, of_second: Plan, words: &str| {
+            let done = State::Complete;
+            let second = (name, "run", done, of_second);
+            let trials = [("001-a", "run", done, plan(1)), second, ("003-c", "run", done, plan(3))];
+            let (stored, notes) = read_of(&Four { in_order: true }, &trials);
+            assert_eq!(stored.so_far.numbers, [1], "{notes:?}");
+            let [note] = &notes[..] else { panic!("{notes:?}") };
+            assert!(note.contains(words) && note.contains("it and all after it"), "{note}");
+        };
+        refused("002-x", plan(2), "002-b is wanted in its place");
+        let other = "another plan";
+        refused("002-b", plan(3), other);
+        refused("002-b", Plan { seed: plan(2).seed + 1, ..plan(2) }, other);
+        refused("002-b", Plan { measured_s: plan(2).measured_s * 2.0, ..plan(2) }, other);
+        refused("002-b", Plan { deadline_ns: 1, ..plan(2) }, other);
+        refused("002-b", Plan { arrivals: Arrivals::Poisson { rate_per_s: 9.0 }, ..plan(2) }, other);
+    }
+
+    #[test]
+    fn a_trial_of_an_experiment_that_is_not_the_one_that_is_wanted_costs_its_block_alone() {
+        let done = State::Complete;
+        let of = |name, clients| (name, "run", done, plan(clients));
+        let trials = [of("001-a", 1), of("002-b", 9), of("003-c", 3), of("004-d", 4)];
+        let (stored, notes) = read_of(&Four { in_order: false }, &trials);
+        assert_eq!((&stored.so_far.numbers[..], &stored.again[..]), (&[3, 4][..], &[0][..]));
+        let [note] = &notes[..] else { panic!("{notes:?}") };
+        assert!(note.contains("another plan") && note.contains("block 1 is run again"), "{note}");
+    }
+
+    #[test]
+    fn a_step_that_ended_early_has_ended_and_one_that_the_user_interrupted_has_not() {
+        let mut trial = testing::trial().trials[0].clone();
+        trial.state = State::Interrupted;
+        assert!(!has_ended(&trial));
+        trial.ended_early = Some("102 calls had taken longer than 50 ms".into());
+        assert!(has_ended(&trial));
+        // What it is while it runs: nothing of it has been audited.
+        trial.state = State::Running;
+        assert!(!has_ended(&trial));
+    }
+}

@@ -1,0 +1,265 @@
+//! What vouches for a number: conformance before the run, audits of the stored data before and after it.
+
+use crate::job::{self, reach_started};
+use crate::{Folder, Spectator};
+use admin::{AuditGroup, AuditQuery, AuditRows, store};
+use anyhow::{Context, Result};
+use benchmark::Past;
+use deploy::database::{self, LoadOptions};
+use deploy::{Database, Deployment, Interrupt, Route, ServerSettings, Subject};
+use measure::Monotonic;
+use model::{Clock, Nanos, Target};
+use result::words::capital;
+use result::{AuditFamily, AuditWhen, Check, Conformance, LedgerCheck};
+use sql::{DbUrl, SqliteUrl, Storage};
+use std::sync::atomic::AtomicBool;
+use targets::{Driven, TrialTarget};
+
+/// Random calls of the conformance before a run; the tests make many more.
+const RANDOM_CALLS: u32 = 500;
+/// Seed of those calls.
+const RANDOM_SEED: u64 = 1;
+
+/// A conformance that did not take place.
+pub fn no_conformance(why: &str) -> Conformance {
+    Conformance {
+        check: Check::NotRun,
+        vectors: 0,
+        random_calls: 0,
+        took_s: 0.0,
+        sentence: format!("{}.", capital(why)),
+        mismatches: Vec::new(),
+    }
+}
+
+/// Holds the subject to the golden vectors and to the oracle, on a tiny database of its own with the same settings; only
+/// what is added to the latency of storage is left out.
+pub fn conformance<W: Driven>(
+    subject: &Subject,
+    server: &ServerSettings,
+    deployment: &Deployment,
+    folder: &Folder,
+    viewer: &dyn Spectator,
+    interrupt: &Interrupt,
+) -> Result<Conformance> {
+    viewer.doing(&format!("checking the answers of {}", subject.path));
+    let url = match deployment.empty("conformance") {
+        Ok(url) => url,
+        // On somebody's server we may not be allowed to make a database, and make calls on none but our own.
+        Err(error) if deployment.is_on_somebodys_server() => {
+            return Ok(no_conformance(&format!(
+                "not run: no database of ours could be made beside the one that was named ({error:#})"
+            )));
+        }
+        Err(error) => return Err(error),
+    };
+    let url = without_delays(url);
+    let quiet = Interrupt::default();
+    let options = LoadOptions { seed: W::GOLDEN_LOAD_SEED, threads: 1, fresh: true, references: false };
+    database::load::<W>(&url, &W::tiny(), options, viewer, &quiet)
+        .context("could not load the data for conformance")?;
+    let clock = Monotonic::start();
+    let found = match subject.route() {
+        Route::Direct => hold::<W>(&targets::target(subject.how, &url)?)?,
+        Route::Http => {
+            let log = folder.path().join("server.log");
+            let server = subject.serve(&url, server, &log, interrupt.flag())?;
+            let target = reach_started::<W>(&server, W::scale(&W::tiny()))?;
+            let found = hold::<W>(&job::of_server(target))?;
+            server.stop()?;
+            found
+        }
+    };
+    deployment.forget(&url)?;
+    Ok(Conformance { took_s: clock.now().as_secs_f64(), ..found })
+}
+
+/// Latency decides when an answer comes, never what it is, and hundreds of calls wait for it one after another: on a disk
+/// that flushes in 50 ms, for most of a minute.
+fn without_delays(url: DbUrl) -> DbUrl {
+    match url {
+        DbUrl::Sqlite(url) => {
+            let storage = Storage { shared_memory: url.storage.shared_memory, ..Storage::AS_IT_IS };
+            DbUrl::Sqlite(SqliteUrl { storage, ..url })
+        }
+        server @ DbUrl::Server(_) => server,
+    }
+}
+
+/// Fails where a subject's sessions could not be opened on a database: a server that takes no writes, a schema that its
+/// statements do not fit.
+pub fn reachable<W: Driven>(subject: &Subject, database: &Database<W>) -> Result<()> {
+    targets::target::<W>(subject.how, &database.url).map(drop)
+}
+
+/// The version of the engine behind a database, as a subject's sessions would read it.
+pub(crate) fn engine_version<W: Driven>(subject: &Subject, database: &Database<W>) -> Result<String> {
+    Ok(targets::target::<W>(subject.how, &database.url)?.stack().engine_version)
+}
+
+/// Holds a target to the oracle.
+fn hold<W: Driven>(target: &TrialTarget<W>) -> Result<Conformance> {
+    let result = W::conform(target, RANDOM_SEED, RANDOM_CALLS)?;
+    Ok(match result {
+        Ok((golden, random)) => Conformance {
+            check: Check::Passed,
+            vectors: u64::from(golden),
+            random_calls: u64::from(random),
+            took_s: 0.0,
+            sentence: format!(
+                "{golden} recorded and {random} random calls were answered as the workload asks."
+            ),
+            mismatches: Vec::new(),
+        },
+        Err(disagreement) => Conformance {
+            check: Check::Failed,
+            vectors: 0,
+            random_calls: 0,
+            took_s: 0.0,
+            sentence: "A call was answered wrongly.".into(),
+            mismatches: vec![disagreement],
+        },
+    })
+}
+
+/// How long all audits together may take before they are given up.
+const AUDITS_MAX: Nanos = Nanos::from_secs(600);
+
+/// What the store says of itself.
+pub fn stored<W: Driven>(url: &DbUrl) -> Result<W::Stored> {
+    W::stored(&store(url).rows(&W::stored_query(url.dialect())?, &[])?)
+}
+
+/// All audits of the stored data. Interrupting them leaves those that had not ended as not run.
+pub fn audits<W: Driven>(
+    url: &DbUrl,
+    size: &W::Extent,
+    past: Past,
+    before: Option<&W::Stored>,
+    when: AuditWhen,
+    threads: usize,
+    interrupt: &Interrupt,
+) -> Result<Vec<result::Audit>> {
+    let context = W::context(size, past, before);
+    let audits = W::audits(url.dialect())?;
+    let groups: Vec<AuditGroup> = audits.iter().map(|group| to_ask(group, W::params(&context))).collect();
+    // An interrupted run is audited all the same; only a second Ctrl-C ends it.
+    let never = AtomicBool::new(false);
+    let stop = if interrupt.requested() { &never } else { interrupt.flag() };
+    let threads = if threads == 0 { cores() } else { threads };
+    let audited = store(url).audit_all(&groups, threads, AUDITS_MAX, stop)?;
+    let chance_tells = past.fresh || !W::CHANCE_NEEDS_FRESH;
+    let all = audits.iter().flat_map(|group| &group.audits).zip(audited.rows);
+    Ok(all.map(|(audit, rows)| judged(audit, rows, &context, when, chance_tells)).collect())
+}
+
+fn to_ask<C>(group: &sql::audit::Group<C>, params: Vec<i64>) -> AuditGroup {
+    let query = |audit: &sql::audit::Audit<C>| AuditQuery {
+        name: audit.name.clone(),
+        sql: audit.query.clone(),
+        rows_max: audit.rows_max,
+    };
+    AuditGroup { prepare: group.prepare.clone(), queries: group.audits.iter().map(query).collect(), params }
+}
+
+fn judged<C>(
+    audit: &sql::audit::Audit<C>,
+    rows: AuditRows,
+    context: &C,
+    when: AuditWhen,
+    chance_tells: bool,
+) -> result::Audit {
+    let (check, sentence, violations) = match rows.rows {
+        Ok(found) => {
+            let finding = audit.judge(&found, context);
+            match finding.verdict {
+                Check::Failed if finding.figure.is_some() && !chance_tells => {
+                    let sentence = format!("earlier runs have used this data too; {}", finding.sentence);
+                    (Check::NotTold, sentence, finding.details)
+                }
+                check => (check, finding.sentence, finding.details),
+            }
+        }
+        Err(why) => (Check::NotRun, format!("{}: {why}", audit.sentence), Vec::new()),
+    };
+    result::Audit {
+        name: audit.name.clone(),
+        family: audit.family,
+        when,
+        clause: Some(audit.clause.into()),
+        check,
+        sentence,
+        violations,
+        took_s: rows.took.as_secs_f64(),
+    }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+fn past_of<W: Driven>(database: &Database<W>, before: &W::Stored) -> Past {
+    Past { ours: !database.is_foreign(), fresh: W::is_fresh(before, &database.size) }
+}
+
+/// Audits before anything ran.
+pub fn before<W: Driven>(
+    database: &Database<W>,
+    viewer: &dyn Spectator,
+    interrupt: &Interrupt,
+) -> Result<Vec<result::Audit>> {
+    viewer.doing("auditing the data before the first call");
+    let past = past_of(database, &stored::<W>(&database.url)?);
+    let audits = audits::<W>(&database.url, &database.size, past, None, AuditWhen::BeforeRun, 0, interrupt)?;
+    // The shape is that of a run's work, of which there is none yet; but what is wrong with it already is kept, so that it is
+    // not put down to the run.
+    let kept = |audit: &result::Audit| {
+        audit.family == AuditFamily::Consistency
+            || W::OF_LOAD.contains(&audit.name.as_str())
+            || audit.check == Check::Failed && !audit.violations.is_empty()
+    };
+    Ok(audits.into_iter().filter(kept).collect())
+}
+
+/// The audit that keeps a run from taking place, if one does. Of data that another kit has loaded only what calls need.
+pub fn forbids<W: Driven>(audits: &[result::Audit], foreign: bool) -> Option<&result::Audit> {
+    audits.iter().filter(|audit| audit.check == Check::Failed).find(|audit| {
+        W::OF_LOAD.contains(&audit.name.as_str()) || !foreign && audit.family == AuditFamily::Consistency
+    })
+}
+
+/// Says of what was violated before the run already that it was, and whether there is more of it now.
+fn told_apart(audits: &mut [result::Audit], before: &[result::Audit]) {
+    for audit in audits.iter_mut().filter(|audit| audit.check == Check::Failed) {
+        let was = before.iter().find(|was| was.name == audit.name && was.check == Check::Failed);
+        let Some(was) = was else { continue };
+        let now = if was.sentence == audit.sentence && was.violations == audit.violations {
+            "and as much"
+        } else {
+            "and otherwise, perhaps by the run,"
+        };
+        audit.sentence = format!("violated before the run already, {now} after it: {}", audit.sentence);
+    }
+}
+
+/// What is found after a trial.
+pub(crate) struct After {
+    pub audits: Vec<result::Audit>,
+    pub ledger: Vec<LedgerCheck>,
+}
+
+/// Audits after a trial.
+pub(crate) fn after<W: Driven>(
+    database: &Database<W>,
+    before: &W::Stored,
+    audited_before: &[result::Audit],
+    claims: &W::Claims,
+    interrupt: &Interrupt,
+) -> Result<After> {
+    let past = past_of(database, before);
+    let when = AuditWhen::AfterRun;
+    let mut audits = audits::<W>(&database.url, &database.size, past, Some(before), when, 0, interrupt)?;
+    told_apart(&mut audits, audited_before);
+    let stored = stored::<W>(&database.url)?;
+    Ok(After { audits, ledger: W::ledger_checks(before, &stored, claims) })
+}

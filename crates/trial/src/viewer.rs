@@ -1,0 +1,81 @@
+//! Who looks on while trials run, and what there is to see.
+
+use crate::Folder;
+use anyhow::Result;
+use deploy::{Subject, Viewer};
+use measure::{Books, Phase, Slice, Totals};
+use model::{Kind, Nanos};
+use result::{Document, Experiment};
+use std::path::Path;
+
+/// Somebody who follows runs.
+pub trait Spectator: Viewer {
+    /// Follows one trial, which ends with what is given back.
+    fn follow(&self, what: &str) -> Box<dyn Following>;
+
+    /// Which variant the next trial is of, and in which block, counted from 1.
+    fn place(&self, variant: &str, block: u32);
+
+    /// How far a run of several trials has come: its document as it is now, and the experiment where that does not say it
+    /// yet, which is asked for only if somebody looks.
+    fn board(&self, document: &Document, shown: &dyn Fn() -> Option<Experiment>);
+
+    /// Makes the finished document of a run readable, and shows it. `json` is where it is written.
+    ///
+    /// # Errors
+    /// What cannot be written.
+    fn publish(&self, folder: &Folder, document: &Document, json: &Path) -> Result<()>;
+}
+
+/// Sees one trial.
+pub trait Following {
+    /// A slice has ended.
+    fn slice(&mut self, sight: &Sight<'_>);
+}
+
+/// What there is to see of a trial when a slice has ended.
+#[derive(Debug)]
+pub struct Sight<'a> {
+    /// What is measured.
+    pub subject: &'static Subject,
+    /// What the load generator does.
+    pub plan: &'a drive::Plan,
+    /// Kinds of calls of the workload, in the order of those of `totals`.
+    pub kinds: &'static [Kind],
+    /// What its throughput counts: `new orders/min`.
+    pub rate_unit: &'static str,
+    /// Seconds in the unit of its throughput.
+    pub rate_seconds: f64,
+    /// The slice that has ended.
+    pub slice: &'a Slice,
+    /// Everything so far, this slice included.
+    pub totals: &'a Totals,
+    /// Books of the calls that ended before the window.
+    pub warmup: Books,
+    /// Books of the calls that were due in the window.
+    pub books: &'a Books,
+    /// Whether the engine or the server is away now.
+    pub away: bool,
+    /// Time until the window closes.
+    pub left: Nanos,
+    /// What the watched processes use.
+    pub usage: Vec<observe::Usage>,
+}
+
+impl Sight<'_> {
+    /// Length of the window so far.
+    #[must_use]
+    pub fn window(&self) -> Nanos {
+        self.plan.measured - self.left
+    }
+
+    /// `warm-up`, `measured` or `drain`.
+    #[must_use]
+    pub fn phase(&self) -> &'static str {
+        match self.slice.phase {
+            Phase::WarmUp => "warm-up",
+            Phase::Measured => "measured",
+            Phase::Drain => "drain",
+        }
+    }
+}
