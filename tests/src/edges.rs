@@ -82,6 +82,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
                 "sql",
                 "measure",
                 "observe",
+                "judge",
                 "report",
                 "result",
                 "drive",
@@ -103,10 +104,14 @@ fn rule(unit: &Unit) -> Option<Rule> {
         "model" | "result" | "schema" => Rule { ours: &[], never: &[DRIVERS, HTTP, RUNTIMES] },
         "sql" => Rule { ours: &["model", "result"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
         "measure" => Rule { ours: &["model", "result"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
-        // `report` for its statistics: the same functions on a document as on what was just measured.
-        "observe" | "report" => {
+        // `judge` for its statistics: the same functions on a document as on what was just measured.
+        "observe" | "judge" => {
             Rule { ours: &["model", "measure", "result"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] }
         }
+        "report" => Rule {
+            ours: &["model", "measure", "result", "judge"],
+            never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS],
+        },
         "benchmark" => Rule {
             ours: &["model", "sql", "measure", "result"],
             never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS],

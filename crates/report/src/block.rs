@@ -3,8 +3,8 @@
 //! A block knows which formats show it, so that no format works anything out for itself. What a block says is in full words:
 //! no-break spaces hold numbers together, and each format escapes what it must.
 
-use crate::findings::Failure;
 use crate::html::Markup;
+use judge::findings::Failure;
 use result::{Check, Rule, Severity};
 
 /// What prints a tree.

@@ -9,7 +9,7 @@ mod trial;
 
 use crate::block::{Block, Cell, Column, Level, Table, Tone, figure, words};
 use crate::html::budget::{self, Bar};
-use crate::{engine_findings, figures, findings};
+use judge::{engine_findings, figures, findings};
 use result::{BudgetPart, Class, Document, State, Trial};
 pub(crate) use trial::trial;
 

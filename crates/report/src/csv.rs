@@ -5,8 +5,8 @@
 //! that is not known or that too few samples stand behind. Text that a spreadsheet would take for a formula is led by an
 //! apostrophe.
 
-use crate::curve;
-use crate::figures;
+use judge::curve;
+use judge::figures;
 use result::{Class, Document, KindTally, Tally, Trial};
 use std::fmt::Display;
 

@@ -3,9 +3,10 @@
 //! Runs stand in one series only if their comparison keys agree and their machines have the same processors, but for what
 //! time changes by itself: versions, kernel, memory. A change of those is told at the run where it shows.
 
+use crate::content;
 use crate::csv::Table;
 use crate::text::{self, Colour};
-use crate::{content, figures, findings};
+use judge::{figures, findings};
 use measure::rate_interval;
 use result::{Class, Document, Interval, Moment, ReadError, RunKind, State, Trial};
 use serde::Serialize;

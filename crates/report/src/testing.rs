@@ -1,22 +1,34 @@
-//! Sample documents for tests, of this crate and of those that print its reports. Invented figures, but such as hang
-//! together: books balance, budgets sum, percentiles follow from the spectrum, clients = rate × response time.
+//! Sample documents for tests: those of `judge`, one with hostile text, and results over time.
 
-mod busy;
-mod clocked;
-mod comparison;
-mod curve;
-mod experiment;
 mod history;
-mod shape;
-mod trial;
-mod vouchers;
 
-pub use busy::busy_trial;
-pub use comparison::{compared, compared_mut, comparison, redraw};
-pub use curve::{rate_sweep, search, sweep};
-pub use experiment::experiment;
 pub use history::{history, long_history, short_history};
-pub use trial::{
-    deferred_trial, engine_trial, failed_trial, hostile_trial, long_trial, open_trial, paced_trial, running,
-    trial,
-};
+pub use judge::testing::*;
+use result::Document;
+
+/// A trial in which every text field holds markup, as a hostile server might send it.
+#[must_use]
+pub fn hostile_trial() -> Document {
+    fn strings(value: &mut serde_json::Value, hostile: &str) {
+        match value {
+            // Words of an enumeration, the schema and times have no free text.
+            serde_json::Value::String(text) => text.push_str(hostile),
+            serde_json::Value::Array(items) => items.iter_mut().for_each(|item| strings(item, hostile)),
+            serde_json::Value::Object(fields) => fields
+                .iter_mut()
+                .filter(|(name, _)| {
+                    ![
+                        "schema", "utc", "state", "tier", "class", "roles", "check", "family", "when",
+                        "severity",
+                    ]
+                    .contains(&name.as_str())
+                        && (name.as_str() != "kind" && name.as_str() != "arrivals")
+                })
+                .for_each(|(_, field)| strings(field, hostile)),
+            _ => {}
+        }
+    }
+    let mut value = serde_json::to_value(failed_trial()).expect("a document is JSON");
+    strings(&mut value, "<script>alert('x')</script>&\"</svg>");
+    serde_json::from_value(value).expect("only free text was changed")
+}

@@ -2,7 +2,7 @@
 
 use crate::block::{Block, Cell, Format, Headline, Table, Tone};
 use crate::content;
-use crate::figures;
+use judge::figures;
 use result::{Document, Rule, Severity, Trial};
 
 /// Widest line.

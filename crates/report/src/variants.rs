@@ -1,8 +1,8 @@
 //! The variants of an experiment, as every format tells them: what became of each, its values and its effect.
 
-use crate::findings::{self, Failure};
 use crate::pooled::{self, Pooled};
-use crate::{engine_findings, figures, rules};
+use judge::findings::{self, Failure};
+use judge::{engine_findings, figures, rules};
 use measure::{Better, Terms};
 use result::{
     Comparison, Document, Experiment, Interval, Level, Metric, Tier, Trial, Variant, VariantState, Verdict,

@@ -1,7 +1,7 @@
 //! What vouches for a number, and what speaks against it.
 
 use crate::block::{Block, Cell, Level, Table, Tone, figure, words};
-use crate::{figures, findings};
+use judge::{figures, findings};
 use result::{Check, Trial};
 
 /// A line for each sort of check.

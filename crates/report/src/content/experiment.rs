@@ -8,9 +8,9 @@ use crate::html::budget::Bar;
 use crate::html::spectrum::{self, Lane, OVERLAID_MAX};
 use crate::html::{Markup, forest, stacked, values};
 use crate::pooled::PooledKind;
-use crate::rules::judge_comparison;
 use crate::variants::{self, Row, Standing};
-use crate::{engine_findings, figures, findings};
+use judge::rules::judge_comparison;
+use judge::{engine_findings, figures, findings};
 use result::{Check, Document, Experiment, Rule, Severity, Side, Verdict};
 use std::rc::Rc;
 

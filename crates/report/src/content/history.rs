@@ -1,9 +1,9 @@
 //! The report of stored runs over time: what the latest one says, and every run behind it.
 
 use crate::block::{Block, Cell, Level, Table, Tone, figure, words};
-use crate::figures;
 use crate::history::{History, Point, Series};
 use crate::html::history as chart;
+use judge::figures;
 use result::Interval;
 
 /// Runs that a page shows at once; those before them are folded away.

@@ -2,10 +2,10 @@
 
 use super::{audits, budgets, columns, durability, loud_tier, rules, setup, state_words};
 use crate::block::{Badge, Block, Cell, Headline, Level, Number, Table, Tone, figure, words};
-use crate::curve::{self, load_words};
 use crate::html::budget::Bar;
 use crate::html::{curve as curve_chart, search as search_chart};
-use crate::{figures, findings};
+use judge::curve::{self, load_words};
+use judge::{figures, findings};
 use result::{Axis, Budget, Curve, Document, Interval, Search, State, Trial};
 
 /// What both begin with.

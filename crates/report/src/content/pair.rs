@@ -3,11 +3,11 @@
 use super::experiment::{answer, tone};
 use super::{PART_MIN, budgets, columns};
 use crate::block::{Badge, Block, Headline, Level, Number, Table, figure, words};
-use crate::figures;
 use crate::html::Markup;
 use crate::html::budget::Bar;
 use crate::html::spectrum::{self, Lane};
 use crate::variants::{Row, Standing};
+use judge::figures;
 use result::{BudgetPart, Comparison, Experiment, Side};
 
 /// A base and the one variant that is held against it, where an experiment is of no others.

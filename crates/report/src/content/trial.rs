@@ -5,7 +5,7 @@ use crate::block::{Badge, Block, Cell, Headline, Level, Number, Table, Tone, fig
 use crate::html::budget::Bar;
 use crate::html::spectrum::{self, Lane};
 use crate::html::{Markup, lines, timeline};
-use crate::{clocked, engine_findings, figures, findings};
+use judge::{clocked, engine_findings, figures, findings};
 use result::{Books, Class, KindTally, Latency, Quantiles, State, Tier, Trial, UNVERIFIED, Writeback};
 
 /// The whole trial.
@@ -218,7 +218,7 @@ fn where_time_goes(trial: &Trial) -> Vec<Block<'_>> {
         name,
         budget,
     };
-    let bars: Vec<Bar> = clocked::budgets(trial).into_iter().chain(all).map(bar).collect();
+    let bars: Vec<Bar> = budgets_of_parts(trial).into_iter().chain(all).map(bar).collect();
     let caption = "Each bar is the mean response time of the calls that committed, and sums to 100\u{a0}%.";
     let mut blocks = budgets("time by call", bars, caption, Level::Always);
     blocks.extend([
@@ -227,8 +227,21 @@ fn where_time_goes(trial: &Trial) -> Vec<Block<'_>> {
         fingerprint(trial),
     ]);
     blocks.extend(engine_findings::grouping(trial).map(|words| Block::fact("shared commits", words)));
-    blocks.extend(crate::bottleneck(trial).map(|found| Block::fact("bottleneck", found.sentence)));
+    blocks.extend(judge::bottleneck(trial).map(|found| Block::fact("bottleneck", found.sentence)));
     blocks
+}
+
+/// The time budget of each kind, and below it those of its parts that are shown apart.
+fn budgets_of_parts(trial: &Trial) -> Vec<(Cell, result::Budget)> {
+    let mut budgets = Vec::new();
+    for kind in &trial.kinds {
+        budgets.extend(kind.tally.budget.map(|budget| (kind.name.as_str().into(), budget)));
+        for facet in &kind.facets {
+            let part = Cell::Part(kind.name.clone(), facet.name.clone());
+            budgets.extend(facet.budget.map(|budget| (part, budget)));
+        }
+    }
+    budgets
 }
 
 /// What calls spent in each statement, the largest parts of each kind.

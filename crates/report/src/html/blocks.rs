@@ -2,8 +2,8 @@
 
 use super::markup::Markup;
 use crate::block::{Block, Cell, Format, Headline, Row, Table, Tone};
-use crate::figures;
-use crate::findings::Failure;
+use judge::figures;
+use judge::findings::Failure;
 use result::Rule;
 
 /// Writes what a page shows of the blocks.

@@ -3,7 +3,7 @@
 use super::chart::{Canvas, Figure, Hold, Key, Paint};
 use super::markup::Markup;
 use crate::block::Cell;
-use crate::figures;
+use judge::figures;
 use result::{Budget, BudgetPart};
 
 /// Parts of a call narrower than this share of a bar carry no label.

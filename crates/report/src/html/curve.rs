@@ -2,8 +2,8 @@
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, headroom};
 use super::markup::Markup;
-use crate::curve::{self, load_words};
-use crate::figures;
+use judge::curve::{self, load_words};
+use judge::figures;
 use result::{Axis, Curve, Interval, Point};
 
 /// Height of a chart, and of what lies under its axis.

@@ -62,7 +62,7 @@ pub(crate) fn render(markup: &mut Markup, experiment: &Experiment, rows: &[Row<'
     let better = if experiment.metric.higher_is_better { "Right" } else { "Left" };
     let caption = format!(
         "{} ({}) relative to the base of each variant, with 95\u{a0}% intervals. {better} of 100\u{a0}% is better.{}",
-        crate::figures::capital(&experiment.metric.name),
+        judge::figures::capital(&experiment.metric.name),
         experiment.metric.unit,
         if axis(&measured).1 { " The axis is in powers of ten." } else { "" }
     );
@@ -138,7 +138,7 @@ fn draw(canvas: &mut Canvas, rows: &[&Row<'_>], void: &[&Row<'_>], higher_is_bet
     for tick in x.ticks(if canvas.narrow { if is_log { 6 } else { 4 } } else { 8 }) {
         let at = x.at(tick);
         upright(canvas, &places, rows.len(), at, Paint::Grid, 1.0);
-        let label = format!("{}\u{a0}%", crate::figures::trimmed(tick * 100.0, 1));
+        let label = format!("{}\u{a0}%", judge::figures::trimmed(tick * 100.0, 1));
         let half = label.chars().count() as f64 * 3.4;
         if at - half > last + 8.0 && at + half < canvas.width {
             canvas.text((at, bottom + 15.0), &label, Paint::Muted, Hold::Middle);

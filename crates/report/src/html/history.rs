@@ -4,8 +4,8 @@ use super::blocks;
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Readout, Scale, headroom};
 use super::markup::Markup;
 use crate::content::history::{self as content, p99_words, value_words};
-use crate::figures;
 use crate::history::{History, Point, Series};
+use judge::figures;
 use result::Interval;
 
 const HEIGHT: f64 = 210.0;

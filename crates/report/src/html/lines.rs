@@ -2,7 +2,7 @@
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Readout, Scale};
 use super::markup::Markup;
-use crate::figures;
+use judge::figures;
 use result::{Engine, ProcessSample, Trial, Wait, Writeback, WritebackSample};
 
 /// More points than this say no more on a screen.

@@ -1,6 +1,6 @@
 //! Markup that cannot hold unescaped data: what is written as it stands must be a literal of this crate.
 
-use crate::figures;
+use judge::figures;
 
 /// HTML in the making.
 #[derive(Default)]

@@ -2,7 +2,7 @@
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale};
 use super::markup::Markup;
-use crate::figures;
+use judge::figures;
 use result::Search;
 
 /// Height of the row of one step.

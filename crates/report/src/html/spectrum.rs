@@ -2,7 +2,7 @@
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Readout, Scale};
 use super::markup::Markup;
-use crate::figures;
+use judge::figures;
 use result::{BUCKETS_A_DECADE, Bucket, Quantiles};
 
 /// Columns a decade: one a bucket.

@@ -2,7 +2,8 @@
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, cut_to, names_width};
 use super::markup::Markup;
-use crate::{figures, variants};
+use crate::variants;
+use judge::figures;
 use result::Experiment;
 
 /// Colours for processes, as indexes into the parts of the time budget; the generator's is the quietest.

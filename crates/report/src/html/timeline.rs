@@ -3,7 +3,7 @@
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Readout, Scale};
 use super::markup::Markup;
 use crate::block::{Table, figure, words};
-use crate::figures;
+use judge::figures;
 use result::{Outage, Slice, Trial};
 
 /// More points than this say no more on a screen.

@@ -3,8 +3,8 @@
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, cut_to, names_width};
 use super::forest;
 use super::markup::Markup;
-use crate::figures;
 use crate::variants::Row;
+use judge::figures;
 use result::Experiment;
 
 /// A span of values beyond this factor is drawn in powers of ten.

@@ -1,7 +1,7 @@
 //! Sample results over time.
 
-use super::trial;
 use crate::history::History;
+use judge::testing;
 use model::random::Random;
 use result::{Document, Headline, Interval, Moment, ReadError, RunKind};
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub fn history() -> History {
     let mut random = Random::stream(7, &[]);
     let mut found: Vec<Found> = Vec::new();
     for run in 0..24_u64 {
-        let mut document = trial::trial();
+        let mut document = testing::trial();
         // A slow noon, and a change for the better with the engine's new version.
         let pace = if run < 15 { 1.0 } else { 1.09 };
         headline(&mut document, pace * (0.97 + 0.06 * random.unit()), 0.015);
@@ -30,28 +30,28 @@ pub fn history() -> History {
             document.stackmark = "0.2.0".to_owned();
         }
         if run == 11 {
-            document.trials = trial::failed_trial().trials;
+            document.trials = testing::failed_trial().trials;
             headline(&mut document, 0.31, 0.1);
         }
         found.push(at(document, "direct", run * DAY_S + 3_600 * (run % 5)));
     }
     for run in 0..5_u64 {
-        let mut document = trial::trial();
+        let mut document = testing::trial();
         headline(&mut document, 3.2 + 0.1 * random.unit(), 0.01);
         (document.trials[0].machine.cpu, document.trials[0].machine.cores) = ("Ampere Altra".to_owned(), 64);
         found.push(at(document, "altra", (2 * run + 3) * DAY_S));
     }
     for run in 0..3_u64 {
-        let mut document = trial::engine_trial();
+        let mut document = testing::engine_trial();
         // Few seconds, of which one says nothing about the other: an interval wider than the picture.
         headline(&mut document, 1.0 + 0.2 * random.unit(), if run == 1 { 6.0 } else { 0.2 });
         found.push(at(document, "engine", run * 1_200));
     }
-    found.push(at(super::comparison(), "comparison", 9 * DAY_S));
+    found.push(at(testing::comparison(), "comparison", 9 * DAY_S));
     let path = PathBuf::from("results/20250101-000000-old/result.json");
     let other = result::parse(r#"{"schema": "stackmark-result/99"}"#, &path);
     found.push((path, other));
-    found.push(at(trial::running(), "running", 30 * DAY_S));
+    found.push(at(testing::running(), "running", 30 * DAY_S));
     History::of(found, None)
 }
 
@@ -60,12 +60,12 @@ pub fn history() -> History {
 pub fn long_history() -> History {
     let mut random = Random::stream(11, &[]);
     let found = (0..400_u32).map(|run| {
-        let mut document = trial::trial();
+        let mut document = testing::trial();
         let season = 0.05 * (f64::from(run) / 40.0).sin();
         headline(&mut document, 1.0 + season + 0.03 * random.unit(), 0.02);
         if run % 130 == 129 {
-            document.trials[0].rules = trial::failed_trial().trials[0].rules.clone();
-            document.trials[0].audits = trial::failed_trial().trials[0].audits.clone();
+            document.trials[0].rules = testing::failed_trial().trials[0].rules.clone();
+            document.trials[0].audits = testing::failed_trial().trials[0].audits.clone();
         }
         at(document, "hourly", u64::from(run) * 3_600)
     });
@@ -75,7 +75,7 @@ pub fn long_history() -> History {
 /// One result.
 #[must_use]
 pub fn short_history() -> History {
-    History::of(vec![at(trial::trial(), "only", 0)], None)
+    History::of(vec![at(testing::trial(), "only", 0)], None)
 }
 
 fn headline(document: &mut Document, pace: f64, half: f64) {

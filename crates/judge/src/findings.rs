@@ -5,17 +5,17 @@ use result::{Check, Problem, Rule, RunKind, Severity, Trial};
 use result::{Class, Data, Document};
 
 /// Something that is wrong with a result, and the evidence.
-pub(crate) struct Failure {
+pub struct Failure {
     /// What failed: `audit warehouse-ytd (3.3.2.1)`.
-    pub(crate) what: String,
+    pub what: String,
     /// How, in a sentence.
-    pub(crate) sentence: String,
+    pub sentence: String,
     /// The first violations.
-    pub(crate) evidence: Vec<String>,
+    pub evidence: Vec<String>,
 }
 
 /// Everything that makes the rate of a trial worthless, the gravest first. Printed above the rate.
-pub(crate) fn failures(trial: &Trial) -> Vec<Failure> {
+pub fn failures(trial: &Trial) -> Vec<Failure> {
     trial.problems().iter().filter_map(failure).collect()
 }
 
@@ -57,7 +57,7 @@ fn failure(problem: &Problem<'_>) -> Option<Failure> {
 }
 
 /// The failures of every trial of a run, each with the trial it belongs to if there are several.
-pub(crate) fn failures_of_all(document: &Document) -> Vec<Failure> {
+pub fn failures_of_all(document: &Document) -> Vec<Failure> {
     let several = document.trials.len() > 1;
     let of_trial = |(i, trial): (usize, &Trial)| {
         let place = if several { format!("trial {} ({}), ", i + 1, trial.subject) } else { String::new() };
@@ -71,7 +71,7 @@ pub(crate) fn failures_of_all(document: &Document) -> Vec<Failure> {
 
 /// How many of the checks of one sort passed: `14 of 14 passed`, `12 of 14 passed, 1 not run`. Those that the data cannot
 /// decide are counted apart: `11 of 11 passed, 3 cannot be told`.
-pub(crate) fn passed_of(checks: impl Iterator<Item = Check>) -> String {
+pub fn passed_of(checks: impl Iterator<Item = Check>) -> String {
     let (mut all, mut passed, mut not_run, mut open) = (0_u32, 0_u32, 0_u32, 0_u32);
     for check in checks {
         all += u32::from(check != Check::NotTold);
@@ -95,7 +95,7 @@ pub(crate) fn passed_of(checks: impl Iterator<Item = Check>) -> String {
 }
 
 /// Audits, ledger, inputs and conformance of all of these trials: `85 of 85 passed`, and whether any failed.
-pub(crate) fn checks(trials: &[&Trial]) -> [(&'static str, String, bool); 4] {
+pub fn checks(trials: &[&Trial]) -> [(&'static str, String, bool); 4] {
     let of = |name, pick: fn(&Trial) -> Vec<Check>| {
         let checks: Vec<Check> = trials.iter().flat_map(|trial| pick(trial)).collect();
         let failed = checks.contains(&Check::Failed);
@@ -116,7 +116,7 @@ pub(crate) fn checks(trials: &[&Trial]) -> [(&'static str, String, bool); 4] {
 
 /// The rules that have something to say, the gravest first. What a failed check or a missed limit is reported as already
 /// is not said again as a rule.
-pub(crate) fn rules_to_mind(trial: &Trial) -> Vec<&Rule> {
+pub fn rules_to_mind(trial: &Trial) -> Vec<&Rule> {
     let mut rules: Vec<&Rule> =
         trial.rules.iter().filter(|rule| rule.severity >= Severity::Warning && !is_said(rule)).collect();
     rules.sort_by_key(|rule| std::cmp::Reverse(rule.severity));
@@ -128,7 +128,7 @@ fn is_said(rule: &Rule) -> bool {
 }
 
 /// The rules to mind in any trial of a run, said once, with the number of trials where there are several.
-pub(crate) fn rules_to_mind_of_all(document: &Document) -> Vec<Rule> {
+pub fn rules_to_mind_of_all(document: &Document) -> Vec<Rule> {
     let mut rules: Vec<(Rule, usize)> = Vec::new();
     for rule in document.trials.iter().flat_map(rules_to_mind) {
         match rules.iter_mut().find(|(known, _)| known.name == rule.name && known.severity == rule.severity) {
@@ -146,7 +146,7 @@ pub(crate) fn rules_to_mind_of_all(document: &Document) -> Vec<Rule> {
 }
 
 /// `sqlite 3.51.1, durable, 8 clients, closed loop, 60 s`.
-pub(crate) fn setting_line(trial: &Trial) -> String {
+pub fn setting_line(trial: &Trial) -> String {
     let clients = if trial.plan.clients == 1 { "client" } else { "clients" };
     format!(
         "{} {}, {}, {} {clients}, {}, {}",
@@ -160,7 +160,7 @@ pub(crate) fn setting_line(trial: &Trial) -> String {
 }
 
 /// `declined 1.0 %   conflicts 0.3 %, all retried   in doubt 0   never begun 0`, in parts.
-pub(crate) fn exceptions(trial: &Trial) -> Vec<String> {
+pub fn exceptions(trial: &Trial) -> Vec<String> {
     let books = trial.overall.books;
     let share = |count: u64| match count {
         0 => "0".to_owned(),
@@ -186,18 +186,18 @@ pub(crate) fn exceptions(trial: &Trial) -> Vec<String> {
 }
 
 /// A requirement of the workload on the pace of a run, and whether it was met.
-pub(crate) struct Requirement {
+pub struct Requirement {
     /// `efficiency`, `deferred`, `limits`.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// Whether it was met; `None` with too few samples to say.
-    pub(crate) met: Option<bool>,
+    pub met: Option<bool>,
     /// In a sentence.
-    pub(crate) sentence: String,
+    pub sentence: String,
 }
 
 /// Efficiency of a paced run, deferred calls, and 90th percentiles over their limits. Limits that were kept are not
 /// worth a line.
-pub(crate) fn requirements(trial: &Trial) -> Vec<Requirement> {
+pub fn requirements(trial: &Trial) -> Vec<Requirement> {
     let mut requirements = Vec::new();
     if let Some(efficiency) = &trial.efficiency {
         requirements.push(Requirement {
@@ -259,7 +259,7 @@ fn warmup_words(trial: &Trial) -> String {
 }
 
 /// How large the data is: `4 warehouses`.
-pub(crate) fn scale_words(data: &Data) -> String {
+pub fn scale_words(data: &Data) -> String {
     let unit = match data.scale {
         1 if data.scale_unit == "branches" => "branch",
         1 => data.scale_unit.strip_suffix('s').unwrap_or(&data.scale_unit),
@@ -269,7 +269,7 @@ pub(crate) fn scale_words(data: &Data) -> String {
 }
 
 /// What was asked and found of the trial, as names and values: the comparison key.
-pub(crate) fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
+pub fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
     let (stack, plan, data, machine) = (&trial.stack, &trial.plan, &trial.data, &trial.machine);
     let pair = |name: &str, value: String| (name.to_owned(), value);
     let unknown = || "not known".to_owned();
@@ -339,7 +339,7 @@ fn calls(count: u64) -> String {
 }
 
 /// What an open loop asked for beside what it got, and what was left waiting.
-pub(crate) fn demand_sentence(trial: &Trial) -> Option<String> {
+pub fn demand_sentence(trial: &Trial) -> Option<String> {
     let demand = trial.demand.filter(|_| trial.plan.arrivals.is_open() && trial.measured_s > 0.0)?;
     let per_s = |calls: f64| format!("{}/s", figures::short(calls / trial.measured_s));
     let waiting = match (demand.waiting_before, demand.waiting_after) {
@@ -359,7 +359,7 @@ pub(crate) fn demand_sentence(trial: &Trial) -> Option<String> {
 }
 
 /// One sentence on which of the two times is shown.
-pub(crate) fn times_sentence(trial: &Trial) -> &'static str {
+pub fn times_sentence(trial: &Trial) -> &'static str {
     if trial.plan.arrivals.is_open() {
         "Response runs from the moment a call was due to its end, service from its beginning; what lies between is \
          waiting for a free client."
@@ -369,7 +369,7 @@ pub(crate) fn times_sentence(trial: &Trial) -> &'static str {
 }
 
 /// What is said of a run that holds no trial.
-pub(crate) fn empty_sentence(document: &Document) -> String {
+pub fn empty_sentence(document: &Document) -> String {
     let kind = match document.kind {
         RunKind::Trial => "trial",
         RunKind::Comparison => "comparison",
@@ -381,7 +381,7 @@ pub(crate) fn empty_sentence(document: &Document) -> String {
 }
 
 /// The committed and declined times of a trial, kind by kind, in report order.
-pub(crate) fn timed(trial: &Trial) -> impl Iterator<Item = (&str, &result::Latency)> {
+pub fn timed(trial: &Trial) -> impl Iterator<Item = (&str, &result::Latency)> {
     trial
         .kinds
         .iter()

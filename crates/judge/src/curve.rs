@@ -347,13 +347,13 @@ fn rates_sentence(points: &[Point], knee: Option<&Knee>, trials: &[Trial]) -> St
 }
 
 /// The unit of throughput.
-pub(crate) fn unit_of<'a>(points: &[Point], trials: &'a [Trial]) -> &'a str {
+pub fn unit_of<'a>(points: &[Point], trials: &'a [Trial]) -> &'a str {
     let first = points.iter().flat_map(|point| &point.trials).find_map(|at| trials.get(*at));
     first.map_or("", |trial| trial.headline.unit.as_str())
 }
 
 /// `8 clients 61 200 ± 400`, for those who cannot see the picture.
-pub(crate) fn rows_of_rates(curve: &Curve) -> Vec<String> {
+pub fn rows_of_rates(curve: &Curve) -> Vec<String> {
     let said = |point: &Point| {
         Some(format!("{} {}", load_words(curve.axis, point.load), figures::with_margin(point.rate?)))
     };
@@ -361,10 +361,10 @@ pub(crate) fn rows_of_rates(curve: &Curve) -> Vec<String> {
 }
 
 /// The column of the share served, which only an open loop has.
-pub(crate) const SERVED: usize = 4;
+pub const SERVED: usize = 4;
 
 /// A row a point: load, throughput, p50, p99, share served (open loops), who is saturated.
-pub(crate) fn rows(curve: &Curve, trials: &[Trial]) -> Vec<[String; 6]> {
+pub fn rows(curve: &Curve, trials: &[Trial]) -> Vec<[String; 6]> {
     let time = |interval: Option<Interval>| {
         interval.map_or_else(|| figures::NONE.to_owned(), |interval| figures::duration(interval.value))
     };
@@ -386,7 +386,7 @@ pub(crate) fn rows(curve: &Curve, trials: &[Trial]) -> Vec<[String; 6]> {
 }
 
 /// The parameters of the fit as name, value and meaning.
-pub(crate) fn parameters(fit: &Scalability, unit: &str) -> Vec<[String; 3]> {
+pub fn parameters(fit: &Scalability, unit: &str) -> Vec<[String; 3]> {
     let between = |interval: Interval, number: &dyn Fn(f64) -> String| {
         let ends = interval.low.zip(interval.high);
         let ends =

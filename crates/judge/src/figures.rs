@@ -8,15 +8,15 @@ use result::{FingerprintDifference, Interval, Step};
 const GAP: char = '\u{a0}';
 
 /// What stands where there is no number.
-pub(crate) const NONE: &str = "–";
+pub const NONE: &str = "–";
 
 /// A whole number: `1 204`.
-pub(crate) fn count(value: u64) -> String {
+pub fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
 
 /// A time in the unit that suits it, two digits or, after a leading 1, three: `9.8 ms`, `142 µs`, `31 s`.
-pub(crate) fn duration(ns: f64) -> String {
+pub fn duration(ns: f64) -> String {
     let (value, unit) = match ns.abs() {
         ns_abs if ns_abs < 999.5 => (ns, "ns"),
         ns_abs if ns_abs < 999_500.0 => (ns / 1e3, "µs"),
@@ -27,18 +27,18 @@ pub(crate) fn duration(ns: f64) -> String {
 }
 
 /// A time, or the sign for none.
-pub(crate) fn maybe_duration(ns: Option<u64>) -> String {
+pub fn maybe_duration(ns: Option<u64>) -> String {
     ns.map_or_else(|| NONE.to_owned(), |ns| duration(ns as f64))
 }
 
 /// Seconds as they were planned: `60 s`, `0.5 s`.
-pub(crate) fn seconds(s: f64) -> String {
+pub fn seconds(s: f64) -> String {
     format!("{}{GAP}s", trimmed(s, 1))
 }
 
 /// A value with half the width of its interval, both cut at the interval's first digit, or its second after a leading 1
 /// or 2: `1 204 ± 18`, `748 ± 6`.
-pub(crate) fn with_margin(interval: Interval) -> String {
+pub fn with_margin(interval: Interval) -> String {
     match margin(interval) {
         Some(half) if half > 0.0 => {
             let magnitude = half.log10().floor() as i32;
@@ -55,25 +55,25 @@ pub(crate) fn with_margin(interval: Interval) -> String {
 }
 
 /// The value of an interval as precisely as its margin permits, without the margin.
-pub(crate) fn value_alone(interval: Interval) -> String {
+pub fn value_alone(interval: Interval) -> String {
     let full = with_margin(interval);
     full.split('±').next().unwrap_or(&full).trim_end_matches(GAP).to_owned()
 }
 
 /// Half the width of an interval.
-pub(crate) fn margin(interval: Interval) -> Option<f64> {
+pub fn margin(interval: Interval) -> Option<f64> {
     Some((interval.high? - interval.low?) / 2.0)
 }
 
 /// A share of 1 as a percentage with one decimal, or two where it is small: `1.0 %`, `0.03 %`.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     let value = share * 100.0;
     let decimals = if value != 0.0 && value.abs() < 0.1 { 2 } else { 1 };
     format!("{}{GAP}%", grouped(&format!("{value:.decimals$}")))
 }
 
 /// A ratio as a percentage with its interval: `93.1 % (91.0–95.0)`, or `93.1 % (no interval)`.
-pub(crate) fn ratio(ratio: Interval) -> String {
+pub fn ratio(ratio: Interval) -> String {
     let number = |value: f64| format!("{:.1}", value * 100.0);
     match (ratio.low, ratio.high) {
         (Some(low), Some(high)) => {
@@ -84,7 +84,7 @@ pub(crate) fn ratio(ratio: Interval) -> String {
 }
 
 /// A change of a time, with its sign: `+65 µs`; none where it is lost beside `whole_ns`.
-pub(crate) fn change(ns: f64, whole_ns: f64) -> String {
+pub fn change(ns: f64, whole_ns: f64) -> String {
     // A difference of less than a twentieth of a percent of the whole is rounding, not news.
     if ns.abs() < whole_ns.abs() * 0.0005 {
         return "0".to_owned();
@@ -93,18 +93,18 @@ pub(crate) fn change(ns: f64, whole_ns: f64) -> String {
 }
 
 /// A time, or the sign for none where it is zero.
-pub(crate) fn part(ns: f64) -> String {
+pub fn part(ns: f64) -> String {
     if ns == 0.0 { NONE.to_owned() } else { duration(ns) }
 }
 
 /// With a capital letter, to begin a sentence.
-pub(crate) fn capital(text: &str) -> String {
+pub fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// A size: `64 MiB`.
-pub(crate) fn bytes(bytes: u64) -> String {
+pub fn bytes(bytes: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];
     let (mut value, mut unit) = (bytes as f64, 0);
     while value >= 1_000.0 && unit + 1 < units.len() {
@@ -115,7 +115,7 @@ pub(crate) fn bytes(bytes: u64) -> String {
 }
 
 /// Two digits, three after a leading 1; whole numbers stay whole.
-pub(crate) fn short(value: f64) -> String {
+pub fn short(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
@@ -134,7 +134,7 @@ pub(crate) fn short(value: f64) -> String {
 }
 
 /// At most `decimals` decimals, none that are zero.
-pub(crate) fn trimmed(value: f64, decimals: usize) -> String {
+pub fn trimmed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     grouped(text)
@@ -165,12 +165,12 @@ fn grouped(number: &str) -> String {
 }
 
 /// With plain spaces, for terminals and Markdown.
-pub(crate) fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     text.replace(GAP, " ")
 }
 
 /// With no-break spaces inside numbers, `20 000 ± 90 000`, and before their units, `19.6 %`, `2 min`.
-pub(crate) fn bound(text: &str) -> String {
+pub fn bound(text: &str) -> String {
     const UNITS: [&str; 12] = ["%", "±", "×", "ns", "µs", "ms", "s", "min", "h", "KiB", "MiB", "GiB"];
     let is_number = |word: &str| word.ends_with(|char: char| char.is_ascii_digit()) || word == "±";
     let unpunctuated = |word: &str| word.trim_end_matches(['.', ',', ';', ':', ')']).len();
@@ -195,13 +195,13 @@ pub(crate) fn bound(text: &str) -> String {
 }
 
 /// What is to be known of a step beside its outcome: `confirming`, `ended early after 3 s`.
-pub(crate) fn remarks(step: &Step) -> Vec<String> {
+pub fn remarks(step: &Step) -> Vec<String> {
     let early = step.ended_early_s.map(|s| format!("ended early after {}", plain(&seconds(s))));
     step.confirming.then(|| "confirming".to_owned()).into_iter().chain(early).collect()
 }
 
 /// Both values of a difference, as reports have them.
-pub(crate) fn both(difference: &FingerprintDifference) -> [String; 2] {
+pub fn both(difference: &FingerprintDifference) -> [String; 2] {
     [difference.a, difference.b].map(|value| trimmed(value, if value < 1e3 { 2 } else { 0 }))
 }
 

@@ -1,8 +1,7 @@
 //! What reports say of the calls with a clock around each statement.
 
-use crate::block::Cell;
 use crate::figures;
-use result::{Budget, Clocked, ClockedPart, Trial};
+use result::{Clocked, ClockedPart, Trial};
 
 /// Parts of a call below this share are counted together where room is short.
 const SHARE_MIN: f64 = 0.02;
@@ -10,24 +9,11 @@ const SHARE_MIN: f64 = 0.02;
 const CALLS_MIN: u64 = 10;
 
 /// What stands above them.
-pub(crate) const CAPTION: &str = "One call in 64 has a clock around each statement. Shares are of the service time that the \
+pub const CAPTION: &str = "One call in 64 has a clock around each statement. Shares are of the service time that the \
                                   caller of the same calls clocked; the rest is logic, and what lies between client and server";
 
-/// The time budget of each kind, and below it those of its parts that are shown apart.
-pub(crate) fn budgets(trial: &Trial) -> Vec<(Cell, Budget)> {
-    let mut budgets = Vec::new();
-    for kind in &trial.kinds {
-        budgets.extend(kind.tally.budget.map(|budget| (kind.name.as_str().into(), budget)));
-        for facet in &kind.facets {
-            let part = Cell::Part(kind.name.clone(), facet.name.clone());
-            budgets.extend(facet.budget.map(|budget| (part, budget)));
-        }
-    }
-    budgets
-}
-
 /// Each kind with such calls, and each part of a kind that is shown apart.
-pub(crate) fn accounts(trial: &Trial) -> Vec<(String, &Clocked)> {
+pub fn accounts(trial: &Trial) -> Vec<(String, &Clocked)> {
     let mut accounts = Vec::new();
     for kind in &trial.kinds {
         accounts.extend(kind.clocked.as_ref().map(|clocked| (kind.name.clone(), clocked)));
@@ -40,7 +26,7 @@ pub(crate) fn accounts(trial: &Trial) -> Vec<(String, &Clocked)> {
 }
 
 /// A kind's account on a line or two: the largest parts first. Parts of kinds have theirs in the tables of the pages.
-pub(crate) fn line(clocked: &Clocked) -> String {
+pub fn line(clocked: &Clocked) -> String {
     if clocked.calls < CALLS_MIN {
         return format!("too few calls ({})", figures::count(clocked.calls));
     }
@@ -75,7 +61,7 @@ fn sent(part: &ClockedPart<'_>) -> String {
 }
 
 /// The rows of the full table, a part each: whose, which, how often in a call, one of them, all of them, their share.
-pub(crate) fn rows(trial: &Trial) -> Vec<[String; 6]> {
+pub fn rows(trial: &Trial) -> Vec<[String; 6]> {
     let mut rows = Vec::new();
     for (name, clocked) in accounts(trial).into_iter().filter(|(_, clocked)| clocked.calls >= CALLS_MIN) {
         let parts = clocked.parts();

@@ -25,10 +25,9 @@ const MEANINGS: [(&str, &str); 14] = [
 ];
 
 /// States that are waits for a flush of the log.
-pub(crate) const FLUSHES: [&str; 5] =
-    ["LWLock:WALWrite", "IO:WALSync", "IO:WALWrite", "Commit", "IO:WalSync"];
+pub const FLUSHES: [&str; 5] = ["LWLock:WALWrite", "IO:WALSync", "IO:WALWrite", "Commit", "IO:WalSync"];
 /// States that are waits for rows or tables that others hold.
-pub(crate) const LOCKS: [&str; 2] = ["Lock:", "Waiting for table"];
+pub const LOCKS: [&str; 2] = ["Lock:", "Waiting for table"];
 
 /// Causes of waits, by the beginnings of the names of their states: those of one cause are summed before one is called the
 /// most. The first that fits.
@@ -40,14 +39,14 @@ const CAUSES: [(&[&str], &str); 4] = [
 ];
 
 /// What a state is a case of; its own name where that is all.
-pub(crate) fn cause(name: &str) -> &str {
+pub fn cause(name: &str) -> &str {
     let is_of = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
     CAUSES.iter().find(|(starts, _)| is_of(starts)).map_or(name, |(_, cause)| *cause)
 }
 
 /// The share of the sessions' time that went into waiting for locks that others held; nothing where nobody looked, or what
 /// was seen does not tell.
-pub(crate) fn lock_waits(trial: &Trial) -> Option<f64> {
+pub fn lock_waits(trial: &Trial) -> Option<f64> {
     let engine = trial.engine.as_ref()?;
     let sampled = engine.waiting(&LOCKS);
     // InnoDB tells no waits of a session; it adds up the time that they waited for rows.
@@ -62,17 +61,17 @@ pub(crate) fn lock_waits(trial: &Trial) -> Option<f64> {
 }
 
 /// What a state means; empty where nobody has written it down.
-pub(crate) fn meaning(name: &str) -> &'static str {
+pub fn meaning(name: &str) -> &'static str {
     MEANINGS.iter().find(|(start, _)| name.starts_with(start)).map_or("", |(_, meaning)| *meaning)
 }
 
 /// The states that are worth a line, the most first.
-pub(crate) fn top_waits(engine: &Engine) -> impl Iterator<Item = &Wait> {
+pub fn top_waits(engine: &Engine) -> impl Iterator<Item = &Wait> {
     engine.waits.iter().filter(|wait| wait.share >= 0.005).take(WAITS_TOLD)
 }
 
 /// `running 41 %, IO:WALSync 38 %`; nothing where nobody looked.
-pub(crate) fn waits_line(trial: &Trial) -> Option<String> {
+pub fn waits_line(trial: &Trial) -> Option<String> {
     let engine = trial.engine.as_ref().filter(|engine| engine.looks > 0)?;
     let told: Vec<String> =
         top_waits(engine).map(|wait| format!("{} {}", wait.name, figures::percent(wait.share))).collect();
@@ -80,7 +79,7 @@ pub(crate) fn waits_line(trial: &Trial) -> Option<String> {
 }
 
 /// Name, unit and sum of each gauge over the measured interval, as it is shown.
-pub(crate) fn gauges(trial: &Trial) -> Vec<[String; 4]> {
+pub fn gauges(trial: &Trial) -> Vec<[String; 4]> {
     let Some(engine) = &trial.engine else { return Vec::new() };
     let known = engine.gauges.iter().filter_map(|gauge| Some((gauge, gauge.total?)));
     known
@@ -103,7 +102,7 @@ pub(crate) fn gauges(trial: &Trial) -> Vec<[String; 4]> {
 
 /// `7.9 calls shared a durable commit on average, and at most 64 may: 12 345 calls, 1 563 commits`; nothing where each call
 /// has a commit of its own.
-pub(crate) fn grouping(trial: &Trial) -> Option<String> {
+pub fn grouping(trial: &Trial) -> Option<String> {
     let grouping = trial.grouping.filter(|grouping| grouping.commits > 0)?;
     let is_most = |setting: &&result::Setting| setting.name == "calls_a_commit_max";
     let most = trial.stack.settings.iter().find(is_most);
@@ -117,7 +116,7 @@ pub(crate) fn grouping(trial: &Trial) -> Option<String> {
 }
 
 /// Times without the engine or the server, a clause each.
-pub(crate) fn outages(trial: &Trial) -> Vec<String> {
+pub fn outages(trial: &Trial) -> Vec<String> {
     let of = |outage: &result::Outage| {
         let what = match outage.missing {
             Missing::Everything => "without the engine",
@@ -138,7 +137,7 @@ pub(crate) fn outages(trial: &Trial) -> Vec<String> {
 }
 
 /// What calls were refused for; nothing where none was.
-pub(crate) fn refusals(trial: &Trial) -> Option<String> {
+pub fn refusals(trial: &Trial) -> Option<String> {
     let told: Vec<String> = trial
         .refusals
         .iter()
@@ -148,7 +147,7 @@ pub(crate) fn refusals(trial: &Trial) -> Option<String> {
 }
 
 /// Times in which the load generator or its machine did not run, and steps of the clock on the wall, a clause each.
-pub(crate) fn gaps(trial: &Trial) -> Vec<String> {
+pub fn gaps(trial: &Trial) -> Vec<String> {
     let of = |gap: &Gap| {
         let (length, at) = (figures::seconds(gap.length_s.abs()), figures::seconds(gap.from_s));
         match gap.kind {
@@ -166,7 +165,7 @@ pub(crate) fn gaps(trial: &Trial) -> Vec<String> {
 }
 
 /// What must be said before a number of this tier is read; nothing for the strongest.
-pub(crate) fn loud_tier(trial: &Trial) -> Option<(&'static str, &'static str)> {
+pub fn loud_tier(trial: &Trial) -> Option<(&'static str, &'static str)> {
     match trial.stack.durability.tier {
         Tier::Durable => None,
         Tier::Delayed => Some((

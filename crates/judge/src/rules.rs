@@ -36,8 +36,7 @@ pub use compared::{
     Comparability, comparable, fingerprint_differences, intended_by, intended_by_all, key_differences,
     version_difference,
 };
-pub use comparison::judge_comparison;
-pub(crate) use comparison::work_is_intended;
+pub use comparison::{judge_comparison, work_is_intended};
 pub use load::SHORTEST_S;
 
 /// One rule; nothing where it does not apply.

@@ -153,33 +153,6 @@ pub fn engine_trial() -> Document {
     document("engine", RunKind::Trial, vec![trial])
 }
 
-/// A trial in which every text field holds markup, as a hostile server might send it.
-#[must_use]
-pub fn hostile_trial() -> Document {
-    fn strings(value: &mut serde_json::Value, hostile: &str) {
-        match value {
-            // Words of an enumeration, the schema and times have no free text.
-            serde_json::Value::String(text) => text.push_str(hostile),
-            serde_json::Value::Array(items) => items.iter_mut().for_each(|item| strings(item, hostile)),
-            serde_json::Value::Object(fields) => fields
-                .iter_mut()
-                .filter(|(name, _)| {
-                    ![
-                        "schema", "utc", "state", "tier", "class", "roles", "check", "family", "when",
-                        "severity",
-                    ]
-                    .contains(&name.as_str())
-                        && (name.as_str() != "kind" && name.as_str() != "arrivals")
-                })
-                .for_each(|(_, field)| strings(field, hostile)),
-            _ => {}
-        }
-    }
-    let mut value = serde_json::to_value(failed_trial()).expect("a document is JSON");
-    strings(&mut value, "<script>alert('x')</script>&\"</svg>");
-    serde_json::from_value(value).expect("only free text was changed")
-}
-
 /// A run that has written nothing but its beginning.
 #[must_use]
 pub fn running() -> Document {

@@ -16,7 +16,7 @@ pub fn judge_comparison(comparison: &Comparison) -> Vec<Rule> {
 
 /// Whether the work differs only in measures that the factor under study changes by itself.
 #[must_use]
-pub(crate) fn work_is_intended(comparison: &Comparison, measure: &str) -> bool {
+pub fn work_is_intended(comparison: &Comparison, measure: &str) -> bool {
     let intended = intended_by_all(comparison.factors.iter().map(String::as_str));
     is_intended(&format!("fingerprint.{measure}"), &intended)
 }
