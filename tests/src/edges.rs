@@ -133,9 +133,9 @@ fn rule(unit: &Unit) -> Option<Rule> {
             ours: &["model", "benchmark", "sql", "measure", "observe", "rig", "admin", "result", "targets"],
             never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS],
         },
-        // Which trial is next: functions of plans and results. `deploy` and `drive` for what is planned, `report` for its rules.
+        // Which trial is next: functions of plans and results. `deploy` and `drive` for what is planned, `judge` for its rules.
         "schedule" => Rule {
-            ours: &["model", "benchmark", "sql", "measure", "drive", "report", "result", "rig", "deploy"],
+            ours: &["model", "benchmark", "sql", "measure", "drive", "judge", "result", "rig", "deploy"],
             never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS],
         },
         // A trial from a deployment to a result. It prints nothing and knows no workload.
@@ -146,7 +146,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
                 "sql",
                 "measure",
                 "observe",
-                "report",
+                "judge",
                 "result",
                 "drive",
                 "admin",

@@ -3,9 +3,9 @@
 //! beside a document that is rewritten and flushed once a second, as it was before.
 
 use adapter_rusqlite::SqliteOpener;
+use judge::testing;
 use measure::Monotonic;
 use model::Nanos;
-use report::testing;
 use result::{Document, Progress, to_json};
 use sql::Dialect;
 use stackmark_benches::data::{Folder, LOAD_SEED, load_file};

@@ -276,7 +276,7 @@ fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Result<Answer> {
         label: path.display().to_string(),
     };
     let comparability =
-        report::rules::comparable(&[&trial_a], &[&trial_b], report::rules::intended_by("route"));
+        judge::rules::comparable(&[&trial_a], &[&trial_b], judge::rules::intended_by("route"));
     let rates = (trial_a.headline.value.value, trial_b.headline.value.value);
     let void = [(a, &trial_a), (b, &trial_b)].into_iter().find_map(|(path, trial)| why_out(path, trial));
     let is_void = void.is_some();

@@ -24,7 +24,7 @@ pub(crate) fn begin<W: Driven>(experiment: Experiment, out: &Path, ui: &Ui) -> R
     if trial.state != State::Complete {
         bail!("the first trial did not end as planned, so it shows no bottleneck");
     }
-    let Some(likely) = report::bottleneck(&trial) else {
+    let Some(likely) = judge::bottleneck(&trial) else {
         bail!("nothing of the first trial was observed that could be confirmed")
     };
     ui.say(&likely.sentence);

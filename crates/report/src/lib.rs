@@ -16,6 +16,3 @@ mod pooled;
 pub mod testing;
 pub mod text;
 mod variants;
-
-// Until their users name `judge` themselves.
-pub use judge::{bottleneck, curve, rules};

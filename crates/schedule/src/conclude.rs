@@ -64,8 +64,8 @@ impl<'a> Findings<'a> {
         let mut comparison = self.blank::<W>(a, b, &factors);
         let (of_a, of_b) = (self.trials_of(a), self.trials_of(b));
         // Without trials there is nothing to hold against each other; void ones are shown to differ all the same.
-        let fields = report::rules::intended_by_all(factors.iter().map(String::as_str));
-        let comparability = report::rules::comparable(&of_a, &of_b, &fields);
+        let fields = judge::rules::intended_by_all(factors.iter().map(String::as_str));
+        let comparability = judge::rules::comparable(&of_a, &of_b, &fields);
         comparison.key_differences.clone_from(&comparability.key);
         comparison.fingerprint_differences.clone_from(&comparability.fingerprint);
         let bases = self.bases(a);

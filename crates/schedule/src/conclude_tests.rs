@@ -33,7 +33,7 @@ fn variant(name: &str, subject: &str, base: Option<usize>) -> Variant {
 }
 
 fn bed(metric: &str, direct: &[f64], again: &[f64], http: &[f64]) -> Bed {
-    let Document { trials: samples, .. } = report::testing::comparison();
+    let Document { trials: samples, .. } = judge::testing::comparison();
     let of_route = |route: &str| samples.iter().find(|trial| trial.stack.route == route).unwrap();
     let measured = Measured::named(metric, Tpcc::KINDS).unwrap();
     let (mut trials, mut of_parts) = (Vec::new(), vec![Vec::new(); 3]);

@@ -49,7 +49,7 @@ pub fn judge(suspicion: &Suspicion, comparison: Option<&Comparison>) -> Confirma
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::testing;
+    use judge::testing;
     use result::Suspect;
 
     fn check(bounds: (Option<f64>, Option<f64>), ratio: (f64, f64, f64), confirmed: bool) {

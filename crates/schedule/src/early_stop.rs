@@ -5,9 +5,9 @@
 //! Against them stands the most that can become due in the whole interval.
 
 use crate::slo::{Objective, name, place_of, time};
+use judge::curve::SERVED_SHARE;
 use measure::{KindTotals, Totals};
 use model::Nanos;
-use report::curve::SERVED_SHARE;
 use result::SloLimit;
 
 /// Share of the interval that every step runs: shorter, and it would not show what was full.

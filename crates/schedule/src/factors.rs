@@ -6,7 +6,7 @@ use deploy::subjects::{self, Route};
 use model::Tier;
 use sql::Dialect;
 
-/// Words for a difference, each of which [`report::rules::intended_by`] knows. What has no word is named by the field of
+/// Words for a difference, each of which [`judge::rules::intended_by`] knows. What has no word is named by the field of
 /// the comparison key: `stack.settings.work_mem`.
 pub const FACTORS: &[&str] = &[
     "route",
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn every_word_stands_for_fields_of_the_key() {
         for factor in FACTORS {
-            assert!(!report::rules::intended_by(factor).is_empty(), "{factor}");
+            assert!(!judge::rules::intended_by(factor).is_empty(), "{factor}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a search says in words: the rate, and what gives out beyond it.
 
 use crate::search::Found;
-use report::curve::served_share;
+use judge::curve::served_share;
 use result::{BudgetPart, Document, Search, Suspect, Trial};
 
 /// Of a part's growth, as a share of all growth, from which it is named.
@@ -123,7 +123,7 @@ fn gives_out(search: &Search, highest: f64, trials: &[Trial]) -> Option<String> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::testing;
+    use judge::testing;
 
     /// What is said where that was full at the lowest rate that broke the level.
     fn said(full: Option<Suspect>) -> String {

@@ -69,7 +69,7 @@ pub struct Variant {
     pub subject: String,
     /// The variant it is held against, by its place in the list; none for a base.
     pub base: Option<usize>,
-    /// What is meant to differ from the base, in the words of [`report::rules::intended_by`]; derived from the subjects
+    /// What is meant to differ from the base, in the words of [`judge::rules::intended_by`]; derived from the subjects
     /// and settings where nothing is said.
     pub factors: Vec<String>,
     /// What the load generator does.

@@ -2,7 +2,7 @@
 
 use crate::metric::{QUANTILES, place};
 use anyhow::{Context, Result, bail};
-use report::curve::{SERVED_SHARE, served_share};
+use judge::curve::{SERVED_SHARE, served_share};
 use result::{Books, Level, SloLimit, Tally, Trial};
 
 /// What would be right.
@@ -192,7 +192,7 @@ pub(crate) fn time(ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::testing;
+    use judge::testing;
     use result::AllDue;
 
     const KINDS: [&str; 5] = ["new-order", "payment", "order-status", "delivery", "stock-level"];

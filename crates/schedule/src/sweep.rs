@@ -6,8 +6,8 @@ use crate::{Answer, Next, Schedule, SoFar, Wanted};
 use anyhow::Result;
 use benchmark::Benchmark;
 use deploy::subjects;
+use judge::curve::{Loaded, clients, draw_up, load_words};
 use model::random::Random;
-use report::curve::{Loaded, clients, draw_up, load_words};
 use result::{Axis, Document, State, Trial};
 use serde::{Deserialize, Serialize};
 

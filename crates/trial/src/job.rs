@@ -354,7 +354,7 @@ impl<W: Driven> Job<'_, W> {
                 "The stored data was not audited: give --db with the database behind the server.".into(),
             );
         }
-        trial.rules = report::rules::judge(trial);
+        trial.rules = judge::rules::judge(trial);
         Ok(())
     }
 
@@ -580,5 +580,5 @@ impl<W: Driven> Observer<W> for Follow<'_, '_, W> {
 
 /// Whether a trial was interrupted before anything was measured that tells something.
 pub fn is_empty(trial: &Trial) -> bool {
-    trial.state == State::Interrupted && trial.measured_s < report::rules::SHORTEST_S
+    trial.state == State::Interrupted && trial.measured_s < judge::rules::SHORTEST_S
 }

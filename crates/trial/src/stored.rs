@@ -199,7 +199,7 @@ fn is_same(then: &Plan, now: &Plan) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::testing;
+    use judge::testing;
     use result::Document;
     use result::State;
     use schedule::Answer;

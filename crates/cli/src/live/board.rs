@@ -155,7 +155,7 @@ fn of_search(document: &Document, search: &Search) -> Board {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::testing;
+    use judge::testing;
 
     #[test]
     fn a_comparison_shows_both_sides_and_the_ratio() {

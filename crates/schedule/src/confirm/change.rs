@@ -262,7 +262,7 @@ mod tests {
     use crate::factors;
     use deploy::Place;
     use deploy::Wishes;
-    use report::testing;
+    use judge::testing;
     use result::Writeback;
     use sql::Dialect;
 
