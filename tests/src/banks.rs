@@ -20,7 +20,7 @@ use workload_tpcb::{
 };
 
 /// Three branches, so that who takes the wrong one is seen, and few accounts, so that each is used.
-pub const SIZE: Cardinality = Cardinality { branches: 3, accounts: 100, tellers: 10 };
+pub const SIZE: Cardinality = Cardinality::of(3, 100, 10);
 
 /// Calls that are enough for every saboteur.
 const CALLS: u32 = 1_500;

@@ -2,7 +2,7 @@
 
 mod checks;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use model::Wire;
 use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
@@ -50,6 +50,27 @@ pub trait Benchmark: Wire<Extent: Size> {
     /// Rows of the smallest table that most calls update.
     fn hottest_rows(size: &Self::Extent) -> u64;
 
+    /// The most stores that data of a scale can be split over: one, unless the workload says how.
+    fn shards_max(_scale: u32) -> u32 {
+        1
+    }
+    /// The same data over so many stores, which [`split`] has found to be possible.
+    fn over(size: Self::Extent, _shards: u32) -> Self::Extent {
+        size
+    }
+    /// The size that conformance works on where there are so many stores.
+    fn tiny_over(_shards: u32) -> Self::Extent {
+        Self::tiny()
+    }
+    /// What lies in each store of a size, in order; loaded and audited by itself, with the ids of the whole.
+    fn parts(size: &Self::Extent) -> Vec<Self::Extent> {
+        vec![size.clone()]
+    }
+    /// The store that a call is for, by its place in [`Benchmark::parts`]; any of them for a call that names nothing stored.
+    fn shard(_size: &Self::Extent, _call: &Self::Call) -> usize {
+        0
+    }
+
     /// What another kit has loaded, if it can be audited. `tables` are what it has made.
     ///
     /// # Errors
@@ -96,6 +117,15 @@ pub trait Benchmark: Wire<Extent: Size> {
     /// # Errors
     /// The rows are not what the query asks for.
     fn stored(rows: &[Vec<Value>]) -> Result<Self::Stored>;
+    /// What all stores say, from what each says of its part, in order; there is at least one.
+    fn join(mut parts: Vec<Self::Stored>) -> Self::Stored {
+        parts.swap_remove(0)
+    }
+    /// What has been asked for and is still to be done, such as unpublished events: it must come to zero after a trial before
+    /// its data is audited. `None` where calls leave nothing behind to wait for.
+    fn pending(_stored: &Self::Stored) -> Option<u64> {
+        None
+    }
     /// Whether the data is as it was loaded: no run has used it.
     fn is_fresh(stored: &Self::Stored, size: &Self::Extent) -> bool;
     /// What has been acknowledged, and what is in doubt; not `complete` while calls are under way.
@@ -111,6 +141,44 @@ pub trait Benchmark: Wire<Extent: Size> {
     fn efficiency(rate: f64, scale: u64) -> Option<Efficiency>;
     /// What became of calls that were queued.
     fn deferred(ledger: &Self::Ledger, totals: &measure::Totals) -> Option<Deferred>;
+}
+
+/// The size of data over so many stores.
+///
+/// # Errors
+/// When the workload cannot be split over as many at that scale, or not at all.
+pub fn split<W: Benchmark>(size: W::Extent, shards: u32) -> Result<W::Extent> {
+    let (name, unit, scale) = (W::NAME, W::SCALE_UNIT, W::scale(&size));
+    match W::shards_max(scale) {
+        max if (1..=max).contains(&shards) => Ok(W::over(size, shards)),
+        _ if shards == 0 => bail!("data lies in one store at least"),
+        1 if W::shards_max(u32::MAX) == 1 => bail!("{name} cannot be split over several stores"),
+        max => {
+            bail!("{name} with {scale} {unit} can be split over {max} stores at most, and not over {shards}")
+        }
+    }
+}
+
+/// What these parts are together, in the order of their stores; one part is a whole.
+///
+/// # Errors
+/// They are not the parts of one size: which is the first that is not what belongs in its place.
+pub fn whole<W: Benchmark>(parts: &[W::Extent]) -> Result<W::Extent> {
+    if let [whole] = parts {
+        return Ok(whole.clone());
+    }
+    let scale: u32 = parts.iter().map(W::scale).sum();
+    let whole = split::<W>(W::standard(scale), parts.len() as u32)?;
+    let wanted = W::parts(&whole);
+    match parts.iter().zip(&wanted).position(|(found, wanted)| found != wanted) {
+        None => Ok(whole),
+        Some(at) => bail!(
+            "shard-{at} does not hold its part of {scale} {} over {} stores: it is of another load, of another size, or in \
+             the place of another",
+            W::SCALE_UNIT,
+            parts.len()
+        ),
+    }
 }
 
 /// A database that can be asked, on an engine of some dialect.

@@ -1,6 +1,7 @@
 //! What a user types. Help, man page and completions all come from here.
 
 mod parts;
+mod stores;
 mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -11,6 +12,7 @@ use std::time::Duration;
 use values::{clients_list, limit, rates_list, resolution, share, span, threads};
 
 pub(crate) use parts::{Checks, LiveArgs, Out, PlanArgs};
+pub(crate) use stores::{Shards, Stores};
 pub(crate) use values::{Limit, Limited, Loads};
 
 /// Benchmark full-stack transactional services, audited.
@@ -112,9 +114,12 @@ pub(crate) struct Load {
     #[arg(long, default_value_t = 1)]
     pub(crate) scale: u64,
     /// Where to load: `sqlite:FILE`, with options such as `?journal=wal&synchronous=full&cache=32MiB`;
-    /// `postgres://USER@HOST/DATABASE` or `mysql://USER@HOST/DATABASE`, where the database exists and is empty.
-    #[arg(long, env = "STACKMARK_DB", hide_env_values = true)]
-    pub(crate) db: String,
+    /// `postgres://USER@HOST/DATABASE` or `mysql://USER@HOST/DATABASE`, where the database exists and is empty. With
+    /// `--shards`, one for each store: `--db shard-0=URL --db shard-1=URL`.
+    #[arg(long, env = "STACKMARK_DB", hide_env_values = true, required = true, value_name = "[NAME=]URL")]
+    pub(crate) db: Vec<String>,
+    #[command(flatten)]
+    pub(crate) shards: Shards,
     /// Seed of all rows.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
@@ -357,9 +362,12 @@ impl LoadArgs {
 
 #[derive(Debug, Args, Clone)]
 pub(crate) struct DataArgs {
-    /// An existing, loaded database; without it a private one is loaded and removed afterwards.
-    #[arg(long, env = "STACKMARK_DB", hide_env_values = true)]
-    pub(crate) db: Option<String>,
+    /// An existing, loaded database; without it a private one is loaded and removed afterwards. Of data that is split over
+    /// several stores each: `--db shard-0=URL --db shard-1=URL`.
+    #[arg(long, env = "STACKMARK_DB", hide_env_values = true, value_name = "[NAME=]URL")]
+    pub(crate) db: Vec<String>,
+    #[command(flatten)]
+    pub(crate) shards: Shards,
     /// Warehouses of a private database, or what an existing one must have.
     #[arg(long)]
     pub(crate) scale: Option<u64>,
@@ -415,9 +423,10 @@ pub(crate) struct Serve {
     /// Driver and style behind HTTP, for example `tokio-postgres/pipelined` [default: the first that `list` has].
     #[arg(long, env = "STACKMARK_HOW")]
     pub(crate) how: Option<String>,
-    /// The loaded database.
-    #[arg(long, env = "STACKMARK_DB", hide_env_values = true)]
-    pub(crate) db: String,
+    /// The loaded database; of data that is split over several stores each, as in `run`. From the environment the others are
+    /// `STACKMARK_DB_1`, `STACKMARK_DB_2` and so on.
+    #[arg(long, env = "STACKMARK_DB", hide_env_values = true, required = true, value_name = "[NAME=]URL")]
+    pub(crate) db: Vec<String>,
     /// Where to listen; port 0 picks a free one.
     #[arg(long, env = "STACKMARK_LISTEN", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
@@ -443,9 +452,9 @@ pub(crate) struct Launch {
 pub(crate) struct Audit {
     /// The workload: `tpcc`.
     pub(crate) workload: String,
-    /// The database, whoever loaded it.
-    #[arg(long, env = "STACKMARK_DB", hide_env_values = true)]
-    pub(crate) db: String,
+    /// The database, whoever loaded it; of data that is split over several stores each, as in `run`.
+    #[arg(long, env = "STACKMARK_DB", hide_env_values = true, required = true, value_name = "[NAME=]URL")]
+    pub(crate) db: Vec<String>,
     /// Hold the data to what a run acknowledged, also one that was killed: its folder.
     #[arg(long)]
     pub(crate) run: Option<PathBuf>,

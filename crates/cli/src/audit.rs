@@ -1,13 +1,14 @@
 //! `stackmark audit`: the stored data of an existing database, whoever loaded it.
 
 use crate::args;
+use crate::args::Stores;
 use crate::case::of_workload;
 use crate::ui::Ui;
 use admin::{Found, store};
 use anyhow::{Context, Result, bail};
 use benchmark::{Kit, Past};
 use deploy::Interrupt;
-use deploy::database::{Asked, amount, inspect, load_command, parse_url};
+use deploy::database::{Asked, amount, inspect, load_command};
 use deploy::subjects;
 use result::{Audit, AuditWhen, Check, LedgerCheck};
 use schedule::Answer;
@@ -16,7 +17,7 @@ use sql::DbUrl;
 use std::fmt::Write;
 use targets::Driven;
 use targets::place;
-use trial::read_claims;
+use trial::{Asking, read_claims};
 
 #[derive(Serialize)]
 struct Audited {
@@ -36,31 +37,39 @@ pub(crate) fn audit(args: &args::Audit, ui: &Ui) -> Result<Answer> {
 }
 
 fn audit_workload<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<Answer> {
-    let url = parse_url(&args.db, None)?;
+    let urls = Stores::of(&args.db, None)?.urls(None)?;
     let claims = args.run.as_deref().map(read_claims::<W::Stored, W::Claims>).transpose()?;
-    let found = look::<W>(&url)?;
+    let kits: Vec<Kit<W::Extent>> = urls.iter().map(look::<W>).collect::<Result<_>>()?;
+    let sizes: Vec<W::Extent> = kits.iter().map(|kit| kit.size.clone()).collect();
+    let size = benchmark::whole::<W>(&sizes)?;
     let interrupt = Interrupt::listen()?;
-    // Nobody can say how many runs, with which seeds, this database has seen.
-    let past = Past { ours: found.ours, fresh: false };
+    // Nobody can say how many runs, with which seeds, these databases have seen.
+    let past = Past { ours: kits.iter().all(|kit| kit.ours), fresh: false };
+    let asking = Asking { past, when: AuditWhen::AfterRun, threads: args.threads };
     let before = claims.as_ref().map(|run| &run.before);
-    let when = AuditWhen::AfterRun;
-    let audits = trial::audits::<W>(&url, &found.size, past, before, when, args.threads, &interrupt)?;
+    let mut audits = Vec::new();
+    for (shard, (url, size)) in urls.iter().zip(&sizes).enumerate() {
+        let of_one = trial::audits_of::<W>(url, size, asking, before, &interrupt)?;
+        audits.extend(trial::in_store(of_one, shard, urls.len()));
+    }
     if interrupt.requested() {
         bail!("interrupted before all audits had run");
     }
     let ledger = match claims {
         Some(run) => {
-            let stored = trial::stored::<W>(&url).context("could not read what is stored")?;
+            let stored = trial::stored::<W>(&urls).context("could not read what is stored")?;
             W::ledger_checks(&run.before, &stored, &run.claims)
         }
         None => Vec::new(),
     };
+    let places: Vec<String> = urls.iter().map(place).collect();
+    let Some(first) = kits.into_iter().next() else { bail!("no database is named\nhint: --db URL") };
     let audited = Audited {
-        database: place(&url),
-        loaded_by: found.name,
-        scale: W::scale(&found.size),
+        database: places.join(" and "),
+        loaded_by: first.name,
+        scale: W::scale(&size),
         scale_unit: W::SCALE_UNIT,
-        notes: found.notes,
+        notes: first.notes,
         audits,
         ledger,
     };
@@ -84,7 +93,7 @@ fn look<W: Driven>(url: &DbUrl) -> Result<Kit<W::Extent>> {
         Found::Incomplete { running: true, .. } => bail!("{at} is being loaded by another process"),
         Found::Incomplete { what, .. } => bail!(
             "{what} holds a load that was interrupted, and is no database\nhint: `{}` starts it anew",
-            load_command::<W>(url, 1, true)
+            load_command::<W>(std::slice::from_ref(url), 1, true)
         ),
         Found::Complete(contents) if contents.record.workload != W::NAME => bail!(
             "{at} was loaded for `{0}`, not for `{1}`\nhint: `stackmark audit {0}` checks it",
@@ -120,10 +129,10 @@ fn text(size: &str, audited: &Audited) -> Result<String> {
     for note in notes {
         writeln!(text, "  note     {note}")?;
     }
-    let width = audits.iter().map(|audit| audit.name.len()).max().unwrap_or(0);
+    let width = audits.iter().map(|audit| audit.full_name().len()).max().unwrap_or(0);
     for audit in audits {
-        let clause = audit.clause.as_deref().unwrap_or("");
-        writeln!(text, "  {:8} {:width$} {clause:9} {}", mark(audit.check), audit.name, audit.sentence)?;
+        let (clause, name) = (audit.clause.as_deref().unwrap_or(""), audit.full_name());
+        writeln!(text, "  {:8} {name:width$} {clause:9} {}", mark(audit.check), audit.sentence)?;
         for violation in &audit.violations {
             writeln!(text, "           {violation}")?;
         }

@@ -1,16 +1,16 @@
 //! `stackmark compare`, `stackmark quickstart` and `stackmark experiment`: what is to be compared, as a plan that the runner
 //! of experiments carries out; and two stored results held against each other.
 
-use crate::args::{self, Limited};
+use crate::args::{self, Limited, Stores};
 use crate::case::of_workload;
 use crate::confirm;
 use crate::experiment::file;
 use crate::run::{is_audited, plan, server_settings, warmup_max};
 use crate::ui::Ui;
 use anyhow::{Result, bail};
-use deploy::database::{parse_url, scale_of};
+use deploy::database::scale_of;
 use deploy::subjects::{self, Route, Subject};
-use deploy::{Database, Place};
+use deploy::{Databases, Place};
 use model::{Nanos, Tier};
 use result::{Block, BlockTrial, Comparison, Interval, Party, RunKind, Side, State, Verdict};
 use schedule::plan::{self as planned, Experiment, Variant};
@@ -45,7 +45,8 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
         a: subjects::find("tpcc/sqlite/rusqlite")?,
         b: subjects::find("tpcc/sqlite/axum+rusqlite")?,
         scale: args.scale,
-        named: None,
+        shards: 1,
+        named: Vec::new(),
         plan: plan::<Tpcc>(&plan_args, args.scale)?,
         through_checkpoints: false,
         server: args::ServerArgs { pool: None, server_threads: None },
@@ -93,18 +94,31 @@ fn compare_subjects<W: Driven>(
     args: &args::Compare,
     ui: &Ui,
 ) -> Result<Answer> {
-    let asked: Option<DbUrl> = args.data.db.as_deref().map(|url| parse_url(url, None)).transpose()?;
+    let stores = Stores::of(&args.data.db, args.data.shards.shards)?;
     // Of two engines the named database is that of one; it must be that of one.
-    let wanted = asked.as_ref().map(DbUrl::dialect).filter(|db| *db == b.how.dialect);
+    let wanted = stores.urls(None)?.first().map(DbUrl::dialect).filter(|db| *db == b.how.dialect);
     let wanted = wanted.unwrap_or(a.how.dialect);
-    let named = args.data.db.as_deref().map(|url| parse_url(url, Some(wanted))).transpose()?;
+    let named = stores.urls(Some(wanted))?;
     let scale = args.data.scale.map(scale_of::<W>).transpose()?;
-    let existing = named.clone().map(|url| Database::<W>::existing(url, scale.map(u64::from))).transpose()?;
-    let within = existing.as_ref().map_or(scale.unwrap_or(1), Database::scale);
+    let existing = (!named.is_empty())
+        .then(|| Databases::<W>::existing(named.clone(), scale.map(u64::from)))
+        .transpose()?;
+    let within = existing.as_ref().map_or(scale.unwrap_or(1), Databases::scale);
+    benchmark::split::<W>(W::standard(within), stores.shards)?;
     let plan = plan::<W>(&args.plan, within)?;
     let (server, engine) = (args.server.clone(), args.engine.clone());
     let through_checkpoints = args.plan.through_checkpoints;
-    let sides = Sides { a, b, scale: within, named, plan, through_checkpoints, server, engine };
+    let sides = Sides {
+        a,
+        b,
+        scale: within,
+        shards: stores.shards,
+        named,
+        plan,
+        through_checkpoints,
+        server,
+        engine,
+    };
     sides.can_be_as_wished()?;
     let mut experiment = sides.experiment();
     planned::go_through_checkpoints(&mut experiment.variants)?;
@@ -177,8 +191,9 @@ struct Sides {
     a: &'static Subject,
     b: &'static Subject,
     scale: u32,
-    /// A database that the user named, of the engine of one or of both.
-    named: Option<DbUrl>,
+    shards: u32,
+    /// Databases that the user named, of the engine of one or of both.
+    named: Vec<DbUrl>,
     plan: drive::Plan,
     through_checkpoints: bool,
     server: args::ServerArgs,
@@ -189,7 +204,7 @@ impl Sides {
     /// Fails where something was asked for that neither side could have.
     fn can_be_as_wished(&self) -> Result<()> {
         let places = [self.place(self.a), self.place(self.b)];
-        let private = |place: &&Place| place.db.is_none();
+        let private = |place: &&Place| place.named.is_empty();
         if self.engine.durability.tier() != Tier::Durable && places.iter().all(|place| !private(&place)) {
             bail!(
                 "--durability is for private engines; what the database of --db flushes is its own setting\nhint: leave \
@@ -214,8 +229,9 @@ impl Sides {
 
     fn place(&self, subject: &Subject) -> Place {
         let dialect = subject.how.dialect;
-        let named = self.named.as_ref().filter(|url| url.dialect() == dialect);
-        Place::of_wishes(dialect, named, &self.engine.wishes())
+        let is_its = self.named.iter().all(|url| url.dialect() == dialect);
+        let named = if is_its { &self.named[..] } else { &[] };
+        Place::of_wishes(dialect, self.shards, named, &self.engine.wishes())
     }
 
     fn variant(&self, subject: &Subject, name: String, base: Option<usize>) -> Variant {

@@ -1,13 +1,15 @@
 //! `stackmark load`.
 
 use crate::args;
+use crate::args::Stores;
 use crate::case::of_workload;
 use crate::ui::Ui;
 use admin::Loaded;
 use anyhow::{Result, bail};
 use deploy::Interrupt;
-use deploy::database::{self, LoadOptions, amount, parse_url, scale_of};
+use deploy::database::{LoadOptions, amount, scale_of};
 use deploy::subjects;
+use deploy::{Database, Databases};
 use result::words::seconds;
 use schedule::Answer;
 use serde_json::json;
@@ -25,8 +27,9 @@ fn load_workload<W: Driven>(args: &args::Load, ui: &Ui) -> Result<Answer> {
     let engine =
         if args.subject.contains('/') { Some(subjects::find(&args.subject)?.how.dialect) } else { None };
     let size = W::standard(scale_of::<W>(args.scale)?);
-    let url = parse_url(&args.db, engine)?;
-    if args.foreign_keys && url.dialect() == Dialect::Sqlite {
+    let stores = Stores::of(&args.db, args.shards.shards)?;
+    let urls = stores.urls(engine)?;
+    if args.foreign_keys && urls.iter().any(|url| url.dialect() == Dialect::Sqlite) {
         bail!("--foreign-keys is for PostgreSQL and MariaDB; our schema of SQLite has none");
     }
     let interrupt = Interrupt::listen()?;
@@ -36,26 +39,37 @@ fn load_workload<W: Driven>(args: &args::Load, ui: &Ui) -> Result<Answer> {
         fresh: args.fresh,
         references: args.foreign_keys,
     };
-    let (database, loaded) = database::load::<W>(&url, &size, options, ui, &interrupt)?;
-    let file = place(&url);
-    let amount = amount::<W>(args.scale);
-    let (rows, checksum) = (database.contents.rows(), database.contents.checksum());
-    if let Loaded::Now { notes, .. } = &loaded {
-        notes.iter().for_each(|note| ui.say(&format!("note: {note}")));
+    let (databases, loaded) = Databases::<W>::load(&urls, &size, options, ui, &interrupt)?;
+    let checksum = databases.checksum().unwrap_or_default();
+    for (loaded, database) in loaded.iter().zip(&databases.each) {
+        if let Loaded::Now { notes, .. } = loaded {
+            notes.iter().for_each(|note| ui.say(&format!("note: {note}")));
+        }
+        if !ui.json {
+            ui.data(&said(database, loaded));
+        }
     }
     if ui.json {
-        let storing = match &loaded {
+        let storing = |loaded: &Loaded| match loaded {
             Loaded::AlreadyThere(_) => None,
             Loaded::Now { times, .. } => Some(times.storing().as_secs_f64()),
         };
+        let times: Vec<f64> = loaded.iter().filter_map(storing).collect();
+        let storing_s = (!times.is_empty()).then(|| times.iter().sum::<f64>());
         let text = json!({
-            "database": file, W::SCALE_UNIT: args.scale, "seed": args.seed, "rows": rows,
-            "checksum": format!("{checksum:016x}"), "loaded": storing.is_some(), "storing_s": storing,
+            "database": databases.place(), W::SCALE_UNIT: args.scale, "seed": args.seed, "rows": databases.rows(),
+            "checksum": checksum, "loaded": storing_s.is_some(), "storing_s": storing_s,
         });
         ui.data(&format!("{text:#}\n"));
-        return Ok(Answer::Good);
     }
-    let text = match &loaded {
+    Ok(Answer::Good)
+}
+
+/// How a database came about.
+fn said<W: Driven>(database: &Database<W>, loaded: &Loaded) -> String {
+    let (file, amount) = (place(&database.url), amount::<W>(database.scale().into()));
+    let (rows, checksum) = (database.contents.rows(), database.contents.checksum());
+    match loaded {
         Loaded::AlreadyThere(_) => {
             format!("{file}: already loaded, {amount}, {rows} rows, checksum {checksum:016x}\n")
         }
@@ -70,7 +84,5 @@ fn load_workload<W: Driven>(args: &args::Load, ui: &Ui) -> Result<Answer> {
                 seconds(times.verify.as_secs_f64()),
             )
         }
-    };
-    ui.data(&text);
-    Ok(Answer::Good)
+    }
 }

@@ -1,6 +1,6 @@
 //! `stackmark run`: one audited trial.
 
-use crate::args::{self, ArrivalsArg, DeliveryArg, EngineArgs, Limited, PlanArgs, ServerArgs, Think};
+use crate::args::{self, ArrivalsArg, DeliveryArg, EngineArgs, Limited, PlanArgs, ServerArgs, Stores, Think};
 use crate::case::of_workload;
 use crate::serve;
 use crate::ui::Ui;
@@ -8,10 +8,10 @@ use anyhow::{Result, bail};
 use deploy::Interrupt;
 use deploy::Place;
 use deploy::ServerSettings;
-use deploy::database::{amount, parse_url, scale_of};
+use deploy::database::{amount, scale_of};
 use deploy::in_use;
 use deploy::subjects::{self, Route, Subject};
-use deploy::{Database, Deployment};
+use deploy::{Databases, Deployment};
 use drive::{Arrivals, RatePerSecond};
 use model::Nanos;
 use result::{Audit, Check, Conformance, RunKind, Trial};
@@ -21,7 +21,7 @@ use std::cell::Cell;
 use std::time::Duration;
 use targets::Driven;
 use trial::Folder;
-use trial::{Before, Job, Spectator, reach};
+use trial::{Before, Job, SETTLE_MAX, Spectator, reach};
 
 /// How many times as long as planned a warm-up gets at most, unless told otherwise.
 const WARMUP_GROWS: u32 = 4;
@@ -35,18 +35,20 @@ pub(crate) fn run(args: &args::Run, ui: &Ui) -> Result<Answer> {
 
 fn run_workload<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &Ui) -> Result<Answer> {
     let interrupt = Interrupt::listen()?;
-    if args.checks.require_audit && args.url.is_some() && args.data.db.is_none() {
+    if args.checks.require_audit && args.url.is_some() && args.data.db.is_empty() {
         ui.say(
             "--require-audit cannot be met: nobody looks at the data behind --url\nhint: give --db with the database behind \
              the server",
         );
         return Ok(Answer::Bad);
     }
-    let asked = args.data.db.as_deref().map(|url| parse_url(url, Some(subject.how.dialect))).transpose()?;
+    let stores = Stores::of(&args.data.db, args.data.shards.shards)?;
+    let named = stores.urls(Some(subject.how.dialect))?;
     let scale = args.data.scale.map(|scale| scale_of::<W>(scale).map(u64::from)).transpose()?;
     // Everything that can be wrong is found before the folder is made and anything is loaded.
-    let existing = asked.map(|url| Database::<W>::existing(url, scale)).transpose()?;
-    let in_use = existing.as_ref().map(|database| in_use::alone(&database.url)).transpose()?.flatten();
+    let existing = (!named.is_empty()).then(|| Databases::<W>::existing(named.clone(), scale)).transpose()?;
+    let in_use = named.iter().filter_map(|url| in_use::alone(url).transpose());
+    let in_use: Vec<in_use::InUse> = in_use.collect::<Result<_>>()?;
     let remote = args.url.as_deref().map(|url| reach::<W>(url, scale)).transpose()?;
     let within = match (&existing, &remote) {
         (Some(database), Some(server)) if server.about().scale != u64::from(database.scale()) => {
@@ -62,17 +64,17 @@ fn run_workload<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &Ui)
     };
     drop(remote);
     let plan = plan::<W>(&args.plan, within)?;
-    if let Some(database) = &existing
+    benchmark::split::<W>(W::standard(within), stores.shards)?;
+    if let Some(databases) = &existing
         && args.url.is_none()
     {
-        trial::reachable(subject, database)?;
+        trial::reachable(subject, databases)?;
     }
 
-    let named = existing.as_ref().map(|database| database.url.clone());
     let audited = existing.is_some() || args.url.is_none();
     // Without sight of the data there is nothing to load, and no engine to start.
     let dialect = if audited { subject.how.dialect } else { Dialect::Sqlite };
-    let mut place = Place::of_wishes(dialect, named.as_ref(), &args.engine.wishes());
+    let mut place = Place::of_wishes(dialect, stores.shards, &named, &args.engine.wishes());
     if args.plan.through_checkpoints {
         if args.url.is_some() {
             bail!(
@@ -83,7 +85,7 @@ fn run_workload<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &Ui)
     }
 
     let (folder, started, id) = Folder::create(&args.out.out, subject.path)?;
-    if let Some(in_use) = &in_use {
+    for in_use in &in_use {
         in_use.works_in(folder.path());
     }
     if args.engine.limits_of(Limited::Server).is_some()
@@ -91,11 +93,11 @@ fn run_workload<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &Ui)
     {
         bail!("--limit server:… is for an HTTP server that is started here; {} has none", subject.path);
     }
-    let deployment = Deployment::create(folder.path(), &place, named, &args.engine.wishes(), ui)?;
-    let database = match existing {
-        Some(database) => database,
+    let deployment = Deployment::create(folder.path(), &place, &named, &args.engine.wishes(), ui)?;
+    let databases = match existing {
+        Some(databases) => databases,
         None if audited => deployment.load::<W>(within, ui, &interrupt)?,
-        None => Database::unseen(within),
+        None => Databases::unseen(within),
     };
     let mut document = trial::document(id, started, RunKind::Trial, &[subject.path]);
     document.notes = deployment.notes();
@@ -108,20 +110,21 @@ fn run_workload<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &Ui)
             // The server is somebody's and holds data that conformance would wear out.
             Some(_) => trial::no_conformance("not run: the server was already running"),
         },
-        audits: if audited { trial::before(&database, ui, &interrupt)? } else { Vec::new() },
+        audits: if audited { trial::before(&databases, ui, &interrupt)? } else { Vec::new() },
     };
-    let forbidden = trial::forbids::<W>(&before.audits, database.is_foreign());
+    let forbidden = trial::forbids::<W>(&before.audits, databases.is_foreign());
     if before.conformance.check == Check::Failed || forbidden.is_some() {
-        return refuse(&before.conformance, forbidden, database.is_foreign(), subject);
+        return refuse(&before.conformance, forbidden, databases.is_foreign(), subject);
     }
     let job = Job {
         subject,
-        database: &database,
+        databases: &databases,
         deployment: &deployment,
         plan,
         server,
         url: args.url.as_deref(),
         audited,
+        settle_max: SETTLE_MAX,
         folder: &folder,
         checked_s: Cell::new(0.0),
         what: subject.path,

@@ -1,10 +1,11 @@
 //! `stackmark serve`: the reference server, alone.
 
 use crate::args;
+use crate::args::Stores;
 use crate::case::of_workload;
 use crate::ui::{self, Ui};
 use anyhow::{Context, Result, bail};
-use deploy::database::{Database, parse_url};
+use deploy::Databases;
 use deploy::subjects;
 use model::AnyTarget;
 use schedule::Answer;
@@ -30,15 +31,17 @@ pub(crate) fn launch(args: &args::Launch) -> Result<Answer> {
 }
 
 fn serve_workload<W: Driven>(args: &args::Serve, ui: &Ui) -> Result<Answer> {
+    let stores = Stores::of(&args.db, None)?;
     // An engine that is named with the URL need not be named twice.
-    let url = parse_url(&args.db, None)?;
-    let engine = args.engine.as_deref().unwrap_or(url.dialect().name());
+    let urls = stores.urls(None)?;
+    let Some(first) = urls.first() else { bail!("no database is named\nhint: --db URL") };
+    let engine = args.engine.as_deref().unwrap_or(first.dialect().name());
     let subject = subjects::served(W::NAME, engine, args.how.as_deref())?;
-    let url = parse_url(&args.db, Some(subject.how.dialect))?;
-    let database = Database::<W>::existing(url, None)?;
-    let target = AnyTarget::new(targets::target::<W>(subject.how, &database.url)?);
-    let bound = bind(args, u64::from(database.scale()), ui)?;
-    bound.serve::<W>(target, database.size.clone(), until_asked(args.until_stdin_ends))?;
+    let databases = Databases::<W>::existing(stores.urls(Some(subject.how.dialect))?, None)?;
+    let size = databases.size.clone();
+    let target = AnyTarget::new(targets::target_over::<W>(subject.how, &databases.urls(), &size)?);
+    let bound = bind(args, u64::from(databases.scale()), ui)?;
+    bound.serve::<W>(target, size, until_asked(args.until_stdin_ends))?;
     Ok(Answer::Good)
 }
 

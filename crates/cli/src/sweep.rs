@@ -1,13 +1,13 @@
 //! `stackmark sweep`: one subject under more and more load, in interleaved blocks, and the curve that comes of it.
 
-use crate::args::{self, ArrivalsArg, Limited};
+use crate::args::{self, ArrivalsArg, Limited, Stores};
 use crate::case::of_workload;
 use crate::run::{self, server_settings};
 use crate::ui::Ui;
 use anyhow::{Result, bail};
-use deploy::database::{parse_url, scale_of};
+use deploy::database::scale_of;
 use deploy::subjects::{self, Route, Subject};
-use deploy::{Database, Place};
+use deploy::{Databases, Place};
 use result::{Axis, RunKind};
 use schedule::{Answer, Spacing, Sweep, UnderLoad};
 use targets::Driven;
@@ -45,18 +45,22 @@ pub(crate) fn under_load<W: Driven>(
     in_flight: u32,
 ) -> Result<UnderLoad> {
     let dialect = subject.how.dialect;
-    let named = data.db.as_deref().map(|url| parse_url(url, Some(dialect))).transpose()?;
+    let stores = Stores::of(&data.db, data.shards.shards)?;
+    let named = stores.urls(Some(dialect))?;
     let scale = data.scale.map(scale_of::<W>).transpose()?;
     if engine.limits_of(Limited::Server).is_some() && subject.route() == Route::Direct {
         bail!("--limit server:… is for an HTTP server that is started here; {} has none", subject.path);
     }
-    let existing = named.clone().map(|url| Database::<W>::existing(url, scale.map(u64::from))).transpose()?;
-    if let Some(database) = &existing {
-        trial::reachable(subject, database)?;
+    let existing = (!named.is_empty())
+        .then(|| Databases::<W>::existing(named.clone(), scale.map(u64::from)))
+        .transpose()?;
+    if let Some(databases) = &existing {
+        trial::reachable(subject, databases)?;
     }
-    let scale = existing.as_ref().map_or(scale.unwrap_or(1), Database::scale);
+    let scale = existing.as_ref().map_or(scale.unwrap_or(1), Databases::scale);
+    benchmark::split::<W>(W::standard(scale), stores.shards)?;
     let settings = server_settings(server, engine, 1);
-    let mut place = Place::of_wishes(dialect, named.as_ref(), &engine.wishes());
+    let mut place = Place::of_wishes(dialect, stores.shards, &named, &engine.wishes());
     if load.through_checkpoints {
         place.go_through_checkpoints(load.duration.into())?;
     }

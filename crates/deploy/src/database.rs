@@ -83,11 +83,16 @@ fn clearer(url: &DbUrl, error: admin::Error) -> anyhow::Error {
 
 impl<W: Driven> Database<W> {
     /// An existing database, which must be a whole load of this workload, of `scale` if that is asked for.
-    pub fn existing(url: DbUrl, scale: Option<u64>) -> Result<Database<W>> {
+    /// `load` is the command that would load what is named, at a scale, in the place of what is there or not.
+    pub(crate) fn existing(
+        url: DbUrl,
+        scale: Option<u64>,
+        load: &dyn Fn(u64, bool) -> String,
+    ) -> Result<Database<W>> {
         in_use::allow_journal(&url)?;
         let at = place(&url);
-        let command = load_command::<W>(&url, scale.unwrap_or(1), false);
-        let anew = || load_command::<W>(&url, scale.unwrap_or(1), true);
+        let command = load(scale.unwrap_or(1), false);
+        let anew = || load(scale.unwrap_or(1), true);
         let contents = match inspect(&url)? {
             Found::Absent => bail!("{}\nhint: `{command}` makes one", store(&url).nothing()),
             Found::Incomplete { running: true, .. } => bail!("{at} is being loaded by another process"),
@@ -98,7 +103,9 @@ impl<W: Driven> Database<W> {
             Found::Foreign { what, tables } if tables.is_empty() => {
                 bail!("{at} is {what}\nhint: `{command}` with another database makes one to run on")
             }
-            Found::Foreign { what, tables } => return Database::of_another_kit(url, &what, &tables, scale),
+            Found::Foreign { what, tables } => {
+                return Database::of_another_kit(url, &what, &tables, scale, load);
+            }
             Found::Complete(contents) => *contents,
         };
         if contents.record.workload != W::NAME {
@@ -124,9 +131,15 @@ impl<W: Driven> Database<W> {
     }
 
     /// A database that another kit has loaded: what it is, and whether a run is possible.
-    fn of_another_kit(url: DbUrl, what: &str, tables: &[String], scale: Option<u64>) -> Result<Database<W>> {
+    fn of_another_kit(
+        url: DbUrl,
+        what: &str,
+        tables: &[String],
+        scale: Option<u64>,
+        load: &dyn Fn(u64, bool) -> String,
+    ) -> Result<Database<W>> {
         let at = place(&url);
-        let load = load_command::<W>(&url, 1, false);
+        let load = load(1, false);
         let kit = W::recognise(&Asked(&url), tables, &load).with_context(|| format!("{at} is {what}"))?;
         let found = W::scale(&kit.size);
         if let Some(scale) = scale
@@ -190,11 +203,16 @@ impl<W: Driven> Database<W> {
     }
 }
 
-/// Loads, with progress. Gives the database and how it came about.
+/// Loads a part of the data, or all of it, with progress. Gives the database and how it came about. `start_anew` is the
+/// command that replaces what is there.
+///
+/// # Errors
+/// It cannot be loaded, or the user has interrupted.
 pub fn load<W: Driven>(
     url: &DbUrl,
     size: &W::Extent,
     options: LoadOptions,
+    start_anew: String,
     viewer: &dyn Viewer,
     interrupt: &Interrupt,
 ) -> Result<(Database<W>, Loaded)> {
@@ -214,7 +232,7 @@ pub fn load<W: Driven>(
         threads: options.threads,
         fresh: options.fresh,
         references: options.references,
-        start_anew: load_command::<W>(url, u64::from(scale), true),
+        start_anew,
     };
     // Tiny data is there before anybody could read about it.
     let tell = *size != W::tiny();
@@ -242,17 +260,27 @@ pub fn amount<W: Driven>(scale: u64) -> String {
 }
 
 /// What a user would type to load this.
-pub fn load_command<W: Driven>(url: &DbUrl, scale: u64, fresh: bool) -> String {
+#[must_use]
+pub fn load_command<W: Driven>(urls: &[DbUrl], scale: u64, fresh: bool) -> String {
     let fresh = if fresh { " --fresh" } else { "" };
-    let (engine, db) = match url {
-        DbUrl::Sqlite(url) => (String::new(), format!("sqlite:{}", url.path.display())),
-        DbUrl::Server(_) => (format!("/{}", url.dialect().name()), format!("'{url}'")),
+    let engine = match urls.first() {
+        Some(url @ DbUrl::Server(_)) => format!("/{}", url.dialect().name()),
+        _ => String::new(),
     };
-    format!("stackmark load {}{engine} --scale {scale} --db {db}{fresh}", W::NAME)
+    let db = |(store, url): (usize, &DbUrl)| {
+        let name = if urls.len() == 1 { String::new() } else { format!("shard-{store}=") };
+        match url {
+            DbUrl::Sqlite(url) => format!(" --db {name}sqlite:{}", url.path.display()),
+            DbUrl::Server(_) => format!(" --db '{name}{url}'"),
+        }
+    };
+    let shards = if urls.len() == 1 { String::new() } else { format!(" --shards {}", urls.len()) };
+    let dbs: String = urls.iter().enumerate().map(db).collect();
+    format!("stackmark load {}{engine} --scale {scale}{shards}{dbs}{fresh}", W::NAME)
 }
 
-/// The URL that a user gives; its engine must be that of the subject.
-pub fn parse_url(url: &str, dialect: Option<Dialect>) -> Result<DbUrl> {
+/// The URL that a user gives for a store, by its place, with its password; its engine must be that of the subject.
+pub fn parse_url(url: &str, dialect: Option<Dialect>, store: usize) -> Result<DbUrl> {
     let url: DbUrl = url.parse()?;
     match dialect {
         Some(wanted) if wanted != url.dialect() => bail!(
@@ -262,6 +290,6 @@ pub fn parse_url(url: &str, dialect: Option<Dialect>) -> Result<DbUrl> {
             url.dialect().name(),
             url.dialect().name()
         ),
-        _ => Ok(crate::secrets::with_password(url)?),
+        _ => Ok(crate::secrets::with_password(url, store)?),
     }
 }

@@ -1,63 +1,45 @@
-//! Where the databases of a run live: in a private folder, on a private engine, or beside the database that the user named.
+//! What a subject stands on: its stores, in the order of the data that is split over them.
 
-use crate::database::{self, Database, LoadOptions};
-use crate::in_use;
+use crate::database::LoadOptions;
+use crate::host::Host;
 use crate::interrupt::Interrupt;
 use crate::private::Private;
 use crate::spec::{Place, Wishes};
-use crate::viewer::{Viewer, tell};
-use admin::store;
-use anyhow::{Context, Result, bail};
+use crate::viewer::Viewer;
+use crate::{Database, Databases};
+use anyhow::{Result, bail};
 use model::Tier;
-use observe::{Listening, is_here, listener};
-use sql::{DbUrl, Dialect, Journal, ServerUrl, SqliteUrl};
-use std::cell::RefCell;
-use std::fs;
+use sql::{DbUrl, Dialect, Journal, SqliteUrl};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use targets::Driven;
 
-/// What the processes of engines are called.
-const POSTGRES: [&str; 2] = ["postgres", "postmaster"];
-const MARIADB: [&str; 2] = ["mariadbd", "mysqld"];
-
-/// What a run works on and in.
+/// The stores of a subject, each in a private folder, on a private engine, or beside a database that the user named.
 #[derive(Debug)]
 pub struct Deployment {
-    /// Of a private SQLite database.
-    sqlite: SqliteUrl,
-    /// Tells the databases of several places apart on somebody's server.
-    index: usize,
-    /// Of the private engine.
-    limits: Option<rig::Limits>,
-    /// The database that the user named; ours are made beside it, with the same settings.
-    named: Option<DbUrl>,
-    /// Databases of ours on somebody's server, to be removed.
-    made: RefCell<Vec<DbUrl>>,
-    /// A private engine, where one is needed.
-    engine: Option<rig::Running>,
-    /// Our folder in the private one.
-    folder: PathBuf,
-    /// Last: it goes when everything that may use it has gone.
-    _private: Rc<Private>,
+    hosts: Vec<Host>,
 }
 
 impl Deployment {
-    /// Prepares `place`. On a server engine without a named database a private engine is started.
+    /// Prepares `place` for a run in a folder. `named` are the databases of the user's, with their passwords: none, or one for
+    /// each store.
+    ///
+    /// # Errors
+    /// Something was asked of a private engine where there is none, or an engine does not start. Nothing is left then.
     pub fn create(
         run: &Path,
         place: &Place,
-        named: Option<DbUrl>,
+        named: &[DbUrl],
         wishes: &Wishes,
         viewer: &dyn Viewer,
     ) -> Result<Deployment> {
-        if named.is_some() && wishes.durability != Tier::Durable {
+        if !named.is_empty() && wishes.durability != Tier::Durable {
             bail!(
                 "--durability is for private engines; what the database of --db flushes is its own setting\nhint: leave \
                  --db out, or change the setting there"
             );
         }
-        if wishes.limits.is_some() && (named.is_some() || place.dialect()? == Dialect::Sqlite) {
+        if wishes.limits.is_some() && (!named.is_empty() || place.dialect()? == Dialect::Sqlite) {
             bail!(
                 "--limit engine:… is for a private engine; there is none here\nhint: SQLite runs inside the generator or \
                  the server, and an existing server is not ours to limit"
@@ -66,244 +48,191 @@ impl Deployment {
         Deployment::lay(&Rc::new(Private::create(run)?), 0, place, named, viewer)
     }
 
-    /// Prepares one of several places in a private folder that they share. `named` is the place's database with its
-    /// password.
+    /// Prepares one of several places in a private folder that they share.
+    ///
+    /// # Errors
+    /// An engine does not start; which store it is of is said where there are several.
     pub fn lay(
         private: &Rc<Private>,
         index: usize,
         place: &Place,
-        named: Option<DbUrl>,
+        named: &[DbUrl],
         viewer: &dyn Viewer,
     ) -> Result<Deployment> {
-        let folder = match index {
-            0 => private.path().to_owned(),
-            more => private.path().join(more.to_string()),
-        };
-        fs::create_dir_all(&folder).with_context(|| format!("could not create {}", folder.display()))?;
-        let sqlite = place.sqlite()?;
-        if place.dialect()? == Dialect::Sqlite {
-            // Copies of what is named lie here too, and are in its journal mode.
-            let near = match &named {
-                Some(DbUrl::Sqlite(near)) => near.clone(),
-                Some(DbUrl::Server(_)) | None => sqlite.clone(),
+        let mut hosts = Vec::new();
+        for store in 0..place.shards {
+            let label = match (index, place.shards) {
+                (0, 1) => String::new(),
+                (place, 1) => place.to_string(),
+                (place, _) => format!("{place}-{store}"),
             };
-            in_use::allow_journal(&DbUrl::Sqlite(SqliteUrl { path: folder.join("run.db"), ..near }))?;
+            let named = named.get(store as usize).cloned();
+            let host = Host::lay(private, &label, place, named, viewer);
+            hosts.push(host.map_err(|error| at(error, store as usize, place.shards as usize))?);
         }
-        let limits = place.limits.as_deref().map(str::parse).transpose()?;
-        let engine = match rig::Engine::of(place.dialect()?).filter(|_| named.is_none()) {
-            None => None,
-            Some(engine) => {
-                tell(viewer, &format!("starting a private {}", engine.title()));
-                let options = rig::Options {
-                    durability: place.tier()?,
-                    settings: place.settings.clone(),
-                    statement_statistics: place.statement_statistics,
-                    limits,
-                    ..rig::Options::default()
-                };
-                Some(rig::start(engine, &options)?)
-            }
-        };
-        let made = RefCell::default();
-        Ok(Deployment { sqlite, index, limits, named, made, engine, folder, _private: Rc::clone(private) })
+        Ok(Deployment { hosts })
     }
 
-    /// Ends the private engine and keeps its data, so that it takes no part in what is measured elsewhere.
+    /// Ends the private engines and keeps their data, so that they take no part in what is measured elsewhere.
+    ///
+    /// # Errors
+    /// One cannot be ended.
     pub fn rest(&mut self) -> Result<()> {
-        Ok(self.engine.as_mut().map_or(Ok(()), rig::Running::halt)?)
+        self.hosts.iter_mut().try_for_each(Host::rest)
     }
 
-    /// Starts the private engine after a rest, or anew.
+    /// Starts the private engines after a rest, or anew.
+    ///
+    /// # Errors
+    /// One does not start.
     pub fn wake(&mut self, anew: bool) -> Result<()> {
-        let Some(engine) = &mut self.engine else { return Ok(()) };
-        if anew {
-            engine.halt()?;
-        }
-        if !engine.is_alive() {
-            engine.restart()?;
-        }
-        Ok(())
+        let all = self.hosts.len();
+        let mut hosts = self.hosts.iter_mut().enumerate();
+        hosts.try_for_each(|(store, host)| host.wake(anew).map_err(|error| at(error, store, all)))
     }
 
-    /// The address of a database of ours, by name. It need not be there yet.
-    pub fn url(&self, name: &str) -> DbUrl {
-        match (&self.engine, &self.named) {
-            (Some(engine), _) => DbUrl::Server(engine.url(name)),
-            (None, Some(DbUrl::Server(near))) => {
-                // Somebody's server has other databases, and perhaps another run of ours.
-                let (place, us) = (self.index, std::process::id());
-                DbUrl::Server(near.with_database(&format!("stackmark_{name}_{us}_{place}")))
-            }
-            (None, Some(DbUrl::Sqlite(near))) => {
-                DbUrl::Sqlite(SqliteUrl { path: self.file(name), ..near.clone() })
-            }
-            (None, None) => DbUrl::Sqlite(SqliteUrl { path: self.file(name), ..self.sqlite.clone() }),
-        }
+    /// Empty databases of ours of this name, one in each store, to be loaded.
+    ///
+    /// # Errors
+    /// One cannot be made.
+    pub fn empty(&self, name: &str) -> Result<Vec<DbUrl>> {
+        let each = self.hosts.iter().enumerate();
+        each.map(|(store, host)| host.empty(name).map_err(|error| at(error, store, self.hosts.len())))
+            .collect()
     }
 
-    fn file(&self, name: &str) -> PathBuf {
-        self.folder.join(format!("{name}.db"))
+    /// Copies of databases, for one trial.
+    ///
+    /// # Errors
+    /// One cannot be copied.
+    pub fn copy<W: Driven>(&self, template: &Databases<W>, name: &str) -> Result<Databases<W>> {
+        let pairs = self.hosts.iter().zip(&template.each).enumerate();
+        let copied = pairs.map(|(store, (host, database))| {
+            host.copy(database, name).map_err(|error| at(error, store, self.hosts.len()))
+        });
+        let each: Vec<Database<W>> = copied.collect::<Result<_>>()?;
+        Ok(Databases { each, size: template.size.clone() })
     }
 
-    /// An empty database of ours, to be loaded.
-    pub fn empty(&self, name: &str) -> Result<DbUrl> {
-        let url = self.url(name);
-        if matches!(url, DbUrl::Server(_)) {
-            self.forget(&url)?;
-            store(&url).create().with_context(|| format!("could not make {}", targets::place(&url)))?;
-            self.note(&url);
-        }
-        Ok(url)
+    /// Removes databases of ours.
+    ///
+    /// # Errors
+    /// One cannot be removed; the others are.
+    pub fn forget(&self, urls: &[DbUrl]) -> Result<()> {
+        let removed: Vec<Result<()>> =
+            self.hosts.iter().zip(urls).map(|(host, url)| host.forget(url)).collect();
+        removed.into_iter().collect()
     }
 
-    /// A copy of a database, for one trial.
-    pub fn copy<W: Driven>(&self, template: &Database<W>, name: &str) -> Result<Database<W>> {
-        let url = self.url(name);
-        self.note(&url);
-        let copy = template.copied_to(url, self.engine.is_some())?;
-        if let Some(engine) = &self.engine {
-            engine.flush()?;
-        }
-        Ok(copy)
-    }
-
-    /// Removes a database of ours.
-    pub fn forget(&self, url: &DbUrl) -> Result<()> {
-        if matches!(url, DbUrl::Sqlite(_)) || self.made.borrow().contains(url) {
-            store(url).remove().with_context(|| format!("could not remove {}", targets::place(url)))?;
-            self.made.borrow_mut().retain(|made| made != url);
-        }
-        Ok(())
-    }
-
-    fn note(&self, url: &DbUrl) {
-        let mut made = self.made.borrow_mut();
-        if matches!(url, DbUrl::Server(_)) && !made.contains(url) {
-            made.push(url.clone());
-        }
-    }
-
-    /// Where the store lies, if that is known and on this machine: what is watched of the disk.
-    pub fn store(&self, url: &DbUrl) -> Option<PathBuf> {
-        match (url, &self.engine) {
-            (DbUrl::Sqlite(url), _) => Some(url.path.clone()),
-            (DbUrl::Server(_), engine) => engine.as_ref().map(rig::Running::data),
-        }
-    }
-
-    /// The first process of the engine: of the private one, or of one on this machine that the user named.
-    pub fn engine_pid(&self) -> Option<u32> {
-        match (&self.engine, &self.named) {
-            (Some(engine), _) => Some(engine.pid()),
-            (None, Some(DbUrl::Server(url))) if !self.is_elsewhere() => {
-                let at = match &url.socket {
-                    None => Listening::Port(url.port),
-                    // PostgreSQL names a folder, in which the socket is called after the port.
-                    Some(folder) if url.dialect == Dialect::Postgres => {
-                        return listener(
-                            Listening::Socket(&folder.join(format!(".s.PGSQL.{}", url.port))),
-                            &POSTGRES,
-                        );
-                    }
-                    Some(file) => Listening::Socket(file),
-                };
-                listener(at, if url.dialect == Dialect::Postgres { &POSTGRES } else { &MARIADB })
-            }
-            (None, _) => None,
-        }
-    }
-
-    /// Whether the engine that the user named is on another machine.
-    pub fn is_elsewhere(&self) -> bool {
-        matches!(&self.named, Some(DbUrl::Server(url)) if url.socket.is_none() && !is_here(&url.host))
-    }
-
-    /// What the private engine is held to.
-    pub fn engine_limits(&self) -> Option<rig::Limits> {
-        self.limits
-    }
-
-    /// How often the private engine has met its limits.
-    pub fn engine_throttling(&self) -> Option<rig::Throttling> {
-        self.engine.as_ref()?.throttling()
-    }
-
-    /// Where the private engine writes its process id: it may come back under another.
-    pub fn engine_pid_file(&self) -> Option<PathBuf> {
-        let engine = self.engine.as_ref()?;
-        (engine.engine() == rig::Engine::Postgres).then(|| engine.data().join("postmaster.pid"))
-    }
-
-    /// What a reader of a number must know about the private engine, a sentence each.
-    pub fn notes(&self) -> Vec<String> {
-        let Some(engine) = &self.engine else { return Vec::new() };
-        let settings: Vec<_> =
-            engine.settings().iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let mut notes = vec![format!(
-            "{} was started for this run, with this configuration and the package's defaults for the rest: {}.",
-            engine.engine().title(),
-            settings.join(", ")
-        )];
-        notes.extend(engine.warnings());
-        notes
-    }
-
-    /// Loads a database that goes with the run.
+    /// Loads databases that go with the run.
+    ///
+    /// # Errors
+    /// One cannot be made or loaded, or the user has interrupted.
     pub fn load<W: Driven>(
         &self,
         scale: u32,
         viewer: &dyn Viewer,
         interrupt: &Interrupt,
-    ) -> Result<Database<W>> {
+    ) -> Result<Databases<W>> {
         load_at(&self.empty(W::NAME)?, scale, viewer, interrupt)
     }
 
-    /// Loads a database that goes with the run and that only copies are made of. A file is plain, whatever the place asks
-    /// for: without a write-ahead log, which would tie it to shared memory, and on the machine's own storage.
+    /// Loads databases that go with the run and that only copies are made of. Files are plain, whatever the place asks
+    /// for: without a write-ahead log, which would tie them to shared memory, and on the machine's own storage.
+    ///
+    /// # Errors
+    /// Those of [`Deployment::load`].
     pub fn load_template<W: Driven>(
         &self,
         scale: u32,
         viewer: &dyn Viewer,
         interrupt: &Interrupt,
-    ) -> Result<Database<W>> {
-        let url = match self.empty(W::NAME)? {
+    ) -> Result<Databases<W>> {
+        let plain = |url| match url {
             DbUrl::Sqlite(url) => {
                 DbUrl::Sqlite(SqliteUrl { journal: Journal::Truncate, ..SqliteUrl::file(url.path) })
             }
             url @ DbUrl::Server(_) => url,
         };
-        load_at(&url, scale, viewer, interrupt)
+        let urls: Vec<DbUrl> = self.empty(W::NAME)?.into_iter().map(plain).collect();
+        load_at(&urls, scale, viewer, interrupt)
+    }
+
+    /// Where the stores lie, as far as that is known and on this machine: what is watched of the disk.
+    pub fn places(&self, urls: &[DbUrl]) -> Vec<PathBuf> {
+        self.hosts.iter().zip(urls).filter_map(|(host, url)| host.store(url)).collect()
+    }
+
+    /// The first process of each engine: of private ones, or of those on this machine that the user named.
+    #[must_use]
+    pub fn engine_pids(&self) -> Vec<u32> {
+        let mut pids: Vec<u32> = self.hosts.iter().filter_map(Host::engine_pid).collect();
+        // Two databases of the user's may be on one server.
+        pids.dedup();
+        pids
+    }
+
+    /// Where private engines write their process ids: they may come back under others.
+    #[must_use]
+    pub fn engine_pid_files(&self) -> Vec<PathBuf> {
+        self.hosts.iter().filter_map(Host::engine_pid_file).collect()
+    }
+
+    /// Whether an engine that the user named is on another machine.
+    #[must_use]
+    pub fn is_elsewhere(&self) -> bool {
+        self.hosts.iter().any(Host::is_elsewhere)
+    }
+
+    /// What each private engine is held to.
+    #[must_use]
+    pub fn engine_limits(&self) -> Option<rig::Limits> {
+        self.hosts.first().and_then(Host::engine_limits)
+    }
+
+    /// How often each private engine has met its limits, in the order of [`Deployment::engine_pids`].
+    #[must_use]
+    pub fn engine_throttling(&self) -> Vec<rig::Throttling> {
+        self.hosts.iter().filter_map(Host::engine_throttling).collect()
+    }
+
+    /// What a reader of a number must know about the private engines, a sentence each.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes: Vec<String> = Vec::new();
+        for (store, host) in self.hosts.iter().enumerate() {
+            for note in host.notes() {
+                let note = if self.hosts.len() == 1 { note } else { format!("shard-{store}: {note}") };
+                notes.push(note);
+            }
+        }
+        notes
     }
 
     /// Whether the databases are on a server that is not ours.
+    #[must_use]
     pub fn is_on_somebodys_server(&self) -> bool {
-        matches!(&self.named, Some(DbUrl::Server(ServerUrl { .. })))
+        self.hosts.iter().any(Host::is_on_somebodys_server)
     }
 }
 
+/// An error of one of several stores, which says which.
+pub(crate) fn at(error: anyhow::Error, store: usize, all: usize) -> anyhow::Error {
+    if all == 1 { error } else { error.context(format!("shard-{store}")) }
+}
+
 fn load_at<W: Driven>(
-    url: &DbUrl,
+    urls: &[DbUrl],
     scale: u32,
     viewer: &dyn Viewer,
     interrupt: &Interrupt,
-) -> Result<Database<W>> {
-    match database::load(url, &W::standard(scale), LoadOptions::default(), viewer, interrupt) {
-        Ok((database, _)) => Ok(database),
+) -> Result<Databases<W>> {
+    match Databases::load(urls, &W::standard(scale), LoadOptions::default(), viewer, interrupt) {
+        Ok((databases, _)) => Ok(databases),
         // It goes with the run, so there is nothing to start anew.
         Err(_) if interrupt.requested() => {
             bail!("interrupted while loading; nothing was measured, and nothing is kept")
         }
         Err(error) => Err(error),
-    }
-}
-
-impl Drop for Deployment {
-    fn drop(&mut self) {
-        if self.engine.is_none() {
-            for url in self.made.take() {
-                // On somebody's server nothing of ours may be left; if this fails there is nobody left to tell.
-                let _ = store(&url).remove();
-            }
-        }
     }
 }

@@ -5,9 +5,11 @@
 //! `GET /health`.
 
 pub mod database;
+mod databases;
 mod deployment;
 mod error;
 mod group;
+mod host;
 pub mod in_use;
 mod interrupt;
 mod manifest;
@@ -20,12 +22,13 @@ pub mod subjects;
 mod viewer;
 
 pub use database::Database;
+pub use databases::Databases;
 pub use deployment::Deployment;
 pub use error::DeployError;
 pub use interrupt::Interrupt;
 pub use manifest::{Manifest, Offer};
 pub use private::Private;
-pub use server::{Order, PASSWORD, Server, ServerSettings, launch};
+pub use server::{DATABASE, Order, PASSWORD, Server, ServerSettings, launch};
 pub use spec::{Place, Wishes};
 pub use subjects::{Route, Subject};
 pub use viewer::{Nobody, Viewer, Work, tell};

@@ -20,16 +20,25 @@ pub fn read_from(file: Option<PathBuf>) {
     }
 }
 
-/// Fills in the password of a server: from the URL, else from `--password-file`, else from `STACKMARK_DB_PASSWORD`, else
-/// from where the engine's own tools look for it (`PGPASSWORD` and `.pgpass`, `MYSQL_PWD`).
-pub fn with_password(url: DbUrl) -> Result<DbUrl> {
+/// Fills in the password of a store's server: from the URL, else from `--password-file`, else from `STACKMARK_DB_PASSWORD`
+/// (of the store at place 1 `STACKMARK_DB_PASSWORD_1`, if that is set), else from where the engine's own tools look for it
+/// (`PGPASSWORD` and `.pgpass`, `MYSQL_PWD`).
+///
+/// # Errors
+/// A file of passwords cannot be read, or others may read it.
+pub fn with_password(url: DbUrl, store: usize) -> Result<DbUrl> {
     let DbUrl::Server(mut url) = url else { return Ok(url) };
     if let Some(file) = FILE.get() {
         url.password = Some(of_file(file)?);
     } else if url.password.is_none() {
-        url.password = elsewhere(&url)?;
+        url.password = elsewhere(&url, store)?;
     }
     Ok(DbUrl::Server(url))
+}
+
+/// The variable with the password of a store, by its place.
+fn variable(store: usize) -> String {
+    if store == 0 { PASSWORD.to_owned() } else { format!("{PASSWORD}_{store}") }
 }
 
 /// The first line of a file that nobody else may read.
@@ -56,13 +65,13 @@ fn ensure_ours_alone(file: &Path) -> Result<()> {
     Ok(())
 }
 
-fn elsewhere(url: &ServerUrl) -> Result<Option<Secret>> {
+fn elsewhere(url: &ServerUrl, store: usize) -> Result<Option<Secret>> {
     let of = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty()).map(Secret::new);
     let engines_own = match url.dialect {
         Dialect::Postgres => "PGPASSWORD",
         Dialect::MySql | Dialect::Sqlite => "MYSQL_PWD",
     };
-    if let Some(found) = of(PASSWORD).or_else(|| of(engines_own)) {
+    if let Some(found) = of(&variable(store)).or_else(|| of(PASSWORD)).or_else(|| of(engines_own)) {
         return Ok(Some(found));
     }
     let file = match (url.dialect, std::env::var_os("PGPASSFILE"), std::env::var_os("HOME")) {
@@ -103,35 +112,47 @@ fn unescaped_parts(line: &str) -> Vec<String> {
     parts
 }
 
-/// Starts this program anew without the password that is among its arguments, where every user of the machine could read
-/// it. Comes back if there is none.
+/// Starts this program anew without the passwords that are among its arguments, where every user of the machine could read
+/// them. Comes back if there are none.
+///
+/// # Errors
+/// It cannot be started.
 pub fn leave_process_list() -> Result<()> {
-    let mut found = None;
+    let mut found = Vec::new();
     let arguments: Vec<OsString> = std::env::args_os()
         .skip(1)
         .map(|argument| match argument.to_str().and_then(taken_out) {
-            Some((rest, password)) => {
-                found = Some(password);
+            Some((rest, store, password)) => {
+                found.push((variable(store), password));
                 rest.into()
             }
             None => argument,
         })
         .collect();
-    let Some(password) = found else { return Ok(()) };
+    if found.is_empty() {
+        return Ok(());
+    }
     let program = std::env::current_exe().context("could not find this program's own file")?;
-    let error = Command::new(program).args(arguments).env(PASSWORD, password.reveal()).exec();
+    let passwords = found.iter().map(|(name, password)| (name, password.reveal()));
+    let error = Command::new(program).args(arguments).envs(passwords).exec();
     Err(error).context("could not take the password out of the process list")
 }
 
-/// An argument that is the URL of a server with a password in it, without the password, and the password.
-fn taken_out(argument: &str) -> Option<(String, Secret)> {
+/// An argument that is the URL of a server with a password in it: without the password, the place of the store that it
+/// names, and the password.
+fn taken_out(argument: &str) -> Option<(String, usize, Secret)> {
     let (option, text) = match argument.split_once("--db=") {
         Some(("", text)) => ("--db=", text),
         _ => ("", argument),
     };
+    let named = text.split_once('=').and_then(|(name, url)| {
+        let store = name.strip_prefix("shard-")?.parse().ok()?;
+        Some((format!("{name}="), store, url))
+    });
+    let (name, store, text) = named.unwrap_or((String::new(), 0, text));
     let url: ServerUrl = text.parse().ok()?;
     let password = url.password.clone()?;
-    Some((format!("{option}{url}"), password))
+    Some((format!("{option}{name}{url}"), store, password))
 }
 
 #[cfg(test)]
@@ -140,10 +161,13 @@ mod tests {
 
     #[test]
     fn a_password_leaves_the_arguments_and_the_rest_stays() {
-        let (rest, password) =
+        let (rest, store, password) =
             taken_out("--db=postgres://me:se%40cret@db:5433/tpcc?sslmode=require").unwrap();
-        assert_eq!(password.reveal(), "se@cret");
+        assert_eq!((store, password.reveal()), (0, "se@cret"));
         assert_eq!(rest, "--db=postgres://me@db:5433/tpcc?sslmode=require&isolation=read-committed");
+        let (rest, store, password) = taken_out("shard-3=postgres://me:secret@db/tpcb").unwrap();
+        assert!(rest.starts_with("shard-3=postgres://me@db:5432/tpcb"), "{rest}");
+        assert_eq!((store, password.reveal()), (3, "secret"));
         assert!(taken_out("postgres://me@db/tpcc").is_none());
         assert!(taken_out("--clients=8").is_none());
         assert!(taken_out("sqlite:a:b@c").is_none());

@@ -18,6 +18,8 @@ use std::time::Duration;
 
 /// The variable that hands a password of a database to a process.
 pub const PASSWORD: &str = "STACKMARK_DB_PASSWORD";
+/// The first database of a server; of several the others have `_1`, `_2` and so on behind it, and so have their passwords.
+pub const DATABASE: &str = "STACKMARK_DB";
 /// Building takes no longer: what does is stuck.
 const BUILD_MAX: Duration = Duration::from_secs(1_800);
 /// A free port of the loopback.
@@ -55,8 +57,8 @@ pub struct Order<'a> {
     pub workload: &'a str,
     /// Which of several combinations, as its manifest calls it.
     pub how: &'a str,
-    /// The loaded database.
-    pub database: &'a DbUrl,
+    /// The loaded databases, one in each store.
+    pub databases: &'a [DbUrl],
 }
 
 /// A running server.
@@ -244,26 +246,31 @@ pub fn launch(program: &OsStr, arguments: &[impl AsRef<OsStr>]) -> std::io::Erro
 }
 
 /// What the contract hands over in the environment. A password is nowhere else.
-fn environment(order: &Order<'_>, settings: &ServerSettings) -> Vec<(&'static str, String)> {
+fn environment(order: &Order<'_>, settings: &ServerSettings) -> Vec<(String, String)> {
     // It runs in another folder than we do.
     let absolute = |path: &mut PathBuf| *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
-    let mut database = order.database.clone();
-    match &mut database {
-        DbUrl::Sqlite(url) => absolute(&mut url.path),
-        DbUrl::Server(url) => url.socket.iter_mut().chain(&mut url.authority).for_each(absolute),
-    }
-    let mut variables = vec![
+    let mut variables: Vec<(String, String)> = [
         ("STACKMARK_WORKLOAD", order.workload.to_owned()),
-        ("STACKMARK_DB", database.to_string()),
         ("STACKMARK_POOL", settings.pool.to_string()),
         ("STACKMARK_THREADS", settings.threads.to_string()),
         ("STACKMARK_LISTEN", LISTEN.to_owned()),
-    ];
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into();
     if !order.how.is_empty() {
-        variables.push(("STACKMARK_HOW", order.how.to_owned()));
+        variables.push(("STACKMARK_HOW".into(), order.how.to_owned()));
     }
-    if let DbUrl::Server(ServerUrl { password: Some(password), .. }) = order.database {
-        variables.push((PASSWORD, password.reveal().to_owned()));
+    for (store, url) in order.databases.iter().enumerate() {
+        let numbered = |name: &str| if store == 0 { name.to_owned() } else { format!("{name}_{store}") };
+        let mut database = url.clone();
+        match &mut database {
+            DbUrl::Sqlite(url) => absolute(&mut url.path),
+            DbUrl::Server(url) => url.socket.iter_mut().chain(&mut url.authority).for_each(absolute),
+        }
+        variables.push((numbered(DATABASE), database.to_string()));
+        if let DbUrl::Server(ServerUrl { password: Some(password), .. }) = url {
+            variables.push((numbered(PASSWORD), password.reveal().to_owned()));
+        }
     }
     variables
 }
@@ -391,23 +398,31 @@ mod tests {
     #[test]
     fn the_environment_says_all_and_a_password_stands_for_itself() {
         let settings = ServerSettings { limits: None, pool: 8, threads: 2 };
-        let of = |url: &str, how| {
-            let database: DbUrl = url.parse().unwrap();
-            environment(&Order { workload: "tpcb", how, database: &database }, &settings)
+        let of = |urls: &[&str], how| {
+            let urls = urls.iter().map(|url| url.parse::<DbUrl>().unwrap()).collect::<Vec<_>>();
+            environment(&Order { workload: "tpcb", how, databases: &urls }, &settings)
         };
-        let found = of("postgres://me:secret@db/tpcb", "pgx/pipelined");
-        let value = |name| found.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str());
+        let found = of(&["postgres://me:secret@db/tpcb"], "pgx/pipelined");
+        let value =
+            |name: &str| found.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str());
         assert_eq!(value(PASSWORD), Some("secret"));
         assert_eq!(value("STACKMARK_HOW"), Some("pgx/pipelined"));
         assert!(
             found.iter().filter(|(name, _)| *name != PASSWORD).all(|(_, value)| !value.contains("secret"))
         );
         let here = std::env::current_dir().unwrap();
-        let found = of("postgres://me@db/tpcb?sslmode=verify-full&sslrootcert=ca.pem", "");
-        assert!(found[1].1.contains(&format!("sslrootcert={}/ca.pem", here.display())), "{found:?}");
-        let found = of("sqlite:bank.db", "");
-        assert!(found.iter().all(|(name, _)| ![PASSWORD, "STACKMARK_HOW"].contains(name)));
-        assert!(found[1].1.starts_with(&format!("sqlite:{}/bank.db", here.display())), "{found:?}");
+        let found = of(&["postgres://me@db/tpcb?sslmode=verify-full&sslrootcert=ca.pem"], "");
+        let is = |name: &str, begins: &str| {
+            let found = found.iter().find(|(known, _)| known == name).unwrap();
+            assert!(found.1.contains(begins), "{found:?}");
+        };
+        is(DATABASE, &format!("sslrootcert={}/ca.pem", here.display()));
+        let found = of(&["sqlite:bank.db", "postgres://me:other@db/two"], "");
+        assert!(found.iter().all(|(name, _)| ![PASSWORD, "STACKMARK_HOW"].contains(&name.as_str())));
+        let value = |name: &str| found.iter().find(|(known, _)| *known == name).unwrap().1.as_str();
+        assert!(value(DATABASE).starts_with(&format!("sqlite:{}/bank.db", here.display())));
+        assert!(value("STACKMARK_DB_1").starts_with("postgres://me@db"));
+        assert_eq!(value("STACKMARK_DB_PASSWORD_1"), "other");
     }
 
     /// What `/health` is found to be where the one who listens says `said` and no more, with the connection open.

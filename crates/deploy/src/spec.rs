@@ -11,10 +11,13 @@ use sql::{DbUrl, Dialect, SqliteUrl};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
-    /// `sqlite`, `postgres` or `mysql`.
+    /// `sqlite`, `postgres` or `mariadb`.
     pub engine: String,
-    /// A database that the user named, as an address without its password; trials run on copies beside it.
-    pub db: Option<String>,
+    /// Stores that the data is split over.
+    pub shards: u32,
+    /// Databases that the user named, one for each store, as addresses without their passwords; trials run on copies beside
+    /// them. None where the stores are private.
+    pub named: Vec<String>,
     /// Options of a private SQLite database as its address has them: `journal=delete&cache=32MiB`.
     pub options: String,
     /// Settings of a private engine beyond ours: `("shared_buffers", "1GB")`.
@@ -54,13 +57,15 @@ impl Default for Wishes {
 }
 
 impl Place {
-    /// What the command line asks for. `db` is a database that the user named.
-    pub fn of_wishes(dialect: Dialect, db: Option<&DbUrl>, wishes: &Wishes) -> Place {
-        let private = db.is_none();
+    /// What the command line asks for. `named` are databases of the user's: none, or one for each of the stores.
+    #[must_use]
+    pub fn of_wishes(dialect: Dialect, shards: u32, named: &[DbUrl], wishes: &Wishes) -> Place {
+        let private = named.is_empty();
         let limits = wishes.limits.filter(|_| private && dialect != Dialect::Sqlite);
         Place {
             engine: dialect.name().into(),
-            db: db.map(ToString::to_string),
+            shards,
+            named: named.iter().map(ToString::to_string).collect(),
             options: String::new(),
             settings: Vec::new(),
             // What somebody's database flushes is its own setting.
@@ -76,7 +81,7 @@ impl Place {
     /// # Errors
     /// When that cannot be had: why, and what would be right.
     pub fn go_through_checkpoints(&mut self, measured: Nanos) -> Result<()> {
-        let why = match (self.dialect()?, &self.db) {
+        let why = match (self.dialect()?, self.named.is_empty()) {
             (Dialect::Sqlite, _) => {
                 "SQLite writes its log back every 1,000 pages or so, many times in any trial".to_owned()
             }
@@ -84,21 +89,21 @@ impl Place {
                 "InnoDB writes pages back all the time and has no checkpoints that a trial could hold"
                     .to_owned()
             }
-            (Dialect::Postgres, Some(_)) => {
+            (Dialect::Postgres, false) => {
                 "the database of --db has a checkpoint_timeout of its own\nhint: set it there \
                                              to less than 2/5 of the measured time"
                     .to_owned()
             }
-            (Dialect::Postgres, None) if measured < CHECKPOINTS_IN_MIN => format!(
+            (Dialect::Postgres, true) if measured < CHECKPOINTS_IN_MIN => format!(
                 "PostgreSQL begins a checkpoint every {CHECKPOINT_MIN_S} s at most, and two of them surely begin within {} \
                  s, not within {}\nhint: measure for longer, as with --duration 75s",
                 CHECKPOINTS_IN_MIN.as_secs_f64(),
                 humantime::format_duration(measured.into())
             ),
-            (Dialect::Postgres, None) if self.settings.iter().any(|(name, _)| name == CHECKPOINT_TIMEOUT) => {
+            (Dialect::Postgres, true) if self.settings.iter().any(|(name, _)| name == CHECKPOINT_TIMEOUT) => {
                 format!("{CHECKPOINT_TIMEOUT} is set as well; leave one of the two out")
             }
-            (Dialect::Postgres, None) => {
+            (Dialect::Postgres, true) => {
                 let every = (measured.as_secs_f64() / PERIODS).min(CHECKPOINT_MAX_S).floor();
                 self.settings.push((CHECKPOINT_TIMEOUT.into(), format!("{every}s")));
                 self.settings.sort();
@@ -128,19 +133,21 @@ impl Place {
             .with_context(|| format!("durability is durable or delayed, not `{}`", self.durability))
     }
 
-    /// The database that the user named, with its password.
+    /// The databases that the user named, with their passwords.
     ///
     /// # Errors
-    /// When the address is none, or one of another engine.
-    pub fn named(&self) -> Result<Option<DbUrl>> {
+    /// When an address is none, or one of another engine.
+    pub fn urls(&self) -> Result<Vec<DbUrl>> {
         let dialect = self.dialect()?;
-        self.db.as_deref().map(|url| parse_url(url, Some(dialect))).transpose()
+        let urls = self.named.iter().enumerate();
+        urls.map(|(store, url)| parse_url(url, Some(dialect), store)).collect()
     }
 
-    /// Whether it is a private SQLite database. All of those in an experiment have copies of one template: what their
-    /// options say belongs to connections, but for the journal, and that is set in each copy.
+    /// Whether it is a private SQLite database. All of those in an experiment that are split alike have copies of one template:
+    /// what their options say belongs to connections, but for the journal, and that is set in each copy.
+    #[must_use]
     pub fn is_private_file(&self) -> bool {
-        self.engine == Dialect::Sqlite.name() && self.db.is_none()
+        self.engine == Dialect::Sqlite.name() && self.named.is_empty()
     }
 
     /// The settings of a private SQLite database, on a file that does not matter.
@@ -162,20 +169,20 @@ impl Place {
 mod tests {
     use super::*;
 
-    fn place(dialect: Dialect, db: Option<&str>) -> Place {
-        let db = db.map(|db| db.parse::<DbUrl>().expect("an address"));
-        Place::of_wishes(dialect, db.as_ref(), &Wishes::default())
+    fn place(dialect: Dialect, named: &[&str]) -> Place {
+        let named: Vec<DbUrl> = named.iter().map(|url| url.parse().expect("an address")).collect();
+        Place::of_wishes(dialect, 1, &named, &Wishes::default())
     }
 
     #[test]
     fn two_checkpoints_begin_in_a_trial_wherever_the_first_one_does() {
         let measured = Nanos::from_secs(101);
-        let mut private = place(Dialect::Postgres, None);
+        let mut private = place(Dialect::Postgres, &[]);
         private.go_through_checkpoints(measured).unwrap();
         assert_eq!(private.settings, [("checkpoint_timeout".into(), "40s".into())]);
         let error = private.go_through_checkpoints(measured).unwrap_err().to_string();
         assert!(error.contains("is set as well"), "{error}");
-        let mut named = place(Dialect::Postgres, Some("postgres://me@127.0.0.1:1/x"));
+        let mut named = place(Dialect::Postgres, &["postgres://me@127.0.0.1:1/x"]);
         let error = named.go_through_checkpoints(measured).unwrap_err().to_string();
         assert!(error.contains("has a checkpoint_timeout of its own"), "{error}");
     }

@@ -140,19 +140,19 @@ impl Subject {
         self.served.map_or(Ok(()), |served| served.manifest.can_start())
     }
 
-    /// Starts its server on a database.
+    /// Starts its server on databases, one in each store.
     ///
     /// # Errors
     /// The server cannot be started, or there is none.
     pub fn serve(
         &self,
-        database: &DbUrl,
+        databases: &[DbUrl],
         settings: &ServerSettings,
         log: &Path,
         interrupt: &AtomicBool,
     ) -> Result<Server> {
         let served = self.served.with_context(|| format!("{} has no server", self.path))?;
-        let order = Order { workload: self.workload(), how: &served.offer.how, database };
+        let order = Order { workload: self.workload(), how: &served.offer.how, databases };
         Ok(Server::start(served.manifest, &order, settings, log, interrupt)?)
     }
 }

@@ -29,7 +29,7 @@ fn failure(problem: &Problem<'_>) -> Option<Failure> {
         Problem::LackedWrites => ("trial".to_owned(), problem.words(), Vec::new()),
         Problem::Audit(audit) => {
             let clause = audit.clause.as_ref().map_or_else(String::new, |clause| format!(" ({clause})"));
-            let what = format!("audit {}{clause}, {}", audit.name, audit.when.words());
+            let what = format!("audit {}{clause}, {}", audit.full_name(), audit.when.words());
             (what, audit.sentence.clone(), audit.violations.clone())
         }
         Problem::Ledger(found) => {

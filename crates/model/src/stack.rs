@@ -36,8 +36,8 @@ pub struct Durability {
     pub detail: String,
 }
 
-/// Durability by name.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Durability by name, from the strongest to the weakest.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tier {
     /// Every commit is flushed before it is acknowledged.

@@ -131,7 +131,7 @@ fn of_trial(cases: &mut Vec<Case>, trial: &Trial, place: &str, ended_early: bool
     push("conformance".into(), conformance.took_s, outcome);
     for audit in &trial.audits {
         let outcome = checked(audit.check, &audit.sentence, &audit.violations);
-        push(format!("audit {}, {}", audit.name, audit.when.words()), audit.took_s, outcome);
+        push(format!("audit {}, {}", audit.full_name(), audit.when.words()), audit.took_s, outcome);
     }
     for ledger in &trial.ledger {
         push(format!("ledger {}", ledger.name), 0.0, checked(ledger.check, &ledger.sentence, &[]));

@@ -54,7 +54,7 @@ pub use tally::BUCKETS_A_DECADE;
 pub use tally::{
     Books, Bucket, Budget, BudgetPart, Class, Effort, Interval, KindSlice, Latency, Quantiles, Slice, Tally,
 };
-pub use trial::{Deferred, Efficiency, Headline, KindTally, Limit, Trial, UNVERIFIED};
+pub use trial::{Deferred, Efficiency, Headline, KindTally, Limit, Settled, Trial, UNVERIFIED};
 pub use witness::{
     Audit, AuditFamily, AuditWhen, Check, Conformance, InputCheck, LedgerCheck, Rule, Severity,
 };

@@ -90,7 +90,7 @@ impl Problem<'_> {
             Problem::Failed { .. } => "it failed".to_owned(),
             Problem::LackedWrites => "the engine took no writes for a while".to_owned(),
             Problem::Conformance(found) => format!("it answers wrongly: {}", found.sentence),
-            Problem::Audit(audit) => format!("the audit `{}` failed: {}", audit.name, audit.sentence),
+            Problem::Audit(audit) => format!("the audit `{}` failed: {}", audit.full_name(), audit.sentence),
             Problem::Ledger(found) => format!("the audit of `{}` failed: {}", found.name, found.sentence),
             Problem::Input(input) => format!("the share of `{}` among its inputs is wrong", input.name),
             Problem::Rule(rule) => format!("the rule `{}`: {}", rule.name, rule.sentence),

@@ -5,6 +5,7 @@ use super::{
     InputCheck, Interval, LedgerCheck, Machine, Missing, Moment, Outage, Plan, Process, Quantiles, Refused,
     Rule, ShortLine, Slice, Stack, State, Tally, Writeback,
 };
+use crate::words::seconds;
 use serde::{Deserialize, Serialize};
 
 /// A measured period of one subject.
@@ -72,6 +73,9 @@ pub struct Trial {
     /// How its calls shared durable commits; `null` where each has one of its own.
     #[serde(default)]
     pub grouping: Option<Grouping>,
+    /// How what was still under way at the end of the load came to its end; `null` where nothing ever is.
+    #[serde(default)]
+    pub settled: Option<Settled>,
     /// Checks of the stored data.
     pub audits: Vec<Audit>,
     /// Acknowledged outcomes against the stored data.
@@ -318,6 +322,42 @@ impl Efficiency {
             share: per_warehouse / max,
             // Think times are random, so a fault-free run lies around the maximum and not strictly below it.
             passed: per_warehouse >= min && per_warehouse <= max * 1.02,
+        }
+    }
+}
+
+/// What had been acknowledged and was still on its way when the load ended, such as events that nobody had read, and how it
+/// came to its end before the stored data was audited.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settled {
+    /// How much it was when the load ended.
+    pub pending_first: u64,
+    /// How much was left when it had settled, which is nothing, or when it was given up.
+    pub pending_last: u64,
+    /// Seconds from the end of the load until then.
+    pub took_s: f64,
+    /// After so many seconds it is given up.
+    pub max_s: f64,
+}
+
+impl Settled {
+    /// What became of it, as a sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let Settled { pending_first, pending_last, took_s, max_s } = self;
+        match (pending_first, pending_last) {
+            (0, _) => "Nothing was still on its way when the load ended.".into(),
+            (first, 0) => format!(
+                "When the load ended, {first} acknowledged results were still on their way; the last of them arrived {} later.",
+                seconds(*took_s)
+            ),
+            (first, last) => format!(
+                "When the load ended, {first} acknowledged results were still on their way, and {last} of them had not \
+                 arrived {} later, when they were given up (at most {}).",
+                seconds(*took_s),
+                seconds(*max_s)
+            ),
         }
     }
 }

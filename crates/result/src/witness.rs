@@ -43,6 +43,9 @@ impl Check {
 pub struct Audit {
     /// Its name: `warehouse-ytd`.
     pub name: String,
+    /// The store that it was made in, `shard-1`, where the data is split over several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store: Option<String>,
     /// What it belongs to.
     pub family: AuditFamily,
     /// When it was made.
@@ -57,6 +60,17 @@ pub struct Audit {
     pub violations: Vec<String>,
     /// How long it took in seconds.
     pub took_s: f64,
+}
+
+impl Audit {
+    /// Its name, with the store where there are several: `branch_history in shard-1`.
+    #[must_use]
+    pub fn full_name(&self) -> String {
+        match &self.store {
+            Some(store) => format!("{} in {store}", self.name),
+            None => self.name.clone(),
+        }
+    }
 }
 
 /// What an audit belongs to.

@@ -21,6 +21,7 @@ pub const FACTORS: &[&str] = &[
     "storage",
     "pool",
     "limits",
+    "shards",
     "settings",
     "clients",
     "rate",
@@ -83,6 +84,7 @@ fn place_differences(a: &Place, b: &Place, engines: bool, note: &mut impl FnMut(
         return;
     }
     note(a.limits != b.limits, "limits");
+    note(a.shards != b.shards, "shards");
     note(a.statement_statistics != b.statement_statistics, "settings");
     for name in differing(&options(a), &options(b)) {
         note(true, factor_of_option(name));

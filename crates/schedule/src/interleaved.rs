@@ -319,7 +319,7 @@ mod tests {
             pool: 8,
             server_threads: 1,
             server_limits: None,
-            place: Place::of_wishes(Dialect::Sqlite, None, &Wishes::default()),
+            place: Place::of_wishes(Dialect::Sqlite, 1, &[], &Wishes::default()),
             through_checkpoints: false,
             asked: vec![("pool".into(), "8".into())],
         };

@@ -6,15 +6,17 @@
 mod generic;
 mod how;
 mod place;
+mod sharded;
 mod subjects;
 mod tpcb;
 mod tpcc;
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use benchmark::Benchmark;
 use drive::{Observer, Plan, RunError, Stop, Trial};
 use measure::Monotonic;
 use model::{AnySession, AnyTarget, RetryPolicy, Retrying, RetryingTarget};
+use sharded::Sharded;
 use sql::DbUrl;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -51,12 +53,14 @@ pub trait Driven: Benchmark {
     ) -> Result<Trial<Self>, RunError>;
 
     /// Holds a target to the golden vectors and to random calls; gives how many of each were right, or the first wrong
-    /// answer.
+    /// answer. `size` is that of the data: the vectors are for [`Benchmark::tiny`], and of any other, as of
+    /// [`Benchmark::tiny_over`], only random calls tell and the same script, compared with the workload's oracle.
     ///
     /// # Errors
     /// When no session can be opened.
     fn conform(
         target: &TrialTarget<Self>,
+        size: &Self::Extent,
         seed: u64,
         random_calls: u32,
     ) -> Result<Result<(u32, u32), String>>;
@@ -68,6 +72,25 @@ pub trait Driven: Benchmark {
 /// Those of [`Driven::open`].
 pub fn target<W: Driven>(how: How, url: &DbUrl) -> Result<TrialTarget<W>> {
     Ok(RetryingTarget { target: W::open(how, url, Monotonic::start())?, policy: RetryPolicy::default() })
+}
+
+/// The target of a subject on data over several stores, in the order of [`Benchmark::parts`]; with one, that of [`target`].
+///
+/// # Errors
+/// Those of [`Driven::open`], which say of which store; there are not as many stores as parts.
+pub fn target_over<W: Driven>(how: How, stores: &[DbUrl], size: &W::Extent) -> Result<TrialTarget<W>> {
+    let parts = W::parts(size).len();
+    match stores {
+        [store] if parts == 1 => target(how, store),
+        _ if stores.len() != parts => bail!("data over {parts} stores, and addresses of {}", stores.len()),
+        _ => {
+            let clock = Monotonic::start();
+            let open = |(shard, url)| W::open(how, url, clock).with_context(|| sharded::name(shard));
+            let stores = stores.iter().enumerate().map(open).collect::<Result<_>>()?;
+            let target = AnyTarget::new(Sharded { stores, size: size.clone() });
+            Ok(RetryingTarget { target, policy: RetryPolicy::default() })
+        }
+    }
 }
 
 /// Waits for something that is done once, before a trial: what it opens is not kept.

@@ -8,7 +8,7 @@ use model::{AnyTarget, Target};
 use sql::DbUrl;
 use std::sync::Arc;
 use workload_tpcb::conformance::{ConformancePlan, conform};
-use workload_tpcb::{Inputs, Ledger, Tpcb, catalogue};
+use workload_tpcb::{Cardinality, Inputs, Ledger, Tpcb, catalogue};
 
 impl Driven for Tpcb {
     fn open(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<Tpcb>> {
@@ -29,12 +29,14 @@ impl Driven for Tpcb {
 
     fn conform(
         target: &TrialTarget<Tpcb>,
+        size: &Cardinality,
         seed: u64,
         random_calls: u32,
     ) -> Result<Result<(u32, u32), String>> {
         wait_for(async {
             let mut session = target.open(0).await?;
-            let conformed = conform(&mut session, &ConformancePlan::golden(seed, random_calls)).await;
+            let plan = ConformancePlan { size: *size, ..ConformancePlan::golden(seed, random_calls) };
+            let conformed = conform(&mut session, &plan).await;
             Ok(conformed.map(|done| (done.golden, done.random)).map_err(|wrong| wrong.to_string()))
         })?
     }

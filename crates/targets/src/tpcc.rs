@@ -9,7 +9,7 @@ use pair_diesel::{DieselPostgres, DieselSqlite};
 use sql::DbUrl;
 use std::sync::Arc;
 use workload_tpcc::conformance::{ConformancePlan, conform};
-use workload_tpcc::{Inputs, Ledger, Tpcc, catalogue};
+use workload_tpcc::{Cardinality, Inputs, Ledger, Tpcc, catalogue};
 
 impl Driven for Tpcc {
     fn open(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<Tpcc>> {
@@ -48,12 +48,14 @@ impl Driven for Tpcc {
 
     fn conform(
         target: &TrialTarget<Tpcc>,
+        size: &Cardinality,
         seed: u64,
         random_calls: u32,
     ) -> Result<Result<(u32, u32), String>> {
         wait_for(async {
             let mut session = target.open(0).await?;
-            let conformed = conform(&mut session, &ConformancePlan::golden(seed, random_calls)).await;
+            let plan = ConformancePlan { size: *size, ..ConformancePlan::golden(seed, random_calls) };
+            let conformed = conform(&mut session, &plan).await;
             Ok(conformed.map(|done| (done.golden, done.random)).map_err(|wrong| wrong.to_string()))
         })?
     }

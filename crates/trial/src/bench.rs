@@ -3,7 +3,7 @@
 
 use crate::ground::Ground;
 use crate::job::{Before, EndEarly, Job};
-use crate::{Folder, Spectator, folder, validate};
+use crate::{Folder, SETTLE_MAX, Spectator, folder, validate};
 use anyhow::{Result, bail};
 use deploy::subjects::{self, Subject};
 use deploy::{Interrupt, Place, Private, ServerSettings};
@@ -74,13 +74,13 @@ impl<'a, W: Driven> Bench<'a, W> {
             self.viewer,
             self.interrupt,
         )?;
-        let engine_version = validate::engine_version::<W>(subject, &ready.template.database)?;
+        let engine_version = validate::engine_version::<W>(subject, &ready.template.databases)?;
         self.spent.check_s += clock.now().as_secs_f64();
         if conformance.check == Check::Failed {
             let mismatch = conformance.mismatches.first().map_or("", String::as_str);
             bail!("it answers wrongly: {mismatch}");
         }
-        let checksum = ready.template.database.checksum();
+        let checksum = ready.template.databases.checksum();
         Ok(Prepared { subject, engine_version, checksum, conformance, server, ground: index })
     }
 
@@ -103,7 +103,7 @@ impl<'a, W: Driven> Bench<'a, W> {
         let clock = Monotonic::start();
         self.alone(prepared.ground, true)?;
         let ready = self.grounds[prepared.ground].ready()?;
-        let database = ready.deployment.copy(&ready.template.database, "trial")?;
+        let databases = ready.deployment.copy(&ready.template.databases, "trial")?;
         let restored = clock.now().as_secs_f64();
         self.spent.restore_s += restored;
         let folder = self.folder.trial(name)?;
@@ -114,12 +114,13 @@ impl<'a, W: Driven> Bench<'a, W> {
         own.notes.push(format!("Its state was restored in {}.", seconds(restored)));
         let job = Job {
             subject: prepared.subject,
-            database: &database,
+            databases: &databases,
             deployment: &ready.deployment,
             plan: plan.clone(),
             server: prepared.server.clone(),
             url: None,
             audited: true,
+            settle_max: SETTLE_MAX,
             folder: &folder,
             checked_s: Cell::new(0.0),
             what: name.split_once('-').map_or(name, |(_, label)| label),
@@ -131,7 +132,7 @@ impl<'a, W: Driven> Bench<'a, W> {
             Before { conformance: prepared.conformance.clone(), audits: ready.template.audits.clone() };
         let ran = job.run(before, &mut own);
         self.spent.check_s += job.checked_s.get();
-        let forgotten = ready.deployment.forget(&database.url);
+        let forgotten = ready.deployment.forget(&databases.urls());
         let trial = &own.trials[ran?];
         forgotten?;
         own.state = trial.state;

@@ -3,7 +3,7 @@
 use crate::{Spectator, validate};
 use anyhow::{Result, bail};
 use deploy::in_use::{self, InUse};
-use deploy::{Database, Deployment, Interrupt, Place, Private};
+use deploy::{Databases, Deployment, Interrupt, Place, Private};
 use measure::Monotonic;
 use model::Clock;
 use result::Audit;
@@ -24,14 +24,14 @@ pub(crate) struct Ready<W: Driven> {
     pub template: Rc<Template<W>>,
     /// Seconds that audits took here; none where the template is that of an earlier place.
     audited_s: f64,
-    /// Of a file that the user named: no run may change it meanwhile.
-    _in_use: Option<InUse>,
+    /// Of files that the user named: no run may change them meanwhile.
+    _in_use: Vec<InUse>,
 }
 
 /// Data that is right.
 pub(crate) struct Template<W: Driven> {
     /// What every trial has a copy of. It is never written to.
-    pub database: Database<W>,
+    pub databases: Databases<W>,
     /// Found before the first trial.
     pub audits: Vec<Audit>,
 }
@@ -48,10 +48,11 @@ impl<W: Driven> Ground<W> {
         interrupt: &Interrupt,
     ) -> Ground<W> {
         let laid = || {
-            let named = place.named()?;
+            let named = place.urls()?;
             // As long as trials have copies made of it.
-            let in_use = named.as_ref().map(in_use::with_other_readers).transpose()?.flatten();
-            let deployment = Deployment::lay(private, earlier.len(), place, named.clone(), viewer)?;
+            let in_use = named.iter().filter_map(|url| in_use::with_other_readers(url).transpose());
+            let in_use: Vec<InUse> = in_use.collect::<Result<_>>()?;
+            let deployment = Deployment::lay(private, earlier.len(), place, &named, viewer)?;
             match earlier.iter().find_map(|ground| ground.template_for(place)) {
                 Some(template) => {
                     Ok(Ready { deployment, template: Rc::clone(template), audited_s: 0.0, _in_use: in_use })
@@ -66,7 +67,8 @@ impl<W: Driven> Ground<W> {
 
     /// Its template, if trials at another place can have copies of that.
     fn template_for(&self, other: &Place) -> Option<&Rc<Template<W>>> {
-        let shared = self.place.is_private_file() && other.is_private_file();
+        let shared =
+            self.place.is_private_file() && other.is_private_file() && self.place.shards == other.shards;
         self.found.as_ref().ok().filter(|_| shared).map(|ready| &ready.template)
     }
 
@@ -98,23 +100,24 @@ impl<W: Driven> Ground<W> {
 impl<W: Driven> Ready<W> {
     fn of(
         deployment: Deployment,
-        named: Option<DbUrl>,
+        named: Vec<DbUrl>,
         scale: u32,
         viewer: &dyn Spectator,
         interrupt: &Interrupt,
     ) -> Result<Ready<W>> {
-        let database = match named {
-            // An existing database is never written to: every trial runs on a copy.
-            Some(url) => Database::<W>::existing(url, Some(u64::from(scale)))?,
-            None => deployment.load_template::<W>(scale, viewer, interrupt)?,
+        let databases = if named.is_empty() {
+            deployment.load_template::<W>(scale, viewer, interrupt)?
+        } else {
+            // Existing databases are never written to: every trial runs on copies.
+            Databases::<W>::existing(named, Some(u64::from(scale)))?
         };
         let clock = Monotonic::start();
-        let audits = validate::before(&database, viewer, interrupt)?;
+        let audits = validate::before(&databases, viewer, interrupt)?;
         // A database of another kit is held to all of it too: its copies are measured against each other.
         if let Some(audit) = validate::forbids::<W>(&audits, false) {
             bail!("the data is wrong before the first trial: {}", audit.sentence);
         }
-        let template = Rc::new(Template { database, audits });
-        Ok(Ready { deployment, template, audited_s: clock.now().as_secs_f64(), _in_use: None })
+        let template = Rc::new(Template { databases, audits });
+        Ok(Ready { deployment, template, audited_s: clock.now().as_secs_f64(), _in_use: Vec::new() })
     }
 }

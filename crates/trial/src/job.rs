@@ -1,13 +1,14 @@
 //! One trial, from a loaded database to a document: connect, look, drive, look again, audit.
 
 use crate::folder::{ClaimsFile, Folder, Progress};
+use crate::settle;
 use crate::steady;
 use crate::validate;
 use crate::viewer::{Following, Sight, Spectator};
 use adapter_http::{Expected, HttpTarget};
 use admin::store;
 use anyhow::{Context, Result, anyhow, bail};
-use deploy::{Database, Deployment, Interrupt, Route, Server, ServerSettings, Subject, tell};
+use deploy::{Databases, Deployment, Interrupt, Route, Server, ServerSettings, Subject, tell};
 use drive::{Observer, Stop};
 use measure::{Monotonic, Totals};
 use model::{AnyTarget, Clock, Nanos, RetryPolicy, RetryingTarget, Stack, Target};
@@ -16,7 +17,7 @@ use result::{Conformance, Data, Document, Interval, Moment, Role, State, Trial};
 use sql::Dialect;
 use std::cell::Cell;
 use std::sync::Arc;
-use targets::{Driven, TrialTarget, place};
+use targets::{Driven, TrialTarget};
 
 /// Partial results are written with every slice for this long, and with every tenth then.
 const SLICES_WRITTEN_ALL: u32 = 60;
@@ -33,7 +34,7 @@ pub struct Job<'a, W: Driven> {
     /// What calls go through.
     pub subject: &'static Subject,
     /// What they work on.
-    pub database: &'a Database<W>,
+    pub databases: &'a Databases<W>,
     /// What that stands on.
     pub deployment: &'a Deployment,
     /// What the load generator does.
@@ -44,6 +45,8 @@ pub struct Job<'a, W: Driven> {
     pub url: Option<&'a str>,
     /// Whether the data can be looked at: not if only a URL is known.
     pub audited: bool,
+    /// How long what is still on its way after the load is waited for: [`crate::SETTLE_MAX`].
+    pub settle_max: Nanos,
     /// Written as it goes.
     pub folder: &'a Folder,
     /// Seconds that the audits after the trial have taken.
@@ -80,16 +83,18 @@ struct Ended<W: Driven> {
 }
 
 /// Of the engine and of the server.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Throttling {
-    engine: Option<rig::Throttling>,
+    /// In the order in which engines are watched.
+    engines: Vec<rig::Throttling>,
     server: Option<rig::Throttling>,
 }
 
 impl<W: Driven> Job<'_, W> {
     /// Runs the trial. `document` is written as it goes; the finished trial is pushed to it and returned by index.
     pub fn run(&self, before: Before, document: &mut Document) -> Result<usize> {
-        let stored_before = self.audited.then(|| validate::stored::<W>(&self.database.url)).transpose()?;
+        let stored_before =
+            self.audited.then(|| validate::stored::<W>(&self.databases.urls())).transpose()?;
         let mut blank = self.blank()?;
         blank.conformance = before.conformance;
         blank.audits = before.audits;
@@ -98,14 +103,15 @@ impl<W: Driven> Job<'_, W> {
         // Before the first call, so that a run that is killed in its first second can be told and audited too.
         self.folder.put_document(document)?;
         if let Some(before) = &stored_before {
-            let none = W::claims(&W::new_ledger(&self.database.size), false);
+            let none = W::claims(&W::new_ledger(&self.databases.size), false);
             self.folder.put_claims(&self.claims_file(before.clone(), none))?;
         }
         let before = stored_before.as_ref();
 
         let driven = match self.subject.route() {
             Route::Direct => {
-                let target = targets::target(self.subject.how, &self.database.url)?;
+                let target =
+                    targets::target_over(self.subject.how, &self.databases.urls(), &self.databases.size)?;
                 self.drive(target, self.plan.workers, self.watched(), None, document, before)?
             }
             Route::Http => self.through_http(document, before)?,
@@ -119,10 +125,10 @@ impl<W: Driven> Job<'_, W> {
         let mut started = match self.url {
             Some(_) => None,
             None => {
-                Some(self.subject.serve(&self.database.url, &self.server, &log, self.interrupt.flag())?)
+                Some(self.subject.serve(&self.databases.urls(), &self.server, &log, self.interrupt.flag())?)
             }
         };
-        let scale = self.database.scale();
+        let scale = self.databases.scale();
         let target = match (&started, self.url) {
             (Some(server), _) => reach_started::<W>(server, scale)?,
             (None, Some(url)) => reach::<W>(url, Some(scale.into()))?,
@@ -160,14 +166,15 @@ impl<W: Driven> Job<'_, W> {
     ) -> Result<Ended<W>> {
         let clock = Monotonic::start();
         let options = Options {
-            store: self.deployment.store(&self.database.url),
-            engine_pid_file: self.deployment.engine_pid_file(),
+            store: self.deployment.places(&self.databases.urls()).into_iter().next(),
+            engine_pid_file: self.deployment.engine_pid_files().into_iter().next(),
             ..Options::default()
         };
         // Without sight of the database (a URL alone) there is no disk to watch either.
         let options = if self.audited { options } else { Options { store: None, ..options } };
         let mut watch = Watch::start(watched, &options, clock).context("could not observe the processes")?;
-        if let Some(probe) = store(&self.database.url).probe().filter(|_| self.audited) {
+        let probes = self.databases.each.iter().filter_map(|database| store(&database.url).probe());
+        for probe in probes.filter(|_| self.audited) {
             watch.ask(probe).context("could not ask the engine about itself")?;
         }
         let mut stack = target.stack();
@@ -176,9 +183,9 @@ impl<W: Driven> Job<'_, W> {
             trial.stack = described(stack.clone());
             trial.stack.durability.claimed = self.url.is_some();
         }
-        let size = &self.database.size;
-        let ours = self.audited && !self.database.is_foreign();
-        let inputs = W::inputs(size, ours.then_some(self.database.seed), self.plan.seed);
+        let size = &self.databases.size;
+        let ours = self.audited && !self.databases.is_foreign();
+        let inputs = W::inputs(size, ours.then_some(self.databases.seed()), self.plan.seed);
         let stop = Stop::new();
         let mut follow = Follow {
             job: self,
@@ -225,7 +232,7 @@ impl<W: Driven> Job<'_, W> {
             progress.discard()?;
         }
         // Counted since the engine was started, of which this trial is the greater part; of a fresh engine all of it.
-        let throttling = Throttling { engine: self.deployment.engine_throttling(), server: None };
+        let throttling = Throttling { engines: self.deployment.engine_throttling(), server: None };
         Ok(Ended { trial: driven?, observation, stack, server_failure, throttling })
     }
 
@@ -253,9 +260,10 @@ impl<W: Driven> Job<'_, W> {
 
     /// A trial of which nothing is known yet but what was asked.
     fn blank(&self) -> Result<Trial> {
-        let contents = &self.database.contents;
-        let store = self.deployment.store(&self.database.url).filter(|_| self.audited);
-        let on = store.and_then(|file| FileSystem::of(&file).ok());
+        let first = &self.databases.each[0];
+        let record = &first.contents.record;
+        let lies = self.deployment.places(&self.databases.urls()).into_iter().next().filter(|_| self.audited);
+        let on = lies.and_then(|file| FileSystem::of(&file).ok());
         Ok(Trial {
             subject: self.subject.path.into(),
             started: Moment::from_unix(measure::unix_seconds()),
@@ -263,24 +271,18 @@ impl<W: Driven> Job<'_, W> {
             data: Data {
                 elsewhere: self.audited && self.deployment.is_elsewhere(),
                 workload: W::NAME.into(),
-                scale: u64::from(self.database.scale()),
+                scale: u64::from(self.databases.scale()),
                 scale_unit: W::SCALE_UNIT.into(),
-                rows: contents.rows(),
+                rows: self.databases.rows(),
                 bytes: self.bytes(),
                 bytes_end: None,
                 file_system: on.as_ref().map(FileSystem::describe),
                 mount_options: on.map(|on| on.options).filter(|options| !options.is_empty()),
-                checksum: self.database.checksum().filter(|_| self.audited),
-                hottest_rows: Some(W::hottest_rows(&self.database.size)),
-                references: if self.audited {
-                    Some(admin::store(&self.database.url).has_references()?)
-                } else {
-                    None
-                },
-                kit_notes: self.database.kit_notes.clone(),
-                loaded_by: format!("{} {}", contents.record.kit, contents.record.kit_version)
-                    .trim_end()
-                    .to_owned(),
+                checksum: self.databases.checksum().filter(|_| self.audited),
+                hottest_rows: Some(W::hottest_rows(&self.databases.size)),
+                references: if self.audited { Some(store(&first.url).has_references()?) } else { None },
+                kit_notes: first.kit_notes.clone(),
+                loaded_by: format!("{} {}", record.kit, record.kit_version).trim_end().to_owned(),
             },
             machine: observe::machine(),
             headline: W::headline(Interval::default(), false),
@@ -300,10 +302,17 @@ impl<W: Driven> Job<'_, W> {
         let committed = trial.committed().round() as u64;
         trial.disk = observation.disk;
         trial.processes = observation.processes;
+        let mut engines = throttling.engines.iter().copied();
         for process in &mut trial.processes {
             let role = process.roles[0];
             process.cpu_ms_per_1000_committed = result::cpu_ms_a_thousand(process.cpu_s(), committed);
-            process.limits = self.limits(role, &throttling);
+            process.limits = match role {
+                Role::Engine => {
+                    self.deployment.engine_limits().map(|limits| limits.described(engines.next()))
+                }
+                Role::Server => self.server.limits.map(|limits| limits.described(throttling.server)),
+                Role::Generator => None,
+            };
             process.roles = roles(role, self.subject);
         }
         trial.writeback = observation.writeback.map(|seen| result::Writeback {
@@ -331,22 +340,14 @@ impl<W: Driven> Job<'_, W> {
             (None, true) => State::Interrupted,
             (None, false) => State::Complete,
         };
-        trial.inputs = W::input_checks(&driven.ledger, &self.database.size);
+        trial.inputs = W::input_checks(&driven.ledger, &self.databases.size);
         if let Some(before) = before {
-            tell(self.viewer, "auditing");
-            let claims = W::claims(&driven.ledger, true);
             let clock = Monotonic::start();
-            match validate::after(self.database, before, &trial.audits, &claims, self.interrupt) {
-                Ok(checked) => {
-                    trial.audits.extend(checked.audits);
-                    trial.ledger = checked.ledger;
-                }
+            if let Err(error) = self.settle_and_audit(trial, before, &driven.ledger) {
                 // An engine that is gone: what was measured is kept, and nobody can say what it is worth.
-                Err(error) => {
-                    let why = format!("the stored data could not be audited after the run: {error:#}");
-                    trial.failure.get_or_insert(why);
-                    trial.state = State::Failed;
-                }
+                let why = format!("the stored data could not be audited after the run: {error:#}");
+                trial.failure.get_or_insert(why);
+                trial.state = State::Failed;
             }
             self.checked_s.set(clock.now().as_secs_f64());
         } else {
@@ -358,27 +359,30 @@ impl<W: Driven> Job<'_, W> {
         Ok(())
     }
 
-    /// What a part is held to, and how often it has met that.
-    fn limits(&self, role: Role, met: &Throttling) -> Option<result::Limits> {
-        match role {
-            Role::Engine => self.deployment.engine_limits().map(|limits| limits.described(met.engine)),
-            Role::Server => self.server.limits.map(|limits| limits.described(met.server)),
-            Role::Generator => None,
-        }
+    fn settle_and_audit(&self, trial: &mut Trial, before: &W::Stored, ledger: &W::Ledger) -> Result<()> {
+        self.viewer.doing("waiting for what is still on its way");
+        trial.settled = settle::settle(self.databases, self.settle_max, self.interrupt)?;
+        tell(self.viewer, "auditing");
+        let claims = W::claims(ledger, true);
+        let checked = validate::after(self.databases, before, &trial.audits, &claims, self.interrupt)?;
+        trial.audits.extend(checked.audits);
+        trial.ledger = checked.ledger;
+        Ok(())
     }
 
     fn claims_file(&self, before: W::Stored, claims: W::Claims) -> ClaimsFile<W::Stored, W::Claims> {
-        ClaimsFile { workload: W::NAME.into(), database: place(&self.database.url), before, claims }
+        ClaimsFile { workload: W::NAME.into(), database: self.databases.place(), before, claims }
     }
 
     /// Bytes of the database now, if it can be looked at.
     fn bytes(&self) -> Option<u64> {
-        store(&self.database.url).bytes().filter(|_| self.audited)
+        self.databases.bytes().filter(|_| self.audited)
     }
 
     /// The processes whose cost is that of the trial, but for a server.
     fn watched(&self) -> Vec<Watched> {
-        let engine = self.deployment.engine_pid().map(|pid| Watched { role: Role::Engine, pid });
+        let engines = self.deployment.engine_pids().into_iter();
+        let engine = engines.map(|pid| Watched { role: Role::Engine, pid });
         std::iter::once(Watched::myself(Role::Generator)).chain(engine).collect()
     }
 }

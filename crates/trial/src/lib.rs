@@ -11,6 +11,7 @@ mod ground;
 mod job;
 mod lock;
 mod runner;
+mod settle;
 mod steady;
 mod stored;
 mod underway;
@@ -22,6 +23,9 @@ pub use folder::{ClaimsFile, Folder, document, read_claims};
 pub use job::{Before, EndEarly, Job, is_empty, reach, roles};
 pub use lock::{Held, hold};
 pub use runner::{begin, resume};
+pub use settle::SETTLE_MAX;
 pub use underway::{Sealed, Site, Underway};
-pub use validate::{audits, before, conformance, forbids, no_conformance, reachable, stored};
+pub use validate::{
+    Asking, audits, audits_of, before, conformance, forbids, in_store, no_conformance, reachable, stored,
+};
 pub use viewer::{Following, Sight, Spectator};

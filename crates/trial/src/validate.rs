@@ -5,15 +5,15 @@ use crate::{Folder, Spectator};
 use admin::{AuditGroup, AuditQuery, AuditRows, store};
 use anyhow::{Context, Result};
 use benchmark::Past;
-use deploy::database::{self, LoadOptions};
-use deploy::{Database, Deployment, Interrupt, Route, ServerSettings, Subject};
+use deploy::database::LoadOptions;
+use deploy::{Databases, Deployment, Interrupt, Route, ServerSettings, Subject};
 use measure::Monotonic;
 use model::{Clock, Nanos, Target};
 use result::words::capital;
 use result::{AuditFamily, AuditWhen, Check, Conformance, LedgerCheck};
 use sql::{DbUrl, SqliteUrl, Storage};
 use std::sync::atomic::AtomicBool;
-use targets::{Driven, TrialTarget};
+use targets::{Driven, TrialTarget, place};
 
 /// Random calls of the conformance before a run; the tests make many more.
 const RANDOM_CALLS: u32 = 500;
@@ -43,8 +43,8 @@ pub fn conformance<W: Driven>(
     interrupt: &Interrupt,
 ) -> Result<Conformance> {
     viewer.doing(&format!("checking the answers of {}", subject.path));
-    let url = match deployment.empty("conformance") {
-        Ok(url) => url,
+    let urls = match deployment.empty("conformance") {
+        Ok(urls) => urls,
         // On somebody's server we may not be allowed to make a database, and make calls on none but our own.
         Err(error) if deployment.is_on_somebodys_server() => {
             return Ok(no_conformance(&format!(
@@ -53,24 +53,26 @@ pub fn conformance<W: Driven>(
         }
         Err(error) => return Err(error),
     };
-    let url = without_delays(url);
+    let urls: Vec<DbUrl> = urls.into_iter().map(without_delays).collect();
     let quiet = Interrupt::default();
     let options = LoadOptions { seed: W::GOLDEN_LOAD_SEED, threads: 1, fresh: true, references: false };
-    database::load::<W>(&url, &W::tiny(), options, viewer, &quiet)
-        .context("could not load the data for conformance")?;
+    let (databases, _) =
+        Databases::<W>::load(&urls, &W::tiny_over(urls.len() as u32), options, viewer, &quiet)
+            .context("could not load the data for conformance")?;
     let clock = Monotonic::start();
+    let size = &databases.size;
     let found = match subject.route() {
-        Route::Direct => hold::<W>(&targets::target(subject.how, &url)?)?,
+        Route::Direct => hold::<W>(&targets::target_over(subject.how, &urls, size)?, size)?,
         Route::Http => {
             let log = folder.path().join("server.log");
-            let server = subject.serve(&url, server, &log, interrupt.flag())?;
-            let target = reach_started::<W>(&server, W::scale(&W::tiny()))?;
-            let found = hold::<W>(&job::of_server(target))?;
+            let server = subject.serve(&urls, server, &log, interrupt.flag())?;
+            let target = reach_started::<W>(&server, W::scale(size))?;
+            let found = hold::<W>(&job::of_server(target), size)?;
             server.stop()?;
             found
         }
     };
-    deployment.forget(&url)?;
+    deployment.forget(&urls)?;
     Ok(Conformance { took_s: clock.now().as_secs_f64(), ..found })
 }
 
@@ -88,18 +90,19 @@ fn without_delays(url: DbUrl) -> DbUrl {
 
 /// Fails where a subject's sessions could not be opened on a database: a server that takes no writes, a schema that its
 /// statements do not fit.
-pub fn reachable<W: Driven>(subject: &Subject, database: &Database<W>) -> Result<()> {
-    targets::target::<W>(subject.how, &database.url).map(drop)
+pub fn reachable<W: Driven>(subject: &Subject, databases: &Databases<W>) -> Result<()> {
+    targets::target_over::<W>(subject.how, &databases.urls(), &databases.size).map(drop)
 }
 
 /// The version of the engine behind a database, as a subject's sessions would read it.
-pub(crate) fn engine_version<W: Driven>(subject: &Subject, database: &Database<W>) -> Result<String> {
-    Ok(targets::target::<W>(subject.how, &database.url)?.stack().engine_version)
+pub(crate) fn engine_version<W: Driven>(subject: &Subject, databases: &Databases<W>) -> Result<String> {
+    let target = targets::target_over::<W>(subject.how, &databases.urls(), &databases.size)?;
+    Ok(target.stack().engine_version)
 }
 
 /// Holds a target to the oracle.
-fn hold<W: Driven>(target: &TrialTarget<W>) -> Result<Conformance> {
-    let result = W::conform(target, RANDOM_SEED, RANDOM_CALLS)?;
+fn hold<W: Driven>(target: &TrialTarget<W>, size: &W::Extent) -> Result<Conformance> {
+    let result = W::conform(target, size, RANDOM_SEED, RANDOM_CALLS)?;
     Ok(match result {
         Ok((golden, random)) => Conformance {
             check: Check::Passed,
@@ -125,21 +128,70 @@ fn hold<W: Driven>(target: &TrialTarget<W>) -> Result<Conformance> {
 /// How long all audits together may take before they are given up.
 const AUDITS_MAX: Nanos = Nanos::from_secs(600);
 
-/// What the store says of itself.
-pub fn stored<W: Driven>(url: &DbUrl) -> Result<W::Stored> {
-    W::stored(&store(url).rows(&W::stored_query(url.dialect())?, &[])?)
+/// What stores say of themselves, together.
+///
+/// # Errors
+/// One cannot be asked.
+pub fn stored<W: Driven>(urls: &[DbUrl]) -> Result<W::Stored> {
+    let of_one = |url: &DbUrl| {
+        let rows = store(url).rows(&W::stored_query(url.dialect())?, &[])?;
+        W::stored(&rows)
+    };
+    let all = urls.len();
+    let each = urls.iter().map(|url| match all {
+        1 => of_one(url),
+        _ => of_one(url).with_context(|| place(url)),
+    });
+    Ok(W::join(each.collect::<Result<_>>()?))
 }
 
-/// All audits of the stored data. Interrupting them leaves those that had not ended as not run.
+/// What audits are made of beside the data.
+#[derive(Debug, Clone, Copy)]
+pub struct Asking {
+    /// What is known of what happened to it before.
+    pub past: Past,
+    /// Before or after a run.
+    pub when: AuditWhen,
+    /// Connections to each store; 0 for one a core.
+    pub threads: usize,
+}
+
+/// All audits of the stored data, in each store. Interrupting them leaves those that had not ended as not run.
+///
+/// # Errors
+/// A store cannot be asked.
 pub fn audits<W: Driven>(
-    url: &DbUrl,
-    size: &W::Extent,
-    past: Past,
+    databases: &Databases<W>,
+    asking: Asking,
     before: Option<&W::Stored>,
-    when: AuditWhen,
-    threads: usize,
     interrupt: &Interrupt,
 ) -> Result<Vec<result::Audit>> {
+    let mut all = Vec::new();
+    for (shard, database) in databases.each.iter().enumerate() {
+        let of_one = audits_of::<W>(&database.url, &database.size, asking, before, interrupt)?;
+        all.extend(in_store(of_one, shard, databases.each.len()));
+    }
+    Ok(all)
+}
+
+/// Audits of one of so many stores, which they name where it is not the only one.
+pub fn in_store(audits: Vec<result::Audit>, shard: usize, all: usize) -> impl Iterator<Item = result::Audit> {
+    let store = (all > 1).then(|| format!("shard-{shard}"));
+    audits.into_iter().map(move |audit| result::Audit { store: store.clone(), ..audit })
+}
+
+/// All audits of one store.
+///
+/// # Errors
+/// It cannot be asked.
+pub fn audits_of<W: Driven>(
+    url: &DbUrl,
+    size: &W::Extent,
+    asking: Asking,
+    before: Option<&W::Stored>,
+    interrupt: &Interrupt,
+) -> Result<Vec<result::Audit>> {
+    let Asking { past, when, threads } = asking;
     let context = W::context(size, past, before);
     let audits = W::audits(url.dialect())?;
     let groups: Vec<AuditGroup> = audits.iter().map(|group| to_ask(group, W::params(&context))).collect();
@@ -184,6 +236,7 @@ fn judged<C>(
     };
     result::Audit {
         name: audit.name.clone(),
+        store: None,
         family: audit.family,
         when,
         clause: Some(audit.clause.into()),
@@ -198,19 +251,20 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-fn past_of<W: Driven>(database: &Database<W>, before: &W::Stored) -> Past {
-    Past { ours: !database.is_foreign(), fresh: W::is_fresh(before, &database.size) }
+fn past_of<W: Driven>(databases: &Databases<W>, before: &W::Stored) -> Past {
+    Past { ours: !databases.is_foreign(), fresh: W::is_fresh(before, &databases.size) }
 }
 
 /// Audits before anything ran.
 pub fn before<W: Driven>(
-    database: &Database<W>,
+    databases: &Databases<W>,
     viewer: &dyn Spectator,
     interrupt: &Interrupt,
 ) -> Result<Vec<result::Audit>> {
     viewer.doing("auditing the data before the first call");
-    let past = past_of(database, &stored::<W>(&database.url)?);
-    let audits = audits::<W>(&database.url, &database.size, past, None, AuditWhen::BeforeRun, 0, interrupt)?;
+    let past = past_of(databases, &stored::<W>(&databases.urls())?);
+    let asking = Asking { past, when: AuditWhen::BeforeRun, threads: 0 };
+    let audits = audits(databases, asking, None, interrupt)?;
     // The shape is that of a run's work, of which there is none yet; but what is wrong with it already is kept, so that it is
     // not put down to the run.
     let kept = |audit: &result::Audit| {
@@ -231,7 +285,9 @@ pub fn forbids<W: Driven>(audits: &[result::Audit], foreign: bool) -> Option<&re
 /// Says of what was violated before the run already that it was, and whether there is more of it now.
 fn told_apart(audits: &mut [result::Audit], before: &[result::Audit]) {
     for audit in audits.iter_mut().filter(|audit| audit.check == Check::Failed) {
-        let was = before.iter().find(|was| was.name == audit.name && was.check == Check::Failed);
+        let was = before
+            .iter()
+            .find(|was| (&was.name, &was.store) == (&audit.name, &audit.store) && was.check == Check::Failed);
         let Some(was) = was else { continue };
         let now = if was.sentence == audit.sentence && was.violations == audit.violations {
             "and as much"
@@ -250,16 +306,15 @@ pub(crate) struct After {
 
 /// Audits after a trial.
 pub(crate) fn after<W: Driven>(
-    database: &Database<W>,
+    databases: &Databases<W>,
     before: &W::Stored,
     audited_before: &[result::Audit],
     claims: &W::Claims,
     interrupt: &Interrupt,
 ) -> Result<After> {
-    let past = past_of(database, before);
-    let when = AuditWhen::AfterRun;
-    let mut audits = audits::<W>(&database.url, &database.size, past, Some(before), when, 0, interrupt)?;
+    let asking = Asking { past: past_of(databases, before), when: AuditWhen::AfterRun, threads: 0 };
+    let mut audits = audits(databases, asking, Some(before), interrupt)?;
     told_apart(&mut audits, audited_before);
-    let stored = stored::<W>(&database.url)?;
+    let stored = stored::<W>(&databases.urls())?;
     Ok(After { audits, ledger: W::ledger_checks(before, &stored, claims) })
 }

@@ -36,11 +36,11 @@ impl Context {
         Context { size: Cardinality::standard(branches), history_whole: false }
     }
 
-    /// Values of the queries' parameters: branches, accounts a branch, tellers a branch.
+    /// Values of the queries' parameters: branches, accounts a branch, tellers a branch, branches of the stores before.
     #[must_use]
     pub fn params(&self) -> Vec<i64> {
-        let Cardinality { branches, accounts, tellers } = self.size;
-        [branches, accounts, tellers].map(i64::from).to_vec()
+        let Cardinality { branches, accounts, tellers, first, shards: _ } = self.size;
+        [branches, accounts, tellers, first].map(i64::from).to_vec()
     }
 }
 

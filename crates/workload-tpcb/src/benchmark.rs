@@ -1,7 +1,7 @@
 //! pgbench's transaction.
 
 use crate::audit::{self, Context as AuditContext};
-use crate::{BRANCHES_MAX, Cardinality, Claims, Data, Inputs, Ledger, StoredTally, Tpcb, hottest_rows};
+use crate::{BRANCHES_MAX, Call, Cardinality, Claims, Data, Inputs, Ledger, StoredTally, Tpcb, hottest_rows};
 use anyhow::{Context, Result, bail};
 use benchmark::{Benchmark, Kit, Look, Past, input_checks, ledger_checks};
 use model::rows::Dataset;
@@ -43,6 +43,28 @@ impl Benchmark for Tpcb {
 
     fn hottest_rows(size: &Cardinality) -> u64 {
         hottest_rows(size.branches)
+    }
+
+    /// A branch is never split.
+    fn shards_max(scale: u32) -> u32 {
+        scale
+    }
+
+    fn over(size: Cardinality, shards: u32) -> Cardinality {
+        Cardinality { shards, ..size }
+    }
+
+    fn tiny_over(shards: u32) -> Cardinality {
+        let tiny = Cardinality::tiny();
+        Cardinality { branches: tiny.branches.max(shards), shards, ..tiny }
+    }
+
+    fn parts(size: &Cardinality) -> Vec<Cardinality> {
+        size.parts().collect()
+    }
+
+    fn shard(size: &Cardinality, call: &Call) -> usize {
+        size.shard(call.bid) as usize
     }
 
     fn auditable(store: &dyn Look, tables: &[String]) -> Result<Kit<Cardinality>> {
@@ -114,6 +136,10 @@ impl Benchmark for Tpcb {
             .collect()
     }
 
+    fn join(parts: Vec<Vec<StoredTally>>) -> Vec<StoredTally> {
+        StoredTally::join(parts)
+    }
+
     fn is_fresh(stored: &Vec<StoredTally>, _size: &Cardinality) -> bool {
         stored.iter().all(|place| place.entries == 0 && place.balance == 0)
     }
@@ -145,5 +171,25 @@ impl Benchmark for Tpcb {
 
     fn deferred(_ledger: &Ledger, _totals: &measure::Totals) -> Option<Deferred> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use benchmark::split;
+
+    #[test]
+    fn data_is_split_over_as_many_stores_as_there_are_branches_and_no_more() {
+        let size = Cardinality::tiny();
+        assert_eq!(split::<Tpcb>(size, 1).unwrap(), size);
+        let over_three = split::<Tpcb>(size, 3).unwrap();
+        assert_eq!(Tpcb::parts(&over_three).len(), 3);
+        assert_eq!(Tpcb::shard(&over_three, &Call { aid: 51, tid: 11, bid: 2, delta: 0 }), 1);
+        let refused = |shards| split::<Tpcb>(size, shards).unwrap_err().to_string();
+        assert_eq!(refused(4), "tpcb with 3 branches can be split over 3 stores at most, and not over 4");
+        assert_eq!(refused(0), "data lies in one store at least");
+        assert_eq!(Tpcb::tiny_over(1), size);
+        assert_eq!(Tpcb::parts(&Tpcb::tiny_over(5)).len(), 5);
     }
 }

@@ -2,6 +2,7 @@
 
 use model::rows::{Dataset, RowSink, Table};
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 /// Accounts of a branch.
 pub const ACCOUNTS_A_BRANCH: u32 = 100_000;
@@ -18,6 +19,9 @@ pub const FILLER: &str = match std::str::from_utf8(&[b' '; 84]) {
 };
 
 /// How much data there is. pgbench's numbers except in tests and conformance runs, which use a tiny set.
+///
+/// It may be split over stores, by branch: each holds a block of them with all that belongs to them, and a call stays within
+/// one. Ids are those of the whole in every part, so that everything here works on a part as it does on the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cardinality {
     /// Branches: the scale.
@@ -26,19 +30,63 @@ pub struct Cardinality {
     pub accounts: u32,
     /// Tellers of a branch.
     pub tellers: u32,
+    /// Branches of the stores before this part, whose ids come before those of this one; 0 for the whole.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub first: u32,
+    /// Stores that these branches are split over: 1 to as many as there are branches.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub shards: u32,
+}
+
+const fn is_none(first: &u32) -> bool {
+    *first == 0
+}
+
+const fn is_one(shards: &u32) -> bool {
+    *shards == 1
+}
+
+const fn one() -> u32 {
+    1
 }
 
 impl Cardinality {
     /// pgbench's, for scale `branches`.
     #[must_use]
     pub const fn standard(branches: u32) -> Cardinality {
-        Cardinality { branches, accounts: ACCOUNTS_A_BRANCH, tellers: TELLERS_A_BRANCH }
+        Cardinality::of(branches, ACCOUNTS_A_BRANCH, TELLERS_A_BRANCH)
     }
 
     /// Three branches that load in milliseconds, for conformance and tests: few accounts, so that calls meet.
     #[must_use]
     pub const fn tiny() -> Cardinality {
-        Cardinality { branches: 3, accounts: 50, tellers: 10 }
+        Cardinality::of(3, 50, 10)
+    }
+
+    /// Branches with so many accounts and tellers each, in one store.
+    #[must_use]
+    pub const fn of(branches: u32, accounts: u32, tellers: u32) -> Cardinality {
+        Cardinality { branches, accounts, tellers, first: 0, shards: 1 }
+    }
+
+    /// What lies in each store, in order: blocks of branches next to each other, as even as can be.
+    pub fn parts(self) -> impl Iterator<Item = Cardinality> {
+        (0..self.shards).map(move |shard| self.part(shard))
+    }
+
+    /// What lies in one store, by its index.
+    #[must_use]
+    pub const fn part(self, shard: u32) -> Cardinality {
+        if self.shards == 1 {
+            return self;
+        }
+        let (from, until) = (self.before(shard), self.before(shard + 1));
+        Cardinality { first: self.first + from, branches: until - from, shards: 1, ..self }
+    }
+
+    /// Branches in the stores before one.
+    const fn before(self, shard: u32) -> u32 {
+        (self.branches as u64 * shard as u64 / self.shards as u64) as u32
     }
 
     /// Accounts in all.
@@ -53,7 +101,13 @@ impl Cardinality {
         self.branches * self.tellers
     }
 
-    /// The branch that an account belongs to. No call cares, but audits do.
+    /// Ids of what has `each` a branch: `ids(size.accounts)`, and `ids(1)` of the branches.
+    #[must_use]
+    pub const fn ids(&self, each: u32) -> RangeInclusive<u32> {
+        self.first * each + 1..=(self.first + self.branches) * each
+    }
+
+    /// The branch that an account belongs to. No call of one store cares, but audits do.
     #[must_use]
     pub const fn branch_of_account(&self, aid: u32) -> u32 {
         (aid - 1) / self.accounts + 1
@@ -63,6 +117,17 @@ impl Cardinality {
     #[must_use]
     pub const fn branch_of_teller(&self, tid: u32) -> u32 {
         (tid - 1) / self.tellers + 1
+    }
+
+    /// The store that a branch lies in, by its index; for a branch that does not exist one of those that do.
+    #[must_use]
+    pub fn shard(&self, bid: u32) -> u32 {
+        if self.shards == 1 {
+            return 0;
+        }
+        let place = bid.saturating_sub(self.first + 1).min(self.branches - 1);
+        // The last whose block begins no later, see `part`.
+        ((u64::from(place + 1) * u64::from(self.shards) - 1) / u64::from(self.branches)) as u32
     }
 }
 
@@ -127,19 +192,19 @@ impl Dataset for Data {
         let size = self.size;
         match table {
             BRANCHES => {
-                for bid in 1..=size.branches {
+                for bid in size.ids(1) {
                     give(sink, &[bid, 0], None);
                 }
             }
             TELLERS => {
-                for tid in 1..=size.tellers_all() {
+                for tid in size.ids(size.tellers) {
                     give(sink, &[tid, size.branch_of_teller(tid), 0], None);
                 }
             }
             ACCOUNTS => {
-                let first = chunk * ACCOUNTS_A_CHUNK + 1;
-                let last = size.accounts_all().min(first + ACCOUNTS_A_CHUNK - 1);
-                for aid in first..=last {
+                let ids = size.ids(size.accounts);
+                let first = ids.start() + chunk * ACCOUNTS_A_CHUNK;
+                for aid in first..=*ids.end().min(&(first + ACCOUNTS_A_CHUNK - 1)) {
                     give(sink, &[aid, size.branch_of_account(aid), 0], Some(FILLER));
                 }
             }
@@ -207,8 +272,49 @@ mod tests {
 
     #[test]
     fn a_last_chunk_may_be_short() {
-        let data = Data::new(Cardinality { branches: 3, accounts: 7_001, tellers: 1 });
+        let data = Data::new(Cardinality::of(3, 7_001, 1));
         assert_eq!(rows(&data, ACCOUNTS).len(), 21_003);
+    }
+
+    #[test]
+    fn parts_are_even_blocks_that_make_the_whole() {
+        for (branches, shards) in [(1, 1), (7, 1), (7, 2), (7, 7), (10, 3), (BRANCHES_MAX, 64)] {
+            let whole = Cardinality { shards, ..Cardinality::of(branches, 3, 2) };
+            let parts: Vec<Cardinality> = whole.parts().collect();
+            assert_eq!(parts.len(), shards as usize);
+            let blocks: Vec<u32> = parts.iter().flat_map(|part| part.ids(1)).collect();
+            assert!(blocks.into_iter().eq(whole.ids(1)), "{branches} over {shards}");
+            let sizes = parts.iter().map(|part| part.branches);
+            assert!(sizes.clone().max() <= sizes.min().map(|least| least + 1), "{parts:?}");
+            for (shard, part) in (0..).zip(&parts) {
+                assert!(part.ids(1).all(|bid| whole.shard(bid) == shard), "{part:?}");
+                assert!(part.parts().eq([*part]));
+            }
+            // A call that names no branch goes to some store, which knows no such branch.
+            assert!(whole.shard(0) == 0 && whole.shard(u32::MAX) == shards - 1);
+        }
+    }
+
+    #[test]
+    fn the_rows_of_the_parts_are_those_of_the_whole() {
+        let whole = Cardinality { shards: 2, ..Cardinality::of(5, 7_001, 3) };
+        for table in [BRANCHES, TELLERS, ACCOUNTS] {
+            let parts: Vec<String> = whole.parts().flat_map(|part| rows(&Data::new(part), table)).collect();
+            assert_eq!(parts, rows(&Data::new(whole), table));
+        }
+    }
+
+    /// Databases that were loaded before there were parts are read as what they are, and written as they were.
+    #[test]
+    fn only_parts_and_what_is_split_say_so() {
+        let whole = Cardinality { shards: 2, ..Cardinality::tiny() };
+        let text = |size: Cardinality| serde_json::to_string(&size).unwrap();
+        assert_eq!(text(Cardinality::tiny()), r#"{"branches":3,"accounts":50,"tellers":10}"#);
+        assert_eq!(text(whole), r#"{"branches":3,"accounts":50,"tellers":10,"shards":2}"#);
+        assert_eq!(text(whole.part(1)), r#"{"branches":2,"accounts":50,"tellers":10,"first":1}"#);
+        for size in [Cardinality::tiny(), whole, whole.part(1)] {
+            assert_eq!(serde_json::from_str::<Cardinality>(&text(size)).unwrap(), size);
+        }
     }
 
     #[test]

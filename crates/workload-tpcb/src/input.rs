@@ -9,11 +9,14 @@
 
 use crate::{Call, Cardinality, DELTA_MAX, Tpcb};
 use model::random::Random;
+use std::ops::RangeInclusive;
 
 /// The path of the run's random streams, apart from those of other workloads.
 const CLIENT: u64 = 300;
 
-/// The calls of one client: account, branch and teller evenly and each on its own.
+/// The calls of one client: account, branch and teller evenly and each on its own. Where the branches are split over
+/// stores, branch and teller are drawn within the store of the account, because a call stays within one store: each is still
+/// as likely as any other of its sort, but they no longer come each on its own, as they do in pgbench.
 #[derive(Debug, Clone)]
 pub struct Inputs {
     size: Cardinality,
@@ -27,16 +30,18 @@ impl Inputs {
         Inputs { size, random: Random::stream(seed, &[CLIENT, u64::from(worker)]) }
     }
 
-    fn one_of(&mut self, count: u32) -> u32 {
-        self.random.below(u64::from(count)) as u32 + 1
+    fn one_of(&mut self, ids: RangeInclusive<u32>) -> u32 {
+        let count = ids.end() - ids.start() + 1;
+        self.random.below(u64::from(count)) as u32 + ids.start()
     }
 }
 
 impl model::Inputs<Tpcb> for Inputs {
     fn draw(&mut self) -> Call {
-        let aid = self.one_of(self.size.accounts_all());
-        let bid = self.one_of(self.size.branches);
-        let tid = self.one_of(self.size.tellers_all());
+        let aid = self.one_of(self.size.ids(self.size.accounts));
+        let store = self.size.part(self.size.shard(self.size.branch_of_account(aid)));
+        let bid = self.one_of(store.ids(1));
+        let tid = self.one_of(store.ids(store.tellers));
         Call { aid, tid, bid, delta: self.random.range(-DELTA_MAX, DELTA_MAX) }
     }
 }
@@ -78,5 +83,24 @@ mod tests {
         check(|call| call.tid.into(), 1, size.tellers_all().into());
         check(|call| call.bid.into(), 1, size.branches.into());
         check(|call| call.delta, -5_000, 5_000);
+    }
+
+    #[test]
+    fn calls_stay_within_a_store_and_reach_all_of_it() {
+        let size = Cardinality { shards: 2, ..Cardinality::tiny() };
+        let (one, other): (Vec<Call>, Vec<Call>) =
+            draw(size, 1, 0, 10_000).into_iter().partition(|call| size.shard(call.bid) == 0);
+        for (calls, part) in [one, other].iter().zip(size.parts()) {
+            let check = |of: fn(&Call) -> u32, ids: RangeInclusive<u32>| {
+                let (least, most) = (calls.iter().map(of).min(), calls.iter().map(of).max());
+                assert_eq!((least, most), (Some(*ids.start()), Some(*ids.end())));
+            };
+            check(|call| call.aid, part.ids(part.accounts));
+            check(|call| call.tid, part.ids(part.tellers));
+            check(|call| call.bid, part.ids(1));
+        }
+        // A part is drawn from like any data.
+        let part = size.part(1);
+        assert!(draw(part, 1, 0, 1_000).iter().all(|call| part.ids(part.accounts).contains(&call.aid)));
     }
 }

@@ -162,22 +162,25 @@ impl Ledger {
 
     /// Where a call is entered.
     fn places(&self, call: &Call) -> [usize; 3] {
-        let Cardinality { branches, .. } = self.size;
-        let teller = branches + call.tid - 1;
-        let branch = branches + self.size.tellers_all() + call.bid - 1;
-        [self.size.branch_of_account(call.aid) - 1, teller, branch].map(|place| place as usize)
+        let Cardinality { branches, tellers, first, .. } = self.size;
+        let branch = |bid| bid - 1 - first;
+        let accounts = branch(self.size.branch_of_account(call.aid));
+        let teller = branches + call.tid - 1 - first * tellers;
+        [accounts, teller, branches + self.size.tellers_all() + branch(call.bid)].map(|place| place as usize)
     }
 
     fn count(&mut self, call: &Call) {
+        let Cardinality { accounts, tellers, first, .. } = self.size;
         let counts = &mut self.counts;
         counts.calls[0] += 1;
         counts.accounts_at_home += u64::from(self.size.branch_of_account(call.aid) == call.bid);
         counts.tellers_at_home += u64::from(self.size.branch_of_teller(call.tid) == call.bid);
         counts.delta += call.delta;
         counts.delta_squares += (call.delta * call.delta) as u64;
-        self.account_buckets[((call.aid - 1) / bucket_width(self.size)) as usize] += 1;
-        self.tellers[call.tid as usize - 1] += 1;
-        self.branches[call.bid as usize - 1] += 1;
+        let account = call.aid - 1 - first * accounts;
+        self.account_buckets[(account / bucket_width(self.size)) as usize] += 1;
+        self.tellers[(call.tid - 1 - first * tellers) as usize] += 1;
+        self.branches[(call.bid - 1 - first) as usize] += 1;
     }
 }
 
@@ -249,6 +252,14 @@ impl StoredTally {
         let &[place, id, balance, entries, moved] = row else { return None };
         let (place, id) = (Place::of_number(place)?, u32::try_from(id).ok()?);
         Some(StoredTally { place, id, balance, entries, moved })
+    }
+
+    /// What all stores say, from what each says of its part: in the order of the query over the whole.
+    #[must_use]
+    pub fn join(parts: Vec<Vec<StoredTally>>) -> Vec<StoredTally> {
+        let mut all = parts.concat();
+        all.sort_by_key(|tally| (tally.place, tally.id));
+        all
     }
 
     /// What is in the balance and not in history: what it was before the oldest row of history. No call changes it.

@@ -2,6 +2,7 @@
 
 use crate::{Call, Cardinality, Data, Outcome};
 use model::{DefectKind, Fault};
+use std::ops::RangeInclusive;
 
 /// A row of the history, without its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,13 +71,17 @@ impl Oracle {
     /// Answers a call, and keeps what it changes.
     ///
     /// # Errors
-    /// A [`DefectKind::BadCall`] when the call names an account, teller or branch that does not exist; nothing has
-    /// changed then.
+    /// A [`DefectKind::BadCall`] when the call names an account, teller or branch that does not exist, or such of several
+    /// stores; nothing has changed then.
     pub fn answer(&mut self, call: &Call) -> Result<Outcome, Fault> {
         let Call { aid, tid, bid, delta } = *call;
-        let account = place("account", aid, self.accounts.len())?;
-        let teller = place("teller", tid, self.tellers.len())?;
-        let branch = place("branch", bid, self.branches.len())?;
+        let account = place("account", aid, self.size.ids(self.size.accounts))?;
+        let teller = place("teller", tid, self.size.ids(self.size.tellers))?;
+        let branch = place("branch", bid, self.size.ids(1))?;
+        if !call.stays_within_a_store(&self.size) {
+            let what = "account, teller and branch are not in one store";
+            return Err(Fault::defect(DefectKind::BadCall, what));
+        }
         self.accounts[account] += delta;
         self.tellers[teller] += delta;
         self.branches[branch] += delta;
@@ -85,11 +90,11 @@ impl Oracle {
     }
 }
 
-fn place(what: &str, id: u32, count: usize) -> Result<usize, Fault> {
-    match (id as usize).checked_sub(1) {
-        Some(place) if place < count => Ok(place),
-        _ => Err(Fault::defect(DefectKind::BadCall, format!("there is no {what} {id}"))),
+fn place(what: &str, id: u32, ids: RangeInclusive<u32>) -> Result<usize, Fault> {
+    if !ids.contains(&id) {
+        return Err(Fault::defect(DefectKind::BadCall, format!("there is no {what} {id}")));
     }
+    Ok((id - ids.start()) as usize)
 }
 
 #[cfg(test)]

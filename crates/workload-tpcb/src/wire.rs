@@ -3,6 +3,7 @@
 use crate::{Call, Cardinality, DELTA_MAX, Outcome, Tpcb};
 use model::{Answer, BadCall, BadCallKind, Endpoint, Request, Wire};
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 impl Wire for Tpcb {
     const ENDPOINTS: &'static [Endpoint] = &[Endpoint::post("/tpcb/tpcb")];
@@ -17,9 +18,17 @@ impl Wire for Tpcb {
             return Err(bad(BadCallKind::Unknown, format!("there is no kind {kind}")));
         }
         let call: Call = read(request.body)?;
-        known("aid", call.aid, size.accounts_all())?;
-        known("tid", call.tid, size.tellers_all())?;
-        known("bid", call.bid, size.branches)?;
+        known("aid", call.aid, size.ids(size.accounts))?;
+        known("tid", call.tid, size.ids(size.tellers))?;
+        known("bid", call.bid, size.ids(1))?;
+        if !call.stays_within_a_store(size) {
+            let Call { aid, tid, bid, .. } = call;
+            let [account, teller, branch] = call.shards(size);
+            let detail = format!(
+                "a call stays within one store; aid {aid} is in shard-{account}, tid {tid} in shard-{teller}, bid {bid} in shard-{branch}"
+            );
+            return Err(bad(BadCallKind::Invalid, detail));
+        }
         if !(-DELTA_MAX..=DELTA_MAX).contains(&call.delta) {
             let detail = format!("delta is {}; it runs from {} to {DELTA_MAX}", call.delta, -DELTA_MAX);
             return Err(bad(BadCallKind::Invalid, detail));
@@ -56,11 +65,12 @@ fn bad(kind: BadCallKind, detail: String) -> BadCall {
 }
 
 /// An id of something stored.
-fn known(name: &str, id: u32, last: u32) -> Result<(), BadCall> {
-    if (1..=last).contains(&id) {
+fn known(name: &str, id: u32, ids: RangeInclusive<u32>) -> Result<(), BadCall> {
+    if ids.contains(&id) {
         return Ok(());
     }
-    Err(bad(BadCallKind::Unknown, format!("{name} {id} does not exist; it runs from 1 to {last}")))
+    let (first, last) = ids.into_inner();
+    Err(bad(BadCallKind::Unknown, format!("{name} {id} does not exist; it runs from {first} to {last}")))
 }
 
 #[cfg(test)]
@@ -128,6 +138,18 @@ mod tests {
         let body = br#"{"aid":1,"tid":1,"bid":1,"delta":1}"#;
         let error = Tpcb::decode_call(1, &Cardinality::standard(1), &model::Request::of(body)).unwrap_err();
         assert_eq!((error.kind, &*error.detail), (Unknown, "there is no kind 1"));
+    }
+
+    #[test]
+    fn a_call_over_two_stores_is_told_where_its_ids_are() {
+        let size = Cardinality { shards: 2, ..Cardinality::standard(3) };
+        let decode = |body: &str| Tpcb::decode_call(0, &size, &model::Request::of(body.as_bytes()));
+        let error = decode(r#"{"aid":100000,"tid":11,"bid":1,"delta":1}"#).unwrap_err();
+        let expected =
+            "a call stays within one store; aid 100000 is in shard-0, tid 11 in shard-1, bid 1 in shard-0";
+        assert_eq!((error.kind, &*error.detail), (BadCallKind::Invalid, expected));
+        assert!(decode(r#"{"aid":100001,"tid":11,"bid":3,"delta":1}"#).is_ok());
+        assert!(decode(r#"{"aid":300001,"tid":11,"bid":3,"delta":1}"#).is_err());
     }
 
     #[test]

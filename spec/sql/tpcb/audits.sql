@@ -2,7 +2,8 @@
 -- a query. Those of the first two parts return the rows that violate a condition, so they must return nothing; those of the
 -- third return figures, and code judges them.
 --
--- Parameters, the same in all: ?1 branches; ?2 accounts a branch (100,000); ?3 tellers a branch (10).
+-- Parameters, the same in all: ?1 branches; ?2 accounts a branch (100,000); ?3 tellers a branch (10); ?4 branches whose ids
+-- come before, in other stores (0 where there is one).
 -- Sums are cast to 64 bits, because engines give them in whatever type cannot overflow.
 --
 -- History begins at the load, or where somebody emptied it: pgbench does before a run, unless told not to (-n). Queries that
@@ -77,17 +78,17 @@ where abalance <> coalesce(moved, 0)
 -- name: row_counts
 select bank_table, wanted, stored, ids, id_min, id_max
 from (
-  select 'pgbench_branches' as bank_table, ?1 * 1 as wanted, count(*) as stored, count(distinct bid) as ids,
-    min(bid) as id_min, max(bid) as id_max
+  select 'pgbench_branches' as bank_table, ?4 * 1 as ids_before, ?1 * 1 as wanted, count(*) as stored,
+    count(distinct bid) as ids, min(bid) as id_min, max(bid) as id_max
   from pgbench_branches
   union all
-  select 'pgbench_tellers', ?1 * ?3, count(*), count(distinct tid), min(tid), max(tid)
+  select 'pgbench_tellers', ?4 * ?3, ?1 * ?3, count(*), count(distinct tid), min(tid), max(tid)
   from pgbench_tellers
   union all
-  select 'pgbench_accounts', ?1 * ?2, count(*), count(distinct aid), min(aid), max(aid)
+  select 'pgbench_accounts', ?4 * ?2, ?1 * ?2, count(*), count(distinct aid), min(aid), max(aid)
   from pgbench_accounts
 ) as counts
-where stored <> wanted or ids <> wanted or id_min <> 1 or id_max <> wanted or id_min is null
+where stored <> wanted or ids <> wanted or id_min <> ids_before + 1 or id_max <> ids_before + wanted or id_min is null
 
 -- name: missing_balances
 select 'pgbench_branches' as bank_table, count(*) as balances

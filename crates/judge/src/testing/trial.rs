@@ -308,6 +308,7 @@ fn make(subject: &str, stack: Stack, pace: f64, seconds: u32, http_ns: f64) -> T
         }),
         overall,
         kinds,
+        settled: None,
         audits: vouchers::audits(),
         ledger: vouchers::ledger(new_orders, payments),
         inputs: vouchers::inputs(committed),

@@ -33,6 +33,7 @@ pub(super) fn audits() -> Vec<Audit> {
 
 fn audit(name: &str, family: AuditFamily, clause: Option<String>, sentence: &str) -> Audit {
     Audit {
+        store: None,
         name: name.to_owned(),
         family,
         when: AuditWhen::AfterRun,

@@ -40,7 +40,7 @@ fn audits(trial: &Trial) -> Vec<Block<'_>> {
     let mut table = Table::new(caption, columns);
     for audit in &trial.audits {
         table.row([
-            audit.name.as_str().into(),
+            audit.full_name().into(),
             badge(audit.check),
             audit.clause.clone().unwrap_or_else(|| audit.family.word().to_owned()).into(),
             Cell::Detailed(audit.sentence.clone(), audit.violations.clone()),

@@ -101,7 +101,7 @@ fn more_sessions(base: &Variant) -> Result<Change, String> {
 
 fn fewer_flushes(base: &Variant) -> Result<Change, String> {
     let delayed = Tier::Delayed.to_string();
-    if base.place.db.is_some() {
+    if !base.place.named.is_empty() {
         return Err(
             "what a database of --db flushes is its own setting, and is not changed behind its user's back"
                 .into(),
@@ -231,7 +231,7 @@ fn halved(trial: &Trial, role: Role) -> Result<(rig::Limits, String), String> {
 }
 
 fn less_engine(trial: &Trial, base: &Variant) -> Result<Change, String> {
-    if base.place.engine == "sqlite" || base.place.db.is_some() {
+    if base.place.engine == "sqlite" || !base.place.named.is_empty() {
         return Err("the engine is not a process that is started here, so it cannot be limited".into());
     }
     if base.place.limits.is_some() {
@@ -276,7 +276,7 @@ mod tests {
             pool: 8,
             server_threads: 1,
             server_limits: None,
-            place: Place::of_wishes(dialect, None, &Wishes::default()),
+            place: Place::of_wishes(dialect, 1, &[], &Wishes::default()),
             through_checkpoints: false,
             asked: Vec::new(),
         }
@@ -448,7 +448,7 @@ mod tests {
         one.plan.workers = 1;
         refused(Suspect::Writer, &one, "only one client");
         let mut named = base;
-        named.place.db = Some("sqlite:mine.db".into());
+        named.place.named = vec!["sqlite:mine.db".into()];
         refused(Suspect::CommitFlush, &named, "its own setting");
     }
 }

@@ -9,14 +9,14 @@ use crate::Ledger;
 #[must_use]
 pub fn input_audit(ledger: &Ledger) -> Vec<InputFinding> {
     let counts = ledger.counts();
-    let (calls, branches) = (counts.calls[0] as f64, ledger.size().branches);
+    let calls = counts.calls[0] as f64;
     let each = |counts: &[u32]| Spread::of_buckets(counts.iter().map(|count| (*count, 1)));
     let buckets: Vec<(u32, u32)> = ledger.account_counts().collect();
     let even = |name, clause, spread| InputFinding { name, clause, finding: spread::judged(name, &spread) };
     let home = |name, hits: u64| InputFinding {
         name,
         clause: "set bid",
-        finding: judge::home(name, branches, calls, hits as f64),
+        finding: judge::home(name, ledger.size(), calls, hits as f64),
     };
     let (mean, size) = ("amounts up and down", "size of amounts");
     vec![
@@ -67,6 +67,19 @@ mod tests {
         // With one branch there is nothing to choose, and everybody is at home.
         let one = ["spread over branches", "accounts of the call's branch", "tellers of the call's branch"];
         assert_eq!(not_passed(Cardinality::standard(1), 50_000, |_| {}), one);
+    }
+
+    #[test]
+    fn inputs_of_several_stores_are_judged_by_what_these_make_of_chance() {
+        let over = |branches, shards| Cardinality { shards, ..Cardinality::standard(branches) };
+        assert_eq!(not_passed(over(10, 3), 50_000, |_| {}), [""; 0]);
+        assert_eq!(not_passed(over(10, 3).part(1), 50_000, |_| {}), [""; 0]);
+        // Whoever has a store alone is at home.
+        let homes = ["accounts of the call's branch", "tellers of the call's branch"];
+        assert_eq!(not_passed(over(10, 10), 50_000, |_| {}), homes);
+        // As far apart as in one store is too far.
+        let mut whole = Inputs::new(SIZE, 8, 0);
+        assert_eq!(not_passed(over(10, 3), 50_000, |call| *call = whole.draw()), homes);
     }
 
     #[test]

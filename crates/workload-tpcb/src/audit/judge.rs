@@ -2,6 +2,7 @@
 
 use super::spread::{self, Spread};
 use super::{Audit, Check, Context, Figure, Finding};
+use crate::Cardinality;
 use sql::Value;
 use sql::audit::{SIGMAS, only_row, violations};
 
@@ -35,15 +36,18 @@ pub(super) fn spread(audit: &Audit, rows: &[Vec<Value>], _: &Context) -> Finding
 /// Judges [calls, those of them at home].
 pub(super) fn at_home(audit: &Audit, rows: &[Vec<Value>], context: &Context) -> Finding {
     let Some([calls, hits]) = figures(rows) else { return audit.unreadable() };
-    home(audit.sentence, context.size.branches, calls, hits)
+    home(audit.sentence, context.size, calls, hits)
 }
 
-/// With so many branches a call meets its own by chance once in as many.
-pub(super) fn home(promise: &str, branches: u32, calls: f64, hits: f64) -> Finding {
-    if branches < 2 {
-        return Finding::not_told("with one branch everybody is at home".into(), None);
+/// With so many branches in a store a call meets its own by chance once in as many; the more of them a store has, the more
+/// calls it gets, so that over all stores it is once in their mean.
+pub(super) fn home(promise: &str, size: Cardinality, calls: f64, hits: f64) -> Finding {
+    let Cardinality { branches, shards, .. } = size;
+    if branches == shards {
+        let which = if shards == 1 { "one branch" } else { "one branch a store" };
+        return Finding::not_told(format!("with {which} everybody is at home"), None);
     }
-    let expected = 1.0 / f64::from(branches);
+    let expected = f64::from(shards) / f64::from(branches);
     let tolerance = SIGMAS * (expected * (1.0 - expected) / calls.max(1.0)).sqrt();
     let figure = Figure { measured: hits / calls.max(1.0), expected, tolerance, samples: calls as u64 };
     judged(promise, figure, 0.5 * expected)

@@ -71,12 +71,27 @@ fn the_oracle_agrees_with_itself_on_any_data() {
     assert_eq!((done.golden, done.scripted, done.random, &done.kinds[..]), (53, 0, 2_000, &[2_053][..]));
     assert!(done.rejected > 60 && done.declined == 0, "{done:?}");
     for (branches, accounts) in [(1, 2), (2, 100_000), (7, 3)] {
-        let size = Cardinality { branches, accounts, tellers: 10 };
+        let size = Cardinality::of(branches, accounts, 10);
         let plan = ConformancePlan { size, seed: 1, random_calls: 500 };
         let done = run(&plan, |oracle, call| oracle.answer(call)).unwrap();
         assert_eq!((done.golden, done.random), (0, 500));
         assert!(done.scripted > 45, "{done:?}");
     }
+}
+
+/// The script reaches over all branches, and so asks whether what reaches over two stores is rejected.
+#[test]
+fn data_over_several_stores_is_asked_for_calls_within_one_and_over_two() {
+    let size = Cardinality { shards: 2, ..Cardinality::tiny() };
+    let plan = ConformancePlan { size, seed: 5, random_calls: 500 };
+    let done = run(&plan, |oracle, call| oracle.answer(call)).unwrap();
+    assert_eq!((done.golden, done.random), (0, 500));
+    assert!((100..400).contains(&done.rejected), "{done:?}");
+    let careless = |oracle: &mut Oracle, call: &Call| match oracle.answer(call) {
+        Err(_) if call.tid == 30 => Ok(Outcome { abalance: 0 }),
+        answer => answer,
+    };
+    assert!(run(&plan, careless).unwrap_err().what.contains("to be rejected"));
 }
 
 #[test]

@@ -155,6 +155,37 @@ fn other_places_cannot_be_compared() {
     assert_eq!(claims.audit(&before(), &other), None);
 }
 
+/// The claims of the whole are held to what the parts say together, and those of a part to what it says alone.
+#[test]
+fn parts_are_held_to_their_claims_as_the_whole_is() {
+    let whole = Cardinality { shards: 2, ..SIZE };
+    let split = |tallies: Vec<StoredTally>| -> Vec<Vec<StoredTally>> {
+        let at = |tally: &StoredTally| match tally.place {
+            Place::Teller => SIZE.branch_of_teller(tally.id),
+            Place::Accounts | Place::Branch => tally.id,
+        };
+        let of =
+            |part: Cardinality| tallies.iter().copied().filter(move |tally| part.ids(1).contains(&at(tally)));
+        whole.parts().map(|part| of(part).collect()).collect()
+    };
+    let parts = split(before());
+    assert_eq!(parts.iter().map(Vec::len).collect::<Vec<_>>(), [12, 24]);
+    assert_eq!(StoredTally::join(parts.clone()), before());
+    let mut after = before();
+    store(&mut after, &call(500), |_| true);
+    for (size, before, after) in
+        [(whole, before(), after.clone()), (whole.part(1), parts[1].clone(), split(after)[1].clone())]
+    {
+        let mut ledger = Ledger::new(size);
+        ledger.post(&call(500), &DONE);
+        let found = Claims::of(&ledger, true).audit(&before, &after).unwrap();
+        assert!(found.iter().all(|finding| finding.violations.is_empty()), "{found:?}");
+        let lost = Claims::of(&ledger, true).audit(&before, &before).unwrap();
+        assert_eq!(lost.iter().map(|finding| finding.violations.len()).sum::<usize>(), 9, "{lost:?}");
+        assert_eq!(ledger.account_counts().map(|(_, width)| width).sum::<u32>(), size.accounts_all());
+    }
+}
+
 #[test]
 fn a_stored_tally_is_read_from_a_row_or_not_at_all() {
     let expected = StoredTally { place: Place::Teller, id: 7, balance: -5, entries: 2, moved: 3 };
@@ -195,7 +226,7 @@ fn absorbing_adds_and_clearing_forgets() {
 #[test]
 fn buckets_cover_all_accounts() {
     for (branches, accounts) in [(1, 100_000), (10, 100_000), (3, 1_667), (1, 1)] {
-        let size = Cardinality { branches, accounts, tellers: 10 };
+        let size = Cardinality::of(branches, accounts, 10);
         let mut ledger = Ledger::new(size);
         ledger.post(&Call { aid: size.accounts_all(), tid: 1, bid: 1, delta: 1 }, &DONE);
         assert!(ledger.account_counts().count() <= BUCKETS_MAX as usize);

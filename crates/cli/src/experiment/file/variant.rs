@@ -22,6 +22,7 @@ const OWN: &[&str] = &[
     "factor",
     "pool",
     "server-threads",
+    "shards",
     "durability",
     "limits",
     "settings",
@@ -90,6 +91,11 @@ impl Common<'_> {
         options.sort();
         let statement_statistics = self.statement_statistics(entries, subject, &mut asked)?;
 
+        let shards = get(entries, "shards").map(|entry| self.shards::<W>(entry)).transpose()?.unwrap_or(1);
+        if shards > 1 {
+            asked.push(("shards".into(), shards.to_string()));
+        }
+
         let words = words.over(&self.plan);
         let args = words.line(source, span)?;
         let plan = words.plan::<W>(source, span, &args.plan, self.scale)?;
@@ -97,7 +103,8 @@ impl Common<'_> {
         let text_of = |who| args.engine.limits_of(who).map(|limits| limits.to_string());
         let place = Place {
             engine: subject.how.dialect.name().to_owned(),
-            db: None,
+            shards,
+            named: Vec::new(),
             options: joined(&options),
             settings,
             durability: args.engine.durability.tier().to_string(),
@@ -136,6 +143,16 @@ impl Common<'_> {
             variant,
             subject,
         })
+    }
+
+    /// Stores that the data is split over.
+    fn shards<W: Driven>(&self, entry: &Entry) -> Result<u32> {
+        let wrong = |error: anyhow::Error| self.source.wrong(&entry.value.span, error);
+        let shards = self.scalar(entry)?.parse().ok().filter(|shards| *shards > 0);
+        let shards =
+            shards.ok_or_else(|| wrong(anyhow::anyhow!("`shards` is a number of stores, such as 2")))?;
+        benchmark::split::<W>(W::standard(self.scale), shards).map_err(wrong)?;
+        Ok(shards)
     }
 
     fn subject(&self, entries: &[Entry], span: &Span) -> Result<&'static Subject> {

@@ -6,16 +6,24 @@ use std::collections::BTreeSet;
 use workload_tpcb::audit::Check;
 use workload_tpcb::{Call, Cardinality, Claims, Inputs, Ledger, Stmt};
 
-const SIZE: Cardinality = Cardinality { branches: 3, accounts: 100, tellers: 10 };
+const SIZE: Cardinality = Cardinality::of(3, 100, 10);
 const CALLS: u32 = 3_000;
 
 /// A bank after calls whose statements, and which themselves, may have been tampered with; and their ledger.
-fn used(tamper: impl FnOnce(&mut Vec<String>), mut change: impl FnMut(&mut Call)) -> (Bank, Ledger) {
-    let bank = Bank::new(SIZE);
+fn used(tamper: impl FnOnce(&mut Vec<String>), change: impl FnMut(&mut Call)) -> (Bank, Ledger) {
+    used_of(SIZE, tamper, change)
+}
+
+fn used_of(
+    size: Cardinality,
+    tamper: impl FnOnce(&mut Vec<String>),
+    mut change: impl FnMut(&mut Call),
+) -> (Bank, Ledger) {
+    let bank = Bank::new(size);
     let mut session = bank.session(|statements| {
         tamper(statements);
     });
-    let (mut inputs, mut ledger) = (Inputs::new(SIZE, 11, 0), Ledger::new(SIZE));
+    let (mut inputs, mut ledger) = (Inputs::new(size, 11, 0), Ledger::new(size));
     for _ in 0..CALLS {
         let mut call = inputs.draw();
         change(&mut call);
@@ -53,6 +61,22 @@ fn a_right_run_passes_everything() {
         }
     }
     assert_eq!(ledger_violations(&bank, &ledger), [""; 0]);
+}
+
+#[test]
+fn a_store_of_several_is_audited_by_the_ids_of_the_whole() {
+    let size = Cardinality { shards: 2, ..Cardinality::of(5, 100, 10) }.part(1);
+    let (bank, ledger) = used_of(size, |_| {}, |_| {});
+    for (name, finding) in bank.audit(true) {
+        assert_eq!(finding.verdict, Check::Passed, "{name}: {finding:?}");
+    }
+    let findings = Claims::of(&ledger, true).audit(&Bank::new(size).tallies(), &bank.tallies()).unwrap();
+    assert!(findings.iter().all(|finding| finding.violations.is_empty()), "{findings:?}");
+    // That of another store is another, though it has as many rows.
+    let elsewhere = Bank::new(Cardinality { first: 0, ..size });
+    assert_eq!(elsewhere.failed(true), [""; 0]);
+    bank.execute("update pgbench_tellers set tid = 1, bid = 1 where tid = 21");
+    assert!(bank.failed(true).contains(&"row-counts".to_owned()));
 }
 
 #[test]

@@ -1,0 +1,139 @@
+//! The databases of a command: one, or one for each store that the data is split over.
+
+use anyhow::{Result, bail};
+use clap::Args;
+use deploy::DATABASE;
+use deploy::database::parse_url;
+use sql::{DbUrl, Dialect};
+
+/// The most stores that may be asked for.
+const SHARDS_MAX: u32 = 64;
+
+/// How the data is split.
+#[derive(Debug, Args, Clone, Default)]
+pub(crate) struct Shards {
+    /// Stores that the data is split over, each with an engine of its own: `tpcb` by branch, whose calls then stay within a
+    /// store.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(SHARDS_MAX)))]
+    pub(crate) shards: Option<u32>,
+}
+
+/// Databases as they were named, and in how many stores the data lies.
+#[derive(Debug, Clone)]
+pub(crate) struct Stores {
+    /// In the order of the stores: none, or one for each.
+    named: Vec<String>,
+    pub(crate) shards: u32,
+}
+
+impl Stores {
+    /// Reads `URL`, or `shard-0=URL`, `shard-1=URL` and so on.
+    pub(crate) fn of(given: &[String], shards: Option<u32>) -> Result<Stores> {
+        let mut given = given.to_vec();
+        // A server is told of its databases one by one.
+        if let [only] = &given[..]
+            && std::env::var(DATABASE).is_ok_and(|first| first == *only)
+        {
+            given
+                .extend((1..SHARDS_MAX).map_while(|store| std::env::var(format!("{DATABASE}_{store}")).ok()));
+            if given.len() > 1 {
+                let named = given.into_iter().enumerate();
+                given = named.map(|(store, url)| format!("shard-{store}={url}")).collect();
+            }
+        }
+        let count = given.len() as u32;
+        let mut named = vec![None; given.len()];
+        for one in &given {
+            let (name, url) = split(one);
+            let place = match name {
+                None if count == 1 => 0,
+                None => bail!(
+                    "{count} databases are named, and nothing says which is which\nhint: write --db shard-0=URL, --db \
+                     shard-1=URL and so on"
+                ),
+                Some(name) => {
+                    match name.strip_prefix("shard-").and_then(|number| number.parse::<usize>().ok()) {
+                        Some(place) if place < named.len() => place,
+                        _ => bail!(
+                            "there is no store `{name}`: the {count} that are named are called shard-0 to shard-{}\nhint: \
+                         write --db shard-0=URL",
+                            count - 1
+                        ),
+                    }
+                }
+            };
+            if named[place].replace(url.to_owned()).is_some() {
+                bail!("shard-{place} is named twice");
+            }
+        }
+        if let Some(shards) = shards.filter(|shards| count > 0 && *shards != count) {
+            bail!(
+                "--shards is {shards}, and --db names {count}: one database is needed for each store\nhint: write --db \
+                 shard-0=URL, --db shard-1=URL and so on, or leave --db out for private ones"
+            );
+        }
+        let named: Vec<String> = named.into_iter().flatten().collect();
+        Ok(Stores { shards: shards.unwrap_or(count.max(1)), named })
+    }
+
+    /// Their addresses, with passwords. All must be of one engine: that of the subject, where it is given.
+    pub(crate) fn urls(&self, dialect: Option<Dialect>) -> Result<Vec<DbUrl>> {
+        let parsed = self.named.iter().enumerate().map(|(store, url)| parse_url(url, dialect, store));
+        let urls: Vec<DbUrl> = parsed.collect::<Result<_>>()?;
+        let dialects: Vec<Dialect> = urls.iter().map(DbUrl::dialect).collect();
+        if let [first, others @ ..] = &dialects[..]
+            && let Some(other) = others.iter().find(|other| *other != first)
+        {
+            bail!(
+                "the stores of one subject are on one engine; --db names {} and {}",
+                first.name(),
+                other.name()
+            );
+        }
+        Ok(urls)
+    }
+}
+
+/// The name before the first `=`, if there is one: an address has a colon before any.
+fn split(given: &str) -> (Option<&str>, &str) {
+    match given.split_once('=') {
+        Some((name, url)) if !name.contains([':', '/']) => (Some(name), url),
+        _ => (None, given),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(given: &[&str], shards: Option<u32>, expected: Result<(&[&str], u32), &str>) {
+        let given: Vec<String> = given.iter().map(|one| (*one).to_owned()).collect();
+        match (Stores::of(&given, shards), expected) {
+            (Ok(found), Ok((named, shards))) => {
+                assert_eq!(
+                    (found.named.iter().map(String::as_str).collect::<Vec<_>>(), found.shards),
+                    (named.to_vec(), shards)
+                );
+            }
+            (Err(error), Err(words)) => assert!(error.to_string().contains(words), "{given:?}: {error}"),
+            (found, expected) => panic!("{given:?}: {found:?}, expected {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn databases_are_named_one_by_one_or_alone() {
+        check(&[], None, Ok((&[], 1)));
+        check(&[], Some(4), Ok((&[], 4)));
+        check(&["sqlite:a.db?journal=wal"], None, Ok((&["sqlite:a.db?journal=wal"], 1)));
+        check(
+            &["shard-1=sqlite:b.db", "shard-0=sqlite:a.db?x=1"],
+            None,
+            Ok((&["sqlite:a.db?x=1", "sqlite:b.db"], 2)),
+        );
+        check(&["sqlite:a.db", "sqlite:b.db"], None, Err("write --db shard-0=URL"));
+        check(&["shard-0=sqlite:a.db", "shard-0=sqlite:b.db"], None, Err("shard-0 is named twice"));
+        check(&["shard-0=sqlite:a.db", "shard-2=sqlite:b.db"], None, Err("no store `shard-2`"));
+        check(&["broker=kafka://x"], None, Err("no store `broker`"));
+        check(&["shard-0=sqlite:a.db"], Some(2), Err("--shards is 2, and --db names 1"));
+    }
+}

@@ -1,0 +1,157 @@
+//! The data of a subject: a database in each of its stores.
+
+use crate::database::{self, Database, LoadOptions, amount, load_command};
+use crate::deployment::at;
+use crate::interrupt::Interrupt;
+use crate::viewer::Viewer;
+use admin::{Loaded, store};
+use anyhow::{Result, bail};
+use benchmark::{split, whole};
+use sql::DbUrl;
+use targets::{Driven, place};
+
+/// Databases that hold the data together, each a part of it.
+#[derive(Debug, Clone)]
+pub struct Databases<W: Driven> {
+    /// In the order of the stores; there is one at least.
+    pub each: Vec<Database<W>>,
+    /// How much they hold together.
+    pub size: W::Extent,
+}
+
+impl<W: Driven> Databases<W> {
+    /// Existing databases, which must be whole loads of the parts of one size, of `scale` if that is asked for.
+    ///
+    /// # Errors
+    /// One is not there, not whole, of another workload or kit, or not the part that belongs in its place.
+    pub fn existing(urls: Vec<DbUrl>, scale: Option<u64>) -> Result<Databases<W>> {
+        let named = urls.clone();
+        let load = move |scale: u64, fresh: bool| load_command::<W>(&named, scale, fresh);
+        if let [url] = &urls[..] {
+            let database = Database::<W>::existing(url.clone(), scale, &load)?;
+            return Ok(Databases { size: database.size.clone(), each: vec![database] });
+        }
+        let all = urls.len();
+        let found = urls.into_iter().enumerate();
+        let each: Vec<Database<W>> = found
+            .map(|(store, url)| {
+                let database =
+                    Database::<W>::existing(url, None, &load).map_err(|error| at(error, store, all))?;
+                if database.is_foreign() {
+                    bail!(
+                        "shard-{store}: {} was loaded by another kit, which splits nothing",
+                        place(&database.url)
+                    );
+                }
+                Ok(database)
+            })
+            .collect::<Result<_>>()?;
+        let sizes: Vec<W::Extent> = each.iter().map(|database| database.size.clone()).collect();
+        let size = whole::<W>(&sizes)?;
+        let has = u64::from(W::scale(&size));
+        if let Some(scale) = scale.filter(|scale| *scale != has) {
+            bail!(
+                "the databases have {} together, asked for are {scale}\nhint: leave --scale out",
+                amount::<W>(has)
+            );
+        }
+        if let Some(other) = each.iter().find(|other| other.seed != each[0].seed) {
+            bail!(
+                "{} was loaded with the seed {}, and {} with {}: they are not parts of one load",
+                place(&each[0].url),
+                each[0].seed,
+                place(&other.url),
+                other.seed
+            );
+        }
+        Ok(Databases { each, size })
+    }
+
+    /// Loads the parts of a size, one after the other, with progress. Gives the databases and how each came about.
+    ///
+    /// # Errors
+    /// The size cannot be split so, or a part cannot be loaded: which, where there are several.
+    pub fn load(
+        urls: &[DbUrl],
+        size: &W::Extent,
+        options: LoadOptions,
+        viewer: &dyn Viewer,
+        interrupt: &Interrupt,
+    ) -> Result<(Databases<W>, Vec<Loaded>)> {
+        let scale = W::scale(size);
+        let size = split::<W>(size.clone(), urls.len() as u32)?;
+        let (mut each, mut how) = (Vec::new(), Vec::new());
+        for (store, (url, part)) in urls.iter().zip(W::parts(&size)).enumerate() {
+            let anew = load_command::<W>(urls, scale.into(), true);
+            let (database, loaded) = database::load::<W>(url, &part, options, anew, viewer, interrupt)
+                .map_err(|error| at(error, store, urls.len()))?;
+            each.push(database);
+            how.push(loaded);
+        }
+        Ok((Databases { each, size }, how))
+    }
+
+    /// Databases of which only the size is known.
+    #[must_use]
+    pub fn unseen(scale: u32) -> Databases<W> {
+        let database = Database::<W>::unseen(scale);
+        Databases { size: database.size.clone(), each: vec![database] }
+    }
+
+    /// Where they are.
+    #[must_use]
+    pub fn urls(&self) -> Vec<DbUrl> {
+        self.each.iter().map(|database| database.url.clone()).collect()
+    }
+
+    /// How messages call them.
+    #[must_use]
+    pub fn place(&self) -> String {
+        let places: Vec<String> = self.each.iter().map(|database| place(&database.url)).collect();
+        places.join(" and ")
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn shards(&self) -> u32 {
+        self.each.len() as u32
+    }
+
+    /// Their scale, in units of the workload.
+    #[must_use]
+    pub fn scale(&self) -> u32 {
+        W::scale(&self.size)
+    }
+
+    /// Seed of the load.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.each[0].seed
+    }
+
+    /// Whether another kit has loaded them.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        self.each[0].is_foreign()
+    }
+
+    /// Rows as loaded.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.each.iter().map(|database| database.contents.rows()).sum()
+    }
+
+    /// Bytes now, if that can be asked.
+    #[must_use]
+    pub fn bytes(&self) -> Option<u64> {
+        self.each.iter().map(|database| store(&database.url).bytes()).sum()
+    }
+
+    /// Checksum of the loaded rows; of several the checksums of each in their order. Nothing where another kit has loaded
+    /// them.
+    #[must_use]
+    pub fn checksum(&self) -> Option<String> {
+        let each: Option<Vec<String>> = self.each.iter().map(Database::checksum).collect();
+        each.map(|each| each.join(" "))
+    }
+}

@@ -1,0 +1,240 @@
+//! Where the databases of one store live: in a private folder, on a private engine, or beside the database that the user named.
+
+use crate::database::Database;
+use crate::in_use;
+use crate::private::Private;
+use crate::spec::Place;
+use crate::viewer::{Viewer, tell};
+use admin::store;
+use anyhow::{Context, Result};
+use observe::{Listening, is_here, listener};
+use sql::{DbUrl, Dialect, ServerUrl, SqliteUrl};
+use std::cell::RefCell;
+use std::fs;
+use std::path::PathBuf;
+use std::rc::Rc;
+use targets::Driven;
+
+/// What the processes of engines are called.
+const POSTGRES: [&str; 2] = ["postgres", "postmaster"];
+const MARIADB: [&str; 2] = ["mariadbd", "mysqld"];
+
+/// One store of a deployment.
+#[derive(Debug)]
+pub(crate) struct Host {
+    /// Of a private SQLite database.
+    sqlite: SqliteUrl,
+    /// Tells the databases of several places and stores apart on somebody's server.
+    label: String,
+    /// Of the private engine.
+    limits: Option<rig::Limits>,
+    /// The database that the user named; ours are made beside it, with the same settings.
+    named: Option<DbUrl>,
+    /// Databases of ours on somebody's server, to be removed.
+    made: RefCell<Vec<DbUrl>>,
+    /// A private engine, where one is needed.
+    engine: Option<rig::Running>,
+    /// Our folder in the private one.
+    folder: PathBuf,
+    /// Last: it goes when everything that may use it has gone.
+    _private: Rc<Private>,
+}
+
+impl Host {
+    /// Prepares one of several stores in a private folder that they share. `label` tells them apart, and is empty of one that
+    /// is alone; `named` is the database of the user's with its password. On a server engine without one a private engine is
+    /// started.
+    pub(crate) fn lay(
+        private: &Rc<Private>,
+        label: &str,
+        place: &Place,
+        named: Option<DbUrl>,
+        viewer: &dyn Viewer,
+    ) -> Result<Host> {
+        let folder = private.path().join(label);
+        fs::create_dir_all(&folder).with_context(|| format!("could not create {}", folder.display()))?;
+        let sqlite = place.sqlite()?;
+        if place.dialect()? == Dialect::Sqlite {
+            // Copies of what is named lie here too, and are in its journal mode.
+            let near = match &named {
+                Some(DbUrl::Sqlite(near)) => near.clone(),
+                Some(DbUrl::Server(_)) | None => sqlite.clone(),
+            };
+            in_use::allow_journal(&DbUrl::Sqlite(SqliteUrl { path: folder.join("run.db"), ..near }))?;
+        }
+        let limits = place.limits.as_deref().map(str::parse).transpose()?;
+        let engine = match rig::Engine::of(place.dialect()?).filter(|_| named.is_none()) {
+            None => None,
+            Some(engine) => {
+                tell(viewer, &format!("starting a private {}", engine.title()));
+                let options = rig::Options {
+                    durability: place.tier()?,
+                    settings: place.settings.clone(),
+                    statement_statistics: place.statement_statistics,
+                    limits,
+                    ..rig::Options::default()
+                };
+                Some(rig::start(engine, &options)?)
+            }
+        };
+        let made = RefCell::default();
+        let label = label.to_owned();
+        Ok(Host { sqlite, label, limits, named, made, engine, folder, _private: Rc::clone(private) })
+    }
+
+    /// Ends the private engine and keeps its data, so that it takes no part in what is measured elsewhere.
+    pub(crate) fn rest(&mut self) -> Result<()> {
+        Ok(self.engine.as_mut().map_or(Ok(()), rig::Running::halt)?)
+    }
+
+    /// Starts the private engine after a rest, or anew.
+    pub(crate) fn wake(&mut self, anew: bool) -> Result<()> {
+        let Some(engine) = &mut self.engine else { return Ok(()) };
+        if anew {
+            engine.halt()?;
+        }
+        if !engine.is_alive() {
+            engine.restart()?;
+        }
+        Ok(())
+    }
+
+    /// The address of a database of ours, by name. It need not be there yet.
+    pub(crate) fn url(&self, name: &str) -> DbUrl {
+        match (&self.engine, &self.named) {
+            (Some(engine), _) => DbUrl::Server(engine.url(name)),
+            (None, Some(DbUrl::Server(near))) => {
+                // Somebody's server has other databases, and perhaps another run of ours.
+                let (label, us) = (self.label.replace('-', "_"), std::process::id());
+                DbUrl::Server(near.with_database(&format!("stackmark_{name}_{us}_{label}")))
+            }
+            (None, Some(DbUrl::Sqlite(near))) => {
+                DbUrl::Sqlite(SqliteUrl { path: self.file(name), ..near.clone() })
+            }
+            (None, None) => DbUrl::Sqlite(SqliteUrl { path: self.file(name), ..self.sqlite.clone() }),
+        }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.db"))
+    }
+
+    /// An empty database of ours, to be loaded.
+    pub(crate) fn empty(&self, name: &str) -> Result<DbUrl> {
+        let url = self.url(name);
+        if matches!(url, DbUrl::Server(_)) {
+            self.forget(&url)?;
+            store(&url).create().with_context(|| format!("could not make {}", targets::place(&url)))?;
+            self.note(&url);
+        }
+        Ok(url)
+    }
+
+    /// A copy of a database, for one trial.
+    pub(crate) fn copy<W: Driven>(&self, template: &Database<W>, name: &str) -> Result<Database<W>> {
+        let url = self.url(name);
+        self.note(&url);
+        let copy = template.copied_to(url, self.engine.is_some())?;
+        if let Some(engine) = &self.engine {
+            engine.flush()?;
+        }
+        Ok(copy)
+    }
+
+    /// Removes a database of ours.
+    pub(crate) fn forget(&self, url: &DbUrl) -> Result<()> {
+        if matches!(url, DbUrl::Sqlite(_)) || self.made.borrow().contains(url) {
+            store(url).remove().with_context(|| format!("could not remove {}", targets::place(url)))?;
+            self.made.borrow_mut().retain(|made| made != url);
+        }
+        Ok(())
+    }
+
+    fn note(&self, url: &DbUrl) {
+        let mut made = self.made.borrow_mut();
+        if matches!(url, DbUrl::Server(_)) && !made.contains(url) {
+            made.push(url.clone());
+        }
+    }
+
+    /// Where the store lies, if that is known and on this machine: what is watched of the disk.
+    pub(crate) fn store(&self, url: &DbUrl) -> Option<PathBuf> {
+        match (url, &self.engine) {
+            (DbUrl::Sqlite(url), _) => Some(url.path.clone()),
+            (DbUrl::Server(_), engine) => engine.as_ref().map(rig::Running::data),
+        }
+    }
+
+    /// The first process of the engine: of the private one, or of one on this machine that the user named.
+    pub(crate) fn engine_pid(&self) -> Option<u32> {
+        match (&self.engine, &self.named) {
+            (Some(engine), _) => Some(engine.pid()),
+            (None, Some(DbUrl::Server(url))) if !self.is_elsewhere() => {
+                let at = match &url.socket {
+                    None => Listening::Port(url.port),
+                    // PostgreSQL names a folder, in which the socket is called after the port.
+                    Some(folder) if url.dialect == Dialect::Postgres => {
+                        return listener(
+                            Listening::Socket(&folder.join(format!(".s.PGSQL.{}", url.port))),
+                            &POSTGRES,
+                        );
+                    }
+                    Some(file) => Listening::Socket(file),
+                };
+                listener(at, if url.dialect == Dialect::Postgres { &POSTGRES } else { &MARIADB })
+            }
+            (None, _) => None,
+        }
+    }
+
+    /// Whether the engine that the user named is on another machine.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        matches!(&self.named, Some(DbUrl::Server(url)) if url.socket.is_none() && !is_here(&url.host))
+    }
+
+    /// What the private engine is held to.
+    pub(crate) fn engine_limits(&self) -> Option<rig::Limits> {
+        self.limits
+    }
+
+    /// How often the private engine has met its limits.
+    pub(crate) fn engine_throttling(&self) -> Option<rig::Throttling> {
+        self.engine.as_ref()?.throttling()
+    }
+
+    /// Where the private engine writes its process id: it may come back under another.
+    pub(crate) fn engine_pid_file(&self) -> Option<PathBuf> {
+        let engine = self.engine.as_ref()?;
+        (engine.engine() == rig::Engine::Postgres).then(|| engine.data().join("postmaster.pid"))
+    }
+
+    /// What a reader of a number must know about the private engine, a sentence each.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let Some(engine) = &self.engine else { return Vec::new() };
+        let settings: Vec<_> =
+            engine.settings().iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let mut notes = vec![format!(
+            "{} was started for this run, with this configuration and the package's defaults for the rest: {}.",
+            engine.engine().title(),
+            settings.join(", ")
+        )];
+        notes.extend(engine.warnings());
+        notes
+    }
+
+    /// Whether the databases are on a server that is not ours.
+    pub(crate) fn is_on_somebodys_server(&self) -> bool {
+        matches!(&self.named, Some(DbUrl::Server(ServerUrl { .. })))
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        if self.engine.is_none() {
+            for url in self.made.take() {
+                // On somebody's server nothing of ours may be left; if this fails there is nobody left to tell.
+                let _ = store(&url).remove();
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Between the load and the audits: what has been acknowledged and is still on its way comes to its end, or is given up.
+
+use crate::validate;
+use anyhow::Result;
+use deploy::{Databases, Interrupt};
+use measure::Monotonic;
+use model::{Clock, Nanos};
+use result::Settled;
+use targets::Driven;
+
+/// What is on its way is given up after this long, unless a job says otherwise.
+pub const SETTLE_MAX: Nanos = Nanos::from_secs(60);
+/// The stores are asked this often.
+const LOOK_EVERY: Nanos = Nanos::from_millis(50);
+
+/// Waits until nothing is pending any more, at most `max`, or until the user has asked to stop. Nothing, where the workload
+/// has nothing to wait for.
+///
+/// # Errors
+/// A store cannot be asked.
+pub(crate) fn settle<W: Driven>(
+    databases: &Databases<W>,
+    max: Nanos,
+    interrupt: &Interrupt,
+) -> Result<Option<Settled>> {
+    let (clock, urls) = (Monotonic::start(), databases.urls());
+    let pending = || Ok::<_, anyhow::Error>(W::pending(&validate::stored::<W>(&urls)?));
+    // One who has asked to stop already is waited for all the same: what was measured until then needs its audits.
+    let asked_before = interrupt.requested();
+    let Some(pending_first) = pending()? else { return Ok(None) };
+    let mut pending_last = pending_first;
+    let mut took = clock.now();
+    while pending_last > 0 && took < max && (asked_before || !interrupt.requested()) {
+        std::thread::sleep(LOOK_EVERY.into());
+        pending_last = pending()?.unwrap_or(0);
+        took = clock.now();
+    }
+    let (took_s, max_s) = (took.as_secs_f64(), max.as_secs_f64());
+    Ok(Some(Settled { pending_first, pending_last, took_s, max_s }))
+}
