@@ -163,19 +163,15 @@ impl Deployment {
         self.hosts.iter().zip(urls).filter_map(|(host, url)| host.store(url)).collect()
     }
 
-    /// The first process of each engine: of private ones, or of those on this machine that the user named.
+    /// The first process of each engine: of private ones, or of those on this machine that the user named; and where private
+    /// ones write theirs, since they may come back under another.
     #[must_use]
-    pub fn engine_pids(&self) -> Vec<u32> {
-        let mut pids: Vec<u32> = self.hosts.iter().filter_map(Host::engine_pid).collect();
+    pub fn engines(&self) -> Vec<(u32, Option<PathBuf>)> {
+        let one = |host: &Host| Some((host.engine_pid()?, host.engine_pid_file()));
+        let mut engines: Vec<_> = self.hosts.iter().filter_map(one).collect();
         // Two databases of the user's may be on one server.
-        pids.dedup();
-        pids
-    }
-
-    /// Where private engines write their process ids: they may come back under others.
-    #[must_use]
-    pub fn engine_pid_files(&self) -> Vec<PathBuf> {
-        self.hosts.iter().filter_map(Host::engine_pid_file).collect()
+        engines.dedup();
+        engines
     }
 
     /// Whether an engine that the user named is on another machine.
@@ -190,7 +186,7 @@ impl Deployment {
         self.hosts.first().and_then(Host::engine_limits)
     }
 
-    /// How often each private engine has met its limits, in the order of [`Deployment::engine_pids`].
+    /// How often each private engine has met its limits, in the order of [`Deployment::engines`].
     #[must_use]
     pub fn engine_throttling(&self) -> Vec<rig::Throttling> {
         self.hosts.iter().filter_map(Host::engine_throttling).collect()

@@ -55,10 +55,10 @@ impl Ends<'_> {
     }
 
     pub(crate) fn processes(self, watched: &[Watched]) -> Vec<Process> {
-        watched.iter().enumerate().map(|(index, watched)| self.process(*watched, index)).collect()
+        watched.iter().enumerate().map(|(index, watched)| self.process(watched, index)).collect()
     }
 
-    fn process(self, watched: Watched, index: usize) -> Process {
+    fn process(self, watched: &Watched, index: usize) -> Process {
         let (from, until) = (&self.from.reading.processes[index], &self.until.reading.processes[index]);
         let (first, last) = (&self.from.details[index], &self.until.details[index]);
         let threads = ThreadDeltas::between(first, last);
@@ -94,39 +94,57 @@ impl Ends<'_> {
         })
     }
 
-    pub(crate) fn disk(self, device: &str) -> Option<Disk> {
-        let (from, until) = (self.from.reading.disk?, self.until.reading.disk?);
+    /// Of several devices the sums, but for the time in which they were busy: that is of the busiest.
+    pub(crate) fn disk(self, devices: &[String]) -> Option<Disk> {
+        let both = self.from.reading.disks.iter().zip(&self.until.reading.disks);
+        let found: Vec<(&String, DiskReading)> = devices
+            .iter()
+            .zip(both)
+            .filter_map(|(device, (from, until))| Some((device, until.as_ref()?.since(from.as_ref()?))))
+            .collect();
         let length_s = self.length_s();
-        let per_s = |from: u64, until: u64| rounded(ratio(until.saturating_sub(from) as f64, length_s));
-        let flushes = until.flushes.zip(from.flushes).map(|(until, from)| until.saturating_sub(from));
-        let flushing_ms = until.flushing_ms.saturating_sub(from.flushing_ms) as f64;
+        let sum = |of: fn(&DiskReading) -> u64| found.iter().map(|(_, grown)| of(grown)).sum::<u64>();
+        let per_s = |count: u64| rounded(ratio(count as f64, length_s));
+        let flushes: Option<u64> = found.iter().map(|(_, grown)| grown.flushes).sum();
+        let busiest_ms = found.iter().map(|(_, grown)| grown.busy_ms).max()?;
         Some(Disk {
-            device: device.to_owned(),
-            busy_share: disk_busy_share(&from, &until, length_s),
-            writes_per_s: per_s(from.writes, until.writes),
-            written_bytes_per_s: per_s(from.written_bytes, until.written_bytes),
-            flushes_per_s: flushes.map(|flushes| per_s(0, flushes)),
+            device: found.iter().map(|(device, _)| device.as_str()).collect::<Vec<_>>().join(", "),
+            // The kernel rounds up to its tick, so a busy disk can come out a little above 1.
+            busy_share: rounded(ratio(busiest_ms as f64 / 1e3, length_s).min(1.0)),
+            writes_per_s: per_s(sum(|grown| grown.writes)),
+            written_bytes_per_s: per_s(sum(|grown| grown.written_bytes)),
+            flushes_per_s: flushes.map(per_s),
             flush_ms_mean: flushes
                 .filter(|count| *count > 0)
-                .map(|count| rounded(flushing_ms / count as f64)),
+                .map(|count| rounded(sum(|grown| grown.flushing_ms) as f64 / count as f64)),
         })
     }
 }
 
-/// What each process has used since the reading `first`, and how many cores it kept busy from `before` to `last`.
+/// What the processes of each role have used since the reading `first`, and how many cores they kept busy from `before` to
+/// `last`.
 pub(crate) fn usage(watched: &[Watched], first: &Reading, before: &Reading, last: &Reading) -> Vec<Usage> {
     let length_s = (last.at - before.at).as_secs_f64();
-    let of = |index: usize, watched: &Watched| {
+    let mut usage: Vec<Usage> = Vec::new();
+    for (index, watched) in watched.iter().enumerate() {
         let at = |reading: &Reading| reading.processes.get(index).map_or(0.0, cpu_s);
         let now = last.processes.get(index);
-        Usage {
+        let own = Usage {
             role: watched.role,
             cpu_s: rounded((at(last) - at(first)).max(0.0)),
             cores: rounded(ratio(at(last) - at(before), length_s).max(0.0)),
             rss_bytes: now.map_or(0, |process| if process.gone { 0 } else { process.rss_bytes }),
+        };
+        match usage.iter_mut().find(|all| all.role == own.role) {
+            Some(all) => {
+                all.cpu_s = rounded(all.cpu_s + own.cpu_s);
+                all.cores = rounded(all.cores + own.cores);
+                all.rss_bytes += own.rss_bytes;
+            }
+            None => usage.push(own),
         }
-    };
-    watched.iter().enumerate().map(|(index, watched)| of(index, watched)).collect()
+    }
+    usage
 }
 
 /// How the time of all cores was divided.
@@ -189,11 +207,6 @@ fn cpu_s(process: &ProcessReading) -> f64 {
     process.cpu_user_s + process.cpu_system_s
 }
 
-fn disk_busy_share(from: &DiskReading, until: &DiskReading, length_s: f64) -> f64 {
-    // The kernel rounds up to its tick, so a busy disk can come out a little above 1.
-    rounded(ratio(until.busy_ms.saturating_sub(from.busy_ms) as f64 / 1e3, length_s).min(1.0))
-}
-
 /// Zero where there is nothing to divide by: an empty window has no load.
 fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
@@ -230,13 +243,22 @@ mod tests {
                         rss_bytes: 1 << 20,
                         ..ProcessReading::default()
                     }],
-                    disk: Some(DiskReading {
-                        writes: (share * 5_000.0) as u64,
-                        flushes: Some((share * 1_000.0) as u64),
-                        busy_ms: (share * 9_000.0) as u64,
-                        flushing_ms: (share * 2_500.0) as u64,
-                        written_bytes: (share * 4e7) as u64,
-                    }),
+                    disks: vec![
+                        Some(DiskReading {
+                            writes: (share * 5_000.0) as u64,
+                            flushes: Some((share * 1_000.0) as u64),
+                            busy_ms: (share * 9_000.0) as u64,
+                            flushing_ms: (share * 2_500.0) as u64,
+                            written_bytes: (share * 4e7) as u64,
+                        }),
+                        None,
+                        Some(DiskReading {
+                            writes: (share * 1_000.0) as u64,
+                            flushes: Some((share * 250.0) as u64),
+                            busy_ms: (share * 2_000.0) as u64,
+                            ..DiskReading::default()
+                        }),
+                    ],
                     writeback_s: None,
                 },
                 cores: 4,
@@ -282,7 +304,7 @@ mod tests {
     #[test]
     fn a_process_is_charged_for_the_window_alone() {
         let (from, until) = ends();
-        let load = &of(&from, &until).processes(&[Watched { role: Role::Server, pid: 7 }])[0];
+        let load = &of(&from, &until).processes(&[Watched::of(Role::Server, 7)])[0];
         assert_eq!((load.cpu_user_s, load.cpu_system_s, load.cpu_s()), (7.5, 2.5, 10.0));
         assert_eq!(load.rss_peak_bytes, 1 << 20);
     }
@@ -290,9 +312,19 @@ mod tests {
     #[test]
     fn the_disk_is_told_by_its_flushes() {
         let (from, until) = ends();
-        let disk = of(&from, &until).disk("vda").expect("it was read twice");
+        let disk = of(&from, &until).disk(&["vda".to_owned()]).expect("it was read twice");
         assert_eq!((disk.busy_share, disk.writes_per_s, disk.written_bytes_per_s), (0.9, 500.0, 4e6));
         assert_eq!((disk.flushes_per_s, disk.flush_ms_mean), (Some(100.0), Some(2.5)));
+        assert_eq!(of(&from, &until).disk(&[]), None);
+    }
+
+    #[test]
+    fn several_disks_are_told_by_their_sums_and_the_busiest() {
+        let (from, until) = ends();
+        let devices = ["vda", "unseen", "vdb"].map(str::to_owned);
+        let disk = of(&from, &until).disk(&devices).expect("two were read twice");
+        assert_eq!((disk.device.as_str(), disk.busy_share, disk.writes_per_s), ("vda, vdb", 0.9, 600.0));
+        assert_eq!((disk.flushes_per_s, disk.flush_ms_mean), (Some(125.0), Some(2.0)));
     }
 
     #[test]
@@ -303,7 +335,7 @@ mod tests {
         middle.processes[0].cpu_user_s += 4.0;
         let readings = [from.reading.clone(), middle, until.reading.clone()];
         let ends = Ends { from: &from, until: &until, readings: &readings };
-        let samples = &ends.processes(&[Watched { role: Role::Server, pid: 7 }])[0].samples;
+        let samples = &ends.processes(&[Watched::of(Role::Server, 7)])[0].samples;
         assert_eq!(samples.iter().map(|sample| sample.t_s).collect::<Vec<_>>(), [4.0, 10.0]);
         let cpu_s = samples[0].cores_busy * 4.0 + samples[1].cores_busy * 6.0;
         assert!((cpu_s - 10.0).abs() < 1e-3, "{samples:?}");
@@ -316,7 +348,7 @@ mod tests {
         until.reading.processes[0].cpu_user_s = 0.0;
         let ends = of(&from, &until);
         assert_eq!(shares(ends).0, Some(0.0));
-        assert_eq!(ends.processes(&[Watched { role: Role::Engine, pid: 1 }])[0].cpu_user_s, 0.0);
+        assert_eq!(ends.processes(&[Watched::of(Role::Engine, 1)])[0].cpu_user_s, 0.0);
     }
 
     #[test]
@@ -329,14 +361,21 @@ mod tests {
     fn usage_counts_from_the_first_sample_and_is_fast_as_of_the_last_two() {
         let reading = |second, cpu_user_s, gone| Reading {
             at: Nanos::from_secs(second),
-            processes: vec![ProcessReading { cpu_user_s, rss_bytes: 7, gone, ..ProcessReading::default() }],
+            processes: vec![
+                ProcessReading { cpu_user_s, rss_bytes: 7, gone, ..ProcessReading::default() };
+                2
+            ],
             ..Reading::default()
         };
-        let watched = [Watched { role: Role::Server, pid: 1 }];
+        let watched = [Watched::of(Role::Server, 1)];
         let found =
             usage(&watched, &reading(0, 3.0, false), &reading(8, 4.0, false), &reading(10, 7.0, false));
         assert_eq!(found, [Usage { role: Role::Server, cpu_s: 4.0, cores: 1.5, rss_bytes: 7 }]);
         let alone = usage(&watched, &reading(0, 3.0, false), &reading(0, 3.0, false), &reading(0, 3.0, true));
         assert_eq!(alone, [Usage { role: Role::Server, cpu_s: 0.0, cores: 0.0, rss_bytes: 0 }]);
+        // Engines of two stores count as one.
+        let two = [Watched::of(Role::Engine, 1), Watched::of(Role::Engine, 2)];
+        let both = usage(&two, &reading(0, 3.0, false), &reading(8, 4.0, false), &reading(10, 7.0, false));
+        assert_eq!(both, [Usage { role: Role::Engine, cpu_s: 8.0, cores: 3.0, rss_bytes: 14 }]);
     }
 }

@@ -19,9 +19,10 @@ pub struct Observation {
     /// What the kernel took to write back and keep journals, without what that cost a call; `None` where the machine was not
     /// observed at all.
     pub writeback: Option<Writeback>,
-    /// What the engine said of itself; `None` where it was not asked.
+    /// What the engine said of itself, that of several stores summed; `None` where it was not asked.
     pub engine: Option<Engine>,
-    /// What the block device under the watched path did, for all its users; `None` for a file system without one.
+    /// What the block devices under the watched paths did, for all their users: of several by the names of all, summed but
+    /// for the time in which they were busy, which is that of the busiest. `None` for file systems without one.
     pub disk: Option<Disk>,
     /// What could not be observed and why, a clause each. Empty when all was.
     pub not_observed: Vec<String>,

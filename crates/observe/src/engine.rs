@@ -37,6 +37,11 @@ pub trait EngineProbe: Send {
     /// The statements that took the most time since the engine counts, at most a few dozen; asked when the window opens
     /// and when it closes. Empty when it does not count.
     fn statements(&mut self) -> Vec<StatementCount>;
+
+    /// Where its server is, for which some of the gauges stand; `None` where no gauge does.
+    fn server(&self) -> Option<String> {
+        None
+    }
 }
 
 /// One of the engine's own figures.
@@ -50,6 +55,8 @@ pub struct Gauge {
     pub unit: Cow<'static, str>,
     /// Whether it counts or stands.
     pub kind: GaugeKind,
+    /// Whether it is of all databases of a server together: that of two on one server is counted once.
+    pub of_server: bool,
     /// Its value.
     pub value: f64,
 }
@@ -309,7 +316,7 @@ mod tests {
 
     fn gauge(name: &'static str, value: f64) -> Gauge {
         let (group, unit) = ("wal".into(), "bytes".into());
-        Gauge { name: name.into(), group, unit, kind: GaugeKind::Counter, value }
+        Gauge { name: name.into(), group, unit, kind: GaugeKind::Counter, of_server: true, value }
     }
 
     #[test]

@@ -45,13 +45,13 @@ struct Resident {
 
 impl Family {
     /// `None` when there is no such process.
-    pub(crate) fn open(watched: Watched, pid_file: Option<PathBuf>) -> Option<Family> {
+    pub(crate) fn open(watched: &Watched) -> Option<Family> {
         let root = Process::new(i32::try_from(watched.pid).ok()?).ok()?;
         Some(Family {
             root,
             descendants: Vec::new(),
             is_alone: watched.role == Role::Generator,
-            pid_file,
+            pid_file: watched.pid_file.clone(),
             before: Used::default(),
             last: ProcessReading::default(),
             detail: Detail::default(),

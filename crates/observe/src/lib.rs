@@ -24,6 +24,7 @@ mod machine;
 #[cfg_attr(not(target_os = "linux"), path = "probe_elsewhere.rs")]
 mod probe;
 mod reading;
+mod several;
 mod watch;
 
 pub use document::Observation;

@@ -3,7 +3,6 @@
 use crate::reading::{Detail, ProcessReading, Reading, Snapshot};
 use crate::watch::{ObserveError, Watched};
 use model::Nanos;
-use std::path::PathBuf;
 
 /// Knows only how many processes it was told of.
 pub(crate) struct Probe {
@@ -12,11 +11,7 @@ pub(crate) struct Probe {
 
 impl Probe {
     #[expect(clippy::unnecessary_wraps, reason = "the same signature as on Linux")]
-    pub(crate) fn open(
-        watched: &[Watched],
-        _device: Option<String>,
-        _engine_pid_file: Option<PathBuf>,
-    ) -> Result<Probe, ObserveError> {
+    pub(crate) fn open(watched: &[Watched], _devices: Vec<String>) -> Result<Probe, ObserveError> {
         Ok(Probe { watched: watched.len() })
     }
 

@@ -6,33 +6,27 @@ use crate::reading::{CpuSeconds, DiskReading, Reading, Snapshot};
 use crate::watch::{ObserveError, Watched};
 use model::Nanos;
 use procfs::CurrentSI;
-use std::path::PathBuf;
 
 /// Sectors of `/proc/diskstats` are of this size whatever the device's own.
 const SECTOR_BYTES: u64 = 512;
 
-/// Open handles on the watched processes, the kernel's threads, and the name of the watched device.
+/// Open handles on the watched processes, the kernel's threads, and the names of the watched devices.
 pub(crate) struct Probe {
     processes: Vec<Family>,
-    device: Option<String>,
+    devices: Vec<String>,
     kernel: KernelThreads,
     tick_s: f64,
 }
 
 impl Probe {
-    pub(crate) fn open(
-        watched: &[Watched],
-        device: Option<String>,
-        engine_pid_file: Option<PathBuf>,
-    ) -> Result<Probe, ObserveError> {
+    pub(crate) fn open(watched: &[Watched], devices: Vec<String>) -> Result<Probe, ObserveError> {
         let open = |watched: &Watched| {
-            let pid_file = engine_pid_file.clone().filter(|_| watched.role == result::Role::Engine);
-            Family::open(*watched, pid_file)
+            Family::open(watched)
                 .ok_or(ObserveError::NoSuchProcess { role: watched.role.word(), pid: watched.pid })
         };
         Ok(Probe {
             processes: watched.iter().map(open).collect::<Result<_, _>>()?,
-            device,
+            devices,
             kernel: KernelThreads::open("/proc"),
             tick_s: 1.0 / procfs::ticks_per_second() as f64,
         })
@@ -56,9 +50,7 @@ impl Probe {
                     .into(),
             );
         }
-        if let Some(device) = &self.device
-            && self.disk().is_none()
-        {
+        for (device, _) in self.devices.iter().zip(self.disks()).filter(|(_, disk)| disk.is_none()) {
             spots.push(format!("block device {device}: not in /proc/diskstats"));
         }
         spots
@@ -72,7 +64,7 @@ impl Probe {
                 .map(|stat| cpu_seconds(&stat.total, tick_s))
                 .unwrap_or_default(),
             processes: self.processes.iter_mut().map(|family| family.read(tick_s)).collect(),
-            disk: self.disk(),
+            disks: self.disks(),
             writeback_s: self.kernel.read().map(|ticks| ticks as f64 * tick_s),
         }
     }
@@ -86,16 +78,20 @@ impl Probe {
         }
     }
 
-    fn disk(&self) -> Option<DiskReading> {
-        let device = self.device.as_ref()?;
-        let disk = procfs::diskstats().ok()?.into_iter().find(|disk| disk.name == *device)?;
-        Some(DiskReading {
+    fn disks(&self) -> Vec<Option<DiskReading>> {
+        if self.devices.is_empty() {
+            return Vec::new();
+        }
+        let disks = procfs::diskstats().unwrap_or_default();
+        let reading = |disk: &procfs::DiskStat| DiskReading {
             writes: disk.writes,
             flushes: disk.flushes,
             written_bytes: disk.sectors_written * SECTOR_BYTES,
             busy_ms: disk.time_in_progress,
             flushing_ms: disk.time_flushing.unwrap_or(0),
-        })
+        };
+        let of = |device: &String| disks.iter().find(|disk| disk.name == *device).map(reading);
+        self.devices.iter().map(of).collect()
     }
 }
 
@@ -117,7 +113,8 @@ mod tests {
 
     #[test]
     fn a_sample_costs_less_than_a_thousandth_of_a_second() {
-        let mut probe = Probe::open(&[Watched::myself(Role::Generator)], None, None).expect("we run");
+        let mut probe =
+            Probe::open(&[Watched::of(Role::Generator, std::process::id())], Vec::new()).expect("we run");
         let cost_ms = |at| {
             let before = measure::thread_cpu();
             probe.read(Nanos(at));

@@ -9,7 +9,8 @@ pub(crate) struct Reading {
     pub(crate) cpu: CpuSeconds,
     /// One a watched process, in their order.
     pub(crate) processes: Vec<ProcessReading>,
-    pub(crate) disk: Option<DiskReading>,
+    /// One a watched device, in their order; `None` where the system does not know it.
+    pub(crate) disks: Vec<Option<DiskReading>>,
     /// CPU seconds of the kernel's threads that write back and keep journals; `None` where they cannot be seen.
     pub(crate) writeback_s: Option<f64>,
 }
@@ -41,6 +42,19 @@ pub(crate) struct DiskReading {
     pub(crate) written_bytes: u64,
     pub(crate) busy_ms: u64,
     pub(crate) flushing_ms: u64,
+}
+
+impl DiskReading {
+    /// What was counted since an earlier reading.
+    pub(crate) fn since(&self, from: &DiskReading) -> DiskReading {
+        DiskReading {
+            writes: self.writes.saturating_sub(from.writes),
+            flushes: self.flushes.zip(from.flushes).map(|(until, from)| until.saturating_sub(from)),
+            written_bytes: self.written_bytes.saturating_sub(from.written_bytes),
+            busy_ms: self.busy_ms.saturating_sub(from.busy_ms),
+            flushing_ms: self.flushing_ms.saturating_sub(from.flushing_ms),
+        }
+    }
 }
 
 /// What is read at the two ends of the window: a few milliseconds with many threads.

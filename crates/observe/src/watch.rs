@@ -5,6 +5,7 @@ use crate::document::Observation;
 use crate::engine::{EngineProbe, Interview};
 use crate::probe::Probe;
 use crate::reading::{Reading, Snapshot};
+use crate::several::Several;
 use crate::{FileSystem, machine};
 use model::{Clock, Nanos};
 use result::Role;
@@ -19,19 +20,28 @@ const SAMPLES_MAX: usize = 7_200;
 
 /// A process to watch, and what it is in the trial. The generator is watched alone, every other one with all its
 /// descendants, because the processes of an engine come and go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Watched {
-    /// Its part in the trial.
+    /// Its part in the trial; of several stores each has an engine.
     pub role: Role,
     /// Its process id.
     pub pid: u32,
+    /// Where it writes its process id, alone on the first line (PostgreSQL: `postmaster.pid`): an engine that ended and came
+    /// back is watched on under its new one.
+    pub pid_file: Option<PathBuf>,
 }
 
 impl Watched {
+    /// A process that does not come back once it has ended.
+    #[must_use]
+    pub fn of(role: Role, pid: u32) -> Watched {
+        Watched { role, pid, pid_file: None }
+    }
+
     /// This process itself.
     #[must_use]
     pub fn myself(role: Role) -> Watched {
-        Watched { role, pid: std::process::id() }
+        Watched::of(role, std::process::id())
     }
 }
 
@@ -40,29 +50,26 @@ impl Watched {
 pub struct Options {
     /// Time between samples; at least 10 ms, the resolution of the kernel's counters.
     pub every: Nanos,
-    /// Where the data lies: the block device under it is watched too. May not exist yet.
-    pub store: Option<PathBuf>,
-    /// Where the engine writes its process id, alone on the first line (PostgreSQL: `postmaster.pid`): an engine that ended
-    /// and came back is watched on under its new one.
-    pub engine_pid_file: Option<PathBuf>,
+    /// Where the data of each store lies: the block devices under them are watched too, each once. May not exist yet.
+    pub stores: Vec<PathBuf>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { every: Nanos::from_secs(1), store: None, engine_pid_file: None }
+        Options { every: Nanos::from_secs(1), stores: Vec::new() }
     }
 }
 
-/// What a watched process has used so far, while the watch goes on.
+/// What the watched processes of a role have used so far together, while the watch goes on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Usage {
-    /// Its part in the trial.
+    /// Their part in the trial.
     pub role: Role,
     /// CPU seconds since the watch began, at the latest sample.
     pub cpu_s: f64,
-    /// Cores it kept busy between the latest two samples.
+    /// Cores they kept busy between the latest two samples.
     pub cores: f64,
-    /// Memory resident at the latest sample, in bytes; zero once it is gone.
+    /// Memory resident at the latest sample, in bytes; zero once they are gone.
     pub rss_bytes: u64,
 }
 
@@ -95,7 +102,7 @@ pub struct Watch<C: Clock> {
     clock: C,
     watched: Vec<Watched>,
     shared: Arc<Mutex<Shared>>,
-    device: Option<String>,
+    devices: Vec<String>,
     opened: Snapshot,
     closed: Option<Snapshot>,
     not_observed: Vec<String>,
@@ -122,15 +129,13 @@ impl<C: Clock> Watch<C> {
     /// # Errors
     /// When a process does not exist, or the place of the data can't be looked at.
     pub fn start(watched: Vec<Watched>, options: &Options, clock: C) -> Result<Watch<C>, ObserveError> {
-        let device = match &options.store {
-            Some(path) => {
-                FileSystem::of(path)
-                    .map_err(|source| ObserveError::NoFileSystem { path: path.clone(), source })?
-                    .device
-            }
-            None => None,
-        };
-        let mut probe = Probe::open(&watched, device.clone(), options.engine_pid_file.clone())?;
+        let mut devices = Vec::new();
+        for path in &options.stores {
+            let under = FileSystem::of(path)
+                .map_err(|source| ObserveError::NoFileSystem { path: path.clone(), source })?;
+            devices.extend(under.device.filter(|device| !devices.contains(device)));
+        }
+        let mut probe = Probe::open(&watched, devices.clone())?;
         let not_observed = probe.blind_spots();
         let opened = probe.snapshot(clock.now());
         let shared = Arc::new(Mutex::new(Shared {
@@ -151,7 +156,7 @@ impl<C: Clock> Watch<C> {
             clock,
             watched,
             shared,
-            device,
+            devices,
             opened,
             closed: None,
             not_observed,
@@ -161,13 +166,17 @@ impl<C: Clock> Watch<C> {
         })
     }
 
-    /// Asks the engine about itself from now on, on a thread of its own: an engine that is slow, away or gone leaves gaps
-    /// in [`Observation::engine`], and slows nothing else down.
+    /// Asks the engine about itself from now on, by a probe a store, on a thread of its own: an engine that is slow, away or
+    /// gone leaves gaps in [`Observation::engine`], and slows nothing else down. What several tell is summed. Without a probe
+    /// nothing is asked.
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn ask(&mut self, probe: Box<dyn EngineProbe>) -> Result<(), ObserveError> {
-        self.interview = Some(Interview::start(probe, self.clock.clone()).map_err(ObserveError::NoThread)?);
+    pub fn ask(&mut self, probes: Vec<Box<dyn EngineProbe>>) -> Result<(), ObserveError> {
+        if !probes.is_empty() {
+            let interview = Interview::start(Box::new(Several(probes)), self.clock.clone());
+            self.interview = Some(interview.map_err(ObserveError::NoThread)?);
+        }
         Ok(())
     }
 
@@ -192,7 +201,7 @@ impl<C: Clock> Watch<C> {
         }
     }
 
-    /// What each watched process has used so far: the samples that are there already, so that asking costs nothing.
+    /// What the watched processes of each role have used so far: the samples that are there already, so that asking costs nothing.
     #[must_use]
     pub fn usage(&self) -> Vec<Usage> {
         let shared = lock(&self.shared);
@@ -229,7 +238,7 @@ impl<C: Clock> Watch<C> {
             processes: ends.processes(&self.watched),
             writeback: ends.writeback(),
             engine,
-            disk: self.device.as_deref().and_then(|device| ends.disk(device)),
+            disk: ends.disk(&self.devices),
             not_observed: std::mem::take(&mut self.not_observed),
         }
     }
@@ -311,7 +320,7 @@ mod tests {
     fn a_long_watch_gets_coarser_and_not_bigger() {
         let every = Nanos::from_secs(1);
         let mut shared = Shared {
-            probe: Probe::open(&[], None, None).expect("there is nothing to open"),
+            probe: Probe::open(&[], Vec::new()).expect("there is nothing to open"),
             readings: Vec::new(),
             every,
         };
@@ -328,7 +337,7 @@ mod tests {
     #[test]
     fn a_mark_right_after_a_sample_leaves_no_sliver() {
         let mut shared = Shared {
-            probe: Probe::open(&[], None, None).expect("there is nothing to open"),
+            probe: Probe::open(&[], Vec::new()).expect("there is nothing to open"),
             readings: Vec::new(),
             every: Nanos::from_secs(1),
         };

@@ -46,7 +46,7 @@ impl Burner {
     }
 
     fn watched(&self) -> Watched {
-        Watched { role: Role::Server, pid: self.child.id() }
+        Watched::of(Role::Server, self.child.id())
     }
 
     fn burn(&mut self) {
@@ -123,9 +123,10 @@ fn an_engine_that_comes_back_under_another_id_is_watched_on() {
     let folder = tempfile::tempdir().expect("there is a place for temporary files");
     let pid_file = folder.path().join("engine.pid");
     let mut first = Burner::start();
-    let engine = Watched { role: Role::Engine, ..first.watched() };
-    let options = Options { engine_pid_file: Some(pid_file.clone()), ..Options::default() };
-    let mut watch = Watch::start(vec![engine], &options, Monotonic::start()).expect("the process runs");
+    let engine = Watched { role: Role::Engine, pid_file: Some(pid_file.clone()), ..first.watched() };
+    // That of another store, which has no such file.
+    let mut other = Burner::start();
+    let mut watch = watch(vec![engine, Watched { role: Role::Engine, ..other.watched() }]);
     first.burn();
     watch.close_window();
     first.end();
@@ -136,8 +137,10 @@ fn an_engine_that_comes_back_under_another_id_is_watched_on() {
     second.burn();
     watch.close_window();
     let seen = watch.stop();
-    let engine = &seen.processes[0];
+    let [engine, of_other] = &seen.processes[..] else { panic!("{seen:?}") };
     assert!(engine.cpu_s() >= 2.0 * BURN_S_MIN, "{engine:?}");
+    assert!(of_other.cpu_s() < BURN_S_MIN && of_other.roles == [Role::Engine], "{of_other:?}");
+    other.end();
 }
 
 #[test]
@@ -197,7 +200,7 @@ fn a_process_that_does_not_exist_is_refused() {
 
 #[test]
 fn a_store_in_memory_has_no_disk_to_watch() {
-    let options = Options { store: Some(Path::new("/dev/shm/not-yet.db").to_owned()), ..Options::default() };
+    let options = Options { stores: vec![Path::new("/dev/shm/not-yet.db").to_owned()], ..Options::default() };
     let watch = Watch::start(Vec::new(), &options, Monotonic::start()).expect("the folder exists");
     assert_eq!(watch.stop().disk, None);
 }

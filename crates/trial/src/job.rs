@@ -138,7 +138,7 @@ impl<W: Driven> Job<'_, W> {
         // A process id means something only on this machine.
         let local = matches!(target.address().host(), "localhost" | "127.0.0.1" | "::1" | "[::1]");
         let pid = started.as_ref().map(Server::pid).or(target.about().pid.filter(|_| local));
-        watched.extend(pid.map(|pid| Watched { role: Role::Server, pid }));
+        watched.extend(pid.map(|pid| Watched::of(Role::Server, pid)));
         let about = target.about().clone();
         let mut driven =
             self.drive(of_server(target), about.pool, watched, started.as_mut(), document, before)?;
@@ -165,18 +165,13 @@ impl<W: Driven> Job<'_, W> {
         before: Option<&W::Stored>,
     ) -> Result<Ended<W>> {
         let clock = Monotonic::start();
-        let options = Options {
-            store: self.deployment.places(&self.databases.urls()).into_iter().next(),
-            engine_pid_file: self.deployment.engine_pid_files().into_iter().next(),
-            ..Options::default()
-        };
         // Without sight of the database (a URL alone) there is no disk to watch either.
-        let options = if self.audited { options } else { Options { store: None, ..options } };
+        let stores = if self.audited { self.deployment.places(&self.databases.urls()) } else { Vec::new() };
+        let options = Options { stores, ..Options::default() };
         let mut watch = Watch::start(watched, &options, clock).context("could not observe the processes")?;
         let probes = self.databases.each.iter().filter_map(|database| store(&database.url).probe());
-        for probe in probes.filter(|_| self.audited) {
-            watch.ask(probe).context("could not ask the engine about itself")?;
-        }
+        let probes = probes.filter(|_| self.audited).collect();
+        watch.ask(probes).context("could not ask the engine about itself")?;
         let mut stack = target.stack();
         stack.settings.push(("sessions".into(), sessions.to_string()));
         if let Some(trial) = document.trials.last_mut() {
@@ -381,8 +376,8 @@ impl<W: Driven> Job<'_, W> {
 
     /// The processes whose cost is that of the trial, but for a server.
     fn watched(&self) -> Vec<Watched> {
-        let engines = self.deployment.engine_pids().into_iter();
-        let engine = engines.map(|pid| Watched { role: Role::Engine, pid });
+        let engines = self.deployment.engines().into_iter();
+        let engine = engines.map(|(pid, pid_file)| Watched { role: Role::Engine, pid, pid_file });
         std::iter::once(Watched::myself(Role::Generator)).chain(engine).collect()
     }
 }

@@ -101,6 +101,8 @@ impl EngineProbe for Probe {
                     group: (*group).into(),
                     unit: (*unit).into(),
                     kind: *kind,
+                    // MariaDB counts for its server whatever the database.
+                    of_server: true,
                     value,
                 })
             };
@@ -115,5 +117,9 @@ impl EngineProbe for Probe {
     /// MariaDB counts statements in a schema that is off unless somebody has switched it on.
     fn statements(&mut self) -> Vec<StatementCount> {
         Vec::new()
+    }
+
+    fn server(&self) -> Option<String> {
+        Some(self.url.place())
     }
 }

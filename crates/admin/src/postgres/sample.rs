@@ -33,6 +33,8 @@ const STATEMENTS: &str = "select query, calls::int8, total_exec_time::float8, ro
 /// A query that gives one row of `float8`, and what its columns are: name, unit and whether it counts.
 struct Source {
     group: &'static str,
+    /// Whether it is of all databases together.
+    of_server: bool,
     sql: &'static str,
     columns: &'static [(&'static str, &'static str, GaugeKind)],
 }
@@ -41,6 +43,7 @@ use GaugeKind::{Counter, Level};
 
 const DATABASE: Source = Source {
     group: "database",
+    of_server: false,
     sql: "select xact_commit::float8, xact_rollback::float8, blks_hit::float8, blks_read::float8, deadlocks::float8, \
           temp_bytes::float8 \
           from pg_stat_database \
@@ -58,6 +61,7 @@ const DATABASE: Source = Source {
 /// What the server does of itself, and takes from whoever is measured.
 const UPKEEP: Source = Source {
     group: "autovacuum",
+    of_server: false,
     sql: "select coalesce(sum(autovacuum_count), 0)::float8, coalesce(sum(autoanalyze_count), 0)::float8 \
           from pg_stat_user_tables",
     columns: &[("tables vacuumed", "runs", Counter), ("tables analysed", "runs", Counter)],
@@ -65,6 +69,7 @@ const UPKEEP: Source = Source {
 
 const LOCKS: Source = Source {
     group: "locks",
+    of_server: true,
     sql: "select count(*)::float8 from pg_locks where not granted",
     columns: &[("locks waited for", "locks", Level)],
 };
@@ -72,6 +77,7 @@ const LOCKS: Source = Source {
 /// Up to 17; from 18 on writes and syncs are counted with all other input and output.
 const WAL: Source = Source {
     group: "wal",
+    of_server: true,
     sql: "select wal_bytes::float8, wal_fpi::float8, wal_buffers_full::float8, wal_write::float8, wal_sync::float8 \
           from pg_stat_wal",
     columns: &[
@@ -85,6 +91,7 @@ const WAL: Source = Source {
 
 const WAL_FROM_18: Source = Source {
     group: "wal",
+    of_server: true,
     sql: "select w.wal_bytes::float8, w.wal_fpi::float8, w.wal_buffers_full::float8, io.writes, io.fsyncs \
           from pg_stat_wal w, \
           (select sum(writes)::float8 as writes, sum(fsyncs)::float8 as fsyncs from pg_stat_io where object = 'wal') io",
@@ -93,6 +100,7 @@ const WAL_FROM_18: Source = Source {
 
 const CHECKPOINTS: Source = Source {
     group: "checkpoints",
+    of_server: true,
     sql: "select checkpoints_timed::float8, checkpoints_req::float8, buffers_checkpoint::float8 from pg_stat_bgwriter",
     columns: &[
         ("checkpoints by time", "checkpoints", Counter),
@@ -103,6 +111,7 @@ const CHECKPOINTS: Source = Source {
 
 const CHECKPOINTS_FROM_17: Source = Source {
     group: "checkpoints",
+    of_server: true,
     sql: "select num_timed::float8, num_requested::float8, buffers_written::float8 from pg_stat_checkpointer",
     columns: CHECKPOINTS.columns,
 };
@@ -157,7 +166,7 @@ impl EngineProbe for Probe {
             for (at, (name, unit, kind)) in source.columns.iter().enumerate() {
                 if let Ok(Some(value)) = row.try_get::<_, Option<f64>>(at) {
                     let (name, group, unit) = ((*name).into(), source.group.into(), (*unit).into());
-                    gauges.push(Gauge { name, group, unit, kind: *kind, value });
+                    gauges.push(Gauge { name, group, unit, kind: *kind, of_server: source.of_server, value });
                 }
             }
         }
@@ -184,5 +193,10 @@ impl EngineProbe for Probe {
             })
         };
         self.query(STATEMENTS).unwrap_or_default().iter().filter_map(count).collect()
+    }
+
+    /// The port is part of a socket's name.
+    fn server(&self) -> Option<String> {
+        Some(format!("{} {}", self.url.place(), self.url.port))
     }
 }
