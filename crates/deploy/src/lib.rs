@@ -28,7 +28,7 @@ pub use error::DeployError;
 pub use interrupt::Interrupt;
 pub use manifest::{Manifest, Offer};
 pub use private::Private;
-pub use server::{DATABASE, Order, PASSWORD, Server, ServerSettings, launch};
+pub use server::{DATABASE, Order, PASSWORD, Server, ServerSettings, launch, variable};
 pub use spec::{Place, Wishes};
 pub use subjects::{Route, Subject};
 pub use viewer::{Nobody, Viewer, Work, tell};

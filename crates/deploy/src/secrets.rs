@@ -1,6 +1,6 @@
 //! Passwords: where they come from, and how they stay out of sight.
 
-use crate::server::PASSWORD;
+use crate::server::{PASSWORD, variable};
 use anyhow::{Context, Result, bail};
 use sql::{DbUrl, Dialect, Secret, ServerUrl};
 use std::ffi::OsString;
@@ -21,7 +21,7 @@ pub fn read_from(file: Option<PathBuf>) {
 }
 
 /// Fills in the password of a store's server: from the URL, else from `--password-file`, else from `STACKMARK_DB_PASSWORD`
-/// (of the store at place 1 `STACKMARK_DB_PASSWORD_1`, if that is set), else from where the engine's own tools look for it
+/// (of the store at place 1 `STACKMARK_DB_1_PASSWORD`, if that is set), else from where the engine's own tools look for it
 /// (`PGPASSWORD` and `.pgpass`, `MYSQL_PWD`).
 ///
 /// # Errors
@@ -34,11 +34,6 @@ pub fn with_password(url: DbUrl, store: usize) -> Result<DbUrl> {
         url.password = elsewhere(&url, store)?;
     }
     Ok(DbUrl::Server(url))
-}
-
-/// The variable with the password of a store, by its place.
-fn variable(store: usize) -> String {
-    if store == 0 { PASSWORD.to_owned() } else { format!("{PASSWORD}_{store}") }
 }
 
 /// The first line of a file that nobody else may read.
@@ -71,7 +66,7 @@ fn elsewhere(url: &ServerUrl, store: usize) -> Result<Option<Secret>> {
         Dialect::Postgres => "PGPASSWORD",
         Dialect::MySql | Dialect::Sqlite => "MYSQL_PWD",
     };
-    if let Some(found) = of(&variable(store)).or_else(|| of(PASSWORD)).or_else(|| of(engines_own)) {
+    if let Some(found) = of(&variable(PASSWORD, store)).or_else(|| of(PASSWORD)).or_else(|| of(engines_own)) {
         return Ok(Some(found));
     }
     let file = match (url.dialect, std::env::var_os("PGPASSFILE"), std::env::var_os("HOME")) {
@@ -123,7 +118,7 @@ pub fn leave_process_list() -> Result<()> {
         .skip(1)
         .map(|argument| match argument.to_str().and_then(taken_out) {
             Some((rest, store, password)) => {
-                found.push((variable(store), password));
+                found.push((variable(PASSWORD, store), password));
                 rest.into()
             }
             None => argument,

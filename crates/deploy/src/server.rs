@@ -16,9 +16,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, TryRecvError};
 use std::time::Duration;
 
-/// The variable that hands a password of a database to a process.
+/// The variable that hands the password of a database to a process; of the second of several that of [`variable`].
 pub const PASSWORD: &str = "STACKMARK_DB_PASSWORD";
-/// The first database of a server; of several the others have `_1`, `_2` and so on behind it, and so have their passwords.
+/// The variable that hands over the address of a database.
 pub const DATABASE: &str = "STACKMARK_DB";
 /// Building takes no longer: what does is stuck.
 const BUILD_MAX: Duration = Duration::from_secs(1_800);
@@ -57,7 +57,7 @@ pub struct Order<'a> {
     pub workload: &'a str,
     /// Which of several combinations, as its manifest calls it.
     pub how: &'a str,
-    /// The loaded databases, one in each store.
+    /// The loaded databases, in the order of the workload's stores; at least one.
     pub databases: &'a [DbUrl],
 }
 
@@ -249,30 +249,37 @@ pub fn launch(program: &OsStr, arguments: &[impl AsRef<OsStr>]) -> std::io::Erro
 fn environment(order: &Order<'_>, settings: &ServerSettings) -> Vec<(String, String)> {
     // It runs in another folder than we do.
     let absolute = |path: &mut PathBuf| *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
-    let mut variables: Vec<(String, String)> = [
-        ("STACKMARK_WORKLOAD", order.workload.to_owned()),
-        ("STACKMARK_POOL", settings.pool.to_string()),
-        ("STACKMARK_THREADS", settings.threads.to_string()),
-        ("STACKMARK_LISTEN", LISTEN.to_owned()),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .into();
+    let mut variables = vec![
+        ("STACKMARK_WORKLOAD".to_owned(), order.workload.to_owned()),
+        ("STACKMARK_POOL".to_owned(), settings.pool.to_string()),
+        ("STACKMARK_THREADS".to_owned(), settings.threads.to_string()),
+        ("STACKMARK_LISTEN".to_owned(), LISTEN.to_owned()),
+    ];
     if !order.how.is_empty() {
-        variables.push(("STACKMARK_HOW".into(), order.how.to_owned()));
+        variables.push(("STACKMARK_HOW".to_owned(), order.how.to_owned()));
     }
     for (store, url) in order.databases.iter().enumerate() {
-        let numbered = |name: &str| if store == 0 { name.to_owned() } else { format!("{name}_{store}") };
-        let mut database = url.clone();
-        match &mut database {
+        let mut url = url.clone();
+        match &mut url {
             DbUrl::Sqlite(url) => absolute(&mut url.path),
             DbUrl::Server(url) => url.socket.iter_mut().chain(&mut url.authority).for_each(absolute),
         }
-        variables.push((numbered(DATABASE), database.to_string()));
-        if let DbUrl::Server(ServerUrl { password: Some(password), .. }) = url {
-            variables.push((numbered(PASSWORD), password.reveal().to_owned()));
+        variables.push((variable(DATABASE, store), url.to_string()));
+        if let DbUrl::Server(ServerUrl { password: Some(password), .. }) = &url {
+            variables.push((variable(PASSWORD, store), password.reveal().to_owned()));
         }
     }
     variables
+}
+
+/// The name of a variable for one of several stores: `STACKMARK_DB` for the first, then `STACKMARK_DB_1`; and
+/// `STACKMARK_DB_PASSWORD`, then `STACKMARK_DB_1_PASSWORD`.
+#[must_use]
+pub fn variable(of_first: &str, store: usize) -> String {
+    match of_first.strip_prefix(DATABASE) {
+        Some(rest) if store > 0 => format!("{DATABASE}_{store}{rest}"),
+        _ => of_first.to_owned(),
+    }
 }
 
 /// Builds a server once in the life of this process, whatever it is started for.
@@ -383,6 +390,7 @@ fn tail(log: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     #[test]
     fn an_address_is_read_and_nothing_else_is_taken_for_one() {
@@ -398,31 +406,32 @@ mod tests {
     #[test]
     fn the_environment_says_all_and_a_password_stands_for_itself() {
         let settings = ServerSettings { limits: None, pool: 8, threads: 2 };
-        let of = |urls: &[&str], how| {
-            let urls = urls.iter().map(|url| url.parse::<DbUrl>().unwrap()).collect::<Vec<_>>();
-            environment(&Order { workload: "tpcb", how, databases: &urls }, &settings)
+        let of = |urls: &[&str], how| -> BTreeMap<String, String> {
+            let databases: Vec<DbUrl> = urls.iter().map(|url| url.parse().unwrap()).collect();
+            let order = Order { workload: "tpcb", how, databases: &databases };
+            environment(&order, &settings).into_iter().collect()
+        };
+        let others = |found: &BTreeMap<String, String>, secret: &str| {
+            found.iter().filter(|(_, value)| value.contains(secret)).count() - 1
         };
         let found = of(&["postgres://me:secret@db/tpcb"], "pgx/pipelined");
-        let value =
-            |name: &str| found.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str());
-        assert_eq!(value(PASSWORD), Some("secret"));
-        assert_eq!(value("STACKMARK_HOW"), Some("pgx/pipelined"));
-        assert!(
-            found.iter().filter(|(name, _)| *name != PASSWORD).all(|(_, value)| !value.contains("secret"))
-        );
+        assert_eq!((found[PASSWORD].as_str(), others(&found, "secret")), ("secret", 0));
+        assert_eq!(found["STACKMARK_HOW"], "pgx/pipelined");
         let here = std::env::current_dir().unwrap();
         let found = of(&["postgres://me@db/tpcb?sslmode=verify-full&sslrootcert=ca.pem"], "");
-        let is = |name: &str, begins: &str| {
-            let found = found.iter().find(|(known, _)| known == name).unwrap();
-            assert!(found.1.contains(begins), "{found:?}");
-        };
-        is(DATABASE, &format!("sslrootcert={}/ca.pem", here.display()));
-        let found = of(&["sqlite:bank.db", "postgres://me:other@db/two"], "");
-        assert!(found.iter().all(|(name, _)| ![PASSWORD, "STACKMARK_HOW"].contains(&name.as_str())));
-        let value = |name: &str| found.iter().find(|(known, _)| *known == name).unwrap().1.as_str();
-        assert!(value(DATABASE).starts_with(&format!("sqlite:{}/bank.db", here.display())));
-        assert!(value("STACKMARK_DB_1").starts_with("postgres://me@db"));
-        assert_eq!(value("STACKMARK_DB_PASSWORD_1"), "other");
+        assert!(found[DATABASE].contains(&format!("sslrootcert={}/ca.pem", here.display())), "{found:?}");
+        let found = of(&["sqlite:bank.db"], "");
+        assert!(!found.contains_key(PASSWORD) && !found.contains_key("STACKMARK_HOW"));
+        assert!(found[DATABASE].starts_with(&format!("sqlite:{}/bank.db", here.display())), "{found:?}");
+        // Several, in their order.
+        let found = of(&["postgres://me@a/tpcb", "postgres://me:hush@b/tpcb", "sqlite:bank.db"], "");
+        assert!(found["STACKMARK_DB"].starts_with("postgres://me@a") && !found.contains_key(PASSWORD));
+        assert!(found["STACKMARK_DB_1"].starts_with("postgres://me@b"), "{found:?}");
+        assert_eq!((found["STACKMARK_DB_1_PASSWORD"].as_str(), others(&found, "hush")), ("hush", 0));
+        assert!(
+            found["STACKMARK_DB_2"].starts_with(&format!("sqlite:{}/bank.db", here.display())),
+            "{found:?}"
+        );
     }
 
     /// What `/health` is found to be where the one who listens says `said` and no more, with the connection open.

@@ -2,8 +2,8 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
-use deploy::DATABASE;
 use deploy::database::parse_url;
+use deploy::{DATABASE, variable};
 use sql::{DbUrl, Dialect};
 
 /// The most stores that may be asked for.
@@ -34,8 +34,9 @@ impl Stores {
         if let [only] = &given[..]
             && std::env::var(DATABASE).is_ok_and(|first| first == *only)
         {
-            given
-                .extend((1..SHARDS_MAX).map_while(|store| std::env::var(format!("{DATABASE}_{store}")).ok()));
+            given.extend(
+                (1..SHARDS_MAX).map_while(|store| std::env::var(variable(DATABASE, store as usize)).ok()),
+            );
             if given.len() > 1 {
                 let named = given.into_iter().enumerate();
                 given = named.map(|(store, url)| format!("shard-{store}={url}")).collect();
