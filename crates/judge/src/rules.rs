@@ -72,18 +72,42 @@ const RULES: [(&str, Judge); 23] = [
 /// Everything the rules say about one trial, good or bad, in a fixed order. [`Trial::rules`] itself is not read.
 #[must_use]
 pub fn judge(trial: &Trial) -> Vec<Rule> {
-    RULES.iter().filter_map(|(_, rule)| rule(trial)).collect()
+    RULES.iter().filter_map(|(name, rule)| Some(named(name, rule(trial)?))).collect()
 }
 
-/// A rule with nothing to advise.
-fn says(name: &str, severity: Severity, sentence: impl AsRef<str>) -> Option<Rule> {
+/// What a rule says, under the name that it has in its table.
+fn named(name: &str, rule: Rule) -> Rule {
+    Rule { name: name.to_owned(), ..rule }
+}
+
+fn said(severity: Severity, sentence: impl AsRef<str>, advice: Option<&str>) -> Option<Rule> {
     let sentence = figures::plain(sentence.as_ref());
-    Some(Rule { name: name.to_owned(), severity, sentence, advice: None, full: None })
+    Some(Rule { name: String::new(), severity, sentence, advice: advice.map(str::to_owned), full: None })
 }
 
-/// A rule that says what to do.
-fn advises(name: &str, severity: Severity, sentence: impl AsRef<str>, advice: &str) -> Option<Rule> {
-    says(name, severity, sentence).map(|rule| Rule { advice: Some(advice.to_owned()), ..rule })
+/// All is well.
+fn fine(sentence: impl AsRef<str>) -> Option<Rule> {
+    said(Severity::Ok, sentence, None)
+}
+
+/// Something to know.
+fn note(sentence: impl AsRef<str>) -> Option<Rule> {
+    said(Severity::Info, sentence, None)
+}
+
+/// Something to know, and what one may do about it.
+fn hint(sentence: impl AsRef<str>, advice: &str) -> Option<Rule> {
+    said(Severity::Info, sentence, Some(advice))
+}
+
+/// Something that weakens the number.
+fn warning(sentence: impl AsRef<str>, advice: &str) -> Option<Rule> {
+    said(Severity::Warning, sentence, Some(advice))
+}
+
+/// Something that voids it.
+fn bad(sentence: impl AsRef<str>, advice: &str) -> Option<Rule> {
+    said(Severity::Bad, sentence, Some(advice))
 }
 
 /// `a`, `a and b`, `a, b and c`.

@@ -1,8 +1,8 @@
 //! Whether every call is accounted for, whether the data vouch for it, and how the calls ended.
 
-use super::{advises, listed, says, share};
+use super::{bad, fine, listed, note, share, warning};
 use crate::{figures, findings};
-use result::{AuditWhen, Books, Check, Class, Rule, Severity, Trial, UNVERIFIED};
+use result::{AuditWhen, Books, Check, Class, Rule, Trial, UNVERIFIED};
 
 /// Declined calls that the workload does not plan, as a share of those begun, from which the rate means something else.
 const UNPLANNED_MAX: f64 = 0.05;
@@ -19,15 +19,9 @@ pub(super) fn books(trial: &Trial) -> Option<Rule> {
     let broken = imbalances(trial);
     if broken.is_empty() {
         let due = trial.overall.books.due;
-        return says(
-            "books",
-            Severity::Ok,
-            format!("all {} calls that were due are accounted for", figures::count(due)),
-        );
+        return fine(format!("all {} calls that were due are accounted for", figures::count(due)));
     }
-    advises(
-        "books",
-        Severity::Bad,
+    bad(
         format!("calls got lost or were counted twice ({}): the number is void", listed(&broken)),
         "report this as a bug of Stackmark, with the result file",
     )
@@ -120,9 +114,7 @@ pub(super) fn audit(trial: &Trial) -> Option<Rule> {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        return advises(
-            "audit",
-            Severity::Bad,
+        return bad(
             format!("failed: {}{more}: the number is void", what.join("; ")),
             "find out what broke the data or the answers before measuring again",
         );
@@ -132,16 +124,10 @@ pub(super) fn audit(trial: &Trial) -> Option<Rule> {
         let audits = trial.audits.iter().map(|audit| audit.check);
         let checks = audits.chain(trial.ledger.iter().map(|ledger| ledger.check));
         let checks = checks.chain(trial.inputs.iter().map(|input| input.check));
-        return says(
-            "audit",
-            Severity::Ok,
-            format!("the data hold what the calls were told: {}", findings::passed_of(checks)),
-        );
+        return fine(format!("the data hold what the calls were told: {}", findings::passed_of(checks)));
     }
     let unverified = if trial.is_unverified() { format!("{UNVERIFIED}: ") } else { String::new() };
-    advises(
-        "audit",
-        Severity::Warning,
+    warning(
         format!(
             "{unverified}not checked: {}; nothing shows that the work behind the number was done rightly",
             listed(&missing)
@@ -182,9 +168,7 @@ pub(super) fn outcome_mix(trial: &Trial) -> Option<Rule> {
     let mut beyond = trial.kinds.iter().filter(|kind| kind.declines && kind.declined_beyond_plan() > 0);
     if let Some(kind) = beyond.next() {
         let books = kind.tally.books;
-        return advises(
-            "outcome-mix",
-            Severity::Bad,
+        return bad(
             format!(
                 "{} of {} were declined, far more than the workload plans for: the calls were not done",
                 figures::percent(share(books.declined, books.begun)),
@@ -219,9 +203,7 @@ pub(super) fn outcome_mix(trial: &Trial) -> Option<Rule> {
         ));
     }
     if !odd.is_empty() {
-        return advises(
-            "outcome-mix",
-            Severity::Warning,
+        return warning(
             format!("{}: the rate counts only the rest, and so do its times", listed(&odd)),
             "look at the books, and compare it only with a result of the same mix",
         );
@@ -242,7 +224,7 @@ pub(super) fn outcome_mix(trial: &Trial) -> Option<Rule> {
             format!("{} calls were declined that the workload does not plan for", figures::count(more))
         }
     };
-    says("outcome-mix", if unplanned == 0 { Severity::Ok } else { Severity::Info }, sentence)
+    if unplanned == 0 { fine(sentence) } else { note(sentence) }
 }
 
 #[cfg(test)]
@@ -250,6 +232,7 @@ mod tests {
     use super::super::tests::after;
     use super::*;
     use crate::curve::served_share;
+    use result::Severity;
 
     /// A server that declines everything it may does nothing.
     fn decline_all(trial: &mut Trial) {

@@ -1,8 +1,8 @@
 //! What of an engine's write-back the interval held: checkpoints, and the pages that are logged whole after one.
 
-use super::{advises, says};
+use super::{fine, hint, warning};
 use crate::figures;
-use result::{Engine, Rule, Severity, Trial};
+use result::{Engine, Rule, Trial};
 
 /// The first and the last part of the interval that are held against each other: a quarter each.
 const PARTS: usize = 4;
@@ -20,19 +20,13 @@ pub(super) fn checkpoints(trial: &Trial) -> Option<Rule> {
     let (timed, asked) = (total("checkpoints by time")?, total("checkpoints by wal")?);
     // With several of its own the beginnings are in what is measured; others may have asked for theirs for another reason.
     if timed >= 2.0 {
-        return says(
-            "checkpoints",
-            Severity::Ok,
-            format!("the interval held {:.0} checkpoints", timed + asked),
-        );
+        return fine(format!("the interval held {:.0} checkpoints", timed + asked));
     }
     let number = timed + asked;
     let held = format!("{number:.0} {}", if number == 1.0 { "checkpoint" } else { "checkpoints" });
     let settling = log_a_commit(engine, trial.measured_s);
     if let Some((first, last)) = settling.filter(|(first, last)| *first > last * (1.0 + MORE_MAX)) {
-        return advises(
-            "checkpoints",
-            Severity::Warning,
+        return warning(
             format!(
                 "a commit wrote {} of log in the first quarter of the interval and {} in the last ({held}): after a \
                  checkpoint each page is logged whole when it is first changed, and the rate is partly that of this \
@@ -49,7 +43,7 @@ pub(super) fn checkpoints(trial: &Trial) -> Option<Rule> {
             .to_owned(),
         _ => format!("{held} fell into the interval: the rate depends on where in it that was"),
     };
-    advises("checkpoints", Severity::Info, sentence, MEASURE_SEVERAL)
+    hint(sentence, MEASURE_SEVERAL)
 }
 
 /// Bytes of log that a commit wrote in the first and in the last quarter of the interval.
@@ -77,7 +71,7 @@ pub(super) mod tests {
     use super::super::tests::{check, is_silent};
     use super::*;
     use crate::testing;
-    use result::{Gauge, GaugeKind};
+    use result::{Gauge, GaugeKind, Severity};
 
     fn gauge(name: &str, total: f64, values: Vec<f64>) -> Gauge {
         Gauge {

@@ -1,8 +1,8 @@
 //! What clocks inside calls add up to, held against the clock of their caller.
 
-use super::{advises, listed, says};
+use super::{fine, listed, warning};
 use crate::figures;
-use result::{Rule, Severity, Trial};
+use result::{Rule, Trial};
 
 /// How far the parts of a call may exceed the whole, as a share: two clocks on one machine, read one after the other.
 const EXCESS_MAX: f64 = 0.01;
@@ -21,9 +21,7 @@ pub(super) fn clocked(trial: &Trial) -> Option<Rule> {
         .map(share)
         .collect();
     if !beyond.is_empty() {
-        return advises(
-            "clocked",
-            Severity::Warning,
+        return warning(
             format!(
                 "the parts of calls took longer than the calls did, by the clock of their caller ({}): the time budget \
                  cannot be right",
@@ -39,5 +37,5 @@ pub(super) fn clocked(trial: &Trial) -> Option<Rule> {
         .map(|account| share(&account))
         .collect();
     (!kinds.is_empty()).then_some(())?;
-    says("clocked", Severity::Ok, format!("in clocks, of the callers' time: {}", listed(&kinds)))
+    fine(format!("in clocks, of the callers' time: {}", listed(&kinds)))
 }

@@ -1,17 +1,21 @@
 //! The rules of a comparison: whether its ratio may be put down to the factor under study.
 
 use super::compared::{intended_by_all, is_intended};
-use super::{advises, listed, says};
+use super::{bad, fine, hint, listed, named, note, warning};
 use crate::figures;
-use result::{Comparison, Rule, Severity};
+use result::{Comparison, Rule};
 
 /// Differences named in a sentence; the report lists all of them.
 const NAMED_MAX: usize = 4;
 
+/// The rules of comparisons by name, in the order of reports.
+pub(super) const RULES: [(&str, fn(&Comparison) -> Option<Rule>); 3] =
+    [("key", key), ("fingerprint", fingerprint), ("noise", noise)];
+
 /// What the rules `key`, `fingerprint` and `noise` say about a comparison, in this order.
 #[must_use]
 pub fn judge_comparison(comparison: &Comparison) -> Vec<Rule> {
-    [key(comparison), fingerprint(comparison), noise(comparison)].into_iter().flatten().collect()
+    RULES.iter().filter_map(|(name, rule)| Some(named(name, rule(comparison)?))).collect()
 }
 
 /// Whether the work differs only in measures that the factor under study changes by itself.
@@ -32,11 +36,9 @@ fn key(comparison: &Comparison) -> Option<Rule> {
     if fields.is_empty() {
         let sentence =
             format!("nothing differs in the comparison key but what {} changes", comparison.factor);
-        return says("key", Severity::Ok, sentence);
+        return fine(sentence);
     }
-    advises(
-        "key",
-        Severity::Bad,
+    bad(
         format!(
             "more differs than {}: {}; the ratio cannot be put down to any one of them",
             comparison.factor,
@@ -50,7 +52,7 @@ fn key(comparison: &Comparison) -> Option<Rule> {
 fn fingerprint(comparison: &Comparison) -> Option<Rule> {
     let differences = &comparison.fingerprint_differences;
     if differences.is_empty() {
-        return says("fingerprint", Severity::Ok, "a call takes the same work on both sides");
+        return fine("a call takes the same work on both sides");
     }
     let words = |intended: bool| -> Vec<String> {
         differences
@@ -66,11 +68,9 @@ fn fingerprint(comparison: &Comparison) -> Option<Rule> {
     if unintended.is_empty() {
         let sentence =
             format!("{} changes the work of a call: {}", comparison.factor, listed(&some_of(&words(true))));
-        return says("fingerprint", Severity::Info, sentence);
+        return note(sentence);
     }
-    advises(
-        "fingerprint",
-        Severity::Bad,
+    bad(
         format!(
             "the two do different work: {}; their rates are not of the same thing",
             listed(&some_of(&unintended))
@@ -93,34 +93,24 @@ fn some_of(words: &[impl AsRef<str>]) -> Vec<String> {
 fn noise(comparison: &Comparison) -> Option<Rule> {
     comparison.ratio?;
     let Some(noise) = &comparison.noise else {
-        return advises(
-            "noise",
-            Severity::Info,
+        return hint(
             "no A/A control was run, so nothing checks whether the same subject measured twice differs",
             "run with an A/A control",
         );
     };
     let words = figures::ratio(noise.ratio);
     match noise.ratio.low {
-        Some(_) if !noise.is_biased() => says(
-            "noise",
-            Severity::Ok,
-            format!("the A/A control shows no bias: {} measured twice gave {words}", comparison.a.label),
-        ),
-        Some(_) => advises(
-            "noise",
-            Severity::Warning,
+        Some(_) if !noise.is_biased() => {
+            fine(format!("the A/A control shows no bias: {} measured twice gave {words}", comparison.a.label))
+        }
+        Some(_) => warning(
             format!(
                 "the A/A control shows a bias: {} measured twice gave {words}; chance alone does so in one control of 20",
                 comparison.a.label
             ),
             "run again; if it shows a bias again, find what differs between trials before using the ratio",
         ),
-        None => says(
-            "noise",
-            Severity::Info,
-            format!("the A/A control has too few blocks for an interval: {words}"),
-        ),
+        None => note(format!("the A/A control has too few blocks for an interval: {words}")),
     }
 }
 
@@ -128,7 +118,7 @@ fn noise(comparison: &Comparison) -> Option<Rule> {
 mod tests {
     use super::*;
     use crate::testing;
-    use result::{FingerprintDifference, Interval, KeyDifference};
+    use result::{FingerprintDifference, Interval, KeyDifference, Severity};
 
     /// What a rule says of the sample comparison after a change.
     fn said(name: &str, change: impl FnOnce(&mut Comparison)) -> Rule {

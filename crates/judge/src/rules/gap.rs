@@ -1,8 +1,8 @@
 //! Time that is missing from the measured interval.
 
-use super::{advises, says, whole_percent};
+use super::{bad, note, warning, whole_percent};
 use crate::{engine_findings, figures};
-use result::{Gap, GapKind, Rule, Severity, Trial};
+use result::{Gap, GapKind, Rule, Trial};
 
 /// Missing time from which the rate is none, where it is a share of the interval worth speaking of as well. Less of it is
 /// what a crowded virtual machine does now and then.
@@ -19,7 +19,7 @@ pub(super) fn gap(trial: &Trial) -> Option<Rule> {
     let missing_s: f64 = trial.gaps.iter().map(|gap| gap.missing_s(trial.measured_s)).sum();
     if missing_s <= 0.0 {
         // A time of day that was set, and what was lost in the warm-up: durations are clocked by another clock.
-        return says("gap", Severity::Info, format!("{found}; no time that was measured is touched by it"));
+        return note(format!("{found}; no time that was measured is touched by it"));
     }
     let slept = trial
         .gaps
@@ -27,18 +27,14 @@ pub(super) fn gap(trial: &Trial) -> Option<Rule> {
         .any(|gap: &Gap| gap.kind == GapKind::Asleep && gap.missing_s(trial.measured_s) > 0.0);
     let share = missing_s / trial.measured_s;
     if slept || (missing_s >= MISSING_MIN_S && share >= MISSING_MIN) {
-        return advises(
-            "gap",
-            Severity::Bad,
+        return bad(
             format!(
                 "{found}: the rate is that of an interval in which nothing ran for a part of the time, and is no result"
             ),
             "run again on a machine that stays awake and a process that nobody stops",
         );
     }
-    advises(
-        "gap",
-        Severity::Warning,
+    warning(
         format!(
             "{found}: {} of the measured time is missing ({}), and calls that were under way took that much longer",
             whole_percent(share.min(1.0)),

@@ -1,12 +1,10 @@
 //! Whether calls wait for rows that others hold: what the plan lets them share, and what the engine's sessions were seen
 //! waiting for.
 
-use super::{advises, says, whole_percent};
+use super::{fine, note, warning, whole_percent};
 use crate::engine_findings::lock_waits;
 use crate::figures;
-use result::{Rule, Severity, Trial};
-
-const NAME: &str = "hot-rows";
+use result::{Rule, Trial};
 
 /// Clients a row from which calls that draw their row meet often: with half as many clients as rows a third of the calls
 /// finds another at its row.
@@ -27,11 +25,9 @@ pub(super) fn hot_rows(trial: &Trial) -> Option<Rule> {
     let advice = format!("load more {}: two or more a client", trial.data.scale_unit);
     let Some(waited) = lock_waits(trial) else {
         if !shared.is_crowded {
-            return says(NAME, Severity::Ok, format!("{}: low contention", shared.words));
+            return fine(format!("{}: low contention", shared.words));
         }
-        return advises(
-            NAME,
-            Severity::Warning,
+        return warning(
             format!(
                 "{}, and the engine's waits were not sampled: throughput may reflect waits for those rows",
                 shared.words
@@ -45,24 +41,24 @@ pub(super) fn hot_rows(trial: &Trial) -> Option<Rule> {
         whole_percent(waited)
     );
     if waited >= MOST {
-        advises(NAME, Severity::Warning, format!("{seen}: throughput mostly reflects those waits"), &advice)
+        warning(format!("{seen}: throughput mostly reflects those waits"), &advice)
     } else if waited >= SHOWS {
-        advises(NAME, Severity::Warning, format!("{seen}: contention lowers throughput"), &advice)
+        warning(format!("{seen}: contention lowers throughput"), &advice)
     } else {
-        says(NAME, Severity::Ok, format!("{seen}: low contention"))
+        fine(format!("{seen}: low contention"))
     }
 }
 
 /// SQLite has no locks of rows.
 fn embedded(trial: &Trial, shared: &Shared) -> Option<Rule> {
     if !shared.is_crowded {
-        return says(NAME, Severity::Ok, format!("{}: low contention", shared.words));
+        return fine(format!("{}: low contention", shared.words));
     }
     let sentence = format!(
         "{}; SQLite has one writer at a time whatever the rows, so more {} would not help",
         shared.words, trial.data.scale_unit
     );
-    says(NAME, Severity::Info, sentence)
+    note(sentence)
 }
 
 /// The rows of the smallest table that is updated, and the clients at them.

@@ -1,8 +1,8 @@
 //! What the processes of a trial, and others, took of the machine.
 
-use super::{advises, listed, says, whole_percent};
+use super::{fine, listed, note, warning, whole_percent};
 use crate::figures;
-use result::{Process, Role, Rule, Severity, Trial};
+use result::{Process, Role, Rule, Trial};
 
 /// Share of the machine's processors busy from which they are full.
 pub(super) const FULL: f64 = 0.9;
@@ -80,28 +80,18 @@ fn generates(process: &Process) -> bool {
 pub(super) fn co_located(trial: &Trial) -> Option<Rule> {
     let load = Load::of(trial)?;
     if load.shared > 0.0 {
-        return says(
-            "co-located",
-            Severity::Info,
-            format!(
-                "generator and engine are one process, which kept {} of {} processors busy: its cost is that of both",
-                figures::trimmed(load.shared, 1),
-                load.cores
-            ),
-        );
+        return note(format!(
+            "generator and engine are one process, which kept {} of {} processors busy: its cost is that of both",
+            figures::trimmed(load.shared, 1),
+            load.cores
+        ));
     }
     if trial.data.elsewhere {
         let server = if load.is_system_observed() { "; generator and server share this one" } else { "" };
-        return says(
-            "co-located",
-            Severity::Info,
-            format!("the engine is on another machine, where nothing was observed{server}"),
-        );
+        return note(format!("the engine is on another machine, where nothing was observed{server}"));
     }
     if !load.is_system_observed() {
-        return says(
-            "co-located",
-            Severity::Info,
+        return note(
             "no process of the system under test was observed; if it runs on this machine, the generator takes processor \
              time from it",
         );
@@ -113,14 +103,12 @@ pub(super) fn co_located(trial: &Trial) -> Option<Rule> {
         load.words()
     );
     if part >= GENERATOR_HEAVY && load.busy() >= FULL * load.cores {
-        return advises(
-            "co-located",
-            Severity::Warning,
+        return warning(
             format!("{sentence}, so the system had less than the machine and alone would do more"),
             "run the server on another machine and name it with --url",
         );
     }
-    says("co-located", Severity::Info, sentence)
+    note(sentence)
 }
 
 /// Whether somebody else used the machine.
@@ -135,24 +123,16 @@ pub(super) fn noisy_machine(trial: &Trial) -> Option<Rule> {
         noise.push(format!("processes outside the trial used {} of it", figures::percent(others)));
     }
     if !noise.is_empty() {
-        return advises(
-            "noisy-machine",
-            Severity::Warning,
+        return warning(
             format!("{}: the number may be too low, and another run may differ", listed(&noise)),
             "run again on a quiet machine",
         );
     }
     match (steal, others) {
-        (None, None) => {
-            says("noisy-machine", Severity::Info, "whether others used the machine was not observed here")
-        }
+        (None, None) => note("whether others used the machine was not observed here"),
         _ => {
             let used = steal.unwrap_or(0.0) + others.unwrap_or(0.0);
-            says(
-                "noisy-machine",
-                Severity::Ok,
-                format!("others used {} of the machine", figures::percent(used)),
-            )
+            fine(format!("others used {} of the machine", figures::percent(used)))
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Two populations of calls under one average.
 
-use super::{advises, listed, whole_percent};
+use super::{hint, listed, whole_percent};
 use crate::{figures, findings};
-use result::{BUCKETS_A_DECADE, Bucket, Rule, Severity, Trial};
+use result::{BUCKETS_A_DECADE, Bucket, Rule, Trial};
 
 /// Calls below which a valley may be chance.
 const CALLS_MIN: u64 = 2_000;
@@ -27,9 +27,7 @@ pub(super) fn modality(trial: &Trial) -> Option<Rule> {
     if split.is_empty() {
         return None;
     }
-    advises(
-        "modality",
-        Severity::Info,
+    hint(
         format!(
             "two populations of response times: {}; a mean or a median describes neither",
             listed(&split)

@@ -1,9 +1,9 @@
 //! What sets the rate, whether clients and times agree with it, and whether it held.
 
-use super::{advises, clients, listed, says, whole_percent};
+use super::{bad, clients, fine, hint, listed, note, warning, whole_percent};
 use crate::figures;
 use measure::{Steadiness, steadiness};
-use result::{Arrivals, Class, Rule, Severity, Tally, Trial};
+use result::{Arrivals, Class, Rule, Tally, Trial};
 
 /// Throughput within this share of clients ÷ think time: the pace sets the rate.
 const THINK_CAP_MARGIN: f64 = 0.10;
@@ -25,18 +25,12 @@ pub(super) fn think_cap(trial: &Trial) -> Option<Rule> {
     // clients spend inside calls tells how far throughput lies below what the pace allows.
     let busy = occupied(trial, Times::Response)?.clients / f64::from(trial.plan.clients.max(1));
     if busy > THINK_CAP_MARGIN {
-        return says(
-            "think-cap",
-            Severity::Ok,
-            format!(
-                "clients spent {} of their time waiting for answers: the system takes part in the rate",
-                whole_percent(busy)
-            ),
-        );
+        return fine(format!(
+            "clients spent {} of their time waiting for answers: the system takes part in the rate",
+            whole_percent(busy)
+        ));
     }
-    advises(
-        "think-cap",
-        Severity::Info,
+    hint(
         format!(
             "clients spent {} of their time keying and thinking: this pace sets the rate, and the system could do more",
             whole_percent(1.0 - busy)
@@ -59,9 +53,7 @@ pub(super) fn little(trial: &Trial) -> Option<Rule> {
     let over =
         LITTLE_MARGIN + (longest_ns as f64 / 1e9 / trial.measured_s).max(1.0 / calls_a_client.max(1.0));
     if busy > all * (1.0 + over) {
-        return advises(
-            "little",
-            Severity::Bad,
+        return bad(
             format!(
                 "of {} {found}, which cannot be: rate and times contradict each other",
                 clients(trial.plan.clients)
@@ -70,7 +62,7 @@ pub(super) fn little(trial: &Trial) -> Option<Rule> {
         );
     }
     if trial.plan.arrivals != (Arrivals::Closed {}) {
-        return says("little", Severity::Ok, format!("of {} {found}", clients(trial.plan.clients)));
+        return fine(format!("of {} {found}", clients(trial.plan.clients)));
     }
     let product = format!(
         "{} calls/s × {} = {}",
@@ -79,9 +71,7 @@ pub(super) fn little(trial: &Trial) -> Option<Rule> {
         figures::short(busy)
     );
     if busy < all * (1.0 - margin) {
-        return advises(
-            "little",
-            Severity::Warning,
+        return warning(
             format!(
                 "{product} and not {}: clients spent {} of the time between calls, so the load was lighter than asked",
                 clients(trial.plan.clients),
@@ -90,11 +80,7 @@ pub(super) fn little(trial: &Trial) -> Option<Rule> {
             "see whether the generator had enough processor time, and whether calls were lost",
         );
     }
-    says(
-        "little",
-        Severity::Ok,
-        format!("clients and times agree: {product} of {}", clients(trial.plan.clients)),
-    )
+    fine(format!("clients and times agree: {product} of {}", clients(trial.plan.clients)))
 }
 
 #[derive(Clone, Copy)]
@@ -182,9 +168,7 @@ pub(super) fn limits(trial: &Trial) -> Option<Rule> {
         ));
     }
     if !missed.is_empty() {
-        return advises(
-            "limits",
-            Severity::Warning,
+        return warning(
             format!("{}: the workload does not count such a run as valid", listed(&missed)),
             "lower the load, or give the system more to work with",
         );
@@ -196,9 +180,9 @@ pub(super) fn limits(trial: &Trial) -> Option<Rule> {
     if unknown > 0 {
         let sentence =
             format!("{unknown} of {} limits on the 90th percentile have too few calls to tell", limits.len());
-        return says("limits", Severity::Info, sentence);
+        return note(sentence);
     }
-    says("limits", Severity::Ok, format!("all {} limits on the 90th percentile were kept", limits.len()))
+    fine(format!("all {} limits on the 90th percentile were kept", limits.len()))
 }
 
 /// Whether the rate held over the interval.
@@ -211,24 +195,18 @@ pub(super) fn steady(trial: &Trial) -> Option<Rule> {
         format!("{:.0} % {}", change.abs() * 100.0, if change < 0.0 { "lower" } else { "higher" })
     };
     match steadiness(&rates) {
-        Steadiness::TooFew => advises(
-            "steady",
-            Severity::Info,
+        Steadiness::TooFew => hint(
             format!("{} slices are too few to tell whether the rate had settled", rates.len()),
             "measure for at least ten seconds",
         ),
-        Steadiness::Drift { change } => advises(
-            "steady",
-            Severity::Warning,
+        Steadiness::Drift { change } => warning(
             format!(
                 "not steady: the rate drifted and ended {} than it began, so its mean depends on when one looks",
                 percent(change)
             ),
             "warm up for longer, and see what grows or fills up",
         ),
-        Steadiness::ChangePoint { at, change } => advises(
-            "steady",
-            Severity::Warning,
+        Steadiness::ChangePoint { at, change } => warning(
             format!(
                 "not steady: from {} on the rate was {} than before, so its mean describes neither part",
                 figures::seconds(starts_s[at]),
@@ -237,10 +215,8 @@ pub(super) fn steady(trial: &Trial) -> Option<Rule> {
             "see what happened then: another process, a checkpoint, a cache that was full",
         ),
         Steadiness::Steady => match slow(&rates) {
-            0 => says("steady", Severity::Ok, format!("the rate held over {} slices", rates.len())),
-            slow => advises(
-                "steady",
-                Severity::Warning,
+            0 => fine(format!("the rate held over {} slices", rates.len())),
+            slow => warning(
                 format!(
                     "{slow} of {} slices ran {} or more slower than the rest; something else may have used the machine",
                     rates.len(),

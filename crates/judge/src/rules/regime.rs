@@ -1,9 +1,9 @@
 //! Whether the state that the calls met changed under them: sold out, emptied, grown past the cache. The mean over such an
 //! interval is that of two different things.
 
-use super::{advises, listed, share, whole_percent};
+use super::{listed, share, warning, whole_percent};
 use crate::figures;
-use result::{Engine, Rule, Severity, Slice, Trial};
+use result::{Engine, Rule, Slice, Trial};
 
 /// The first and the last part of the interval that are held against each other: a quarter each.
 const PARTS: usize = 4;
@@ -25,9 +25,7 @@ pub(super) fn regime(trial: &Trial) -> Option<Rule> {
     if changes.is_empty() {
         return None;
     }
-    advises(
-        "regime",
-        Severity::Warning,
+    warning(
         format!("while it was measured, {}: the mean is that of two different states", listed(&changes)),
         "measure a shorter interval from a restored state, or longer after the change",
     )

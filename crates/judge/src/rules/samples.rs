@@ -1,9 +1,9 @@
 //! Whether percentiles have enough samples behind them, and whether they can be.
 
 use super::load::SHORTEST_S;
-use super::{advises, listed, says};
+use super::{bad, fine, listed, note, warning};
 use crate::{figures, findings};
-use result::{Class, Quantiles, Rule, Severity, Trial};
+use result::{Class, Quantiles, Rule, Trial};
 
 /// Calls from which the 99th and the 99.9th percentile are shown: ten beyond it.
 const P99_MIN: u64 = 1_000;
@@ -16,17 +16,13 @@ pub(super) fn min_samples(trial: &Trial) -> Option<Rule> {
     let counts: Vec<(&str, u64)> =
         findings::timed(trial).map(|(name, latency)| (name, latency.response.count)).collect();
     if trial.measured_s < SHORTEST_S {
-        return advises(
-            "min-samples",
-            Severity::Warning,
+        return warning(
             format!("the trial ended with {} of its window measured", figures::seconds(trial.measured_s)),
             "see why it ended, and run it again",
         );
     }
     if counts.is_empty() {
-        return advises(
-            "min-samples",
-            Severity::Warning,
+        return warning(
             "no call was committed, so there is no time to show",
             "look at the books for what became of the calls",
         );
@@ -38,9 +34,7 @@ pub(super) fn min_samples(trial: &Trial) -> Option<Rule> {
     let headline = trial.kinds.get(trial.headline_kind()).map_or("", |kind| kind.name.as_str());
     let headline_count = counts.iter().find(|(name, _)| *name == headline).map_or(0, |(_, count)| *count);
     if headline_count < P99_MIN {
-        return advises(
-            "min-samples",
-            Severity::Warning,
+        return warning(
             format!(
                 "only {} calls of {headline} were committed: its p99 is not shown, because fewer than ten calls lie \
                  beyond it",
@@ -51,20 +45,12 @@ pub(super) fn min_samples(trial: &Trial) -> Option<Rule> {
     }
     let (p99, p999) = (below(P99_MIN), below(P999_MIN));
     if !p99.is_empty() {
-        return says(
-            "min-samples",
-            Severity::Info,
-            format!("p99 is not shown for {}: fewer than ten calls lie beyond it", listed(&p99)),
-        );
+        return note(format!("p99 is not shown for {}: fewer than ten calls lie beyond it", listed(&p99)));
     }
     if !p999.is_empty() {
-        return says(
-            "min-samples",
-            Severity::Info,
-            format!("p99.9 is not shown for {}: fewer than ten calls lie beyond it", listed(&p999)),
-        );
+        return note(format!("p99.9 is not shown for {}: fewer than ten calls lie beyond it", listed(&p999)));
     }
-    says("min-samples", Severity::Ok, "every percentile has at least ten calls beyond it")
+    fine("every percentile has at least ten calls beyond it")
 }
 
 /// Percentiles that cannot be.
@@ -88,16 +74,10 @@ pub(super) fn monotone(trial: &Trial) -> Option<Rule> {
         }
     }
     if impossible.is_empty() {
-        return says(
-            "monotone",
-            Severity::Ok,
-            "percentiles rise, and no service time exceeds its response time",
-        );
+        return fine("percentiles rise, and no service time exceeds its response time");
     }
     impossible.truncate(3);
-    advises(
-        "monotone",
-        Severity::Bad,
+    bad(
         format!("times that cannot be ({}): do not use them", listed(&impossible)),
         "report this as a bug of Stackmark, with the result file",
     )

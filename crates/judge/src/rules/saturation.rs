@@ -5,11 +5,10 @@
 
 use super::load::{FULL, GENERATOR_HEAVY, Load, SHORTEST_S};
 use super::room::Room;
-use super::{advises, clients, says, whole_percent};
+use super::{bad, clients, fine, hint, note, warning, whole_percent};
 use crate::figures;
-use result::{Arrivals, Budget, BudgetPart, Process, Role, Rule, Severity, Suspect, Tier, Trial};
+use result::{Arrivals, Budget, BudgetPart, Process, Role, Rule, Suspect, Tier, Trial};
 
-const NAME: &str = "saturation";
 /// Share of the calls due that are left behind where a backlog grows; less is what is in flight at the end.
 const BEHIND: f64 = 0.01;
 /// Share of the response time from which one part of it is what the calls wait for.
@@ -36,9 +35,7 @@ pub(crate) fn find(trial: &Trial) -> Option<Found> {
         return None;
     }
     let Some(load) = Load::of(trial) else {
-        let rule = advises(
-            NAME,
-            Severity::Warning,
+        let rule = warning(
             "no process was observed, so nothing tells whether the system or the load generator set the rate",
             "observe the processes (Linux), or vary the number of clients",
         )?;
@@ -87,9 +84,7 @@ fn generator(trial: &Trial, load: &Load) -> Option<Rule> {
     if most <= 0.0 || load.generator < FULL * most {
         return None;
     }
-    advises(
-        NAME,
-        Severity::Bad,
+    bad(
         format!(
             "the load generator was full ({} of {most} processors that its threads can use): this is its speed, not \
              that of the system",
@@ -109,9 +104,7 @@ fn limit(trial: &Trial) -> Option<Rule> {
     };
     let process = trial.processes.iter().find(held)?;
     let cpu = process.limits.and_then(|limits| limits.cpu);
-    advises(
-        NAME,
-        Severity::Info,
+    hint(
         format!(
             "{} used all the processor time that its limit{} gives: the limit is likely what sets the maximum throughput",
             process.roles_words(),
@@ -130,9 +123,7 @@ fn waits(trial: &Trial) -> Option<Found> {
         return None;
     }
     if locked > flushing {
-        let rule = advises(
-            NAME,
-            Severity::Info,
+        let rule = hint(
             format!(
                 "sessions of the engine spent {} of their time waiting for rows that others held: locks are likely what \
                  sets the maximum throughput",
@@ -142,15 +133,11 @@ fn waits(trial: &Trial) -> Option<Found> {
         )?;
         return Some(full(Suspect::Lock, rule));
     }
-    let rule = says(
-        NAME,
-        Severity::Info,
-        format!(
-            "sessions of the engine spent {} of their time waiting for the log to be flushed: the disk is likely what sets \
+    let rule = note(format!(
+        "sessions of the engine spent {} of their time waiting for the log to be flushed: the disk is likely what sets \
              the maximum throughput",
-            whole_percent(flushing.min(1.0))
-        ),
-    )?;
+        whole_percent(flushing.min(1.0))
+    ))?;
     Some(full(Suspect::CommitFlush, rule))
 }
 
@@ -174,9 +161,7 @@ fn processors(load: &Load) -> Option<Rule> {
     let found = format!("all {} processors of the machine were busy ({})", load.cores, parts.join(", "));
     let taken = (load.generator + load.others) / load.busy();
     if taken >= GENERATOR_HEAVY {
-        let rule = advises(
-            NAME,
-            Severity::Warning,
+        let rule = warning(
             format!(
                 "{found}: {} of that went to others than the system, which alone would do more",
                 whole_percent(taken)
@@ -185,7 +170,7 @@ fn processors(load: &Load) -> Option<Rule> {
         )?;
         return Some(Rule { full: Some(Suspect::Others), ..rule });
     }
-    says(NAME, Severity::Info, format!("{found}: this is likely the maximum throughput on this machine"))
+    note(format!("{found}: this is likely the maximum throughput on this machine"))
 }
 
 /// The device under the database had something to do all the time, and the calls waited for their commits.
@@ -199,17 +184,13 @@ fn disk(trial: &Trial) -> Option<Rule> {
     }
     let flush =
         disk.flush_ms_mean.map_or(String::new(), |ms| format!(", a flush {} ms", figures::trimmed(ms, 2)));
-    says(
-        NAME,
-        Severity::Info,
-        format!(
-            "the disk {} was busy {} of the time{flush}, and commits are {} of what the calls did: the disk is likely \
+    note(format!(
+        "the disk {} was busy {} of the time{flush}, and commits are {} of what the calls did: the disk is likely \
              what sets the maximum throughput",
-            disk.device,
-            whole_percent(disk.busy_share.min(1.0)),
-            whole_percent(flushing)
-        ),
-    )
+        disk.device,
+        whole_percent(disk.busy_share.min(1.0)),
+        whole_percent(flushing)
+    ))
 }
 
 /// The one writer of SQLite was busy, or as good as always wanted.
@@ -248,13 +229,9 @@ fn writer(trial: &Trial) -> Option<Found> {
             whole_percent(part / trial.measured_s)
         ),
     };
-    let rule = says(
-        NAME,
-        Severity::Info,
-        format!(
-            "{found}, {went}: the engine's one writer is full, and this is likely its maximum throughput"
-        ),
-    )?;
+    let rule = note(format!(
+        "{found}, {went}: the engine's one writer is full, and this is likely its maximum throughput"
+    ))?;
     // A writer that mostly flushes would do more if it did not have to.
     let durable = trial.stack.durability.tier == Tier::Durable && !super::setting::in_memory(trial);
     let suspect = if flushing && durable { Suspect::CommitFlush } else { Suspect::Writer };
@@ -322,9 +299,7 @@ fn queue(trial: &Trial) -> Option<Rule> {
     if trial.stack.engine == "sqlite" && (part == BudgetPart::PoolWait || writer(trial).is_some()) {
         return None;
     }
-    advises(
-        NAME,
-        Severity::Info,
+    hint(
         format!(
             "calls spent {} of their time waiting for {whose}: {what} is full, and this is likely the maximum throughput \
              with it",
@@ -340,14 +315,10 @@ fn lane_queue(trial: &Trial) -> Option<Rule> {
     if trial.stack.engine != "sqlite" || waited < MOST {
         return None;
     }
-    says(
-        NAME,
-        Severity::Info,
-        format!(
-            "calls spent {} of their time waiting for SQLite's one write lane: more writers would only wait longer",
-            whole_percent(waited)
-        ),
-    )
+    note(format!(
+        "calls spent {} of their time waiting for SQLite's one write lane: more writers would only wait longer",
+        whole_percent(waited)
+    ))
 }
 
 /// Nothing was full.
@@ -365,7 +336,7 @@ fn nobody(trial: &Trial, load: &Load) -> Option<Found> {
     if trial.plan.arrivals.is_open() {
         if !lacks_clients(trial) {
             let sentence = format!("{found}: the rate is the one that was asked for, not a maximum");
-            return of(Suspect::Pace, says(NAME, Severity::Ok, sentence));
+            return of(Suspect::Pace, fine(sentence));
         }
         if backlog_grew(trial) {
             return behind(trial, &found, &room);
@@ -374,29 +345,27 @@ fn nobody(trial: &Trial, load: &Load) -> Option<Found> {
             "{found}, yet calls waited for a free client: {} are too few for this rate",
             clients(trial.plan.clients)
         );
-        let rule = advises(NAME, Severity::Warning, sentence, "raise the number of clients")?;
+        let rule = warning(sentence, "raise the number of clients")?;
         return Some(full(Suspect::Clients, rule));
     }
     if trial.plan.arrivals.is_paced() {
         let sentence = format!("{found}: the pace sets the rate, and this is not a maximum");
-        return of(Suspect::Pace, says(NAME, Severity::Ok, sentence));
+        return of(Suspect::Pace, fine(sentence));
     }
     if flushes(trial, &budget) {
         let sentence = format!(
             "{found}, and calls spent {} of their time in commit: they wait for storage, and this is not a maximum",
             whole_percent(budget.share(BudgetPart::Commit))
         );
-        return of(Suspect::CommitFlush, says(NAME, Severity::Info, sentence));
+        return of(Suspect::CommitFlush, note(sentence));
     }
     let bound = room.bound().map_or_else(String::new, |bound| format!("; {bound}"));
     if let Some((name, suspect)) = room.nearly_full() {
         let sentence = format!("{found}, but {}{bound}", nearly(name));
         let advice = "lower what a call takes of it, or give it more: more clients alone bring little";
-        return Some(full(suspect, advises(NAME, Severity::Info, sentence, advice)?));
+        return Some(full(suspect, hint(sentence, advice)?));
     }
-    let rule = advises(
-        NAME,
-        Severity::Info,
+    let rule = hint(
         format!(
             "{found}: this is the speed of {}, not a maximum throughput{bound}",
             clients(trial.plan.clients)
@@ -415,9 +384,7 @@ fn nearly(name: &str) -> String {
 fn behind(trial: &Trial, found: &str, room: &Room) -> Option<Found> {
     let nearly_full = room.nearly_full();
     let near = nearly_full.map_or_else(String::new, |(name, _)| format!(", but {}", nearly(name)));
-    let rule = advises(
-        NAME,
-        Severity::Warning,
+    let rule = warning(
         format!(
             "{found}{near}; the backlog grew: {} did not keep the rate that was asked for, which is past the capacity of this \
              set-up",

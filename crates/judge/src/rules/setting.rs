@@ -1,8 +1,8 @@
 //! Whether the circumstances of a trial are known well enough to compare it, and what they mean.
 
-use super::{advises, listed, says};
+use super::{fine, listed, note, warning};
 use crate::figures;
-use result::{Rule, Severity, Tier, Trial};
+use result::{Rule, Tier, Trial};
 
 /// Commits a committed call below one by more than this: not all calls that were acknowledged committed.
 const COMMITS_MARGIN: f64 = 0.001;
@@ -16,9 +16,7 @@ pub(super) fn fingerprint(trial: &Trial) -> Option<Rule> {
         .map(|kind| kind.name.as_str())
         .collect();
     if !unknown.is_empty() {
-        return advises(
-            "fingerprint",
-            Severity::Warning,
+        return warning(
             format!(
                 "the statements behind {} are not known, so nothing shows that another subject does the same work",
                 listed(&unknown)
@@ -43,9 +41,7 @@ pub(super) fn fingerprint(trial: &Trial) -> Option<Rule> {
         })
         .collect();
     if !odd.is_empty() {
-        return advises(
-            "fingerprint",
-            Severity::Warning,
+        return warning(
             format!(
                 "fewer than one a committed call ({}): some calls were acknowledged without the work",
                 listed(&odd)
@@ -56,18 +52,16 @@ pub(super) fn fingerprint(trial: &Trial) -> Option<Rule> {
     let works: Vec<String> = committed()
         .filter_map(|kind| Some(format!("{} {}", kind.name, figures::short(kind.tally.effort?.statements))))
         .collect();
-    says("fingerprint", Severity::Ok, format!("statements a committed call: {}", works.join(", ")))
+    fine(format!("statements a committed call: {}", works.join(", ")))
 }
 
 /// Whether every field of the comparison key is known.
 pub(super) fn key(trial: &Trial) -> Option<Rule> {
     let missing = unknown_fields(trial);
     if missing.is_empty() {
-        return says("key", Severity::Ok, "everything that a comparison needs to know is known");
+        return fine("everything that a comparison needs to know is known");
     }
-    advises(
-        "key",
-        Severity::Warning,
+    warning(
         format!(
             "not known: {}; a comparison cannot show that it is the same on both sides",
             listed(&missing)
@@ -112,24 +106,19 @@ pub(super) fn durability(trial: &Trial) -> Option<Rule> {
     let tier = trial.stack.durability.tier;
     if trial.stack.durability.claimed {
         let word = trial.stack.durability.word();
-        return says(
-            "durability",
-            Severity::Info,
-            format!("the server {word}, which is its word and was not read back: {}", tier.meaning()),
-        );
+        return note(format!(
+            "the server {word}, which is its word and was not read back: {}",
+            tier.meaning()
+        ));
     }
     match tier {
-        Tier::Durable if in_memory(trial) => advises(
-            "durability",
-            Severity::Warning,
+        Tier::Durable if in_memory(trial) => warning(
             "the data lies in memory, where a flush costs nothing and keeps nothing: commits are faster than on any disk",
             "put the database on a disk, or compare only with results in memory",
         ),
-        Tier::Durable => says("durability", Severity::Ok, format!("{}: {}", tier.word(), tier.meaning())),
-        Tier::Delayed | Tier::Volatile => says(
-            "durability",
-            Severity::Info,
-            format!("{}: {}; compare only with results of this tier", tier.word(), tier.meaning()),
-        ),
+        Tier::Durable => fine(format!("{}: {}", tier.word(), tier.meaning())),
+        Tier::Delayed | Tier::Volatile => {
+            note(format!("{}: {}; compare only with results of this tier", tier.word(), tier.meaning()))
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! Limits that were met, and times without the engine.
 
-use super::{advises, listed, says, share, whole_percent};
+use super::{bad, fine, listed, note, share, warning, whole_percent};
 use crate::figures;
-use result::{Rule, Severity, Trial};
+use result::{Rule, Trial};
 
 /// Share of scheduling periods with throttling from which the limit sets the number.
 pub(super) const THROTTLED_MIN: f64 = 0.05;
@@ -15,7 +15,7 @@ pub(super) fn throttled(trial: &Trial) -> Option<Rule> {
         limits.iter().filter_map(|(process, limits)| Some((process, limits, limits.throttling?))).collect();
     if throttlings.is_empty() {
         limits.iter().find(|(_, limits)| limits.cpu.is_some())?;
-        return says("throttled", Severity::Info, "how often the limits were met could not be read");
+        return note("how often the limits were met could not be read");
     }
     let held: Vec<String> = throttlings
         .iter()
@@ -32,11 +32,9 @@ pub(super) fn throttled(trial: &Trial) -> Option<Rule> {
         })
         .collect();
     if held.is_empty() {
-        return says("throttled", Severity::Ok, "no process was held back by its limit");
+        return fine("no process was held back by its limit");
     }
-    advises(
-        "throttled",
-        Severity::Warning,
+    warning(
         format!("{}: the number is that of the limit", listed(&held)),
         "raise the limit to learn what the rest can do",
     )
@@ -52,16 +50,12 @@ pub(super) fn outages(trial: &Trial) -> Option<Rule> {
     let found = crate::engine_findings::outages(trial).join("; ");
     if trial.lacked_writes() {
         let why = crate::engine_findings::refusals(trial).unwrap_or_default();
-        return advises(
-            "outage",
-            Severity::Bad,
+        return bad(
             format!("{found}; refused {why}: the number is that of an engine that could not write"),
             "give the database room, or leave to write, and measure again",
         );
     }
-    advises(
-        "outage",
-        Severity::Warning,
+    warning(
         format!(
             "{found}: the mean rate covers {} in which nothing could complete",
             figures::seconds(without)
