@@ -1,13 +1,13 @@
 //! What is likely to set the throughput of a trial: where the time of its calls goes, what was full, and what the engine's
 //! sessions wait for, in one statement.
 //!
-//! "Likely", because all three are averages that something else may have caused. "Confirmed" only after a second
-//! measurement with one factor changed, which the document then holds as its [`Confirmation`].
+//! "Likely", because all three are averages that something else may have caused. What a second measurement with one factor
+//! changed said of it is the document's [`result::Confirmation`].
 
 use crate::engine_findings::{cause, meaning};
 use crate::figures;
 use crate::rules::saturation;
-use result::{BudgetPart, Comparison, Confirmation, Document, Suspect, Trial, Wait};
+use result::{BudgetPart, Suspect, Trial, Wait};
 
 /// Share of session time from which what takes the most is worth a clause.
 const TOLD: f64 = 0.3;
@@ -24,19 +24,8 @@ pub struct Bottleneck {
     pub what: Suspect,
     /// What speaks for it, a clause each: where the time goes, what the engine waits for, what was full.
     pub evidence: Vec<String>,
-    /// How sure that is.
-    pub confidence: Confidence,
     /// All of it in one sentence, without a full stop: `likely: …`.
     pub sentence: String,
-}
-
-/// How sure a bottleneck is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Confidence {
-    /// From the averages of a trial.
-    Likely,
-    /// One factor was changed, and throughput followed as it must.
-    Confirmed,
 }
 
 /// The likely bottleneck of a trial; nothing where neither times nor processes were observed.
@@ -63,28 +52,7 @@ pub fn bottleneck(trial: &Trial) -> Option<Bottleneck> {
         what: asked,
         sentence: format!("likely: {found}. {}", figures::capital(&evidence.join("; "))),
         evidence,
-        confidence: Confidence::Likely,
     })
-}
-
-/// The same with what a changed factor said about it, for a trial of the base that it was about.
-#[must_use]
-pub fn bottleneck_of(document: &Document, trial: &Trial) -> Option<Bottleneck> {
-    let likely = bottleneck(trial)?;
-    let about = |confirmation: &&Confirmation| confirmation.confirmed && confirmation.suspect == likely.what;
-    let is_base = base(document).is_some_and(|base| base.a.subject == trial.subject);
-    match document.confirmation.as_ref().filter(about).filter(|_| is_base) {
-        Some(confirmation) => Some(Bottleneck {
-            confidence: Confidence::Confirmed,
-            sentence: confirmation.sentence.clone(),
-            ..likely
-        }),
-        None => Some(likely),
-    }
-}
-
-fn base(document: &Document) -> Option<&Comparison> {
-    document.experiment.as_ref()?.comparisons.first()
 }
 
 /// Where the time of the calls goes.
@@ -134,8 +102,9 @@ fn waited(trial: &Trial) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::tests::{sampled, wait_for_nothing};
     use crate::testing;
-    use result::{Arrivals, Books, Budget, Engine};
+    use result::{Arrivals, Books};
 
     fn check(trial: &Trial, what: Suspect, words: &str) {
         let found = bottleneck(trial).expect("the sample is observed");
@@ -145,7 +114,6 @@ mod tests {
             "{}",
             found.sentence
         );
-        assert_eq!(found.confidence, Confidence::Likely);
     }
 
     #[test]
@@ -153,37 +121,26 @@ mod tests {
         let mut trial = testing::trial().trials.remove(0);
         check(&trial, Suspect::Writer, "SQLite's one writer sets the throughput");
         trial.stack.engine = "postgres".to_owned();
-        for tally in trial.kinds.iter_mut().map(|kind| &mut kind.tally).chain([&mut trial.overall]) {
-            let budget = tally.budget.as_mut().unwrap();
-            *budget = Budget { response_ns: budget.response_ns, ..Budget::default() }.balanced();
-        }
+        wait_for_nothing(&mut trial);
         check(&trial, Suspect::Clients, "the number of clients sets the throughput, and nothing was full");
-        let wait = |name: &str, share| Wait { name: name.to_owned(), share, sessions: Vec::new() };
-        trial.engine = Some(Engine {
-            t_s: Vec::new(),
-            gauges: Vec::new(),
-            waits: vec![wait("IO:WALSync", 0.8), wait("running", 0.2)],
-            looks: 600,
-            statements: Vec::new(),
-            missing_s: 0.0,
-        });
+        trial.engine = Some(sampled(&[("IO:WALSync", 0.8), ("running", 0.2)]));
         check(
             &trial,
             Suspect::CommitFlush,
             "engine's sessions are mostly in IO:WALSync (80.0 %, the disk, flushing",
         );
         // Running is the largest of the states, and half as much as the flushes that have several names.
-        trial.engine.as_mut().unwrap().waits = vec![
-            wait("running", 0.379),
-            wait("LWLock:WALWrite", 0.35),
-            wait("IO:WALSync", 0.253),
-            wait("Client:ClientRead", 0.018),
-        ];
+        trial.engine = Some(sampled(&[
+            ("running", 0.379),
+            ("LWLock:WALWrite", 0.35),
+            ("IO:WALSync", 0.253),
+            ("Client:ClientRead", 0.018),
+        ]));
         let flushes = "sessions are mostly in waits for flushes of the log (60.3 %: LWLock:WALWrite 35.0 %, IO:WALSync 25.3 %)";
         check(&trial, Suspect::CommitFlush, flushes);
-        trial.engine.as_mut().unwrap().waits = vec![wait("running", 0.45), wait("IO:WALSync", 0.35)];
+        trial.engine = Some(sampled(&[("running", 0.45), ("IO:WALSync", 0.35)]));
         check(&trial, Suspect::Clients, "engine's sessions are most often in running (45.0 %");
-        trial.engine.as_mut().unwrap().waits = vec![wait("IO:WALSync", 0.8), wait("running", 0.2)];
+        trial.engine = Some(sampled(&[("IO:WALSync", 0.8), ("running", 0.2)]));
         let budget = trial.overall.budget.as_mut().unwrap();
         budget.server_queue_ns = 0.8 * budget.response_ns;
         *budget = budget.balanced();
@@ -202,29 +159,5 @@ mod tests {
         check(&trial, Suspect::Pool, "the number of sessions sets the throughput. Calls spend");
         trial.processes.clear();
         check(&trial, Suspect::Unknown, "nothing that was observed");
-    }
-
-    #[test]
-    fn only_a_changed_factor_confirms() {
-        let mut document = testing::comparison();
-        let direct = document.trials.iter().find(|trial| trial.stack.route == "direct").unwrap().clone();
-        let confirmation = Confirmation {
-            suspect: Suspect::Writer,
-            change: "clients 8 to 4".to_owned(),
-            ratio_min: Some(0.9),
-            ratio_max: None,
-            confirmed: false,
-            sentence: "confirmed: SQLite's one writer".to_owned(),
-        };
-        document.confirmation = Some(confirmation.clone());
-        assert_eq!(bottleneck_of(&document, &direct).unwrap().confidence, Confidence::Likely);
-        document.confirmation = Some(Confirmation { confirmed: true, ..confirmation });
-        let found = bottleneck_of(&document, &direct).unwrap();
-        assert_eq!(
-            (found.confidence, found.sentence.as_str()),
-            (Confidence::Confirmed, "confirmed: SQLite's one writer")
-        );
-        let http = document.trials.iter().find(|trial| trial.stack.route == "http").unwrap();
-        assert_eq!(bottleneck_of(&document, http).unwrap().confidence, Confidence::Likely);
     }
 }

@@ -13,4 +13,4 @@ pub mod rules;
 #[doc(hidden)]
 pub mod testing;
 
-pub use bottleneck::{Bottleneck, Confidence, bottleneck, bottleneck_of};
+pub use bottleneck::{Bottleneck, bottleneck};

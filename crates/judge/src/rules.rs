@@ -26,7 +26,7 @@ mod setting;
 #[cfg(test)]
 mod table_tests;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod throttled;
 
 use crate::figures;

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The engine's own account of a trial. Bounded: a long trial has coarser steps, not more of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Engine {
     /// The ends of the steps, in seconds from the start of the measured interval; negative in the warm-up.
@@ -54,7 +54,7 @@ impl Engine {
 }
 
 /// One of the engine's counters or levels.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gauge {
     /// Its name: `wal written`.
@@ -72,10 +72,11 @@ pub struct Gauge {
 }
 
 /// Whether a gauge counts or stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GaugeKind {
     /// Only grows; means something as a difference.
+    #[default]
     Counter,
     /// Goes up and down.
     Level,

@@ -232,7 +232,7 @@ mod tests {
     use super::super::tests::after;
     use super::*;
     use crate::curve::served_share;
-    use result::Severity;
+    use result::Severity::Bad;
 
     /// A server that declines everything it may does nothing.
     fn decline_all(trial: &mut Trial) {
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn orders_that_are_all_declined_are_no_result_and_not_served() {
         let words = "100.0 % of new-order were declined, far more than the workload plans for";
-        after(decline_all, "outcome-mix", Severity::Bad, words);
+        after(decline_all, "outcome-mix", Bad, words);
         let mut trial = crate::testing::open_trial().trials.remove(0);
         let before = served_share(&trial);
         decline_all(&mut trial);

@@ -68,48 +68,36 @@ fn log_a_commit(engine: &Engine, measured_s: f64) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::tests::{check, is_silent};
+    use super::super::tests::{check, counter, is_silent};
     use super::*;
     use crate::testing;
-    use result::{Gauge, GaugeKind, Severity};
-
-    fn gauge(name: &str, total: f64, values: Vec<f64>) -> Gauge {
-        Gauge {
-            name: name.to_owned(),
-            group: "wal".to_owned(),
-            unit: "bytes".to_owned(),
-            kind: GaugeKind::Counter,
-            total: Some(total),
-            values: values.into_iter().map(Some).collect(),
-        }
-    }
+    use result::Severity::{Info, Ok as Fine, Warning};
 
     /// A trial of a minute whose commits write `first` bytes of log at the beginning and `last` in the end.
     pub(in super::super) fn trial(checkpoints: f64, first: f64, last: f64) -> Trial {
         let mut trial = testing::engine_trial().trials.remove(0);
         let engine = trial.engine.as_mut().unwrap();
         let seconds: Vec<f64> = engine.t_s.iter().map(|t| t.clamp(0.0, 60.0) / 60.0).collect();
-        let log = seconds.iter().map(|part| 1_000.0 * (first + (last - first) * part)).collect();
+        let log = seconds.iter().map(|part| Some(1_000.0 * (first + (last - first) * part))).collect();
         engine.gauges = vec![
-            gauge("wal written", 1e9, log),
-            gauge("commits", 6e4, vec![1_000.0; seconds.len()]),
-            gauge("checkpoints by time", checkpoints, Vec::new()),
-            gauge("checkpoints by wal", 0.0, Vec::new()),
+            counter("wal written", Some(1e9), log),
+            counter("commits", Some(6e4), vec![Some(1_000.0); seconds.len()]),
+            counter("checkpoints by time", Some(checkpoints), Vec::new()),
+            counter("checkpoints by wal", Some(0.0), Vec::new()),
         ];
         trial
     }
 
     #[test]
     fn what_the_interval_held_of_checkpoints_is_said() {
-        check("checkpoints", &trial(0.0, 7e3, 7e3), Severity::Info, "no checkpoint fell into");
-        check("checkpoints", &trial(1.0, 7e3, 7e3), Severity::Info, "1 checkpoint fell into");
-        check("checkpoints", &trial(3.0, 7e3, 7e3), Severity::Ok, "held 3 checkpoints");
-        check("checkpoints", &trial(0.0, 15.4e3, 7.2e3), Severity::Warning, "logged whole");
-        check("checkpoints", &trial(2.0, 15.4e3, 7.2e3), Severity::Ok, "held 2 checkpoints");
+        check("checkpoints", &trial(0.0, 7e3, 7e3), Info, "no checkpoint fell into");
+        check("checkpoints", &trial(1.0, 7e3, 7e3), Info, "1 checkpoint fell into");
+        check("checkpoints", &trial(3.0, 7e3, 7e3), Fine, "held 3 checkpoints");
+        check("checkpoints", &trial(2.0, 15.4e3, 7.2e3), Fine, "held 2 checkpoints");
         // Somebody else on the server asked for these.
         let mut asked = trial(0.0, 15.4e3, 7.2e3);
         asked.engine.as_mut().unwrap().gauges[3].total = Some(2.0);
-        check("checkpoints", &asked, Severity::Warning, "(2 checkpoints)");
+        check("checkpoints", &asked, Warning, "(2 checkpoints)");
         is_silent("checkpoints", &testing::engine_trial().trials[0]);
         is_silent("checkpoints", &testing::trial().trials[0]);
     }

@@ -118,7 +118,8 @@ fn noise(comparison: &Comparison) -> Option<Rule> {
 mod tests {
     use super::*;
     use crate::testing;
-    use result::{FingerprintDifference, Interval, KeyDifference, Severity};
+    use result::Severity::{Bad, Info, Ok as Fine, Warning};
+    use result::{FingerprintDifference, Interval, KeyDifference};
 
     /// What a rule says of the sample comparison after a change.
     fn said(name: &str, change: impl FnOnce(&mut Comparison)) -> Rule {
@@ -134,12 +135,12 @@ mod tests {
 
     #[test]
     fn the_key_rule_fires_on_what_is_not_the_factor() {
-        assert_eq!(said("key", |_| ()).severity, Severity::Ok);
+        assert_eq!(said("key", |_| ()).severity, Fine);
         let rule = said("key", |comparison| comparison.key_differences.push(differs("plan.clients", false)));
-        assert_eq!(rule.severity, Severity::Bad);
+        assert_eq!(rule.severity, Bad);
         assert!(rule.sentence.contains("more differs than route: plan.clients"), "{}", rule.sentence);
         let rule = said("key", |comparison| comparison.key_differences.push(differs("plan.clients", true)));
-        assert_eq!(rule.severity, Severity::Ok);
+        assert_eq!(rule.severity, Fine);
     }
 
     #[test]
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_fingerprint_rule_fires_on_work_that_the_factor_does_not_change() {
-        assert_eq!(said("fingerprint", |_| ()).severity, Severity::Ok);
+        assert_eq!(said("fingerprint", |_| ()).severity, Fine);
         let less = |factors: &[&str], measure: &str| {
             let difference = FingerprintDifference {
                 kind: "payment".to_owned(),
@@ -167,12 +168,12 @@ mod tests {
             })
         };
         let rule = less(&["route"], "statements");
-        assert_eq!(rule.severity, Severity::Bad);
+        assert_eq!(rule.severity, Bad);
         assert!(rule.sentence.contains("statements a call of payment, 5.6 and 1"), "{}", rule.sentence);
-        assert_eq!(less(&["style"], "statements").severity, Severity::Info);
-        assert_eq!(less(&["route", "style"], "rows").severity, Severity::Info);
-        assert_eq!(less(&["route", "engine", "pool"], "rows").severity, Severity::Info);
-        assert_eq!(less(&["engine"], "commits").severity, Severity::Bad);
+        assert_eq!(less(&["style"], "statements").severity, Info);
+        assert_eq!(less(&["route", "style"], "rows").severity, Info);
+        assert_eq!(less(&["route", "engine", "pool"], "rows").severity, Info);
+        assert_eq!(less(&["engine"], "commits").severity, Bad);
     }
 
     #[test]
@@ -183,19 +184,19 @@ mod tests {
                     Interval { value: f64::midpoint(low, high), low: Some(low), high: Some(high) };
             })
         };
-        assert_eq!(of(0.99, 1.01).severity, Severity::Ok);
-        assert_eq!(of(1.001, 1.01).severity, Severity::Warning);
-        assert_eq!(of(0.97, 0.999).severity, Severity::Warning);
+        assert_eq!(of(0.99, 1.01).severity, Fine);
+        assert_eq!(of(1.001, 1.01).severity, Warning);
+        assert_eq!(of(0.97, 0.999).severity, Warning);
         assert!(of(0.97, 0.999).sentence.contains("direct measured twice gave 98."), "{:?}", of(0.97, 0.999));
         let within = said("noise", |comparison| {
             comparison.ratio = Some(Interval { value: 0.997, low: Some(0.996), high: Some(0.998) });
         });
-        assert_eq!(within.severity, Severity::Ok, "the scatter of a control is demanded once more");
+        assert_eq!(within.severity, Fine, "the scatter of a control is demanded once more");
         let few = said("noise", |comparison| {
             comparison.noise.as_mut().unwrap().ratio = Interval { value: 1.1, low: None, high: None };
         });
-        assert_eq!(few.severity, Severity::Info);
-        assert_eq!(said("noise", |comparison| comparison.noise = None).severity, Severity::Info);
+        assert_eq!(few.severity, Info);
+        assert_eq!(said("noise", |comparison| comparison.noise = None).severity, Info);
         let mut void = testing::compared(&testing::comparison()).clone();
         void.ratio = None;
         assert!(

@@ -1,7 +1,8 @@
 //! Calls that share commits wait for them all at once, and are not judged as if each waited alone.
 
 use super::tests::{after, check, direct, wait_for_nothing};
-use result::{Budget, Severity, Trial};
+use result::Severity::Info;
+use result::{Budget, Trial};
 
 /// Calls that share commits: they wait for them all at once, and so for more seconds than there are.
 fn grouped(trial: &mut Trial, pool_wait: f64, statements: f64, commit: f64) {
@@ -23,7 +24,7 @@ fn grouped(trial: &mut Trial, pool_wait: f64, statements: f64, commit: f64) {
 #[test]
 fn commits_that_calls_share_are_not_added_up() {
     let speaks = |parts: (f64, f64, f64), words: &str| {
-        after(|trial| grouped(trial, parts.0, parts.1, parts.2), "saturation", Severity::Info, words);
+        after(|trial| grouped(trial, parts.0, parts.1, parts.2), "saturation", Info, words);
     };
     // Eight clients that wait for commits 80 % of their time are 6.4 seconds a second, which no writer has.
     speaks(
@@ -35,11 +36,11 @@ fn commits_that_calls_share_are_not_added_up() {
     // Half of the time they were elsewhere: not the writer, whatever commits add up to.
     let mut trial = direct();
     grouped(&mut trial, 0.05, 0.02, 0.45);
-    check("saturation", &trial, Severity::Info, "the speed of 8 clients, not a maximum throughput");
+    check("saturation", &trial, Info, "the speed of 8 clients, not a maximum throughput");
     trial.stack.style = "plain".to_owned();
-    check("saturation", &trial, Severity::Info, "SQLite's one writer was busy 100 % of the time");
+    check("saturation", &trial, Info, "SQLite's one writer was busy 100 % of the time");
     // A single client shares with nobody.
     grouped(&mut trial, 0.0, 0.1, 0.85);
     trial.plan.clients = 1;
-    check("saturation", &trial, Severity::Info, "SQLite's one writer was busy 100 % of the time");
+    check("saturation", &trial, Info, "SQLite's one writer was busy 100 % of the time");
 }

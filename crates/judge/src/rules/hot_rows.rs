@@ -98,27 +98,11 @@ impl Shared {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{after, check, direct, is_silent, on_postgres};
-    use result::{Arrivals, Engine, Gauge, GaugeKind, Severity, Trial, Wait};
+    use super::super::tests::{after, check, counter, direct, is_silent, on_postgres, sampled};
+    use result::Severity::{Info, Ok as Fine, Warning};
+    use result::{Arrivals, Trial};
 
     const RULE: &str = "hot-rows";
-
-    fn sampled(trial: &mut Trial, waits: &[(&str, f64)]) {
-        on_postgres(trial);
-        let wait = |(name, share): &(&str, f64)| Wait {
-            name: (*name).to_owned(),
-            share: *share,
-            sessions: Vec::new(),
-        };
-        trial.engine = Some(Engine {
-            t_s: Vec::new(),
-            gauges: Vec::new(),
-            waits: waits.iter().map(wait).collect(),
-            looks: 600,
-            statements: Vec::new(),
-            missing_s: 0.0,
-        });
-    }
 
     fn rows(trial: &mut Trial, rows: u64) {
         (trial.data.hottest_rows, trial.data.scale) = (Some(rows), rows);
@@ -126,13 +110,13 @@ mod tests {
 
     #[test]
     fn without_samples_a_crowd_is_named_and_no_wait_is_claimed() {
-        check(RULE, &direct(), Severity::Info, "SQLite has one writer");
-        after(on_postgres, RULE, Severity::Warning, "8 clients on 1 warehouse row, up to 8 a home warehouse");
-        after(on_postgres, RULE, Severity::Warning, "were not sampled: throughput may reflect waits");
-        after(|trial| trial.data.hottest_rows = Some(16), RULE, Severity::Ok, "low contention");
+        check(RULE, &direct(), Info, "SQLite has one writer");
+        after(on_postgres, RULE, Warning, "8 clients on 1 warehouse row, up to 8 a home warehouse");
+        after(on_postgres, RULE, Warning, "were not sampled: throughput may reflect waits");
+        after(|trial| trial.data.hottest_rows = Some(16), RULE, Fine, "low contention");
         // A result of before the field existed.
         let old = |trial: &mut Trial| (trial.data.hottest_rows, trial.data.scale) = (None, 16);
-        after(old, RULE, Severity::Ok, "8 clients on 16 warehouse rows, each at a home warehouse of its own");
+        after(old, RULE, Fine, "8 clients on 16 warehouse rows, each at a home warehouse of its own");
         let branches = |count| {
             move |trial: &mut Trial| {
                 on_postgres(trial);
@@ -140,14 +124,14 @@ mod tests {
                 trial.data.scale_unit = "branches".to_owned();
             }
         };
-        after(branches(1), RULE, Severity::Warning, "8 clients on 1 branch row, and");
+        after(branches(1), RULE, Warning, "8 clients on 1 branch row, and");
         // Calls draw their branch, so that ten rows do not keep eight clients apart.
-        after(branches(10), RULE, Severity::Warning, "8 clients on 10 branch rows, and");
+        after(branches(10), RULE, Warning, "8 clients on 10 branch rows, and");
         let paced = |trial: &mut Trial| {
             on_postgres(trial);
             trial.plan.arrivals = Arrivals::Paced { think: "spec".to_owned() };
         };
-        after(paced, RULE, Severity::Ok, "low contention");
+        after(paced, RULE, Fine, "low contention");
         let mut trial = direct();
         (trial.data.scale_unit, trial.data.hottest_rows) = ("accounts".to_owned(), None);
         is_silent(RULE, &trial);
@@ -158,44 +142,33 @@ mod tests {
     fn waiting_is_only_claimed_where_it_was_seen() {
         let of = |share: f64, warehouses: u64| {
             move |trial: &mut Trial| {
-                sampled(trial, &[("running", 1.0 - share), ("Lock:transactionid", share)]);
+                on_postgres(trial);
+                trial.engine = Some(sampled(&[("running", 1.0 - share), ("Lock:transactionid", share)]));
                 rows(trial, warehouses);
             }
         };
-        after(
-            of(0.04, 10),
-            RULE,
-            Severity::Ok,
-            "own; the engine's sessions spent 4 % of the sampled time waiting",
-        );
-        after(of(0.04, 1), RULE, Severity::Ok, "low contention");
-        after(of(0.3, 1), RULE, Severity::Warning, "spent 30 % of the sampled time waiting");
-        after(of(0.3, 1), RULE, Severity::Warning, "contention lowers throughput");
-        after(of(0.7, 1), RULE, Severity::Warning, "throughput mostly reflects those waits");
+        after(of(0.04, 10), RULE, Fine, "own; the engine's sessions spent 4 % of the sampled time waiting");
+        after(of(0.04, 1), RULE, Fine, "low contention");
+        after(of(0.3, 1), RULE, Warning, "spent 30 % of the sampled time waiting");
+        after(of(0.3, 1), RULE, Warning, "contention lowers throughput");
+        after(of(0.7, 1), RULE, Warning, "throughput mostly reflects those waits");
         // Where few meet by the plan and yet they wait, the samples count.
-        after(of(0.7, 10), RULE, Severity::Warning, "throughput mostly reflects those waits");
+        after(of(0.7, 10), RULE, Warning, "throughput mostly reflects those waits");
     }
 
     #[test]
     fn innodb_tells_no_waits_of_a_session_and_adds_up_the_time() {
         let counted = |share: Option<f64>| {
             move |trial: &mut Trial| {
-                sampled(trial, &[("Updating", 0.9), ("running", 0.1)]);
+                on_postgres(trial);
+                trial.engine = Some(sampled(&[("Updating", 0.9), ("running", 0.1)]));
                 trial.stack.engine = "mariadb".to_owned();
                 let total = share.map(|share| share * trial.measured_s * 1e3 * f64::from(trial.plan.clients));
-                let gauge = Gauge {
-                    name: "row lock time".to_owned(),
-                    group: "locks".to_owned(),
-                    unit: "ms".to_owned(),
-                    kind: GaugeKind::Counter,
-                    total,
-                    values: Vec::new(),
-                };
-                trial.engine.as_mut().unwrap().gauges.push(gauge);
+                trial.engine.as_mut().unwrap().gauges.push(counter("row lock time", total, Vec::new()));
             }
         };
-        after(counted(Some(0.6)), RULE, Severity::Warning, "spent 60 % of the sampled time");
-        after(counted(Some(0.02)), RULE, Severity::Ok, "low contention");
-        after(counted(None), RULE, Severity::Warning, "were not sampled");
+        after(counted(Some(0.6)), RULE, Warning, "spent 60 % of the sampled time");
+        after(counted(Some(0.02)), RULE, Fine, "low contention");
+        after(counted(None), RULE, Warning, "were not sampled");
     }
 }

@@ -89,7 +89,8 @@ impl Room {
 mod tests {
     use super::super::tests::{after, check, on_postgres, quiet, through_http, wait_for_nothing};
     use crate::testing;
-    use result::{Severity, Suspect, Trial};
+    use result::Severity::{Info, Warning};
+    use result::{Suspect, Trial};
 
     const RULE: &str = "saturation";
 
@@ -111,8 +112,8 @@ mod tests {
     #[test]
     fn nearly_full_processors_are_said_and_more_clients_are_not_advised() {
         let trial = busy(3.5);
-        check(RULE, &trial, Severity::Info, "the processors are nearly full");
-        check(RULE, &trial, Severity::Info, "more clients could bring at most 14 % more throughput");
+        check(RULE, &trial, Info, "the processors are nearly full");
+        check(RULE, &trial, Info, "more clients could bring at most 14 % more throughput");
         let found = super::super::saturation::find(&trial).unwrap();
         // The server's process hosts the engine, so neither is named alone.
         assert_eq!(found.suspect, Suspect::AllCores);
@@ -122,8 +123,8 @@ mod tests {
     #[test]
     fn how_near_to_full_each_is_and_what_clients_bring_at_most_is_said() {
         let trial = busy(2.0);
-        check(RULE, &trial, Severity::Info, "was full (2 of 4 processors busy, generator ");
-        check(RULE, &trial, Severity::Info, "more clients could bring at most 2 times the throughput");
+        check(RULE, &trial, Info, "was full (2 of 4 processors busy, generator ");
+        check(RULE, &trial, Info, "more clients could bring at most 2 times the throughput");
         let advice = super::super::saturation::find(&trial).unwrap().rule.advice.unwrap();
         assert!(advice.starts_with("raise the number of clients"), "{advice}");
         // Hardly anything is used: no bound worth a word.
@@ -132,7 +133,7 @@ mod tests {
         idle.processes[1].cpu_user_s = 0.1 * idle.measured_s;
         let sentence = super::super::saturation::find(&idle).unwrap().rule.sentence;
         assert!(!sentence.contains("at most"), "{sentence}");
-        after(wait_for_nothing, RULE, Severity::Info, "SQLite's one writer 0 %");
+        after(wait_for_nothing, RULE, Info, "SQLite's one writer 0 %");
     }
 
     #[test]
@@ -147,7 +148,7 @@ mod tests {
             .iter_mut()
             .flat_map(|slice| &mut slice.kinds)
             .for_each(|kind| kind.committed = kind.committed * 4 / 5);
-        check(RULE, &trial, Severity::Warning, "the backlog grew");
+        check(RULE, &trial, Warning, "the backlog grew");
         let found = super::super::saturation::find(&trial).unwrap();
         assert_eq!(found.suspect, Suspect::Unknown);
         let advice = found.rule.advice.unwrap();
