@@ -1,6 +1,7 @@
 //! From the trials of a sweep to its load curve, in figures and in words.
 
 use crate::figures;
+use crate::rules::saturation;
 use measure::{KNEE_SHARE, LoadRates, UslFit};
 use result::{
     Axis, Class, Curve, Interval, KindTally, Knee, Point, Rule, Scalability, State, Suspect, Trial,
@@ -158,6 +159,10 @@ pub fn who(trial: &Trial) -> &'static str {
         None => "not judged",
         Some(Rule { full: Some(Suspect::Pool), .. }) if trial.stack.route == "http" => {
             "sessions of the server"
+        }
+        // The rule looks at the device before it looks at what the engine's sessions wait for.
+        Some(Rule { full: Some(Suspect::CommitFlush), .. }) if saturation::disk(trial).is_some() => {
+            "a busy disk"
         }
         Some(rule) => rule.full.map_or("nobody", Suspect::who),
     }
@@ -431,7 +436,10 @@ pub fn parameters(fit: &Scalability, unit: &str) -> Vec<[String; 3]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules;
+    use crate::rules::{
+        self,
+        tests::{on_postgres, sampled},
+    };
     use crate::testing;
 
     #[test]
@@ -535,5 +543,14 @@ mod tests {
         assert_eq!(judged(limited.clone()), "a processor limit");
         limited.measured_s = 0.0;
         assert_eq!(judged(limited), "not judged");
+        // A log that the engine's sessions flush is one thing, a device that is busy all the time another.
+        let mut flushing = testing::trial().trials.remove(0);
+        on_postgres(&mut flushing);
+        flushing.engine = Some(sampled(&[("IO:WALSync", 0.8), ("running", 0.2)]));
+        assert_eq!(judged(flushing.clone()), "log flushes");
+        let budget = flushing.overall.budget.as_mut().unwrap();
+        budget.commit_ns = budget.response_ns;
+        flushing.disk.as_mut().unwrap().busy_share = 0.97;
+        assert_eq!(judged(flushing), "a busy disk");
     }
 }

@@ -63,7 +63,7 @@ impl Suspect {
             Suspect::GeneratorCpu => "load generator",
             Suspect::ServerCpu | Suspect::EngineCpu | Suspect::AllCores => "all processors",
             Suspect::Others => "all processors, mostly by others",
-            Suspect::CommitFlush => "disk flushes",
+            Suspect::CommitFlush => "log flushes",
             Suspect::Pool => "connections",
             Suspect::Writer => "SQLite's one writer",
             Suspect::Lock => "row locks",

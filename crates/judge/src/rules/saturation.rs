@@ -174,7 +174,7 @@ fn processors(load: &Load) -> Option<Rule> {
 }
 
 /// The device under the database had something to do all the time, and the calls waited for their commits.
-fn disk(trial: &Trial) -> Option<Rule> {
+pub(crate) fn disk(trial: &Trial) -> Option<Rule> {
     let disk = trial.disk.as_ref().filter(|disk| disk.busy_share >= FULL)?;
     let budget = trial.overall.budget?;
     let inside = budget.response_ns - budget.part_ns(BudgetPart::PoolWait);

@@ -52,7 +52,7 @@ pub(super) fn is_silent(rule: &str, trial: &Trial) {
 }
 
 /// Leaves nothing of SQLite's one writer, so that other causes show.
-pub(super) fn on_postgres(trial: &mut Trial) {
+pub(crate) fn on_postgres(trial: &mut Trial) {
     trial.stack.engine = "postgres".to_owned();
     wait_for_nothing(trial);
 }
