@@ -304,10 +304,11 @@ pub(crate) fn confidence(rows: &[Row<'_>]) -> Vec<String> {
         sentences.push("No A/A control was run.".to_owned());
     }
     for control in controls {
-        if let Some(noise) = control.noise {
+        let base = control.variant.base.and_then(|base| rows.get(base));
+        if let Some((noise, base)) = control.noise.zip(base) {
             sentences.push(format!(
-                "{} gave {} (A/A control); the base of a block is the mean of both trials.",
-                figures::capital(&control.variant.name),
+                "A/A control: measuring {} twice gave {}; the base of a block is the mean of both trials.",
+                base.variant.name,
                 figures::ratio(noise)
             ));
         }
