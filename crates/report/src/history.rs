@@ -127,27 +127,10 @@ impl History {
     /// A row a run and series. What was skipped is not in it; the caller tells it elsewhere.
     #[must_use]
     pub fn csv(&self) -> String {
-        let mut table = Table::new(&[
-            "subject",
-            "series",
-            "key",
-            "run",
-            "run_kind",
-            "path",
-            "started",
-            "unix_s",
-            "stackmark",
-            "tier",
-            "trials",
-            "unit",
-            "value",
-            "low",
-            "high",
-            "p99_ns",
-            "vouched",
-            "audits",
-            "changes",
-        ]);
+        let mut table = Table::new(
+            "subject,series,key,run,run_kind,path,started,unix_s,stackmark,tier,trials,\
+             unit,value,low,high,p99_ns,vouched,audits,changes",
+        );
         for (index, series) in self.series.iter().enumerate() {
             let key: Vec<String> = series.key.iter().map(|(name, value)| format!("{name}={value}")).collect();
             for point in &series.points {
