@@ -30,19 +30,12 @@ pub(crate) fn render(markup: &mut Markup, bars: &[Bar], parts: &[(u8, BudgetPart
         title: "Time budget of a committed call",
         caption,
         description: description(bars),
-        legend: parts
-            .iter()
-            .map(|(index, part)| Key { swatch: format!("p{index}"), name: part.words().to_owned() })
-            .collect(),
-        readout: None,
+        legend: parts.iter().map(|(index, part)| Key::new(format!("p{index}"), part.words())).collect(),
     };
-    figure.write(
+    figure.draw(
         markup,
         |narrow| tops(bars, narrow).last().map_or(0.0, |top| top + BAR + 8.0),
-        |canvas| {
-            draw(canvas, bars, parts);
-            None
-        },
+        |canvas| draw(canvas, bars, parts),
     );
 }
 

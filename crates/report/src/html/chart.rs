@@ -159,6 +159,11 @@ impl Canvas {
         (longest as f64 * GLYPH + 16.0).max(if self.narrow { 40.0 } else { 62.0 })
     }
 
+    /// The name of a row of a wide picture, to the left of what is drawn.
+    pub(super) fn name(&mut self, left: f64, y: f64, name: &str) {
+        self.text((left - 14.0, y), &cut_to(name, left - 16.0), Paint::Ink, Hold::Right);
+    }
+
     /// A line of text, its middle at the height given.
     pub(super) fn text(&mut self, at: (f64, f64), text: &str, paint: Paint, hold: Hold) {
         let anchor = match hold {
@@ -276,8 +281,8 @@ pub(super) fn headroom(shown: impl Iterator<Item = Interval> + Clone) -> f64 {
 }
 
 /// The width of a column of names to the left of a wide picture: that of the longest, within reason.
-pub(super) fn names_width<'a>(names: impl Iterator<Item = &'a str>) -> f64 {
-    let longest = names.map(|name| name.chars().count()).max().unwrap_or(0) as f64;
+pub(super) fn names_width(names: impl Iterator<Item = impl AsRef<str>>) -> f64 {
+    let longest = names.map(|name| name.as_ref().chars().count()).max().unwrap_or(0) as f64;
     // Names are wider than figures on average.
     (longest * (GLYPH + 0.3) + 22.0).clamp(90.0, 290.0)
 }
@@ -310,6 +315,12 @@ pub(super) struct Key {
     pub(super) name: String,
 }
 
+impl Key {
+    pub(super) fn new(swatch: impl Into<String>, name: impl Into<String>) -> Key {
+        Key { swatch: swatch.into(), name: name.into() }
+    }
+}
+
 /// A chart with everything around it.
 pub(super) struct Figure<'a> {
     /// What it shows, in a few words.
@@ -320,19 +331,26 @@ pub(super) struct Figure<'a> {
     pub(super) description: String,
     /// The legend.
     pub(super) legend: Vec<Key>,
-    /// What the pointer reads out.
-    pub(super) readout: Option<Readout>,
 }
 
 impl Figure<'_> {
+    /// Writes a figure of which the pointer reads out nothing.
+    pub(super) fn draw(&self, markup: &mut Markup, height: impl Fn(bool) -> f64, draw: impl Fn(&mut Canvas)) {
+        self.write(markup, None, height, |canvas| {
+            draw(canvas);
+            None
+        });
+    }
+
     /// Writes the figure; `draw` draws it for one width and returns the horizontal scale of the read-out.
     pub(super) fn write(
         &self,
         markup: &mut Markup,
+        readout: Option<Readout>,
         height: impl Fn(bool) -> f64,
         draw: impl Fn(&mut Canvas) -> Option<Scale>,
     ) {
-        let readout = self.readout.as_ref().map(|readout| {
+        let readout = readout.map(|readout| {
             let positions: Vec<f64> = readout.positions.iter().map(|at| (at * 1e4).round() / 1e4).collect();
             serde_json::json!({ "at": positions, "labels": readout.labels, "values": readout.values })
                 .to_string()

@@ -27,13 +27,12 @@ pub(crate) fn throughput(section: &mut Markup, curve: &Curve, unit: &str) {
         section.line("p", "", "No trial is valid, so there is nothing to draw.");
         return;
     }
-    let mut legend =
-        vec![Key { swatch: "dot s1".to_owned(), name: "mean of the blocks, 95\u{a0}% interval".to_owned() }];
+    let mut legend = vec![Key::new("dot s1", "mean of the blocks, 95\u{a0}% interval")];
     if curve.fit.is_some() {
-        legend.push(Key { swatch: "line s2".to_owned(), name: "Universal Scalability Law".to_owned() });
+        legend.push(Key::new("line s2", "Universal Scalability Law"));
     }
     if curve.knee.is_some() {
-        legend.push(Key { swatch: "line s3".to_owned(), name: "knee".to_owned() });
+        legend.push(Key::new("line s3", "knee"));
     }
     let said = curve::rows_of_rates(curve);
     let figure = Figure {
@@ -46,9 +45,8 @@ pub(crate) fn throughput(section: &mut Markup, curve: &Curve, unit: &str) {
         },
         description: format!("Throughput in {unit}: {}.", said.join(", ")),
         legend,
-        readout: None,
     };
-    figure.write(
+    figure.draw(
         section,
         |_| HEIGHT,
         |canvas| {
@@ -76,7 +74,6 @@ pub(crate) fn throughput(section: &mut Markup, curve: &Curve, unit: &str) {
                 canvas.upright(x.at(point.load), y, rate, Paint::Series(1), 5.0);
                 canvas.dot((x.at(point.load), y.at(rate.value)), 4.5, Paint::Series(1));
             }
-            None
         },
     );
 }
@@ -109,9 +106,9 @@ pub(crate) fn latency(section: &mut Markup, curve: &Curve) {
         return;
     }
     let knows_p99 = curve.points.iter().any(|point| point.p99_ns.is_some());
-    let mut legend = vec![Key { swatch: "dot s1".to_owned(), name: "p50".to_owned() }];
+    let mut legend = vec![Key::new("dot s1", "p50")];
     if knows_p99 {
-        legend.push(Key { swatch: "dot s2".to_owned(), name: "p99".to_owned() });
+        legend.push(Key::new("dot s2", "p99"));
     }
     let said: Vec<String> = curve
         .points
@@ -127,9 +124,8 @@ pub(crate) fn latency(section: &mut Markup, curve: &Curve) {
         caption: "Of all committed calls, from due to ended; mean of the blocks. Both axes are in powers.",
         description: format!("p50 and p99: {}.", said.join(", ")),
         legend,
-        readout: None,
     };
-    figure.write(
+    figure.draw(
         section,
         |_| HEIGHT,
         |canvas| {
@@ -153,7 +149,6 @@ pub(crate) fn latency(section: &mut Markup, curve: &Curve) {
                     canvas.dot(at, 4.0, Paint::Series(series));
                 }
             }
-            None
         },
     );
 }

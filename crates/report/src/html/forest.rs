@@ -33,8 +33,7 @@ fn places(canvas: &Canvas, rows: &[&Row<'_>]) -> Places {
     if canvas.narrow {
         Places { left: 8.0, right: width - 8.0, pitch, words: 36.0 }
     } else {
-        let labels: Vec<String> = rows.iter().map(|row| row.label()).collect();
-        let left = names_width(labels.iter().map(String::as_str));
+        let left = names_width(rows.iter().map(|row| row.label()));
         Places { left, right: width - 272.0, pitch, words: 0.0 }
     }
 }
@@ -47,17 +46,17 @@ pub(crate) fn render(markup: &mut Markup, experiment: &Experiment, rows: &[Row<'
     let (measured, void): (Vec<&Row<'_>>, Vec<&Row<'_>>) =
         rows.iter().partition(|row| row.standing.is_measured());
     let mut legend = vec![
-        Key { swatch: "diamond s1".to_owned(), name: "surely better".to_owned() },
-        Key { swatch: "diamond s2".to_owned(), name: "surely worse".to_owned() },
-        Key { swatch: "diamond none-told".to_owned(), name: "neither".to_owned() },
-        Key { swatch: "dot faint".to_owned(), name: "one block".to_owned() },
+        Key::new("diamond s1", "surely better"),
+        Key::new("diamond s2", "surely worse"),
+        Key::new("diamond none-told", "neither"),
+        Key::new("dot faint", "one block"),
     ];
     if rows.iter().any(|row| row.standing == Standing::Held(Verdict::DifferentWork)) {
-        let key = Key { swatch: "diamond bad-told".to_owned(), name: "different work".to_owned() };
+        let key = Key::new("diamond bad-told", "different work");
         legend.insert(3, key);
     }
     if rows.iter().any(|row| row.noise.is_some()) {
-        legend.push(Key { swatch: "noise".to_owned(), name: "A/A control, 95\u{a0}% interval".to_owned() });
+        legend.push(Key::new("noise", "A/A control, 95\u{a0}% interval"));
     }
     let better = if experiment.metric.higher_is_better { "Right" } else { "Left" };
     let caption = format!(
@@ -66,20 +65,12 @@ pub(crate) fn render(markup: &mut Markup, experiment: &Experiment, rows: &[Row<'
         experiment.metric.unit,
         if axis(&measured).1 { " The axis is in powers of ten." } else { "" }
     );
-    let figure = Figure {
-        title: "Effect of each variant",
-        caption: &caption,
-        description: description(rows),
-        legend,
-        readout: None,
-    };
-    figure.write(
+    let figure =
+        Figure { title: "Effect of each variant", caption: &caption, description: description(rows), legend };
+    figure.draw(
         markup,
         |narrow| TOP + pitch(narrow) * measured.len() as f64 + 30.0 + WORDS * void.len() as f64,
-        |canvas| {
-            draw(canvas, &measured, &void, experiment.metric.higher_is_better);
-            None
-        },
+        |canvas| draw(canvas, &measured, &void, experiment.metric.higher_is_better),
     );
 }
 
@@ -161,8 +152,7 @@ fn draw(canvas: &mut Canvas, rows: &[&Row<'_>], void: &[&Row<'_>], higher_is_bet
             let words = format!("{}, {words}", row.variant.name);
             canvas.text((places.left, y), &cut_to(&words, canvas.width - 16.0), Paint::Muted, Hold::Left);
         } else {
-            let name = cut_to(&row.variant.name, places.left - 16.0);
-            canvas.text((places.left - 14.0, y), &name, Paint::Ink, Hold::Right);
+            canvas.name(places.left, y, &row.variant.name);
             let room = canvas.width - places.left;
             canvas.text((places.left, y), &cut_to(&words, room), Paint::Muted, Hold::Left);
         }
@@ -195,12 +185,7 @@ fn draw_row(canvas: &mut Canvas, row: &Row<'_>, places: &Places, x: Scale, top: 
         canvas.text((places.left, name_y), &cut_to(&row.label(), room), Paint::Ink, Hold::Left);
         canvas.text((places.right, name_y), words, Paint::Ink, Hold::Right);
     } else {
-        canvas.text(
-            (places.left - 14.0, name_y),
-            &cut_to(&row.label(), places.left - 16.0),
-            Paint::Ink,
-            Hold::Right,
-        );
+        canvas.name(places.left, name_y, &row.label());
         canvas.text((canvas.width - 106.0, words_y), words, Paint::Ink, Hold::Left);
     }
     let Some(effect) = row.effect else { return };

@@ -40,13 +40,12 @@ pub(crate) fn values(section: &mut Markup, series: &Series) {
     let points = &series.points;
     let has_interval = |point: &Point| point.value.low.is_some();
     let name = if points.iter().any(has_interval) { "run, 95\u{a0}% interval" } else { "run" };
-    let mut legend = vec![Key { swatch: "dot s1".to_owned(), name: name.to_owned() }];
+    let mut legend = vec![Key::new("dot s1", name)];
     if points.iter().any(|point| point.void) {
-        legend.push(Key { swatch: "ring".to_owned(), name: "void".to_owned() });
+        legend.push(Key::new("ring", "void"));
     }
     if points.iter().any(|point| !point.changes.is_empty()) {
-        legend
-            .push(Key { swatch: "triangle".to_owned(), name: "a version or the machine changed".to_owned() });
+        legend.push(Key::new("triangle", "a version or the machine changed"));
     }
     let high = headroom(points.iter().map(|point| point.value));
     let beyond = points.iter().any(|point| point.value.high.is_some_and(|end| end > high));
@@ -65,10 +64,10 @@ pub(crate) fn values(section: &mut Markup, series: &Series) {
             series.unit
         ),
         legend,
-        readout: Some(readout(points, value_words)),
     };
     figure.write(
         section,
+        Some(readout(points, value_words)),
         |_| HEIGHT,
         |canvas| {
             let (x, y) = axes(canvas, points, high, &figures::short);
@@ -100,11 +99,11 @@ pub(crate) fn response_times(section: &mut Markup, series: &Series) {
         title: "p99 response time",
         caption: "Of the committed calls that the headline counts; void runs are left out.",
         description: format!("p99 of {} runs of {}, the last one {last}.", times.len(), series.subject),
-        legend: vec![Key { swatch: "dot s2".to_owned(), name: "run".to_owned() }],
-        readout: Some(readout(points, |point| if point.void { "void".to_owned() } else { p99_words(point) })),
+        legend: vec![Key::new("dot s2", "run")],
     };
     figure.write(
         section,
+        Some(readout(points, |point| if point.void { "void".to_owned() } else { p99_words(point) })),
         |_| HEIGHT,
         |canvas| {
             let (x, y) = axes(canvas, points, headroom(times.iter().copied()), &time_words);

@@ -116,15 +116,15 @@ fn write(
         description,
         legend: lines
             .iter()
-            .map(|line| Key { swatch: format!("line s{}", line.series), name: line.name.clone() })
+            .map(|line| Key::new(format!("line s{}", line.series), line.name.clone()))
             .collect(),
-        readout: Some(Readout {
-            positions: longest.iter().map(|(t_s, _)| *t_s).collect(),
-            labels: longest.iter().map(|(t_s, _)| figures::seconds(*t_s)).collect(),
-            values: lines.iter().map(values).collect(),
-        }),
     };
-    figure.write(markup, |_| 190.0, |canvas| Some(draw(canvas, lines, ceiling)));
+    let readout = Readout {
+        positions: longest.iter().map(|(t_s, _)| *t_s).collect(),
+        labels: longest.iter().map(|(t_s, _)| figures::seconds(*t_s)).collect(),
+        values: lines.iter().map(values).collect(),
+    };
+    figure.write(markup, Some(readout), |_| 190.0, |canvas| Some(draw(canvas, lines, ceiling)));
 }
 
 fn draw(canvas: &mut Canvas, lines: &[Line], ceiling: Option<f64>) -> Scale {

@@ -29,19 +29,12 @@ pub(crate) fn picture(section: &mut Markup, search: &Search) {
         caption: "In the order of trial, on an axis in powers. A cross broke the service level; confirming runs are the \
                   larger dots.",
         description: format!("Calls a second: {}.", said.join(", ")),
-        legend: vec![
-            Key { swatch: "dot s1".to_owned(), name: "kept".to_owned() },
-            Key { swatch: "cross s2".to_owned(), name: "broken".to_owned() },
-        ],
-        readout: None,
+        legend: vec![Key::new("dot s1", "kept"), Key::new("cross s2", "broken")],
     };
-    figure.write(
+    figure.draw(
         section,
         |_| TOP + ROW * search.steps.len() as f64 + 34.0,
-        |canvas| {
-            draw(canvas, search, (least, most));
-            None
-        },
+        |canvas| draw(canvas, search, (least, most)),
     );
 }
 

@@ -34,17 +34,20 @@ pub(crate) fn overlaid(markup: &mut Markup, lane: Lane<'_>, sides: &[&str], capt
             sides.join(", ")
         ),
         legend: sides_legend(sides),
-        readout: Some(readout(&lanes, ends)),
     };
-    figure.write(markup, |_| TALL + 34.0, |canvas| Some(draw(canvas, &lanes, ends, TALL)));
+    figure.write(
+        markup,
+        Some(readout(&lanes, ends)),
+        |_| TALL + 34.0,
+        |canvas| Some(draw(canvas, &lanes, ends, TALL)),
+    );
 }
 
 /// Height of a lane that stands alone.
 const TALL: f64 = 190.0;
 
 fn sides_legend(sides: &[&str]) -> Vec<Key> {
-    let key =
-        |(i, side): (usize, &&str)| Key { swatch: format!("line s{}", i + 1), name: (*side).to_owned() };
+    let key = |(i, side): (usize, &&str)| Key::new(format!("line s{}", i + 1), *side);
     sides.iter().enumerate().map(key).collect()
 }
 
@@ -64,7 +67,7 @@ pub(crate) fn render(markup: &mut Markup, lanes: &[Lane<'_>], sides: &[&str]) {
             "Height is the square root of the share of calls, so that rare slow calls stay in sight. The tall line \
              marks p50, the short one p99, the dot the slowest call. Under the pointer: the share of calls that were \
              at least as fast.",
-            lanes.iter().map(|lane| Key { swatch: "none".to_owned(), name: lane.name.to_owned() }).collect(),
+            lanes.iter().map(|lane| Key::new("none", lane.name)).collect(),
         )
     } else {
         (
@@ -73,16 +76,11 @@ pub(crate) fn render(markup: &mut Markup, lanes: &[Lane<'_>], sides: &[&str]) {
             sides_legend(sides),
         )
     };
-    let figure = Figure {
-        title: "Latency spectrum",
-        caption,
-        description: description(lanes),
-        legend,
-        readout: sides.is_empty().then(|| readout(lanes, ends)),
-    };
+    let figure = Figure { title: "Latency spectrum", caption, description: description(lanes), legend };
     let pitch = |narrow: bool| if narrow { 62.0 } else { 50.0 };
     figure.write(
         markup,
+        sides.is_empty().then(|| readout(lanes, ends)),
         |narrow| pitch(narrow) * lanes.len() as f64 + 34.0,
         |canvas| Some(draw(canvas, lanes, ends, pitch(canvas.narrow))),
     );

@@ -32,7 +32,6 @@ pub(crate) fn costs(markup: &mut Markup, bars: &[Bar], roles: &[String]) {
         caption: "An embedded engine shares its process with the generator or the server.",
         description: format!("Stacked bars of processor time by process. {}.", told.join("; ")),
         legend: legend(roles, &PROCESS_PAINTS),
-        readout: None,
     };
     write(markup, &figure, bars, &PROCESS_PAINTS);
 }
@@ -52,7 +51,6 @@ pub(crate) fn spent(markup: &mut Markup, experiment: &Experiment, trials: usize)
         caption: &caption,
         description: format!("A stacked bar: {}.", told.join("; ")),
         legend: legend(&told, &SPENT_PAINTS),
-        readout: None,
     };
     let bar = Bar {
         name: format!("{trials} trials"),
@@ -63,18 +61,15 @@ pub(crate) fn spent(markup: &mut Markup, experiment: &Experiment, trials: usize)
 }
 
 fn legend(names: &[String], paints: &[u8]) -> Vec<Key> {
-    let key = |(name, paint): (&String, &u8)| Key { swatch: format!("p{paint}"), name: name.clone() };
+    let key = |(name, paint): (&String, &u8)| Key::new(format!("p{paint}"), name.clone());
     names.iter().zip(paints.iter().cycle()).map(key).collect()
 }
 
 fn write(markup: &mut Markup, figure: &Figure<'_>, bars: &[Bar], paints: &[u8]) {
-    figure.write(
+    figure.draw(
         markup,
         |narrow| pitch(narrow) * bars.len() as f64 + 6.0,
-        |canvas| {
-            draw(canvas, bars, paints);
-            None
-        },
+        |canvas| draw(canvas, bars, paints),
     );
 }
 
@@ -104,12 +99,7 @@ fn draw(canvas: &mut Canvas, bars: &[Bar], paints: &[u8]) {
             canvas.text((left, top - 10.0), &cut_to(&bar.name, room), Paint::Ink, Hold::Left);
             canvas.text((right, top - 10.0), &bar.sum, Paint::Muted, Hold::Right);
         } else {
-            canvas.text(
-                (left - 14.0, top + BAR / 2.0),
-                &cut_to(&bar.name, left - 16.0),
-                Paint::Ink,
-                Hold::Right,
-            );
+            canvas.name(left, top + BAR / 2.0, &bar.name);
             canvas.text((from + 10.0, top + BAR / 2.0), &bar.sum, Paint::Muted, Hold::Left);
         }
     }

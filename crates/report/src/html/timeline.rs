@@ -49,14 +49,10 @@ pub(crate) fn render(markup: &mut Markup, trial: &Trial) {
         title: "Throughput and response time",
         caption: &caption,
         description: description(trial, &points, kind),
-        legend: legend
-            .iter()
-            .map(|(swatch, name)| Key { swatch: (*swatch).to_owned(), name: (*name).to_owned() })
-            .collect(),
-        readout: Some(readout(&points)),
+        legend: legend.map(|(swatch, name)| Key::new(swatch, name)).into(),
     };
     let height = |narrow| if narrow { 294.0 } else { 326.0 };
-    figure.write(markup, height, |canvas| draw(canvas, &points, &trial.outages));
+    figure.write(markup, Some(readout(&points)), height, |canvas| draw(canvas, &points, &trial.outages));
 }
 
 fn points(trial: &Trial, most: usize) -> Vec<Point> {

@@ -28,20 +28,13 @@ pub(crate) fn render(markup: &mut Markup, experiment: &Experiment, rows: &[Row<'
         title: &title,
         caption,
         description: format!("Values of each variant in {unit}. {}.", told.join("; ")),
-        legend: vec![
-            Key { swatch: "dot faint".to_owned(), name: "one block".to_owned() },
-            Key { swatch: "diamond none-told".to_owned(), name: "all blocks".to_owned() },
-        ],
-        readout: None,
+        legend: vec![Key::new("dot faint", "one block"), Key::new("diamond none-told", "all blocks")],
     };
     let pitch = |narrow: bool| if narrow { 46.0 } else { 30.0 };
-    figure.write(
+    figure.draw(
         markup,
         |narrow| pitch(narrow) * rows.len() as f64 + 34.0,
-        |canvas| {
-            draw(canvas, &rows, pitch(canvas.narrow));
-            None
-        },
+        |canvas| draw(canvas, &rows, pitch(canvas.narrow)),
     );
 }
 
@@ -58,8 +51,7 @@ fn draw(canvas: &mut Canvas, rows: &[&Row<'_>], pitch: f64) {
     let (left, right) = if canvas.narrow {
         (8.0, canvas.width - 12.0)
     } else {
-        let labels: Vec<String> = rows.iter().map(|row| row.label()).collect();
-        (names_width(labels.iter().map(String::as_str)), canvas.width - 132.0)
+        (names_width(rows.iter().map(|row| row.label())), canvas.width - 132.0)
     };
     let x = if most / least > LINEAR_MAX {
         Scale::log((least * 0.8, most * 1.2), (left, right))
@@ -82,7 +74,7 @@ fn draw(canvas: &mut Canvas, rows: &[&Row<'_>], pitch: f64) {
             canvas.text((left, top + 13.0), &cut_to(&row.label(), room), Paint::Ink, Hold::Left);
             canvas.text((right, top + 13.0), &words, Paint::Muted, Hold::Right);
         } else {
-            canvas.text((left - 14.0, y), &cut_to(&row.label(), left - 16.0), Paint::Ink, Hold::Right);
+            canvas.name(left, y, &row.label());
             canvas.text((canvas.width - 4.0, y), &words, Paint::Muted, Hold::Right);
         }
         canvas.interval(x, y, mean, forest::paint(row.standing));
