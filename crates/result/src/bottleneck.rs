@@ -2,59 +2,39 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What sets the throughput.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Suspect {
-    /// Too few clients to fill anything.
-    Clients,
-    /// The load generator's own processor time.
-    GeneratorCpu,
-    /// The processor time of the server in front of the engine.
-    ServerCpu,
-    /// The processor time of the engine.
-    EngineCpu,
-    /// All processors of the machine.
-    AllCores,
-    /// All processors of the machine, most of them used by others than the system.
-    Others,
-    /// Commits that wait for storage.
-    CommitFlush,
-    /// The number of sessions, or of connections.
-    Pool,
-    /// The one writer of SQLite.
-    Writer,
-    /// Rows that others hold.
-    Lock,
-    /// A limit on the processor time of a process.
-    Limit,
-    /// Keying and think times, or the rate that was asked for.
-    Pace,
-    /// Nothing stands out.
-    Unknown,
+worded! {
+    /// What sets the throughput.
+    Suspect, words {
+        /// Too few clients to fill anything.
+        Clients = "the number of clients",
+        /// The load generator's own processor time.
+        GeneratorCpu = "the load generator",
+        /// The processor time of the server in front of the engine.
+        ServerCpu = "the server's processor time",
+        /// The processor time of the engine.
+        EngineCpu = "the engine's processor time",
+        /// All processors of the machine.
+        AllCores = "the processor time of the machine",
+        /// All processors of the machine, most of them used by others than the system.
+        Others = "the processor time that others took",
+        /// Commits that wait for storage.
+        CommitFlush = "flushing commits to storage",
+        /// The number of sessions, or of connections.
+        Pool = "the number of sessions",
+        /// The one writer of SQLite.
+        Writer = "SQLite's one writer",
+        /// Rows that others hold.
+        Lock = "waiting for rows that others hold",
+        /// A limit on the processor time of a process.
+        Limit = "the limit on processor time",
+        /// Keying and think times, or the rate that was asked for.
+        Pace = "the pace that was asked for",
+        /// Nothing stands out.
+        Unknown = "nothing that was observed",
+    }
 }
 
 impl Suspect {
-    /// The words for reports: what it is, as the subject of a sentence.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Suspect::Clients => "the number of clients",
-            Suspect::GeneratorCpu => "the load generator",
-            Suspect::ServerCpu => "the server's processor time",
-            Suspect::EngineCpu => "the engine's processor time",
-            Suspect::AllCores => "the processor time of the machine",
-            Suspect::Others => "the processor time that others took",
-            Suspect::CommitFlush => "flushing commits to storage",
-            Suspect::Pool => "the number of sessions",
-            Suspect::Writer => "SQLite's one writer",
-            Suspect::Lock => "waiting for rows that others hold",
-            Suspect::Limit => "the limit on processor time",
-            Suspect::Pace => "the pace that was asked for",
-            Suspect::Unknown => "nothing that was observed",
-        }
-    }
-
     /// Who is full, in a column of a table.
     #[must_use]
     pub fn who(self) -> &'static str {

@@ -246,32 +246,18 @@ impl Noise {
     }
 }
 
-/// What may be said about B against A.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// B is faster, surely.
-    Better,
-    /// B is slower, surely.
-    Worse,
-    /// If there is a difference, it is smaller than stated.
-    NoDifference,
-    /// The trials are too few or too noisy.
-    CannotTell,
-    /// They did not do the same work, or more than the factor differs.
-    DifferentWork,
-}
-
-impl Verdict {
-    /// The words for reports.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Verdict::Better => "better",
-            Verdict::Worse => "worse",
-            Verdict::NoDifference => "no difference",
-            Verdict::CannotTell => "cannot tell",
-            Verdict::DifferentWork => "different work",
-        }
+worded! {
+    /// What may be said about B against A.
+    Verdict, words {
+        /// B is faster, surely.
+        Better = "better",
+        /// B is slower, surely.
+        Worse = "worse",
+        /// If there is a difference, it is smaller than stated.
+        NoDifference = "no difference",
+        /// The trials are too few or too noisy.
+        CannotTell = "cannot tell",
+        /// They did not do the same work, or more than the factor differs.
+        DifferentWork = "different work",
     }
 }

@@ -133,27 +133,15 @@ pub struct Disk {
     pub flush_ms_mean: Option<f64>,
 }
 
-/// What a process does in a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Makes the load and measures.
-    Generator,
-    /// Answers over HTTP.
-    Server,
-    /// Stores the data.
-    Engine,
-}
-
-impl Role {
-    /// The word for reports.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Role::Generator => "generator",
-            Role::Server => "server",
-            Role::Engine => "engine",
-        }
+worded! {
+    /// What a process does in a trial.
+    Role, word {
+        /// Makes the load and measures.
+        Generator = "generator",
+        /// Answers over HTTP.
+        Server = "server",
+        /// Stores the data.
+        Engine = "engine",
     }
 }
 

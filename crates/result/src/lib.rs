@@ -4,6 +4,30 @@
 //! shown, because too few samples stand behind it", never zero. `spec/result.schema.json` says the same in JSON Schema,
 //! and a test holds the two together.
 
+/// An enumeration of which each member stands with its words for reports; in JSON it is its name.
+macro_rules! worded {
+    ($(#[$about:meta])* $name:ident, $words_of:ident {
+        $($(#[$member_about:meta])* $member:ident = $words:literal,)+
+    }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum $name {
+            $($(#[$member_about])* $member,)+
+        }
+
+        impl $name {
+            /// The words for reports.
+            #[must_use]
+            pub fn $words_of(self) -> &'static str {
+                match self {
+                    $($name::$member => $words,)+
+                }
+            }
+        }
+    };
+}
+
 mod bottleneck;
 mod clocked;
 mod comparison;
@@ -102,47 +126,35 @@ pub struct Document {
     pub notes: Vec<String>,
 }
 
-/// What kind of run it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RunKind {
-    /// One measured period of one subject.
-    Trial,
-    /// Interleaved trials of two subjects and a verdict.
-    Comparison,
-    /// Interleaved trials of several variants, and a verdict for each against its base.
-    Experiment,
-    /// One subject under more and more load.
-    Sweep,
-    /// The highest rate that keeps a service level.
-    Search,
+worded! {
+    /// What kind of run it is.
+    RunKind, word {
+        /// One measured period of one subject.
+        Trial = "trial",
+        /// Interleaved trials of two subjects and a verdict.
+        Comparison = "comparison",
+        /// Interleaved trials of several variants, and a verdict for each against its base.
+        Experiment = "experiment",
+        /// One subject under more and more load.
+        Sweep = "sweep",
+        /// The highest rate that keeps a service level.
+        Search = "search",
+    }
 }
 
-/// How far a run or a trial came.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// Not finished when this document was written.
-    #[default]
-    Running,
-    /// Ran to its planned end.
-    Complete,
-    /// Stopped by the user; what was measured until then is valid.
-    Interrupted,
-    /// Ended by a defect or by a failure of a process; the rate is not a result.
-    Failed,
-}
-
-impl State {
-    /// The word for reports.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            State::Running => "running",
-            State::Complete => "complete",
-            State::Interrupted => "interrupted",
-            State::Failed => "failed",
-        }
+worded! {
+    /// How far a run or a trial came.
+    #[derive(Default)]
+    State, word {
+        /// Not finished when this document was written.
+        #[default]
+        Running = "running",
+        /// Ran to its planned end.
+        Complete = "complete",
+        /// Stopped by the user; what was measured until then is valid.
+        Interrupted = "interrupted",
+        /// Ended by a defect or by a failure of a process; the rate is not a result.
+        Failed = "failed",
     }
 }
 

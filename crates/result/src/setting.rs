@@ -54,30 +54,21 @@ impl Durability {
     }
 }
 
-/// Durability by name.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Tier {
-    /// Every commit is flushed before it is acknowledged.
-    Durable,
-    /// A crash of the machine may lose the last moments.
-    Delayed,
-    /// A crash loses everything, or may corrupt it.
-    #[default]
-    Volatile,
+worded! {
+    /// Durability by name.
+    #[derive(Default)]
+    Tier, word {
+        /// Every commit is flushed before it is acknowledged.
+        Durable = "durable",
+        /// A crash of the machine may lose the last moments.
+        Delayed = "delayed",
+        /// A crash loses everything, or may corrupt it.
+        #[default]
+        Volatile = "volatile",
+    }
 }
 
 impl Tier {
-    /// The word for reports.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Tier::Durable => "durable",
-            Tier::Delayed => "delayed",
-            Tier::Volatile => "volatile",
-        }
-    }
-
     /// What the tier promises, for a reader who has not met the word.
     #[must_use]
     pub fn meaning(self) -> &'static str {

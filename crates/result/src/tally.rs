@@ -98,36 +98,21 @@ impl Books {
     }
 }
 
-/// A class of outcome. Times of different classes are never mixed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Class {
-    /// See [`Books::committed`].
-    Committed,
-    /// See [`Books::declined`].
-    Declined,
-    /// See [`Books::conflict`].
-    Conflict,
-    /// See [`Books::refused`].
-    Refused,
-    /// See [`Books::in_doubt`].
-    InDoubt,
-    /// See [`Books::defect`].
-    Defect,
-}
-
-impl Class {
-    /// The word for reports.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Class::Committed => "committed",
-            Class::Declined => "declined",
-            Class::Conflict => "conflict",
-            Class::Refused => "refused",
-            Class::InDoubt => "in doubt",
-            Class::Defect => "defect",
-        }
+worded! {
+    /// A class of outcome. Times of different classes are never mixed.
+    Class, word {
+        /// See [`Books::committed`].
+        Committed = "committed",
+        /// See [`Books::declined`].
+        Declined = "declined",
+        /// See [`Books::conflict`].
+        Conflict = "conflict",
+        /// See [`Books::refused`].
+        Refused = "refused",
+        /// See [`Books::in_doubt`].
+        InDoubt = "in doubt",
+        /// See [`Books::defect`].
+        Defect = "defect",
     }
 }
 
@@ -281,29 +266,30 @@ pub struct Budget {
     pub remainder_ns: f64,
 }
 
-/// A part of the time budget.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BudgetPart {
-    /// See [`Budget::client_wait_ns`].
-    ClientWait,
-    /// See [`Budget::wake_up_ns`].
-    WakeUp,
-    /// See [`Budget::network_ns`].
-    Network,
-    /// See [`Budget::server_queue_ns`].
-    ServerQueue,
-    /// See [`Budget::pool_wait_ns`].
-    PoolWait,
-    /// See [`Budget::begin_ns`].
-    Begin,
-    /// See [`Budget::statements_ns`].
-    Statements,
-    /// See [`Budget::commit_ns`].
-    Commit,
-    /// See [`Budget::encode_ns`].
-    Encode,
-    /// See [`Budget::remainder_ns`].
-    Remainder,
+worded! {
+    /// A part of the time budget.
+    BudgetPart, words {
+        /// See [`Budget::client_wait_ns`].
+        ClientWait = "client wait",
+        /// See [`Budget::wake_up_ns`].
+        WakeUp = "client wake-up",
+        /// See [`Budget::network_ns`].
+        Network = "network and HTTP",
+        /// See [`Budget::server_queue_ns`].
+        ServerQueue = "server queue",
+        /// See [`Budget::pool_wait_ns`].
+        PoolWait = "pool wait",
+        /// See [`Budget::begin_ns`].
+        Begin = "begin",
+        /// See [`Budget::statements_ns`].
+        Statements = "statements",
+        /// See [`Budget::commit_ns`].
+        Commit = "commit",
+        /// See [`Budget::encode_ns`].
+        Encode = "encode",
+        /// See [`Budget::remainder_ns`].
+        Remainder = "remainder",
+    }
 }
 
 impl BudgetPart {
@@ -320,23 +306,6 @@ impl BudgetPart {
         BudgetPart::Commit,
         BudgetPart::Remainder,
     ];
-
-    /// The words for reports.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            BudgetPart::ClientWait => "client wait",
-            BudgetPart::WakeUp => "client wake-up",
-            BudgetPart::Network => "network and HTTP",
-            BudgetPart::ServerQueue => "server queue",
-            BudgetPart::PoolWait => "pool wait",
-            BudgetPart::Begin => "begin",
-            BudgetPart::Statements => "statements",
-            BudgetPart::Commit => "commit",
-            BudgetPart::Encode => "encode",
-            BudgetPart::Remainder => "remainder",
-        }
-    }
 }
 
 impl Budget {

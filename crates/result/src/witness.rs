@@ -3,19 +3,20 @@
 use super::Suspect;
 use serde::{Deserialize, Serialize};
 
-/// How a check ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Check {
-    /// Holds.
-    Passed,
-    /// Does not hold.
-    Failed,
-    /// Was not made; the sentence says why.
-    #[default]
-    NotRun,
-    /// Was made, and this data cannot decide it: too few calls, or nothing of the kind (one warehouse has no remote work).
-    NotTold,
+worded! {
+    /// How a check ended.
+    #[derive(Default)]
+    Check, words {
+        /// Holds.
+        Passed = "passed",
+        /// Does not hold.
+        Failed = "failed",
+        /// Was not made; the sentence says why.
+        #[default]
+        NotRun = "not run",
+        /// Was made, and this data cannot decide it: too few calls, or nothing of the kind (one warehouse has no remote work).
+        NotTold = "cannot be told",
+    }
 }
 
 impl Check {
@@ -23,17 +24,6 @@ impl Check {
     #[must_use]
     pub fn from_passed(passed: bool) -> Check {
         if passed { Check::Passed } else { Check::Failed }
-    }
-
-    /// The words for reports.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Check::Passed => "passed",
-            Check::Failed => "failed",
-            Check::NotRun => "not run",
-            Check::NotTold => "cannot be told",
-        }
     }
 }
 
@@ -73,45 +63,23 @@ impl Audit {
     }
 }
 
-/// What an audit belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AuditFamily {
-    /// A consistency condition of the workload.
-    Consistency,
-    /// The shape of the data that the run left behind.
-    Shape,
-}
-
-impl AuditFamily {
-    /// The word for reports.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            AuditFamily::Consistency => "consistency",
-            AuditFamily::Shape => "shape",
-        }
+worded! {
+    /// What an audit belongs to.
+    AuditFamily, word {
+        /// A consistency condition of the workload.
+        Consistency = "consistency",
+        /// The shape of the data that the run left behind.
+        Shape = "shape",
     }
 }
 
-/// When an audit was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AuditWhen {
-    /// Before the first call.
-    BeforeRun,
-    /// After the last call.
-    AfterRun,
-}
-
-impl AuditWhen {
-    /// The words for reports.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            AuditWhen::BeforeRun => "before the run",
-            AuditWhen::AfterRun => "after the run",
-        }
+worded! {
+    /// When an audit was made.
+    AuditWhen, words {
+        /// Before the first call.
+        BeforeRun = "before the run",
+        /// After the last call.
+        AfterRun = "after the run",
     }
 }
 
@@ -190,29 +158,17 @@ pub struct Rule {
     pub full: Option<Suspect>,
 }
 
-/// How much a rule matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// Nothing to say.
-    Ok,
-    /// Worth knowing.
-    Info,
-    /// The number is worth less than it looks.
-    Warning,
-    /// The number must not be used.
-    Bad,
-}
-
-impl Severity {
-    /// The word for reports.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Severity::Ok => "ok",
-            Severity::Info => "info",
-            Severity::Warning => "warning",
-            Severity::Bad => "bad",
-        }
+worded! {
+    /// How much a rule matters.
+    #[derive(PartialOrd, Ord)]
+    Severity, word {
+        /// Nothing to say.
+        Ok = "ok",
+        /// Worth knowing.
+        Info = "info",
+        /// The number is worth less than it looks.
+        Warning = "warning",
+        /// The number must not be used.
+        Bad = "bad",
     }
 }
