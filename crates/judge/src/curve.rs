@@ -1,7 +1,7 @@
 //! From the trials of a sweep to its load curve, in figures and in words.
 
 use crate::figures;
-use crate::rules::saturation;
+use crate::rules::{saturation, whole_percent};
 use measure::{KNEE_SHARE, LoadRates, UslFit};
 use result::{
     Axis, Class, Curve, Interval, KindTally, Knee, Point, Rule, Scalability, State, Suspect, Trial,
@@ -239,7 +239,7 @@ fn knee_of_rates(points: &[Point], trials: &[Trial]) -> Option<Knee> {
 /// `1 client`, `16 clients`.
 #[must_use]
 pub fn clients(load: f64) -> String {
-    format!("{} {}", figures::count(load.round() as u64), if load == 1.0 { "client" } else { "clients" })
+    figures::counted(load.round() as u64, "client")
 }
 
 fn rate_words(load: f64) -> String {
@@ -253,10 +253,6 @@ pub fn load_words(axis: Axis, load: f64) -> String {
         Axis::Clients => clients(load),
         Axis::Rate => rate_words(load),
     }
-}
-
-fn whole_percent(share: f64) -> String {
-    format!("{:.0}\u{a0}%", share * 100.0)
 }
 
 fn clients_sentence(
@@ -370,9 +366,7 @@ pub const SERVED: usize = 4;
 
 /// A row a point: load, throughput, p50, p99, share served (open loops), who is saturated.
 pub fn rows(curve: &Curve, trials: &[Trial]) -> Vec<[String; 6]> {
-    let time = |interval: Option<Interval>| {
-        interval.map_or_else(|| figures::NONE.to_owned(), |interval| figures::duration(interval.value))
-    };
+    let time = |interval| figures::or_none(interval, |interval: Interval| figures::duration(interval.value));
     curve
         .points
         .iter()
@@ -380,10 +374,10 @@ pub fn rows(curve: &Curve, trials: &[Trial]) -> Vec<[String; 6]> {
             let served = (curve.axis == Axis::Rate).then(|| served_of(point, trials)).flatten();
             [
                 load_words(curve.axis, point.load),
-                point.rate.map_or_else(|| figures::NONE.to_owned(), figures::with_margin),
+                figures::or_none(point.rate, figures::with_margin),
                 time(point.p50_ns),
                 time(point.p99_ns),
-                served.map_or_else(|| figures::NONE.to_owned(), figures::percent),
+                figures::or_none(served, figures::percent),
                 point.saturated.clone(),
             ]
         })

@@ -15,6 +15,16 @@ pub fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
 
+/// A number of things that an `s` makes more of: `1 client`, `1 204 clients`.
+pub fn counted(value: u64, one: &str) -> String {
+    format!("{} {one}{}", count(value), if value == 1 { "" } else { "s" })
+}
+
+/// What there is to say of a value, or the sign for none.
+pub fn or_none<T>(value: Option<T>, words: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| NONE.to_owned(), words)
+}
+
 /// A time in the unit that suits it, two digits or, after a leading 1, three: `9.8 ms`, `142 µs`, `31 s`.
 pub fn duration(ns: f64) -> String {
     let (value, unit) = match ns.abs() {
@@ -28,7 +38,7 @@ pub fn duration(ns: f64) -> String {
 
 /// A time, or the sign for none.
 pub fn maybe_duration(ns: Option<u64>) -> String {
-    ns.map_or_else(|| NONE.to_owned(), |ns| duration(ns as f64))
+    or_none(ns, |ns| duration(ns as f64))
 }
 
 /// Seconds as they were planned: `60 s`, `0.5 s`.

@@ -1,8 +1,7 @@
 //! What every format says in the same words: what failed, what to mind, what was set.
 
 use crate::figures;
-use result::{Check, Problem, Rule, RunKind, Severity, Trial};
-use result::{Class, Data, Document};
+use result::{Check, Class, Data, Document, Problem, Rule, Severity, Trial};
 
 /// Something that is wrong with a result, and the evidence.
 pub struct Failure {
@@ -147,13 +146,12 @@ pub fn rules_to_mind_of_all(document: &Document) -> Vec<Rule> {
 
 /// `sqlite 3.51.1, durable, 8 clients, closed loop, 60 s`.
 pub fn setting_line(trial: &Trial) -> String {
-    let clients = if trial.plan.clients == 1 { "client" } else { "clients" };
     format!(
-        "{} {}, {}, {} {clients}, {}, {}",
+        "{} {}, {}, {}, {}, {}",
         trial.stack.engine,
         trial.stack.engine_version,
         trial.stack.durability.word(),
-        figures::count(trial.plan.clients.into()),
+        figures::counted(trial.plan.clients.into(), "client"),
         trial.plan.arrivals.words(),
         figures::seconds(trial.measured_s),
     )
@@ -260,12 +258,20 @@ fn warmup_words(trial: &Trial) -> String {
 
 /// How large the data is: `4 warehouses`.
 pub fn scale_words(data: &Data) -> String {
-    let unit = match data.scale {
-        1 if data.scale_unit == "branches" => "branch",
-        1 => data.scale_unit.strip_suffix('s').unwrap_or(&data.scale_unit),
-        _ => &data.scale_unit,
-    };
-    format!("{} {unit}", figures::count(data.scale))
+    format!("{} {}", figures::count(data.scale), scale_unit(data, data.scale))
+}
+
+/// What its scale counts, of so many: `warehouse`, `warehouses`.
+pub fn scale_unit(data: &Data, count: u64) -> &str {
+    let many = data.scale_unit.as_str();
+    match count {
+        1 => many
+            .strip_suffix("es")
+            .filter(|one| one.ends_with("ch"))
+            .or(many.strip_suffix('s'))
+            .unwrap_or(many),
+        _ => many,
+    }
 }
 
 /// What was asked and found of the trial, as names and values: the comparison key.
@@ -334,10 +340,6 @@ pub fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
     vec![("Stack", stack_rows), ("Plan", plan_rows), ("Data", data_rows), ("Machine", machine_rows)]
 }
 
-fn calls(count: u64) -> String {
-    format!("{} {}", figures::count(count), if count == 1 { "call" } else { "calls" })
-}
-
 /// What an open loop asked for beside what it got, and what was left waiting.
 pub fn demand_sentence(trial: &Trial) -> Option<String> {
     let demand = trial.demand.filter(|_| trial.plan.arrivals.is_open() && trial.measured_s > 0.0)?;
@@ -346,7 +348,7 @@ pub fn demand_sentence(trial: &Trial) -> Option<String> {
         (0, 0) => "no call was left waiting".to_owned(),
         (before, after) => format!(
             "{} waited for a client at the end of the interval and {} at its beginning",
-            calls(after),
+            figures::counted(after, "call"),
             figures::count(before)
         ),
     };
@@ -370,14 +372,7 @@ pub fn times_sentence(trial: &Trial) -> &'static str {
 
 /// What is said of a run that holds no trial.
 pub fn empty_sentence(document: &Document) -> String {
-    let kind = match document.kind {
-        RunKind::Trial => "trial",
-        RunKind::Comparison => "comparison",
-        RunKind::Experiment => "experiment",
-        RunKind::Sweep => "sweep",
-        RunKind::Search => "search",
-    };
-    format!("This {kind} is {}: no trial was measured yet.", document.state.word())
+    format!("This {} is {}: no trial was measured yet.", document.kind.word(), document.state.word())
 }
 
 /// The committed and declined times of a trial, kind by kind, in report order.

@@ -122,11 +122,11 @@ fn listed(words: &[impl AsRef<str>]) -> String {
 
 /// `8 clients`, `1 client`.
 fn clients(count: u32) -> String {
-    format!("{} {}", figures::count(count.into()), if count == 1 { "client" } else { "clients" })
+    figures::counted(count.into(), "client")
 }
 
 /// A share of 1 in whole percent: `97 %`.
-fn whole_percent(share: f64) -> String {
+pub(crate) fn whole_percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 

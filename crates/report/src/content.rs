@@ -114,20 +114,19 @@ const PART_MIN: f64 = 0.0005;
 
 /// A processor time a thousand calls, or the sign for none.
 fn cost(ms: Option<f64>) -> String {
-    ms.map_or_else(|| figures::NONE.to_owned(), |ms| format!("{}\u{a0}ms", figures::short(ms)))
+    figures::or_none(ms, |ms| format!("{}\u{a0}ms", figures::short(ms)))
 }
 
 /// A time, or the sign for none.
 fn time(ns: Option<f64>) -> String {
-    ns.map_or_else(|| figures::NONE.to_owned(), figures::duration)
+    figures::or_none(ns, figures::duration)
 }
 
 /// p50 and p99 of the kind that the headline of a trial counts.
 fn times(trial: &Trial) -> [String; 2] {
     let kind = trial.kinds.get(trial.headline_kind());
     let times = kind.and_then(|kind| kind.tally.latency(Class::Committed)).map(|latency| latency.response);
-    let of = |time: Option<u64>| figures::maybe_duration(time);
-    [of(times.and_then(|times| times.p50_ns)), of(times.and_then(|times| times.p99_ns))]
+    [times.and_then(|times| times.p50_ns), times.and_then(|times| times.p99_ns)].map(figures::maybe_duration)
 }
 
 /// Columns of words and figures by their titles: figures from `figures_from` on.

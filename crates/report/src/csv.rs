@@ -118,8 +118,12 @@ fn of_search(document: &Document, trial: usize) -> Option<Place> {
 }
 
 fn about(table: &mut Table, document: &Document, trial: &Trial, index: usize, place: &Place) {
-    let kind = format!("{:?}", document.kind).to_lowercase();
-    table.text(&document.id).text(&kind).text(&document.stackmark).number(index + 1).text(&trial.subject);
+    table
+        .text(&document.id)
+        .text(document.kind.word())
+        .text(&document.stackmark)
+        .number(index + 1)
+        .text(&trial.subject);
     table.text(&place.variant).maybe(place.block).text(place.outcome);
     table.text(&trial.started.utc).text(trial.state.word());
     table.text(yes_no(!trial.is_void()));

@@ -135,9 +135,7 @@ impl History {
             let key: Vec<String> = series.key.iter().map(|(name, value)| format!("{name}={value}")).collect();
             for point in &series.points {
                 table.text(&series.subject).number(index + 1).text(&key.join("; ")).text(&point.run);
-                table
-                    .text(&format!("{:?}", point.kind).to_lowercase())
-                    .text(&point.path.display().to_string());
+                table.text(point.kind.word()).text(&point.path.display().to_string());
                 table.text(&point.started.utc).number(point.started.unix_s).text(&point.stackmark);
                 table.text(&point.tier).number(point.trials).text(&series.unit).number(point.value.value);
                 table.maybe(point.value.low).maybe(point.value.high).maybe(point.p99_ns);

@@ -17,7 +17,7 @@ pub(crate) mod values;
 
 use crate::{content, variants};
 pub(crate) use markup::Markup;
-use result::{Document, RunKind};
+use result::Document;
 
 /// Our own style sheet and script; both end up inside the page.
 const STYLE: &str = include_str!("html/page.css");
@@ -68,14 +68,7 @@ fn running_head(main: &mut Markup, document: &Document) {
     main.element("p", &[("class", "running-head")], |head| {
         head.raw("<span class=\"brand\">stackmark</span>");
         head.element("span", &[], |line| {
-            line.text(match document.kind {
-                RunKind::Trial => "trial",
-                RunKind::Comparison => "comparison",
-                RunKind::Experiment => "experiment",
-                RunKind::Sweep => "sweep",
-                RunKind::Search => "search",
-            });
-            line.text(" · ").text(&document.started.readable());
+            line.text(document.kind.word()).text(" · ").text(&document.started.readable());
         });
     });
 }

@@ -248,10 +248,7 @@ pub(crate) fn common_line(document: &Document, experiment: &Experiment) -> Strin
         |trial| findings::scale_words(&trial.data),
         |trial| format!("{} {}", trial.stack.engine, trial.stack.engine_version),
         |trial| trial.stack.durability.word().to_owned(),
-        |trial| {
-            let clients = if trial.plan.clients == 1 { "client" } else { "clients" };
-            format!("{} {clients}", figures::count(trial.plan.clients.into()))
-        },
+        |trial| figures::counted(trial.plan.clients.into(), "client"),
         |trial| trial.plan.arrivals.words(),
         |trial| format!("{} a trial", figures::seconds(trial.plan.measured_s)),
     ];
@@ -265,10 +262,7 @@ pub(crate) fn common_line(document: &Document, experiment: &Experiment) -> Strin
         }
     }
     let (run, planned) = (experiment.blocks.len(), experiment.blocks_planned);
-    let blocks = match planned {
-        1 => "1 block".to_owned(),
-        _ => format!("{planned} blocks"),
-    };
+    let blocks = figures::counted(planned.into(), "block");
     let blocks = if run as u32 == planned { blocks } else { format!("{run} of {blocks}") };
     if common.is_empty() { blocks } else { format!("{}; {blocks}", common.join(", ")) }
 }

@@ -3,7 +3,7 @@
 
 use super::{fine, note, warning, whole_percent};
 use crate::engine_findings::lock_waits;
-use crate::figures;
+use crate::{figures, findings};
 use result::{Rule, Trial};
 
 /// Clients a row from which calls that draw their row meet often: with half as many clients as rows a third of the calls
@@ -76,11 +76,9 @@ impl Shared {
         // Results of before the field existed are all of TPC-C, whose smallest updated table has a row a warehouse.
         let has_homes = data.scale_unit == "warehouses";
         let hottest = data.hottest_rows.or(has_homes.then_some(data.scale)).filter(|rows| *rows > 0)?;
-        let unit = data.scale_unit.strip_suffix("es").filter(|_| data.scale_unit.ends_with("ches"));
-        let unit = unit.or(data.scale_unit.strip_suffix('s')).unwrap_or(&data.scale_unit);
-        let what = if hottest == data.scale { format!("{unit} ") } else { String::new() };
-        let rows = format!("{} {what}{}", figures::count(hottest), if hottest == 1 { "row" } else { "rows" });
-        let found = format!("{} on {rows}", super::clients(plan.clients));
+        let unit = findings::scale_unit(data, 1);
+        let what = if hottest == data.scale { format!("{unit} row") } else { "row".to_owned() };
+        let found = format!("{} on {}", super::clients(plan.clients), figures::counted(hottest, &what));
         // TPC-C 2.8.1.1: a terminal belongs to a warehouse; they are spread over all warehouses first.
         let most = u64::from(plan.clients).div_ceil(hottest);
         let words = match (has_homes && plan.clients > 1, most) {

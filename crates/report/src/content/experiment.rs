@@ -122,13 +122,12 @@ fn overview<'a>(experiment: &Experiment, rows: &[Row<'_>]) -> Vec<Block<'a>> {
         under.extend(settings_words(row));
         under.extend(row.weak_tier().map(|tier| format!("{}: {}", tier.word(), tier.meaning())));
         under.extend((!row.standing.is_measured()).then(|| row.reason().to_owned()));
-        let none = || figures::NONE.to_owned();
         let times = row.pooled.kinds.get(headline_kind(row)).filter(|_| row.standing.is_measured());
         table.row([
             Cell::Detailed(row.label(), under),
             Cell::Badge(tone(row.standing), row.standing.words().to_owned()),
-            row.mean.map_or_else(none, figures::with_margin).into(),
-            row.effect.map_or_else(none, variants::effect_words).into(),
+            figures::or_none(row.mean, figures::with_margin).into(),
+            figures::or_none(row.effect, variants::effect_words).into(),
             time(times.and_then(|kind| kind.p50_ns)).into(),
             time(times.and_then(|kind| kind.p99_ns)).into(),
         ]);
@@ -196,7 +195,7 @@ fn blocks_of_all(experiment: &Experiment, rows: &[Row<'_>]) -> Table {
         let mut values = row.values.clone();
         values.resize(experiment.blocks.len(), None);
         let cells = values.into_iter().enumerate().map(|(block, value)| {
-            let words = value.map_or_else(|| figures::NONE.to_owned(), figures::short);
+            let words = figures::or_none(value, figures::short);
             Cell::Detailed(words, ratio_in(row, block).map(figures::percent).into_iter().collect())
         });
         table.row(std::iter::once(row.label().into()).chain(cells));
@@ -445,16 +444,13 @@ fn trials<'a>(document: &Document, experiment: &Experiment, rows: &[Row<'_>]) ->
             let Some((index, trial)) = found else { continue };
             let [p50, p99] = times(trial);
             let failed = trial.audits.iter().any(|audit| audit.check == Check::Failed);
-            let rate = match row.standing.is_measured() {
-                true => figures::with_margin(trial.headline.value),
-                false => figures::NONE.to_owned(),
-            };
+            let rate = row.standing.is_measured().then_some(trial.headline.value);
             let passed = findings::passed_of(trial.audits.iter().map(|audit| audit.check));
             table.row([
                 (index + 1).to_string().into(),
                 row.variant.name.as_str().into(),
                 (block + 1).to_string().into(),
-                rate.into(),
+                figures::or_none(rate, figures::with_margin).into(),
                 p50.into(),
                 p99.into(),
                 figures::count(trial.overall.books.in_doubt).into(),

@@ -16,7 +16,7 @@ pub(crate) fn blocks(history: &History) -> Vec<Block<'_>> {
     let title = "Runs over time".to_owned();
     let mut blocks = vec![Block::Title { title, lead: extent(history, courses.len()) }];
     if !history.skipped.is_empty() {
-        let files = counted(history.skipped.len(), "file", "files");
+        let files = figures::counted(history.skipped.len() as u64, "file");
         let (target, text) = ("#unread".to_owned(), format!("{files} could not be read."));
         blocks.push(Block::Link(target, text));
     }
@@ -60,17 +60,13 @@ fn extent(history: &History, courses: usize) -> String {
     }
     let all = history.series.len();
     let series = match (all, all - courses) {
-        (1, _) | (_, 0) => counted(all, "series", "series"),
+        (1, _) | (_, 0) => format!("{} series", figures::count(all as u64)),
         (all, single) => {
-            let single = figures::count(single as u64);
-            format!("{}, {single} of them of one result", counted(all, "series", "series"))
+            let [all, single] = [all, single].map(|count| figures::count(count as u64));
+            format!("{all} series, {single} of them of one result")
         }
     };
-    format!("{} in {series}.", counted(runs, "result", "results"))
-}
-
-fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{} {}", figures::count(count as u64), if count == 1 { one } else { many })
+    format!("{} in {series}.", figures::counted(runs as u64, "result"))
 }
 
 fn anchor(index: usize) -> String {
@@ -97,7 +93,7 @@ pub(crate) fn value_words(point: &Point) -> String {
 
 /// The tail of a run, or the sign for none.
 pub(crate) fn p99_words(point: &Point) -> String {
-    point.p99_ns.map_or_else(|| figures::NONE.to_owned(), figures::duration)
+    figures::or_none(point.p99_ns, figures::duration)
 }
 
 /// The latest run that counts, and the one before it that does.
@@ -120,7 +116,6 @@ fn overview(courses: &[&Series]) -> Table {
         figure("p99"),
         words("when"),
     ];
-    let none = || figures::NONE.to_owned();
     Table::new("Of the runs that are not void", columns).of(courses.iter().enumerate().map(
         |(index, series)| {
             let valid = series.points.iter().filter(|point| !point.void).count();
@@ -129,12 +124,16 @@ fn overview(courses: &[&Series]) -> Table {
                 Cell::Link(format!("#{}", anchor(index)), series.subject.clone(), vec![key_words(series)]),
                 figures::count(valid as u64).into(),
                 found.map_or_else(
-                    || none().into(),
+                    || figures::NONE.into(),
                     |(point, _)| Cell::Detailed(figures::with_margin(point.value), vec![series.unit.clone()]),
                 ),
-                found.and_then(|(point, before)| Some(against(point, before?))).unwrap_or_else(none).into(),
-                found.map_or_else(none, |(point, _)| p99_words(point)).into(),
-                found.map_or_else(none, |(point, _)| point.started.readable()).into(),
+                figures::or_none(
+                    found.and_then(|(point, before)| Some((point, before?))),
+                    |(point, before)| against(point, before),
+                )
+                .into(),
+                figures::or_none(found, |(point, _)| p99_words(point)).into(),
+                figures::or_none(found, |(point, _)| point.started.readable()).into(),
             ]
         },
     ))

@@ -57,10 +57,9 @@ pub(super) fn blocks<'a>(pair: &Pair<'_, '_>) -> Block<'a> {
     let mut titles = columns(["block", "order", &comparison.a.label, &comparison.b.label], 2);
     titles.extend(comparison.ratio.map(|_| figure("ratio B/A")));
     let is_void = !pair.a.standing.is_measured() || !pair.b.standing.is_measured();
-    let none = || figures::NONE.to_owned();
     let rows = comparison.blocks.iter().enumerate().map(|(i, block)| {
-        let rate = |side: Side| block.rate(side).filter(|_| !is_void).map_or_else(none, figures::short);
-        let ratio = comparison.ratio.map(|_| block.ratio.map_or_else(none, figures::percent));
+        let rate = |side: Side| figures::or_none(block.rate(side).filter(|_| !is_void), figures::short);
+        let ratio = comparison.ratio.map(|_| figures::or_none(block.ratio, figures::percent));
         let cells = [(i + 1).to_string(), block.order(), rate(Side::A), rate(Side::B)];
         cells.into_iter().chain(ratio).collect::<Vec<_>>()
     });
@@ -119,8 +118,7 @@ pub(super) fn difference(pair: &Pair<'_, '_>) -> Option<Table> {
     let mut row = |name: &str, ns_a: f64, ns_b: f64| {
         let change = figures::change(ns_b - ns_a, a.response_ns);
         let is_news = change != "0" && figures::change(whole_ns, a.response_ns) != "0";
-        let share =
-            if is_news { figures::percent((ns_b - ns_a) / whole_ns) } else { figures::NONE.to_owned() };
+        let share = figures::or_none(is_news.then(|| (ns_b - ns_a) / whole_ns), figures::percent);
         table.row([name.to_owned(), figures::part(ns_a), figures::part(ns_b), change, share]).level =
             match ns_a.abs().max(ns_b.abs()) >= PART_MIN * a.response_ns {
                 true => Level::Always,

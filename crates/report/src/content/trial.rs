@@ -325,8 +325,7 @@ fn costs(trial: &Trial) -> Block<'_> {
         figure("written").at(Level::Page),
     ];
     let none = || figures::NONE.to_owned();
-    let seconds = |s: Option<f64>| s.map_or_else(none, |s| figures::duration(s * 1e9));
-    let maybe = |value: Option<u64>, format: fn(u64) -> String| value.map_or_else(none, format);
+    let seconds = |s| figures::or_none(s, |s: f64| figures::duration(s * 1e9));
     let committed = trial.committed();
     let mut table = Table::new("Cost by process, over the measured interval", columns);
     for process in &trial.processes {
@@ -340,10 +339,10 @@ fn costs(trial: &Trial) -> Block<'_> {
             seconds(Some(process.cpu_system_s)).into(),
             seconds(process.run_queue_s).into(),
             figures::bytes(process.rss_peak_bytes).into(),
-            maybe(process.switches_voluntary, figures::count).into(),
-            maybe(process.switches_involuntary, figures::count).into(),
-            maybe(process.io_read_bytes, figures::bytes).into(),
-            maybe(process.io_written_bytes, figures::bytes).into(),
+            figures::or_none(process.switches_voluntary, figures::count).into(),
+            figures::or_none(process.switches_involuntary, figures::count).into(),
+            figures::or_none(process.io_read_bytes, figures::bytes).into(),
+            figures::or_none(process.io_written_bytes, figures::bytes).into(),
         ]);
     }
     // Without a process nobody asks what the kernel did for them.

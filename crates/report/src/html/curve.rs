@@ -115,7 +115,7 @@ pub(crate) fn latency(section: &mut Markup, curve: &Curve) {
         .iter()
         .filter_map(|point| Some((point.load, point.p50_ns?, point.p99_ns)))
         .map(|(load, p50, p99)| {
-            let p99 = p99.map_or_else(|| figures::NONE.to_owned(), |p99| figures::duration(p99.value));
+            let p99 = figures::or_none(p99, |p99| figures::duration(p99.value));
             format!("{}: {} and {p99}", load_words(curve.axis, load), figures::duration(p50.value))
         })
         .collect();

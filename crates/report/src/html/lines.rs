@@ -25,9 +25,7 @@ struct Line {
 
 /// Draws the states that sessions of the engine were in most; nothing where nobody looked.
 pub(crate) fn sessions(markup: &mut Markup, engine: &Engine) {
-    let word = |value: Option<f64>| {
-        value.map_or_else(|| figures::NONE.to_owned(), |value| figures::trimmed(value, 1))
-    };
+    let word = |value: Option<f64>| figures::or_none(value, |value| figures::trimmed(value, 1));
     let line = |(i, wait): (u8, &Wait)| Line {
         name: wait.name.clone(),
         series: i + 1,
