@@ -437,20 +437,6 @@ mod tests {
     use crate::testing;
 
     #[test]
-    fn a_curve_names_its_knee_who_is_full_and_how_sure_it_is() {
-        let document = testing::sweep();
-        let curve = document.curve.as_ref().unwrap();
-        let knee = curve.knee.as_ref().unwrap();
-        assert_eq!(knee.load, 16.0, "{knee:?}");
-        assert!(knee.sentence.contains("at least 95 %"), "{knee:?}");
-        assert!(curve.sentence.contains("stops paying at 16 clients"), "{}", curve.sentence);
-        let fit = curve.fit.as_ref().unwrap();
-        assert!(fit.sigma.low.unwrap() <= fit.sigma.value && fit.error_share < 0.1, "{fit:?}");
-        assert!(curve.points.iter().all(|point| point.rate.unwrap().low.is_some()));
-        assert!(curve.points[5].saturated.contains("SQLite's one writer"), "{:?}", curve.points[5]);
-    }
-
-    #[test]
     fn a_peak_of_a_law_that_does_not_fit_is_not_named() {
         let curve = |edit: fn(usize, &mut f64)| {
             let mut document = testing::sweep();
@@ -502,15 +488,6 @@ mod tests {
         assert_eq!(curve.knee, None, "a curve with a hole has no knee");
         let none = draw_up(Axis::Clients, &[], &document.trials, 1);
         assert!(none.sentence.contains("no curve"), "{}", none.sentence);
-    }
-
-    #[test]
-    fn the_knee_over_rates_is_the_last_rate_that_is_served() {
-        let document = testing::rate_sweep();
-        let curve = document.curve.as_ref().unwrap();
-        assert_eq!(curve.fit, None);
-        assert_eq!(curve.knee.as_ref().map(|knee| knee.load), Some(400.0), "{curve:?}");
-        assert!(curve.sentence.contains("up to 400/s"), "{}", curve.sentence);
     }
 
     #[test]

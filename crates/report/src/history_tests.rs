@@ -50,26 +50,6 @@ fn a_new_version_is_told_and_does_not_end_the_series() {
 }
 
 #[test]
-fn machines_have_courses_of_their_own() {
-    let mut other = testing::trial();
-    other.trials[0].machine.cores = 64;
-    let runs = [
-        at(testing::trial(), "a", 1),
-        at(other.clone(), "b", 2),
-        at(testing::trial(), "c", 3),
-        at(other, "d", 4),
-    ];
-    let history = history(runs.into());
-    let runs: Vec<Vec<&str>> = history
-        .series
-        .iter()
-        .map(|series| series.points.iter().map(|point| point.run.as_str()).collect())
-        .collect();
-    assert_eq!(runs, [["a", "c"], ["b", "d"]]);
-    assert!(history.series[1].key.iter().any(|(name, value)| name == "machine" && value.contains("64")));
-}
-
-#[test]
 fn the_page_says_what_the_latest_run_is_beside_the_one_before() {
     let run = |id: &str, day, value, half| {
         let mut document = testing::trial();
@@ -86,36 +66,6 @@ fn the_page_says_what_the_latest_run_is_beside_the_one_before() {
     let single = page(vec![run("a", 1, 1_000.0, 10.0)]);
     assert!(single.contains("Measured once") && !single.contains("of the run before"), "{single}");
     assert!(page(vec![]).contains("There is no result to show."));
-}
-
-#[test]
-fn the_trials_of_a_comparison_are_two_means_with_intervals() {
-    let history = history(vec![at(testing::comparison(), "c", 1)]);
-    assert_eq!(history.series.len(), 2, "{history:#?}");
-    for series in &history.series {
-        let [point] = &series.points[..] else { panic!("{series:#?}") };
-        // The base ran twice a block.
-        assert!([5, 10].contains(&point.trials) && point.kind == RunKind::Comparison, "{point:#?}");
-        assert!(point.value.low < Some(point.value.value) && point.value.high > Some(point.value.value));
-    }
-}
-
-#[test]
-fn a_void_run_is_shown_as_void() {
-    let history = history(vec![at(testing::failed_trial(), "f", 1)]);
-    assert!(history.series[0].points[0].void);
-    assert!(history.text(Colour::Never).contains("void ("), "{}", history.text(Colour::Never));
-}
-
-#[test]
-fn what_cannot_be_read_is_listed_with_why() {
-    let path = PathBuf::from("results/x/result.json");
-    let parsed = result::parse(r#"{"schema": "stackmark-result/99"}"#, &path);
-    let history = History::of(vec![(path, parsed), at(testing::running(), "r", 1)], None);
-    let why: Vec<&str> = history.skipped.iter().map(|skipped| skipped.why.as_str()).collect();
-    assert!(why[0].contains("stackmark-result/99") && why[1].contains("no trial"), "{why:?}");
-    let text = history.text(Colour::Never);
-    assert_eq!(text.matches("skipped ").count(), 2, "{text}");
 }
 
 #[test]

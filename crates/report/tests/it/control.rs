@@ -1,16 +1,14 @@
 //! What every format says of A/A controls.
 
 use report::text::Colour;
-use report::{html, markdown, testing, text};
+use report::{testing, text};
 
 #[test]
 fn a_control_that_differs_from_itself_is_said_in_every_format_and_once() {
     let mut document = testing::comparison();
     let noise = testing::compared_mut(&mut document).noise.as_mut().unwrap();
     (noise.ratio.value, noise.ratio.low, noise.ratio.high) = (1.03, Some(1.01), Some(1.05));
-    for report in
-        [text::render(&document, Colour::Never), markdown::render(&document), html::render(&document)]
-    {
+    for report in super::formats(&document) {
         assert!(report.contains("shows a bias"), "{report}");
     }
     let mut document = testing::experiment();

@@ -12,3 +12,10 @@ mod short_line;
 mod sizes;
 mod snapshots;
 mod statements;
+
+/// A report as text, as Markdown and as a page, with plain spaces.
+fn formats(document: &result::Document) -> [String; 3] {
+    use ::report::{html, markdown, text};
+    let text = text::render(document, text::Colour::Never);
+    [text, markdown::render(document), html::render(document)].map(|report| report.replace('\u{a0}', " "))
+}

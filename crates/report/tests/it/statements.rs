@@ -2,7 +2,7 @@
 
 use report::testing;
 use report::text::Colour;
-use report::{html, markdown, text};
+use report::{html, text};
 
 #[test]
 fn statements_of_too_few_calls_and_of_older_results_are_not_shown() {
@@ -16,9 +16,7 @@ fn statements_of_too_few_calls_and_of_older_results_are_not_shown() {
         kind.clocked = None;
         kind.facets.clear();
     }
-    for report in
-        [text::render(&document, Colour::Never), markdown::render(&document), html::render(&document)]
-    {
+    for report in super::formats(&document) {
         assert!(!report.contains("One call in 64") && !report.contains("by id"), "{report}");
     }
 }
