@@ -1,7 +1,7 @@
 //! From the trials of a sweep to its load curve, in figures and in words.
 
-use crate::figures;
 use crate::rules::{saturation, whole_percent};
+use crate::{figures, findings};
 use measure::{KNEE_SHARE, LoadRates, UslFit};
 use result::{
     Axis, Class, Curve, Interval, KindTally, Knee, Point, Rule, Scalability, State, Suspect, Trial,
@@ -133,14 +133,7 @@ fn scalability(law: &UslFit) -> Scalability {
 
 /// Who is full, in a few words for each trial's finding of the rule `saturation`; all of them where blocks disagree.
 fn saturated(trials: &[&Trial]) -> String {
-    let mut found: Vec<(&str, usize)> = Vec::new();
-    for trial in trials {
-        let who = who(trial);
-        match found.iter_mut().find(|(known, _)| *known == who) {
-            Some((_, times)) => *times += 1,
-            None => found.push((who, 1)),
-        }
-    }
+    let found = findings::gathered(trials.iter().map(|trial| who(trial)), |a, b| a == b);
     match found.as_slice() {
         [] => "not known".to_owned(),
         [(who, _)] => (*who).to_owned(),

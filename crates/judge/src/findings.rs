@@ -1,7 +1,7 @@
 //! What every format says in the same words: what failed, what to mind, what was set.
 
 use crate::figures;
-use result::{Check, Class, Data, Document, Problem, Rule, Severity, Trial};
+use result::{Check, Class, Data, Document, Limits, Problem, Rule, Severity, Trial};
 
 /// Something that is wrong with a result, and the evidence.
 pub struct Failure {
@@ -128,13 +128,8 @@ fn is_said(rule: &Rule) -> bool {
 
 /// The rules to mind in any trial of a run, said once, with the number of trials where there are several.
 pub fn rules_to_mind_of_all(document: &Document) -> Vec<Rule> {
-    let mut rules: Vec<(Rule, usize)> = Vec::new();
-    for rule in document.trials.iter().flat_map(rules_to_mind) {
-        match rules.iter_mut().find(|(known, _)| known.name == rule.name && known.severity == rule.severity) {
-            Some((_, trials)) => *trials += 1,
-            None => rules.push((rule.clone(), 1)),
-        }
-    }
+    let rules = document.trials.iter().flat_map(rules_to_mind).cloned();
+    let mut rules = gathered(rules, |a, b| (&a.name, a.severity) == (&b.name, b.severity));
     rules.sort_by_key(|(rule, _)| std::cmp::Reverse(rule.severity));
     let all = document.trials.len();
     let said = |(rule, trials): (Rule, usize)| match all {
@@ -142,6 +137,18 @@ pub fn rules_to_mind_of_all(document: &Document) -> Vec<Rule> {
         _ => Rule { sentence: format!("in {trials} of {all} trials, such as: {}", rule.sentence), ..rule },
     };
     rules.into_iter().map(said).collect()
+}
+
+/// Each of those that are the same once, the first, with how many there are; in the order in which they first came.
+pub fn gathered<T>(all: impl IntoIterator<Item = T>, same: impl Fn(&T, &T) -> bool) -> Vec<(T, usize)> {
+    let mut found: Vec<(T, usize)> = Vec::new();
+    for one in all {
+        match found.iter_mut().find(|(known, _)| same(known, &one)) {
+            Some((_, times)) => *times += 1,
+            None => found.push((one, 1)),
+        }
+    }
+    found
 }
 
 /// `sqlite 3.51.1, durable, 8 clients, closed loop, 60 s`.
@@ -274,6 +281,12 @@ pub fn scale_unit(data: &Data, count: u64) -> &str {
     }
 }
 
+/// What a process may use: `0.5 processors, 1 GiB`.
+pub(crate) fn limit_words(limits: Limits) -> String {
+    let cpu = limits.cpu.map(|cpu| format!("{} processors", figures::short(cpu)));
+    cpu.into_iter().chain(limits.memory_bytes.map(figures::bytes)).collect::<Vec<_>>().join(", ")
+}
+
 /// What was asked and found of the trial, as names and values: the comparison key.
 pub fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
     let (stack, plan, data, machine) = (&trial.stack, &trial.plan, &trial.data, &trial.machine);
@@ -316,11 +329,8 @@ pub fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
     data_rows.extend(data.references.map(|declared| pair("foreign keys", yes_no(declared))));
     data_rows.extend(data.kit_notes.iter().map(|note| pair("made by another kit", note.clone())));
     let limits = trial.processes.iter().filter_map(|process| Some((process, process.limits?)));
-    let limit_rows = limits.map(|(process, limits)| {
-        let cpu = limits.cpu.map(|cpu| format!("{} processors", figures::short(cpu)));
-        let words: Vec<String> = cpu.into_iter().chain(limits.memory_bytes.map(figures::bytes)).collect();
-        pair(&format!("limit of {}", process.roles_words()), words.join(", "))
-    });
+    let limit_rows = limits
+        .map(|(process, limits)| pair(&format!("limit of {}", process.roles_words()), limit_words(limits)));
     let mut machine_rows = vec![
         pair("processor", machine.cpu.clone()),
         pair("processors", machine.cores.to_string()),

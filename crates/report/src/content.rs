@@ -11,6 +11,7 @@ use crate::block::{Block, Cell, Column, Level, Table, Tone, figure, words};
 use crate::html::budget::{self, Bar};
 use judge::{engine_findings, figures, findings};
 use result::{BudgetPart, Class, Document, State, Trial};
+use std::ops::RangeBounds;
 pub(crate) use trial::trial;
 
 /// The report of a run.
@@ -129,8 +130,11 @@ fn times(trial: &Trial) -> [String; 2] {
     [times.and_then(|times| times.p50_ns), times.and_then(|times| times.p99_ns)].map(figures::maybe_duration)
 }
 
-/// Columns of words and figures by their titles: figures from `figures_from` on.
-fn columns<'t>(titles: impl IntoIterator<Item = &'t str>, figures_from: usize) -> Vec<Column> {
-    let column = |(at, title)| if at < figures_from { words(title) } else { figure(title) };
+/// Columns of words and figures by their titles; `figures` are the places of those of figures.
+pub(crate) fn columns<'t>(
+    titles: impl IntoIterator<Item = &'t str>,
+    figures: impl RangeBounds<usize>,
+) -> Vec<Column> {
+    let column = |(at, title)| if figures.contains(&at) { figure(title) } else { words(title) };
     titles.into_iter().enumerate().map(column).collect()
 }

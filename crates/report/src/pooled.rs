@@ -66,18 +66,6 @@ fn mean(times: impl Iterator<Item = u64>) -> Option<f64> {
 }
 
 impl Pooled<'_> {
-    /// What the processes do, in the words of reports, each once.
-    pub(crate) fn roles(&self) -> Vec<String> {
-        let mut roles = Vec::new();
-        for process in self.trials.iter().flat_map(|trial| &trial.processes) {
-            let words = process.roles_words();
-            if !roles.contains(&words) {
-                roles.push(words);
-            }
-        }
-        roles
-    }
-
     /// Processor time in milliseconds a thousand committed calls of the processes with these roles, or of all.
     pub(crate) fn cpu_ms_per_1000(&self, roles: Option<&str>) -> Option<f64> {
         let committed: f64 = self.trials.iter().map(|trial| trial.committed()).sum();

@@ -209,13 +209,8 @@ impl Row<'_> {
     /// What failed in its trials, each said once with the number of trials.
     pub(crate) fn failures(&self) -> Vec<Failure> {
         let all = self.pooled.trials.len();
-        let mut found: Vec<(Failure, usize)> = Vec::new();
-        for failure in self.pooled.trials.iter().flat_map(|trial| findings::failures(trial)) {
-            match found.iter_mut().find(|(known, _)| known.what == failure.what) {
-                Some((_, count)) => *count += 1,
-                None => found.push((failure, 1)),
-            }
-        }
+        let failures = self.pooled.trials.iter().flat_map(|trial| findings::failures(trial));
+        let found = findings::gathered(failures, |a, b| a.what == b.what);
         let said = |(failure, count): (Failure, usize)| Failure {
             what: format!("{}, {} in {count} of {all} trials", self.variant.name, failure.what),
             ..failure

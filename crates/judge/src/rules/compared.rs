@@ -1,6 +1,6 @@
 //! Whether trials of two subjects may be held against each other: the whole comparison key, and the work a call takes.
 
-use crate::figures;
+use crate::{figures, findings};
 use result::{
     Document, Engine, FingerprintDifference, KeyDifference, Process, Role, Setting, Trial, Verdict,
 };
@@ -299,13 +299,11 @@ fn fields(trial: &Trial) -> Vec<(&'static str, String)> {
     .collect()
 }
 
-/// What the process that plays a role may use: `0.5 processors, 1 GiB`.
+/// What the process that plays a role may use.
 fn limits_of(processes: &[Process], role: Role) -> String {
     let process = processes.iter().find(|process| process.roles.contains(&role));
-    let Some(limits) = process.and_then(|process| process.limits) else { return "none".to_owned() };
-    let cpu = limits.cpu.map(|cpu| format!("{} processors", figures::short(cpu)));
-    let words: Vec<String> = cpu.into_iter().chain(limits.memory_bytes.map(figures::bytes)).collect();
-    if words.is_empty() { "none".to_owned() } else { words.join(", ") }
+    let words = process.and_then(|process| process.limits).map(findings::limit_words);
+    words.filter(|words| !words.is_empty()).unwrap_or_else(|| "none".to_owned())
 }
 
 /// Settings by name, whatever their order; those of A first, then those that only B has.

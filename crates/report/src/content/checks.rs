@@ -53,14 +53,8 @@ fn audits(trial: &Trial) -> Vec<Block<'_>> {
 }
 
 fn ledger(trial: &Trial) -> Table {
-    let columns = [
-        words("ledger"),
-        words(""),
-        figure("acknowledged"),
-        figure("with those in doubt"),
-        figure("stored"),
-        words("unit"),
-    ];
+    let columns =
+        super::columns(["ledger", "", "acknowledged", "with those in doubt", "stored", "unit"], 2..5);
     let signed = |value: i64| {
         let sign = if value < 0 { "−" } else { "" };
         Cell::Text(format!("{sign}{}", figures::count(value.unsigned_abs())))
@@ -74,15 +68,8 @@ fn ledger(trial: &Trial) -> Table {
 }
 
 fn inputs(trial: &Trial) -> Table {
-    let columns = [
-        words("input"),
-        words(""),
-        figure("measured"),
-        figure("prescribed"),
-        figure("tolerance"),
-        figure("inputs"),
-        words("clause"),
-    ];
+    let columns =
+        super::columns(["input", "", "measured", "prescribed", "tolerance", "inputs", "clause"], 2..6);
     let percent = |share: f64| format!("{}\u{a0}%", figures::trimmed(share * 100.0, 2));
     let caption = "Shares of what was really sent, against what the workload prescribes";
     Table::new(caption, columns).of(trial.inputs.iter().map(|found| {

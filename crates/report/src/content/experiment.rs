@@ -11,7 +11,7 @@ use crate::pooled::PooledKind;
 use crate::variants::{self, Row, Standing};
 use judge::rules::judge_comparison;
 use judge::{engine_findings, figures, findings};
-use result::{Check, Document, Experiment, Rule, Severity, Side, Verdict};
+use result::{Check, Document, Experiment, Process, Rule, Severity, Side, Verdict};
 use std::rc::Rc;
 
 /// The whole experiment.
@@ -155,23 +155,14 @@ fn headline_kind(row: &Row<'_>) -> usize {
 fn rules_of(rows: &[Row<'_>]) -> Vec<Rule> {
     let measured = || rows.iter().filter(|row| row.standing.is_measured() && row.comparison.is_some());
     let is_alone = measured().count() == 1;
-    let mut said: Vec<(Rule, usize)> = Vec::new();
-    for row in measured() {
+    let of_row = |row: &Row<'_>| {
         let rules = row.comparison.map(judge_comparison).unwrap_or_default();
-        for rule in rules.into_iter().filter(|rule| rule.severity >= Severity::Warning) {
-            match said
-                .iter_mut()
-                .find(|(known, _)| known.name == rule.name && known.severity == rule.severity)
-            {
-                Some((_, variants)) => *variants += 1,
-                None if is_alone => said.push((rule, 1)),
-                None => {
-                    let sentence = format!("{}: {}", row.variant.name, rule.sentence);
-                    said.push((Rule { sentence, ..rule }, 1));
-                }
-            }
-        }
-    }
+        let to_mind = rules.into_iter().filter(|rule| rule.severity >= Severity::Warning);
+        let name = if is_alone { String::new() } else { format!("{}: ", row.variant.name) };
+        to_mind.map(|rule| Rule { sentence: format!("{name}{}", rule.sentence), ..rule }).collect::<Vec<_>>()
+    };
+    let same = |a: &Rule, b: &Rule| (&a.name, a.severity) == (&b.name, b.severity);
+    let mut said = findings::gathered(measured().flat_map(of_row), same);
     said.sort_by_key(|(rule, _)| std::cmp::Reverse(rule.severity));
     let told = |(rule, variants): (Rule, usize)| match variants {
         1 => rule,
@@ -264,7 +255,7 @@ fn times_table(rows: &[Row<'_>]) -> Table {
     let names: Vec<&str> = measured()
         .next()
         .map_or_else(Vec::new, |first| first.pooled.kinds.iter().map(|kind| kind.name).collect());
-    let titles = columns(std::iter::once("variant").chain(names.iter().copied()), 1);
+    let titles = columns(std::iter::once("variant").chain(names.iter().copied()), 1..);
     let mut table = Table::new("Response times of committed calls: p50, and under it p99", titles);
     for row in measured() {
         let knows_p99 = row.pooled.kinds.iter().any(|kind| kind.p99_ns.is_some());
@@ -316,12 +307,9 @@ fn costs<'a>(rows: &[Row<'_>], is_pair: bool) -> Vec<Block<'a>> {
         .filter(|row| row.standing.is_measured() && row.standing != Standing::Control)
         .filter(|row| row.pooled.cpu_ms_per_1000(None).is_some())
         .collect();
-    let mut roles: Vec<String> = Vec::new();
-    for role in measured.iter().flat_map(|row| row.pooled.roles()) {
-        if !roles.contains(&role) {
-            roles.push(role);
-        }
-    }
+    let processes = measured.iter().flat_map(|row| &row.pooled.trials).flat_map(|trial| &trial.processes);
+    let roles = findings::gathered(processes.map(Process::roles_words), |a, b| a == b);
+    let roles: Vec<String> = roles.into_iter().map(|(role, _)| role).collect();
     if roles.is_empty() {
         return vec![Block::Sentence("No process was observed.".to_owned()).at(Level::Page)];
     }
@@ -335,7 +323,7 @@ fn costs<'a>(rows: &[Row<'_>], is_pair: bool) -> Vec<Block<'a>> {
         })
         .collect();
     let titles = std::iter::once("variant").chain(roles.iter().map(String::as_str)).chain(["all"]);
-    let mut table = Table::new("CPU a thousand committed calls", columns(titles, 1));
+    let mut table = Table::new("CPU a thousand committed calls", columns(titles, 1..));
     for (row, bar) in measured.iter().zip(&bars) {
         let cells = roles.iter().map(|role| cost(of(row, role)));
         table.row(std::iter::once(bar.name.clone()).chain(cells).chain([bar.sum.clone()]));
@@ -393,7 +381,7 @@ fn checks<'a>(rows: &[Row<'_>]) -> Block<'a> {
     let told = rows.iter().filter(|row| !row.pooled.trials.is_empty());
     let mut told: Vec<_> = told.map(|row| (row, findings::checks(&row.pooled.trials))).collect();
     told.sort_by_key(|(_, checks)| !checks.iter().any(|(_, _, failed)| *failed));
-    let titles = columns(["variant", "audits", "ledger", "inputs", "conformance"], 5);
+    let titles = columns(["variant", "audits", "ledger", "inputs", "conformance"], 5..);
     let table = Table::new("Checks of all trials", titles).of(told.into_iter().map(|(row, checks)| {
         let cells = checks
             .into_iter()
@@ -425,17 +413,8 @@ fn spent<'a>(document: &'a Document, experiment: &'a Experiment) -> Block<'a> {
 
 /// Every trial, in the order in which they ran.
 fn trials<'a>(document: &Document, experiment: &Experiment, rows: &[Row<'_>]) -> Block<'a> {
-    let titles = [
-        words("trial"),
-        words("variant"),
-        words("block"),
-        figure("headline"),
-        figure("p50"),
-        figure("p99"),
-        figure("in doubt"),
-        words("audits"),
-        words("state"),
-    ];
+    let titles =
+        columns(["trial", "variant", "block", "headline", "p50", "p99", "in doubt", "audits", "state"], 3..7);
     let mut table = Table::new("Every trial, in the order in which they ran", titles);
     for (block, order) in experiment.blocks.iter().enumerate() {
         for row in order.iter().filter_map(|index| rows.get(*index)) {
@@ -464,7 +443,7 @@ fn trials<'a>(document: &Document, experiment: &Experiment, rows: &[Row<'_>]) ->
 
 /// What each variant is, and the whole key of the first.
 fn set_up<'a>(rows: &[Row<'_>]) -> Vec<Block<'a>> {
-    let titles = columns(["variant", "subject", "asked for", "engine", "durability"], 5);
+    let titles = columns(["variant", "subject", "asked for", "engine", "durability"], 5..);
     let told = rows.iter().filter_map(|row| Some((row, row.pooled.trials.first()?)));
     let variants = Table::new("What each variant is", titles).of(told.map(|(row, trial)| {
         [

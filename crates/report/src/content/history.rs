@@ -108,14 +108,7 @@ fn against(point: &Point, before: &Point) -> String {
 }
 
 fn overview(courses: &[&Series]) -> Table {
-    let columns = [
-        words("subject"),
-        figure("runs"),
-        figure("latest"),
-        figure("of the run before"),
-        figure("p99"),
-        words("when"),
-    ];
+    let columns = super::columns(["subject", "runs", "latest", "of the run before", "p99", "when"], 1..5);
     Table::new("Of the runs that are not void", columns).of(courses.iter().enumerate().map(
         |(index, series)| {
             let valid = series.points.iter().filter(|point| !point.void).count();
@@ -195,14 +188,7 @@ fn sentence(series: &Series) -> String {
 }
 
 fn runs<'p>(caption: &str, series: &Series, points: impl Iterator<Item = &'p Point>) -> Table {
-    let columns = [
-        words("started"),
-        figure(series.unit.as_str()),
-        figure("p99"),
-        figure("trials"),
-        words("version"),
-        words("audits"),
-    ];
+    let columns = super::columns(["started", &series.unit, "p99", "trials", "version", "audits"], 1..4);
     let mut table = Table::new(caption, columns);
     for point in points {
         let row = table.row([

@@ -94,7 +94,7 @@ fn knee(curve: &Curve, unit: &str) -> Headline {
 }
 
 fn points<'a>(document: &Document, curve: &Curve, unit: &str) -> Block<'a> {
-    let mut titles = columns(["load", unit, "p50", "p99", "served"], 1);
+    let mut titles = columns(["load", unit, "p50", "p99", "served"], 1..);
     titles.push(words("saturated"));
     // Of a closed loop every call that is due is begun.
     let has_served = curve.axis == Axis::Rate;

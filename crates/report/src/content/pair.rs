@@ -54,7 +54,7 @@ pub(super) fn verdict(experiment: &Experiment, pair: &Pair<'_, '_>) -> Headline 
 /// Block by block, where there are but two.
 pub(super) fn blocks<'a>(pair: &Pair<'_, '_>) -> Block<'a> {
     let comparison = pair.comparison;
-    let mut titles = columns(["block", "order", &comparison.a.label, &comparison.b.label], 2);
+    let mut titles = columns(["block", "order", &comparison.a.label, &comparison.b.label], 2..);
     titles.extend(comparison.ratio.map(|_| figure("ratio B/A")));
     let is_void = !pair.a.standing.is_measured() || !pair.b.standing.is_measured();
     let rows = comparison.blocks.iter().enumerate().map(|(i, block)| {

@@ -256,13 +256,13 @@ fn statements_in_short(trial: &Trial) -> Vec<Block<'_>> {
 }
 
 fn statements(trial: &Trial) -> Block<'_> {
-    let columns = super::columns(["call", "part", "in a call", "each", "together", "share"], 2);
+    let columns = super::columns(["call", "part", "in a call", "each", "together", "share"], 2..);
     let table = Table::new(clocked::CAPTION, columns).of(clocked::rows(trial));
     Block::from(table.folded("What each statement takes")).at(Level::Full)
 }
 
 fn fingerprint(trial: &Trial) -> Block<'_> {
-    let columns = super::columns(["call", "statements", "rows", "attempts", "commits"], 1);
+    let columns = super::columns(["call", "statements", "rows", "attempts", "commits"], 1..);
     let mut table =
         Table::new("Work fingerprint: what a committed call takes", columns).folded("The work of a call");
     let efforts = trial.kinds.iter().filter_map(|kind| Some((kind.name.as_str(), kind.tally.effort?)));
@@ -286,10 +286,10 @@ fn engine(trial: &Trial) -> Vec<Block<'_>> {
         let meaning = engine_findings::meaning(&wait.name);
         waits.row([wait.name.clone(), figures::percent(wait.share), meaning.to_owned()]);
     }
-    let columns = super::columns(["of", "what", "in all", "rate"], 2);
+    let columns = super::columns(["of", "what", "in all", "rate"], 2..);
     let gauges =
         Table::new("What it counted", columns).of(engine_findings::gauges(trial)).folded("Its own counters");
-    let columns = super::columns(["statement", "time in it", "executions", "rows"], 1);
+    let columns = super::columns(["statement", "time in it", "executions", "rows"], 1..);
     let statements = Table::new("The statements that took the most time", columns).of(engine
         .statements
         .iter()
@@ -375,7 +375,7 @@ const BOOKS: [(&str, Count); 10] = [
 ];
 
 fn books(trial: &Trial) -> Vec<Block<'_>> {
-    let columns = super::columns(std::iter::once("call").chain(BOOKS.map(|(title, _)| title)), 1);
+    let columns = super::columns(std::iter::once("call").chain(BOOKS.map(|(title, _)| title)), 1..);
     let kinds = trial.kinds.iter().map(|kind| (kind.name.as_str(), &kind.tally.books));
     let rows = kinds.chain([("all calls", &trial.overall.books)]).map(|(name, books)| {
         let counts = BOOKS.iter().map(|(_, count)| figures::count(count(books)));

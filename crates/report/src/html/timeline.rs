@@ -2,7 +2,7 @@
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Readout, Scale};
 use super::markup::Markup;
-use crate::block::{Table, figure, words};
+use crate::block::Table;
 use judge::figures;
 use result::{Outage, Slice, Trial};
 
@@ -229,14 +229,8 @@ fn draw_times(canvas: &mut Canvas, points: &[Point], x: Scale, panel: (f64, f64)
 pub(crate) fn table(trial: &Trial) -> Option<Table> {
     let points = points(trial, ROWS_MAX);
     let kind = trial.kinds.get(trial.headline_kind()).map_or("all", |kind| kind.name.as_str());
-    let columns = [
-        words("from"),
-        figure("calls/s"),
-        figure(format!("{kind}/s")),
-        figure("p50"),
-        figure("p99"),
-        figure("faults"),
-    ];
+    let columns =
+        crate::content::columns(["from", "calls/s", &format!("{kind}/s"), "p50", "p99", "faults"], 1..);
     let table = Table::new("Time line", columns).of(points.iter().map(|point| {
         let warmup = if point.warmup { " (warm-up)" } else { "" };
         [
