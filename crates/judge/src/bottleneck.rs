@@ -22,9 +22,7 @@ const STATES_NAMED: usize = 3;
 pub struct Bottleneck {
     /// What is suspected.
     pub what: Suspect,
-    /// What speaks for it, a clause each: where the time goes, what the engine waits for, what was full.
-    pub evidence: Vec<String>,
-    /// All of it in one sentence, without a full stop: `likely: …`.
+    /// It with what speaks for it, without a full stop: where the time goes, what the engine waits for, what was full.
     pub sentence: String,
 }
 
@@ -51,7 +49,6 @@ pub fn bottleneck(trial: &Trial) -> Option<Bottleneck> {
     (!evidence.is_empty()).then(|| Bottleneck {
         what: asked,
         sentence: format!("likely: {found}. {}", figures::capital(&evidence.join("; "))),
-        evidence,
     })
 }
 

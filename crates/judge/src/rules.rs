@@ -32,10 +32,7 @@ mod throttled;
 use crate::figures;
 use result::{Rule, Severity, Trial};
 
-pub use compared::{
-    Comparability, comparable, fingerprint_differences, intended_by, intended_by_all, key_differences,
-    version_difference,
-};
+pub use compared::{Comparability, comparable, intended_by, intended_by_all};
 pub use comparison::{judge_comparison, work_is_intended};
 pub use load::SHORTEST_S;
 

@@ -12,7 +12,7 @@ use crate::html::budget::{self, Bar};
 use judge::{engine_findings, figures, findings};
 use result::{BudgetPart, Class, Document, State, Trial};
 use std::ops::RangeBounds;
-pub(crate) use trial::trial;
+use trial::trial;
 
 /// The report of a run.
 pub(crate) fn of(document: &Document) -> Vec<Block<'_>> {

@@ -3,7 +3,7 @@
 use crate::block::{Block, Cell, Format, Headline, Table, Tone};
 use crate::content;
 use judge::figures;
-use result::{Document, Rule, Severity, Trial};
+use result::{Document, Rule, Severity};
 
 /// Widest line.
 const WIDTH: usize = 100;
@@ -66,12 +66,6 @@ impl Colour {
 #[must_use]
 pub fn render(document: &Document, colour: Colour) -> String {
     print(&content::of(document), colour)
-}
-
-/// The report of one trial, ending with a newline; for tools that print trials as they end.
-#[must_use]
-pub fn render_trial(trial: &Trial, colour: Colour) -> String {
-    print(&content::trial(trial), colour)
 }
 
 /// A tree as text, ending with a newline.

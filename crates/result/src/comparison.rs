@@ -238,12 +238,6 @@ impl Noise {
     pub fn is_biased(&self) -> bool {
         self.ratio.low.zip(self.ratio.high).is_some_and(|(low, high)| low > 1.0 || high < 1.0)
     }
-
-    /// What a line of figures says behind the ratio; empty where nothing is wrong.
-    #[must_use]
-    pub fn bias_words(&self) -> &'static str {
-        if self.is_biased() { ", which shows a bias: the interval must contain 100 %" } else { "" }
-    }
 }
 
 worded! {

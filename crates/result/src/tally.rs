@@ -324,49 +324,35 @@ impl Budget {
         let (mut sum, mut calls) = (Budget::default(), 0.0);
         for (budget, weight) in weighted {
             calls += weight;
-            for (field, value) in sum.fields_mut().into_iter().zip({ budget }.fields_mut()) {
-                *field += *value * weight;
-            }
+            sum.response_ns += budget.response_ns * weight;
+            BudgetPart::ALL.iter().for_each(|part| *sum.part_mut(*part) += budget.part_ns(*part) * weight);
         }
         if calls <= 0.0 {
             return None;
         }
-        for field in sum.fields_mut() {
-            *field /= calls;
-        }
+        sum.response_ns /= calls;
+        BudgetPart::ALL.iter().for_each(|part| *sum.part_mut(*part) /= calls);
         Some(sum)
-    }
-
-    fn fields_mut(&mut self) -> [&mut f64; 11] {
-        [
-            &mut self.response_ns,
-            &mut self.client_wait_ns,
-            &mut self.wake_up_ns,
-            &mut self.network_ns,
-            &mut self.server_queue_ns,
-            &mut self.pool_wait_ns,
-            &mut self.begin_ns,
-            &mut self.statements_ns,
-            &mut self.commit_ns,
-            &mut self.encode_ns,
-            &mut self.remainder_ns,
-        ]
     }
 
     /// One part in nanoseconds.
     #[must_use]
-    pub fn part_ns(&self, part: BudgetPart) -> f64 {
+    pub fn part_ns(mut self, part: BudgetPart) -> f64 {
+        *self.part_mut(part)
+    }
+
+    fn part_mut(&mut self, part: BudgetPart) -> &mut f64 {
         match part {
-            BudgetPart::ClientWait => self.client_wait_ns,
-            BudgetPart::WakeUp => self.wake_up_ns,
-            BudgetPart::Network => self.network_ns,
-            BudgetPart::ServerQueue => self.server_queue_ns,
-            BudgetPart::PoolWait => self.pool_wait_ns,
-            BudgetPart::Begin => self.begin_ns,
-            BudgetPart::Statements => self.statements_ns,
-            BudgetPart::Commit => self.commit_ns,
-            BudgetPart::Encode => self.encode_ns,
-            BudgetPart::Remainder => self.remainder_ns,
+            BudgetPart::ClientWait => &mut self.client_wait_ns,
+            BudgetPart::WakeUp => &mut self.wake_up_ns,
+            BudgetPart::Network => &mut self.network_ns,
+            BudgetPart::ServerQueue => &mut self.server_queue_ns,
+            BudgetPart::PoolWait => &mut self.pool_wait_ns,
+            BudgetPart::Begin => &mut self.begin_ns,
+            BudgetPart::Statements => &mut self.statements_ns,
+            BudgetPart::Commit => &mut self.commit_ns,
+            BudgetPart::Encode => &mut self.encode_ns,
+            BudgetPart::Remainder => &mut self.remainder_ns,
         }
     }
 

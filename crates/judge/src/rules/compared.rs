@@ -1,9 +1,7 @@
 //! Whether trials of two subjects may be held against each other: the whole comparison key, and the work a call takes.
 
 use crate::{figures, findings};
-use result::{
-    Document, Engine, FingerprintDifference, KeyDifference, Process, Role, Setting, Trial, Verdict,
-};
+use result::{Engine, FingerprintDifference, KeyDifference, Process, Role, Setting, Trial, Verdict};
 
 /// What is said of a field that is not known, and of a setting that one side does not have.
 const UNKNOWN: &str = "not known";
@@ -199,10 +197,7 @@ pub(super) fn is_intended(field: &str, intended: &[&str]) -> bool {
 
 /// Every field of the comparison key in which two trials differ, in the order of the document. Those in `intended` are
 /// what the comparison is about: a field by its name (`stack.route`), or a group (`stack.settings.*`).
-///
-/// The version of Stackmark is a field of the document and not of a trial; see [`version_difference`].
-#[must_use]
-pub fn key_differences(a: &Trial, b: &Trial, intended: &[&str]) -> Vec<KeyDifference> {
+fn key_differences(a: &Trial, b: &Trial, intended: &[&str]) -> Vec<KeyDifference> {
     let mut pairs: Vec<(String, String, String)> =
         fields(a).into_iter().zip(fields(b)).map(|((field, a), (_, b))| (field.to_owned(), a, b)).collect();
     // A number that may differ a little is compared as one and shown as it is.
@@ -325,22 +320,10 @@ fn setting_differences(a: &[Setting], b: &[Setting]) -> Vec<(String, String, Str
         .collect()
 }
 
-/// The difference of two stored results that no trial knows of: the version of Stackmark that measured.
-#[must_use]
-pub fn version_difference(a: &Document, b: &Document) -> Option<KeyDifference> {
-    (a.stackmark != b.stackmark).then(|| KeyDifference {
-        field: "stackmark".to_owned(),
-        a: a.stackmark.clone(),
-        b: b.stackmark.clone(),
-        intended: false,
-    })
-}
-
 /// The kinds of call whose work differs by more than the data explain: statements, rows and commits a committed call,
 /// over all trials of a side. Statements and rows are taken an attempt, because trying again is contention and not
 /// other work. A side that does not tell its work has 0.
-#[must_use]
-pub fn fingerprint_differences(a: &[&Trial], b: &[&Trial]) -> Vec<FingerprintDifference> {
+fn fingerprint_differences(a: &[&Trial], b: &[&Trial]) -> Vec<FingerprintDifference> {
     let mut names: Vec<&str> = Vec::new();
     for kind in a.iter().chain(b).flat_map(|trial| &trial.kinds) {
         if !names.contains(&kind.name.as_str()) {

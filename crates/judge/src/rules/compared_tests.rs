@@ -337,16 +337,6 @@ fn work_may_differ_where_the_style_is_the_factor() {
 }
 
 #[test]
-fn stored_results_of_two_versions_say_so() {
-    let a = testing::trial();
-    let mut b = a.clone();
-    assert_eq!(version_difference(&a, &b), None);
-    b.stackmark = "0.2.0".to_owned();
-    let found = version_difference(&a, &b).unwrap();
-    assert_eq!((found.field.as_str(), found.intended), ("stackmark", false));
-}
-
-#[test]
 fn that_calls_share_commits_is_what_the_style_is() {
     let (a, b) = changed(|trial| {
         trial.stack.style = "grouped".to_owned();

@@ -21,19 +21,11 @@ pub fn sweep() -> Document {
         let growth = 1.0 + 0.11 * (load - 1.0) + 0.002_3 * load * (load - 1.0);
         let mut trial = slim(1.0);
         trial.plan.clients = load as u32;
-        let rule = trial.rules.iter_mut().find(|rule| rule.name == "saturation");
-        if load < 4.0
-            && let Some(rule) = rule
-        {
-            rule.full = None;
-            rule.sentence = format!(
-                "nothing that was observed was full (generator 0.1 of 8 processors): this is the speed \
-                                     of {load} clients, not a maximum throughput"
-            );
-        } else if let Some(rule) = rule {
-            rule.sentence = WRITER.to_owned();
-            rule.full = Some(Suspect::Writer);
-        }
+        let idle = format!(
+            "nothing that was observed was full (generator 0.1 of 8 processors): this is the speed of {load} clients, not a \
+             maximum throughput"
+        );
+        judged(&mut trial, load >= 4.0, &idle);
         // No two trials are alike.
         let luck = 1.0 + 0.012 * ((load * 7.3 + pace * 911.0).sin());
         let value = 13_400.0 * pace * luck * load / growth;
@@ -59,11 +51,7 @@ pub fn rate_sweep() -> Document {
         books.declined = books.begun / 200;
         trial.overall.rate_per_s.value = books.committed as f64 / trial.measured_s;
         trial.headline.value.value = load * served * 60.0 * 10.0 / 23.0;
-        let full = load > 300.0;
-        if let Some(rule) = trial.rules.iter_mut().find(|rule| rule.name == "saturation") {
-            rule.sentence = if full { WRITER } else { IDLE }.to_owned();
-            rule.full = full.then_some(Suspect::Writer);
-        }
+        judged(&mut trial, load > 300.0, IDLE);
         stretched(&mut trial, if served < SERVED_SHARE { 40.0 } else { 1.0 + load / 1_000.0 });
         trial
     })
@@ -136,6 +124,14 @@ fn sampled(name: &str, axis: Axis, loads: &[f64], make: impl Fn(f64, f64) -> Tri
     let loaded: Vec<Loaded> = loads.iter().enumerate().map(of_load).collect();
     document.curve = Some(curve::draw_up(axis, &loaded, &document.trials, 1));
     document
+}
+
+/// Whether the one writer was full, or else what the rule says.
+fn judged(trial: &mut Trial, full: bool, idle: &str) {
+    for rule in trial.rules.iter_mut().filter(|rule| rule.name == "saturation") {
+        rule.sentence = if full { WRITER } else { idle }.to_owned();
+        rule.full = full.then_some(Suspect::Writer);
+    }
 }
 
 /// A trial as the document of a run of several has it.

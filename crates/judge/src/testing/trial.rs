@@ -259,12 +259,9 @@ fn make(subject: &str, stack: Stack, pace: f64, seconds: u32, http_ns: f64) -> T
         subject: subject.to_owned(),
         started: Moment::from_unix(1_795_216_140),
         state: State::Complete,
-        failure: None,
-        ended_early: None,
         stack,
         plan: plan(clients, seconds),
         data: Data {
-            elsewhere: false,
             mount_options: Some("relatime,rw".to_owned()),
             workload: "tpcc".to_owned(),
             scale: 1,
@@ -277,14 +274,12 @@ fn make(subject: &str, stack: Stack, pace: f64, seconds: u32, http_ns: f64) -> T
             loaded_by: "stackmark 0.1.0".to_owned(),
             hottest_rows: Some(1),
             references: Some(false),
-            kit_notes: Vec::new(),
+            ..Data::default()
         },
         machine: machine(),
-        warmup_s: None,
         measured_s: f64::from(seconds),
         headline: Headline::new_orders_per_min(interval(per_min, 0.008), false),
         slices: slices(&kinds, seconds),
-        line: None,
         processes: processes(is_http, committed, seconds),
         writeback: Some(writeback(committed, seconds)),
         disk: Some(Disk {
@@ -295,11 +290,6 @@ fn make(subject: &str, stack: Stack, pace: f64, seconds: u32, http_ns: f64) -> T
             flushes_per_s: Some(2_980.0),
             flush_ms_mean: Some(0.12),
         }),
-        engine: None,
-        outages: Vec::new(),
-        refusals: Vec::new(),
-        gaps: Vec::new(),
-        grouping: None,
         demand: Some(Demand {
             offered: overall.books.due,
             accepted: overall.books.begun,
@@ -314,10 +304,7 @@ fn make(subject: &str, stack: Stack, pace: f64, seconds: u32, http_ns: f64) -> T
         inputs: vouchers::inputs(committed),
         conformance: vouchers::conformance(),
         rules: vouchers::rules(),
-        deferred: None,
-        efficiency: None,
-        defects: Vec::new(),
-        notes: Vec::new(),
+        ..Trial::default()
     }
 }
 
@@ -326,14 +313,13 @@ fn plan(clients: u32, seconds: u32) -> Plan {
         clients,
         generator_threads: 8,
         arrivals: Arrivals::Closed {},
-        warmup_max_s: None,
         warmup_s: 10.0,
         measured_s: f64::from(seconds),
         drain_s: 5.0,
         deadline_ns: 10_000_000_000,
         attempts_max: 10,
         seed: 42,
-        deferred: false,
+        ..Plan::default()
     }
 }
 
@@ -344,7 +330,6 @@ fn machine() -> Machine {
         memory_bytes: 24 << 30,
         kernel: "6.1.0-41-cloud-amd64".to_owned(),
         os: "Debian GNU/Linux 12".to_owned(),
-        governor: None,
         virtualised: Some("kvm".to_owned()),
         shares_by_session: Some(true),
         affinity: Some("0-3".to_owned()),
@@ -352,6 +337,7 @@ fn machine() -> Machine {
         huge_pages: Some("madvise".to_owned()),
         steal_share: Some(0.002),
         other_load_share: Some(0.011),
+        ..Machine::default()
     }
 }
 
@@ -382,8 +368,6 @@ fn kind(
     let inside = 9_000.0 + statements_ns + commit_ns + http_ns;
     let budget = Budget {
         response_ns,
-        client_wait_ns: 0.0,
-        wake_up_ns: 0.0,
         network_ns: http_ns * 0.55,
         server_queue_ns: http_ns * 0.27,
         encode_ns: http_ns * 0.18,
@@ -391,7 +375,7 @@ fn kind(
         begin_ns: 9_000.0,
         statements_ns,
         commit_ns,
-        remainder_ns: 0.0,
+        ..Budget::default()
     };
     let budget = budget.balanced();
     let sent = match name {
