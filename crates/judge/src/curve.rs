@@ -203,7 +203,7 @@ fn rate_of(point: &Point) -> f64 {
 }
 
 /// The least share that any valid trial of a point has served; nothing without one.
-fn served_of(point: &Point, trials: &[Trial]) -> Option<f64> {
+pub fn served_of(point: &Point, trials: &[Trial]) -> Option<f64> {
     let valid = point.trials.iter().filter_map(|at| trials.get(*at)).filter(|trial| is_valid(trial));
     valid.map(served_share).min_by(f64::total_cmp)
 }
@@ -344,80 +344,6 @@ fn rates_sentence(points: &[Point], knee: Option<&Knee>, trials: &[Trial]) -> St
 pub fn unit_of<'a>(points: &[Point], trials: &'a [Trial]) -> &'a str {
     let first = points.iter().flat_map(|point| &point.trials).find_map(|at| trials.get(*at));
     first.map_or("", |trial| trial.headline.unit.as_str())
-}
-
-/// `8 clients 61 200 ± 400`, for those who cannot see the picture.
-pub fn rows_of_rates(curve: &Curve) -> Vec<String> {
-    let said = |point: &Point| {
-        Some(format!("{} {}", load_words(curve.axis, point.load), figures::with_margin(point.rate?)))
-    };
-    curve.points.iter().filter_map(said).collect()
-}
-
-/// The column of the share served, which only an open loop has.
-pub const SERVED: usize = 4;
-
-/// A row a point: load, throughput, p50, p99, share served (open loops), who is saturated.
-pub fn rows(curve: &Curve, trials: &[Trial]) -> Vec<[String; 6]> {
-    let time = |interval| figures::or_none(interval, |interval: Interval| figures::duration(interval.value));
-    curve
-        .points
-        .iter()
-        .map(|point| {
-            let served = (curve.axis == Axis::Rate).then(|| served_of(point, trials)).flatten();
-            [
-                load_words(curve.axis, point.load),
-                figures::or_none(point.rate, figures::with_margin),
-                time(point.p50_ns),
-                time(point.p99_ns),
-                figures::or_none(served, figures::percent),
-                point.saturated.clone(),
-            ]
-        })
-        .collect()
-}
-
-/// The parameters of the fit as name, value and meaning.
-pub fn parameters(fit: &Scalability, unit: &str) -> Vec<[String; 3]> {
-    let between = |interval: Interval, number: &dyn Fn(f64) -> String| {
-        let ends = interval.low.zip(interval.high);
-        let ends =
-            ends.map_or_else(String::new, |(low, high)| format!(" ({}–{})", number(low), number(high)));
-        format!("{}{ends}", number(interval.value))
-    };
-    let percent = |value: f64| figures::trimmed(value * 100.0, 2);
-    let per_pair = |value: f64| match value {
-        0.0 => "0".to_owned(),
-        _ if value >= 0.001 => figures::short(value),
-        _ => format!("{value:.2e}"),
-    };
-    let mut rows = vec![
-        [
-            "λ".to_owned(),
-            between(fit.lambda, &|value| figures::count(value.round() as u64)),
-            format!("{unit} of one client"),
-        ],
-        [
-            "σ, %".to_owned(),
-            between(fit.sigma, &percent),
-            "share of the work that is done one at a time".to_owned(),
-        ],
-        ["κ".to_owned(), between(fit.kappa, &per_pair), "cost of agreeing, a pair of clients".to_owned()],
-    ];
-    if let (Some(peak), Some(rate)) = (fit.peak_clients, fit.peak_rate) {
-        let rate = figures::value_alone(Interval { value: rate, low: None, high: None });
-        rows.push([
-            "peak".to_owned(),
-            clients(peak.round()),
-            format!("where the law has its most, {rate} {unit}"),
-        ]);
-    }
-    rows.push([
-        "error".to_owned(),
-        figures::percent(fit.error_share),
-        "distance of the points from the law".to_owned(),
-    ]);
-    rows
 }
 
 #[cfg(test)]

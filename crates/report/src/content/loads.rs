@@ -4,9 +4,9 @@ use super::{audits, budgets, columns, durability, loud_tier, rules, setup, state
 use crate::block::{Badge, Block, Cell, Headline, Level, Number, Table, Tone, figure, words};
 use crate::html::budget::Bar;
 use crate::html::{curve as curve_chart, search as search_chart};
-use judge::curve::{self, load_words};
+use judge::curve::{self, clients, load_words};
 use judge::{figures, findings};
-use result::{Axis, Budget, Curve, Document, Interval, Search, State, Trial};
+use result::{Axis, Budget, Curve, Document, Interval, Scalability, Search, State, Trial};
 
 /// What both begin with.
 fn opening<'a>(document: &'a Document, title: String, headline: Headline) -> Vec<Block<'a>> {
@@ -53,11 +53,7 @@ pub(super) fn sweep<'a>(document: &'a Document, curve: &'a Curve) -> Vec<Block<'
     let title = format!("{} under rising load", document.subjects.join(" and "));
     let mut blocks = opening(document, title, knee(curve, unit));
     let mut law = vec![Block::chart(move |markup| curve_chart::throughput(markup, curve, unit))];
-    law.extend(curve.fit.as_ref().map(|fit| {
-        let columns = [words("law"), figure("value (95\u{a0}% interval)"), words("meaning")];
-        let table = Table::new("The Universal Scalability Law through the points", columns);
-        table.of(curve::parameters(fit, unit)).into()
-    }));
+    law.extend(curve.fit.as_ref().map(|fit| parameters(fit, unit).into()));
     blocks.extend([
         Block::section("Each load", vec![points(document, curve, unit)]).at(Level::Line),
         Block::Gap,
@@ -94,25 +90,52 @@ fn knee(curve: &Curve, unit: &str) -> Headline {
 }
 
 fn points<'a>(document: &Document, curve: &Curve, unit: &str) -> Block<'a> {
-    let mut titles = columns(["load", unit, "p50", "p99", "served"], 1..);
-    titles.push(words("saturated"));
     // Of a closed loop every call that is due is begun.
-    let has_served = curve.axis == Axis::Rate;
-    if !has_served {
-        titles.remove(curve::SERVED);
-    }
-    let caption = "Means of the blocks; who is saturated is what the averages of each trial show";
-    let rows = curve.points.iter().zip(curve::rows(curve, &document.trials)).map(|(point, row)| {
-        let mut cells = row.to_vec();
-        if curve.knee.as_ref().is_some_and(|knee| knee.load == point.load) {
-            cells[curve::SERVED + 1].push_str(" ← knee");
-        }
-        if !has_served {
-            cells.remove(curve::SERVED);
-        }
-        cells
+    let is_open = curve.axis == Axis::Rate;
+    let mut titles = columns(["load", unit, "p50", "p99"], 1..);
+    titles.extend(is_open.then(|| figure("served")));
+    titles.push(words("saturated"));
+    let time = |interval| figures::or_none(interval, |interval: Interval| figures::duration(interval.value));
+    let rows = curve.points.iter().map(|point| {
+        let served = || figures::or_none(curve::served_of(point, &document.trials), figures::percent);
+        let is_knee = curve.knee.as_ref().is_some_and(|knee| knee.load == point.load);
+        let (load, rate) =
+            (load_words(curve.axis, point.load), figures::or_none(point.rate, figures::with_margin));
+        let cells = [load, rate, time(point.p50_ns), time(point.p99_ns)].into_iter();
+        let saturated = format!("{}{}", point.saturated, if is_knee { " ← knee" } else { "" });
+        cells.chain(is_open.then(served)).chain([saturated]).collect::<Vec<_>>()
     });
+    let caption = "Means of the blocks; who is saturated is what the averages of each trial show";
     Table::new(caption, titles).of(rows).into()
+}
+
+/// The parameters of the law, each with its value and meaning.
+fn parameters(fit: &Scalability, unit: &str) -> Table {
+    let between = |interval: Interval, number: &dyn Fn(f64) -> String| {
+        let ends = interval.low.zip(interval.high);
+        let ends =
+            ends.map_or_else(String::new, |(low, high)| format!(" ({}–{})", number(low), number(high)));
+        format!("{}{ends}", number(interval.value))
+    };
+    let percent = |value: f64| figures::trimmed(value * 100.0, 2);
+    let per_pair = |value: f64| match value {
+        0.0 => "0".to_owned(),
+        _ if value >= 0.001 => figures::short(value),
+        _ => format!("{value:.2e}"),
+    };
+    let lambda = between(fit.lambda, &|value| figures::count(value.round() as u64));
+    let columns = columns(["law", "value (95\u{a0}% interval)", "meaning"], 1..2);
+    let mut table = Table::new("The Universal Scalability Law through the points", columns);
+    let mut row = |name: &str, value: String, meaning: &str| _ = table.row([name, &value, meaning]);
+    row("λ", lambda, &format!("{unit} of one client"));
+    row("σ, %", between(fit.sigma, &percent), "share of the work that is done one at a time");
+    row("κ", between(fit.kappa, &per_pair), "cost of agreeing, a pair of clients");
+    if let (Some(peak), Some(value)) = (fit.peak_clients, fit.peak_rate) {
+        let rate = figures::value_alone(Interval { value, low: None, high: None });
+        row("peak", clients(peak.round()), &format!("where the law has its most, {rate} {unit}"));
+    }
+    row("error", figures::percent(fit.error_share), "distance of the points from the law");
+    table
 }
 
 fn bars<'a>(document: &Document, curve: &Curve) -> Vec<Block<'a>> {

@@ -2,7 +2,7 @@
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, headroom};
 use super::markup::Markup;
-use judge::curve::{self, load_words};
+use judge::curve::load_words;
 use judge::figures;
 use result::{Axis, Curve, Interval, Point};
 
@@ -34,7 +34,10 @@ pub(crate) fn throughput(section: &mut Markup, curve: &Curve, unit: &str) {
     if curve.knee.is_some() {
         legend.push(Key::new("line s3", "knee"));
     }
-    let said = curve::rows_of_rates(curve);
+    let said: Vec<String> = (curve.points.iter())
+        .filter_map(|point| Some((point.load, point.rate?)))
+        .map(|(load, rate)| format!("{} {}", load_words(curve.axis, load), figures::with_margin(rate)))
+        .collect();
     let figure = Figure {
         title: &figures::capital(unit),
         caption: if rates().any(|rate| rate.high.is_some_and(|end| end > highest)) {
