@@ -40,7 +40,7 @@ pub use load::SHORTEST_S;
 type Judge = fn(&Trial) -> Option<Rule>;
 
 /// By name, in the order of reports.
-const RULES: [(&str, Judge); 23] = [
+const RULES: [(&str, Judge); 24] = [
     ("books", accounting::books),
     ("audit", accounting::audit),
     ("saturation", saturation::saturation),
@@ -64,6 +64,7 @@ const RULES: [(&str, Judge); 23] = [
     ("noisy-machine", load::noisy_machine),
     ("throttled", throttled::throttled),
     ("outage", throttled::outages),
+    ("settled", accounting::settled),
 ];
 
 /// Everything the rules say about one trial, good or bad, in a fixed order. [`Trial::rules`] itself is not read.

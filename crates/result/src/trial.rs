@@ -5,7 +5,6 @@ use super::{
     InputCheck, Interval, LedgerCheck, Machine, Missing, Moment, Outage, Plan, Process, Quantiles, Refused,
     Rule, ShortLine, Slice, Stack, State, Tally, Writeback,
 };
-use crate::words::seconds;
 use serde::{Deserialize, Serialize};
 
 /// A measured period of one subject.
@@ -339,25 +338,4 @@ pub struct Settled {
     pub took_s: f64,
     /// After so many seconds it is given up.
     pub max_s: f64,
-}
-
-impl Settled {
-    /// What became of it, as a sentence.
-    #[must_use]
-    pub fn sentence(&self) -> String {
-        let Settled { pending_first, pending_last, took_s, max_s } = self;
-        match (pending_first, pending_last) {
-            (0, _) => "Nothing was still on its way when the load ended.".into(),
-            (first, 0) => format!(
-                "When the load ended, {first} acknowledged results were still on their way; the last of them arrived {} later.",
-                seconds(*took_s)
-            ),
-            (first, last) => format!(
-                "When the load ended, {first} acknowledged results were still on their way, and {last} of them had not \
-                 arrived {} later, when they were given up (at most {}).",
-                seconds(*took_s),
-                seconds(*max_s)
-            ),
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::{bad, fine, listed, note, share, warning};
 use crate::{figures, findings};
-use result::{AuditWhen, Books, Check, Class, Rule, Trial, UNVERIFIED};
+use result::{AuditWhen, Books, Check, Class, Rule, Settled, Trial, UNVERIFIED};
 
 /// Declined calls that the workload does not plan, as a share of those begun, from which the rate means something else.
 const UNPLANNED_MAX: f64 = 0.05;
@@ -227,6 +227,29 @@ pub(super) fn outcome_mix(trial: &Trial) -> Option<Rule> {
     if unplanned == 0 { fine(sentence) } else { note(sentence) }
 }
 
+/// Whether what was still on its way at the end of the load arrived before the audits.
+pub(super) fn settled(trial: &Trial) -> Option<Rule> {
+    let Settled { pending_first, pending_last, took_s, max_s } = *trial.settled.as_ref()?;
+    if pending_first == 0 {
+        return fine("nothing was still on its way when the load ended");
+    }
+    let first = format!(
+        "{} acknowledged results were still on their way when the load ended",
+        figures::count(pending_first)
+    );
+    let took = figures::seconds(took_s);
+    if pending_last == 0 {
+        return fine(format!("{first}; the last arrived {took} later"));
+    }
+    let left = figures::count(pending_last);
+    bad(
+        format!(
+            "{first}, and {left} of them had not arrived {took} later (the limit is {})",
+            figures::seconds(max_s)
+        ),
+        "what was promised may be lost, or what delivers it is slower than the load: look at that, or offer less",
+    )
+}
 #[cfg(test)]
 mod tests {
     use super::super::tests::after;
