@@ -198,7 +198,8 @@ impl Deployment {
         let mut notes: Vec<String> = Vec::new();
         for (store, host) in self.hosts.iter().enumerate() {
             for note in host.notes() {
-                let note = if self.hosts.len() == 1 { note } else { format!("shard-{store}: {note}") };
+                let note =
+                    if self.hosts.len() == 1 { note } else { format!("{}: {note}", store_name(store)) };
                 notes.push(note);
             }
         }
@@ -212,9 +213,15 @@ impl Deployment {
     }
 }
 
+/// How one of several stores is called.
+#[must_use]
+pub fn store_name(store: usize) -> String {
+    format!("shard-{store}")
+}
+
 /// An error of one of several stores, which says which.
 pub(crate) fn at(error: anyhow::Error, store: usize, all: usize) -> anyhow::Error {
-    if all == 1 { error } else { error.context(format!("shard-{store}")) }
+    if all == 1 { error } else { error.context(store_name(store)) }
 }
 
 fn load_at<W: Driven>(

@@ -263,9 +263,13 @@ fn warmup_words(trial: &Trial) -> String {
     }
 }
 
-/// How large the data is: `4 warehouses`.
+/// How large the data is: `4 warehouses`, `10 branches over 2 stores`.
 pub fn scale_words(data: &Data) -> String {
-    format!("{} {}", figures::count(data.scale), scale_unit(data, data.scale))
+    let over = match data.store_count() {
+        1 => String::new(),
+        stores => format!(" over {stores} stores"),
+    };
+    format!("{} {}{over}", figures::count(data.scale), scale_unit(data, data.scale))
 }
 
 /// What its scale counts, of so many: `warehouse`, `warehouses`.
@@ -328,6 +332,11 @@ pub fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
     let yes_no = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
     data_rows.extend(data.references.map(|declared| pair("foreign keys", yes_no(declared))));
     data_rows.extend(data.kit_notes.iter().map(|note| pair("made by another kit", note.clone())));
+    data_rows.extend(data.stores.iter().map(|store| {
+        let size = store.bytes.map_or_else(unknown, figures::bytes);
+        let checksum = store.checksum.clone().unwrap_or_else(unknown);
+        pair(&store.name, format!("{} rows, size {size}, checksum {checksum}", figures::count(store.rows)))
+    }));
     let limits = trial.processes.iter().filter_map(|process| Some((process, process.limits?)));
     let limit_rows = limits
         .map(|(process, limits)| pair(&format!("limit of {}", process.roles_words()), limit_words(limits)));
@@ -391,4 +400,23 @@ pub fn timed(trial: &Trial) -> impl Iterator<Item = (&str, &result::Latency)> {
         .kinds
         .iter()
         .filter_map(|kind| kind.tally.latency(Class::Committed).map(|latency| (kind.name.as_str(), latency)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_stores_are_told_with_what_each_holds() {
+        let mut trial = crate::testing::trial().trials.remove(0);
+        assert_eq!(scale_words(&trial.data), "1 warehouse");
+        trial.data.stores = crate::testing::two_stores();
+        assert_eq!(scale_words(&trial.data), "1 warehouse over 2 stores");
+        let told: Vec<_> = key(&trial).into_iter().flat_map(|(_, rows)| rows).collect();
+        let of = |name: &str| {
+            told.iter().find(|(known, _)| known == name).map(|(_, value)| value.replace('\u{a0}', " "))
+        };
+        assert_eq!(of("shard-0").as_deref(), Some("550 000 rows, size 7 MiB, checksum xxh3:000"));
+        assert_eq!(of("shard-1").as_deref(), Some("550 001 rows, size not known, checksum xxh3:001"));
+    }
 }

@@ -16,4 +16,5 @@ pub use curve::{rate_sweep, search, sweep};
 pub use experiment::experiment;
 pub use trial::{
     deferred_trial, engine_trial, failed_trial, long_trial, open_trial, paced_trial, running, trial,
+    two_stores,
 };

@@ -211,6 +211,32 @@ pub struct Data {
     /// In what the tables of another kit differ from ours, one sentence each.
     #[serde(default)]
     pub kit_notes: Vec<String>,
+    /// What each store holds at the start, in order, where there are several; the figures above are of all of them. Empty where
+    /// there is one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stores: Vec<StoreData>,
+}
+
+impl Data {
+    /// Stores that it is split over: 1 or more.
+    #[must_use]
+    pub fn store_count(&self) -> usize {
+        self.stores.len().max(1)
+    }
+}
+
+/// What one of several stores holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoreData {
+    /// Its name in the deployment: `shard-0`.
+    pub name: String,
+    /// Its rows.
+    pub rows: u64,
+    /// Its bytes on disk; `null` where the engine does not tell.
+    pub bytes: Option<u64>,
+    /// Checksum of its loaded rows; `null` if another kit loaded them.
+    pub checksum: Option<String>,
 }
 
 /// The machine, as far as it matters to a number.

@@ -13,7 +13,7 @@ use drive::{Observer, Stop};
 use measure::{Monotonic, Totals};
 use model::{AnyTarget, Clock, Nanos, RetryPolicy, RetryingTarget, Stack, Target};
 use observe::{FileSystem, Observation, Options, Watch, Watched};
-use result::{Conformance, Data, Document, Interval, Moment, Role, State, Trial};
+use result::{Conformance, Data, Document, Interval, Moment, Role, State, StoreData, Trial};
 use sql::Dialect;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -277,6 +277,7 @@ impl<W: Driven> Job<'_, W> {
                 hottest_rows: Some(W::hottest_rows(&self.databases.size)),
                 references: if self.audited { Some(store(&first.url).has_references()?) } else { None },
                 kit_notes: first.kit_notes.clone(),
+                stores: self.stores(),
                 loaded_by: format!("{} {}", record.kit, record.kit_version).trim_end().to_owned(),
             },
             machine: observe::machine(),
@@ -284,6 +285,18 @@ impl<W: Driven> Job<'_, W> {
             conformance: validate::no_conformance("not run"),
             ..Trial::default()
         })
+    }
+
+    /// What each of several stores holds.
+    fn stores(&self) -> Vec<StoreData> {
+        let each = self.databases.each.iter().enumerate();
+        let all = each.map(|(shard, database)| StoreData {
+            name: deploy::store_name(shard),
+            rows: database.contents.rows(),
+            bytes: store(&database.url).bytes(),
+            checksum: database.checksum(),
+        });
+        if self.databases.each.len() > 1 { all.collect() } else { Vec::new() }
     }
 
     fn finish(&self, trial: &mut Trial, driven: Ended<W>, before: Option<&W::Stored>) -> Result<()> {

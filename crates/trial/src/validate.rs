@@ -6,7 +6,7 @@ use admin::{AuditGroup, AuditQuery, AuditRows, store};
 use anyhow::{Context, Result};
 use benchmark::Past;
 use deploy::database::LoadOptions;
-use deploy::{Databases, Deployment, Interrupt, Route, ServerSettings, Subject};
+use deploy::{Databases, Deployment, Interrupt, Route, ServerSettings, Subject, store_name};
 use measure::Monotonic;
 use model::{Clock, Nanos, Target};
 use result::words::capital;
@@ -176,7 +176,7 @@ pub fn audits<W: Driven>(
 
 /// Audits of one of so many stores, which they name where it is not the only one.
 pub fn in_store(audits: Vec<result::Audit>, shard: usize, all: usize) -> impl Iterator<Item = result::Audit> {
-    let store = (all > 1).then(|| format!("shard-{shard}"));
+    let store = (all > 1).then(|| store_name(shard));
     audits.into_iter().map(move |audit| result::Audit { store: store.clone(), ..audit })
 }
 

@@ -528,3 +528,15 @@ fn processes(is_http: bool, committed: u64, seconds: u32) -> Vec<Process> {
         vec![process(vec![Role::Generator, Role::Engine], "stackmark", 4_211, 1.21, 58)]
     }
 }
+
+/// What each of two stores holds.
+#[must_use]
+pub fn two_stores() -> Vec<result::StoreData> {
+    let store = |shard: u64, bytes| result::StoreData {
+        name: format!("shard-{shard}"),
+        rows: 550_000 + shard,
+        bytes,
+        checksum: Some(format!("xxh3:00{shard}")),
+    };
+    vec![store(0, Some(7_340_032)), store(1, None)]
+}

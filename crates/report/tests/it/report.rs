@@ -64,8 +64,10 @@ fn a_field_that_the_schema_does_not_know_is_refused_everywhere() {
     comparison.experiment = testing::experiment().experiment;
     comparison.curve = testing::sweep().curve;
     comparison.search = testing::search().search;
-    // One trial shows all that a trial has.
+    // One trial shows all that a trial has, once its data is split.
     comparison.trials.truncate(1);
+    comparison.trials[0].data.stores = testing::two_stores();
+    assert_eq!(schema.violations(&serde_json::to_value(&comparison).unwrap()), [""; 0]);
     let value = serde_json::to_value(comparison).unwrap();
     let mut paths = Vec::new();
     objects(&value, String::new(), &mut paths);
