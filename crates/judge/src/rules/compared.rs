@@ -161,6 +161,16 @@ pub fn intended_by(factor: &str) -> &'static [&'static str] {
         // Each client of a direct subject has a session of its own.
         "clients" => &["plan.clients", "plan.generator_threads", "stack.settings.sessions"],
         "rate" => &["plan.arrivals"],
+        // A call then meets others of its store only, and each store has its engine's settings, log and buffers.
+        "shards" => &[
+            "data.stores",
+            "data.bytes",
+            "data.checksum",
+            "stack.settings.stores",
+            "stack.settings.shard-*",
+            "fingerprint.log bytes",
+            "fingerprint.pages read",
+        ],
         "scale" => &[
             "data.scale",
             "data.rows",
@@ -261,6 +271,7 @@ fn fields(trial: &Trial) -> Vec<(&'static str, String)> {
         ("plan.deferred", plan.deferred.to_string()),
         ("data.workload", data.workload.clone()),
         ("data.scale", format!("{} {}", data.scale, data.scale_unit)),
+        ("data.stores", data.store_count().to_string()),
         ("data.rows", data.rows.to_string()),
         ("data.bytes", data.bytes.map_or_else(|| UNKNOWN.to_owned(), |bytes| bytes.to_string())),
         ("data.file_system", or_unknown(&data.file_system)),
@@ -294,11 +305,17 @@ fn fields(trial: &Trial) -> Vec<(&'static str, String)> {
     .collect()
 }
 
-/// What the process that plays a role may use.
+/// What a process that plays a role may use: `0.5 processors, 1 GiB`; of several that of each, where they differ.
 fn limits_of(processes: &[Process], role: Role) -> String {
-    let process = processes.iter().find(|process| process.roles.contains(&role));
-    let words = process.and_then(|process| process.limits).map(findings::limit_words);
-    words.filter(|words| !words.is_empty()).unwrap_or_else(|| "none".to_owned())
+    let words = |process: &Process| {
+        let words = process.limits.map(findings::limit_words).filter(|words| !words.is_empty());
+        words.unwrap_or_else(|| "none".to_owned())
+    };
+    let mut of_each: Vec<String> =
+        processes.iter().filter(|process| process.roles.contains(&role)).map(words).collect();
+    // Engines of several stores mostly have the same.
+    of_each.dedup();
+    if of_each.is_empty() { "none".to_owned() } else { of_each.join("; ") }
 }
 
 /// Settings by name, whatever their order; those of A first, then those that only B has.

@@ -38,7 +38,7 @@ fn a_comparison_of_routes_differs_in_what_a_route_is() {
 #[test]
 fn every_field_of_the_key_makes_different_work() {
     type Change = fn(&mut Trial);
-    let changes: [(&str, Change); 41] = [
+    let changes: [(&str, Change); 42] = [
         ("stack.engine", |t| t.stack.engine.push('x')),
         ("stack.engine_version", |t| t.stack.engine_version.push('x')),
         ("stack.adapter", |t| t.stack.adapter.push('x')),
@@ -62,6 +62,7 @@ fn every_field_of_the_key_makes_different_work() {
         ("plan.deferred", |t| t.plan.deferred = true),
         ("data.workload", |t| t.data.workload.push('x')),
         ("data.scale", |t| t.data.scale += 1),
+        ("data.stores", |t| t.data.stores = crate::testing::two_stores()),
         ("data.rows", |t| t.data.rows += 1),
         ("data.bytes", |t| t.data.bytes = t.data.bytes.map(|bytes| bytes * 2)),
         ("data.file_system", |t| t.data.file_system = None),
@@ -101,13 +102,30 @@ fn half_a_processor() -> Option<Limits> {
 }
 
 #[test]
+fn limits_of_several_engines_are_compared_and_told_once_where_they_agree() {
+    let with = |limits: [Option<Limits>; 2]| {
+        let (_, mut trial) = changed(|_| {});
+        trial.processes[0].roles = vec![result::Role::Engine];
+        trial.processes[0].limits = limits[0];
+        trial.processes.push(trial.processes[0].clone());
+        trial.processes.last_mut().unwrap().limits = limits[1];
+        trial
+    };
+    let limits = |a, b| same(&with(a), &with(b), &[]).key;
+    assert_eq!(limits([half_a_processor(); 2], [half_a_processor(); 2]), []);
+    let [found] = &limits([half_a_processor(); 2], [half_a_processor(), None])[..] else { panic!() };
+    assert_eq!(found.field, "limits.engine");
+    assert_eq!((&*found.a, &*found.b), ("0.50 processors, 1 GiB", "0.50 processors, 1 GiB; none"));
+}
+
+#[test]
 fn what_a_factor_changes_is_intended_and_the_rest_is_not() {
     type Change = fn(&mut Trial);
     fn set(trial: &mut Trial, name: &str, value: &str) {
         trial.stack.settings.retain(|setting| setting.name != name);
         trial.stack.settings.push(Setting { name: name.to_owned(), value: value.to_owned() });
     }
-    let changes: [(&str, Change); 11] = [
+    let changes: [(&str, Change); 12] = [
         ("pool", |t| set(t, "sessions", "1")),
         ("cache", |t| set(t, "cache_bytes", "2097152")),
         ("cache", |t| set(t, "innodb_buffer_pool_size", "134217728")),
@@ -126,6 +144,12 @@ fn what_a_factor_changes_is_intended_and_the_rest_is_not() {
         ("clients", |t| {
             t.plan.clients = 32;
             set(t, "sessions", "32");
+        }),
+        ("shards", |t| {
+            t.data.stores = crate::testing::two_stores();
+            t.data.bytes = t.data.bytes.map(|bytes| bytes * 2);
+            set(t, "stores", "2");
+            set(t, "shard-1 cache_size", "2000");
         }),
         ("engine", |t| {
             t.stack.engine = "postgres".to_owned();
