@@ -2,6 +2,7 @@
 //!
 //! Thousands are set apart and units joined by no-break spaces; formats that want plain ones replace them.
 
+pub use result::words::capital;
 use result::{FingerprintDifference, Interval, Step};
 
 /// Between thousands, and between a number and its unit.
@@ -105,12 +106,6 @@ pub fn change(ns: f64, whole_ns: f64) -> String {
 /// A time, or the sign for none where it is zero.
 pub fn part(ns: f64) -> String {
     if ns == 0.0 { NONE.to_owned() } else { duration(ns) }
-}
-
-/// With a capital letter, to begin a sentence.
-pub fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// A size: `64 MiB`.

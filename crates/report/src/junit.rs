@@ -304,17 +304,7 @@ mod tests {
 
     #[test]
     fn every_document_keeps_to_the_schema() {
-        let all = [
-            testing::trial(),
-            testing::failed_trial(),
-            testing::hostile_trial(),
-            testing::comparison(),
-            testing::running(),
-            testing::engine_trial(),
-            testing::experiment(),
-            testing::sweep(),
-            testing::search(),
-        ];
+        let all: Vec<Document> = testing::samples().into_iter().map(|(_, document)| document).collect();
         all.iter().for_each(|document| check(&render(std::slice::from_ref(document))));
         check(&render(&all));
     }

@@ -6,6 +6,26 @@ pub use history::{history, long_history, short_history};
 pub use judge::testing::*;
 use result::Document;
 
+/// One of each, by name, but for the large ones.
+#[must_use]
+pub fn samples() -> Vec<(&'static str, Document)> {
+    vec![
+        ("trial", trial()),
+        ("comparison", comparison()),
+        ("experiment", experiment()),
+        ("failed", failed_trial()),
+        ("open", open_trial()),
+        ("paced", paced_trial()),
+        ("deferred", deferred_trial()),
+        ("engine", engine_trial()),
+        ("hostile", hostile_trial()),
+        ("running", running()),
+        ("sweep", sweep()),
+        ("rates", rate_sweep()),
+        ("search", search()),
+    ]
+}
+
 /// A trial in which every text field holds markup, as a hostile server might send it.
 #[must_use]
 pub fn hostile_trial() -> Document {

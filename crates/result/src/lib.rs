@@ -53,8 +53,7 @@ pub mod words;
 use serde::{Deserialize, Serialize};
 
 pub use bottleneck::{Confirmation, Suspect};
-pub use clocked::ClockedPart;
-pub use clocked::{Clocked, Facet, StatementTime};
+pub use clocked::{Clocked, ClockedPart, Facet, StatementTime};
 pub use comparison::{
     Block, BlockTrial, Comparison, FingerprintDifference, KeyDifference, Loss, Noise, Party, Side, Verdict,
 };
@@ -74,9 +73,9 @@ pub use problem::{Problem, unaudited};
 pub use progress::{PROGRESS_FILE, Progress, last_claims};
 pub use search::{Search, SloLimit, Step};
 pub use setting::{Arrivals, Data, Durability, Machine, Plan, Setting, Stack, StoreData, Tier};
-pub use tally::BUCKETS_A_DECADE;
 pub use tally::{
-    Books, Bucket, Budget, BudgetPart, Class, Effort, Interval, KindSlice, Latency, Quantiles, Slice, Tally,
+    BUCKETS_A_DECADE, Books, Bucket, Budget, BudgetPart, Class, Effort, Interval, KindSlice, Latency,
+    Quantiles, Slice, Tally,
 };
 pub use trial::{Deferred, Efficiency, Headline, KindTally, Limit, Settled, Trial, UNVERIFIED};
 pub use witness::{

@@ -8,23 +8,8 @@ use result::{self, Document, Loss};
 use schema::Schema;
 use std::path::Path;
 
-fn samples() -> Vec<(&'static str, Document)> {
-    vec![
-        ("trial", testing::trial()),
-        ("failed", testing::failed_trial()),
-        ("open", testing::open_trial()),
-        ("paced", testing::paced_trial()),
-        ("deferred", testing::deferred_trial()),
-        ("engine", testing::engine_trial()),
-        ("hostile", testing::hostile_trial()),
-        ("comparison", testing::comparison()),
-        ("experiment", testing::experiment()),
-        ("running", testing::running()),
-        ("sweep", testing::sweep()),
-        ("rates", testing::rate_sweep()),
-        ("search", testing::search()),
-        ("busy", testing::busy_trial(60)),
-    ]
+fn samples() -> impl Iterator<Item = (&'static str, Document)> {
+    testing::samples().into_iter().chain([("busy", testing::busy_trial(60))])
 }
 
 fn schema() -> Schema {
@@ -324,7 +309,7 @@ fn a_hidden_percentile_is_a_dash_in_every_format() {
 
 #[test]
 fn no_line_of_a_terminal_is_wider_than_a_hundred_columns() {
-    for (name, document) in samples().into_iter().filter(|(name, _)| *name != "hostile") {
+    for (name, document) in samples().filter(|(name, _)| *name != "hostile") {
         for line in text::render(&document, Colour::Never).lines() {
             assert!(line.chars().count() <= 100, "{name}: {line}");
         }
