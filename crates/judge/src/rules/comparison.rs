@@ -8,9 +8,11 @@ use result::{Comparison, Rule};
 /// Differences named in a sentence; the report lists all of them.
 const NAMED_MAX: usize = 4;
 
-/// The rules of comparisons by name, in the order of reports.
-pub(super) const RULES: [(&str, fn(&Comparison) -> Option<Rule>); 3] =
-    [("key", key), ("fingerprint", fingerprint), ("noise", noise)];
+/// One rule; nothing where it does not apply.
+type Judge = fn(&Comparison) -> Option<Rule>;
+
+/// By name, in the order of reports.
+pub(super) const RULES: [(&str, Judge); 3] = [("key", key), ("fingerprint", fingerprint), ("noise", noise)];
 
 /// What the rules `key`, `fingerprint` and `noise` say about a comparison, in this order.
 #[must_use]
