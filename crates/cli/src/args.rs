@@ -331,6 +331,9 @@ pub(crate) struct LoadArgs {
     /// How long after the window calls due in it may still end; a search waits 5 s at most.
     #[arg(long, default_value = "30s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) drain: Duration,
+    /// How long what is still on its way then is waited for before the stored data is audited.
+    #[arg(long, default_value = "60s", value_parser = span, allow_hyphen_values = true)]
+    pub(crate) settle: Duration,
     /// Threads of the load generator for an asynchronous subject; a direct subject on SQLite has one a client.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_024))]
     pub(crate) generator_threads: u32,
@@ -354,6 +357,7 @@ impl LoadArgs {
             delivery: DeliveryArg::Inline,
             deadline: self.deadline,
             drain: self.drain,
+            settle: self.settle,
             generator_threads: self.generator_threads,
             seed: self.seed,
         }

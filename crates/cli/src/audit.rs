@@ -2,8 +2,8 @@
 
 use crate::args;
 use crate::args::Stores;
-use crate::case::of_workload;
 use crate::ui::Ui;
+use crate::workloads;
 use admin::{Found, store};
 use anyhow::{Context, Result, bail};
 use benchmark::{Kit, Past};
@@ -33,10 +33,10 @@ struct Audited {
 
 pub(crate) fn audit(args: &args::Audit, ui: &Ui) -> Result<Answer> {
     let workload = subjects::workload(&args.workload)?;
-    of_workload!(workload, W => audit_workload::<W>(args, ui))
+    workloads::of(workload)?.audit(args, ui)
 }
 
-fn audit_workload<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<Answer> {
+pub(crate) fn audit_workload<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<Answer> {
     let urls = Stores::of(&args.db, None)?.urls(None)?;
     let claims = args.run.as_deref().map(read_claims::<W::Stored, W::Claims>).transpose()?;
     let kits: Vec<Kit<W::Extent>> = urls.iter().map(look::<W>).collect::<Result<_>>()?;

@@ -2,11 +2,11 @@
 //! of experiments carries out; and two stored results held against each other.
 
 use crate::args::{self, Limited, Stores};
-use crate::case::of_workload;
 use crate::confirm;
 use crate::experiment::file;
 use crate::run::{is_audited, plan, server_settings, warmup_max};
 use crate::ui::Ui;
+use crate::workloads;
 use anyhow::{Result, bail};
 use deploy::database::scale_of;
 use deploy::subjects::{self, Route, Subject};
@@ -38,6 +38,7 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
         delivery: args::DeliveryArg::Inline,
         deadline: std::time::Duration::from_secs(30),
         drain: std::time::Duration::from_secs(30),
+        settle: std::time::Duration::from_secs(60),
         generator_threads: 1,
         seed: 1,
     };
@@ -85,10 +86,10 @@ pub(crate) fn compare(args: &args::Compare, ui: &Ui) -> Result<Answer> {
     if a.workload() != b.workload() {
         bail!("{} and {} are different workloads: their rates cannot be compared", a.path, b.path);
     }
-    of_workload!(a.workload(), W => compare_subjects::<W>(a, b, args, ui))
+    workloads::of(a.workload())?.compare(a, b, args, ui)
 }
 
-fn compare_subjects<W: Driven>(
+pub(crate) fn compare_subjects<W: Driven>(
     a: &'static Subject,
     b: &'static Subject,
     args: &args::Compare,
@@ -159,9 +160,7 @@ pub(crate) fn experiment(args: &args::Experiment, ui: &Ui) -> Result<Answer> {
     }
     planned::go_through_checkpoints(&mut experiment.variants)?;
     let workload = experiment.workload.clone();
-    of_workload!(workload.as_str(), W => {
-        held_against::<W>(experiment, RunKind::Experiment, &args.out.out, ui)
-    })
+    workloads::of(&workload)?.experiment(experiment, RunKind::Experiment, &args.out.out, ui)
 }
 
 /// Carries out an experiment, or a comparison of its two variants.

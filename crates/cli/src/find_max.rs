@@ -1,9 +1,9 @@
 //! `stackmark find-max`: the highest rate of an open loop that keeps a service level.
 
 use crate::args;
-use crate::case::of_workload;
 use crate::sweep::under_load;
 use crate::ui::Ui;
+use crate::workloads;
 use anyhow::Result;
 use deploy::subjects::{self, Subject};
 use result::RunKind;
@@ -12,10 +12,12 @@ use targets::Driven;
 
 pub(crate) fn find_max(args: &args::FindMax, ui: &Ui) -> Result<Answer> {
     let subject = subjects::find_here(&args.subject)?;
+    workloads::of(subject.workload())?.find_max(subject, args, ui)
+}
+
+pub(crate) fn search<W: Driven>(subject: &'static Subject, args: &args::FindMax, ui: &Ui) -> Result<Answer> {
     let name = format!("find-max-{}", subject.path);
-    of_workload!(subject.workload(), W => {
-        trial::begin::<W, _>(asked::<W>(subject, args)?, RunKind::Search, &name, &args.out.out, ui)
-    })
+    trial::begin::<W, _>(asked::<W>(subject, args)?, RunKind::Search, &name, &args.out.out, ui)
 }
 
 fn asked<W: Driven>(subject: &'static Subject, args: &args::FindMax) -> Result<Searching> {

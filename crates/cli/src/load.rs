@@ -2,8 +2,8 @@
 
 use crate::args;
 use crate::args::Stores;
-use crate::case::of_workload;
 use crate::ui::Ui;
+use crate::workloads;
 use admin::Loaded;
 use anyhow::{Result, bail};
 use deploy::Interrupt;
@@ -19,10 +19,10 @@ use targets::place;
 
 pub(crate) fn load(args: &args::Load, ui: &Ui) -> Result<Answer> {
     let subject = subjects::find(&args.subject)?;
-    of_workload!(subject.workload(), W => load_workload::<W>(args, ui))
+    workloads::of(subject.workload())?.load(args, ui)
 }
 
-fn load_workload<W: Driven>(args: &args::Load, ui: &Ui) -> Result<Answer> {
+pub(crate) fn load_workload<W: Driven>(args: &args::Load, ui: &Ui) -> Result<Answer> {
     // A subject that names an engine is held to it; a workload alone loads into whatever --db names.
     let engine =
         if args.subject.contains('/') { Some(subjects::find(&args.subject)?.how.dialect) } else { None };

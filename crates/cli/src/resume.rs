@@ -2,13 +2,14 @@
 //! the trials that have ended may be believed, and what is said; [`trial`] carries out the rest.
 
 use crate::args;
-use crate::case::of_workload;
 use crate::ui::Ui;
+use crate::workloads;
 use anyhow::{Result, bail};
 use deploy::Interrupt;
 use result::{Document, RunKind, State};
 use schedule::{Answer, Interleaved, Searching, Sweep};
-use trial::{Folder, Sealed, Site, Underway};
+use targets::Driven;
+use trial::{Folder, Sealed, Site};
 
 pub(crate) fn resume(args: &args::Resume, ui: &Ui) -> Result<Answer> {
     let sealed = Sealed::read(&args.folder)?;
@@ -23,20 +24,15 @@ pub(crate) fn resume(args: &args::Resume, ui: &Ui) -> Result<Answer> {
     held.works_in(folder.path());
     let interrupt = Interrupt::listen()?;
     let site = Site { folder: &folder, viewer: ui, interrupt: &interrupt };
+    workloads::of(&sealed.workload)?.resume(sealed, &site)
+}
+
+pub(crate) fn resume_workload<W: Driven>(sealed: Sealed, site: &Site<'_>) -> Result<Answer> {
     match sealed.kind {
-        RunKind::Comparison | RunKind::Experiment => {
-            let underway: Underway<Interleaved> = sealed.open()?;
-            of_workload!(underway.plan.workload(), W => trial::resume::<W, _>(underway, &site))
-        }
-        RunKind::Sweep => {
-            let underway: Underway<Sweep> = sealed.open()?;
-            of_workload!(underway.plan.workload()?, W => trial::resume::<W, _>(underway, &site))
-        }
-        RunKind::Search => {
-            let underway: Underway<Searching> = sealed.open()?;
-            of_workload!(underway.plan.workload()?, W => trial::resume::<W, _>(underway, &site))
-        }
-        RunKind::Trial => bail!("{} is a single trial, which cannot go on", folder.path().display()),
+        RunKind::Comparison | RunKind::Experiment => trial::resume::<W, Interleaved>(sealed.open()?, site),
+        RunKind::Sweep => trial::resume::<W, Sweep>(sealed.open()?, site),
+        RunKind::Search => trial::resume::<W, Searching>(sealed.open()?, site),
+        RunKind::Trial => bail!("{} is a single trial, which cannot go on", site.folder.path().display()),
     }
 }
 

@@ -1,9 +1,9 @@
 //! `stackmark run`: one audited trial.
 
 use crate::args::{self, ArrivalsArg, DeliveryArg, EngineArgs, Limited, PlanArgs, ServerArgs, Stores, Think};
-use crate::case::of_workload;
 use crate::serve;
 use crate::ui::Ui;
+use crate::workloads;
 use anyhow::{Result, bail};
 use deploy::Interrupt;
 use deploy::Place;
@@ -21,7 +21,7 @@ use std::cell::Cell;
 use std::time::Duration;
 use targets::Driven;
 use trial::Folder;
-use trial::{Before, Job, SETTLE_MAX, Spectator, reach};
+use trial::{Before, Job, Spectator, reach};
 
 /// How many times as long as planned a warm-up gets at most, unless told otherwise.
 const WARMUP_GROWS: u32 = 4;
@@ -30,10 +30,14 @@ const CLIENTS: u32 = 8;
 
 pub(crate) fn run(args: &args::Run, ui: &Ui) -> Result<Answer> {
     let subject = subject_of(args)?;
-    of_workload!(subject.workload(), W => run_workload::<W>(subject, args, ui))
+    workloads::of(subject.workload())?.run(subject, args, ui)
 }
 
-fn run_workload<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &Ui) -> Result<Answer> {
+pub(crate) fn run_workload<W: Driven>(
+    subject: &'static Subject,
+    args: &args::Run,
+    ui: &Ui,
+) -> Result<Answer> {
     let interrupt = Interrupt::listen()?;
     if args.checks.require_audit && args.url.is_some() && args.data.db.is_empty() {
         ui.say(
@@ -124,7 +128,6 @@ fn run_workload<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &Ui)
         server,
         url: args.url.as_deref(),
         audited,
-        settle_max: SETTLE_MAX,
         folder: &folder,
         checked_s: Cell::new(0.0),
         what: subject.path,
@@ -232,6 +235,7 @@ pub(crate) fn plan<W: Driven>(args: &PlanArgs, scale: u32) -> Result<drive::Plan
         warmup_max: warmup_max(args.warmup, args.warmup_max, args.through_checkpoints)?,
         measured: Nanos::from(args.duration),
         drain_max: Nanos::from(args.drain),
+        settle_max: Nanos::from(args.settle),
         deadline: Nanos::from(args.deadline),
         seed: args.seed,
         deferred: (args.delivery == DeliveryArg::Deferred).then(drive::Deferred::default),

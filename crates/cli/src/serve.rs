@@ -2,8 +2,8 @@
 
 use crate::args;
 use crate::args::Stores;
-use crate::case::of_workload;
 use crate::ui::{self, Ui};
+use crate::workloads;
 use anyhow::{Context, Result, bail};
 use deploy::Databases;
 use deploy::subjects;
@@ -21,7 +21,7 @@ pub(crate) fn threads_default() -> usize {
 
 pub(crate) fn serve(args: &args::Serve, ui: &Ui) -> Result<Answer> {
     let workload = subjects::workload(&args.workload)?;
-    of_workload!(workload, W => serve_workload::<W>(args, ui))
+    workloads::of(workload)?.serve(args, ui)
 }
 
 /// Becomes a server that another process of ours has started.
@@ -30,7 +30,7 @@ pub(crate) fn launch(args: &args::Launch) -> Result<Answer> {
     Err(deploy::launch(program, arguments)).with_context(|| format!("could not start {}", program.display()))
 }
 
-fn serve_workload<W: Driven>(args: &args::Serve, ui: &Ui) -> Result<Answer> {
+pub(crate) fn serve_workload<W: Driven>(args: &args::Serve, ui: &Ui) -> Result<Answer> {
     let stores = Stores::of(&args.db, None)?;
     // An engine that is named with the URL need not be named twice.
     let urls = stores.urls(None)?;

@@ -1,9 +1,9 @@
 //! `stackmark sweep`: one subject under more and more load, in interleaved blocks, and the curve that comes of it.
 
 use crate::args::{self, ArrivalsArg, Limited, Stores};
-use crate::case::of_workload;
 use crate::run::{self, server_settings};
 use crate::ui::Ui;
+use crate::workloads;
 use anyhow::{Result, bail};
 use deploy::database::scale_of;
 use deploy::subjects::{self, Route, Subject};
@@ -14,10 +14,16 @@ use targets::Driven;
 
 pub(crate) fn sweep(args: &args::Sweep, ui: &Ui) -> Result<Answer> {
     let subject = subjects::find_here(&args.subject)?;
+    workloads::of(subject.workload())?.sweep(subject, args, ui)
+}
+
+pub(crate) fn sweep_workload<W: Driven>(
+    subject: &'static Subject,
+    args: &args::Sweep,
+    ui: &Ui,
+) -> Result<Answer> {
     let name = format!("sweep-{}", subject.path);
-    of_workload!(subject.workload(), W => {
-        trial::begin::<W, _>(asked::<W>(subject, args)?, RunKind::Sweep, &name, &args.out.out, ui)
-    })
+    trial::begin::<W, _>(asked::<W>(subject, args)?, RunKind::Sweep, &name, &args.out.out, ui)
 }
 
 fn asked<W: Driven>(subject: &'static Subject, args: &args::Sweep) -> Result<Sweep> {

@@ -172,17 +172,17 @@ pub fn all() -> Result<&'static [Subject]> {
 }
 
 /// Workloads that another program brings along.
-static MORE: OnceLock<&'static [Combination]> = OnceLock::new();
+static MORE: OnceLock<Vec<Combination>> = OnceLock::new();
 
 /// Puts combinations of workloads that are not ours behind those that are. To be called before anything is looked up.
-pub fn add(more: &'static [Combination]) {
+pub fn add(more: Vec<Combination>) {
     // Set once, by the program's own beginning.
     let _ = MORE.set(more);
 }
 
 /// The direct subjects, defaults first within a workload and within an engine.
 static DIRECT: LazyLock<Vec<Subject>> = LazyLock::new(|| {
-    let more = MORE.get().copied().unwrap_or_default();
+    let more = MORE.get().map_or(&[][..], Vec::as_slice);
     let direct = |of: &Combination| Subject { path: of.path, served: None, how: of.how, about: of.about };
     COMBINATIONS.iter().chain(more).map(direct).collect()
 });

@@ -63,6 +63,9 @@ pub struct Plan {
     /// How long after the window calls that were due in it may still begin and end. What has not ended then is in
     /// doubt, what has not begun is unstarted.
     pub drain_max: Nanos,
+    /// How long what is still on its way after that is waited for before the stored data is audited, in workloads that leave
+    /// something on its way. The load has ended then.
+    pub settle_max: Nanos,
     /// How long a call may take before it is given up as in doubt. A blocking session cannot be interrupted: its call
     /// keeps whatever result it has when it returns.
     pub deadline: Nanos,
@@ -113,6 +116,7 @@ impl Default for Plan {
             warmup_max: Nanos::ZERO,
             measured: Nanos::from_secs(60),
             drain_max: Nanos::from_secs(30),
+            settle_max: Nanos::from_secs(60),
             deadline: Nanos::from_secs(30),
             slice: Nanos::from_secs(1),
             seed: 1,

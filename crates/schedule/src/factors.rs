@@ -59,6 +59,7 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
     note(a.warmup_max != b.warmup_max, "plan.warmup_max_s");
     note(a.deadline != b.deadline, "plan.deadline_ns");
     note(a.drain_max != b.drain_max, "plan.drain_s");
+    note(a.settle_max != b.settle_max, "plan.settle_s");
     note(!clients && !routes && a.runtimes != b.runtimes, "plan.generator_threads");
     // A pool that nobody asked for follows the clients.
     let pool_asked = [base, other].iter().any(|variant| variant.asked.iter().any(|(name, _)| name == "pool"));

@@ -47,11 +47,6 @@ impl Interleaved {
         self.kind
     }
 
-    /// The workload of all variants.
-    pub fn workload(&self) -> &str {
-        &self.experiment.workload
-    }
-
     /// The block of the trial of a number, from 1, and its part by its place in the cast; nothing beyond the last.
     fn slot(&self, cast: &[Part], number: usize) -> Option<(u32, usize)> {
         let (blocks, seed) = (self.experiment.blocks, self.experiment.seed);

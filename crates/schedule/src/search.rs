@@ -12,7 +12,6 @@ use crate::slo::{Kept, Objective};
 use crate::{Answer, EndEarly, Next, Schedule, SoFar, UnderLoad, Wanted, has_ended, outcome};
 use anyhow::{Result, bail};
 use benchmark::Benchmark;
-use deploy::subjects;
 use measure::Totals;
 use model::Nanos;
 use result::words::seconds;
@@ -43,11 +42,6 @@ pub struct Searching {
 }
 
 impl Searching {
-    /// The workload of the subject.
-    pub fn workload(&self) -> Result<&'static str> {
-        Ok(subjects::find(&self.ground.subject)?.workload())
-    }
-
     /// What every step does but for its rate.
     fn plan(&self) -> drive::Plan {
         drive::Plan { workers: self.ground.in_flight, ..self.ground.plan.clone() }

@@ -5,7 +5,6 @@ use crate::plan::Variant;
 use crate::{Answer, Next, Schedule, SoFar, Wanted};
 use anyhow::Result;
 use benchmark::Benchmark;
-use deploy::subjects;
 use judge::curve::{Loaded, clients, draw_up, load_words};
 use model::random::Random;
 use result::{Axis, Document, State, Trial};
@@ -29,11 +28,6 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// The workload of the subject.
-    pub fn workload(&self) -> Result<&'static str> {
-        Ok(subjects::find(&self.ground.subject)?.workload())
-    }
-
     /// The block of the trial of a number, from 1, and its load by its place in the list; nothing beyond the last.
     fn place(&self, number: usize) -> Option<(u32, usize)> {
         let loads = self.loads.len();

@@ -11,7 +11,10 @@ use model::AnyTarget;
 use sql::{DbUrl, Dialect, SqlForm, SqlOpener, SqlTarget};
 
 /// The target of a subject whose sessions run `statements` one at a time.
-pub(crate) fn target<W: SqlForm>(
+///
+/// # Errors
+/// The engine cannot be reached or used, or no driver does that in this style.
+pub fn target<W: SqlForm>(
     how: How,
     url: &DbUrl,
     statements: Vec<String>,

@@ -3,12 +3,12 @@
 //!
 //! Everything above this crate is compiled without a driver, and changes without being compiled with one.
 
+mod driven;
 mod generic;
 mod how;
 mod place;
 mod sharded;
 mod subjects;
-mod tpcb;
 mod tpcc;
 
 use anyhow::{Context, Result, bail};
@@ -21,9 +21,20 @@ use sql::DbUrl;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
+pub use generic::target as over_statements;
 pub use how::{Driver, How, Style};
 pub use place::{place, server_only, sqlite_only, why_closed};
 pub use subjects::{COMBINATIONS, Combination};
+
+/// What [`driven!`] is made of.
+#[doc(hidden)]
+pub mod parts {
+    pub use anyhow::Result;
+    pub use drive::{Observer, Plan, RunError, Stop, Trial, run};
+    pub use measure::Monotonic;
+    pub use model::{AnyTarget, Target, Wire, Workload};
+    pub use sql::DbUrl;
+}
 
 /// What a trial is run on, whatever is behind it.
 pub type TrialTarget<W> = RetryingTarget<AnyTarget<W>>;

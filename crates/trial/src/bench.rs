@@ -3,7 +3,7 @@
 
 use crate::ground::Ground;
 use crate::job::{Before, EndEarly, Job};
-use crate::{Folder, SETTLE_MAX, Spectator, folder, validate};
+use crate::{Folder, Spectator, folder, validate};
 use anyhow::{Result, bail};
 use deploy::subjects::{self, Subject};
 use deploy::{Interrupt, Place, Private, ServerSettings};
@@ -120,7 +120,6 @@ impl<'a, W: Driven> Bench<'a, W> {
             server: prepared.server.clone(),
             url: None,
             audited: true,
-            settle_max: SETTLE_MAX,
             folder: &folder,
             checked_s: Cell::new(0.0),
             what: name.split_once('-').map_or(name, |(_, label)| label),

@@ -45,8 +45,6 @@ pub struct Job<'a, W: Driven> {
     pub url: Option<&'a str>,
     /// Whether the data can be looked at: not if only a URL is known.
     pub audited: bool,
-    /// How long what is still on its way after the load is waited for: [`crate::SETTLE_MAX`].
-    pub settle_max: Nanos,
     /// Written as it goes.
     pub folder: &'a Folder,
     /// Seconds that the audits after the trial have taken.
@@ -369,7 +367,7 @@ impl<W: Driven> Job<'_, W> {
 
     fn settle_and_audit(&self, trial: &mut Trial, before: &W::Stored, ledger: &W::Ledger) -> Result<()> {
         self.viewer.doing("waiting for what is still on its way");
-        trial.settled = settle::settle(self.databases, self.settle_max, self.interrupt)?;
+        trial.settled = settle::settle(self.databases, self.plan.settle_max, self.interrupt)?;
         tell(self.viewer, "auditing");
         let claims = W::claims(ledger, true);
         let checked = validate::after(self.databases, before, &trial.audits, &claims, self.interrupt)?;

@@ -23,7 +23,6 @@ pub use folder::{ClaimsFile, Folder, document, read_claims};
 pub use job::{Before, EndEarly, Job, is_empty, reach, roles};
 pub use lock::{Held, hold};
 pub use runner::{begin, resume};
-pub use settle::SETTLE_MAX;
 pub use underway::{Sealed, Site, Underway};
 pub use validate::{
     Asking, audits, audits_of, before, conformance, forbids, in_store, no_conformance, reachable, stored,

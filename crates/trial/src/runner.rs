@@ -25,7 +25,7 @@ pub fn begin<W: Driven, S: Schedule<W>>(
     out: &Path,
     viewer: &dyn Spectator,
 ) -> Result<Answer> {
-    underway::begin(schedule, kind, name, out, viewer, |underway, site| {
+    underway::begin(schedule, W::NAME, kind, name, out, viewer, |underway, site| {
         carry_out::<W, S>(underway, None, site)
     })
 }

@@ -8,8 +8,6 @@ use model::{Clock, Nanos};
 use result::Settled;
 use targets::Driven;
 
-/// What is on its way is given up after this long, unless a job says otherwise.
-pub const SETTLE_MAX: Nanos = Nanos::from_secs(60);
 /// The stores are asked this often.
 const LOOK_EVERY: Nanos = Nanos::from_millis(50);
 

@@ -34,6 +34,8 @@ pub struct Underway<P> {
     pub started: Moment,
     /// The command line that began it.
     pub command: Vec<String>,
+    /// The workload of all its trials.
+    workload: String,
     /// What kind of run it is; never [`RunKind::Trial`], which cannot go on.
     pub kind: RunKind,
     /// When it was cut off and went on, and what that cost, a sentence each.
@@ -63,6 +65,7 @@ pub struct Site<'a> {
 /// Somebody else measures on this machine, there can be no folder, or those of `carry_out`.
 pub(crate) fn begin<P: Serialize + Clone>(
     plan: P,
+    workload: &str,
     kind: RunKind,
     name: &str,
     out: &Path,
@@ -73,12 +76,12 @@ pub(crate) fn begin<P: Serialize + Clone>(
     let interrupt = Interrupt::listen()?;
     let (folder, started, id) = Folder::create(out, name)?;
     held.works_in(folder.path());
-    let underway = Underway::new(id, started, kind, plan)?;
+    let underway = Underway::new(id, started, workload, kind, plan)?;
     carry_out(underway, &Site { folder: &folder, viewer, interrupt: &interrupt })
 }
 
 impl<P: Serialize + Clone> Underway<P> {
-    fn new(id: String, started: Moment, kind: RunKind, plan: P) -> Result<Underway<P>> {
+    fn new(id: String, started: Moment, workload: &str, kind: RunKind, plan: P) -> Result<Underway<P>> {
         Ok(Underway {
             stackmark: env!("CARGO_PKG_VERSION").into(),
             program: program()?,
@@ -86,6 +89,7 @@ impl<P: Serialize + Clone> Underway<P> {
             id,
             started,
             command: folder::command_line(),
+            workload: workload.to_owned(),
             kind,
             notes: Vec::new(),
             again: Vec::new(),
@@ -115,6 +119,8 @@ impl<P: Serialize + Clone> Underway<P> {
 pub struct Sealed {
     path: PathBuf,
     text: String,
+    /// The workload of its trials.
+    pub workload: String,
     /// Tells what its plan is.
     pub kind: RunKind,
 }
@@ -129,6 +135,7 @@ impl Sealed {
         struct Head {
             program: String,
             checksum: String,
+            workload: String,
             kind: RunKind,
         }
         #[derive(Deserialize)]
@@ -168,7 +175,7 @@ impl Sealed {
                 head.checksum
             );
         }
-        Ok(Sealed { path, text, kind: head.kind })
+        Ok(Sealed { path, text, workload: head.workload, kind: head.kind })
     }
 
     /// The run.
@@ -225,7 +232,8 @@ mod tests {
         let read = || Sealed::read(folder.path()).and_then(|sealed| sealed.open::<Vec<f64>>());
         let missing = read().unwrap_err().to_string();
         assert!(missing.contains("no run that can go on"), "{missing}");
-        let run = Underway::new("x".into(), folder::now(), RunKind::Experiment, vec![1.0, 2.5]).unwrap();
+        let run =
+            Underway::new("x".into(), folder::now(), "tpcc", RunKind::Experiment, vec![1.0, 2.5]).unwrap();
         run.put(&folder).unwrap();
         assert_eq!(read().unwrap(), run);
         assert_eq!(Sealed::read(folder.path()).unwrap().kind, RunKind::Experiment);

@@ -69,6 +69,10 @@ pub(crate) struct PlanArgs {
     /// How long after the window calls due in it may still end.
     #[arg(long, default_value = "30s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) drain: Duration,
+    /// How long what has been acknowledged and is still on its way then, such as an event that nobody has read, is waited for
+    /// before the stored data is audited.
+    #[arg(long, default_value = "60s", value_parser = span, allow_hyphen_values = true)]
+    pub(crate) settle: Duration,
     /// Threads of the load generator for an HTTP subject; a direct subject on SQLite has one a client.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_024))]
     pub(crate) generator_threads: u32,

@@ -11,7 +11,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use crate::case::of_workload;
+use crate::workloads;
 use anyhow::{Context, Result, anyhow, bail};
 use deploy::subjects;
 use schedule::factors;
@@ -102,15 +102,19 @@ pub(crate) fn parse(text: &str, path: &Path) -> Result<Experiment> {
     };
     let name = subjects::workload(source.text(workload, "\"tpcc\"")?)
         .map_err(|error| source.wrong(&workload.value.span, error))?;
-    of_workload!(name, W => resolve::<W>(source, name, &top, path))
+    workloads::of(name)?.read(Read { source, workload: name, top: &top, path })
 }
 
-fn resolve<W: Driven>(
-    source: Source<'_>,
+/// A file whose workload is known.
+pub(crate) struct Read<'a> {
+    source: Source<'a>,
     workload: &'static str,
-    top: &[Entry],
-    path: &Path,
-) -> Result<Experiment> {
+    top: &'a [Entry],
+    path: &'a Path,
+}
+
+pub(crate) fn resolve<W: Driven>(file: Read<'_>) -> Result<Experiment> {
+    let Read { source, workload, top, path } = file;
     let scale = scale::<W>(&source, top)?;
     let (plan, control) = plan(&source, top)?;
     let verdict = verdict::read::<W>(&source, top)?;

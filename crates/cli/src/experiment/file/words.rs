@@ -43,6 +43,7 @@ pub(super) const PLAN: &[&str] = &[
     "delivery",
     "deadline",
     "drain",
+    "settle",
     "generator-threads",
 ];
 /// What must be the same for all variants.

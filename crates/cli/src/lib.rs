@@ -1,0 +1,87 @@
+//! The command line, and the only place that knows every part and puts them together. A program of its own may bring more
+//! workloads ([`main`]).
+//!
+//! Exit status 0: done. 1: done, and the answer is bad (an audit failed, a limit was broken). 2: could not run. 3: a limit was
+//! set, and what was measured does not tell whether it is kept.
+
+mod args;
+mod audit;
+mod compare;
+mod confirm;
+mod engines;
+mod experiment;
+mod find_max;
+mod list;
+mod live;
+mod load;
+mod resume;
+mod run;
+mod serve;
+mod show;
+mod sweep;
+mod ui;
+mod workloads;
+
+use args::{Cli, Command};
+use clap::Parser;
+use deploy::{Interrupt, secrets, subjects};
+use schedule::Answer;
+use std::process::ExitCode;
+
+pub use workloads::Row;
+
+/// Runs the command line of this process; `more` are workloads beside those that come with Stackmark.
+pub fn main(more: &'static [Row]) -> ExitCode {
+    workloads::add(more);
+    // Before anything else: what cannot be understood is repeated to the user.
+    let hidden = secrets::leave_process_list();
+    let cli = Cli::parse();
+    let mut ui = ui::Ui::new(cli.json);
+    allow_open_files();
+    secrets::read_from(cli.password_file);
+    subjects::servers_in(cli.servers);
+    let done = hidden
+        .and_then(|()| Interrupt::outlive_file_limits())
+        .and_then(|()| cli.command.live().map_or(Ok(()), |args| ui.go_live(args)))
+        .and_then(|()| run_command(cli.command, &ui))
+        .and_then(|answer| ui.end().map(|()| answer));
+    match done {
+        Ok(Answer::Good) => ExitCode::SUCCESS,
+        Ok(Answer::Bad) => ExitCode::from(1),
+        Ok(Answer::Inconclusive) => ExitCode::from(3),
+        Err(error) => {
+            ui.error(&error);
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// A client takes up to three open files, and a server's session as many. The usual soft limit of 1,024 is there for old
+/// programs; the hard one is the system's word.
+fn allow_open_files() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    // Where it is refused, opening a session will say so.
+    let _ = setrlimit(Resource::Nofile, rustix::process::Rlimit { current: limit.maximum, ..limit });
+}
+
+fn run_command(command: Command, ui: &ui::Ui) -> anyhow::Result<Answer> {
+    match command {
+        Command::Quickstart(args) => compare::quickstart(&args, ui),
+        Command::List(args) => list::list(&args, ui),
+        Command::Load(args) => load::load(&args, ui),
+        Command::Run(args) => run::run(&args, ui),
+        Command::Compare(args) => compare::compare(&args, ui),
+        Command::Experiment(args) => compare::experiment(&args, ui),
+        Command::Resume(args) => resume::resume(&args, ui),
+        Command::Sweep(args) => sweep::sweep(&args, ui),
+        Command::FindMax(args) => find_max::find_max(&args, ui),
+        Command::Serve(args) => serve::serve(&args, ui),
+        Command::Audit(args) => audit::audit(&args, ui),
+        Command::Report(args) => show::report(&args, ui),
+        Command::Rig(args) => engines::rig(&args, ui),
+        Command::Completions(args) => show::completions(&args, ui),
+        Command::Man => show::man(ui),
+        Command::Launch(args) => serve::launch(&args),
+    }
+}

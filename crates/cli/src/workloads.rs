@@ -1,0 +1,128 @@
+//! The workloads: one row each.
+
+use crate::experiment::file;
+use crate::ui::Ui;
+use crate::{args, audit, compare, find_max, load, resume, run, serve, sweep};
+use anyhow::Result;
+use deploy::{Subject, subjects};
+use result::RunKind;
+use schedule::Answer;
+use schedule::plan::Experiment;
+use std::marker::PhantomData;
+use std::path::Path;
+use std::sync::OnceLock;
+use targets::{Combination, Driven};
+use trial::{Sealed, Site};
+use workload_tpcb::Tpcb;
+use workload_tpcc::Tpcc;
+
+/// Those that come with Stackmark; their combinations are in `targets`.
+const WORKLOADS: &[Row] = &[Row::of::<Tpcc>(&[]), Row::of::<Tpcb>(&[])];
+
+/// Those that the program brings along.
+static MORE: OnceLock<&'static [Row]> = OnceLock::new();
+
+/// A workload, as the command line runs it.
+#[derive(Clone, Copy)]
+pub struct Row {
+    name: &'static str,
+    combinations: &'static [Combination],
+    commands: &'static dyn Commands,
+}
+
+impl Row {
+    /// The row of a workload with combinations beside those that `targets` lists.
+    #[must_use]
+    pub const fn of<W: Driven>(combinations: &'static [Combination]) -> Row {
+        Row { name: W::NAME, combinations, commands: &Of::<W>(PhantomData) }
+    }
+}
+
+/// Adds the rows of the program to those that come with Stackmark.
+pub(crate) fn add(more: &'static [Row]) {
+    // Both are set once, by the program's own beginning.
+    let _ = MORE.set(more);
+    subjects::add(more.iter().flat_map(|row| row.combinations).copied().collect());
+}
+
+/// The commands of the workload of that name, which is one of [`subjects::workloads`].
+///
+/// # Errors
+/// There is none.
+pub(crate) fn of(name: &str) -> Result<&'static dyn Commands> {
+    let more = MORE.get().copied().unwrap_or_default();
+    let row = WORKLOADS.iter().chain(more).find(|row| row.name == name);
+    row.map(|row| row.commands).ok_or_else(|| anyhow::anyhow!("no workload `{name}`"))
+}
+
+/// What can be done with a workload, whatever its types are.
+pub(crate) trait Commands: Sync {
+    fn load(&self, args: &args::Load, ui: &Ui) -> Result<Answer>;
+    fn run(&self, subject: &'static Subject, args: &args::Run, ui: &Ui) -> Result<Answer>;
+    fn serve(&self, args: &args::Serve, ui: &Ui) -> Result<Answer>;
+    fn audit(&self, args: &args::Audit, ui: &Ui) -> Result<Answer>;
+    fn compare(
+        &self,
+        a: &'static Subject,
+        b: &'static Subject,
+        args: &args::Compare,
+        ui: &Ui,
+    ) -> Result<Answer>;
+    fn experiment(&self, experiment: Experiment, kind: RunKind, out: &Path, ui: &Ui) -> Result<Answer>;
+    fn sweep(&self, subject: &'static Subject, args: &args::Sweep, ui: &Ui) -> Result<Answer>;
+    fn find_max(&self, subject: &'static Subject, args: &args::FindMax, ui: &Ui) -> Result<Answer>;
+    /// Goes on with a run that was cut off.
+    fn resume(&self, sealed: Sealed, site: &Site<'_>) -> Result<Answer>;
+    /// The experiment that a file asks for.
+    fn read(&self, file: file::Read<'_>) -> Result<Experiment>;
+}
+
+struct Of<W>(PhantomData<fn() -> W>);
+
+impl<W: Driven> Commands for Of<W> {
+    fn load(&self, args: &args::Load, ui: &Ui) -> Result<Answer> {
+        load::load_workload::<W>(args, ui)
+    }
+
+    fn run(&self, subject: &'static Subject, args: &args::Run, ui: &Ui) -> Result<Answer> {
+        run::run_workload::<W>(subject, args, ui)
+    }
+
+    fn serve(&self, args: &args::Serve, ui: &Ui) -> Result<Answer> {
+        serve::serve_workload::<W>(args, ui)
+    }
+
+    fn audit(&self, args: &args::Audit, ui: &Ui) -> Result<Answer> {
+        audit::audit_workload::<W>(args, ui)
+    }
+
+    fn compare(
+        &self,
+        a: &'static Subject,
+        b: &'static Subject,
+        args: &args::Compare,
+        ui: &Ui,
+    ) -> Result<Answer> {
+        compare::compare_subjects::<W>(a, b, args, ui)
+    }
+
+    fn experiment(&self, experiment: Experiment, kind: RunKind, out: &Path, ui: &Ui) -> Result<Answer> {
+        compare::held_against::<W>(experiment, kind, out, ui)
+    }
+
+    fn sweep(&self, subject: &'static Subject, args: &args::Sweep, ui: &Ui) -> Result<Answer> {
+        sweep::sweep_workload::<W>(subject, args, ui)
+    }
+
+    fn find_max(&self, subject: &'static Subject, args: &args::FindMax, ui: &Ui) -> Result<Answer> {
+        find_max::search::<W>(subject, args, ui)
+    }
+
+    fn resume(&self, sealed: Sealed, site: &Site<'_>) -> Result<Answer> {
+        resume::resume_workload::<W>(sealed, site)
+    }
+
+    fn read(&self, file: file::Read<'_>) -> Result<Experiment> {
+        file::resolve::<W>(file)
+    }
+}

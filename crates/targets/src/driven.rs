@@ -1,0 +1,54 @@
+//! What is compiled once a workload: its sessions behind pointers, the loop and the conformance.
+
+/// Lets the subjects of a workload be driven, in the crate where this stands: `driven!(workload_x)` of a crate that has the
+/// workload as its `X`, with `catalogue` and `conformance`; with a function in its place of what opens targets otherwise.
+#[macro_export]
+macro_rules! driven {
+    ($workload:ident :: $W:ident) => {
+        $crate::driven!($workload::$W, |how: $crate::How, url, clock| {
+            $crate::over_statements(how, url, $workload::catalogue(how.dialect)?, clock)
+        });
+    };
+    ($workload:ident :: $W:ident, $open:expr) => {
+        impl $crate::Driven for $workload::$W {
+            fn open(
+                how: $crate::How,
+                url: &$crate::parts::DbUrl,
+                clock: $crate::parts::Monotonic,
+            ) -> $crate::parts::Result<$crate::parts::AnyTarget<Self>> {
+                let open: fn($crate::How, &$crate::parts::DbUrl, $crate::parts::Monotonic) -> _ = $open;
+                open(how, url, clock)
+            }
+
+            fn drive(
+                plan: &$crate::parts::Plan,
+                target: &::std::sync::Arc<$crate::TrialTarget<Self>>,
+                inputs: &dyn Fn(u32) -> <Self as $crate::parts::Workload>::Inputs,
+                ledger: &dyn Fn() -> <Self as $crate::parts::Workload>::Ledger,
+                clock: $crate::parts::Monotonic,
+                stop: &$crate::parts::Stop,
+                observer: &mut dyn $crate::parts::Observer<Self>,
+            ) -> ::std::result::Result<$crate::parts::Trial<Self>, $crate::parts::RunError> {
+                $crate::parts::run(plan, target, inputs, ledger, clock, stop, observer)
+            }
+
+            fn conform(
+                target: &$crate::TrialTarget<Self>,
+                size: &<Self as $crate::parts::Wire>::Extent,
+                seed: u64,
+                random_calls: u32,
+            ) -> $crate::parts::Result<::std::result::Result<(u32, u32), String>> {
+                use $workload::conformance::{ConformancePlan, conform};
+                $crate::wait_for(async {
+                    let mut session = $crate::parts::Target::open(target, 0).await?;
+                    let plan = ConformancePlan { size: *size, ..ConformancePlan::golden(seed, random_calls) };
+                    let conformed = conform(&mut session, &plan).await;
+                    Ok(conformed.map(|done| (done.golden, done.random)).map_err(|wrong| wrong.to_string()))
+                })?
+            }
+        }
+    };
+}
+
+driven!(workload_tpcc::Tpcc, crate::tpcc::open);
+driven!(workload_tpcb::Tpcb);
