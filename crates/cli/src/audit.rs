@@ -3,13 +3,11 @@
 use crate::args;
 use crate::args::Stores;
 use crate::ui::Ui;
-use crate::workloads;
 use admin::{Found, store};
 use anyhow::{Context, Result, bail};
 use benchmark::{Kit, Past};
 use deploy::Interrupt;
 use deploy::database::{Asked, amount, inspect, load_command};
-use deploy::subjects;
 use result::{Audit, AuditWhen, Check, LedgerCheck};
 use schedule::Answer;
 use serde::Serialize;
@@ -29,11 +27,6 @@ struct Audited {
     notes: Vec<String>,
     audits: Vec<Audit>,
     ledger: Vec<LedgerCheck>,
-}
-
-pub(crate) fn audit(args: &args::Audit, ui: &Ui) -> Result<Answer> {
-    let workload = subjects::workload(&args.workload)?;
-    workloads::of(workload)?.audit(args, ui)
 }
 
 pub(crate) fn audit_workload<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<Answer> {

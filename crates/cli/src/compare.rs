@@ -3,18 +3,17 @@
 
 use crate::args::{self, Limited, Stores};
 use crate::confirm;
-use crate::experiment::file;
+use crate::held_against::held_against;
 use crate::run::{is_audited, plan, server_settings, warmup_max};
 use crate::ui::Ui;
-use crate::workloads;
 use anyhow::{Result, bail};
 use deploy::database::scale_of;
 use deploy::subjects::{self, Route, Subject};
 use deploy::{Databases, Place};
 use model::{Nanos, Tier};
 use result::{Block, BlockTrial, Comparison, Interval, Party, RunKind, Side, State, Verdict};
+use schedule::Answer;
 use schedule::plan::{self as planned, Experiment, Variant};
-use schedule::{Answer, Interleaved};
 use sql::DbUrl;
 use std::path::Path;
 use targets::Driven;
@@ -68,27 +67,6 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
     held_against::<Tpcc>(experiment, RunKind::Comparison, &args.out.out, ui)
 }
 
-pub(crate) fn compare(args: &args::Compare, ui: &Ui) -> Result<Answer> {
-    let (a, b) = match (args.sides.as_slice(), args.confirm_bottleneck) {
-        ([a, b], false) => (a, b),
-        ([a], true) => (a, a),
-        (_, true) => bail!("--confirm-bottleneck takes one subject"),
-        _ => bail!(
-            "compare takes 2 subjects, or 2 stored results; given is only {}\nhint: `stackmark run` measures one subject by \
-             itself, `compare --confirm-bottleneck` one with a factor of it changed",
-            args.sides.join(" ")
-        ),
-    };
-    if Path::new(a).exists() || Path::new(b).exists() {
-        return stored(Path::new(a), Path::new(b), args, ui);
-    }
-    let (a, b) = (subjects::find_here(a)?, subjects::find_here(b)?);
-    if a.workload() != b.workload() {
-        bail!("{} and {} are different workloads: their rates cannot be compared", a.path, b.path);
-    }
-    workloads::of(a.workload())?.compare(a, b, args, ui)
-}
-
 pub(crate) fn compare_subjects<W: Driven>(
     a: &'static Subject,
     b: &'static Subject,
@@ -140,8 +118,11 @@ pub(crate) fn compare_subjects<W: Driven>(
     held_against::<W>(experiment, RunKind::Comparison, &args.out.out, ui)
 }
 
-pub(crate) fn experiment(args: &args::Experiment, ui: &Ui) -> Result<Answer> {
-    let mut experiment = file::find(&args.file)?;
+/// What a file asks for, as the command line wants it instead.
+///
+/// # Errors
+/// What it wants cannot be had.
+pub(crate) fn adjusted(mut experiment: Experiment, args: &args::Experiment) -> Result<Experiment> {
     if args.quick {
         make_quick(&mut experiment);
     }
@@ -159,21 +140,7 @@ pub(crate) fn experiment(args: &args::Experiment, ui: &Ui) -> Result<Answer> {
         variant.plan.warmup = warmup;
     }
     planned::go_through_checkpoints(&mut experiment.variants)?;
-    let workload = experiment.workload.clone();
-    workloads::of(&workload)?.experiment(experiment, RunKind::Experiment, &args.out.out, ui)
-}
-
-/// Carries out an experiment, or a comparison of its two variants.
-pub(crate) fn held_against<W: Driven>(
-    experiment: Experiment,
-    kind: RunKind,
-    out: &Path,
-    ui: &Ui,
-) -> Result<Answer> {
-    // What can be wrong is found before the folder is made.
-    let schedule = Interleaved::of::<W>(experiment, kind)?;
-    let name = schedule.name();
-    trial::begin::<W, _>(schedule, kind, &name, out, ui)
+    Ok(experiment)
 }
 
 fn make_quick(experiment: &mut Experiment) {
@@ -277,7 +244,7 @@ impl Sides {
 }
 
 /// Two stored results: one trial each, so there is a difference and no interval.
-fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Result<Answer> {
+pub(crate) fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Result<Answer> {
     let only = |path: &Path| -> Result<result::Trial> {
         let document = result::read(path)?;
         match <[result::Trial; 1]>::try_from(document.trials) {

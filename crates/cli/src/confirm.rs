@@ -1,7 +1,7 @@
 //! `stackmark compare --confirm-bottleneck`: a short trial names a likely bottleneck, and a comparison with one factor
 //! changed says whether throughput follows as it must if that is right.
 
-use crate::compare::held_against;
+use crate::held_against::held_against;
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use deploy::Interrupt;

@@ -3,17 +3,11 @@
 use crate::args;
 use crate::sweep::under_load;
 use crate::ui::Ui;
-use crate::workloads;
 use anyhow::Result;
-use deploy::subjects::{self, Subject};
+use deploy::Subject;
 use result::RunKind;
 use schedule::{Answer, Objective, Searching};
 use targets::Driven;
-
-pub(crate) fn find_max(args: &args::FindMax, ui: &Ui) -> Result<Answer> {
-    let subject = subjects::find_here(&args.subject)?;
-    workloads::of(subject.workload())?.find_max(subject, args, ui)
-}
 
 pub(crate) fn search<W: Driven>(subject: &'static Subject, args: &args::FindMax, ui: &Ui) -> Result<Answer> {
     let name = format!("find-max-{}", subject.path);

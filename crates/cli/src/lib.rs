@@ -6,11 +6,13 @@
 
 mod args;
 mod audit;
+mod commands;
 mod compare;
 mod confirm;
 mod engines;
 mod experiment;
 mod find_max;
+mod held_against;
 mod list;
 mod live;
 mod load;
@@ -69,15 +71,15 @@ fn run_command(command: Command, ui: &ui::Ui) -> anyhow::Result<Answer> {
     match command {
         Command::Quickstart(args) => compare::quickstart(&args, ui),
         Command::List(args) => list::list(&args, ui),
-        Command::Load(args) => load::load(&args, ui),
-        Command::Run(args) => run::run(&args, ui),
-        Command::Compare(args) => compare::compare(&args, ui),
-        Command::Experiment(args) => compare::experiment(&args, ui),
-        Command::Resume(args) => resume::resume(&args, ui),
-        Command::Sweep(args) => sweep::sweep(&args, ui),
-        Command::FindMax(args) => find_max::find_max(&args, ui),
-        Command::Serve(args) => serve::serve(&args, ui),
-        Command::Audit(args) => audit::audit(&args, ui),
+        Command::Load(args) => commands::load(&args, ui),
+        Command::Run(args) => commands::run(&args, ui),
+        Command::Compare(args) => commands::compare(&args, ui),
+        Command::Experiment(args) => commands::experiment(&args, ui),
+        Command::Resume(args) => commands::resume(&args, ui),
+        Command::Sweep(args) => commands::sweep(&args, ui),
+        Command::FindMax(args) => commands::find_max(&args, ui),
+        Command::Serve(args) => commands::serve(&args, ui),
+        Command::Audit(args) => commands::audit(&args, ui),
         Command::Report(args) => show::report(&args, ui),
         Command::Rig(args) => engines::rig(&args, ui),
         Command::Completions(args) => show::completions(&args, ui),

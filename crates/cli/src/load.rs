@@ -3,7 +3,6 @@
 use crate::args;
 use crate::args::Stores;
 use crate::ui::Ui;
-use crate::workloads;
 use admin::Loaded;
 use anyhow::{Result, bail};
 use deploy::Interrupt;
@@ -16,11 +15,6 @@ use serde_json::json;
 use sql::Dialect;
 use targets::Driven;
 use targets::place;
-
-pub(crate) fn load(args: &args::Load, ui: &Ui) -> Result<Answer> {
-    let subject = subjects::find(&args.subject)?;
-    workloads::of(subject.workload())?.load(args, ui)
-}
 
 pub(crate) fn load_workload<W: Driven>(args: &args::Load, ui: &Ui) -> Result<Answer> {
     // A subject that names an engine is held to it; a workload alone loads into whatever --db names.

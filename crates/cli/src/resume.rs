@@ -1,31 +1,11 @@
 //! `stackmark resume`: goes on with a run of several trials that was interrupted or killed. Here is when
 //! the trials that have ended may be believed, and what is said; [`trial`] carries out the rest.
 
-use crate::args;
-use crate::ui::Ui;
-use crate::workloads;
 use anyhow::{Result, bail};
-use deploy::Interrupt;
 use result::{Document, RunKind, State};
 use schedule::{Answer, Interleaved, Searching, Sweep};
 use targets::Driven;
-use trial::{Folder, Sealed, Site};
-
-pub(crate) fn resume(args: &args::Resume, ui: &Ui) -> Result<Answer> {
-    let sealed = Sealed::read(&args.folder)?;
-    let held = trial::hold()?;
-    let folder = Folder::reopen(&args.folder)?;
-    if result::read(folder.path()).is_ok_and(|document| is_over(&document)) {
-        bail!(
-            "{} is complete: there is nothing to go on with\nhint: `stackmark report {0}` shows it",
-            folder.path().display()
-        );
-    }
-    held.works_in(folder.path());
-    let interrupt = Interrupt::listen()?;
-    let site = Site { folder: &folder, viewer: ui, interrupt: &interrupt };
-    workloads::of(&sealed.workload)?.resume(sealed, &site)
-}
+use trial::{Sealed, Site};
 
 pub(crate) fn resume_workload<W: Driven>(sealed: Sealed, site: &Site<'_>) -> Result<Answer> {
     match sealed.kind {
@@ -38,7 +18,7 @@ pub(crate) fn resume_workload<W: Driven>(sealed: Sealed, site: &Site<'_>) -> Res
 
 /// Whether nothing of a run is left to do. A comparison of which a trial has failed is answered by that; what could not go
 /// on can once the reason is gone.
-fn is_over(document: &Document) -> bool {
+pub(crate) fn is_over(document: &Document) -> bool {
     match document.state {
         State::Complete => true,
         State::Failed => {

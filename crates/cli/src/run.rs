@@ -3,7 +3,6 @@
 use crate::args::{self, ArrivalsArg, DeliveryArg, EngineArgs, Limited, PlanArgs, ServerArgs, Stores, Think};
 use crate::serve;
 use crate::ui::Ui;
-use crate::workloads;
 use anyhow::{Result, bail};
 use deploy::Interrupt;
 use deploy::Place;
@@ -27,11 +26,6 @@ use trial::{Before, Job, Spectator, reach};
 const WARMUP_GROWS: u32 = 4;
 /// Clients unless told otherwise.
 const CLIENTS: u32 = 8;
-
-pub(crate) fn run(args: &args::Run, ui: &Ui) -> Result<Answer> {
-    let subject = subject_of(args)?;
-    workloads::of(subject.workload())?.run(subject, args, ui)
-}
 
 pub(crate) fn run_workload<W: Driven>(
     subject: &'static Subject,
@@ -184,7 +178,7 @@ fn refuse(
     }
 }
 
-fn subject_of(args: &args::Run) -> Result<&'static Subject> {
+pub(crate) fn subject_of(args: &args::Run) -> Result<&'static Subject> {
     let subject = subjects::find(&args.subject)?;
     let named: Vec<&str> = args.subject.split('/').collect();
     match (&args.url, subject.route(), named.as_slice()) {

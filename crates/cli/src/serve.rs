@@ -3,7 +3,6 @@
 use crate::args;
 use crate::args::Stores;
 use crate::ui::{self, Ui};
-use crate::workloads;
 use anyhow::{Context, Result, bail};
 use deploy::Databases;
 use deploy::subjects;
@@ -17,11 +16,6 @@ use tokio::signal::unix::{SignalKind, signal};
 /// Threads for the server beside its sessions: half of the cores, since the load generator is often on the others.
 pub(crate) fn threads_default() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2))
-}
-
-pub(crate) fn serve(args: &args::Serve, ui: &Ui) -> Result<Answer> {
-    let workload = subjects::workload(&args.workload)?;
-    workloads::of(workload)?.serve(args, ui)
 }
 
 /// Becomes a server that another process of ours has started.

@@ -3,19 +3,13 @@
 use crate::args::{self, ArrivalsArg, Limited, Stores};
 use crate::run::{self, server_settings};
 use crate::ui::Ui;
-use crate::workloads;
 use anyhow::{Result, bail};
 use deploy::database::scale_of;
-use deploy::subjects::{self, Route, Subject};
 use deploy::{Databases, Place};
+use deploy::{Route, Subject};
 use result::{Axis, RunKind};
 use schedule::{Answer, Spacing, Sweep, UnderLoad};
 use targets::Driven;
-
-pub(crate) fn sweep(args: &args::Sweep, ui: &Ui) -> Result<Answer> {
-    let subject = subjects::find_here(&args.subject)?;
-    workloads::of(subject.workload())?.sweep(subject, args, ui)
-}
 
 pub(crate) fn sweep_workload<W: Driven>(
     subject: &'static Subject,

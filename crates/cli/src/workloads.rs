@@ -1,6 +1,7 @@
 //! The workloads: one row each.
 
 use crate::experiment::file;
+use crate::held_against::held_against;
 use crate::ui::Ui;
 use crate::{args, audit, compare, find_max, load, resume, run, serve, sweep};
 use anyhow::Result;
@@ -107,7 +108,7 @@ impl<W: Driven> Commands for Of<W> {
     }
 
     fn experiment(&self, experiment: Experiment, kind: RunKind, out: &Path, ui: &Ui) -> Result<Answer> {
-        compare::held_against::<W>(experiment, kind, out, ui)
+        held_against::<W>(experiment, kind, out, ui)
     }
 
     fn sweep(&self, subject: &'static Subject, args: &args::Sweep, ui: &Ui) -> Result<Answer> {

@@ -1,11 +1,23 @@
 //! What a search says in words: the rate, and what gives out beyond it.
 
-use crate::search::Found;
 use judge::curve::served_share;
 use result::{BudgetPart, Document, Search, Suspect, Trial};
 
 /// Of a part's growth, as a share of all growth, from which it is named.
 const GREW_MOST: f64 = 0.3;
+
+/// How a search ended.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Found {
+    /// This rate was kept in every confirming trial.
+    Highest(f64),
+    /// No rate that was tried was kept.
+    None,
+    /// A percentile of the objective is not known: too few calls, and how to get more.
+    NotKnown(String),
+    /// A trial was void, for this reason; nothing is said of rates.
+    Void(String),
+}
 
 /// Puts the rates so far into the document, so that a search that is killed can be read.
 pub(crate) fn so_far(document: &mut Document) {

@@ -7,6 +7,7 @@
 
 use crate::bracket::{Bracket, Try};
 use crate::early_stop::Bounds;
+use crate::outcome::Found;
 use crate::plan::Variant;
 use crate::slo::{Kept, Objective};
 use crate::{Answer, EndEarly, Next, Schedule, SoFar, UnderLoad, Wanted, has_ended, outcome};
@@ -158,19 +159,6 @@ impl<W: Benchmark> Schedule<W> for Searching {
         let sound = !so_far.trials.iter().any(Trial::is_void_at_any_load);
         Ok(if kept && sound { Answer::Good } else { Answer::Bad })
     }
-}
-
-/// How a search ended.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Found {
-    /// This rate was kept in every confirming trial.
-    Highest(f64),
-    /// No rate that was tried was kept.
-    None,
-    /// A percentile of the objective is not known: too few calls, and how to get more.
-    NotKnown(String),
-    /// A trial was void, for this reason; nothing is said of rates.
-    Void(String),
 }
 
 /// How far a search has come.

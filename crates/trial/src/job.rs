@@ -1,17 +1,17 @@
 //! One trial, from a loaded database to a document: connect, look, drive, look again, audit.
 
 use crate::folder::{ClaimsFile, Folder, Progress};
+use crate::reach::{gone, of_server, reach, reach_started};
 use crate::settle;
 use crate::steady;
 use crate::validate;
 use crate::viewer::{Following, Sight, Spectator};
-use adapter_http::{Expected, HttpTarget};
 use admin::store;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use deploy::{Databases, Deployment, Interrupt, Route, Server, ServerSettings, Subject, tell};
 use drive::{Observer, Stop};
 use measure::{Monotonic, Totals};
-use model::{AnyTarget, Clock, Nanos, RetryPolicy, RetryingTarget, Stack, Target};
+use model::{Clock, Nanos, RetryPolicy, Stack, Target};
 use observe::{FileSystem, Observation, Options, Watch, Watched};
 use result::{Conformance, Data, Document, Interval, Moment, Role, State, StoreData, Trial};
 use sql::Dialect;
@@ -393,22 +393,6 @@ impl<W: Driven> Job<'_, W> {
     }
 }
 
-/// A server as what a trial is run on.
-pub(crate) fn of_server<W: Driven>(target: HttpTarget<W>) -> TrialTarget<W> {
-    RetryingTarget { target: AnyTarget::new(target), policy: RetryPolicy::ONCE }
-}
-
-/// Finds a server and checks that it keeps the contract.
-pub fn reach<W: Driven>(url: &str, scale: Option<u64>) -> Result<HttpTarget<W>> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    Ok(runtime.block_on(HttpTarget::reach(url, &Expected { scale }))?)
-}
-
-/// The same of a server that was started here: what it has to say about a failure is in its log.
-pub(crate) fn reach_started<W: Driven>(server: &Server, scale: u32) -> Result<HttpTarget<W>> {
-    reach(server.url(), Some(scale.into())).map_err(|error| anyhow!("{error:#}{}", server.log_tail()))
-}
-
 /// What was counted so far, and what the workload makes of it.
 fn fill<W: Driven>(trial: &mut Trial, totals: &Totals, slices: &[measure::Slice], span: Nanos) {
     measure::fill::<W>(trial, totals, slices, span);
@@ -460,15 +444,6 @@ fn nothing_completed(books: &result::Books) -> Option<String> {
              never begun {never_begun}"
         )
     })
-}
-
-/// Why the server of a trial is not the one that it began with, if so: it ended, or was started anew.
-fn gone<W: Driven>(url: &str, about: &adapter_http::About) -> Option<String> {
-    match reach::<W>(url, None) {
-        Ok(target) if target.about() == about => None,
-        Ok(_) => Some("the server was replaced by another one during the trial".into()),
-        Err(error) => Some(format!("the server is gone after the trial: {error:#}")),
-    }
 }
 
 /// Watches a trial from the outside: progress, partial results, a server that dies, a user who gives up.

@@ -10,6 +10,7 @@ mod folder;
 mod ground;
 mod job;
 mod lock;
+mod reach;
 mod runner;
 mod settle;
 mod steady;
@@ -20,8 +21,9 @@ mod viewer;
 
 pub use bench::Bench;
 pub use folder::{ClaimsFile, Folder, document, read_claims};
-pub use job::{Before, EndEarly, Job, is_empty, reach, roles};
+pub use job::{Before, EndEarly, Job, is_empty, roles};
 pub use lock::{Held, hold};
+pub use reach::reach;
 pub use runner::{begin, resume};
 pub use underway::{Sealed, Site, Underway};
 pub use validate::{

@@ -1,7 +1,7 @@
 //! Carries a schedule out: every trial from a restored state, and written down before the next begins.
 
 use crate::bench::{Bench, Prepared};
-use crate::stored::{self, Stored, agrees};
+use crate::stored::{self, Stored, agrees, trials};
 use crate::underway::{self, Site, Underway};
 use crate::{Folder, Spectator, job};
 use anyhow::{Result, bail};
@@ -354,13 +354,4 @@ fn partial(document: &Document, all: Option<usize>, folder: &Folder) -> String {
 /// The command that goes on with an interrupted run.
 fn goes_on(folder: &Folder) -> String {
     format!("`stackmark resume {}` goes on", folder.path().display())
-}
-
-/// `3 of 12 trials`.
-pub(crate) fn trials(done: usize, all: Option<usize>) -> String {
-    match all {
-        Some(all) => format!("{done} of {all} trials"),
-        None if done == 1 => "1 trial".into(),
-        None => format!("{done} trials"),
-    }
 }

@@ -170,7 +170,7 @@ pub(crate) fn announce(
     found: Vec<String>,
     viewer: &dyn Spectator,
 ) -> Vec<String> {
-    let trials = crate::runner::trials(done, all);
+    let trials = trials(done, all);
     let are = if trials == "1 trial" { "is" } else { "are" };
     viewer.say(&format!("going on with {id}: {trials} {are} done"));
     for note in &found {
@@ -178,6 +178,15 @@ pub(crate) fn announce(
     }
     let cut_off = format!("It was cut off after {trials}, and went on at {}.", now().readable());
     std::iter::once(cut_off).chain(found).collect()
+}
+
+/// `3 of 12 trials`.
+pub(crate) fn trials(done: usize, all: Option<usize>) -> String {
+    match all {
+        Some(all) => format!("{done} of {all} trials"),
+        None if done == 1 => "1 trial".into(),
+        None => format!("{done} trials"),
+    }
 }
 
 /// Whether a trial was measured as is wanted now.

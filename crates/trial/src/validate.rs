@@ -1,6 +1,6 @@
 //! What vouches for a number: conformance before the run, audits of the stored data before and after it.
 
-use crate::job::{self, reach_started};
+use crate::reach::{of_server, reach_started};
 use crate::{Folder, Spectator};
 use admin::{AuditGroup, AuditQuery, AuditRows, store};
 use anyhow::{Context, Result};
@@ -67,7 +67,7 @@ pub fn conformance<W: Driven>(
             let log = folder.path().join("server.log");
             let server = subject.serve(&urls, server, &log, interrupt.flag())?;
             let target = reach_started::<W>(&server, W::scale(size))?;
-            let found = hold::<W>(&job::of_server(target), size)?;
+            let found = hold::<W>(&of_server(target), size)?;
             server.stop()?;
             found
         }

@@ -11,7 +11,6 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use crate::workloads;
 use anyhow::{Context, Result, anyhow, bail};
 use deploy::subjects;
 use schedule::factors;
@@ -42,18 +41,18 @@ pub(crate) const BUILT_IN: [(&str, &str); 5] = [
 ///
 /// # Errors
 /// When there is none, or something is wrong with it.
-pub(crate) fn find(name_or_path: &str) -> Result<Experiment> {
+pub(crate) fn find(name_or_path: &str, resolve: Resolve<'_>) -> Result<Experiment> {
     let given = Path::new(name_or_path);
     let is_path = given.extension().is_some_and(|end| end == "toml") || given.components().count() > 1;
     if is_path || given.is_file() {
-        return read(given);
+        return read(given, resolve);
     }
     let here = Path::new(FOLDER).join(format!("{name_or_path}.toml"));
     if here.is_file() {
-        return read(&here);
+        return read(&here, resolve);
     }
     if let Some((name, text)) = BUILT_IN.iter().find(|(name, _)| *name == name_or_path) {
-        return parse(text, &PathBuf::from(format!("{name}.toml")));
+        return parse(text, &PathBuf::from(format!("{name}.toml")), resolve);
     }
     let names = || BUILT_IN.iter().map(|(name, _)| *name);
     let near = nearest(name_or_path, names()).map_or_else(String::new, |near| format!("; nearest: `{near}`"));
@@ -69,14 +68,14 @@ pub(crate) fn find(name_or_path: &str) -> Result<Experiment> {
 ///
 /// # Errors
 /// When it cannot be read, or something is wrong with it.
-pub(crate) fn read(path: &Path) -> Result<Experiment> {
+pub(crate) fn read(path: &Path, resolve: Resolve<'_>) -> Result<Experiment> {
     let about = fs::metadata(path).with_context(|| format!("could not read {}", path.display()))?;
     if about.len() > BYTES_MAX {
         bail!("{} is too large for an experiment", path.display());
     }
     let bytes = fs::read(path).with_context(|| format!("could not read {}", path.display()))?;
     match String::from_utf8(bytes) {
-        Ok(text) => parse(&text, path),
+        Ok(text) => parse(&text, path, resolve),
         Err(error) => {
             let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
             let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -89,7 +88,7 @@ pub(crate) fn read(path: &Path) -> Result<Experiment> {
 ///
 /// # Errors
 /// What is wrong, the line it is on, and what would be right.
-pub(crate) fn parse(text: &str, path: &Path) -> Result<Experiment> {
+pub(crate) fn parse(text: &str, path: &Path, resolve: Resolve<'_>) -> Result<Experiment> {
     let source = Source::new(path, text);
     let top = source.entries()?;
     source.known(
@@ -102,13 +101,16 @@ pub(crate) fn parse(text: &str, path: &Path) -> Result<Experiment> {
     };
     let name = subjects::workload(source.text(workload, "\"tpcc\"")?)
         .map_err(|error| source.wrong(&workload.value.span, error))?;
-    workloads::of(name)?.read(Read { source, workload: name, top: &top, path })
+    resolve(Read { source, workload: name, top: &top, path })
 }
+
+/// What reads the rest of a file, of whose workload it knows the type: [`resolve`] of that.
+pub(crate) type Resolve<'a> = &'a dyn Fn(Read<'_>) -> Result<Experiment>;
 
 /// A file whose workload is known.
 pub(crate) struct Read<'a> {
     source: Source<'a>,
-    workload: &'static str,
+    pub(crate) workload: &'static str,
     top: &'a [Entry],
     path: &'a Path,
 }

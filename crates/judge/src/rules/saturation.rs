@@ -211,7 +211,9 @@ fn writer(trial: &Trial) -> Option<Found> {
     let flushing = lane.commit_s > lane.statements_s;
     let (most, part) = if flushing { ("commit", lane.commit_s) } else { ("statements", lane.statements_s) };
     let found = if busy >= FULL {
-        format!("SQLite's one writer was busy {} of the time", whole_percent(busy.min(1.0)))
+        let whose =
+            if trial.data.store_count() > 1 { "the one writer of each store" } else { "SQLite's one writer" };
+        format!("{whose} was busy {} of the time", whole_percent(busy.min(1.0)))
     } else {
         format!(
             "writers spent {} of their time with SQLite's one write lane or waiting for it",
@@ -238,7 +240,7 @@ fn writer(trial: &Trial) -> Option<Found> {
     Some(full(suspect, Rule { full: Some(Suspect::Writer), ..rule }))
 }
 
-/// What the calls did in the write lane, in seconds over all of them.
+/// What the calls did in the write lane, in seconds over all of them; of several stores in the lane of one, as a mean.
 #[derive(Default)]
 pub(super) struct Lane {
     /// In the lane, waiting for it, or waiting for the one that commits for them.
@@ -274,6 +276,17 @@ impl Lane {
             lane.statements_s += seconds(budget.statements_ns);
             lane.commit_s += commit_s;
             lane.response_s += seconds(budget.response_ns);
+        }
+        // Each store has a lane of its own: what follows is of one, as a mean.
+        let stores = trial.data.store_count() as f64;
+        for sum in [
+            &mut lane.wanted_s,
+            &mut lane.held_s,
+            &mut lane.statements_s,
+            &mut lane.commit_s,
+            &mut lane.response_s,
+        ] {
+            *sum /= stores;
         }
         if lane.shares_commits {
             // Calls of a group wait for their commit all at once, and others use the lane meanwhile: what is left of the

@@ -4,8 +4,13 @@ use super::*;
 use drive::Arrivals;
 use schedule::plan::Variant;
 
+/// Reads the rest of a file of any workload.
+fn any(file: Read<'_>) -> Result<Experiment> {
+    crate::workloads::of(file.workload)?.read(file)
+}
+
 fn good(text: &str) -> Experiment {
-    parse(text, Path::new("x.toml")).unwrap_or_else(|error| panic!("{error}\nin\n{text}"))
+    parse(text, Path::new("x.toml"), &any).unwrap_or_else(|error| panic!("{error}\nin\n{text}"))
 }
 
 fn names(experiment: &Experiment) -> Vec<&str> {
@@ -23,7 +28,7 @@ fn first_of(lines: &str) -> Variant {
 
 #[track_caller]
 fn wrong(text: &str, place: &str, says: &[&str]) {
-    let error = match parse(text, Path::new("x.toml")) {
+    let error = match parse(text, Path::new("x.toml"), &any) {
         Ok(experiment) => panic!("{experiment:?} from\n{text}"),
         Err(error) => error.to_string(),
     };
@@ -360,7 +365,7 @@ fn more_variants_than_a_night_is_long_are_refused() {
 #[test]
 fn a_long_line_is_shown_in_part() {
     let text = format!("workload = \"tpcc\"\nquestion = \"{}\" x\n", "long ".repeat(1_000));
-    let error = parse(&text, Path::new("x.toml")).unwrap_err().to_string();
+    let error = parse(&text, Path::new("x.toml"), &any).unwrap_err().to_string();
     assert!(error.starts_with("x.toml:2:"), "{error}");
     assert!(error.len() < 600, "{} letters", error.len());
 }
@@ -382,7 +387,7 @@ fn every_experiment_of_the_repository_can_be_run_in_ninety_minutes() {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        let experiment = read(&path).unwrap_or_else(|error| panic!("{error}"));
+        let experiment = read(&path, &any).unwrap_or_else(|error| panic!("{error}"));
         assert!(
             experiment.question.as_deref().is_some_and(|asked| asked.ends_with('?')),
             "{}",
@@ -407,11 +412,11 @@ fn every_experiment_of_the_repository_can_be_run_in_ninety_minutes() {
 
 #[test]
 fn an_experiment_is_found_by_its_name_or_its_path() {
-    let found = find("pool-size").unwrap();
+    let found = find("pool-size", &any).unwrap();
     assert_eq!((found.name.as_str(), found.variants.len()), ("pool-size", 4));
-    let error = find("pool-sice").unwrap_err().to_string();
+    let error = find("pool-sice", &any).unwrap_err().to_string();
     assert!(error.contains("nearest: `pool-size`") && error.contains("http-tax, drivers"), "{error}");
-    let error = format!("{:#}", find("nowhere/http-tax.toml").unwrap_err());
+    let error = format!("{:#}", find("nowhere/http-tax.toml", &any).unwrap_err());
     assert!(error.contains("could not read nowhere/http-tax.toml"), "{error}");
 }
 
@@ -421,7 +426,7 @@ fn what_is_no_text_is_refused_by_its_line() {
     fs::create_dir_all(&folder).unwrap();
     let path = folder.join("x.toml");
     fs::write(&path, b"workload = \"tpcc\"\n# \xff\n").unwrap();
-    let error = read(&path).unwrap_err().to_string();
+    let error = read(&path, &any).unwrap_err().to_string();
     fs::remove_dir_all(folder).unwrap();
     assert!(error.contains("x.toml:2: not text in UTF-8"), "{error}");
 }
@@ -446,7 +451,7 @@ fn the_files_in_the_documentation_are_right_or_as_wrong_as_they_say() {
         if *language != "toml" {
             continue;
         }
-        let parsed = parse(text, Path::new("mine.toml"));
+        let parsed = parse(text, Path::new("mine.toml"), &any);
         match blocks.get(index + 1) {
             Some(("text", shown)) => {
                 let error = parsed.expect_err("the next block shows what is wrong").to_string();

@@ -1,0 +1,85 @@
+//! From a command to the workload that it is about.
+
+use crate::experiment::file;
+use crate::ui::Ui;
+use crate::{args, compare, resume, run, workloads};
+use anyhow::{Result, bail};
+use deploy::{Interrupt, subjects};
+use result::RunKind;
+use schedule::Answer;
+use std::path::Path;
+use trial::{Folder, Sealed, Site};
+
+pub(crate) fn load(args: &args::Load, ui: &Ui) -> Result<Answer> {
+    let subject = subjects::find(&args.subject)?;
+    workloads::of(subject.workload())?.load(args, ui)
+}
+
+pub(crate) fn run(args: &args::Run, ui: &Ui) -> Result<Answer> {
+    let subject = run::subject_of(args)?;
+    workloads::of(subject.workload())?.run(subject, args, ui)
+}
+
+pub(crate) fn compare(args: &args::Compare, ui: &Ui) -> Result<Answer> {
+    let (a, b) = match (args.sides.as_slice(), args.confirm_bottleneck) {
+        ([a, b], false) => (a, b),
+        ([a], true) => (a, a),
+        (_, true) => bail!("--confirm-bottleneck takes one subject"),
+        _ => bail!(
+            "compare takes 2 subjects, or 2 stored results; given is only {}\nhint: `stackmark run` measures one subject by \
+             itself, `compare --confirm-bottleneck` one with a factor of it changed",
+            args.sides.join(" ")
+        ),
+    };
+    if Path::new(a).exists() || Path::new(b).exists() {
+        return compare::stored(Path::new(a), Path::new(b), args, ui);
+    }
+    let (a, b) = (subjects::find_here(a)?, subjects::find_here(b)?);
+    if a.workload() != b.workload() {
+        bail!("{} and {} are different workloads: their rates cannot be compared", a.path, b.path);
+    }
+    workloads::of(a.workload())?.compare(a, b, args, ui)
+}
+
+pub(crate) fn experiment(args: &args::Experiment, ui: &Ui) -> Result<Answer> {
+    let resolve = |file: file::Read<'_>| workloads::of(file.workload)?.read(file);
+    let experiment = compare::adjusted(file::find(&args.file, &resolve)?, args)?;
+    let workload = experiment.workload.clone();
+    workloads::of(&workload)?.experiment(experiment, RunKind::Experiment, &args.out.out, ui)
+}
+
+pub(crate) fn resume(args: &args::Resume, ui: &Ui) -> Result<Answer> {
+    let sealed = Sealed::read(&args.folder)?;
+    let held = trial::hold()?;
+    let folder = Folder::reopen(&args.folder)?;
+    if result::read(folder.path()).is_ok_and(|document| resume::is_over(&document)) {
+        bail!(
+            "{} is complete: there is nothing to go on with\nhint: `stackmark report {0}` shows it",
+            folder.path().display()
+        );
+    }
+    held.works_in(folder.path());
+    let interrupt = Interrupt::listen()?;
+    let site = Site { folder: &folder, viewer: ui, interrupt: &interrupt };
+    workloads::of(&sealed.workload)?.resume(sealed, &site)
+}
+
+pub(crate) fn sweep(args: &args::Sweep, ui: &Ui) -> Result<Answer> {
+    let subject = subjects::find_here(&args.subject)?;
+    workloads::of(subject.workload())?.sweep(subject, args, ui)
+}
+
+pub(crate) fn find_max(args: &args::FindMax, ui: &Ui) -> Result<Answer> {
+    let subject = subjects::find_here(&args.subject)?;
+    workloads::of(subject.workload())?.find_max(subject, args, ui)
+}
+
+pub(crate) fn serve(args: &args::Serve, ui: &Ui) -> Result<Answer> {
+    let workload = subjects::workload(&args.workload)?;
+    workloads::of(workload)?.serve(args, ui)
+}
+
+pub(crate) fn audit(args: &args::Audit, ui: &Ui) -> Result<Answer> {
+    let workload = subjects::workload(&args.workload)?;
+    workloads::of(workload)?.audit(args, ui)
+}
