@@ -151,10 +151,14 @@ pub fn gathered<T>(all: impl IntoIterator<Item = T>, same: impl Fn(&T, &T) -> bo
     found
 }
 
-/// `sqlite 3.51.1, durable, 8 clients, closed loop, 60 s`.
+/// `sqlite 3.51.1, durable, 8 clients, closed loop, 60 s`; `sqlite 3.51.1, 2 stores, durable, …`.
 pub fn setting_line(trial: &Trial) -> String {
+    let stores = match trial.data.store_count() {
+        1 => String::new(),
+        stores => format!(", {stores} stores"),
+    };
     format!(
-        "{} {}, {}, {}, {}, {}",
+        "{} {}{stores}, {}, {}, {}, {}",
         trial.stack.engine,
         trial.stack.engine_version,
         trial.stack.durability.word(),
@@ -412,6 +416,7 @@ mod tests {
         assert_eq!(scale_words(&trial.data), "1 warehouse");
         trial.data.stores = crate::testing::two_stores();
         assert_eq!(scale_words(&trial.data), "1 warehouse over 2 stores");
+        assert!(setting_line(&trial).contains(", 2 stores, durable"), "{}", setting_line(&trial));
         let told: Vec<_> = key(&trial).into_iter().flat_map(|(_, rows)| rows).collect();
         let of = |name: &str| {
             told.iter().find(|(known, _)| known == name).map(|(_, value)| value.replace('\u{a0}', " "))

@@ -84,7 +84,7 @@ impl<'a, W: Driven> Bench<'a, W> {
         Ok(Prepared { subject, engine_version, checksum, conformance, server, ground: index })
     }
 
-    /// Runs one trial in `trials/NAME` of the run's folder ([`trial_name`]; the number is what tells trials apart): from a
+    /// Runs one trial in `trials/NAME` of the run's folder ([`schedule::trial_name`]; the number is what tells trials apart): from a
     /// restored state, with a fresh server process. The whole trial is written there as it runs, as
     /// one of `run`; without its time lines it is returned when it has ended. A trial that was interrupted, by the user or by
     /// `end_early`, or has failed says so in its state.

@@ -57,7 +57,7 @@ const SHARED: [Shared; 2] = [
     },
 ];
 
-/// The fields that a factor under study changes by itself, as [`key_differences`] names them; nothing for a factor
+/// The fields that a factor under study changes by itself, as `key_differences` names them; nothing for a factor
 /// without a name here, whose fields the caller lists. A field under `fingerprint.` is a measure of work that changes
 /// with the factor.
 ///
