@@ -168,10 +168,14 @@ pub fn whole<W: Benchmark>(parts: &[W::Extent]) -> Result<W::Extent> {
         return Ok(whole.clone());
     }
     let scale: u32 = parts.iter().map(W::scale).sum();
-    let whole = split::<W>(W::standard(scale), parts.len() as u32)?;
-    let wanted = W::parts(&whole);
-    match parts.iter().zip(&wanted).position(|(found, wanted)| found != wanted) {
+    let shards = parts.len() as u32;
+    let whole = split::<W>(W::standard(scale), shards)?;
+    let misplaced = |whole| parts.iter().zip(&W::parts(whole)).position(|(found, wanted)| found != wanted);
+    // A server is held to the golden vectors over as many stores as it is to serve, on tiny data.
+    let tiny = W::tiny_over(shards);
+    match misplaced(&whole) {
         None => Ok(whole),
+        Some(_) if misplaced(&tiny).is_none() => Ok(tiny),
         Some(at) => bail!(
             "shard-{at} does not hold its part of {scale} {} over {} stores: it is of another load, of another size, or in \
              the place of another",

@@ -177,7 +177,7 @@ impl Benchmark for Tpcb {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use benchmark::split;
+    use benchmark::{split, whole};
 
     #[test]
     fn data_is_split_over_as_many_stores_as_there_are_branches_and_no_more() {
@@ -191,5 +191,16 @@ mod tests {
         assert_eq!(refused(0), "data lies in one store at least");
         assert_eq!(Tpcb::tiny_over(1), size);
         assert_eq!(Tpcb::parts(&Tpcb::tiny_over(5)).len(), 5);
+    }
+
+    #[test]
+    fn parts_are_known_as_those_of_a_whole_of_either_size() {
+        for size in [Cardinality { shards: 2, ..Cardinality::standard(5) }, Tpcb::tiny_over(2)] {
+            let parts = Tpcb::parts(&size);
+            assert_eq!(whole::<Tpcb>(&parts).unwrap(), size);
+            let swapped = [parts[1], parts[0]];
+            let error = whole::<Tpcb>(&swapped).unwrap_err().to_string();
+            assert!(error.starts_with("shard-0 does not hold its part of "), "{error}");
+        }
     }
 }
