@@ -31,4 +31,4 @@ pub use private::Private;
 pub use server::{DATABASE, Order, PASSWORD, Server, ServerSettings, launch, variable};
 pub use spec::{Place, Wishes};
 pub use subjects::{Route, Subject};
-pub use viewer::{Nobody, Viewer, Work, tell};
+pub use viewer::{Viewer, Work, tell};

@@ -25,21 +25,3 @@ pub fn tell(viewer: &dyn Viewer, words: &str) {
     viewer.say(words);
     viewer.doing(words);
 }
-
-/// Nobody looks.
-#[derive(Debug, Clone, Copy)]
-pub struct Nobody;
-
-impl Viewer for Nobody {
-    fn say(&self, _text: &str) {}
-
-    fn doing(&self, _words: &str) {}
-
-    fn work(&self, _words: &str) -> Box<dyn Work> {
-        Box::new(Nobody)
-    }
-}
-
-impl Work for Nobody {
-    fn show(&self, _share: f64, _said: &str) {}
-}
