@@ -35,7 +35,7 @@ pub trait Benchmark: Wire<Extent: Size> {
     /// What is known about a database beside its rows, for its audits.
     type Context;
     /// What the store says of itself before and after a run.
-    type Stored: Clone + Debug + Serialize + DeserializeOwned;
+    type Evidence: Clone + Debug + Serialize + DeserializeOwned;
     /// What acknowledged calls imply about the difference.
     type Claims: Clone + Debug + Serialize + DeserializeOwned;
 
@@ -99,7 +99,7 @@ pub trait Benchmark: Wire<Extent: Size> {
     /// Names of the audits that speak of the load itself: where one fails, calls cannot be answered, whoever loaded the data.
     const OF_LOAD: &'static [&'static str];
     /// What is known about a database beside its rows: of its past, and of what it held before the run that is judged.
-    fn context(size: &Self::Extent, past: Past, before: Option<&Self::Stored>) -> Self::Context;
+    fn context(size: &Self::Extent, past: Past, before: Option<&Self::Evidence>) -> Self::Context;
     /// Values of the parameters of all audits' queries.
     fn params(context: &Self::Context) -> Vec<i64>;
     /// The audits of the stored data.
@@ -107,31 +107,35 @@ pub trait Benchmark: Wire<Extent: Size> {
     /// # Errors
     /// The files of the workload are malformed.
     fn audits(dialect: Dialect) -> Result<Vec<sql::audit::Group<Self::Context>>>;
-    /// The query whose rows [`Benchmark::stored`] reads.
+    /// The query whose rows [`Benchmark::evidence`] reads.
     ///
     /// # Errors
     /// The files of the workload are malformed.
-    fn stored_query(dialect: Dialect) -> Result<String>;
+    fn evidence_query(dialect: Dialect) -> Result<String>;
     /// What the store says of itself.
     ///
     /// # Errors
     /// The rows are not what the query asks for.
-    fn stored(rows: &[Vec<Value>]) -> Result<Self::Stored>;
+    fn evidence(rows: &[Vec<Value>]) -> Result<Self::Evidence>;
     /// What all stores say, from what each says of its part, in order; there is at least one.
-    fn join(mut parts: Vec<Self::Stored>) -> Self::Stored {
+    fn join(mut parts: Vec<Self::Evidence>) -> Self::Evidence {
         parts.swap_remove(0)
     }
     /// What has been asked for and is still to be done, such as unpublished events: it must come to zero after a trial before
     /// its data is audited. `None` where calls leave nothing behind to wait for.
-    fn pending(_stored: &Self::Stored) -> Option<u64> {
+    fn pending(_stored: &Self::Evidence) -> Option<u64> {
         None
     }
     /// Whether the data is as it was loaded: no run has used it.
-    fn is_fresh(stored: &Self::Stored, size: &Self::Extent) -> bool;
+    fn is_fresh(stored: &Self::Evidence, size: &Self::Extent) -> bool;
     /// What has been acknowledged, and what is in doubt; not `complete` while calls are under way.
     fn claims(ledger: &Self::Ledger, complete: bool) -> Self::Claims;
     /// The store against the claims.
-    fn ledger_checks(before: &Self::Stored, after: &Self::Stored, claims: &Self::Claims) -> Vec<LedgerCheck>;
+    fn ledger_checks(
+        before: &Self::Evidence,
+        after: &Self::Evidence,
+        claims: &Self::Claims,
+    ) -> Vec<LedgerCheck>;
     /// What was sent, against the standard's shares.
     fn input_checks(ledger: &Self::Ledger, size: &Self::Extent) -> Vec<InputCheck>;
 

@@ -31,7 +31,7 @@ struct Audited {
 
 pub(crate) fn audit_workload<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<Answer> {
     let urls = Stores::of(&args.db, None)?.urls(None)?;
-    let claims = args.run.as_deref().map(read_claims::<W::Stored, W::Claims>).transpose()?;
+    let claims = args.run.as_deref().map(read_claims::<W::Evidence, W::Claims>).transpose()?;
     let kits: Vec<Kit<W::Extent>> = urls.iter().map(look::<W>).collect::<Result<_>>()?;
     let sizes: Vec<W::Extent> = kits.iter().map(|kit| kit.size.clone()).collect();
     let size = benchmark::whole::<W>(&sizes)?;
@@ -50,7 +50,7 @@ pub(crate) fn audit_workload<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<A
     }
     let ledger = match claims {
         Some(run) => {
-            let stored = trial::stored::<W>(&urls).context("could not read what is stored")?;
+            let stored = trial::evidence::<W>(&urls).context("could not read what is stored")?;
             W::ledger_checks(&run.before, &stored, &run.claims)
         }
         None => Vec::new(),

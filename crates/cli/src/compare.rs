@@ -9,7 +9,7 @@ use crate::ui::Ui;
 use anyhow::{Result, bail};
 use deploy::database::scale_of;
 use deploy::subjects::{self, Route, Subject};
-use deploy::{Databases, Place};
+use deploy::{Databases, Spec};
 use model::{Nanos, Tier};
 use result::{Block, BlockTrial, Comparison, Interval, Party, RunKind, Side, State, Verdict};
 use schedule::Answer;
@@ -169,16 +169,15 @@ struct Sides {
 impl Sides {
     /// Fails where something was asked for that neither side could have.
     fn can_be_as_wished(&self) -> Result<()> {
-        let places = [self.place(self.a), self.place(self.b)];
-        let private = |place: &&Place| place.named.is_empty();
-        if self.engine.durability.tier() != Tier::Durable && places.iter().all(|place| !private(&place)) {
+        let specs = [self.spec(self.a), self.spec(self.b)];
+        let private = |spec: &&Spec| spec.named.is_empty();
+        if self.engine.durability.tier() != Tier::Durable && specs.iter().all(|spec| !private(&spec)) {
             bail!(
                 "--durability is for private engines; what the database of --db flushes is its own setting\nhint: leave \
                  --db out, or change the setting there"
             );
         }
-        if self.engine.limits_of(Limited::Engine).is_some()
-            && places.iter().all(|place| place.limits.is_none())
+        if self.engine.limits_of(Limited::Engine).is_some() && specs.iter().all(|spec| spec.limits.is_none())
         {
             bail!(
                 "--limit engine:… is for a private engine; there is none here\nhint: SQLite runs inside the generator or \
@@ -193,11 +192,11 @@ impl Sides {
         Ok(())
     }
 
-    fn place(&self, subject: &Subject) -> Place {
+    fn spec(&self, subject: &Subject) -> Spec {
         let dialect = subject.how.dialect;
         let is_its = self.named.iter().all(|url| url.dialect() == dialect);
         let named = if is_its { &self.named[..] } else { &[] };
-        Place::of_wishes(dialect, self.shards, named, &self.engine.wishes())
+        Spec::of_wishes(dialect, self.shards, named, &self.engine.wishes())
     }
 
     fn variant(&self, subject: &Subject, name: String, base: Option<usize>) -> Variant {
@@ -212,7 +211,7 @@ impl Sides {
             pool: server.pool,
             server_threads: server.threads,
             server_limits: limits.map(|limits| limits.to_string()),
-            place: self.place(subject),
+            spec: self.spec(subject),
             through_checkpoints: self.through_checkpoints,
             asked: Vec::new(),
         }

@@ -17,7 +17,6 @@ pub(crate) fn search<W: Driven>(subject: &'static Subject, args: &args::FindMax,
 fn asked<W: Driven>(subject: &'static Subject, args: &args::FindMax) -> Result<Searching> {
     let kinds: Vec<&str> = W::KINDS.iter().map(|kind| kind.name).collect();
     Objective::parse(&args.slo, &kinds)?;
-    let ground =
-        under_load::<W>(subject, &args.data, &args.load, &args.server, &args.engine, args.in_flight)?;
-    Ok(Searching { ground, slo: args.slo.clone(), resolution: args.resolution, confirm: args.confirm })
+    let base = under_load::<W>(subject, &args.data, &args.load, &args.server, &args.engine, args.in_flight)?;
+    Ok(Searching { base, slo: args.slo.clone(), resolution: args.resolution, confirm: args.confirm })
 }

@@ -5,8 +5,8 @@ use crate::serve;
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use deploy::Interrupt;
-use deploy::Place;
 use deploy::ServerSettings;
+use deploy::Spec;
 use deploy::database::{amount, scale_of};
 use deploy::in_use;
 use deploy::subjects::{self, Route, Subject};
@@ -72,14 +72,14 @@ pub(crate) fn run_workload<W: Driven>(
     let audited = existing.is_some() || args.url.is_none();
     // Without sight of the data there is nothing to load, and no engine to start.
     let dialect = if audited { subject.how.dialect } else { Dialect::Sqlite };
-    let mut place = Place::of_wishes(dialect, stores.shards, &named, &args.engine.wishes());
+    let mut spec = Spec::of_wishes(dialect, stores.shards, &named, &args.engine.wishes());
     if args.plan.through_checkpoints {
         if args.url.is_some() {
             bail!(
                 "--through-checkpoints needs a private PostgreSQL; the engine behind --url is not started here\nhint: leave --url out"
             );
         }
-        place.go_through_checkpoints(plan.measured)?;
+        spec.go_through_checkpoints(plan.measured)?;
     }
 
     let (folder, started, id) = Folder::create(&args.out.out, subject.path)?;
@@ -91,7 +91,7 @@ pub(crate) fn run_workload<W: Driven>(
     {
         bail!("--limit server:… is for an HTTP server that is started here; {} has none", subject.path);
     }
-    let deployment = Deployment::create(folder.path(), &place, &named, &args.engine.wishes(), ui)?;
+    let deployment = Deployment::create(folder.path(), &spec, &named, &args.engine.wishes(), ui)?;
     let databases = match existing {
         Some(databases) => databases,
         None if audited => deployment.load::<W>(within, ui, &interrupt)?,

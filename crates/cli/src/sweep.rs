@@ -5,7 +5,7 @@ use crate::run::{self, server_settings};
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use deploy::database::scale_of;
-use deploy::{Databases, Place};
+use deploy::{Databases, Spec};
 use deploy::{Route, Subject};
 use result::{Axis, RunKind};
 use schedule::{Answer, Spacing, Sweep, UnderLoad};
@@ -30,9 +30,8 @@ fn asked<W: Driven>(subject: &'static Subject, args: &args::Sweep) -> Result<Swe
         (Some(clients), None) => (Axis::Clients, clients.0.clone()),
         (None, None) => (Axis::Clients, vec![1.0, 2.0, 4.0, 8.0, 16.0, 32.0]),
     };
-    let ground =
-        under_load::<W>(subject, &args.data, &args.load, &args.server, &args.engine, args.in_flight)?;
-    Ok(Sweep { ground, axis, loads, blocks: args.blocks })
+    let base = under_load::<W>(subject, &args.data, &args.load, &args.server, &args.engine, args.in_flight)?;
+    Ok(Sweep { base, axis, loads, blocks: args.blocks })
 }
 
 /// What is the same under every load. All that can be wrong is found here, before there is a folder.
@@ -60,14 +59,14 @@ pub(crate) fn under_load<W: Driven>(
     let scale = existing.as_ref().map_or(scale.unwrap_or(1), Databases::scale);
     benchmark::split::<W>(W::standard(scale), stores.shards)?;
     let settings = server_settings(server, engine, 1);
-    let mut place = Place::of_wishes(dialect, stores.shards, &named, &engine.wishes());
+    let mut spec = Spec::of_wishes(dialect, stores.shards, &named, &engine.wishes());
     if load.through_checkpoints {
-        place.go_through_checkpoints(load.duration.into())?;
+        spec.go_through_checkpoints(load.duration.into())?;
     }
     Ok(UnderLoad {
         subject: subject.path.into(),
         scale,
-        place,
+        spec,
         served: subject.route() == Route::Http,
         pool: server.pool,
         server_threads: settings.threads,

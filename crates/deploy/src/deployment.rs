@@ -4,7 +4,7 @@ use crate::database::LoadOptions;
 use crate::host::Host;
 use crate::interrupt::Interrupt;
 use crate::private::Private;
-use crate::spec::{Place, Wishes};
+use crate::spec::{Spec, Wishes};
 use crate::viewer::Viewer;
 use crate::{Database, Databases};
 use anyhow::{Result, bail};
@@ -21,14 +21,14 @@ pub struct Deployment {
 }
 
 impl Deployment {
-    /// Prepares `place` for a run in a folder. `named` are the databases of the user's, with their passwords: none, or one for
+    /// Prepares what is asked for for a run in a folder. `named` are the databases of the user's, with their passwords: none, or one for
     /// each store.
     ///
     /// # Errors
     /// Something was asked of a private engine where there is none, or an engine does not start. Nothing is left then.
     pub fn create(
         run: &Path,
-        place: &Place,
+        spec: &Spec,
         named: &[DbUrl],
         wishes: &Wishes,
         viewer: &dyn Viewer,
@@ -39,13 +39,13 @@ impl Deployment {
                  --db out, or change the setting there"
             );
         }
-        if wishes.limits.is_some() && (!named.is_empty() || place.dialect()? == Dialect::Sqlite) {
+        if wishes.limits.is_some() && (!named.is_empty() || spec.dialect()? == Dialect::Sqlite) {
             bail!(
                 "--limit engine:… is for a private engine; there is none here\nhint: SQLite runs inside the generator or \
                  the server, and an existing server is not ours to limit"
             );
         }
-        Deployment::lay(&Rc::new(Private::create(run)?), 0, place, named, viewer)
+        Deployment::lay(&Rc::new(Private::create(run)?), 0, spec, named, viewer)
     }
 
     /// Prepares one of several places in a private folder that they share.
@@ -55,20 +55,20 @@ impl Deployment {
     pub fn lay(
         private: &Rc<Private>,
         index: usize,
-        place: &Place,
+        spec: &Spec,
         named: &[DbUrl],
         viewer: &dyn Viewer,
     ) -> Result<Deployment> {
         let mut hosts = Vec::new();
-        for store in 0..place.shards {
-            let label = match (index, place.shards) {
+        for store in 0..spec.shards {
+            let label = match (index, spec.shards) {
                 (0, 1) => String::new(),
                 (place, 1) => place.to_string(),
                 (place, _) => format!("{place}-{store}"),
             };
             let named = named.get(store as usize).cloned();
-            let host = Host::lay(private, &label, place, named, viewer);
-            hosts.push(host.map_err(|error| at(error, store as usize, place.shards as usize))?);
+            let host = Host::lay(private, &label, spec, named, viewer);
+            hosts.push(host.map_err(|error| at(error, store as usize, spec.shards as usize))?);
         }
         Ok(Deployment { hosts })
     }
@@ -137,7 +137,7 @@ impl Deployment {
         load_at(&self.empty(W::NAME)?, scale, viewer, interrupt)
     }
 
-    /// Loads databases that go with the run and that only copies are made of. Files are plain, whatever the place asks
+    /// Loads databases that go with the run and that only copies are made of. Files are plain, whatever is asked
     /// for: without a write-ahead log, which would tie them to shared memory, and on the machine's own storage.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use crate::database::Database;
 use crate::in_use;
 use crate::private::Private;
-use crate::spec::Place;
+use crate::spec::Spec;
 use crate::viewer::{Viewer, tell};
 use admin::store;
 use anyhow::{Context, Result};
@@ -47,14 +47,14 @@ impl Host {
     pub(crate) fn lay(
         private: &Rc<Private>,
         label: &str,
-        place: &Place,
+        spec: &Spec,
         named: Option<DbUrl>,
         viewer: &dyn Viewer,
     ) -> Result<Host> {
         let folder = private.path().join(label);
         fs::create_dir_all(&folder).with_context(|| format!("could not create {}", folder.display()))?;
-        let sqlite = place.sqlite()?;
-        if place.dialect()? == Dialect::Sqlite {
+        let sqlite = spec.sqlite()?;
+        if spec.dialect()? == Dialect::Sqlite {
             // Copies of what is named lie here too, and are in its journal mode.
             let near = match &named {
                 Some(DbUrl::Sqlite(near)) => near.clone(),
@@ -62,15 +62,15 @@ impl Host {
             };
             in_use::allow_journal(&DbUrl::Sqlite(SqliteUrl { path: folder.join("run.db"), ..near }))?;
         }
-        let limits = place.limits.as_deref().map(str::parse).transpose()?;
-        let engine = match rig::Engine::of(place.dialect()?).filter(|_| named.is_none()) {
+        let limits = spec.limits.as_deref().map(str::parse).transpose()?;
+        let engine = match rig::Engine::of(spec.dialect()?).filter(|_| named.is_none()) {
             None => None,
             Some(engine) => {
                 tell(viewer, &format!("starting a private {}", engine.title()));
                 let options = rig::Options {
-                    durability: place.tier()?,
-                    settings: place.settings.clone(),
-                    statement_statistics: place.statement_statistics,
+                    durability: spec.tier()?,
+                    settings: spec.settings.clone(),
+                    statement_statistics: spec.statement_statistics,
                     limits,
                     ..rig::Options::default()
                 };

@@ -29,6 +29,6 @@ pub use interrupt::Interrupt;
 pub use manifest::{Manifest, Offer};
 pub use private::Private;
 pub use server::{DATABASE, Order, PASSWORD, Server, ServerSettings, launch, variable};
-pub use spec::{Place, Wishes};
+pub use spec::{Spec, Wishes};
 pub use subjects::{Route, Subject};
 pub use viewer::{Viewer, Work, tell};

@@ -10,7 +10,7 @@ use sql::{DbUrl, Dialect, SqliteUrl};
 /// all private SQLite databases share one load, whatever their options.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
+pub struct Spec {
     /// `sqlite`, `postgres` or `mariadb`.
     pub engine: String,
     /// Stores that the data is split over.
@@ -39,7 +39,7 @@ const CHECKPOINT_MAX_S: f64 = 86_400.0;
 const PERIODS: f64 = 2.5;
 const CHECKPOINTS_IN_MIN: Nanos = Nanos::from_secs(75);
 
-/// What is asked of the private engine of a place.
+/// What is asked of private engines.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Wishes {
     /// What a commit survives.
@@ -56,13 +56,13 @@ impl Default for Wishes {
     }
 }
 
-impl Place {
+impl Spec {
     /// What the command line asks for. `named` are databases of the user's: none, or one for each of the stores.
     #[must_use]
-    pub fn of_wishes(dialect: Dialect, shards: u32, named: &[DbUrl], wishes: &Wishes) -> Place {
+    pub fn of_wishes(dialect: Dialect, shards: u32, named: &[DbUrl], wishes: &Wishes) -> Spec {
         let private = named.is_empty();
         let limits = wishes.limits.filter(|_| private && dialect != Dialect::Sqlite);
-        Place {
+        Spec {
             engine: dialect.name().into(),
             shards,
             named: named.iter().map(ToString::to_string).collect(),
@@ -169,9 +169,9 @@ impl Place {
 mod tests {
     use super::*;
 
-    fn place(dialect: Dialect, named: &[&str]) -> Place {
+    fn place(dialect: Dialect, named: &[&str]) -> Spec {
         let named: Vec<DbUrl> = named.iter().map(|url| url.parse().expect("an address")).collect();
-        Place::of_wishes(dialect, 1, &named, &Wishes::default())
+        Spec::of_wishes(dialect, 1, &named, &Wishes::default())
     }
 
     #[test]

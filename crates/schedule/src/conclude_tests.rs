@@ -1,6 +1,6 @@
 use super::*;
 use crate::plan::Variant;
-use deploy::Place;
+use deploy::Spec;
 use deploy::Wishes;
 use model::Workload;
 use result::{AllDue, Document};
@@ -26,7 +26,7 @@ fn variant(name: &str, subject: &str, base: Option<usize>) -> Variant {
         pool: 8,
         server_threads: 1,
         server_limits: None,
-        place: Place::of_wishes(Dialect::Sqlite, 1, &[], &Wishes::default()),
+        spec: Spec::of_wishes(Dialect::Sqlite, 1, &[], &Wishes::default()),
         through_checkpoints: false,
         asked: Vec::new(),
     }

@@ -108,10 +108,10 @@ mod tests {
 
     #[test]
     fn a_hint_asks_for_no_more_than_can_be_run_and_for_no_precision_that_nobody_has() {
-        let hopeless = said(&[0.4, 2.5, 1.0], &TERMS);
+        let stopped = said(&[0.4, 2.5, 1.0], &TERMS);
         assert!(
-            hopeless.ends_with("No number of blocks up to 1000 would tell 2.0 %; a quieter machine may."),
-            "{hopeless}"
+            stopped.ends_with("No number of blocks up to 1000 would tell 2.0 %; a quieter machine may."),
+            "{stopped}"
         );
         let nearly = said(&[0.99, 1.0, 1.01, 1.03, 1.011], &TERMS);
         assert!(nearly.contains(" blocks instead of 5 would tell 2.0 %"), "{nearly}");

@@ -47,7 +47,7 @@ impl Bounds {
 
     /// Why the level cannot be kept any more, if so, after `ran` of the interval. `kinds` are the names of those of
     /// `totals`, in its order.
-    pub(crate) fn hopeless(
+    pub(crate) fn why_stop(
         &self,
         objective: &Objective,
         kinds: &[&str],
@@ -139,7 +139,7 @@ mod tests {
             ..drive::Plan::default()
         };
         let objective = Objective::parse(&[slo.to_owned()], &KINDS).unwrap();
-        Bounds::of(&plan).unwrap().hopeless(&objective, &KINDS, ran, totals)
+        Bounds::of(&plan).unwrap().why_stop(&objective, &KINDS, ran, totals)
     }
 
     #[test]
@@ -178,9 +178,9 @@ mod tests {
 
     #[test]
     fn nothing_is_decided_before_a_quarter_of_the_interval_and_two_seconds() {
-        let hopeless = totals(committed(0, 80, 5_000));
-        assert_eq!(decided("p99<50ms", Nanos::from_millis(2_400), &hopeless), None);
-        assert!(decided("p99<50ms", Nanos::from_millis(2_500), &hopeless).is_some());
+        let stopped = totals(committed(0, 80, 5_000));
+        assert_eq!(decided("p99<50ms", Nanos::from_millis(2_400), &stopped), None);
+        assert!(decided("p99<50ms", Nanos::from_millis(2_500), &stopped).is_some());
         let short = drive::Plan {
             arrivals: drive::Arrivals::Poisson(RatePerSecond(1_000.0)),
             measured: SECOND,

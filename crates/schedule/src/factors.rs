@@ -1,7 +1,7 @@
 //! What two variants differ in: one word each, and the fields of the comparison key that go with it.
 
 use crate::plan::Variant;
-use deploy::Place;
+use deploy::Spec;
 use deploy::subjects::{self, Route};
 use model::Tier;
 use sql::Dialect;
@@ -35,7 +35,7 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
             found.push(factor.to_owned());
         }
     };
-    let engines = base.place.engine != other.place.engine;
+    let engines = base.spec.engine != other.spec.engine;
     let (mut served, mut routes) = (false, false);
     if let (Ok(a), Ok(b)) = (subjects::find(&base.subject), subjects::find(&other.subject)) {
         routes = a.route() != b.route();
@@ -66,7 +66,7 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
     note(sessions(base) != sessions(other) && (pool_asked || !clients), "pool");
     note(served && base.server_threads != other.server_threads, "server");
     note(base.server_limits != other.server_limits, "limits");
-    place_differences(&base.place, &other.place, engines, &mut note);
+    spec_differences(&base.spec, &other.spec, engines, &mut note);
     found
 }
 
@@ -78,7 +78,7 @@ fn sessions(variant: &Variant) -> u32 {
     }
 }
 
-fn place_differences(a: &Place, b: &Place, engines: bool, note: &mut impl FnMut(bool, &str)) {
+fn spec_differences(a: &Spec, b: &Spec, engines: bool, note: &mut impl FnMut(bool, &str)) {
     note(tier(a) != tier(b), "durability");
     // What only one of two engines has is part of being another engine.
     if engines {
@@ -96,19 +96,19 @@ fn place_differences(a: &Place, b: &Place, engines: bool, note: &mut impl FnMut(
 }
 
 /// What a commit survives there, as far as that is known before anything is started.
-fn tier(place: &Place) -> Option<Tier> {
-    match place.dialect() {
+fn tier(spec: &Spec) -> Option<Tier> {
+    match spec.dialect() {
         Ok(Dialect::Sqlite) => {
-            let url = place.sqlite().ok()?;
+            let url = spec.sqlite().ok()?;
             Some(sql::sqlite_durability(url.journal, url.synchronous).tier)
         }
-        _ => place.tier().ok(),
+        _ => spec.tier().ok(),
     }
 }
 
 /// Options of a SQLite database with their defaults: a default that is written out is no difference.
-fn options(place: &Place) -> Vec<(String, String)> {
-    let Ok(url) = place.sqlite() else { return Vec::new() };
+fn options(spec: &Spec) -> Vec<(String, String)> {
+    let Ok(url) = spec.sqlite() else { return Vec::new() };
     let url = url.to_string();
     let pairs = url.split_once('?').map_or("", |(_, options)| options).split('&');
     pairs

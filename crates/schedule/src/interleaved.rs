@@ -301,7 +301,7 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use deploy::{Place, Wishes};
+    use deploy::{Spec, Wishes};
     use sql::Dialect;
 
     fn three() -> Interleaved {
@@ -314,7 +314,7 @@ mod tests {
             pool: 8,
             server_threads: 1,
             server_limits: None,
-            place: Place::of_wishes(Dialect::Sqlite, 1, &[], &Wishes::default()),
+            spec: Spec::of_wishes(Dialect::Sqlite, 1, &[], &Wishes::default()),
             through_checkpoints: false,
             asked: vec![("pool".into(), "8".into())],
         };

@@ -2,7 +2,7 @@
 //! runner carries out, and what is written into the folder of the run so that an interrupted one can go on.
 
 use anyhow::Result;
-use deploy::Place;
+use deploy::Spec;
 use serde::{Deserialize, Serialize};
 use sql::Dialect;
 
@@ -81,7 +81,7 @@ pub struct Variant {
     /// What a server that is started here may use: `cpu=1,mem=1GiB`.
     pub server_limits: Option<String>,
     /// The data and the engine under it.
-    pub place: Place,
+    pub spec: Spec,
     /// Whether its private engine is to write everything back at least twice within a trial.
     #[serde(default)]
     pub through_checkpoints: bool,
@@ -115,7 +115,7 @@ impl Experiment {
     }
 }
 
-/// Does as [`Place::go_through_checkpoints`] for the variants that ask for it. Engines whose every trial holds many of what they
+/// Does as [`Spec::go_through_checkpoints`] for the variants that ask for it. Engines whose every trial holds many of what they
 /// have instead of checkpoints stay as they are, unless there is no other.
 ///
 /// # Errors
@@ -124,9 +124,9 @@ pub fn go_through_checkpoints(variants: &mut [Variant]) -> Result<()> {
     let asked = |variant: &&mut Variant| variant.through_checkpoints;
     let (mut done, mut first_error) = (false, None);
     for variant in variants.iter_mut().filter(asked) {
-        match variant.place.go_through_checkpoints(variant.plan.measured) {
+        match variant.spec.go_through_checkpoints(variant.plan.measured) {
             Ok(()) => done = true,
-            Err(error) if variant.place.dialect()? == Dialect::Postgres => return Err(error),
+            Err(error) if variant.spec.dialect()? == Dialect::Postgres => return Err(error),
             Err(error) => first_error = first_error.or(Some(error)),
         }
     }

@@ -33,7 +33,7 @@ const DRAIN_MAX: Nanos = Nanos::from_secs(5);
 #[serde(deny_unknown_fields)]
 pub struct Searching {
     /// On what.
-    pub ground: UnderLoad,
+    pub base: UnderLoad,
     /// The service level, in parts as it was typed.
     pub slo: Vec<String>,
     /// How near is near enough, as a share.
@@ -45,7 +45,7 @@ pub struct Searching {
 impl Searching {
     /// What every step does but for its rate.
     fn plan(&self) -> drive::Plan {
-        drive::Plan { workers: self.ground.in_flight, ..self.ground.plan.clone() }
+        drive::Plan { workers: self.base.in_flight, ..self.base.plan.clone() }
     }
 }
 
@@ -55,11 +55,11 @@ fn kinds<W: Benchmark>() -> Vec<&'static str> {
 
 impl<W: Benchmark> Schedule<W> for Searching {
     fn scale(&self) -> u32 {
-        self.ground.scale
+        self.base.scale
     }
 
     fn variants(&self) -> Vec<Variant> {
-        self.ground.variants([self.plan(), self.capacity()].into_iter())
+        self.base.variants([self.plan(), self.capacity()].into_iter())
     }
 
     fn trials(&self) -> Option<usize> {
@@ -86,7 +86,7 @@ impl<W: Benchmark> Schedule<W> for Searching {
         let base = self.plan();
         let each = (base.warmup + base.measured).as_secs_f64();
         let plan = drive::Plan {
-            arrivals: self.ground.open_loop(rate),
+            arrivals: self.base.open_loop(rate),
             drain_max: base.drain_max.min(DRAIN_MAX),
             // Other calls in every trial, so that a rate is not kept by the luck of one stream.
             seed: base.seed + number as u64 - 1,
@@ -106,7 +106,7 @@ impl<W: Benchmark> Schedule<W> for Searching {
     fn end_early<'a>(&'a self, plan: &drive::Plan) -> Option<Box<EndEarly<'a>>> {
         let (bounds, kinds) = (Bounds::of(plan)?, kinds::<W>());
         let objective = Objective::parse(&self.slo, &kinds).ok()?;
-        Some(Box::new(move |ran, totals: &Totals| bounds.hopeless(&objective, &kinds, ran, totals)))
+        Some(Box::new(move |ran, totals: &Totals| bounds.why_stop(&objective, &kinds, ran, totals)))
     }
 
     fn said(&self, so_far: &SoFar) -> Option<String> {
@@ -211,7 +211,7 @@ impl Searching {
             );
         }
         let start = capacity * START_SHARE;
-        if let Some(longer) = objective.too_short(first, start, self.ground.plan.measured) {
+        if let Some(longer) = objective.too_short(first, start, self.base.plan.measured) {
             bail!("{longer}");
         }
         let bracket = Bracket::new(start, self.resolution);
@@ -233,10 +233,10 @@ impl Searching {
     }
 }
 
-/// What a step says; `hopeless` is why it was ended early, if it was.
-fn judge(objective: &Objective, trial: &Trial, hopeless: Option<String>) -> Kept {
+/// What a step says; `stopped` is why it was ended early, if it was.
+fn judge(objective: &Objective, trial: &Trial, stopped: Option<String>) -> Kept {
     if let Some(why) = trial.why_void().filter(|_| trial.is_void_at_any_load()) {
         return Kept::Void(why);
     }
-    hopeless.map_or_else(|| objective.kept_by(trial), Kept::No)
+    stopped.map_or_else(|| objective.kept_by(trial), Kept::No)
 }

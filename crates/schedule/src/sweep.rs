@@ -18,7 +18,7 @@ const ORDER: u64 = 300;
 #[serde(deny_unknown_fields)]
 pub struct Sweep {
     /// On what.
-    pub ground: UnderLoad,
+    pub base: UnderLoad,
     /// What is raised.
     pub axis: Axis,
     /// To what, rising.
@@ -32,19 +32,18 @@ impl Sweep {
     fn place(&self, number: usize) -> Option<(u32, usize)> {
         let loads = self.loads.len();
         let block = ((number - 1) / loads) as u32;
-        (block < self.blocks)
-            .then(|| (block, order(loads, block, self.ground.plan.seed)[(number - 1) % loads]))
+        (block < self.blocks).then(|| (block, order(loads, block, self.base.plan.seed)[(number - 1) % loads]))
     }
 
     /// The plan of one load in one block: the same calls at every load, other ones in every block.
     fn plan(&self, load: f64, block: u32) -> drive::Plan {
-        let base = &self.ground.plan;
+        let base = &self.base.plan;
         let seed = base.seed + u64::from(block);
         match self.axis {
             Axis::Clients => drive::Plan { workers: load as u32, seed, ..base.clone() },
             Axis::Rate => drive::Plan {
-                workers: self.ground.in_flight,
-                arrivals: self.ground.open_loop(load),
+                workers: self.base.in_flight,
+                arrivals: self.base.open_loop(load),
                 seed,
                 ..base.clone()
             },
@@ -54,11 +53,11 @@ impl Sweep {
 
 impl<W: Benchmark> Schedule<W> for Sweep {
     fn scale(&self) -> u32 {
-        self.ground.scale
+        self.base.scale
     }
 
     fn variants(&self) -> Vec<Variant> {
-        self.ground.variants(self.loads.iter().map(|load| self.plan(*load, 0)))
+        self.base.variants(self.loads.iter().map(|load| self.plan(*load, 0)))
     }
 
     fn trials(&self) -> Option<usize> {
@@ -72,7 +71,7 @@ impl<W: Benchmark> Schedule<W> for Sweep {
     fn next(&self, number: usize, _so_far: &SoFar) -> Result<Next> {
         let Some((block, at)) = self.place(number) else { return Ok(Next::End) };
         let (plan, words) = (self.plan(self.loads[at], block), load_words(self.axis, self.loads[at]));
-        let sessions = |clients: u32| self.ground.sessions(clients);
+        let sessions = |clients: u32| self.base.sessions(clients);
         let variants = Schedule::<W>::variants(self);
         let same = |variant: &Variant| sessions(variant.plan.workers) == sessions(plan.workers);
         let variant = variants.iter().position(same).expect("every load has its variant");
@@ -91,7 +90,7 @@ impl<W: Benchmark> Schedule<W> for Sweep {
                 points[at].trials[block as usize] = Some(index);
             }
         }
-        document.curve = Some(draw_up(self.axis, &points, &so_far.trials, self.ground.plan.seed));
+        document.curve = Some(draw_up(self.axis, &points, &so_far.trials, self.base.plan.seed));
     }
 
     fn conclude(&self, so_far: &SoFar, document: &mut Document) {

@@ -1,7 +1,7 @@
 //! One subject, and what is the same under every load: what `sweep` and `find-max` share.
 
 use crate::plan::Variant;
-use deploy::Place;
+use deploy::Spec;
 use drive::{Arrivals, RatePerSecond};
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub struct UnderLoad {
     /// Size of the data.
     pub scale: u32,
     /// The data and the engine under it.
-    pub place: Place,
+    pub spec: Spec,
     /// Whether it is reached through a server.
     pub served: bool,
     /// Sessions behind a server, where the user has said how many.
@@ -93,7 +93,7 @@ impl UnderLoad {
             plan,
             server_threads: self.server_threads,
             server_limits: self.server_limits.clone(),
-            place: self.place.clone(),
+            spec: self.spec.clone(),
             through_checkpoints: false,
             asked: Vec::new(),
         }

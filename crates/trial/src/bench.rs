@@ -1,12 +1,12 @@
 //! The bench of an experiment: the places its variants run on, none loaded twice, and one trial at a time from a restored
 //! state. It does not know which trials belong together; the runner of a schedule does.
 
-use crate::ground::Ground;
+use crate::deployed::Deployed;
 use crate::job::{Before, EndEarly, Job};
 use crate::{Folder, Spectator, folder, validate};
 use anyhow::{Result, bail};
 use deploy::subjects::{self, Subject};
-use deploy::{Interrupt, Place, Private, ServerSettings};
+use deploy::{Interrupt, Private, ServerSettings, Spec};
 use measure::Monotonic;
 use model::Clock;
 use result::words::seconds;
@@ -23,12 +23,12 @@ pub struct Bench<'a, W: Driven> {
     viewer: &'a dyn Spectator,
     interrupt: &'a Interrupt,
     /// In the order in which they were first asked for.
-    grounds: Vec<Ground<W>>,
+    deployed: Vec<Deployed<W>>,
     spent: Spent,
     private: Rc<Private>,
 }
 
-/// A variant that is ready for trials: its place is loaded, and it answers as the workload asks.
+/// A variant that is ready for trials: its data is loaded, and it answers as the workload asks.
 pub struct Prepared {
     pub subject: &'static Subject,
     /// The version of its engine, as that says itself.
@@ -38,7 +38,7 @@ pub struct Prepared {
     conformance: Conformance,
     server: ServerSettings,
     /// An index into the places.
-    ground: usize,
+    deployed: usize,
 }
 
 impl<'a, W: Driven> Bench<'a, W> {
@@ -50,10 +50,10 @@ impl<'a, W: Driven> Bench<'a, W> {
         interrupt: &'a Interrupt,
     ) -> Result<Bench<'a, W>> {
         let private = Rc::new(Private::create(folder.path())?);
-        Ok(Bench { scale, folder, viewer, interrupt, grounds: Vec::new(), spent: Spent::default(), private })
+        Ok(Bench { scale, folder, viewer, interrupt, deployed: Vec::new(), spent: Spent::default(), private })
     }
 
-    /// Loads the variant's place unless that is done, and holds the variant to the workload.
+    /// Loads the data of the variant unless that is done, and holds the variant to the workload.
     ///
     /// # Errors
     /// The variant cannot be measured: its engine is not there or does not start, a setting is wrong, it answers wrongly.
@@ -63,9 +63,9 @@ impl<'a, W: Driven> Bench<'a, W> {
         let limits = variant.server_limits.as_deref().map(str::parse).transpose()?;
         let server = ServerSettings { limits, pool: variant.pool, threads: variant.server_threads };
         variant.plan.validate(W::KINDS)?;
-        let index = self.ground_of(&variant.place)?;
+        let index = self.deployed_at(&variant.spec)?;
         let clock = Monotonic::start();
-        let ready = self.grounds[index].ready()?;
+        let ready = self.deployed[index].ready()?;
         let conformance = validate::conformance::<W>(
             subject,
             &server,
@@ -81,7 +81,7 @@ impl<'a, W: Driven> Bench<'a, W> {
             bail!("it answers wrongly: {mismatch}");
         }
         let checksum = ready.template.databases.checksum();
-        Ok(Prepared { subject, engine_version, checksum, conformance, server, ground: index })
+        Ok(Prepared { subject, engine_version, checksum, conformance, server, deployed: index })
     }
 
     /// Runs one trial in `trials/NAME` of the run's folder ([`schedule::trial_name`]; the number is what tells trials apart): from a
@@ -101,8 +101,8 @@ impl<'a, W: Driven> Bench<'a, W> {
     ) -> Result<Trial> {
         self.viewer.doing("restoring the data");
         let clock = Monotonic::start();
-        self.alone(prepared.ground, true)?;
-        let ready = self.grounds[prepared.ground].ready()?;
+        self.alone(prepared.deployed, true)?;
+        let ready = self.deployed[prepared.deployed].ready()?;
         let databases = ready.deployment.copy(&ready.template.databases, "trial")?;
         let restored = clock.now().as_secs_f64();
         self.spent.restore_s += restored;
@@ -148,7 +148,7 @@ impl<'a, W: Driven> Bench<'a, W> {
     /// What a reader must know of the places, a sentence each.
     pub fn notes(&self) -> Vec<String> {
         let mut notes: Vec<String> = Vec::new();
-        for note in self.grounds.iter().flat_map(Ground::notes) {
+        for note in self.deployed.iter().flat_map(Deployed::notes) {
             if !notes.contains(&note) {
                 notes.push(note);
             }
@@ -156,39 +156,39 @@ impl<'a, W: Driven> Bench<'a, W> {
         notes
     }
 
-    fn ground_of(&mut self, place: &Place) -> Result<usize> {
-        if let Some(known) = self.grounds.iter().position(|ground| ground.place == *place) {
+    fn deployed_at(&mut self, spec: &Spec) -> Result<usize> {
+        if let Some(known) = self.deployed.iter().position(|deployed| deployed.spec == *spec) {
             self.alone(known, false)?;
             return Ok(known);
         }
-        let index = self.grounds.len();
-        for other in &mut self.grounds {
+        let index = self.deployed.len();
+        for other in &mut self.deployed {
             other.rest()?;
         }
         let clock = Monotonic::start();
-        let ground =
-            Ground::lay(place, &self.grounds, self.scale, &self.private, self.viewer, self.interrupt);
-        let audited_s = ground.audited_s();
+        let deployed =
+            Deployed::lay(spec, &self.deployed, self.scale, &self.private, self.viewer, self.interrupt);
+        let audited_s = deployed.audited_s();
         self.spent.check_s += audited_s;
         self.spent.load_s += clock.now().as_secs_f64() - audited_s;
-        self.grounds.push(ground);
+        self.deployed.push(deployed);
         if self.interrupt.requested() {
             bail!("interrupted while loading");
         }
         Ok(index)
     }
 
-    /// Lets no private engine run but that of one place. An idle engine would still write out what the last trial has left
+    /// Lets no private engine run but that of one deployment. An idle engine would still write out what the last trial has left
     /// behind, clean up, and hold its memory: all of it would be a cost of whoever is measured next. Every trial begins on an
     /// engine that was just started (`anew`), whatever ran before: one that stayed up would have the last trial's pages in
     /// its memory where another had none.
     fn alone(&mut self, index: usize, anew: bool) -> Result<()> {
-        for (at, other) in self.grounds.iter_mut().enumerate() {
+        for (at, other) in self.deployed.iter_mut().enumerate() {
             if at != index {
                 other.rest()?;
             }
         }
-        self.grounds[index].ready()?.deployment.wake(anew)
+        self.deployed[index].ready()?.deployment.wake(anew)
     }
 }
 

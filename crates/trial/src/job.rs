@@ -92,7 +92,7 @@ impl<W: Driven> Job<'_, W> {
     /// Runs the trial. `document` is written as it goes; the finished trial is pushed to it and returned by index.
     pub fn run(&self, before: Before, document: &mut Document) -> Result<usize> {
         let stored_before =
-            self.audited.then(|| validate::stored::<W>(&self.databases.urls())).transpose()?;
+            self.audited.then(|| validate::evidence::<W>(&self.databases.urls())).transpose()?;
         let mut blank = self.blank()?;
         blank.conformance = before.conformance;
         blank.audits = before.audits;
@@ -118,7 +118,7 @@ impl<W: Driven> Job<'_, W> {
         Ok(index)
     }
 
-    fn through_http(&self, document: &mut Document, before: Option<&W::Stored>) -> Result<Ended<W>> {
+    fn through_http(&self, document: &mut Document, before: Option<&W::Evidence>) -> Result<Ended<W>> {
         let log = self.folder.path().join("server.log");
         let mut started = match self.url {
             Some(_) => None,
@@ -160,7 +160,7 @@ impl<W: Driven> Job<'_, W> {
         watched: Vec<Watched>,
         server: Option<&mut Server>,
         document: &mut Document,
-        before: Option<&W::Stored>,
+        before: Option<&W::Evidence>,
     ) -> Result<Ended<W>> {
         let clock = Monotonic::start();
         // Without sight of the database (a URL alone) there is no disk to watch either.
@@ -235,7 +235,7 @@ impl<W: Driven> Job<'_, W> {
         &self,
         driven: &drive::Trial<W>,
         document: &mut Document,
-        before: Option<&W::Stored>,
+        before: Option<&W::Evidence>,
         progress: &mut Progress,
     ) -> Result<()> {
         let claims = before.map(|_| W::claims(&driven.ledger, true));
@@ -297,7 +297,7 @@ impl<W: Driven> Job<'_, W> {
         if self.databases.each.len() > 1 { all.collect() } else { Vec::new() }
     }
 
-    fn finish(&self, trial: &mut Trial, driven: Ended<W>, before: Option<&W::Stored>) -> Result<()> {
+    fn finish(&self, trial: &mut Trial, driven: Ended<W>, before: Option<&W::Evidence>) -> Result<()> {
         let Ended { trial: driven, observation, stack, server_failure, throttling } = driven;
         trial.stack = described(stack);
         // What a server that is not ours says of itself is all that is known.
@@ -365,7 +365,7 @@ impl<W: Driven> Job<'_, W> {
         Ok(())
     }
 
-    fn settle_and_audit(&self, trial: &mut Trial, before: &W::Stored, ledger: &W::Ledger) -> Result<()> {
+    fn settle_and_audit(&self, trial: &mut Trial, before: &W::Evidence, ledger: &W::Ledger) -> Result<()> {
         self.viewer.doing("waiting for what is still on its way");
         trial.settled = settle::settle(self.databases, self.plan.settle_max, self.interrupt)?;
         tell(self.viewer, "auditing");
@@ -376,7 +376,7 @@ impl<W: Driven> Job<'_, W> {
         Ok(())
     }
 
-    fn claims_file(&self, before: W::Stored, claims: W::Claims) -> ClaimsFile<W::Stored, W::Claims> {
+    fn claims_file(&self, before: W::Evidence, claims: W::Claims) -> ClaimsFile<W::Evidence, W::Claims> {
         ClaimsFile { workload: W::NAME.into(), database: self.databases.place(), before, claims }
     }
 
@@ -450,7 +450,7 @@ fn nothing_completed(books: &result::Books) -> Option<String> {
 struct Follow<'a, 'j, W: Driven> {
     job: &'a Job<'j, W>,
     document: &'a mut Document,
-    before: Option<&'a W::Stored>,
+    before: Option<&'a W::Evidence>,
     watch: Option<Watch<Monotonic>>,
     server: Option<&'a mut Server>,
     server_failure: Option<String>,

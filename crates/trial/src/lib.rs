@@ -6,8 +6,8 @@
 //! written as it goes: `folder`, `underway`.
 
 mod bench;
+mod deployed;
 mod folder;
-mod ground;
 mod job;
 mod lock;
 mod reach;
@@ -27,6 +27,6 @@ pub use reach::reach;
 pub use runner::{begin, resume};
 pub use underway::{Sealed, Site, Underway};
 pub use validate::{
-    Asking, audits, audits_of, before, conformance, forbids, in_store, no_conformance, reachable, stored,
+    Asking, audits, audits_of, before, conformance, evidence, forbids, in_store, no_conformance, reachable,
 };
 pub use viewer::{Following, Sight, Spectator};

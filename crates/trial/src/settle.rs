@@ -22,7 +22,7 @@ pub(crate) fn settle<W: Driven>(
     interrupt: &Interrupt,
 ) -> Result<Option<Settled>> {
     let (clock, urls) = (Monotonic::start(), databases.urls());
-    let pending = || Ok::<_, anyhow::Error>(W::pending(&validate::stored::<W>(&urls)?));
+    let pending = || Ok::<_, anyhow::Error>(W::pending(&validate::evidence::<W>(&urls)?));
     // One who has asked to stop already is waited for all the same: what was measured until then needs its audits.
     let asked_before = interrupt.requested();
     let Some(pending_first) = pending()? else { return Ok(None) };

@@ -132,10 +132,10 @@ const AUDITS_MAX: Nanos = Nanos::from_secs(600);
 ///
 /// # Errors
 /// One cannot be asked.
-pub fn stored<W: Driven>(urls: &[DbUrl]) -> Result<W::Stored> {
+pub fn evidence<W: Driven>(urls: &[DbUrl]) -> Result<W::Evidence> {
     let of_one = |url: &DbUrl| {
-        let rows = store(url).rows(&W::stored_query(url.dialect())?, &[])?;
-        W::stored(&rows)
+        let rows = store(url).rows(&W::evidence_query(url.dialect())?, &[])?;
+        W::evidence(&rows)
     };
     let all = urls.len();
     let each = urls.iter().map(|url| match all {
@@ -163,7 +163,7 @@ pub struct Asking {
 pub fn audits<W: Driven>(
     databases: &Databases<W>,
     asking: Asking,
-    before: Option<&W::Stored>,
+    before: Option<&W::Evidence>,
     interrupt: &Interrupt,
 ) -> Result<Vec<result::Audit>> {
     let mut all = Vec::new();
@@ -188,7 +188,7 @@ pub fn audits_of<W: Driven>(
     url: &DbUrl,
     size: &W::Extent,
     asking: Asking,
-    before: Option<&W::Stored>,
+    before: Option<&W::Evidence>,
     interrupt: &Interrupt,
 ) -> Result<Vec<result::Audit>> {
     let Asking { past, when, threads } = asking;
@@ -251,7 +251,7 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-fn past_of<W: Driven>(databases: &Databases<W>, before: &W::Stored) -> Past {
+fn past_of<W: Driven>(databases: &Databases<W>, before: &W::Evidence) -> Past {
     Past { ours: !databases.is_foreign(), fresh: W::is_fresh(before, &databases.size) }
 }
 
@@ -262,7 +262,7 @@ pub fn before<W: Driven>(
     interrupt: &Interrupt,
 ) -> Result<Vec<result::Audit>> {
     viewer.doing("auditing the data before the first call");
-    let past = past_of(databases, &stored::<W>(&databases.urls())?);
+    let past = past_of(databases, &evidence::<W>(&databases.urls())?);
     let asking = Asking { past, when: AuditWhen::BeforeRun, threads: 0 };
     let audits = audits(databases, asking, None, interrupt)?;
     // The shape is that of a run's work, of which there is none yet; but what is wrong with it already is kept, so that it is
@@ -307,7 +307,7 @@ pub(crate) struct After {
 /// Audits after a trial.
 pub(crate) fn after<W: Driven>(
     databases: &Databases<W>,
-    before: &W::Stored,
+    before: &W::Evidence,
     audited_before: &[result::Audit],
     claims: &W::Claims,
     interrupt: &Interrupt,
@@ -315,6 +315,6 @@ pub(crate) fn after<W: Driven>(
     let asking = Asking { past: past_of(databases, before), when: AuditWhen::AfterRun, threads: 0 };
     let mut audits = audits(databases, asking, Some(before), interrupt)?;
     told_apart(&mut audits, audited_before);
-    let stored = stored::<W>(&databases.urls())?;
+    let stored = evidence::<W>(&databases.urls())?;
     Ok(After { audits, ledger: W::ledger_checks(before, &stored, claims) })
 }

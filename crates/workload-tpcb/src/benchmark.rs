@@ -22,7 +22,7 @@ impl Benchmark for Tpcb {
     const CHANCE_NEEDS_FRESH: bool = true;
     const OF_LOAD: &'static [&'static str] = &[];
     type Context = AuditContext;
-    type Stored = Vec<StoredTally>;
+    type Evidence = Vec<StoredTally>;
     type Claims = Claims;
 
     fn standard(scale: u32) -> Cardinality {
@@ -123,11 +123,11 @@ impl Benchmark for Tpcb {
         Ok(audit::audits(dialect)?)
     }
 
-    fn stored_query(dialect: Dialect) -> Result<String> {
+    fn evidence_query(dialect: Dialect) -> Result<String> {
         Ok(audit::tallies(dialect)?)
     }
 
-    fn stored(rows: &[Vec<Value>]) -> Result<Vec<StoredTally>> {
+    fn evidence(rows: &[Vec<Value>]) -> Result<Vec<StoredTally>> {
         rows.iter()
             .map(|row| {
                 let row: Option<Vec<i64>> = row.iter().map(Value::int).collect();

@@ -26,7 +26,7 @@ impl Benchmark for Tpcc {
     const CHANCE_NEEDS_FRESH: bool = false;
     const OF_LOAD: &'static [&'static str] = audit::OF_LOAD;
     type Context = AuditContext;
-    type Stored = Vec<StoredTally>;
+    type Evidence = Vec<StoredTally>;
     type Claims = Claims;
 
     fn standard(scale: u32) -> Cardinality {
@@ -133,11 +133,11 @@ impl Benchmark for Tpcc {
         Ok(audit::audits(dialect)?)
     }
 
-    fn stored_query(dialect: Dialect) -> Result<String> {
+    fn evidence_query(dialect: Dialect) -> Result<String> {
         Ok(audit::district_tallies(dialect)?)
     }
 
-    fn stored(rows: &[Vec<Value>]) -> Result<Vec<StoredTally>> {
+    fn evidence(rows: &[Vec<Value>]) -> Result<Vec<StoredTally>> {
         rows.iter()
             .map(|row| {
                 let row: Option<Vec<i64>> = row.iter().map(Value::int).collect();

@@ -101,21 +101,21 @@ fn more_sessions(base: &Variant) -> Result<Change, String> {
 
 fn fewer_flushes(base: &Variant) -> Result<Change, String> {
     let delayed = Tier::Delayed.to_string();
-    if !base.place.named.is_empty() {
+    if !base.spec.named.is_empty() {
         return Err(
             "what a database of --db flushes is its own setting, and is not changed behind its user's back"
                 .into(),
         );
     }
-    if base.place.durability == delayed {
+    if base.spec.durability == delayed {
         return Err("commits are not flushed one by one as it is".into());
     }
     let words = "commits flushed later".to_owned();
     let mut change = changed(base, words, ("durability", delayed.clone()), Expected::AtLeast(GAIN_MIN));
-    let place = &mut change.variant.place;
-    place.durability = delayed;
-    let kept = place.options.split('&').filter(|option| !option.starts_with("synchronous="));
-    place.options = kept.collect::<Vec<_>>().join("&");
+    let spec = &mut change.variant.spec;
+    spec.durability = delayed;
+    let kept = spec.options.split('&').filter(|option| !option.starts_with("synchronous="));
+    spec.options = kept.collect::<Vec<_>>().join("&");
     change.loud = Some(
         "The changed side acknowledges commits before they are on disk, only to show what flushing costs: a crash may lose \
          the last of them, and its throughput is no result."
@@ -188,7 +188,7 @@ fn higher_limit(trial: &Trial, base: &Variant) -> Result<Change, String> {
         trial.processes.iter().find(|process| process.limits.is_some_and(|limits| limits.cpu.is_some()));
     let Some(process) = limited else { return Err("no limit on processor time is known".into()) };
     let of_server = process.roles.contains(&Role::Server);
-    let text = if of_server { &base.server_limits } else { &base.place.limits };
+    let text = if of_server { &base.server_limits } else { &base.spec.limits };
     let Some(limits) = text.as_deref().and_then(|text| text.parse::<rig::Limits>().ok()) else {
         return Err("the limit is not one of this run's own".into());
     };
@@ -200,7 +200,7 @@ fn higher_limit(trial: &Trial, base: &Variant) -> Result<Change, String> {
     if of_server {
         change.variant.server_limits = Some(raised.to_string());
     } else {
-        change.variant.place.limits = Some(raised.to_string());
+        change.variant.spec.limits = Some(raised.to_string());
     }
     Ok(change)
 }
@@ -231,15 +231,15 @@ fn halved(trial: &Trial, role: Role) -> Result<(rig::Limits, String), String> {
 }
 
 fn less_engine(trial: &Trial, base: &Variant) -> Result<Change, String> {
-    if base.place.engine == "sqlite" || !base.place.named.is_empty() {
+    if base.spec.engine == "sqlite" || !base.spec.named.is_empty() {
         return Err("the engine is not a process that is started here, so it cannot be limited".into());
     }
-    if base.place.limits.is_some() {
+    if base.spec.limits.is_some() {
         return Err("the engine has a limit already".into());
     }
     let (limits, words) = halved(trial, Role::Engine)?;
     let mut change = changed(base, words, ("limit", limits.to_string()), Expected::Proportion(LEFT));
-    change.variant.place.limits = Some(limits.to_string());
+    change.variant.spec.limits = Some(limits.to_string());
     Ok(change)
 }
 
@@ -260,7 +260,7 @@ fn less_server(trial: &Trial, base: &Variant) -> Result<Change, String> {
 mod tests {
     use super::*;
     use crate::factors;
-    use deploy::Place;
+    use deploy::Spec;
     use deploy::Wishes;
     use judge::testing;
     use result::Writeback;
@@ -276,7 +276,7 @@ mod tests {
             pool: 8,
             server_threads: 1,
             server_limits: None,
-            place: Place::of_wishes(dialect, 1, &[], &Wishes::default()),
+            spec: Spec::of_wishes(dialect, 1, &[], &Wishes::default()),
             through_checkpoints: false,
             asked: Vec::new(),
         }
@@ -310,7 +310,7 @@ mod tests {
         let (trial, base) = served();
         let mut trial = busy(trial, [0.5, 0.5, 2.3]);
         let cap =
-            |trial: &Trial| of(Suspect::EngineCpu, trial, &base).map(|change| change.variant.place.limits);
+            |trial: &Trial| of(Suspect::EngineCpu, trial, &base).map(|change| change.variant.spec.limits);
         trial.machine.other_load_share = Some(0.1);
         assert_eq!(cap(&trial).unwrap().as_deref(), Some("cpu=1.3"));
         trial.writeback = Some(Writeback {
@@ -347,7 +347,7 @@ mod tests {
             let before = self.rate(PROCESSORS);
             let used = (before * CPU_S + self.background).min(PROCESSORS);
             let change = of(Suspect::EngineCpu, &busy(trial, [0.0, 0.0, used]), &base)?;
-            let limits = change.variant.place.limits.unwrap().parse::<rig::Limits>().unwrap();
+            let limits = change.variant.spec.limits.unwrap().parse::<rig::Limits>().unwrap();
             let ratio = self.rate(limits.cpu.unwrap()) / before;
             let (min, max) = change.expected.bounds();
             Ok(min.is_none_or(|min| ratio > min) && max.is_none_or(|max| ratio < max))
@@ -405,7 +405,7 @@ mod tests {
         let trial = busy(trial, [0.6, 1.6, 1.6]);
         let less = Expected::Proportion(LEFT);
         let change = check(Suspect::EngineCpu, &trial, &http, "limits", less);
-        assert_eq!(change.variant.place.limits.as_deref(), Some("cpu=0.9"));
+        assert_eq!(change.variant.spec.limits.as_deref(), Some("cpu=0.9"));
         let change = check(Suspect::ServerCpu, &trial, &http, "limits", less);
         assert_eq!(change.variant.server_limits.as_deref(), Some("cpu=0.9"));
         check(Suspect::AllCores, &trial, &http, "limits", less);
@@ -448,7 +448,7 @@ mod tests {
         one.plan.workers = 1;
         refused(Suspect::Writer, &one, "only one client");
         let mut named = base;
-        named.place.named = vec!["sqlite:mine.db".into()];
+        named.spec.named = vec!["sqlite:mine.db".into()];
         refused(Suspect::CommitFlush, &named, "its own setting");
     }
 }

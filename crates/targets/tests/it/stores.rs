@@ -67,8 +67,8 @@ impl Bank {
     }
 
     fn stored(&self) -> Vec<StoredTally> {
-        let query = Tpcb::stored_query(Dialect::Sqlite).unwrap();
-        let of = |url: DbUrl| Tpcb::stored(&store(url).rows(&query, &[]).unwrap()).unwrap();
+        let query = Tpcb::evidence_query(Dialect::Sqlite).unwrap();
+        let of = |url: DbUrl| Tpcb::evidence(&store(url).rows(&query, &[]).unwrap()).unwrap();
         Tpcb::join(self.urls().into_iter().map(of).collect())
     }
 

@@ -54,7 +54,7 @@ fn what_is_left_out_gets_the_defaults_of_the_command_line() {
     assert_eq!(variant.name, "sqlite/rusqlite");
     assert_eq!((variant.plan.workers, variant.plan.measured.as_secs_f64()), (8, 60.0));
     assert_eq!(variant.plan.arrivals, Arrivals::Closed);
-    assert_eq!((variant.place.durability.as_str(), variant.place.options.as_str()), ("durable", ""));
+    assert_eq!((variant.spec.durability.as_str(), variant.spec.options.as_str()), ("durable", ""));
     assert_eq!(experiment.variants[1].base, Some(0));
     assert_eq!(experiment.variants[1].factors, ["adapter"]);
 }
@@ -109,7 +109,7 @@ fn lists_make_one_variant_of_each_combination() {
     );
     let bases: Vec<_> = experiment.variants.iter().map(|variant| variant.base).collect();
     assert_eq!(bases, [None, Some(0), Some(0), Some(0)]);
-    assert_eq!(experiment.variants[3].place.options, "cache=32MiB&journal=truncate");
+    assert_eq!(experiment.variants[3].spec.options, "cache=32MiB&journal=truncate");
     let factors: Vec<_> = experiment.variants.iter().map(|variant| variant.factors.join("+")).collect();
     assert_eq!(factors, ["", "cache", "journal", "journal+cache"]);
 
@@ -162,7 +162,7 @@ fn what_a_commit_survives_is_a_factor_wherever_it_comes_from() {
         "workload = \"tpcc\"\n[[variant]]\nsubject = \"postgres\"\ndurability = [\"durable\", \"delayed\"]\n",
     );
     assert_eq!(names(&delayed), ["durable", "delayed"]);
-    assert_eq!(delayed.variants[1].place.durability, "delayed");
+    assert_eq!(delayed.variants[1].spec.durability, "delayed");
     assert_eq!(delayed.variants[1].factors, ["durability"]);
 }
 
@@ -184,17 +184,17 @@ fn settings_of_a_private_engine_are_kept_as_they_are() {
          limits = { engine = \"cpu=1,mem=1GiB\" }\nstatement-statistics = true",
     );
     let settings: Vec<_> =
-        variant.place.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        variant.spec.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
     assert_eq!(settings, ["jit=off", "max_wal_senders=0", "work_mem=8MB"]);
-    assert_eq!(variant.place.limits.as_deref(), Some("cpu=1,mem=1GiB"));
-    assert!(variant.place.statement_statistics);
+    assert_eq!(variant.spec.limits.as_deref(), Some("cpu=1,mem=1GiB"));
+    assert!(variant.spec.statement_statistics);
 }
 
 #[test]
 fn places_are_equal_whatever_the_order_of_their_options() {
     let a = first_of("subject = \"sqlite\"\nsqlite = { journal = \"wal\", cache = \"2MiB\" }");
     let b = first_of("subject = \"sqlite\"\nsqlite = { cache = \"2MiB\", journal = \"wal\" }");
-    assert_eq!(a.place, b.place);
+    assert_eq!(a.spec, b.spec);
 }
 
 #[test]

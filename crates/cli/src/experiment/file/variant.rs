@@ -6,7 +6,7 @@ use super::words::{PLAN, Word, Words};
 use crate::args::Limited;
 use crate::run::server_settings;
 use anyhow::Result;
-use deploy::Place;
+use deploy::Spec;
 use deploy::subjects::{self, Route, Subject};
 use schedule::factors::FACTORS;
 use schedule::plan::Variant;
@@ -101,7 +101,7 @@ impl Common<'_> {
         let plan = words.plan::<W>(source, span, &args.plan, self.scale)?;
         let server = server_settings(&args.server, &args.engine, plan.workers);
         let text_of = |who| args.engine.limits_of(who).map(|limits| limits.to_string());
-        let place = Place {
+        let spec = Spec {
             engine: subject.how.dialect.name().to_owned(),
             shards,
             named: Vec::new(),
@@ -120,7 +120,7 @@ impl Common<'_> {
             pool: server.pool,
             server_threads: server.threads,
             server_limits: text_of(Limited::Server),
-            place,
+            spec,
             through_checkpoints: args.plan.through_checkpoints,
             asked,
         };

@@ -3,7 +3,7 @@
 use crate::{Spectator, validate};
 use anyhow::{Result, bail};
 use deploy::in_use::{self, InUse};
-use deploy::{Databases, Deployment, Interrupt, Place, Private};
+use deploy::{Databases, Deployment, Interrupt, Private, Spec};
 use measure::Monotonic;
 use model::Clock;
 use result::Audit;
@@ -11,18 +11,18 @@ use sql::DbUrl;
 use std::rc::Rc;
 use targets::Driven;
 
-/// A place and what became of it.
-pub(crate) struct Ground<W: Driven> {
-    pub place: Place,
+/// A deployment and what became of it.
+pub(crate) struct Deployed<W: Driven> {
+    pub spec: Spec,
     /// Or why nothing can run there.
     found: Result<Ready<W>, String>,
 }
 
-/// A place with its data.
+/// A deployment with its data.
 pub(crate) struct Ready<W: Driven> {
     pub deployment: Deployment,
     pub template: Rc<Template<W>>,
-    /// Seconds that audits took here; none where the template is that of an earlier place.
+    /// Seconds that audits took here; none where the template is that of an earlier one.
     audited_s: f64,
     /// Of files that the user named: no run may change them meanwhile.
     _in_use: Vec<InUse>,
@@ -36,24 +36,24 @@ pub(crate) struct Template<W: Driven> {
     pub audits: Vec<Audit>,
 }
 
-impl<W: Driven> Ground<W> {
+impl<W: Driven> Deployed<W> {
     /// Starts the engine, loads the data and audits it, unless one of the `earlier` places has a template for it. What
     /// goes wrong is kept for those who ask for it.
     pub(crate) fn lay(
-        place: &Place,
-        earlier: &[Ground<W>],
+        spec: &Spec,
+        earlier: &[Deployed<W>],
         scale: u32,
         private: &Rc<Private>,
         viewer: &dyn Spectator,
         interrupt: &Interrupt,
-    ) -> Ground<W> {
+    ) -> Deployed<W> {
         let laid = || {
-            let named = place.urls()?;
+            let named = spec.urls()?;
             // As long as trials have copies made of it.
             let in_use = named.iter().filter_map(|url| in_use::with_other_readers(url).transpose());
             let in_use: Vec<InUse> = in_use.collect::<Result<_>>()?;
-            let deployment = Deployment::lay(private, earlier.len(), place, &named, viewer)?;
-            match earlier.iter().find_map(|ground| ground.template_for(place)) {
+            let deployment = Deployment::lay(private, earlier.len(), spec, &named, viewer)?;
+            match earlier.iter().find_map(|deployed| deployed.template_for(spec)) {
                 Some(template) => {
                     Ok(Ready { deployment, template: Rc::clone(template), audited_s: 0.0, _in_use: in_use })
                 }
@@ -62,13 +62,13 @@ impl<W: Driven> Ground<W> {
                 }
             }
         };
-        Ground { place: place.clone(), found: laid().map_err(|error: anyhow::Error| format!("{error:#}")) }
+        Deployed { spec: spec.clone(), found: laid().map_err(|error: anyhow::Error| format!("{error:#}")) }
     }
 
-    /// Its template, if trials at another place can have copies of that.
-    fn template_for(&self, other: &Place) -> Option<&Rc<Template<W>>> {
+    /// Its template, if trials on another deployment can have copies of that.
+    fn template_for(&self, other: &Spec) -> Option<&Rc<Template<W>>> {
         let shared =
-            self.place.is_private_file() && other.is_private_file() && self.place.shards == other.shards;
+            self.spec.is_private_file() && other.is_private_file() && self.spec.shards == other.shards;
         self.found.as_ref().ok().filter(|_| shared).map(|ready| &ready.template)
     }
 
