@@ -135,22 +135,56 @@ pub(crate) fn load(
     progress: &mut dyn FnMut(LoadProgress),
     stop: &AtomicBool,
 ) -> Result<Loaded, Error> {
-    let schema = schema_print(&plan.schema);
-    let crew = Crew::default();
-    let load = Load { engine, plan, schema, expected: expect(plan.dataset.as_ref()), crew: &crew };
-    let found = engine.look().map_err(|source| engine.unusable(source))?;
-    if let Some(contents) = load.admit(found)? {
+    if let Some(contents) = admit(engine, plan, look(engine)?)? {
         return Ok(Loaded::AlreadyThere(contents));
     }
+    let (schema, crew) = (schema_print(&plan.schema), Crew::default());
+    let load = Load { engine, plan, schema, expected: expect(plan.dataset.as_ref()), crew: &crew };
     if stop.load(Ordering::Relaxed) {
         return Err(load.stopped());
     }
     let (claim, found) = engine.claim(plan)?;
     // Again, since somebody may have loaded between looking and claiming.
-    if let Some(contents) = load.admit(found)? {
+    if let Some(contents) = admit(engine, plan, found)? {
         return Ok(Loaded::AlreadyThere(contents));
     }
     load.supervised(claim, progress, stop)
+}
+
+/// See [`Store::admits`](crate::Store::admits).
+pub(crate) fn admits(engine: &dyn Engine, plan: &LoadPlan) -> Result<(), Error> {
+    admit(engine, plan, look(engine)?).map(drop)
+}
+
+fn look(engine: &dyn Engine) -> Result<Found, Error> {
+    engine.look().map_err(|source| engine.unusable(source))
+}
+
+/// Decides from what is there: go on (`None`), done already, or an error.
+fn admit(engine: &dyn Engine, plan: &LoadPlan, found: Found) -> Result<Option<Box<Contents>>, Error> {
+    let place = engine.place();
+    let start_anew = plan.start_anew.clone();
+    match found {
+        Found::Absent => Ok(None),
+        Found::Incomplete { running: true, .. } => Err(Error::Running(place)),
+        Found::Incomplete { .. } | Found::Complete(_) if plan.fresh => Ok(None),
+        Found::Incomplete { what, .. } => Err(Error::Interrupted { place: what, start_anew }),
+        Found::Foreign { what, .. } => Err(Error::Foreign { place, what, advice: engine.advice() }),
+        Found::Complete(there)
+            if there.record.same_rows(&plan.record) && there.schema == schema_print(&plan.schema) =>
+        {
+            Ok(Some(there))
+        }
+        Found::Complete(there) => {
+            let note = match there.record.same_rows(&plan.record) {
+                true => ", which now has another schema",
+                false if there.record.to_string() == plan.record.to_string() => ", of another size",
+                false => "",
+            };
+            let (there, asked) = (Box::new(there.record), Box::new(plan.record.clone()));
+            Err(Error::Other { place, there, asked, note, start_anew })
+        }
+    }
 }
 
 /// A load on its way.
@@ -179,31 +213,6 @@ impl<T> While<T> for Result<T, Cause> {
 }
 
 impl Load<'_> {
-    /// Decides from what is there: go on (`None`), done already, or an error.
-    fn admit(&self, found: Found) -> Result<Option<Box<Contents>>, Error> {
-        let (plan, place) = (self.plan, self.engine.place());
-        let start_anew = plan.start_anew.clone();
-        match found {
-            Found::Absent => Ok(None),
-            Found::Incomplete { running: true, .. } => Err(Error::Running(place)),
-            Found::Incomplete { .. } | Found::Complete(_) if plan.fresh => Ok(None),
-            Found::Incomplete { what, .. } => Err(Error::Interrupted { place: what, start_anew }),
-            Found::Foreign { what, .. } => Err(Error::Foreign { place, what, advice: self.engine.advice() }),
-            Found::Complete(there) if there.record.same_rows(&plan.record) && there.schema == self.schema => {
-                Ok(Some(there))
-            }
-            Found::Complete(there) => {
-                let note = match there.record.same_rows(&plan.record) {
-                    true => ", which now has another schema",
-                    false if there.record.to_string() == plan.record.to_string() => ", of another size",
-                    false => "",
-                };
-                let (there, asked) = (Box::new(there.record), Box::new(plan.record.clone()));
-                Err(Error::Other { place, there, asked, note, start_anew })
-            }
-        }
-    }
-
     /// Runs the load on threads of its own, and tells progress and watches `stop` on this one.
     fn supervised(
         &self,

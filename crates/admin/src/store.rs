@@ -73,6 +73,14 @@ impl Store {
         self.0.copy_to(&to.into(), ours)
     }
 
+    /// Whether a load would be begun, or is there already, by what lies there now; changes nothing.
+    ///
+    /// # Errors
+    /// Those of [`Store::load`] before it begins.
+    pub fn admits(&self, plan: &LoadPlan) -> Result<(), Error> {
+        crate::load::admits(self.0.as_ref(), plan)
+    }
+
     /// Loads, or finds that it is there already. A server's database must exist, but for MariaDB, where it is made.
     ///
     /// `progress` is called on this thread about ten times a second. `stop` ends the load within moments, on the server too,

@@ -147,19 +147,29 @@ pub trait Benchmark: Wire<Extent: Size> {
     fn deferred(ledger: &Self::Ledger, totals: &measure::Totals) -> Option<Deferred>;
 }
 
+/// A scale in words: `1 warehouse`, `2 branches`.
+#[must_use]
+pub fn amount<W: Benchmark>(scale: u64) -> String {
+    let unit = W::SCALE_UNIT;
+    let one = unit.strip_suffix("es").filter(|_| unit.ends_with("ches")).or(unit.strip_suffix('s'));
+    format!("{scale} {}", one.filter(|_| scale == 1).unwrap_or(unit))
+}
+
 /// The size of data over so many stores.
 ///
 /// # Errors
 /// When the workload cannot be split over as many at that scale, or not at all.
 pub fn split<W: Benchmark>(size: W::Extent, shards: u32) -> Result<W::Extent> {
-    let (name, unit, scale) = (W::NAME, W::SCALE_UNIT, W::scale(&size));
+    let (name, scale) = (W::NAME, W::scale(&size));
     match W::shards_max(scale) {
         max if (1..=max).contains(&shards) => Ok(W::over(size, shards)),
         _ if shards == 0 => bail!("data lies in one store at least"),
         1 if W::shards_max(u32::MAX) == 1 => bail!("{name} cannot be split over several stores"),
-        max => {
-            bail!("{name} with {scale} {unit} can be split over {max} stores at most, and not over {shards}")
-        }
+        max => bail!(
+            "{name} with {} can be split over {max} {} at most, and not over {shards}\nhint: it takes a scale of {shards} or more",
+            amount::<W>(scale.into()),
+            if max == 1 { "store" } else { "stores" }
+        ),
     }
 }
 
@@ -181,10 +191,9 @@ pub fn whole<W: Benchmark>(parts: &[W::Extent]) -> Result<W::Extent> {
         None => Ok(whole),
         Some(_) if misplaced(&tiny).is_none() => Ok(tiny),
         Some(at) => bail!(
-            "shard-{at} does not hold its part of {scale} {} over {} stores: it is of another load, of another size, or in \
+            "shard-{at} does not hold its part of {} over {shards} stores: it is of another load, of another size, or in \
              the place of another",
-            W::SCALE_UNIT,
-            parts.len()
+            amount::<W>(scale.into())
         ),
     }
 }

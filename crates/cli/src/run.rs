@@ -4,10 +4,11 @@ use crate::args::{self, ArrivalsArg, DeliveryArg, EngineArgs, Limited, PlanArgs,
 use crate::serve;
 use crate::ui::Ui;
 use anyhow::{Result, bail};
+use benchmark::amount;
 use deploy::Interrupt;
 use deploy::ServerSettings;
 use deploy::Spec;
-use deploy::database::{amount, scale_of};
+use deploy::database::scale_of;
 use deploy::in_use;
 use deploy::subjects::{self, Route, Subject};
 use deploy::{Databases, Deployment};

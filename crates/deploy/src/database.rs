@@ -5,7 +5,7 @@ use crate::interrupt::Interrupt;
 use crate::viewer::Viewer;
 use admin::{Contents, Found, LoadPlan, LoadProgress, LoadRecord, Loaded, store};
 use anyhow::{Context, Result, bail};
-use benchmark::{LOAD_SEED, Look};
+use benchmark::{LOAD_SEED, Look, amount};
 use result::words::seconds;
 use sql::{ColumnInfo, DbUrl, Dialect, Value};
 use targets::{Driven, place};
@@ -203,21 +203,17 @@ impl<W: Driven> Database<W> {
     }
 }
 
-/// Loads a part of the data, or all of it, with progress. Gives the database and how it came about. `start_anew` is the
-/// command that replaces what is there.
+/// How a part of the data, or all of it, is loaded. `start_anew` is the command that replaces what is there.
 ///
 /// # Errors
-/// It cannot be loaded, or the user has interrupted.
-pub fn load<W: Driven>(
+/// The database does not do, or holds what is not to be replaced. Nothing has changed then.
+pub(crate) fn plan<W: Driven>(
     url: &DbUrl,
     size: &W::Extent,
     options: LoadOptions,
     start_anew: String,
-    viewer: &dyn Viewer,
-    interrupt: &Interrupt,
-) -> Result<(Database<W>, Loaded)> {
+) -> Result<LoadPlan> {
     in_use::allow_journal(url)?;
-    let scale = W::scale(size);
     let plan = LoadPlan {
         dataset: W::dataset(size, options.seed),
         schema: W::schema(url.dialect())?,
@@ -225,7 +221,7 @@ pub fn load<W: Driven>(
             kit: "stackmark".into(),
             kit_version: env!("CARGO_PKG_VERSION").into(),
             workload: W::NAME.into(),
-            scale: u64::from(scale),
+            scale: W::scale(size).into(),
             size: serde_json::to_string(size)?,
             seed: options.seed,
         },
@@ -234,10 +230,22 @@ pub fn load<W: Driven>(
         references: options.references,
         start_anew,
     };
-    // Tiny data is there before anybody could read about it.
-    let tell = *size != W::tiny();
-    let words = format!("loading {}", amount::<W>(scale.into()));
-    let shown = tell.then(|| viewer.work(&words));
+    store(url).admits(&plan).map_err(|error| clearer(url, error))?;
+    Ok(plan)
+}
+
+/// Loads as planned. Gives the database and how it came about. Progress is told under `words`, if there are any.
+///
+/// # Errors
+/// It cannot be loaded, or the user has interrupted.
+pub(crate) fn load<W: Driven>(
+    url: &DbUrl,
+    plan: LoadPlan,
+    words: Option<&str>,
+    viewer: &dyn Viewer,
+    interrupt: &Interrupt,
+) -> Result<(Database<W>, Loaded)> {
+    let shown = words.map(|words| viewer.work(words));
     let mut show = |at: LoadProgress| {
         if let Some(work) = &shown {
             let left = at.seconds_left.map_or(String::new(), |left| format!(", {} left", seconds(left)));
@@ -250,13 +258,6 @@ pub fn load<W: Driven>(
     let loaded =
         loaded.map_err(|error| if interrupt.requested() { error.into() } else { clearer(url, error) })?;
     Ok((Database::of(url.clone(), loaded.contents().clone())?, loaded))
-}
-
-/// A scale in words: `1 warehouse`, `2 branches`.
-pub fn amount<W: Driven>(scale: u64) -> String {
-    let unit = W::SCALE_UNIT;
-    let one = unit.strip_suffix("es").filter(|_| unit.ends_with("ches")).or(unit.strip_suffix('s'));
-    format!("{scale} {}", one.filter(|_| scale == 1).unwrap_or(unit))
 }
 
 /// What a user would type to load this.
@@ -275,6 +276,8 @@ pub fn load_command<W: Driven>(urls: &[DbUrl], scale: u64, fresh: bool) -> Strin
         }
     };
     let shards = if urls.len() == 1 { String::new() } else { format!(" --shards {}", urls.len()) };
+    // Where no scale is known: one that can be split so.
+    let scale = scale.max(urls.len() as u64);
     let dbs: String = urls.iter().enumerate().map(db).collect();
     format!("stackmark load {}{engine} --scale {scale}{shards}{dbs}{fresh}", W::NAME)
 }

@@ -1,12 +1,12 @@
 //! The data of a subject: a database in each of its stores.
 
-use crate::database::{self, Database, LoadOptions, amount, load_command};
-use crate::deployment::at;
+use crate::database::{self, Database, LoadOptions, load_command};
+use crate::deployment::{at, store_name};
 use crate::interrupt::Interrupt;
 use crate::viewer::Viewer;
 use admin::{Loaded, store};
 use anyhow::{Result, bail};
-use benchmark::{split, whole};
+use benchmark::{amount, split, whole};
 use sql::DbUrl;
 use targets::{Driven, place};
 
@@ -67,7 +67,8 @@ impl<W: Driven> Databases<W> {
         Ok(Databases { each, size })
     }
 
-    /// Loads the parts of a size, one after the other, with progress. Gives the databases and how each came about.
+    /// Loads the parts of a size, one after the other, with progress. Gives the databases and how each came about. All stores
+    /// are looked at before the first is loaded.
     ///
     /// # Errors
     /// The size cannot be split so, or a part cannot be loaded: which, where there are several.
@@ -78,13 +79,21 @@ impl<W: Driven> Databases<W> {
         viewer: &dyn Viewer,
         interrupt: &Interrupt,
     ) -> Result<(Databases<W>, Vec<Loaded>)> {
-        let scale = W::scale(size);
-        let size = split::<W>(size.clone(), urls.len() as u32)?;
-        let (mut each, mut how) = (Vec::new(), Vec::new());
+        let (all, anew) = (urls.len(), load_command::<W>(urls, W::scale(size).into(), true));
+        let size = split::<W>(size.clone(), all as u32)?;
+        let mut plans = Vec::new();
         for (store, (url, part)) in urls.iter().zip(W::parts(&size)).enumerate() {
-            let anew = load_command::<W>(urls, scale.into(), true);
-            let (database, loaded) = database::load::<W>(url, &part, options, anew, viewer, interrupt)
-                .map_err(|error| at(error, store, urls.len()))?;
+            let plan = database::plan::<W>(url, &part, options, anew.clone());
+            plans.push(plan.map_err(|error| at(error, store, all))?);
+        }
+        // Tiny data is there before anybody could read about it.
+        let tell = size != W::tiny_over(all as u32);
+        let (mut each, mut how) = (Vec::new(), Vec::new());
+        for (store, (url, plan)) in urls.iter().zip(plans).enumerate() {
+            let into = if all == 1 { String::new() } else { format!(" into {}", store_name(store)) };
+            let words = tell.then(|| format!("loading {}{into}", amount::<W>(plan.record.scale)));
+            let loaded = database::load::<W>(url, plan, words.as_deref(), viewer, interrupt);
+            let (database, loaded) = loaded.map_err(|error| at(error, store, all))?;
             each.push(database);
             how.push(loaded);
         }

@@ -187,7 +187,10 @@ mod tests {
         assert_eq!(Tpcb::parts(&over_three).len(), 3);
         assert_eq!(Tpcb::shard(&over_three, &Call { aid: 51, tid: 11, bid: 2, delta: 0 }), 1);
         let refused = |shards| split::<Tpcb>(size, shards).unwrap_err().to_string();
-        assert_eq!(refused(4), "tpcb with 3 branches can be split over 3 stores at most, and not over 4");
+        assert_eq!(
+            refused(4),
+            "tpcb with 3 branches can be split over 3 stores at most, and not over 4\nhint: it takes a scale of 4 or more"
+        );
         assert_eq!(refused(0), "data lies in one store at least");
         assert_eq!(Tpcb::tiny_over(1), size);
         assert_eq!(Tpcb::parts(&Tpcb::tiny_over(5)).len(), 5);
