@@ -4,7 +4,9 @@ use anyhow::{Result, bail};
 use clap::Args;
 use deploy::database::parse_url;
 use deploy::{DATABASE, variable};
-use sql::{DbUrl, Dialect};
+use sql::{DbUrl, Dialect, ServerUrl};
+use std::path::Path;
+use targets::place;
 
 /// The most stores that may be asked for.
 const SHARDS_MAX: u32 = 64;
@@ -79,19 +81,38 @@ impl Stores {
 
     /// Their addresses, with passwords. All must be of one engine: that of the subject, where it is given.
     pub(crate) fn urls(&self, dialect: Option<Dialect>) -> Result<Vec<DbUrl>> {
-        let parsed = self.named.iter().enumerate().map(|(store, url)| parse_url(url, dialect, store));
-        let urls: Vec<DbUrl> = parsed.collect::<Result<_>>()?;
-        let dialects: Vec<Dialect> = urls.iter().map(DbUrl::dialect).collect();
-        if let [first, others @ ..] = &dialects[..]
-            && let Some(other) = others.iter().find(|other| *other != first)
-        {
-            bail!(
-                "the stores of one subject are on one engine; --db names {} and {}",
-                first.name(),
-                other.name()
-            );
+        let urls = |dialect| -> Result<Vec<DbUrl>> {
+            let named = self.named.iter().enumerate();
+            named.map(|(store, url)| parse_url(url, dialect, store)).collect()
+        };
+        // Stores on two engines are wrong whatever the subject.
+        let found = urls(None)?;
+        for (store, url) in found.iter().enumerate().skip(1) {
+            if url.dialect() != found[0].dialect() {
+                let [first, other] = [found[0].dialect().name(), url.dialect().name()];
+                bail!("the stores of one subject are on one engine; --db names {first} and {other}");
+            }
+            if let Some(twice) = found[..store].iter().position(|other| is_same(other, url)) {
+                bail!("shard-{twice} and shard-{store} are the same database, {}", place(url));
+            }
         }
-        Ok(urls)
+        urls(dialect)
+    }
+}
+
+/// Whether two addresses are surely of one database.
+fn is_same(one: &DbUrl, other: &DbUrl) -> bool {
+    match (one, other) {
+        (DbUrl::Sqlite(one), DbUrl::Sqlite(other)) => {
+            // What is not there yet has no name but this.
+            let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
+            real(&one.path).is_ok_and(|one| real(&other.path).is_ok_and(|other| one == other))
+        }
+        (DbUrl::Server(one), DbUrl::Server(other)) => {
+            let at = |url: &ServerUrl| (url.host.clone(), url.port, url.socket.clone(), url.database.clone());
+            at(one) == at(other)
+        }
+        (DbUrl::Sqlite(_), DbUrl::Server(_)) | (DbUrl::Server(_), DbUrl::Sqlite(_)) => false,
     }
 }
 
