@@ -140,11 +140,11 @@ fn taken_out(argument: &str) -> Option<(String, usize, Secret)> {
         Some(("", text)) => ("--db=", text),
         _ => ("", argument),
     };
-    let named = text.split_once('=').and_then(|(name, url)| {
-        let store = name.strip_prefix("shard-")?.parse().ok()?;
-        Some((format!("{name}="), store, url))
-    });
-    let (name, store, text) = named.unwrap_or((String::new(), 0, text));
+    // A name that no store has is refused later, and its password is nobody's.
+    let named = text.split_once('=').filter(|(name, _)| !name.contains([':', '/']));
+    let (name, text) = named.map_or((String::new(), text), |(name, url)| (format!("{name}="), url));
+    let store = name.trim_end_matches('=').strip_prefix("shard-").and_then(|number| number.parse().ok());
+    let store = store.unwrap_or(0);
     let url: ServerUrl = text.parse().ok()?;
     let password = url.password.clone()?;
     Some((format!("{option}{name}{url}"), store, password))
@@ -163,6 +163,12 @@ mod tests {
         let (rest, store, password) = taken_out("shard-3=postgres://me:secret@db/tpcb").unwrap();
         assert!(rest.starts_with("shard-3=postgres://me@db:5432/tpcb"), "{rest}");
         assert_eq!((store, password.reveal()), (3, "secret"));
+        assert!(
+            taken_out("--db=broker=postgres://me:secret@db/x")
+                .unwrap()
+                .0
+                .starts_with("--db=broker=postgres://me@")
+        );
         assert!(taken_out("postgres://me@db/tpcc").is_none());
         assert!(taken_out("--clients=8").is_none());
         assert!(taken_out("sqlite:a:b@c").is_none());
