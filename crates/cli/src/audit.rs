@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use benchmark::{Kit, Past, amount};
 use deploy::Interrupt;
 use deploy::database::{Asked, inspect, load_command};
+use deploy::at;
 use result::{Audit, AuditWhen, Check, LedgerCheck};
 use schedule::Answer;
 use serde::Serialize;
@@ -32,7 +33,9 @@ struct Audited {
 pub(crate) fn audit_workload<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<Answer> {
     let urls = Stores::of(&args.db, None)?.urls(None)?;
     let claims = args.run.as_deref().map(read_claims::<W::Evidence, W::Claims>).transpose()?;
-    let kits: Vec<Kit<W::Extent>> = urls.iter().map(look::<W>).collect::<Result<_>>()?;
+    let kits = urls.iter().enumerate();
+    let kits = kits.map(|(store, url)| look::<W>(url).map_err(|error| at(error, store, urls.len())));
+    let kits: Vec<Kit<W::Extent>> = kits.collect::<Result<_>>()?;
     let sizes: Vec<W::Extent> = kits.iter().map(|kit| kit.size.clone()).collect();
     let size = benchmark::whole::<W>(&sizes)?;
     let interrupt = Interrupt::listen()?;
@@ -40,11 +43,8 @@ pub(crate) fn audit_workload<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<A
     let past = Past { ours: kits.iter().all(|kit| kit.ours), fresh: false };
     let asking = Asking { past, when: AuditWhen::AfterRun, threads: args.threads };
     let before = claims.as_ref().map(|run| &run.before);
-    let mut audits = Vec::new();
-    for (shard, (url, size)) in urls.iter().zip(&sizes).enumerate() {
-        let of_one = trial::audits_of::<W>(url, size, asking, before, &interrupt)?;
-        audits.extend(trial::in_store(of_one, shard, urls.len()));
-    }
+    let parts: Vec<_> = urls.iter().zip(&sizes).collect();
+    let audits = trial::audits::<W>(&parts, asking, before, &interrupt)?;
     if interrupt.requested() {
         bail!("interrupted before all audits had run");
     }

@@ -171,7 +171,7 @@ fn refuse(
     match forbidden {
         Some(audit) => bail!(
             "the data is wrong before the run ({}: {}; {}), so nothing is measured on it\nhint: {hint}",
-            audit.name,
+            audit.full_name(),
             audit.sentence,
             audit.violations.first().map_or("", String::as_str)
         ),

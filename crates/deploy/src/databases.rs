@@ -113,6 +113,12 @@ impl<W: Driven> Databases<W> {
         self.each.iter().map(|database| database.url.clone()).collect()
     }
 
+    /// Where each is, and what it holds of the whole.
+    #[must_use]
+    pub fn parts(&self) -> Vec<(&DbUrl, &W::Extent)> {
+        self.each.iter().map(|database| (&database.url, &database.size)).collect()
+    }
+
     /// How messages call them.
     #[must_use]
     pub fn place(&self) -> String {

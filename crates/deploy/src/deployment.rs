@@ -220,7 +220,8 @@ pub fn store_name(store: usize) -> String {
 }
 
 /// An error of one of several stores, which says which.
-pub(crate) fn at(error: anyhow::Error, store: usize, all: usize) -> anyhow::Error {
+#[must_use]
+pub fn at(error: anyhow::Error, store: usize, all: usize) -> anyhow::Error {
     if all == 1 { error } else { error.context(store_name(store)) }
 }
 

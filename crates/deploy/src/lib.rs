@@ -23,7 +23,7 @@ mod viewer;
 
 pub use database::Database;
 pub use databases::Databases;
-pub use deployment::{Deployment, store_name};
+pub use deployment::{Deployment, at, store_name};
 pub use error::DeployError;
 pub use interrupt::Interrupt;
 pub use manifest::{Manifest, Offer};

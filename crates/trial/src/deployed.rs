@@ -115,7 +115,7 @@ impl<W: Driven> Ready<W> {
         let audits = validate::before(&databases, viewer, interrupt)?;
         // A database of another kit is held to all of it too: its copies are measured against each other.
         if let Some(audit) = validate::forbids::<W>(&audits, false) {
-            bail!("the data is wrong before the first trial: {}", audit.sentence);
+            bail!("the data is wrong before the first trial ({}): {}", audit.full_name(), audit.sentence);
         }
         let template = Rc::new(Template { databases, audits });
         Ok(Ready { deployment, template, audited_s: clock.now().as_secs_f64(), _in_use: Vec::new() })

@@ -26,7 +26,5 @@ pub use lock::{Held, hold};
 pub use reach::reach;
 pub use runner::{begin, resume};
 pub use underway::{Sealed, Site, Underway};
-pub use validate::{
-    Asking, audits, audits_of, before, conformance, evidence, forbids, in_store, no_conformance, reachable,
-};
+pub use validate::{Asking, audits, before, conformance, evidence, forbids, no_conformance, reachable};
 pub use viewer::{Following, Sight, Spectator};

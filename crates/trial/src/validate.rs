@@ -6,14 +6,14 @@ use admin::{AuditGroup, AuditQuery, AuditRows, store};
 use anyhow::{Context, Result};
 use benchmark::Past;
 use deploy::database::LoadOptions;
-use deploy::{Databases, Deployment, Interrupt, Route, ServerSettings, Subject, store_name};
+use deploy::{Databases, Deployment, Interrupt, Route, ServerSettings, Subject, at, store_name};
 use measure::Monotonic;
 use model::{Clock, Nanos, Target};
 use result::words::capital;
 use result::{AuditFamily, AuditWhen, Check, Conformance, LedgerCheck};
 use sql::{DbUrl, SqliteUrl, Storage};
 use std::sync::atomic::AtomicBool;
-use targets::{Driven, TrialTarget, place};
+use targets::{Driven, TrialTarget};
 
 /// Random calls of the conformance before a run; the tests make many more.
 const RANDOM_CALLS: u32 = 500;
@@ -137,11 +137,8 @@ pub fn evidence<W: Driven>(urls: &[DbUrl]) -> Result<W::Evidence> {
         let rows = store(url).rows(&W::evidence_query(url.dialect())?, &[])?;
         W::evidence(&rows)
     };
-    let all = urls.len();
-    let each = urls.iter().map(|url| match all {
-        1 => of_one(url),
-        _ => of_one(url).with_context(|| place(url)),
-    });
+    let each = urls.iter().enumerate();
+    let each = each.map(|(shard, url)| of_one(url).map_err(|error| at(error, shard, urls.len())));
     Ok(W::join(each.collect::<Result<_>>()?))
 }
 
@@ -156,35 +153,28 @@ pub struct Asking {
     pub threads: usize,
 }
 
-/// All audits of the stored data, in each store. Interrupting them leaves those that had not ended as not run.
+/// All audits of the stored data, in each store and of its part. Interrupting them leaves those that had not ended as not
+/// run.
 ///
 /// # Errors
-/// A store cannot be asked.
+/// A store cannot be asked: which, where there are several.
 pub fn audits<W: Driven>(
-    databases: &Databases<W>,
+    stores: &[(&DbUrl, &W::Extent)],
     asking: Asking,
     before: Option<&W::Evidence>,
     interrupt: &Interrupt,
 ) -> Result<Vec<result::Audit>> {
     let mut all = Vec::new();
-    for (shard, database) in databases.each.iter().enumerate() {
-        let of_one = audits_of::<W>(&database.url, &database.size, asking, before, interrupt)?;
-        all.extend(in_store(of_one, shard, databases.each.len()));
+    for (shard, (url, size)) in stores.iter().enumerate() {
+        let audits = audits_of::<W>(url, size, asking, before, interrupt);
+        let audits = audits.map_err(|error| at(error, shard, stores.len()))?;
+        let store = (stores.len() > 1).then(|| store_name(shard));
+        all.extend(audits.into_iter().map(|audit| result::Audit { store: store.clone(), ..audit }));
     }
     Ok(all)
 }
 
-/// Audits of one of so many stores, which they name where it is not the only one.
-pub fn in_store(audits: Vec<result::Audit>, shard: usize, all: usize) -> impl Iterator<Item = result::Audit> {
-    let store = (all > 1).then(|| store_name(shard));
-    audits.into_iter().map(move |audit| result::Audit { store: store.clone(), ..audit })
-}
-
-/// All audits of one store.
-///
-/// # Errors
-/// It cannot be asked.
-pub fn audits_of<W: Driven>(
+fn audits_of<W: Driven>(
     url: &DbUrl,
     size: &W::Extent,
     asking: Asking,
@@ -264,7 +254,7 @@ pub fn before<W: Driven>(
     viewer.doing("auditing the data before the first call");
     let past = past_of(databases, &evidence::<W>(&databases.urls())?);
     let asking = Asking { past, when: AuditWhen::BeforeRun, threads: 0 };
-    let audits = audits(databases, asking, None, interrupt)?;
+    let audits = audits::<W>(&databases.parts(), asking, None, interrupt)?;
     // The shape is that of a run's work, of which there is none yet; but what is wrong with it already is kept, so that it is
     // not put down to the run.
     let kept = |audit: &result::Audit| {
@@ -313,7 +303,7 @@ pub(crate) fn after<W: Driven>(
     interrupt: &Interrupt,
 ) -> Result<After> {
     let asking = Asking { past: past_of(databases, before), when: AuditWhen::AfterRun, threads: 0 };
-    let mut audits = audits(databases, asking, Some(before), interrupt)?;
+    let mut audits = audits::<W>(&databases.parts(), asking, Some(before), interrupt)?;
     told_apart(&mut audits, audited_before);
     let stored = evidence::<W>(&databases.urls())?;
     Ok(After { audits, ledger: W::ledger_checks(before, &stored, claims) })
