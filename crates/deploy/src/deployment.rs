@@ -168,9 +168,13 @@ impl Deployment {
     #[must_use]
     pub fn engines(&self) -> Vec<(u32, Option<PathBuf>)> {
         let one = |host: &Host| Some((host.engine_pid()?, host.engine_pid_file()));
-        let mut engines: Vec<_> = self.hosts.iter().filter_map(one).collect();
-        // Two databases of the user's may be on one server.
-        engines.dedup();
+        let mut engines = Vec::new();
+        for engine in self.hosts.iter().filter_map(one) {
+            // Two databases of the user's may be on one server.
+            if !engines.contains(&engine) {
+                engines.push(engine);
+            }
+        }
         engines
     }
 
