@@ -3,6 +3,7 @@
 use crate::args::{self, ArrivalsArg, DeliveryArg, EngineArgs, Limited, PlanArgs, ServerArgs, Stores, Think};
 use crate::serve;
 use crate::ui::Ui;
+use adapter_http::About;
 use anyhow::{Result, bail};
 use benchmark::amount;
 use deploy::Interrupt;
@@ -61,7 +62,9 @@ pub(crate) fn run_workload<W: Driven>(
         (None, Some(server)) => scale_of::<W>(server.about().scale)?,
         (None, None) => scale.map_or(1, |scale| scale as u32),
     };
-    drop(remote);
+    if let Some(server) = remote {
+        is_split_alike(server.about(), stores.shards)?;
+    }
     let plan = plan::<W>(&args.plan, within)?;
     benchmark::split::<W>(W::standard(within), stores.shards)?;
     if let Some(databases) = &existing
@@ -96,7 +99,7 @@ pub(crate) fn run_workload<W: Driven>(
     let databases = match existing {
         Some(databases) => databases,
         None if audited => deployment.load::<W>(within, ui, &interrupt)?,
-        None => Databases::unseen(within),
+        None => Databases::unseen(within, stores.shards)?,
     };
     let mut document = trial::document(id, started, RunKind::Trial, &[subject.path]);
     document.notes = deployment.notes();
@@ -155,6 +158,19 @@ pub(crate) fn run_workload<W: Driven>(
     let json = folder.put_document(&document)?;
     ui.publish(&folder, &document, &json)?;
     Ok(answer)
+}
+
+/// Fails where a server says that its data is split over another number of stores: calls would not stay within one of them.
+fn is_split_alike(server: &About, shards: u32) -> Result<()> {
+    let stores = server.stack.settings.iter().find(|(name, _)| name == "stores");
+    // One that speaks of no stores has one, or does not care to say.
+    match stores.and_then(|(_, count)| count.parse::<u32>().ok()) {
+        Some(count) if count != shards => bail!(
+            "the server's data is split over {count} stores, and this run's over {shards}\nhint: --shards {count}, or --db for \
+             each of its stores"
+        ),
+        _ => Ok(()),
+    }
 }
 
 /// A subject that answers wrongly, or data that is wrong from the start, is not measured.

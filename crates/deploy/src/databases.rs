@@ -100,11 +100,13 @@ impl<W: Driven> Databases<W> {
         Ok((Databases { each, size }, how))
     }
 
-    /// Databases of which only the size is known.
-    #[must_use]
-    pub fn unseen(scale: u32) -> Databases<W> {
-        let database = Database::<W>::unseen(scale);
-        Databases { size: database.size.clone(), each: vec![database] }
+    /// Databases of which only the size is known, and that it is split over so many stores.
+    ///
+    /// # Errors
+    /// It cannot be.
+    pub fn unseen(scale: u32, shards: u32) -> Result<Databases<W>> {
+        let size = split::<W>(W::standard(scale), shards)?;
+        Ok(Databases { each: vec![Database::<W>::unseen(scale)], size })
     }
 
     /// Where they are.
