@@ -9,7 +9,7 @@ use std::net::TcpListener;
 
 /// Holds a command line to exit status 2, `words` in its message, and a folder in which nothing has changed.
 #[track_caller]
-fn refused(desk: &Desk, line: &str, words: &[&str]) -> Ran {
+pub(crate) fn refused(desk: &Desk, line: &str, words: &[&str]) -> Ran {
     let before = desk.files();
     let ran = desk.run(line);
     ran.refused(words);

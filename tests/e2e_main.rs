@@ -23,6 +23,7 @@ mod e2e_resumed;
 mod e2e_resumed_loads;
 mod e2e_servers;
 mod e2e_statements;
+mod e2e_stores;
 mod e2e_subjects;
 mod e2e_void;
 mod e2e_wrong_answers;

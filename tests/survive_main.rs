@@ -16,6 +16,7 @@ mod survive_leftovers;
 mod survive_refusals;
 mod survive_resume;
 mod survive_secrets;
+mod survive_stores;
 
 use desk::{Desk, Ran, Running, is_alive, parse};
 use rig::Engine;

@@ -165,6 +165,39 @@ fn a_password_that_is_right_is_used_and_never_seen() {
 }
 
 #[test]
+fn the_password_of_one_of_several_stores_is_used_and_never_seen() {
+    let server = Held::of(Engine::Postgres);
+    let names = ["stores_0", "stores_1"];
+    names.iter().for_each(|name| server.engine.create_database(name).unwrap());
+    let password =
+        server.engine.tcp_url("x").password.map_or(String::new(), |secret| secret.reveal().to_owned());
+    let with =
+        |name: &str| server.engine.tcp_url(name).to_string().replacen('@', &format!(":{password}@"), 1);
+    let [first, second] = names.map(with);
+    let lines = [
+        "load tpcb/postgres --shards 2 --scale 2".to_owned(),
+        "run tpcb/postgres/axum+tokio-postgres --duration 500ms --warmup 0s --clients 2 --json".to_owned(),
+        "audit tpcb --json".to_owned(),
+    ];
+    let desk = Desk::empty();
+    for line in lines {
+        let mut command = desk.command(&format!("{line} --db shard-0={first} --db=shard-1={second}"));
+        without_passwords(&mut command);
+        let ran = watched(command, &password);
+        assert!(matches!(ran.code(), 0 | 1), "{line}: {ran:?}");
+        assert_unseen(&desk, &ran, &password);
+    }
+    // A name that no store has.
+    for name in ["shard-7", "broker", "shard-x"] {
+        let mut command = desk.command(&format!("audit tpcb --db shard-0={first} --db {name}={second}"));
+        without_passwords(&mut command);
+        let ran = watched(command, &password);
+        ran.refused(&[&format!("there is no store `{name}`")]);
+        assert_unseen(&desk, &ran, &password);
+    }
+}
+
+#[test]
 fn a_password_that_is_wrong_is_never_seen_either() {
     for engine in crate::ENGINES {
         let mut server = Held::of(engine);
