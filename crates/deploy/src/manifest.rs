@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::time::Duration;
+use targets::Combination;
 use toml::Spanned;
 
 /// The manifest of the server that comes with the program.
@@ -96,6 +97,20 @@ impl Manifest {
     pub fn ours() -> Manifest {
         let file = Path::new("servers/rust").join(FILE);
         Manifest::parse(OURS.to_owned(), file, None).expect("a test has read what is compiled in")
+    }
+
+    /// The same, which also serves what a program brings along, all of it: our server has whatever sessions there are.
+    #[must_use]
+    pub fn serving(mut self, more: &[Combination]) -> Manifest {
+        let offer = |combination: &Combination| Offer {
+            workload: combination.path.split('/').next().unwrap_or_default().to_owned(),
+            engine: combination.how.dialect,
+            how: combination.how.path(),
+            about: "the same sessions behind the HTTP server".to_owned(),
+            at: self.name_at.clone(),
+        };
+        self.serves.extend(more.iter().map(offer));
+        self
     }
 
     /// All under a folder, `NAME/server.toml`, by name of their folders, without that of ours; none where there is no such
@@ -336,6 +351,7 @@ fn on_path(program: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use targets::COMBINATIONS;
 
     const GOOD: &str = r#"name = "py"
 language = "Python"
@@ -355,6 +371,16 @@ serves = [
         let ours = Manifest::ours();
         assert!(ours.is_ours() && ours.name == "axum" && ours.serves.len() >= 12);
         ours.can_start().unwrap();
+    }
+
+    #[test]
+    fn ours_serves_what_a_program_brings_along() {
+        let more = &COMBINATIONS[..1];
+        let ours = Manifest::ours().serving(more);
+        assert_eq!(ours.serves.len(), Manifest::ours().serves.len() + 1);
+        let Some(offer) = ours.serves.last() else { panic!("{ours:?}") };
+        let told = format!("{}/{}/{}", offer.workload, offer.engine.name(), offer.how);
+        assert_eq!(told, more[0].path);
     }
 
     #[test]

@@ -182,14 +182,18 @@ pub fn add(more: Vec<Combination>) {
 
 /// The direct subjects, defaults first within a workload and within an engine.
 static DIRECT: LazyLock<Vec<Subject>> = LazyLock::new(|| {
-    let more = MORE.get().map_or(&[][..], Vec::as_slice);
     let direct = |of: &Combination| Subject { path: of.path, served: None, how: of.how, about: of.about };
-    COMBINATIONS.iter().chain(more).map(direct).collect()
+    COMBINATIONS.iter().chain(more()).map(direct).collect()
 });
+
+fn more() -> &'static [Combination] {
+    MORE.get().map_or(&[], Vec::as_slice)
+}
 
 /// What needs no folder of servers: the direct ones, and those through ours.
 static OURS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
-    with_servers(DIRECT.clone(), [Manifest::ours()]).expect("a test has read what is compiled in")
+    with_servers(DIRECT.clone(), [Manifest::ours().serving(more())])
+        .expect("a test has read what is compiled in")
 });
 
 /// Puts what servers offer beside what there is.
