@@ -366,8 +366,8 @@ impl<W: Driven> Job<'_, W> {
     }
 
     fn settle_and_audit(&self, trial: &mut Trial, before: &W::Evidence, ledger: &W::Ledger) -> Result<()> {
-        self.viewer.doing("waiting for what is still on its way");
-        trial.settled = settle::settle(self.databases, self.plan.settle_max, self.interrupt)?;
+        let max = self.plan.settle_max;
+        trial.settled = settle::settle(self.databases, max, self.viewer, self.interrupt)?;
         tell(self.viewer, "auditing");
         let claims = W::claims(ledger, true);
         let checked = validate::after(self.databases, before, &trial.audits, &claims, self.interrupt)?;

@@ -2,7 +2,7 @@
 
 use crate::validate;
 use anyhow::Result;
-use deploy::{Databases, Interrupt};
+use deploy::{Databases, Interrupt, Viewer, tell};
 use measure::Monotonic;
 use model::{Clock, Nanos};
 use result::Settled;
@@ -19,6 +19,7 @@ const LOOK_EVERY: Nanos = Nanos::from_millis(50);
 pub(crate) fn settle<W: Driven>(
     databases: &Databases<W>,
     max: Nanos,
+    viewer: &dyn Viewer,
     interrupt: &Interrupt,
 ) -> Result<Option<Settled>> {
     let (clock, urls) = (Monotonic::start(), databases.urls());
@@ -28,6 +29,11 @@ pub(crate) fn settle<W: Driven>(
     let Some(pending_first) = pending()? else { return Ok(None) };
     let mut pending_last = pending_first;
     let mut took = clock.now();
+    if pending_first > 0 {
+        let max_s = max.as_secs_f64();
+        let what = format!("waiting for {pending_first} acknowledged results to arrive, at most {max_s} s");
+        tell(viewer, &what);
+    }
     while pending_last > 0 && took < max && (asked_before || !interrupt.requested()) {
         std::thread::sleep(LOOK_EVERY.into());
         pending_last = pending()?.unwrap_or(0);

@@ -6,7 +6,9 @@ use crate::html::budget::Bar;
 use crate::html::spectrum::{self, Lane};
 use crate::html::{Markup, lines, timeline};
 use judge::{clocked, engine_findings, figures, findings};
-use result::{Books, Class, KindTally, Latency, Quantiles, State, Tier, Trial, UNVERIFIED, Writeback};
+use result::{
+    Books, Class, KindTally, Latency, Quantiles, Severity, State, Tier, Trial, UNVERIFIED, Writeback,
+};
 
 /// The whole trial.
 pub(crate) fn trial(trial: &Trial) -> Vec<Block<'_>> {
@@ -110,6 +112,9 @@ fn rates_section(trial: &Trial) -> Vec<Block<'_>> {
     blocks.push(times.at(if is_open { Level::Always } else { Level::Page }));
     blocks.push(Block::fact("calls", findings::exceptions(trial).join("; ")).at(Level::Brief));
     blocks.push(Block::At(Level::Brief, checks::summary(&[trial]).into()));
+    // Where something never arrived, that is among the rules to mind.
+    let settled = trial.rules.iter().find(|rule| rule.name == "settled" && rule.severity == Severity::Ok);
+    blocks.extend(settled.map(|rule| Block::fact("settled", rule.sentence.clone()).at(Level::Brief)));
     blocks.extend(findings::requirements(trial).into_iter().map(|requirement| {
         let tone = match requirement.met {
             Some(true) => Tone::Good,
