@@ -44,9 +44,9 @@ trap 'exit 143' TERM
 scripts/setup-tests.sh
 browser_ready=$?
 
-# The tests, the binary that they run, and the example that they kill; a line for each target that was made.
+# The tests, the binary that they run, the one with a workload of the tests' own beside it, and the example that they kill; a line for each target that was made.
 built=$room/built
-"$CARGO" build --release --workspace --locked --tests --bin stackmark --example hold \
+"$CARGO" build --release --workspace --locked --tests --bin stackmark --bin stackmark-toy --example hold \
   --message-format json-render-diagnostics >"$built" || { notes+=('FAILED: build'); failed=1; : >"$built"; }
 STACKMARK_BIN=$(sed -n 's/.*"name":"stackmark".*"test":false},"features".*"executable":"\([^"]*\)".*/\1/p' "$built")
 export STACKMARK_BIN

@@ -19,6 +19,7 @@ const WAIT_MAX: Nanos = Nanos::from_secs(600);
 const LOOK: Duration = Duration::from_millis(10);
 
 static BINARY: LazyLock<PathBuf> = LazyLock::new(repository::binary);
+static TOY: LazyLock<PathBuf> = LazyLock::new(repository::toy);
 
 /// The bytes of a database with one warehouse, as `stackmark load` makes it.
 static LOADED: LazyLock<Vec<u8>> = LazyLock::new(|| {
@@ -64,7 +65,18 @@ impl Desk {
 
     /// A command line after `stackmark`, its parts set apart by spaces.
     pub(crate) fn command(&self, line: &str) -> Command {
-        let mut command = Command::new(&*BINARY);
+        self.command_of(&BINARY, line)
+    }
+
+    /// The same of the program that has the tests' own workload beside the others, whose notes take so long to arrive.
+    pub(crate) fn start_toy(&self, delay_ms: u32, line: &str) -> Running {
+        let mut command = self.command_of(&TOY, line);
+        command.env("TOY_DELAY_MS", delay_ms.to_string());
+        Running::start(command)
+    }
+
+    fn command_of(&self, program: &Path, line: &str) -> Command {
+        let mut command = Command::new(program);
         command.args(line.split_whitespace());
         self.settle(&mut command);
         command

@@ -137,16 +137,30 @@ fn cargo(args: &[&str]) -> Vec<u8> {
 /// When it cannot be built.
 #[must_use]
 pub fn binary() -> PathBuf {
-    if let Some(path) = std::env::var_os("STACKMARK_BIN") {
-        return PathBuf::from(path);
-    }
+    std::env::var_os("STACKMARK_BIN").map_or_else(|| built("cli", "stackmark"), PathBuf::from)
+}
+
+/// The path of the program with the tests' own workload: beside `STACKMARK_BIN` if that is set, else built now as
+/// [`binary`] is.
+///
+/// # Panics
+/// When it cannot be built.
+#[must_use]
+pub fn toy() -> PathBuf {
+    const NAME: &str = "stackmark-toy";
+    let beside = std::env::var_os("STACKMARK_BIN").map(|path| PathBuf::from(path).with_file_name(NAME));
+    beside.filter(|path| path.exists()).unwrap_or_else(|| built(NAME, NAME))
+}
+
+/// The path of a program of a package, built in the profile of this test.
+fn built(package: &str, program: &str) -> PathBuf {
     let profile = if cfg!(debug_assertions) { "dev" } else { "release" };
     let said = cargo(&[
         "build",
         "--package",
-        "cli",
+        package,
         "--bin",
-        "stackmark",
+        program,
         "--profile",
         profile,
         "--message-format",
@@ -154,7 +168,7 @@ pub fn binary() -> PathBuf {
     ]);
     let messages = serde_json::Deserializer::from_slice(&said).into_iter::<Value>().filter_map(Result::ok);
     let executable = messages
-        .filter(|message| message["target"]["name"] == "stackmark")
+        .filter(|message| message["target"]["name"] == program)
         .find_map(|message| message["executable"].as_str().map(PathBuf::from));
     executable.expect("cargo names the executable that it built")
 }
