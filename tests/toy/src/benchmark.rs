@@ -22,7 +22,7 @@ impl Benchmark for Toy {
     const CHANCE_NEEDS_FRESH: bool = false;
     const OF_LOAD: &'static [&'static str] = &["box-ids"];
     type Context = Cardinality;
-    type Stored = Vec<StoredBox>;
+    type Evidence = Vec<StoredBox>;
     type Claims = Claims;
 
     fn standard(scale: u32) -> Cardinality {
@@ -82,11 +82,11 @@ impl Benchmark for Toy {
         Ok(audit::audits()?)
     }
 
-    fn stored_query(_: Dialect) -> Result<String> {
+    fn evidence_query(_: Dialect) -> Result<String> {
         Ok(audit::stored()?)
     }
 
-    fn stored(rows: &[Vec<Value>]) -> Result<Vec<StoredBox>> {
+    fn evidence(rows: &[Vec<Value>]) -> Result<Vec<StoredBox>> {
         let read =
             |row: &Vec<Value>| StoredBox::from_row(&row.iter().map(Value::int).collect::<Option<Vec<_>>>()?);
         rows.iter().map(|row| read(row).context("a box holds what is not a whole number")).collect()
