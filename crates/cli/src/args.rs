@@ -12,7 +12,7 @@ use std::time::Duration;
 use values::{clients_list, limit, rates_list, resolution, share, span, threads};
 
 pub(crate) use parts::{Checks, LiveArgs, Out, PlanArgs};
-pub(crate) use stores::{Shards, Stores};
+pub(crate) use stores::{SHARDS_MAX, Shards, Stores};
 pub(crate) use values::{Limit, Limited, Loads};
 
 /// Benchmark full-stack transactional services, audited.

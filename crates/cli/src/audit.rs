@@ -34,7 +34,7 @@ pub(crate) fn audit_workload<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<A
     let urls = Stores::of(&args.db, None)?.urls(None)?;
     let claims = args.run.as_deref().map(read_claims::<W::Evidence, W::Claims>).transpose()?;
     let kits = urls.iter().enumerate();
-    let kits = kits.map(|(store, url)| look::<W>(url).map_err(|error| at(error, store, urls.len())));
+    let kits = kits.map(|(store, url)| look::<W>(url, &urls).map_err(|error| at(error, store, urls.len())));
     let kits: Vec<Kit<W::Extent>> = kits.collect::<Result<_>>()?;
     let sizes: Vec<W::Extent> = kits.iter().map(|kit| kit.size.clone()).collect();
     let size = benchmark::whole::<W>(&sizes)?;
@@ -78,15 +78,15 @@ pub(crate) fn audit_workload<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<A
     Ok(if bad { Answer::Bad } else { Answer::Good })
 }
 
-/// How much the database holds, and who loaded it.
-fn look<W: Driven>(url: &DbUrl) -> Result<Kit<W::Extent>> {
+/// How much one of the databases holds, and who loaded it.
+fn look<W: Driven>(url: &DbUrl, all: &[DbUrl]) -> Result<Kit<W::Extent>> {
     let at = place(url);
     match inspect(url)? {
         Found::Absent => bail!(store(url).nothing()),
         Found::Incomplete { running: true, .. } => bail!("{at} is being loaded by another process"),
         Found::Incomplete { what, .. } => bail!(
             "{what} holds a load that was interrupted, and is no database\nhint: `{}` starts it anew",
-            load_command::<W>(std::slice::from_ref(url), 1, true)
+            load_command::<W>(all, 1, true)
         ),
         Found::Complete(contents) if contents.record.workload != W::NAME => bail!(
             "{at} was loaded for `{0}`, not for `{1}`\nhint: `stackmark audit {0}` checks it",

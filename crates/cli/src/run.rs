@@ -169,6 +169,11 @@ fn is_split_alike(server: &About, shards: u32) -> Result<()> {
             "the server's data is split over {count} stores, and this run's over {shards}\nhint: --shards {count}, or --db for \
              each of its stores"
         ),
+        // The calls are drawn as for so many stores, whatever is behind the server.
+        None if shards > 1 => bail!(
+            "the server does not say that its data is split over several stores, and --shards is {shards}\nhint: leave \
+             --shards out, or have /about name the setting `stores`"
+        ),
         _ => Ok(()),
     }
 }

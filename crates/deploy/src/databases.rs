@@ -32,6 +32,7 @@ impl<W: Driven> Databases<W> {
             return Ok(Databases { size: database.size.clone(), each: vec![database] });
         }
         let all = urls.len();
+        let load = |found: u64, fresh: bool| load(scale.unwrap_or(found), fresh);
         let found = urls.into_iter().enumerate();
         let each: Vec<Database<W>> = found
             .map(|(store, url)| {
@@ -126,12 +127,6 @@ impl<W: Driven> Databases<W> {
     pub fn place(&self) -> String {
         let places: Vec<String> = self.each.iter().map(|database| place(&database.url)).collect();
         places.join(" and ")
-    }
-
-    /// How many there are.
-    #[must_use]
-    pub fn shards(&self) -> u32 {
-        self.each.len() as u32
     }
 
     /// Their scale, in units of the workload.

@@ -21,7 +21,7 @@ pub struct Deployment {
 }
 
 impl Deployment {
-    /// Prepares what is asked for for a run in a folder. `named` are the databases of the user's, with their passwords: none, or one for
+    /// Prepares the stores that a run asks for, in its folder. `named` are the databases of the user's, with their passwords: none, or one for
     /// each store.
     ///
     /// # Errors
@@ -76,9 +76,10 @@ impl Deployment {
     /// Ends the private engines and keeps their data, so that they take no part in what is measured elsewhere.
     ///
     /// # Errors
-    /// One cannot be ended.
+    /// One cannot be ended; the others are.
     pub fn rest(&mut self) -> Result<()> {
-        self.hosts.iter_mut().try_for_each(Host::rest)
+        let done: Vec<Result<()>> = self.hosts.iter_mut().map(Host::rest).collect();
+        done.into_iter().collect()
     }
 
     /// Starts the private engines after a rest, or anew.
@@ -192,8 +193,8 @@ impl Deployment {
 
     /// How often each private engine has met its limits, in the order of [`Deployment::engines`].
     #[must_use]
-    pub fn engine_throttling(&self) -> Vec<rig::Throttling> {
-        self.hosts.iter().filter_map(Host::engine_throttling).collect()
+    pub fn engine_throttling(&self) -> Vec<Option<rig::Throttling>> {
+        self.hosts.iter().map(Host::engine_throttling).collect()
     }
 
     /// What a reader of a number must know about the private engines, a sentence each.

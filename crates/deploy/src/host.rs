@@ -105,7 +105,8 @@ impl Host {
             (Some(engine), _) => DbUrl::Server(engine.url(name)),
             (None, Some(DbUrl::Server(near))) => {
                 // Somebody's server has other databases, and perhaps another run of ours.
-                let (label, us) = (self.label.replace('-', "_"), std::process::id());
+                let label = if self.label.is_empty() { "0".to_owned() } else { self.label.replace('-', "_") };
+                let us = std::process::id();
                 DbUrl::Server(near.with_database(&format!("stackmark_{name}_{us}_{label}")))
             }
             (None, Some(DbUrl::Sqlite(near))) => {

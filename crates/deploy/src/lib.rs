@@ -1,8 +1,7 @@
-//! What a subject runs in. So far: servers in any language, found by their manifests, built, started, limited and stopped.
-//! The contract of a server with us is `docs/servers.md`.
+//! What a subject stands on and runs in: databases, ours or the user's, and private engines (`deployment`), as asked for in
+//! `spec`; servers in any language by their manifests, built, started, limited and stopped (`docs/servers.md`).
 //!
-//! It knows processes, folders and environments. It does not know workloads, drivers or what a trial is, and of HTTP only
-//! `GET /health`.
+//! It does not know which workloads there are, nor what a trial is, and of HTTP only `GET /health`.
 
 pub mod database;
 mod databases;

@@ -29,7 +29,16 @@ pub fn read_from(file: Option<PathBuf>) {
 pub fn with_password(url: DbUrl, store: usize) -> Result<DbUrl> {
     let DbUrl::Server(mut url) = url else { return Ok(url) };
     if let Some(file) = FILE.get() {
-        url.password = Some(of_file(file)?);
+        // What is a pipe can be read once only.
+        static READ: OnceLock<Secret> = OnceLock::new();
+        let secret = match READ.get() {
+            Some(secret) => secret.clone(),
+            None => {
+                let secret = of_file(file)?;
+                READ.get_or_init(|| secret).clone()
+            }
+        };
+        url.password = Some(secret);
     } else if url.password.is_none() {
         url.password = elsewhere(&url, store)?;
     }

@@ -6,7 +6,7 @@ use model::{Nanos, Tier};
 use serde::{Deserialize, Serialize};
 use sql::{DbUrl, Dialect, SqliteUrl};
 
-/// Where the data of a variant lies. Variants with equal places share one load and one private engine;
+/// Where the data of a variant lies. Variants with equal specifications share one load and one private engine;
 /// all private SQLite databases share one load, whatever their options.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -169,7 +169,7 @@ impl Spec {
 mod tests {
     use super::*;
 
-    fn place(dialect: Dialect, named: &[&str]) -> Spec {
+    fn spec(dialect: Dialect, named: &[&str]) -> Spec {
         let named: Vec<DbUrl> = named.iter().map(|url| url.parse().expect("an address")).collect();
         Spec::of_wishes(dialect, 1, &named, &Wishes::default())
     }
@@ -177,12 +177,12 @@ mod tests {
     #[test]
     fn two_checkpoints_begin_in_a_trial_wherever_the_first_one_does() {
         let measured = Nanos::from_secs(101);
-        let mut private = place(Dialect::Postgres, &[]);
+        let mut private = spec(Dialect::Postgres, &[]);
         private.go_through_checkpoints(measured).unwrap();
         assert_eq!(private.settings, [("checkpoint_timeout".into(), "40s".into())]);
         let error = private.go_through_checkpoints(measured).unwrap_err().to_string();
         assert!(error.contains("is set as well"), "{error}");
-        let mut named = place(Dialect::Postgres, &["postgres://me@127.0.0.1:1/x"]);
+        let mut named = spec(Dialect::Postgres, &["postgres://me@127.0.0.1:1/x"]);
         let error = named.go_through_checkpoints(measured).unwrap_err().to_string();
         assert!(error.contains("has a checkpoint_timeout of its own"), "{error}");
     }

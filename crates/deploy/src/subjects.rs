@@ -1,6 +1,6 @@
-//! Every combination that exists, one by one: the direct ones from the list below, those through a server from the servers'
-//! manifests. What is not in this list is not a subject, and asking for it is an error that names the nearest one: nothing is
-//! ever measured under another name.
+//! Every combination that exists, one by one: the direct ones from [`targets::COMBINATIONS`] and from what a program brings
+//! along, those through a server from the servers' manifests. What is not among them is not a subject, and asking for it is an
+//! error that names the nearest one: nothing is ever measured under another name.
 
 use crate::{DeployError, Manifest, Offer, Order, Server, ServerSettings};
 use anyhow::{Context, Result, bail};

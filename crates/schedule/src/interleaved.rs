@@ -41,12 +41,6 @@ impl Interleaved {
         }
     }
 
-    /// An experiment, or a comparison.
-    #[must_use]
-    pub fn kind(&self) -> RunKind {
-        self.kind
-    }
-
     /// The block of the trial of a number, from 1, and its part by its place in the cast; nothing beyond the last.
     fn slot(&self, cast: &[Part], number: usize) -> Option<(u32, usize)> {
         let (blocks, seed) = (self.experiment.blocks, self.experiment.seed);

@@ -13,7 +13,7 @@ use drive::{Observer, Stop};
 use measure::{Monotonic, Totals};
 use model::{Clock, Nanos, RetryPolicy, Stack, Target};
 use observe::{FileSystem, Observation, Options, Watch, Watched};
-use result::{Conformance, Data, Document, Interval, Moment, Role, State, StoreData, Trial};
+use result::{Conformance, Data, Document, Interval, Moment, Role, Settled, State, StoreData, Trial};
 use sql::Dialect;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -76,6 +76,8 @@ struct Ended<W: Driven> {
     observation: Observation,
     stack: Stack,
     server_failure: Option<String>,
+    /// How what was still on its way came to its end, while the server was there to see to it.
+    settled: Result<Option<Settled>>,
     /// What each limited process has met of its limits since it was started.
     throttling: Throttling,
 }
@@ -84,7 +86,7 @@ struct Ended<W: Driven> {
 #[derive(Debug, Clone, Default)]
 struct Throttling {
     /// In the order in which engines are watched.
-    engines: Vec<rig::Throttling>,
+    engines: Vec<Option<rig::Throttling>>,
     server: Option<rig::Throttling>,
 }
 
@@ -206,6 +208,7 @@ impl<W: Driven> Job<'_, W> {
             &stop,
             &mut follow,
         );
+        let ended = Monotonic::start();
         let Follow {
             watch, following, server_failure, write_failure, mut progress, document, unsettled, ..
         } = follow;
@@ -224,9 +227,16 @@ impl<W: Driven> Job<'_, W> {
             self.keep(driven, document, before, &mut progress)?;
             progress.discard()?;
         }
+        let settled = match (&driven, before) {
+            (Ok(driven), Some(before)) if driven.failure.is_none() && server_failure.is_none() => {
+                let max = self.plan.settle_max;
+                settle::settle(self.databases, before, ended, max, self.viewer, self.interrupt)
+            }
+            _ => Ok(None),
+        };
         // Counted since the engine was started, of which this trial is the greater part; of a fresh engine all of it.
         let throttling = Throttling { engines: self.deployment.engine_throttling(), server: None };
-        Ok(Ended { trial: driven?, observation, stack, server_failure, throttling })
+        Ok(Ended { trial: driven?, observation, stack, server_failure, settled, throttling })
     }
 
     /// Writes what was counted and what it implies about the data, now that no calls are made: all that a run that is killed
@@ -273,7 +283,7 @@ impl<W: Driven> Job<'_, W> {
                 mount_options: on.map(|on| on.options).filter(|options| !options.is_empty()),
                 checksum: self.databases.checksum().filter(|_| self.audited),
                 hottest_rows: Some(W::hottest_rows(&self.databases.size)),
-                references: if self.audited { Some(store(&first.url).has_references()?) } else { None },
+                references: if self.audited { Some(self.has_references()?) } else { None },
                 kit_notes: first.kit_notes.clone(),
                 stores: self.stores(),
                 loaded_by: format!("{} {}", record.kit, record.kit_version).trim_end().to_owned(),
@@ -283,6 +293,12 @@ impl<W: Driven> Job<'_, W> {
             conformance: validate::no_conformance("not run"),
             ..Trial::default()
         })
+    }
+
+    /// Whether every store has the foreign keys of the schema.
+    fn has_references(&self) -> Result<bool> {
+        let mut each = self.databases.each.iter();
+        each.try_fold(true, |all, database| Ok(store(&database.url).has_references()? && all))
     }
 
     /// What each of several stores holds.
@@ -298,7 +314,7 @@ impl<W: Driven> Job<'_, W> {
     }
 
     fn finish(&self, trial: &mut Trial, driven: Ended<W>, before: Option<&W::Evidence>) -> Result<()> {
-        let Ended { trial: driven, observation, stack, server_failure, throttling } = driven;
+        let Ended { trial: driven, observation, stack, server_failure, settled, throttling } = driven;
         trial.stack = described(stack);
         // What a server that is not ours says of itself is all that is known.
         trial.stack.durability.claimed = self.url.is_some();
@@ -314,7 +330,7 @@ impl<W: Driven> Job<'_, W> {
             process.cpu_ms_per_1000_committed = result::cpu_ms_a_thousand(process.cpu_s(), committed);
             process.limits = match role {
                 Role::Engine => {
-                    self.deployment.engine_limits().map(|limits| limits.described(engines.next()))
+                    self.deployment.engine_limits().map(|limits| limits.described(engines.next().flatten()))
                 }
                 Role::Server => self.server.limits.map(|limits| limits.described(throttling.server)),
                 Role::Generator => None,
@@ -349,7 +365,7 @@ impl<W: Driven> Job<'_, W> {
         trial.inputs = W::input_checks(&driven.ledger, &self.databases.size);
         if let Some(before) = before {
             let clock = Monotonic::start();
-            if let Err(error) = self.settle_and_audit(trial, before, &driven.ledger) {
+            if let Err(error) = self.audit(trial, before, settled, &driven.ledger) {
                 // An engine that is gone: what was measured is kept, and nobody can say what it is worth.
                 let why = format!("the stored data could not be audited after the run: {error:#}");
                 trial.failure.get_or_insert(why);
@@ -365,9 +381,20 @@ impl<W: Driven> Job<'_, W> {
         Ok(())
     }
 
-    fn settle_and_audit(&self, trial: &mut Trial, before: &W::Evidence, ledger: &W::Ledger) -> Result<()> {
-        let max = self.plan.settle_max;
-        trial.settled = settle::settle(self.databases, max, self.viewer, self.interrupt)?;
+    /// Audits the stored data, once what was still on its way has come to its end.
+    fn audit(
+        &self,
+        trial: &mut Trial,
+        before: &W::Evidence,
+        settled: Result<Option<Settled>>,
+        ledger: &W::Ledger,
+    ) -> Result<()> {
+        trial.settled = settled?;
+        // Only who has asked to stop ends the waiting before its time.
+        let cut = |settled: &Settled| settled.pending_last > 0 && settled.took_s < settled.max_s;
+        if trial.state == State::Complete && trial.settled.as_ref().is_some_and(cut) {
+            trial.state = State::Interrupted;
+        }
         tell(self.viewer, "auditing");
         let claims = W::claims(ledger, true);
         let checked = validate::after(self.databases, before, &trial.audits, &claims, self.interrupt)?;

@@ -11,22 +11,27 @@ use targets::Driven;
 /// The stores are asked this often.
 const LOOK_EVERY: Nanos = Nanos::from_millis(50);
 
-/// Waits until nothing is pending any more, at most `max`, or until the user has asked to stop. Nothing, where the workload
-/// has nothing to wait for.
+/// Waits until nothing is pending any more, at most `max` by a clock that was started when the load ended, or until the user
+/// has asked to stop. Nothing, where the workload has nothing to wait for, as `before` tells.
 ///
 /// # Errors
 /// A store cannot be asked.
 pub(crate) fn settle<W: Driven>(
     databases: &Databases<W>,
+    before: &W::Evidence,
+    clock: Monotonic,
     max: Nanos,
     viewer: &dyn Viewer,
     interrupt: &Interrupt,
 ) -> Result<Option<Settled>> {
-    let (clock, urls) = (Monotonic::start(), databases.urls());
-    let pending = || Ok::<_, anyhow::Error>(W::pending(&validate::evidence::<W>(&urls)?));
+    if W::pending(before).is_none() {
+        return Ok(None);
+    }
+    let urls = databases.urls();
+    let pending = || Ok::<_, anyhow::Error>(W::pending(&validate::evidence::<W>(&urls)?).unwrap_or(0));
     // One who has asked to stop already is waited for all the same: what was measured until then needs its audits.
     let asked_before = interrupt.requested();
-    let Some(pending_first) = pending()? else { return Ok(None) };
+    let pending_first = pending()?;
     let mut pending_last = pending_first;
     let mut took = clock.now();
     if pending_first > 0 {
@@ -36,7 +41,7 @@ pub(crate) fn settle<W: Driven>(
     }
     while pending_last > 0 && took < max && (asked_before || !interrupt.requested()) {
         std::thread::sleep(LOOK_EVERY.into());
-        pending_last = pending()?.unwrap_or(0);
+        pending_last = pending()?;
         took = clock.now();
     }
     let (took_s, max_s) = (took.as_secs_f64(), max.as_secs_f64());

@@ -9,7 +9,7 @@ use std::path::Path;
 use targets::place;
 
 /// The most stores that may be asked for.
-const SHARDS_MAX: u32 = 64;
+pub(crate) const SHARDS_MAX: u32 = 64;
 
 /// How the data is split.
 #[derive(Debug, Args, Clone, Default)]
@@ -45,6 +45,9 @@ impl Stores {
             }
         }
         let count = given.len() as u32;
+        if count > SHARDS_MAX {
+            bail!("{count} databases are named; {SHARDS_MAX} are the most");
+        }
         let mut named = vec![None; given.len()];
         for one in &given {
             let (name, url) = split(one);
@@ -86,7 +89,7 @@ impl Stores {
             named.map(|(store, url)| parse_url(url, dialect, store)).collect()
         };
         // Stores on two engines are wrong whatever the subject.
-        let found = urls(None)?;
+        let found: Vec<DbUrl> = self.named.iter().map(|url| Ok(url.parse()?)).collect::<Result<_>>()?;
         for (store, url) in found.iter().enumerate().skip(1) {
             if url.dialect() != found[0].dialect() {
                 let [first, other] = [found[0].dialect().name(), url.dialect().name()];
@@ -155,6 +158,9 @@ mod tests {
         check(&["sqlite:a.db", "sqlite:b.db"], None, Err("write --db shard-0=URL"));
         check(&["shard-0=sqlite:a.db", "shard-0=sqlite:b.db"], None, Err("shard-0 is named twice"));
         check(&["shard-0=sqlite:a.db", "shard-2=sqlite:b.db"], None, Err("no store `shard-2`"));
+        let many: Vec<String> = (0..65).map(|store| format!("shard-{store}=sqlite:{store}.db")).collect();
+        let error = Stores::of(&many, None).unwrap_err().to_string();
+        assert!(error.contains("65 databases are named; 64 are the most"), "{error}");
         check(&["broker=kafka://x"], None, Err("no store `broker`"));
         check(&["shard-0=sqlite:a.db"], Some(2), Err("--shards is 2, and --db names 1"));
     }

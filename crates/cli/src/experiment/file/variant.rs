@@ -3,7 +3,7 @@
 use super::expand::{Combination, plain};
 use super::source::{Entry, Kind, Source, Span, get, nearest};
 use super::words::{PLAN, Word, Words};
-use crate::args::Limited;
+use crate::args::{Limited, SHARDS_MAX};
 use crate::run::server_settings;
 use anyhow::Result;
 use deploy::Spec;
@@ -148,9 +148,10 @@ impl Common<'_> {
     /// Stores that the data is split over.
     fn shards<W: Driven>(&self, entry: &Entry) -> Result<u32> {
         let wrong = |error: anyhow::Error| self.source.wrong(&entry.value.span, error);
-        let shards = self.scalar(entry)?.parse().ok().filter(|shards| *shards > 0);
-        let shards =
-            shards.ok_or_else(|| wrong(anyhow::anyhow!("`shards` is a number of stores, such as 2")))?;
+        let shards = self.scalar(entry)?.parse().ok().filter(|shards| (1..=SHARDS_MAX).contains(shards));
+        let shards = shards.ok_or_else(|| {
+            wrong(anyhow::anyhow!("`shards` is a number of stores from 1 to {SHARDS_MAX}, such as 2"))
+        })?;
         benchmark::split::<W>(W::standard(self.scale), shards).map_err(wrong)?;
         Ok(shards)
     }
