@@ -164,6 +164,8 @@ fn ctrl_c_ends_the_waiting_and_the_data_is_audited() {
     let document = desk.document();
     let (first, last, severity, sentence) = settled(&document);
     assert!(last == first && severity == "bad", "{sentence}");
+    // A run of several trials would run this one again.
+    assert_eq!(document["trials"][0]["state"], "interrupted");
     assert_audited(&document);
 }
 
