@@ -105,6 +105,7 @@ fn value(param: Param<'_>) -> Value {
         Param::Int(value) => Value::Int(value),
         Param::Cents(cents) => Value::Bytes(decimal(cents)),
         Param::Text(text) => Value::Bytes(text.as_bytes().to_vec()),
+        Param::Null => Value::NULL,
     }
 }
 

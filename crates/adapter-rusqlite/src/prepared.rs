@@ -1,7 +1,7 @@
 //! A connection and the statements that are prepared on it: binding, running, decoding.
 
 use model::{Cents, DefectKind, Fault};
-use rusqlite::types::ValueRef;
+use rusqlite::types::{Null, ValueRef};
 use rusqlite::{Connection, Row, Statement};
 use self_cell::self_cell;
 use sql::{ColumnError, Columns, Param, Read, StmtId, sqlite_fault};
@@ -83,6 +83,7 @@ impl Prepared {
                         statement.raw_bind_parameter(index, value)
                     }
                     Param::Text(value) => statement.raw_bind_parameter(index, value),
+                    Param::Null => statement.raw_bind_parameter(index, Null),
                 }
                 .map_err(engine)?;
             }

@@ -25,6 +25,7 @@ impl ToSql for Bound<'_> {
             Param::Int(value) => put_int(value, wanted, into),
             Param::Cents(Cents(value)) => put_cents(value, wanted, into),
             Param::Text(text) => put_text(text, wanted, into),
+            Param::Null => return Ok(IsNull::Yes),
         };
         fits.map(|()| IsNull::No).ok_or_else(|| format!("{:?} is no {wanted}", self.0).into())
     }

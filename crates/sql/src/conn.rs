@@ -36,6 +36,8 @@ pub enum Param<'a> {
     Cents(Cents),
     /// A text.
     Text(&'a str),
+    /// Null, of whatever type the statement wants there.
+    Null,
 }
 
 impl From<i64> for Param<'_> {
@@ -59,6 +61,13 @@ impl From<Cents> for Param<'_> {
 impl<'a> From<&'a str> for Param<'a> {
     fn from(value: &'a str) -> Self {
         Param::Text(value)
+    }
+}
+
+/// `None` is null.
+impl<'a, T: Into<Param<'a>>> From<Option<T>> for Param<'a> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Param::Null, Into::into)
     }
 }
 

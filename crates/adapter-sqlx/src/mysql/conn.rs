@@ -24,6 +24,7 @@ impl Prepared {
             Param::Int(value) => query.bind(value),
             Param::Cents(cents) => query.bind(decimal(cents)),
             Param::Text(text) => query.bind(text),
+            Param::Null => query.bind(None::<i64>),
         })
     }
 }

@@ -71,6 +71,7 @@ impl<'q> Encode<'q, Postgres> for Bound<'_> {
             Param::Int(value) => put_int(value, self.wanted, into),
             Param::Cents(Cents(value)) => put_cents(value, self.wanted, into),
             Param::Text(text) => put_text(text, self.wanted, into),
+            Param::Null => return Ok(IsNull::Yes),
         };
         fits.map(|()| IsNull::No).ok_or_else(|| format!("{:?} is no {:?}", self.param, self.wanted).into())
     }

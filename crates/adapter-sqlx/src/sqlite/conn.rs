@@ -30,6 +30,7 @@ fn bind<'q>(statement: &'q SqliteStatement, params: &[Param<'_>]) -> Query<'q, S
         // Money is stored in cents.
         Param::Int(value) | Param::Cents(Cents(value)) => query.bind(value),
         Param::Text(text) => query.bind(text),
+        Param::Null => query.bind(None::<i64>),
     })
 }
 
