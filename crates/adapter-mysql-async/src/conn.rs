@@ -16,6 +16,10 @@ struct Prepared {
 pub struct MySqlConn {
     conn: Conn,
     statements: Vec<Prepared>,
+    /// What the transaction of now is, or the last one was.
+    tx: TxKind,
+    /// Whether one may be open that was begun here.
+    open: bool,
 }
 
 impl std::fmt::Debug for MySqlConn {
@@ -44,7 +48,7 @@ impl MySqlConn {
             })?;
             prepared.push(Prepared { statement, order: positional.order });
         }
-        Ok(MySqlConn { conn, statements: prepared })
+        Ok(MySqlConn { conn, statements: prepared, tx: TxKind::Write, open: false })
     }
 
     /// Calls a procedure that holds a whole transaction: its rows go to `each` with the number of their result set, from
@@ -79,6 +83,14 @@ impl MySqlConn {
         }
         result.drop_result().await.map_err(|error| told(error, answered))?;
         unreadable.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    /// What an error of a statement means in the transaction of now. One that is a transaction of its own was to commit as
+    /// well.
+    fn faults(&self) -> impl Fn(Error) -> Fault + Copy + use<> {
+        let commits = self.tx == TxKind::OneWrite;
+        let lost = if commits { Doubt::CommitUnanswered } else { Doubt::ConnectionLost };
+        move |error| fault(error, commits, lost)
     }
 
     #[inline]
@@ -127,29 +139,45 @@ impl SqlConn for MySqlConn {
 
     /// A read-only transaction has its snapshot at REPEATABLE READ.
     async fn begin(&mut self, tx: TxKind) -> Result<(), Fault> {
+        if self.open {
+            // The transaction before was given up in its middle; `start transaction` would commit it, and a statement by
+            // itself would join it.
+            self.rollback().await.map_err(unreached)?;
+        }
+        self.tx = tx;
         let text = match tx {
             TxKind::Read => "start transaction read only",
             TxKind::Write => "start transaction",
+            TxKind::OneRead | TxKind::OneWrite => return Ok(()),
         };
-        // Without a transaction nothing of the call has reached the tables, whatever happened to the connection.
-        self.conn.query_drop(text).await.map_err(|error| match fault(error, false, Doubt::ConnectionLost) {
-            Fault::InDoubt(_) => Fault::Refused(Refusal::Unreachable),
-            fault @ (Fault::Conflict(_) | Fault::Refused(_) | Fault::Defect(_)) => fault,
-        })
+        self.open = true;
+        self.conn.query_drop(text).await.map_err(|error| unreached(engine(error)))
     }
 
     async fn commit(&mut self) -> Result<(), Fault> {
-        self.conn.query_drop("commit").await.map_err(|error| fault(error, true, Doubt::CommitUnanswered))
+        if self.tx.is_one_statement() {
+            return Ok(());
+        }
+        let result = self.conn.query_drop("commit").await;
+        result.map_err(|error| fault(error, true, Doubt::CommitUnanswered))?;
+        self.open = false;
+        Ok(())
     }
 
     async fn rollback(&mut self) -> Result<(), Fault> {
-        self.conn.query_drop("rollback").await.map_err(engine)
+        // Also where nothing was begun here: a procedure may have.
+        if !self.tx.is_one_statement() {
+            self.conn.query_drop("rollback").await.map_err(engine)?;
+            self.open = false;
+        }
+        Ok(())
     }
 
     async fn exec(&mut self, stmt: StmtId, params: &[Param<'_>]) -> Result<u64, Fault> {
-        let result = self.run(stmt, params).await.map_err(engine)?;
+        let told = self.faults();
+        let result = self.run(stmt, params).await.map_err(told)?;
         let changed = result.affected_rows();
-        result.drop_result().await.map_err(engine)?;
+        result.drop_result().await.map_err(told)?;
         Ok(changed)
     }
 
@@ -159,11 +187,12 @@ impl SqlConn for MySqlConn {
         params: &[Param<'_>],
         read: Read<T>,
     ) -> Result<Option<T>, Fault> {
-        let mut result = self.run(stmt, params).await.map_err(engine)?;
-        let row = result.next().await.map_err(engine)?;
+        let told = self.faults();
+        let mut result = self.run(stmt, params).await.map_err(told)?;
+        let row = result.next().await.map_err(told)?;
         let read = row.map(|row| read(&Current(&row))).transpose();
         // Rows that nobody reads are read past even if this one could not be read.
-        result.drop_result().await.map_err(engine)?;
+        result.drop_result().await.map_err(told)?;
         Ok(read?)
     }
 
@@ -174,18 +203,28 @@ impl SqlConn for MySqlConn {
         read: Read<T>,
         into: &mut Vec<T>,
     ) -> Result<(), Fault> {
-        let mut result = self.run(stmt, params).await.map_err(engine)?;
-        while let Some(row) = result.next().await.map_err(engine)? {
+        let told = self.faults();
+        let mut result = self.run(stmt, params).await.map_err(told)?;
+        while let Some(row) = result.next().await.map_err(told)? {
             into.push(read(&Current(&row))?);
         }
-        result.drop_result().await.map_err(engine)
+        result.drop_result().await.map_err(told)
     }
 }
 
-/// The fault of a statement.
+/// The fault of what commits nothing.
 #[cold]
 fn engine(error: Error) -> Fault {
     fault(error, false, Doubt::ConnectionLost)
+}
+
+/// Without a transaction nothing of the call has reached the tables, whatever happened to the connection.
+#[cold]
+fn unreached(fault: Fault) -> Fault {
+    match fault {
+        Fault::InDoubt(_) => Fault::Refused(Refusal::Unreachable),
+        fault @ (Fault::Conflict(_) | Fault::Refused(_) | Fault::Defect(_)) => fault,
+    }
 }
 
 /// What the driver's errors mean; `lost` where the connection broke.

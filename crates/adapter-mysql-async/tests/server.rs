@@ -267,6 +267,58 @@ fn a_connection_that_breaks_is_in_doubt_as_far_as_it_is() {
 }
 
 #[test]
+fn one_statement_is_all_that_is_sent_and_in_doubt_if_it_wrote_and_its_answer_is_lost() {
+    database("alone");
+    let direct = server().tcp_url("alone");
+    block_on(async {
+        counters(&direct).await;
+        let mut witness = counter_conn(&direct).await;
+        let unanswered = Err(Fault::InDoubt(Doubt::CommitUnanswered));
+
+        let proxy = Proxy::before(&direct).await;
+        let mut conn = counter_conn(&proxy.url).await;
+        proxy.cut(Cut::Answer);
+        conn.begin(TxKind::OneWrite).await.unwrap();
+        assert_eq!(conn.exec(ADD, &[1_i64.into(), 10_i64.into()]).await, unanswered);
+        // It was committed: the doubt was right.
+        assert_eq!(witness.row(READ, &[1_i64.into()], |row| row.int(0)).await, Ok(Some(10)));
+
+        let proxy = Proxy::before(&direct).await;
+        let mut conn = counter_conn(&proxy.url).await;
+        conn.begin(TxKind::OneWrite).await.unwrap();
+        assert_eq!(conn.exec(ADD, &[2_i64.into(), 1_i64.into()]).await, Ok(1));
+        // Whatever is sent from now on is lost.
+        proxy.cut(Cut::Now);
+        conn.commit().await.unwrap();
+        conn.begin(TxKind::OneRead).await.unwrap();
+        let read = conn.row(READ, &[2_i64.into()], |row| row.int(0)).await;
+        assert_eq!(read, Err(Fault::InDoubt(Doubt::ConnectionLost)));
+        conn.begin(TxKind::OneWrite).await.unwrap();
+        assert_eq!(conn.exec(ADD, &[2_i64.into(), 1_i64.into()]).await, unanswered);
+        assert_eq!(witness.row(READ, &[2_i64.into()], |row| row.int(0)).await, Ok(Some(1)));
+    });
+}
+
+#[test]
+fn a_transaction_that_was_given_up_is_undone_by_the_next_one() {
+    let url = database("given_up");
+    block_on(async {
+        counters(&url).await;
+        let mut conn = counter_conn(&url).await;
+        for next in [TxKind::Write, TxKind::OneWrite] {
+            conn.begin(TxKind::Write).await.unwrap();
+            assert_eq!(conn.exec(ADD, &[1_i64.into(), 7_i64.into()]).await, Ok(1));
+            conn.begin(next).await.unwrap();
+            assert_eq!(conn.exec(ADD, &[2_i64.into(), 1_i64.into()]).await, Ok(1));
+            conn.commit().await.unwrap();
+        }
+        let mut witness = counter_conn(&url).await;
+        assert_eq!(witness.row(READ, &[1_i64.into()], |row| row.int(0)).await, Ok(Some(0)));
+        assert_eq!(witness.row(READ, &[2_i64.into()], |row| row.int(0)).await, Ok(Some(2)));
+    });
+}
+
+#[test]
 fn two_writers_lose_no_update() {
     counters_of(Isolation::ReadCommitted, "one");
     counters_of(Isolation::RepeatableRead, "two");

@@ -23,6 +23,8 @@ pub struct SqliteConn<K> {
     prepared: Prepared,
     lane: Lane,
     pass: Option<Pass>,
+    /// Whether the statement of now is a transaction of its own.
+    alone: bool,
     waited: Nanos,
     clock: K,
 }
@@ -47,7 +49,7 @@ impl<K: Clock> SqliteConn<K> {
         clock: K,
     ) -> rusqlite::Result<SqliteConn<K>> {
         let prepared = Prepared::new(connection, statements, &CONTROL)?;
-        Ok(SqliteConn { prepared, lane, pass: None, waited: Nanos::ZERO, clock })
+        Ok(SqliteConn { prepared, lane, pass: None, alone: false, waited: Nanos::ZERO, clock })
     }
 
     fn control(&mut self, control: Control) -> rusqlite::Result<()> {
@@ -77,7 +79,7 @@ impl<K: Clock> SqlConn for SqliteConn<K> {
             // Waiting for our own pass would never end.
             self.abandon().map_err(|error| fault(&error, false))?;
         }
-        let write = tx == TxKind::Write;
+        let write = tx.writes();
         if write || self.lane.readers_pass() {
             let pass = self.lane.try_enter(write).unwrap_or_else(|| {
                 let came = self.clock.now();
@@ -87,6 +89,12 @@ impl<K: Clock> SqlConn for SqliteConn<K> {
             });
             self.pass = Some(pass);
         }
+        // A statement that writes gets a transaction all the same: by itself it may commit only when it is reset, after its
+        // row was given, and nobody would be told that this failed.
+        self.alone = tx == TxKind::OneRead;
+        if self.alone {
+            return Ok(());
+        }
         self.control(if write { Control::BeginWrite } else { Control::BeginRead }).map_err(|error| {
             self.leave();
             fault(&error, false)
@@ -94,6 +102,10 @@ impl<K: Clock> SqlConn for SqliteConn<K> {
     }
 
     async fn commit(&mut self) -> Result<(), Fault> {
+        if self.alone {
+            self.leave();
+            return Ok(());
+        }
         match self.control(Control::Commit) {
             Ok(()) => {
                 self.leave();

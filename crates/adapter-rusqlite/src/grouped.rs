@@ -176,9 +176,12 @@ impl<K: Clock> SqlConn for GroupedConn<K> {
         // The transaction before may have been given up in its middle: its future was dropped, or a caller panicked and went
         // on. Waiting for our own turn would never end; what became of others then was not asked.
         let _ = self.abandon(false);
-        if tx == TxKind::Read
+        if !tx.writes()
             && let Some(reader) = &mut self.reader
         {
+            if tx.is_one_statement() {
+                return Ok(());
+            }
             return reader.control(Reading::Begin as usize).map_err(|error| fault(&error, false));
         }
         let turn = self.group.try_turn().unwrap_or_else(|| {
@@ -197,11 +200,12 @@ impl<K: Clock> SqlConn for GroupedConn<K> {
                 self.grouping = Some(turn.commit()?);
                 Ok(())
             }
-            (None, Some(reader)) => {
+            (None, Some(reader)) if reader.in_transaction() => {
                 let committed = reader.control(Reading::Commit as usize);
                 committed.map_err(|error| fault(&error, false))
             }
-            (None, None) => Ok(()),
+            // Nothing, or one statement that has read.
+            (None, _) => Ok(()),
         }
     }
 

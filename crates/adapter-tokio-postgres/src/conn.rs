@@ -29,6 +29,8 @@ pub struct PostgresConn {
     link: Link,
     statements: Vec<Statement>,
     workload_statements: usize,
+    /// What the transaction of now is, or the last one was.
+    tx: TxKind,
     /// Whether a transaction is open, as far as we know.
     open: bool,
     /// Whether it has failed; the server would answer a commit by a rollback.
@@ -52,6 +54,7 @@ impl PostgresConn {
             link,
             statements: prepared,
             workload_statements: statements.len(),
+            tx: TxKind::Write,
             open: false,
             failed: false,
         })
@@ -63,11 +66,12 @@ impl PostgresConn {
         self.link.until(self.client.execute_raw(statement, nothing)).await.map(drop)
     }
 
-    /// The fault of a statement, after which the transaction can only be rolled back.
+    /// The fault of a statement, after which the transaction can only be rolled back. One that is a transaction of its own
+    /// was to commit as well.
     #[cold]
     fn fault(&mut self, error: &Error) -> Fault {
         self.failed = true;
-        fault(error, false)
+        fault(error, self.tx == TxKind::OneWrite)
     }
 
     /// Gives every row of a statement to `take`, up to the first that it refuses.
@@ -108,12 +112,14 @@ impl SqlConn for PostgresConn {
             // The transaction before was given up in its middle; a second `begin` would only be warned about.
             self.rollback().await.map_err(unreached)?;
         }
+        self.tx = tx;
+        self.failed = false;
         let control = match tx {
             TxKind::Read => Control::BeginRead,
             TxKind::Write => Control::BeginWrite,
+            TxKind::OneRead | TxKind::OneWrite => return Ok(()),
         };
         self.open = true;
-        self.failed = false;
         self.control(control).await.map_err(|error| {
             self.open = false;
             unreached(fault(&error, false))
@@ -127,6 +133,9 @@ impl SqlConn for PostgresConn {
                 DefectKind::Engine,
                 "a transaction was to be committed after an error",
             ));
+        }
+        if self.tx.is_one_statement() {
+            return Ok(());
         }
         let result = self.control(Control::Commit).await;
         // Whatever was answered, the transaction is over.

@@ -15,6 +15,31 @@ pub enum TxKind {
     Read,
     /// Writes; engines with one writer take the write lock at once.
     Write,
+    /// One statement that only reads, a transaction of its own: nothing is sent to begin or commit it.
+    OneRead,
+    /// One statement that writes, likewise. SQLite takes the write lock for it as for `Write` where writers queue for that
+    /// (`adapter-rusqlite`), because it has no round trip to save there.
+    OneWrite,
+}
+
+impl TxKind {
+    /// Whether it is one statement, a transaction of its own.
+    #[must_use]
+    pub const fn is_one_statement(self) -> bool {
+        match self {
+            TxKind::OneRead | TxKind::OneWrite => true,
+            TxKind::Read | TxKind::Write => false,
+        }
+    }
+
+    /// Whether it writes.
+    #[must_use]
+    pub const fn writes(self) -> bool {
+        match self {
+            TxKind::Write | TxKind::OneWrite => true,
+            TxKind::Read | TxKind::OneRead => false,
+        }
+    }
 }
 
 /// A transaction's part in a commit that it could share with those of other sessions.
@@ -122,6 +147,12 @@ impl From<ColumnError> for Fault {
 /// A connection with its statements prepared.
 ///
 /// After an error the transaction is still open unless the fault is `InDoubt`; the caller rolls back.
+///
+/// A transaction of one statement ([`TxKind::OneRead`], [`TxKind::OneWrite`]) is begun and committed like any other, and
+/// counts as one, but that statement is all that reaches a server: if it succeeds it is committed, if it fails there is
+/// nothing to undo, and an answer of `OneWrite` that got lost is `InDoubt(CommitUnanswered)`. A connection that is gone is
+/// found by it, and not by begin. Whoever executes several in one such transaction has several transactions: each may be
+/// kept whatever becomes of the others, also when they are rolled back.
 pub trait SqlConn: Send + 'static {
     /// The engine's dialect.
     const DIALECT: Dialect;

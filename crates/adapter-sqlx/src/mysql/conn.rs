@@ -42,6 +42,8 @@ fn decimal(Cents(cents): Cents) -> String {
 pub struct SqlxMySqlConn {
     conn: MySqlConnection,
     statements: Vec<Prepared>,
+    /// What the transaction of now is, or the last one was.
+    tx: TxKind,
     /// Whether a transaction may be open.
     open: bool,
 }
@@ -72,7 +74,14 @@ impl SqlxMySqlConn {
             })?;
             prepared.push(Prepared { statement, order: positional.order });
         }
-        Ok(SqlxMySqlConn { conn, statements: prepared, open: false })
+        Ok(SqlxMySqlConn { conn, statements: prepared, tx: TxKind::Write, open: false })
+    }
+
+    /// What an error of a statement means in the transaction of now. One that is a transaction of its own was to commit as
+    /// well.
+    fn faults(&self) -> impl Fn(Error) -> Fault + Copy + use<> {
+        let commits = self.tx == TxKind::OneWrite;
+        move |error| fault(&error, commits)
     }
 
     async fn control(&mut self, text: &'static str) -> Result<(), Error> {
@@ -87,24 +96,19 @@ impl SqlxMySqlConn {
         params: &[Param<'_>],
         mut take: impl FnMut(&Current<'_>) -> Result<(), ColumnError>,
     ) -> Result<(), Fault> {
+        let told = self.faults();
         let query = self.statements[usize::from(stmt.0)].bind(params);
         let mut rows = query.fetch(&mut self.conn);
         let mut refused = Ok(());
         // To the end, also when a row was refused: what the server says last belongs to this statement, and not to the
         // next one, where sqlx would otherwise find it.
-        while let Some(row) = rows.try_next().await.map_err(statement_fault)? {
+        while let Some(row) = rows.try_next().await.map_err(told)? {
             if refused.is_ok() {
                 refused = take(&Current(&row));
             }
         }
         Ok(refused?)
     }
-}
-
-/// The fault of a statement.
-#[cold]
-fn statement_fault(error: Error) -> Fault {
-    fault(&error, false)
 }
 
 #[cold]
@@ -127,9 +131,11 @@ impl SqlConn for SqlxMySqlConn {
             // The transaction before was given up in its middle; `start transaction` would commit it.
             self.rollback().await.map_err(unreached)?;
         }
+        self.tx = tx;
         let text = match tx {
             TxKind::Read => "start transaction read only",
             TxKind::Write => "start transaction",
+            TxKind::OneRead | TxKind::OneWrite => return Ok(()),
         };
         // Without a transaction nothing of the call has reached the tables, whatever happened to the connection.
         self.open = true;
@@ -137,6 +143,9 @@ impl SqlConn for SqlxMySqlConn {
     }
 
     async fn commit(&mut self) -> Result<(), Fault> {
+        if self.tx.is_one_statement() {
+            return Ok(());
+        }
         self.control("commit").await.map_err(|error| fault(&error, true))?;
         self.open = false;
         Ok(())
@@ -144,15 +153,16 @@ impl SqlConn for SqlxMySqlConn {
 
     async fn rollback(&mut self) -> Result<(), Fault> {
         if self.open {
-            self.control("rollback").await.map_err(statement_fault)?;
+            self.control("rollback").await.map_err(|error| fault(&error, false))?;
             self.open = false;
         }
         Ok(())
     }
 
     async fn exec(&mut self, stmt: StmtId, params: &[Param<'_>]) -> Result<u64, Fault> {
+        let told = self.faults();
         let query = self.statements[usize::from(stmt.0)].bind(params);
-        query.execute(&mut self.conn).await.map(|done| done.rows_affected()).map_err(statement_fault)
+        query.execute(&mut self.conn).await.map(|done| done.rows_affected()).map_err(told)
     }
 
     async fn row<T: Send>(

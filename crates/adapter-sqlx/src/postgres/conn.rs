@@ -42,6 +42,8 @@ impl Prepared {
 pub struct SqlxPostgresConn {
     conn: PgConnection,
     statements: Vec<Prepared>,
+    /// What the transaction of now is, or the last one was.
+    tx: TxKind,
     /// Whether a transaction is open, as far as we know.
     open: bool,
     /// Whether it has failed; the server would answer a commit by a rollback.
@@ -73,18 +75,19 @@ impl SqlxPostgresConn {
                 error => super::connect::open_error(url, error),
             })?));
         }
-        Ok(SqlxPostgresConn { conn, statements: prepared, open: false, failed: false })
+        Ok(SqlxPostgresConn { conn, statements: prepared, tx: TxKind::Write, open: false, failed: false })
     }
 
     async fn control(&mut self, text: &'static str) -> Result<(), Error> {
         self.conn.execute(text).await.map(drop)
     }
 
-    /// The fault of a statement, after which the transaction can only be rolled back.
+    /// The fault of a statement, after which the transaction can only be rolled back. One that is a transaction of its own
+    /// was to commit as well.
     #[cold]
     fn fault(&mut self, error: &Error) -> Fault {
         self.failed = true;
-        fault(error, false)
+        fault(error, self.tx == TxKind::OneWrite)
     }
 
     /// Gives every row of a statement to `take`, up to the first that it refuses.
@@ -135,12 +138,14 @@ impl SqlConn for SqlxPostgresConn {
             // The transaction before was given up in its middle; a second `begin` would only be warned about.
             self.rollback().await.map_err(unreached)?;
         }
+        self.tx = tx;
+        self.failed = false;
         let text = match tx {
             TxKind::Read => "begin isolation level repeatable read read only",
             TxKind::Write => "begin",
+            TxKind::OneRead | TxKind::OneWrite => return Ok(()),
         };
         self.open = true;
-        self.failed = false;
         self.control(text).await.map_err(|error| {
             self.open = false;
             unreached(fault(&error, false))
@@ -154,6 +159,9 @@ impl SqlConn for SqlxPostgresConn {
                 DefectKind::Engine,
                 "a transaction was to be committed after an error",
             ));
+        }
+        if self.tx.is_one_statement() {
+            return Ok(());
         }
         let result = self.control("commit").await;
         // Whatever was answered, the transaction is over.

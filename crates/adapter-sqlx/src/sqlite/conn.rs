@@ -14,6 +14,8 @@ use sqlx::{
 pub struct SqlxSqliteConn {
     conn: SqliteConnection,
     statements: Vec<SqliteStatement>,
+    /// What the transaction of now is, or the last one was.
+    tx: TxKind,
     /// Whether a transaction is open, as far as we know.
     open: bool,
 }
@@ -52,7 +54,14 @@ impl SqlxSqliteConn {
                 error => super::open::open_error(url, error),
             })?);
         }
-        Ok(SqlxSqliteConn { conn, statements: prepared, open: false })
+        Ok(SqlxSqliteConn { conn, statements: prepared, tx: TxKind::Write, open: false })
+    }
+
+    /// What an error of a statement means in the transaction of now. One that is a transaction of its own was to commit as
+    /// well.
+    fn faults(&self) -> impl Fn(Error) -> Fault + Copy + use<> {
+        let commits = self.tx == TxKind::OneWrite;
+        move |error| fault(&error, commits)
     }
 
     /// Closes the connection, and returns when it is closed.
@@ -79,12 +88,6 @@ impl SqlxSqliteConn {
     }
 }
 
-/// The fault of a statement.
-#[cold]
-fn statement_fault(error: Error) -> Fault {
-    fault(&error, false)
-}
-
 #[cold]
 fn fault(error: &Error, at_commit: bool) -> Fault {
     match error {
@@ -100,13 +103,15 @@ fn fault(error: &Error, at_commit: bool) -> Fault {
 impl SqlConn for SqlxSqliteConn {
     const DIALECT: Dialect = Dialect::Sqlite;
 
-    /// A writer waits here for the lock, in SQLite's busy handler and on sqlx's thread.
+    /// A writer waits here for the lock, in SQLite's busy handler and on sqlx's thread; one of one statement waits there.
     async fn begin(&mut self, tx: TxKind) -> Result<(), Fault> {
         // The transaction before may have been given up in its middle.
         self.abandon(false).await.map_err(unreached)?;
+        self.tx = tx;
         let text = match tx {
             TxKind::Read => "begin deferred",
             TxKind::Write => "begin immediate",
+            TxKind::OneRead | TxKind::OneWrite => return Ok(()),
         };
         self.control(text).await.map_err(|error| unreached(fault(&error, false)))?;
         self.open = true;
@@ -114,6 +119,9 @@ impl SqlConn for SqlxSqliteConn {
     }
 
     async fn commit(&mut self) -> Result<(), Fault> {
+        if self.tx.is_one_statement() {
+            return Ok(());
+        }
         match self.control("commit").await {
             Ok(()) => {
                 self.open = false;
@@ -134,8 +142,9 @@ impl SqlConn for SqlxSqliteConn {
     }
 
     async fn exec(&mut self, stmt: StmtId, params: &[Param<'_>]) -> Result<u64, Fault> {
+        let told = self.faults();
         let query = bind(&self.statements[usize::from(stmt.0)], params);
-        query.execute(&mut self.conn).await.map(|done| done.rows_affected()).map_err(statement_fault)
+        query.execute(&mut self.conn).await.map(|done| done.rows_affected()).map_err(told)
     }
 
     async fn row<T: Send>(
@@ -144,9 +153,16 @@ impl SqlConn for SqlxSqliteConn {
         params: &[Param<'_>],
         read: Read<T>,
     ) -> Result<Option<T>, Fault> {
+        let told = self.faults();
         let query = bind(&self.statements[usize::from(stmt.0)], params);
-        // sqlx resets the statement before it hands out the row.
-        let row = query.fetch_optional(&mut self.conn).await.map_err(statement_fault)?;
+        let row = if self.tx == TxKind::OneWrite {
+            // To the end, where it commits: nobody would be told of a commit that fails when the statement is reset.
+            let rows: Vec<SqliteRow> = query.fetch_all(&mut self.conn).await.map_err(told)?;
+            rows.into_iter().next()
+        } else {
+            // sqlx resets the statement before it hands out the row.
+            query.fetch_optional(&mut self.conn).await.map_err(told)?
+        };
         Ok(row.map(|row| read(&Current(&row))).transpose()?)
     }
 
@@ -157,10 +173,11 @@ impl SqlConn for SqlxSqliteConn {
         read: Read<T>,
         into: &mut Vec<T>,
     ) -> Result<(), Fault> {
+        let told = self.faults();
         let query = bind(&self.statements[usize::from(stmt.0)], params);
         let mut rows = query.fetch(&mut self.conn);
         // What is not read is thrown away by sqlx's thread, which resets the statement.
-        while let Some(row) = rows.try_next().await.map_err(statement_fault)? {
+        while let Some(row) = rows.try_next().await.map_err(told)? {
             into.push(read(&Current(&row))?);
         }
         Ok(())

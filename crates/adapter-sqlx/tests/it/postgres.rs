@@ -147,6 +147,12 @@ fn a_connection_that_breaks_is_in_doubt_as_far_as_it_is() {
 }
 
 #[test]
+fn one_statement_is_all_that_is_sent_of_a_transaction_of_one() {
+    counters("alone");
+    wait(support::one_statement_is_all_that_is_sent(&server().tcp_url("alone"), open));
+}
+
+#[test]
 fn who_cannot_come_in_is_told_why_and_without_the_password() {
     let url = counters("told");
     let wrong = ServerUrl { password: Some(Secret::new("hush-hush")), ..url.clone() };

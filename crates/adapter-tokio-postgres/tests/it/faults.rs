@@ -176,6 +176,37 @@ fn a_commit_whose_answer_is_lost_is_in_doubt_whether_or_not_it_was_made() {
     });
 }
 
+#[test]
+fn one_statement_is_all_that_is_sent_and_in_doubt_if_it_wrote_and_its_answer_is_lost() {
+    let name = "alone";
+    let near = database(name);
+    wait(async {
+        counters(&near).await;
+        let through = async |let_through| {
+            let armed = Arc::new(AtomicBool::new(false));
+            let port = cut_at_commit(server().tcp_url(name).port, let_through, armed.clone()).await;
+            let url = ServerUrl { port, ..server().tcp_url(name) };
+            (reach(&url).await.open().await.unwrap(), armed)
+        };
+        for (let_through, seen) in [(false, 0), (true, 1)] {
+            let (mut conn, armed) = through(let_through).await;
+            armed.store(true, Ordering::Relaxed);
+            conn.begin(TxKind::OneWrite).await.unwrap();
+            assert_eq!(conn.exec(ADD, &[Param::Int(1)]).await, Err(Fault::InDoubt(Doubt::CommitUnanswered)));
+            let mut witness = reach(&near).await.open().await.unwrap();
+            assert_eq!(counter(&mut witness, 1).await, Ok(Some(seen)));
+        }
+        let (mut conn, armed) = through(false).await;
+        conn.begin(TxKind::OneWrite).await.unwrap();
+        assert_eq!(conn.exec(ADD, &[Param::Int(2)]).await, Ok(1));
+        // Whatever is sent from now on is cut.
+        armed.store(true, Ordering::Relaxed);
+        conn.commit().await.unwrap();
+        conn.begin(TxKind::OneRead).await.unwrap();
+        assert_eq!(counter(&mut conn, 2).await, Err(Fault::InDoubt(Doubt::ConnectionLost)));
+    });
+}
+
 async fn refusal(url: &ServerUrl) -> String {
     match connect_to_write(url).await {
         Ok(_) => panic!("{url} lets us in"),

@@ -3,7 +3,7 @@
 use admin::{LoadPlan, LoadRecord};
 use measure::Monotonic;
 use model::rows::Dataset;
-use model::{Conflict, Fault, Home, Target as _};
+use model::{Conflict, Doubt, Fault, Home, Target as _};
 use sql::{Dialect, Param, ServerUrl, SqlConn, SqlOpener, StmtId, TxKind};
 use std::future::Future;
 use std::sync::Arc;
@@ -140,6 +140,35 @@ pub(crate) async fn what_was_given_up_is_undone<O: SqlOpener>(opener: &O) {
     assert_eq!(counter(&mut conn, 3).await, Ok(None));
     conn.rollback().await.unwrap();
     conn.rollback().await.unwrap();
+}
+
+/// One statement is all that is sent of a transaction of one; if it wrote and its answer is lost, it is in doubt.
+pub(crate) async fn one_statement_is_all_that_is_sent<C: SqlConn>(
+    direct: &ServerUrl,
+    open: impl AsyncFn(&ServerUrl) -> C,
+) {
+    let mut witness = open(direct).await;
+    let unanswered = Err(Fault::InDoubt(Doubt::CommitUnanswered));
+    let proxy = Proxy::before(direct).await;
+    let mut conn = open(&proxy.url).await;
+    proxy.cut(Cut::Answer);
+    conn.begin(TxKind::OneWrite).await.unwrap();
+    assert_eq!(add(&mut conn, 1, 10).await, unanswered);
+    // It was committed: the doubt was right.
+    assert_eq!(counter(&mut witness, 1).await, Ok(Some(10)));
+
+    let proxy = Proxy::before(direct).await;
+    let mut conn = open(&proxy.url).await;
+    conn.begin(TxKind::OneWrite).await.unwrap();
+    assert_eq!(add(&mut conn, 2, 1).await, Ok(1));
+    // Whatever is sent from now on is lost.
+    proxy.cut(Cut::Now);
+    conn.commit().await.unwrap();
+    conn.begin(TxKind::OneRead).await.unwrap();
+    assert_eq!(counter(&mut conn, 2).await, Err(Fault::InDoubt(Doubt::ConnectionLost)));
+    conn.begin(TxKind::OneWrite).await.unwrap();
+    assert_eq!(add(&mut conn, 2, 1).await, unanswered);
+    assert_eq!(counter(&mut witness, 2).await, Ok(Some(1)));
 }
 
 /// Stands between a client and a server, and can end what passes.
