@@ -9,7 +9,7 @@ use sql::{ColumnError, Columns, Dialect, Param, Read, SqlConn, StmtId, TxKind, m
 /// A statement with the parameter that belongs to each of its question marks.
 struct Prepared {
     statement: Statement,
-    order: Vec<u8>,
+    order: Vec<u16>,
 }
 
 /// A connection whose statements are prepared.

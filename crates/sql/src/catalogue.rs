@@ -1,13 +1,21 @@
 //! Statement texts by name, from the language-neutral files under `spec/sql`.
 
+use crate::many_rows::{ManyRowsError, many_rows};
 use std::collections::BTreeMap;
 
 /// Named statements of one workload on one engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Catalogue {
-    statements: BTreeMap<String, String>,
+    statements: BTreeMap<String, Statement>,
     /// Names in the order of the file: schemas depend on it.
     order: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Statement {
+    text: String,
+    /// How many rows it takes, if the file says so.
+    rows: Option<u16>,
 }
 
 /// What is wrong with statement files.
@@ -19,6 +27,15 @@ pub enum CatalogueError {
     /// The same name twice in one file.
     #[error("line {0}: `{1}` is already there")]
     Twice(usize, String),
+    /// A number of rows that is none.
+    #[error("line {0}: `{1}` is no number of rows; `-- name: insert_items rows: 50` is a statement for 50")]
+    Rows(usize, String),
+    /// A statement that cannot be repeated for many rows.
+    #[error("`{0}` cannot be for many rows: {1}")]
+    ManyRows(String, ManyRowsError),
+    /// An override for another number of rows.
+    #[error("`{0}` overrides a statement for another number of rows")]
+    OtherRows(String),
     /// An override of nothing.
     #[error("`{0}` overrides nothing")]
     Stray(String),
@@ -36,15 +53,22 @@ pub enum CatalogueError {
 impl Catalogue {
     /// Reads a file: a statement is what follows a `-- name: NAME` line; other comment lines are for people.
     ///
+    /// One for many rows is written for one row and begins with `-- name: NAME rows: N`. Its only list `values (…)` is
+    /// repeated N times, from 1, with parameters that go on: `(?1, ?2), (?3, ?4), …`. What follows the list stays behind it.
+    ///
     /// # Errors
-    /// For text without a name, and for a name given twice.
+    /// For text without a name, for a name given twice, and for a statement that cannot take so many rows.
     pub fn parse(text: &str) -> Result<Catalogue, CatalogueError> {
         let mut catalogue = Catalogue { statements: BTreeMap::new(), order: Vec::new() };
         let mut current: Option<String> = None;
         for (number, line) in text.lines().enumerate() {
-            if let Some(name) = line.strip_prefix("-- name:") {
+            if let Some(head) = line.strip_prefix("-- name:") {
+                let (name, rows) =
+                    head.split_once(" rows:").map_or((head, None), |(name, rows)| (name, Some(rows)));
+                let rows = rows.map(|rows| row_count(number + 1, rows.trim())).transpose()?;
                 let name = name.trim().to_owned();
-                if catalogue.statements.insert(name.clone(), String::new()).is_some() {
+                let statement = Statement { text: String::new(), rows };
+                if catalogue.statements.insert(name.clone(), statement).is_some() {
                     return Err(CatalogueError::Twice(number + 1, name));
                 }
                 catalogue.order.push(name.clone());
@@ -53,11 +77,17 @@ impl Catalogue {
                 continue;
             } else {
                 let name = current.as_ref().ok_or(CatalogueError::Unnamed(number + 1))?;
-                let text = catalogue.statements.get_mut(name).expect("inserted when the name was read");
+                let text =
+                    &mut catalogue.statements.get_mut(name).expect("inserted when the name was read").text;
                 if !text.is_empty() {
                     text.push('\n');
                 }
                 text.push_str(line.trim_end());
+            }
+        }
+        for (name, Statement { text, rows }) in &mut catalogue.statements {
+            if let Some(rows) = *rows {
+                *text = many_rows(text, rows).map_err(|why| CatalogueError::ManyRows(name.clone(), why))?;
             }
         }
         Ok(catalogue)
@@ -66,15 +96,18 @@ impl Catalogue {
     /// Replaces statements by an engine's own form.
     ///
     /// # Errors
-    /// When an override has no canonical form, or does not differ from it.
+    /// When an override has no canonical form, does not differ from it, or is for another number of rows.
     pub fn overridden(mut self, overrides: &Catalogue) -> Result<Catalogue, CatalogueError> {
-        for (name, text) in &overrides.statements {
+        for (name, own) in &overrides.statements {
             let canonical =
                 self.statements.get_mut(name).ok_or_else(|| CatalogueError::Stray(name.clone()))?;
-            if canonical == text {
+            if canonical.rows != own.rows {
+                return Err(CatalogueError::OtherRows(name.clone()));
+            }
+            if canonical == own {
                 return Err(CatalogueError::Needless(name.clone()));
             }
-            canonical.clone_from(text);
+            canonical.clone_from(own);
         }
         Ok(self)
     }
@@ -86,9 +119,9 @@ impl Catalogue {
     pub fn extended(mut self, overrides: &Catalogue, own: &[&str]) -> Result<Catalogue, CatalogueError> {
         let mut rest = overrides.clone();
         for name in own {
-            let text =
+            let statement =
                 rest.statements.remove(*name).ok_or_else(|| CatalogueError::Missing((*name).to_owned()))?;
-            if self.statements.insert((*name).to_owned(), text).is_some() {
+            if self.statements.insert((*name).to_owned(), statement).is_some() {
                 return Err(CatalogueError::Twice(0, (*name).to_owned()));
             }
             self.order.push((*name).to_owned());
@@ -110,7 +143,7 @@ impl Catalogue {
     /// The text of one statement.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.statements.get(name).map(String::as_str)
+        self.statements.get(name).map(|statement| statement.text.as_str())
     }
 
     /// The text of a statement that must be there.
@@ -123,8 +156,13 @@ impl Catalogue {
 
     /// Names and texts in the order of the file.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.order.iter().map(|name| (name.as_str(), self.statements[name].as_str()))
+        self.order.iter().map(|name| (name.as_str(), self.statements[name].text.as_str()))
     }
+}
+
+fn row_count(line: usize, text: &str) -> Result<u16, CatalogueError> {
+    let rows = text.parse().ok().filter(|rows| *rows > 0);
+    rows.ok_or_else(|| CatalogueError::Rows(line, text.to_owned()))
 }
 
 #[cfg(test)]
@@ -141,6 +179,34 @@ mod tests {
             catalogue("-- about\n-- name: one\nselect 1\n  from t\n\n-- why\n-- name: two\nselect 2\n");
         assert_eq!(file.iter().collect::<Vec<_>>(), [("one", "select 1\n  from t"), ("two", "select 2")]);
         assert_eq!(file.select(&["two", "one"]).unwrap(), ["select 2", "select 1\n  from t"]);
+    }
+
+    #[test]
+    fn a_statement_for_many_rows_is_written_for_one() {
+        let file =
+            catalogue("-- name: two rows: 2\ninsert into t\nvalues (?1, ?2)\non conflict do nothing\n");
+        let expected = "insert into t\nvalues (?1, ?2), (?3, ?4)\non conflict do nothing";
+        assert_eq!(file.select(&["two"]).unwrap(), [expected]);
+        let own = catalogue("-- name: two rows: 2\ninsert ignore into t values (?1, ?2)\n");
+        let own = file.clone().overridden(&own).unwrap();
+        assert_eq!(own.get("two"), Some("insert ignore into t values (?1, ?2), (?3, ?4)"));
+        for rows in ["", " rows: 3"] {
+            let other = catalogue(&format!("-- name: two{rows}\ninsert ignore into t values (?1, ?2)\n"));
+            assert_eq!(file.clone().overridden(&other), Err(CatalogueError::OtherRows("two".into())));
+        }
+    }
+
+    #[test]
+    fn a_statement_that_cannot_take_many_rows_is_refused_by_its_name() {
+        for rows in ["0", "x", "", "70000", "-1"] {
+            let wrong = Catalogue::parse(&format!("\n-- name: a rows: {rows}\ninsert into t values (?1)\n"));
+            assert_eq!(wrong, Err(CatalogueError::Rows(2, rows.into())));
+        }
+        let wrong = Catalogue::parse("-- name: a rows: 50\nselect ?1\n").unwrap_err();
+        assert_eq!(
+            wrong.to_string(),
+            "`a` cannot be for many rows: it needs one list `values (…)`, and has 0"
+        );
     }
 
     #[test]

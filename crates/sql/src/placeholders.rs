@@ -6,7 +6,7 @@ pub struct Positional {
     /// The text with a bare `?` for each parameter.
     pub text: String,
     /// For each `?`, the index from 0 of the parameter that belongs there. A parameter may be mentioned twice, or never.
-    pub order: Vec<u8>,
+    pub order: Vec<u16>,
 }
 
 /// For MySQL: bare question marks, and what belongs to each.
@@ -29,15 +29,30 @@ pub fn dollars(text: &str) -> String {
     })
 }
 
+/// The numbers of the parameters, in the order in which they are mentioned.
+pub(crate) fn numbers(text: &str) -> Vec<u16> {
+    let mut numbers = Vec::new();
+    rewritten(text, |number, _| numbers.push(number));
+    numbers
+}
+
+/// The text with every parameter's number greater by `by`.
+pub(crate) fn shifted(text: &str, by: u16) -> String {
+    rewritten(text, |number, into| {
+        into.push('?');
+        into.push_str(&(number + by).to_string());
+    })
+}
+
 /// Replaces each `?N` outside of quotes.
-fn rewritten(text: &str, mut write: impl FnMut(u8, &mut String)) -> String {
+fn rewritten(text: &str, mut write: impl FnMut(u16, &mut String)) -> String {
     let mut written = String::with_capacity(text.len());
     let (mut rest, mut quoted) = (text, false);
     while let Some(at) = rest.find(['?', '\'']) {
         written.push_str(&rest[..at]);
         let (found, after) = (&rest[at..=at], &rest[at + 1..]);
         let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        match after[..digits].parse::<u8>() {
+        match after[..digits].parse::<u16>() {
             Ok(number) if found == "?" && !quoted && number > 0 => {
                 write(number, &mut written);
                 rest = &after[digits..];

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 /// A statement with the parameter that belongs to each of its question marks.
 struct Prepared {
     statement: MySqlStatement,
-    order: Vec<u8>,
+    order: Vec<u16>,
 }
 
 impl Prepared {
