@@ -6,6 +6,7 @@ mod conformance_banks;
 mod conformance_bites;
 mod conformance_http;
 mod conformance_mariadb;
+mod conformance_port;
 mod conformance_postgres;
 mod conformance_races;
 mod conformance_sqlite;
