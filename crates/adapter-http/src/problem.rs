@@ -39,7 +39,7 @@ pub(crate) fn fault(status: u16, problem: Option<&[u8]>) -> Fault {
         Some("defect") => Fault::defect(DefectKind::Engine, told(status, &problem)),
         _ if status >= 500 && problem.applied == "no" => Fault::Refused(Refusal::Shedding),
         _ if status >= 500 => Fault::InDoubt(Doubt::ServerError),
-        Some("malformed" | "invalid" | "unknown-id") => {
+        Some("malformed" | "invalid" | "unknown-id" | "unconditional") => {
             Fault::defect(DefectKind::BadCall, told(status, &problem))
         }
         _ => Fault::defect(DefectKind::BadAnswer, told(status, &problem)),

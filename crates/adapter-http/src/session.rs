@@ -94,7 +94,12 @@ impl<W: Wire> Session<W> for HttpSession<W> {
         }
         // A server need not count its attempts; that it answered says that there was one.
         effort.attempts = effort.attempts.max(1);
-        W::decode_outcome(call, &answer).map_err(|why| Fault::defect(DefectKind::BadAnswer, why))
+        let mut outcome =
+            W::decode_outcome(call, &answer).map_err(|why| Fault::defect(DefectKind::BadAnswer, why))?;
+        if effort.whole {
+            W::keep_body(&mut outcome, answer.body);
+        }
+        Ok(outcome)
     }
 
     /// Nothing from a server that does not tell.

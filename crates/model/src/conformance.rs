@@ -3,7 +3,7 @@
 //! It sees outcomes only, so it works on any session: an adapter, a server behind HTTP, somebody's own. What no outcome
 //! shows is for the audits of the stored data.
 
-use crate::{DefectKind, Effort, Fault, Session, Verdict, Wire};
+use crate::{DefectKind, Effort, Endpoint, Fault, Session, Verdict, Wire};
 use serde::Serialize;
 
 /// A right answer: an outcome, or the reason to reject the call.
@@ -105,7 +105,7 @@ pub async fn conform<W: Wire, S: Session<W>>(
         // The oracle keeps up with recorded calls, because random ones start from what these leave behind.
         let answer = oracle(&call);
         let expected = recorded.unwrap_or(answer);
-        let found = session.run(&call, &mut Effort::default()).await;
+        let found = session.run(&call, &mut Effort { whole: true, ..Effort::default() }).await;
         let kind = W::kind(&call);
         compare(&expected, &found, &agree).map_err(|what| Disagreement {
             number,
@@ -150,19 +150,28 @@ fn compare<O>(
 #[must_use]
 pub fn describe<W: Wire>(answer: &Answer<W>) -> String {
     match answer {
-        Ok(outcome) => json(|into| W::encode_outcome(outcome, into)),
+        Ok(outcome) => written(|into| W::encode_outcome(outcome, into)),
         Err(fault) => fault.to_string(),
     }
 }
 
-/// A call as JSON.
+/// A call as its body in JSON; behind its method and path where these tell what the kind does not.
 #[must_use]
 pub fn call_json<W: Wire>(call: &W::Call) -> String {
-    json(|into| W::encode_call(call, into))
+    let Endpoint { method, path } = W::ENDPOINTS[W::kind(call)];
+    let asked = written(|into| W::encode_path(call, into));
+    let body = written(|into| W::encode_call(call, into));
+    if method.has_body() && asked == path {
+        body
+    } else {
+        format!("{} {asked} {body}", method.name()).trim_end().into()
+    }
 }
 
-fn json(encode: impl FnOnce(&mut Vec<u8>)) -> String {
+/// What of a request or an answer is written as text.
+#[must_use]
+pub fn written(encode: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut bytes = Vec::new();
     encode(&mut bytes);
-    String::from_utf8(bytes).expect("JSON is UTF-8")
+    String::from_utf8(bytes).expect("paths are ASCII, and JSON is UTF-8")
 }

@@ -8,6 +8,9 @@ pub struct Effort {
     /// Asked by the caller before the call: a clock around each statement, see [`StatementClock`](crate::StatementClock). It
     /// is no part of what was taken, so sums of efforts keep the one that they began with.
     pub clocked: bool,
+    /// Asked by the caller before the call, in the same way: the whole of an answer of which an outcome otherwise keeps a
+    /// digest. Servers ask for it, and whoever compares answers.
+    pub whole: bool,
     /// Times the transaction was tried; at least 1 for a call that reached an engine.
     pub attempts: u32,
     /// Statements executed, without begin and commit.
@@ -48,6 +51,14 @@ impl Spent {
     #[must_use]
     pub fn parts(&self) -> Nanos {
         self.queue + self.pool + self.begin + self.statements + self.commit + self.encode
+    }
+}
+
+impl Effort {
+    /// Of nothing yet, with what the caller asks for.
+    #[must_use]
+    pub fn asked(&self) -> Effort {
+        Effort { clocked: self.clocked, whole: self.whole, ..Effort::default() }
     }
 }
 

@@ -151,7 +151,7 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Result<W::Outcome, Fault>> {
         if let Some(session) = self.idle.take() {
-            let before = Effort { clocked: effort.clocked, attempts: effort.attempts, ..Effort::default() };
+            let before = Effort { attempts: effort.attempts, ..effort.asked() };
             self.running.set(Some((self.carry)(session, call.clone(), before)));
         }
         let Some(running) = self.running.as_mut().as_pin_mut() else {

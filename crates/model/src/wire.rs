@@ -57,6 +57,10 @@ pub trait Wire: Workload {
     /// # Errors
     /// One lower-case clause: what of the contract is broken.
     fn decode_outcome(call: &Self::Call, answer: &Answer<'_>) -> Result<Self::Outcome, String>;
+
+    /// Keeps the body of the answer that an outcome was read from, where an outcome is a digest of it and its caller wants the
+    /// whole ([`crate::Effort::whole`]).
+    fn keep_body(_outcome: &mut Self::Outcome, _body: &[u8]) {}
 }
 
 /// Where calls of a kind go.
@@ -201,7 +205,7 @@ impl BadCall {
     }
 }
 
-/// Sorts of bad calls; a server answers 400, 422 and 404.
+/// Sorts of bad calls; a server answers 400, 422, 404 and 428.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BadCallKind {
     /// Not JSON at all.
@@ -210,6 +214,8 @@ pub enum BadCallKind {
     Invalid,
     /// Well-formed, and names something that does not exist.
     Unknown,
+    /// Does not say which version it is meant for, where it must.
+    Unconditional,
 }
 
 #[cfg(test)]

@@ -81,6 +81,12 @@ impl Problem {
             BadCallKind::Invalid => {
                 Problem::rejected(422, "urn:stackmark:problem:invalid", "invalid call", bad.detail)
             }
+            BadCallKind::Unconditional => Problem::rejected(
+                428,
+                "urn:stackmark:problem:unconditional",
+                "unconditional change",
+                bad.detail,
+            ),
             BadCallKind::Unknown => {
                 Problem::rejected(404, "urn:stackmark:problem:unknown-id", "unknown id", bad.detail)
             }

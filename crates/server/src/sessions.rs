@@ -79,7 +79,7 @@ pub(crate) async fn answer(
     session: &mut dyn ServedSession,
     mut exchange: Box<dyn Exchange>,
 ) -> Result<Ran, (String, Effort)> {
-    let mut effort = Effort { clocked: exchange.is_clocked(), ..Effort::default() };
+    let mut effort = Effort { clocked: exchange.is_clocked(), whole: true, ..Effort::default() };
     match caught(poll_fn(|cx| session.poll_run(&mut *exchange, &mut effort, cx))).await {
         Ok(result) => Ok(Ran { result: result.map(|()| exchange), effort }),
         Err(panic) => Err((panic, effort)),
