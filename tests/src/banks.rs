@@ -3,21 +3,13 @@
 
 use crate::beds::Bed;
 use crate::calls::runtime;
-use crate::ground::{Ground, asked, audited, execute, rows};
+use crate::ground::execute;
+use crate::housed::{Edit, Housed, HousedTarget};
 use crate::sabotage::said;
-use crate::store::{plan, retrying};
-use crate::tamper::{TamperedOpener, Tampering};
-use admin::store;
-use measure::Monotonic;
-use model::{Effort, Inputs as _, Ledger as _, RetryingTarget, Session as _, Target as _};
-use sql::{DbUrl, SqliteUrl, Value};
+use crate::tamper::Tampering;
+use model::{Effort, Inputs as _, Ledger as _, Session as _, Target as _};
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use workload_tpcb::audit::{self, Check};
-use workload_tpcb::{
-    Call, Cardinality, Claims, Data, Inputs, Ledger, SqlTarget, Stmt, StoredTally, catalogue, schema,
-};
+use workload_tpcb::{Call, Cardinality, Claims, Inputs, Ledger, Stmt, Tpcb, catalogue};
 
 /// Three branches, so that who takes the wrong one is seen, and few accounts, so that each is used.
 pub const SIZE: Cardinality = Cardinality::of(3, 100, 10);
@@ -25,24 +17,16 @@ pub const SIZE: Cardinality = Cardinality::of(3, 100, 10);
 /// Calls that are enough for every saboteur.
 const CALLS: u32 = 1_500;
 
-/// The sessions that users have, on connections that may be tampered with.
-pub type BankTarget<O> = RetryingTarget<SqlTarget<TamperedOpener<O>, Monotonic>>;
-
-/// A freshly loaded bank of its own, which goes with this value.
-#[derive(Debug)]
-pub struct Bank {
-    ground: Ground,
-    /// How much was loaded.
-    pub size: Cardinality,
-}
+/// A freshly loaded bank.
+pub type Bank = Housed<Tpcb>;
 
 /// One way to do wrong.
 #[derive(Debug, Clone, Copy)]
 pub struct Wrong {
     /// What goes wrong.
     pub what: &'static str,
-    /// Texts in statements, and what they are replaced by; as [`said`].
-    pub edits: &'static [(Stmt, &'static str, &'static str)],
+    /// Texts in statements, and what they are replaced by.
+    pub edits: &'static [Edit],
     /// What goes wrong inside the connection.
     pub tampering: Tampering,
     /// What becomes of a call before it is made: of the inputs, or of everybody's rows.
@@ -63,97 +47,14 @@ pub const HONEST: Wrong = Wrong {
     caught_by: &[],
 };
 
-impl Bank {
-    /// A bank of that size on an engine.
-    ///
-    /// # Panics
-    /// When it cannot be made: the test could not run.
-    #[must_use]
-    pub fn on<B: Bed>(size: Cardinality) -> Bank {
-        let load = || {
-            let schema = schema(B::DIALECT).expect("kept by a test of the workload");
-            plan(Arc::new(Data::new(size)), schema, "tpcb", u64::from(size.branches))
-        };
-        let ground = match B::ENGINE {
-            Some(engine) => {
-                Ground::copied(engine, &format!("tpcb_{}_{}", size.branches, size.accounts), load)
-            }
-            None => {
-                let folder = tempfile::tempdir().expect("a test needs a folder");
-                let url = SqliteUrl::file(folder.path().join("tpcb.db"));
-                store(&url)
-                    .load(load(), &mut |_| {}, &AtomicBool::new(false))
-                    .expect("a test needs its data");
-                let url: SqliteUrl = format!("sqlite:{}?synchronous=off", url.path.display())
-                    .parse()
-                    .expect("the test's own URL");
-                Ground::Folder { folder, url }
-            }
-        };
-        Bank { ground, size }
-    }
-
-    /// Where it is.
-    #[must_use]
-    pub fn place(&self) -> DbUrl {
-        self.ground.place()
-    }
-
-    /// The sessions that users have.
-    #[must_use]
-    pub fn target<B: Bed>(&self) -> BankTarget<B::Opener> {
-        self.sabotaged::<B>(&HONEST)
-    }
-
-    /// The same with a saboteur in them.
-    ///
-    /// # Panics
-    /// When an edit does not fit its statement.
-    #[must_use]
-    pub fn sabotaged<B: Bed>(&self, wrong: &Wrong) -> BankTarget<B::Opener> {
-        let mut texts = catalogue(B::DIALECT).expect("kept by a test of the workload");
-        for (stmt, from, to) in wrong.edits {
-            let (text, from) = (&mut texts[*stmt as usize], said(B::DIALECT, from));
-            assert!(text.contains(&from), "`{from}` is not in {text}");
-            *text = text.replace(&from, &said(B::DIALECT, to));
-        }
-        let opener = B::opener(&self.place(), texts);
-        retrying(SqlTarget::new(TamperedOpener { opener, tampering: wrong.tampering }, Monotonic::start()))
-    }
-
-    /// What it says of itself.
-    ///
-    /// # Panics
-    /// When it cannot be read.
-    #[must_use]
-    pub fn tallies(&self) -> Vec<StoredTally> {
-        let query = audit::tallies(self.place().dialect()).expect("kept by a test of the workload");
-        let tally = |row: &Vec<Value>| {
-            let row: Vec<i64> = row.iter().filter_map(Value::int).collect();
-            StoredTally::from_row(&row).expect("whole numbers")
-        };
-        rows(&self.place(), &query, &[]).iter().map(tally).collect()
-    }
-
-    /// Names of the audits that fail; `ledger` where the store is not what was acknowledged since `before`.
-    ///
-    /// # Panics
-    /// When an audit could not be run.
-    #[must_use]
-    pub fn failed(&self, before: &[StoredTally], claims: &Claims) -> BTreeSet<String> {
-        let context = audit::Context { size: self.size, history_whole: true };
-        let groups = audit::audits(self.place().dialect()).expect("kept by a test of the workload");
-        let queries = groups.iter().map(|group| {
-            let queries = group.audits.iter().map(|audit| (&audit.name, &audit.query, audit.rows_max));
-            asked(&group.prepare, queries, context.params())
-        });
-        let found = audited(&self.place(), &queries.collect::<Vec<_>>());
-        let all = groups.into_iter().flat_map(|group| group.audits).zip(found);
-        let failed = all.filter(|(audit, rows)| audit.judge(rows, &context).verdict == Check::Failed);
-        let ledger = claims.audit(before, &self.tallies()).expect("the rows stay what they are");
-        let missed = ledger.iter().any(|found| !found.violations.is_empty());
-        failed.map(|(audit, _)| audit.name).chain(missed.then(|| "ledger".to_owned())).collect()
-    }
+/// The sessions that users have on a bank, with a saboteur in them.
+///
+/// # Panics
+/// When an edit does not fit its statement.
+#[must_use]
+pub fn sabotaged<B: Bed>(bank: &Bank, wrong: &Wrong) -> HousedTarget<Tpcb, B::Opener> {
+    let texts = catalogue(B::DIALECT).expect("kept by a test of the workload");
+    bank.target::<B>(texts, (), wrong.edits, wrong.tampering)
 }
 
 /// Names of what notices a saboteur after some calls on a fresh bank.
@@ -163,8 +64,8 @@ impl Bank {
 #[must_use]
 pub fn noticed<B: Bed>(wrong: &Wrong) -> BTreeSet<String> {
     let bank = Bank::on::<B>(SIZE);
-    let before = bank.tallies();
-    let target = bank.sabotaged::<B>(wrong);
+    let before = bank.evidence();
+    let target = sabotaged::<B>(&bank, wrong);
     let mut ledger = Ledger::new(SIZE);
     runtime().block_on(async {
         let mut session = target.open(0).await.expect("a bank that was just made");
@@ -182,11 +83,7 @@ pub fn noticed<B: Bed>(wrong: &Wrong) -> BTreeSet<String> {
     bank.failed(&before, &Claims::of(&ledger, true))
 }
 
-const fn edits(
-    what: &'static str,
-    edits: &'static [(Stmt, &'static str, &'static str)],
-    caught_by: &'static [&'static str],
-) -> Wrong {
+const fn edits(what: &'static str, edits: &'static [Edit], caught_by: &'static [&'static str]) -> Wrong {
     Wrong { what, edits, caught_by, ..HONEST }
 }
 
@@ -206,47 +103,47 @@ const fn after(
 pub const WRONGS: &[Wrong] = &[
     edits(
         "accounts get nothing",
-        &[(Stmt::AddToAccount, "abalance + ", "abalance + 0 * ")],
+        &[(Stmt::AddToAccount.id(), "abalance + ", "abalance + 0 * ")],
         &["account-history", "balance-sums", "ledger"],
     ),
     edits(
         "accounts are written absolutely",
-        &[(Stmt::AddToAccount, "abalance + ", "0 * abalance + ")],
+        &[(Stmt::AddToAccount.id(), "abalance + ", "0 * abalance + ")],
         &["account-history", "balance-sums", "ledger"],
     ),
     edits(
         "a neighbour's account gets the amount",
-        &[(Stmt::AddToAccount, "aid = ?1", "aid = ?1 - (?1 + 1) % 2")],
+        &[(Stmt::AddToAccount.id(), "aid = ?1", "aid = ?1 - (?1 + 1) % 2")],
         &["account-history"],
     ),
     edits(
         "tellers get nothing",
-        &[(Stmt::AddToTeller, "tbalance + ", "tbalance + 0 * ")],
+        &[(Stmt::AddToTeller.id(), "tbalance + ", "tbalance + 0 * ")],
         &["balance-sums", "teller-history", "ledger"],
     ),
     edits(
         "another teller gets the amount",
-        &[(Stmt::AddToTeller, "tid = ?1", "tid = 1 + ?1 % 30")],
+        &[(Stmt::AddToTeller.id(), "tid = ?1", "tid = 1 + ?1 % 30")],
         &["teller-history", "ledger"],
     ),
     edits(
         "branches get nothing",
-        &[(Stmt::AddToBranch, "bbalance + ", "bbalance + 0 * ")],
+        &[(Stmt::AddToBranch.id(), "bbalance + ", "bbalance + 0 * ")],
         &["balance-sums", "branch-history", "history-sum", "ledger"],
     ),
     edits(
         "all amounts go to one branch",
-        &[(Stmt::AddToBranch, "bid = ?1", "bid = 1 + 0 * ?1")],
+        &[(Stmt::AddToBranch.id(), "bid = ?1", "bid = 1 + 0 * ?1")],
         &["branch-history", "ledger"],
     ),
     edits(
         "history says a cent more",
-        &[(Stmt::InsertHistory, "?3, ?4", "?3, ?4 + 1")],
+        &[(Stmt::InsertHistory.id(), "?3, ?4", "?3, ?4 + 1")],
         &["account-history", "branch-history", "history-sum", "teller-history", "ledger"],
     ),
     edits(
         "history says more than can be asked for",
-        &[(Stmt::InsertHistory, "?3, ?4", "?3, ?4 + 5000")],
+        &[(Stmt::InsertHistory.id(), "?3, ?4", "?3, ?4 + 5000")],
         &[
             "account-history",
             "amount-mean",

@@ -170,7 +170,7 @@ pub fn banks_are_right_on_both_routes<B: Bed>() {
     for route in [Route::Direct, Route::Http] {
         let plan = workload_tpcb::conformance::ConformancePlan::golden(5, RANDOM_CALLS);
         let bank = Bank::on::<B>(plan.size);
-        let target = bank.target::<B>();
+        let target = banks::sabotaged::<B>(&bank, &banks::HONEST);
         let done = match route {
             Route::Direct => runtime().block_on(bank_conforms(&target, &plan)),
             Route::Http => {
@@ -182,8 +182,8 @@ pub fn banks_are_right_on_both_routes<B: Bed>() {
         done.unwrap_or_else(|wrong| panic!("{route:?}: {wrong}"));
 
         let bank = Bank::on::<B>(banks::SIZE);
-        let before = bank.tallies();
-        let target = patient(bank.target::<B>().target);
+        let before = bank.evidence();
+        let target = patient(banks::sabotaged::<B>(&bank, &banks::HONEST).target);
         let trial = match route {
             Route::Direct => drive_bank(target),
             Route::Http => drive_bank(serve(target, banks::SIZE, SESSIONS).target()),

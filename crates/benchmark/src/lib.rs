@@ -147,10 +147,13 @@ pub trait Benchmark: Wire<Extent: Size> {
     fn deferred(ledger: &Self::Ledger, totals: &measure::Totals) -> Option<Deferred>;
 }
 
-/// A scale in words: `1 warehouse`, `2 branches`.
+/// A scale in words: `1 warehouse`, `2 branches`, `1 thousand foods`.
 #[must_use]
 pub fn amount<W: Benchmark>(scale: u64) -> String {
     let unit = W::SCALE_UNIT;
+    if unit.contains(' ') {
+        return format!("{scale} {unit}");
+    }
     let one = unit.strip_suffix("es").filter(|_| unit.ends_with("ches")).or(unit.strip_suffix('s'));
     format!("{scale} {}", one.filter(|_| scale == 1).unwrap_or(unit))
 }

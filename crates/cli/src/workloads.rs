@@ -14,11 +14,12 @@ use std::path::Path;
 use std::sync::OnceLock;
 use targets::{Combination, Driven};
 use trial::{Sealed, Site};
+use workload_catalogue::FoodCatalogue;
 use workload_tpcb::Tpcb;
 use workload_tpcc::Tpcc;
 
 /// Those that come with Stackmark; their combinations are in `targets`.
-const WORKLOADS: &[Row] = &[Row::of::<Tpcc>(&[]), Row::of::<Tpcb>(&[])];
+const WORKLOADS: &[Row] = &[Row::of::<Tpcc>(&[]), Row::of::<Tpcb>(&[]), Row::of::<FoodCatalogue>(&[])];
 
 /// Those that the program brings along.
 static MORE: OnceLock<&'static [Row]> = OnceLock::new();

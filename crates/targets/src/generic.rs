@@ -20,30 +20,53 @@ pub fn target<W: SqlForm>(
     statements: Vec<String>,
     clock: Monotonic,
 ) -> Result<AnyTarget<W>> {
+    target_in_form(how, url, statements, clock, W::Form::default())
+}
+
+/// The same with the transactions in another form than the plain one; the style is then how they are sent.
+///
+/// # Errors
+/// Those of [`target`].
+pub fn target_in_form<W: SqlForm>(
+    how: How,
+    url: &DbUrl,
+    statements: Vec<String>,
+    clock: Monotonic,
+    form: W::Form,
+) -> Result<AnyTarget<W>> {
+    let over = Over::<W> { clock, form };
     Ok(match (how.driver, how.style) {
         (Driver::Rusqlite, Style::Plain) => {
-            over(SqliteOpener::new(sqlite_only(url)?, statements, clock)?, clock)
+            over.opener(SqliteOpener::new(sqlite_only(url)?, statements, clock)?)
         }
         (Driver::Rusqlite, Style::Grouped) => {
-            over(GroupedOpener::new(sqlite_only(url)?, statements, clock)?, clock)
+            over.opener(GroupedOpener::new(sqlite_only(url)?, statements, clock)?)
         }
         (Driver::TokioPostgres, Style::Plain) => {
-            over(wait_for(PostgresOpener::reach(server_only(url)?, statements))??, clock)
+            over.opener(wait_for(PostgresOpener::reach(server_only(url)?, statements))??)
         }
         (Driver::MySqlAsync, Style::Plain) => {
-            over(wait_for(MySqlOpener::reach(server_only(url)?, statements))??, clock)
+            over.opener(wait_for(MySqlOpener::reach(server_only(url)?, statements))??)
         }
         (Driver::Sqlx, Style::Plain) => match url {
-            DbUrl::Sqlite(url) => over(wait_for(SqlxSqlite::reach(url, statements))??, clock),
+            DbUrl::Sqlite(url) => over.opener(wait_for(SqlxSqlite::reach(url, statements))??),
             DbUrl::Server(url) if url.dialect == Dialect::MySql => {
-                over(wait_for(SqlxMySql::reach(url, statements))??, clock)
+                over.opener(wait_for(SqlxMySql::reach(url, statements))??)
             }
-            DbUrl::Server(url) => over(wait_for(SqlxPostgres::reach(url, statements))??, clock),
+            DbUrl::Server(url) => over.opener(wait_for(SqlxPostgres::reach(url, statements))??),
         },
         (driver, style) => bail!("no {} through {}", style.name(), driver.name()),
     })
 }
 
-fn over<W: SqlForm, O: SqlOpener>(opener: O, clock: Monotonic) -> AnyTarget<W> {
-    AnyTarget::new(SqlTarget::<W, O, Monotonic>::new(opener, clock))
+/// What a target is made of beside its opener.
+struct Over<W: SqlForm> {
+    clock: Monotonic,
+    form: W::Form,
+}
+
+impl<W: SqlForm> Over<W> {
+    fn opener<O: SqlOpener>(&self, opener: O) -> AnyTarget<W> {
+        AnyTarget::new(SqlTarget::<W, O, Monotonic>::in_form(opener, self.clock, self.form))
+    }
 }

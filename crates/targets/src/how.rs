@@ -30,6 +30,10 @@ pub enum Style {
     Orm,
     /// Calls that wait for each other share a durable commit, each in a savepoint of its own.
     Grouped,
+    /// What belongs together in several tables is read with a query for each table.
+    Levels,
+    /// The same with a query for each row that has others below it ("N+1").
+    Nested,
 }
 
 /// What speaks to the engine, whatever the route.
@@ -65,6 +69,8 @@ impl Style {
             Style::Procedure => "procedure",
             Style::Orm => "orm",
             Style::Grouped => "grouped",
+            Style::Levels => "levels",
+            Style::Nested => "nested",
         }
     }
 }

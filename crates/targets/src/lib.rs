@@ -3,6 +3,7 @@
 //!
 //! Everything above this crate is compiled without a driver, and changes without being compiled with one.
 
+mod catalogue;
 mod driven;
 mod generic;
 mod how;
@@ -21,7 +22,7 @@ use sql::DbUrl;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
-pub use generic::target as over_statements;
+pub use generic::{target as over_statements, target_in_form as over_statements_in_form};
 pub use how::{Driver, How, Style};
 pub use place::{place, server_only, sqlite_only, why_closed};
 pub use subjects::{COMBINATIONS, Combination};

@@ -136,8 +136,9 @@ pub type SqlTarget<O, K> = sql::SqlTarget<Tpcb, O, K>;
 
 impl SqlForm for Tpcb {
     type Session<C: SqlConn, K: Clock> = SqlSession<C, K>;
+    type Form = ();
 
-    fn session<C: SqlConn, K: Clock>(conn: C, clock: K) -> SqlSession<C, K> {
+    fn session<C: SqlConn, K: Clock>(conn: C, clock: K, (): ()) -> SqlSession<C, K> {
         SqlSession::new(conn, clock)
     }
 }

@@ -69,8 +69,9 @@ impl<C: SqlConn, K: Clock> Session<Toy> for SqlSession<C, K> {
 
 impl SqlForm for Toy {
     type Session<C: SqlConn, K: Clock> = SqlSession<C, K>;
+    type Form = ();
 
-    fn session<C: SqlConn, K: Clock>(conn: C, clock: K) -> SqlSession<C, K> {
+    fn session<C: SqlConn, K: Clock>(conn: C, clock: K, (): ()) -> SqlSession<C, K> {
         SqlSession { conn: Timed::new(conn, clock) }
     }
 }

@@ -16,6 +16,27 @@ pub(crate) const HOW_RUSQLITE: How =
 pub(crate) const HOW_SQLX: How = How { driver: Driver::Sqlx, ..HOW_RUSQLITE };
 const CALLS: u32 = 500;
 
+/// Loads what a store is to hold.
+pub(crate) fn load<W: Benchmark>(url: DbUrl, part: &W::Extent) {
+    let plan = LoadPlan {
+        dataset: W::dataset(part, 1),
+        schema: W::schema(Dialect::Sqlite).unwrap(),
+        references: false,
+        record: LoadRecord {
+            kit: "stackmark".into(),
+            kit_version: "0".into(),
+            workload: W::NAME.into(),
+            scale: u64::from(W::scale(part)),
+            size: String::new(),
+            seed: 1,
+        },
+        threads: 1,
+        fresh: false,
+        start_anew: String::new(),
+    };
+    store(url).load(plan, &mut |_| {}, &AtomicBool::new(false)).unwrap();
+}
+
 /// A loaded bank of three branches, or as many as stores.
 pub(crate) struct Bank {
     folder: TempDir,
@@ -26,23 +47,7 @@ impl Bank {
     pub(crate) fn new(shards: u32) -> Bank {
         let bank = Bank { folder: tempfile::tempdir().unwrap(), size: Tpcb::tiny_over(shards) };
         for (part, url) in Tpcb::parts(&bank.size).iter().zip(bank.urls()) {
-            let plan = LoadPlan {
-                dataset: Tpcb::dataset(part, 1),
-                schema: Tpcb::schema(Dialect::Sqlite).unwrap(),
-                references: false,
-                record: LoadRecord {
-                    kit: "stackmark".into(),
-                    kit_version: "0".into(),
-                    workload: "tpcb".into(),
-                    scale: u64::from(part.branches),
-                    size: String::new(),
-                    seed: 1,
-                },
-                threads: 1,
-                fresh: false,
-                start_anew: String::new(),
-            };
-            store(url).load(plan, &mut |_| {}, &AtomicBool::new(false)).unwrap();
+            load::<Tpcb>(url, part);
         }
         bank
     }

@@ -1,0 +1,274 @@
+//! Answers in the making: counts and a digest always, and JSON where the caller wants the whole of it. Nothing is kept of
+//! what has been written but these, so an answer is encoded as its rows come.
+
+use crate::digest::{Fields, Fold};
+use crate::outcome::{Ends, Listed, Said};
+use crate::{Category, Digest, Food, Name, Outcome};
+use serde::Serialize;
+
+/// Bytes that most answers fit in; templates need more.
+const BODY_BYTES: usize = 4 << 10;
+/// Bytes that a standard template fits in.
+const TEMPLATE_BYTES: usize = 48 << 10;
+
+impl Category {
+    /// All of it.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        Fields::new().int(self.id).text(self.name.as_str()).int(self.version).finish()
+    }
+}
+
+impl Food {
+    /// All of it.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let facts = &self.facts;
+        Fields::new()
+            .int(self.id)
+            .int(self.category)
+            .text(facts.name.as_str())
+            .int(facts.kcal.into())
+            .int(facts.protein.into())
+            .int(facts.fat.into())
+            .int(facts.carbs.into())
+            .int_or_null(facts.fibre)
+            .int(facts.price.into())
+            .int(self.version)
+            .finish()
+    }
+}
+
+/// A food in a meal of a template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, serde::Deserialize)]
+pub struct Item {
+    /// The food's id.
+    pub food: i64,
+    /// Its name.
+    pub name: Name,
+    /// Its kilocalories in 100 g.
+    pub kcal: u32,
+    /// How much of it.
+    pub grams: u32,
+}
+
+impl Item {
+    pub(crate) fn digest(&self) -> Digest {
+        let Item { food, name, kcal, grams } = self;
+        let fields = Fields::new().int(*food).text(name.as_str());
+        fields.int(i64::from(*kcal)).int(i64::from(*grams)).finish()
+    }
+}
+
+/// JSON, where it is wanted.
+#[derive(Debug, Default)]
+struct Json(Option<Vec<u8>>);
+
+impl Json {
+    fn new(wanted: bool, bytes: usize) -> Json {
+        Json(wanted.then(|| Vec::with_capacity(bytes)))
+    }
+
+    fn text(&mut self, text: &str) {
+        if let Some(into) = &mut self.0 {
+            into.extend_from_slice(text.as_bytes());
+        }
+    }
+
+    fn value(&mut self, value: &impl Serialize) {
+        if let Some(into) = &mut self.0 {
+            serde_json::to_writer(into, value)
+                .expect("plain structs always become JSON, and a Vec takes every byte");
+        }
+    }
+
+    fn finish(self, said: Said) -> Outcome {
+        Outcome { said, body: self.0.unwrap_or_default() }
+    }
+}
+
+pub(crate) fn category(category: &Category, whole: bool) -> Outcome {
+    let mut json = Json::new(whole, BODY_BYTES);
+    json.value(category);
+    json.finish(Said::Category { version: category.version, digest: category.digest() })
+}
+
+pub(crate) fn food(food: &Food, whole: bool) -> Outcome {
+    let mut json = Json::new(whole, BODY_BYTES);
+    json.value(food);
+    json.finish(Said::Food { version: food.version, digest: food.digest() })
+}
+
+pub(crate) fn categories<'a>(all: impl IntoIterator<Item = &'a Category>, whole: bool) -> Outcome {
+    let mut json = Json::new(whole, BODY_BYTES);
+    let mut fold = Fold::default();
+    json.text(r#"{"categories":["#);
+    for category in all {
+        if fold.count > 0 {
+            json.text(",");
+        }
+        json.value(category);
+        fold.push(category.digest());
+    }
+    json.text("]}");
+    json.finish(Said::Categories { count: fold.count, digest: fold.digest() })
+}
+
+/// Foods that are summed up as they come.
+#[derive(Debug, Default)]
+pub(crate) struct Summary {
+    fold: Fold,
+    ends: Option<Ends>,
+}
+
+impl Summary {
+    pub(crate) fn push(&mut self, food: &Food) {
+        self.fold.push(food.digest());
+        match &mut self.ends {
+            None => self.ends = Some(Ends::of(food)),
+            Some(ends) => ends.push(food),
+        }
+    }
+
+    pub(crate) fn finish(&self, total: Option<u64>) -> Listed {
+        Listed { count: self.fold.count, total, digest: self.fold.digest(), ends: self.ends }
+    }
+}
+
+pub(crate) fn foods<'a>(
+    foods: impl IntoIterator<Item = &'a Food>,
+    total: Option<u64>,
+    whole: bool,
+) -> Outcome {
+    let mut json = Json::new(whole, BODY_BYTES);
+    let mut summary = Summary::default();
+    json.text("{");
+    if let Some(total) = total {
+        json.text(r#""total":"#);
+        json.value(&total);
+        json.text(",");
+    }
+    json.text(r#""foods":["#);
+    for food in foods {
+        if summary.fold.count > 0 {
+            json.text(",");
+        }
+        json.value(food);
+        summary.push(food);
+    }
+    json.text("]}");
+    json.finish(Said::Foods(summary.finish(total)))
+}
+
+/// A template in the making: its days, their meals and the items of these, in order.
+#[derive(Debug)]
+pub(crate) struct TemplateAnswer {
+    json: Json,
+    sums: TemplateSums,
+    id: i64,
+    name: Name,
+    day: Option<i64>,
+    meal: Option<(i64, Name)>,
+}
+
+/// The same, as far as an outcome tells.
+#[derive(Debug, Default)]
+pub(crate) struct TemplateSums {
+    pub(crate) days: Fold,
+    pub(crate) meals: Fold,
+    pub(crate) items: Fold,
+    pub(crate) meals_all: u32,
+    pub(crate) items_all: u32,
+}
+
+/// A meal with its items.
+pub(crate) fn meal_digest(meal: i64, name: &Name, items: Digest) -> Digest {
+    Fields::new().int(meal).text(name.as_str()).digest(items).finish()
+}
+
+/// A day with its meals.
+pub(crate) fn day_digest(day: i64, meals: Digest) -> Digest {
+    Fields::new().int(day).digest(meals).finish()
+}
+
+/// A template with its days.
+pub(crate) fn template_digest(id: i64, name: &Name, days: Digest) -> Digest {
+    Fields::new().int(id).text(name.as_str()).digest(days).finish()
+}
+
+impl TemplateAnswer {
+    pub(crate) fn new(id: i64, name: Name, whole: bool) -> TemplateAnswer {
+        let mut json = Json::new(whole, TEMPLATE_BYTES);
+        json.text(r#"{"id":"#);
+        json.value(&id);
+        json.text(r#","name":"#);
+        json.value(&name);
+        json.text(r#","days":["#);
+        TemplateAnswer { json, sums: TemplateSums::default(), id, name, day: None, meal: None }
+    }
+
+    /// Begins a day, unless it is the one under way.
+    pub(crate) fn day(&mut self, day: i64) {
+        if self.day == Some(day) {
+            return;
+        }
+        self.end_day();
+        self.json.text(if self.sums.days.count > 0 { r#",{"day":"# } else { r#"{"day":"# });
+        self.json.value(&day);
+        self.json.text(r#","meals":["#);
+        self.day = Some(day);
+    }
+
+    /// Begins a meal, unless it is the one under way.
+    pub(crate) fn meal(&mut self, meal: i64, name: Name) {
+        if self.meal.is_some_and(|(under_way, _)| under_way == meal) {
+            return;
+        }
+        self.end_meal();
+        self.json.text(if self.sums.meals.count > 0 { r#",{"meal":"# } else { r#"{"meal":"# });
+        self.json.value(&meal);
+        self.json.text(r#","name":"#);
+        self.json.value(&name);
+        self.json.text(r#","items":["#);
+        self.meal = Some((meal, name));
+    }
+
+    pub(crate) fn item(&mut self, item: &Item) {
+        if self.sums.items.count > 0 {
+            self.json.text(",");
+        }
+        self.json.value(item);
+        self.sums.items.push(item.digest());
+    }
+
+    pub(crate) fn finish(mut self) -> Outcome {
+        self.end_day();
+        self.json.text("]}");
+        let TemplateAnswer { json, sums, id, name, .. } = self;
+        json.finish(Said::Template {
+            days: sums.days.count,
+            meals: sums.meals_all,
+            items: sums.items_all,
+            digest: template_digest(id, &name, sums.days.digest()),
+        })
+    }
+
+    fn end_meal(&mut self) {
+        if let Some((meal, name)) = self.meal.take() {
+            let items = std::mem::take(&mut self.sums.items);
+            self.sums.items_all += items.count;
+            self.sums.meals.push(meal_digest(meal, &name, items.digest()));
+            self.json.text("]}");
+        }
+    }
+
+    fn end_day(&mut self) {
+        self.end_meal();
+        if let Some(day) = self.day.take() {
+            let meals = std::mem::take(&mut self.sums.meals);
+            self.sums.meals_all += meals.count;
+            self.sums.days.push(day_digest(day, meals.digest()));
+            self.json.text("]}");
+        }
+    }
+}

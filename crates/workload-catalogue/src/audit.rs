@@ -1,0 +1,133 @@
+//! What must hold in the stored data: everything that was loaded is there, references lead somewhere, values are within
+//! their bounds, and each food is what its version makes it. Queries are in `spec/sql/catalogue/audits.sql`.
+
+use crate::ledger::KINDS;
+use crate::{Cardinality, FoodCatalogue, Ledger, WEIGHTS};
+use model::Workload;
+use sql::audit::{About, Asked, Figure, Finding, InputFinding, SIGMAS, groups};
+use sql::{Catalogue, CatalogueError, Dialect};
+
+pub use sql::audit::{Check, Family};
+
+/// Audits that share temporary tables, and so a connection.
+pub type AuditGroup = sql::audit::Group<Cardinality>;
+
+/// Values of the queries' parameters: categories, foods, templates, days of a template, meals of a day, items of all
+/// templates.
+#[must_use]
+pub fn params(size: &Cardinality) -> Vec<i64> {
+    let Cardinality { categories, foods, templates, days, meals, .. } = *size;
+    let mut params: Vec<i64> = [categories, foods, templates, days, meals].map(i64::from).to_vec();
+    params.push(size.items() as i64);
+    params
+}
+
+/// All audits for an engine, in groups that may run side by side.
+///
+/// # Errors
+/// When file and code disagree; a test keeps that from happening.
+pub fn audits(dialect: Dialect) -> Result<Vec<AuditGroup>, CatalogueError> {
+    groups(GROUPS, &catalogue(dialect)?)
+}
+
+/// The query whose rows are those of [`crate::Stored`]: of categories, then of foods.
+///
+/// # Errors
+/// When the file is malformed; a test keeps that from happening.
+pub fn stored(dialect: Dialect) -> Result<String, CatalogueError> {
+    catalogue(dialect)?.text(STORED)
+}
+
+const STORED: &str = "stored";
+
+fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
+    let canonical = Catalogue::parse(include_str!("../../../spec/sql/catalogue/audits.sql"))?;
+    match dialect {
+        // Both take the canonical form.
+        Dialect::Sqlite | Dialect::Postgres => Ok(canonical),
+        Dialect::MySql => canonical
+            .overridden(&Catalogue::parse(include_str!("../../../spec/sql/catalogue/audits.mysql.sql"))?),
+    }
+}
+
+type Ask = About<Cardinality>;
+
+const GROUPS: &[Asked<Cardinality>] = &[
+    Asked {
+        prepare: &[],
+        audits: &[
+            Ask::shape(
+                "row_counts",
+                "data",
+                "everything that was loaded is there",
+                &["table", "rows wanted", "rows"],
+            ),
+            Ask::condition(
+                "food_references",
+                "foods",
+                "each food belongs to a category that is there",
+                &["food", "category"],
+            ),
+            Ask::shape(
+                "food_values",
+                "foods",
+                "the values of each food are within their bounds",
+                &["food", "kcal", "protein", "fat", "carbs", "fibre", "price"],
+            ),
+            Ask::condition(
+                "food_versions",
+                "foods",
+                "each food has the price that its version makes it have",
+                &["food", "version", "price"],
+            ),
+            Ask::shape(
+                "versions",
+                "versions",
+                "each row has a version of 1 or more",
+                &["table", "id", "version"],
+            ),
+        ],
+    },
+    Asked {
+        prepare: &[],
+        audits: &[Ask::condition(
+            "template_references",
+            "templates",
+            "days belong to templates, meals to days, and items to meals and foods",
+            &["table", "template", "day", "meal", "food"],
+        )],
+    },
+];
+
+/// Judges what a ledger has counted: the share of each kind of call, against that of the mix.
+#[must_use]
+pub fn input_audit(ledger: &Ledger) -> Vec<InputFinding> {
+    let calls: u64 = ledger.calls().iter().sum();
+    let all: u32 = WEIGHTS.iter().sum();
+    let share = |kind: usize| {
+        let expected = f64::from(WEIGHTS[kind]) / f64::from(all);
+        let measured = ledger.calls()[kind] as f64 / calls.max(1) as f64;
+        let tolerance = SIGMAS * (expected * (1.0 - expected) / calls.max(1) as f64).sqrt();
+        let name = FoodCatalogue::KINDS[kind].name;
+        let figure = Figure { measured, expected, tolerance, samples: calls };
+        let found = format!(
+            "{name} is {:.2} % of {calls} calls; expected {:.2} % ± {:.2}",
+            measured * 100.0,
+            expected * 100.0,
+            tolerance * 100.0
+        );
+        // A tolerance of half the share would pass what is plainly wrong, so it tells nothing.
+        let finding = if tolerance >= expected / 2.0 {
+            Finding::of(Check::NotTold, format!("too few to tell whether {found}"), figure)
+        } else if (measured - expected).abs() <= tolerance {
+            Finding::of(Check::Passed, found, figure)
+        } else {
+            Finding::of(Check::Failed, format!("violated: {found}"), figure)
+        };
+        InputFinding { name, clause: "mix", finding }
+    };
+    (0..KINDS).map(share).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+//! The catalogue around its calls.
+
+use crate::{Cardinality, Claims, Data, FoodCatalogue, Inputs, Ledger, SCALE_MAX, Stored, audit, input};
+use anyhow::{Context, Result, bail};
+use benchmark::{Benchmark, Kit, Look, Past, input_checks, ledger_checks};
+use model::rows::Dataset;
+use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
+use sql::{Catalogue, Dialect, Value};
+use std::sync::Arc;
+
+impl Benchmark for FoodCatalogue {
+    const SCALE_UNIT: &'static str = "thousand foods";
+    const SCALE_MAX: u64 = SCALE_MAX as u64;
+    const RATE_UNIT: &'static str = "calls/s";
+    const RATE_SECONDS: f64 = 1.0;
+    /// Its rows do not depend on a seed.
+    const GOLDEN_LOAD_SEED: u64 = 1;
+    const CHANCE_NEEDS_FRESH: bool = false;
+    const OF_LOAD: &'static [&'static str] = &["row-counts", "template-references"];
+    type Context = Cardinality;
+    type Evidence = Vec<Stored>;
+    type Claims = Claims;
+
+    fn standard(scale: u32) -> Cardinality {
+        Cardinality::standard(scale)
+    }
+
+    fn tiny() -> Cardinality {
+        Cardinality::tiny()
+    }
+
+    fn scale(size: &Cardinality) -> u32 {
+        size.scale
+    }
+
+    fn terminals(_: u32) -> Option<u32> {
+        None
+    }
+
+    /// Foods that were loaded; those of a client's own are touched by nobody else.
+    fn hottest_rows(size: &Cardinality) -> u64 {
+        size.foods.into()
+    }
+
+    fn auditable(_: &dyn Look, _: &[String]) -> Result<Kit<Cardinality>> {
+        bail!("no other kit's data is the catalogue's\nhint: `stackmark load catalogue` makes it")
+    }
+
+    fn recognise(_: &dyn Look, _: &[String], load: &str) -> Result<Kit<Cardinality>> {
+        bail!("it does not hold the catalogue's data\nhint: `{load}` makes it")
+    }
+
+    fn dataset(size: &Cardinality, _seed: u64) -> Arc<dyn Dataset> {
+        Arc::new(Data::new(*size))
+    }
+
+    fn schema(dialect: Dialect) -> Result<Catalogue> {
+        Ok(crate::schema(dialect)?)
+    }
+
+    fn inputs(size: &Cardinality, _load: Option<u64>, seed: u64) -> impl Fn(u32) -> Inputs {
+        let (size, templates) = (*size, input::templates(size));
+        move |worker| Inputs::new(size, Arc::clone(&templates), seed, worker)
+    }
+
+    fn new_ledger(_: &Cardinality) -> Ledger {
+        Ledger::default()
+    }
+
+    fn context(size: &Cardinality, _past: Past, _before: Option<&Vec<Stored>>) -> Cardinality {
+        *size
+    }
+
+    fn params(context: &Cardinality) -> Vec<i64> {
+        audit::params(context)
+    }
+
+    fn audits(dialect: Dialect) -> Result<Vec<audit::AuditGroup>> {
+        Ok(audit::audits(dialect)?)
+    }
+
+    fn evidence_query(dialect: Dialect) -> Result<String> {
+        Ok(audit::stored(dialect)?)
+    }
+
+    fn evidence(rows: &[Vec<Value>]) -> Result<Vec<Stored>> {
+        let read = |row: &Vec<Value>| {
+            let row: Option<Vec<i64>> = row.iter().map(Value::int).collect();
+            let [_, rows, versions] = row?[..] else { return None };
+            Some(Stored { rows, versions })
+        };
+        rows.iter().map(|row| read(row).context("a count is not a whole number")).collect()
+    }
+
+    fn is_fresh(stored: &Vec<Stored>, size: &Cardinality) -> bool {
+        let loaded = [size.categories, size.foods];
+        stored.len() == loaded.len()
+            && stored.iter().zip(loaded).all(|(stored, loaded)| {
+                stored.rows == i64::from(loaded) && stored.versions == i64::from(loaded)
+            })
+    }
+
+    fn claims(ledger: &Ledger, complete: bool) -> Claims {
+        Claims::of(ledger, complete)
+    }
+
+    fn ledger_checks(before: &Vec<Stored>, after: &Vec<Stored>, claims: &Claims) -> Vec<LedgerCheck> {
+        ledger_checks("table", (before.len(), after.len()), claims.audit(before, after), claims.complete)
+    }
+
+    fn input_checks(ledger: &Ledger, _size: &Cardinality) -> Vec<InputCheck> {
+        input_checks(audit::input_audit(ledger))
+    }
+
+    fn headline(rate: Interval, _paced: bool) -> Headline {
+        Headline::calls_per_s(rate)
+    }
+
+    fn efficiency(_rate: f64, _scale: u64) -> Option<Efficiency> {
+        None
+    }
+
+    fn deferred(_ledger: &Ledger, _totals: &measure::Totals) -> Option<Deferred> {
+        None
+    }
+}

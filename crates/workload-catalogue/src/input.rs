@@ -1,0 +1,531 @@
+//! How calls are drawn: a stated mix, and of each worker what it has made itself.
+//!
+//! A worker changes two sorts of rows. Foods that were loaded are read and changed by all workers, so that a version may be
+//! stale by the time it is used; of these it changes the price alone. Foods and categories of its own it creates, reads,
+//! changes and removes; nobody else touches them, so every answer about them is known beforehand.
+
+use crate::call::{From, List};
+use crate::outcome::{Decline, Said};
+use crate::{
+    BULK_MAX, Bulk, Call, Cardinality, Category, Digest, Facts, Filter, FoodCatalogue, ID_MAX, Name, NewFood,
+    Order, Outcome, PAGE_SIZE, data,
+};
+use model::Workload;
+use model::random::Random;
+use std::sync::Arc;
+
+/// The default mix: of a thousand calls, those of each kind, in the order of [`FoodCatalogue::KINDS`]. As many rows are created
+/// one by one as are removed.
+pub const WEIGHTS: [u32; 12] = [150, 10, 5, 5, 5, 240, 280, 50, 90, 50, 15, 100];
+
+/// The path of the run's random streams, apart from those of other workloads.
+const CLIENT: u64 = 400;
+/// Pages that are asked for.
+const PAGES: u64 = 3;
+/// Loaded foods of which a worker remembers the version.
+const SEEN: usize = 64;
+/// Rows of its own that a worker remembers.
+const HELD: usize = 32;
+
+/// The calls of one client.
+#[derive(Debug, Clone)]
+pub struct Inputs {
+    size: Cardinality,
+    templates: Arc<[Digest]>,
+    random: Random,
+    foods: Own,
+    categories: Own,
+    /// Loaded foods and their versions, the latest that were seen.
+    seen: [(i64, i64); SEEN],
+    seen_next: usize,
+    /// The list that was asked for last, where there is more of it.
+    onward: Option<List>,
+    /// What the last call must be answered with.
+    expected: Expected,
+}
+
+/// What a worker knows of the answer to a call that it has drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Expected {
+    /// It is not declined.
+    Done,
+    /// The same, and it is this version of a row of its own.
+    Version(i64),
+    /// It may be declined because of what others do or did.
+    Either,
+    /// It is declined.
+    Declined(Decline),
+    /// It is declined, because the row is used, or because others have changed it since.
+    InUse,
+}
+
+/// Rows of a worker's own.
+#[derive(Debug, Clone)]
+struct Own {
+    worker: i64,
+    /// Earlier runs on the same data have used the ids of epochs before. The first row of an epoch stays for good, as a mark
+    /// for those that follow.
+    epoch: i64,
+    /// Ids of the epoch that have been used; none until its first row is acknowledged.
+    used: i64,
+    held: [(i64, i64); HELD],
+    count: usize,
+}
+
+impl Own {
+    /// Ids of a worker in an epoch.
+    const IDS: i64 = 1 << 23;
+    const EPOCHS: i64 = 1 << 11;
+    /// The first id of all: far above those of loaded rows.
+    const FIRST: i64 = 1 << 52;
+
+    fn new(worker: u32) -> Own {
+        Own { worker: worker.into(), epoch: 0, used: 0, held: [(0, 0); HELD], count: 0 }
+    }
+
+    fn is(id: i64) -> bool {
+        id >= Own::FIRST
+    }
+
+    /// New ids that follow each other, and whether they are the first of an epoch.
+    fn take(&mut self, count: i64) -> (i64, bool) {
+        if self.used + count > Own::IDS {
+            self.skip();
+        }
+        let id = self.mark() + self.used;
+        let begins = self.used == 0;
+        if !begins {
+            self.used += count;
+        }
+        (id, begins)
+    }
+
+    /// The first id of the epoch.
+    fn mark(&self) -> i64 {
+        Own::FIRST + ((self.worker % (1 << 18)) * Own::EPOCHS + self.epoch) * Own::IDS
+    }
+
+    /// Notes that a row, the first of several, has been created.
+    fn created(&mut self, id: i64, count: i64) {
+        match id == self.mark() {
+            true => self.used = count,
+            false if count == 1 => self.hold(id, 1),
+            false => {}
+        }
+    }
+
+    /// An earlier run has left rows behind under these ids: on to others.
+    fn skip(&mut self) {
+        (self.epoch, self.used) = ((self.epoch + 1) % Own::EPOCHS, 0);
+    }
+
+    /// Remembers a row; the oldest is forgotten where there are too many.
+    fn hold(&mut self, id: i64, version: i64) {
+        if self.count == HELD {
+            self.remove(0);
+        }
+        self.held[self.count] = (id, version);
+        self.count += 1;
+    }
+
+    fn remove(&mut self, at: usize) -> (i64, i64) {
+        let row = self.held[at];
+        self.held.copy_within(at + 1..self.count, at);
+        self.count -= 1;
+        row
+    }
+
+    /// Takes out the row that was created first; what becomes of it is not known before the answer.
+    fn oldest(&mut self) -> Option<(i64, i64)> {
+        (self.count > 0).then(|| self.remove(0))
+    }
+
+    fn newest(&mut self) -> Option<(i64, i64)> {
+        (self.count > 0).then(|| self.remove(self.count - 1))
+    }
+}
+
+/// What all templates are answered with, in the order of their ids.
+pub(crate) fn templates(size: &Cardinality) -> Arc<[Digest]> {
+    let digest = |id| match size.template(id, false).said {
+        Said::Template { digest, .. } => digest,
+        _ => Digest::default(),
+    };
+    (1..=size.templates).map(digest).collect()
+}
+
+impl Inputs {
+    /// The stream of a worker. `templates` are the digests of all of them.
+    pub(crate) fn new(size: Cardinality, templates: Arc<[Digest]>, seed: u64, worker: u32) -> Inputs {
+        Inputs {
+            size,
+            templates,
+            random: Random::stream(seed, &[CLIENT, u64::from(worker)]),
+            foods: Own::new(worker),
+            categories: Own::new(worker),
+            seen: [(0, 0); SEEN],
+            seen_next: 0,
+            onward: None,
+            expected: Expected::Done,
+        }
+    }
+
+    fn one_of(&mut self, count: u32) -> i64 {
+        self.random.below(count.into()) as i64 + 1
+    }
+
+    fn draw_kind(&mut self) -> usize {
+        let mut rest = self.random.below(WEIGHTS.iter().map(|&weight| u64::from(weight)).sum());
+        WEIGHTS
+            .iter()
+            .position(|&weight| match rest.checked_sub(weight.into()) {
+                Some(left) => {
+                    rest = left;
+                    false
+                }
+                None => true,
+            })
+            .unwrap_or(0)
+    }
+
+    fn call(&mut self, kind: usize) -> (Call, Expected) {
+        match kind {
+            0 => (Call::Categories, Expected::Done),
+            1 => (Call::Category { id: self.one_of(self.size.categories) }, Expected::Done),
+            2 => {
+                let (id, begins) = self.categories.take(1);
+                (Call::CreateCategory { id, name: data::category_name(id) }, created(begins))
+            }
+            3 => self.update_category(),
+            4 => match self.categories.oldest() {
+                Some((id, version)) => (Call::DeleteCategory { id, version }, Expected::Done),
+                None => (
+                    Call::DeleteCategory { id: self.one_of(self.size.categories), version: 1 },
+                    Expected::InUse,
+                ),
+            },
+            5 => (Call::Foods(self.list()), Expected::Done),
+            6 => self.food(),
+            7 => {
+                let (id, begins) = self.foods.take(1);
+                let category = self.size.food(id, 1).category;
+                (Call::CreateFood { category, food: NewFood::drawn(id) }, created(begins))
+            }
+            8 => self.update_food(),
+            9 => self.delete_food(),
+            10 => {
+                let (first, begins) = self.foods.take(BULK_MAX as i64);
+                let category = self.one_of(self.size.categories);
+                (Call::InsertFoods { category, foods: Bulk::Drawn { first } }, created(begins))
+            }
+            _ => (Call::Template { id: self.one_of(self.size.templates) }, Expected::Done),
+        }
+    }
+
+    fn update_category(&mut self) -> (Call, Expected) {
+        let (id, version, expected) = match self.categories.newest() {
+            Some((id, version)) => (id, version, Expected::Done),
+            None => (self.one_of(self.size.categories), 1, Expected::Either),
+        };
+        (Call::UpdateCategory { id, version, name: data::category_name(id) }, expected)
+    }
+
+    /// A list of one filter and order, mostly one of the first pages; or what follows the last one.
+    fn list(&mut self) -> List {
+        let goes_on = self.random.chance(3, 10);
+        if let Some(list) = self.onward.take().filter(|_| goes_on) {
+            return list;
+        }
+        let filter = match self.random.below(4) {
+            0 => Filter::All,
+            1 => Filter::Search(Name::of(data::first_word(self.random.bits()))),
+            _ => Filter::Category(self.one_of(self.size.categories)),
+        };
+        let order = if self.random.chance(1, 2) { Order::Name } else { Order::Kcal };
+        let page = 1 + self.random.below(PAGES) as u32;
+        List { filter, order, from: From::Page(page), size: PAGE_SIZE }
+    }
+
+    /// One in a hundred is not there, one in ten is of the worker's own.
+    fn food(&mut self) -> (Call, Expected) {
+        let draw = self.random.below(100);
+        if draw == 0 {
+            let id = ID_MAX - self.random.below(1_000) as i64;
+            return (Call::Food { id }, Expected::Declined(Decline::NoSuchFood));
+        }
+        if draw <= 10 && self.foods.count > 0 {
+            let at = self.random.below(self.foods.count as u64) as usize;
+            let (id, version) = self.foods.held[at];
+            return (Call::Food { id }, Expected::Version(version));
+        }
+        (Call::Food { id: self.one_of(self.size.foods) }, Expected::Done)
+    }
+
+    /// A loaded food with the version that was seen last, or one of the worker's own; one in fifty with a version that it had
+    /// before.
+    fn update_food(&mut self) -> (Call, Expected) {
+        let (stale, own) = (self.random.chance(1, 50), self.random.chance(1, 5));
+        let (id, version, expected) = match own.then(|| self.foods.newest()).flatten() {
+            Some((id, version)) => (id, version, Expected::Done),
+            None => {
+                let (id, version) = self.remembered();
+                (id, version, Expected::Either)
+            }
+        };
+        if stale && version > 1 && !Own::is(id) {
+            let call = Call::UpdateFood { id, version: version - 1, facts: Facts::drawn(id, version) };
+            return (call, Expected::Declined(Decline::StaleVersion));
+        }
+        (Call::UpdateFood { id, version, facts: Facts::drawn(id, version + 1) }, expected)
+    }
+
+    fn delete_food(&mut self) -> (Call, Expected) {
+        if let Some((id, version)) = self.foods.oldest() {
+            return (Call::DeleteFood { id, version }, Expected::Done);
+        }
+        // What a template uses is there for good.
+        let template = self.one_of(self.size.templates) as u32;
+        let id = self.size.items_in(template).next().map_or(1, |item| item.food);
+        let version = self.version_of(id);
+        (Call::DeleteFood { id, version }, Expected::InUse)
+    }
+
+    /// A loaded food that was seen not long ago, or any in its first version.
+    fn remembered(&mut self) -> (i64, i64) {
+        let (id, version) = self.seen[self.random.below(SEEN as u64) as usize];
+        let other = self.one_of(self.size.foods);
+        if id > 0 { (id, version) } else { (other, 1) }
+    }
+
+    fn version_of(&self, id: i64) -> i64 {
+        self.seen.iter().find(|(seen, _)| *seen == id).map_or(1, |(_, version)| *version)
+    }
+
+    /// Remembers the version of a loaded food, in one place only.
+    fn see(&mut self, id: i64, version: i64) {
+        let known = self.seen.iter().position(|(seen, _)| *seen == id);
+        let at = known.unwrap_or_else(|| {
+            self.seen_next = (self.seen_next + 1) % SEEN;
+            self.seen_next
+        });
+        self.seen[at] = (id, version);
+    }
+
+    /// Forgets a version that has turned out to be old.
+    fn forget(&mut self, id: i64) {
+        if let Some(seen) = self.seen.iter_mut().find(|(seen, _)| *seen == id) {
+            *seen = (0, 0);
+        }
+    }
+
+    /// What was declined, against what is known of the call.
+    fn check_declined(&mut self, call: &Call, why: Decline) -> Result<(), &'static str> {
+        let planned = match self.expected {
+            Expected::Declined(planned) => why == planned,
+            Expected::InUse => {
+                matches!(why, Decline::StaleVersion | Decline::CategoryInUse | Decline::FoodInUse)
+            }
+            Expected::Either => {
+                matches!(why, Decline::StaleVersion | Decline::CategoryExists | Decline::FoodExists)
+            }
+            Expected::Done | Expected::Version(_) => false,
+        };
+        if !planned {
+            return Err("the call was declined, and nothing in the data can be the reason");
+        }
+        match call {
+            Call::CreateCategory { .. } => self.categories.skip(),
+            Call::CreateFood { .. } | Call::InsertFoods { .. } => self.foods.skip(),
+            Call::UpdateFood { id, .. } | Call::DeleteFood { id, .. } => self.forget(*id),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What was done, against the same; and it is remembered.
+    fn check_done(&mut self, call: &Call, said: &Said) -> Result<(), &'static str> {
+        match (call, said) {
+            (Call::Category { id }, Said::Category { version, digest })
+                if *digest != Category::drawn(*id, *version).digest() =>
+            {
+                return Err("the category is not the one that was loaded");
+            }
+            (Call::Food { id }, Said::Food { version, digest }) => {
+                return self.check_food(*id, *version, *digest);
+            }
+            (Call::Template { id }, Said::Template { digest, .. }) => {
+                if self.templates.get(*id as usize - 1) != Some(digest) {
+                    return Err("the template is not the one that was loaded");
+                }
+            }
+            (Call::Foods(list), Said::Foods(listed)) => {
+                let full = listed.ends.as_ref().filter(|_| listed.count == list.size);
+                self.onward = full
+                    .map(|ends| List { from: From::After(ends.last.key(list.order), ends.last.id), ..*list });
+            }
+            (Call::CreateCategory { id, .. }, _) => self.categories.created(*id, 1),
+            (Call::UpdateCategory { id, .. }, Said::Stored { version }) if Own::is(*id) => {
+                self.categories.hold(*id, *version);
+            }
+            (Call::CreateFood { food, .. }, _) => self.foods.created(food.id, 1),
+            (Call::InsertFoods { foods, .. }, _) => {
+                let first = foods.iter().next().map_or(0, |food| food.id);
+                self.foods.created(first, foods.len() as i64);
+            }
+            (Call::UpdateFood { id, .. }, Said::Stored { version }) => {
+                if Own::is(*id) {
+                    self.foods.hold(*id, *version)
+                } else {
+                    self.see(*id, *version)
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn check_food(&mut self, id: i64, version: i64, digest: Digest) -> Result<(), &'static str> {
+        if digest != self.size.food(id, version).digest() {
+            return Err("the food is not what its version makes it");
+        }
+        if let Expected::Version(held) = self.expected {
+            return if version == held { Ok(()) } else { Err("the food is not as its last change left it") };
+        }
+        if version < self.version_of(id) {
+            return Err("the food is older than it was seen before");
+        }
+        self.see(id, version);
+        Ok(())
+    }
+}
+
+/// What is created is new, unless an earlier run has left it behind.
+fn created(begins: bool) -> Expected {
+    if begins { Expected::Either } else { Expected::Done }
+}
+
+impl model::Inputs<FoodCatalogue> for Inputs {
+    fn draw(&mut self) -> Call {
+        let kind = self.draw_kind();
+        let (call, expected) = self.call(kind);
+        debug_assert_eq!(FoodCatalogue::kind(&call), kind, "kinds have the numbers of the mix");
+        self.expected = expected;
+        call
+    }
+
+    fn check(&mut self, call: &Call, outcome: &Outcome) -> Result<(), &'static str> {
+        match (&outcome.said, self.expected) {
+            (Said::Declined(why), _) => self.check_declined(call, *why),
+            (_, Expected::Declined(_) | Expected::InUse) => {
+                Err("the call was not declined, and the data asks for it")
+            }
+            (said, _) => self.check_done(call, said),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Oracle;
+    use model::Inputs as _;
+
+    fn inputs(size: Cardinality, seed: u64, worker: u32) -> Inputs {
+        Inputs::new(size, templates(&size), seed, worker)
+    }
+
+    fn draw(seed: u64, worker: u32, count: usize) -> Vec<Call> {
+        let mut inputs = inputs(Cardinality::standard(1), seed, worker);
+        (0..count).map(|_| inputs.draw()).collect()
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_calls() {
+        assert_eq!(draw(5, 3, 100), draw(5, 3, 100));
+        assert_ne!(draw(5, 3, 100), draw(6, 3, 100));
+        assert_ne!(draw(5, 3, 100), draw(5, 13, 100));
+    }
+
+    /// Several workers on one store, one run after the other with the same seed: every answer is as expected, though versions
+    /// become stale and earlier runs have left rows behind.
+    #[test]
+    fn workers_expect_what_a_right_service_answers() {
+        let size = Cardinality::tiny();
+        let mut oracle = Oracle::new(size);
+        let mut declined = [0; 3];
+        for run in &mut declined {
+            let mut workers: Vec<Inputs> = (0..4).map(|worker| inputs(size, 1, worker)).collect();
+            for number in 0..4_000 {
+                let worker = &mut workers[number % 4];
+                let call = worker.draw();
+                let outcome = oracle.answer(&call);
+                assert_eq!(FoodCatalogue::check(&call, &outcome), Ok(()), "{call:?}");
+                assert_eq!(worker.check(&call, &outcome), Ok(()), "{call:?} {:?}", outcome.said);
+                *run += u32::from(matches!(outcome.said, Said::Declined(_)));
+            }
+        }
+        assert!(declined.iter().all(|&count| (30..400).contains(&count)), "{declined:?}");
+    }
+
+    #[test]
+    fn rows_of_ones_own_do_not_pile_up() {
+        let size = Cardinality::tiny();
+        let mut oracle = Oracle::new(size);
+        let mut inputs = inputs(size, 1, 0);
+        for _ in 0..10_000 {
+            let call = inputs.draw();
+            if !matches!(call, Call::InsertFoods { .. }) {
+                let outcome = oracle.answer(&call);
+                inputs.check(&call, &outcome).unwrap();
+            }
+        }
+        assert!(oracle.foods.len() < 160 && oracle.categories.len() < 60, "{}", oracle.foods.len());
+    }
+
+    /// What is caught of a service that answers in its own way.
+    fn caught(answer: impl Fn(&mut Oracle, &Call) -> Outcome) -> &'static str {
+        let size = Cardinality::tiny();
+        let (mut oracle, mut inputs) = (Oracle::new(size), inputs(size, 1, 0));
+        for _ in 0..20_000 {
+            let call = inputs.draw();
+            let outcome = answer(&mut oracle, &call);
+            if let Err(why) =
+                FoodCatalogue::check(&call, &outcome).and_then(|()| inputs.check(&call, &outcome))
+            {
+                return why;
+            }
+        }
+        "nothing"
+    }
+
+    #[test]
+    fn a_service_that_answers_wrongly_is_caught_at_work() {
+        let declines = caught(|oracle, call| match call {
+            Call::UpdateFood { id, .. } if Own::is(*id) => Outcome::declined(Decline::StaleVersion),
+            _ => oracle.answer(call),
+        });
+        assert_eq!(declines, "the call was declined, and nothing in the data can be the reason");
+        let accepts = caught(|oracle, call| match call {
+            Call::DeleteFood { id, .. } if !Own::is(*id) => Outcome::of(Said::Deleted),
+            _ => oracle.answer(call),
+        });
+        assert_eq!(accepts, "the call was not declined, and the data asks for it");
+        let forgets = caught(|oracle, call| match call {
+            Call::UpdateFood { version, .. } => Outcome::of(Said::Stored { version: version + 1 }),
+            _ => oracle.answer(call),
+        });
+        assert!(forgets.starts_with("the food is "), "{forgets}");
+        let unfiltered = caught(|oracle, call| match call {
+            Call::Foods(list) => oracle.answer(&Call::Foods(List { filter: Filter::All, ..*list })),
+            _ => oracle.answer(call),
+        });
+        assert!(unfiltered.starts_with("a food"), "{unfiltered}");
+        let unsorted = caught(|oracle, call| match call {
+            Call::Foods(list @ List { order: Order::Kcal, from: From::Page(_), .. }) => {
+                oracle.answer(&Call::Foods(List { order: Order::Name, ..*list }))
+            }
+            _ => oracle.answer(call),
+        });
+        assert_eq!(unsorted, "the foods are not in the order that was asked for");
+    }
+}

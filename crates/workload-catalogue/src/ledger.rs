@@ -1,0 +1,226 @@
+//! What was sent and what was acknowledged: how many calls of each kind, and bounds for what must be stored.
+
+use crate::outcome::Said;
+use crate::{Call, FoodCatalogue, Outcome};
+use model::{Fault, LedgerFinding, Workload};
+use serde::{Deserialize, Serialize};
+
+/// Kinds of call.
+pub(crate) const KINDS: usize = 12;
+/// What is held to the claims, in the order of the query `stored`.
+const PLACES: [&str; 2] = ["categories", "foods"];
+
+/// What calls imply about the rows of a table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Rows that are created.
+    pub created: i64,
+    /// Rows that are removed.
+    pub removed: i64,
+    /// Versions that are made: one by each creation, and one by each change.
+    pub versions_made: i64,
+    /// Versions of the rows that are removed.
+    pub versions_removed: i64,
+}
+
+impl Tally {
+    fn created(count: usize) -> Tally {
+        let count = count as i64;
+        Tally { created: count, versions_made: count, ..Tally::default() }
+    }
+
+    const CHANGED: Tally = Tally { created: 0, removed: 0, versions_made: 1, versions_removed: 0 };
+
+    fn removed(version: i64) -> Tally {
+        Tally { removed: 1, versions_removed: version, ..Tally::default() }
+    }
+
+    fn absorb(&mut self, other: &Tally) {
+        self.created += other.created;
+        self.removed += other.removed;
+        self.versions_made += other.versions_made;
+        self.versions_removed += other.versions_removed;
+    }
+
+    /// What a call does where it is done: in which table, and what.
+    fn of(call: &Call) -> Option<(usize, Tally)> {
+        match call {
+            Call::CreateCategory { .. } => Some((0, Tally::created(1))),
+            Call::UpdateCategory { .. } => Some((0, Tally::CHANGED)),
+            Call::DeleteCategory { version, .. } => Some((0, Tally::removed(*version))),
+            Call::CreateFood { .. } => Some((1, Tally::created(1))),
+            Call::InsertFoods { foods, .. } => Some((1, Tally::created(foods.len()))),
+            Call::UpdateFood { .. } => Some((1, Tally::CHANGED)),
+            Call::DeleteFood { version, .. } => Some((1, Tally::removed(*version))),
+            Call::Categories
+            | Call::Category { .. }
+            | Call::Foods(_)
+            | Call::Food { .. }
+            | Call::Template { .. } => None,
+        }
+    }
+}
+
+/// The account of a worker, and after absorbing all workers that of the trial.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ledger {
+    sure: [Tally; PLACES.len()],
+    doubtful: [Tally; PLACES.len()],
+    calls: [u64; KINDS],
+}
+
+impl Ledger {
+    /// Calls of each kind that were sent.
+    #[must_use]
+    pub const fn calls(&self) -> &[u64; KINDS] {
+        &self.calls
+    }
+}
+
+impl model::Ledger<FoodCatalogue> for Ledger {
+    fn post(&mut self, call: &Call, result: &Result<Outcome, Fault>) {
+        self.calls[FoodCatalogue::kind(call)] += 1;
+        let Some((place, tally)) = Tally::of(call) else { return };
+        match result {
+            Ok(Outcome { said: Said::Declined(_), .. }) => {}
+            Ok(_) => self.sure[place].absorb(&tally),
+            // A defect says nothing about the store either: a wrong answer may have been applied.
+            Err(Fault::InDoubt(_) | Fault::Defect(_)) => self.doubtful[place].absorb(&tally),
+            Err(Fault::Conflict(_) | Fault::Refused(_)) => {}
+        }
+    }
+
+    fn absorb(&mut self, other: &Ledger) {
+        self.sure.iter_mut().zip(&other.sure).for_each(|(mine, theirs)| mine.absorb(theirs));
+        self.doubtful.iter_mut().zip(&other.doubtful).for_each(|(mine, theirs)| mine.absorb(theirs));
+        self.calls.iter_mut().zip(&other.calls).for_each(|(mine, theirs)| *mine += theirs);
+    }
+
+    fn clear(&mut self) {
+        *self = Ledger::default();
+    }
+}
+
+/// What the store says of a table, read before and after a trial by the query `stored`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stored {
+    /// Its rows.
+    pub rows: i64,
+    /// The sum of their versions.
+    pub versions: i64,
+}
+
+/// What acknowledged and doubtful calls imply, in a form that can be written to a partial result and read back.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claims {
+    /// Of categories and of foods, from acknowledged calls.
+    pub sure: [Tally; PLACES.len()],
+    /// The same from calls in doubt.
+    pub doubtful: [Tally; PLACES.len()],
+    /// False where calls may have been acknowledged after these claims were written: rows come and go, so nothing has bounds
+    /// then.
+    pub complete: bool,
+}
+
+impl Claims {
+    /// The claims of a ledger.
+    #[must_use]
+    pub const fn of(ledger: &Ledger, complete: bool) -> Claims {
+        Claims { sure: ledger.sure, doubtful: ledger.doubtful, complete }
+    }
+
+    /// The ledger audit: rows and versions have grown by what was acknowledged, and by no more or less than what is in doubt
+    /// beside that. Nothing where the claims are not complete; `None` where the store does not speak of the same tables.
+    #[must_use]
+    pub fn audit(&self, before: &[Stored], after: &[Stored]) -> Option<Vec<LedgerFinding>> {
+        if before.len() != PLACES.len() || after.len() != PLACES.len() {
+            return None;
+        }
+        if !self.complete {
+            return Some(Vec::new());
+        }
+        let held = |place: usize| {
+            let (sure, doubtful) = (&self.sure[place], &self.doubtful[place]);
+            let (old, new) = (&before[place], &after[place]);
+            let bounds = |made: i64, gone: i64, perhaps_made: i64, perhaps_gone: i64| {
+                (made - gone - perhaps_gone, made - gone + perhaps_made)
+            };
+            let rows = bounds(sure.created, sure.removed, doubtful.created, doubtful.removed);
+            let versions = bounds(
+                sure.versions_made,
+                sure.versions_removed,
+                doubtful.versions_made,
+                doubtful.versions_removed,
+            );
+            [
+                finding(NAMES[place][0], "rows", rows, new.rows - old.rows),
+                finding(NAMES[place][1], "versions", versions, new.versions - old.versions),
+            ]
+        };
+        Some((0..PLACES.len()).flat_map(held).collect())
+    }
+}
+
+/// What is counted, of each table.
+const NAMES: [[&str; 2]; PLACES.len()] =
+    [["categories", "versions of categories"], ["foods", "versions of foods"]];
+
+fn finding(name: &'static str, unit: &'static str, (low, high): (i64, i64), stored: i64) -> LedgerFinding {
+    let violation = (!(low..=high).contains(&stored)).then(|| {
+        format!("{name}: acknowledged calls make it grow by {low} to {high} {unit}, stored {stored}")
+    });
+    LedgerFinding { name, unit, low, high, stored, violations: violation.into_iter().collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bulk, Decline, Facts, NewFood};
+    use model::{Conflict, Doubt, Ledger as _};
+
+    fn claims(calls: &[(Call, Result<Outcome, Fault>)]) -> Claims {
+        let mut ledger = Ledger::default();
+        calls.iter().for_each(|(call, result)| ledger.post(call, result));
+        Claims::of(&ledger, true)
+    }
+
+    fn update(version: i64) -> Call {
+        Call::UpdateFood { id: 1, version, facts: Facts::drawn(1, version + 1) }
+    }
+
+    #[test]
+    fn rows_and_versions_are_held_to_what_was_acknowledged_and_what_is_in_doubt() {
+        let stored = |version| Ok(Outcome::of(Said::Stored { version }));
+        let doubt = || Err(Fault::InDoubt(Doubt::Deadline));
+        let bulk = Call::InsertFoods { category: 1, foods: Bulk::Drawn { first: 100 } };
+        let claims = claims(&[
+            (Call::CreateFood { category: 1, food: NewFood::drawn(99) }, stored(1)),
+            (update(1), stored(2)),
+            (update(1), Ok(Outcome::declined(Decline::StaleVersion))),
+            (update(2), Err(Fault::Conflict(Conflict::Busy))),
+            (Call::DeleteFood { id: 99, version: 3 }, Ok(Outcome::of(Said::Deleted))),
+            (bulk, doubt()),
+            (Call::DeleteFood { id: 98, version: 7 }, doubt()),
+        ]);
+        let before = [Stored { rows: 10, versions: 10 }, Stored { rows: 1_000, versions: 2_000 }];
+        let found = |rows: i64, versions: i64| {
+            let after = [before[0], Stored { rows: 1_000 + rows, versions: 2_000 + versions }];
+            let findings = claims.audit(&before, &after).unwrap();
+            let bad: Vec<&str> = findings
+                .iter()
+                .filter(|finding| !finding.violations.is_empty())
+                .map(|finding| finding.name)
+                .collect();
+            bad
+        };
+        // One created and one removed; one and a change made, three removed; fifty and seven may be.
+        for (rows, versions) in [(0, -1), (50, 49), (-1, -8)] {
+            assert_eq!(found(rows, versions), [""; 0], "{rows} {versions}");
+        }
+        assert_eq!(found(51, 50), ["foods", "versions of foods"]);
+        assert_eq!(found(-2, -9), ["foods", "versions of foods"]);
+        let partial = Claims { complete: false, ..claims.clone() };
+        assert_eq!(partial.audit(&before, &before), Some(Vec::new()));
+        assert_eq!(claims.audit(&before[..1], &before), None);
+    }
+}

@@ -1,0 +1,98 @@
+//! A food catalogue behind a REST interface: categories, foods (filtered, searched, in pages), and diet templates of days,
+//! meals and items that are read as a whole.
+//!
+//! In reading order: `call` (what is asked), `outcome` (what is answered), `input` (how calls are drawn), `data` (the initial
+//! rows), `sql` (the statements), `oracle` (the truth in memory), `ledger` (what answers imply). Answers are large and vary:
+//! `answer` makes them, as JSON where a caller wants the whole of them and as counts and a `digest` always. It knows no
+//! driver; `wire` turns calls and outcomes into HTTP and back.
+
+mod answer;
+pub mod audit;
+mod benchmark;
+mod call;
+pub mod conformance;
+mod data;
+mod digest;
+mod food;
+mod input;
+mod ledger;
+mod oracle;
+mod outcome;
+mod sql;
+mod text;
+mod wire;
+
+use model::{Kind, Verdict, Workload};
+use outcome::Said;
+
+pub use answer::Item;
+pub use call::{BULK_MAX, Bulk, Call, Filter, From, Key, List, Order, PAGE_MAX, PAGE_SIZE, PAGE_SIZE_MAX};
+pub use data::{CATEGORIES, Cardinality, DAYS, Data, FOODS, ITEMS_MAX, MEALS, Place, SCALE_MAX, TEMPLATES};
+pub use digest::Digest;
+pub use food::{Category, Facts, Food, ID_MAX, KCAL_MAX, NUTRIENT_MAX, NewFood, PRICE_MAX};
+pub use input::{Inputs, WEIGHTS};
+pub use ledger::{Claims, Ledger, Stored, Tally};
+pub use oracle::Oracle;
+pub use outcome::{Decline, Ends, Listed, Outcome, Said as Answer, Spot};
+pub use sql::{Form, SqlSession, SqlTarget, Stmt, catalogue, schema};
+pub use text::{NAME_MAX, Name, NotAName};
+
+/// The workload.
+#[derive(Debug, Clone, Copy)]
+pub struct FoodCatalogue;
+
+const fn kind(name: &'static str, declines: bool) -> Kind {
+    Kind { name, headline: true, declines, pace: None, p90_max: None, deferred_p90_max: None }
+}
+
+impl Workload for FoodCatalogue {
+    const NAME: &'static str = "catalogue";
+    /// All count for the headline. None has a pace or a limit.
+    const KINDS: &'static [Kind] = &[
+        kind("categories", false),
+        kind("category-read", true),
+        kind("category-create", true),
+        kind("category-update", true),
+        kind("category-delete", true),
+        kind("foods-list", false),
+        kind("food-read", true),
+        kind("food-create", true),
+        kind("food-update", true),
+        kind("food-delete", true),
+        kind("bulk-insert", true),
+        kind("template-full", true),
+    ];
+    const STATEMENTS: &'static [&'static str] = Stmt::NAMES;
+    type Call = Call;
+    type Outcome = Outcome;
+    type Inputs = Inputs;
+    type Ledger = Ledger;
+
+    fn kind(call: &Call) -> usize {
+        match call {
+            Call::Categories => 0,
+            Call::Category { .. } => 1,
+            Call::CreateCategory { .. } => 2,
+            Call::UpdateCategory { .. } => 3,
+            Call::DeleteCategory { .. } => 4,
+            Call::Foods(_) => 5,
+            Call::Food { .. } => 6,
+            Call::CreateFood { .. } => 7,
+            Call::UpdateFood { .. } => 8,
+            Call::DeleteFood { .. } => 9,
+            Call::InsertFoods { .. } => 10,
+            Call::Template { .. } => 11,
+        }
+    }
+
+    fn verdict(outcome: &Outcome) -> Verdict {
+        match outcome.said {
+            Said::Declined(_) => Verdict::Declined,
+            _ => Verdict::Committed,
+        }
+    }
+
+    fn check(call: &Call, outcome: &Outcome) -> Result<(), &'static str> {
+        outcome::check(call, outcome)
+    }
+}

@@ -1,0 +1,194 @@
+//! The workload over HTTP. The contract is `spec/openapi/catalogue.yaml`.
+
+mod answers;
+mod requests;
+
+use crate::outcome::{Decline, Said};
+use crate::{Call, Cardinality, Facts, FoodCatalogue, NewFood, Outcome};
+use model::{Answer, BadCall, Endpoint, Method, Request, Wire};
+use serde::Serialize;
+use std::fmt::Display;
+
+/// What the types of all problem documents begin with.
+const PROBLEM: &str = "urn:stackmark:problem:";
+
+const fn put(path: &'static str) -> Endpoint {
+    Endpoint { method: Method::Put, path }
+}
+
+const fn delete(path: &'static str) -> Endpoint {
+    Endpoint { method: Method::Delete, path }
+}
+
+impl Wire for FoodCatalogue {
+    const ENDPOINTS: &'static [Endpoint] = &[
+        Endpoint::get("/categories"),
+        Endpoint::get("/categories/{id}"),
+        Endpoint::post("/categories"),
+        put("/categories/{id}"),
+        delete("/categories/{id}"),
+        Endpoint::get("/foods"),
+        Endpoint::get("/foods/{id}"),
+        Endpoint::post("/foods"),
+        put("/foods/{id}"),
+        delete("/foods/{id}"),
+        Endpoint::post("/foods/bulk"),
+        Endpoint::get("/templates/{id}/full"),
+    ];
+    type Extent = Cardinality;
+
+    fn encode_path(call: &Call, into: &mut Vec<u8>) {
+        requests::encode_path(call, into);
+    }
+
+    fn encode_call_headers(call: &Call, each: &mut dyn FnMut(&'static str, &dyn Display)) {
+        match call {
+            Call::UpdateCategory { version, .. }
+            | Call::DeleteCategory { version, .. }
+            | Call::UpdateFood { version, .. }
+            | Call::DeleteFood { version, .. } => each("if-match", &format_args!("\"{version}\"")),
+            _ => {}
+        }
+    }
+
+    fn encode_call(call: &Call, into: &mut Vec<u8>) {
+        match call {
+            Call::CreateCategory { id, name } => write(&bodies::Category { id: *id, name }, into),
+            Call::UpdateCategory { name, .. } => write(&bodies::Named { name }, into),
+            Call::CreateFood { category, food } => {
+                write(&bodies::Food { id: food.id, category: Some(*category), facts: &food.facts }, into);
+            }
+            Call::UpdateFood { facts, .. } => write(facts, into),
+            Call::InsertFoods { category, foods } => {
+                into.extend_from_slice(br#"{"category":"#);
+                write(category, into);
+                into.extend_from_slice(br#","foods":["#);
+                for (at, NewFood { id, facts }) in foods.iter().enumerate() {
+                    if at > 0 {
+                        into.push(b',');
+                    }
+                    write(&bodies::Food { id, category: None, facts: &facts }, into);
+                }
+                into.extend_from_slice(b"]}");
+            }
+            Call::Categories
+            | Call::Category { .. }
+            | Call::DeleteCategory { .. }
+            | Call::Foods(_)
+            | Call::Food { .. }
+            | Call::DeleteFood { .. }
+            | Call::Template { .. } => {}
+        }
+    }
+
+    /// Whatever ids are asked for, whether they name anything is for the database to say.
+    fn decode_call(kind: usize, _size: &Cardinality, request: &Request<'_>) -> Result<Call, BadCall> {
+        requests::decode(kind, request)
+    }
+
+    fn status(outcome: &Outcome) -> u16 {
+        match outcome.said {
+            Said::Stored { version: 1 } | Said::Inserted { .. } => 201,
+            Said::Deleted => 204,
+            Said::Declined(why) => why.status(),
+            _ => 200,
+        }
+    }
+
+    fn encode_outcome_headers(outcome: &Outcome, each: &mut dyn FnMut(&'static str, &dyn Display)) {
+        match &outcome.said {
+            Said::Category { version, .. } | Said::Food { version, .. } | Said::Stored { version } => {
+                each("etag", &format_args!("\"{version}\""));
+            }
+            _ => {}
+        }
+    }
+
+    fn encode_outcome(outcome: &Outcome, into: &mut Vec<u8>) {
+        match outcome.said {
+            Said::Stored { version } => write(&bodies::Stored { version }, into),
+            Said::Inserted { count } => write(&bodies::Inserted { inserted: count }, into),
+            Said::Deleted => {}
+            Said::Declined(why) => write(&bodies::Problem::of(why), into),
+            _ => into.extend_from_slice(&outcome.body),
+        }
+    }
+
+    fn is_outcome(_: &Call, answer: &Answer<'_>) -> bool {
+        matches!(answer.status, 200 | 201 | 204) || answers::declined(answer).is_some()
+    }
+
+    fn decode_outcome(call: &Call, answer: &Answer<'_>) -> Result<Outcome, String> {
+        answers::decode(call, answer)
+    }
+
+    fn keep_body(outcome: &mut Outcome, body: &[u8]) {
+        outcome.body = body.to_vec();
+    }
+}
+
+fn write(value: &(impl Serialize + ?Sized), into: &mut Vec<u8>) {
+    serde_json::to_writer(into, value).expect("plain structs always become JSON, and a Vec takes every byte");
+}
+
+/// Bodies, as they are written.
+mod bodies {
+    use super::{Decline, Facts, PROBLEM, Serialize};
+    use crate::Name;
+
+    #[derive(Serialize)]
+    pub(super) struct Category<'a> {
+        pub(super) id: i64,
+        pub(super) name: &'a Name,
+    }
+
+    #[derive(Serialize)]
+    pub(super) struct Named<'a> {
+        pub(super) name: &'a Name,
+    }
+
+    #[derive(Serialize)]
+    pub(super) struct Food<'a> {
+        pub(super) id: i64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub(super) category: Option<i64>,
+        #[serde(flatten)]
+        pub(super) facts: &'a Facts,
+    }
+
+    #[derive(Serialize)]
+    pub(super) struct Stored {
+        pub(super) version: i64,
+    }
+
+    #[derive(Serialize)]
+    pub(super) struct Inserted {
+        pub(super) inserted: u32,
+    }
+
+    /// RFC 9457, with the members that all problems of the contract have.
+    #[derive(Serialize)]
+    pub(super) struct Problem {
+        #[serde(rename = "type")]
+        kind: String,
+        title: &'static str,
+        status: u16,
+        detail: &'static str,
+        applied: &'static str,
+    }
+
+    impl Problem {
+        pub(super) fn of(why: Decline) -> Problem {
+            Problem {
+                kind: format!("{PROBLEM}{}", why.name()),
+                title: why.title(),
+                status: why.status(),
+                detail: "the call was declined, and changed nothing",
+                applied: "no",
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,9 @@
+-- What differs on MySQL's dialect, as MariaDB speaks it: whole numbers of 64 bits are cast to by another name.
+
+-- name: stored
+select 1 as place, count(*) as stored_rows, cast(coalesce(sum(version), 0) as signed) as versions
+from category
+union all
+select 2, count(*), cast(coalesce(sum(version), 0) as signed)
+from food
+order by 1

@@ -1,0 +1,122 @@
+//! A freshly loaded database of any workload, on any engine, and what vouches for it.
+
+use crate::beds::Bed;
+use crate::ground::{Ground, asked, audited, rows};
+use crate::sabotage::said;
+use crate::store::{plan, retrying};
+use crate::tamper::{TamperedOpener, Tampering};
+use admin::store;
+use benchmark::{Benchmark, LOAD_SEED, Past};
+use measure::Monotonic;
+use model::RetryingTarget;
+use result::Check;
+use sql::{DbUrl, SqlForm, SqlTarget, SqliteUrl, StmtId};
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::AtomicBool;
+
+/// The sessions that users have, on connections that may be tampered with.
+pub type HousedTarget<W, O> = RetryingTarget<SqlTarget<W, TamperedOpener<O>, Monotonic>>;
+
+/// A text in a statement and what it is replaced by; as [`said`].
+pub type Edit = (StmtId, &'static str, &'static str);
+
+/// A database of its own, which goes with this value.
+#[derive(Debug)]
+pub struct Housed<W: Benchmark> {
+    ground: Ground,
+    /// How much was loaded.
+    pub size: W::Extent,
+}
+
+impl<W: Benchmark> Housed<W> {
+    /// One of that size on an engine.
+    ///
+    /// # Panics
+    /// When it cannot be made: the test could not run.
+    #[must_use]
+    pub fn on<B: Bed>(size: W::Extent) -> Housed<W> {
+        let load = || {
+            let schema = W::schema(B::DIALECT).expect("kept by a test of the workload");
+            plan(W::dataset(&size, LOAD_SEED), schema, W::NAME, W::scale(&size).into())
+        };
+        let ground = match B::ENGINE {
+            Some(engine) => {
+                let mut hash = DefaultHasher::new();
+                format!("{size:?}").hash(&mut hash);
+                Ground::copied(engine, &format!("{}_{:x}", W::NAME, hash.finish()), load)
+            }
+            None => {
+                let folder = tempfile::tempdir().expect("a test needs a folder");
+                let url = SqliteUrl::file(folder.path().join("housed.db"));
+                store(&url)
+                    .load(load(), &mut |_| {}, &AtomicBool::new(false))
+                    .expect("a test needs its data");
+                let url: SqliteUrl = format!("sqlite:{}?synchronous=off", url.path.display())
+                    .parse()
+                    .expect("the test's own URL");
+                Ground::Folder { folder, url }
+            }
+        };
+        Housed { ground, size }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn place(&self) -> DbUrl {
+        self.ground.place()
+    }
+
+    /// What it says of itself.
+    ///
+    /// # Panics
+    /// When it cannot be read.
+    #[must_use]
+    pub fn evidence(&self) -> W::Evidence {
+        let query = W::evidence_query(self.place().dialect()).expect("kept by a test of the workload");
+        W::evidence(&rows(&self.place(), &query, &[])).expect("rows of the workload's own query")
+    }
+
+    /// Names of the audits that fail; `ledger` where the store is not what was acknowledged since `before`.
+    ///
+    /// # Panics
+    /// When an audit could not be run.
+    #[must_use]
+    pub fn failed(&self, before: &W::Evidence, claims: &W::Claims) -> BTreeSet<String> {
+        let context = W::context(&self.size, Past { ours: true, fresh: true }, Some(before));
+        let groups = W::audits(self.place().dialect()).expect("kept by a test of the workload");
+        let queries = groups.iter().map(|group| {
+            let queries = group.audits.iter().map(|audit| (&audit.name, &audit.query, audit.rows_max));
+            asked(&group.prepare, queries, W::params(&context))
+        });
+        let found = audited(&self.place(), &queries.collect::<Vec<_>>());
+        let all = groups.into_iter().flat_map(|group| group.audits).zip(found);
+        let failed = all.filter(|(audit, rows)| audit.judge(rows, &context).verdict == Check::Failed);
+        let ledger = W::ledger_checks(before, &self.evidence(), claims);
+        let missed = ledger.iter().any(|found| found.check == Check::Failed);
+        failed.map(|(audit, _)| audit.name).chain(missed.then(|| "ledger".to_owned())).collect()
+    }
+}
+
+impl<W: Benchmark + SqlForm> Housed<W> {
+    /// The sessions that users have, in a form, with edits of their `statements` and a saboteur in their connections.
+    ///
+    /// # Panics
+    /// When an edit does not fit its statement.
+    #[must_use]
+    pub fn target<B: Bed>(
+        &self,
+        mut statements: Vec<String>,
+        form: W::Form,
+        edits: &[Edit],
+        tampering: Tampering,
+    ) -> HousedTarget<W, B::Opener> {
+        for (stmt, from, to) in edits {
+            let (text, from) = (&mut statements[usize::from(stmt.0)], said(B::DIALECT, from));
+            assert!(text.contains(&from), "`{from}` is not in {text}");
+            *text = text.replace(&from, &said(B::DIALECT, to));
+        }
+        let opener = B::opener(&self.place(), statements);
+        retrying(SqlTarget::in_form(TamperedOpener { opener, tampering }, Monotonic::start(), form))
+    }
+}
