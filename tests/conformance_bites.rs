@@ -48,7 +48,7 @@ fn of_inputs(bad: &BadInputs) -> Vec<InputFinding> {
         || MisdrawnLedger(Ledger::new(size)),
     );
     let ledger = &trial.ledger.0;
-    input_audit(ledger.counts(), ledger.item_counts(), ledger.customer_counts(), size)
+    input_audit(ledger.counts(), ledger.item_counts(), ledger.customer_counts(), size, None)
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn no_audit_is_without_a_saboteur_and_no_saboteur_names_an_audit_that_is_not_the
     let size = Cardinality::standard(2);
     let empty = Ledger::new(size);
     let items: BTreeSet<&str> =
-        input_audit(empty.counts(), &[], &[], size).iter().map(|item| item.name).collect();
+        input_audit(empty.counts(), &[], &[], size, None).iter().map(|item| item.name).collect();
     let caught: BTreeSet<&str> = INPUTS.iter().flat_map(|bad| bad.caught_by).copied().collect();
     assert_eq!(items, caught);
     // As many as there were when this was written: an empty list would be caught completely.

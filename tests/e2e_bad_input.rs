@@ -74,6 +74,30 @@ fn a_number_that_makes_no_sense_is_named_with_what_would_be_right() {
         }
     }
     refused(&desk, "run tpcc --rate 10 --think spec", &["cannot be used with"]);
+    let kinds = "there are new-order, payment, order-status, delivery, stock-level";
+    for command in ["run tpcc", "compare tpcc tpcc", "sweep tpcc", "find-max tpcc --slo p99<50ms"] {
+        refused(&desk, &format!("{command} --only pament"), &["--only: no kind of call `pament`", kinds]);
+        refused(
+            &desk,
+            &format!("{command} --mix payment=0"),
+            &["--mix: no kind of call has a weight", kinds],
+        );
+    }
+    for mix in ["payment=-1", "payment=nan", "payment=inf", "payment", "payment=1,", "=", ""] {
+        refused(
+            &desk,
+            &format!("run tpcc --mix={mix}"),
+            &["--mix <KIND=WEIGHT,…>", "new-order=45,payment=43"],
+        );
+    }
+    refused(&desk, "run tpcc --mix =1", &["--mix: no kind of call ``", kinds]);
+    refused(&desk, "run tpcc --mix payment=1,payment=2", &["`payment` has two weights", kinds]);
+    refused(&desk, "run tpcc --only payment --mix payment=1", &["cannot be used with"]);
+    refused(
+        &desk,
+        "run tpcc --only payment --delivery deferred",
+        &["--only has no calls that may be deferred", "leave --delivery out"],
+    );
     refused(&desk, "run tpcc --arrivals constant", &["--rate <RATE>"]);
     refused(&desk, "compare tpcc tpcc --max-loss 120%", &["5%"]);
     refused(&desk, "compare tpcc", &["2 subjects", "given is only tpcc"]);

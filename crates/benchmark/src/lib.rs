@@ -3,8 +3,8 @@
 mod checks;
 
 use anyhow::{Result, bail};
-use model::Wire;
 use model::rows::Dataset;
+use model::{Mix, Wire};
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -91,8 +91,13 @@ pub trait Benchmark: Wire<Extent: Size> {
     /// The files of the workload are malformed.
     fn schema(dialect: Dialect) -> Result<Catalogue>;
     /// The streams of the workers of one trial, by worker. `load` is the seed that the data was loaded with, where it is
-    /// known: answers are held to it.
-    fn inputs(size: &Self::Extent, load: Option<u64>, seed: u64) -> impl Fn(u32) -> Self::Inputs;
+    /// known: answers are held to it. `mix` says which kinds of call are made where that is not left to the workload.
+    fn inputs(
+        size: &Self::Extent,
+        load: Option<u64>,
+        seed: u64,
+        mix: Option<&Mix>,
+    ) -> impl Fn(u32) -> Self::Inputs;
     /// A fresh ledger.
     fn new_ledger(size: &Self::Extent) -> Self::Ledger;
 
@@ -136,8 +141,8 @@ pub trait Benchmark: Wire<Extent: Size> {
         after: &Self::Evidence,
         claims: &Self::Claims,
     ) -> Vec<LedgerCheck>;
-    /// What was sent, against the standard's shares.
-    fn input_checks(ledger: &Self::Ledger, size: &Self::Extent) -> Vec<InputCheck>;
+    /// What was sent, against the standard's shares, and where a mix was asked for against that.
+    fn input_checks(ledger: &Self::Ledger, size: &Self::Extent, mix: Option<&Mix>) -> Vec<InputCheck>;
 
     /// The headline of a result.
     fn headline(rate: Interval, paced: bool) -> Headline;

@@ -34,6 +34,7 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
         rate: None,
         arrivals: args::ArrivalsArg::Poisson,
         think: args::Think::None,
+        mix: args::MixArgs::default(),
         delivery: args::DeliveryArg::Inline,
         deadline: std::time::Duration::from_secs(30),
         drain: std::time::Duration::from_secs(30),

@@ -4,7 +4,7 @@ use crate::args::{self, ArrivalsArg, DeliveryArg, EngineArgs, Limited, PlanArgs,
 use crate::serve;
 use crate::ui::Ui;
 use adapter_http::About;
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use benchmark::amount;
 use deploy::Interrupt;
 use deploy::ServerSettings;
@@ -13,8 +13,8 @@ use deploy::database::scale_of;
 use deploy::in_use;
 use deploy::subjects::{self, Route, Subject};
 use deploy::{Databases, Deployment};
-use drive::{Arrivals, RatePerSecond};
-use model::Nanos;
+use drive::{Arrivals, PlanError, RatePerSecond};
+use model::{Mix, Nanos};
 use result::{Audit, Check, Conformance, RunKind, Trial};
 use schedule::{Answer, pool};
 use sql::Dialect;
@@ -243,8 +243,12 @@ pub(crate) fn plan<W: Driven>(args: &PlanArgs, scale: u32) -> Result<drive::Plan
     if args.delivery == DeliveryArg::Deferred && W::KINDS.iter().all(|kind| kind.deferred_p90_max.is_none()) {
         bail!("{} has no calls that may be deferred; leave --delivery out", W::NAME);
     }
+    let weights = args.mix.weights();
+    let option = if args.mix.only.is_some() { "--only" } else { "--mix" };
+    let mix = weights.map(|weights| Mix::of(W::KINDS, &weights)).transpose();
     let plan = drive::Plan {
         arrivals,
+        mix: mix.map_err(|error| anyhow!("{option}: {error}"))?.flatten(),
         workers: args.clients.unwrap_or(terminals),
         runtimes: args.generator_threads,
         warmup: Nanos::from(args.warmup),
@@ -257,7 +261,12 @@ pub(crate) fn plan<W: Driven>(args: &PlanArgs, scale: u32) -> Result<drive::Plan
         deferred: (args.delivery == DeliveryArg::Deferred).then(drive::Deferred::default),
         ..drive::Plan::default()
     };
-    plan.validate(W::KINDS)?;
+    match plan.validate(W::KINDS) {
+        Err(PlanError::NothingToDefer) => bail!(
+            "{option} has no calls that may be deferred; leave --delivery out\nhint: or give `delivery` a weight"
+        ),
+        checked => checked?,
+    }
     Ok(plan)
 }
 

@@ -1,7 +1,7 @@
 //! What to do in a trial, as plain data.
 
 use measure::TimesKept;
-use model::{Kind, Nanos};
+use model::{Kind, Mix, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// More workers than any machine of today serves; a typing error rather than a plan.
@@ -48,6 +48,9 @@ pub struct Deferred {
 pub struct Plan {
     /// What decides when a call is due.
     pub arrivals: Arrivals,
+    /// Which kinds of call are made, and how many of each, where that is not left to the workload. Inputs are drawn by it.
+    #[serde(default)]
+    pub mix: Option<Mix>,
     /// Workers, each with one session and one stream of inputs.
     pub workers: u32,
     /// Threads that share the workers of an asynchronous target; a blocking target has one a worker.
@@ -93,9 +96,12 @@ pub enum PlanError {
     /// The workload has no pace of its own.
     #[error("no kind of call of this workload has keying or think times; use a closed or an open loop")]
     NoPace,
-    /// The workload allows no call to be deferred.
-    #[error("no kind of call of this workload may be deferred")]
+    /// The workload, or the mix, has no call that may be deferred.
+    #[error("no kind of call that is made may be deferred")]
     NothingToDefer,
+    /// The mix is one of other kinds.
+    #[error("the mix is not one of the kinds of call of this workload")]
+    Mix,
 }
 
 impl Default for Deferred {
@@ -110,6 +116,7 @@ impl Default for Plan {
     fn default() -> Plan {
         Plan {
             arrivals: Arrivals::Closed,
+            mix: None,
             workers: 1,
             runtimes: 1,
             warmup: Nanos::from_secs(10),
@@ -143,9 +150,19 @@ impl Arrivals {
 }
 
 impl Plan {
+    /// Whether calls of the kind at an index are made.
+    #[must_use]
+    pub fn makes(&self, kind: usize) -> bool {
+        self.mix.as_ref().is_none_or(|mix| mix.share(kind) > 0.0)
+    }
+
     /// The same for a result. `attempts_max` is how often a call is tried.
     #[must_use]
-    pub fn described(&self, attempts_max: u32) -> result::Plan {
+    pub fn described(&self, kinds: &[Kind], attempts_max: u32) -> result::Plan {
+        let share =
+            |mix: &Mix, at: usize| result::Share { kind: kinds[at].name.into(), share: mix.share(at) };
+        let shares =
+            |mix: &Mix| (0..kinds.len()).filter(|at| self.makes(*at)).map(|at| share(mix, at)).collect();
         result::Plan {
             clients: self.workers,
             generator_threads: self.runtimes,
@@ -155,6 +172,7 @@ impl Plan {
                 Arrivals::Constant(rate) => result::Arrivals::Constant { rate_per_s: rate.0 },
                 Arrivals::Poisson(rate) => result::Arrivals::Poisson { rate_per_s: rate.0 },
             },
+            mix: self.mix.as_ref().map_or_else(Vec::new, shares),
             warmup_s: self.warmup.as_secs_f64(),
             warmup_max_s: (self.warmup_max > self.warmup).then(|| self.warmup_max.as_secs_f64()),
             measured_s: self.measured.as_secs_f64(),
@@ -194,6 +212,9 @@ impl Plan {
                 range: format!("more than 0 and at most {RATE_MAX}"),
             });
         }
+        if self.mix.as_ref().is_some_and(|mix| !mix.is_of(kinds.len())) {
+            return Err(PlanError::Mix);
+        }
         if self.arrivals == Arrivals::Paced && kinds.iter().all(|kind| kind.pace.is_none()) {
             return Err(PlanError::NoPace);
         }
@@ -201,7 +222,8 @@ impl Plan {
             within("deferred workers", deferred.workers, 1, THREADS_MAX)?;
             within("the queue of deferred calls", deferred.queue_max, 1, u32::MAX)?;
             positive("the limit for deferred calls", deferred.limit)?;
-            if kinds.iter().all(|kind| kind.deferred_p90_max.is_none()) {
+            let may = |(at, kind): (usize, &Kind)| kind.deferred_p90_max.is_some() && self.makes(at);
+            if !kinds.iter().enumerate().any(may) {
                 return Err(PlanError::NothingToDefer);
             }
         }
@@ -276,7 +298,7 @@ mod tests {
         );
         refused(
             Plan { deferred: Some(Deferred::default()), ..plan() },
-            "no kind of call of this workload may be deferred",
+            "no kind of call that is made may be deferred",
         );
     }
 

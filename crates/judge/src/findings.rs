@@ -151,6 +151,9 @@ pub fn gathered<T>(all: impl IntoIterator<Item = T>, same: impl Fn(&T, &T) -> bo
     found
 }
 
+/// What the mix is called that a workload has by itself.
+pub const STANDARD_MIX: &str = "the workload's own";
+
 /// `sqlite 3.51.1, durable, 8 clients, closed loop, 60 s`; `sqlite 3.51.1, 2 stores, durable, …`.
 pub fn setting_line(trial: &Trial) -> String {
     let stores = match trial.data.store_count() {
@@ -313,6 +316,7 @@ pub fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
     let plan_rows = vec![
         pair("clients", figures::count(plan.clients.into())),
         pair("arrivals", plan.arrivals.words()),
+        pair("mix", plan.mix_words().unwrap_or_else(|| STANDARD_MIX.to_owned())),
         pair("warm-up", warmup_words(trial)),
         pair("measured", figures::seconds(plan.measured_s)),
         pair("drain, at most", figures::seconds(plan.drain_s)),

@@ -19,6 +19,7 @@ pub fn fill<W: Workload>(trial: &mut Trial, totals: &Totals, slices: &[Sliced], 
     trial.kinds = W::KINDS
         .iter()
         .enumerate()
+        .filter(|(_, kind)| trial.plan.makes(kind.name))
         .map(|(index, kind)| KindTally {
             clocked: clocked::<W>(&totals.kinds[index].clocked),
             facets: facets::<W>(index, totals),
@@ -26,9 +27,10 @@ pub fn fill<W: Workload>(trial: &mut Trial, totals: &Totals, slices: &[Sliced], 
         })
         .collect();
     trial.grouping = grouping(totals);
-    trial.overall = overall(totals, slices, trial.measured_s, &trial.kinds);
+    trial.overall = overall(totals, slices, trial.measured_s);
     trial.demand = Some(demand(totals));
-    trial.slices = time_line(slices);
+    let made: Vec<bool> = W::KINDS.iter().map(|kind| trial.plan.makes(kind.name)).collect();
+    trial.slices = time_line(slices, &made);
 }
 
 fn kind_tally(
@@ -107,7 +109,7 @@ fn clocked<W: Workload>(sums: &ClockedSums) -> Option<Clocked> {
     })
 }
 
-fn overall(totals: &Totals, slices: &[Sliced], span_s: f64, kinds: &[KindTally]) -> Tally {
+fn overall(totals: &Totals, slices: &[Sliced], span_s: f64) -> Tally {
     let (mut response, mut service) = (Latencies::new(), Latencies::new());
     let (mut sums, mut two_times) = (EffortSums::default(), false);
     for kind in &totals.kinds {
@@ -116,7 +118,7 @@ fn overall(totals: &Totals, slices: &[Sliced], span_s: f64, kinds: &[KindTally])
         two_times |= kind.committed.service.is_some();
         sums += kind.effort;
     }
-    let all: Vec<usize> = (0..kinds.len()).collect();
+    let all: Vec<usize> = (0..totals.kinds.len()).collect();
     let committed = Latency {
         class: Class::Committed,
         response: quantiles(&response),
@@ -237,7 +239,8 @@ fn effort(sums: &EffortSums) -> Option<Effort> {
     })
 }
 
-fn time_line(slices: &[Sliced]) -> Vec<Slice> {
+/// The time line, of the kinds that are made.
+fn time_line(slices: &[Sliced], made: &[bool]) -> Vec<Slice> {
     let opens =
         slices.iter().find(|slice| slice.phase != Phase::WarmUp).map_or(Nanos::ZERO, |slice| slice.from);
     slices
@@ -251,7 +254,9 @@ fn time_line(slices: &[Sliced]) -> Vec<Slice> {
                 .kinds
                 .iter()
                 .zip(&slice.times)
-                .map(|(ended, times)| KindSlice {
+                .zip(made)
+                .filter(|(_, made)| **made)
+                .map(|((ended, times), _)| KindSlice {
                     committed: ended.committed,
                     declined: ended.declined,
                     faults: ended.faults,

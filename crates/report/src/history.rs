@@ -224,6 +224,7 @@ fn key(trial: &Trial) -> Fields {
         pair("scale", findings::scale_words(data)),
         pair("clients", plan.clients.to_string()),
         pair("arrivals", plan.arrivals.words()),
+        pair("mix", plan.mix_words().unwrap_or_else(|| findings::STANDARD_MIX.to_owned())),
         // Numbers of two machines are two courses, however their runs alternate.
         pair("machine", format!("{}, {} processors", machine.cpu, machine.cores)),
         pair("measured", figures::plain(&figures::seconds(plan.measured_s))),

@@ -72,7 +72,7 @@ pub use line::{ShortKind, ShortLine};
 pub use problem::{Problem, unaudited};
 pub use progress::{PROGRESS_FILE, Progress, last_claims};
 pub use search::{Search, SloLimit, Step};
-pub use setting::{Arrivals, Data, Durability, Machine, Plan, Setting, Stack, StoreData, Tier};
+pub use setting::{Arrivals, Data, Durability, Machine, Plan, Setting, Share, Stack, StoreData, Tier};
 pub use tally::{
     BUCKETS_A_DECADE, Books, Bucket, Budget, BudgetPart, Class, Effort, Interval, KindSlice, Latency,
     Quantiles, Slice, Tally,

@@ -100,6 +100,10 @@ pub struct Plan {
     pub generator_threads: u32,
     /// When calls become due.
     pub arrivals: Arrivals,
+    /// Which kinds of call were asked for, and how many of each, in the order of reports; empty where that was left to the
+    /// workload. Other kinds are not called, and the result has none of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mix: Vec<Share>,
     /// Planned length of the warm-up in seconds; none of it is counted.
     pub warmup_s: f64,
     /// How long it may get where it goes on until the engine has settled, in seconds; nothing where it may not.
@@ -117,6 +121,35 @@ pub struct Plan {
     pub seed: u64,
     /// Whether kinds that may be queued (TPC-C: Delivery) were queued and done later.
     pub deferred: bool,
+}
+
+/// One kind of call of a mix.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Share {
+    /// The kind: `payment`.
+    pub kind: String,
+    /// How many of the calls are of it, more than 0 and up to 1.
+    pub share: f64,
+}
+
+impl Plan {
+    /// Whether calls of a kind were made.
+    #[must_use]
+    pub fn makes(&self, kind: &str) -> bool {
+        self.mix.is_empty() || self.mix.iter().any(|share| share.kind == kind)
+    }
+
+    /// The mix for reports: `new-order 51.14 %, payment 48.86 %`; nothing where it was left to the workload.
+    #[must_use]
+    pub fn mix_words(&self) -> Option<String> {
+        let percent = |share: f64| {
+            let digits = format!("{:.2}", share * 100.0);
+            digits.trim_end_matches('0').trim_end_matches('.').to_owned()
+        };
+        let words = self.mix.iter().map(|share| format!("{} {} %", share.kind, percent(share.share)));
+        (!self.mix.is_empty()).then(|| words.collect::<Vec<_>>().join(", "))
+    }
 }
 
 /// When calls become due.

@@ -221,6 +221,9 @@ pub struct Headline {
 }
 
 impl Headline {
+    /// What the headline counts of workloads without a figure of their own.
+    pub const CALLS_PER_S: &'static str = "calls/s";
+
     /// New-Orders committed a minute, under the name that the TPC's fair-use rule allows.
     #[must_use]
     pub fn new_orders_per_min(value: Interval, paced: bool) -> Headline {
@@ -263,9 +266,24 @@ impl Headline {
     pub fn calls_per_s(value: Interval) -> Headline {
         Headline {
             label: "throughput".to_owned(),
-            unit: "calls/s".to_owned(),
+            unit: Headline::CALLS_PER_S.to_owned(),
             value,
             sentence: "Calls of all kinds committed a second.".to_owned(),
+        }
+    }
+
+    /// The same where calls were of a mix that was asked for, in words, and not of the workload's: under no name that stands
+    /// for the workload's.
+    #[must_use]
+    pub fn of_mix(self, mix: &str) -> Headline {
+        Headline {
+            label: format!("own mix: {mix}"),
+            sentence: format!(
+                "Counts {} in a mix that was asked for ({mix}), which is not the workload's own: comparable only with runs \
+                 of the same mix.",
+                self.unit
+            ),
+            ..self
         }
     }
 }

@@ -142,7 +142,7 @@ impl<'a> Findings<'a> {
             factors: factors.to_vec(),
             a: party(a),
             b: party(b),
-            metric: self.measured.column::<W>(),
+            metric: self.measured.column::<W>(&self.plan.variants[self.cast[a].variant].plan),
             key_differences: Vec::new(),
             fingerprint_differences: Vec::new(),
             blocks: self.blocks(&self.bases(a), b),

@@ -25,6 +25,7 @@ pub const FACTORS: &[&str] = &[
     "settings",
     "clients",
     "rate",
+    "mix",
 ];
 
 /// Everything that `other` does otherwise than `base`.
@@ -53,6 +54,7 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
     let clients = a.workers != b.workers;
     note(clients, "clients");
     note(a.arrivals != b.arrivals, "rate");
+    note(a.mix != b.mix, "mix");
     note(a.deferred != b.deferred, "plan.deferred");
     note(a.measured != b.measured, "plan.measured_s");
     note(a.warmup != b.warmup, "plan.warmup_s");

@@ -3,7 +3,7 @@
 use crate::Answer;
 use crate::conclude::{self, Findings, Standing};
 use crate::confirm;
-use crate::metric::Measured;
+use crate::metric::{Measured, rate_unit};
 use crate::plan::{Experiment, Part, Variant};
 use crate::{Next, Schedule, SoFar, Wanted};
 use anyhow::{Result, bail};
@@ -26,9 +26,17 @@ impl Interleaved {
     /// An experiment, or a comparison of its two variants.
     ///
     /// # Errors
-    /// Its metric is none of the workload's.
+    /// Its metric is none of the workload's, or counts different calls in its variants.
     pub fn of<W: Benchmark>(experiment: Experiment, kind: RunKind) -> Result<Interleaved> {
-        Measured::named(&experiment.metric, W::KINDS)?;
+        let measured = Measured::named(&experiment.metric, W::KINDS)?;
+        let mut units = experiment.variants.iter().map(|variant| rate_unit::<W>(&variant.plan));
+        let first = units.next().unwrap_or(W::RATE_UNIT);
+        if let (Measured::Throughput, Some(other)) = (measured, units.find(|unit| *unit != first)) {
+            bail!(
+                "the mixes of its variants have throughputs of different units, {first} and {other}, which cannot be compared\n\
+                 hint: compare another metric, such as `cpu` or `p99`"
+            );
+        }
         Ok(Interleaved { kind, experiment })
     }
 
@@ -164,7 +172,7 @@ impl Found<'_> {
         result::Experiment {
             name: plan.name.clone(),
             question: plan.question.clone(),
-            metric: self.measured.described::<W>(),
+            metric: self.measured.described::<W>(&plan.variants[self.cast[0].variant].plan),
             variants: variants.collect(),
             blocks: self.blocks(),
             blocks_planned: plan.blocks,

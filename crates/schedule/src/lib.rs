@@ -28,6 +28,7 @@ use result::{Comparison, Document, Loss, Spent, State, Trial};
 use serde::Serialize;
 
 pub use interleaved::Interleaved;
+pub use metric::rate_unit;
 pub use search::Searching;
 pub use slo::Objective;
 pub use sweep::Sweep;

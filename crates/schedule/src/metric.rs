@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use benchmark::Benchmark;
 use measure::Better;
 use model::Kind;
-use result::{Level, Metric, State, Tally, Trial};
+use result::{Headline, Level, Metric, State, Tally, Trial};
 
 /// Percentiles by name, with their places in thousandths.
 pub const QUANTILES: [(&str, u64); 5] =
@@ -75,10 +75,10 @@ impl Measured {
         }
     }
 
-    /// As the document has it.
-    pub fn described<W: Benchmark>(&self) -> Metric {
+    /// As the document has it. `plan` is that of any variant.
+    pub fn described<W: Benchmark>(&self, plan: &drive::Plan) -> Metric {
         let unit = match self {
-            Measured::Throughput => W::RATE_UNIT,
+            Measured::Throughput => rate_unit::<W>(plan),
             Measured::Response { .. } => "ms",
             Measured::Cpu => "CPU s/1,000 calls",
         };
@@ -87,10 +87,11 @@ impl Measured {
     }
 
     /// What a comparison says that it compares: `new orders/min`, `new-order.p99, ms`.
-    pub fn column<W: Benchmark>(&self) -> String {
+    pub fn column<W: Benchmark>(&self, plan: &drive::Plan) -> String {
+        let unit = self.described::<W>(plan).unit;
         match self {
-            Measured::Throughput => W::RATE_UNIT.into(),
-            _ => format!("{}, {}", self.name(), self.described::<W>().unit),
+            Measured::Throughput => unit,
+            _ => format!("{}, {unit}", self.name()),
         }
     }
 
@@ -135,6 +136,13 @@ impl Measured {
         };
         value.filter(|value| *value > 0.0)
     }
+}
+
+/// What the throughput of a plan counts: all calls where its mix has none of those that the headline counts.
+#[must_use]
+pub fn rate_unit<W: Benchmark>(plan: &drive::Plan) -> &'static str {
+    let own = W::KINDS.iter().enumerate().any(|(at, kind)| kind.headline && plan.makes(at));
+    if own { W::RATE_UNIT } else { Headline::CALLS_PER_S }
 }
 
 fn tally<'a>(trial: &'a Trial, kind: Option<&str>) -> Option<&'a Tally> {

@@ -13,7 +13,9 @@ use drive::{Observer, Stop};
 use measure::{Monotonic, Totals};
 use model::{Clock, Nanos, RetryPolicy, Stack, Target};
 use observe::{FileSystem, Observation, Options, Watch, Watched};
-use result::{Conformance, Data, Document, Interval, Moment, Role, Settled, State, StoreData, Trial};
+use result::{
+    Conformance, Data, Document, Headline, Interval, Moment, Role, Settled, State, StoreData, Trial,
+};
 use sql::Dialect;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -180,7 +182,8 @@ impl<W: Driven> Job<'_, W> {
         }
         let size = &self.databases.size;
         let ours = self.audited && !self.databases.is_foreign();
-        let inputs = W::inputs(size, ours.then_some(self.databases.seed()), self.plan.seed);
+        let inputs =
+            W::inputs(size, ours.then_some(self.databases.seed()), self.plan.seed, self.plan.mix.as_ref());
         let stop = Stop::new();
         let mut follow = Follow {
             job: self,
@@ -270,7 +273,7 @@ impl<W: Driven> Job<'_, W> {
         Ok(Trial {
             subject: self.subject.path.into(),
             started: Moment::from_unix(measure::unix_seconds()),
-            plan: self.plan.described(RetryPolicy::default().attempts_max),
+            plan: self.plan.described(W::KINDS, RetryPolicy::default().attempts_max),
             data: Data {
                 elsewhere: self.audited && self.deployment.is_elsewhere(),
                 workload: W::NAME.into(),
@@ -362,7 +365,7 @@ impl<W: Driven> Job<'_, W> {
             (None, true) => State::Interrupted,
             (None, false) => State::Complete,
         };
-        trial.inputs = W::input_checks(&driven.ledger, &self.databases.size);
+        trial.inputs = W::input_checks(&driven.ledger, &self.databases.size, self.plan.mix.as_ref());
         if let Some(before) = before {
             let clock = Monotonic::start();
             if let Err(error) = self.audit(trial, before, settled, &driven.ledger) {
@@ -423,10 +426,18 @@ impl<W: Driven> Job<'_, W> {
 /// What was counted so far, and what the workload makes of it.
 fn fill<W: Driven>(trial: &mut Trial, totals: &Totals, slices: &[measure::Slice], span: Nanos) {
     measure::fill::<W>(trial, totals, slices, span);
-    let (paced, rate) = (trial.plan.arrivals.is_paced(), trial.kinds[trial.headline_kind()].tally.rate_per_s);
-    let scaled = rate.times(W::RATE_SECONDS);
-    trial.headline = W::headline(scaled, paced);
-    trial.efficiency = if paced { W::efficiency(scaled.value, trial.data.scale) } else { None };
+    let paced = trial.plan.arrivals.is_paced();
+    let counted = &trial.kinds[trial.headline_kind()];
+    let scaled = counted.tally.rate_per_s.times(W::RATE_SECONDS);
+    trial.headline = match trial.plan.mix_words() {
+        None => W::headline(scaled, paced),
+        Some(mix) if counted.headline => W::headline(scaled, paced).of_mix(&mix),
+        // Nothing that the workload's own headline counts was asked for.
+        Some(mix) => Headline::calls_per_s(trial.overall.rate_per_s).of_mix(&mix),
+    };
+    // What the pace allows was worked out for the standard's mix.
+    let standard = paced && trial.plan.mix.is_empty();
+    trial.efficiency = if standard { W::efficiency(scaled.value, trial.data.scale) } else { None };
 }
 
 /// What a process does in trials of a subject: an embedded engine is where its connections are.
@@ -565,12 +576,15 @@ impl<W: Driven> Observer<W> for Follow<'_, '_, W> {
     fn slice(&mut self, progress: &drive::Progress<'_, W>) {
         self.end_early(progress);
         let usage = self.watch.as_ref().map(Watch::usage).unwrap_or_default();
+        let plan = &self.job.plan;
+        let rate_unit = schedule::rate_unit::<W>(plan);
+        let rate_seconds = if rate_unit == W::RATE_UNIT { W::RATE_SECONDS } else { 1.0 };
         self.following.slice(&Sight {
             subject: self.job.subject,
-            plan: &self.job.plan,
+            plan,
             kinds: W::KINDS,
-            rate_unit: W::RATE_UNIT,
-            rate_seconds: W::RATE_SECONDS,
+            rate_unit,
+            rate_seconds,
             slice: progress.slice,
             totals: &progress.collected.totals,
             warmup: progress.collected.warmup,

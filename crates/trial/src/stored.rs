@@ -51,7 +51,10 @@ pub(crate) fn read<W: Benchmark, S: Schedule<W>>(
                     None => "none is wanted in its place".to_owned(),
                     Some((false, wanted)) => format!("{} is wanted in its place", wanted.folder),
                     Some((true, wanted)) => {
-                        if is_same(&trial.plan, &wanted.plan.described(RetryPolicy::default().attempts_max)) {
+                        if is_same(
+                            &trial.plan,
+                            &wanted.plan.described(W::KINDS, RetryPolicy::default().attempts_max),
+                        ) {
                             so_far.push(number, wanted.variant, trial);
                             continue;
                         }
@@ -209,6 +212,7 @@ fn is_same(then: &Plan, now: &Plan) -> bool {
 mod tests {
     use super::*;
     use judge::testing;
+    use model::Workload;
     use result::Document;
     use result::State;
     use schedule::Answer;
@@ -260,7 +264,7 @@ mod tests {
 
     fn plan(clients: u32) -> Plan {
         drive::Plan { workers: clients, ..drive::Plan::default() }
-            .described(RetryPolicy::default().attempts_max)
+            .described(Tpcc::KINDS, RetryPolicy::default().attempts_max)
     }
 
     #[test]

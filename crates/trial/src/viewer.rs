@@ -63,6 +63,14 @@ pub struct Sight<'a> {
 }
 
 impl Sight<'_> {
+    /// The kinds of call that its throughput counts, by their place: all that are made where none of the headline's is.
+    #[must_use]
+    pub fn kinds_counted(&self) -> Vec<usize> {
+        let made = || (0..self.kinds.len()).filter(|at| self.plan.makes(*at));
+        let headline: Vec<usize> = made().filter(|at| self.kinds[*at].headline).collect();
+        if headline.is_empty() { made().collect() } else { headline }
+    }
+
     /// Length of the window so far.
     #[must_use]
     pub fn window(&self) -> Nanos {

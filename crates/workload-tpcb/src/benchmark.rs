@@ -4,6 +4,7 @@ use crate::audit::{self, Context as AuditContext};
 use crate::{BRANCHES_MAX, Call, Cardinality, Claims, Data, Inputs, Ledger, StoredTally, Tpcb, hottest_rows};
 use anyhow::{Context, Result, bail};
 use benchmark::{Benchmark, Kit, Look, Past, input_checks, ledger_checks};
+use model::Mix;
 use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use sql::{Catalogue, Dialect, Value};
@@ -102,7 +103,12 @@ impl Benchmark for Tpcb {
         Ok(crate::schema(dialect)?)
     }
 
-    fn inputs(size: &Cardinality, _load: Option<u64>, seed: u64) -> impl Fn(u32) -> Inputs {
+    fn inputs(
+        size: &Cardinality,
+        _load: Option<u64>,
+        seed: u64,
+        _mix: Option<&Mix>,
+    ) -> impl Fn(u32) -> Inputs {
         let size = *size;
         move |worker| Inputs::new(size, seed, worker)
     }
@@ -157,7 +163,7 @@ impl Benchmark for Tpcb {
         ledger_checks("place", places, claims.audit(before, after), claims.complete)
     }
 
-    fn input_checks(ledger: &Ledger, _size: &Cardinality) -> Vec<InputCheck> {
+    fn input_checks(ledger: &Ledger, _size: &Cardinality, _mix: Option<&Mix>) -> Vec<InputCheck> {
         input_checks(audit::input_audit(ledger))
     }
 

@@ -8,6 +8,7 @@ use crate::{
 };
 use anyhow::{Context, Result, bail};
 use benchmark::{Benchmark, Kit, LOAD_SEED, Look, Past, input_checks, ledger_checks};
+use model::Mix;
 use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use sql::{Catalogue, Dialect, Value};
@@ -99,15 +100,15 @@ impl Benchmark for Tpcc {
         Ok(crate::schema(dialect)?)
     }
 
-    fn inputs(size: &Cardinality, load: Option<u64>, seed: u64) -> impl Fn(u32) -> Inputs {
-        let size = *size;
+    fn inputs(size: &Cardinality, load: Option<u64>, seed: u64, mix: Option<&Mix>) -> impl Fn(u32) -> Inputs {
+        let (size, mix) = (*size, mix.cloned());
         let known = match load {
             Some(load) => Knowledge::of(Data::new(size, load)),
             None => Knowledge::of_others(size),
         };
         // Of what somebody else has loaded any constant will do: theirs is not known.
         let c_load = Data::c_load_of(load.unwrap_or(LOAD_SEED));
-        move |worker| Inputs::new(size, c_load, seed, worker).remembering(&known)
+        move |worker| Inputs::new(size, c_load, seed, worker).mixed(mix.clone()).remembering(&known)
     }
 
     fn new_ledger(size: &Cardinality) -> Ledger {
@@ -165,12 +166,13 @@ impl Benchmark for Tpcc {
         ledger_checks("district", places, claims.audit(before, after), claims.complete)
     }
 
-    fn input_checks(ledger: &Ledger, size: &Cardinality) -> Vec<InputCheck> {
+    fn input_checks(ledger: &Ledger, size: &Cardinality, mix: Option<&Mix>) -> Vec<InputCheck> {
         input_checks(audit::input_audit(
             ledger.counts(),
             ledger.item_counts(),
             ledger.customer_counts(),
             *size,
+            mix,
         ))
     }
 

@@ -7,8 +7,8 @@ use crate::{
     Payment, StockLevel, Tpcc, Who, kind, last_name,
 };
 use arrayvec::ArrayVec;
-use model::Cents;
 use model::random::Random;
+use model::{Cents, Mix};
 use std::sync::Arc;
 
 /// Paths of the run's random streams, apart from those of the load.
@@ -93,6 +93,8 @@ pub struct Inputs {
     random: Random,
     deck: [u8; 23],
     dealt: usize,
+    /// Kinds are drawn by this, where it is there, and not dealt from the deck.
+    mix: Option<Mix>,
     /// Absent where answers are held to their calls alone.
     memory: Option<Memory>,
 }
@@ -109,8 +111,15 @@ impl Inputs {
             random: Random::stream(seed, &[TERMINAL, u64::from(worker)]),
             deck: DECK,
             dealt: DECK.len(),
+            mix: None,
             memory: None,
         }
+    }
+
+    /// The same with a mix of its own; nothing for the standard's.
+    #[must_use]
+    pub fn mixed(self, mix: Option<Mix>) -> Inputs {
+        Inputs { mix, ..self }
     }
 
     /// The same, whose answers are held to what is known of the data and to earlier answers. About 16 KiB a worker.
@@ -120,6 +129,9 @@ impl Inputs {
     }
 
     fn deal(&mut self) -> usize {
+        if let Some(mix) = &self.mix {
+            return mix.draw(&mut self.random);
+        }
         if self.dealt == self.deck.len() {
             self.random.shuffle(&mut self.deck);
             self.dealt = 0;
@@ -248,6 +260,17 @@ mod tests {
             deck.iter().for_each(|call| counts[Tpcc::kind(call)] += 1);
             assert_eq!(counts, [10, 10, 1, 1, 1]);
         }
+    }
+
+    #[test]
+    fn a_mix_of_its_own_calls_what_it_names_and_nothing_else() {
+        let weights = [("payment".to_owned(), 3.0), ("stock-level".to_owned(), 1.0)];
+        let mix = Mix::of(Tpcc::KINDS, &weights).unwrap();
+        let mut inputs = Inputs::new(Cardinality::standard(1), Data::c_load_of(1), 5, 0).mixed(mix);
+        let mut counts = [0; 5];
+        (0..10_000).for_each(|_| counts[Tpcc::kind(&inputs.draw())] += 1);
+        assert_eq!(counts[kind::PAYMENT] + counts[kind::STOCK_LEVEL], 10_000);
+        assert!((7_250..7_750).contains(&counts[kind::PAYMENT]), "{counts:?}");
     }
 
     #[test]

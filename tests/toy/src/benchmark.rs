@@ -7,6 +7,7 @@ use ::sql::audit::Group;
 use ::sql::{Catalogue, Dialect, Value};
 use anyhow::{Context, Result, bail};
 use benchmark::{Benchmark, Kit, Look, Past, ledger_checks};
+use model::Mix;
 use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use std::sync::Arc;
@@ -61,7 +62,12 @@ impl Benchmark for Toy {
         Ok(sql::schema()?)
     }
 
-    fn inputs(size: &Cardinality, _load: Option<u64>, seed: u64) -> impl Fn(u32) -> Inputs {
+    fn inputs(
+        size: &Cardinality,
+        _load: Option<u64>,
+        seed: u64,
+        _mix: Option<&Mix>,
+    ) -> impl Fn(u32) -> Inputs {
         let size = *size;
         move |worker| Inputs::new(size, seed, worker)
     }
@@ -109,7 +115,7 @@ impl Benchmark for Toy {
         ledger_checks("box", (before.len(), after.len()), claims.audit(before, after), claims.complete)
     }
 
-    fn input_checks(ledger: &Ledger, _: &Cardinality) -> Vec<InputCheck> {
+    fn input_checks(ledger: &Ledger, _: &Cardinality, _: Option<&Mix>) -> Vec<InputCheck> {
         vec![audit::input_check(ledger)]
     }
 

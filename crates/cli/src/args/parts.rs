@@ -1,7 +1,7 @@
 //! Groups of options that several commands share.
 
-use super::values::{rate, span};
-use super::{ArrivalsArg, DeliveryArg, Think};
+use super::values::{rate, span, weights};
+use super::{ArrivalsArg, DeliveryArg, Think, Weights};
 use crate::live;
 use clap::Args;
 use std::net::SocketAddr;
@@ -33,6 +33,25 @@ pub(crate) struct Checks {
     pub(crate) require_audit: bool,
 }
 
+#[derive(Debug, Args, Clone, Default)]
+pub(crate) struct MixArgs {
+    /// Which kinds of call are made instead of the workload's own mix, and their weights in relation to each other:
+    /// `new-order=45,payment=43`. Kinds that are left out are not called.
+    #[arg(long, value_name = "KIND=WEIGHT,…", value_parser = weights)]
+    pub(crate) mix: Option<Weights>,
+    /// Make calls of this kind alone: `payment`.
+    #[arg(long, value_name = "KIND", conflicts_with = "mix")]
+    pub(crate) only: Option<String>,
+}
+
+impl MixArgs {
+    /// The weights that were asked for, if any were.
+    pub(crate) fn weights(&self) -> Option<Vec<(String, f64)>> {
+        let only = self.only.iter().map(|kind| vec![(kind.clone(), 1.0)]).next();
+        self.mix.as_ref().map(|weights| weights.0.clone()).or(only)
+    }
+}
+
 #[derive(Debug, Args, Clone)]
 pub(crate) struct PlanArgs {
     /// Clients, each with one call in flight [default: 8; with --think spec ten a warehouse].
@@ -60,6 +79,8 @@ pub(crate) struct PlanArgs {
     /// Keying and think times: `spec` for those of the standard, ten terminals a warehouse.
     #[arg(long, value_enum, default_value_t = Think::None)]
     pub(crate) think: Think,
+    #[command(flatten)]
+    pub(crate) mix: MixArgs,
     /// Whether Delivery is done while its terminal waits, or queued and done within 80 s.
     #[arg(long, value_enum, default_value_t = DeliveryArg::Inline)]
     pub(crate) delivery: DeliveryArg,

@@ -55,6 +55,23 @@ pub(super) fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Weights of kinds of call, as they were given.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Weights(pub(crate) Vec<(String, f64)>);
+
+pub(super) fn weights(text: &str) -> Result<Weights, String> {
+    let one = |part: &str| {
+        let weight = part.split_once('=').and_then(|(kind, weight)| {
+            let weight: f64 = weight.trim().parse().ok()?;
+            (weight >= 0.0 && weight.is_finite()).then(|| (kind.trim().to_owned(), weight))
+        });
+        weight.ok_or_else(|| {
+            format!("`{part}` is no kind and its weight of 0 or more; write new-order=45,payment=43")
+        })
+    };
+    text.split(',').map(one).collect::<Result<_, _>>().map(Weights)
+}
+
 /// Loads of a sweep, rising.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Loads(pub(crate) Vec<f64>);
@@ -146,6 +163,15 @@ mod tests {
         assert!(rates_list("100,-1").unwrap_err().contains("100,200,400"));
         assert_eq!(resolution("2%"), Ok(0.02));
         assert!(resolution("80%").unwrap_err().contains("5%"));
+    }
+
+    #[test]
+    fn weights_are_kinds_with_numbers_of_0_or_more() {
+        let pair = |kind: &str, weight| (kind.to_owned(), weight);
+        assert_eq!(weights("pay=45, look=0.5"), Ok(Weights(vec![pair("pay", 45.0), pair("look", 0.5)])));
+        for wrong in ["", "pay", "pay=", "pay=-1", "pay=nan", "pay=inf", "pay=many", "pay=1,,look=1"] {
+            assert!(weights(wrong).unwrap_err().contains("new-order=45,payment=43"), "{wrong}");
+        }
     }
 
     #[test]

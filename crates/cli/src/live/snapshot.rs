@@ -141,7 +141,7 @@ impl Shown for Sight<'_> {
     }
 
     fn rates(&self) -> Rates {
-        let headline: Vec<usize> = (0..self.kinds.len()).filter(|at| self.kinds[*at].headline).collect();
+        let headline = self.kinds_counted();
         let mean = (self.slice.phase != Phase::WarmUp).then(|| {
             let totals = &self.totals.kinds;
             let committed: u64 = headline.iter().map(|at| totals[*at].ended.committed).sum();
@@ -152,7 +152,7 @@ impl Shown for Sight<'_> {
 
     fn snapshot(&self, what: &str, rates: Rates, pulse: &mut Pulse) -> Snapshot {
         let (slice, books) = (self.slice, self.books);
-        let headline = self.kinds.iter().position(|kind| kind.headline).unwrap_or(0);
+        let headline = self.kinds_counted()[0];
         let times = slice.times.get(headline).copied().unwrap_or_default();
         let mut sums = EffortSums::default();
         for kind in &self.totals.kinds {

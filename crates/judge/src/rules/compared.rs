@@ -161,6 +161,8 @@ pub fn intended_by(factor: &str) -> &'static [&'static str] {
         // Each client of a direct subject has a session of its own.
         "clients" => &["plan.clients", "plan.generator_threads", "stack.settings.sessions"],
         "rate" => &["plan.arrivals"],
+        // Other calls do other work.
+        "mix" => &["plan.mix", "fingerprint.*"],
         // A call then meets others of its store only, and each store has its engine's settings, log and buffers.
         "shards" => &[
             "data.stores",
@@ -258,6 +260,7 @@ fn fields(trial: &Trial) -> Vec<(&'static str, String)> {
         ("plan.clients", plan.clients.to_string()),
         ("plan.generator_threads", plan.generator_threads.to_string()),
         ("plan.arrivals", plan.arrivals.words()),
+        ("plan.mix", plan.mix_words().unwrap_or_else(|| findings::STANDARD_MIX.to_owned())),
         ("plan.warmup_s", plan.warmup_s.to_string()),
         (
             "plan.warmup_max_s",

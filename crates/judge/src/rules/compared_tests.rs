@@ -38,7 +38,7 @@ fn a_comparison_of_routes_differs_in_what_a_route_is() {
 #[test]
 fn every_field_of_the_key_makes_different_work() {
     type Change = fn(&mut Trial);
-    let changes: [(&str, Change); 42] = [
+    let changes: [(&str, Change); 43] = [
         ("stack.engine", |t| t.stack.engine.push('x')),
         ("stack.engine_version", |t| t.stack.engine_version.push('x')),
         ("stack.adapter", |t| t.stack.adapter.push('x')),
@@ -53,6 +53,7 @@ fn every_field_of_the_key_makes_different_work() {
         ("plan.clients", |t| t.plan.clients += 1),
         ("plan.generator_threads", |t| t.plan.generator_threads += 1),
         ("plan.arrivals", |t| t.plan.arrivals = Arrivals::Poisson { rate_per_s: 5.0 }),
+        ("plan.mix", |t| t.plan.mix.push(result::Share { kind: "payment".into(), share: 1.0 })),
         ("plan.warmup_s", |t| t.plan.warmup_s += 1.0),
         ("plan.measured_s", |t| t.plan.measured_s += 1.0),
         ("plan.drain_s", |t| t.plan.drain_s += 1.0),

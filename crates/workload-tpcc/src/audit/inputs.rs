@@ -4,16 +4,19 @@ use super::judge::{self, share};
 use super::skew::{self, Field};
 use super::{Check, Figure, Finding, InputFinding};
 use crate::{Cardinality, InputCounts, LINES_MAX, LINES_MIN, kind};
+use model::Mix;
 use sql::audit::SIGMAS;
 
-/// Judges the counts of a ledger: the mix from the deck, remote shares, by-name shares, rollbacks, lines an order, and
-/// the skew of items (`items`: one in sixteen is counted) and customer numbers.
+/// Judges the counts of a ledger: the mix from the deck or as it was asked for, remote shares, by-name shares, rollbacks,
+/// lines an order, and the skew of items (`items`: one in sixteen is counted) and customer numbers. Of kinds that were not to
+/// be called nothing is judged but that they were not.
 #[must_use]
 pub fn input_audit(
     counts: &InputCounts,
     items: &[u32],
     customers: &[u32],
     size: Cardinality,
+    mix: Option<&Mix>,
 ) -> Vec<InputFinding> {
     let calls: u64 = counts.calls.iter().sum();
     let orders = counts.calls[kind::NEW_ORDER];
@@ -22,18 +25,30 @@ pub fn input_audit(
     let mut found: Vec<InputFinding> = MIX
         .iter()
         .zip(counts.calls)
-        .map(|((name, cards), count)| of_share(name, "5.2.4.2", calls, count, f64::from(*cards) / 23.0))
+        .enumerate()
+        .map(|(kind, ((name, cards), count))| match mix {
+            None => of_share(name, "5.2.4.2", calls, count, f64::from(*cards) / 23.0),
+            Some(mix) => of_mix(name, calls, count, mix.share(kind)),
+        })
         .collect();
-    found.extend([
-        lines_an_order(orders, counts.lines),
-        remote("remote lines", "2.4.1.5", size, counts.lines, counts.lines_remote, 0.01),
-        remote("remote payments", "2.5.1.2", size, payments, counts.payments_remote, 0.15),
-        of_share("payments by last name", "2.5.1.2", payments, counts.payments_by_name, 0.60),
-        of_share("order-status by last name", "2.6.1.2", statuses, counts.statuses_by_name, 0.60),
-        of_share("orders with an unused item", "2.4.1.4", orders, counts.rollbacks_asked, 0.01),
-        skewed("skew of items", Field::SampledItem, items),
-        skewed("skew of customers", Field::Customer, customers),
-    ]);
+    let is_made = |kind: usize| mix.is_none_or(|mix| mix.share(kind) > 0.0);
+    let with =
+        |kinds: &[usize], input: InputFinding| kinds.iter().any(|kind| is_made(*kind)).then_some(input);
+    let order = |input| with(&[kind::NEW_ORDER], input);
+    let payment = |input| with(&[kind::PAYMENT], input);
+    let status = |input| with(&[kind::ORDER_STATUS], input);
+    let customer = |input| with(&[kind::NEW_ORDER, kind::PAYMENT, kind::ORDER_STATUS], input);
+    let of_kinds = [
+        order(lines_an_order(orders, counts.lines)),
+        order(remote("remote lines", "2.4.1.5", size, counts.lines, counts.lines_remote, 0.01)),
+        payment(remote("remote payments", "2.5.1.2", size, payments, counts.payments_remote, 0.15)),
+        payment(of_share("payments by last name", "2.5.1.2", payments, counts.payments_by_name, 0.60)),
+        status(of_share("order-status by last name", "2.6.1.2", statuses, counts.statuses_by_name, 0.60)),
+        order(of_share("orders with an unused item", "2.4.1.4", orders, counts.rollbacks_asked, 0.01)),
+        order(skewed("skew of items", Field::SampledItem, items)),
+        customer(skewed("skew of customers", Field::Customer, customers)),
+    ];
+    found.extend(of_kinds.into_iter().flatten());
     for figure in found.iter_mut().filter_map(|input| input.finding.figure.as_mut()) {
         // Of few samples any share may come: no more than the whole.
         figure.tolerance = figure.tolerance.min(1.0);
@@ -58,6 +73,16 @@ fn of_share(
     expected: f64,
 ) -> InputFinding {
     InputFinding { name, clause, finding: judge::judged_draws(name, samples, hits, expected) }
+}
+
+/// The share of a kind in a mix that was asked for. That all calls are of one kind, or none, needs no tolerance.
+fn of_mix(name: &'static str, calls: u64, count: u64, expected: f64) -> InputFinding {
+    let is_exact = calls > 0 && (expected == 0.0 || expected == 1.0);
+    let finding = match is_exact {
+        true => judge::held(name, share(calls, count, expected)),
+        false => judge::judged_draws(name, calls, count, expected),
+    };
+    InputFinding { name, clause: "--mix", finding }
 }
 
 fn remote(
@@ -105,7 +130,7 @@ fn skewed(name: &'static str, field: Field, counts: &[u32]) -> InputFinding {
 mod tests {
     use super::*;
     use crate::input::nurand;
-    use crate::{Call, Data, Inputs, Ledger, Who};
+    use crate::{Call, Data, Inputs, Ledger, Tpcc, Who};
     use model::random::Random;
     use model::{Conflict, Fault, Inputs as _, Ledger as _};
 
@@ -121,7 +146,7 @@ mod tests {
             change(&mut call);
             ledger.post(&call, &Err(Fault::Conflict(Conflict::Busy)));
         }
-        input_audit(ledger.counts(), ledger.item_counts(), ledger.customer_counts(), size)
+        input_audit(ledger.counts(), ledger.item_counts(), ledger.customer_counts(), size, None)
             .into_iter()
             .filter(|found| found.finding.verdict != Check::Passed)
             .map(|found| found.name)
@@ -202,6 +227,45 @@ mod tests {
         assert!(caught.contains(&"lines of the most an order may have"), "{caught:?}");
     }
 
+    /// What the audit makes of `drawn` where `asked` was to be drawn.
+    fn of_mixes(drawn: &[(&str, f64)], asked: &[(&str, f64)]) -> Vec<(&'static str, Check)> {
+        let mix = |weights: &[(&str, f64)]| {
+            let weights: Vec<_> =
+                weights.iter().map(|(name, weight)| ((*name).to_owned(), *weight)).collect();
+            Mix::of(<Tpcc as model::Workload>::KINDS, &weights).unwrap()
+        };
+        let mut ledger = Ledger::new(SIZE);
+        let mut inputs = Inputs::new(SIZE, Data::c_load_of(1), 7, 0).mixed(mix(drawn));
+        for _ in 0..60_000 {
+            ledger.post(&inputs.draw(), &Err(Fault::Conflict(Conflict::Busy)));
+        }
+        let (counts, asked) = (ledger.counts(), mix(asked));
+        input_audit(counts, ledger.item_counts(), ledger.customer_counts(), SIZE, asked.as_ref())
+            .into_iter()
+            .map(|found| (found.name, found.finding.verdict))
+            .collect()
+    }
+
+    #[test]
+    fn a_mix_that_was_asked_for_is_what_calls_are_held_to() {
+        let (asked, only) = ([("payment", 95.0), ("delivery", 5.0)], [("payment", 1.0)]);
+        let names = |mixes: &[(&'static str, Check)], check: Check| {
+            mixes.iter().filter(|(_, found)| *found == check).map(|(name, _)| *name).collect::<Vec<_>>()
+        };
+        for asked in [&asked[..], &only] {
+            let right = of_mixes(asked, asked);
+            assert_eq!(names(&right, Check::Failed), [""; 0]);
+            assert!(
+                right.iter().all(|(name, _)| !name.contains("lines") && !name.contains("order-status by"))
+            );
+            assert_eq!(names(&right, Check::NotTold), ["order-status in the mix"; 0]);
+        }
+        let caught = names(&of_mixes(&[("payment", 9.0), ("delivery", 1.0)], &asked), Check::Failed);
+        assert_eq!(caught, ["payment in the mix", "delivery in the mix"]);
+        let caught = names(&of_mixes(&[("payment", 999.0), ("stock-level", 1.0)], &only), Check::Failed);
+        assert_eq!(caught, ["payment in the mix", "stock-level in the mix"]);
+    }
+
     #[test]
     fn a_short_run_tells_little() {
         let mut ledger = Ledger::new(SIZE);
@@ -209,7 +273,7 @@ mod tests {
         for _ in 0..46 {
             ledger.post(&inputs.draw(), &Err(Fault::Conflict(Conflict::Busy)));
         }
-        let found = input_audit(ledger.counts(), ledger.item_counts(), ledger.customer_counts(), SIZE);
+        let found = input_audit(ledger.counts(), ledger.item_counts(), ledger.customer_counts(), SIZE, None);
         assert!(found.iter().all(|found| found.finding.verdict != Check::Failed), "{found:?}");
         let told = |name| found.iter().find(|found| found.name == name).unwrap().finding.verdict;
         assert_eq!(told("remote lines"), Check::NotTold);

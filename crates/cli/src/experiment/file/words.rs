@@ -1,6 +1,7 @@
 //! Keys that the command line has too. Their values are handed to its own parser, so that a file and the command line
 //! cannot disagree about ranges, units and defaults.
 
+use super::expand::plain;
 use super::source::{Entry, Kind, Source, Span};
 use crate::args;
 use anyhow::Result;
@@ -28,6 +29,8 @@ enum Type {
     Text(&'static str),
     /// Text such as `5%`, or a number.
     Share,
+    /// Weights by name.
+    Weights,
 }
 
 /// What the load generator does: for the whole experiment or for a variant.
@@ -40,6 +43,8 @@ pub(super) const PLAN: &[&str] = &[
     "rate",
     "arrivals",
     "think",
+    "mix",
+    "only",
     "delivery",
     "deadline",
     "drain",
@@ -57,6 +62,8 @@ fn type_of(key: &str) -> Type {
         "margin" | "max-loss" => Type::Share,
         "arrivals" => Type::Text("\"poisson\""),
         "think" => Type::Text("\"spec\""),
+        "mix" => Type::Weights,
+        "only" => Type::Text("\"payment\""),
         "delivery" => Type::Text("\"deferred\""),
         "durability" => Type::Text("\"delayed\""),
         "limit" => Type::Text("\"cpu=1,mem=1GiB\""),
@@ -82,7 +89,16 @@ impl Word {
     /// When the type or the value is wrong.
     pub(super) fn read(source: &Source<'_>, entry: &Entry) -> Result<Word> {
         let key = entry.key.as_str();
+        let weights: String;
         let value = match (type_of(key), &entry.value.kind) {
+            (Type::Weights, Kind::Table(entries)) => {
+                let weight = |entry: &Entry| format!("{}={}", entry.key, plain(&entry.value));
+                weights = entries.iter().map(weight).collect::<Vec<_>>().join(",");
+                &weights
+            }
+            (Type::Weights, _) => {
+                return Err(source.mistyped(entry, "a table", "{ new-order = 45, payment = 43 }"));
+            }
             (Type::Whole | Type::Number | Type::Share, Kind::Whole(text)) => text,
             (Type::Number | Type::Share, Kind::Decimal(text)) => text,
             (Type::Text(_) | Type::Share, Kind::Text(text)) => text,
@@ -149,7 +165,11 @@ impl Words {
 
     /// These, and of `common` what they leave open.
     pub(super) fn over(mut self, common: &Words) -> Words {
-        let open: Vec<Word> = common.0.iter().filter(|word| self.get(&word.key).is_none()).cloned().collect();
+        // Two ways to say which kinds are called: either of the variant's takes the place of either.
+        let mixed = |key: &str| ["mix", "only"].contains(&key);
+        let is_mixed = self.0.iter().any(|word| mixed(&word.key));
+        let is_open = |key: &str| self.get(key).is_none() && !(is_mixed && mixed(key));
+        let open: Vec<Word> = common.0.iter().filter(|word| is_open(&word.key)).cloned().collect();
         self.0.extend(open);
         self
     }
@@ -222,6 +242,7 @@ fn blamed(error: &PlanError) -> &'static str {
     match error {
         PlanError::NoPace => "think",
         PlanError::NothingToDefer => "delivery",
+        PlanError::Mix => "mix",
         PlanError::OutOfRange { what, .. } => match *what {
             "workers" => "clients",
             "runtimes" => "generator-threads",

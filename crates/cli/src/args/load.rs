@@ -1,0 +1,67 @@
+//! Options of a sweep or a search.
+
+use super::values::span;
+use super::{ArrivalsArg, DeliveryArg, MixArgs, PlanArgs, Think};
+use clap::Args;
+use std::time::Duration;
+
+/// What each trial of a sweep or a search has in common.
+#[derive(Debug, Args, Clone)]
+pub(crate) struct LoadArgs {
+    /// Measured time of a trial.
+    #[arg(long, default_value = "20s", value_parser = span, allow_hyphen_values = true)]
+    pub(crate) duration: Duration,
+    /// Warm-up before it.
+    #[arg(long, default_value = "5s", value_parser = span, allow_hyphen_values = true)]
+    pub(crate) warmup: Duration,
+    /// Where the engine counts its log: how long the warm-up may go on until the log of a call stays the same [default: four
+    /// times --warmup].
+    #[arg(long, value_parser = span, allow_hyphen_values = true)]
+    pub(crate) warmup_max: Option<Duration>,
+    /// Have a private PostgreSQL write everything back at least twice within the measured time, which is then 75 s at least.
+    #[arg(long, conflicts_with = "warmup_max")]
+    pub(crate) through_checkpoints: bool,
+    #[command(flatten)]
+    pub(crate) mix: MixArgs,
+    /// Distances of the calls of an open loop.
+    #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson)]
+    pub(crate) arrivals: ArrivalsArg,
+    /// How long a call may take before it is given up as in doubt.
+    #[arg(long, default_value = "30s", value_parser = span, allow_hyphen_values = true)]
+    pub(crate) deadline: Duration,
+    /// How long after the window calls due in it may still end; a search waits 5 s at most.
+    #[arg(long, default_value = "30s", value_parser = span, allow_hyphen_values = true)]
+    pub(crate) drain: Duration,
+    /// How long what is still on its way then is waited for before the stored data is audited.
+    #[arg(long, default_value = "60s", value_parser = span, allow_hyphen_values = true)]
+    pub(crate) settle: Duration,
+    /// Threads of the load generator for an asynchronous subject; a direct subject on SQLite has one a client.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_024))]
+    pub(crate) generator_threads: u32,
+    /// Seed of inputs, arrivals, and the order of trials.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+impl LoadArgs {
+    /// The same as a closed loop of the usual number of clients.
+    pub(crate) fn closed(&self) -> PlanArgs {
+        PlanArgs {
+            clients: None,
+            duration: self.duration,
+            warmup: self.warmup,
+            warmup_max: self.warmup_max,
+            through_checkpoints: self.through_checkpoints,
+            rate: None,
+            arrivals: self.arrivals,
+            think: Think::None,
+            mix: self.mix.clone(),
+            delivery: DeliveryArg::Inline,
+            deadline: self.deadline,
+            drain: self.drain,
+            settle: self.settle,
+            generator_threads: self.generator_threads,
+            seed: self.seed,
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Shapes of load from the command line to the document: which calls are made, and when.
+
+use crate::e2e_desk::{Desk, assert_good, parse};
+use serde_json::{Value, json};
+
+/// The trial of a run of two seconds with `options`, on a database whose commits wait for no disk.
+fn trial(options: &str) -> Value {
+    let desk = Desk::loaded();
+    let line = "run tpcc --json --db sqlite:bench.db?synchronous=normal --warmup 0s";
+    let duration = if options.contains("--duration") { "" } else { "--duration 2s" };
+    let ran = desk.run(&format!("{line} {duration} {options}"));
+    let document = parse(&ran.out);
+    assert_good(&ran, &document);
+    assert_eq!(document["state"], "complete");
+    desk.assert_sound("bench.db");
+    document["trials"][0].clone()
+}
+
+fn kinds(trial: &Value) -> Vec<&str> {
+    trial["kinds"].as_array().unwrap().iter().map(|kind| kind["name"].as_str().unwrap()).collect()
+}
+
+/// Whether the check of an input has passed, if it was made.
+fn input<'a>(trial: &'a Value, name: &str) -> Option<&'a str> {
+    let inputs = trial["inputs"].as_array().unwrap();
+    inputs.iter().find(|input| input["name"] == name).map(|input| input["check"].as_str().unwrap())
+}
+
+#[test]
+fn one_kind_alone_is_the_only_one_that_is_called_and_counted() {
+    for only in ["payment", "stock-level", "delivery"] {
+        let trial = trial(&format!("--only {only} --clients 2"));
+        assert_eq!(kinds(&trial), [only]);
+        assert_eq!(trial["plan"]["mix"], json!([{"kind": only, "share": 1.0}]));
+        let headline = &trial["headline"];
+        assert_eq!(headline["label"], format!("own mix: {only} 100 %"));
+        assert_eq!(
+            (&headline["unit"], &headline["value"]),
+            (&"calls/s".into(), &trial["overall"]["rate_per_s"])
+        );
+        assert_eq!(input(&trial, &format!("{only} in the mix")), Some("passed"));
+        assert_eq!(input(&trial, "new-order in the mix"), Some("passed"));
+        assert_eq!(input(&trial, "remote lines"), None);
+    }
+}
+
+#[test]
+fn a_mix_with_new_orders_counts_them_and_says_which_mix_it_is() {
+    let trial = trial("--mix new-order=45,payment=45,delivery=10 --delivery deferred --clients 2");
+    assert_eq!(kinds(&trial), ["new-order", "payment", "delivery"]);
+    let headline = &trial["headline"];
+    assert_eq!(headline["unit"], "new orders/min");
+    assert_eq!(headline["label"], "own mix: new-order 45 %, payment 45 %, delivery 10 %");
+    assert_eq!(trial["deferred"]["kind"], "delivery");
+}
+
+#[test]
+fn a_paced_run_of_another_mix_is_not_called_tpmc() {
+    let trial = trial("--think spec --mix new-order=1,payment=9");
+    assert_eq!(trial["headline"]["label"], "own mix: new-order 10 %, payment 90 %");
+    assert!(trial["efficiency"].is_null());
+}
+
+#[test]
+fn mixes_are_compared_by_what_all_of_them_have() {
+    let desk = Desk::loaded();
+    let file = |metric: &str| {
+        format!(
+            "workload = \"tpcc\"\n[plan]\nduration = \"500ms\"\nwarmup = \"0s\"\nblocks = 3\ncontrol = false\n\
+             only = \"new-order\"\n[verdict]\nmetric = \"{metric}\"\n[[variant]]\nsubject = \"sqlite\"\n\
+             [[variant]]\nsubject = \"sqlite\"\nmix = {{ payment = 3, order-status = 1 }}\n"
+        )
+    };
+    crate::e2e_desk::write(desk.path("mixes.toml"), &file("throughput"));
+    desk.run("experiment mixes.toml").refused(&["new orders/min and calls/s", "`cpu` or `p99`"]);
+    crate::e2e_desk::write(desk.path("mixes.toml"), &file("cpu"));
+    let ran = desk.run("experiment mixes.toml --json");
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let document = parse(&ran.out);
+    let comparison = &document["experiment"]["comparisons"][0];
+    assert_eq!(comparison["factors"], json!(["mix"]));
+    let fields: Vec<&str> = comparison["key_differences"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|difference| difference["field"].as_str().unwrap())
+        .collect();
+    assert_eq!(fields, ["plan.mix"]);
+}
