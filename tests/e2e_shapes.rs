@@ -87,3 +87,14 @@ fn mixes_are_compared_by_what_all_of_them_have() {
         .collect();
     assert_eq!(fields, ["plan.mix"]);
 }
+
+#[test]
+fn a_number_of_calls_is_made_and_ends_the_measured_time() {
+    for (shape, calls) in [("--clients 4", 500), ("--clients 4 --rate 200", 100), ("--clients 1", 1)] {
+        let trial = trial(&format!("{shape} --calls {calls} --duration 120s"));
+        assert_eq!(trial["plan"]["calls"], calls);
+        let books = &trial["overall"]["books"];
+        assert_eq!((&books["due"], &books["begun"]), (&calls.into(), &calls.into()), "{shape}");
+        assert!(trial["measured_s"].as_f64().unwrap() < 60.0, "{shape}: {}", trial["measured_s"]);
+    }
+}

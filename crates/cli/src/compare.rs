@@ -27,7 +27,8 @@ pub(crate) const MARGIN: f64 = 0.02;
 pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
     let plan_args = args::PlanArgs {
         clients: Some(args.clients),
-        duration: args.duration,
+        duration: Some(args.duration),
+        calls: None,
         warmup: args.warmup,
         warmup_max: None,
         through_checkpoints: false,

@@ -1,11 +1,12 @@
 //! How a trial is ended: by its plan, by its user, or by something that went wrong.
 
 use crate::outage::Outages;
+use crate::plan::Plan;
 use measure::Window;
 use model::Nanos;
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// Messages of defects that are kept; the first ones tell the most.
 const DEFECTS_KEPT: usize = 8;
@@ -36,6 +37,32 @@ impl Stop {
     }
 }
 
+/// Calls that may still be made in the window.
+#[derive(Debug)]
+struct Tickets {
+    left: AtomicU64,
+    workers: u32,
+    /// Workers that may still make one.
+    holders: AtomicU32,
+    /// When the last call of those workers that make none any more had ended.
+    last: AtomicU64,
+}
+
+/// Most calls that a worker takes leave for at once: the counter that all share is touched so seldom that it costs nothing.
+const BATCH_MAX: u64 = 64;
+/// A worker takes one in so many of its equal part of what is left. Towards the end all take one by one, so that nobody is
+/// left with many when the others have none.
+const BATCH_PART: u64 = 8;
+
+impl Tickets {
+    fn take(&self) -> u64 {
+        let batch = |left: u64| (left / (BATCH_PART * u64::from(self.workers))).clamp(1, BATCH_MAX).min(left);
+        let taken =
+            self.left.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| Some(left - batch(left)));
+        taken.map_or(0, batch)
+    }
+}
+
 /// What all threads of a trial share. Read with each call, written only when one fails and to end the trial.
 #[derive(Debug)]
 pub(crate) struct Control {
@@ -48,6 +75,7 @@ pub(crate) struct Control {
     failure: Mutex<Option<String>>,
     defects: Mutex<Vec<String>>,
     outages: Outages,
+    tickets: Option<Tickets>,
 }
 
 impl Control {
@@ -60,6 +88,43 @@ impl Control {
             failure: Mutex::new(None),
             defects: Mutex::new(Vec::new()),
             outages: Outages::default(),
+            tickets: None,
+        }
+    }
+
+    /// The same, whose window ends when the workers of a plan have made its number of calls, if it has one. An open loop needs
+    /// no counting: its timetable tells when that is.
+    pub(crate) fn counting(self, plan: &Plan) -> Control {
+        let calls = plan.calls.filter(|_| !plan.arrivals.is_open());
+        let tickets = calls.map(|calls| Tickets {
+            left: AtomicU64::new(calls),
+            workers: plan.workers,
+            holders: AtomicU32::new(plan.workers),
+            last: AtomicU64::new(0),
+        });
+        Control { tickets, ..self }
+    }
+
+    /// Whether calls are counted.
+    pub(crate) fn counts(&self) -> bool {
+        self.tickets.is_some()
+    }
+
+    /// Leave to make some calls that are due in the window; none when all have been given.
+    #[cold]
+    pub(crate) fn take_tickets(&self) -> u64 {
+        self.tickets.as_ref().map_or(0, Tickets::take)
+    }
+
+    /// Notes that a worker, which was `free` then, makes no more calls because all have been given. With the last one of them
+    /// the window ends, at the moment when the last call had ended.
+    #[cold]
+    pub(crate) fn spent(&self, free: Nanos) {
+        let Some(tickets) = &self.tickets else { return };
+        tickets.last.fetch_max(free.0, Ordering::AcqRel);
+        if tickets.holders.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let opens = self.opens.load(Ordering::Acquire) & !OPEN;
+            self.closes.fetch_min(tickets.last.load(Ordering::Acquire).max(opens) + 1, Ordering::AcqRel);
         }
     }
 

@@ -155,6 +155,7 @@ impl<W: Workload, T: Target<W>, C: Clock> Crew<W, T, C> {
         let (queue, plan) = (self.queue.take(), &self.plan);
         let seats = std::mem::take(&mut self.seats).into_iter().zip(sessions).enumerate();
         let worker = |(place, (seat, session)): (usize, (Seat<W>, T::Session))| {
+            let counted = go.control.counts() && matches!(seat.job, Job::Terminal(_));
             let mut limits = Limits { start: go.start, deadline: plan.deadline, drain: plan.drain_max };
             let (source, enter) = match (seat.job, &queue) {
                 (Job::Terminal(inputs), queue) => {
@@ -178,6 +179,7 @@ impl<W: Workload, T: Target<W>, C: Clock> Crew<W, T, C> {
                 control: Arc::clone(&go.control),
                 limits,
                 refused: 0,
+                tickets: counted.then_some(0),
                 calls: seat.id,
             }
         };

@@ -63,6 +63,10 @@ pub struct Plan {
     pub warmup_max: Nanos,
     /// Length of the window.
     pub measured: Nanos,
+    /// So many calls are made in the window, over all workers, and then it ends, if it has not ended before. In an open loop it
+    /// ends when the last of them is due, otherwise when the last of them has ended.
+    #[serde(default)]
+    pub calls: Option<u64>,
     /// How long after the window calls that were due in it may still begin and end. What has not ended then is in
     /// doubt, what has not begun is unstarted.
     pub drain_max: Nanos,
@@ -122,6 +126,7 @@ impl Default for Plan {
             warmup: Nanos::from_secs(10),
             warmup_max: Nanos::ZERO,
             measured: Nanos::from_secs(60),
+            calls: None,
             drain_max: Nanos::from_secs(30),
             settle_max: Nanos::from_secs(60),
             deadline: Nanos::from_secs(30),
@@ -150,6 +155,13 @@ impl Arrivals {
 }
 
 impl Plan {
+    /// How long the warm-up may get. Where the end of the window is a place in the timetable it does not go on.
+    #[must_use]
+    pub fn warmup_longest(&self) -> Nanos {
+        let is_placed = self.calls.is_some() && self.arrivals.is_open();
+        if is_placed { self.warmup } else { self.warmup.max(self.warmup_max) }
+    }
+
     /// Whether calls of the kind at an index are made.
     #[must_use]
     pub fn makes(&self, kind: usize) -> bool {
@@ -174,8 +186,10 @@ impl Plan {
             },
             mix: self.mix.as_ref().map_or_else(Vec::new, shares),
             warmup_s: self.warmup.as_secs_f64(),
-            warmup_max_s: (self.warmup_max > self.warmup).then(|| self.warmup_max.as_secs_f64()),
+            warmup_max_s: Some(self.warmup_longest().as_secs_f64())
+                .filter(|_| self.warmup_longest() > self.warmup),
             measured_s: self.measured.as_secs_f64(),
+            calls: self.calls,
             drain_s: self.drain_max.as_secs_f64(),
             deadline_ns: self.deadline.0,
             attempts_max,
@@ -192,10 +206,14 @@ impl Plan {
         within("workers", self.workers, 1, WORKERS_MAX)?;
         within("runtimes", self.runtimes, 1, THREADS_MAX)?;
         positive("the measured window", self.measured)?;
+        if self.calls == Some(0) {
+            let (given, range) = ("zero".to_owned(), "1 or more".to_owned());
+            return Err(PlanError::OutOfRange { what: "the number of calls", given, range });
+        }
         positive("the drain", self.drain_max)?;
         positive("the deadline of a call", self.deadline)?;
         positive("the slice", self.slice)?;
-        let slices = (self.warmup.max(self.warmup_max) + self.measured).0 / self.slice.0;
+        let slices = (self.warmup_longest() + self.measured).0 / self.slice.0;
         if slices > SLICES_MAX {
             return Err(PlanError::OutOfRange {
                 what: "the number of slices",
@@ -282,6 +300,7 @@ mod tests {
             Plan { measured: Nanos::ZERO, ..plan() },
             "the measured window is zero; it must be longer than zero",
         );
+        refused(Plan { calls: Some(0), ..plan() }, "the number of calls is zero; it must be 1 or more");
         let rate = |rate| Plan { arrivals: Arrivals::Poisson(RatePerSecond(rate)), ..plan() };
         refused(rate(0.0), "the rate is 0 calls a second; it must be more than 0 and at most 10000000");
         refused(

@@ -264,10 +264,14 @@ impl Simulation {
         let plan = self.plan;
         plan.validate(<Toy as model::Workload>::KINDS).unwrap();
         let world = World::new();
-        let timeline =
-            Timeline { start: START, warmup: plan.warmup, measured: plan.measured, slice: plan.slice };
+        let timeline = Timeline {
+            start: START,
+            warmup: plan.warmup,
+            measured: Timetable::window(&plan),
+            slice: plan.slice,
+        };
         let stop = Stop::new();
-        let control = Arc::new(Control::new(stop.clone(), timeline.window()));
+        let control = Arc::new(Control::new(stop.clone(), timeline.window()).counting(&plan));
         let (mut tapes, collector) = circulation::<Toy>(1, timeline, plan.times_kept(), Posted::default);
         let target = Arc::new(Scripted {
             world: world.clone(),
@@ -318,7 +322,7 @@ impl Simulation {
                 }
             }));
         }
-        let latest = START + plan.warmup.max(plan.warmup_max);
+        let latest = START + plan.warmup_longest();
         let mut desk = Desk { collector, timeline, latest };
         let mut last = START;
         world.run(tasks, || {

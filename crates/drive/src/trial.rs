@@ -74,7 +74,9 @@ pub struct Progress<'a, W: Workload> {
     pub books: Books,
     /// The times without the engine or the server so far; one that lasts has no end yet.
     pub outages: Vec<Outage>,
-    /// Time until the window closes.
+    /// How much of the window has passed.
+    pub passed: Nanos,
+    /// Time until the window closes at the latest.
     pub left: Nanos,
 }
 
@@ -159,10 +161,10 @@ where
     let timeline = Timeline {
         start: clock.now() + LEAD,
         warmup: plan.warmup,
-        measured: plan.measured,
+        measured: Timetable::window(plan),
         slice: plan.slice,
     };
-    let control = Arc::new(Control::new(stop.clone(), timeline.window()));
+    let control = Arc::new(Control::new(stop.clone(), timeline.window()).counting(plan));
     let timetable = Timetable::of(plan, timeline.start).map(Arc::new);
     let (tapes, collector) = circulation(starts.len() as u32, timeline, plan.times_kept(), ledger);
     for (start, tape) in starts.into_iter().zip(tapes) {
@@ -171,7 +173,7 @@ where
         let _ = start.send(Go { start: timeline.start, tape, control, timetable });
     }
 
-    let desk = Desk { collector, timeline, latest: timeline.start + plan.warmup.max(plan.warmup_max) };
+    let desk = Desk { collector, timeline, latest: timeline.start + plan.warmup_longest() };
     let Desk { collector, timeline, .. } = collect(desk, &clock, &control, &threads, observer);
     let cpu = join(threads)?;
     let closed = control.closes();
@@ -334,6 +336,7 @@ fn collect<W: Workload, C: Clock>(
                 collected,
                 books: collected.totals.books(),
                 outages: control.outages().all(desk.timeline.start),
+                passed: now - desk.timeline.opens(),
                 left: control.closes() - now,
             });
             next += 1;

@@ -41,6 +41,8 @@ pub(crate) struct Worker<W: Workload, T: Target<W>, M: Timer> {
     pub(crate) limits: Limits,
     /// Calls refused in a row.
     pub(crate) refused: u32,
+    /// Calls that it has leave to make in the window, where calls are counted; nothing where any number may be made.
+    pub(crate) tickets: Option<u64>,
     /// Calls so far, from the worker's number on, so that workers do not clock theirs at the same time.
     pub(crate) calls: u32,
 }
@@ -77,6 +79,11 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
         let mut free = self.limits.start;
         while let Some((call, due)) = self.source.next().await {
             if let Some(due) = due {
+                // Before it waits: nobody else would end the window meanwhile.
+                if !self.has_leave(due) {
+                    self.control.spent(free);
+                    break;
+                }
                 self.wait_for(due).await;
             }
             let begun = self.timer.now();
@@ -96,6 +103,11 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
                     Supply::Worker => break,
                     Supply::Timetable | Supply::Queue => continue,
                 }
+            }
+
+            if !self.takes_leave(due, begun) {
+                self.control.spent(free);
+                break;
             }
 
             let kind = &W::KINDS[W::kind(&call)];
@@ -124,6 +136,28 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
             free = self.react(kind, &result, ended).await;
             self.source.answered(free, kind);
         }
+    }
+
+    /// Whether a call that is due then may be made as far as the number of calls goes.
+    #[inline]
+    fn has_leave(&mut self, due: Nanos) -> bool {
+        let Some(held) = &mut self.tickets else { return true };
+        if *held == 0 && due >= self.control.window(Nanos::ZERO).opens {
+            *held = self.control.take_tickets();
+            return *held > 0;
+        }
+        true
+    }
+
+    /// The same for a call that begins now, which counts if it was due in the window.
+    #[inline]
+    fn takes_leave(&mut self, due: Nanos, begun: Nanos) -> bool {
+        if self.tickets.is_none() || due < self.control.window(begun).opens {
+            return true;
+        }
+        let has = self.has_leave(due);
+        self.tickets = self.tickets.map(|held| held.saturating_sub(1));
+        has
     }
 
     /// Waits until a call is due, but for one that is due after the window. As long as the window is not open nobody knows

@@ -406,6 +406,7 @@ proptest! {
         defer in any::<bool>(),
         settles_after in 0u64..2_000,
         oversleeps in 0u64..3_000_000,
+        calls in prop::option::of(1u64..400),
         unreachable in prop::collection::vec(any::<bool>(), 20),
     ) {
         let plan = Plan {
@@ -413,6 +414,7 @@ proptest! {
             warmup: ms(700),
             warmup_max: ms(1_400),
             measured: ms(1_500),
+            calls,
             drain_max: ms(300),
             deadline: ms(30),
             slice: ms(100),
@@ -441,6 +443,7 @@ proptest! {
         let (books, warmup) = (simulated.books(), simulated.collected.warmup);
         prop_assert_eq!(books.balance(), Ok(()));
         prop_assert_eq!(warmup.balance(), Ok(()));
+        prop_assert!(calls.is_none_or(|calls| books.due <= calls));
         prop_assert_eq!(simulated.collected.ledger.calls, books.begun + warmup.begun);
         prop_assert_eq!(simulated.collected.ledger.committed, books.committed + warmup.committed);
         let ended: u64 = simulated.collected.slices.iter().flat_map(|slice| &slice.kinds)
@@ -497,6 +500,42 @@ fn a_closed_loop_of_many_slow_clients_loses_no_call_to_the_windows_edges() {
     // Of those that are due and answered within 8 s there would be a quarter fewer.
     assert!((rate / 30.0 - 1.0).abs() < 0.08, "{rate}");
     assert!((rate - of_slices).abs() < 0.01, "{rate} and {of_slices}");
+}
+
+#[test]
+fn a_number_of_calls_is_made_exactly_and_ends_the_window() {
+    for arrivals in
+        [Arrivals::Closed, Arrivals::Paced, constant(500.0), Arrivals::Poisson(RatePerSecond(500.0))]
+    {
+        for (calls, workers) in [(1, 1), (1, 5), (7, 5), (1_000, 3), (1_001, 64)] {
+            let plan =
+                Plan { workers, calls: Some(calls), measured: Nanos::from_secs(600), ..plan(arrivals) };
+            let takes = |call: &Call, _: Nanos| Step::done(ms(call.number % 7 + 1));
+            let simulated = Simulation::new(plan, takes).run();
+            let books = simulated.books();
+            let what = format!("{calls} calls of {workers} workers, {arrivals:?}");
+            assert_eq!((books.due, books.committed, books.unstarted), (calls, calls, 0), "{what}");
+            assert!(!simulated.control.is_cut_short() && simulated.control.failure().is_none(), "{what}");
+            assert!(simulated.lasted < Nanos::from_secs(500), "{what} went on for {:?}", simulated.lasted);
+            if !arrivals.is_open() {
+                assert_eq!(books.late, 0, "{what}: the window ends when the last of them has");
+                let last = simulated.control.closes() - START - Nanos(1);
+                assert!(last <= simulated.lasted, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_window_that_is_over_before_its_calls_ends_as_planned() {
+    for arrivals in [Arrivals::Closed, Arrivals::Paced, constant(50.0)] {
+        let plan =
+            Plan { workers: 2, calls: Some(1_000_000), measured: Nanos::from_secs(2), ..plan(arrivals) };
+        let warmup = plan.warmup;
+        let simulated = Simulation::new(plan, |_, _| Step::done(ms(10))).run();
+        assert_eq!(simulated.control.closes(), START + warmup + Nanos::from_secs(2), "{arrivals:?}");
+        assert_eq!(simulated.books().balance(), Ok(()));
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What every format says in the same words: what failed, what to mind, what was set.
 
 use crate::figures;
-use result::{Check, Class, Data, Document, Limits, Problem, Rule, Severity, Trial};
+use result::{Check, Class, Data, Document, Limits, Plan, Problem, Rule, Severity, Trial};
 
 /// Something that is wrong with a result, and the evidence.
 pub struct Failure {
@@ -149,6 +149,13 @@ pub fn gathered<T>(all: impl IntoIterator<Item = T>, same: impl Fn(&T, &T) -> bo
         }
     }
     found
+}
+
+/// Planned length of the measured interval: `60 s`; `10,000 calls, 60 s at most`.
+pub fn measured_words(plan: &Plan) -> String {
+    let most = figures::seconds(plan.measured_s);
+    let calls = plan.calls.map(|calls| format!("{}, {most} at most", figures::counted(calls, "call")));
+    calls.unwrap_or(most)
 }
 
 /// What the mix is called that a workload has by itself.
@@ -318,7 +325,7 @@ pub fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
         pair("arrivals", plan.arrivals.words()),
         pair("mix", plan.mix_words().unwrap_or_else(|| STANDARD_MIX.to_owned())),
         pair("warm-up", warmup_words(trial)),
-        pair("measured", figures::seconds(plan.measured_s)),
+        pair("measured", measured_words(plan)),
         pair("drain, at most", figures::seconds(plan.drain_s)),
         pair("deadline", figures::duration(plan.deadline_ns as f64)),
         pair("attempts, at most", plan.attempts_max.to_string()),

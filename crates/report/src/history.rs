@@ -227,7 +227,7 @@ fn key(trial: &Trial) -> Fields {
         pair("mix", plan.mix_words().unwrap_or_else(|| findings::STANDARD_MIX.to_owned())),
         // Numbers of two machines are two courses, however their runs alternate.
         pair("machine", format!("{}, {} processors", machine.cpu, machine.cores)),
-        pair("measured", figures::plain(&figures::seconds(plan.measured_s))),
+        pair("measured", figures::plain(&findings::measured_words(plan))),
         pair("warm-up", figures::plain(&figures::seconds(plan.warmup_s))),
         pair("durability", format!("{} ({})", stack.durability.word(), stack.durability.detail)),
         pair("isolation", stack.isolation.clone()),

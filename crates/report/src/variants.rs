@@ -245,7 +245,7 @@ pub(crate) fn common_line(document: &Document, experiment: &Experiment) -> Strin
         |trial| trial.stack.durability.word().to_owned(),
         |trial| figures::counted(trial.plan.clients.into(), "client"),
         |trial| trial.plan.arrivals.words(),
-        |trial| format!("{} a trial", figures::seconds(trial.plan.measured_s)),
+        |trial| format!("{} a trial", findings::measured_words(&trial.plan)),
     ];
     let mut common: Vec<String> = Vec::new();
     for part in parts {

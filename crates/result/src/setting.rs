@@ -111,6 +111,10 @@ pub struct Plan {
     pub warmup_max_s: Option<f64>,
     /// Planned length of the measured interval in seconds.
     pub measured_s: f64,
+    /// So many calls were to be made in the measured interval, which ends with them if that is earlier; nothing where any
+    /// number was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<u64>,
     /// Longest wait for calls still under way after it, in seconds.
     pub drain_s: f64,
     /// After this long a call is given up and counted as in doubt.

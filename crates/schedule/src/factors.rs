@@ -57,6 +57,7 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
     note(a.mix != b.mix, "mix");
     note(a.deferred != b.deferred, "plan.deferred");
     note(a.measured != b.measured, "plan.measured_s");
+    note(a.calls != b.calls, "plan.calls");
     note(a.warmup != b.warmup, "plan.warmup_s");
     note(a.warmup_max != b.warmup_max, "plan.warmup_max_s");
     note(a.deadline != b.deadline, "plan.deadline_ns");

@@ -365,6 +365,12 @@ impl<W: Driven> Job<'_, W> {
             (None, true) => State::Interrupted,
             (None, false) => State::Complete,
         };
+        let (due, counted) = (trial.overall.books.due, self.plan.calls);
+        if let Some(calls) = counted.filter(|calls| due < *calls && trial.state == State::Complete) {
+            trial
+                .notes
+                .push(format!("The measured time ended before {calls} calls were made: there were {due}."));
+        }
         trial.inputs = W::input_checks(&driven.ledger, &self.databases.size, self.plan.mix.as_ref());
         if let Some(before) = before {
             let clock = Monotonic::start();
@@ -590,7 +596,8 @@ impl<W: Driven> Observer<W> for Follow<'_, '_, W> {
             warmup: progress.collected.warmup,
             books: &progress.books,
             away: progress.outages.last().is_some_and(|outage| outage.to.is_none()),
-            left: progress.left,
+            window: progress.passed,
+            left: left(plan.calls, progress),
             usage,
         });
         self.slices_seen += 1;
@@ -602,6 +609,13 @@ impl<W: Driven> Observer<W> for Follow<'_, '_, W> {
             }
         }
     }
+}
+
+/// Time until the window closes: with so many calls, if they are counted, at their rate so far.
+fn left<W: Driven>(calls: Option<u64>, progress: &drive::Progress<'_, W>) -> Nanos {
+    let Some(calls) = calls.filter(|_| progress.books.due > 0) else { return progress.left };
+    let each = progress.passed.0 as f64 / progress.books.due as f64;
+    Nanos((each * calls.saturating_sub(progress.books.due) as f64) as u64).min(progress.left)
 }
 
 /// Whether a trial was interrupted before anything was measured that tells something.

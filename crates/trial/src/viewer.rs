@@ -56,7 +56,9 @@ pub struct Sight<'a> {
     pub books: &'a Books,
     /// Whether the engine or the server is away now.
     pub away: bool,
-    /// Time until the window closes.
+    /// How much of the window has passed.
+    pub window: Nanos,
+    /// Time until the window closes: where it ends with a number of calls, at their rate so far.
     pub left: Nanos,
     /// What the watched processes use.
     pub usage: Vec<observe::Usage>,
@@ -69,12 +71,6 @@ impl Sight<'_> {
         let made = || (0..self.kinds.len()).filter(|at| self.plan.makes(*at));
         let headline: Vec<usize> = made().filter(|at| self.kinds[*at].headline).collect();
         if headline.is_empty() { made().collect() } else { headline }
-    }
-
-    /// Length of the window so far.
-    #[must_use]
-    pub fn window(&self) -> Nanos {
-        self.plan.measured - self.left
     }
 
     /// `warm-up`, `measured` or `drain`.

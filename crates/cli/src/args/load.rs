@@ -48,7 +48,8 @@ impl LoadArgs {
     pub(crate) fn closed(&self) -> PlanArgs {
         PlanArgs {
             clients: None,
-            duration: self.duration,
+            duration: Some(self.duration),
+            calls: None,
             warmup: self.warmup,
             warmup_max: self.warmup_max,
             through_checkpoints: self.through_checkpoints,

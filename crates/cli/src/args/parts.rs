@@ -1,6 +1,6 @@
 //! Groups of options that several commands share.
 
-use super::values::{rate, span, weights};
+use super::values::{calls, rate, span, weights};
 use super::{ArrivalsArg, DeliveryArg, Think, Weights};
 use crate::live;
 use clap::Args;
@@ -33,6 +33,18 @@ pub(crate) struct Checks {
     pub(crate) require_audit: bool,
 }
 
+/// Measured time unless told otherwise, and the most that a number of calls may take.
+const DURATION: Duration = Duration::from_secs(60);
+const DURATION_OF_CALLS: Duration = Duration::from_secs(24 * 3600);
+
+impl PlanArgs {
+    /// The measured time.
+    pub(crate) fn duration(&self) -> Duration {
+        let otherwise = if self.calls.is_some() { DURATION_OF_CALLS } else { DURATION };
+        self.duration.unwrap_or(otherwise)
+    }
+}
+
 #[derive(Debug, Args, Clone, Default)]
 pub(crate) struct MixArgs {
     /// Which kinds of call are made instead of the workload's own mix, and their weights in relation to each other:
@@ -57,9 +69,12 @@ pub(crate) struct PlanArgs {
     /// Clients, each with one call in flight [default: 8; with --think spec ten a warehouse].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) clients: Option<u32>,
-    /// Measured time.
-    #[arg(long, default_value = "60s", value_parser = span, allow_hyphen_values = true)]
-    pub(crate) duration: Duration,
+    /// Measured time [default: 60s; with --calls as long as they take, a day at most].
+    #[arg(long, value_parser = span, allow_hyphen_values = true)]
+    pub(crate) duration: Option<Duration>,
+    /// End the measured time when so many calls have been made in it, over all clients.
+    #[arg(long, value_name = "N", value_parser = calls, allow_hyphen_values = true, conflicts_with = "through_checkpoints")]
+    pub(crate) calls: Option<u64>,
     /// Warm-up before it.
     #[arg(long, default_value = "10s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) warmup: Duration,

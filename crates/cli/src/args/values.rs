@@ -45,6 +45,13 @@ pub(super) fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
+pub(super) fn calls(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(calls) if calls > 0 => Ok(calls),
+        _ => Err("write a whole number of calls, 1 or more".into()),
+    }
+}
+
 /// Far beyond what one generator can send.
 const RATE_MAX: f64 = 1e7;
 

@@ -136,7 +136,11 @@ impl Shown for Sight<'_> {
     }
 
     fn share(&self) -> f64 {
-        let planned = (self.plan.warmup + self.plan.measured).as_secs_f64();
+        let done = (self.plan.warmup + self.window).as_secs_f64();
+        let planned = match self.phase() {
+            "warm-up" => (self.plan.warmup + self.plan.measured).as_secs_f64(),
+            _ => done + self.left_s(),
+        };
         1.0 - self.left_s() / planned.max(f64::MIN_POSITIVE)
     }
 
@@ -145,7 +149,7 @@ impl Shown for Sight<'_> {
         let mean = (self.slice.phase != Phase::WarmUp).then(|| {
             let totals = &self.totals.kinds;
             let committed: u64 = headline.iter().map(|at| totals[*at].ended.committed).sum();
-            committed as f64 / self.window().as_secs_f64().max(f64::MIN_POSITIVE) * self.rate_seconds
+            committed as f64 / self.window.as_secs_f64().max(f64::MIN_POSITIVE) * self.rate_seconds
         });
         Rates { now: self.slice.rate(&headline) * self.rate_seconds, mean }
     }

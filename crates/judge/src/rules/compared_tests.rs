@@ -38,7 +38,7 @@ fn a_comparison_of_routes_differs_in_what_a_route_is() {
 #[test]
 fn every_field_of_the_key_makes_different_work() {
     type Change = fn(&mut Trial);
-    let changes: [(&str, Change); 43] = [
+    let changes: [(&str, Change); 44] = [
         ("stack.engine", |t| t.stack.engine.push('x')),
         ("stack.engine_version", |t| t.stack.engine_version.push('x')),
         ("stack.adapter", |t| t.stack.adapter.push('x')),
@@ -56,6 +56,7 @@ fn every_field_of_the_key_makes_different_work() {
         ("plan.mix", |t| t.plan.mix.push(result::Share { kind: "payment".into(), share: 1.0 })),
         ("plan.warmup_s", |t| t.plan.warmup_s += 1.0),
         ("plan.measured_s", |t| t.plan.measured_s += 1.0),
+        ("plan.calls", |t| t.plan.calls = Some(1_000)),
         ("plan.drain_s", |t| t.plan.drain_s += 1.0),
         ("plan.deadline_ns", |t| t.plan.deadline_ns += 1),
         ("plan.attempts_max", |t| t.plan.attempts_max += 1),

@@ -219,6 +219,11 @@ fn what_the_whole_experiment_has_wrong_is_said_with_its_line() {
         ("workload = \"tpcc\"\nnotes = \"x\"\n", "1:1", "there is no variant"),
         ("workload = \"tpcc\"\nvariant = 3\n", "2:11", "a list of tables"),
         ("workload = \"tpcc\"\n[plan]\nclients = 0\n", "3:11", "`clients`: 0 is not in 1 to 100000"),
+        (
+            "workload = \"tpcc\"\n[plan]\ncalls = 0\n",
+            "3:9",
+            "`calls`: write a whole number of calls, 1 or more",
+        ),
         ("workload = \"tpcc\"\n[plan]\nclients = \"8\"\n", "3:11", "a whole number, such as 8, and not text"),
         ("workload = \"tpcc\"\n[plan]\nclients = 1.5\n", "3:11", "and not a number with a fraction"),
         ("workload = \"tpcc\"\n[plan]\nclients = [1, 2]\n", "3:11", "lists are for variants"),

@@ -37,6 +37,7 @@ enum Type {
 pub(super) const PLAN: &[&str] = &[
     "clients",
     "duration",
+    "calls",
     "warmup",
     "warmup-max",
     "through-checkpoints",
@@ -56,7 +57,9 @@ pub(super) const PLAN_WHOLE: &[&str] = &["blocks", "seed", "control"];
 
 fn type_of(key: &str) -> Type {
     match key {
-        "clients" | "generator-threads" | "blocks" | "seed" | "pool" | "server-threads" => Type::Whole,
+        "calls" | "clients" | "generator-threads" | "blocks" | "seed" | "pool" | "server-threads" => {
+            Type::Whole
+        }
         "rate" => Type::Number,
         "control" | "statement-statistics" | "through-checkpoints" => Type::Truth,
         "margin" | "max-loss" => Type::Share,
@@ -249,6 +252,7 @@ fn blamed(error: &PlanError) -> &'static str {
             "the drain" => "drain",
             "the deadline of a call" => "deadline",
             "the rate" => "rate",
+            "the number of calls" => "calls",
             _ => "duration",
         },
     }
