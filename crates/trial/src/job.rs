@@ -434,7 +434,12 @@ fn fill<W: Driven>(trial: &mut Trial, totals: &Totals, slices: &[measure::Slice]
     measure::fill::<W>(trial, totals, slices, span);
     let paced = trial.plan.arrivals.is_paced();
     let counted = &trial.kinds[trial.headline_kind()];
-    let scaled = counted.tally.rate_per_s.times(W::RATE_SECONDS);
+    let rate = match trial.kinds.iter().filter(|kind| kind.headline).count() {
+        0 | 1 => counted.tally.rate_per_s,
+        // All that are made: a workload's headline counts one kind or all of them.
+        _ => trial.overall.rate_per_s,
+    };
+    let scaled = rate.times(W::RATE_SECONDS);
     trial.headline = match trial.plan.mix_words() {
         None => W::headline(scaled, paced),
         Some(mix) if counted.headline => W::headline(scaled, paced).of_mix(&mix),

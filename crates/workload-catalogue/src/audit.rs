@@ -2,8 +2,8 @@
 //! their bounds, and each food is what its version makes it. Queries are in `spec/sql/catalogue/audits.sql`.
 
 use crate::ledger::KINDS;
-use crate::{Cardinality, FoodCatalogue, Ledger, WEIGHTS};
-use model::Workload;
+use crate::{Cardinality, FoodCatalogue, Ledger};
+use model::{Mix, Workload};
 use sql::audit::{About, Asked, Figure, Finding, InputFinding, SIGMAS, groups};
 use sql::{Catalogue, CatalogueError, Dialect};
 
@@ -101,12 +101,12 @@ const GROUPS: &[Asked<Cardinality>] = &[
 
 /// Judges what a ledger has counted: the share of each kind of call, against that of the mix.
 #[must_use]
-pub fn input_audit(ledger: &Ledger) -> Vec<InputFinding> {
+pub fn input_audit(ledger: &Ledger, mix: &Mix) -> Vec<InputFinding> {
     let calls: u64 = ledger.calls().iter().sum();
-    let all: u32 = WEIGHTS.iter().sum();
     let share = |kind: usize| {
-        let expected = f64::from(WEIGHTS[kind]) / f64::from(all);
+        let expected = mix.share(kind);
         let measured = ledger.calls()[kind] as f64 / calls.max(1) as f64;
+        // That all calls are of one kind, or none, needs no tolerance.
         let tolerance = SIGMAS * (expected * (1.0 - expected) / calls.max(1) as f64).sqrt();
         let name = FoodCatalogue::KINDS[kind].name;
         let figure = Figure { measured, expected, tolerance, samples: calls };
@@ -117,7 +117,7 @@ pub fn input_audit(ledger: &Ledger) -> Vec<InputFinding> {
             tolerance * 100.0
         );
         // A tolerance of half the share would pass what is plainly wrong, so it tells nothing.
-        let finding = if tolerance >= expected / 2.0 {
+        let finding = if calls == 0 || (expected > 0.0 && tolerance >= expected / 2.0) {
             Finding::of(Check::NotTold, format!("too few to tell whether {found}"), figure)
         } else if (measured - expected).abs() <= tolerance {
             Finding::of(Check::Passed, found, figure)

@@ -3,6 +3,7 @@
 use crate::{Cardinality, Claims, Data, FoodCatalogue, Inputs, Ledger, SCALE_MAX, Stored, audit, input};
 use anyhow::{Context, Result, bail};
 use benchmark::{Benchmark, Kit, Look, Past, input_checks, ledger_checks};
+use model::Mix;
 use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use sql::{Catalogue, Dialect, Value};
@@ -58,9 +59,15 @@ impl Benchmark for FoodCatalogue {
         Ok(crate::schema(dialect)?)
     }
 
-    fn inputs(size: &Cardinality, _load: Option<u64>, seed: u64) -> impl Fn(u32) -> Inputs {
+    fn inputs(
+        size: &Cardinality,
+        _load: Option<u64>,
+        seed: u64,
+        mix: Option<&Mix>,
+    ) -> impl Fn(u32) -> Inputs {
         let (size, templates) = (*size, input::templates(size));
-        move |worker| Inputs::new(size, Arc::clone(&templates), seed, worker)
+        let mix = mix.cloned().unwrap_or_else(input::standard_mix);
+        move |worker| Inputs::new(size, Arc::clone(&templates), mix.clone(), seed, worker)
     }
 
     fn new_ledger(_: &Cardinality) -> Ledger {
@@ -108,8 +115,9 @@ impl Benchmark for FoodCatalogue {
         ledger_checks("table", (before.len(), after.len()), claims.audit(before, after), claims.complete)
     }
 
-    fn input_checks(ledger: &Ledger, _size: &Cardinality) -> Vec<InputCheck> {
-        input_checks(audit::input_audit(ledger))
+    fn input_checks(ledger: &Ledger, _size: &Cardinality, mix: Option<&Mix>) -> Vec<InputCheck> {
+        let mix = mix.cloned().unwrap_or_else(input::standard_mix);
+        input_checks(audit::input_audit(ledger, &mix))
     }
 
     fn headline(rate: Interval, _paced: bool) -> Headline {

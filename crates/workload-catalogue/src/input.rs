@@ -10,8 +10,8 @@ use crate::{
     BULK_MAX, Bulk, Call, Cardinality, Category, Digest, Facts, Filter, FoodCatalogue, ID_MAX, Name, NewFood,
     Order, Outcome, PAGE_SIZE, data,
 };
-use model::Workload;
 use model::random::Random;
+use model::{Mix, Workload};
 use std::sync::Arc;
 
 /// The default mix: of a thousand calls, those of each kind, in the order of [`FoodCatalogue::KINDS`]. As many rows are created
@@ -32,6 +32,7 @@ const HELD: usize = 32;
 pub struct Inputs {
     size: Cardinality,
     templates: Arc<[Digest]>,
+    mix: Mix,
     random: Random,
     foods: Own,
     categories: Own,
@@ -145,6 +146,16 @@ impl Own {
     }
 }
 
+/// The default mix.
+pub(crate) fn standard_mix() -> Mix {
+    let weights: Vec<(String, f64)> = FoodCatalogue::KINDS
+        .iter()
+        .zip(WEIGHTS)
+        .map(|(kind, weight)| (kind.name.to_owned(), weight.into()))
+        .collect();
+    Mix::of(FoodCatalogue::KINDS, &weights).ok().flatten().expect("weights of all kinds are a mix")
+}
+
 /// What all templates are answered with, in the order of their ids.
 pub(crate) fn templates(size: &Cardinality) -> Arc<[Digest]> {
     let digest = |id| match size.template(id, false).said {
@@ -155,11 +166,18 @@ pub(crate) fn templates(size: &Cardinality) -> Arc<[Digest]> {
 }
 
 impl Inputs {
-    /// The stream of a worker. `templates` are the digests of all of them.
-    pub(crate) fn new(size: Cardinality, templates: Arc<[Digest]>, seed: u64, worker: u32) -> Inputs {
+    /// The stream of a worker. `templates` are the digests of all of them; `mix` is [`standard_mix`], or another.
+    pub(crate) fn new(
+        size: Cardinality,
+        templates: Arc<[Digest]>,
+        mix: Mix,
+        seed: u64,
+        worker: u32,
+    ) -> Inputs {
         Inputs {
             size,
             templates,
+            mix,
             random: Random::stream(seed, &[CLIENT, u64::from(worker)]),
             foods: Own::new(worker),
             categories: Own::new(worker),
@@ -172,20 +190,6 @@ impl Inputs {
 
     fn one_of(&mut self, count: u32) -> i64 {
         self.random.below(count.into()) as i64 + 1
-    }
-
-    fn draw_kind(&mut self) -> usize {
-        let mut rest = self.random.below(WEIGHTS.iter().map(|&weight| u64::from(weight)).sum());
-        WEIGHTS
-            .iter()
-            .position(|&weight| match rest.checked_sub(weight.into()) {
-                Some(left) => {
-                    rest = left;
-                    false
-                }
-                None => true,
-            })
-            .unwrap_or(0)
     }
 
     fn call(&mut self, kind: usize) -> (Call, Expected) {
@@ -406,7 +410,7 @@ fn created(begins: bool) -> Expected {
 
 impl model::Inputs<FoodCatalogue> for Inputs {
     fn draw(&mut self) -> Call {
-        let kind = self.draw_kind();
+        let kind = self.mix.draw(&mut self.random);
         let (call, expected) = self.call(kind);
         debug_assert_eq!(FoodCatalogue::kind(&call), kind, "kinds have the numbers of the mix");
         self.expected = expected;
@@ -431,7 +435,7 @@ mod tests {
     use model::Inputs as _;
 
     fn inputs(size: Cardinality, seed: u64, worker: u32) -> Inputs {
-        Inputs::new(size, templates(&size), seed, worker)
+        Inputs::new(size, templates(&size), standard_mix(), seed, worker)
     }
 
     fn draw(seed: u64, worker: u32, count: usize) -> Vec<Call> {

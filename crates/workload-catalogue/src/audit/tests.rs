@@ -16,9 +16,9 @@ fn file_and_code_name_the_same_queries_on_every_engine() {
 }
 
 /// What the audit of many calls does not pass, where a kind is left out.
-fn not_passed(left_out: Option<usize>) -> Vec<&'static str> {
+fn not_passed(drawn: &Mix, asked: &Mix, left_out: Option<usize>) -> Vec<&'static str> {
     let size = Cardinality::tiny();
-    let mut inputs = Inputs::new(size, input::templates(&size), 7, 0);
+    let mut inputs = Inputs::new(size, input::templates(&size), drawn.clone(), 7, 0);
     let mut ledger = Ledger::default();
     for _ in 0..100_000 {
         let call = inputs.draw();
@@ -26,19 +26,28 @@ fn not_passed(left_out: Option<usize>) -> Vec<&'static str> {
             ledger.post(&call, &Err(Fault::Conflict(Conflict::Busy)));
         }
     }
-    let found = input_audit(&ledger).into_iter();
+    let found = input_audit(&ledger, asked).into_iter();
     found.filter(|found| found.finding.verdict != Check::Passed).map(|found| found.name).collect()
 }
 
 #[test]
 fn calls_that_are_left_out_are_caught() {
-    assert_eq!(not_passed(None), [""; 0]);
-    assert!(not_passed(Some(10)).contains(&"bulk-insert"));
-    assert!(not_passed(Some(6)).contains(&"food-read"));
+    let mix = input::standard_mix();
+    assert_eq!(not_passed(&mix, &mix, None), [""; 0]);
+    assert!(not_passed(&mix, &mix, Some(10)).contains(&"bulk-insert"));
+    assert!(not_passed(&mix, &mix, Some(6)).contains(&"food-read"));
+}
+
+#[test]
+fn a_mix_that_was_asked_for_is_what_calls_are_held_to() {
+    let only = Mix::of(FoodCatalogue::KINDS, &[("food-read".to_owned(), 1.0)]).unwrap().unwrap();
+    assert_eq!(not_passed(&only, &only, None), [""; 0]);
+    let found = not_passed(&input::standard_mix(), &only, None);
+    assert_eq!(found.len(), KINDS, "{found:?}");
 }
 
 #[test]
 fn few_calls_tell_nothing() {
-    let found = input_audit(&Ledger::default());
+    let found = input_audit(&Ledger::default(), &input::standard_mix());
     assert!(found.iter().all(|found| found.finding.verdict == Check::NotTold) && found.len() == KINDS);
 }
