@@ -320,10 +320,9 @@ pub fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
         pair("durability", format!("{}: {}", stack.durability.word(), stack.durability.detail)),
     ];
     stack_rows.extend(stack.settings.iter().map(|setting| (setting.name.clone(), setting.value.clone())));
-    let plan_rows = vec![
+    let mut plan_rows = vec![
         pair("clients", figures::count(plan.clients.into())),
         pair("arrivals", plan.arrivals.words()),
-        pair("mix", plan.mix_words().unwrap_or_else(|| STANDARD_MIX.to_owned())),
         pair("warm-up", warmup_words(trial)),
         pair("measured", measured_words(plan)),
         pair("drain, at most", figures::seconds(plan.drain_s)),
@@ -333,6 +332,7 @@ pub fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
         pair("generator threads", plan.generator_threads.to_string()),
         pair("seed", plan.seed.to_string()),
     ];
+    plan_rows.extend(plan.mix_words().map(|mix| pair("mix", mix)));
     let mut data_rows = vec![
         pair("workload", data.workload.clone()),
         pair("scale", scale_words(data)),

@@ -224,7 +224,6 @@ fn key(trial: &Trial) -> Fields {
         pair("scale", findings::scale_words(data)),
         pair("clients", plan.clients.to_string()),
         pair("arrivals", plan.arrivals.words()),
-        pair("mix", plan.mix_words().unwrap_or_else(|| findings::STANDARD_MIX.to_owned())),
         // Numbers of two machines are two courses, however their runs alternate.
         pair("machine", format!("{}, {} processors", machine.cpu, machine.cores)),
         pair("measured", figures::plain(&findings::measured_words(plan))),
@@ -241,6 +240,7 @@ fn key(trial: &Trial) -> Fields {
             data.references.map_or("not known", |has| if has { "yes" } else { "no" }).to_owned(),
         ),
     ];
+    key.extend(plan.mix_words().map(|mix| pair("mix", mix)));
     key.extend(stack.settings.iter().map(|setting| (setting.name.clone(), setting.value.clone())));
     key.extend(trial.processes.iter().filter_map(|process| {
         let limits = process.limits?;
