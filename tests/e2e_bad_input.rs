@@ -92,6 +92,9 @@ fn a_number_that_makes_no_sense_is_named_with_what_would_be_right() {
     }
     refused(&desk, "run tpcc --mix =1", &["--mix: no kind of call ``", kinds]);
     refused(&desk, "run tpcc --mix payment=1,payment=2", &["`payment` has two weights", kinds]);
+    for think in ["0s", "exp:0s", "-1s", "exp:", "long"] {
+        refused(&desk, &format!("run tpcc --think={think}"), &[&format!("'{think}' for '--think <THINK>'")]);
+    }
     for calls in ["0", "-1", "1.5", "many"] {
         refused(&desk, &format!("run tpcc --calls={calls}"), &[&format!("'{calls}' for '--calls <N>'")]);
     }

@@ -98,3 +98,17 @@ fn a_number_of_calls_is_made_and_ends_the_measured_time() {
         assert!(trial["measured_s"].as_f64().unwrap() < 60.0, "{shape}: {}", trial["measured_s"]);
     }
 }
+
+#[test]
+fn clients_that_think_set_the_rate_and_are_told_so() {
+    for (think, words) in [("200ms", "200ms"), ("exp:200ms", "exp:200ms")] {
+        let trial = trial(&format!("--think {think} --clients 4"));
+        assert_eq!(trial["plan"]["arrivals"], json!({"kind": "paced", "think": words}));
+        // Four clients that think for 0.2 s make twenty calls a second at most, but for what chance does to few.
+        let due = trial["overall"]["books"]["due"].as_u64().unwrap();
+        assert!((4..=90).contains(&due), "{think}: {due}");
+        assert_eq!((&trial["headline"]["label"], &trial["efficiency"]), (&"NOPM".into(), &Value::Null));
+        let rules = trial["rules"].as_array().unwrap();
+        assert!(rules.iter().any(|rule| rule["name"] == "think-cap"), "{rules:?}");
+    }
+}

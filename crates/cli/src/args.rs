@@ -15,7 +15,7 @@ use values::{clients_list, limit, rates_list, resolution, share, span, threads};
 pub(crate) use load::LoadArgs;
 pub(crate) use parts::{Checks, LiveArgs, MixArgs, Out, PlanArgs};
 pub(crate) use stores::{SHARDS_MAX, Shards, Stores};
-pub(crate) use values::{Limit, Limited, Loads, Weights};
+pub(crate) use values::{Limit, Limited, Loads, ThinkArg, Weights};
 
 /// Benchmark full-stack transactional services, audited.
 ///
@@ -470,12 +470,6 @@ pub(crate) struct Completions {
 pub(crate) enum ArrivalsArg {
     Poisson,
     Constant,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Think {
-    None,
-    Spec,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -34,7 +34,7 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
         through_checkpoints: false,
         rate: None,
         arrivals: args::ArrivalsArg::Poisson,
-        think: args::Think::None,
+        think: args::ThinkArg(None),
         mix: args::MixArgs::default(),
         delivery: args::DeliveryArg::Inline,
         deadline: std::time::Duration::from_secs(30),

@@ -1,6 +1,6 @@
 //! `stackmark run`: one audited trial.
 
-use crate::args::{self, ArrivalsArg, DeliveryArg, EngineArgs, Limited, PlanArgs, ServerArgs, Stores, Think};
+use crate::args::{self, ArrivalsArg, DeliveryArg, EngineArgs, Limited, PlanArgs, ServerArgs, Stores};
 use crate::serve;
 use crate::ui::Ui;
 use adapter_http::About;
@@ -13,7 +13,7 @@ use deploy::database::scale_of;
 use deploy::in_use;
 use deploy::subjects::{self, Route, Subject};
 use deploy::{Databases, Deployment};
-use drive::{Arrivals, PlanError, RatePerSecond};
+use drive::{Arrivals, PlanError, RatePerSecond, Think};
 use model::{Mix, Nanos};
 use result::{Audit, Check, Conformance, RunKind, Trial};
 use schedule::{Answer, pool};
@@ -229,16 +229,18 @@ pub(crate) fn server_settings(args: &ServerArgs, engine: &EngineArgs, clients: u
 
 /// The load generator's plan.
 pub(crate) fn plan<W: Driven>(args: &PlanArgs, scale: u32) -> Result<drive::Plan> {
-    let arrivals = match (args.rate, args.think, args.arrivals) {
+    let arrivals = match (args.rate, args.think.0, args.arrivals) {
         (Some(rate), _, ArrivalsArg::Poisson) => Arrivals::Poisson(RatePerSecond(rate)),
         (Some(rate), _, ArrivalsArg::Constant) => Arrivals::Constant(RatePerSecond(rate)),
-        (None, Think::Spec, _) => Arrivals::Paced,
-        (None, Think::None, _) => Arrivals::Closed,
+        (None, Some(_), _) => Arrivals::Paced,
+        (None, None, _) => Arrivals::Closed,
     };
-    let terminals = match (args.think, W::terminals(scale)) {
-        (Think::None, _) => CLIENTS,
-        (Think::Spec, Some(terminals)) => terminals,
-        (Think::Spec, None) => bail!("{} has no think times; leave --think out", W::NAME),
+    let terminals = match (args.think.0, W::terminals(scale)) {
+        (Some(Think::Spec), Some(terminals)) => terminals,
+        (Some(Think::Spec), None) => {
+            bail!("{} has no think times; leave --think out, or give one of your own", W::NAME)
+        }
+        _ => CLIENTS,
     };
     if args.delivery == DeliveryArg::Deferred && W::KINDS.iter().all(|kind| kind.deferred_p90_max.is_none()) {
         bail!("{} has no calls that may be deferred; leave --delivery out", W::NAME);
@@ -248,6 +250,7 @@ pub(crate) fn plan<W: Driven>(args: &PlanArgs, scale: u32) -> Result<drive::Plan
     let mix = weights.map(|weights| Mix::of(W::KINDS, &weights)).transpose();
     let plan = drive::Plan {
         arrivals,
+        think: args.think.0.unwrap_or_default(),
         mix: mix.map_err(|error| anyhow!("{option}: {error}"))?.flatten(),
         workers: args.clients.unwrap_or(terminals),
         runtimes: args.generator_threads,

@@ -1,6 +1,6 @@
 //! When calls are due.
 
-use crate::plan::{Arrivals, Plan, RatePerSecond};
+use crate::plan::{Arrivals, Plan, RatePerSecond, Think};
 use model::random::Random;
 use model::{Nanos, Pace};
 use parking_lot::Mutex;
@@ -92,6 +92,7 @@ pub(crate) enum Turn {
 #[derive(Debug)]
 pub(crate) struct Pacing {
     random: Random,
+    think: Think,
     /// When the think time after the last call is over.
     free_at: Nanos,
     first: bool,
@@ -103,6 +104,7 @@ impl Turn {
             (_, Some(timetable)) => Turn::Timetable(Arc::clone(timetable)),
             (Arrivals::Paced, None) => Turn::Paced(Pacing {
                 random: Random::stream(plan.seed, &[PACE_STREAM, u64::from(worker)]),
+                think: plan.think,
                 free_at: start,
                 first: true,
             }),
@@ -131,7 +133,7 @@ impl Turn {
 
 impl Pacing {
     fn due(&mut self, pace: Option<Pace>) -> Nanos {
-        let Some(pace) = pace else { return self.free_at };
+        let Some(pace) = self.pace(pace) else { return self.free_at };
         if std::mem::take(&mut self.first) {
             // Terminals start anywhere in their cycle; otherwise all of them would come in step.
             let cycle = pace.keying + pace.think_mean;
@@ -140,8 +142,21 @@ impl Pacing {
         self.free_at + pace.keying
     }
 
+    /// The pace around a call whose kind has this one in the workload.
+    fn pace(&self, of_kind: Option<Pace>) -> Option<Pace> {
+        match self.think {
+            Think::Spec => of_kind,
+            Think::Constant(think_mean) | Think::Exponential(think_mean) => {
+                Some(Pace { keying: Nanos::ZERO, think_mean })
+            }
+        }
+    }
+
     fn think(&mut self, pace: Option<Pace>) -> Nanos {
-        let Some(pace) = pace else { return Nanos::ZERO };
+        if let Think::Constant(think) = self.think {
+            return think;
+        }
+        let Some(pace) = self.pace(pace) else { return Nanos::ZERO };
         let mean = pace.think_mean.0 as f64;
         Nanos(self.random.exponential(mean).min(mean * THINK_CUT) as u64)
     }
@@ -209,5 +224,32 @@ mod tests {
         let mean = sum.as_secs_f64() / 100_000.0;
         assert!((11.8..12.2).contains(&mean), "{mean}");
         assert!((Nanos::from_secs(100)..=Nanos::from_secs(120)).contains(&longest), "{longest:?}");
+    }
+
+    #[test]
+    fn think_times_of_ones_own_take_the_place_of_the_workloads() {
+        let mean = Nanos::from_millis(100);
+        for (think, longest_min, longest_max) in [
+            (Think::Constant(mean), mean, mean),
+            (Think::Exponential(mean), Nanos::from_millis(900), Nanos::from_secs(1)),
+        ] {
+            for pace in [None, Some(Pace { keying: Nanos::from_secs(18), think_mean: Nanos::from_secs(12) })]
+            {
+                let plan = Plan { arrivals: Arrivals::Paced, think, ..Plan::default() };
+                let mut turn = Turn::of(&plan, 3, Nanos::ZERO, None);
+                assert!(turn.due(pace).unwrap() < mean, "terminals start anywhere in their cycle");
+                let at = Nanos::from_secs(7);
+                let (mut sum, mut longest) = (Nanos::ZERO, Nanos::ZERO);
+                for _ in 0..100_000 {
+                    turn.answered(at, pace);
+                    let think = turn.due(pace).unwrap() - at;
+                    sum += think;
+                    longest = longest.max(think);
+                }
+                let measured = sum.as_secs_f64() / 100_000.0;
+                assert!((0.098..0.102).contains(&measured), "{think:?}: {measured}");
+                assert!((longest_min..=longest_max).contains(&longest), "{think:?}: {longest:?}");
+            }
+        }
     }
 }

@@ -28,6 +28,6 @@ mod worker_tests;
 
 pub use control::Stop;
 pub use outage::Outage;
-pub use plan::{Arrivals, Deferred, Plan, PlanError, RatePerSecond};
+pub use plan::{Arrivals, Deferred, Plan, PlanError, RatePerSecond, Think};
 pub use trial::{Observer, Progress, RunError, Trial, run};
 pub use worker::CLOCKED_EVERY;

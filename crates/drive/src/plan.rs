@@ -3,6 +3,7 @@
 use measure::TimesKept;
 use model::{Kind, Mix, Nanos};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// More workers than any machine of today serves; a typing error rather than a plan.
 const WORKERS_MAX: u32 = 100_000;
@@ -32,6 +33,32 @@ pub enum Arrivals {
     Poisson(RatePerSecond),
 }
 
+/// What terminals of a paced loop do between their calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Think {
+    /// They key and think as long as the workload has it for each kind of call.
+    #[default]
+    Spec,
+    /// They think for this long.
+    Constant(Nanos),
+    /// They think for a random time with this mean: negative exponential, cut at ten times the mean.
+    Exponential(Nanos),
+}
+
+impl Think {
+    /// For plans and results: `spec`, `100ms`, `exp:100ms`.
+    #[must_use]
+    pub fn words(self) -> String {
+        let time = |time: Nanos| format!("{:?}", Duration::from(time));
+        match self {
+            Think::Spec => "spec".to_owned(),
+            Think::Constant(think) => time(think),
+            Think::Exponential(mean) => format!("exp:{}", time(mean)),
+        }
+    }
+}
+
 /// How calls of kinds that allow it are queued and executed later (TPC-C 2.7.2: Delivery).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deferred {
@@ -48,6 +75,9 @@ pub struct Deferred {
 pub struct Plan {
     /// What decides when a call is due.
     pub arrivals: Arrivals,
+    /// What terminals do between their calls where arrivals are paced.
+    #[serde(default)]
+    pub think: Think,
     /// Which kinds of call are made, and how many of each, where that is not left to the workload. Inputs are drawn by it.
     #[serde(default)]
     pub mix: Option<Mix>,
@@ -120,6 +150,7 @@ impl Default for Plan {
     fn default() -> Plan {
         Plan {
             arrivals: Arrivals::Closed,
+            think: Think::Spec,
             mix: None,
             workers: 1,
             runtimes: 1,
@@ -180,7 +211,7 @@ impl Plan {
             generator_threads: self.runtimes,
             arrivals: match self.arrivals {
                 Arrivals::Closed => result::Arrivals::Closed {},
-                Arrivals::Paced => result::Arrivals::Paced { think: "spec".into() },
+                Arrivals::Paced => result::Arrivals::Paced { think: self.think.words() },
                 Arrivals::Constant(rate) => result::Arrivals::Constant { rate_per_s: rate.0 },
                 Arrivals::Poisson(rate) => result::Arrivals::Poisson { rate_per_s: rate.0 },
             },
@@ -233,7 +264,8 @@ impl Plan {
         if self.mix.as_ref().is_some_and(|mix| !mix.is_of(kinds.len())) {
             return Err(PlanError::Mix);
         }
-        if self.arrivals == Arrivals::Paced && kinds.iter().all(|kind| kind.pace.is_none()) {
+        let by_kind = self.arrivals == Arrivals::Paced && self.think == Think::Spec;
+        if by_kind && kinds.iter().all(|kind| kind.pace.is_none()) {
             return Err(PlanError::NoPace);
         }
         if let Some(deferred) = self.deferred {

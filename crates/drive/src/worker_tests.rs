@@ -1,7 +1,7 @@
 //! The promises of the loop, in virtual time.
 
 use crate::CLOCKED_EVERY;
-use crate::plan::{Arrivals, Deferred, Plan, RatePerSecond};
+use crate::plan::{Arrivals, Deferred, Plan, RatePerSecond, Think};
 use crate::simulation::{START, Simulated, Simulation, Step};
 use crate::toy::{Call, LATER, Outcome, PLAIN};
 use measure::{Backlog, Phase, Times};
@@ -149,6 +149,17 @@ fn paced_terminals_make_a_call_a_cycle() {
     assert!((490.0..=510.0).contains(&rate), "{rate}");
     let times = plain(&simulated).response.max().unwrap();
     assert_eq!(times, ms(20), "the pace is no part of the response");
+}
+
+#[test]
+fn clients_that_think_keep_the_rate_of_clients_through_think_and_response() {
+    for think in [Think::Constant(ms(80)), Think::Exponential(ms(80))] {
+        let plan = Plan { workers: 50, measured: Nanos::from_secs(60), think, ..plan(Arrivals::Paced) };
+        let simulated = Simulation::new(plan, |_, _| Step::done(ms(20))).run();
+        let rate = simulated.books().committed as f64 / 60.0;
+        assert!((490.0..=510.0).contains(&rate), "{think:?}: {rate}");
+        assert_eq!(plain(&simulated).response.max().unwrap(), ms(20), "thinking is no part of the response");
+    }
 }
 
 #[test]

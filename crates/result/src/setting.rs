@@ -198,11 +198,20 @@ impl Arrivals {
         matches!(self, Arrivals::Paced { .. })
     }
 
+    /// Whether these are the workload's own keying and think times.
+    #[must_use]
+    pub fn is_by_the_standard(&self) -> bool {
+        matches!(self, Arrivals::Paced { think } if think == "spec")
+    }
+
     /// For reports: `closed loop`, `open loop, Poisson, 500/s`.
     #[must_use]
     pub fn words(&self) -> String {
         match self {
             Arrivals::Closed {} => "closed loop".to_owned(),
+            Arrivals::Paced { think } if !self.is_by_the_standard() => {
+                format!("closed loop, think time {think}")
+            }
             Arrivals::Paced { think } => format!("closed loop, paced ({think})"),
             Arrivals::Constant { rate_per_s } => format!("open loop, constant, {rate_per_s}/s"),
             Arrivals::Poisson { rate_per_s } => format!("open loop, Poisson, {rate_per_s}/s"),

@@ -432,7 +432,7 @@ impl<W: Driven> Job<'_, W> {
 /// What was counted so far, and what the workload makes of it.
 fn fill<W: Driven>(trial: &mut Trial, totals: &Totals, slices: &[measure::Slice], span: Nanos) {
     measure::fill::<W>(trial, totals, slices, span);
-    let paced = trial.plan.arrivals.is_paced();
+    let paced = trial.plan.arrivals.is_by_the_standard();
     let counted = &trial.kinds[trial.headline_kind()];
     let rate = match trial.kinds.iter().filter(|kind| kind.headline).count() {
         0 | 1 => counted.tally.rate_per_s,

@@ -203,7 +203,12 @@ fn is_same(then: &Plan, now: &Plan) -> bool {
     };
     let near = |(a, b): (f64, f64)| (a - b).abs() <= ROUNDING * a.abs().max(b.abs());
     let Plan { warmup_s, warmup_max_s, measured_s, drain_s, arrivals, .. } = now.clone();
+    let think = |arrivals: &Arrivals| match arrivals {
+        Arrivals::Paced { think } => Some(think.clone()),
+        _ => None,
+    };
     discriminant(&then.arrivals) == discriminant(&arrivals)
+        && think(&then.arrivals) == think(&arrivals)
         && numbers(then).into_iter().zip(numbers(now)).all(near)
         && Plan { warmup_s, warmup_max_s, measured_s, drain_s, arrivals, ..then.clone() } == *now
 }

@@ -1,7 +1,7 @@
 //! Options of a sweep or a search.
 
 use super::values::span;
-use super::{ArrivalsArg, DeliveryArg, MixArgs, PlanArgs, Think};
+use super::{ArrivalsArg, DeliveryArg, MixArgs, PlanArgs, ThinkArg};
 use clap::Args;
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ impl LoadArgs {
             through_checkpoints: self.through_checkpoints,
             rate: None,
             arrivals: self.arrivals,
-            think: Think::None,
+            think: ThinkArg(None),
             mix: self.mix.clone(),
             delivery: DeliveryArg::Inline,
             deadline: self.deadline,

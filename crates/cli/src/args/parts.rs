@@ -1,7 +1,7 @@
 //! Groups of options that several commands share.
 
-use super::values::{calls, rate, span, weights};
-use super::{ArrivalsArg, DeliveryArg, Think, Weights};
+use super::values::{calls, rate, span, think, weights};
+use super::{ArrivalsArg, DeliveryArg, ThinkArg, Weights};
 use crate::live;
 use clap::Args;
 use std::net::SocketAddr;
@@ -91,9 +91,10 @@ pub(crate) struct PlanArgs {
     /// Distances of the calls of an open loop.
     #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson, requires = "rate")]
     pub(crate) arrivals: ArrivalsArg,
-    /// Keying and think times: `spec` for those of the standard, ten terminals a warehouse.
-    #[arg(long, value_enum, default_value_t = Think::None)]
-    pub(crate) think: Think,
+    /// Think times: `spec` for the keying and think times of the standard, ten terminals a warehouse; `100ms` for as long after
+    /// each answer; `exp:100ms` for a negative exponential time with that mean, cut at ten times it; or `none`.
+    #[arg(long, default_value = "none", value_parser = think, allow_hyphen_values = true)]
+    pub(crate) think: ThinkArg,
     #[command(flatten)]
     pub(crate) mix: MixArgs,
     /// Whether Delivery is done while its terminal waits, or queued and done within 80 s.

@@ -1,5 +1,7 @@
 //! Values as they are typed: spans, shares, rates, limits, lists; and what is said when one is wrong.
 
+use drive::Think;
+use model::Nanos;
 use std::time::Duration;
 
 /// Which process is limited, and to what.
@@ -33,6 +35,30 @@ pub(super) fn span(text: &str) -> Result<Duration, String> {
     let span =
         humantime::parse_duration(text).map_err(|error| format!("{error}; write 500ms, 60s, 5m or 1h"))?;
     if span > SPAN_MAX { Err("a week is the most".into()) } else { Ok(span) }
+}
+
+/// What clients do between their calls, if anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ThinkArg(pub(crate) Option<Think>);
+
+pub(super) fn think(text: &str) -> Result<ThinkArg, String> {
+    let time = |text: &str| {
+        let time = Nanos::from(span(text).map_err(|_| {
+            format!("`{text}` is no think time; write none, spec, 100ms or exp:100ms, a week at most")
+        })?);
+        if time > Nanos::ZERO {
+            Ok(time)
+        } else {
+            Err("a think time is longer than zero; write none".to_owned())
+        }
+    };
+    let think = match (text, text.strip_prefix("exp:")) {
+        ("none", _) => None,
+        ("spec", _) => Some(Think::Spec),
+        (_, Some(mean)) => Some(Think::Exponential(time(mean)?)),
+        (_, None) => Some(Think::Constant(time(text)?)),
+    };
+    Ok(ThinkArg(think))
 }
 
 /// Most threads that a server may be asked for.
@@ -170,6 +196,22 @@ mod tests {
         assert!(rates_list("100,-1").unwrap_err().contains("100,200,400"));
         assert_eq!(resolution("2%"), Ok(0.02));
         assert!(resolution("80%").unwrap_err().contains("5%"));
+    }
+
+    #[test]
+    fn think_times_are_the_standards_or_ones_own() {
+        let hundred = Nanos::from_millis(100);
+        assert_eq!(think("none"), Ok(ThinkArg(None)));
+        assert_eq!(think("spec"), Ok(ThinkArg(Some(Think::Spec))));
+        assert_eq!(think("100ms"), Ok(ThinkArg(Some(Think::Constant(hundred)))));
+        assert_eq!(think("exp:100ms"), Ok(ThinkArg(Some(Think::Exponential(hundred)))));
+        assert_eq!(Think::Exponential(Nanos::from_millis(1_500)).words(), "exp:1.5s");
+        for wrong in ["0s", "exp:0ms"] {
+            assert!(think(wrong).unwrap_err().contains("longer than zero"), "{wrong}");
+        }
+        for wrong in ["", "long", "-1s", "exp:", "exp:100", "uniform:1s", "3weeks"] {
+            assert!(think(wrong).unwrap_err().contains("write none, spec, 100ms or exp:100ms"), "{wrong}");
+        }
     }
 
     #[test]

@@ -87,9 +87,9 @@ impl Shared {
             (true, most) => format!("{found}, up to {} a home warehouse", figures::count(most)),
         };
         let most = if has_homes { CLIENTS_A_HOME } else { CLIENTS_A_DRAWN_ROW };
-        // Terminals that think most of the time do not meet at a row: TPC-C itself has ten a warehouse.
-        let is_crowded =
-            f64::from(plan.clients) > most * hottest as f64 && plan.clients > 1 && !plan.arrivals.is_paced();
+        // Clients that think most of the time do not meet at a row: TPC-C itself has ten a warehouse.
+        let is_thinking = plan.arrivals.is_by_the_standard() || super::pace::sets_the_rate(trial);
+        let is_crowded = f64::from(plan.clients) > most * hottest as f64 && plan.clients > 1 && !is_thinking;
         Some(Shared { words, is_crowded })
     }
 }
@@ -130,6 +130,16 @@ mod tests {
             trial.plan.arrivals = Arrivals::Paced { think: "spec".to_owned() };
         };
         after(paced, RULE, Fine, "low contention");
+        let thinking = |clients| {
+            move |trial: &mut Trial| {
+                on_postgres(trial);
+                trial.plan.arrivals = Arrivals::Paced { think: "1ms".to_owned() };
+                trial.plan.clients = clients;
+            }
+        };
+        // Eight clients that are always in a call meet, however they are paced.
+        after(thinking(8), RULE, Warning, "8 clients on 1 warehouse row");
+        after(thinking(1_000), RULE, Fine, "low contention");
         let mut trial = direct();
         (trial.data.scale_unit, trial.data.hottest_rows) = ("accounts".to_owned(), None);
         is_silent(RULE, &trial);

@@ -18,12 +18,7 @@ const SLOW_RATE_MIN: f64 = 25.0;
 
 /// Whether the think times set the rate, and not the system.
 pub(super) fn think_cap(trial: &Trial) -> Option<Rule> {
-    if !trial.plan.arrivals.is_paced() {
-        return None;
-    }
-    // By Little's law throughput ÷ (clients ÷ think) = think ÷ (think + response), so the share of their time that
-    // clients spend inside calls tells how far throughput lies below what the pace allows.
-    let busy = occupied(trial, Times::Response)?.clients / f64::from(trial.plan.clients.max(1));
+    let busy = busy(trial)?;
     if busy > THINK_CAP_MARGIN {
         return fine(format!(
             "clients spent {} of their time waiting for answers: the system takes part in the rate",
@@ -37,6 +32,21 @@ pub(super) fn think_cap(trial: &Trial) -> Option<Rule> {
         ),
         "raise the number of clients (TPC-C: warehouses) to learn what the system can do",
     )
+}
+
+/// Whether clients think so long that they set the rate.
+pub(super) fn sets_the_rate(trial: &Trial) -> bool {
+    busy(trial).is_some_and(|busy| busy <= THINK_CAP_MARGIN)
+}
+
+/// The share of their time that clients with think times spend inside calls.
+fn busy(trial: &Trial) -> Option<f64> {
+    if !trial.plan.arrivals.is_paced() {
+        return None;
+    }
+    // By Little's law throughput ÷ (clients ÷ think) = think ÷ (think + response), so the share of their time that
+    // clients spend inside calls tells how far throughput lies below what the pace allows.
+    Some(occupied(trial, Times::Response)?.clients / f64::from(trial.plan.clients.max(1)))
 }
 
 /// Clients = throughput × (response + think): in a closed loop, throughput and response time are one fact.

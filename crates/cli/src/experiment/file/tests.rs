@@ -236,7 +236,11 @@ fn what_the_whole_experiment_has_wrong_is_said_with_its_line() {
         ("workload = \"tpcc\"\n[plan]\nblocks = 0\n", "3:10", "0 is not in 1 to 1000"),
         ("workload = \"tpcc\"\n[plan]\nseed = -3\n", "3:8", "`seed`"),
         ("workload = \"tpcc\"\n[plan]\ncontrol = 1\n", "3:11", "true or false"),
-        ("workload = \"tpcc\"\n[plan]\nthink = \"long\"\n", "3:9", "it is one of none, spec, not `long`"),
+        (
+            "workload = \"tpcc\"\n[plan]\nthink = \"long\"\n",
+            "3:9",
+            "`think`: `long` is no think time; write none, spec, 100ms",
+        ),
         ("workload = \"tpcc\"\n[plan]\ngenerator-threads = 5000\n", "3:21", "1 to 1024"),
         ("workload = \"tpcc\"\n[plan]\npool = 3\n", "3:1", "the plan has no key `pool`"),
         ("workload = \"tpcc\"\nplan = 3\n", "2:8", "a table, such as [plan]"),
