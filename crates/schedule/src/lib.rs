@@ -112,6 +112,7 @@ pub type EndEarly<'a> = dyn Fn(Nanos, &Totals) -> Option<String> + 'a;
 
 /// What to do next.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "there is one a trial, and it is taken apart at once")]
 pub enum Next {
     /// This one is run.
     Trial(Wanted),
