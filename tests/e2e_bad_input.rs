@@ -92,6 +92,13 @@ fn a_number_that_makes_no_sense_is_named_with_what_would_be_right() {
     }
     refused(&desk, "run tpcc --mix =1", &["--mix: no kind of call ``", kinds]);
     refused(&desk, "run tpcc --mix payment=1,payment=2", &["`payment` has two weights", kinds]);
+    for stages in ["", "30s", "30s@", "30@100", "30s@0", "30s@-1", "30s@nan", "30s@1~", "30s@1,"] {
+        refused(&desk, &format!("run tpcc --stages={stages}"), &["30s@100 or 30s@100~500"]);
+    }
+    refused(&desk, "run tpcc --stages 500ms@5", &["the length of a stage is 0.5 s", "a multiple of 1 s"]);
+    for other in ["--rate 5", "--think spec", "--duration 5s", "--calls 5"] {
+        refused(&desk, &format!("run tpcc --stages 5s@5 {other}"), &["cannot be used with"]);
+    }
     for think in ["0s", "exp:0s", "-1s", "exp:", "long"] {
         refused(&desk, &format!("run tpcc --think={think}"), &[&format!("'{think}' for '--think <THINK>'")]);
     }

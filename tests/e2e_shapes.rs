@@ -112,3 +112,26 @@ fn clients_that_think_set_the_rate_and_are_told_so() {
         assert!(rules.iter().any(|rule| rule["name"] == "think-cap"), "{rules:?}");
     }
 }
+
+#[test]
+fn stages_are_rows_of_their_own_with_books_that_add_up() {
+    let desk = Desk::loaded();
+    let line =
+        "run tpcc --json --db sqlite:bench.db?synchronous=normal --warmup 0s --clients 2 --arrivals constant";
+    let ran = desk.run(&format!("{line} --stages 2s@20,1s@60~100,2s@20"));
+    let document = parse(&ran.out);
+    assert_good(&ran, &document);
+    let trial = &document["trials"][0];
+    assert_eq!(trial["plan"]["stages"][1], json!({"length_s": 1.0, "from_per_s": 60.0, "to_per_s": 100.0}));
+    let stages = trial["stages"].as_array().unwrap();
+    let due: Vec<u64> = stages.iter().map(|stage| stage["books"]["due"].as_u64().unwrap()).collect();
+    for (due, planned) in due.iter().zip([40_u64, 80, 40]) {
+        assert!(due.abs_diff(planned) <= 1, "{stages:?}");
+    }
+    assert_eq!(trial["overall"]["books"]["due"], due.iter().sum::<u64>());
+    assert!(stages[0]["recovery"].is_null() && stages[2]["recovery"].is_null());
+    let report = desk.run(&format!("report {}", desk.only_run().display()));
+    for words in ["2s@20", "1s@60~100", "waiting at end"] {
+        assert!(report.out.contains(words), "{report:?}");
+    }
+}

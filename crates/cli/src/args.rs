@@ -15,7 +15,7 @@ use values::{clients_list, limit, rates_list, resolution, share, span, threads};
 pub(crate) use load::LoadArgs;
 pub(crate) use parts::{Checks, LiveArgs, MixArgs, Out, PlanArgs};
 pub(crate) use stores::{SHARDS_MAX, Shards, Stores};
-pub(crate) use values::{Limit, Limited, Loads, ThinkArg, Weights};
+pub(crate) use values::{Limit, Limited, Loads, Stages, ThinkArg, Weights};
 
 /// Benchmark full-stack transactional services, audited.
 ///

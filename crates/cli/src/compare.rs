@@ -33,6 +33,7 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
         warmup_max: None,
         through_checkpoints: false,
         rate: None,
+        stages: None,
         arrivals: args::ArrivalsArg::Poisson,
         think: args::ThinkArg(None),
         mix: args::MixArgs::default(),

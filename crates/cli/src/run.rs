@@ -13,7 +13,7 @@ use deploy::database::scale_of;
 use deploy::in_use;
 use deploy::subjects::{self, Route, Subject};
 use deploy::{Databases, Deployment};
-use drive::{Arrivals, PlanError, RatePerSecond, Think};
+use drive::{Arrivals, PlanError, RatePerSecond, Stage, Think};
 use model::{Mix, Nanos};
 use result::{Audit, Check, Conformance, RunKind, Trial};
 use schedule::{Answer, pool};
@@ -229,7 +229,9 @@ pub(crate) fn server_settings(args: &ServerArgs, engine: &EngineArgs, clients: u
 
 /// The load generator's plan.
 pub(crate) fn plan<W: Driven>(args: &PlanArgs, scale: u32) -> Result<drive::Plan> {
-    let arrivals = match (args.rate, args.think.0, args.arrivals) {
+    let stages = args.stages.as_ref().map_or_else(Vec::new, |stages| stages.0.clone());
+    let mean = (!stages.is_empty()).then(|| Stage::mean_rate(&stages).0);
+    let arrivals = match (args.rate.or(mean), args.think.0, args.arrivals) {
         (Some(rate), _, ArrivalsArg::Poisson) => Arrivals::Poisson(RatePerSecond(rate)),
         (Some(rate), _, ArrivalsArg::Constant) => Arrivals::Constant(RatePerSecond(rate)),
         (None, Some(_), _) => Arrivals::Paced,
@@ -256,7 +258,11 @@ pub(crate) fn plan<W: Driven>(args: &PlanArgs, scale: u32) -> Result<drive::Plan
         runtimes: args.generator_threads,
         warmup: Nanos::from(args.warmup),
         warmup_max: warmup_max(args.warmup, args.warmup_max, args.through_checkpoints)?,
-        measured: Nanos::from(args.duration()),
+        measured: match stages.is_empty() {
+            true => Nanos::from(args.duration()),
+            false => stages.iter().map(|stage| stage.length).fold(Nanos::ZERO, |sum, length| sum + length),
+        },
+        stages,
         calls: args.calls,
         drain_max: Nanos::from(args.drain),
         settle_max: Nanos::from(args.settle),

@@ -1,6 +1,7 @@
 //! When calls are due.
 
 use crate::plan::{Arrivals, Plan, RatePerSecond, Think};
+use crate::stages::Profile;
 use model::random::Random;
 use model::{Nanos, Pace};
 use parking_lot::Mutex;
@@ -24,8 +25,16 @@ pub(crate) struct Timetable {
 
 #[derive(Debug)]
 enum Gaps {
-    Equal { rate: f64 },
-    Exponential { mean_ns: f64 },
+    Equal {
+        rate: f64,
+    },
+    Exponential {
+        mean_ns: f64,
+    },
+    /// As one of the two, where the rate is a function of time.
+    Staged {
+        exponential: bool,
+    },
 }
 
 #[derive(Debug)]
@@ -34,6 +43,8 @@ struct Next {
     /// Sum of the exponential gaps so far. A float of 53 bits keeps whole nanoseconds for 104 days.
     offset_ns: f64,
     random: Random,
+    /// The rate over time, where it is not one.
+    profile: Option<Profile>,
 }
 
 impl Timetable {
@@ -41,11 +52,15 @@ impl Timetable {
     pub(crate) fn of(plan: &Plan, start: Nanos) -> Option<Timetable> {
         let gaps = match plan.arrivals {
             Arrivals::Closed | Arrivals::Paced => return None,
+            arrivals if !plan.stages.is_empty() => {
+                Gaps::Staged { exponential: matches!(arrivals, Arrivals::Poisson(_)) }
+            }
             Arrivals::Constant(RatePerSecond(rate)) => Gaps::Equal { rate },
             Arrivals::Poisson(RatePerSecond(rate)) => Gaps::Exponential { mean_ns: 1e9 / rate },
         };
         let random = Random::stream(plan.seed, &[TIMETABLE_STREAM]);
-        Some(Timetable { start, gaps, next: Mutex::new(Next { index: 0, offset_ns: 0.0, random }) })
+        let profile = (!plan.stages.is_empty()).then(|| Profile::new(plan.warmup, &plan.stages));
+        Some(Timetable { start, gaps, next: Mutex::new(Next { index: 0, offset_ns: 0.0, random, profile }) })
     }
 
     /// Length of the window of a plan: up to the last call that is wanted in it, where the timetable has as many before the
@@ -63,13 +78,22 @@ impl Timetable {
 
     /// Claims the next arrival. Each is given to one worker.
     pub(crate) fn claim(&self) -> Nanos {
-        let mut next = self.next.lock();
+        let next = &mut *self.next.lock();
         let offset_ns = match self.gaps {
             // From the index and not by adding up, so that no rounding accumulates.
             Gaps::Equal { rate } => next.index as f64 * 1e9 / rate,
             Gaps::Exponential { mean_ns } => {
                 next.offset_ns += next.random.exponential(mean_ns);
                 next.offset_ns
+            }
+            Gaps::Staged { exponential } => {
+                // The offset counts calls here: gaps of one call on average, stretched by the rate.
+                next.offset_ns = match exponential {
+                    true => next.offset_ns + next.random.exponential(1.0),
+                    false => next.index as f64,
+                };
+                let profile = next.profile.as_mut().expect("stages have a profile");
+                profile.offset_ns(next.offset_ns)
             }
         };
         next.index += 1;

@@ -16,7 +16,10 @@ mod outage;
 mod pacer;
 mod plan;
 #[cfg(test)]
+mod shape_tests;
+#[cfg(test)]
 mod simulation;
+mod stages;
 mod timer;
 #[cfg(test)]
 #[path = "../tests/it/toy/mod.rs"]
@@ -29,5 +32,6 @@ mod worker_tests;
 pub use control::Stop;
 pub use outage::Outage;
 pub use plan::{Arrivals, Deferred, Plan, PlanError, RatePerSecond, Think};
+pub use stages::Stage;
 pub use trial::{Observer, Progress, RunError, Trial, run};
 pub use worker::CLOCKED_EVERY;

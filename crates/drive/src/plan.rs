@@ -1,5 +1,6 @@
 //! What to do in a trial, as plain data.
 
+use crate::stages::{self, Stage};
 use measure::TimesKept;
 use model::{Kind, Mix, Nanos};
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ const THREADS_MAX: u32 = 1_024;
 /// Slices of a trial: a day of seconds, with room for the drain.
 const SLICES_MAX: u64 = 200_000;
 /// Calls a second in an open loop, far beyond what one generator can send.
-const RATE_MAX: f64 = 10_000_000.0;
+pub(crate) const RATE_MAX: f64 = 10_000_000.0;
 
 /// A number of calls a second, over all workers.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
@@ -75,6 +76,10 @@ pub struct Deferred {
 pub struct Plan {
     /// What decides when a call is due.
     pub arrivals: Arrivals,
+    /// Stages of the window, each with a rate of its own; empty where it has one rate. [`Plan::arrivals`] is then an open loop with
+    /// their mean rate, and [`Plan::measured`] is as long as they are together.
+    #[serde(default)]
+    pub stages: Vec<Stage>,
     /// What terminals do between their calls where arrivals are paced.
     #[serde(default)]
     pub think: Think,
@@ -150,6 +155,7 @@ impl Default for Plan {
     fn default() -> Plan {
         Plan {
             arrivals: Arrivals::Closed,
+            stages: Vec::new(),
             think: Think::Spec,
             mix: None,
             workers: 1,
@@ -189,7 +195,7 @@ impl Plan {
     /// How long the warm-up may get. Where the end of the window is a place in the timetable it does not go on.
     #[must_use]
     pub fn warmup_longest(&self) -> Nanos {
-        let is_placed = self.calls.is_some() && self.arrivals.is_open();
+        let is_placed = !self.stages.is_empty() || self.calls.is_some() && self.arrivals.is_open();
         if is_placed { self.warmup } else { self.warmup.max(self.warmup_max) }
     }
 
@@ -206,6 +212,11 @@ impl Plan {
             |mix: &Mix, at: usize| result::Share { kind: kinds[at].name.into(), share: mix.share(at) };
         let shares =
             |mix: &Mix| (0..kinds.len()).filter(|at| self.makes(*at)).map(|at| share(mix, at)).collect();
+        let planned = |stage: &Stage| result::Stage {
+            length_s: stage.length.as_secs_f64(),
+            from_per_s: stage.from.0,
+            to_per_s: stage.to.0,
+        };
         result::Plan {
             clients: self.workers,
             generator_threads: self.runtimes,
@@ -215,6 +226,7 @@ impl Plan {
                 Arrivals::Constant(rate) => result::Arrivals::Constant { rate_per_s: rate.0 },
                 Arrivals::Poisson(rate) => result::Arrivals::Poisson { rate_per_s: rate.0 },
             },
+            stages: self.stages.iter().map(planned).collect(),
             mix: self.mix.as_ref().map_or_else(Vec::new, shares),
             warmup_s: self.warmup.as_secs_f64(),
             warmup_max_s: Some(self.warmup_longest().as_secs_f64())
@@ -261,6 +273,9 @@ impl Plan {
                 range: format!("more than 0 and at most {RATE_MAX}"),
             });
         }
+        if !self.stages.is_empty() {
+            stages::validate(&self.stages, self.measured, self.slice)?;
+        }
         if self.mix.as_ref().is_some_and(|mix| !mix.is_of(kinds.len())) {
             return Err(PlanError::Mix);
         }
@@ -278,6 +293,11 @@ impl Plan {
             }
         }
         Ok(())
+    }
+
+    /// Ends of its stages, counted from the first moment of the window.
+    pub(crate) fn stage_ends(&self) -> Vec<Nanos> {
+        stages::ends(&self.stages)
     }
 
     /// Which times of a call differ under this plan: both in an open loop and where calls are deferred.
@@ -331,6 +351,23 @@ mod tests {
         refused(
             Plan { measured: Nanos::ZERO, ..plan() },
             "the measured window is zero; it must be longer than zero",
+        );
+        let stages = |length, rate| {
+            let rate = RatePerSecond(rate);
+            let stage = Stage { length: Nanos::from_millis(length), from: rate, to: rate };
+            Plan { arrivals: Arrivals::Poisson(rate), stages: vec![stage], ..plan() }
+        };
+        refused(
+            stages(1_500, 5.0),
+            "the length of a stage is 1.5 s; it must be a multiple of 1 s, and longer than zero",
+        );
+        refused(
+            stages(1_000, 5.0),
+            "the measured window is 60 s; it must be as long as its stages together, 1 s",
+        );
+        refused(
+            stages(1_000, -1.0),
+            "the rate is -1 calls a second; it must be more than 0 and at most 10000000",
         );
         refused(Plan { calls: Some(0), ..plan() }, "the number of calls is zero; it must be 1 or more");
         let rate = |rate| Plan { arrivals: Arrivals::Poisson(RatePerSecond(rate)), ..plan() };

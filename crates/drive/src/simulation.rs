@@ -272,7 +272,8 @@ impl Simulation {
         };
         let stop = Stop::new();
         let control = Arc::new(Control::new(stop.clone(), timeline.window()).counting(&plan));
-        let (mut tapes, collector) = circulation::<Toy>(1, timeline, plan.times_kept(), Posted::default);
+        let (mut tapes, collector) =
+            circulation::<Toy>(1, timeline, plan.times_kept(), &plan.stage_ends(), Posted::default);
         let target = Arc::new(Scripted {
             world: world.clone(),
             script: self.script,

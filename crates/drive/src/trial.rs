@@ -166,7 +166,8 @@ where
     };
     let control = Arc::new(Control::new(stop.clone(), timeline.window()).counting(plan));
     let timetable = Timetable::of(plan, timeline.start).map(Arc::new);
-    let (tapes, collector) = circulation(starts.len() as u32, timeline, plan.times_kept(), ledger);
+    let (tapes, collector) =
+        circulation(starts.len() as u32, timeline, plan.times_kept(), &plan.stage_ends(), ledger);
     for (start, tape) in starts.into_iter().zip(tapes) {
         let (control, timetable) = (Arc::clone(&control), timetable.clone());
         // A crew that is gone has panicked; joining it says so.

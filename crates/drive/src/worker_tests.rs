@@ -9,12 +9,12 @@ use model::{Conflict, DefectKind, Doubt, Fault, Nanos, OpenError, Refusal};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-const fn ms(millis: u64) -> Nanos {
+pub(crate) const fn ms(millis: u64) -> Nanos {
     Nanos::from_millis(millis)
 }
 
 /// One worker, no warm-up, a window of 10 s, a drain of 5 s, deadline 2 s.
-fn plan(arrivals: Arrivals) -> Plan {
+pub(crate) fn plan(arrivals: Arrivals) -> Plan {
     Plan {
         arrivals,
         warmup: Nanos::ZERO,
@@ -25,7 +25,7 @@ fn plan(arrivals: Arrivals) -> Plan {
     }
 }
 
-fn constant(rate: f64) -> Arrivals {
+pub(crate) fn constant(rate: f64) -> Arrivals {
     Arrivals::Constant(RatePerSecond(rate))
 }
 
@@ -511,42 +511,6 @@ fn a_closed_loop_of_many_slow_clients_loses_no_call_to_the_windows_edges() {
     // Of those that are due and answered within 8 s there would be a quarter fewer.
     assert!((rate / 30.0 - 1.0).abs() < 0.08, "{rate}");
     assert!((rate - of_slices).abs() < 0.01, "{rate} and {of_slices}");
-}
-
-#[test]
-fn a_number_of_calls_is_made_exactly_and_ends_the_window() {
-    for arrivals in
-        [Arrivals::Closed, Arrivals::Paced, constant(500.0), Arrivals::Poisson(RatePerSecond(500.0))]
-    {
-        for (calls, workers) in [(1, 1), (1, 5), (7, 5), (1_000, 3), (1_001, 64)] {
-            let plan =
-                Plan { workers, calls: Some(calls), measured: Nanos::from_secs(600), ..plan(arrivals) };
-            let takes = |call: &Call, _: Nanos| Step::done(ms(call.number % 7 + 1));
-            let simulated = Simulation::new(plan, takes).run();
-            let books = simulated.books();
-            let what = format!("{calls} calls of {workers} workers, {arrivals:?}");
-            assert_eq!((books.due, books.committed, books.unstarted), (calls, calls, 0), "{what}");
-            assert!(!simulated.control.is_cut_short() && simulated.control.failure().is_none(), "{what}");
-            assert!(simulated.lasted < Nanos::from_secs(500), "{what} went on for {:?}", simulated.lasted);
-            if !arrivals.is_open() {
-                assert_eq!(books.late, 0, "{what}: the window ends when the last of them has");
-                let last = simulated.control.closes() - START - Nanos(1);
-                assert!(last <= simulated.lasted, "{what}");
-            }
-        }
-    }
-}
-
-#[test]
-fn a_window_that_is_over_before_its_calls_ends_as_planned() {
-    for arrivals in [Arrivals::Closed, Arrivals::Paced, constant(50.0)] {
-        let plan =
-            Plan { workers: 2, calls: Some(1_000_000), measured: Nanos::from_secs(2), ..plan(arrivals) };
-        let warmup = plan.warmup;
-        let simulated = Simulation::new(plan, |_, _| Step::done(ms(10))).run();
-        assert_eq!(simulated.control.closes(), START + warmup + Nanos::from_secs(2), "{arrivals:?}");
-        assert_eq!(simulated.books().balance(), Ok(()));
-    }
 }
 
 #[test]

@@ -173,7 +173,7 @@ pub fn setting_line(trial: &Trial) -> String {
         trial.stack.engine_version,
         trial.stack.durability.word(),
         figures::counted(trial.plan.clients.into(), "client"),
-        trial.plan.arrivals.words(),
+        trial.plan.arrivals_words(),
         figures::seconds(trial.measured_s),
     )
 }
@@ -322,7 +322,7 @@ pub fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
     stack_rows.extend(stack.settings.iter().map(|setting| (setting.name.clone(), setting.value.clone())));
     let mut plan_rows = vec![
         pair("clients", figures::count(plan.clients.into())),
-        pair("arrivals", plan.arrivals.words()),
+        pair("arrivals", plan.arrivals_words()),
         pair("warm-up", warmup_words(trial)),
         pair("measured", measured_words(plan)),
         pair("drain, at most", figures::seconds(plan.drain_s)),

@@ -97,14 +97,16 @@ struct OpenSlice {
     kinds: Vec<Latencies>,
 }
 
-/// Makes `tapes` tapes and the collector of their pages; allocates everything that recording will need.
+/// Makes `tapes` tapes and the collector of their pages; allocates everything that recording will need. `stages` are the ends of
+/// the stages of the window, counted from its first moment; none where it has none.
 pub fn circulation<W: Workload>(
     tapes: u32,
     timeline: Timeline,
     kept: TimesKept,
+    stages: &[Nanos],
     ledger: impl Fn() -> W::Ledger,
 ) -> (Vec<Tape<W>>, Collector<W>) {
-    let page = || Box::new(Page::new(kept, ledger()));
+    let page = || Box::new(Page::new(kept, stages.len(), ledger()));
     let mut desks = Vec::new();
     let tapes = (0..tapes)
         .map(|_| {
@@ -114,7 +116,7 @@ pub fn circulation<W: Workload>(
                 empty_in.push(page()).expect("the ring has a place for every page there is");
             }
             desks.push(Desk { full: full_out, empty: empty_in });
-            Tape::new(page(), timeline, full_in, empty_out)
+            Tape::new(page(), timeline, stages.to_vec(), full_in, empty_out)
         })
         .collect();
     let open = |index| OpenSlice {
@@ -124,7 +126,7 @@ pub fn circulation<W: Workload>(
         kinds: W::KINDS.iter().map(|_| Latencies::new()).collect(),
     };
     let collected = Collected {
-        totals: Totals::new(W::KINDS, W::FACETS, kept),
+        totals: Totals::new(W::KINDS, W::FACETS, kept).staged(stages.len()),
         warmup: Books::default(),
         slices: Vec::new(),
         ledger: ledger(),

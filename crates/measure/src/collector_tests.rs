@@ -77,7 +77,7 @@ fn at(millis: u64) -> Nanos {
 }
 
 fn set_out() -> (Tape<Plain>, Collector<Plain>) {
-    let (mut tapes, collector) = circulation(1, TIMELINE, TimesKept::ResponseAndService, || Count(0));
+    let (mut tapes, collector) = circulation(1, TIMELINE, TimesKept::ResponseAndService, &[], || Count(0));
     (tapes.remove(0), collector)
 }
 
@@ -166,7 +166,7 @@ fn a_collector_that_is_late_loses_nothing() {
 
 #[test]
 fn a_page_that_comes_after_its_slice_was_closed_still_counts() {
-    let (mut tapes, mut collector) = circulation::<Plain>(2, TIMELINE, TimesKept::Response, || Count(0));
+    let (mut tapes, mut collector) = circulation::<Plain>(2, TIMELINE, TimesKept::Response, &[], || Count(0));
     let (mut slow, mut quick) = (tapes.remove(0), tapes.remove(0));
     record(&mut slow, 0, at(500), &Ok(true));
     for step in 1..=1_200 {
@@ -279,7 +279,7 @@ proptest! {
         collect_each in 1usize..50,
         seed in any::<u64>(),
     ) {
-        let (mut tapes, mut collector) = circulation::<Plain>(3, TIMELINE, TimesKept::Response, || Count(0));
+        let (mut tapes, mut collector) = circulation::<Plain>(3, TIMELINE, TimesKept::Response, &[], || Count(0));
         let mut random = Random::stream(seed, &[1]);
         let mut ended = at(10);
         for (index, (kind, result, gap)) in calls.iter().enumerate() {
@@ -300,4 +300,32 @@ proptest! {
         prop_assert_eq!(books.committed + warmup.committed, committed);
         prop_assert_eq!(committed_by_slice(&collected).iter().sum::<u64>(), committed);
     }
+}
+
+#[test]
+fn calls_belong_to_the_stage_in_which_they_were_due() {
+    let stages = [Nanos::from_secs(1), Nanos::from_secs(3)];
+    let opens = TIMELINE.opens();
+    let (mut tapes, collector) =
+        circulation::<Plain>(1, TIMELINE, TimesKept::ResponseAndService, &stages, || Count(0));
+    let mut tape = tapes.pop().unwrap();
+    let ms = Nanos::from_millis;
+    // Due and begun and ended so long after the window opened; the last one is never begun.
+    for (due, begun, ended) in [(0, 0, 5), (999, 1_000, 1_200), (1_000, 2_000, 2_001)] {
+        let [due, begun, ended] = [due, begun, ended].map(|at| opens + ms(at));
+        let moments = Moments { due, free: begun, begun, ended };
+        tape.record(&0, &Ok(true), moments, &Effort::default(), None, TIMELINE.window());
+    }
+    tape.record_unstarted(opens + ms(500), TIMELINE.window());
+    tape.finish();
+    let totals = collector.finish(TIMELINE.closes()).totals;
+    let [first, second] = &totals.stages[..] else { panic!("two stages") };
+    assert_eq!(
+        (first.books.due, first.books.committed, first.books.late, first.books.unstarted),
+        (3, 2, 1, 1)
+    );
+    assert_eq!((second.books.due, second.books.committed, second.books.late), (1, 1, 0));
+    assert_eq!((first.waiting_after, second.waiting_after), (2, 1));
+    assert_eq!(first.response.max(), Some(ms(201)));
+    assert_eq!(first.books.due + second.books.due, totals.books().due);
 }

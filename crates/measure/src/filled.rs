@@ -9,8 +9,14 @@ use crate::totals::{EffortSums, KindTotals, Times, Totals};
 use model::{Kind, Nanos, Workload};
 use result::{
     AllDue, Books, Bucket, Budget, Class, Clocked, Deferred, Demand, Effort, Facet, Grouping, Interval,
-    KindSlice, KindTally, Latency, Limit, Quantiles, Slice, StatementTime, Tally, Trial,
+    KindSlice, KindTally, Latency, Limit, Quantiles, Recovery, Slice, Stage, StageTally, StatementTime,
+    Tally, Trial,
 };
+
+/// Response times are back where the median of a slice is at most this many times the highest one before.
+const RECOVERED: f64 = 1.1;
+/// Moments that are no further apart are one: they were added up as seconds.
+const SAME_MOMENT_S: f64 = 1e-6;
 
 /// Puts everything that was counted and clocked so far into `trial`, whose plan is known, but for what the workload makes of it:
 /// its headline and its efficiency. `span` is how much of the window has passed.
@@ -29,6 +35,7 @@ pub fn fill<W: Workload>(trial: &mut Trial, totals: &Totals, slices: &[Sliced], 
     trial.grouping = grouping(totals);
     trial.overall = overall(totals, slices, trial.measured_s);
     trial.demand = Some(demand(totals));
+    trial.stages = stages(&trial.plan.stages, totals, slices, trial.measured_s);
     let made: Vec<bool> = W::KINDS.iter().map(|kind| trial.plan.makes(kind.name)).collect();
     trial.slices = time_line(slices, &made);
 }
@@ -177,6 +184,50 @@ fn quantiles(latencies: &Latencies) -> Quantiles {
     Quantiles::new(latencies.count(), mean, max, |quantile| {
         latencies.quantile(quantile).map_or(max, |value| value.0)
     })
+}
+
+/// What each stage came to, as far as the window got.
+fn stages(planned: &[Stage], totals: &Totals, slices: &[Sliced], measured_s: f64) -> Vec<StageTally> {
+    let mut begin_s = 0.0;
+    let begin = |stage: &Stage| {
+        let t_s = begin_s;
+        begin_s += stage.length_s;
+        t_s
+    };
+    let begins: Vec<f64> = planned.iter().map(begin).collect();
+    let all = planned.iter().zip(&totals.stages).zip(&begins).enumerate();
+    let begun = all.filter(|(_, (_, t_s))| **t_s < measured_s);
+    begun
+        .map(|(at, ((stage, totals), t_s))| StageTally {
+            t_s: *t_s,
+            stage: *stage,
+            books: books(&totals.books),
+            committed_late: totals.books.late,
+            waiting_after: totals.waiting_after,
+            response: quantiles(&totals.response),
+            recovery: recovery(at, planned, *t_s, slices),
+        })
+        .collect()
+}
+
+/// When response times were back to what they had been before the stage at an index, if that is a burst.
+fn recovery(at: usize, planned: &[Stage], t_s: f64, slices: &[Sliced]) -> Option<Recovery> {
+    let (before, burst, after) = (planned.get(at.checked_sub(1)?)?, planned[at], planned.get(at + 1)?);
+    let peak = burst.from_per_s.max(burst.to_per_s);
+    if peak <= before.to_per_s || peak <= after.from_per_s {
+        return None;
+    }
+    let opens = slices.iter().find(|slice| slice.phase != Phase::WarmUp)?.from;
+    let measured = || slices.iter().filter(|slice| slice.phase == Phase::Measured);
+    let since = |moment: Nanos| (moment - opens).as_secs_f64();
+    let medians = measured().filter(|slice| {
+        since(slice.to) <= t_s + SAME_MOMENT_S && since(slice.from) >= t_s - before.length_s - SAME_MOMENT_S
+    });
+    let limit_ns = (medians.filter_map(|slice| slice.p50).max()?.0 as f64 * RECOVERED) as u64;
+    let ended = t_s + burst.length_s;
+    let mut later = measured().filter(|slice| since(slice.from) >= ended - SAME_MOMENT_S);
+    let kept = later.find(|slice| slice.p50.is_some_and(|p50| p50.0 <= limit_ns));
+    Some(Recovery { limit_ns, after_s: kept.map(|slice| since(slice.to) - ended) })
 }
 
 fn demand(totals: &Totals) -> Demand {

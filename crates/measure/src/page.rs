@@ -23,11 +23,11 @@ pub struct Page<W: Workload> {
 }
 
 impl<W: Workload> Page<W> {
-    pub(crate) fn new(kept: TimesKept, ledger: W::Ledger) -> Page<W> {
+    pub(crate) fn new(kept: TimesKept, stages: usize, ledger: W::Ledger) -> Page<W> {
         Page {
             slice: 0,
             touched: false,
-            totals: Totals::new(W::KINDS, W::FACETS, kept),
+            totals: Totals::new(W::KINDS, W::FACETS, kept).staged(stages),
             warmup: Books::default(),
             warmup_committed: Latencies::new(),
             ended: vec![Ended::default(); W::KINDS.len()],
@@ -71,6 +71,8 @@ pub(crate) struct Entry<'a> {
     pub(crate) late: bool,
     pub(crate) moments: Moments,
     pub(crate) effort: &'a Effort,
+    /// The stage of the window in which it was due, and whether it ended after that.
+    pub(crate) stage: Option<(usize, bool)>,
     /// The part of its kind that is also shown apart.
     pub(crate) facet: Option<usize>,
     /// What its statements took, if a clock stood around each.

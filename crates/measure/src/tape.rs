@@ -1,6 +1,7 @@
 //! The tape: where a worker, or all workers of one thread, write down what happened.
 
 use crate::page::Entry;
+use crate::stages::stage_at;
 use crate::{Class, Page, Timeline, Window};
 use model::{Effort, Fault, Ledger, Nanos, StatementTimes, Workload};
 use rtrb::{Consumer, Producer};
@@ -45,6 +46,8 @@ pub struct Tape<W: Workload> {
     page: Box<Page<W>>,
     page_ends: Nanos,
     timeline: Timeline,
+    /// Ends of the stages of the window, counted from its first moment.
+    stages: Vec<Nanos>,
     full: Producer<Box<Page<W>>>,
     empty: Consumer<Box<Page<W>>>,
 }
@@ -53,10 +56,11 @@ impl<W: Workload> Tape<W> {
     pub(crate) fn new(
         page: Box<Page<W>>,
         timeline: Timeline,
+        stages: Vec<Nanos>,
         full: Producer<Box<Page<W>>>,
         empty: Consumer<Box<Page<W>>>,
     ) -> Tape<W> {
-        Tape { page, page_ends: timeline.span(0).1, timeline, full, empty }
+        Tape { page, page_ends: timeline.span(0).1, timeline, stages, full, empty }
     }
 
     /// Records a call that was begun and has ended. `statements` is what each of its statements took, where a clock stood
@@ -78,7 +82,10 @@ impl<W: Workload> Tape<W> {
         }
         let (warmup, late) = (self.is_warmup(moments.due), moments.ended >= closes);
         self.page.totals.backlog.enter(moments.due, Some(moments.begun), opens, closes);
+        self.note_waiting(moments.due, Some(moments.begun), opens);
+        let stage = if warmup { None } else { stage_at(&self.stages, moments.due - opens) };
         let entry = Entry {
+            stage: stage.map(|stage| (stage, moments.ended >= opens + self.stages[stage])),
             warmup,
             ends_within: moments.ended >= opens && !late,
             late,
@@ -108,10 +115,14 @@ impl<W: Workload> Tape<W> {
         self.heed(window);
         self.page.touched = true;
         self.page.totals.backlog.enter(due, None, window.opens, window.closes);
+        self.note_waiting(due, None, window.opens);
         if self.is_warmup(due) {
             self.page.warmup.enter_unstarted(1);
         } else {
             self.page.totals.unstarted += 1;
+            if let Some(stage) = stage_at(&self.stages, due - window.opens) {
+                self.page.totals.stages[stage].books.enter_unstarted(1);
+            }
         }
     }
 
@@ -123,6 +134,15 @@ impl<W: Workload> Tape<W> {
     /// The warm-up may have gone on since the page was turned; that moves no slice that has begun.
     fn heed(&mut self, window: Window) {
         self.timeline.warmup = window.opens - self.timeline.start;
+    }
+
+    /// Counts a call in each stage at whose end it waited for a worker.
+    #[inline]
+    fn note_waiting(&mut self, due: Nanos, begun: Option<Nanos>, opens: Nanos) {
+        for (end, totals) in self.stages.iter().zip(&mut self.page.totals.stages) {
+            let end = opens + *end;
+            totals.waiting_after += u64::from(due < end && begun.is_none_or(|begun| begun >= end));
+        }
     }
 
     fn is_warmup(&self, due: Nanos) -> bool {

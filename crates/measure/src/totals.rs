@@ -1,7 +1,7 @@
 //! What is added up over calls, in a page as in a whole trial.
 
 use crate::page::Entry;
-use crate::{Books, Class, ClockedSums, FacetTotals, Latencies, Moments};
+use crate::{Books, Class, ClockedSums, FacetTotals, Latencies, Moments, StageTotals};
 use model::{Effort, Facet, Kind, Nanos};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
@@ -109,6 +109,8 @@ pub struct Totals {
     pub unstarted: u64,
     /// What waited for a worker.
     pub backlog: Backlog,
+    /// By stage of the window; empty where it has none.
+    pub stages: Vec<StageTotals>,
 }
 
 /// Calls of a kind that ended in a slice, whenever they were due.
@@ -275,7 +277,13 @@ impl Totals {
             queueing: kinds.iter().any(|kind| kind.deferred_p90_max.is_some()).then(Latencies::new),
             unstarted: 0,
             backlog: Backlog::default(),
+            stages: Vec::new(),
         }
+    }
+
+    /// The same with so many stages.
+    pub(crate) fn staged(self, stages: usize) -> Totals {
+        Totals { stages: vec![StageTotals::default(); stages], ..self }
     }
 
     /// The books over all kinds.
@@ -298,6 +306,13 @@ impl Totals {
         let &Entry { moments, effort, .. } = entry;
         let totals = &mut self.kinds[kind];
         totals.books.enter(class, effort.attempts, entry.late);
+        if let Some((stage, late)) = entry.stage {
+            let stage = &mut self.stages[stage];
+            stage.books.enter(class, effort.attempts, late);
+            if class == Class::Committed {
+                stage.response.record(moments.response());
+            }
+        }
         match class {
             Class::Committed => {
                 totals.effort.enter(moments, effort);
@@ -345,6 +360,9 @@ impl Totals {
         absorb_optional(self.queueing.as_mut(), other.queueing.as_ref());
         self.unstarted += other.unstarted;
         self.backlog += other.backlog;
+        for (mine, theirs) in self.stages.iter_mut().zip(&other.stages) {
+            mine.absorb(theirs);
+        }
     }
 
     pub(crate) fn clear(&mut self) {
@@ -365,5 +383,6 @@ impl Totals {
         }
         self.unstarted = 0;
         self.backlog = Backlog::default();
+        self.stages.iter_mut().for_each(StageTotals::clear);
     }
 }

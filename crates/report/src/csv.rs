@@ -128,7 +128,7 @@ fn about(table: &mut Table, document: &Document, trial: &Trial, index: usize, pl
     table.text(&trial.started.utc).text(trial.state.word());
     table.text(yes_no(!trial.is_void()));
     table.text(&trial.stack.engine).text(&trial.stack.engine_version);
-    table.text(trial.stack.durability.word()).number(trial.plan.clients).text(&trial.plan.arrivals.words());
+    table.text(trial.stack.durability.word()).number(trial.plan.clients).text(&trial.plan.arrivals_words());
     table.number(trial.data.scale).number(trial.measured_s).text(&trial.headline.unit);
     let headline = trial.headline.value;
     table.number(headline.value).maybe(headline.low).maybe(headline.high);

@@ -223,7 +223,7 @@ fn key(trial: &Trial) -> Fields {
     let mut key = vec![
         pair("scale", findings::scale_words(data)),
         pair("clients", plan.clients.to_string()),
-        pair("arrivals", plan.arrivals.words()),
+        pair("arrivals", plan.arrivals_words()),
         // Numbers of two machines are two courses, however their runs alternate.
         pair("machine", format!("{}, {} processors", machine.cpu, machine.cores)),
         pair("measured", figures::plain(&findings::measured_words(plan))),

@@ -244,7 +244,7 @@ pub(crate) fn common_line(document: &Document, experiment: &Experiment) -> Strin
         |trial| format!("{} {}", trial.stack.engine, trial.stack.engine_version),
         |trial| trial.stack.durability.word().to_owned(),
         |trial| figures::counted(trial.plan.clients.into(), "client"),
-        |trial| trial.plan.arrivals.words(),
+        |trial| trial.plan.arrivals_words(),
         |trial| format!("{} a trial", findings::measured_words(&trial.plan)),
     ];
     let mut common: Vec<String> = Vec::new();

@@ -45,6 +45,7 @@ mod problem;
 mod progress;
 mod search;
 mod setting;
+mod stage;
 mod tally;
 mod trial;
 mod witness;
@@ -73,6 +74,7 @@ pub use problem::{Problem, unaudited};
 pub use progress::{PROGRESS_FILE, Progress, last_claims};
 pub use search::{Search, SloLimit, Step};
 pub use setting::{Arrivals, Data, Durability, Machine, Plan, Setting, Share, Stack, StoreData, Tier};
+pub use stage::{Recovery, Stage, StageTally};
 pub use tally::{
     BUCKETS_A_DECADE, Books, Bucket, Budget, BudgetPart, Class, Effort, Interval, KindSlice, Latency,
     Quantiles, Slice, Tally,

@@ -1,5 +1,6 @@
 //! The circumstances of a trial, which are also its comparison key: stack, plan, data, machine.
 
+use super::Stage;
 use serde::{Deserialize, Serialize};
 
 /// What was measured: read back from the live system, never assumed.
@@ -100,6 +101,9 @@ pub struct Plan {
     pub generator_threads: u32,
     /// When calls become due.
     pub arrivals: Arrivals,
+    /// The stages that the measured interval is made of; empty where its rate is one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<Stage>,
     /// Which kinds of call were asked for, and how many of each, in the order of reports; empty where that was left to the
     /// workload. Other kinds are not called, and the result has none of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -142,6 +146,17 @@ impl Plan {
     #[must_use]
     pub fn makes(&self, kind: &str) -> bool {
         self.mix.is_empty() || self.mix.iter().any(|share| share.kind == kind)
+    }
+
+    /// When calls are due, for reports: `closed loop`, `open loop, Poisson, stages 30s@100,10s@500`.
+    #[must_use]
+    pub fn arrivals_words(&self) -> String {
+        let stages: Vec<String> = self.stages.iter().map(Stage::words).collect();
+        match &self.arrivals {
+            arrivals if stages.is_empty() => arrivals.words(),
+            Arrivals::Constant { .. } => format!("open loop, constant, stages {}", stages.join(",")),
+            _ => format!("open loop, Poisson, stages {}", stages.join(",")),
+        }
     }
 
     /// The mix for reports: `new-order 51.14 %, payment 48.86 %`; nothing where it was left to the workload.

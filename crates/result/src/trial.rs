@@ -3,7 +3,7 @@
 use super::{
     Audit, AuditWhen, Check, Clocked, Conformance, Data, Demand, Disk, Engine, Facet, Gap, Grouping,
     InputCheck, Interval, LedgerCheck, Machine, Missing, Moment, Outage, Plan, Process, Quantiles, Refused,
-    Rule, ShortLine, Slice, Stack, State, Tally, Writeback,
+    Rule, ShortLine, Slice, Stack, StageTally, State, Tally, Writeback,
 };
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +42,9 @@ pub struct Trial {
     /// What was asked for and what was left waiting; `null` in results of versions that did not count it.
     #[serde(default)]
     pub demand: Option<Demand>,
+    /// Each stage of the measured interval, where it has any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageTally>,
     /// Each kind of call, in the order of reports.
     pub kinds: Vec<KindTally>,
     /// The time line, warm-up included.

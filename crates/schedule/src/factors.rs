@@ -53,7 +53,7 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
     let (a, b) = (&base.plan, &other.plan);
     let clients = a.workers != b.workers;
     note(clients, "clients");
-    note(a.arrivals != b.arrivals || a.think != b.think, "rate");
+    note(a.arrivals != b.arrivals || a.think != b.think || a.stages != b.stages, "rate");
     note(a.mix != b.mix, "mix");
     note(a.deferred != b.deferred, "plan.deferred");
     note(a.measured != b.measured, "plan.measured_s");

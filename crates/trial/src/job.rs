@@ -4,6 +4,7 @@ use crate::folder::{ClaimsFile, Folder, Progress};
 use crate::reach::{gone, of_server, reach, reach_started};
 use crate::settle;
 use crate::steady;
+use crate::told::{described, fill, left, nothing_completed};
 use crate::validate;
 use crate::viewer::{Following, Sight, Spectator};
 use admin::store;
@@ -13,9 +14,7 @@ use drive::{Observer, Stop};
 use measure::{Monotonic, Totals};
 use model::{Clock, Nanos, RetryPolicy, Stack, Target};
 use observe::{FileSystem, Observation, Options, Watch, Watched};
-use result::{
-    Conformance, Data, Document, Headline, Interval, Moment, Role, Settled, State, StoreData, Trial,
-};
+use result::{Conformance, Data, Document, Interval, Moment, Role, Settled, State, StoreData, Trial};
 use sql::Dialect;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -429,28 +428,6 @@ impl<W: Driven> Job<'_, W> {
     }
 }
 
-/// What was counted so far, and what the workload makes of it.
-fn fill<W: Driven>(trial: &mut Trial, totals: &Totals, slices: &[measure::Slice], span: Nanos) {
-    measure::fill::<W>(trial, totals, slices, span);
-    let paced = trial.plan.arrivals.is_by_the_standard();
-    let counted = &trial.kinds[trial.headline_kind()];
-    let rate = match trial.kinds.iter().filter(|kind| kind.headline).count() {
-        0 | 1 => counted.tally.rate_per_s,
-        // All that are made: a workload's headline counts one kind or all of them.
-        _ => trial.overall.rate_per_s,
-    };
-    let scaled = rate.times(W::RATE_SECONDS);
-    trial.headline = match trial.plan.mix_words() {
-        None => W::headline(scaled, paced),
-        Some(mix) if counted.headline => W::headline(scaled, paced).of_mix(&mix),
-        // Nothing that the workload's own headline counts was asked for.
-        Some(mix) => Headline::calls_per_s(trial.overall.rate_per_s).of_mix(&mix),
-    };
-    // What the pace allows was worked out for the standard's mix.
-    let standard = paced && trial.plan.mix.is_empty();
-    trial.efficiency = if standard { W::efficiency(scaled.value, trial.data.scale) } else { None };
-}
-
 /// What a process does in trials of a subject: an embedded engine is where its connections are.
 pub fn roles(role: Role, subject: &Subject) -> Vec<Role> {
     let embedded = subject.how.dialect == Dialect::Sqlite;
@@ -458,41 +435,6 @@ pub fn roles(role: Role, subject: &Subject) -> Vec<Role> {
         (Role::Generator, Route::Direct) | (Role::Server, _) if embedded => vec![role, Role::Engine],
         _ => vec![role],
     }
-}
-
-/// What a session says of what it stands on.
-fn described(stack: model::Stack) -> result::Stack {
-    result::Stack {
-        engine: stack.engine,
-        engine_version: stack.engine_version,
-        adapter: stack.adapter,
-        adapter_version: stack.adapter_version,
-        style: stack.style,
-        route: stack.route,
-        server: stack.server,
-        isolation: stack.isolation,
-        durability: result::Durability {
-            tier: match stack.durability.tier {
-                model::Tier::Durable => result::Tier::Durable,
-                model::Tier::Delayed => result::Tier::Delayed,
-                model::Tier::Volatile => result::Tier::Volatile,
-            },
-            detail: stack.durability.detail,
-            claimed: false,
-        },
-        settings: stack.settings.into_iter().map(|(name, value)| result::Setting { name, value }).collect(),
-    }
-}
-
-/// Why there is nothing to give a rate of, if so: calls were due, and not one was answered.
-fn nothing_completed(books: &result::Books) -> Option<String> {
-    let result::Books { due, never_begun, committed, declined, conflict, refused, in_doubt, .. } = *books;
-    (due > 0 && committed + declined == 0).then(|| {
-        format!(
-            "none of {due} calls was completed: conflict {conflict}, refused {refused}, in doubt {in_doubt}, \
-             never begun {never_begun}"
-        )
-    })
 }
 
 /// Watches a trial from the outside: progress, partial results, a server that dies, a user who gives up.
@@ -614,13 +556,6 @@ impl<W: Driven> Observer<W> for Follow<'_, '_, W> {
             }
         }
     }
-}
-
-/// Time until the window closes: with so many calls, if they are counted, at their rate so far.
-fn left<W: Driven>(calls: Option<u64>, progress: &drive::Progress<'_, W>) -> Nanos {
-    let Some(calls) = calls.filter(|_| progress.books.due > 0) else { return progress.left };
-    let each = progress.passed.0 as f64 / progress.books.due as f64;
-    Nanos((each * calls.saturating_sub(progress.books.due) as f64) as u64).min(progress.left)
 }
 
 /// Whether a trial was interrupted before anything was measured that tells something.

@@ -15,6 +15,7 @@ mod runner;
 mod settle;
 mod steady;
 mod stored;
+mod told;
 mod underway;
 mod validate;
 mod viewer;

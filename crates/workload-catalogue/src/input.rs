@@ -357,10 +357,10 @@ impl Inputs {
             (Call::Food { id }, Said::Food { version, digest }) => {
                 return self.check_food(*id, *version, *digest);
             }
-            (Call::Template { id }, Said::Template { digest, .. }) => {
-                if self.templates.get(*id as usize - 1) != Some(digest) {
-                    return Err("the template is not the one that was loaded");
-                }
+            (Call::Template { id }, Said::Template { digest, .. })
+                if self.templates.get(*id as usize - 1) != Some(digest) =>
+            {
+                return Err("the template is not the one that was loaded");
             }
             (Call::Foods(list), Said::Foods(listed)) => {
                 let full = listed.ends.as_ref().filter(|_| listed.count == list.size);

@@ -14,6 +14,7 @@ pub struct Outcome {
 
 /// What an outcome says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "an outcome allocates nothing, however much of a list it keeps")]
 pub enum Said {
     /// All categories.
     Categories {
@@ -229,7 +230,8 @@ impl Decline {
 
     /// Whether a call may be declined for this.
     const fn fits(self, call: &Call) -> bool {
-        match (self, call) {
+        matches!(
+            (self, call),
             (
                 Decline::NoSuchCategory,
                 Call::Category { .. } | Call::UpdateCategory { .. } | Call::DeleteCategory { .. },
@@ -249,9 +251,8 @@ impl Decline {
                 | Call::DeleteCategory { .. }
                 | Call::UpdateFood { .. }
                 | Call::DeleteFood { .. },
-            ) => true,
-            _ => false,
-        }
+            )
+        )
     }
 }
 

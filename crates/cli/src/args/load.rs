@@ -54,6 +54,7 @@ impl LoadArgs {
             warmup_max: self.warmup_max,
             through_checkpoints: self.through_checkpoints,
             rate: None,
+            stages: None,
             arrivals: self.arrivals,
             think: ThinkArg(None),
             mix: self.mix.clone(),

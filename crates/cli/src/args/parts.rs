@@ -1,7 +1,7 @@
 //! Groups of options that several commands share.
 
-use super::values::{calls, rate, span, think, weights};
-use super::{ArrivalsArg, DeliveryArg, ThinkArg, Weights};
+use super::values::{calls, rate, span, stages, think, weights};
+use super::{ArrivalsArg, DeliveryArg, Stages, ThinkArg, Weights};
 use crate::live;
 use clap::Args;
 use std::net::SocketAddr;
@@ -86,10 +86,14 @@ pub(crate) struct PlanArgs {
     #[arg(long, conflicts_with = "warmup_max")]
     pub(crate) through_checkpoints: bool,
     /// Open loop: calls a second over all clients, due whether or not earlier ones were answered.
-    #[arg(long, conflicts_with = "think", value_parser = rate, allow_hyphen_values = true)]
+    #[arg(long, group = "open_loop", conflicts_with = "think", value_parser = rate, allow_hyphen_values = true)]
     pub(crate) rate: Option<f64>,
+    /// Open loop in stages, each with its length and calls per second: `30s@100,1m@500,10s@2000`; `30s@100~500` goes from 100 to 500
+    /// in a straight line. Their sum is the measured time.
+    #[arg(long, group = "open_loop", conflicts_with_all = ["think", "duration", "calls", "warmup_max", "through_checkpoints"], value_parser = stages, allow_hyphen_values = true)]
+    pub(crate) stages: Option<Stages>,
     /// Distances of the calls of an open loop.
-    #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson, requires = "rate")]
+    #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson, requires = "open_loop")]
     pub(crate) arrivals: ArrivalsArg,
     /// Think times: `spec` for the keying and think times of the standard, ten terminals a warehouse; `100ms` for as long after
     /// each answer; `exp:100ms` for a negative exponential time with that mean, cut at ten times it; or `none`.

@@ -1,6 +1,6 @@
 //! Values as they are typed: spans, shares, rates, limits, lists; and what is said when one is wrong.
 
-use drive::Think;
+use drive::{RatePerSecond, Stage, Think};
 use model::Nanos;
 use std::time::Duration;
 
@@ -86,6 +86,22 @@ pub(super) fn rate(text: &str) -> Result<f64, String> {
         Ok(rate) if rate > 0.0 && rate <= RATE_MAX => Ok(rate),
         _ => Err(format!("write calls a second, more than 0 and at most {RATE_MAX}")),
     }
+}
+
+/// Stages of an open loop.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Stages(pub(crate) Vec<Stage>);
+
+pub(super) fn stages(text: &str) -> Result<Stages, String> {
+    let one = |part: &str| -> Option<Stage> {
+        let (length, rates) = part.trim().split_once('@')?;
+        let (from, to) = rates.split_once('~').unwrap_or((rates, rates));
+        let rate = |text: &str| rate(text.trim()).ok().map(RatePerSecond);
+        Some(Stage { length: Nanos::from(span(length).ok()?), from: rate(from)?, to: rate(to)? })
+    };
+    let said =
+        |part: &str| one(part).ok_or_else(|| format!("`{part}` is no stage; write 30s@100 or 30s@100~500"));
+    text.split(',').map(said).collect::<Result<_, _>>().map(Stages)
 }
 
 /// Weights of kinds of call, as they were given.
@@ -211,6 +227,22 @@ mod tests {
         }
         for wrong in ["", "long", "-1s", "exp:", "exp:100", "uniform:1s", "3weeks"] {
             assert!(think(wrong).unwrap_err().contains("write none, spec, 100ms or exp:100ms"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn stages_have_a_length_and_a_rate_or_two() {
+        let stage = |seconds, from, to| Stage {
+            length: Nanos::from_secs(seconds),
+            from: RatePerSecond(from),
+            to: RatePerSecond(to),
+        };
+        let wanted = vec![stage(30, 100.0, 100.0), stage(60, 100.0, 500.0)];
+        assert_eq!(stages("30s@100, 1m@100~500"), Ok(Stages(wanted)));
+        for wrong in
+            ["", "30s", "30s@", "@100", "30@100", "30s@0", "30s@-1", "30s@nan", "30s@1~", "30s@1,", "-1s@5"]
+        {
+            assert!(stages(wrong).unwrap_err().contains("write 30s@100 or 30s@100~500"), "{wrong}");
         }
     }
 

@@ -47,6 +47,15 @@ fn imbalances(trial: &Trial) -> Vec<String> {
             broken.push(format!("attempts and retries of {name} contradict each other"));
         }
     }
+    for (number, tally) in trial.stages.iter().enumerate() {
+        if !tally.books.balance() {
+            broken.push(format!("the columns of stage {} do not add up", number + 1));
+        }
+    }
+    let of_stages: u64 = trial.stages.iter().map(|tally| tally.books.due).sum();
+    if !trial.stages.is_empty() && of_stages != overall.due {
+        broken.push("the stages do not have as many calls as were due".to_owned());
+    }
     let columns: [(&str, Column); 7] = [
         ("begun", |books| books.begun),
         ("committed", |books| books.committed),

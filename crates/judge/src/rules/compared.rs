@@ -259,7 +259,7 @@ fn fields(trial: &Trial) -> Vec<(&'static str, String)> {
         ("stack.durability.detail", stack.durability.detail.clone()),
         ("plan.clients", plan.clients.to_string()),
         ("plan.generator_threads", plan.generator_threads.to_string()),
-        ("plan.arrivals", plan.arrivals.words()),
+        ("plan.arrivals", plan.arrivals_words()),
         ("plan.mix", plan.mix_words().unwrap_or_else(|| findings::STANDARD_MIX.to_owned())),
         ("plan.warmup_s", plan.warmup_s.to_string()),
         (

@@ -7,7 +7,8 @@ use crate::html::spectrum::{self, Lane};
 use crate::html::{Markup, lines, timeline};
 use judge::{clocked, engine_findings, figures, findings};
 use result::{
-    Books, Class, KindTally, Latency, Quantiles, Severity, State, Tier, Trial, UNVERIFIED, Writeback,
+    Books, Class, KindTally, Latency, Quantiles, Recovery, Severity, State, Tier, Trial, UNVERIFIED,
+    Writeback,
 };
 
 /// The whole trial.
@@ -104,10 +105,39 @@ fn facts(trial: &Trial) -> Vec<(String, String)> {
     facts
 }
 
+/// What each stage of the window came to, where it has any.
+fn stages(trial: &Trial) -> Option<Block<'_>> {
+    let columns = vec![
+        words("stage"),
+        figure("offered"),
+        figure("committed"),
+        figure("declined"),
+        figure("refused"),
+        figure("waiting at end"),
+        figure("p50"),
+        figure("p95"),
+        figure("p99"),
+        words("after it"),
+    ];
+    let caption = "Stages, each with the calls that were due in it; response times of the committed ones";
+    let mut table = Table::new(caption, columns);
+    for tally in &trial.stages {
+        let (books, times) = (&tally.books, &tally.response);
+        let counts = [books.due, books.committed, books.declined, books.refused, tally.waiting_after];
+        let mut cells = vec![tally.stage.words()];
+        cells.extend(counts.map(figures::count));
+        cells.extend([times.p50_ns, times.p95_ns, times.p99_ns].map(figures::maybe_duration));
+        cells.push(tally.recovery.as_ref().map_or_else(String::new, Recovery::words));
+        table.row(cells);
+    }
+    (!trial.stages.is_empty()).then(|| table.into())
+}
+
 fn rates_section(trial: &Trial) -> Vec<Block<'_>> {
     let is_open = trial.plan.arrivals.is_open();
     let times = Block::Caption(findings::times_sentence(trial).to_owned());
     let mut blocks = vec![rates(trial)];
+    blocks.extend(stages(trial));
     blocks.extend(findings::demand_sentence(trial).map(Block::Caption));
     blocks.push(times.at(if is_open { Level::Always } else { Level::Page }));
     blocks.push(Block::fact("calls", findings::exceptions(trial).join("; ")).at(Level::Brief));

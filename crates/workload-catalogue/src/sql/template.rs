@@ -94,7 +94,9 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
             return Ok(Outcome::declined(Decline::NoSuchTemplate));
         };
         let (days, meals, items) = (&mut self.scratch.days, &mut self.scratch.meals, &mut self.scratch.items);
-        (days.clear(), meals.clear(), items.clear());
+        days.clear();
+        meals.clear();
+        items.clear();
         let of = [id.into()];
         self.conn.rows(Stmt::TemplateDays.id(), &of, |row| row.int(0), days).await?;
         let read = |row: &dyn Columns| Ok((row.int(0)?, row.int(1)?, read_name(row, 2)?));

@@ -42,6 +42,7 @@ pub(super) const PLAN: &[&str] = &[
     "warmup-max",
     "through-checkpoints",
     "rate",
+    "stages",
     "arrivals",
     "think",
     "mix",
@@ -65,6 +66,7 @@ fn type_of(key: &str) -> Type {
         "margin" | "max-loss" => Type::Share,
         "arrivals" => Type::Text("\"poisson\""),
         "think" => Type::Text("\"spec\""),
+        "stages" => Type::Text("\"30s@100,10s@500\""),
         "mix" => Type::Weights,
         "only" => Type::Text("\"payment\""),
         "delivery" => Type::Text("\"deferred\""),
@@ -201,7 +203,7 @@ impl Words {
                     ),
                 ));
             }
-            (None, _, Some(arrivals)) => {
+            (None, _, Some(arrivals)) if given("stages").is_none() => {
                 return Err(source.wrong(
                     &arrivals.span,
                     "`arrivals` is for an open loop: give `rate` too, in calls a second",
@@ -252,6 +254,7 @@ fn blamed(error: &PlanError) -> &'static str {
             "the drain" => "drain",
             "the deadline of a call" => "deadline",
             "the rate" => "rate",
+            "the length of a stage" | "the rate of a stage" | "the number of stages" => "stages",
             "the number of calls" => "calls",
             _ => "duration",
         },

@@ -1,0 +1,37 @@
+//! What calls came to by the stage of the window in which they were due.
+
+use crate::{Books, Latencies};
+use model::Nanos;
+
+/// Of one stage. About 14 KiB.
+#[derive(Debug, Clone, Default)]
+pub struct StageTotals {
+    /// Books of the calls that were due in it; `late` are those committed after its end.
+    pub books: Books,
+    /// Response times of the committed ones.
+    pub response: Latencies,
+    /// Calls that were due before its end and not begun by then, whenever they were due.
+    pub waiting_after: u64,
+}
+
+impl StageTotals {
+    pub(crate) fn absorb(&mut self, other: &StageTotals) {
+        self.books += other.books;
+        self.response.absorb(&other.response);
+        self.waiting_after += other.waiting_after;
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.books = Books::default();
+        self.response.clear();
+        self.waiting_after = 0;
+    }
+}
+
+/// The stage in which a moment lies, of stages with these ends, all counted from the first moment of the window; nothing where
+/// there are none, and after the last.
+#[inline]
+pub(crate) fn stage_at(ends: &[Nanos], moment: Nanos) -> Option<usize> {
+    let stage = ends.partition_point(|end| *end <= moment);
+    (stage < ends.len()).then_some(stage)
+}
