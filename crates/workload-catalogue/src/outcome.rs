@@ -14,7 +14,10 @@ pub struct Outcome {
 
 /// What an outcome says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "an outcome allocates nothing, however much of a list it keeps")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "an outcome allocates nothing, however much of a list it keeps"
+)]
 pub enum Said {
     /// All categories.
     Categories {
@@ -235,23 +238,22 @@ impl Decline {
             (
                 Decline::NoSuchCategory,
                 Call::Category { .. } | Call::UpdateCategory { .. } | Call::DeleteCategory { .. },
-            )
-            | (Decline::NoSuchFood, Call::Food { .. } | Call::UpdateFood { .. } | Call::DeleteFood { .. })
-            | (Decline::NoSuchTemplate, Call::Template { .. })
-            | (Decline::CategoryExists, Call::CreateCategory { .. })
-            | (
-                Decline::FoodExists | Decline::UnknownCategory,
-                Call::CreateFood { .. } | Call::InsertFoods { .. },
-            )
-            | (Decline::CategoryInUse, Call::DeleteCategory { .. })
-            | (Decline::FoodInUse, Call::DeleteFood { .. })
-            | (
-                Decline::StaleVersion,
-                Call::UpdateCategory { .. }
-                | Call::DeleteCategory { .. }
-                | Call::UpdateFood { .. }
-                | Call::DeleteFood { .. },
-            )
+            ) | (Decline::NoSuchFood, Call::Food { .. } | Call::UpdateFood { .. } | Call::DeleteFood { .. })
+                | (Decline::NoSuchTemplate, Call::Template { .. })
+                | (Decline::CategoryExists, Call::CreateCategory { .. })
+                | (
+                    Decline::FoodExists | Decline::UnknownCategory,
+                    Call::CreateFood { .. } | Call::InsertFoods { .. },
+                )
+                | (Decline::CategoryInUse, Call::DeleteCategory { .. })
+                | (Decline::FoodInUse, Call::DeleteFood { .. })
+                | (
+                    Decline::StaleVersion,
+                    Call::UpdateCategory { .. }
+                        | Call::DeleteCategory { .. }
+                        | Call::UpdateFood { .. }
+                        | Call::DeleteFood { .. },
+                )
         )
     }
 }

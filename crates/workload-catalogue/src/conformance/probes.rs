@@ -25,8 +25,7 @@ impl Probes {
     pub(super) fn new(plan: &ConformancePlan) -> Probes {
         let &ConformancePlan { size, seed, .. } = plan;
         let templates = input::templates(&size);
-        let client =
-            |worker| Inputs::new(size, Arc::clone(&templates), input::standard_mix(), seed, worker);
+        let client = |worker| Inputs::new(size, Arc::clone(&templates), input::standard_mix(), seed, worker);
         Probes {
             size,
             clients: (0..CLIENTS).map(client).collect(),
