@@ -8,11 +8,17 @@ fn loaded() -> Desk {
     let desk = Desk::loaded();
     let ran = desk.run("load tpcb --db sqlite:tpcb.db");
     assert_eq!(ran.code(), 0, "{ran:?}");
+    let ran = desk.run("load catalogue --db sqlite:catalogue.db");
+    assert_eq!(ran.code(), 0, "{ran:?}");
     desk
 }
 
 fn database(subject: &str) -> &'static str {
-    if subject.starts_with("tpcb") { "tpcb.db" } else { "bench.db" }
+    match subject.split('/').next() {
+        Some("tpcb") => "tpcb.db",
+        Some("catalogue") => "catalogue.db",
+        _ => "bench.db",
+    }
 }
 
 #[test]

@@ -40,6 +40,11 @@ pub trait Wire: Workload {
         200
     }
 
+    /// Whether an outcome's answer is a problem document (RFC 9457), as one that was declined may be.
+    fn is_problem(_outcome: &Self::Outcome) -> bool {
+        false
+    }
+
     /// Gives the headers of an outcome's answer that not every answer has, such as `etag`, as those of a call.
     fn encode_outcome_headers(_outcome: &Self::Outcome, _each: &mut dyn FnMut(&'static str, &dyn Display)) {}
 

@@ -28,10 +28,10 @@ pub(crate) fn outcome(exchange: &dyn Exchange) -> Response {
     let mut response = json(body);
     *response.status_mut() =
         StatusCode::from_u16(exchange.status()).expect("outcomes are made with the statuses of the contract");
-    match exchange.status() {
-        204 => drop(response.headers_mut().remove(CONTENT_TYPE)),
-        400.. => drop(response.headers_mut().insert(CONTENT_TYPE, PROBLEM_JSON)),
-        _ => {}
+    if exchange.is_problem() {
+        response.headers_mut().insert(CONTENT_TYPE, PROBLEM_JSON);
+    } else if response.status() == StatusCode::NO_CONTENT {
+        response.headers_mut().remove(CONTENT_TYPE);
     }
     exchange.headers(&mut |name, value| {
         let value = HeaderValue::from_maybe_shared(Bytes::from(value.to_string()))

@@ -35,6 +35,8 @@ pub(crate) type Opening<'a> =
 pub(crate) trait Exchange: Any + Send {
     /// The status of the outcome's answer, once there is one.
     fn status(&self) -> u16;
+    /// Whether the outcome's answer is a problem document.
+    fn is_problem(&self) -> bool;
     /// Gives the headers that this answer alone has.
     fn headers(&self, each: &mut dyn FnMut(&'static str, &dyn Display));
     /// Appends the outcome's JSON, once there is one.
@@ -115,6 +117,10 @@ impl<W: Wire> Exchanged<W> {
 impl<W: Wire> Exchange for Exchanged<W> {
     fn status(&self) -> u16 {
         W::status(self.outcome())
+    }
+
+    fn is_problem(&self) -> bool {
+        W::is_problem(self.outcome())
     }
 
     fn headers(&self, each: &mut dyn FnMut(&'static str, &dyn Display)) {

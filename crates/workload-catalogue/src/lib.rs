@@ -23,7 +23,6 @@ mod text;
 mod wire;
 
 use model::{Kind, Verdict, Workload};
-use outcome::Said;
 
 pub use answer::Item;
 pub use call::{BULK_MAX, Bulk, Call, Filter, From, Key, List, Order, PAGE_MAX, PAGE_SIZE, PAGE_SIZE_MAX};
@@ -33,7 +32,7 @@ pub use food::{Category, Facts, Food, ID_MAX, KCAL_MAX, NUTRIENT_MAX, NewFood, P
 pub use input::{Inputs, WEIGHTS};
 pub use ledger::{Claims, Ledger, Stored, Tally};
 pub use oracle::Oracle;
-pub use outcome::{Decline, Ends, Listed, Outcome, Said as Answer, Spot};
+pub use outcome::{Decline, Ends, Listed, Outcome, Said, Spot};
 pub use sql::{Form, SqlSession, SqlTarget, Stmt, catalogue, schema};
 pub use text::{NAME_MAX, Name, NotAName};
 

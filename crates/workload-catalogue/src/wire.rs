@@ -95,6 +95,10 @@ impl Wire for FoodCatalogue {
         }
     }
 
+    fn is_problem(outcome: &Outcome) -> bool {
+        matches!(outcome.said, Said::Declined(_))
+    }
+
     fn encode_outcome_headers(outcome: &Outcome, each: &mut dyn FnMut(&'static str, &dyn Display)) {
         match &outcome.said {
             Said::Category { version, .. } | Said::Food { version, .. } | Said::Stored { version } => {
