@@ -2,7 +2,7 @@
 //! their bounds, and each food is what its version makes it. Queries are in `spec/sql/catalogue/audits.sql`.
 
 use crate::ledger::KINDS;
-use crate::{Cardinality, FoodCatalogue, Ledger};
+use crate::{Cardinality, FoodCatalogue, Ledger, input};
 use model::{Mix, Workload};
 use sql::audit::{About, Asked, Figure, Finding, InputFinding, SIGMAS, groups};
 use sql::{Catalogue, CatalogueError, Dialect};
@@ -104,8 +104,10 @@ const GROUPS: &[Asked<Cardinality>] = &[
 pub fn input_audit(ledger: &Ledger, mix: &Mix) -> Vec<InputFinding> {
     let calls: u64 = ledger.calls().iter().sum();
     let share = |kind: usize| {
-        let expected = mix.share(kind);
-        let measured = ledger.calls()[kind] as f64 / calls.max(1) as f64;
+        // Those that stand in for each other are told together.
+        let expected: f64 = input::group(kind).map(|kind| mix.share(kind)).sum::<f64>().min(1.0);
+        let counted: u64 = input::group(kind).map(|kind| ledger.calls()[kind]).sum();
+        let measured = counted as f64 / calls.max(1) as f64;
         // That all calls are of one kind, or none, needs no tolerance.
         let tolerance = SIGMAS * (expected * (1.0 - expected) / calls.max(1) as f64).sqrt();
         let name = FoodCatalogue::KINDS[kind].name;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Inputs, input};
+use crate::Inputs;
 use model::{Conflict, Fault, Inputs as _, Ledger as _};
 use std::collections::BTreeSet;
 
