@@ -119,6 +119,14 @@ impl Own {
         Own::FIRST + ((self.worker % (1 << 18)) * Own::EPOCHS + self.epoch) * Own::IDS
     }
 
+    /// There are rows that were not loaded, perhaps of earlier runs: whoever has created nothing yet begins in an epoch that
+    /// what is there decides, so that it need not be declined once for each of those runs.
+    fn begin_at(&mut self, Digest(there): Digest) {
+        if self.used == 0 && self.epoch == 0 {
+            self.epoch = 1 + (there % (Own::EPOCHS as u128 - 1)) as i64;
+        }
+    }
+
     /// Notes that a row, the first of several, has been created.
     fn created(&mut self, id: i64, count: i64) {
         match id == self.mark() {
@@ -393,6 +401,10 @@ impl Inputs {
     /// What was done, against the same; and it is remembered.
     fn check_done(&mut self, call: &Call, said: &Said) -> Result<(), &'static str> {
         match (call, said) {
+            (Call::Categories, Said::Categories { count, digest }) if *count > self.size.categories => {
+                self.categories.begin_at(*digest);
+                self.foods.begin_at(*digest);
+            }
             (Call::Category { id }, Said::Category { version, digest })
                 if *digest != Category::drawn(*id, *version).digest() =>
             {
