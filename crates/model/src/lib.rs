@@ -46,7 +46,8 @@ pub trait Workload: Sized + Send + Sync + 'static {
     const FACETS: &'static [Facet] = &[];
     /// One input: plain data of fixed size, cheap to clone.
     type Call: Clone + Send + Sync + 'static;
-    /// What a completed call says. Fixed size: producing one allocates nothing.
+    /// What a completed call says. Fixed size: producing one allocates nothing, unless its caller asks for the whole of an
+    /// answer ([`Effort::whole`]).
     type Outcome: Send + 'static;
     /// A deterministic stream of calls, one a worker.
     type Inputs: Inputs<Self>;

@@ -43,7 +43,6 @@ sql::statements! {
     InsertFood = "insert_food",
     InsertFoods = "insert_foods",
     UpdateFood = "update_food",
-    FoodVersion = "food_version",
     LockFood = "lock_food",
     ItemOfFood = "item_of_food",
     DeleteFood = "delete_food",
@@ -188,24 +187,53 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
     /// What has the version is changed and gets the next; asked only when nothing was, why.
     async fn update_category(&mut self, id: i64, version: i64, name: &Name) -> Result<Outcome, Fault> {
         let update = [id.into(), version.into(), name.as_str().into()];
-        if self.conn.exec(Stmt::UpdateCategory.id(), &update).await? > 0 {
-            return Ok(Outcome::of(Said::Stored { version: version + 1 }));
-        }
-        let there = self.conn.row(Stmt::Category.id(), &[id.into()], |_| Ok(())).await?;
-        Ok(Outcome::declined(if there.is_some() { Decline::StaleVersion } else { Decline::NoSuchCategory }))
+        self.change(Stmt::UpdateCategory, &update, Stmt::Category, Decline::NoSuchCategory).await
     }
 
-    /// The category is locked first, so that no food can come into it between the look and the removal.
+    /// Changes what has the version in an update's second parameter; where nothing has, it is looked whether the row is there.
+    async fn change(
+        &mut self,
+        update: Stmt,
+        params: &[Param<'_>],
+        look: Stmt,
+        absent: Decline,
+    ) -> Result<Outcome, Fault> {
+        if self.conn.exec(update.id(), params).await? > 0 {
+            let Param::Int(version) = params[1] else { unreachable!("a version is a number") };
+            return Ok(Outcome::of(Said::Stored { version: version + 1 }));
+        }
+        let there = self.conn.row(look.id(), &params[..1], |_| Ok(())).await?;
+        Ok(Outcome::declined(if there.is_some() { Decline::StaleVersion } else { absent }))
+    }
+
     async fn delete_category(&mut self, id: i64, version: i64) -> Result<Outcome, Fault> {
-        let found = self.conn.row(Stmt::LockCategory.id(), &[id.into()], |row| row.int(0)).await?;
-        if let Some(why) = not_this(found, version, Decline::NoSuchCategory) {
-            return Ok(Outcome::declined(why));
+        let statements = [Stmt::LockCategory, Stmt::FoodOfCategory, Stmt::DeleteCategory];
+        self.remove(id, version, statements, Decline::NoSuchCategory, Decline::CategoryInUse).await
+    }
+
+    async fn delete_food(&mut self, id: i64, version: i64) -> Result<Outcome, Fault> {
+        let statements = [Stmt::LockFood, Stmt::ItemOfFood, Stmt::DeleteFood];
+        self.remove(id, version, statements, Decline::NoSuchFood, Decline::FoodInUse).await
+    }
+
+    /// Removes a row that nothing uses. It is locked first, so that nothing comes to use it between the look and the removal.
+    async fn remove(
+        &mut self,
+        id: i64,
+        version: i64,
+        [lock, used, delete]: [Stmt; 3],
+        absent: Decline,
+        in_use: Decline,
+    ) -> Result<Outcome, Fault> {
+        match self.conn.row(lock.id(), &[id.into()], |row| row.int(0)).await? {
+            None => return Ok(Outcome::declined(absent)),
+            Some(found) if found != version => return Ok(Outcome::declined(Decline::StaleVersion)),
+            Some(_) => {}
         }
-        let used = self.conn.row(Stmt::FoodOfCategory.id(), &[id.into()], |_| Ok(())).await?;
-        if used.is_some() {
-            return Ok(Outcome::declined(Decline::CategoryInUse));
+        if self.conn.row(used.id(), &[id.into()], |_| Ok(())).await?.is_some() {
+            return Ok(Outcome::declined(in_use));
         }
-        self.conn.exec(Stmt::DeleteCategory.id(), &[id.into()]).await?;
+        self.conn.exec(delete.id(), &[id.into()]).await?;
         Ok(Outcome::of(Said::Deleted))
     }
 
@@ -245,24 +273,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
             facts.fibre.into(),
             facts.price.into(),
         ];
-        if self.conn.exec(Stmt::UpdateFood.id(), &update).await? > 0 {
-            return Ok(Outcome::of(Said::Stored { version: version + 1 }));
-        }
-        let there = self.conn.row(Stmt::FoodVersion.id(), &[id.into()], |_| Ok(())).await?;
-        Ok(Outcome::declined(if there.is_some() { Decline::StaleVersion } else { Decline::NoSuchFood }))
-    }
-
-    async fn delete_food(&mut self, id: i64, version: i64) -> Result<Outcome, Fault> {
-        let found = self.conn.row(Stmt::LockFood.id(), &[id.into()], |row| row.int(0)).await?;
-        if let Some(why) = not_this(found, version, Decline::NoSuchFood) {
-            return Ok(Outcome::declined(why));
-        }
-        let used = self.conn.row(Stmt::ItemOfFood.id(), &[id.into()], |_| Ok(())).await?;
-        if used.is_some() {
-            return Ok(Outcome::declined(Decline::FoodInUse));
-        }
-        self.conn.exec(Stmt::DeleteFood.id(), &[id.into()]).await?;
-        Ok(Outcome::of(Said::Deleted))
+        self.change(Stmt::UpdateFood, &update, Stmt::Food, Decline::NoSuchFood).await
     }
 
     /// As many as inputs insert go in one statement, and any other number one by one. Where one of them is there already, none
@@ -314,15 +325,6 @@ fn row_of(category: i64, food: &NewFood) -> [Param<'_>; COLUMNS] {
         facts.fibre.into(),
         facts.price.into(),
     ]
-}
-
-/// Why what was found is not to be touched, if so.
-fn not_this(found: Option<i64>, version: i64, absent: Decline) -> Option<Decline> {
-    match found {
-        None => Some(absent),
-        Some(found) if found != version => Some(Decline::StaleVersion),
-        Some(_) => None,
-    }
 }
 
 fn read_name(row: &dyn Columns, index: usize) -> Result<Name, ColumnError> {

@@ -162,11 +162,6 @@ update food
 set name = ?3, kcal = ?4, protein = ?5, fat = ?6, carbs = ?7, fibre = ?8, price = ?9, version = version + 1
 where id = ?1 and version = ?2
 
--- name: food_version
-select version
-from food
-where id = ?1
-
 -- name: lock_food
 select version
 from food
