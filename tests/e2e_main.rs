@@ -27,5 +27,6 @@ mod e2e_statements;
 mod e2e_stores;
 mod e2e_subjects;
 mod e2e_toy;
+mod e2e_verify;
 mod e2e_void;
 mod e2e_wrong_answers;

@@ -40,8 +40,8 @@ fn with_python(desk: &Desk) -> bool {
     let from = repository::root().join("tests/servers/python");
     let folder = desk.path("servers/python");
     fs::create_dir_all(&folder).unwrap();
-    for file in ["server.toml", "server.py"] {
-        fs::copy(from.join(file), folder.join(file)).unwrap();
+    for file in fs::read_dir(&from).unwrap().flatten().filter(|file| file.path().is_file()) {
+        fs::copy(file.path(), folder.join(file.file_name())).unwrap();
     }
     true
 }
@@ -199,8 +199,8 @@ fn a_server_of_another_contract_is_refused_with_what_its_log_says() {
     if !with_python(&desk) {
         return;
     }
-    let other =
-        "sed s:tpcb/1:tpcb/9: ../python/server.py > other.py; echo is this right? >&2; exec python3 other.py";
+    let other = "cp ../python/*.py .; sed -i s:{workload}/1:{workload}/9: server.py; echo is this right? >&2; \
+                 exec python3 server.py";
     add(&desk, "other", "", other);
     let line = format!("run tpcb/sqlite/other --db sqlite:bank.db {SHORT}");
     refused(&desk, &line, &["it speaks contract `tpcb/9`", "wanted is `tpcb/1`", "is this right?"]);

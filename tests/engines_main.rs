@@ -13,3 +13,5 @@ mod engines_kits;
 mod engines_private;
 mod engines_subjects;
 mod engines_tls;
+mod engines_verify;
+mod engines_verify;

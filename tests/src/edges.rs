@@ -96,11 +96,12 @@ fn rule(unit: &Unit) -> Option<Rule> {
                 "deploy",
                 "schedule",
                 "trial",
+                "verify",
                 "cli",
             ],
             never: &[RANDOMNESS],
         },
-        // The document stands under everybody. `schema` only reads JSON, for tests.
+        // The document stands under everybody. `schema` only reads JSON.
         "model" | "result" | "schema" => Rule { ours: &[], never: &[DRIVERS, HTTP, RUNTIMES] },
         "sql" => Rule { ours: &["model", "result"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
         "measure" => Rule { ours: &["model", "result"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
@@ -155,6 +156,23 @@ fn rule(unit: &Unit) -> Option<Rule> {
                 "rig",
                 "deploy",
                 "schedule",
+            ],
+            never: &[DRIVERS, RANDOMNESS],
+        },
+        // A server from outside: over HTTP, and who looks at its database beside it.
+        "verify" => Rule {
+            ours: &[
+                "model",
+                "benchmark",
+                "sql",
+                "measure",
+                "result",
+                "schema",
+                "admin",
+                "adapter-http",
+                "targets",
+                "deploy",
+                "trial",
             ],
             never: &[DRIVERS, RANDOMNESS],
         },

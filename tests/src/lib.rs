@@ -5,6 +5,7 @@ pub mod bad_inputs;
 pub mod banks;
 pub mod beds;
 pub mod bite;
+pub mod broken;
 pub mod calls;
 pub mod catalogues;
 pub mod edges;

@@ -125,8 +125,8 @@ fn read_header(
 /// The lines of a head that has been parsed, for a workload that wants one of them: looked through only when it asks.
 pub(crate) struct Lines<'a>(pub(crate) &'a [u8]);
 
-impl Headers for Lines<'_> {
-    fn get(&self, name: &str) -> Option<&str> {
+impl<'a> Lines<'a> {
+    pub(crate) fn find(&self, name: &str) -> Option<&'a str> {
         // The first is that of the status.
         self.0.split(|&byte| byte == b'\n').skip(1).find_map(|line| {
             let colon = line.iter().position(|&byte| byte == b':')?;
@@ -134,6 +134,12 @@ impl Headers for Lines<'_> {
             let is_it = found.eq_ignore_ascii_case(name.as_bytes());
             is_it.then(|| std::str::from_utf8(value.trim_ascii()).ok()).flatten()
         })
+    }
+}
+
+impl Headers for Lines<'_> {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.find(name)
     }
 }
 

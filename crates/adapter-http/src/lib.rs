@@ -13,6 +13,7 @@ mod chunks;
 mod connection;
 mod head;
 mod problem;
+mod raw;
 mod request;
 mod server_timing;
 mod session;
@@ -25,6 +26,7 @@ use std::net::SocketAddr;
 
 pub use about::{About, Expected};
 pub use address::Address;
+pub use raw::{Raw, Reply};
 pub use session::HttpSession;
 
 /// A server that has been checked: it answers, speaks the contract of `W` and holds the wanted data.
@@ -69,6 +71,29 @@ impl<W: Wire> HttpTarget<W> {
     #[must_use]
     pub fn about(&self) -> &About {
         &self.about
+    }
+
+    /// A connection of its own on which anything may be asked.
+    ///
+    /// # Errors
+    /// Nothing answers there any more.
+    pub async fn raw(&self) -> Result<Raw, OpenError> {
+        Raw::open(self.socket).await
+    }
+
+    /// The request of a call, head and body, as sessions send it.
+    #[must_use]
+    pub fn request(&self, call: &W::Call) -> Vec<u8> {
+        let mut request = Vec::new();
+        let endpoint = &W::ENDPOINTS[W::kind(call)];
+        Prepared::new(&self.address, endpoint.method).write::<W>(call, false, &mut request);
+        request
+    }
+
+    /// Where it was found.
+    #[must_use]
+    pub fn socket(&self) -> SocketAddr {
+        self.socket
     }
 
     /// Where it listens.

@@ -3,11 +3,13 @@
 use crate::connection::{Broken, Connection};
 use crate::head::Lines;
 use crate::problem;
+use crate::raw::Reply;
 use crate::request::Prepared;
 use crate::server_timing::read_statements;
 use model::{Answer, DefectKind, Doubt, Effort, Fault, Refusal, Session, StatementTimes, Wire};
 use std::marker::PhantomData;
 use std::net::SocketAddr;
+use std::ops::Range;
 
 /// Bytes that a request of an ordinary call fits in.
 const REQUEST_BYTES: usize = 512;
@@ -27,6 +29,8 @@ pub struct HttpSession<W: Wire> {
     request: Vec<u8>,
     /// What the statements of the last call took, as the server told it.
     statements: StatementTimes,
+    /// Status of the last answer, where its body is, and whether the server closes behind it; once it has come.
+    answered: Option<(u16, Range<usize>, bool)>,
     workload: PhantomData<fn() -> W>,
 }
 
@@ -45,7 +49,30 @@ impl<W: Wire> HttpSession<W> {
     pub(crate) fn new(socket: SocketAddr, connection: Connection, requests: Vec<Prepared>) -> HttpSession<W> {
         let statements = StatementTimes::default();
         let (line, request) = (Line::Ready, Vec::with_capacity(REQUEST_BYTES));
-        HttpSession { socket, connection, line, requests, request, statements, workload: PhantomData }
+        let answered = None;
+        HttpSession {
+            socket,
+            connection,
+            line,
+            requests,
+            request,
+            statements,
+            answered,
+            workload: PhantomData,
+        }
+    }
+
+    /// The last request, head and body, as it was sent.
+    #[must_use]
+    pub fn request(&self) -> &[u8] {
+        &self.request
+    }
+
+    /// The answer to it; nothing where none came that is HTTP/1.1 within our limits.
+    #[must_use]
+    pub fn answer(&self) -> Option<Reply<'_>> {
+        let (status, body, closes) = self.answered.clone()?;
+        Some(Reply { closes, ..Reply::of(&self.connection, status, body) })
     }
 
     /// Whether the next call can be sent. `false` means: open another session.
@@ -69,6 +96,7 @@ impl<W: Wire> Session<W> for HttpSession<W> {
             }
             Line::Ready => {}
         }
+        self.answered = None;
         self.requests[W::kind(call)].write::<W>(call, effort.clocked, &mut self.request);
         let answer = match self.connection.exchange(&self.request).await {
             Ok(answer) => answer,
@@ -76,6 +104,7 @@ impl<W: Wire> Session<W> for HttpSession<W> {
             Err(Broken::Lost) => return Err(Fault::InDoubt(Doubt::ConnectionLost)),
             Err(Broken::Contract(why)) => return Err(Fault::defect(DefectKind::BadAnswer, why)),
         };
+        self.answered = Some((answer.status, answer.body.clone(), answer.close));
         self.line = if answer.close { Line::Closing } else { Line::Ready };
         *effort += answer.effort;
         if effort.clocked {

@@ -103,6 +103,8 @@ pub trait Benchmark: Wire<Extent: Size> {
 
     /// Names of the audits that speak of the load itself: where one fails, calls cannot be answered, whoever loaded the data.
     const OF_LOAD: &'static [&'static str];
+    /// Names of the audits that only what inputs draw keeps to, and not every right call.
+    const OF_INPUTS: &'static [&'static str] = &[];
     /// What is known about a database beside its rows: of its past, and of what it held before the run that is judged.
     fn context(size: &Self::Extent, past: Past, before: Option<&Self::Evidence>) -> Self::Context;
     /// Values of the parameters of all audits' queries.

@@ -4,6 +4,7 @@ mod load;
 mod parts;
 mod stores;
 mod values;
+mod verify;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -16,6 +17,7 @@ pub(crate) use load::LoadArgs;
 pub(crate) use parts::{Checks, LiveArgs, MixArgs, Out, PlanArgs};
 pub(crate) use stores::{SHARDS_MAX, Shards, Stores};
 pub(crate) use values::{Limit, Limited, Loads, Stages, ThinkArg, Weights};
+pub(crate) use verify::Verify;
 
 /// Benchmark full-stack transactional services, audited.
 ///
@@ -68,6 +70,8 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Check the stored data of an existing database.
     Audit(Audit),
+    /// Check that a server keeps a workload's contract and answers rightly, rule by rule.
+    Verify(Verify),
     /// Render stored results again.
     Report(Report),
     /// Private engines that stay: start them, list them, remove them.
@@ -115,6 +119,9 @@ pub(crate) struct Load {
     /// Warehouses.
     #[arg(long, default_value_t = 1)]
     pub(crate) scale: u64,
+    /// The small data of the golden vectors, on which `verify` works, instead of a whole scale.
+    #[arg(long, conflicts_with_all = ["scale", "seed"])]
+    pub(crate) golden: bool,
     /// Where to load: `sqlite:FILE`, with options such as `?journal=wal&synchronous=full&cache=32MiB`;
     /// `postgres://USER@HOST/DATABASE` or `mysql://USER@HOST/DATABASE`, where the database exists and is empty. With
     /// `--shards`, one for each store: `--db shard-0=URL --db shard-1=URL`.

@@ -4,7 +4,7 @@ use crate::experiment::file;
 use crate::ui::Ui;
 use crate::{args, compare, resume, run, workloads};
 use anyhow::{Result, bail};
-use deploy::{Interrupt, subjects};
+use deploy::{Interrupt, Route, subjects};
 use result::RunKind;
 use schedule::Answer;
 use std::path::Path;
@@ -77,6 +77,31 @@ pub(crate) fn find_max(args: &args::FindMax, ui: &Ui) -> Result<Answer> {
 pub(crate) fn serve(args: &args::Serve, ui: &Ui) -> Result<Answer> {
     let workload = subjects::workload(&args.workload)?;
     workloads::of(workload)?.serve(args, ui)
+}
+
+pub(crate) fn verify(args: &args::Verify, ui: &Ui) -> Result<Answer> {
+    if args.target.contains("://") {
+        let Some(workload) = &args.workload else {
+            bail!("which workload does the server at {} serve?\nhint: add --workload catalogue", args.target)
+        };
+        let workload = subjects::workload(workload)?;
+        return workloads::of(workload)?.verify(None, args, ui);
+    }
+    let subject = subjects::find_here(&args.target)?;
+    if let Some(workload) = args.workload.as_deref().filter(|workload| *workload != subject.workload()) {
+        bail!("{} is of the workload {}, and --workload is {workload}", subject.path, subject.workload());
+    }
+    let subject = match subject.route() {
+        Route::Http => subject,
+        // What was left out means the server here, not the driver.
+        Route::Direct if args.target.split('/').count() < 3 => {
+            subjects::served(subject.workload(), subject.how.dialect.name(), None)?
+        }
+        Route::Direct => {
+            bail!("{} is direct; verify is for servers\nhint: `stackmark list` has them", subject.path)
+        }
+    };
+    workloads::of(subject.workload())?.verify(Some(subject), args, ui)
 }
 
 pub(crate) fn audit(args: &args::Audit, ui: &Ui) -> Result<Answer> {

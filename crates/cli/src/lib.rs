@@ -22,6 +22,7 @@ mod serve;
 mod show;
 mod sweep;
 mod ui;
+mod verify;
 mod workloads;
 
 use args::{Cli, Command};
@@ -80,6 +81,7 @@ fn run_command(command: Command, ui: &ui::Ui) -> anyhow::Result<Answer> {
         Command::FindMax(args) => commands::find_max(&args, ui),
         Command::Serve(args) => commands::serve(&args, ui),
         Command::Audit(args) => commands::audit(&args, ui),
+        Command::Verify(args) => commands::verify(&args, ui),
         Command::Report(args) => show::report(&args, ui),
         Command::Rig(args) => engines::rig(&args, ui),
         Command::Completions(args) => show::completions(&args, ui),

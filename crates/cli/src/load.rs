@@ -21,19 +21,18 @@ pub(crate) fn load_workload<W: Driven>(args: &args::Load, ui: &Ui) -> Result<Ans
     // A subject that names an engine is held to it; a workload alone loads into whatever --db names.
     let engine =
         if args.subject.contains('/') { Some(subjects::find(&args.subject)?.how.dialect) } else { None };
-    let size = W::standard(scale_of::<W>(args.scale)?);
     let stores = Stores::of(&args.db, args.shards.shards)?;
+    let (size, seed) = match args.golden {
+        true => (W::tiny_over(stores.shards), W::GOLDEN_LOAD_SEED),
+        false => (W::standard(scale_of::<W>(args.scale)?), args.seed),
+    };
     let urls = stores.urls(engine)?;
     if args.foreign_keys && urls.iter().any(|url| url.dialect() == Dialect::Sqlite) {
         bail!("--foreign-keys is for PostgreSQL and MariaDB; our schema of SQLite has none");
     }
     let interrupt = Interrupt::listen()?;
-    let options = LoadOptions {
-        seed: args.seed,
-        threads: args.threads,
-        fresh: args.fresh,
-        references: args.foreign_keys,
-    };
+    let options =
+        LoadOptions { seed, threads: args.threads, fresh: args.fresh, references: args.foreign_keys };
     let (databases, loaded) = Databases::<W>::load(&urls, &size, options, ui, &interrupt)?;
     let checksum = databases.checksum().unwrap_or_default();
     for (loaded, database) in loaded.iter().zip(&databases.each) {
@@ -52,7 +51,7 @@ pub(crate) fn load_workload<W: Driven>(args: &args::Load, ui: &Ui) -> Result<Ans
         let times: Vec<f64> = loaded.iter().filter_map(storing).collect();
         let storing_s = (!times.is_empty()).then(|| times.iter().sum::<f64>());
         let text = json!({
-            "database": databases.place(), W::SCALE_UNIT: args.scale, "seed": args.seed, "rows": databases.rows(),
+            "database": databases.place(), W::SCALE_UNIT: W::scale(&size), "seed": seed, "rows": databases.rows(),
             "checksum": checksum, "loaded": storing_s.is_some(), "storing_s": storing_s,
         });
         ui.data(&format!("{text:#}\n"));

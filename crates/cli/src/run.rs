@@ -5,10 +5,11 @@ use crate::serve;
 use crate::ui::Ui;
 use adapter_http::About;
 use anyhow::{Result, anyhow, bail};
-use benchmark::amount;
+use benchmark::{LOAD_SEED, amount};
 use deploy::Interrupt;
 use deploy::ServerSettings;
 use deploy::Spec;
+use deploy::Viewer;
 use deploy::database::scale_of;
 use deploy::in_use;
 use deploy::subjects::{self, Route, Subject};
@@ -22,7 +23,7 @@ use std::cell::Cell;
 use std::time::Duration;
 use targets::Driven;
 use trial::Folder;
-use trial::{Before, Job, Spectator, reach};
+use trial::{Before, Job, Own, Spectator, reach};
 
 /// How many times as long as planned a warm-up gets at most, unless told otherwise.
 const WARMUP_GROWS: u32 = 4;
@@ -35,7 +36,8 @@ pub(crate) fn run_workload<W: Driven>(
     ui: &Ui,
 ) -> Result<Answer> {
     let interrupt = Interrupt::listen()?;
-    if args.checks.require_audit && args.url.is_some() && args.data.db.is_empty() {
+    let own = args.url.as_deref().filter(|_| args.data.db.is_empty()).and_then(Own::of);
+    if args.checks.require_audit && args.url.is_some() && args.data.db.is_empty() && own.is_none() {
         ui.say(
             "--require-audit cannot be met: nobody looks at the data behind --url\nhint: give --db with the database behind \
              the server",
@@ -49,8 +51,11 @@ pub(crate) fn run_workload<W: Driven>(
     let existing = (!named.is_empty()).then(|| Databases::<W>::existing(named.clone(), scale)).transpose()?;
     let in_use = named.iter().filter_map(|url| in_use::alone(url).transpose());
     let in_use: Vec<in_use::InUse> = in_use.collect::<Result<_>>()?;
-    let remote = args.url.as_deref().map(|url| reach::<W>(url, scale)).transpose()?;
+    // A server that loads its own data has what is asked for once it has been asked.
+    let wanted = scale.filter(|_| own.is_none());
+    let remote = args.url.as_deref().map(|url| reach::<W>(url, wanted)).transpose()?;
     let within = match (&existing, &remote) {
+        _ if own.is_some() => scale.map_or(1, |scale| scale as u32),
         (Some(database), Some(server)) if server.about().scale != u64::from(database.scale()) => {
             bail!(
                 "the server has {} and --db has {}: they are not the same database",
@@ -67,6 +72,10 @@ pub(crate) fn run_workload<W: Driven>(
     }
     let plan = plan::<W>(&args.plan, within)?;
     benchmark::split::<W>(W::standard(within), stores.shards)?;
+    if let Some(own) = &own {
+        ui.doing("the server loads its data");
+        own.load::<W>(&W::over(W::standard(within), stores.shards), LOAD_SEED)?;
+    }
     if let Some(databases) = &existing
         && args.url.is_none()
     {
@@ -126,6 +135,7 @@ pub(crate) fn run_workload<W: Driven>(
         server,
         url: args.url.as_deref(),
         audited,
+        own: own.as_ref(),
         folder: &folder,
         checked_s: Cell::new(0.0),
         what: subject.path,

@@ -3,7 +3,7 @@
 use crate::experiment::file;
 use crate::held_against::held_against;
 use crate::ui::Ui;
-use crate::{args, audit, compare, find_max, load, resume, run, serve, sweep};
+use crate::{args, audit, compare, find_max, load, resume, run, serve, sweep, verify};
 use anyhow::Result;
 use deploy::{Subject, subjects};
 use result::RunKind;
@@ -63,6 +63,8 @@ pub(crate) trait Commands: Sync {
     fn run(&self, subject: &'static Subject, args: &args::Run, ui: &Ui) -> Result<Answer>;
     fn serve(&self, args: &args::Serve, ui: &Ui) -> Result<Answer>;
     fn audit(&self, args: &args::Audit, ui: &Ui) -> Result<Answer>;
+    /// Verifies a subject that is started here, or the running server that the arguments name.
+    fn verify(&self, subject: Option<&'static Subject>, args: &args::Verify, ui: &Ui) -> Result<Answer>;
     fn compare(
         &self,
         a: &'static Subject,
@@ -96,6 +98,10 @@ impl<W: Driven> Commands for Of<W> {
 
     fn audit(&self, args: &args::Audit, ui: &Ui) -> Result<Answer> {
         audit::audit_workload::<W>(args, ui)
+    }
+
+    fn verify(&self, subject: Option<&'static Subject>, args: &args::Verify, ui: &Ui) -> Result<Answer> {
+        verify::verify_workload::<W>(subject, args, ui)
     }
 
     fn compare(

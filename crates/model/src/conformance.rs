@@ -50,7 +50,7 @@ pub struct Conformance {
 
 /// The first call that was answered wrongly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
-#[error("{} call {number}, {kind} {call}: {what}", .origin.name())]
+#[error("{} call {number}, {kind} {}: {what}", .origin.name(), short(call))]
 pub struct Disagreement {
     /// The call's number in the whole run, from 1.
     pub number: u32,
@@ -66,6 +66,16 @@ pub struct Disagreement {
     pub found: String,
     /// The first difference, with both values.
     pub what: String,
+}
+
+/// Characters of a call that a sentence shows.
+const CALL_MAX: usize = 300;
+
+fn short(call: &str) -> String {
+    match call.char_indices().nth(CALL_MAX) {
+        Some((end, _)) => format!("{}…", &call[..end]),
+        None => call.to_owned(),
+    }
 }
 
 /// A script of edge cases.

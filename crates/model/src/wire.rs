@@ -3,7 +3,7 @@
 //! The truth is `spec/openapi`; both ends of our own, client and server, use this one implementation, and servers in
 //! other languages are held to the same golden vectors.
 
-use crate::Workload;
+use crate::{Race, Workload};
 use std::fmt::Display;
 
 /// A workload that can cross a wire: method and path with ids, headers, a body of JSON; status, headers and a body back.
@@ -13,6 +13,9 @@ use std::fmt::Display;
 pub trait Wire: Workload {
     /// Method and path of each kind, in the order of [`Workload::KINDS`].
     const ENDPOINTS: &'static [Endpoint];
+    /// The documents of the contract (OpenAPI 3.1), by the names of their files; the first is the one that has the paths.
+    /// Where there is none, answers are held to no schema.
+    const CONTRACT: &'static [(&'static str, &'static str)] = &[];
     /// What ids may be used in calls: depends on the size of the loaded data.
     type Extent: Clone + Send + Sync + 'static;
 
@@ -62,6 +65,12 @@ pub trait Wire: Workload {
     /// # Errors
     /// One lower-case clause: what of the contract is broken.
     fn decode_outcome(call: &Self::Call, answer: &Answer<'_>) -> Result<Self::Outcome, String>;
+
+    /// The rounds of calls that meet, by which a server shows that it keeps them apart: all of round `round`. `salt` is
+    /// another in each verification, for ids that no earlier one has used.
+    fn races(_extent: &Self::Extent, _salt: u32, _round: u32) -> Vec<Race<Self>> {
+        Vec::new()
+    }
 
     /// Keeps the body of the answer that an outcome was read from, where an outcome is a digest of it and its caller wants the
     /// whole ([`crate::Effort::whole`]).

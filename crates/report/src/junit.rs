@@ -6,18 +6,42 @@
 use result::{Check, Comparison, Document, Search, Severity, State, Trial, Variant, VariantState, Verdict};
 
 /// One test case.
-struct Case {
-    class: String,
-    name: String,
-    time_s: f64,
-    outcome: Outcome,
+#[derive(Debug)]
+pub struct Case {
+    /// What it is about: a subject.
+    pub class: String,
+    /// Its name within that.
+    pub name: String,
+    /// Seconds that it took.
+    pub time_s: f64,
+    /// How it ended.
+    pub outcome: Outcome,
 }
 
-enum Outcome {
+/// How a test case ended.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Well.
     Passed,
+    /// Not at all: why.
     Skipped(String),
-    /// In a sentence, and the evidence.
+    /// Badly: in a sentence, and the evidence.
     Failed(String, Vec<String>),
+}
+
+/// The document that holds one suite of these cases.
+#[must_use]
+pub fn of_cases(name: &str, cases: &[Case]) -> String {
+    let mut xml = Xml::default();
+    let all: Vec<&Case> = cases.iter().collect();
+    xml.raw("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites").attribute("name", "stackmark");
+    totals(&mut xml, &all).raw(">\n  <testsuite").attribute("name", name);
+    totals(&mut xml, &all).raw(">\n");
+    for case in cases {
+        write(&mut xml, case);
+    }
+    xml.raw("  </testsuite>\n</testsuites>\n");
+    xml.text
 }
 
 /// The document that holds one suite a run.

@@ -175,6 +175,8 @@ impl Trial {
 const PLANNED_MAX: f64 = 0.05;
 /// Standard errors beyond that share that are not chance.
 const PLANNED_SIGMAS: f64 = 5.0;
+/// So few are no share: streams that begin on data of earlier runs are declined once or twice each until they find free ids.
+const PLANNED_FEW: f64 = 10.0;
 
 impl KindTally {
     /// Calls that were declined though nothing was wrong with them: all declined calls of a kind that plans for none, and of
@@ -185,7 +187,11 @@ impl KindTally {
         let books = self.tally.books;
         let planned = PLANNED_MAX * books.begun as f64;
         let chance = PLANNED_SIGMAS * (planned * (1.0 - PLANNED_MAX)).sqrt();
-        if self.declines && books.declined as f64 <= planned + chance { 0 } else { books.declined }
+        if self.declines && books.declined as f64 <= (planned + chance).max(PLANNED_FEW) {
+            0
+        } else {
+            books.declined
+        }
     }
 }
 

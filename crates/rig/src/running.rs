@@ -126,7 +126,8 @@ impl Running {
     ) -> Result<Running, RigError> {
         let mut running = Running::laid_out(installation, options, account, home)?;
         // From here on, dropping `running` removes everything.
-        match running.make().and_then(|init_file| running.start_on_a_free_port(init_file.as_deref())) {
+        let started = running.make().and_then(|init_file| running.start_on_a_free_port(init_file.as_deref()));
+        match started.and_then(|()| running.count_statements()) {
             Ok(()) => Ok(running),
             Err(RigError::Failed { what, log, .. }) => {
                 Err(RigError::Failed { what, log, kept: running.home.keep_log() })
@@ -164,6 +165,16 @@ impl Running {
             cgroup,
             watchdog: Some(watchdog),
         })
+    }
+
+    /// Lets every database that is made from here on say what its statements cost, where that is asked for.
+    fn count_statements(&self) -> Result<(), RigError> {
+        match (self.engine(), self.options.statement_statistics) {
+            (Engine::Postgres, true) => {
+                self.client("template1", "create extension if not exists pg_stat_statements").map(|_| ())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Makes the data; gives the file of first statements, where the engine takes one.

@@ -37,13 +37,14 @@ macro_rules! driven {
                 size: &<Self as $crate::parts::Wire>::Extent,
                 seed: u64,
                 random_calls: u32,
-            ) -> $crate::parts::Result<::std::result::Result<(u32, u32), String>> {
+            ) -> $crate::parts::Result<
+                ::std::result::Result<$crate::parts::Conformance, $crate::parts::Disagreement>,
+            > {
                 use $workload::conformance::{ConformancePlan, conform};
                 $crate::wait_for(async {
                     let mut session = $crate::parts::Target::open(target, 0).await?;
                     let plan = ConformancePlan { size: *size, ..ConformancePlan::golden(seed, random_calls) };
-                    let conformed = conform(&mut session, &plan).await;
-                    Ok(conformed.map(|done| (done.golden, done.random)).map_err(|wrong| wrong.to_string()))
+                    Ok(conform(&mut session, &plan).await)
                 })?
             }
         }

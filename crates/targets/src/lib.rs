@@ -16,6 +16,7 @@ use anyhow::{Context, Result, bail};
 use benchmark::Benchmark;
 use drive::{Observer, Plan, RunError, Stop, Trial};
 use measure::Monotonic;
+use model::conformance::{Conformance, Disagreement};
 use model::{AnySession, AnyTarget, RetryPolicy, Retrying, RetryingTarget};
 use sharded::Sharded;
 use sql::DbUrl;
@@ -33,6 +34,7 @@ pub mod parts {
     pub use anyhow::Result;
     pub use drive::{Observer, Plan, RunError, Stop, Trial, run};
     pub use measure::Monotonic;
+    pub use model::conformance::{Conformance, Disagreement};
     pub use model::{AnyTarget, Target, Wire, Workload};
     pub use sql::DbUrl;
 }
@@ -75,7 +77,7 @@ pub trait Driven: Benchmark {
         size: &Self::Extent,
         seed: u64,
         random_calls: u32,
-    ) -> Result<Result<(u32, u32), String>>;
+    ) -> Result<Result<Conformance, Disagreement>>;
 }
 
 /// The target of a subject on a database with the one retry policy around it, which is that of the server too.

@@ -120,6 +120,7 @@ impl<'a, W: Driven> Bench<'a, W> {
             server: prepared.server.clone(),
             url: None,
             audited: true,
+            own: None,
             folder: &folder,
             checked_s: Cell::new(0.0),
             what: name.split_once('-').map_or(name, |(_, label)| label),

@@ -1,6 +1,7 @@
 //! One trial, from a loaded database to a document: connect, look, drive, look again, audit.
 
 use crate::folder::{ClaimsFile, Folder, Progress};
+use crate::own::Own;
 use crate::reach::{gone, of_server, reach, reach_started};
 use crate::settle;
 use crate::steady;
@@ -46,6 +47,8 @@ pub struct Job<'a, W: Driven> {
     pub url: Option<&'a str>,
     /// Whether the data can be looked at: not if only a URL is known.
     pub audited: bool,
+    /// A server at `url` that looks at its own data where we cannot.
+    pub own: Option<&'a Own>,
     /// Written as it goes.
     pub folder: &'a Folder,
     /// Seconds that the audits after the trial have taken.
@@ -94,8 +97,10 @@ struct Throttling {
 impl<W: Driven> Job<'_, W> {
     /// Runs the trial. `document` is written as it goes; the finished trial is pushed to it and returned by index.
     pub fn run(&self, before: Before, document: &mut Document) -> Result<usize> {
-        let stored_before =
-            self.audited.then(|| validate::evidence::<W>(&self.databases.urls())).transpose()?;
+        let stored_before = match self.own {
+            Some(own) => Some(own.evidence::<W>()?.0),
+            None => self.audited.then(|| validate::evidence::<W>(&self.databases.urls())).transpose()?,
+        };
         let mut blank = self.blank()?;
         blank.conformance = before.conformance;
         blank.audits = before.audits;
@@ -230,7 +235,9 @@ impl<W: Driven> Job<'_, W> {
             progress.discard()?;
         }
         let settled = match (&driven, before) {
-            (Ok(driven), Some(before)) if driven.failure.is_none() && server_failure.is_none() => {
+            (Ok(driven), Some(before))
+                if self.audited && driven.failure.is_none() && server_failure.is_none() =>
+            {
                 let max = self.plan.settle_max;
                 settle::settle(self.databases, before, ended, max, self.viewer, self.interrupt)
             }
@@ -405,6 +412,13 @@ impl<W: Driven> Job<'_, W> {
         }
         tell(self.viewer, "auditing");
         let claims = W::claims(ledger, true);
+        if let Some(own) = self.own {
+            let (stored, audits) = own.evidence::<W>()?;
+            trial.audits.extend(audits);
+            trial.ledger = W::ledger_checks(before, &stored, &claims);
+            trial.notes.push(Own::NOTE.into());
+            return Ok(());
+        }
         let checked = validate::after(self.databases, before, &trial.audits, &claims, self.interrupt)?;
         trial.audits.extend(checked.audits);
         trial.ledger = checked.ledger;

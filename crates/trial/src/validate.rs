@@ -104,7 +104,7 @@ pub(crate) fn engine_version<W: Driven>(subject: &Subject, databases: &Databases
 fn hold<W: Driven>(target: &TrialTarget<W>, size: &W::Extent) -> Result<Conformance> {
     let result = W::conform(target, size, RANDOM_SEED, RANDOM_CALLS)?;
     Ok(match result {
-        Ok((golden, random)) => Conformance {
+        Ok(model::conformance::Conformance { golden, random, .. }) => Conformance {
             check: Check::Passed,
             vectors: u64::from(golden),
             random_calls: u64::from(random),
@@ -120,7 +120,7 @@ fn hold<W: Driven>(target: &TrialTarget<W>, size: &W::Extent) -> Result<Conforma
             random_calls: 0,
             took_s: 0.0,
             sentence: "A call was answered wrongly.".into(),
-            mismatches: vec![disagreement],
+            mismatches: vec![disagreement.to_string()],
         },
     })
 }

@@ -18,6 +18,7 @@ impl Benchmark for FoodCatalogue {
     const GOLDEN_LOAD_SEED: u64 = 1;
     const CHANCE_NEEDS_FRESH: bool = false;
     const OF_LOAD: &'static [&'static str] = &["row-counts", "template-references"];
+    const OF_INPUTS: &'static [&'static str] = &["food-versions"];
     type Context = Cardinality;
     type Evidence = Vec<Stored>;
     type Claims = Claims;

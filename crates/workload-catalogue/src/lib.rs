@@ -18,6 +18,7 @@ mod input;
 mod ledger;
 mod oracle;
 mod outcome;
+mod races;
 mod sql;
 mod text;
 mod wire;

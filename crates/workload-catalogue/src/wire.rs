@@ -5,7 +5,7 @@ mod requests;
 
 use crate::outcome::{Decline, Said};
 use crate::{Call, Cardinality, Facts, FoodCatalogue, NewFood, Outcome};
-use model::{Answer, BadCall, Endpoint, Method, Request, Wire};
+use model::{Answer, BadCall, Endpoint, Method, Race, Request, Wire};
 use serde::Serialize;
 use std::fmt::Display;
 
@@ -35,6 +35,11 @@ impl Wire for FoodCatalogue {
         Endpoint::post("/foods/bulk"),
         Endpoint::get("/templates/{id}/full"),
     ];
+    const CONTRACT: &'static [(&'static str, &'static str)] = &[
+        ("catalogue.yaml", include_str!("../../../spec/openapi/catalogue.yaml")),
+        ("catalogue-parts.yaml", include_str!("../../../spec/openapi/catalogue-parts.yaml")),
+        ("common.yaml", include_str!("../../../spec/openapi/common.yaml")),
+    ];
     type Extent = Cardinality;
 
     fn encode_path(call: &Call, into: &mut Vec<u8>) {
@@ -49,6 +54,10 @@ impl Wire for FoodCatalogue {
             | Call::DeleteFood { version, .. } => each("if-match", &format_args!("\"{version}\"")),
             _ => {}
         }
+    }
+
+    fn races(extent: &Cardinality, salt: u32, round: u32) -> Vec<Race<FoodCatalogue>> {
+        crate::races::races(extent, salt, round)
     }
 
     fn encode_call(call: &Call, into: &mut Vec<u8>) {

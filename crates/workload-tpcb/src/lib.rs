@@ -14,6 +14,7 @@ mod input;
 mod ledger;
 mod oracle;
 mod outcome;
+mod races;
 mod sql;
 mod wire;
 

@@ -1,13 +1,21 @@
 //! The workload as JSON. The contract is `spec/openapi/tpcb.yaml`.
 
 use crate::{Call, Cardinality, DELTA_MAX, Outcome, Tpcb};
-use model::{Answer, BadCall, BadCallKind, Endpoint, Request, Wire};
+use model::{Answer, BadCall, BadCallKind, Endpoint, Race, Request, Wire};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
 impl Wire for Tpcb {
     const ENDPOINTS: &'static [Endpoint] = &[Endpoint::post("/tpcb/tpcb")];
+    const CONTRACT: &'static [(&'static str, &'static str)] = &[
+        ("tpcb.yaml", include_str!("../../../spec/openapi/tpcb.yaml")),
+        ("common.yaml", include_str!("../../../spec/openapi/common.yaml")),
+    ];
     type Extent = Cardinality;
+
+    fn races(extent: &Cardinality, salt: u32, round: u32) -> Vec<Race<Tpcb>> {
+        crate::races::races(extent, salt, round)
+    }
 
     fn encode_call(call: &Call, into: &mut Vec<u8>) {
         write(call, into);

@@ -19,6 +19,7 @@ mod money;
 mod names;
 mod oracle;
 mod outcome;
+mod races;
 mod rows;
 mod sql;
 mod wire;

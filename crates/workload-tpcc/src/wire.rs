@@ -5,7 +5,7 @@ use crate::{
     PlacedLine, StockLevel, Text, Tpcc, Unused, Who, kind,
 };
 use arrayvec::ArrayVec;
-use model::{Answer, BadCall, BadCallKind, BasisPoints, Cents, Endpoint, Request, Wire};
+use model::{Answer, BadCall, BadCallKind, BasisPoints, Cents, Endpoint, Race, Request, Wire};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -71,7 +71,15 @@ impl Wire for Tpcc {
         Endpoint::post("/tpcc/delivery"),
         Endpoint::post("/tpcc/stock-level"),
     ];
+    const CONTRACT: &'static [(&'static str, &'static str)] = &[
+        ("tpcc.yaml", include_str!("../../../spec/openapi/tpcc.yaml")),
+        ("common.yaml", include_str!("../../../spec/openapi/common.yaml")),
+    ];
     type Extent = Cardinality;
+
+    fn races(extent: &Cardinality, salt: u32, round: u32) -> Vec<Race<Tpcc>> {
+        crate::races::races(extent, salt, round)
+    }
 
     fn encode_call(call: &Call, into: &mut Vec<u8>) {
         match call {

@@ -1,37 +1,57 @@
-"""pgbench's transaction on SQLite over HTTP/1.1: the contract is docs/servers.md and spec/openapi/tpcb.yaml."""
+"""A workload on SQLite over HTTP/1.1, with nothing but Python's standard library: the contract is docs/servers.md and
+spec/openapi. This file is what all workloads share; `tpcb.py` and `catalogue.py` are one each."""
 
+import importlib
 import json
 import os
 import platform
 import queue
+import re
 import signal
 import sqlite3
 import threading
+import time
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 BODY_BYTES_MAX = 65_536
-DELTA_MAX = 5_000
-STATUS = {"malformed": 400, "unknown-id": 404, "unknown-path": 404, "too-large": 413, "invalid": 422, "conflict": 409, "defect": 500}
+STATUS = {
+    "malformed": 400, "unauthorized": 401, "unknown-id": 404, "unknown-path": 404, "method-not-allowed": 405, "conflict": 409,
+    "too-large": 413,
+    "unsupported-type": 415, "invalid": 422, "unconditional": 428, "defect": 500,
+}
+# Of an error: what could be stored all the same.
+APPLIED = {"defect": "unknown"}
 
 
 class Problem(Exception):
-    """An answer other than an outcome; by its type a client knows what it means."""
+    """An answer other than an outcome: its type, by which a client knows what it means, and a detail."""
+
+    def __init__(self, kind, detail, status=None):
+        super().__init__(detail)
+        self.kind, self.status = kind, status or STATUS[kind]
 
 
-class Bank:
+class Decline(Problem):
+    """The workload's rules say no, and nothing was changed."""
+
+    def __init__(self, status, kind, title):
+        super().__init__(kind, "the call was declined, and changed nothing", status)
+        self.title = title
+
+
+class Store:
     """The loaded database: a pool of connections, of which SQLite lets one write at a time."""
 
     def __init__(self, url, size):
         self.path, _, options = url.removeprefix("sqlite:").partition("?")
-        self.options = dict(option.split("=") for option in options.split("&"))
+        self.options = dict(option.split("=") for option in options.split("&") if option)
         self.size, self.writer, self.pool = size, threading.Lock(), queue.SimpleQueue()
         for _ in range(size):
             self.pool.put(self.connect())
         one = self.pool.get()
-        ask = lambda text: one.execute(text).fetchone()[0]
-        tables = {"aid": "pgbench_accounts", "tid": "pgbench_tellers", "bid": "pgbench_branches"}
-        self.last = {column: ask(f"select count(*) from {table}") for column, table in tables.items()}
-        journal, level = ask("pragma journal_mode"), ask("pragma synchronous")
+        journal, level = (one.execute(f"pragma {name}").fetchone()[0] for name in ("journal_mode", "synchronous"))
+        self.pool.put(one)
         durable = level >= 2 and journal not in ("memory", "off")
         self.stack = {
             "engine": "sqlite", "engine_version": sqlite3.sqlite_version,
@@ -40,7 +60,6 @@ class Bank:
             "durability": {"tier": "durable" if durable else "volatile", "detail": f"{journal}, synchronous={level}"},
             "settings": [["journal_mode", journal], ["synchronous", str(level)]],
         }
-        self.pool.put(one)
 
     def connect(self):
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
@@ -49,46 +68,73 @@ class Bank:
         connection.execute(f"pragma synchronous = {self.options.get('synchronous', 'full')}")
         return connection
 
-    def run(self, call):
-        aid, tid, bid, delta = call["aid"], call["tid"], call["bid"], call["delta"]
+    @contextmanager
+    def reading(self, work):
+        """A transaction that sees one moment."""
+        connection = self.pool.get()
+        try:
+            connection.execute("begin")
+            yield lambda sql, *values: work.execute(connection, sql, values)
+        finally:
+            self.end(connection, "commit")
+            self.pool.put(connection)
+
+    @contextmanager
+    def writing(self, work):
+        """A transaction that is stored as a whole when it ends well, and not at all otherwise."""
         connection = self.pool.get()
         try:
             with self.writer:
                 connection.execute("begin immediate")
-                try:
-                    connection.execute("update pgbench_accounts set abalance = abalance + ? where aid = ?", (delta, aid))
-                    found = connection.execute("select abalance from pgbench_accounts where aid = ?", (aid,))
-                    balance = found.fetchone()[0]
-                    connection.execute("update pgbench_tellers set tbalance = tbalance + ? where tid = ?", (delta, tid))
-                    connection.execute("update pgbench_branches set bbalance = bbalance + ? where bid = ?", (delta, bid))
-                    connection.execute(
-                        "insert into pgbench_history (tid, bid, aid, delta, mtime) values (?, ?, ?, ?, unixepoch())",
-                        (tid, bid, aid, delta),
-                    )
-                    connection.execute("commit")
-                except sqlite3.Error:
-                    if connection.in_transaction:
-                        connection.execute("rollback")
-                    raise
-                return {"abalance": balance}
+                yield lambda sql, *values: work.execute(connection, sql, values)
+                connection.execute("commit")
+                work.commits += 1
         except sqlite3.OperationalError as error:
             raise Problem("conflict" if "locked" in str(error) else "defect", str(error)) from error
         finally:
+            self.end(connection, "rollback")
             self.pool.put(connection)
 
-    def read(self, body):
+    @staticmethod
+    def end(connection, how):
+        if connection.in_transaction:
+            connection.execute(how)
+
+
+class Work:
+    """What a call took, for the footnotes of its answer."""
+
+    def __init__(self):
+        self.statements, self.commits, self.begun, self.spent = 0, 0, time.perf_counter(), 0.0
+
+    def execute(self, connection, sql, values):
+        begun = time.perf_counter()
+        cursor = connection.execute(sql, values)
+        rows = cursor.fetchall() if cursor.description else cursor.rowcount
+        self.statements += 1
+        self.spent += time.perf_counter() - begun
+        return rows
+
+    def headers(self):
+        total = (time.perf_counter() - self.begun) * 1000
+        yield "server-timing", f"query;dur={self.spent * 1000:.3f}, total;dur={total:.3f}"
+        yield "stackmark-work", f"attempts=1, statements={self.statements}, commits={self.commits}"
+
+
+class Request:
+    """What was asked: ids of the path as they came, the query behind it, headers, and the body as JSON."""
+
+    def __init__(self, ids, query, headers, body):
+        self.ids, self.query, self.headers, self.body = ids, query, headers, body
+
+    def json(self):
+        kind = self.headers.get("content-type", "").lower().replace(" ", "")
+        if kind not in ("application/json", "application/json;charset=utf-8"):
+            raise Problem("unsupported-type", "the body is not application/json in UTF-8")
         try:
-            call = json.loads(body)
-        except ValueError as error:
-            raise Problem("malformed", str(error)) from error
-        if not isinstance(call, dict) or set(call) != {"aid", "tid", "bid", "delta"}:
-            raise Problem("invalid", "a call is an object with aid, tid, bid and delta")
-        if any(type(value) is not int for value in call.values()) or abs(call["delta"]) > DELTA_MAX:
-            raise Problem("invalid", f"all are whole numbers, and delta runs from -{DELTA_MAX} to {DELTA_MAX}")
-        for column, last in self.last.items():
-            if not 1 <= call[column] <= last:
-                raise Problem("unknown-id", f"{column} {call[column]} does not exist; it runs from 1 to {last}")
-        return call
+            return json.loads(self.body)
+        except (ValueError, RecursionError) as error:
+            raise Problem("malformed", f"the body is not JSON: {error}") from error
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -97,49 +143,70 @@ class Handler(BaseHTTPRequestHandler):
     wbufsize = -1
     disable_nagle_algorithm = True
 
-    def do_GET(self):
-        bank = self.server.bank
-        if self.path == "/health":
-            return self.answer(200, {"status": "ok"})
-        if self.path == "/about":
-            return self.answer(200, {
-                "name": "python-http-server", "version": platform.python_version(), "contract": "tpcb/1", "workload": "tpcb",
-                "scale": bank.last["bid"], "pool": bank.size, "pid": os.getpid(), "stack": bank.stack,
-            })
-        self.problem(Problem("unknown-path", "there are /health, /about and POST /tpcb/tpcb"))
-
-    def do_POST(self):
+    def handle_call(self):
+        self.work = Work()
         try:
             length = int(self.headers.get("content-length", 0))
             if length > BODY_BYTES_MAX:
                 self.close_connection = True
                 raise Problem("too-large", f"the body is over {BODY_BYTES_MAX} bytes")
             body = self.rfile.read(length)
-            if self.path != "/tpcb/tpcb":
-                raise Problem("unknown-path", "there are /health, /about and POST /tpcb/tpcb")
-            self.answer(200, self.server.bank.run(self.server.bank.read(body)))
+            path, _, query = self.path.partition("?")
+            found = self.route(path)
+            if self.command not in found:
+                self.allow = ", ".join(found)
+                raise Problem("method-not-allowed", f"{path} has {self.allow}")
+            call, ids = found[self.command]
+            self.answer(*call(Request(ids, query, self.headers, body), self.work))
         except Problem as problem:
             self.problem(problem)
 
-    def problem(self, problem):
-        kind, detail = problem.args
-        status = STATUS[kind]
-        self.answer(status, {
-            "type": f"urn:stackmark:problem:{kind}", "title": kind, "status": status, "detail": detail, "applied": "no",
-        }, "application/problem+json")
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_call
 
-    def answer(self, status, document, kind="application/json"):
-        body = json.dumps(document).encode()
+    def route(self, path):
+        """What each method of a path calls, with the ids in it. A path without ids comes first."""
+        matches = {}
+        for _, template in self.server.routes:
+            ids = re.fullmatch(re.sub(r"{\w+}", "([^/]*)", template), path)
+            if ids:
+                matches[template] = ids.groups()
+        if not matches:
+            raise Problem("unknown-path", "there is nothing at this path")
+        best = min(matches, key=lambda template: len(matches[template]))
+        routes = self.server.routes.items()
+        return {method: (call, matches[best]) for (method, template), call in routes if template == best}
+
+    def problem(self, problem):
+        self.answer(problem.status, {
+            "type": f"urn:stackmark:problem:{problem.kind}", "title": getattr(problem, "title", problem.kind),
+            "status": problem.status, "detail": str(problem), "applied": APPLIED.get(problem.kind, "no"),
+        })
+
+    def answer(self, status, document=None, headers=()):
+        body = b"" if document is None else json.dumps(document).encode()
         self.send_response(status)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(body)))
-        if status == 200 and self.command == "POST":
-            self.send_header("stackmark-work", "attempts=1, statements=5, rows=5, commits=1")
+        if document is not None:
+            problem = status >= 400
+            self.send_header("content-type", "application/problem+json" if problem else "application/json")
+            self.send_header("content-length", str(len(body)))
+        for name, value in (*headers, *self.work.headers()):
+            self.send_header(name, value)
+        if status == 405:
+            self.send_header("allow", self.allow)
+        if self.close_connection:
+            self.send_header("connection", "close")
         self.end_headers()
         self.wfile.write(body)
 
     def log_message(self, *_):
         """Standard error is for what went wrong."""
+
+
+def about(workload, store, served):
+    return lambda *_: (200, {
+        "name": "python-http-server", "version": platform.python_version(), "contract": f"{workload}/1", "workload": workload,
+        "scale": served.scale, "pool": store.size, "pid": os.getpid(), "stack": store.stack,
+    })
 
 
 def until_abandoned(stop):
@@ -150,11 +217,18 @@ def until_abandoned(stop):
 
 
 def main():
+    workload = os.environ["STACKMARK_WORKLOAD"]
     host, _, port = os.environ["STACKMARK_LISTEN"].rpartition(":")
-    bank = Bank(os.environ["STACKMARK_DB"], int(os.environ["STACKMARK_POOL"]))
+    store = Store(os.environ["STACKMARK_DB"], int(os.environ["STACKMARK_POOL"]))
+    served = importlib.import_module(workload).Workload(store)
     ThreadingHTTPServer.request_queue_size = 1_024
     server = ThreadingHTTPServer((host, int(port)), Handler)
-    server.bank, server.daemon_threads = bank, True
+    server.routes = {
+        ("GET", "/health"): lambda *_: (200, {"status": "ok"}),
+        ("GET", "/about"): about(workload, store, served),
+        **served.routes,
+    }
+    server.daemon_threads = True
     # `shutdown` waits for the loop to end, which the main thread runs.
     stop = lambda: threading.Thread(target=server.shutdown, daemon=True).start()
     signal.signal(signal.SIGTERM, lambda *_: stop())
@@ -163,4 +237,8 @@ def main():
     server.serve_forever(poll_interval=0.05)
 
 
-main()
+if __name__ == "__main__":
+    # Workloads import this file by its name, and are to find the same classes.
+    import server
+
+    server.main()

@@ -1,0 +1,67 @@
+//! Requests of any bytes, for who looks at what a server does with them.
+
+use crate::connection::{Broken, Connection};
+use crate::head::Lines;
+use model::{Headers, OpenError};
+use std::net::SocketAddr;
+use std::ops::Range;
+
+/// A connection on which anything may be asked.
+#[derive(Debug)]
+pub struct Raw {
+    connection: Connection,
+}
+
+/// An answer as it came.
+#[derive(Debug, Clone, Copy)]
+pub struct Reply<'a> {
+    /// Its status.
+    pub status: u16,
+    /// Its body, without the framing of chunks.
+    pub body: &'a [u8],
+    /// Whether the server closes the connection behind it.
+    pub closes: bool,
+    pub(crate) head: &'a [u8],
+}
+
+impl<'a> Reply<'a> {
+    pub(crate) fn of(connection: &'a Connection, status: u16, body: Range<usize>) -> Reply<'a> {
+        let head = connection.bytes(0..body.start);
+        Reply { status, body: connection.bytes(body), closes: false, head }
+    }
+
+    /// The value of the first header of that name, which is in lower case.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&'a str> {
+        Lines(self.head).find(name)
+    }
+}
+
+impl Headers for Reply<'_> {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.header(name)
+    }
+}
+
+impl Raw {
+    pub(crate) async fn open(socket: SocketAddr) -> Result<Raw, OpenError> {
+        let unreachable = |why| OpenError::Unreachable { what: format!("http://{socket}"), why };
+        Ok(Raw { connection: Connection::open(socket).await.map_err(unreachable)? })
+    }
+
+    /// Sends these bytes and waits for an answer. After an error, and after an answer behind which the server closes, the
+    /// connection is of no more use.
+    ///
+    /// # Errors
+    /// One clause: what came in its place.
+    pub async fn ask(&mut self, request: &[u8]) -> Result<Reply<'_>, String> {
+        match self.connection.exchange(request).await {
+            Ok(answer) => {
+                let reply = Reply::of(&self.connection, answer.status, answer.body);
+                Ok(Reply { closes: answer.close, ..reply })
+            }
+            Err(Broken::Unsent | Broken::Lost) => Err("the connection was closed without an answer".into()),
+            Err(Broken::Contract(why)) => Err(why),
+        }
+    }
+}

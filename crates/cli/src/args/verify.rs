@@ -1,0 +1,31 @@
+//! Options of `verify`.
+
+use super::{Out, ServerArgs, Shards};
+use clap::Args;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// What to verify: a server that is running, `http://127.0.0.1:8080`, or a subject through HTTP that is started here on
+    /// private data, `catalogue/postgres/axum`.
+    pub(crate) target: String,
+    /// The workload that a running server serves: `catalogue`.
+    #[arg(long, value_name = "WORKLOAD")]
+    pub(crate) workload: Option<String>,
+    /// The database behind a running server, loaded with `stackmark load --golden`; where a subject is started, the server
+    /// on which a database of ours is made for it. Without it nobody looks at what a running server stores.
+    #[arg(long, env = "STACKMARK_DB", hide_env_values = true, value_name = "[NAME=]URL")]
+    pub(crate) db: Vec<String>,
+    #[command(flatten)]
+    pub(crate) shards: Shards,
+    /// Seed of random calls.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// Write the verdicts to this file too, as test cases for CI.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) out: Out,
+}

@@ -1,0 +1,211 @@
+//! `stackmark verify`: whether a server keeps a contract and answers rightly.
+
+use crate::args::{self, EngineArgs, Stores};
+use crate::run;
+use crate::ui::Ui;
+use ::verify::{Failure, Plan, Rule, TheServer, Verification, Witness, is_golden};
+use anyhow::{Context, Result, bail};
+use deploy::database::LoadOptions;
+use deploy::subjects::Subject;
+use deploy::{Databases, Deployment, Interrupt, Spec, Viewer, Wishes};
+use report::junit::{Case, Outcome};
+use result::Check;
+use schedule::Answer;
+use sql::DbUrl;
+use std::fmt::Write;
+use targets::Driven;
+use trial::{Folder, Own, reach};
+
+/// Clients of whose number a server's pool is made, where it is not said.
+const CLIENTS: u32 = 8;
+
+pub(crate) fn verify_workload<W: Driven>(
+    subject: Option<&'static Subject>,
+    args: &args::Verify,
+    ui: &Ui,
+) -> Result<Answer> {
+    let stores = Stores::of(&args.db, args.shards.shards)?;
+    let named = stores.urls(subject.map(|subject| subject.how.dialect))?;
+    let interrupt = Interrupt::listen()?;
+    let (found, folder) = match subject {
+        Some(subject) => started::<W>(subject, &named, stores.shards, args, ui, &interrupt)?,
+        None => running::<W>(&named, stores.shards, args, ui, &interrupt)?,
+    };
+    let json = serde_json::to_string_pretty(&found)? + "\n";
+    let path = folder.put("verify.json", json.as_bytes())?;
+    if let Some(file) = &args.junit {
+        std::fs::write(file, junit(&found)).with_context(|| format!("could not write {}", file.display()))?;
+    }
+    if ui.json {
+        ui.data(&json);
+    } else {
+        ui.data(&text(&found)?);
+        ui.say(&format!("verdicts: {}", path.display()));
+    }
+    Ok(if found.is_good() { Answer::Good } else { Answer::Bad })
+}
+
+/// Starts a server on private data of its own, and verifies it.
+fn started<W: Driven>(
+    subject: &'static Subject,
+    named: &[DbUrl],
+    shards: u32,
+    args: &args::Verify,
+    ui: &Ui,
+    interrupt: &Interrupt,
+) -> Result<(Verification, Folder)> {
+    benchmark::split::<W>(W::tiny_over(shards), shards)?;
+    let wishes = Wishes { statement_statistics: named.is_empty(), ..Wishes::default() };
+    let spec = Spec::of_wishes(subject.how.dialect, shards, named, &wishes);
+    let (folder, _, _) = Folder::create(&args.out.out, &format!("verify-{}", subject.path))?;
+    let verify = || {
+        let deployment = Deployment::create(folder.path(), &spec, named, &wishes, ui)?;
+        let urls = deployment.empty("verify")?;
+        let databases = load::<W>(&urls, ui, interrupt)?;
+        let settings = run::server_settings(&args.server, &EngineArgs::default(), CLIENTS);
+        let server = subject.serve(&urls, &settings, &folder.path().join("server.log"), interrupt.flag())?;
+        let witness = ::verify::Databases::<W> { parts: databases.parts(), interrupt };
+        let plan = Plan {
+            url: server.url(),
+            subject: Some(subject.path),
+            size: databases.size.clone(),
+            unknown: None,
+            seed: args.seed,
+            salt: 0,
+        };
+        let found = ::verify::verify::<W>(&plan, Some(&witness), &|what| ui.doing(what));
+        let found =
+            found.with_context(|| format!("could not verify {}{}", subject.path, server.log_tail()))?;
+        server.stop()?;
+        deployment.forget(&urls)?;
+        Ok(found)
+    };
+    match verify() {
+        Ok(found) => Ok((found, folder)),
+        Err(error) => {
+            folder.empty();
+            Err(error)
+        }
+    }
+}
+
+/// Verifies a server that is running, on data that it has.
+fn running<W: Driven>(
+    named: &[DbUrl],
+    shards: u32,
+    args: &args::Verify,
+    ui: &Ui,
+    interrupt: &Interrupt,
+) -> Result<(Verification, Folder)> {
+    if args.server.pool.is_some() || args.server.server_threads.is_some() {
+        bail!(
+            "--pool and --server-threads are for a server that is started here; {} is running",
+            args.target
+        );
+    }
+    let remote = reach::<W>(&args.target, None)?;
+    let scale = u32::try_from(remote.about().scale).unwrap_or(u32::MAX);
+    let databases = match named {
+        [] => None,
+        named => {
+            let found = Databases::<W>::existing(named.to_vec(), None)?;
+            is_golden::<W>(&found.size, shards)?;
+            // As it was loaded, whatever verifications it has seen.
+            Some(load::<W>(named, ui, interrupt)?)
+        }
+    };
+    let own = if named.is_empty() { Own::of(&args.target) } else { None };
+    if let Some(own) = &own {
+        ui.doing("the server loads its data");
+        own.load::<W>(&W::tiny_over(shards), W::GOLDEN_LOAD_SEED)?;
+    }
+    let ours =
+        databases.as_ref().map(|databases| ::verify::Databases::<W> { parts: databases.parts(), interrupt });
+    let theirs = own.as_ref().map(|own| TheServer { own });
+    let is_known = ours.is_some() || theirs.is_some();
+    let plan = Plan {
+        url: &args.target,
+        subject: None,
+        size: match is_known {
+            true => W::tiny_over(shards),
+            false => W::over(W::standard(scale), shards),
+        },
+        unknown: (!is_known).then_some("it is not known what data the server has: no --db"),
+        seed: args.seed,
+        salt: (measure::unix_seconds() % 1_000_000) as u32,
+    };
+    let ours = ours.as_ref().map(|witness| witness as &dyn Witness<W>);
+    let witness = ours.or(theirs.as_ref().map(|witness| witness as &dyn Witness<W>));
+    let found = ::verify::verify::<W>(&plan, witness, &|what| ui.doing(what))?;
+    let (folder, _, _) = Folder::create(&args.out.out, &format!("verify-{}", W::NAME))?;
+    Ok((found, folder))
+}
+
+/// The data of the golden vectors, as new.
+fn load<W: Driven>(urls: &[DbUrl], ui: &Ui, interrupt: &Interrupt) -> Result<Databases<W>> {
+    let options = LoadOptions { seed: W::GOLDEN_LOAD_SEED, threads: 1, fresh: true, references: false };
+    let size = W::tiny_over(urls.len() as u32);
+    Ok(Databases::<W>::load(urls, &size, options, ui, interrupt)?.0)
+}
+
+fn text(found: &Verification) -> Result<String> {
+    let what = found.subject.as_deref().unwrap_or(&found.workload);
+    let mut text = format!("{what}: {} at {}\n", found.server, found.url);
+    let width = found.rules.iter().map(|rule| rule.name.len()).max().unwrap_or(0);
+    for Rule { name, rule, check, checked, note, failures } in &found.rules {
+        writeln!(text, "  {:8} {name:width$}  {rule} ({checked})", mark(*check))?;
+        if let Some(note) = note {
+            writeln!(text, "           {:width$}  {note}", "")?;
+        }
+        for Failure { request, expected, found } in failures {
+            writeln!(text, "           expected  {expected}")?;
+            writeln!(text, "           found     {found}")?;
+            if !request.is_empty() {
+                writeln!(text, "           request   {}", request.replace('\n', "\n                     "))?;
+            }
+        }
+    }
+    let count = |wanted| found.rules.iter().filter(|rule| rule.check == wanted).count();
+    writeln!(
+        text,
+        "{} rules kept, {} broken, {} not checked; it took {:.1} s",
+        count(Check::Passed),
+        count(Check::Failed),
+        count(Check::NotRun),
+        found.took_s
+    )?;
+    Ok(text)
+}
+
+fn mark(check: Check) -> &'static str {
+    match check {
+        Check::Passed => "kept",
+        Check::Failed => "BROKEN",
+        Check::NotRun | Check::NotTold => "unknown",
+    }
+}
+
+/// The verdicts as test cases.
+fn junit(found: &Verification) -> String {
+    let class = found.subject.as_deref().unwrap_or(&found.workload);
+    let case = |rule: &Rule| Case {
+        class: class.to_owned(),
+        name: rule.name.clone(),
+        time_s: 0.0,
+        outcome: match rule.check {
+            Check::Passed => Outcome::Passed,
+            Check::Failed => Outcome::Failed(format!("broken: {}", rule.rule), evidence(rule)),
+            Check::NotRun | Check::NotTold => Outcome::Skipped(rule.note.clone().unwrap_or_default()),
+        },
+    };
+    let cases: Vec<Case> = found.rules.iter().map(case).collect();
+    report::junit::of_cases("verify", &cases)
+}
+
+fn evidence(rule: &Rule) -> Vec<String> {
+    let of_one = |failure: &Failure| {
+        let Failure { request, expected, found } = failure;
+        [format!("expected {expected}"), format!("found {found}"), request.clone()]
+    };
+    rule.failures.iter().flat_map(of_one).collect()
+}

@@ -1,0 +1,180 @@
+//! Requests that no server may take, sent as they are.
+
+use crate::bad_inputs::{self, Bad};
+use crate::finding::{Failure, Rule};
+use crate::request::{Request, told};
+use crate::statements::drawn;
+use crate::watch::{ANSWER_MAX, Noted, Shared, noted};
+use adapter_http::{HttpTarget, Raw, Reply};
+use anyhow::Result;
+use model::{Endpoint, Wire};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use targets::Driven;
+
+/// Requests of a kind that others are made from, where its queries differ.
+const SAMPLES: usize = 6;
+/// What types of problem documents begin with.
+const PROBLEM: &str = "urn:stackmark:problem:";
+
+/// A connection for requests of any bytes, opened anew where the server has closed it.
+struct Line<'a, W: Wire> {
+    target: &'a HttpTarget<W>,
+    notes: &'a Shared<W>,
+    raw: Option<Raw>,
+}
+
+impl<'a, W: Wire> Line<'a, W> {
+    fn new(target: &'a HttpTarget<W>, notes: &'a Shared<W>) -> Line<'a, W> {
+        Line { target, notes, raw: None }
+    }
+
+    /// Sends a request; gives what `judge` finds wrong with the answer, which is held to the contract too.
+    async fn ask(
+        &mut self,
+        request: &Request,
+        expected: &str,
+        judge: impl FnOnce(&Reply<'_>) -> bool,
+    ) -> Option<Failure> {
+        let (line, failed) =
+            (request.curl(&noted(self.notes, |notes| notes.url.clone())), expected.to_owned());
+        let failure = |found: String| Some(Failure { request: line, expected: failed, found });
+        if self.raw.is_none() {
+            self.raw = self.target.raw().await.ok();
+        }
+        let Some(mut raw) = self.raw.take() else { return failure("no connection".into()) };
+        let bytes = request.bytes(&self.target.address().to_string());
+        let closes = match tokio::time::timeout(ANSWER_MAX, raw.ask(&bytes)).await {
+            Err(_) => return failure(format!("no answer within {} s", ANSWER_MAX.as_secs())),
+            Ok(Err(why)) => return failure(why),
+            Ok(Ok(reply)) => {
+                noted(self.notes, |notes| notes.hold(request, &reply));
+                if !judge(&reply) {
+                    return failure(told(&reply));
+                }
+                reply.closes
+            }
+        };
+        self.raw = (!closes).then_some(raw);
+        None
+    }
+}
+
+/// `/about` and `/health`.
+pub(crate) fn about<W: Driven>(target: &HttpTarget<W>, notes: &Shared<W>) -> Result<Rule> {
+    let found = targets::wait_for(async {
+        let mut line = Line::new(target, notes);
+        let mut found = Noted::default();
+        for path in ["/about", "/health"] {
+            let ok = |reply: &Reply<'_>| reply.status == 200;
+            found.enter(line.ask(&Request::new("GET", path), "200", ok).await);
+        }
+        found
+    })?;
+    let rule = "/about says who answers, and /health that calls are taken";
+    Ok(Rule::of("about", rule, found.checked, found.failures))
+}
+
+/// Everything of the table of bad inputs, for each kind of call.
+pub(crate) fn bad_inputs<W: Driven>(
+    target: &HttpTarget<W>,
+    notes: &Shared<W>,
+    size: &W::Extent,
+    seed: u64,
+) -> Result<Rule> {
+    let found = targets::wait_for(async {
+        let mut line = Line::new(target, notes);
+        let mut found = Noted::default();
+        let mut sent = BTreeSet::new();
+        for kind in 0..W::KINDS.len() {
+            for sample in samples::<W>(target, size, seed, kind) {
+                for Bad { what, request, wanted } in bad_inputs::of::<W>(kind, size, &sample) {
+                    if !sent.insert(request.bytes("")) {
+                        continue;
+                    }
+                    let expected = format!("{what}: {}", shown(&wanted));
+                    found.enter(line.ask(&request, &expected, |reply| is_problem(reply, &wanted)).await);
+                }
+            }
+        }
+        found
+    })?;
+    let rule =
+        "what is malformed, invalid, unknown or too large is rejected with the problem type of the contract";
+    Ok(Rule::of("bad-input", rule, found.checked, found.failures))
+}
+
+/// Methods that a path has not, and a path that there is not.
+pub(crate) fn methods<W: Driven>(
+    target: &HttpTarget<W>,
+    notes: &Shared<W>,
+    size: &W::Extent,
+    seed: u64,
+) -> Result<Rule> {
+    const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+    let found = targets::wait_for(async {
+        let mut line = Line::new(target, notes);
+        let mut found = Noted::default();
+        let missing = |reply: &Reply<'_>| is_problem(reply, &["unknown-path"]);
+        let nowhere = Request::new("GET", "/no-such-path");
+        found.enter(line.ask(&nowhere, &shown(&["unknown-path"]), missing).await);
+        let mut seen = BTreeSet::new();
+        for (kind, Endpoint { path: template, .. }) in W::ENDPOINTS.iter().enumerate() {
+            let Some(sample) = samples::<W>(target, size, seed, kind).pop() else { continue };
+            if !seen.insert(*template) {
+                continue;
+            }
+            let path = sample.path().to_owned();
+            let has = noted(notes, |notes| notes.contract.methods(&path));
+            for method in
+                METHODS.iter().filter(|method| !has.is_empty() && !has.iter().any(|has| has == *method))
+            {
+                let mut request = Request::new(method, &path);
+                if *method != "GET" && *method != "DELETE" {
+                    request.headers.push(("content-type".into(), "application/json".into()));
+                    request.body = Some(b"{}".to_vec());
+                }
+                let expected =
+                    format!("{}, with an `allow` of {}", shown(&["method-not-allowed"]), has.join(", "));
+                let allows = |reply: &Reply<'_>| {
+                    let allow = reply.header("allow").unwrap_or_default();
+                    let allowed: Vec<&str> = allow.split(',').map(str::trim).collect();
+                    is_problem(reply, &["method-not-allowed"])
+                        && has.iter().all(|has| allowed.contains(&has.as_str()))
+                };
+                found.enter(line.ask(&request, &expected, allows).await);
+            }
+        }
+        found
+    })?;
+    let rule = "other methods than a path has are answered with 405 and `allow`, other paths with 404";
+    Ok(Rule::of("methods", rule, found.checked, found.failures))
+}
+
+/// Requests of a kind, as inputs draw them: several where their queries differ.
+fn samples<W: Driven>(target: &HttpTarget<W>, size: &W::Extent, seed: u64, kind: usize) -> Vec<Request> {
+    let mut found: Vec<Request> = Vec::new();
+    for call in drawn::<W>(size, seed, kind) {
+        let request = Request::parsed(&target.request(&call));
+        let shape = |request: &Request| -> Vec<String> {
+            let query = request.target.split_once('?').map_or("", |(_, query)| query);
+            query.split('&').map(|pair| pair.split('=').next().unwrap_or_default().to_owned()).collect()
+        };
+        if found.len() < SAMPLES && !found.iter().any(|other| shape(other) == shape(&request)) {
+            found.push(request);
+        }
+    }
+    found
+}
+
+fn shown(wanted: &[&str]) -> String {
+    let each = wanted.iter().map(|name| format!("{} {PROBLEM}{name}", bad_inputs::status(name)));
+    each.collect::<Vec<_>>().join(" or ")
+}
+
+/// Whether an answer is a problem document of one of these types.
+fn is_problem(reply: &Reply<'_>, wanted: &[&str]) -> bool {
+    let body: Value = serde_json::from_slice(reply.body).unwrap_or_default();
+    let kind = body["type"].as_str().and_then(|kind| kind.strip_prefix(PROBLEM));
+    wanted.iter().any(|name| Some(*name) == kind && reply.status == bad_inputs::status(name))
+}

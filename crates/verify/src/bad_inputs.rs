@@ -1,0 +1,305 @@
+//! Requests that no server may take: one table, made from requests of every kind.
+
+use crate::request::Request;
+use model::{BadCallKind, Endpoint, Headers, Wire};
+use serde_json::Value;
+
+/// Bytes of a body that are more than a server takes.
+const TOO_LARGE: usize = 65_537;
+/// Arrays within arrays.
+const NESTED: usize = 30_000;
+/// Stands in a body for what is no value of JSON's.
+const RAW: &str = "@@raw@@";
+
+/// A request, and the problem types that may answer it.
+#[derive(Debug)]
+pub(crate) struct Bad {
+    /// What is wrong with it.
+    pub what: String,
+    pub request: Request,
+    /// Names of problem types: `invalid`.
+    pub wanted: Vec<&'static str>,
+}
+
+/// The status of a problem type that requests of this table may be answered with.
+pub(crate) fn status(problem: &str) -> u16 {
+    match problem {
+        "malformed" => 400,
+        "unknown-id" | "unknown-path" => 404,
+        "method-not-allowed" => 405,
+        "too-large" => 413,
+        "unsupported-type" => 415,
+        "unconditional" => 428,
+        _ => 422,
+    }
+}
+
+const fn name(kind: BadCallKind) -> &'static str {
+    match kind {
+        BadCallKind::Malformed => "malformed",
+        BadCallKind::Invalid => "invalid",
+        BadCallKind::Unknown => "unknown-id",
+        BadCallKind::Unconditional => "unconditional",
+    }
+}
+
+/// All that can be made of a request of a kind. What would be a call after all is left out.
+pub(crate) fn of<W: Wire>(kind: usize, extent: &W::Extent, sample: &Request) -> Vec<Bad> {
+    let endpoint = W::ENDPOINTS[kind];
+    let mut all = Vec::new();
+    let mut add = |what: String, request: Request, also: &[&'static str]| {
+        if let Some(rejected) = rejected::<W>(kind, extent, &request) {
+            let mut wanted = vec![rejected];
+            wanted.extend(also.iter().filter(|other| **other != rejected));
+            all.push(Bad { what, request, wanted });
+        }
+    };
+    for (what, target) in ids(endpoint, &sample.target).into_iter().chain(queries(&sample.target)) {
+        add(what, Request { target, ..sample.clone() }, &[]);
+    }
+    for (what, headers) in headers(sample) {
+        add(what, Request { headers, ..sample.clone() }, &[]);
+    }
+    if let Some(body) = &sample.body {
+        for Body { what, bytes, also } in bodies(body) {
+            add(what, Request { body: Some(bytes), ..sample.clone() }, also);
+        }
+        all.extend(media(sample));
+    }
+    all
+}
+
+/// What our own reading of the contract says of a request; nothing where it takes it.
+pub(crate) fn rejected<W: Wire>(kind: usize, extent: &W::Extent, request: &Request) -> Option<&'static str> {
+    struct Given<'a>(&'a [(String, String)]);
+    impl Headers for Given<'_> {
+        fn get(&self, name: &str) -> Option<&str> {
+            self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        }
+    }
+    let (path, query) = match request.target.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (request.target.as_str(), None),
+    };
+    let given = Given(&request.headers);
+    let body = request.body.as_deref().unwrap_or_default();
+    let asked = model::Request { endpoint: W::ENDPOINTS[kind], path, query, headers: &given, body };
+    W::decode_call(kind, extent, &asked).err().map(|bad| name(bad.kind))
+}
+
+/// Targets with something else in the place of each id.
+fn ids(endpoint: Endpoint, target: &str) -> Vec<(String, String)> {
+    const IDS: [&str; 8] =
+        ["abc", "0", "-1", "1.5", "01", "9223372036854775808", "1%00", "1%27%20or%20%271%27=%271"];
+    let mut all = Vec::new();
+    for (at, segment) in endpoint.path.split('/').enumerate().filter(|(_, segment)| segment.starts_with('{'))
+    {
+        for id in IDS {
+            let mut path: Vec<&str> = target.split('?').next().unwrap_or_default().split('/').collect();
+            if let Some(place) = path.get_mut(at) {
+                *place = id;
+                all.push((format!("{segment} in the path is {id}"), path.join("/")));
+            }
+        }
+    }
+    all
+}
+
+/// Targets whose query has something else in the place of each of its values, one value twice, and one that is not known.
+fn queries(target: &str) -> Vec<(String, String)> {
+    const VALUES: [&str; 9] = [
+        "",
+        "-1",
+        "0",
+        "abc",
+        "1.5",
+        "99999999999999999999",
+        "%27%20or%20%271%27=%271",
+        "%27%3b%20drop%20table%20food%3b%20--",
+        "%ff",
+    ];
+    let Some((path, query)) = target.split_once('?') else { return Vec::new() };
+    let pairs: Vec<(&str, &str)> = query.split('&').filter_map(|pair| pair.split_once('=')).collect();
+    let with = |at: usize, value: &str| {
+        let pairs = pairs.iter().enumerate();
+        let pairs =
+            pairs.map(|(other, (name, old))| format!("{name}={}", if other == at { value } else { old }));
+        format!("{path}?{}", pairs.collect::<Vec<_>>().join("&"))
+    };
+    let mut all = vec![("a parameter that is not known".to_owned(), format!("{target}&nonsense=1"))];
+    for (at, (name, value)) in pairs.iter().enumerate() {
+        all.extend(VALUES.iter().map(|value| (format!("{name} is `{value}`"), with(at, value))));
+        all.push((format!("{name} is given twice"), format!("{target}&{name}={value}")));
+        if *name == "order" {
+            // A cursor says where another order goes on.
+            let other = if *value == "name" { "kcal" } else { "name" };
+            all.push(("the cursor is that of another query".to_owned(), with(at, other)));
+        }
+    }
+    all
+}
+
+/// Headers without one that calls need, or with another value in it.
+fn headers(sample: &Request) -> Vec<(String, Vec<(String, String)>)> {
+    const TAGS: [&str; 7] = ["1", "*", "\"x\"", "W/\"1\"", "\"-1\"", "\"1\", \"2\"", "\"1' or '1'='1\""];
+    let mut all = Vec::new();
+    for (at, (name, _)) in sample.headers.iter().enumerate().filter(|(_, (name, _))| name == "if-match") {
+        let mut left = sample.headers.clone();
+        left.remove(at);
+        all.push((format!("{name} is missing"), left));
+        for tag in TAGS {
+            let mut other = sample.headers.clone();
+            tag.clone_into(&mut other[at].1);
+            all.push((format!("{name} is {tag}"), other));
+        }
+    }
+    all
+}
+
+struct Body {
+    what: String,
+    bytes: Vec<u8>,
+    /// What else may answer it, where parsers differ.
+    also: &'static [&'static str],
+}
+
+/// Bodies that are not JSON, or JSON of another shape, or out of every range.
+fn bodies(sample: &[u8]) -> Vec<Body> {
+    /// In the place of each value: JSON, and which problem types may answer it too.
+    const VALUES: [(&str, &[&str]); 15] = [
+        ("null", &[]),
+        ("true", &[]),
+        ("\"7\"", &[]),
+        ("7", &[]),
+        ("{}", &[]),
+        ("[]", &[]),
+        ("\"\"", &[]),
+        ("\"x' or '1'='1\"", &[]),
+        ("\"'; drop table food; --\"", &[]),
+        ("\"\\u0000\"", &[]),
+        // Whether these are numbers of no range or of no thing that exists, contracts leave open.
+        ("-1", &["invalid", "unknown-id"]),
+        ("1.5", &["invalid", "malformed"]),
+        ("1e400", &["invalid", "malformed"]),
+        ("9223372036854775808", &["invalid", "malformed", "unknown-id"]),
+        ("-9223372036854775809", &["invalid", "malformed", "unknown-id"]),
+    ];
+    let either: &[&str] = &["malformed", "invalid"];
+    let body = |what: &str, bytes: &[u8], also| Body { what: what.to_owned(), bytes: bytes.to_vec(), also };
+    let nested = [b"[".repeat(NESTED), b"]".repeat(NESTED)].concat();
+    let mut all = vec![
+        body("no body", b"", &[]),
+        body("a body that is cut off", &sample[..sample.len() / 2], &[]),
+        body("a body with more behind it", &[sample, b"}"].concat(), &[]),
+        body("an array", b"[]", &[]),
+        body("null", b"null", &[]),
+        body("a text", b"\"text\"", &[]),
+        body("30,000 arrays within each other", &nested, either),
+        body("a body that is not UTF-8", b"{\"name\":\"\xff\xfe\"}", either),
+    ];
+    let Ok(value) = serde_json::from_slice::<Value>(sample) else { return all };
+    for place in places(&value) {
+        let shown = place.trim_start_matches('/').replace('/', ".");
+        for (token, also) in VALUES {
+            let mut other = value.clone();
+            if let Some(found) = other.pointer_mut(&place) {
+                *found = Value::from(RAW);
+                let text = other.to_string().replace(&format!("\"{RAW}\""), token);
+                all.push(body(&format!("{shown} is {token}"), text.as_bytes(), also));
+            }
+        }
+        let long = "x".repeat(5_000);
+        let mut other = value.clone();
+        if let Some(found) = other.pointer_mut(&place) {
+            *found = Value::from(long);
+            all.push(body(&format!("{shown} has 5,000 characters"), other.to_string().as_bytes(), &[]));
+        }
+        let mut other = value.clone();
+        let (above, member) = place.rsplit_once('/').unwrap_or_default();
+        if let Some(Value::Object(members)) = other.pointer_mut(above) {
+            members.remove(member);
+            all.push(body(&format!("{shown} is missing"), other.to_string().as_bytes(), &[]));
+        }
+    }
+    if let Value::Object(mut members) = value {
+        members.insert("nonsense".into(), Value::from(1));
+        let text = Value::Object(members).to_string();
+        all.push(body("a field that is not known", text.as_bytes(), &[]));
+    }
+    all
+}
+
+/// Where values are: every member, and of an array what is in its first element.
+fn places(value: &Value) -> Vec<String> {
+    let within = |key: &str, value: &Value| {
+        let below = places(value).into_iter().map(|place| format!("/{key}{place}"));
+        std::iter::once(format!("/{key}")).chain(below).collect::<Vec<_>>()
+    };
+    match value {
+        Value::Object(members) => members.iter().flat_map(|(key, value)| within(key, value)).collect(),
+        Value::Array(items) => items.first().map(|item| within("0", item)).unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}
+
+/// Bodies that are too large, or not of the contract's type.
+fn media(sample: &Request) -> Vec<Bad> {
+    let typed = |value: &str| {
+        let mut request = sample.clone();
+        for (name, old) in &mut request.headers {
+            if name == "content-type" {
+                value.clone_into(old);
+            }
+        }
+        request
+    };
+    let mut large = sample.clone();
+    // Spaces behind the value, so that it is JSON all the same.
+    large.body.iter_mut().for_each(|body| body.resize(TOO_LARGE, b' '));
+    vec![
+        Bad { what: format!("a body of {TOO_LARGE} bytes"), request: large, wanted: vec!["too-large"] },
+        Bad {
+            what: "the content-type is text/plain".into(),
+            request: typed("text/plain"),
+            wanted: vec!["unsupported-type"],
+        },
+        Bad {
+            what: "the charset is ISO-8859-1".into(),
+            request: typed("application/json; charset=iso-8859-1"),
+            wanted: vec!["unsupported-type"],
+        },
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_of_a_body_is_replaced_and_left_out() {
+        let all = bodies(br#"{"a":1,"b":[{"c":"x"},{"c":"y"}]}"#);
+        let has = |what: &str, bytes: &str| {
+            assert!(
+                all.iter().any(|body| body.what == what && body.bytes == bytes.as_bytes()),
+                "{what}: {bytes}"
+            );
+        };
+        has("a is 1e400", r#"{"a":1e400,"b":[{"c":"x"},{"c":"y"}]}"#);
+        has("b.0.c is null", r#"{"a":1,"b":[{"c":null},{"c":"y"}]}"#);
+        has("b.0.c is missing", r#"{"a":1,"b":[{},{"c":"y"}]}"#);
+        has("b is missing", r#"{"a":1}"#);
+        has("a field that is not known", r#"{"a":1,"b":[{"c":"x"},{"c":"y"}],"nonsense":1}"#);
+        has("a body that is cut off", r#"{"a":1,"b":[{"c""#);
+    }
+
+    #[test]
+    fn ids_and_parameters_are_replaced_one_at_a_time() {
+        let found = ids(Endpoint::get("/a/{x}/b"), "/a/7/b?c=d");
+        assert!(found.contains(&("{x} in the path is -1".into(), "/a/-1/b".into())), "{found:?}");
+        let found = queries("/a?order=name&page=1");
+        assert!(found.contains(&("page is `-1`".into(), "/a?order=name&page=-1".into())), "{found:?}");
+        let other = ("the cursor is that of another query".into(), "/a?order=kcal&page=1".into());
+        assert!(found.contains(&other), "{found:?}");
+        assert_eq!(queries("/a"), []);
+    }
+}

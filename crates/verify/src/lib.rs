@@ -1,0 +1,253 @@
+//! Whether a server keeps a workload's contract and answers rightly: a verdict for each rule, with the request that broke it.
+//!
+//! Everything goes over HTTP, as a client's calls do; who looks at the stored data beside it is a [`Witness`], where there is
+//! one. What was not checked is said, and never passes for checked.
+//!
+//! In reading order: `finding` (what comes of it), `watch` (sessions that note what answers are worth), `contract` (an answer
+//! against OpenAPI), `asked` (requests that no server may take, of which `bad_inputs` is the table), `races`, `connections`,
+//! `statements`.
+
+mod asked;
+mod bad_inputs;
+mod connections;
+mod contract;
+mod finding;
+mod races;
+mod request;
+mod statements;
+mod watch;
+mod witness;
+
+use adapter_http::{Expected, HttpTarget};
+use anyhow::{Context, Result};
+use contract::Contract;
+use measure::Monotonic;
+use model::conformance::{Conformance, Disagreement, Origin};
+use model::{AnyTarget, Clock, RetryPolicy, RetryingTarget};
+use result::{AuditFamily, Check};
+use std::sync::{Arc, Mutex};
+use targets::Driven;
+use watch::{Noted, Notes, Shared, Watched, noted};
+
+pub use finding::{Failure, Rule, Verification};
+pub use witness::{Databases, TheServer, Witness, is_golden};
+
+/// Random calls that are compared with the oracle.
+const RANDOM_CALLS: u32 = 1_000;
+
+/// What is to be verified, and how.
+pub struct Plan<'a, W: Driven> {
+    /// Where the server is.
+    pub url: &'a str,
+    /// The subject, where we have started it.
+    pub subject: Option<&'a str>,
+    /// How much data it holds.
+    pub size: W::Extent,
+    /// Why it is not known what the data is: nothing where it is that of the golden vectors, and nobody has used it.
+    pub unknown: Option<&'a str>,
+    /// Seed of random calls.
+    pub seed: u64,
+    /// Another number in each verification of the same data.
+    pub salt: u32,
+}
+
+/// Verifies a server.
+///
+/// # Errors
+/// It cannot be reached, is no server of the workload, or the witness cannot say anything.
+pub fn verify<W: Driven>(
+    plan: &Plan<'_, W>,
+    witness: Option<&dyn Witness<W>>,
+    doing: &dyn Fn(&str),
+) -> Result<Verification> {
+    let clock = Monotonic::start();
+    let target = Arc::new(targets::wait_for(HttpTarget::<W>::reach(plan.url, &Expected { scale: None }))??);
+    let notes = notes::<W>(plan)?;
+    let mut rules = Vec::new();
+    let before = witness.map(Witness::evidence).transpose().context("could not read what is stored")?;
+    rules.push(asked::about(&target, &notes)?);
+    doing("golden vectors and random calls");
+    rules.extend(conformance(plan, &target, &notes)?);
+    doing("requests that no server may take");
+    let quiet = witness.map(Witness::evidence).transpose()?;
+    rules.push(asked::bad_inputs(&target, &notes, &plan.size, plan.seed)?);
+    rules.push(asked::methods(&target, &notes, &plan.size, plan.seed)?);
+    rules.push(unchanged::<W>(quiet.as_ref(), witness)?);
+    doing("races");
+    rules.extend(races::races(&target, &notes, &plan.size, plan.salt)?);
+    doing("connections");
+    rules.push(connections::connections(&target, plan.url)?);
+    rules.push(match witness {
+        Some(witness) => statements::statements(&target, &notes, &plan.size, plan.seed, witness)?,
+        None => Rule::unchecked(statements::NAME, statements::RULE, "no --db"),
+    });
+    rules.extend(noted(&notes, of_answers));
+    rules.extend(stored(witness, before.as_ref(), &notes)?);
+    let about = target.about();
+    Ok(Verification {
+        workload: W::NAME.into(),
+        server: format!("{} {}", about.name, about.version),
+        subject: plan.subject.map(str::to_owned),
+        url: plan.url.into(),
+        witness: witness.map_or_else(|| "nobody: no --db".into(), Witness::name),
+        took_s: clock.now().as_secs_f64(),
+        rules,
+    })
+}
+
+fn notes<W: Driven>(plan: &Plan<'_, W>) -> Result<Shared<W>> {
+    let contract = match W::CONTRACT {
+        [] => Contract::none(),
+        documents => Contract::read(documents).map_err(anyhow::Error::msg)?,
+    };
+    Ok(Arc::new(Mutex::new(Notes {
+        url: plan.url.trim_end_matches('/').to_owned(),
+        contract,
+        ledger: W::new_ledger(&plan.size),
+        size: plan.size.clone(),
+        answers: Noted::default(),
+        headers: Noted::default(),
+        timing: Noted::default(),
+        kept_open: Noted::default(),
+        last: None,
+        statements: 0,
+    })))
+}
+
+const GOLDEN: (&str, &str) = ("golden", "the calls of the golden vectors are answered as recorded");
+const RANDOM: (&str, &str) = ("random", "random calls are answered as the workload's own model answers them");
+
+/// Golden vectors, and random calls on what they leave behind.
+fn conformance<W: Driven>(
+    plan: &Plan<'_, W>,
+    target: &Arc<HttpTarget<W>>,
+    notes: &Shared<W>,
+) -> Result<Vec<Rule>> {
+    if let Some(why) = plan.unknown {
+        return Ok([GOLDEN, RANDOM].map(|(name, rule)| Rule::unchecked(name, rule, why)).into());
+    }
+    let watched = AnyTarget::new(Watched::new(target, notes));
+    let retrying = RetryingTarget { target: watched, policy: RetryPolicy::ONCE };
+    let found = W::conform(&retrying, &plan.size, plan.seed, RANDOM_CALLS)?;
+    let last = noted(notes, |notes| notes.last.clone());
+    Ok(judged(found, last))
+}
+
+fn judged(found: Result<Conformance, Disagreement>, last: Option<(String, String)>) -> Vec<Rule> {
+    let rule = |(name, rule): (&str, &str), checked, failures| Rule::of(name, rule, checked, failures);
+    match found {
+        Ok(done) => vec![
+            rule(GOLDEN, u64::from(done.golden + done.scripted), vec![]),
+            rule(RANDOM, done.random.into(), vec![]),
+        ],
+        Err(wrong) => {
+            let (request, reply) = last.unwrap_or_default();
+            let failure = Failure {
+                request,
+                expected: format!("{} ({}: {})", contract::cut(&wrong.expected), wrong.kind, wrong.what),
+                found: if reply.is_empty() { wrong.found } else { reply },
+            };
+            match wrong.origin {
+                Origin::Random => {
+                    vec![rule(GOLDEN, 1, vec![]), rule(RANDOM, wrong.number.into(), vec![failure])]
+                }
+                Origin::Golden | Origin::Script => vec![
+                    rule(GOLDEN, wrong.number.into(), vec![failure]),
+                    Rule::unchecked(RANDOM.0, RANDOM.1, "a golden vector was answered wrongly"),
+                ],
+            }
+        }
+    }
+}
+
+/// What requests that were rejected have left behind: nothing.
+fn unchanged<W: Driven>(before: Option<&W::Evidence>, witness: Option<&dyn Witness<W>>) -> Result<Rule> {
+    let (name, rule) =
+        ("rejected-changes-nothing", "requests that are rejected change nothing that is stored");
+    let (Some(before), Some(witness)) = (before, witness) else {
+        return Ok(Rule::unchecked(name, rule, "no --db"));
+    };
+    let told = |evidence: &W::Evidence| serde_json::to_string(evidence).unwrap_or_default();
+    let (before, after) = (told(before), told(&witness.evidence()?));
+    let failure = (before != after).then(|| Failure {
+        request: "the requests of `bad-input` and `methods`".into(),
+        expected: before,
+        found: after,
+    });
+    Ok(Rule::of(name, rule, 1, failure.into_iter().collect()))
+}
+
+/// What was noted of all answers on the way.
+fn of_answers<W: Driven>(notes: &mut Notes<W>) -> Vec<Rule> {
+    let one = |name, rule, noted: &mut Noted, why| match noted.checked {
+        0 => Rule::unchecked(name, rule, why),
+        checked => Rule::of(name, rule, checked, std::mem::take(&mut noted.failures)),
+    };
+    vec![
+        one(
+            "schema",
+            "every answer has a status, headers and a body of the contract",
+            &mut notes.answers,
+            "the workload has no OpenAPI document",
+        ),
+        one(
+            "headers",
+            "answers have the headers that go with what they say, such as the etag of a version",
+            &mut notes.headers,
+            "the workload has no such headers",
+        ),
+        one(
+            "server-timing",
+            "the parts of server-timing are no more than its total, and that no more than the response time",
+            &mut notes.timing,
+            "the server sends no server-timing with a total; it need not",
+        ),
+        one(
+            "keep-alive",
+            "connections stay open from call to call",
+            &mut notes.kept_open,
+            "no call was answered",
+        ),
+    ]
+}
+
+/// What is stored at the end, against what was acknowledged, and the workload's audits.
+fn stored<W: Driven>(
+    witness: Option<&dyn Witness<W>>,
+    before: Option<&W::Evidence>,
+    notes: &Shared<W>,
+) -> Result<Vec<Rule>> {
+    let (stored, stored_rule) = ("stored", "what was acknowledged is stored, and nothing else");
+    let (audits, audits_rule) = ("audits", "the stored data keeps to the conditions of the workload");
+    let (Some(witness), Some(before)) = (witness, before) else {
+        return Ok(vec![
+            Rule::unchecked(stored, stored_rule, "no --db"),
+            Rule::unchecked(audits, audits_rule, "no --db"),
+        ]);
+    };
+    let after = witness.evidence()?;
+    let checks = noted(notes, |notes| witness::ledger::<W>(before, &after, &notes.ledger));
+    let wrong = checks.iter().filter(|check| check.check == Check::Failed).map(|check| Failure {
+        request: String::new(),
+        expected: format!("{} from {} to {} {}", check.name, check.low, check.high, check.unit),
+        found: format!("{} {}", check.stored, check.unit),
+    });
+    let stored = Rule::of(stored, stored_rule, checks.len() as u64, wrong.collect());
+    let mut all = witness.audits(before)?;
+    // What chance makes of a run's inputs says nothing of a server.
+    all.retain(|audit| {
+        audit.family == AuditFamily::Consistency && !W::OF_INPUTS.contains(&audit.name.as_str())
+    });
+    let failed = all.iter().filter(|audit| audit.check == Check::Failed).map(|audit| Failure {
+        request: String::new(),
+        expected: audit.full_name(),
+        found: format!("{}; {}", audit.sentence, audit.violations.first().map_or("", String::as_str)),
+    });
+    let told = all.iter().filter(|audit| matches!(audit.check, Check::Passed | Check::Failed)).count();
+    let rule = Rule::of(audits, audits_rule, told as u64, failed.collect());
+    let open = all.iter().find(|audit| audit.check == Check::NotRun);
+    Ok(vec![
+        stored,
+        rule.noting(open.map(|audit| format!("not run: {}: {}", audit.full_name(), audit.sentence))),
+    ])
+}

@@ -1,0 +1,142 @@
+//! Calls that meet: each round of a race, on connections of its own.
+
+use crate::finding::{Failure, Rule};
+use crate::watch::{Shared, Watched, WatchedSession, noted};
+use adapter_http::HttpTarget;
+use anyhow::Result;
+use model::conformance::{call_json, describe};
+use model::{
+    DefectKind, Effort, Fault, OpenError, Race, Raced, RetryPolicy, RetryingTarget, Session, Target,
+};
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+use targets::Driven;
+
+/// Rounds of each race.
+const ROUNDS: u32 = 15;
+/// Failures that are kept of one race.
+const KEPT: usize = 1;
+
+/// Runs all races of a workload.
+pub(crate) fn races<W: Driven>(
+    target: &Arc<HttpTarget<W>>,
+    notes: &Shared<W>,
+    size: &W::Extent,
+    salt: u32,
+) -> Result<Vec<Rule>> {
+    targets::wait_for(async {
+        let mut found: BTreeMap<usize, (Rule, u64)> = BTreeMap::new();
+        let target = RetryingTarget {
+            target: Watched { in_turn: 1, ..Watched::new(target, notes) },
+            policy: RetryPolicy::default(),
+        };
+        let mut sessions = Vec::new();
+        for round in 0..ROUNDS {
+            for (at, race) in W::races(size, salt, round).into_iter().enumerate() {
+                while sessions.len() < race.together.len().max(1) {
+                    sessions.push(target.open(sessions.len() as u32).await?);
+                }
+                let (name, rule) = (format!("race/{}", race.name), race.rule);
+                let failure = one(&mut sessions, race, notes).await;
+                let (rule, rounds) =
+                    found.entry(at).or_insert_with(|| (Rule::of(&name, rule, 0, Vec::new()), 0));
+                *rounds += 1;
+                if rule.failures.len() < KEPT {
+                    rule.failures.extend(failure.map(|failure| Failure {
+                        found: format!("{} (round {rounds} of {ROUNDS})", failure.found),
+                        ..failure
+                    }));
+                }
+            }
+        }
+        let each = found.into_values();
+        Ok::<_, OpenError>(
+            each.map(|(rule, rounds)| Rule::of(&rule.name, &rule.rule, rounds, rule.failures)).collect(),
+        )
+    })?
+    .map_err(Into::into)
+}
+
+type Raw<W> = model::Retrying<WatchedSession<W>>;
+
+/// One round; what is wrong with it.
+async fn one<W: Driven>(sessions: &mut [Raw<W>], race: Race<W>, notes: &Shared<W>) -> Option<Failure> {
+    let mut before = Vec::new();
+    for call in &race.before {
+        match alone(&mut sessions[0], call).await {
+            Ok(outcome) => before.push(outcome),
+            Err(fault) => return Some(unanswered::<W>(call, &fault, notes)),
+        }
+    }
+    let together = at_once(sessions, &race.together).await;
+    if let Some((call, fault)) = race.together.iter().zip(&together).find_map(|(call, answer)| match answer {
+        // A conflict, a refusal: a right answer to calls that meet.
+        Err(fault @ Fault::Defect(defect)) if defect.kind != DefectKind::BadCall => Some((call, fault)),
+        Err(fault @ (Fault::InDoubt(_) | Fault::Defect(_))) => Some((call, fault)),
+        _ => None,
+    }) {
+        return Some(unanswered::<W>(call, fault, notes));
+    }
+    let mut after = Vec::new();
+    for call in &race.after {
+        match alone(&mut sessions[0], call).await {
+            Ok(outcome) => after.push(outcome),
+            Err(fault) => return Some(unanswered::<W>(call, &fault, notes)),
+        }
+    }
+    let raced = Raced { before, together, after };
+    let why = (race.judge)(&raced).err()?;
+    let met = race.together.iter().zip(&raced.together);
+    let met = met.map(|(call, answer)| format!("{} -> {}", call_json::<W>(call), shown::<W>(answer)));
+    Some(Failure {
+        request: format!(
+            "at the same moment:\n{}",
+            met.map(|one| format!("  {one}")).collect::<Vec<_>>().join("\n")
+        ),
+        expected: race.rule.into(),
+        found: why,
+    })
+}
+
+fn shown<W: Driven>(answer: &Result<W::Outcome, Fault>) -> String {
+    crate::contract::cut(&describe::<W>(answer))
+}
+
+fn unanswered<W: Driven>(call: &W::Call, fault: &Fault, notes: &Shared<W>) -> Failure {
+    let url = noted(notes, |notes| notes.url.clone());
+    Failure {
+        request: format!("{url}: {}", call_json::<W>(call)),
+        expected: "an outcome".into(),
+        found: fault.to_string(),
+    }
+}
+
+async fn alone<W: Driven>(session: &mut Raw<W>, call: &W::Call) -> Result<W::Outcome, Fault> {
+    session.run(call, &mut Effort::default()).await
+}
+
+/// Makes each call on a session of its own, all of them before the first answer is waited for.
+async fn at_once<W: Driven>(sessions: &mut [Raw<W>], calls: &[W::Call]) -> Vec<Result<W::Outcome, Fault>> {
+    let mut efforts: Vec<Effort> = calls.iter().map(|_| Effort::default()).collect();
+    let runs = sessions.iter_mut().zip(calls).zip(&mut efforts);
+    type Run<'a, W> =
+        Pin<Box<dyn Future<Output = Result<<W as model::Workload>::Outcome, Fault>> + Send + 'a>>;
+    let mut runs: Vec<Run<'_, W>> =
+        runs.map(|((session, call), effort)| Box::pin(session.run(call, effort)) as Run<'_, W>).collect();
+    let mut answers: Vec<Option<Result<W::Outcome, Fault>>> = runs.iter().map(|_| None).collect();
+    poll_fn(|cx| {
+        let mut is_waiting = false;
+        for (run, answer) in runs.iter_mut().zip(&mut answers).filter(|(_, answer)| answer.is_none()) {
+            match run.as_mut().poll(cx) {
+                Poll::Ready(found) => *answer = Some(found),
+                Poll::Pending => is_waiting = true,
+            }
+        }
+        if is_waiting { Poll::Pending } else { Poll::Ready(()) }
+    })
+    .await;
+    answers.into_iter().flatten().collect()
+}

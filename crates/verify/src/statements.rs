@@ -1,0 +1,85 @@
+//! Statements that the engine has executed for calls, counted by the engine.
+
+use crate::finding::{Failure, Rule};
+use crate::watch::{Shared, Watched, noted};
+use crate::witness::Witness;
+use adapter_http::HttpTarget;
+use anyhow::Result;
+use model::{Effort, Inputs, Mix, OpenError, Session, Target};
+use std::fmt::Write;
+use std::sync::Arc;
+use targets::Driven;
+
+/// Calls of each kind.
+const CALLS: u32 = 20;
+
+pub(crate) const NAME: &str = "statements";
+pub(crate) const RULE: &str =
+    "every call reaches the engine, which executes as many statements as the server says or more";
+
+/// Makes calls of each kind, and has them counted.
+pub(crate) fn statements<W: Driven>(
+    target: &Arc<HttpTarget<W>>,
+    notes: &Shared<W>,
+    size: &W::Extent,
+    seed: u64,
+    witness: &dyn Witness<W>,
+) -> Result<Rule> {
+    let Some(asking) = asking(witness) else {
+        return Ok(Rule::unchecked(NAME, RULE, "the engine does not count statements here"));
+    };
+    let mut failures = Vec::new();
+    let (mut note, mut checked) = (String::new(), 0);
+    for (kind, about) in W::KINDS.iter().enumerate() {
+        let calls = drawn::<W>(size, seed + kind as u64, kind);
+        let Some(before) = witness.statements() else { break };
+        let told_before = noted(notes, |notes| notes.statements);
+        let watched = Watched::new(target, notes);
+        let made = targets::wait_for(async {
+            let mut session = watched.open(0).await?;
+            let mut made = 0_u64;
+            for call in &calls {
+                made += u64::from(session.run(call, &mut Effort::default()).await.is_ok());
+            }
+            Ok::<_, OpenError>(made)
+        })??;
+        let Some(after) = witness.statements() else { break };
+        if made == 0 {
+            continue;
+        }
+        let executed = after.saturating_sub(before).saturating_sub(asking);
+        let told = noted(notes, |notes| notes.statements) - told_before;
+        checked += made;
+        let each = |count: u64| count as f64 / made as f64;
+        let _ = write!(
+            note,
+            "{}{} {:.1}",
+            if note.is_empty() { "a call: " } else { ", " },
+            about.name,
+            each(executed)
+        );
+        if executed < made || executed < told {
+            failures.push(Failure {
+                request: format!("{made} calls of {}", about.name),
+                expected: format!("{} statements at the engine at least", made.max(told)),
+                found: format!("{executed}"),
+            });
+        }
+    }
+    Ok(Rule::of(NAME, RULE, checked, failures).noting(Some(note).filter(|note| !note.is_empty())))
+}
+
+/// What asking costs in statements.
+fn asking<W: Driven>(witness: &dyn Witness<W>) -> Option<u64> {
+    let first = witness.statements()?;
+    Some(witness.statements()?.saturating_sub(first))
+}
+
+/// Calls of one kind.
+pub(crate) fn drawn<W: Driven>(size: &W::Extent, seed: u64, kind: usize) -> Vec<W::Call> {
+    let only = [(W::KINDS[kind].name.to_owned(), 1.0)];
+    // A workload of one kind has no other mix.
+    let mix = Mix::of(W::KINDS, &only).ok().flatten();
+    let mut inputs = W::inputs(size, None, seed, mix.as_ref())(0);
+    (0..CALLS).map(|_| inputs.draw()).collect()
+}

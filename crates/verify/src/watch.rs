@@ -1,0 +1,248 @@
+//! Sessions that note what each answer is worth, whatever asks through them.
+
+use crate::bad_inputs::rejected;
+use crate::contract::Contract;
+use crate::finding::Failure;
+use crate::request::{Request, told};
+use adapter_http::{HttpSession, HttpTarget, Reply};
+use measure::Monotonic;
+use model::{
+    Clock, Doubt, Effort, Fault, Home, Ledger, Nanos, OpenError, Session, Spent, Stack, StatementTimes,
+    Target, Wire,
+};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Connections that one session takes in turn: what one has been told, the next must know.
+const IN_TURN: usize = 3;
+/// No answer takes longer.
+pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(10);
+/// What the parts of a call's time may be off by: they are rounded, and read one after the other.
+const ROUNDED: Nanos = Nanos(20_000);
+/// Failures that are kept of one rule.
+const KEPT: usize = 3;
+
+/// What has been noted so far.
+pub(crate) struct Notes<W: Wire> {
+    pub url: String,
+    pub contract: Contract,
+    pub ledger: W::Ledger,
+    pub size: W::Extent,
+    /// Of answers held to the contract.
+    pub answers: Noted,
+    /// Of headers that go with what an answer says.
+    pub headers: Noted,
+    /// Of answers that say what their parts took.
+    pub timing: Noted,
+    /// Of answers after which the connection must stay open.
+    pub kept_open: Noted,
+    /// The last request as a line for a shell, and its answer.
+    pub last: Option<(String, String)>,
+    /// What servers said of their statements: calls, and statements in all.
+    pub statements: u64,
+}
+
+/// What was noted of one rule.
+#[derive(Debug, Default)]
+pub(crate) struct Noted {
+    pub checked: u64,
+    pub failures: Vec<Failure>,
+}
+
+impl Noted {
+    pub(crate) fn enter(&mut self, failure: Option<Failure>) {
+        self.checked += 1;
+        if self.failures.len() < KEPT {
+            self.failures.extend(failure);
+        }
+    }
+}
+
+impl<W: Wire> Notes<W> {
+    /// Holds an answer to the contract.
+    pub(crate) fn hold(&mut self, request: &Request, reply: &Reply<'_>) {
+        if self.contract.is_empty() {
+            return;
+        }
+        let why = self.contract.violations(&request.method, request.path(), reply).into_iter().next();
+        let failure = why.map(|why| Failure {
+            request: request.curl(&self.url),
+            expected: format!("an answer of the contract: {why}"),
+            found: told(reply),
+        });
+        self.answers.enter(failure);
+    }
+
+    fn enter(
+        &mut self,
+        call: &W::Call,
+        result: &Result<W::Outcome, Fault>,
+        bytes: &[u8],
+        reply: Option<Reply<'_>>,
+        effort: &Effort,
+        took: Nanos,
+    ) {
+        let request = Request::parsed(bytes);
+        // What is no call has nothing to be entered, however it was answered.
+        if rejected::<W>(W::kind(call), &self.size, &request).is_none() {
+            self.ledger.post(call, result);
+        }
+        let line = request.curl(&self.url);
+        let Some(reply) = reply else {
+            self.last = Some((line, "no answer of HTTP/1.1".into()));
+            return;
+        };
+        self.hold(&request, &reply);
+        if let Ok(outcome) = result {
+            W::encode_outcome_headers(outcome, &mut |name, value| {
+                let (wanted, came) = (value.to_string(), reply.header(name).unwrap_or("none"));
+                let failure = (came != wanted).then(|| Failure {
+                    request: line.clone(),
+                    expected: format!("{name}: {wanted}"),
+                    found: format!("{name}: {came}"),
+                });
+                self.headers.enter(failure);
+            });
+        }
+        let open = (reply.closes && reply.status < 400).then(|| Failure {
+            request: line.clone(),
+            expected: "the connection stays open".into(),
+            found: "connection: close".into(),
+        });
+        self.kept_open.enter(open);
+        self.statements += u64::from(effort.statements);
+        if effort.spent.server > Nanos::default() {
+            let failure = does_not_add_up(&effort.spent, took).map(|(expected, found)| Failure {
+                request: line.clone(),
+                expected,
+                found,
+            });
+            self.timing.enter(failure);
+        }
+        self.last = Some((line, told(&reply)));
+    }
+}
+
+/// What of the parts of a call's time cannot be.
+fn does_not_add_up(spent: &Spent, took: Nanos) -> Option<(String, String)> {
+    let parts = [spent.queue, spent.pool, spent.begin, spent.statements, spent.commit, spent.encode];
+    let sum = Nanos(parts.iter().map(|part| part.0).sum());
+    let ms = |span: Nanos| format!("{:.3} ms", span.0 as f64 / 1e6);
+    if sum.0 > spent.server.0 + ROUNDED.0 {
+        return Some((
+            "server-timing whose parts are no more than its total".into(),
+            format!("parts of {} and a total of {}", ms(sum), ms(spent.server)),
+        ));
+    }
+    (spent.server.0 > took.0 + ROUNDED.0).then(|| {
+        (
+            "a total of server-timing of no more than the response time".into(),
+            format!("a total of {} in a response time of {}", ms(spent.server), ms(took)),
+        )
+    })
+}
+
+/// Notes that several share.
+pub(crate) type Shared<W> = Arc<Mutex<Notes<W>>>;
+
+/// Looks at the notes, or adds to them.
+pub(crate) fn noted<W: Wire, T>(notes: &Shared<W>, what: impl FnOnce(&mut Notes<W>) -> T) -> T {
+    what(&mut notes.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Opens sessions that note.
+pub(crate) struct Watched<W: Wire> {
+    pub target: Arc<HttpTarget<W>>,
+    pub notes: Shared<W>,
+    pub clock: Monotonic,
+    /// Connections that a session takes in turn, at least 1.
+    pub in_turn: usize,
+}
+
+impl<W: Wire> Watched<W> {
+    pub(crate) fn new(target: &Arc<HttpTarget<W>>, notes: &Shared<W>) -> Watched<W> {
+        Watched {
+            target: Arc::clone(target),
+            notes: Arc::clone(notes),
+            clock: Monotonic::start(),
+            in_turn: IN_TURN,
+        }
+    }
+}
+
+/// A session over several connections in turn.
+pub(crate) struct WatchedSession<W: Wire> {
+    target: Arc<HttpTarget<W>>,
+    notes: Shared<W>,
+    clock: Monotonic,
+    connections: Vec<HttpSession<W>>,
+    next: usize,
+}
+
+impl<W: Wire> Target<W> for Watched<W> {
+    type Session = WatchedSession<W>;
+
+    fn home(&self) -> Home {
+        self.target.home()
+    }
+
+    async fn open(&self, worker: u32) -> Result<WatchedSession<W>, OpenError> {
+        let mut connections = Vec::new();
+        for _ in 0..self.in_turn {
+            connections.push(self.target.open(worker).await?);
+        }
+        let (target, notes) = (Arc::clone(&self.target), Arc::clone(&self.notes));
+        Ok(WatchedSession { target, notes, clock: self.clock, connections, next: 0 })
+    }
+
+    fn stack(&self) -> Stack {
+        self.target.stack()
+    }
+}
+
+impl<W: Wire> Session<W> for WatchedSession<W> {
+    async fn run(&mut self, call: &W::Call, effort: &mut Effort) -> Result<W::Outcome, Fault> {
+        self.next = (self.next + 1) % self.connections.len();
+        let connection = &mut self.connections[self.next];
+        if !connection.is_usable() {
+            let opened = self.target.open(0).await;
+            *connection = opened.map_err(|_| Fault::Refused(model::Refusal::Unreachable))?;
+        }
+        // Some of them say what their statements took.
+        effort.clocked = self.next == 0;
+        let begun = self.clock.now();
+        let result = tokio::time::timeout(ANSWER_MAX, connection.run(call, effort)).await;
+        let result = result.unwrap_or(Err(Fault::InDoubt(Doubt::Deadline)));
+        let took = Nanos(self.clock.now().0 - begun.0);
+        let (request, reply) = (connection.request(), connection.answer());
+        noted(&self.notes, |notes| notes.enter(call, &result, request, reply, effort, took));
+        result
+    }
+
+    fn statement_times(&self) -> Option<&StatementTimes> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_calls_time_add_up_or_not() {
+        let check = |server, statements, took, wrong: Option<&str>| {
+            let spent = Spent {
+                server: Nanos(server),
+                statements: Nanos(statements),
+                commit: Nanos(100_000),
+                ..Spent::default()
+            };
+            let found = does_not_add_up(&spent, Nanos(took));
+            assert_eq!(found.map(|(_, found)| found).as_deref(), wrong);
+        };
+        check(500_000, 400_000, 600_000, None);
+        check(500_000, 415_000, 600_000, None);
+        check(500_000, 500_000, 600_000, Some("parts of 0.600 ms and a total of 0.500 ms"));
+        check(500_000, 100_000, 400_000, Some("a total of 0.500 ms in a response time of 0.400 ms"));
+    }
+}

@@ -1,0 +1,126 @@
+//! Who looks at the stored data beside the server.
+
+use admin::store;
+use anyhow::{Result, bail};
+use benchmark::Past;
+use deploy::Interrupt;
+use model::Wire;
+use result::{Audit, AuditWhen, LedgerCheck};
+use sql::{DbUrl, Dialect, Value};
+use targets::Driven;
+use trial::{Asking, Own};
+
+/// Somebody who can say what is stored.
+pub trait Witness<W: Driven> {
+    /// Who it is, for who reads the verdicts.
+    fn name(&self) -> String;
+
+    /// What the store says of itself.
+    ///
+    /// # Errors
+    /// It cannot be asked.
+    fn evidence(&self) -> Result<W::Evidence>;
+
+    /// The audits of the stored data.
+    ///
+    /// # Errors
+    /// It cannot be asked.
+    fn audits(&self, before: &W::Evidence) -> Result<Vec<Audit>>;
+
+    /// Statements that the engine has executed so far, begin and commit among them or not; nothing where it does not count.
+    fn statements(&self) -> Option<u64>;
+}
+
+/// Our own plain connection to each database.
+pub struct Databases<'a, W: Wire> {
+    /// The databases with what each holds of the whole.
+    pub parts: Vec<(&'a DbUrl, &'a W::Extent)>,
+    /// Ends what takes long.
+    pub interrupt: &'a Interrupt,
+}
+
+impl<W: Driven> Witness<W> for Databases<'_, W> {
+    fn name(&self) -> String {
+        "Stackmark's own connection to the database".into()
+    }
+
+    fn evidence(&self) -> Result<W::Evidence> {
+        let urls: Vec<DbUrl> = self.parts.iter().map(|(url, _)| (*url).clone()).collect();
+        trial::evidence::<W>(&urls)
+    }
+
+    fn audits(&self, before: &W::Evidence) -> Result<Vec<Audit>> {
+        let past = Past { ours: true, fresh: false };
+        let asking = Asking { past, when: AuditWhen::AfterRun, threads: 1 };
+        trial::audits::<W>(&self.parts, asking, Some(before), self.interrupt)
+    }
+
+    fn statements(&self) -> Option<u64> {
+        self.parts.iter().map(|(url, _)| statements_of(url)).sum()
+    }
+}
+
+/// A server that says itself what it stores.
+pub struct TheServer<'a> {
+    /// The server.
+    pub own: &'a Own,
+}
+
+impl<W: Driven> Witness<W> for TheServer<'_> {
+    fn name(&self) -> String {
+        "the server itself (/admin/evidence); nobody else looked at the data".into()
+    }
+
+    fn evidence(&self) -> Result<W::Evidence> {
+        Ok(self.own.evidence::<W>()?.0)
+    }
+
+    fn audits(&self, _before: &W::Evidence) -> Result<Vec<Audit>> {
+        Ok(self.own.evidence::<W>()?.1)
+    }
+
+    fn statements(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// PostgreSQL counts where `pg_stat_statements` is loaded, MariaDB always, SQLite never.
+fn statements_of(url: &DbUrl) -> Option<u64> {
+    let query = match url.dialect() {
+        Dialect::Sqlite => return None,
+        Dialect::Postgres => {
+            "select coalesce(sum(calls), 0)::bigint from pg_stat_statements where dbid = (select oid from pg_database where \
+             datname = current_database())"
+        }
+        Dialect::MySql => {
+            "select cast(variable_value as signed) from information_schema.global_status where variable_name = 'QUESTIONS'"
+        }
+    };
+    let rows = store(url).rows(query, &[]).ok()?;
+    u64::try_from(rows.first()?.first().and_then(Value::int)?).ok()
+}
+
+/// What acknowledged calls imply, against what is stored.
+pub(crate) fn ledger<W: Driven>(
+    before: &W::Evidence,
+    after: &W::Evidence,
+    ledger: &W::Ledger,
+) -> Vec<LedgerCheck> {
+    W::ledger_checks(before, after, &W::claims(ledger, true))
+}
+
+/// Fails where databases do not hold the data of the golden vectors.
+///
+/// # Errors
+/// Which command loads it.
+pub fn is_golden<W: Driven>(size: &W::Extent, stores: u32) -> Result<()> {
+    if *size != W::tiny_over(stores) {
+        bail!(
+            "--db holds {}, and a server is verified on the small data of the golden vectors\nhint: `stackmark load {} --golden \
+             --fresh --db …` loads it; start the server anew then",
+            benchmark::amount::<W>(W::scale(size).into()),
+            W::NAME
+        );
+    }
+    Ok(())
+}

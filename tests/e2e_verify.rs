@@ -1,0 +1,241 @@
+//! `verify` from the command line: a server that keeps the contract is told so, and one that breaks a rule is told which.
+
+use crate::e2e_desk::{Desk, Running, parse, write};
+use serde_json::Value;
+use stackmark_tests::broken::{Broken, SERVERS};
+use stackmark_tests::repository;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+fn has_python() -> bool {
+    let here = Command::new("python3").arg("--version").output().is_ok_and(|ran| ran.status.success());
+    if !here {
+        rig::for_tests::not_run("there is no python3 for a server in another language");
+    }
+    here
+}
+
+/// A desk with the small server in Python, as it is or changed.
+fn desk(broken: Option<&Broken>) -> Desk {
+    let desk = Desk::empty();
+    let from = repository::root().join("tests/servers/python");
+    let folder = desk.path("servers/python");
+    fs::create_dir_all(&folder).unwrap();
+    for file in fs::read_dir(&from).unwrap().flatten().filter(|file| file.path().is_file()) {
+        let mut text = fs::read_to_string(file.path()).unwrap();
+        if let Some(Broken { file: changed, change: (old, new), what, .. }) = broken
+            && file.file_name() == *changed
+        {
+            assert_eq!(text.matches(old).count(), 1, "{what}: the server has other words by now");
+            text = text.replace(old, new);
+        }
+        write(folder.join(file.file_name()), &text);
+    }
+    desk
+}
+
+fn rules(document: &Value) -> Vec<(&str, &str)> {
+    let rules = document["rules"].as_array().unwrap();
+    rules.iter().map(|rule| (rule["name"].as_str().unwrap(), rule["check"].as_str().unwrap())).collect()
+}
+
+/// A server of which no rule is broken, and of which these alone are not checked.
+#[track_caller]
+fn keeps_all(desk: &Desk, line: &str, unchecked: &[&str]) {
+    let ran = desk.run(&format!("verify {line} --json --junit verdicts.xml"));
+    let document = parse(&ran.out);
+    let broken: Vec<_> = rules(&document).into_iter().filter(|(_, check)| *check == "failed").collect();
+    assert!(broken.is_empty(), "{broken:?}\n{}", ran.out);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let open: Vec<_> =
+        rules(&document).iter().filter(|(_, check)| *check != "passed").map(|(name, _)| *name).collect();
+    assert_eq!(open, unchecked, "{}", ran.out);
+    for rule in document["rules"].as_array().unwrap() {
+        assert!(rule["check"] != "passed" || rule["checked"].as_u64().unwrap() > 0, "{rule}");
+    }
+    let xml = fs::read_to_string(desk.path("verdicts.xml")).unwrap();
+    assert!(xml.contains("name=\"race/lost-update\"") && xml.contains("failures=\"0\""), "{xml}");
+}
+
+#[test]
+fn our_own_server_keeps_every_rule_of_every_workload() {
+    let desk = Desk::empty();
+    keeps_all(&desk, "catalogue/sqlite/axum+rusqlite", &["statements"]);
+    keeps_all(&desk, "tpcb/sqlite/axum+rusqlite", &["statements", "headers"]);
+    keeps_all(&desk, "tpcc/sqlite/axum+rusqlite", &["statements", "headers"]);
+}
+
+#[test]
+fn a_server_in_another_language_keeps_every_rule() {
+    if !has_python() {
+        return;
+    }
+    let desk = desk(None);
+    keeps_all(&desk, "tpcb/sqlite/python", &["statements", "headers"]);
+    keeps_all(&desk, "catalogue/sqlite/python", &["statements"]);
+}
+
+/// Every so manieth of the broken servers, from one on.
+fn are_caught(first: usize) {
+    if !has_python() {
+        return;
+    }
+    for broken in SERVERS.iter().skip(first).step_by(SHARES) {
+        let desk = desk(Some(broken));
+        let ran = desk.run("verify catalogue/sqlite/python --json");
+        assert_eq!(ran.code(), 1, "{}: {ran:?}", broken.what);
+        let document = parse(&ran.out);
+        let rule =
+            document["rules"].as_array().unwrap().iter().find(|rule| rule["name"] == broken.rule).unwrap();
+        assert_eq!(rule["check"], "failed", "{}: {}", broken.what, ran.out);
+        assert!(rule["failures"].to_string().contains(broken.says), "{}: {rule}", broken.what);
+    }
+}
+
+/// Tests that share the broken servers.
+const SHARES: usize = 4;
+
+#[test]
+fn broken_servers_are_caught_by_the_rule_that_they_break_1() {
+    are_caught(0);
+}
+
+#[test]
+fn broken_servers_are_caught_by_the_rule_that_they_break_2() {
+    are_caught(1);
+}
+
+#[test]
+fn broken_servers_are_caught_by_the_rule_that_they_break_3() {
+    are_caught(2);
+}
+
+#[test]
+fn broken_servers_are_caught_by_the_rule_that_they_break_4() {
+    are_caught(3);
+}
+
+/// The small server in Python, started by hand on `bank.db`; killed when dropped.
+struct ByHand(Child, String);
+
+impl Drop for ByHand {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl ByHand {
+    fn start(desk: &Desk, token: Option<&str>) -> ByHand {
+        let mut command = Command::new("python3");
+        command.arg("server.py").current_dir(desk.path("servers/python"));
+        let database = format!("sqlite:{}", desk.path("bank.db").display());
+        for (name, value) in [
+            ("STACKMARK_WORKLOAD", "tpcb"),
+            ("STACKMARK_DB", &database),
+            ("STACKMARK_POOL", "4"),
+            ("STACKMARK_LISTEN", "127.0.0.1:0"),
+        ] {
+            command.env(name, value);
+        }
+        if let Some(token) = token {
+            command.env("ADMIN_TOKEN", token);
+        }
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.trim().strip_prefix("listening on ").unwrap().to_owned();
+        ByHand(child, url)
+    }
+}
+
+fn checks<'a>(document: &'a Value, of: &[&str]) -> Vec<&'a str> {
+    let found = rules(document);
+    of.iter().map(|wanted| found.iter().find(|(name, _)| name == wanted).unwrap().1).collect()
+}
+
+const OF_DATA: [&str; 4] = ["golden", "rejected-changes-nothing", "stored", "audits"];
+
+#[test]
+fn of_a_running_server_only_what_can_be_known_is_checked() {
+    if !has_python() {
+        return;
+    }
+    let desk = desk(None);
+    assert_eq!(desk.run("load tpcb --golden --db sqlite:bank.db").code(), 0);
+    let server = ByHand::start(&desk, None);
+    let url = &server.1;
+    let ran = desk.run(&format!("verify {url} --workload tpcb --json"));
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let blind = parse(&ran.out);
+    assert_eq!(checks(&blind, &OF_DATA), ["not run"; 4]);
+    assert_eq!(checks(&blind, &["bad-input", "methods", "race/lost-update", "schema"]), ["passed"; 4]);
+    // What that has left behind is put back, as often as it is asked for.
+    for _ in 0..2 {
+        let ran = desk.run(&format!("verify {url} --workload tpcb --db sqlite:bank.db --json"));
+        assert_eq!(ran.code(), 0, "{ran:?}");
+        assert_eq!(checks(&parse(&ran.out), &OF_DATA), ["passed"; 4]);
+    }
+    let large = desk.run("load tpcb --db sqlite:large.db");
+    assert_eq!(large.code(), 0, "{large:?}");
+    let ran = desk.run(&format!("verify {url} --workload tpcb --db sqlite:large.db"));
+    assert_eq!(ran.code(), 2, "{ran:?}");
+    assert!(ran.err.contains("load tpcb --golden"), "{}", ran.err);
+}
+
+#[test]
+fn a_server_that_loads_and_audits_its_own_data_needs_nobody_else_and_that_is_said() {
+    if !has_python() {
+        return;
+    }
+    let desk = desk(None);
+    assert_eq!(desk.run("load tpcb --golden --db sqlite:bank.db").code(), 0);
+    let server = ByHand::start(&desk, Some("open sesame"));
+    let url = &server.1;
+    let with = |token: &str, line: &str| {
+        let mut command = desk.command(line);
+        command.env("STACKMARK_ADMIN_TOKEN", token);
+        Running::start(command).end()
+    };
+    let ran = with("open sesame", &format!("verify {url} --workload tpcb --json"));
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let document = parse(&ran.out);
+    assert_eq!(checks(&document, &OF_DATA), ["passed"; 4]);
+    assert!(document["witness"].as_str().unwrap().contains("the server itself"), "{document}");
+    let line = "--scale 2 --warmup 0s --duration 1s --clients 2 --require-audit --json";
+    let ran = with("open sesame", &format!("run tpcb/sqlite --url {url} {line}"));
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let trial = &parse(&ran.out)["trials"][0];
+    assert_eq!(trial["data"]["scale"], 2, "{trial}");
+    assert!(trial["notes"].to_string().contains("nobody else looked at it"), "{}", trial["notes"]);
+    assert!(trial["audits"].to_string().contains("says the server itself"), "{}", trial["audits"]);
+    let ledger = trial["ledger"].as_array().unwrap();
+    assert!(!ledger.is_empty() && ledger.iter().all(|found| found["check"] == "passed"), "{ledger:?}");
+    let refused = with("open barley", &format!("verify {url} --workload tpcb"));
+    assert_eq!(refused.code(), 2, "{refused:?}");
+    assert!(refused.err.contains("does not take the token"), "{}", refused.err);
+    assert!(!refused.err.contains("barley"), "{}", refused.err);
+    let plain = ByHand::start(&desk, None);
+    let refused = with("open sesame", &format!("verify {} --workload tpcb", plain.1));
+    assert_eq!(refused.code(), 2, "{refused:?}");
+    assert!(refused.err.contains("the server does not offer it"), "{}", refused.err);
+}
+
+#[test]
+fn what_cannot_be_verified_is_said_before_anything_starts() {
+    let desk = Desk::empty();
+    let refused = |line: &str, words: &[&str]| {
+        let ran = desk.run(line);
+        assert_eq!(ran.code(), 2, "{ran:?}");
+        for word in words {
+            assert!(ran.err.contains(word), "{word}: {}", ran.err);
+        }
+    };
+    refused("verify http://127.0.0.1:1", &["which workload", "--workload catalogue"]);
+    refused("verify http://127.0.0.1:1 --workload catalog", &["no workload"]);
+    refused("verify http://127.0.0.1:1 --workload catalogue", &["could not reach"]);
+    refused("verify catalogue/sqlite/rusqlite", &["is direct; verify is for servers"]);
+    refused("verify catalogue/sqlite/axum+rusqlite --workload tpcc", &["is of the workload catalogue"]);
+    refused("verify http://127.0.0.1:1 --workload catalogue --pool 3", &["--pool"]);
+}

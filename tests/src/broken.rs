@@ -1,0 +1,317 @@
+//! Servers that are broken on purpose: the small server in Python with one thing changed in its source, and the rule of
+//! `stackmark verify` that must call it broken.
+
+/// One of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Broken {
+    /// What is wrong with it.
+    pub what: &'static str,
+    /// The file of the server that is changed.
+    pub file: &'static str,
+    /// What stands there once, and what stands there instead.
+    pub change: (&'static str, &'static str),
+    /// The rule that must be called broken. Others may be broken with it.
+    pub rule: &'static str,
+    /// What the finding must say.
+    pub says: &'static str,
+}
+
+const CATALOGUE: &str = "catalogue.py";
+const SERVER: &str = "server.py";
+
+const fn broken(
+    what: &'static str,
+    file: &'static str,
+    change: (&'static str, &'static str),
+    rule: &'static str,
+    says: &'static str,
+) -> Broken {
+    Broken { what, file, change, rule, says }
+}
+
+/// All of them.
+pub const SERVERS: &[Broken] = &[
+    broken(
+        "a lost update: the version is compared before the change, in a transaction of its own",
+        CATALOGUE,
+        (
+            "        with self.store.writing(work) as run:\n            if run(text, *values.values(), id, version) == 0:",
+            "        with self.store.reading(work) as run:\n            found = run(f\"select version from {table} where id = ?\", id)\n        \
+             with self.store.writing(work) as run:\n            text = text.replace(\" and version = ?\", \" and 0 < ?\")\n            \
+             if not found or found[0][0] != version or run(text, *values.values(), id, version) == 0:",
+        ),
+        "race/lost-update",
+        "were acknowledged as made",
+    ),
+    broken(
+        "a category is created twice",
+        CATALOGUE,
+        (
+            "insert into category (id, name, version) values (?, ?, 1) on conflict (id) do nothing",
+            "insert or replace into category (id, name, version) values (?, ?, 1)",
+        ),
+        "golden",
+        "category-create",
+    ),
+    broken(
+        "a food is created twice where two create it at the same moment",
+        CATALOGUE,
+        (
+            "        with self.store.writing(work) as run:\n            self.insert(run, category, [(id, facts)])",
+            "        with self.store.reading(work) as run:\n            if run(\"select 1 from food where id = ?\", id):\n                \
+             if run(\"select 1 from category where id = ?\", category):\n                    raise Decline(*FOOD_EXISTS)\n        \
+             with self.store.writing(work) as run:\n            if not run(\"select 1 from category where id = ?\", category):\n                \
+             raise Decline(*UNKNOWN_CATEGORY)\n            run(f\"insert or replace into food ({FOOD}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)\", id, category, *facts)",
+        ),
+        "race/double-insert",
+        "were acknowledged as made",
+    ),
+    broken(
+        "the total is that of the page",
+        CATALOGUE,
+        ("\"total\": total,", "\"total\": len(rows),"),
+        "golden",
+        "foods-list",
+    ),
+    broken(
+        "the total is that of all foods, whatever the filter",
+        CATALOGUE,
+        ("[[total]] = run(total_of, *values)", "[[total]] = run(\"select count(*) from food\")"),
+        "golden",
+        "total",
+    ),
+    broken(
+        "a field is left out where it is null",
+        CATALOGUE,
+        (
+            "    return dict(zip(COLUMNS, row))",
+            "    return {name: value for name, value in zip(COLUMNS, row) if value is not None}",
+        ),
+        "golden",
+        "fibre",
+    ),
+    broken(
+        "what was created is answered with 200",
+        CATALOGUE,
+        (
+            "        return 201, {\"version\": 1}, [etag(1)]\n\n    def insert_foods",
+            "        return 200, {\"version\": 1}, [etag(1)]\n\n    def insert_foods",
+        ),
+        "schema",
+        "status",
+    ),
+    broken(
+        "a filter is ignored",
+        CATALOGUE,
+        (
+            "where, values = \"category = ?\", [a_whole(\"category\", given[\"category\"], 1, ID_MAX)]",
+            "a_whole(\"category\", given[\"category\"], 1, ID_MAX)",
+        ),
+        "golden",
+        "foods-list",
+    ),
+    broken(
+        "a search finds what holds the text anywhere",
+        CATALOGUE,
+        (
+            "where, values = \"name >= ? and name < ?\", [begin, begin + \"\\x7f\"]",
+            "where, values = \"name like ?\", [f\"%{begin}%\"]",
+        ),
+        "golden",
+        "foods-list",
+    ),
+    broken(
+        "foods with equal keys are in no order",
+        CATALOGUE,
+        ("order by {order}, id limit ? offset ?", "order by {order}, id desc limit ? offset ?"),
+        "golden",
+        "foods-list",
+    ),
+    broken(
+        "a page after a food begins with that food again",
+        CATALOGUE,
+        ("after = f\"({order}, id) > (?, ?)\"", "after = f\"({order}, id) >= (?, ?)\""),
+        "golden",
+        "foods-list",
+    ),
+    broken(
+        "a list is answered from a cache",
+        CATALOGUE,
+        (
+            "    def categories(self, request, work):\n",
+            "    def categories(self, request, work):\n        self.cached = getattr(self, \"cached\", None) or self.uncached(request, work)\n        \
+             return self.cached\n\n    def uncached(self, request, work):\n",
+        ),
+        "golden",
+        "categories",
+    ),
+    broken(
+        "half of a bulk insert stays",
+        CATALOGUE,
+        (
+            "            raise Decline(*FOOD_EXISTS)\n\n    def update_food",
+            "            run(\"commit\")\n            run(\"begin\")\n            raise Decline(*FOOD_EXISTS)\n\n    def update_food",
+        ),
+        "golden",
+        "food",
+    ),
+    broken(
+        "a bulk insert can be seen while it is going on",
+        CATALOGUE,
+        (
+            "        if run(f\"insert into food ({FOOD}) values {marks} on conflict (id) do nothing\", *values) < len(rows):",
+            "        known = run(f\"select 1 from food where id in ({', '.join('?' * len(rows))})\", *(id for id, _ in rows))\n        \
+             for id, facts in [] if known else rows:\n            run(f\"insert into food ({FOOD}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)\", id, category, *facts)\n            \
+             run(\"commit\")\n            run(\"begin immediate\")\n        if known:",
+        ),
+        "race/half-a-bulk-insert",
+        "of its 50 foods",
+    ),
+    broken(
+        "a failure is answered with 200",
+        SERVER,
+        ("        self.answer(problem.status, {", "        self.answer(200, {"),
+        "bad-input",
+        "200",
+    ),
+    broken(
+        "reads see an old moment",
+        SERVER,
+        (
+            "            self.end(connection, \"commit\")\n            self.pool.put(connection)\n\n    @contextmanager\n    def writing",
+            "            self.pool.put(connection)\n\n    @contextmanager\n    def writing",
+        ),
+        "golden",
+        "category-read",
+    ),
+    broken(
+        "everything that is to be created is declined",
+        CATALOGUE,
+        (
+            "        body = fields(request.json(), {\"id\", \"name\"})\n",
+            "        body = fields(request.json(), {\"id\", \"name\"})\n        raise Decline(*CATEGORY_EXISTS)\n",
+        ),
+        "golden",
+        "category-create",
+    ),
+    broken(
+        "changes are acknowledged and not stored",
+        SERVER,
+        (
+            "                connection.execute(\"commit\")\n                work.commits += 1",
+            "                connection.execute(\"rollback\")\n                work.commits += 1",
+        ),
+        "stored",
+        "rows",
+    ),
+    broken(
+        "the entity tag is of the version before",
+        CATALOGUE,
+        ("[etag(version + 1)]", "[etag(version)]"),
+        "headers",
+        "etag",
+    ),
+    broken(
+        "problems are plain JSON",
+        SERVER,
+        ("\"application/problem+json\" if problem else \"application/json\"", "\"application/json\""),
+        "schema",
+        "application/problem+json",
+    ),
+    broken(
+        "unknown fields are passed over",
+        CATALOGUE,
+        ("not names <= set(body) <= names | optional", "not names <= set(body)"),
+        "bad-input",
+        "a field that is not known",
+    ),
+    broken(
+        "a number may be true",
+        CATALOGUE,
+        ("if type(value) is not int or", "if not isinstance(value, int) or"),
+        "bad-input",
+        "true",
+    ),
+    broken(
+        "arrays within arrays end the thread",
+        SERVER,
+        ("except (ValueError, RecursionError) as error:", "except ValueError as error:"),
+        "bad-input",
+        "30,000 arrays",
+    ),
+    broken(
+        "any type of body is read",
+        SERVER,
+        ("if kind not in (\"application/json\", \"application/json;charset=utf-8\"):", "if not kind:"),
+        "bad-input",
+        "text/plain",
+    ),
+    broken(
+        "a method that a path has not is a path that is not there",
+        SERVER,
+        (
+            "raise Problem(\"method-not-allowed\", f\"{path} has {self.allow}\")",
+            "raise Problem(\"unknown-path\", \"nothing is here\")",
+        ),
+        "methods",
+        "405",
+    ),
+    broken(
+        "a change needs no version",
+        CATALOGUE,
+        ("    if tag is None:\n", "    if tag is None:\n        return 1\n    if tag is None:\n"),
+        "bad-input",
+        "if-match is missing",
+    ),
+    broken(
+        "a category is removed while foods come into it",
+        CATALOGUE,
+        (
+            "        with self.store.writing(work) as run:\n            found = run(f\"select version from {table} where id = ?\", id)",
+            "        with self.store.reading(work) as run:\n            if run(used, id):\n                used = \"select 1 where 0 < ?\"\n                \
+             if run(f\"select 1 from {table} where id = ? and version = ?\", id, version):\n                    raise Decline(*in_use)\n        \
+             used = \"select 1 where 0 > ?\"\n        with self.store.writing(work) as run:\n            found = run(f\"select version from {table} where id = ?\", id)",
+        ),
+        "race/category-in-use",
+        "foods were created in it",
+    ),
+    broken(
+        "the parts of a call's time are more than the whole",
+        SERVER,
+        (
+            "f\"query;dur={self.spent * 1000:.3f}, total;dur={total:.3f}\"",
+            "f\"query;dur={total + 1:.3f}, total;dur={total:.3f}\"",
+        ),
+        "server-timing",
+        "and a total of",
+    ),
+    broken(
+        "every connection is closed behind its answer",
+        SERVER,
+        (
+            "    def answer(self, status, document=None, headers=()):\n",
+            "    def answer(self, status, document=None, headers=()):\n        self.close_connection = True\n",
+        ),
+        "keep-alive",
+        "connection: close",
+    ),
+    broken(
+        "a template shows foods as they were when it was first read",
+        CATALOGUE,
+        (
+            "    def template(self, request, work):\n        id = path_id(request)\n",
+            "    def template(self, request, work):\n        id = path_id(request)\n        self.read = getattr(self, \"read\", {})\n        \
+             self.read[id] = self.read.get(id) or self.fresh(request, work, id)\n        return self.read[id]\n\n    \
+             def fresh(self, request, work, id):\n",
+        ),
+        "golden",
+        "template-full",
+    ),
+    broken(
+        "the items of a meal are in no order",
+        CATALOGUE,
+        ("order by d.day, m.meal, i.item", "order by d.day, m.meal, f.kcal"),
+        "golden",
+        "template-full",
+    ),
+];
