@@ -130,6 +130,11 @@ impl Subject {
         }
     }
 
+    /// Whether what speaks to the engine is ours, in the generator or in our server.
+    pub fn speaks_through_ours(&self) -> bool {
+        self.others().is_none()
+    }
+
     /// The server in front, if it is not ours.
     fn others(&self) -> Option<&'static Manifest> {
         self.served.map(|served| served.manifest).filter(|manifest| !manifest.is_ours())

@@ -144,11 +144,10 @@ pub(crate) fn agrees<'a>(
 ) -> Result<()> {
     for trial in trials {
         let (version, checksum) = (&trial.stack.engine_version, &trial.data.checksum);
-        if *version != ready.engine_version {
+        if let Some(now) = ready.engine_version.as_ref().filter(|now| *now != version) {
             bail!(
-                "the trials of {name} so far were measured on version {version} of its engine, and here it is {}: that \
-                 would be another run\nhint: begin it anew",
-                ready.engine_version
+                "the trials of {name} so far were measured on version {version} of its engine, and here it is {now}: that \
+                 would be another run\nhint: begin it anew"
             );
         }
         if *checksum != ready.checksum {
