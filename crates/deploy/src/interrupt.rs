@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result};
 use signal_hook::consts::signal::{SIGINT, SIGTERM, SIGXFSZ};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Whether the user has asked to stop.
 #[derive(Debug, Clone, Default)]
@@ -11,9 +11,16 @@ pub struct Interrupt {
     flag: Arc<AtomicBool>,
 }
 
+/// What listens, once somebody has asked.
+static LISTENING: Mutex<Option<Interrupt>> = Mutex::new(None);
+
 impl Interrupt {
-    /// Listens for SIGINT and SIGTERM from now on.
+    /// Listens for SIGINT and SIGTERM from now on; whoever asks hears of the same ones, also of those before they asked.
     pub fn listen() -> Result<Interrupt> {
+        let mut listening = LISTENING.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(interrupt) = &*listening {
+            return Ok(interrupt.clone());
+        }
         let interrupt = Interrupt::default();
         let mut signals =
             signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).context("could not listen for signals")?;
@@ -29,7 +36,7 @@ impl Interrupt {
                 }
             })
             .context("could not start a thread")?;
-        Ok(interrupt)
+        Ok(listening.insert(interrupt).clone())
     }
 
     /// Makes a limit on the size of files (`ulimit -f`) an error of the write that meets it. The signal that comes with it
