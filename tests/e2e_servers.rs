@@ -12,10 +12,10 @@ use std::process::Command;
 /// What a manifest says beside its name and how it is started.
 const SERVES: &str =
     "language = \"any\"\nserves = [{ workload = \"tpcb\", engine = \"sqlite\", about = \"a server\" }]\n";
-const SHORT: &str = "--warmup 0s --duration 1s --clients 4 --generator-threads 2 --json";
+pub(crate) const SHORT: &str = "--warmup 0s --duration 1s --clients 4 --generator-threads 2 --json";
 
 /// A loaded bank of pgbench's.
-fn bank() -> Desk {
+pub(crate) fn bank() -> Desk {
     let desk = Desk::empty();
     let ran = desk.run("load tpcb --db sqlite:bank.db");
     assert_eq!(ran.code(), 0, "{ran:?}");
@@ -33,13 +33,17 @@ fn add(desk: &Desk, name: &str, more: &str, script: &str) {
 
 /// Puts the server in Python beside a desk's files; says so where there is no Python.
 fn with_python(desk: &Desk) -> bool {
+    python_in(&desk.path("servers/python"))
+}
+
+/// Puts the server in Python into a folder; says so where there is no Python.
+pub(crate) fn python_in(folder: &Path) -> bool {
     if !Command::new("python3").arg("--version").output().is_ok_and(|ran| ran.status.success()) {
         rig::for_tests::not_run("there is no python3 for a server in another language");
         return false;
     }
     let from = repository::root().join("tests/servers/python");
-    let folder = desk.path("servers/python");
-    fs::create_dir_all(&folder).unwrap();
+    fs::create_dir_all(folder).unwrap();
     for file in fs::read_dir(&from).unwrap().flatten().filter(|file| file.path().is_file()) {
         fs::copy(file.path(), folder.join(file.file_name())).unwrap();
     }

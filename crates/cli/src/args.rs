@@ -145,8 +145,14 @@ pub(crate) struct Load {
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// What to measure: `workload/engine/how`, for example `tpcc/sqlite/rusqlite`; what is left out gets its default.
-    pub(crate) subject: String,
+    /// What to measure: `workload/engine/how`, for example `tpcc/sqlite/rusqlite`; what is left out gets its default. With
+    /// --server which of the subjects that it serves, where there are several.
+    #[arg(required_unless_present = "given")]
+    pub(crate) subject: Option<String>,
+    /// Measure the server in this folder, which has a `server.toml` (docs/servers.md); with @REVISION as it was at that
+    /// revision of its git repository (a branch, a tag, a commit), built in a work tree of its own.
+    #[arg(long = "server", value_name = "PATH[@REVISION]", conflicts_with = "url")]
+    pub(crate) given: Option<String>,
     #[command(flatten)]
     pub(crate) data: DataArgs,
     /// Measure a server that is already running, for example `http://127.0.0.1:8080`.
@@ -168,9 +174,15 @@ pub(crate) struct Run {
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// Two subjects, or two stored results.
-    #[arg(num_args = 1..=2, required = true)]
+    /// Two subjects, or two stored results. With one --server the subject that it is held against; with two which of the
+    /// subjects that both serve, where there are several.
+    #[arg(num_args = 1..=2, required_unless_present = "given")]
     pub(crate) sides: Vec<String>,
+    /// Compare the server in this folder, which has a `server.toml` (docs/servers.md); with @REVISION as it was at that
+    /// revision of its git repository (a branch, a tag, a commit), built in a work tree of its own. Given twice, the second is
+    /// held against the first.
+    #[arg(long = "server", value_name = "PATH[@REVISION]")]
+    pub(crate) given: Vec<String>,
     /// Of one subject: find what is likely to set its throughput in a short trial, change that one factor, and say whether
     /// throughput follows.
     #[arg(long, conflicts_with_all = ["max_loss", "no_control"])]

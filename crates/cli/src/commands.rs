@@ -4,7 +4,7 @@ use crate::experiment::file;
 use crate::ui::Ui;
 use crate::{args, compare, resume, run, workloads};
 use anyhow::{Result, bail};
-use deploy::{Interrupt, Route, subjects};
+use deploy::{Interrupt, Offered, Route, Subject, subjects};
 use result::RunKind;
 use schedule::Answer;
 use std::path::Path;
@@ -21,6 +21,10 @@ pub(crate) fn run(args: &args::Run, ui: &Ui) -> Result<Answer> {
 }
 
 pub(crate) fn compare(args: &args::Compare, ui: &Ui) -> Result<Answer> {
+    if !args.given.is_empty() {
+        let (a, b) = given(args)?;
+        return held_against(a, b, args, ui);
+    }
     let (a, b) = match (args.sides.as_slice(), args.confirm_bottleneck) {
         ([a, b], false) => (a, b),
         ([a], true) => (a, a),
@@ -34,7 +38,33 @@ pub(crate) fn compare(args: &args::Compare, ui: &Ui) -> Result<Answer> {
     if Path::new(a).exists() || Path::new(b).exists() {
         return compare::stored(Path::new(a), Path::new(b), args, ui);
     }
-    let (a, b) = (subjects::find_here(a)?, subjects::find_here(b)?);
+    held_against(subjects::find_here(a)?, subjects::find_here(b)?, args, ui)
+}
+
+/// What is compared where servers are given by their folders.
+fn given(args: &args::Compare) -> Result<(&'static Subject, &'static Subject)> {
+    let sides: Vec<&str> = args.sides.iter().map(String::as_str).collect();
+    match (&args.given[..], &sides[..], args.confirm_bottleneck) {
+        ([server], [] | [_], true) => {
+            let subject = Offered::of(server)?.only(sides.first().copied())?;
+            Ok((subject, subject))
+        }
+        ([server], [base], false) => {
+            let base = subjects::find_here(base)?;
+            Ok((base, Offered::of(server)?.beside(base)?))
+        }
+        ([a, b], [] | [_], false) => Offered::of(a)?.with(&Offered::of(b)?, sides.first().copied()),
+        (_, _, true) => bail!("--confirm-bottleneck takes one subject, or one --server"),
+        _ => bail!(
+            "compare takes 2 sides; given are {} by --server and {} by name\nhint: one --server and the subject that it is held \
+             against, or two of them",
+            args.given.len(),
+            sides.len()
+        ),
+    }
+}
+
+fn held_against(a: &'static Subject, b: &'static Subject, args: &args::Compare, ui: &Ui) -> Result<Answer> {
     if a.workload() != b.workload() {
         bail!("{} and {} are different workloads: their rates cannot be compared", a.path, b.path);
     }
@@ -60,6 +90,7 @@ pub(crate) fn resume(args: &args::Resume, ui: &Ui) -> Result<Answer> {
     }
     held.works_in(folder.path());
     let interrupt = Interrupt::listen()?;
+    deploy::give_again(&sealed.servers)?;
     let site = Site { folder: &folder, viewer: ui, interrupt: &interrupt };
     workloads::of(&sealed.workload)?.resume(sealed, &site)
 }

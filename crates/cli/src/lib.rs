@@ -48,6 +48,7 @@ pub fn main(more: &'static [Row]) -> ExitCode {
         .and_then(|()| cli.command.live().map_or(Ok(()), |args| ui.go_live(args)))
         .and_then(|()| run_command(cli.command, &ui))
         .and_then(|answer| ui.end().map(|()| answer));
+    deploy::remove_work_trees();
     match done {
         Ok(Answer::Good) => ExitCode::SUCCESS,
         Ok(Answer::Bad) => ExitCode::from(1),

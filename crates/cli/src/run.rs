@@ -7,6 +7,7 @@ use adapter_http::About;
 use anyhow::{Result, anyhow, bail};
 use benchmark::{LOAD_SEED, amount};
 use deploy::Interrupt;
+use deploy::Offered;
 use deploy::ServerSettings;
 use deploy::Spec;
 use deploy::Viewer;
@@ -211,8 +212,13 @@ fn refuse(
 }
 
 pub(crate) fn subject_of(args: &args::Run) -> Result<&'static Subject> {
-    let subject = subjects::find(&args.subject)?;
-    let named: Vec<&str> = args.subject.split('/').collect();
+    let wanted = args.subject.as_deref();
+    if let Some(server) = &args.given {
+        return Offered::of(server)?.only(wanted);
+    }
+    let wanted = wanted.unwrap_or_default();
+    let subject = subjects::find(wanted)?;
+    let named: Vec<&str> = wanted.split('/').collect();
     match (&args.url, subject.route(), named.as_slice()) {
         // An address without more is a wish to go there.
         (Some(_), Route::Direct, [_] | [_, _]) => {

@@ -18,11 +18,13 @@ use toml::Spanned;
 /// The manifest of the server that comes with the program.
 const OURS: &str = include_str!("../../../servers/rust/server.toml");
 /// What a manifest is called in the folder of its server.
-const FILE: &str = "server.toml";
+pub(crate) const FILE: &str = "server.toml";
 /// Bytes of a manifest: more is another file by mistake.
 const BYTES_MAX: u64 = 1 << 20;
 /// Stands for this program in `start` and `build`.
 const THIS_PROGRAM: &str = "${STACKMARK}";
+/// Sets the name of a server apart from its revision. No name has it.
+const AT: char = '@';
 /// Seconds until a server has failed that is not ready yet, unless its manifest says otherwise.
 const READY_S: u64 = 60;
 /// Seconds until a server is killed that was asked to end, unless its manifest says otherwise: ours drains 10 s at most.
@@ -71,7 +73,9 @@ pub struct Manifest {
     file: PathBuf,
     text: String,
     /// Where its programs run; nothing for the one that comes with the program, which runs where we do.
-    folder: Option<PathBuf>,
+    pub(crate) folder: Option<PathBuf>,
+    /// The commit that it was checked out from, in full, where it was.
+    pub(crate) commit: Option<String>,
     /// Whether it has been built by this process.
     pub(crate) is_built: Mutex<bool>,
 }
@@ -134,8 +138,34 @@ impl Manifest {
     /// # Errors
     /// It cannot be read, or has a mistake: file, line, and what would be right.
     pub fn read(file: &Path) -> Result<Manifest, DeployError> {
+        Manifest::read_as(file, file)
+    }
+
+    /// Reads the manifest of a server in a folder that `commit` was checked out into. It is called after `revision` too, and in
+    /// errors it lies in the folder `shown`.
+    ///
+    /// # Errors
+    /// Those of [`Manifest::read`], or the server would not be that of the commit.
+    pub(crate) fn of_revision(
+        folder: &Path,
+        shown: &str,
+        revision: &str,
+        commit: &str,
+    ) -> Result<Manifest, DeployError> {
+        let manifest = Manifest::read_as(&folder.join(FILE), &Path::new(shown).join(FILE))?;
+        if manifest.start.get_ref()[0].contains(THIS_PROGRAM) {
+            let message =
+                "it is started as this program, which is the same at every revision: give its folder alone";
+            return Err(manifest.mistake(&manifest.start.span(), message));
+        }
+        let name = format!("{}{AT}{revision}", manifest.name);
+        Ok(Manifest { name, commit: Some(commit.to_owned()), ..manifest })
+    }
+
+    /// Reads a manifest that is `shown` in errors.
+    fn read_as(file: &Path, shown: &Path) -> Result<Manifest, DeployError> {
         let failed = |why: &dyn std::fmt::Display| {
-            DeployError::Manifest(format!("could not read the server manifest {}: {why}", file.display()))
+            DeployError::Manifest(format!("could not read the server manifest {}: {why}", shown.display()))
         };
         let bytes = fs::metadata(file).map_err(|error| failed(&error))?.len();
         if bytes > BYTES_MAX {
@@ -143,7 +173,7 @@ impl Manifest {
         }
         let text = fs::read_to_string(file).map_err(|error| failed(&error))?;
         let folder = file.parent().map(std::path::absolute).transpose().map_err(|error| failed(&error))?;
-        Manifest::parse(text, file.to_owned(), folder)
+        Manifest::parse(text, shown.to_owned(), folder)
     }
 
     fn parse(text: String, file: PathBuf, folder: Option<PathBuf>) -> Result<Manifest, DeployError> {
@@ -212,6 +242,7 @@ impl Manifest {
             file,
             text,
             folder,
+            commit: None,
             is_built,
         })
     }
@@ -220,6 +251,12 @@ impl Manifest {
     #[must_use]
     pub fn is_ours(&self) -> bool {
         self.folder.is_none()
+    }
+
+    /// What its file calls it, whatever its revision.
+    #[must_use]
+    pub fn own_name(&self) -> &str {
+        self.name.split(AT).next().unwrap_or_default()
     }
 
     /// An offer of it that is wrong, for whoever knows what can be offered; without an offer its name.
@@ -271,11 +308,7 @@ impl Manifest {
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
         }
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("STACKMARK_") {
-                command.env_remove(name);
-            }
-        }
+        without_ours(command);
     }
 
     /// Program and arguments with paths as they are on this machine.
@@ -305,6 +338,15 @@ impl Manifest {
             DeployError::Server(format!("could not find this program's own file: {error}"))
         })?;
         Ok(path.to_string_lossy().into_owned())
+    }
+}
+
+/// Takes our variables, of which some are secrets, from what a command is told.
+pub(crate) fn without_ours(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("STACKMARK_") {
+            command.env_remove(name);
+        }
     }
 }
 

@@ -56,15 +56,19 @@ impl Private {
 
     /// Removes what killed runs under `out` have left behind.
     pub fn sweep(out: &Path) {
-        let runs = fs::read_dir(out).into_iter().flatten().flatten();
-        for path in runs.map(|run| run.path().join(Private::NAME)) {
-            let abandoned = File::open(path.join(OWNER))
-                .is_ok_and(|owner| flock(&owner, FlockOperation::NonBlockingLockExclusive).is_ok());
-            if abandoned {
-                // What cannot be removed harms nobody but the disk.
-                let _ = fs::remove_dir_all(&path);
-            }
+        for path in Private::abandoned(out) {
+            // What cannot be removed harms nobody but the disk.
+            let _ = fs::remove_dir_all(&path);
         }
+    }
+
+    /// The private folders under `out` whose runs were killed.
+    pub(crate) fn abandoned(out: &Path) -> impl Iterator<Item = PathBuf> {
+        let runs = fs::read_dir(out).into_iter().flatten().flatten();
+        runs.map(|run| run.path().join(Private::NAME)).filter(|path| {
+            File::open(path.join(OWNER))
+                .is_ok_and(|owner| flock(&owner, FlockOperation::NonBlockingLockExclusive).is_ok())
+        })
     }
 }
 

@@ -2,7 +2,8 @@
 //! along, those through a server from the servers' manifests. What is not among them is not a subject, and asking for it is an
 //! error that names the nearest one: nothing is ever measured under another name.
 
-use crate::{DeployError, Manifest, Offer, Order, Server, ServerSettings};
+use crate::revision::short;
+use crate::{DeployError, Manifest, Offer, Order, Server, ServerSettings, given};
 use anyhow::{Context, Result, bail};
 use sql::{DbUrl, Dialect};
 use std::borrow::Cow;
@@ -117,6 +118,32 @@ impl Subject {
         self.served.map(|served| served.manifest.language.as_str())
     }
 
+    /// The commit that its server was checked out from, as reports show it.
+    pub fn commit(&self) -> Option<&'static str> {
+        self.served.and_then(|served| served.manifest.commit.as_deref()).map(short)
+    }
+
+    /// Whether the servers of both are one at two revisions, or at one and as it lies there.
+    pub fn is_revision_of(&self, other: &Subject) -> bool {
+        let own = |subject: &Subject| subject.served.map(|served| served.manifest.own_name());
+        // No two servers have one name of their own but as revisions.
+        self.server() != other.server() && own(self) == own(other)
+    }
+
+    /// Its path, as if its server were not taken from a revision.
+    pub(crate) fn path_without_revision(&self) -> String {
+        let manifest = self.served.map(|served| served.manifest);
+        manifest.map_or_else(
+            || self.path.to_owned(),
+            |manifest| self.path.replacen(&manifest.name, manifest.own_name(), 1),
+        )
+    }
+
+    /// What its server calls it among several for one workload and engine.
+    pub(crate) fn offered(&self) -> Option<&'static str> {
+        self.served.map(|served| served.offer.how.as_str())
+    }
+
     /// What speaks to the engine; of a server of somebody else's all that is known is what the path says.
     pub fn adapter(&self) -> &'static str {
         self.others().map_or(self.how.driver.name(), |_| part(self.path, 2))
@@ -172,8 +199,21 @@ pub fn all() -> Result<&'static [Subject]> {
         return Ok(all);
     }
     let found = Manifest::all_in(SERVERS.get().map_or(Path::new("servers"), PathBuf::as_path))?;
-    let all = with_servers(OURS.clone(), found)?;
+    let all = with_servers(OURS.clone(), found, &|_| false)?;
     Ok(ALL.get_or_init(|| all))
+}
+
+/// Those whose server's manifest lies in a folder, however that is spelled.
+///
+/// # Errors
+/// Those of [`all`].
+pub(crate) fn of_folder(folder: &Path) -> Result<Vec<Subject>> {
+    let Ok(folder) = folder.canonicalize() else { return Ok(Vec::new()) };
+    let lies_there = |subject: &&Subject| {
+        let its = subject.served.and_then(|served| served.manifest.folder.as_deref());
+        its.is_some_and(|its| its.canonicalize().is_ok_and(|its| its == folder))
+    };
+    Ok(all()?.iter().filter(lies_there).copied().collect())
 }
 
 /// Workloads that another program brings along.
@@ -197,21 +237,22 @@ fn more() -> &'static [Combination] {
 
 /// What needs no folder of servers: the direct ones, and those through ours.
 static OURS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
-    with_servers(DIRECT.clone(), [Manifest::ours().serving(more())])
+    with_servers(DIRECT.clone(), [Manifest::ours().serving(more())], &|_| false)
         .expect("a test has read what is compiled in")
 });
 
-/// Puts what servers offer beside what there is.
-fn with_servers(
+/// Puts what servers offer beside what there is, unless a path is `taken` elsewhere.
+pub(crate) fn with_servers(
     mut all: Vec<Subject>,
     manifests: impl IntoIterator<Item = Manifest>,
+    taken: &dyn Fn(&str) -> bool,
 ) -> Result<Vec<Subject>> {
     for manifest in manifests {
         // For as long as the program runs, as the direct ones.
         let manifest: &'static Manifest = Box::leak(Box::new(manifest));
         for offer in &manifest.serves {
             let subject = offered(manifest, offer)?;
-            if all.contains(&subject) {
+            if all.contains(&subject) || taken(subject.path) {
                 let message =
                     format!("there is a subject `{}` already: give the server another name", subject.path);
                 return Err(manifest.wrong(None, &message).into());
@@ -266,6 +307,9 @@ pub fn find(path: &str) -> Result<&'static Subject> {
     let all = all()?;
     let wanted = current(path);
     let wanted = wanted.trim_end_matches('/');
+    if let Some(subject) = given::subject(wanted) {
+        return Ok(subject);
+    }
     let begins = |subject: &&Subject| {
         subject.path == wanted || subject.path.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('/'))
     };
@@ -300,7 +344,7 @@ pub fn find(path: &str) -> Result<&'static Subject> {
 }
 
 /// The path with the name that an engine has today: MariaDB was called `mysql`, and may still be.
-fn current(path: &str) -> Cow<'_, str> {
+pub(crate) fn current(path: &str) -> Cow<'_, str> {
     let mut parts: Vec<&str> = path.split('/').collect();
     match parts.get_mut(1) {
         Some(engine) if *engine == Dialect::MySql.scheme() => {

@@ -18,6 +18,14 @@ pub(crate) fn path(options: &Options) -> PathBuf {
     given.unwrap_or_else(|| format!("/var/tmp/stackmark-{}", rustix::process::geteuid().as_raw()).into())
 }
 
+/// The base folder, for what else has to lie outside of everything that the user works in.
+///
+/// # Errors
+/// It cannot be made, or somebody else could have laid it out for us.
+pub fn folder() -> Result<PathBuf, RigError> {
+    make(&Options::default())
+}
+
 /// Makes the base folder if need be, and refuses one that somebody else could have laid out for us.
 pub(crate) fn make(options: &Options) -> Result<PathBuf, RigError> {
     let path = path(options);

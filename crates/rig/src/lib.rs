@@ -22,6 +22,7 @@ mod state;
 mod technology;
 mod watchdog;
 
+pub use base::folder;
 pub use cgroup::{Cgroup, Throttling, gated};
 pub use error::RigError;
 pub use find::{Installation, find};

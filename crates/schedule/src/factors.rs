@@ -11,6 +11,7 @@ use sql::Dialect;
 pub const FACTORS: &[&str] = &[
     "route",
     "server",
+    "revision",
     "adapter",
     "style",
     "orm",
@@ -42,12 +43,14 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
         routes = a.route() != b.route();
         served = !routes && a.route() == Route::Http;
         note(routes, "route");
-        note(served && a.server() != b.server(), "server");
+        let revisions = a.is_revision_of(b);
+        note(revisions, "revision");
+        note(served && !revisions && a.server() != b.server(), "server");
         note(engines, "engine");
         // An ORM is driver and style in one.
         let orm = a.is_orm() != b.is_orm();
         note(orm, "orm");
-        note(!orm && !engines && a.adapter() != b.adapter(), "adapter");
+        note(!orm && !engines && !revisions && a.adapter() != b.adapter(), "adapter");
         note(!orm && a.style() != b.style(), "style");
     }
     let (a, b) = (&base.plan, &other.plan);

@@ -180,6 +180,9 @@ impl<W: Driven> Job<'_, W> {
         watch.ask(probes).context("could not ask the engine about itself")?;
         let mut stack = target.stack();
         stack.settings.push(("sessions".into(), sessions.to_string()));
+        if let Some(commit) = self.subject.commit() {
+            stack.server = Some(format!("{} at {commit}", stack.server.as_deref().unwrap_or("unnamed")));
+        }
         if let Some(trial) = document.trials.last_mut() {
             trial.stack = described(stack.clone());
             trial.stack.durability.claimed = self.url.is_some();

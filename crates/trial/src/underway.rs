@@ -5,7 +5,7 @@ use crate::Spectator;
 use crate::folder::{self, Folder};
 use crate::lock;
 use anyhow::{Context, Result, bail};
-use deploy::Interrupt;
+use deploy::{Given, Interrupt};
 use result::{Document, Moment, RunKind, Spent};
 use schedule::Answer;
 use serde::de::DeserializeOwned;
@@ -36,6 +36,8 @@ pub struct Underway<P> {
     pub command: Vec<String>,
     /// The workload of all its trials.
     workload: String,
+    /// Servers that it was given by their folders.
+    servers: Vec<Given>,
     /// What kind of run it is; never [`RunKind::Trial`], which cannot go on.
     pub kind: RunKind,
     /// When it was cut off and went on, and what that cost, a sentence each.
@@ -90,6 +92,7 @@ impl<P: Serialize + Clone> Underway<P> {
             started,
             command: folder::command_line(),
             workload: workload.to_owned(),
+            servers: deploy::given(),
             kind,
             notes: Vec::new(),
             again: Vec::new(),
@@ -121,6 +124,8 @@ pub struct Sealed {
     text: String,
     /// The workload of its trials.
     pub workload: String,
+    /// Servers that it was given by their folders, to be given again.
+    pub servers: Vec<Given>,
     /// Tells what its plan is.
     pub kind: RunKind,
 }
@@ -136,6 +141,7 @@ impl Sealed {
             program: String,
             checksum: String,
             workload: String,
+            servers: Vec<Given>,
             kind: RunKind,
         }
         #[derive(Deserialize)]
@@ -175,7 +181,7 @@ impl Sealed {
                 head.checksum
             );
         }
-        Ok(Sealed { path, text, workload: head.workload, kind: head.kind })
+        Ok(Sealed { path, text, workload: head.workload, servers: head.servers, kind: head.kind })
     }
 
     /// The run.

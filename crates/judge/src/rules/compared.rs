@@ -68,6 +68,17 @@ pub fn intended_by(factor: &str) -> &'static [&'static str] {
     match factor {
         "route" => &["stack.route", "stack.server", "plan.generator_threads"],
         "server" => &["stack.server"],
+        // Whatever a change makes of the program, and of its work; but for what was set for it, such as sessions, and for what
+        // a commit survives.
+        "revision" => &[
+            "stack.server",
+            "stack.adapter",
+            "stack.adapter_version",
+            "stack.style",
+            "stack.settings.protocol",
+            "stack.settings.compile_options",
+            "fingerprint.*",
+        ],
         "adapter" => &[
             "stack.adapter",
             "stack.adapter_version",

@@ -6,8 +6,8 @@ use super::words::{PLAN, Word, Words};
 use crate::args::{Limited, SHARDS_MAX};
 use crate::run::server_settings;
 use anyhow::Result;
-use deploy::Spec;
 use deploy::subjects::{self, Route, Subject};
+use deploy::{Offered, Spec};
 use schedule::factors::FACTORS;
 use schedule::plan::Variant;
 use sql::{Dialect, SqliteUrl, UrlError};
@@ -17,6 +17,7 @@ use targets::Driven;
 const OWN: &[&str] = &[
     "name",
     "subject",
+    "server",
     "against",
     "base",
     "factor",
@@ -158,11 +159,13 @@ impl Common<'_> {
 
     fn subject(&self, entries: &[Entry], span: &Span) -> Result<&'static Subject> {
         let such = format!("\"{}\"", subjects::find(self.workload)?.path);
-        let Some(entry) = get(entries, "subject") else {
-            return Err(self.source.wrong(span, format!("a variant needs a `subject`, such as {such}")));
+        let server = get(entries, "server");
+        let Some(entry) = get(entries, "subject").or(server) else {
+            return Err(self
+                .source
+                .wrong(span, format!("a variant needs a `subject`, such as {such}, or a `server`")));
         };
-        let text = self.source.text(entry, &such)?;
-        let wrong = |error: anyhow::Error| self.source.wrong(&entry.value.span, error);
+        let text = self.source.text(entry, if entry.key == "server" { "\"./mine@main\"" } else { &such })?;
         let first = text.split('/').next().unwrap_or_default();
         // The workload may be left out, which is said once for the experiment.
         let path = if first == self.workload || subjects::workloads().contains(&first) {
@@ -170,7 +173,16 @@ impl Common<'_> {
         } else {
             format!("{}/{text}", self.workload)
         };
-        let subject = subjects::find_here(&path).map_err(wrong)?;
+        let found = match server {
+            None => subjects::find_here(&path),
+            Some(server) => {
+                // Of what it serves all of this workload, or what the subject says.
+                let wanted = if entry.key == "server" { self.workload } else { &path };
+                let text = self.source.text(server, "\"./mine@main\"")?;
+                Offered::of(text).and_then(|offered| offered.only(Some(wanted)))
+            }
+        };
+        let subject = found.map_err(|error| self.source.wrong(&entry.value.span, format!("{error:#}")))?;
         if subject.workload() == self.workload {
             return Ok(subject);
         }
