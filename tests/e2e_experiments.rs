@@ -115,6 +115,60 @@ fn a_variant_that_cannot_start_says_why_and_the_others_go_on() {
     assert!(!first["trials"][0]["slices"].as_array().unwrap().is_empty());
 }
 
+/// Two metrics of two variants are two verdicts, in every format.
+#[test]
+fn each_metric_of_a_file_has_a_verdict_of_its_own() {
+    let desk = Desk::empty();
+    let (two, _) = FILE.split_once("[[variant]]\nname = \"PostgreSQL\"").unwrap();
+    let verdict =
+        "[verdict]\nmetrics = [\"throughput\", \"new-order.p50\"]\nmargin = { throughput = \"2%\" }\n";
+    write(desk.path("two.toml"), &format!("{two}{verdict}"));
+    let ran = desk.run("experiment two.toml");
+    let document = desk.document();
+    assert_good(&ran, &document);
+    let experiment = &document["experiment"];
+    assert_eq!(experiment["metric"]["name"], "throughput");
+    let further = experiment["further_metrics"].as_array().unwrap();
+    assert_eq!((further.len(), &further[0]["name"]), (1, &"new-order.p50".into()));
+    let comparisons = experiment["comparisons"].as_array().unwrap();
+    let metrics: Vec<&str> = comparisons.iter().map(|one| one["metric"].as_str().unwrap()).collect();
+    assert_eq!(metrics, ["new orders/min", "new-order.p50, ms"]);
+    for comparison in comparisons {
+        assert_eq!(
+            (&comparison["adjusted_for"], &comparison["b"]["label"]),
+            (&2.into(), &"through HTTP".into())
+        );
+        assert!(comparison["ratio"].is_object() && comparison["noise"].is_object(), "{comparison}");
+        assert_eq!(comparison["blocks"].as_array().unwrap().len(), 2);
+    }
+    assert_ne!(comparisons[0]["ratio"]["value"], comparisons[1]["ratio"]["value"]);
+    assert_eq!(experiment["answer"].as_array().unwrap().len(), 2, "{experiment}");
+    for said in ["new-order.p50, ms", "Through HTTP has ", " times the p50 of new-order of direct"] {
+        assert!(ran.out.contains(said), "does not say `{said}`: {}", ran.out);
+    }
+    let report =
+        |format: &str| desk.run(&format!("report {} --format {format}", desk.only_run().display())).out;
+    assert!(report("md").contains("new-order.p50, ms"));
+    assert!(report("html").contains("new-order.p50, ms"));
+    assert!(report("junit").contains("through HTTP against direct, new-order.p50"));
+    assert_eq!(report("csv-verdicts").lines().count(), 3);
+}
+
+#[test]
+fn a_comparison_takes_several_metrics_too() {
+    let desk = Desk::loaded();
+    desk.run(&format!("compare tpcc tpcc/sqlite/axum+rusqlite {SHORT} --metric cpu,throughput,cpu"))
+        .refused(&["the metric `cpu` is named twice"]);
+    // It judges throughput, whatever is asked for.
+    desk.run("compare tpcc --confirm-bottleneck --metric p99").refused(&["--metric"]);
+    let ran = desk
+        .run(&format!("compare tpcc tpcc/sqlite/axum+rusqlite {SHORT} --no-control --metric throughput,cpu"));
+    let document = desk.document();
+    assert_good(&ran, &document);
+    let comparisons = document["experiment"]["comparisons"].as_array().unwrap();
+    assert_eq!((comparisons.len(), &comparisons[1]["metric"]), (2, &"cpu, CPU s/1,000 calls".into()));
+}
+
 #[test]
 fn a_comparison_that_is_killed_goes_on_where_it_stopped() {
     let desk = Desk::loaded();

@@ -185,7 +185,7 @@ pub(crate) struct Compare {
     pub(crate) given: Vec<String>,
     /// Of one subject: find what is likely to set its throughput in a short trial, change that one factor, and say whether
     /// throughput follows.
-    #[arg(long, conflicts_with_all = ["max_loss", "no_control"])]
+    #[arg(long, conflicts_with_all = ["max_loss", "metric", "no_control"])]
     pub(crate) confirm_bottleneck: bool,
     /// Blocks of one trial a side, in random order.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
@@ -193,16 +193,17 @@ pub(crate) struct Compare {
     /// Three blocks instead of five: a wider interval, so only larger differences can be told.
     #[arg(long, conflicts_with = "blocks")]
     pub(crate) quick: bool,
-    /// Exit with 1 if the second surely loses more than this against the first, for example `5%`, and with 3 if it cannot be
-    /// told.
+    /// Exit with 1 if the second surely loses more than this against the first in a metric, for example `5%`, and with 3 if it
+    /// cannot be told.
     #[arg(long, value_parser = share)]
     pub(crate) max_loss: Option<f64>,
     /// With `--max-loss`: exit with 0, not with 3, where the limit is neither surely kept nor surely exceeded.
     #[arg(long, requires = "max_loss")]
     pub(crate) accept_inconclusive: bool,
-    /// What is compared: `throughput`, `cpu` (processor time a call), `p99` of all calls or `new-order.p99` of one kind.
-    #[arg(long, default_value = "throughput")]
-    pub(crate) metric: String,
+    /// What is compared: `throughput`, `cpu` (processor time a call), `p99` of all calls or `new-order.p99` of one kind; or
+    /// several, as `throughput,p99,cpu`, with a verdict for each, adjusted for their number.
+    #[arg(long, value_delimiter = ',', default_value = "throughput")]
+    pub(crate) metric: Vec<String>,
     /// Leave out the second trial of the first in each block (A/A control), which checks for bias and narrows the interval.
     #[arg(long)]
     pub(crate) no_control: bool,
@@ -524,6 +525,8 @@ pub(crate) enum Format {
     Csv,
     /// A row a slice and kind of call.
     CsvSlices,
+    /// A row a metric and variant of an experiment, with its effect and verdict.
+    CsvVerdicts,
     /// Checks, rules and verdicts as test cases, for CI.
     Junit,
 }

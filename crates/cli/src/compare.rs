@@ -13,7 +13,7 @@ use deploy::{Databases, Spec};
 use model::{Nanos, Tier};
 use result::{Block, BlockTrial, Comparison, Interval, Party, RunKind, Side, State, Verdict};
 use schedule::Answer;
-use schedule::plan::{self as planned, Experiment, Variant};
+use schedule::plan::{self as planned, Criterion, Experiment, Variant};
 use sql::DbUrl;
 use std::path::Path;
 use targets::Driven;
@@ -105,11 +105,14 @@ pub(crate) fn compare_subjects<W: Driven>(
     let mut experiment = sides.experiment();
     planned::go_through_checkpoints(&mut experiment.variants)?;
     experiment.blocks = args.blocks;
-    experiment.metric.clone_from(&args.metric);
-    experiment.max_loss = args.max_loss;
+    let criterion = |metric: &String| Criterion {
+        metric: metric.clone(),
+        margin: args.max_loss.unwrap_or(MARGIN),
+        max_loss: args.max_loss,
+    };
+    experiment.criteria = args.metric.iter().map(criterion).collect();
     experiment.accept_inconclusive = args.accept_inconclusive;
     experiment.require_audit = args.checks.require_audit;
-    experiment.margin = args.max_loss.unwrap_or(MARGIN);
     // A subject against itself is a control already.
     experiment.control = !args.no_control && a.path != b.path;
     if args.quick {
@@ -131,7 +134,9 @@ pub(crate) fn adjusted(mut experiment: Experiment, args: &args::Experiment) -> R
     }
     experiment.blocks = args.blocks.unwrap_or(experiment.blocks);
     experiment.control &= !args.no_control;
-    experiment.max_loss = args.max_loss.or(experiment.max_loss);
+    for criterion in &mut experiment.criteria {
+        criterion.max_loss = args.max_loss.or(criterion.max_loss);
+    }
     experiment.accept_inconclusive = args.accept_inconclusive;
     for variant in &mut experiment.variants {
         variant.plan.measured = args.duration.map_or(variant.plan.measured, Nanos::from);
@@ -232,9 +237,7 @@ impl Sides {
             scale: self.scale,
             blocks: 5,
             control: true,
-            metric: "throughput".into(),
-            margin: MARGIN,
-            max_loss: None,
+            criteria: vec![Criterion { metric: "throughput".into(), margin: MARGIN, max_loss: None }],
             accept_inconclusive: false,
             require_audit: false,
             seed: self.plan.seed,

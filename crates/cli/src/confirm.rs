@@ -43,8 +43,6 @@ pub(crate) fn begin<W: Driven>(experiment: Experiment, out: &Path, ui: &Ui) -> R
         name: format!("{}-confirm", base.subject),
         question: Some(format!("Does {} set the throughput of {}?", likely.what.words(), base.subject)),
         control: false,
-        // The other way round than usual: it is the effect that is looked for, not a loss.
-        max_loss: None,
         variants: vec![base, change.variant],
         suspicion: Some(suspicion),
         notes,

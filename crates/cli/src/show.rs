@@ -39,6 +39,7 @@ fn documents(args: &args::Report, format: Format, colour: Colour) -> Result<Stri
         Format::Html => each(&report::html::render),
         Format::Json => each(&result::to_json),
         Format::Csv => report::csv::trials(&documents),
+        Format::CsvVerdicts => report::csv::verdicts(&documents),
         Format::CsvSlices => {
             let lined =
                 documents.into_iter().zip(&args.results).map(|(document, path)| with_lines(document, path));
@@ -110,7 +111,7 @@ fn history(args: &args::Report, format: Format, colour: Colour, ui: &Ui) -> Resu
             }
             history.csv()
         }
-        Format::Md | Format::CsvSlices | Format::Junit => {
+        Format::Md | Format::CsvSlices | Format::CsvVerdicts | Format::Junit => {
             bail!("a history is made as text, html, csv or json")
         }
     })

@@ -11,7 +11,7 @@ mod trial;
 mod vouchers;
 
 pub use busy::busy_trial;
-pub use comparison::{compared, compared_mut, comparison, redraw};
+pub use comparison::{compared, compared_mut, comparison, redraw, two_metrics};
 pub use curve::{rate_sweep, search, sweep};
 pub use experiment::experiment;
 pub use trial::{

@@ -37,8 +37,9 @@ pub struct Terms {
     /// The largest difference that does not matter, as a share: 0.05 for 5 %. Only an interval inside ± this share is "no
     /// difference": that a difference is smaller than the noise says nothing where the noise is large.
     pub margin: f64,
-    /// Comparisons with the same base in one experiment, this one included; at least 1. Their intervals are widened so that
-    /// all of them hold at once 95 % of the time (Bonferroni), and any false alarm among them is one in twenty.
+    /// Comparisons with the same base in one experiment, of all variants and in all metrics, this one included; at least 1.
+    /// Their intervals are widened so that all of them hold at once 95 % of the time (Bonferroni), and any false alarm among
+    /// them is one in twenty.
     pub comparisons: u32,
 }
 

@@ -1,5 +1,5 @@
 //! Results as comma-separated values (RFC 4180), for spreadsheets and scripts: [`trials`] has a row a trial and kind of call,
-//! [`slices`] a row a slice and kind.
+//! [`slices`] a row a slice and kind, [`verdicts`] a row a comparison.
 //!
 //! Numbers are plain, with a point and without units: the unit is in the name of the column. A cell without a number is one
 //! that is not known or that too few samples stand behind. Text that a spreadsheet would take for a formula is led by an
@@ -7,7 +7,7 @@
 
 use judge::curve;
 use judge::figures;
-use result::{Class, Document, KindTally, Tally, Trial};
+use result::{Class, Comparison, Document, KindTally, Tally, Trial};
 use std::fmt::Display;
 
 /// Columns of [`trials`]; `docs/live.md` says what each means.
@@ -16,6 +16,9 @@ const TRIAL_COLUMNS: &str = "run,run_kind,stackmark,trial,subject,variant,block,
     headline_low,headline_high,kind,due,never_begun,committed,declined,conflict,refused,\
     in_doubt,defect,retries,rate_per_s,rate_low_per_s,rate_high_per_s,mean_ns,p50_ns,p90_ns,\
     p95_ns,p99_ns,p999_ns,max_ns,statements_a_call";
+
+const VERDICT_COLUMNS: &str = "run,run_kind,stackmark,experiment,metric,unit,base_subject,base,subject,variant,factor,blocks,\
+    ratio,ratio_low,ratio_high,detectable,adjusted_for,loss_max,verdict,sentence";
 
 const SLICE_COLUMNS: &str =
     "run,trial,subject,t_s,length_s,warmup,kind,committed,declined,faults,p50_ns,p99_ns";
@@ -60,6 +63,31 @@ pub fn slices(documents: &[Document]) -> String {
                     table.maybe(of_kind.p50_ns).maybe(of_kind.p99_ns);
                     table.end();
                 }
+            }
+        }
+    }
+    table.text
+}
+
+/// A row for each metric and each variant that is held against a base. A trial on its own, a sweep and a search have none.
+#[must_use]
+pub fn verdicts(documents: &[Document]) -> String {
+    let mut table = Table::new(VERDICT_COLUMNS);
+    let told = documents.iter().filter_map(|document| Some((document, document.experiment.as_ref()?)));
+    for (document, experiment) in told {
+        for (metric, comparisons) in experiment.by_metric() {
+            for comparison in comparisons {
+                let Comparison { a, b, ratio, .. } = comparison;
+                table.text(&document.id).text(document.kind.word()).text(&document.stackmark);
+                table.text(&experiment.name).text(&metric.name).text(&metric.unit);
+                table.text(&a.subject).text(&a.label).text(&b.subject).text(&b.label);
+                table.text(&comparison.factor);
+                table.number(comparison.blocks.iter().filter(|block| block.ratio.is_some()).count());
+                table.maybe(ratio.map(|ratio| ratio.value));
+                table.maybe(ratio.and_then(|ratio| ratio.low)).maybe(ratio.and_then(|ratio| ratio.high));
+                table.maybe(comparison.detectable).maybe(comparison.adjusted_for).maybe(comparison.loss_max);
+                table.text(comparison.verdict.words()).text(&comparison.sentence);
+                table.end();
             }
         }
     }
@@ -307,6 +335,15 @@ mod tests {
         document.id = "=HYPERLINK(\"x\")\r\n,".into();
         let rows = parse(&trials(&[document]));
         assert_eq!(cell(&rows, 1, "run"), "'=HYPERLINK(\"x\")\r\n,");
+    }
+
+    #[test]
+    fn each_metric_has_a_row_a_variant_with_its_verdict() {
+        let rows = parse(&verdicts(&[testing::two_metrics(), testing::trial()]));
+        assert_eq!(rows.len(), 1 + 2);
+        let said = |row| ["metric", "unit", "variant", "verdict"].map(|column| cell(&rows, row, column));
+        assert_eq!(said(1), ["throughput", "new orders/min", "through HTTP", "worse"]);
+        assert_eq!(said(2), ["p99", "ms", "through HTTP", "cannot tell"]);
     }
 
     #[test]

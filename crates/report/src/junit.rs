@@ -3,7 +3,9 @@
 //! A check that failed, a rule that calls a number bad, a loss beyond the limit, a variant that could not start and a service
 //! level that no rate keeps are failures; what was not run or cannot be told is skipped.
 
-use result::{Check, Comparison, Document, Search, Severity, State, Trial, Variant, VariantState, Verdict};
+use result::{
+    Check, Comparison, Document, Experiment, Search, Severity, State, Trial, Variant, VariantState, Verdict,
+};
 
 /// One test case.
 #[derive(Debug)]
@@ -126,8 +128,11 @@ fn cases(document: &Document) -> Vec<Case> {
     }
     let variants = document.experiment.iter().flat_map(|experiment| &experiment.variants);
     cases.extend(variants.filter(|variant| variant.state == VariantState::NotStarted).map(not_started));
-    let comparisons = document.experiment.iter().flat_map(|experiment| &experiment.comparisons);
-    cases.extend(comparisons.map(of_comparison));
+    for (at, (metric, comparisons)) in document.experiment.iter().flat_map(Experiment::by_metric).enumerate()
+    {
+        let of = if at == 0 { String::new() } else { format!(", {}", metric.name) };
+        cases.extend(comparisons.iter().map(|comparison| of_comparison(comparison, &of)));
+    }
     cases.extend(document.search.as_ref().map(|search| of_search(search, document.state)));
     cases
 }
@@ -186,7 +191,8 @@ fn checked(check: Check, sentence: &str, evidence: &[String]) -> Outcome {
     }
 }
 
-fn of_comparison(comparison: &Comparison) -> Case {
+/// `of` tells the case of a further metric apart: `, p99`.
+fn of_comparison(comparison: &Comparison, of: &str) -> Case {
     let evidence = comparison.retention().into_iter().collect();
     let outcome = match comparison.verdict {
         _ if comparison.loses_too_much() => {
@@ -201,7 +207,7 @@ fn of_comparison(comparison: &Comparison) -> Case {
     };
     Case {
         class: "comparison".into(),
-        name: format!("{} against {}", comparison.b.label, comparison.a.label),
+        name: format!("{} against {}{of}", comparison.b.label, comparison.a.label),
         time_s: 0.0,
         outcome,
     }

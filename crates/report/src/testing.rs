@@ -12,6 +12,7 @@ pub fn samples() -> Vec<(&'static str, Document)> {
     vec![
         ("trial", trial()),
         ("comparison", comparison()),
+        ("two-metrics", two_metrics()),
         ("experiment", experiment()),
         ("failed", failed_trial()),
         ("open", open_trial()),

@@ -7,6 +7,7 @@ use measure::{Better, Terms};
 use result::{
     Comparison, Document, Experiment, Interval, Level, Metric, Tier, Trial, Variant, VariantState, Verdict,
 };
+use std::rc::Rc;
 
 /// From this ratio on, an effect is told as a multiple.
 const MULTIPLE_MIN: f64 = 2.0;
@@ -64,14 +65,30 @@ impl Standing {
     }
 }
 
-/// The variants in their order.
-pub(crate) fn rows<'a>(document: &'a Document, experiment: &'a Experiment) -> Vec<Row<'a>> {
-    experiment.variants.iter().enumerate().map(|(index, _)| row(document, experiment, index)).collect()
+/// The variants by a metric.
+#[derive(Clone)]
+pub(crate) struct ByMetric<'a> {
+    /// What is compared.
+    pub(crate) metric: &'a Metric,
+    /// The variants in their order.
+    pub(crate) rows: Rc<[Row<'a>]>,
+    comparisons: &'a [Comparison],
 }
 
-fn row<'a>(document: &'a Document, experiment: &'a Experiment, index: usize) -> Row<'a> {
+/// The variants by each metric, the headline first.
+pub(crate) fn by_metric<'a>(document: &'a Document, experiment: &'a Experiment) -> Vec<ByMetric<'a>> {
+    let told = experiment.by_metric().map(|(metric, comparisons)| {
+        let mut told = ByMetric { metric, rows: Rc::default(), comparisons };
+        told.rows =
+            (0..experiment.variants.len()).map(|index| row(document, experiment, &told, index)).collect();
+        told
+    });
+    told.collect()
+}
+
+fn row<'a>(document: &'a Document, experiment: &'a Experiment, by: &ByMetric<'a>, index: usize) -> Row<'a> {
     let variant = &experiment.variants[index];
-    let comparison = comparison_of(experiment, variant);
+    let comparison = comparison_of(experiment, by.comparisons, variant);
     let standing = match (variant.state, comparison, variant.base) {
         (VariantState::NotStarted, ..) => Standing::NotStarted,
         (VariantState::Void, ..) => Standing::Void,
@@ -80,7 +97,7 @@ fn row<'a>(document: &'a Document, experiment: &'a Experiment, index: usize) -> 
         (VariantState::Measured, None, Some(_)) => Standing::Held(Verdict::CannotTell),
         (VariantState::Measured, None, None) => Standing::Base,
     };
-    let of_base = experiment.comparisons.iter().find(|other| {
+    let of_base = by.comparisons.iter().find(|other| {
         let base = variant.base.and_then(|base| experiment.variants.get(base));
         other.noise.is_some() && base.is_some_and(|base| base.name == other.a.label)
     });
@@ -91,7 +108,7 @@ fn row<'a>(document: &'a Document, experiment: &'a Experiment, index: usize) -> 
         _ => None,
     };
     let values: Vec<Option<f64>> = match standing.is_measured() {
-        true => variant.trials.iter().map(|trial| value(document, experiment, (*trial)?)).collect(),
+        true => variant.trials.iter().map(|trial| value(document, by, (*trial)?)).collect(),
         false => Vec::new(),
     };
     // The trials of its control are a base's own, so that times and costs are means over all of them.
@@ -112,19 +129,23 @@ fn row<'a>(document: &'a Document, experiment: &'a Experiment, index: usize) -> 
     }
 }
 
-fn comparison_of<'a>(experiment: &'a Experiment, variant: &Variant) -> Option<&'a Comparison> {
+fn comparison_of<'a>(
+    experiment: &Experiment,
+    comparisons: &'a [Comparison],
+    variant: &Variant,
+) -> Option<&'a Comparison> {
     let base = experiment.variants.get(variant.base?)?;
     let is_its = |comparison: &&Comparison| {
         comparison.b.label == variant.name && comparison.a.label == base.name && !variant.control
     };
-    experiment.comparisons.iter().find(is_its)
+    comparisons.iter().find(is_its)
 }
 
 /// The value of a trial in the unit of the metric: as the comparison has it, or as the trial says.
-fn value(document: &Document, experiment: &Experiment, trial: usize) -> Option<f64> {
-    let mut entries = experiment.comparisons.iter().flat_map(|comparison| &comparison.blocks);
+fn value(document: &Document, by: &ByMetric<'_>, trial: usize) -> Option<f64> {
+    let mut entries = by.comparisons.iter().flat_map(|comparison| &comparison.blocks);
     let known = entries.find_map(|block| block.trials.iter().find(|entry| entry.trial == trial));
-    known.map(|entry| entry.rate).or_else(|| measured(&experiment.metric, document.trials.get(trial)?))
+    known.map(|entry| entry.rate).or_else(|| measured(by.metric, document.trials.get(trial)?))
 }
 
 /// The metric of a trial, for those that no comparison names.
@@ -262,54 +283,81 @@ pub(crate) fn common_line(document: &Document, experiment: &Experiment) -> Strin
     if common.is_empty() { blocks } else { format!("{}; {blocks}", common.join(", ")) }
 }
 
-/// How sure the ratios are: what the blocks could have found, for what the intervals are adjusted, and the A/A controls.
-pub(crate) fn confidence(rows: &[Row<'_>]) -> Vec<String> {
+/// How sure the ratios are: what the blocks could have found, for what the intervals are adjusted, the A/A controls and how the
+/// permitted losses were kept.
+pub(crate) fn confidence(all: &[ByMetric<'_>]) -> Vec<String> {
+    let several = all.len() > 1;
+    let of = |by: &ByMetric<'_>| if several { format!(" in {}", by.metric.name) } else { String::new() };
+    let found: Vec<String> =
+        all.iter().filter_map(|by| Some(format!("{} or more{}", detectable(&by.rows)?, of(by)))).collect();
+    let found = found.join(", and of ");
     let mut sentences = Vec::new();
+    if !found.is_empty() {
+        sentences.push(format!("These blocks could have found an effect of {found}."));
+    }
+    let Some((headline, _)) = all.split_first() else { return sentences };
+    sentences.extend(adjusted(all));
+    let controls = (0..headline.rows.len()).filter(|at| headline.rows[*at].standing == Standing::Control);
+    if controls.clone().next().is_none() {
+        sentences.push("No A/A control was run.".to_owned());
+    }
+    sentences.extend(controls.filter_map(|control| {
+        let base = headline.rows[control].variant.base.and_then(|base| headline.rows.get(base))?;
+        let ratio = |by: &ByMetric<'_>| Some(figures::ratio(by.rows[control].noise?) + &of(by));
+        let ratios: Vec<String> = all.iter().filter_map(ratio).collect();
+        let (name, ratios) = (&base.variant.name, ratios.join(", "));
+        (!ratios.is_empty()).then(|| {
+            format!(
+                "A/A control: measuring {name} twice gave {ratios}; the base of a block is the mean of both trials."
+            )
+        })
+    }));
+    sentences.extend(all.iter().flat_map(|by| losses(&by.rows, &of(by))));
+    sentences
+}
+
+/// The smallest effects that could have been found, of the steadiest variant to the least steady.
+fn detectable(rows: &[Row<'_>]) -> Option<String> {
     let found = rows.iter().filter_map(|row| row.comparison?.detectable);
     let (least, most) = found.fold((f64::INFINITY, 0.0_f64), |(least, most), detectable| {
         (least.min(detectable), most.max(detectable))
     });
-    if least <= most {
-        let most_words = figures::percent(most);
-        let range = match figures::percent(least) {
-            least if least == most_words => least,
-            least => format!("{least} (the steadiest variant) to {most_words} (the least steady)"),
-        };
-        sentences.push(format!("These blocks could have found an effect of {range} or more."));
-    }
+    let most_words = figures::percent(most);
+    let range = || match figures::percent(least) {
+        least if least == most_words => least,
+        least => format!("{least} (the steadiest variant) to {most_words} (the least steady)"),
+    };
+    (least <= most).then(range)
+}
+
+/// For how many comparisons with each base the intervals are widened.
+fn adjusted(all: &[ByMetric<'_>]) -> Vec<String> {
+    let several = all.len() > 1;
+    let rows = all.iter().flat_map(|by| by.rows.iter());
     let mut adjusted: Vec<(&str, u32)> = Vec::new();
-    for comparison in rows.iter().filter_map(|row| row.comparison) {
+    for comparison in rows.filter_map(|row| row.comparison) {
         let found = comparison.adjusted_for.map(|count| (comparison.a.label.as_str(), count));
         adjusted.extend(found.filter(|found| !adjusted.contains(found)));
     }
-    sentences.extend(adjusted.into_iter().map(|(base, count)| {
+    let said = adjusted.into_iter().map(|(base, count)| {
+        let what = if several { "comparisons with" } else { "variants held against" };
+        let over = if several { ", in all metrics," } else { "" };
         format!(
-            "The intervals of the {count} variants held against {base} are widened so that all of them hold at once with \
-             95 % (Bonferroni)."
+            "The intervals of the {count} {what} {base}{over} are widened so that all of them hold at once with 95 % \
+             (Bonferroni)."
         )
-    }));
-    let mut controls = rows.iter().filter(|row| row.standing == Standing::Control).peekable();
-    if controls.peek().is_none() {
-        sentences.push("No A/A control was run.".to_owned());
-    }
-    for control in controls {
-        let base = control.variant.base.and_then(|base| rows.get(base));
-        if let Some((noise, base)) = control.noise.zip(base) {
-            sentences.push(format!(
-                "A/A control: measuring {} twice gave {}; the base of a block is the mean of both trials.",
-                base.variant.name,
-                figures::ratio(noise)
-            ));
-        }
-    }
-    for row in rows {
-        let limit = |comparison: &Comparison| comparison.loss_max.zip(comparison.loss_words());
-        if let Some((loss, words)) = row.comparison.and_then(limit) {
-            let permitted = figures::percent(loss);
-            sentences.push(format!("The permitted loss of {permitted} {words} by {}.", row.variant.name));
-        }
-    }
-    sentences
+    });
+    said.collect()
+}
+
+/// `of` ends what is said of one metric among several: ` in p99`.
+fn losses(rows: &[Row<'_>], of: &str) -> Vec<String> {
+    let said = rows.iter().filter_map(|row| {
+        let comparison = row.comparison?;
+        let (permitted, words) = (figures::percent(comparison.loss_max?), comparison.loss_words()?);
+        Some(format!("The permitted loss of {permitted}{of} {words} by {}.", row.variant.name))
+    });
+    said.collect()
 }
 
 /// What the engine's sessions mostly did: `running 52.0 %, Lock:tuple 31.0 %`; nothing where nobody looked.

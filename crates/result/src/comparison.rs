@@ -29,8 +29,8 @@ pub struct Comparison {
     pub ratio: Option<Interval>,
     /// The smallest effect that a repetition of these blocks would show as better or worse four times in five: 0.02 is 2 %.
     pub detectable: Option<f64>,
-    /// For how many comparisons with the same base the interval is widened, so that all of them hold at once (Bonferroni);
-    /// `null` where there is but this one, and in older results.
+    /// For how many comparisons with the same base, those in other metrics included, the interval is widened, so that all of
+    /// them hold at once (Bonferroni); `null` where there is but this one, and in older results.
     #[serde(default)]
     pub adjusted_for: Option<u32>,
     /// What the base measured against itself gives, which is a check of bias; `null` when no A/A control was run.

@@ -11,21 +11,35 @@ pub struct Experiment {
     pub name: String,
     /// What it asks; `null` for a comparison given on the command line.
     pub question: Option<String>,
-    /// What is compared.
+    /// What is compared, and what the headline tells.
     pub metric: Metric,
+    /// What is compared besides, in the order in which it was named; none in older results.
+    #[serde(default)]
+    pub further_metrics: Vec<Metric>,
     /// The variants, in the order in which they were named. Controls come right after what they control.
     pub variants: Vec<Variant>,
     /// For each block, the variants in the order in which they ran: indexes into `variants`.
     pub blocks: Vec<Vec<usize>>,
     /// Blocks that were planned; more than there are in `blocks` while it runs, or when it was interrupted.
     pub blocks_planned: u32,
-    /// One for each variant that has a base and is no control, in the order of the variants. Controls are the `noise` of
-    /// the comparisons with the same base.
+    /// One for each metric and each variant that has a base and is no control: those of `metric` in the order of the
+    /// variants, then those of each further metric in the same order. Controls are the `noise` of the comparisons with the
+    /// same base.
     pub comparisons: Vec<Comparison>,
     /// Where the time of the experiment itself went.
     pub spent: Spent,
-    /// The answer in words, the most important first; one sentence a comparison.
+    /// The answer in words, metric by metric, of each the most important first; one sentence a comparison, and what is said
+    /// of several metrics alike once.
     pub answer: Vec<String>,
+}
+
+impl Experiment {
+    /// Each metric with its comparisons, the headline first.
+    pub fn by_metric(&self) -> impl Iterator<Item = (&Metric, &[Comparison])> {
+        let each = self.comparisons.len() / (1 + self.further_metrics.len());
+        let metrics = std::iter::once(&self.metric).chain(&self.further_metrics);
+        metrics.enumerate().map(move |(at, metric)| (metric, &self.comparisons[at * each..(at + 1) * each]))
+    }
 }
 
 /// What is compared, and which way is good.
@@ -38,6 +52,17 @@ pub struct Metric {
     pub unit: String,
     /// Whether more of it is better.
     pub higher_is_better: bool,
+}
+
+impl Metric {
+    /// As a [`Comparison`] names what it compares: `new orders/min`, `new-order.p99, ms`, `cpu, CPU s/1,000 calls`.
+    #[must_use]
+    pub fn column(&self) -> String {
+        match self.name.as_str() {
+            "throughput" => self.unit.clone(),
+            name => format!("{name}, {}", self.unit),
+        }
+    }
 }
 
 /// One subject with its settings.

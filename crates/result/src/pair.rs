@@ -52,6 +52,7 @@ impl Comparison {
                 unit: unit.to_owned(),
                 higher_is_better: self.higher_is_better(),
             },
+            further_metrics: Vec::new(),
             blocks: self.blocks.iter().enumerate().map(order).collect(),
             blocks_planned: self.blocks.len() as u32,
             comparisons: vec![self.clone()],

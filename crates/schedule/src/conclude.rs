@@ -1,10 +1,10 @@
-//! What the trials of an experiment say: a comparison for each variant that has a base, and what becomes of those of which
-//! a trial is void or that could not start.
+//! What the trials of an experiment say: a comparison for each variant that has a base, in each metric, and what becomes of
+//! those of which a trial is void or that could not start.
 
 use crate::doubt::Doubt;
 use crate::factors;
 use crate::metric::Measured;
-use crate::plan::{Experiment, Part};
+use crate::plan::{Criterion, Experiment, Part};
 use benchmark::Benchmark;
 use measure::Terms;
 use result::words::capital;
@@ -16,7 +16,10 @@ use result::{
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Findings<'a> {
     pub(crate) plan: &'a Experiment,
-    pub(crate) measured: &'a Measured,
+    /// What is compared, in the order of the plan's criteria.
+    pub(crate) metrics: &'a [Measured],
+    /// Which of them this is about.
+    pub(crate) at: usize,
     pub(crate) cast: &'a [Part],
     /// What has become of each part.
     pub(crate) standings: &'a [Standing],
@@ -43,10 +46,28 @@ struct LeftOut {
 }
 
 impl<'a> Findings<'a> {
-    /// One comparison for each variant with a base, in the order of the variants.
+    /// One comparison for each metric and each variant with a base: those of the first metric first, in the order of the
+    /// variants.
     pub(crate) fn comparisons<W: Benchmark>(self) -> Vec<Comparison> {
+        self.in_each().flat_map(Findings::in_metric::<W>).collect()
+    }
+
+    /// The same about each metric.
+    fn in_each(self) -> impl Iterator<Item = Findings<'a>> {
+        (0..self.metrics.len()).map(move |at| Findings { at, ..self })
+    }
+
+    fn in_metric<W: Benchmark>(self) -> Vec<Comparison> {
         let parts = (0..self.cast.len()).filter(|part| !self.cast[*part].control);
         parts.filter_map(|b| Some(self.compared::<W>(self.base_of(b)?, b))).collect()
+    }
+
+    fn measured(self) -> &'a Measured {
+        &self.metrics[self.at]
+    }
+
+    fn criterion(self) -> &'a Criterion {
+        &self.plan.criteria[self.at]
     }
 
     /// The part that a part is held against.
@@ -84,13 +105,13 @@ impl<'a> Findings<'a> {
                 0 => "No block has two whole trials, so no ratio is given.".into(),
                 whole => format!(
                     "No ratio is given: in none of {whole} whole blocks is {} known of both sides; {}.",
-                    self.measured.words(),
-                    self.measured.why_unknown()
+                    self.measured().words(),
+                    self.measured().why_unknown()
                 ),
             };
             return comparison;
         }
-        let terms = self.terms(self.held_against(a));
+        let terms = self.terms(self.judged_with(a));
         let found = measure::compare(&ratios, &terms);
         comparison.ratio = Some(interval(&found));
         comparison.detectable = measure::detectable(&ratios, terms.comparisons);
@@ -110,7 +131,7 @@ impl<'a> Findings<'a> {
     }
 
     fn terms(self, comparisons: u32) -> Terms {
-        Terms { better: self.measured.better(), margin: self.plan.margin, comparisons }
+        Terms { better: self.measured().better(), margin: self.criterion().margin, comparisons }
     }
 
     /// The parts whose trials are those of a base: itself, and its control where that is sound.
@@ -124,12 +145,18 @@ impl<'a> Findings<'a> {
         control.filter(|again| self.standings[*again].state == VariantState::Measured)
     }
 
+    /// How many figures are held against those of a base: of all variants on it that have one, in all metrics. Whoever looks
+    /// at three metrics has three chances of a false alarm, as with three variants.
+    fn judged_with(self, base: usize) -> u32 {
+        self.in_each().map(|found| found.held_against(base)).sum::<usize>().max(1) as u32
+    }
+
     /// How many variants that have a figure are held against a base.
-    fn held_against(self, base: usize) -> u32 {
+    fn held_against(self, base: usize) -> usize {
         let held = (0..self.cast.len()).filter(|part| {
             !self.cast[*part].control && self.base_of(*part) == Some(base) && self.out(*part).is_none()
         });
-        held.count().max(1) as u32
+        if self.out(base).is_none() { held.count() } else { 0 }
     }
 
     fn blank<W: Benchmark>(self, a: usize, b: usize, factors: &[String]) -> Comparison {
@@ -142,7 +169,7 @@ impl<'a> Findings<'a> {
             factors: factors.to_vec(),
             a: party(a),
             b: party(b),
-            metric: self.measured.column::<W>(&self.plan.variants[self.cast[a].variant].plan),
+            metric: self.measured().described::<W>(&self.plan.variants[self.cast[a].variant].plan).column(),
             key_differences: Vec::new(),
             fingerprint_differences: Vec::new(),
             blocks: self.blocks(&self.bases(a), b),
@@ -150,7 +177,7 @@ impl<'a> Findings<'a> {
             detectable: None,
             adjusted_for: None,
             noise: None,
-            loss_max: self.plan.max_loss,
+            loss_max: self.criterion().max_loss,
             verdict: Verdict::CannotTell,
             sentence: String::new(),
         }
@@ -170,7 +197,7 @@ impl<'a> Findings<'a> {
     fn blocks(self, a: &[usize], b: usize) -> Vec<Block> {
         let of = |part: usize, side, block: usize| -> Option<BlockTrial> {
             let trial = self.of_parts[part].get(block).copied().flatten()?;
-            let rate = self.measured.of(&self.trials[trial]).unwrap_or(0.0);
+            let rate = self.measured().of(&self.trials[trial]).unwrap_or(0.0);
             let subject = self.trials[trial].subject.clone();
             Some(BlockTrial { order: trial as u32, side, subject, rate, trial })
         };
@@ -198,7 +225,7 @@ impl<'a> Findings<'a> {
     /// One part through the mean of others within a block, if it and one of them have a whole trial there, of which the
     /// figure is known.
     fn ratio(self, above: usize, below: &[usize], block: &Block) -> Option<f64> {
-        let figure = |part: usize| self.measured.of(self.whole(part, block)?);
+        let figure = |part: usize| self.measured().of(self.whole(part, block)?);
         let below: Vec<f64> = below.iter().filter_map(|part| figure(*part)).collect();
         measure::ratio_to_base(figure(above)?, &below)
     }
@@ -218,8 +245,8 @@ impl<'a> Findings<'a> {
     /// few calls stood behind it would leave out the worst ones.
     fn unbounded(self, part: usize) -> Option<String> {
         let trials = self.of_parts[part].iter().flatten().map(|trial| &self.trials[*trial]);
-        let lost = trials.filter_map(|trial| self.measured.unbounded(trial)).next()?;
-        let (name, words) = (&self.cast[part].name, self.measured.words());
+        let lost = trials.filter_map(|trial| self.measured().unbounded(trial)).next()?;
+        let (name, words) = (&self.cast[part].name, self.measured().words());
         Some(format!("{name} has no {words} to compare: {lost}."))
     }
 
@@ -253,9 +280,9 @@ impl<'a> Findings<'a> {
             (_, measure::Verdict::NoDifference { beyond }) => {
                 format!("No difference beyond ±{:.1} %.", beyond * 100.0)
             }
-            (Verdict::CannotTell, _) => doubt.sentence(&self.measured.words()),
+            (Verdict::CannotTell, _) => doubt.sentence(&self.measured().words()),
             (verdict, _) => {
-                let what = format!("{name} is {} in {}", verdict.words(), self.measured.words());
+                let what = format!("{name} is {} in {}", verdict.words(), self.measured().words());
                 if factors.len() > 1 {
                     let together = together(factors);
                     format!("{what}; {together} differ together, so none of them is the cause by itself.")
@@ -269,7 +296,7 @@ impl<'a> Findings<'a> {
             1 => " A block is left out because a trial of it is missing or not whole.".into(),
             many => format!(" {many} blocks are left out because a trial of theirs is missing or not whole."),
         };
-        let (words, why) = (self.measured.words(), self.measured.why_unknown());
+        let (words, why) = (self.measured().words(), self.measured().why_unknown());
         let unknown = match left_out.unknown {
             0 => String::new(),
             1 => format!(" A whole block is left out because {words} is not known of both sides; {why}."),

@@ -10,7 +10,7 @@ use workload_tpcc::Tpcc;
 /// What the trials of `direct`, of `direct, again` and of `through HTTP` showed, a block each.
 struct Bed {
     plan: Experiment,
-    measured: Measured,
+    metrics: Vec<Measured>,
     standings: Vec<Standing>,
     of_parts: Vec<Vec<Option<usize>>>,
     trials: Vec<Trial>,
@@ -32,10 +32,14 @@ fn variant(name: &str, subject: &str, base: Option<usize>) -> Variant {
     }
 }
 
+fn criterion(metric: &str) -> Criterion {
+    Criterion { metric: metric.into(), margin: 0.02, max_loss: Some(0.05) }
+}
+
 fn bed(metric: &str, direct: &[f64], again: &[f64], http: &[f64]) -> Bed {
     let Document { trials: samples, .. } = judge::testing::comparison();
     let of_route = |route: &str| samples.iter().find(|trial| trial.stack.route == route).unwrap();
-    let measured = Measured::named(metric, Tpcc::KINDS).unwrap();
+    let metrics = vec![Measured::named(metric, Tpcc::KINDS).unwrap()];
     let (mut trials, mut of_parts) = (Vec::new(), vec![Vec::new(); 3]);
     for block in 0..direct.len() {
         for (part, route, values) in [(0, "direct", direct), (1, "direct", again), (2, "http", http)] {
@@ -60,9 +64,7 @@ fn bed(metric: &str, direct: &[f64], again: &[f64], http: &[f64]) -> Bed {
         scale: 1,
         blocks: direct.len() as u32,
         control: true,
-        metric: metric.into(),
-        margin: 0.02,
-        max_loss: Some(0.05),
+        criteria: vec![criterion(metric)],
         accept_inconclusive: false,
         require_audit: false,
         seed: 1,
@@ -71,7 +73,7 @@ fn bed(metric: &str, direct: &[f64], again: &[f64], http: &[f64]) -> Bed {
         suspicion: None,
     };
     let standing = Standing { state: VariantState::Measured, reason: None };
-    Bed { plan, measured, standings: vec![standing; 3], of_parts, trials }
+    Bed { plan, metrics, standings: vec![standing; 3], of_parts, trials }
 }
 
 impl Bed {
@@ -82,13 +84,20 @@ impl Bed {
     fn all(&self) -> Vec<Comparison> {
         let findings = Findings {
             plan: &self.plan,
-            measured: &self.measured,
+            metrics: &self.metrics,
+            at: 0,
             cast: &self.cast(),
             standings: &self.standings,
             of_parts: &self.of_parts,
             trials: &self.trials,
         };
         findings.comparisons::<Tpcc>()
+    }
+
+    /// Compares one more metric.
+    fn also(&mut self, metric: &str) {
+        self.plan.criteria.push(criterion(metric));
+        self.metrics.push(Measured::named(metric, Tpcc::KINDS).unwrap());
     }
 
     #[track_caller]
@@ -217,6 +226,39 @@ fn several_variants_on_one_base_have_wider_intervals_and_say_so() {
     assert_eq!(two.all()[0].adjusted_for, None);
 }
 
+/// Five blocks that scatter by 3 % around a loss of 4 %: beyond 2.78 standard errors, and within 3.50 of them.
+#[test]
+fn what_one_metric_alone_would_tell_two_together_may_not() {
+    let noisy = [930.0, 990.0, 945.0, 985.0, 950.0];
+    let alone = bed("throughput", &[1000.0; 5], &[1000.0; 5], &noisy);
+    assert_eq!(alone.only().verdict, Verdict::Worse);
+    let mut both = bed("throughput", &[1000.0; 5], &[1000.0; 5], &noisy);
+    both.also("p99");
+    let [throughput, p99] = <[Comparison; 2]>::try_from(both.all()).unwrap();
+    assert_eq!((throughput.metric.as_str(), p99.metric.as_str()), ("new orders/min", "p99, ms"));
+    assert_eq!((throughput.verdict, p99.verdict), (Verdict::CannotTell, Verdict::CannotTell));
+    assert_eq!((throughput.adjusted_for, p99.adjusted_for), (Some(2), Some(2)));
+    assert_eq!(throughput.ratio.unwrap().value, alone.only().ratio.unwrap().value);
+    assert_eq!(throughput.noise, alone.only().noise);
+    // Each metric is judged by its own margin and limit.
+    both.plan.criteria[1] = Criterion { margin: 0.2, max_loss: None, ..criterion("p99") };
+    let [throughput, p99] = <[Comparison; 2]>::try_from(both.all()).unwrap();
+    assert_eq!((throughput.verdict, p99.verdict), (Verdict::CannotTell, Verdict::NoDifference));
+    assert_eq!((throughput.loss_max, p99.loss_max), (Some(0.05), None));
+}
+
+#[test]
+fn a_metric_without_a_figure_is_no_comparison_that_others_are_adjusted_for() {
+    let mut bed = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9));
+    bed.also("p99");
+    let trial = bed.of_parts[2][3].unwrap();
+    bed.trials[trial].overall.all_due =
+        Some(AllDue::new(10_000, 150, |quantile| (quantile < 0.98).then_some(1)));
+    let [throughput, p99] = <[Comparison; 2]>::try_from(bed.all()).unwrap();
+    assert_eq!((throughput.adjusted_for, p99.ratio), (None, None));
+    assert_eq!((throughput.verdict, p99.verdict), (Verdict::Worse, Verdict::CannotTell));
+}
+
 #[test]
 fn of_a_void_variant_no_ratio_is_given_at_all() {
     for part in [0, 2] {
@@ -241,7 +283,7 @@ fn a_base_that_could_not_start_leaves_its_variants_without_a_ratio() {
     bed.standings[0] = Standing { state: VariantState::NotStarted, reason: Some("no postgres here".into()) };
     let found = bed.only();
     assert_eq!(found.sentence, "No ratio is given: direct could not be started: no postgres here.");
-    assert!(answers(&[found], &bed.measured)[0].starts_with("Through HTTP against direct: No ratio"));
+    assert!(answers(&[found], &bed.metrics[0])[0].starts_with("Through HTTP against direct: No ratio"));
 }
 
 #[test]

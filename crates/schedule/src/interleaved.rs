@@ -26,12 +26,20 @@ impl Interleaved {
     /// An experiment, or a comparison of its two variants.
     ///
     /// # Errors
-    /// Its metric is none of the workload's, or counts different calls in its variants.
+    /// A metric is none of the workload's, or named twice; or throughput counts different calls in its variants.
     pub fn of<W: Benchmark>(experiment: Experiment, kind: RunKind) -> Result<Interleaved> {
-        let measured = Measured::named(&experiment.metric, W::KINDS)?;
+        let mut metrics = Vec::new();
+        for criterion in &experiment.criteria {
+            let measured = Measured::named(&criterion.metric, W::KINDS)?;
+            if metrics.contains(&measured) {
+                bail!("the metric `{}` is named twice", criterion.metric);
+            }
+            metrics.push(measured);
+        }
         let mut units = experiment.variants.iter().map(|variant| rate_unit::<W>(&variant.plan));
         let first = units.next().unwrap_or(W::RATE_UNIT);
-        if let (Measured::Throughput, Some(other)) = (measured, units.find(|unit| *unit != first)) {
+        let counts = metrics.contains(&Measured::Throughput);
+        if let Some(other) = units.find(|unit| counts && *unit != first) {
             bail!(
                 "the mixes of its variants have throughputs of different units, {first} and {other}, which cannot be compared\n\
                  hint: compare another metric, such as `cpu` or `p99`"
@@ -99,10 +107,11 @@ impl Interleaved {
                 of_parts[part][block as usize] = Some(at);
             }
         }
-        let measured = Measured::named(&self.experiment.metric, W::KINDS);
+        let metrics = self.experiment.criteria.iter().map(|criterion| &criterion.metric);
+        let measured = metrics.map(|metric| Measured::named(metric, W::KINDS));
         Found {
             plan: &self.experiment,
-            measured: measured.expect("the metric was read before the run began"),
+            metrics: measured.collect::<Result<_>>().expect("the metrics were read before the run began"),
             standings: self.standings(&cast, so_far),
             cast,
             of_parts,
@@ -114,7 +123,7 @@ impl Interleaved {
 /// What the trials so far show.
 struct Found<'a> {
     plan: &'a Experiment,
-    measured: Measured,
+    metrics: Vec<Measured>,
     cast: Vec<Part>,
     standings: Vec<Standing>,
     /// For each part its trial in each block.
@@ -126,7 +135,8 @@ impl Found<'_> {
     fn comparisons<W: Benchmark>(&self) -> Vec<Comparison> {
         let findings = Findings {
             plan: self.plan,
-            measured: &self.measured,
+            metrics: &self.metrics,
+            at: 0,
             cast: &self.cast,
             standings: &self.standings,
             of_parts: &self.of_parts,
@@ -150,7 +160,7 @@ impl Found<'_> {
     }
 
     fn told<W: Benchmark>(&self, spent: Spent) -> result::Experiment {
-        let (plan, comparisons) = (self.plan, self.comparisons::<W>());
+        let plan = self.plan;
         let place =
             |variant: usize| self.cast.iter().position(|part| part.variant == variant && !part.control);
         let variants =
@@ -169,17 +179,26 @@ impl Found<'_> {
                     trials: trials.clone(),
                 }
             });
-        result::Experiment {
+        let first = &plan.variants[self.cast[0].variant].plan;
+        let mut metrics = self.metrics.iter().map(|measured| measured.described::<W>(first));
+        let mut told = result::Experiment {
             name: plan.name.clone(),
             question: plan.question.clone(),
-            metric: self.measured.described::<W>(&plan.variants[self.cast[0].variant].plan),
+            metric: metrics.next().expect("there is at least one metric"),
+            further_metrics: metrics.collect(),
             variants: variants.collect(),
             blocks: self.blocks(),
             blocks_planned: plan.blocks,
-            answer: conclude::answers(&comparisons, &self.measured),
-            comparisons,
+            comparisons: self.comparisons::<W>(),
             spent,
-        }
+            answer: Vec::new(),
+        };
+        let said = told.by_metric().zip(&self.metrics);
+        let said = said.flat_map(|((_, comparisons), measured)| conclude::answers(comparisons, measured));
+        // What is void is so in every metric.
+        told.answer =
+            judge::findings::gathered(said, |a, b| a == b).into_iter().map(|(said, _)| said).collect();
+        told
     }
 }
 
@@ -187,7 +206,8 @@ impl Found<'_> {
 fn of_two(told: result::Experiment) -> Option<result::Experiment> {
     let comparison = told.comparisons.first()?;
     let question = format!("{} against {}", capital(&comparison.b.label), comparison.a.label);
-    let answer = vec![comparison.sentence.clone()];
+    let further = told.answer.iter().skip(1).cloned();
+    let answer = std::iter::once(comparison.sentence.clone()).chain(further).collect();
     Some(result::Experiment { name: String::new(), question: Some(question), answer, ..told })
 }
 
@@ -285,8 +305,9 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
     }
 
     fn answer(&self, so_far: &SoFar, document: &Document, say: &dyn Fn(&str)) -> Result<Answer> {
-        let Experiment { max_loss, accept_inconclusive, require_audit, .. } = self.experiment;
-        if document.state == State::Interrupted && max_loss.is_some() {
+        let Experiment { ref criteria, accept_inconclusive, require_audit, .. } = self.experiment;
+        let limited = criteria.iter().any(|criterion| criterion.max_loss.is_some());
+        if document.state == State::Interrupted && limited {
             bail!("interrupted before --max-loss could be judged");
         }
         let found = self.found::<W>(so_far);
@@ -303,6 +324,7 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Criterion;
     use deploy::{Spec, Wishes};
     use sql::Dialect;
 
@@ -327,9 +349,7 @@ mod tests {
             scale: 1,
             blocks: 3,
             control: true,
-            metric: "throughput".into(),
-            margin: 0.02,
-            max_loss: None,
+            criteria: vec![Criterion { metric: "throughput".into(), margin: 0.02, max_loss: None }],
             accept_inconclusive: false,
             require_audit: false,
             seed: 7,

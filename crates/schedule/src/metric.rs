@@ -86,15 +86,6 @@ impl Measured {
         Metric { name: self.name(), unit: unit.into(), higher_is_better }
     }
 
-    /// What a comparison says that it compares: `new orders/min`, `new-order.p99, ms`.
-    pub fn column<W: Benchmark>(&self, plan: &drive::Plan) -> String {
-        let unit = self.described::<W>(plan).unit;
-        match self {
-            Measured::Throughput => unit,
-            _ => format!("{}, {unit}", self.name()),
-        }
-    }
-
     /// What a sentence calls it.
     pub fn words(&self) -> String {
         match self {

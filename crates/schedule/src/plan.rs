@@ -22,12 +22,8 @@ pub struct Experiment {
     pub blocks: u32,
     /// Whether each base runs once more in every block: both trials count for it, and their ratio is a check of bias.
     pub control: bool,
-    /// What is compared: `throughput`, `p99`, `new-order.p99`, `cpu`.
-    pub metric: String,
-    /// The largest difference that does not matter, as a share.
-    pub margin: f64,
-    /// A variant that surely loses more than this share makes the exit status 1.
-    pub max_loss: Option<f64>,
+    /// What is compared, the headline first; at least one, and each once.
+    pub criteria: Vec<Criterion>,
     /// Whether a limit that is neither surely kept nor surely exceeded leaves the exit status at 0.
     #[serde(default)]
     pub accept_inconclusive: bool,
@@ -43,6 +39,18 @@ pub struct Experiment {
     /// The bottleneck of the base that the one other variant is to confirm.
     #[serde(default)]
     pub suspicion: Option<Suspicion>,
+}
+
+/// A metric that is compared, and what counts as a difference in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Criterion {
+    /// `throughput`, `p99`, `new-order.p99`, `cpu`.
+    pub metric: String,
+    /// The largest difference that does not matter, as a share.
+    pub margin: f64,
+    /// A variant that surely loses more than this share makes the exit status 1.
+    pub max_loss: Option<f64>,
 }
 
 /// A likely bottleneck, and what must follow from the one factor that is changed if it is the right one.

@@ -119,7 +119,7 @@ pub(crate) fn resolve<W: Driven>(file: Read<'_>) -> Result<Experiment> {
     let Read { source, workload, top, path } = file;
     let scale = scale::<W>(&source, top)?;
     let (plan, control) = plan(&source, top)?;
-    let verdict = verdict::read::<W>(&source, top)?;
+    let criteria = verdict::read::<W>(&source, top)?;
     let args = plan.line(&source, &(0..0))?;
     let common = Common { source, workload, scale, plan };
     let drafts = drafts::<W>(&common, top)?;
@@ -134,9 +134,7 @@ pub(crate) fn resolve<W: Driven>(file: Read<'_>) -> Result<Experiment> {
         scale,
         blocks: args.blocks,
         control,
-        metric: verdict.metric,
-        margin: verdict.margin,
-        max_loss: verdict.max_loss,
+        criteria,
         accept_inconclusive: false,
         require_audit: false,
         seed: args.plan.seed,

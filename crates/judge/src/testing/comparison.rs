@@ -2,7 +2,8 @@
 
 use super::trial::{direct, document, through_http};
 use result::{
-    Block, BlockTrial, Comparison, Document, Interval, KeyDifference, Noise, Party, RunKind, Side, Verdict,
+    Block, BlockTrial, Comparison, Document, Interval, KeyDifference, Metric, Noise, Party, RunKind, Side,
+    Verdict,
 };
 
 /// How much faster the base was once more.
@@ -83,6 +84,39 @@ pub fn comparison() -> Document {
         sentence: "HTTP costs 3 to 5 % of the new orders a minute at the same durability".to_owned(),
     };
     draw(&mut document, &comparison);
+    document
+}
+
+/// The same of two metrics: of the second the trials scatter too much to tell.
+#[must_use]
+pub fn two_metrics() -> Document {
+    let mut document = comparison();
+    let experiment = document.experiment.as_mut().expect("it is a comparison");
+    let mut second = experiment.comparisons[0].clone();
+    second.metric = "p99, ms".to_owned();
+    second.verdict = Verdict::CannotTell;
+    second.ratio = Some(Interval { value: 1.034, low: Some(0.941), high: Some(1.136) });
+    second.noise.as_mut().expect("it has a control").ratio =
+        Interval { value: 0.99, low: Some(0.9), high: Some(1.09) };
+    second.detectable = Some(0.12);
+    second.loss_max = Some(0.2);
+    second.sentence =
+        "Too noisy to tell ±10.0 %: the p99 of the response time may be 5.9 % lower or 13.6 % higher."
+            .to_owned();
+    for (at, block) in second.blocks.iter_mut().enumerate() {
+        for entry in &mut block.trials {
+            entry.rate = 9.5 + 0.1 * f64::from(entry.order % 7);
+        }
+        block.ratio = Some(0.95 + 0.04 * at as f64);
+    }
+    experiment.comparisons.push(second);
+    experiment.comparisons.iter_mut().for_each(|comparison| comparison.adjusted_for = Some(2));
+    let unit = "ms".to_owned();
+    experiment.further_metrics = vec![Metric { name: "p99".to_owned(), unit, higher_is_better: false }];
+    experiment.answer.push(format!(
+        "Through HTTP has 1.03 (0.94–1.14) times the p99 of the response time of direct. {}",
+        experiment.comparisons[1].sentence
+    ));
     document
 }
 

@@ -181,6 +181,7 @@ pub fn experiment() -> Document {
             unit: "new orders/min".to_owned(),
             higher_is_better: true,
         },
+        further_metrics: Vec::new(),
         variants,
         blocks,
         blocks_planned: BLOCKS as u32,

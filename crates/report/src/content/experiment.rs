@@ -8,15 +8,20 @@ use crate::html::budget::Bar;
 use crate::html::spectrum::{self, Lane, OVERLAID_MAX};
 use crate::html::{Markup, forest, stacked, values};
 use crate::pooled::PooledKind;
-use crate::variants::{self, Row, Standing};
+use crate::variants::{self, ByMetric, Row, Standing};
 use judge::rules::judge_comparison;
 use judge::{engine_findings, figures, findings};
 use result::{Check, Document, Experiment, Process, Rule, Severity, Side, Verdict};
 use std::rc::Rc;
 
+/// The rule of the A/A control, which each metric has by itself.
+const NOISE: &str = "noise";
+
 /// The whole experiment.
 pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> Vec<Block<'a>> {
-    let rows: Rc<[Row<'a>]> = variants::rows(document, experiment).into();
+    let all = variants::by_metric(document, experiment);
+    let (headline, further) = all.split_first().expect("an experiment has a metric");
+    let rows = Rc::clone(&headline.rows);
     let pair = pair(&rows);
     let common = variants::common_line(document, experiment) + &state_words(document);
     let lead = match experiment.name.as_str() {
@@ -37,22 +42,20 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
             Some(pair) => Block::Headline(pair::verdict(experiment, pair)),
             None => Block::Answer(answer(experiment)),
         },
-        Block::chart({
-            let rows = Rc::clone(&rows);
-            move |markup| forest::render(markup, experiment, &rows)
-        }),
+        effects_chart(headline),
         Block::Gap,
         Block::At(Level::Always, overview(experiment, &rows)),
         Block::Gap,
     ]);
+    blocks.extend(further.iter().flat_map(|by| [effects_chart(by), verdicts(by).into(), Block::Gap]));
     let unmeasured = rows.iter().filter(|row| !row.standing.is_measured());
     blocks.extend(unmeasured.map(|row| {
         let name = format!("{}, {}", row.variant.name, row.standing.words());
         Block::fact(name, row.reason()).at(Level::Brief)
     }));
-    blocks.push(Block::Caption(variants::confidence(&rows).join(" ")));
+    blocks.push(Block::Caption(variants::confidence(&all).join(" ")));
     let unit = document.trials.first().map(|trial| Block::Caption(trial.headline.sentence.clone()));
-    let rules_of = rules_of(&rows).into_iter().map(Block::Rule);
+    let rules_of = rules_of(headline, further).into_iter().map(Block::Rule);
     blocks.push(Block::Late(unit.into_iter().chain(rules_of).chain(rules(document)).collect()));
     let waits_of = rows.iter().filter(|row| row.standing.is_measured()).filter_map(|row| {
         let name = format!("engine sessions of {}", row.variant.name);
@@ -65,10 +68,16 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
     time_goes.push(Block::from(waits(&rows)).at(Level::Page));
     let block_by_block = match &pair {
         Some(pair) => pair::blocks(pair),
-        None => Block::from(blocks_of_all(experiment, &rows)).at(Level::Page),
+        None => Block::from(blocks_of_all(experiment, headline)).at(Level::Page),
     };
+    let mut values = vec![Block::Gap, values_chart(headline), block_by_block];
+    values.extend(
+        further
+            .iter()
+            .flat_map(|by| [values_chart(by), Block::from(blocks_of_all(experiment, by)).at(Level::Page)]),
+    );
     blocks.extend([
-        Block::section("Values", vec![Block::Gap, values_chart(experiment, &rows), block_by_block]),
+        Block::section("Values", values),
         Block::section("How response times are spread", spread(&rows)),
         Block::section("Where the time goes", time_goes),
     ]);
@@ -140,6 +149,20 @@ fn overview<'a>(experiment: &Experiment, rows: &[Row<'_>]) -> Vec<Block<'a>> {
     std::iter::once(table.into()).chain(kind.map(of_kind)).collect()
 }
 
+/// The verdicts in a metric that is not the headline, of which the overview says what each variant is.
+fn verdicts(by: &ByMetric<'_>) -> Table {
+    let titles = [words("variant"), words("verdict"), figure(by.metric.column()), figure("effect, 95 %")];
+    let caption = format!("{} of the variants", figures::capital(&by.metric.name));
+    Table::new(caption, titles).of(by.rows.iter().filter(|row| row.standing.is_measured()).map(|row| {
+        [
+            row.label().into(),
+            Cell::Badge(tone(row.standing), row.standing.words().to_owned()),
+            figures::or_none(row.mean, figures::with_margin).into(),
+            figures::or_none(row.effect, variants::effect_words).into(),
+        ]
+    }))
+}
+
 fn settings_words(row: &Row<'_>) -> Option<String> {
     let settings: Vec<String> =
         row.variant.settings.iter().map(|setting| format!("{}={}", setting.name, setting.value)).collect();
@@ -151,10 +174,11 @@ fn headline_kind(row: &Row<'_>) -> usize {
     row.pooled.trials.first().map_or(0, |trial| trial.headline_kind())
 }
 
-/// What the rules say of the comparisons, said with the variant's name, or once where they say the same of several.
-fn rules_of(rows: &[Row<'_>]) -> Vec<Rule> {
-    let measured = || rows.iter().filter(|row| row.standing.is_measured() && row.comparison.is_some());
-    let is_alone = measured().count() == 1;
+/// What the rules say of the comparisons, said with the variant's name, or once where they say the same of several. What
+/// differs between two variants does so whatever is compared, so of further metrics only their own noise is told.
+fn rules_of(headline: &ByMetric<'_>, further: &[ByMetric<'_>]) -> Vec<Rule> {
+    let measured = |row: &&Row<'_>| row.standing.is_measured() && row.comparison.is_some();
+    let is_alone = headline.rows.iter().filter(measured).count() == 1;
     let of_row = |row: &Row<'_>| {
         let rules = row.comparison.map(judge_comparison).unwrap_or_default();
         let to_mind = rules.into_iter().filter(|rule| rule.severity >= Severity::Warning);
@@ -162,7 +186,13 @@ fn rules_of(rows: &[Row<'_>]) -> Vec<Rule> {
         to_mind.map(|rule| Rule { sentence: format!("{name}{}", rule.sentence), ..rule }).collect::<Vec<_>>()
     };
     let same = |a: &Rule, b: &Rule| (&a.name, a.severity) == (&b.name, b.severity);
-    let mut said = findings::gathered(measured().flat_map(of_row), same);
+    let mut said = findings::gathered(headline.rows.iter().filter(measured).flat_map(of_row), same);
+    for by in further {
+        let noise = by.rows.iter().filter(measured).flat_map(of_row).filter(|rule| rule.name == NOISE);
+        let noise =
+            noise.map(|rule| Rule { sentence: format!("{}: {}", by.metric.name, rule.sentence), ..rule });
+        said.extend(findings::gathered(noise, same));
+    }
     said.sort_by_key(|(rule, _)| std::cmp::Reverse(rule.severity));
     let told = |(rule, variants): (Rule, usize)| match variants {
         1 => rule,
@@ -171,18 +201,23 @@ fn rules_of(rows: &[Row<'_>]) -> Vec<Rule> {
     said.into_iter().map(told).collect()
 }
 
-fn values_chart<'a>(experiment: &'a Experiment, rows: &Rc<[Row<'a>]>) -> Block<'a> {
-    let rows = Rc::clone(rows);
-    Block::chart(move |markup| values::render(markup, experiment, &rows))
+fn effects_chart<'a>(by: &ByMetric<'a>) -> Block<'a> {
+    let ByMetric { metric, rows, .. } = by.clone();
+    Block::chart(move |markup| forest::render(markup, metric, &rows))
+}
+
+fn values_chart<'a>(by: &ByMetric<'a>) -> Block<'a> {
+    let ByMetric { metric, rows, .. } = by.clone();
+    Block::chart(move |markup| values::render(markup, metric, &rows))
 }
 
 /// The ratio of every variant in every block.
-fn blocks_of_all(experiment: &Experiment, rows: &[Row<'_>]) -> Table {
+fn blocks_of_all(experiment: &Experiment, by: &ByMetric<'_>) -> Table {
     let mut columns = vec![words("variant")];
     columns.extend((1..=experiment.blocks.len()).map(|block| figure(format!("block {block}"))));
-    let caption = format!("Values in {}, and under them their ratios to the base", experiment.metric.unit);
+    let caption = format!("Values in {}, and under them their ratios to the base", by.metric.column());
     let mut table = Table::new(caption, columns).folded("Every block as a table");
-    for row in rows.iter().filter(|row| row.standing.is_measured()) {
+    for row in by.rows.iter().filter(|row| row.standing.is_measured()) {
         let mut values = row.values.clone();
         values.resize(experiment.blocks.len(), None);
         let cells = values.into_iter().enumerate().map(|(block, value)| {

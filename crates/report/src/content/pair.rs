@@ -39,7 +39,9 @@ pub(super) fn verdict(experiment: &Experiment, pair: &Pair<'_, '_>) -> Headline 
     });
     let mut words = answer(experiment);
     let retention = comparison.retention().filter(|_| comparison.higher_is_better());
-    words.extend(retention.map(|said| format!("{}, {}.", figures::capital(&said), comparison.metric)));
+    let retention = retention.map(|said| format!("{}, {}.", figures::capital(&said), comparison.metric));
+    // What is said of further metrics comes after it.
+    words.splice(1..1, retention);
     let party =
         |letter: &str, party: &result::Party| [letter.to_owned(), party.label.clone(), party.subject.clone()];
     Headline {

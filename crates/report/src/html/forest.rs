@@ -3,7 +3,7 @@
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, cut_to, names_width, round_step};
 use super::markup::Markup;
 use crate::variants::{Row, Standing, effect_words};
-use result::{Experiment, Verdict};
+use result::{Metric, Verdict};
 
 /// Where the first row is.
 const TOP: f64 = 10.0;
@@ -39,7 +39,7 @@ fn places(canvas: &Canvas, rows: &[&Row<'_>]) -> Places {
 }
 
 /// Writes the picture; nothing without a ratio.
-pub(crate) fn render(markup: &mut Markup, experiment: &Experiment, rows: &[Row<'_>]) {
+pub(crate) fn render(markup: &mut Markup, metric: &Metric, rows: &[Row<'_>]) {
     if rows.iter().all(|row| row.effect.is_none()) {
         return;
     }
@@ -58,11 +58,11 @@ pub(crate) fn render(markup: &mut Markup, experiment: &Experiment, rows: &[Row<'
     if rows.iter().any(|row| row.noise.is_some()) {
         legend.push(Key::new("noise", "A/A control, 95\u{a0}% interval"));
     }
-    let better = if experiment.metric.higher_is_better { "Right" } else { "Left" };
+    let better = if metric.higher_is_better { "Right" } else { "Left" };
     let caption = format!(
         "{} ({}) relative to the base of each variant, with 95\u{a0}% intervals. {better} of 100\u{a0}% is better.{}",
-        judge::figures::capital(&experiment.metric.name),
-        experiment.metric.unit,
+        judge::figures::capital(&metric.name),
+        metric.unit,
         if axis(&measured).1 { " The axis is in powers of ten." } else { "" }
     );
     let figure =
@@ -70,7 +70,7 @@ pub(crate) fn render(markup: &mut Markup, experiment: &Experiment, rows: &[Row<'
     figure.draw(
         markup,
         |narrow| TOP + pitch(narrow) * measured.len() as f64 + 30.0 + WORDS * void.len() as f64,
-        |canvas| draw(canvas, &measured, &void, experiment.metric.higher_is_better),
+        |canvas| draw(canvas, &measured, &void, metric.higher_is_better),
     );
 }
 

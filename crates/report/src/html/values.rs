@@ -5,25 +5,25 @@ use super::forest;
 use super::markup::Markup;
 use crate::variants::Row;
 use judge::figures;
-use result::Experiment;
+use result::Metric;
 
 /// A span of values beyond this factor is drawn in powers of ten.
 const LINEAR_MAX: f64 = 25.0;
 
 /// Writes the picture; nothing without a value.
-pub(crate) fn render(markup: &mut Markup, experiment: &Experiment, rows: &[Row<'_>]) {
+pub(crate) fn render(markup: &mut Markup, metric: &Metric, rows: &[Row<'_>]) {
     let rows: Vec<&Row<'_>> = rows.iter().filter(|row| row.mean.is_some()).collect();
     if rows.is_empty() {
         return;
     }
-    let unit = &experiment.metric.unit;
+    let unit = metric.column();
     let caption = "Geometric means with their 95\u{a0}% intervals. A slow block is slow for all variants, so values \
                    scatter more than ratios do; differences are judged by the ratios.";
     let told: Vec<String> = rows
         .iter()
         .filter_map(|row| Some(format!("{}: {}", row.label(), figures::with_margin(row.mean?))))
         .collect();
-    let title = figures::capital(unit);
+    let title = figures::capital(&unit);
     let figure = Figure {
         title: &title,
         caption,

@@ -47,6 +47,8 @@ fn a_field_that_the_schema_does_not_know_is_refused_everywhere() {
     let schema = schema();
     let mut comparison = testing::comparison();
     comparison.experiment = testing::experiment().experiment;
+    let further = testing::two_metrics().experiment.unwrap().further_metrics;
+    comparison.experiment.as_mut().unwrap().further_metrics = further;
     comparison.curve = testing::sweep().curve;
     comparison.search = testing::search().search;
     // One trial shows all that a trial has, once its data is split.

@@ -55,6 +55,7 @@ fn trials() {
 #[test]
 fn comparisons_and_experiments() {
     check_all("comparison", &testing::comparison());
+    check_all("two-metrics", &testing::two_metrics());
     check_all("experiment", &testing::experiment());
     check_all("running", &testing::running());
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use drive::Arrivals;
-use schedule::plan::Variant;
+use schedule::plan::{Criterion, Variant};
 
 /// Reads the rest of a file of any workload.
 fn any(file: Read<'_>) -> Result<Experiment> {
@@ -42,13 +42,17 @@ fn wrong(text: &str, place: &str, says: &[&str]) {
     }
 }
 
+fn criterion(metric: &str, margin: f64, max_loss: Option<f64>) -> Criterion {
+    Criterion { metric: metric.into(), margin, max_loss }
+}
+
 #[test]
 fn what_is_left_out_gets_the_defaults_of_the_command_line() {
     let experiment = good(&first("subject = \"sqlite/rusqlite\""));
     assert_eq!(experiment.name, "x");
     assert_eq!((experiment.scale, experiment.blocks, experiment.seed), (1, 5, 1));
-    assert!(experiment.control && experiment.max_loss.is_none());
-    assert_eq!((experiment.metric.as_str(), experiment.margin), ("throughput", 0.02));
+    assert!(experiment.control);
+    assert_eq!(experiment.criteria, [criterion("throughput", 0.02, None)]);
     let variant = &experiment.variants[0];
     assert_eq!(variant.subject, "tpcc/sqlite/rusqlite");
     assert_eq!(variant.name, "sqlite/rusqlite");
@@ -69,8 +73,7 @@ fn a_variant_lays_its_own_plan_over_that_of_all() {
     let experiment = good(text);
     assert_eq!((experiment.scale, experiment.blocks, experiment.seed), (2, 3, 7));
     assert!(!experiment.control);
-    assert_eq!((experiment.metric.as_str(), experiment.margin), ("new-order.p99", 0.05));
-    assert_eq!(experiment.max_loss, Some(0.1));
+    assert_eq!(experiment.criteria, [criterion("new-order.p99", 0.05, Some(0.1))]);
     let [base, other] = experiment.variants.as_slice() else { panic!("two variants") };
     assert_eq!((base.plan.workers, base.plan.measured.as_secs_f64(), base.plan.seed), (4, 120.0, 7));
     assert_eq!((other.plan.workers, other.plan.measured.as_secs_f64()), (16, 120.0));
@@ -90,6 +93,34 @@ fn a_variant_lays_its_own_plan_over_that_of_all() {
             "server limits cpu=0.5"
         ]
     );
+}
+
+#[test]
+fn several_metrics_have_one_margin_or_one_each() {
+    let verdict = |lines: &str| {
+        let text = first("subject = \"sqlite/rusqlite\"");
+        good(&text.replacen('\n', &format!("\n[verdict]\n{lines}\n"), 1)).criteria
+    };
+    assert_eq!(
+        verdict("metrics = [\"throughput\", \"payment.p99\", \"cpu\"]\nmargin = \"3%\""),
+        [
+            criterion("throughput", 0.03, None),
+            criterion("payment.p99", 0.03, None),
+            criterion("cpu", 0.03, None)
+        ]
+    );
+    assert_eq!(
+        verdict(
+            "metrics = [\"p99\", \"payment.p99.9\", \"cpu\"]\nmargin = { p99 = \"10%\" }\n\
+             max-loss = { cpu = 0.2, \"payment.p99.9\" = \"30%\", p99 = \"40%\" }"
+        ),
+        [
+            criterion("p99", 0.1, Some(0.4)),
+            criterion("payment.p99.9", 0.3, Some(0.3)),
+            criterion("cpu", 0.2, Some(0.2))
+        ]
+    );
+    assert_eq!(verdict("metrics = [\"cpu\"]"), [criterion("cpu", 0.02, None)]);
 }
 
 #[test]
@@ -248,6 +279,19 @@ fn what_the_whole_experiment_has_wrong_is_said_with_its_line() {
         ("workload = \"tpcc\"\n[plan]\nrate = 5\nthink = \"spec\"\n", "3:8", "exclude each other"),
         ("workload = \"tpcc\"\n[verdict]\nmetric = \"speed\"\n", "3:10", "no metric `speed`"),
         ("workload = \"tpcc\"\n[verdict]\nmetric = \"neworder.p99\"\n", "3:10", "kinds: new-order"),
+        ("workload = \"tpcc\"\n[verdict]\nmetrics = [\"cpu\", \"speed\"]\n", "3:19", "no metric `speed`"),
+        ("workload = \"tpcc\"\n[verdict]\nmetrics = [\"cpu\", \"pay.p99\"]\n", "3:19", "kinds: new-order"),
+        ("workload = \"tpcc\"\n[verdict]\nmetrics = [\"cpu\", 3]\n", "3:11", "a list of texts"),
+        ("workload = \"tpcc\"\n[verdict]\nmetrics = \"cpu\"\n", "3:11", "a list of texts"),
+        ("workload = \"tpcc\"\n[verdict]\nmetrics = []\n", "3:11", "name a metric"),
+        ("workload = \"tpcc\"\n[verdict]\nmetrics = [\"cpu\", \"cpu\"]\n", "3:19", "`cpu` is named twice"),
+        (
+            "workload = \"tpcc\"\n[verdict]\nmetric = \"cpu\"\nmetrics = [\"p99\"]\n",
+            "4:1",
+            "`metric` and `metrics` exclude each other",
+        ),
+        ("workload = \"tpcc\"\n[verdict]\nmargin = { p99 = \"5%\" }\n", "3:12", "no key `p99`"),
+        ("workload = \"tpcc\"\n[verdict]\nmargin = { throughput = 7 }\n", "3:25", "write a share such as 5%"),
         ("workload = \"tpcc\"\n[verdict]\nmargin = \"2\"\n", "3:10", "write a share such as 5%"),
         ("workload = \"tpcc\"\n[verdict]\nmax-loss = true\n", "3:12", "a share"),
         ("workload = \"tpcc\"\n[verdict]\nmaxloss = 0.1\n", "3:1", "nearest: `max-loss`"),
@@ -493,7 +537,7 @@ fn the_files_in_the_documentation_are_right_or_as_wrong_as_they_say() {
             }
         }
     }
-    assert_eq!(seen, (2, 1), "files that are right, and wrong");
+    assert_eq!(seen, (3, 1), "files that are right, and wrong");
     for key in variant::keys().iter().chain(PLAN_WHOLE).chain(factors::FACTORS) {
         assert!(page.contains(&format!("`{key}`")), "{key} is not explained");
     }
