@@ -82,7 +82,7 @@ fn converse(stream: TcpStream, answer: &dyn Fn(&Asked) -> Reply) {
 }
 
 /// A request or an answer: its first line, and all of it. Nothing when the other side has gone.
-fn receive(reader: &mut BufReader<TcpStream>) -> Option<(String, Vec<u8>)> {
+pub(crate) fn receive(reader: &mut BufReader<TcpStream>) -> Option<(String, Vec<u8>)> {
     let (mut whole, mut first, mut length) = (Vec::new(), None, 0);
     loop {
         let mut line = String::new();
@@ -106,7 +106,8 @@ fn receive(reader: &mut BufReader<TcpStream>) -> Option<(String, Vec<u8>)> {
     Some((first?, whole))
 }
 
-fn forward(address: &str, request: &[u8]) -> Vec<u8> {
+/// What the server at an address answers to a request, on a connection of its own.
+pub(crate) fn forward(address: &str, request: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(request).unwrap();
     receive(&mut BufReader::new(stream)).expect("the real server answers").1

@@ -4,7 +4,7 @@ mod checks;
 
 use anyhow::{Result, bail};
 use model::rows::Dataset;
-use model::{Mix, Wire};
+use model::{Mix, Wire, Workload};
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -16,6 +16,9 @@ pub use checks::{input_checks, ledger_checks};
 
 /// Seed of loads of which nothing else is said; that of runs is another.
 pub const LOAD_SEED: u64 = 1;
+
+/// Answers calls, one after the other.
+pub type Rehearsal<W> = Box<dyn FnMut(&<W as Workload>::Call) -> <W as Workload>::Outcome>;
 
 /// A workload that can be loaded, run, audited and reported.
 pub trait Benchmark: Wire<Extent: Size> {
@@ -98,6 +101,11 @@ pub trait Benchmark: Wire<Extent: Size> {
         seed: u64,
         mix: Option<&Mix>,
     ) -> impl Fn(u32) -> Self::Inputs;
+    /// Answers calls as a right service would whose data has just been loaded, for whoever writes calls down before they are
+    /// made. Nothing where no call follows from an earlier answer and what is done is answered with 200.
+    fn rehearsal(_size: &Self::Extent) -> Option<Rehearsal<Self>> {
+        None
+    }
     /// A fresh ledger.
     fn new_ledger(size: &Self::Extent) -> Self::Ledger;
 

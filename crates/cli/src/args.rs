@@ -1,5 +1,6 @@
 //! What a user types. Help, man page and completions all come from here.
 
+mod export;
 mod load;
 mod parts;
 mod stores;
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use values::{clients_list, limit, rates_list, resolution, share, span, threads};
 
+pub(crate) use export::{Export, ExportK6, ExportTool};
 pub(crate) use load::LoadArgs;
 pub(crate) use parts::{Checks, LiveArgs, MixArgs, Out, PlanArgs};
 pub(crate) use stores::{SHARDS_MAX, Shards, Stores};
@@ -72,6 +74,8 @@ pub(crate) enum Command {
     Audit(Audit),
     /// Check that a server keeps a workload's contract and answers rightly, rule by rule.
     Verify(Verify),
+    /// Write the calls of a workload down for another load generator.
+    Export(Export),
     /// Render stored results again.
     Report(Report),
     /// Private engines that stay: start them, list them, remove them.

@@ -139,3 +139,9 @@ pub(crate) fn audit(args: &args::Audit, ui: &Ui) -> Result<Answer> {
     let workload = subjects::workload(&args.workload)?;
     workloads::of(workload)?.audit(args, ui)
 }
+
+pub(crate) fn export(args: &args::Export, ui: &Ui) -> Result<Answer> {
+    let args::ExportTool::K6(args) = &args.tool;
+    let workload = subjects::workload(&args.workload)?;
+    workloads::of(workload)?.export_k6(args, ui)
+}

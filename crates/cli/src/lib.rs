@@ -11,6 +11,7 @@ mod compare;
 mod confirm;
 mod engines;
 mod experiment;
+mod export;
 mod find_max;
 mod held_against;
 mod list;
@@ -83,6 +84,7 @@ fn run_command(command: Command, ui: &ui::Ui) -> anyhow::Result<Answer> {
         Command::Serve(args) => commands::serve(&args, ui),
         Command::Audit(args) => commands::audit(&args, ui),
         Command::Verify(args) => commands::verify(&args, ui),
+        Command::Export(args) => commands::export(&args, ui),
         Command::Report(args) => show::report(&args, ui),
         Command::Rig(args) => engines::rig(&args, ui),
         Command::Completions(args) => show::completions(&args, ui),

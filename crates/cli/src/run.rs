@@ -4,7 +4,7 @@ use crate::args::{self, ArrivalsArg, DeliveryArg, EngineArgs, Limited, PlanArgs,
 use crate::serve;
 use crate::ui::Ui;
 use adapter_http::About;
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use benchmark::{LOAD_SEED, amount};
 use deploy::Interrupt;
 use deploy::Offered;
@@ -16,7 +16,7 @@ use deploy::in_use;
 use deploy::subjects::{self, Route, Subject};
 use deploy::{Databases, Deployment};
 use drive::{Arrivals, PlanError, RatePerSecond, Stage, Think};
-use model::{Mix, Nanos};
+use model::Nanos;
 use result::{Audit, Check, Conformance, RunKind, Trial};
 use schedule::{Answer, pool};
 use sql::Dialect;
@@ -263,13 +263,10 @@ pub(crate) fn plan<W: Driven>(args: &PlanArgs, scale: u32) -> Result<drive::Plan
     if args.delivery == DeliveryArg::Deferred && W::KINDS.iter().all(|kind| kind.deferred_p90_max.is_none()) {
         bail!("{} has no calls that may be deferred; leave --delivery out", W::NAME);
     }
-    let weights = args.mix.weights();
-    let option = if args.mix.only.is_some() { "--only" } else { "--mix" };
-    let mix = weights.map(|weights| Mix::of(W::KINDS, &weights)).transpose();
     let plan = drive::Plan {
         arrivals,
         think: args.think.0.unwrap_or_default(),
-        mix: mix.map_err(|error| anyhow!("{option}: {error}"))?.flatten(),
+        mix: args.mix.of::<W>()?,
         workers: args.clients.unwrap_or(terminals),
         runtimes: args.generator_threads,
         warmup: Nanos::from(args.warmup),
@@ -289,7 +286,8 @@ pub(crate) fn plan<W: Driven>(args: &PlanArgs, scale: u32) -> Result<drive::Plan
     };
     match plan.validate(W::KINDS) {
         Err(PlanError::NothingToDefer) => bail!(
-            "{option} has no calls that may be deferred; leave --delivery out\nhint: or give `delivery` a weight"
+            "{} has no calls that may be deferred; leave --delivery out\nhint: or give `delivery` a weight",
+            args.mix.option()
         ),
         checked => checked?,
     }

@@ -16,12 +16,7 @@ pub(crate) fn report(args: &args::Report, ui: &Ui) -> Result<Answer> {
     let colour = if args.output.is_some() { Colour::Never } else { ui.colour() };
     let text =
         if args.history { history(args, format, colour, ui)? } else { documents(args, format, colour)? };
-    match &args.output {
-        Some(path) => {
-            std::fs::write(path, text).with_context(|| format!("could not write {}", path.display()))?;
-        }
-        None => ui.data(&text),
-    }
+    ui.put(args.output.as_deref(), &text)?;
     Ok(Answer::Good)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::args::LiveArgs;
 use crate::live::{self, Live};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use deploy::{Viewer, Work};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::Monotonic;
@@ -74,6 +74,22 @@ impl Ui {
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Err(error) if error.kind() != ErrorKind::BrokenPipe => *self.unwritten.borrow_mut() = Some(error),
             _ => {}
+        }
+    }
+
+    /// Data, to a file where one was named.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn put(&self, file: Option<&Path>, text: &str) -> Result<()> {
+        match file {
+            Some(path) => {
+                std::fs::write(path, text).with_context(|| format!("could not write {}", path.display()))
+            }
+            None => {
+                self.data(text);
+                Ok(())
+            }
         }
     }
 

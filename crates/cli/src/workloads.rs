@@ -3,7 +3,7 @@
 use crate::experiment::file;
 use crate::held_against::held_against;
 use crate::ui::Ui;
-use crate::{args, audit, compare, find_max, load, resume, run, serve, sweep, verify};
+use crate::{args, audit, compare, export, find_max, load, resume, run, serve, sweep, verify};
 use anyhow::Result;
 use deploy::{Subject, subjects};
 use result::RunKind;
@@ -65,6 +65,7 @@ pub(crate) trait Commands: Sync {
     fn audit(&self, args: &args::Audit, ui: &Ui) -> Result<Answer>;
     /// Verifies a subject that is started here, or the running server that the arguments name.
     fn verify(&self, subject: Option<&'static Subject>, args: &args::Verify, ui: &Ui) -> Result<Answer>;
+    fn export_k6(&self, args: &args::ExportK6, ui: &Ui) -> Result<Answer>;
     fn compare(
         &self,
         a: &'static Subject,
@@ -102,6 +103,10 @@ impl<W: Driven> Commands for Of<W> {
 
     fn verify(&self, subject: Option<&'static Subject>, args: &args::Verify, ui: &Ui) -> Result<Answer> {
         verify::verify_workload::<W>(subject, args, ui)
+    }
+
+    fn export_k6(&self, args: &args::ExportK6, ui: &Ui) -> Result<Answer> {
+        export::k6::<W>(args, ui)
     }
 
     fn compare(

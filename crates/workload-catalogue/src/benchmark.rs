@@ -1,8 +1,10 @@
 //! The catalogue around its calls.
 
-use crate::{Cardinality, Claims, Data, FoodCatalogue, Inputs, Ledger, SCALE_MAX, Stored, audit, input};
+use crate::{
+    Cardinality, Claims, Data, FoodCatalogue, Inputs, Ledger, Oracle, SCALE_MAX, Stored, audit, input,
+};
 use anyhow::{Context, Result, bail};
-use benchmark::{Benchmark, Kit, Look, Past, input_checks, ledger_checks};
+use benchmark::{Benchmark, Kit, Look, Past, Rehearsal, input_checks, ledger_checks};
 use model::Mix;
 use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
@@ -69,6 +71,11 @@ impl Benchmark for FoodCatalogue {
         let (size, templates) = (*size, input::templates(size));
         let mix = mix.cloned().unwrap_or_else(input::standard_mix);
         move |worker| Inputs::new(size, Arc::clone(&templates), mix.clone(), seed, worker)
+    }
+
+    fn rehearsal(size: &Cardinality) -> Option<Rehearsal<FoodCatalogue>> {
+        let mut oracle = Oracle::new(*size);
+        Some(Box::new(move |call| oracle.answer(call)))
     }
 
     fn new_ledger(_: &Cardinality) -> Ledger {

@@ -3,7 +3,9 @@
 use super::values::{calls, rate, span, stages, think, weights};
 use super::{ArrivalsArg, DeliveryArg, Stages, ThinkArg, Weights};
 use crate::live;
+use anyhow::{Result, anyhow};
 use clap::Args;
+use model::{Mix, Workload};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -57,10 +59,17 @@ pub(crate) struct MixArgs {
 }
 
 impl MixArgs {
-    /// The weights that were asked for, if any were.
-    pub(crate) fn weights(&self) -> Option<Vec<(String, f64)>> {
+    /// The option that a mix was asked for with.
+    pub(crate) fn option(&self) -> &'static str {
+        if self.only.is_some() { "--only" } else { "--mix" }
+    }
+
+    /// The mix of a workload's calls that was asked for, if any was.
+    pub(crate) fn of<W: Workload>(&self) -> Result<Option<Mix>> {
         let only = self.only.iter().map(|kind| vec![(kind.clone(), 1.0)]).next();
-        self.mix.as_ref().map(|weights| weights.0.clone()).or(only)
+        let weights = self.mix.as_ref().map(|weights| weights.0.clone()).or(only);
+        let mix = weights.map(|weights| Mix::of(W::KINDS, &weights)).transpose();
+        mix.map(Option::flatten).map_err(|error| anyhow!("{}: {error}", self.option()))
     }
 }
 
