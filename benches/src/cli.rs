@@ -2,7 +2,7 @@
 
 use result::{self, Document, Severity};
 use sql::SqliteUrl;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Runs the `stackmark` that was built beside the benches and reads the document it prints.
@@ -10,12 +10,7 @@ use std::process::Command;
 /// # Errors
 /// Why there is no document, in the words of `stackmark`.
 pub fn stackmark(args: &[&str], out: &Path) -> Result<Document, String> {
-    let executable = std::env::current_exe().map_err(|error| error.to_string())?;
-    let binary = executable.with_file_name("stackmark");
-    if !binary.exists() {
-        return Err(format!("{} is not built; `make bench` builds it", binary.display()));
-    }
-    let output = Command::new(binary)
+    let output = Command::new(binary()?)
         .arg("--json")
         .args(args)
         .arg("--out")
@@ -30,6 +25,19 @@ pub fn stackmark(args: &[&str], out: &Path) -> Result<Document, String> {
         let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("nothing");
         format!("{error}; stackmark said: {last}")
     })
+}
+
+/// The `stackmark` that was built beside the benches.
+///
+/// # Errors
+/// There is none.
+pub fn binary() -> Result<PathBuf, String> {
+    let executable = std::env::current_exe().map_err(|error| error.to_string())?;
+    let binary = executable.with_file_name("stackmark");
+    match binary.exists() {
+        true => Ok(binary),
+        false => Err(format!("{} is not built; `make bench` builds it", binary.display())),
+    }
 }
 
 /// Why a document's numbers are void: the first failure or rule that says so.

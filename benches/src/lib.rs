@@ -15,7 +15,9 @@ pub mod pairs;
 pub mod pgbench;
 pub mod process;
 pub mod say;
+pub mod server;
 pub mod trials;
+pub mod wrk;
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};

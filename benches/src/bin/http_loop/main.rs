@@ -1,23 +1,26 @@
 //! What a call through HTTP costs the load generator: New-Orders drawn, encoded, sent, their answers parsed, checked and
 //! recorded, 50 connections on one core, against a server on another core that answers at once. Beside it, if it is
-//! installed, wrk with one fixed body: it builds nothing, parses a status and a length, and checks neither.
+//! installed, wrk with one fixed body: it builds nothing, parses a status and a length, and checks neither. Then the same of
+//! reads of the catalogue, whose answers are digested, beside wrk with the same requests.
 
 mod allocations;
+mod gets;
 
 use adapter_http::{Expected, HttpSession, HttpTarget};
 use drive::{Plan, Progress, Stop};
 use measure::Monotonic;
-use model::{Effort, Fault, Home, Inputs as _, Nanos, OpenError, Session, Stack, Target, Wire as _};
+use model::{Effort, Fault, Home, Inputs as _, Nanos, OpenError, Session, Stack, Target, Wire};
 use stackmark_benches::data::Folder;
 use stackmark_benches::orders::{Inputs, Orders};
 use stackmark_benches::pairs::{Ratio, Side, Spread, turns};
-use stackmark_benches::{instant_server, process, say};
-use std::io::{BufRead, BufReader, Read, Write as _};
+use stackmark_benches::server::Server;
+use stackmark_benches::{instant_server, process, say, wrk};
+use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use workload_tpcc::{Call, Cardinality, Data, Ledger, Outcome, kind};
+use workload_tpcc::{Call, Cardinality, Data, Ledger, kind};
 
 const CONNECTIONS: u32 = 50;
 /// Of one more run, for its memory alone.
@@ -27,10 +30,12 @@ const PAIRS: usize = 4;
 const WARM_UP: Nanos = Nanos::from_millis(500);
 const MEASURED: Nanos = Nanos::from_millis(2_500);
 /// Seconds of wrk's runs: as long as ours with their warm-up.
-const WRK_SECONDS: u32 = 3;
+const WRK_SECONDS: u64 = 3;
 /// Cores of the generator and of the server; the first ones are left to the system and to those who pipe our output.
 const GENERATOR_CORE: usize = 0;
 const SERVER_CORE: usize = 1;
+/// Most of wrk's requests that may be answered with a problem, as those of the catalogue for what is not there.
+const DECLINED_MAX: f64 = 0.03;
 /// Calls of a thread after which everything that is made once has been made.
 const SETTLED: u64 = 5_000;
 
@@ -48,20 +53,18 @@ fn main() {
     if std::env::args().nth(1).as_deref() == Some("server") {
         return serve();
     }
-    let server = InstantServer::start();
+    let executable = std::env::current_exe().expect("the system knows what it runs");
+    let server = Server::start(Command::new(executable).arg("server"));
     let folder = Folder::create("http-loop");
     let script = wrk_script(folder.path());
-    let wrk_is_here = Command::new("wrk").arg("-v").output().is_ok();
-    let (mut ours, mut wrk) = (Vec::new(), Vec::new());
-    for side in turns(PAIRS).flatten() {
-        match side {
-            Side::A if wrk_is_here => wrk.push(run_wrk(&server.url, &script)),
-            Side::A => {}
-            Side::B => ours.push(run_apart(&server.url, CONNECTIONS)),
-        }
-    }
+    let orders = Load::<Orders> {
+        kind: kind::NEW_ORDER,
+        inputs: &|worker| Inputs::new(workload_tpcc::Inputs::new(SIZE, Data::c_load_of(1), 1, worker)),
+        ledger: &|| Ledger::new(SIZE),
+    };
+    let (ours, wrk) = take_turns(&server.url, &orders, &script);
     print(&ours, &wrk);
-    run_apart(&server.url, CONNECTIONS_MANY);
+    run_apart(&server.url, CONNECTIONS_MANY, &orders);
     // Of the whole process, and so no less than what the run with many connections took.
     let peak = process::resident_bytes_peak();
     say::figure(
@@ -69,6 +72,29 @@ fn main() {
         &format!("{:.1} MiB, peak", mib(peak)),
     );
     say::goal(&format!("below {:.0} MiB", mib(MEMORY_BYTES_MANY_MAX)), peak < MEMORY_BYTES_MANY_MAX);
+    drop(server);
+    gets::compare(&folder);
+}
+
+/// Our runs and, if it is installed, wrk's.
+fn take_turns<W: Wire>(url: &str, load: &Load<'_, W>, script: &Path) -> (Vec<Run>, Vec<Run>) {
+    let wrk_is_here = wrk::is_here();
+    let (mut ours, mut wrk) = (Vec::new(), Vec::new());
+    for side in turns(PAIRS).flatten() {
+        match side {
+            Side::A if wrk_is_here => wrk.push(run_wrk(url, script)),
+            Side::A => {}
+            Side::B => ours.push(run_apart(url, CONNECTIONS, load)),
+        }
+    }
+    (ours, wrk)
+}
+
+/// What a run of ours is made of: its calls, and the kind whose times are shown.
+struct Load<'a, W: Wire> {
+    kind: usize,
+    inputs: &'a (dyn Fn(u32) -> W::Inputs + Sync),
+    ledger: &'a (dyn Fn() -> W::Ledger + Sync),
 }
 
 fn mib(bytes: u64) -> f64 {
@@ -92,36 +118,36 @@ struct Ours {
 }
 
 /// On a thread of its own, so that it and the threads it starts are kept on one core and nothing else is.
-fn run_apart(url: &str, connections: u32) -> Run {
+fn run_apart<W: Wire>(url: &str, connections: u32, load: &Load<'_, W>) -> Run {
     std::thread::scope(|scope| {
-        scope.spawn(|| run_ours(url, connections)).join().expect("a run that fails has said so")
+        scope.spawn(|| run_ours(url, connections, load)).join().expect("a run that fails has said so")
     })
 }
 
-fn run_ours(url: &str, connections: u32) -> Run {
+fn run_ours<W: Wire>(url: &str, connections: u32, load: &Load<'_, W>) -> Run {
     process::pin(GENERATOR_CORE);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let target = runtime
         .expect("the system has room for a runtime")
-        .block_on(HttpTarget::<Orders>::reach(url, &Expected { scale: None }))
+        .block_on(HttpTarget::<W>::reach(url, &Expected { scale: None }))
         .expect("our server answers");
     let seen = Arc::new(Seen::default());
     let target = Arc::new(Watched { target, seen: Arc::clone(&seen) });
     let plan = Plan { workers: connections, warmup: WARM_UP, measured: MEASURED, ..Plan::default() };
     let mut resident = Vec::with_capacity(16);
-    let trial = drive::run::<Orders, _, _>(
+    let trial = drive::run::<W, _, _>(
         &plan,
         &target,
-        |worker| Inputs::new(workload_tpcc::Inputs::new(SIZE, Data::c_load_of(1), 1, worker)),
-        || Ledger::new(SIZE),
+        load.inputs,
+        load.ledger,
         Monotonic::start(),
         &Stop::new(),
-        &mut |_: &Progress<'_, Orders>| resident.push(process::resident_bytes()),
+        &mut |_: &Progress<'_, W>| resident.push(process::resident_bytes()),
     );
     let trial = trial.expect("the plan is valid and the server answers");
     assert_eq!(trial.failure, None, "a trial that fails is no measurement");
     let books = trial.totals.books();
-    let p50 = trial.totals.kinds[kind::NEW_ORDER].committed.response.quantile(0.5).unwrap_or_default();
+    let p50 = trial.totals.kinds[load.kind].committed.response.quantile(0.5).unwrap_or_default();
     Run {
         calls_a_second: trial.totals.committed() as f64 / trial.span.as_secs_f64(),
         cpu_seconds_a_million: trial.cpu.as_secs_f64() * 1e6 / (books.begun + trial.warmup.begun) as f64,
@@ -160,14 +186,10 @@ fn print(ours: &[Run], wrk: &[Run]) {
     let met = Spread::of(&cpus(ours)).median <= CPU_SECONDS_A_MILLION_MAX;
     say::goal(&format!("at most {CPU_SECONDS_A_MILLION_MAX:.0} s"), met);
 
-    let known = || ours.iter().filter_map(|run| run.ours.as_ref());
-    let (calls, allocations) =
-        known().fold((0, 0), |(calls, all), run| (calls + run.calls_watched, all + run.allocations));
-    let calls = say::number(calls as f64, 0);
-    say::figure("allocations of the thread", &format!("{allocations} in {calls} calls"));
-    say::goal("none", allocations == 0);
+    print_allocations(ours);
     // Of the first run: later ones find memory that is there already.
-    let (first, last) = known().next().map_or((0, 0), |run| run.resident_bytes);
+    let first = ours.iter().find_map(|run| run.ours.as_ref());
+    let (first, last) = first.map_or((0, 0), |run| run.resident_bytes);
     let peak = process::resident_bytes_peak();
     let text = format!(
         "{:.1} MiB after a second, {:.1} at the end, peak of all {:.1}",
@@ -188,10 +210,19 @@ fn print(ours: &[Run], wrk: &[Run]) {
     say::ratio("  CPU, ours of wrk's", Ratio::of(&cpus(wrk), &cpus(ours)));
 }
 
+fn print_allocations(ours: &[Run]) {
+    let known = ours.iter().filter_map(|run| run.ours.as_ref());
+    let (calls, allocations) =
+        known.fold((0, 0), |(calls, all), run| (calls + run.calls_watched, all + run.allocations));
+    let calls = say::number(calls as f64, 0);
+    say::figure("allocations of the thread", &format!("{allocations} in {calls} calls"));
+    say::goal("none", allocations == 0);
+}
+
 /// Watches the allocations of the thread on which all sessions live: those of the load generator, of the inputs, of the
 /// tape, of the HTTP client and of the runtime.
-struct Watched {
-    target: HttpTarget<Orders>,
+struct Watched<W: Wire> {
+    target: HttpTarget<W>,
     seen: Arc<Seen>,
 }
 
@@ -201,19 +232,19 @@ struct Seen {
     allocations: AtomicU64,
 }
 
-struct WatchedSession {
-    session: HttpSession<Orders>,
+struct WatchedSession<W: Wire> {
+    session: HttpSession<W>,
     seen: Arc<Seen>,
 }
 
-impl Target<Orders> for Watched {
-    type Session = WatchedSession;
+impl<W: Wire> Target<W> for Watched<W> {
+    type Session = WatchedSession<W>;
 
     fn home(&self) -> Home {
         Home::Task
     }
 
-    async fn open(&self, worker: u32) -> Result<WatchedSession, OpenError> {
+    async fn open(&self, worker: u32) -> Result<WatchedSession<W>, OpenError> {
         Ok(WatchedSession { session: self.target.open(worker).await?, seen: Arc::clone(&self.seen) })
     }
 
@@ -222,43 +253,13 @@ impl Target<Orders> for Watched {
     }
 }
 
-impl Session<Orders> for WatchedSession {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+impl<W: Wire> Session<W> for WatchedSession<W> {
+    async fn run(&mut self, call: &W::Call, effort: &mut Effort) -> Result<W::Outcome, Fault> {
         if let Some((calls, allocations)) = allocations::so_far(SETTLED) {
             self.seen.calls.store(calls, Ordering::Relaxed);
             self.seen.allocations.store(allocations, Ordering::Relaxed);
         }
         self.session.run(call, effort).await
-    }
-}
-
-/// The server, a process of its own, which ends with this one.
-struct InstantServer {
-    child: Child,
-    url: String,
-}
-
-impl InstantServer {
-    fn start() -> InstantServer {
-        let executable = std::env::current_exe().expect("the system knows what it runs");
-        let mut child = Command::new(executable)
-            .arg("server")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("what runs can be run again");
-        let mut url = String::new();
-        let stdout = child.stdout.take().expect("it is piped");
-        BufReader::new(stdout).read_line(&mut url).expect("the server says where it listens");
-        InstantServer { child, url: url.trim().to_owned() }
-    }
-}
-
-impl Drop for InstantServer {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -290,28 +291,12 @@ fn wrk_script(folder: &Path) -> PathBuf {
 }
 
 fn run_wrk(url: &str, script: &Path) -> Run {
-    let cpu_before = process::children_cpu_seconds();
-    let output = Command::new("taskset")
-        .args(["-c", &GENERATOR_CORE.to_string(), "wrk", "-t", "1", "-c", &CONNECTIONS.to_string()])
-        .args(["-d", &format!("{WRK_SECONDS}s"), "--latency", "-s"])
-        .arg(script)
-        .arg(url)
-        .output()
-        .expect("wrk has just been seen");
-    let cpu = process::children_cpu_seconds() - cpu_before;
-    let text = String::from_utf8_lossy(&output.stdout);
-    // `  148234 requests in 3.00s, 123.45MB read`.
-    let done = text.lines().find_map(|line| {
-        let (requests, rest) = line.trim().split_once(" requests in ")?;
-        let (seconds, _) = rest.split_once("s,")?;
-        Some((requests.parse::<f64>().ok()?, seconds.parse::<f64>().ok()?))
-    });
-    let (requests, seconds) = done.expect("wrk says how many requests it made");
-    assert!(!text.contains("Non-2xx"), "the server must understand wrk: {text}");
+    let ran = wrk::run(Some(GENERATOR_CORE), CONNECTIONS, WRK_SECONDS, script, url);
+    assert!(ran.refused <= DECLINED_MAX * ran.requests, "the server must understand wrk: {ran:?}");
     Run {
-        calls_a_second: requests / seconds,
-        cpu_seconds_a_million: cpu / requests * 1e6,
-        p50_ms: f64::NAN,
+        calls_a_second: ran.requests / ran.seconds,
+        cpu_seconds_a_million: ran.cpu_seconds / ran.requests * 1e6,
+        p50_ms: ran.p50_p99_ms[0],
         ours: None,
     }
 }

@@ -1,0 +1,61 @@
+//! Servers beside a bench.
+
+use crate::cli;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+/// A server, a process of its own, which ends with this value.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    /// Where it listens: `http://127.0.0.1:4711`.
+    pub url: String,
+}
+
+impl Server {
+    /// Starts one, which says where it listens in the last word of its first line.
+    ///
+    /// # Panics
+    /// When it cannot be started: a bench has nobody to hand an error to.
+    #[must_use]
+    pub fn start(command: &mut Command) -> Server {
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("what was built can be run");
+        let mut said = String::new();
+        let stdout = child.stdout.take().expect("it is piped");
+        BufReader::new(stdout).read_line(&mut said).expect("the server says where it listens");
+        let url = said.split_whitespace().last().unwrap_or_default().to_owned();
+        Server { child, url }
+    }
+
+    /// Ours, on a catalogue of scale 1 that is loaded anew at `db`; with `taskset` in front of it, on a core of its own.
+    ///
+    /// # Errors
+    /// `stackmark` is not built, or cannot load.
+    pub fn of_catalogue(db: &str, core: Option<usize>) -> Result<Server, String> {
+        let stackmark = cli::binary()?;
+        let load = Command::new(&stackmark).args(["load", "catalogue", "--fresh", "--db", db]).output();
+        let loaded = load.map_err(|error| error.to_string())?;
+        if !loaded.status.success() {
+            return Err(String::from_utf8_lossy(&loaded.stderr).into_owned());
+        }
+        let mut command = match core {
+            Some(core) => {
+                let mut command = Command::new("taskset");
+                command.args(["-c", &core.to_string()]).arg(stackmark);
+                command
+            }
+            None => Command::new(stackmark),
+        };
+        command.args(["serve", "catalogue", "--db", db, "--listen", "127.0.0.1:0", "--until-stdin-ends"]);
+        Ok(Server::start(&mut command))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,81 @@
+//! wrk, where it is installed.
+
+use crate::process;
+use std::path::Path;
+use std::process::Command;
+
+/// What a run of it gave.
+#[derive(Debug, Clone, Copy)]
+pub struct Wrk {
+    /// Requests that were answered.
+    pub requests: f64,
+    /// Of these, with a status other than 2xx and 3xx.
+    pub refused: f64,
+    /// How long it ran.
+    pub seconds: f64,
+    /// Processor time, in seconds.
+    pub cpu_seconds: f64,
+    /// Median and 99th percentile of its latencies, in milliseconds.
+    pub p50_p99_ms: [f64; 2],
+}
+
+/// Whether it is installed.
+#[must_use]
+pub fn is_here() -> bool {
+    Command::new("wrk").arg("-v").output().is_ok()
+}
+
+/// Runs it for so many seconds with one thread, on one core if one is named.
+///
+/// # Panics
+/// When it is not installed, or does not say what it did.
+#[must_use]
+pub fn run(core: Option<usize>, connections: u32, seconds: u64, script: &Path, url: &str) -> Wrk {
+    let mut command = match core {
+        Some(core) => {
+            let mut command = Command::new("taskset");
+            command.args(["-c", &core.to_string(), "wrk"]);
+            command
+        }
+        None => Command::new("wrk"),
+    };
+    let before = process::children_cpu_seconds();
+    command.args([
+        "-t",
+        "1",
+        "-c",
+        &connections.to_string(),
+        "-d",
+        &format!("{seconds}s"),
+        "--latency",
+        "-s",
+    ]);
+    let output = command.arg(script).arg(url).output().expect("wrk is installed");
+    let cpu_seconds = process::children_cpu_seconds() - before;
+    let text = String::from_utf8_lossy(&output.stdout);
+    // `  148234 requests in 3.00s, 123.45MB read`.
+    let done = text.lines().find_map(|line| {
+        let (requests, rest) = line.trim().split_once(" requests in ")?;
+        let (seconds, _) = rest.split_once(", ")?;
+        Some((requests.parse().ok()?, millis(seconds)? / 1e3))
+    });
+    let (requests, seconds) = done.unwrap_or_else(|| panic!("wrk says how many requests it made: {text}"));
+    let refused = text.lines().find_map(|line| line.trim().strip_prefix("Non-2xx or 3xx responses: "));
+    let percentile = |name: &str| {
+        let line = text.lines().find_map(|line| line.trim().strip_prefix(name));
+        line.and_then(|rest| millis(rest.trim())).unwrap_or(f64::NAN)
+    };
+    Wrk {
+        requests,
+        refused: refused.and_then(|count| count.parse().ok()).unwrap_or(0.0),
+        seconds,
+        cpu_seconds,
+        p50_p99_ms: [percentile("50%"), percentile("99%")],
+    }
+}
+
+/// A time as wrk writes it, in milliseconds: `635.91us`, `12.92ms`, `1.02s`, `1.00m`.
+fn millis(text: &str) -> Option<f64> {
+    let units = [("us", 1e-3), ("ms", 1.0), ("s", 1e3), ("m", 6e4)];
+    units.into_iter().find_map(|(unit, millis)| Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * millis))
+}
