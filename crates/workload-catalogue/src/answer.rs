@@ -55,8 +55,7 @@ pub struct Item {
 impl Item {
     pub(crate) fn digest(&self) -> Digest {
         let Item { food, name, kcal, grams } = self;
-        let fields = Fields::new().int(*food).text(name.as_str());
-        fields.int(i64::from(*kcal)).int(i64::from(*grams)).finish()
+        Fields::new().int(*food).text(name.as_str()).int((*kcal).into()).int((*grams).into()).finish()
     }
 }
 

@@ -18,7 +18,7 @@ impl std::fmt::Display for Digest {
     }
 }
 
-/// The known fields of an object, in order.
+/// The known fields of an object, in order. Filled in place: handed on by value they would be copied once a field.
 pub(crate) struct Fields {
     bytes: [u8; BYTES_MAX],
     length: usize,
@@ -29,20 +29,20 @@ impl Fields {
         Fields { bytes: [0; BYTES_MAX], length: 0 }
     }
 
-    pub(crate) fn int(self, value: i64) -> Fields {
+    pub(crate) fn int(&mut self, value: i64) -> &mut Fields {
         self.bytes(&value.to_le_bytes())
     }
 
     /// A number, or none: told from any number that a field can have.
-    pub(crate) fn int_or_null(self, value: Option<u32>) -> Fields {
+    pub(crate) fn int_or_null(&mut self, value: Option<u32>) -> &mut Fields {
         self.int(value.map_or(-1, i64::from))
     }
 
-    pub(crate) fn text(self, text: &str) -> Fields {
+    pub(crate) fn text(&mut self, text: &str) -> &mut Fields {
         self.int(text.len() as i64).bytes(text.as_bytes())
     }
 
-    pub(crate) fn digest(self, Digest(part): Digest) -> Fields {
+    pub(crate) fn digest(&mut self, Digest(part): Digest) -> &mut Fields {
         self.bytes(&part.to_le_bytes())
     }
 
@@ -50,7 +50,8 @@ impl Fields {
         Digest(xxh3_128(&self.bytes[..self.length]))
     }
 
-    fn bytes(mut self, bytes: &[u8]) -> Fields {
+    #[inline]
+    fn bytes(&mut self, bytes: &[u8]) -> &mut Fields {
         self.bytes[self.length..self.length + bytes.len()].copy_from_slice(bytes);
         self.length += bytes.len();
         self

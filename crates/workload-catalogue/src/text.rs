@@ -38,19 +38,16 @@ impl Name {
     /// The first [`NAME_MAX`] bytes of an ASCII text that need be no name: of what a database holds.
     pub(crate) fn of(text: &str) -> Name {
         let mut name = Name::EMPTY;
-        for word in text.bytes().take(NAME_MAX) {
-            name.bytes[usize::from(name.length)] = word;
-            name.length += 1;
-        }
+        name.push(text);
         name
     }
 
     /// Adds a text as far as there is room.
     pub(crate) fn push(&mut self, text: &str) {
-        for byte in text.bytes().take(NAME_MAX - usize::from(self.length)) {
-            self.bytes[usize::from(self.length)] = byte;
-            self.length += 1;
-        }
+        let from = usize::from(self.length);
+        let fitting = text.len().min(NAME_MAX - from);
+        self.bytes[from..from + fitting].copy_from_slice(&text.as_bytes()[..fitting]);
+        self.length += fitting as u8;
     }
 
     /// The text.
