@@ -108,7 +108,12 @@ fn millis(text: &[u8]) -> Option<Nanos> {
 fn split_outside_quotes(text: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
     let mut quoted = false;
     let mut escaped = false;
+    // Most have no description.
+    let plain = !text.contains(&b'"');
     text.split(move |&byte| {
+        if plain {
+            return byte == separator;
+        }
         if escaped {
             escaped = false;
         } else if quoted && byte == b'\\' {
