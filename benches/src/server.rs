@@ -4,6 +4,9 @@ use crate::cli;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
+/// The variable that hands a password to `stackmark`; an empty one is none.
+const PASSWORD: &str = "STACKMARK_DB_PASSWORD";
+
 /// A server, a process of its own, which ends with this value.
 #[derive(Debug)]
 pub struct Server {
@@ -33,8 +36,17 @@ impl Server {
     /// # Errors
     /// `stackmark` is not built, or cannot load.
     pub fn of_catalogue(db: &str, core: Option<usize>) -> Result<Server, String> {
+        Server::of_catalogue_on(db, "", core)
+    }
+
+    /// The same on a server's database with its password.
+    ///
+    /// # Errors
+    /// Those of [`Server::of_catalogue`].
+    pub fn of_catalogue_on(db: &str, password: &str, core: Option<usize>) -> Result<Server, String> {
         let stackmark = cli::binary()?;
-        let load = Command::new(&stackmark).args(["load", "catalogue", "--fresh", "--db", db]).output();
+        let mut load = Command::new(&stackmark);
+        let load = load.env(PASSWORD, password).args(["load", "catalogue", "--fresh", "--db", db]).output();
         let loaded = load.map_err(|error| error.to_string())?;
         if !loaded.status.success() {
             return Err(String::from_utf8_lossy(&loaded.stderr).into_owned());
@@ -47,7 +59,18 @@ impl Server {
             }
             None => Command::new(stackmark),
         };
-        command.args(["serve", "catalogue", "--db", db, "--listen", "127.0.0.1:0", "--until-stdin-ends"]);
+        command.env(PASSWORD, password);
+        command.args([
+            "serve",
+            "catalogue",
+            "--db",
+            db,
+            "--listen",
+            "127.0.0.1:0",
+            "--until-stdin-ends",
+            "--server-threads",
+            "1",
+        ]);
         Ok(Server::start(&mut command))
     }
 }

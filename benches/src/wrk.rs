@@ -1,8 +1,13 @@
 //! wrk, where it is installed.
 
 use crate::process;
-use std::path::Path;
+use model::{Inputs as _, Wire as _};
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use workload_catalogue::FoodCatalogue;
+
+/// Calls whose requests are sent over and over.
+const REQUESTS: usize = 2_000;
 
 /// What a run of it gave.
 #[derive(Debug, Clone, Copy)]
@@ -72,6 +77,29 @@ pub fn run(core: Option<usize>, connections: u32, seconds: u64, script: &Path, u
         cpu_seconds,
         p50_p99_ms: [percentile("50%"), percentile("99%")],
     }
+}
+
+/// A script with which wrk sends the requests of these calls in their order. They are put together beforehand.
+///
+/// # Panics
+/// When it cannot be written.
+#[must_use]
+pub fn gets_script(folder: &Path, only: &str, inputs: &mut workload_catalogue::Inputs) -> PathBuf {
+    let paths = std::iter::repeat_with(|| inputs.draw()).take(REQUESTS).map(|call| {
+        let mut path = Vec::new();
+        FoodCatalogue::encode_path(&call, &mut path);
+        format!("\"{}\"", path.escape_ascii())
+    });
+    let paths: Vec<String> = paths.collect();
+    let script = format!(
+        "local paths = {{{}}}\nlocal all, at = {{}}, 0\n\
+         function init() for i, path in ipairs(paths) do all[i] = wrk.format(\"GET\", path) end end\n\
+         function request() at = at % #all + 1; return all[at] end\n",
+        paths.join(",")
+    );
+    let path = folder.join(format!("{only}.lua"));
+    std::fs::write(&path, script).expect("the folder of the benches can be written");
+    path
 }
 
 /// A time as wrk writes it, in milliseconds: `635.91us`, `12.92ms`, `1.02s`, `1.00m`.

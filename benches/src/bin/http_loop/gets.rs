@@ -3,17 +3,14 @@
 
 use crate::{CONNECTIONS, Load, Run, SERVER_CORE, print_allocations, take_turns};
 use benchmark::Benchmark;
-use model::{Inputs as _, Mix, Wire as _, Workload};
+use model::{Mix, Workload};
 use stackmark_benches::data::Folder;
 use stackmark_benches::pairs::{Ratio, Spread};
 use stackmark_benches::server::Server;
-use stackmark_benches::{cli, say};
-use std::path::{Path, PathBuf};
+use stackmark_benches::{cli, say, wrk};
 use workload_catalogue::FoodCatalogue;
 
 const KINDS: [&str; 2] = ["food-read", "categories"];
-/// Calls whose requests wrk sends over and over.
-const REQUESTS: usize = 2_000;
 /// The generator's CPU a call, of wrk's.
 const RATIO_MAX: f64 = 1.3;
 
@@ -31,30 +28,11 @@ pub(crate) fn compare(folder: &Folder) {
             Mix::of(FoodCatalogue::KINDS, &[(only.to_owned(), 1.0)]).expect("it is a kind of the catalogue");
         let inputs = FoodCatalogue::inputs(&size, None, 1, mix.as_ref());
         let kind = FoodCatalogue::KINDS.iter().position(|kind| kind.name == only).unwrap_or_default();
-        let script = wrk_script(folder.path(), only, &mut inputs(0));
+        let script = wrk::gets_script(folder.path(), only, &mut inputs(0));
         let load = Load::<FoodCatalogue> { kind, inputs: &inputs, ledger: &Default::default };
         let (ours, wrk) = take_turns(&server.url, &load, &script);
         print(only, &ours, &wrk);
     }
-}
-
-/// A script with which wrk sends the requests of these calls in their order. They are put together beforehand.
-fn wrk_script(folder: &Path, only: &str, inputs: &mut workload_catalogue::Inputs) -> PathBuf {
-    let paths = std::iter::repeat_with(|| inputs.draw()).take(REQUESTS).map(|call| {
-        let mut path = Vec::new();
-        FoodCatalogue::encode_path(&call, &mut path);
-        format!("\"{}\"", path.escape_ascii())
-    });
-    let paths: Vec<String> = paths.collect();
-    let script = format!(
-        "local paths = {{{}}}\nlocal all, at = {{}}, 0\n\
-         function init() for i, path in ipairs(paths) do all[i] = wrk.format(\"GET\", path) end end\n\
-         function request() at = at % #all + 1; return all[at] end\n",
-        paths.join(",")
-    );
-    let path = folder.join(format!("{only}.lua"));
-    std::fs::write(&path, script).expect("the folder of the benches can be written");
-    path
 }
 
 fn print(only: &str, ours: &[Run], wrk: &[Run]) {
