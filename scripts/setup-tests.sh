@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Gets what the tests of the whole need: for those in a browser Chromium, a font, Node and its packages; for those on
-# servers PostgreSQL with pgbench, MariaDB, and OpenSSL for certificates. Everything else comes with cargo.
+# servers PostgreSQL with pgbench, MariaDB, and OpenSSL for certificates; Python and its packages for a server in another
+# language and for fuzzing the contracts. Everything else comes with cargo.
 # Installs with apt where it is there and we are root; otherwise names the packages. Exit 1: something is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,7 +18,11 @@ have_postgres() { [[ -n ${STACKMARK_POSTGRES_BIN:-} ]] || compgen -G '/usr/lib/p
 have_openssl() { command -v openssl >/dev/null; }
 have_mariadb() { [[ -n ${STACKMARK_MARIADB_BIN:-} ]] || [[ -x /usr/sbin/mariadbd ]] || command -v mariadbd >/dev/null; }
 
+# Debian has the part that makes environments in a package of its own.
+have_python() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
+
 wanted() {
+  have_python || echo python3-venv
   have_postgres || echo postgresql
   have_mariadb || echo mariadb-server
   have_openssl || echo openssl
@@ -51,6 +56,16 @@ if have_node && [[ -f tests/browser/package-lock.json ]]; then
   # The browser is the system's; playwright-core fetches none.
   if ! npm ci --prefix tests/browser --no-audit --no-fund >&2; then
     say "MISSING: the packages of tests/browser (npm ci failed, see above)"
+    missing=1
+  fi
+fi
+fuzz=tests/fuzz
+if have_python && ! cmp -s "$fuzz/requirements.txt" "$fuzz/.venv/installed"; then
+  rm -rf "$fuzz/.venv"
+  if python3 -m venv "$fuzz/.venv" && "$fuzz/.venv/bin/pip" install --quiet --disable-pip-version-check -r "$fuzz/requirements.txt" >&2; then
+    cp "$fuzz/requirements.txt" "$fuzz/.venv/installed"
+  else
+    say "MISSING: the packages of tests/fuzz (pip failed, see above)"
     missing=1
   fi
 fi

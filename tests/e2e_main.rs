@@ -13,6 +13,7 @@ mod e2e_confirm;
 mod e2e_desk;
 mod e2e_experiments;
 mod e2e_export;
+mod e2e_fuzzed;
 mod e2e_gaps;
 mod e2e_impostor;
 mod e2e_in_use;

@@ -1,0 +1,78 @@
+//! The OpenAPI documents, fuzzed: what their schemas allow and what they do not is sent to our server, which must answer each as
+//! the document says.
+
+use crate::e2e_desk::Desk;
+use stackmark_tests::repository;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+/// Requests of each operation; the same in every run.
+const EXAMPLES: &str = "10";
+/// Two checks ask for less than the contracts: valid by its schema is not valid by the rules (412, 422), and a missing
+/// `if-match` is answered with 428.
+const EXCLUDED: &str = "positive_data_acceptance,missing_required_header";
+/// The fuzzer ends by itself long before.
+const SECONDS_MAX: &str = "300";
+
+struct Served(Child);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn is_kept(workload: &str) {
+    let fuzzer = repository::root().join("tests/fuzz/.venv/bin/schemathesis");
+    if !fuzzer.exists() {
+        rig::for_tests::not_run("schemathesis is not installed (scripts/setup-tests.sh)");
+        return;
+    }
+    let desk = Desk::empty();
+    let ran = desk.run(&format!("load {workload} --golden --db sqlite:fuzzed.db"));
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let mut command = desk.command(&format!("serve {workload} --db sqlite:fuzzed.db --listen 127.0.0.1:0"));
+    let mut served = Served(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
+    let mut line = String::new();
+    BufReader::new(served.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let url = line.trim().strip_prefix("listening on ").unwrap();
+    let contract = repository::root().join(format!("spec/openapi/{workload}.yaml"));
+    let fuzzed = Command::new("timeout")
+        .arg(SECONDS_MAX)
+        .arg(fuzzer)
+        .arg("run")
+        .arg(contract)
+        .args([
+            "--url",
+            url,
+            "--max-examples",
+            EXAMPLES,
+            "--seed",
+            "1",
+            "--phases",
+            "examples,coverage,fuzzing",
+        ])
+        .args(["--checks", "all", "--exclude-checks", EXCLUDED, "--no-color"])
+        .current_dir(desk.path("."))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&fuzzed.stdout);
+    assert!(fuzzed.status.success(), "{said}\n{}", String::from_utf8_lossy(&fuzzed.stderr));
+    assert!(said.contains("Test cases:"), "{said}");
+}
+
+#[test]
+fn the_contract_of_the_catalogue_is_kept_whatever_is_sent() {
+    is_kept("catalogue");
+}
+
+#[test]
+fn the_contract_of_pgbenchs_transaction_is_kept_whatever_is_sent() {
+    is_kept("tpcb");
+}
+
+#[test]
+fn the_contract_of_tpc_c_is_kept_whatever_is_sent() {
+    is_kept("tpcc");
+}
