@@ -73,7 +73,7 @@ fn a_server_in_another_language_keeps_every_rule() {
     }
     let desk = desk(None);
     keeps_all(&desk, "tpcb/sqlite/python", &["statements", "headers"]);
-    keeps_all(&desk, "catalogue/sqlite/python", &["statements"]);
+    keeps_all(&desk, "catalogue --server servers/python", &["statements"]);
 }
 
 /// Every so manieth of the broken servers, from one on.

@@ -14,4 +14,3 @@ mod engines_private;
 mod engines_subjects;
 mod engines_tls;
 mod engines_verify;
-mod engines_verify;

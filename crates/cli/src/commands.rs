@@ -2,6 +2,7 @@
 
 use crate::experiment::file;
 use crate::ui::Ui;
+use crate::verify::Verified;
 use crate::{args, compare, resume, run, workloads};
 use anyhow::{Result, bail};
 use deploy::{Interrupt, Offered, Route, Subject, subjects};
@@ -111,28 +112,39 @@ pub(crate) fn serve(args: &args::Serve, ui: &Ui) -> Result<Answer> {
 }
 
 pub(crate) fn verify(args: &args::Verify, ui: &Ui) -> Result<Answer> {
-    if args.target.contains("://") {
+    let target = args.target.as_deref();
+    if let Some(url) = target.filter(|target| target.contains("://")) {
         let Some(workload) = &args.workload else {
-            bail!("which workload does the server at {} serve?\nhint: add --workload catalogue", args.target)
+            bail!("which workload does the server at {url} serve?\nhint: add --workload catalogue")
         };
+        if args.given.is_some() {
+            bail!("--server is started here, and {url} is running: verify takes one of them");
+        }
         let workload = subjects::workload(workload)?;
-        return workloads::of(workload)?.verify(None, args, ui);
+        return workloads::of(workload)?.verify(Verified::Running(url), args, ui);
     }
-    let subject = subjects::find_here(&args.target)?;
+    let subject = match &args.given {
+        Some(server) => Offered::of(server)?.only(target)?,
+        None => served(target.unwrap_or_default())?,
+    };
     if let Some(workload) = args.workload.as_deref().filter(|workload| *workload != subject.workload()) {
         bail!("{} is of the workload {}, and --workload is {workload}", subject.path, subject.workload());
     }
-    let subject = match subject.route() {
-        Route::Http => subject,
-        // What was left out means the server here, not the driver.
-        Route::Direct if args.target.split('/').count() < 3 => {
-            subjects::served(subject.workload(), subject.how.dialect.name(), None)?
+    workloads::of(subject.workload())?.verify(Verified::Started(subject), args, ui)
+}
+
+/// The subject through HTTP of a path; where that leaves out how, it is our server.
+fn served(path: &str) -> Result<&'static Subject> {
+    let subject = subjects::find_here(path)?;
+    match subject.route() {
+        Route::Http => Ok(subject),
+        Route::Direct if path.split('/').count() < 3 => {
+            subjects::served(subject.workload(), subject.how.dialect.name(), None)
         }
         Route::Direct => {
             bail!("{} is direct; verify is for servers\nhint: `stackmark list` has them", subject.path)
         }
-    };
-    workloads::of(subject.workload())?.verify(Some(subject), args, ui)
+    }
 }
 
 pub(crate) fn audit(args: &args::Audit, ui: &Ui) -> Result<Answer> {

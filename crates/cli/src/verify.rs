@@ -19,17 +19,26 @@ use trial::{Folder, Own, reach};
 /// Clients of whose number a server's pool is made, where it is not said.
 const CLIENTS: u32 = 8;
 
-pub(crate) fn verify_workload<W: Driven>(
-    subject: Option<&'static Subject>,
-    args: &args::Verify,
-    ui: &Ui,
-) -> Result<Answer> {
+/// What is verified.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Verified<'a> {
+    /// A subject that is started here.
+    Started(&'static Subject),
+    /// A server that is running at this address.
+    Running(&'a str),
+}
+
+pub(crate) fn verify_workload<W: Driven>(what: Verified<'_>, args: &args::Verify, ui: &Ui) -> Result<Answer> {
     let stores = Stores::of(&args.db, args.shards.shards)?;
-    let named = stores.urls(subject.map(|subject| subject.how.dialect))?;
     let interrupt = Interrupt::listen()?;
-    let (found, folder) = match subject {
-        Some(subject) => started::<W>(subject, &named, stores.shards, args, ui, &interrupt)?,
-        None => running::<W>(&named, stores.shards, args, ui, &interrupt)?,
+    let (found, folder) = match what {
+        Verified::Started(subject) => {
+            let named = stores.urls(Some(subject.how.dialect))?;
+            started::<W>(subject, &named, stores.shards, args, ui, &interrupt)?
+        }
+        Verified::Running(url) => {
+            running::<W>(url, &stores.urls(None)?, stores.shards, args, ui, &interrupt)?
+        }
     };
     let json = serde_json::to_string_pretty(&found)? + "\n";
     let path = folder.put("verify.json", json.as_bytes())?;
@@ -91,6 +100,7 @@ fn started<W: Driven>(
 
 /// Verifies a server that is running, on data that it has.
 fn running<W: Driven>(
+    url: &str,
     named: &[DbUrl],
     shards: u32,
     args: &args::Verify,
@@ -98,12 +108,9 @@ fn running<W: Driven>(
     interrupt: &Interrupt,
 ) -> Result<(Verification, Folder)> {
     if args.server.pool.is_some() || args.server.server_threads.is_some() {
-        bail!(
-            "--pool and --server-threads are for a server that is started here; {} is running",
-            args.target
-        );
+        bail!("--pool and --server-threads are for a server that is started here; {url} is running");
     }
-    let remote = reach::<W>(&args.target, None)?;
+    let remote = reach::<W>(url, None)?;
     let scale = u32::try_from(remote.about().scale).unwrap_or(u32::MAX);
     let databases = match named {
         [] => None,
@@ -114,7 +121,7 @@ fn running<W: Driven>(
             Some(load::<W>(named, ui, interrupt)?)
         }
     };
-    let own = if named.is_empty() { Own::of(&args.target) } else { None };
+    let own = if named.is_empty() { Own::of(url) } else { None };
     if let Some(own) = &own {
         ui.doing("the server loads its data");
         own.load::<W>(&W::tiny_over(shards), W::GOLDEN_LOAD_SEED)?;
@@ -124,7 +131,7 @@ fn running<W: Driven>(
     let theirs = own.as_ref().map(|own| TheServer { own });
     let is_known = ours.is_some() || theirs.is_some();
     let plan = Plan {
-        url: &args.target,
+        url,
         subject: None,
         size: match is_known {
             true => W::tiny_over(shards),
@@ -148,19 +155,27 @@ fn load<W: Driven>(urls: &[DbUrl], ui: &Ui, interrupt: &Interrupt) -> Result<Dat
     Ok(Databases::<W>::load(urls, &size, options, ui, interrupt)?.0)
 }
 
+/// Columns of the text.
+const COLUMNS: usize = 100;
+
 fn text(found: &Verification) -> Result<String> {
     let what = found.subject.as_deref().unwrap_or(&found.workload);
     let mut text = format!("{what}: {} at {}\n", found.server, found.url);
+    writeln!(text, "  data looked at by {}", found.witness)?;
     let width = found.rules.iter().map(|rule| rule.name.len()).max().unwrap_or(0);
+    let behind = width + "  unknown    ".len();
     for Rule { name, rule, check, checked, note, failures } in &found.rules {
-        writeln!(text, "  {:8} {name:width$}  {rule} ({checked})", mark(*check))?;
-        if let Some(note) = note {
-            writeln!(text, "           {:width$}  {note}", "")?;
-        }
+        let words = match (check, note) {
+            (Check::Passed | Check::Failed, Some(note)) => format!("{rule} ({checked}): {note}"),
+            (_, Some(note)) => format!("{rule}: {note}"),
+            (_, None) => format!("{rule} ({checked})"),
+        };
+        writeln!(text, "  {:7}  {name:width$}  {}", mark(*check), wrapped(&words, behind))?;
         for Failure { request, expected, found } in failures {
             writeln!(text, "           expected  {expected}")?;
             writeln!(text, "           found     {found}")?;
             if !request.is_empty() {
+                // In one piece, to be copied.
                 writeln!(text, "           request   {}", request.replace('\n', "\n                     "))?;
             }
         }
@@ -175,6 +190,25 @@ fn text(found: &Verification) -> Result<String> {
         found.took_s
     )?;
     Ok(text)
+}
+
+/// Words in lines that begin at a column.
+fn wrapped(words: &str, at: usize) -> String {
+    let mut text = String::new();
+    let mut column = at;
+    for word in words.split(' ') {
+        let length = word.chars().count();
+        if column > at && column + 1 + length > COLUMNS {
+            let _ = write!(text, "\n{:at$}", "");
+            column = at;
+        } else if column > at {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += length;
+    }
+    text
 }
 
 fn mark(check: Check) -> &'static str {

@@ -3,6 +3,7 @@
 use crate::experiment::file;
 use crate::held_against::held_against;
 use crate::ui::Ui;
+use crate::verify::Verified;
 use crate::{args, audit, compare, export, find_max, load, resume, run, serve, sweep, verify};
 use anyhow::Result;
 use deploy::{Subject, subjects};
@@ -63,8 +64,7 @@ pub(crate) trait Commands: Sync {
     fn run(&self, subject: &'static Subject, args: &args::Run, ui: &Ui) -> Result<Answer>;
     fn serve(&self, args: &args::Serve, ui: &Ui) -> Result<Answer>;
     fn audit(&self, args: &args::Audit, ui: &Ui) -> Result<Answer>;
-    /// Verifies a subject that is started here, or the running server that the arguments name.
-    fn verify(&self, subject: Option<&'static Subject>, args: &args::Verify, ui: &Ui) -> Result<Answer>;
+    fn verify(&self, what: Verified<'_>, args: &args::Verify, ui: &Ui) -> Result<Answer>;
     fn export_k6(&self, args: &args::ExportK6, ui: &Ui) -> Result<Answer>;
     fn compare(
         &self,
@@ -101,8 +101,8 @@ impl<W: Driven> Commands for Of<W> {
         audit::audit_workload::<W>(args, ui)
     }
 
-    fn verify(&self, subject: Option<&'static Subject>, args: &args::Verify, ui: &Ui) -> Result<Answer> {
-        verify::verify_workload::<W>(subject, args, ui)
+    fn verify(&self, what: Verified<'_>, args: &args::Verify, ui: &Ui) -> Result<Answer> {
+        verify::verify_workload::<W>(what, args, ui)
     }
 
     fn export_k6(&self, args: &args::ExportK6, ui: &Ui) -> Result<Answer> {
