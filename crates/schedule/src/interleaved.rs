@@ -26,13 +26,22 @@ impl Interleaved {
     /// An experiment, or a comparison of its two variants.
     ///
     /// # Errors
-    /// A metric is none of the workload's, or named twice; or throughput counts different calls in its variants.
+    /// A metric is none of the workload's, named twice, or of calls that a variant does not make; or throughput counts
+    /// different calls in its variants.
     pub fn of<W: Benchmark>(experiment: Experiment, kind: RunKind) -> Result<Interleaved> {
         let mut metrics = Vec::new();
         for criterion in &experiment.criteria {
             let measured = Measured::named(&criterion.metric, W::KINDS)?;
             if metrics.contains(&measured) {
                 bail!("the metric `{}` is named twice", criterion.metric);
+            }
+            let makes = |variant: &&Variant| measured.is_known_of(W::KINDS, &variant.plan);
+            if let Some(other) = experiment.variants.iter().find(|variant| !makes(variant)) {
+                bail!(
+                    "{} makes no calls that the metric `{}` could be of: its mix leaves them out",
+                    other.name,
+                    criterion.metric
+                );
             }
             metrics.push(measured);
         }
@@ -326,7 +335,9 @@ mod tests {
     use super::*;
     use crate::plan::Criterion;
     use deploy::{Spec, Wishes};
+    use model::{Mix, Workload};
     use sql::Dialect;
+    use workload_tpcc::Tpcc;
 
     fn three() -> Interleaved {
         let variant = |name: &str, base| Variant {
@@ -369,6 +380,19 @@ mod tests {
         assert_eq!(names(&run), ["base", "base, again", "B: 8", "alone"]);
         run.experiment.control = false;
         assert_eq!(names(&run), ["base", "B: 8", "alone"]);
+    }
+
+    #[test]
+    fn a_metric_of_calls_that_a_variant_does_not_make_is_found_before_anything_runs() {
+        let mut experiment = three().experiment;
+        let of = |experiment: &Experiment| Interleaved::of::<Tpcc>(experiment.clone(), RunKind::Experiment);
+        experiment.criteria[0].metric = "new-order.p99".into();
+        assert!(of(&experiment).is_ok());
+        experiment.variants[1].plan.mix = Mix::of(Tpcc::KINDS, &[("payment".to_owned(), 1.0)]).unwrap();
+        let error = of(&experiment).unwrap_err().to_string();
+        assert!(error.starts_with("B: 8 makes no calls that the metric `new-order.p99`"), "{error}");
+        experiment.criteria[0].metric = "payment.p99".into();
+        assert!(of(&experiment).is_ok());
     }
 
     #[test]

@@ -67,6 +67,12 @@ impl Measured {
         }
     }
 
+    /// Whether a plan makes calls that it could be of.
+    pub(crate) fn is_known_of(&self, kinds: &[Kind], plan: &drive::Plan) -> bool {
+        let Measured::Response { kind: Some(kind), .. } = self else { return true };
+        kinds.iter().position(|known| known.name == *kind).is_some_and(|at| plan.makes(at))
+    }
+
     /// Which way is good.
     pub fn better(&self) -> Better {
         match self {
