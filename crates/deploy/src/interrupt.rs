@@ -57,3 +57,14 @@ impl Interrupt {
         &self.flag
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_listen_hear_the_same() {
+        let (one, other) = (Interrupt::listen().unwrap(), Interrupt::listen().unwrap());
+        assert!(std::ptr::eq(one.flag(), other.flag()) && !one.requested());
+    }
+}
