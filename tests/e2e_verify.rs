@@ -1,6 +1,8 @@
 //! `verify` from the command line: a server that keeps the contract is told so, and one that breaks a rule is told which.
 
 use crate::e2e_desk::{Desk, Running, parse, write};
+use rustix::process::Signal;
+use schema::Schema;
 use serde_json::Value;
 use stackmark_tests::broken::{Broken, SERVERS};
 use stackmark_tests::repository;
@@ -35,6 +37,14 @@ fn desk(broken: Option<&Broken>) -> Desk {
     desk
 }
 
+/// What a verification has printed, which is as its schema says.
+fn verdicts(text: &str) -> Value {
+    let schema = fs::read_to_string(repository::root().join("spec/verification.schema.json")).unwrap();
+    let (schema, document) = (Schema::whole(parse(&schema)).unwrap(), parse(text));
+    assert_eq!(schema.violations(&document), [""; 0], "{document}");
+    document
+}
+
 fn rules(document: &Value) -> Vec<(&str, &str)> {
     let rules = document["rules"].as_array().unwrap();
     rules.iter().map(|rule| (rule["name"].as_str().unwrap(), rule["check"].as_str().unwrap())).collect()
@@ -44,7 +54,7 @@ fn rules(document: &Value) -> Vec<(&str, &str)> {
 #[track_caller]
 fn keeps_all(desk: &Desk, line: &str, unchecked: &[&str]) {
     let ran = desk.run(&format!("verify {line} --json --junit verdicts.xml"));
-    let document = parse(&ran.out);
+    let document = verdicts(&ran.out);
     let broken: Vec<_> = rules(&document).into_iter().filter(|(_, check)| *check == "failed").collect();
     assert!(broken.is_empty(), "{broken:?}\n{}", ran.out);
     assert_eq!(ran.code(), 0, "{ran:?}");
@@ -85,7 +95,7 @@ fn are_caught(first: usize) {
         let desk = desk(Some(broken));
         let ran = desk.run("verify catalogue/sqlite/python --json");
         assert_eq!(ran.code(), 1, "{}: {ran:?}", broken.what);
-        let document = parse(&ran.out);
+        let document = verdicts(&ran.out);
         let rule =
             document["rules"].as_array().unwrap().iter().find(|rule| rule["name"] == broken.rule).unwrap();
         assert_eq!(rule["check"], "failed", "{}: {}", broken.what, ran.out);
@@ -168,14 +178,14 @@ fn of_a_running_server_only_what_can_be_known_is_checked() {
     let url = &server.1;
     let ran = desk.run(&format!("verify {url} --workload tpcb --json"));
     assert_eq!(ran.code(), 0, "{ran:?}");
-    let blind = parse(&ran.out);
+    let blind = verdicts(&ran.out);
     assert_eq!(checks(&blind, &OF_DATA), ["not run"; 4]);
     assert_eq!(checks(&blind, &["bad-input", "methods", "race/lost-update", "schema"]), ["passed"; 4]);
     // What that has left behind is put back, as often as it is asked for.
     for _ in 0..2 {
         let ran = desk.run(&format!("verify {url} --workload tpcb --db sqlite:bank.db --json"));
         assert_eq!(ran.code(), 0, "{ran:?}");
-        assert_eq!(checks(&parse(&ran.out), &OF_DATA), ["passed"; 4]);
+        assert_eq!(checks(&verdicts(&ran.out), &OF_DATA), ["passed"; 4]);
     }
     let large = desk.run("load tpcb --db sqlite:large.db");
     assert_eq!(large.code(), 0, "{large:?}");
@@ -200,7 +210,7 @@ fn a_server_that_loads_and_audits_its_own_data_needs_nobody_else_and_that_is_sai
     };
     let ran = with("open sesame", &format!("verify {url} --workload tpcb --json"));
     assert_eq!(ran.code(), 0, "{ran:?}");
-    let document = parse(&ran.out);
+    let document = verdicts(&ran.out);
     assert_eq!(checks(&document, &OF_DATA), ["passed"; 4]);
     assert!(document["witness"].as_str().unwrap().contains("the server itself"), "{document}");
     let line = "--scale 2 --warmup 0s --duration 1s --clients 2 --require-audit --json";
@@ -220,6 +230,22 @@ fn a_server_that_loads_and_audits_its_own_data_needs_nobody_else_and_that_is_sai
     let refused = with("open sesame", &format!("verify {} --workload tpcb", plain.1));
     assert_eq!(refused.code(), 2, "{refused:?}");
     assert!(refused.err.contains("the server does not offer it"), "{}", refused.err);
+}
+
+#[test]
+fn an_interrupted_verification_says_what_it_has_and_leaves_nothing() {
+    if !has_python() {
+        return;
+    }
+    let desk = desk(None);
+    let running = Running::start(desk.command("verify catalogue/sqlite/python --json"));
+    running.until("the races begin", || running.err().contains("checking races"));
+    running.signal(Signal::INT);
+    let ran = running.end();
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    let document = verdicts(&ran.out);
+    assert_eq!(document["complete"], false);
+    assert!(rules(&document).iter().all(|(name, _)| *name != "stored"), "{document}");
 }
 
 #[test]

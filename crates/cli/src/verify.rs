@@ -7,7 +7,7 @@ use ::verify::{Failure, Plan, Rule, TheServer, Verification, Witness, is_golden}
 use anyhow::{Context, Result, bail};
 use deploy::database::LoadOptions;
 use deploy::subjects::Subject;
-use deploy::{Databases, Deployment, Interrupt, Spec, Viewer, Wishes};
+use deploy::{Databases, Deployment, Interrupt, Spec, Viewer, Wishes, tell};
 use report::junit::{Case, Outcome};
 use result::Check;
 use schedule::Answer;
@@ -81,8 +81,10 @@ fn started<W: Driven>(
             unknown: None,
             seed: args.seed,
             salt: 0,
+            interrupt,
         };
-        let found = ::verify::verify::<W>(&plan, Some(&witness), &|what| ui.doing(what));
+        let found =
+            ::verify::verify::<W>(&plan, Some(&witness), &|what| tell(ui, &format!("checking {what}")));
         let found =
             found.with_context(|| format!("could not verify {}{}", subject.path, server.log_tail()))?;
         server.stop()?;
@@ -140,10 +142,11 @@ fn running<W: Driven>(
         unknown: (!is_known).then_some("it is not known what data the server has: no --db"),
         seed: args.seed,
         salt: (measure::unix_seconds() % 1_000_000) as u32,
+        interrupt,
     };
     let ours = ours.as_ref().map(|witness| witness as &dyn Witness<W>);
     let witness = ours.or(theirs.as_ref().map(|witness| witness as &dyn Witness<W>));
-    let found = ::verify::verify::<W>(&plan, witness, &|what| ui.doing(what))?;
+    let found = ::verify::verify::<W>(&plan, witness, &|what| tell(ui, &format!("checking {what}")))?;
     let (folder, _, _) = Folder::create(&args.out.out, &format!("verify-{}", W::NAME))?;
     Ok((found, folder))
 }
@@ -189,6 +192,9 @@ fn text(found: &Verification) -> Result<String> {
         count(Check::NotRun),
         found.took_s
     )?;
+    if !found.complete {
+        writeln!(text, "interrupted: the other rules were not looked at")?;
+    }
     Ok(text)
 }
 

@@ -9,7 +9,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 /// Connections that say nothing.
-const IDLE: usize = 1_000;
+const IDLE: usize = 2_000;
 /// Connections that send a head byte by byte.
 const SLOW: usize = 50;
 /// Connections that end in the middle of a body.

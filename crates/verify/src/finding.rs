@@ -17,6 +17,8 @@ pub struct Verification {
     pub url: String,
     /// Who looked at the stored data.
     pub witness: String,
+    /// Whether all rules were looked at: not if it was interrupted.
+    pub complete: bool,
     /// Seconds that it took.
     pub took_s: f64,
     /// A verdict for each rule, in the order in which they were checked.
@@ -24,10 +26,10 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Whether no rule is broken.
+    /// Whether no rule is broken, of all.
     #[must_use]
     pub fn is_good(&self) -> bool {
-        self.rules.iter().all(|rule| rule.check != Check::Failed)
+        self.complete && self.rules.iter().all(|rule| rule.check != Check::Failed)
     }
 }
 

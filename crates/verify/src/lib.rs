@@ -21,6 +21,7 @@ mod witness;
 use adapter_http::{Expected, HttpTarget};
 use anyhow::{Context, Result};
 use contract::Contract;
+use deploy::Interrupt;
 use measure::Monotonic;
 use model::conformance::{Conformance, Disagreement, Origin};
 use model::{AnyTarget, Clock, RetryPolicy, RetryingTarget};
@@ -49,6 +50,8 @@ pub struct Plan<'a, W: Driven> {
     pub seed: u64,
     /// Another number in each verification of the same data.
     pub salt: u32,
+    /// Ends it before its time, with what has been found by then.
+    pub interrupt: &'a Interrupt,
 }
 
 /// Verifies a server.
@@ -63,26 +66,32 @@ pub fn verify<W: Driven>(
     let clock = Monotonic::start();
     let target = Arc::new(targets::wait_for(HttpTarget::<W>::reach(plan.url, &Expected { scale: None }))??);
     let notes = notes::<W>(plan)?;
-    let mut rules = Vec::new();
     let before = witness.map(Witness::evidence).transpose().context("could not read what is stored")?;
-    rules.push(asked::about(&target, &notes)?);
-    doing("golden vectors and random calls");
-    rules.extend(conformance(plan, &target, &notes)?);
-    doing("requests that no server may take");
-    let quiet = witness.map(Witness::evidence).transpose()?;
-    rules.push(asked::bad_inputs(&target, &notes, &plan.size, plan.seed)?);
-    rules.push(asked::methods(&target, &notes, &plan.size, plan.seed)?);
-    rules.push(unchanged::<W>(quiet.as_ref(), witness)?);
-    doing("races");
-    rules.extend(races::races(&target, &notes, &plan.size, plan.salt)?);
-    doing("connections");
-    rules.push(connections::connections(&target, plan.url)?);
-    rules.push(match witness {
-        Some(witness) => statements::statements(&target, &notes, &plan.size, plan.seed, witness)?,
-        None => Rule::unchecked(statements::NAME, statements::RULE, "no --db"),
-    });
-    rules.extend(noted(&notes, of_answers));
-    rules.extend(stored(witness, before.as_ref(), &notes)?);
+    let mut rules = vec![asked::about(&target, &notes)?];
+    let (size, seed) = (&plan.size, plan.seed);
+    for (what, phase) in PHASES {
+        if plan.interrupt.requested() {
+            break;
+        }
+        doing(what);
+        match phase {
+            Phase::Conformance => rules.extend(conformance(plan, &target, &notes)?),
+            Phase::BadInputs => {
+                let quiet = witness.map(Witness::evidence).transpose()?;
+                rules.push(asked::bad_inputs(&target, &notes, size, seed)?);
+                rules.push(asked::methods(&target, &notes, size, seed)?);
+                rules.push(unchanged::<W>(quiet.as_ref(), witness)?);
+            }
+            Phase::Races => rules.extend(races::races(&target, &notes, size, plan.salt)?),
+            Phase::Connections => rules.push(connections::connections(&target, plan.url)?),
+            Phase::Statements => rules.push(match witness {
+                Some(witness) => statements::statements(&target, &notes, size, seed, witness)?,
+                None => Rule::unchecked(statements::NAME, statements::RULE, "no --db"),
+            }),
+            Phase::Answers => rules.extend(noted(&notes, of_answers)),
+            Phase::Stored => rules.extend(stored(witness, before.as_ref(), &notes)?),
+        }
+    }
     let about = target.about();
     Ok(Verification {
         workload: W::NAME.into(),
@@ -90,9 +99,32 @@ pub fn verify<W: Driven>(
         subject: plan.subject.map(str::to_owned),
         url: plan.url.into(),
         witness: witness.map_or_else(|| "nobody: no --db".into(), Witness::name),
+        complete: !plan.interrupt.requested(),
         took_s: clock.now().as_secs_f64(),
         rules,
     })
+}
+
+/// What is looked at together, and what who waits is told.
+const PHASES: [(&str, Phase); 7] = [
+    ("golden vectors and random calls", Phase::Conformance),
+    ("requests that no server may take", Phase::BadInputs),
+    ("races", Phase::Races),
+    ("connections", Phase::Connections),
+    ("statements at the engine", Phase::Statements),
+    ("all answers so far", Phase::Answers),
+    ("the stored data", Phase::Stored),
+];
+
+#[derive(Debug, Clone, Copy)]
+enum Phase {
+    Conformance,
+    BadInputs,
+    Races,
+    Connections,
+    Statements,
+    Answers,
+    Stored,
 }
 
 fn notes<W: Driven>(plan: &Plan<'_, W>) -> Result<Shared<W>> {
