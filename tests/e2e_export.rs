@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::{BufReader, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// A desk with a loaded server of a workload, and its address.
 fn served(workload: &str) -> (Desk, Running, String) {
@@ -122,17 +122,16 @@ fn a_script_is_javascript() {
     }
 }
 
-/// Runs a script and reads the counters of its summary.
-fn run_k6(script: &Path, url: &str, options: &[&str]) -> BTreeMap<String, u64> {
+/// Runs a script, with the counters of its summary where there is one.
+fn run_k6(script: &Path, url: &str, options: &[&str]) -> (Output, BTreeMap<String, u64>) {
     let summary = script.with_extension("json");
     let mut command = Command::new("k6");
     command.args(["run", "--quiet", "--no-usage-report", "--summary-export"]).arg(&summary);
     command.args(["-e", &format!("BASE_URL={url}")]).args(options).arg(script);
     let ran = command.output().unwrap();
-    assert!(ran.status.success(), "{ran:?}");
     let summary: Value = serde_json::from_str(&std::fs::read_to_string(summary).unwrap()).unwrap();
     let counts = summary["metrics"].as_object().unwrap().iter();
-    counts.filter_map(|(name, metric)| Some((name.clone(), metric["count"].as_u64()?))).collect()
+    (ran, counts.filter_map(|(name, metric)| Some((name.clone(), metric["count"].as_u64()?))).collect())
 }
 
 #[test]
@@ -144,16 +143,27 @@ fn k6_runs_a_script_as_it_is() {
         let (desk, _server, url) = served(workload);
         export(&desk, &format!("--workload {workload} --clients 3 --calls 600"));
         let script = desk.path("script.mjs");
-        let counts = run_k6(&script, &url, &[]);
+        let (ran, counts) = run_k6(&script, &url, &[]);
+        assert!(ran.status.success(), "{ran:?}");
         assert_eq!(
             (counts["iterations"], counts.get("stackmark_failed")),
             (600, None),
             "{workload}: {counts:?}"
         );
         // Each VU begins with its own calls, of which some are there already.
-        let counts = run_k6(&script, &url, &["-e", "VUS=2", "-e", "DURATION=1s"]);
+        let (ran, counts) = run_k6(&script, &url, &["-e", "VUS=2", "-e", "DURATION=1s"]);
+        assert!(ran.status.success(), "{ran:?}");
         assert_eq!(counts.get("stackmark_failed"), None, "{workload}: {counts:?}");
         assert_eq!(counts.contains_key("stackmark_declined"), workload == "catalogue", "{counts:?}");
+        // Of data of another size not one call is made.
+        export(&desk, &format!("--workload {workload} --scale 2"));
+        let (ran, counts) = run_k6(&script, &url, &[]);
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert!(said.contains(&format!("the calls are for {workload} at scale 2")), "{said}");
+        assert!(
+            !ran.status.success() && counts.get("iterations").is_none_or(|&made| made == 0),
+            "{counts:?}"
+        );
     }
 }
 
