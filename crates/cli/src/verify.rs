@@ -120,7 +120,13 @@ fn running<W: Driven>(
             let found = Databases::<W>::existing(named.to_vec(), None)?;
             is_golden::<W>(&found.size, shards)?;
             // As it was loaded, whatever verifications it has seen.
-            Some(load::<W>(named, ui, interrupt)?)
+            let stored = trial::evidence::<W>(named)?;
+            Some(match W::is_fresh(&stored, &found.size) {
+                true => found,
+                false => load::<W>(named, ui, interrupt).context(
+                    "the data is not as it was loaded\nhint: stop the server, `load --golden --fresh`, and start it again",
+                )?,
+            })
         }
     };
     let own = if named.is_empty() { Own::of(url) } else { None };
