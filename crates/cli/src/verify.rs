@@ -181,11 +181,12 @@ fn text(found: &Verification) -> Result<String> {
         };
         writeln!(text, "  {:7}  {name:width$}  {}", mark(*check), wrapped(&words, behind))?;
         for Failure { request, expected, found } in failures {
-            writeln!(text, "           expected  {expected}")?;
-            writeln!(text, "           found     {found}")?;
-            if !request.is_empty() {
-                // In one piece, to be copied.
-                writeln!(text, "           request   {}", request.replace('\n', "\n                     "))?;
+            // Requests are in one piece, to be copied.
+            for (name, words) in [("expected", expected), ("found", found), ("request", request)] {
+                if !words.is_empty() {
+                    let words = words.replace('\n', &format!("\n{:21}", ""));
+                    writeln!(text, "           {name:9} {words}")?;
+                }
             }
         }
     }

@@ -1,10 +1,12 @@
 //! Calls that meet: each round of a race, on connections of its own.
 
+use crate::contract::cut;
 use crate::finding::{Failure, Rule};
+use crate::request::Request;
 use crate::watch::{Shared, Watched, WatchedSession, noted};
 use adapter_http::HttpTarget;
 use anyhow::Result;
-use model::conformance::{call_json, describe};
+use model::conformance::describe;
 use model::{
     DefectKind, Effort, Fault, OpenError, Race, Raced, RetryPolicy, RetryingTarget, Session, Target,
 };
@@ -29,7 +31,7 @@ pub(crate) fn races<W: Driven>(
 ) -> Result<Vec<Rule>> {
     targets::wait_for(async {
         let mut found: BTreeMap<usize, (Rule, u64)> = BTreeMap::new();
-        let target = RetryingTarget {
+        let retrying = RetryingTarget {
             target: Watched { in_turn: 1, ..Watched::new(target, notes) },
             policy: RetryPolicy::default(),
         };
@@ -37,16 +39,16 @@ pub(crate) fn races<W: Driven>(
         for round in 0..ROUNDS {
             for (at, race) in W::races(size, salt, round).into_iter().enumerate() {
                 while sessions.len() < race.together.len().max(1) {
-                    sessions.push(target.open(sessions.len() as u32).await?);
+                    sessions.push(retrying.open(sessions.len() as u32).await?);
                 }
                 let (name, rule) = (format!("race/{}", race.name), race.rule);
-                let failure = one(&mut sessions, race, notes).await;
+                let failure = one(&mut sessions, race, target, notes).await;
                 let (rule, rounds) =
                     found.entry(at).or_insert_with(|| (Rule::of(&name, rule, 0, Vec::new()), 0));
                 *rounds += 1;
                 if rule.failures.len() < KEPT {
                     rule.failures.extend(failure.map(|failure| Failure {
-                        found: format!("{} (round {rounds} of {ROUNDS})", failure.found),
+                        found: failure.found.replacen('\n', &format!(" (round {rounds} of {ROUNDS})\n"), 1),
                         ..failure
                     }));
                 }
@@ -63,12 +65,17 @@ pub(crate) fn races<W: Driven>(
 type Raw<W> = model::Retrying<WatchedSession<W>>;
 
 /// One round; what is wrong with it.
-async fn one<W: Driven>(sessions: &mut [Raw<W>], race: Race<W>, notes: &Shared<W>) -> Option<Failure> {
+async fn one<W: Driven>(
+    sessions: &mut [Raw<W>],
+    race: Race<W>,
+    target: &HttpTarget<W>,
+    notes: &Shared<W>,
+) -> Option<Failure> {
     let mut before = Vec::new();
     for call in &race.before {
         match alone(&mut sessions[0], call).await {
             Ok(outcome) => before.push(outcome),
-            Err(fault) => return Some(unanswered::<W>(call, &fault, notes)),
+            Err(fault) => return Some(unanswered(target, call, &fault, notes)),
         }
     }
     let together = at_once(sessions, &race.together).await;
@@ -78,40 +85,44 @@ async fn one<W: Driven>(sessions: &mut [Raw<W>], race: Race<W>, notes: &Shared<W
         Err(fault @ (Fault::InDoubt(_) | Fault::Defect(_))) => Some((call, fault)),
         _ => None,
     }) {
-        return Some(unanswered::<W>(call, fault, notes));
+        return Some(unanswered(target, call, fault, notes));
     }
     let mut after = Vec::new();
     for call in &race.after {
         match alone(&mut sessions[0], call).await {
             Ok(outcome) => after.push(outcome),
-            Err(fault) => return Some(unanswered::<W>(call, &fault, notes)),
+            Err(fault) => return Some(unanswered(target, call, &fault, notes)),
         }
     }
     let raced = Raced { before, together, after };
     let why = (race.judge)(&raced).err()?;
-    let met = race.together.iter().zip(&raced.together);
-    let met = met.map(|(call, answer)| format!("{} -> {}", call_json::<W>(call), shown::<W>(answer)));
+    let sent: Vec<String> =
+        race.together.iter().map(|call| format!("{} &", line(target, notes, call))).collect();
+    let answers: Vec<String> = raced.together.iter().map(shown::<W>).collect();
     Some(Failure {
-        request: format!(
-            "at the same moment:\n{}",
-            met.map(|one| format!("  {one}")).collect::<Vec<_>>().join("\n")
-        ),
+        request: format!("{}\nwait", sent.join("\n")),
         expected: race.rule.into(),
-        found: why,
+        found: format!("{why}\n{}", answers.join("\n")),
     })
 }
 
 fn shown<W: Driven>(answer: &Result<W::Outcome, Fault>) -> String {
-    crate::contract::cut(&describe::<W>(answer))
+    cut(&describe::<W>(answer))
 }
 
-fn unanswered<W: Driven>(call: &W::Call, fault: &Fault, notes: &Shared<W>) -> Failure {
+fn unanswered<W: Driven>(
+    target: &HttpTarget<W>,
+    call: &W::Call,
+    fault: &Fault,
+    notes: &Shared<W>,
+) -> Failure {
+    Failure { request: line(target, notes, call), expected: "an outcome".into(), found: fault.to_string() }
+}
+
+/// A call as a line for a shell.
+fn line<W: Driven>(target: &HttpTarget<W>, notes: &Shared<W>, call: &W::Call) -> String {
     let url = noted(notes, |notes| notes.url.clone());
-    Failure {
-        request: format!("{url}: {}", call_json::<W>(call)),
-        expected: "an outcome".into(),
-        found: fault.to_string(),
-    }
+    Request::parsed(&target.request(call)).curl(&url)
 }
 
 async fn alone<W: Driven>(session: &mut Raw<W>, call: &W::Call) -> Result<W::Outcome, Fault> {
