@@ -7,6 +7,7 @@ import os
 import platform
 import queue
 import re
+import resource
 import signal
 import sqlite3
 import threading
@@ -217,6 +218,9 @@ def until_abandoned(stop):
 
 
 def main():
+    # The soft limit on open files is there for old programs; each connection is one.
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     workload = os.environ["STACKMARK_WORKLOAD"]
     host, _, port = os.environ["STACKMARK_LISTEN"].rpartition(":")
     store = Store(os.environ["STACKMARK_DB"], int(os.environ["STACKMARK_POOL"]))
