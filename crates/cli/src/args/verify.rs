@@ -7,7 +7,8 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
     /// What to verify: a server that is running, `http://127.0.0.1:8080`, or a subject through HTTP that is started here on
-    /// private data, `catalogue/postgres/axum+tokio-postgres`. With --server which of the subjects that it serves, where there are several.
+    /// private data, `catalogue/postgres/axum+tokio-postgres`. With --server which of the subjects that it serves, where
+    /// there are several.
     #[arg(required_unless_present = "given")]
     pub(crate) target: Option<String>,
     /// Verify the server in this folder, which has a `server.toml` (docs/servers.md); with @REVISION as it was at that
