@@ -14,6 +14,7 @@ use stackmark_benches::data::Folder;
 use stackmark_benches::pairs::{Ratio, Side, Spread, turns};
 use stackmark_benches::server::Server;
 use stackmark_benches::{engine, say, wrk};
+use std::io::Write as _;
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
@@ -108,7 +109,8 @@ fn serve() {
             .route("/categories", get(|State(pool): State<Arc<Pool>>| read(pool, 1)))
             .with_state(pool);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
-        println!("listening on http://{}", listener.local_addr().expect("it is bound"));
+        let address = listener.local_addr().expect("it is bound");
+        writeln!(std::io::stdout(), "listening on http://{address}").expect("somebody waits for this line");
         let _ = axum::serve(listener, router).await;
     });
 }
