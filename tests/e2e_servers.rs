@@ -51,7 +51,7 @@ pub(crate) fn python_in(folder: &Path) -> bool {
 }
 
 /// Processes that run in a folder or below it.
-fn processes_in(folder: &Path) -> Vec<u32> {
+pub(crate) fn processes_in(folder: &Path) -> Vec<u32> {
     let all = fs::read_dir("/proc").unwrap().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_string_lossy().parse::<u32>().ok());
     pids.filter(|pid| is_alive(*pid))

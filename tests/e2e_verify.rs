@@ -1,6 +1,7 @@
 //! `verify` from the command line: a server that keeps the contract is told so, and one that breaks a rule is told which.
 
 use crate::e2e_desk::{Desk, Running, parse, write};
+use crate::e2e_servers::processes_in;
 use rustix::process::Signal;
 use schema::Schema;
 use serde_json::Value;
@@ -250,6 +251,12 @@ fn an_interrupted_verification_says_what_it_has_and_leaves_nothing() {
     let document = verdicts(&ran.out);
     assert_eq!(document["complete"], false);
     assert!(rules(&document).iter().all(|(name, _)| *name != "stored"), "{document}");
+    assert_eq!(processes_in(&desk.path(".")), [0; 0]);
+    let runs: Vec<_> = fs::read_dir(desk.path("results")).unwrap().flatten().collect();
+    let [run] = &runs[..] else { panic!("{runs:?}") };
+    let left = fs::read_dir(run.path()).unwrap().flatten().map(|file| file.file_name());
+    let left: Vec<_> = left.filter(|name| name != "server.log").collect();
+    assert_eq!(left, ["verify.json"]);
 }
 
 #[test]
