@@ -63,8 +63,8 @@ const RUNTIMES: &[&str] = &["async-std", "futures-executor", "monoio", "pollster
 const RANDOMNESS: &[&str] =
     &["fastrand", "getrandom", "nanorand", "oorandom", "rand", "rand_core", "rand_xoshiro"];
 
-/// The whole of what `model` may need.
-const MODEL_NEEDS: &[&str] = &["rand_xoshiro", "serde", "thiserror"];
+/// The whole of what `model` may need. `serde_json` for the one reading of calls' bodies, which all workloads share.
+const MODEL_NEEDS: &[&str] = &["rand_xoshiro", "serde", "serde_json", "thiserror"];
 
 /// What a crate may need: of ours by name or prefix, and of others all but the named groups.
 struct Rule {

@@ -1,7 +1,7 @@
 //! Connections that lie, stall or panic: what goes wrong below the transactions, where no statement shows it.
 
 use model::{Fault, Home, OpenError, Stack};
-use sql::{Dialect, Param, Read, SqlConn, SqlOpener, StmtId, TxKind};
+use sql::{Dialect, Param, Read, SqlConn, SqlOpener, StmtId, Take, TxKind};
 use std::future::pending;
 
 /// What goes wrong inside a connection.
@@ -100,15 +100,15 @@ impl<C: SqlConn> SqlConn for Tampered<C> {
         self.conn.row(stmt, params, read).await
     }
 
-    async fn rows<T: Send>(
+    async fn fold<S: Send>(
         &mut self,
         stmt: StmtId,
         params: &[Param<'_>],
-        read: Read<T>,
-        into: &mut Vec<T>,
+        state: &mut S,
+        take: Take<S>,
     ) -> Result<(), Fault> {
         self.meet(stmt).await;
-        self.conn.rows(stmt, params, read, into).await
+        self.conn.fold(stmt, params, state, take).await
     }
 
     fn waited(&mut self) -> model::Nanos {

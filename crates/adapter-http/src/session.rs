@@ -125,7 +125,7 @@ impl<W: Wire> Session<W> for HttpSession<W> {
         effort.attempts = effort.attempts.max(1);
         let mut outcome =
             W::decode_outcome(call, &answer).map_err(|why| Fault::defect(DefectKind::BadAnswer, why))?;
-        if effort.whole {
+        if effort.wanted.body() {
             W::keep_body(&mut outcome, answer.body);
         }
         Ok(outcome)

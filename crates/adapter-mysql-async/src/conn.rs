@@ -4,7 +4,9 @@ use crate::Current;
 use model::{Cents, DefectKind, Doubt, Fault, OpenError, Refusal};
 use mysql_async::prelude::Queryable;
 use mysql_async::{BinaryProtocol, Conn, Error, Params, QueryResult, Statement, Value};
-use sql::{ColumnError, Columns, Dialect, Param, Read, SqlConn, StmtId, TxKind, mysql_fault, positional};
+use sql::{
+    ColumnError, Columns, Dialect, Param, Read, SqlConn, StmtId, Take, TxKind, mysql_fault, positional,
+};
 
 /// A statement with the parameter that belongs to each of its question marks.
 struct Prepared {
@@ -196,17 +198,17 @@ impl SqlConn for MySqlConn {
         Ok(read?)
     }
 
-    async fn rows<T: Send>(
+    async fn fold<S: Send>(
         &mut self,
         stmt: StmtId,
         params: &[Param<'_>],
-        read: Read<T>,
-        into: &mut Vec<T>,
+        state: &mut S,
+        take: Take<S>,
     ) -> Result<(), Fault> {
         let told = self.faults();
         let mut result = self.run(stmt, params).await.map_err(told)?;
         while let Some(row) = result.next().await.map_err(told)? {
-            into.push(read(&Current(&row))?);
+            take(state, &Current(&row))?;
         }
         result.drop_result().await.map_err(told)
     }

@@ -5,7 +5,7 @@ use crate::lane::Pass;
 use crate::prepared::{Prepared, fault};
 use model::{Clock, Fault, Nanos};
 use rusqlite::Connection;
-use sql::{Dialect, Param, Read, SqlConn, StmtId, TxKind};
+use sql::{Dialect, Param, Read, SqlConn, StmtId, Take, TxKind};
 
 /// Numbers of the statements that we add behind the workload's.
 #[derive(Clone, Copy)]
@@ -140,14 +140,14 @@ impl<K: Clock> SqlConn for SqliteConn<K> {
         self.prepared.row(stmt, params, read)
     }
 
-    async fn rows<T: Send>(
+    async fn fold<S: Send>(
         &mut self,
         stmt: StmtId,
         params: &[Param<'_>],
-        read: Read<T>,
-        into: &mut Vec<T>,
+        state: &mut S,
+        take: Take<S>,
     ) -> Result<(), Fault> {
-        self.prepared.rows(stmt, params, read, into)
+        self.prepared.fold(stmt, params, state, take)
     }
 
     fn waited(&mut self) -> Nanos {

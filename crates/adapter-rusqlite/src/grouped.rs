@@ -8,7 +8,9 @@ use crate::group::{Group, Shared, TRANSACTIONS_MAX, Turn};
 use crate::open::{ADAPTER, connect, has_log, read_back, refused};
 use crate::prepared::{Prepared, fault};
 use model::{Clock, Fault, Home, Nanos, OpenError, Stack};
-use sql::{Dialect, Grouping, Param, Read, SqlConn, SqlOpener, SqliteSettings, SqliteUrl, StmtId, TxKind};
+use sql::{
+    Dialect, Grouping, Param, Read, SqlConn, SqlOpener, SqliteSettings, SqliteUrl, StmtId, Take, TxKind,
+};
 use std::sync::Arc;
 
 /// Opens sessions that share one writing connection to a database file.
@@ -226,14 +228,14 @@ impl<K: Clock> SqlConn for GroupedConn<K> {
         self.current().row(stmt, params, read).inspect_err(|fault| self.notice(fault))
     }
 
-    async fn rows<T: Send>(
+    async fn fold<S: Send>(
         &mut self,
         stmt: StmtId,
         params: &[Param<'_>],
-        read: Read<T>,
-        into: &mut Vec<T>,
+        state: &mut S,
+        take: Take<S>,
     ) -> Result<(), Fault> {
-        self.current().rows(stmt, params, read, into).inspect_err(|fault| self.notice(fault))
+        self.current().fold(stmt, params, state, take).inspect_err(|fault| self.notice(fault))
     }
 
     fn waited(&mut self) -> Nanos {

@@ -4,7 +4,7 @@ use model::{Cents, DefectKind, Fault};
 use rusqlite::types::{Null, ValueRef};
 use rusqlite::{Connection, Row, Statement};
 use self_cell::self_cell;
-use sql::{ColumnError, Columns, Param, Read, StmtId, sqlite_fault};
+use sql::{ColumnError, Columns, Param, Read, StmtId, Take, sqlite_fault};
 
 type Statements<'a> = Vec<Statement<'a>>;
 
@@ -113,17 +113,17 @@ impl Prepared {
     }
 
     #[inline]
-    pub(crate) fn rows<T>(
+    pub(crate) fn fold<S>(
         &mut self,
         stmt: StmtId,
         params: &[Param<'_>],
-        read: Read<T>,
-        into: &mut Vec<T>,
+        state: &mut S,
+        take: Take<S>,
     ) -> Result<(), Fault> {
         self.run(stmt, params, |statement| {
             let mut rows = statement.raw_query();
             while let Some(row) = rows.next().map_err(engine)? {
-                into.push(read(&Current(row))?);
+                take(state, &Current(row))?;
             }
             Ok(())
         })

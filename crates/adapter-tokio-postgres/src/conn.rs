@@ -5,7 +5,7 @@ use crate::{Connected, Link, fault};
 use futures_util::StreamExt as _;
 use futures_util::future::try_join_all;
 use model::{DefectKind, Doubt, Fault, Refusal};
-use sql::{ColumnError, Columns, Dialect, Param, Read, SqlConn, StmtId, TxKind, postgres};
+use sql::{ColumnError, Columns, Dialect, Param, Read, SqlConn, StmtId, Take, TxKind, postgres};
 use std::pin::pin;
 use tokio_postgres::types::{FromSql, Type};
 use tokio_postgres::{Client, Error, Row, RowStream, Statement};
@@ -179,18 +179,14 @@ impl SqlConn for PostgresConn {
         Ok(first)
     }
 
-    async fn rows<T: Send>(
+    async fn fold<S: Send>(
         &mut self,
         stmt: StmtId,
         params: &[Param<'_>],
-        read: Read<T>,
-        into: &mut Vec<T>,
+        state: &mut S,
+        take: Take<S>,
     ) -> Result<(), Fault> {
-        self.each(stmt, params, |row| {
-            into.push(read(row)?);
-            Ok(())
-        })
-        .await
+        self.each(stmt, params, |row| take(state, row)).await
     }
 }
 

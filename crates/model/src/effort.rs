@@ -2,15 +2,40 @@
 
 use crate::Nanos;
 
+/// How much of an answer a caller wants, where outcomes are a digest of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Wanted {
+    /// The digest.
+    #[default]
+    Digest,
+    /// All of it and no digest, as a server does that hands it on. The digest is then that of nothing.
+    Body,
+    /// Both, as does whoever compares answers.
+    Both,
+}
+
+impl Wanted {
+    /// Whether all of it is wanted.
+    #[must_use]
+    pub const fn body(self) -> bool {
+        matches!(self, Wanted::Body | Wanted::Both)
+    }
+
+    /// Whether the digest is.
+    #[must_use]
+    pub const fn digest(self) -> bool {
+        matches!(self, Wanted::Digest | Wanted::Both)
+    }
+}
+
 /// What one call took, over all its attempts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Effort {
     /// Asked by the caller before the call: a clock around each statement, see [`StatementClock`](crate::StatementClock). It
     /// is no part of what was taken, so sums of efforts keep the one that they began with.
     pub clocked: bool,
-    /// Asked by the caller before the call, in the same way: the whole of an answer of which an outcome otherwise keeps a
-    /// digest. Servers ask for it, and whoever compares answers.
-    pub whole: bool,
+    /// Asked by the caller before the call, in the same way: how much of an answer of which an outcome keeps a digest.
+    pub wanted: Wanted,
     /// Times the transaction was tried; at least 1 for a call that reached an engine.
     pub attempts: u32,
     /// Statements executed, without begin and commit.
@@ -58,7 +83,7 @@ impl Effort {
     /// Of nothing yet, with what the caller asks for.
     #[must_use]
     pub fn asked(&self) -> Effort {
-        Effort { clocked: self.clocked, whole: self.whole, ..Effort::default() }
+        Effort { clocked: self.clocked, wanted: self.wanted, ..Effort::default() }
     }
 }
 

@@ -22,7 +22,7 @@ mod wire;
 
 use std::future::Future;
 
-pub use effort::{Effort, Spent};
+pub use effort::{Effort, Spent, Wanted};
 pub use erased::{AnySession, AnyTarget};
 pub use fault::{Conflict, Defect, DefectKind, Doubt, Fault, Refusal, SAID_MAX, Said};
 pub use ledger::LedgerFinding;
@@ -49,7 +49,7 @@ pub trait Workload: Sized + Send + Sync + 'static {
     /// One input: plain data of fixed size, cheap to clone.
     type Call: Clone + Send + Sync + 'static;
     /// What a completed call says. Fixed size: producing one allocates nothing, unless its caller asks for the whole of an
-    /// answer ([`Effort::whole`]).
+    /// answer ([`Effort::wanted`]).
     type Outcome: Send + 'static;
     /// A deterministic stream of calls, one a worker.
     type Inputs: Inputs<Self>;

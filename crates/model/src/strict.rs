@@ -4,6 +4,7 @@
 //! stands. A contract that asks for an object may do neither. [`read`] stands between a type and the parser of a
 //! self-describing format, so no type has to do anything for it; it copies nothing and allocates nothing.
 
+use crate::{BadCall, BadCallKind};
 use serde::Deserialize;
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error, Expected, MapAccess, SeqAccess, Unexpected,
@@ -24,6 +25,24 @@ where
 {
     let trail = Trail::default();
     T::deserialize(Strict { inner: parser, trail: &trail }).map_err(|error| (trail.within.get(), error))
+}
+
+/// Reads the body of a call, which is JSON and nothing else.
+///
+/// # Errors
+/// It is malformed, in particular where it is not UTF-8, or JSON of another shape: what is wrong, and in which field.
+pub fn body<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, BadCall> {
+    // Before anything else, so that it does not depend on what the parser would meet first.
+    let text = std::str::from_utf8(body);
+    let text = text.map_err(|error| BadCall::unread(BadCallKind::Malformed, None, &error))?;
+    let mut json = serde_json::Deserializer::from_str(text);
+    let read = read(&mut json);
+    read.and_then(|call| json.end().map(|()| call).map_err(|error| (None, error))).map_err(
+        |(field, error)| {
+            let kind = if error.is_data() { BadCallKind::Invalid } else { BadCallKind::Malformed };
+            BadCall::unread(kind, field, &error)
+        },
+    )
 }
 
 /// Where the reader is, for its errors.
@@ -505,5 +524,19 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Strict<'_, 'de, A> {
     ) -> Result<V::Value, A::Error> {
         let visitor = Object(self.around(visitor));
         self.inner.struct_variant(fields, visitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_that_is_not_utf_8_is_malformed_whatever_else_is_wrong_with_it() {
+        let kind = |bytes: &'static [u8]| body::<Vec<u32>>(bytes).map_err(|error| error.kind);
+        assert_eq!(kind(b"[1]"), Ok(vec![1]));
+        assert_eq!(kind(b"{}"), Err(BadCallKind::Invalid));
+        assert_eq!(kind(b"{\"name\":\"\xff\"}"), Err(BadCallKind::Malformed));
+        assert_eq!(kind(b"[1]]"), Err(BadCallKind::Malformed));
     }
 }

@@ -3,7 +3,7 @@
 use crate::lanes::Laned;
 use crate::pool::Pool;
 use crate::served::{Exchange, ServedSession};
-use model::{DefectKind, Doubt, Effort, Fault, Nanos, OpenError, Refusal};
+use model::{DefectKind, Doubt, Effort, Fault, Nanos, OpenError, Refusal, Wanted};
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -79,7 +79,7 @@ pub(crate) async fn answer(
     session: &mut dyn ServedSession,
     mut exchange: Box<dyn Exchange>,
 ) -> Result<Ran, (String, Effort)> {
-    let mut effort = Effort { clocked: exchange.is_clocked(), whole: true, ..Effort::default() };
+    let mut effort = Effort { clocked: exchange.is_clocked(), wanted: Wanted::Body, ..Effort::default() };
     match caught(poll_fn(|cx| session.poll_run(&mut *exchange, &mut effort, cx))).await {
         Ok(result) => Ok(Ran { result: result.map(|()| exchange), effort }),
         Err(panic) => Err((panic, effort)),

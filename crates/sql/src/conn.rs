@@ -124,6 +124,9 @@ pub trait Columns {
 /// Decodes a row inside the adapter into a small owned value.
 pub type Read<T> = fn(&dyn Columns) -> Result<T, ColumnError>;
 
+/// Takes a row, inside the adapter, into what has been made of those before it.
+pub type Take<S> = fn(&mut S, &dyn Columns) -> Result<(), ColumnError>;
+
 /// A column that is not what the statement promises. One word, so that what a column gives comes back in registers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("column {} is not {}", .0.0, .0.1)]
@@ -173,6 +176,14 @@ pub trait SqlConn: Send + 'static {
         params: &[Param<'_>],
         read: Read<T>,
     ) -> impl Future<Output = Result<Option<T>, Fault>> + Send;
+    /// Every row, taken one after the other where it lies: for many rows, of which nothing else is to be kept.
+    fn fold<S: Send>(
+        &mut self,
+        stmt: StmtId,
+        params: &[Param<'_>],
+        state: &mut S,
+        take: Take<S>,
+    ) -> impl Future<Output = Result<(), Fault>> + Send;
     /// Every row, appended to `into`.
     fn rows<T: Send>(
         &mut self,
@@ -180,7 +191,15 @@ pub trait SqlConn: Send + 'static {
         params: &[Param<'_>],
         read: Read<T>,
         into: &mut Vec<T>,
-    ) -> impl Future<Output = Result<(), Fault>> + Send;
+    ) -> impl Future<Output = Result<(), Fault>> + Send {
+        async move {
+            let take = |(read, into): &mut (Read<T>, &mut Vec<T>), row: &dyn Columns| {
+                into.push(read(row)?);
+                Ok(())
+            };
+            self.fold(stmt, params, &mut (read, into), take).await
+        }
+    }
     /// How long the last begin waited for a connection or a write lane; zero after it was asked.
     fn waited(&mut self) -> Nanos {
         Nanos::ZERO

@@ -24,7 +24,7 @@ mod value;
 
 pub use catalogue::{Catalogue, CatalogueError};
 pub use column_info::ColumnInfo;
-pub use conn::{ColumnError, Columns, Grouping, Param, Read, SqlConn, SqlOpener, StmtId, TxKind};
+pub use conn::{ColumnError, Columns, Grouping, Param, Read, SqlConn, SqlOpener, StmtId, Take, TxKind};
 pub use db_url::DbUrl;
 pub use many_rows::ManyRowsError;
 pub use mysql::{MySqlFlushing, durability as mysql_durability, fault as mysql_fault};

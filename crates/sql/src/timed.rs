@@ -1,6 +1,6 @@
 //! Counts and clocks what a transaction does: the work fingerprint of a call comes from here for every adapter.
 
-use crate::{Dialect, Grouping, Param, Read, SqlConn, StmtId, TxKind};
+use crate::{Columns, Dialect, Grouping, Param, Read, SqlConn, StmtId, Take, TxKind};
 use model::{Clock, Effort, Fault, Nanos, StatementClock, StatementTimes};
 
 /// Wraps a connection.
@@ -121,19 +121,23 @@ impl<C: SqlConn, K: Clock> SqlConn for Timed<C, K> {
     }
 
     #[inline]
-    async fn rows<T: Send>(
+    async fn fold<S: Send>(
         &mut self,
         stmt: StmtId,
         params: &[Param<'_>],
-        read: Read<T>,
-        into: &mut Vec<T>,
+        state: &mut S,
+        take: Take<S>,
     ) -> Result<(), Fault> {
-        let before = into.len();
+        let counted = |(rows, take, state): &mut (u32, Take<S>, &mut S), row: &dyn Columns| {
+            *rows += 1;
+            take(state, row)
+        };
+        let mut all = (0, take, state);
         let asked = self.statements.asked(&self.clock);
-        let result = self.conn.rows(stmt, params, read, into).await;
+        let result = self.conn.fold(stmt, params, &mut all, counted).await;
         self.statements.answered(stmt.0.into(), asked, &self.clock);
         result?;
-        self.count((into.len() - before) as u32);
+        self.count(all.0);
         Ok(())
     }
 }
@@ -202,12 +206,12 @@ mod tests {
             self.take(u64::from(stmt.0) * 10, Ok(None)).await
         }
 
-        async fn rows<T: Send>(
+        async fn fold<S: Send>(
             &mut self,
             stmt: StmtId,
             _: &[Param<'_>],
-            _: Read<T>,
-            _: &mut Vec<T>,
+            _: &mut S,
+            _: Take<S>,
         ) -> Result<(), Fault> {
             self.take(u64::from(stmt.0) * 10, Ok(())).await
         }

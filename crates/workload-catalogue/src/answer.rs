@@ -1,9 +1,10 @@
-//! Answers in the making: counts and a digest always, and JSON where the caller wants the whole of it. Nothing is kept of
-//! what has been written but these, so an answer is encoded as its rows come.
+//! Answers in the making: counts always, and a digest or JSON where the caller wants it. Nothing is kept of what has been
+//! written but these, so an answer is encoded as its rows come.
 
 use crate::digest::{Fields, Fold};
 use crate::outcome::{Ends, Listed, Said};
 use crate::{Category, Digest, Food, Name, Outcome};
+use model::Wanted;
 use serde::Serialize;
 
 /// Bytes that most answers fit in; templates need more.
@@ -60,46 +61,66 @@ impl Item {
 }
 
 /// JSON, where it is wanted.
-#[derive(Debug, Default)]
-struct Json(Option<Vec<u8>>);
+#[derive(Debug)]
+struct Json {
+    body: Option<Vec<u8>>,
+    /// Whether digests are wanted too.
+    digests: bool,
+}
 
 impl Json {
-    fn new(wanted: bool, bytes: usize) -> Json {
-        Json(wanted.then(|| Vec::with_capacity(bytes)))
+    fn new(wanted: Wanted, bytes: usize) -> Json {
+        Json { body: wanted.body().then(|| Vec::with_capacity(bytes)), digests: wanted.digest() }
     }
 
     fn text(&mut self, text: &str) {
-        if let Some(into) = &mut self.0 {
+        if let Some(into) = &mut self.body {
             into.extend_from_slice(text.as_bytes());
         }
     }
 
-    fn value(&mut self, value: &impl Serialize) {
-        if let Some(into) = &mut self.0 {
+    fn value(&mut self, value: &(impl Serialize + ?Sized)) {
+        if let Some(into) = &mut self.body {
             serde_json::to_writer(into, value)
                 .expect("plain structs always become JSON, and a Vec takes every byte");
         }
     }
 
+    /// A digest, where digests are wanted; else that of nothing.
+    fn digest(&self, digest: impl FnOnce() -> Digest) -> Digest {
+        if self.digests { digest() } else { Digest::default() }
+    }
+
+    /// Counts an element, and adds its digest where digests are wanted.
+    fn push(&self, fold: &mut Fold, digest: impl FnOnce() -> Digest) {
+        if self.digests {
+            fold.push(digest());
+        } else {
+            fold.count += 1;
+        }
+    }
+
     fn finish(self, said: Said) -> Outcome {
-        Outcome { said, body: self.0.unwrap_or_default() }
+        Outcome { said, body: self.body.unwrap_or_default() }
     }
 }
 
-pub(crate) fn category(category: &Category, whole: bool) -> Outcome {
-    let mut json = Json::new(whole, BODY_BYTES);
+pub(crate) fn category(category: &Category, wanted: Wanted) -> Outcome {
+    let mut json = Json::new(wanted, BODY_BYTES);
     json.value(category);
-    json.finish(Said::Category { version: category.version, digest: category.digest() })
+    let digest = json.digest(|| category.digest());
+    json.finish(Said::Category { version: category.version, digest })
 }
 
-pub(crate) fn food(food: &Food, whole: bool) -> Outcome {
-    let mut json = Json::new(whole, BODY_BYTES);
+pub(crate) fn food(food: &Food, wanted: Wanted) -> Outcome {
+    let mut json = Json::new(wanted, BODY_BYTES);
     json.value(food);
-    json.finish(Said::Food { version: food.version, digest: food.digest() })
+    let digest = json.digest(|| food.digest());
+    json.finish(Said::Food { version: food.version, digest })
 }
 
-pub(crate) fn categories<'a>(all: impl IntoIterator<Item = &'a Category>, whole: bool) -> Outcome {
-    let mut json = Json::new(whole, BODY_BYTES);
+pub(crate) fn categories<'a>(all: impl IntoIterator<Item = &'a Category>, wanted: Wanted) -> Outcome {
+    let mut json = Json::new(wanted, BODY_BYTES);
     let mut fold = Fold::default();
     json.text(r#"{"categories":["#);
     for category in all {
@@ -107,10 +128,11 @@ pub(crate) fn categories<'a>(all: impl IntoIterator<Item = &'a Category>, whole:
             json.text(",");
         }
         json.value(category);
-        fold.push(category.digest());
+        json.push(&mut fold, || category.digest());
     }
     json.text("]}");
-    json.finish(Said::Categories { count: fold.count, digest: fold.digest() })
+    let digest = json.digest(|| fold.digest());
+    json.finish(Said::Categories { count: fold.count, digest })
 }
 
 /// Foods that are summed up as they come.
@@ -137,10 +159,10 @@ impl Summary {
 pub(crate) fn foods<'a>(
     foods: impl IntoIterator<Item = &'a Food>,
     total: Option<u64>,
-    whole: bool,
+    wanted: Wanted,
 ) -> Outcome {
-    let mut json = Json::new(whole, BODY_BYTES);
-    let mut summary = Summary::default();
+    let mut json = Json::new(wanted, BODY_BYTES);
+    let (mut count, mut summary) = (0, Summary::default());
     json.text("{");
     if let Some(total) = total {
         json.text(r#""total":"#);
@@ -149,14 +171,17 @@ pub(crate) fn foods<'a>(
     }
     json.text(r#""foods":["#);
     for food in foods {
-        if summary.fold.count > 0 {
+        if count > 0 {
             json.text(",");
         }
         json.value(food);
-        summary.push(food);
+        count += 1;
+        if wanted.digest() {
+            summary.push(food);
+        }
     }
     json.text("]}");
-    json.finish(Said::Foods(summary.finish(total)))
+    json.finish(Said::Foods(Listed { count, ..summary.finish(total) }))
 }
 
 /// A template in the making: its days, their meals and the items of these, in order.
@@ -196,13 +221,14 @@ pub(crate) fn template_digest(id: i64, name: &Name, days: Digest) -> Digest {
 }
 
 impl TemplateAnswer {
-    pub(crate) fn new(id: i64, name: Name, whole: bool) -> TemplateAnswer {
-        let mut json = Json::new(whole, TEMPLATE_BYTES);
+    pub(crate) fn new(id: i64, name: &str, wanted: Wanted) -> TemplateAnswer {
+        let mut json = Json::new(wanted, TEMPLATE_BYTES);
         json.text(r#"{"id":"#);
         json.value(&id);
         json.text(r#","name":"#);
-        json.value(&name);
+        json.value(name);
         json.text(r#","days":["#);
+        let name = Name::of(name);
         TemplateAnswer { json, sums: TemplateSums::default(), id, name, day: None, meal: None }
     }
 
@@ -218,37 +244,54 @@ impl TemplateAnswer {
         self.day = Some(day);
     }
 
+    /// Whether a meal is not the one under way.
+    pub(crate) fn is_other(&self, meal: i64) -> bool {
+        self.meal.is_none_or(|(under_way, _)| under_way != meal)
+    }
+
     /// Begins a meal, unless it is the one under way.
-    pub(crate) fn meal(&mut self, meal: i64, name: Name) {
-        if self.meal.is_some_and(|(under_way, _)| under_way == meal) {
+    pub(crate) fn meal(&mut self, meal: i64, name: &str) {
+        if !self.is_other(meal) {
             return;
         }
         self.end_meal();
         self.json.text(if self.sums.meals.count > 0 { r#",{"meal":"# } else { r#"{"meal":"# });
         self.json.value(&meal);
         self.json.text(r#","name":"#);
-        self.json.value(&name);
+        self.json.value(name);
         self.json.text(r#","items":["#);
-        self.meal = Some((meal, name));
+        self.meal = Some((meal, Name::of(name)));
     }
 
-    pub(crate) fn item(&mut self, item: &Item) {
-        if self.sums.items.count > 0 {
-            self.json.text(",");
-        }
-        self.json.value(item);
-        self.sums.items.push(item.digest());
+    pub(crate) fn item(&mut self, food: i64, name: &str, kcal: u32, grams: u32) {
+        let json = &mut self.json;
+        json.text(if self.sums.items.count > 0 { r#",{"food":"# } else { r#"{"food":"# });
+        json.value(&food);
+        json.text(r#","name":"#);
+        json.value(name);
+        json.text(r#","kcal":"#);
+        json.value(&kcal);
+        json.text(r#","grams":"#);
+        json.value(&grams);
+        json.text("}");
+        json.push(&mut self.sums.items, || Item { food, name: Name::of(name), kcal, grams }.digest());
+    }
+
+    /// An item that lies somewhere.
+    pub(crate) fn entry(&mut self, &Item { food, ref name, kcal, grams }: &Item) {
+        self.item(food, name.as_str(), kcal, grams);
     }
 
     pub(crate) fn finish(mut self) -> Outcome {
         self.end_day();
         self.json.text("]}");
         let TemplateAnswer { json, sums, id, name, .. } = self;
+        let digest = json.digest(|| template_digest(id, &name, sums.days.digest()));
         json.finish(Said::Template {
             days: sums.days.count,
             meals: sums.meals_all,
             items: sums.items_all,
-            digest: template_digest(id, &name, sums.days.digest()),
+            digest,
         })
     }
 
@@ -256,7 +299,7 @@ impl TemplateAnswer {
         if let Some((meal, name)) = self.meal.take() {
             let items = std::mem::take(&mut self.sums.items);
             self.sums.items_all += items.count;
-            self.sums.meals.push(meal_digest(meal, &name, items.digest()));
+            self.json.push(&mut self.sums.meals, || meal_digest(meal, &name, items.digest()));
             self.json.text("]}");
         }
     }
@@ -266,7 +309,7 @@ impl TemplateAnswer {
         if let Some(day) = self.day.take() {
             let meals = std::mem::take(&mut self.sums.meals);
             self.sums.meals_all += meals.count;
-            self.sums.days.push(day_digest(day, meals.digest()));
+            self.json.push(&mut self.sums.days, || day_digest(day, meals.digest()));
             self.json.text("]}");
         }
     }

@@ -3,6 +3,7 @@
 
 use crate::answer::{Item, TemplateAnswer};
 use crate::{Category, Facts, Food, Name, NewFood, Outcome};
+use model::Wanted;
 use model::random::mix;
 use model::rows::{Dataset, RowSink, Table};
 use serde::{Deserialize, Serialize};
@@ -104,17 +105,17 @@ impl Cardinality {
 
     /// The answer to a question for a template, as long as its foods are as they were loaded but for their prices.
     #[must_use]
-    pub fn template(&self, id: u32, whole: bool) -> Outcome {
-        self.template_of(id, whole, |item| item)
+    pub fn template(&self, id: u32, wanted: Wanted) -> Outcome {
+        self.template_of(id, wanted, |item| item)
     }
 
     /// The same, of foods as they are now.
-    pub(crate) fn template_of(&self, id: u32, whole: bool, now: impl Fn(Item) -> Item) -> Outcome {
-        let mut answer = TemplateAnswer::new(id.into(), template_name(id), whole);
+    pub(crate) fn template_of(&self, id: u32, wanted: Wanted, now: impl Fn(Item) -> Item) -> Outcome {
+        let mut answer = TemplateAnswer::new(id.into(), template_name(id).as_str(), wanted);
         for place in self.meals_of(id) {
             answer.day(place.day.into());
-            answer.meal(place.meal.into(), meal_name(place.meal));
-            (1..=self.items_of(place)).for_each(|number| answer.item(&now(self.item(place, number))));
+            answer.meal(place.meal.into(), meal_name(place.meal).as_str());
+            (1..=self.items_of(place)).for_each(|number| answer.entry(&now(self.item(place, number))));
         }
         answer.finish()
     }

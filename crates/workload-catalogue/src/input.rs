@@ -12,7 +12,7 @@ use crate::{
     Order, Outcome, PAGE_SIZE, data,
 };
 use model::random::Random;
-use model::{Mix, Workload};
+use model::{Mix, Wanted, Workload};
 use std::sync::Arc;
 
 /// The default mix: of a thousand calls, those of each kind, in the order of [`FoodCatalogue::KINDS`]. As many rows are created
@@ -179,7 +179,7 @@ pub(crate) fn standard_mix() -> Mix {
 
 /// What all templates are answered with, in the order of their ids.
 pub(crate) fn templates(size: &Cardinality) -> Arc<[Digest]> {
-    let digest = |id| match size.template(id, false).said {
+    let digest = |id| match size.template(id, Wanted::Digest).said {
         Said::Template { digest, .. } => digest,
         _ => Digest::default(),
     };

@@ -3,7 +3,7 @@
 //!
 //! In reading order: `call` (what is asked), `outcome` (what is answered), `input` (how calls are drawn), `data` (the initial
 //! rows), `sql` (the statements), `oracle` (the truth in memory), `ledger` (what answers imply). Answers are large and vary:
-//! `answer` makes them, as JSON where a caller wants the whole of them and as counts and a `digest` always. It knows no
+//! `answer` makes them, as counts always, and as JSON or as a `digest` where a caller wants that. It knows no
 //! driver; `wire` turns calls and outcomes into HTTP and back.
 
 mod answer;

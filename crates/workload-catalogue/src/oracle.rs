@@ -3,6 +3,7 @@
 use crate::call::{Filter, From, Key, List, Order};
 use crate::outcome::{Decline, Said};
 use crate::{Bulk, Call, Cardinality, Category, Facts, Food, NewFood, Outcome, answer};
+use model::Wanted;
 use std::collections::BTreeMap;
 
 /// A catalogue in memory.
@@ -29,8 +30,8 @@ impl Oracle {
 
     fn outcome(&mut self, call: &Call) -> Result<Outcome, Decline> {
         Ok(match call {
-            Call::Categories => answer::categories(self.categories.values(), true),
-            Call::Category { id } => answer::category(self.category(*id)?, true),
+            Call::Categories => answer::categories(self.categories.values(), Wanted::Both),
+            Call::Category { id } => answer::category(self.category(*id)?, Wanted::Both),
             Call::CreateCategory { id, name } => {
                 if self.categories.contains_key(id) {
                     return Err(Decline::CategoryExists);
@@ -52,7 +53,7 @@ impl Oracle {
                 Outcome::of(Said::Deleted)
             }
             Call::Foods(list) => self.list(list),
-            Call::Food { id } => answer::food(self.food(*id)?, true),
+            Call::Food { id } => answer::food(self.food(*id)?, Wanted::Both),
             Call::CreateFood { category, food } => {
                 self.insert(*category, std::iter::once(*food))?;
                 Outcome::of(Said::Stored { version: 1 })
@@ -127,12 +128,12 @@ impl Oracle {
                 answer::foods(
                     foods.into_iter().skip((page as usize - 1) * size).take(size),
                     Some(total),
-                    true,
+                    Wanted::Both,
                 )
             }
             From::After(after, id) => {
                 let behind = foods.into_iter().filter(|food| (key(food), food.id) > (after, id));
-                answer::foods(behind.take(size), None, true)
+                answer::foods(behind.take(size), None, Wanted::Both)
             }
         }
     }
@@ -143,7 +144,7 @@ impl Oracle {
 
     /// Foods of templates are never removed, but they change: the answer is made of them as they are.
     fn template(&self, id: u32) -> Outcome {
-        self.size.template_of(id, true, |item| {
+        self.size.template_of(id, Wanted::Both, |item| {
             let Facts { name, kcal, .. } = self.foods[&item.food].facts;
             answer::Item { name, kcal, ..item }
         })
@@ -201,7 +202,7 @@ mod tests {
         let size = Cardinality::tiny();
         let mut oracle = Oracle::new(size);
         let before = oracle.answer(&Call::Template { id: 1 });
-        assert_eq!(before, size.template(1, true));
+        assert_eq!(before, size.template(1, Wanted::Both));
         let id = size.items_in(1).next().unwrap().food;
         assert_eq!(
             said(&mut oracle, &Call::DeleteFood { id, version: 1 }),

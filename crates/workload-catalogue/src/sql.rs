@@ -9,10 +9,8 @@ use crate::answer::{self, Item};
 use crate::call::{From, List};
 use crate::outcome::{Decline, Said};
 use crate::{BULK_MAX, Bulk, Call, Category, Facts, Food, FoodCatalogue, Name, NewFood, Outcome};
-use model::{Clock, Effort, Fault, Session, StatementTimes};
+use model::{Clock, Effort, Fault, Session, StatementTimes, Wanted};
 use sql::{Catalogue, CatalogueError, ColumnError, Columns, Dialect, Param, SqlConn, SqlForm, Timed, TxKind};
-use template::TemplateRow;
-
 pub use template::Form;
 
 sql::statements! {
@@ -98,7 +96,6 @@ pub struct SqlSession<C, K> {
 struct Scratch {
     categories: Vec<Category>,
     foods: Vec<Food>,
-    full: Vec<TemplateRow>,
     days: Vec<i64>,
     meals: Vec<(i64, i64, Name)>,
     items: Vec<(i64, i64, Item)>,
@@ -110,9 +107,9 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         SqlSession { conn: Timed::new(conn, clock), form, scratch: Scratch::default() }
     }
 
-    async fn transact(&mut self, call: &Call, whole: bool) -> Result<Outcome, Fault> {
+    async fn transact(&mut self, call: &Call, wanted: Wanted) -> Result<Outcome, Fault> {
         self.conn.begin(self.kind(call)).await?;
-        let answered = self.answer(call, whole).await;
+        let answered = self.answer(call, wanted).await;
         match &answered {
             Ok(Outcome { said: Said::Declined(_), .. }) => self.conn.rollback().await?,
             Ok(_) => self.conn.commit().await?,
@@ -144,34 +141,34 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         }
     }
 
-    async fn answer(&mut self, call: &Call, whole: bool) -> Result<Outcome, Fault> {
+    async fn answer(&mut self, call: &Call, wanted: Wanted) -> Result<Outcome, Fault> {
         match call {
-            Call::Categories => self.categories(whole).await,
-            Call::Category { id } => self.category(*id, whole).await,
+            Call::Categories => self.categories(wanted).await,
+            Call::Category { id } => self.category(*id, wanted).await,
             Call::CreateCategory { id, name } => self.create_category(*id, name).await,
             Call::UpdateCategory { id, version, name } => self.update_category(*id, *version, name).await,
             Call::DeleteCategory { id, version } => self.delete_category(*id, *version).await,
-            Call::Foods(list) => self.foods(list, whole).await,
-            Call::Food { id } => self.food(*id, whole).await,
+            Call::Foods(list) => self.foods(list, wanted).await,
+            Call::Food { id } => self.food(*id, wanted).await,
             Call::CreateFood { category, food } => self.create_food(*category, food).await,
             Call::UpdateFood { id, version, facts } => self.update_food(*id, *version, facts).await,
             Call::DeleteFood { id, version } => self.delete_food(*id, *version).await,
             Call::InsertFoods { category, foods } => self.insert_foods(*category, foods).await,
-            Call::Template { id } => self.template(*id, whole).await,
+            Call::Template { id } => self.template(*id, wanted).await,
         }
     }
 
-    async fn categories(&mut self, whole: bool) -> Result<Outcome, Fault> {
+    async fn categories(&mut self, wanted: Wanted) -> Result<Outcome, Fault> {
         let into = &mut self.scratch.categories;
         into.clear();
         self.conn.rows(Stmt::Categories.id(), &[], read_category, into).await?;
-        Ok(answer::categories(into.iter(), whole))
+        Ok(answer::categories(into.iter(), wanted))
     }
 
-    async fn category(&mut self, id: i64, whole: bool) -> Result<Outcome, Fault> {
+    async fn category(&mut self, id: i64, wanted: Wanted) -> Result<Outcome, Fault> {
         let found = self.conn.row(Stmt::Category.id(), &[id.into()], read_category).await?;
         Ok(match found {
-            Some(category) => answer::category(&category, whole),
+            Some(category) => answer::category(&category, wanted),
             None => Outcome::declined(Decline::NoSuchCategory),
         })
     }
@@ -237,10 +234,10 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         Ok(Outcome::of(Said::Deleted))
     }
 
-    async fn food(&mut self, id: i64, whole: bool) -> Result<Outcome, Fault> {
+    async fn food(&mut self, id: i64, wanted: Wanted) -> Result<Outcome, Fault> {
         let found = self.conn.row(Stmt::Food.id(), &[id.into()], read_food).await?;
         Ok(match found {
-            Some(food) => answer::food(&food, whole),
+            Some(food) => answer::food(&food, wanted),
             None => Outcome::declined(Decline::NoSuchFood),
         })
     }
@@ -358,7 +355,7 @@ fn read_food(row: &dyn Columns) -> Result<Food, ColumnError> {
 impl<C: SqlConn, K: Clock> Session<FoodCatalogue> for SqlSession<C, K> {
     async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
         self.conn.start(effort);
-        let result = self.transact(call, effort.whole).await;
+        let result = self.transact(call, effort.wanted).await;
         self.conn.settle(effort);
         result
     }

@@ -1,5 +1,6 @@
 //! Short texts of fixed size: names of foods, categories and templates, and what is searched for.
 
+use arrayvec::ArrayString;
 use std::fmt;
 
 /// The most bytes of a name.
@@ -9,11 +10,8 @@ pub const NAME_MAX: usize = 48;
 ///
 /// Names are compared byte by byte on every engine, whatever its collation is by default; within these characters no
 /// collation that tells letters from digits has room for an opinion on equality.
-#[derive(Clone, Copy)]
-pub struct Name {
-    length: u8,
-    bytes: [u8; NAME_MAX],
-}
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Name(ArrayString<NAME_MAX>);
 
 /// A text that is no name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -22,7 +20,7 @@ pub struct NotAName;
 
 impl Name {
     /// No text at all, which is no name: where there is none yet.
-    pub(crate) const EMPTY: Name = Name { length: 0, bytes: [0; NAME_MAX] };
+    pub(crate) const EMPTY: Name = Name(ArrayString::new_const());
 
     /// Reads a name.
     ///
@@ -35,7 +33,7 @@ impl Name {
         if fits { Ok(Name::of(text)) } else { Err(NotAName) }
     }
 
-    /// The first [`NAME_MAX`] bytes of an ASCII text that need be no name: of what a database holds.
+    /// The first [`NAME_MAX`] bytes of a text that need be no name, without half a character: of what a database holds.
     pub(crate) fn of(text: &str) -> Name {
         let mut name = Name::EMPTY;
         name.push(text);
@@ -44,36 +42,14 @@ impl Name {
 
     /// Adds a text as far as there is room.
     pub(crate) fn push(&mut self, text: &str) {
-        let from = usize::from(self.length);
-        let fitting = text.len().min(NAME_MAX - from);
-        self.bytes[from..from + fitting].copy_from_slice(&text.as_bytes()[..fitting]);
-        self.length += fitting as u8;
+        let fitting = text.floor_char_boundary(self.0.remaining_capacity());
+        self.0.push_str(&text[..fitting]);
     }
 
     /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.bytes[..usize::from(self.length)]).unwrap_or_default()
-    }
-}
-
-impl PartialEq for Name {
-    fn eq(&self, other: &Name) -> bool {
-        self.as_str() == other.as_str()
-    }
-}
-
-impl Eq for Name {}
-
-impl PartialOrd for Name {
-    fn partial_cmp(&self, other: &Name) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Name {
-    fn cmp(&self, other: &Name) -> std::cmp::Ordering {
-        self.as_str().cmp(other.as_str())
+        &self.0
     }
 }
 

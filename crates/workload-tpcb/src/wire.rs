@@ -1,8 +1,8 @@
 //! The workload as JSON. The contract is `spec/openapi/tpcb.yaml`.
 
 use crate::{Call, Cardinality, DELTA_MAX, Outcome, Tpcb};
-use model::{Answer, BadCall, BadCallKind, Endpoint, Race, Request, Wire};
-use serde::{Deserialize, Serialize};
+use model::{Answer, BadCall, BadCallKind, Endpoint, Race, Request, Wire, strict};
+use serde::Serialize;
 use std::ops::RangeInclusive;
 
 impl Wire for Tpcb {
@@ -25,7 +25,7 @@ impl Wire for Tpcb {
         if kind != 0 {
             return Err(bad(BadCallKind::Unknown, format!("there is no kind {kind}")));
         }
-        let call: Call = read(request.body)?;
+        let call: Call = strict::body(request.body)?;
         known("aid", call.aid, size.ids(size.accounts))?;
         known("tid", call.tid, size.ids(size.tellers))?;
         known("bid", call.bid, size.ids(1))?;
@@ -55,17 +55,6 @@ impl Wire for Tpcb {
 
 fn write(value: &impl Serialize, into: &mut Vec<u8>) {
     serde_json::to_writer(into, value).expect("plain structs always become JSON, and a Vec takes every byte");
-}
-
-fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, BadCall> {
-    let mut json = serde_json::Deserializer::from_slice(body);
-    let read = model::strict::read(&mut json);
-    read.and_then(|call| json.end().map(|()| call).map_err(|error| (None, error))).map_err(
-        |(field, error)| {
-            let kind = if error.is_data() { BadCallKind::Invalid } else { BadCallKind::Malformed };
-            BadCall::unread(kind, field, &error)
-        },
-    )
 }
 
 fn bad(kind: BadCallKind, detail: String) -> BadCall {

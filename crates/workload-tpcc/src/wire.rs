@@ -5,7 +5,7 @@ use crate::{
     PlacedLine, StockLevel, Text, Tpcc, Unused, Who, kind,
 };
 use arrayvec::ArrayVec;
-use model::{Answer, BadCall, BadCallKind, BasisPoints, Cents, Endpoint, Race, Request, Wire};
+use model::{Answer, BadCall, BadCallKind, BasisPoints, Cents, Endpoint, Race, Request, Wire, strict};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -101,9 +101,9 @@ impl Wire for Tpcc {
     fn decode_call(kind: usize, size: &Cardinality, request: &Request<'_>) -> Result<Call, BadCall> {
         let body = request.body;
         Ok(match kind {
-            kind::NEW_ORDER => Call::NewOrder(admit_new_order(read(body)?, size)?),
+            kind::NEW_ORDER => Call::NewOrder(admit_new_order(strict::body(body)?, size)?),
             kind::PAYMENT => {
-                let json: PaymentJson = read(body)?;
+                let json: PaymentJson = strict::body(body)?;
                 let customer = join(json.c_id, json.c_last, size)?;
                 let PaymentJson { w_id, d_id, c_w_id, c_d_id, h_amount, .. } = json;
                 home(w_id, d_id, size)?;
@@ -113,19 +113,19 @@ impl Wire for Tpcc {
                 Call::Payment(Payment { w_id, d_id, c_w_id, c_d_id, customer, h_amount })
             }
             kind::ORDER_STATUS => {
-                let json: OrderStatusJson = read(body)?;
+                let json: OrderStatusJson = strict::body(body)?;
                 home(json.w_id, json.d_id, size)?;
                 let customer = join(json.c_id, json.c_last, size)?;
                 Call::OrderStatus(OrderStatus { w_id: json.w_id, d_id: json.d_id, customer })
             }
             kind::DELIVERY => {
-                let call: Delivery = read(body)?;
+                let call: Delivery = strict::body(body)?;
                 known("w_id", call.w_id, 1..=size.warehouses)?;
                 within("o_carrier_id", i64::from(call.o_carrier_id), 1..=10)?;
                 Call::Delivery(call)
             }
             kind::STOCK_LEVEL => {
-                let call: StockLevel = read(body)?;
+                let call: StockLevel = strict::body(body)?;
                 home(call.w_id, call.d_id, size)?;
                 within("threshold", i64::from(call.threshold), 10..=20)?;
                 Call::StockLevel(call)
@@ -242,17 +242,6 @@ fn join(c_id: Option<u32>, c_last: Option<Text<16>>, size: &Cardinality) -> Resu
         (None, Some(c_last)) => Ok(Who::LastName(c_last)),
         _ => Err(bad(BadCallKind::Invalid, "exactly one of c_id and c_last names the customer".into())),
     }
-}
-
-fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, BadCall> {
-    let mut json = serde_json::Deserializer::from_slice(body);
-    let read = model::strict::read(&mut json);
-    read.and_then(|call| json.end().map(|()| call).map_err(|error| (None, error))).map_err(
-        |(field, error)| {
-            let kind = if error.is_data() { BadCallKind::Invalid } else { BadCallKind::Malformed };
-            BadCall::unread(kind, field, &error)
-        },
-    )
 }
 
 fn bad(kind: BadCallKind, detail: String) -> BadCall {

@@ -4,7 +4,9 @@ use super::columns::Current;
 use crate::fault::{brief, of_driver, unreached};
 use futures_util::TryStreamExt as _;
 use model::{Cents, Fault, OpenError};
-use sql::{ColumnError, Dialect, Param, Read, ServerUrl, SqlConn, StmtId, TxKind, mysql_fault, positional};
+use sql::{
+    ColumnError, Dialect, Param, Read, ServerUrl, SqlConn, StmtId, Take, TxKind, mysql_fault, positional,
+};
 use sqlx::mysql::{MySqlArguments, MySqlConnection, MySqlDatabaseError, MySqlStatement};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Error, Executor as _, MySql, SqlSafeStr as _, Statement as _};
@@ -182,18 +184,14 @@ impl SqlConn for SqlxMySqlConn {
         Ok(first)
     }
 
-    async fn rows<T: Send>(
+    async fn fold<S: Send>(
         &mut self,
         stmt: StmtId,
         params: &[Param<'_>],
-        read: Read<T>,
-        into: &mut Vec<T>,
+        state: &mut S,
+        take: Take<S>,
     ) -> Result<(), Fault> {
-        self.each(stmt, params, |row| {
-            into.push(read(row)?);
-            Ok(())
-        })
-        .await
+        self.each(stmt, params, |row| take(state, row)).await
     }
 }
 

@@ -4,7 +4,7 @@ use super::value::{self, Bound, Kind};
 use crate::fault::{brief, of_driver, unreached};
 use futures_util::TryStreamExt as _;
 use model::{DefectKind, Fault, OpenError};
-use sql::{ColumnError, Columns, Dialect, Param, Read, ServerUrl, SqlConn, StmtId, TxKind, postgres};
+use sql::{ColumnError, Columns, Dialect, Param, Read, ServerUrl, SqlConn, StmtId, Take, TxKind, postgres};
 use sqlx::postgres::{PgArguments, PgConnection, PgRow, PgStatement};
 use sqlx::query::Query;
 use sqlx::{
@@ -199,18 +199,14 @@ impl SqlConn for SqlxPostgresConn {
         }
     }
 
-    async fn rows<T: Send>(
+    async fn fold<S: Send>(
         &mut self,
         stmt: StmtId,
         params: &[Param<'_>],
-        read: Read<T>,
-        into: &mut Vec<T>,
+        state: &mut S,
+        take: Take<S>,
     ) -> Result<(), Fault> {
-        self.each(stmt, params, |row| {
-            into.push(read(row)?);
-            Ok(())
-        })
-        .await
+        self.each(stmt, params, |row| take(state, row)).await
     }
 }
 

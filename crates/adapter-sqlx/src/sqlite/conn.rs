@@ -3,7 +3,9 @@
 use crate::fault::{brief, of_driver, unreached};
 use futures_util::TryStreamExt as _;
 use model::{Cents, Fault, OpenError};
-use sql::{ColumnError, Columns, Dialect, Param, Read, SqlConn, SqliteUrl, StmtId, TxKind, sqlite_fault};
+use sql::{
+    ColumnError, Columns, Dialect, Param, Read, SqlConn, SqliteUrl, StmtId, Take, TxKind, sqlite_fault,
+};
 use sqlx::query::Query;
 use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow, SqliteStatement};
 use sqlx::{
@@ -166,19 +168,19 @@ impl SqlConn for SqlxSqliteConn {
         Ok(row.map(|row| read(&Current(&row))).transpose()?)
     }
 
-    async fn rows<T: Send>(
+    async fn fold<S: Send>(
         &mut self,
         stmt: StmtId,
         params: &[Param<'_>],
-        read: Read<T>,
-        into: &mut Vec<T>,
+        state: &mut S,
+        take: Take<S>,
     ) -> Result<(), Fault> {
         let told = self.faults();
         let query = bind(&self.statements[usize::from(stmt.0)], params);
         let mut rows = query.fetch(&mut self.conn);
         // What is not read is thrown away by sqlx's thread, which resets the statement.
         while let Some(row) = rows.try_next().await.map_err(told)? {
-            into.push(read(&Current(&row))?);
+            take(state, &Current(&row))?;
         }
         Ok(())
     }

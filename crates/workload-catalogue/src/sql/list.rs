@@ -3,7 +3,7 @@
 use super::{SqlSession, Stmt, read_food};
 use crate::call::{Filter, From, Key, List, Order};
 use crate::{Name, Outcome, answer};
-use model::{Clock, Fault};
+use model::{Clock, Fault, Wanted};
 use sql::{Param, SqlConn};
 
 impl List {
@@ -44,7 +44,7 @@ fn above(begin: &Name) -> Name {
 }
 
 impl<C: SqlConn, K: Clock> SqlSession<C, K> {
-    pub(super) async fn foods(&mut self, list: &List, whole: bool) -> Result<Outcome, Fault> {
+    pub(super) async fn foods(&mut self, list: &List, wanted: Wanted) -> Result<Outcome, Fault> {
         let (statement, count) = list.statements();
         // First what the filter asks for, which is all that counting needs.
         let mut params = [Param::Null; 5];
@@ -88,6 +88,6 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         let into = &mut self.scratch.foods;
         into.clear();
         self.conn.rows(statement.id(), &params[..filtered + rest], read_food, into).await?;
-        Ok(answer::foods(into.iter(), total, whole))
+        Ok(answer::foods(into.iter(), total, wanted))
     }
 }

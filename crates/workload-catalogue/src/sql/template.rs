@@ -5,7 +5,7 @@ use super::{SqlSession, Stmt, read_name, read_number};
 use crate::answer::{Item, TemplateAnswer};
 use crate::outcome::Decline;
 use crate::{Name, Outcome};
-use model::{Clock, DefectKind, Fault};
+use model::{Clock, DefectKind, Fault, Wanted};
 use sql::{ColumnError, Columns, SqlConn};
 
 /// How a template is read.
@@ -32,26 +32,33 @@ impl Form {
     }
 }
 
-/// A row of the join. What is below a day without meals, or a meal without items, is not there.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct TemplateRow {
-    name: Name,
-    day: Option<i64>,
-    meal: Option<(i64, Name)>,
-    item: Option<Item>,
+/// A template that is made of the rows of the join as they come.
+struct Joined {
+    id: i64,
+    wanted: Wanted,
+    /// From the first row on.
+    answer: Option<TemplateAnswer>,
 }
 
-impl TemplateRow {
-    fn read(row: &dyn Columns) -> Result<TemplateRow, ColumnError> {
-        let meal = match row.int_or_null(2)? {
-            Some(meal) => Some((meal, read_name(row, 3)?)),
-            None => None,
+impl Joined {
+    /// Takes a row. What is below a day without meals, or a meal without items, is not there.
+    fn take(&mut self, row: &dyn Columns) -> Result<(), ColumnError> {
+        let answer = match &mut self.answer {
+            Some(answer) => answer,
+            none => none.insert(TemplateAnswer::new(self.id, row.text(0)?, self.wanted)),
         };
-        let item = match row.int_or_null(4)? {
-            Some(_) => Some(read_item(row, 4)?),
-            None => None,
-        };
-        Ok(TemplateRow { name: read_name(row, 0)?, day: row.int_or_null(1)?, meal, item })
+        if let Some(day) = row.int_or_null(1)? {
+            answer.day(day);
+        }
+        if let Some(meal) = row.int_or_null(2)?
+            && answer.is_other(meal)
+        {
+            answer.meal(meal, row.text(3)?);
+        }
+        if let Some(food) = row.int_or_null(4)? {
+            answer.item(food, row.text(5)?, read_number(row, 6)?, read_number(row, 7)?);
+        }
+        Ok(())
     }
 }
 
@@ -66,31 +73,26 @@ fn read_item(row: &dyn Columns, from: usize) -> Result<Item, ColumnError> {
 }
 
 impl<C: SqlConn, K: Clock> SqlSession<C, K> {
-    pub(super) async fn template(&mut self, id: i64, whole: bool) -> Result<Outcome, Fault> {
+    pub(super) async fn template(&mut self, id: i64, wanted: Wanted) -> Result<Outcome, Fault> {
         match self.form {
-            Form::Join => self.template_by_join(id, whole).await,
-            Form::Levels => self.template_by_levels(id, whole).await,
-            Form::Nested => self.template_by_nesting(id, whole).await,
+            Form::Join => self.template_by_join(id, wanted).await,
+            Form::Levels => self.template_by_levels(id, wanted).await,
+            Form::Nested => self.template_by_nesting(id, wanted).await,
         }
     }
 
-    async fn template_by_join(&mut self, id: i64, whole: bool) -> Result<Outcome, Fault> {
-        let into = &mut self.scratch.full;
-        into.clear();
-        self.conn.rows(Stmt::TemplateFull.id(), &[id.into()], TemplateRow::read, into).await?;
-        let Some(first) = into.first() else { return Ok(Outcome::declined(Decline::NoSuchTemplate)) };
-        let mut answer = TemplateAnswer::new(id, first.name, whole);
-        for row in into.iter() {
-            row.day.into_iter().for_each(|day| answer.day(day));
-            row.meal.into_iter().for_each(|(meal, name)| answer.meal(meal, name));
-            row.item.iter().for_each(|item| answer.item(item));
-        }
-        Ok(answer.finish())
+    async fn template_by_join(&mut self, id: i64, wanted: Wanted) -> Result<Outcome, Fault> {
+        let mut joined = Joined { id, wanted, answer: None };
+        self.conn.fold(Stmt::TemplateFull.id(), &[id.into()], &mut joined, Joined::take).await?;
+        Ok(match joined.answer {
+            Some(answer) => answer.finish(),
+            None => Outcome::declined(Decline::NoSuchTemplate),
+        })
     }
 
     /// Days, meals and items come in one order, so that each is followed by what belongs to it.
-    async fn template_by_levels(&mut self, id: i64, whole: bool) -> Result<Outcome, Fault> {
-        let Some(mut answer) = self.template_itself(id, whole).await? else {
+    async fn template_by_levels(&mut self, id: i64, wanted: Wanted) -> Result<Outcome, Fault> {
+        let Some(mut answer) = self.template_itself(id, wanted).await? else {
             return Ok(Outcome::declined(Decline::NoSuchTemplate));
         };
         let (days, meals, items) = (&mut self.scratch.days, &mut self.scratch.meals, &mut self.scratch.items);
@@ -108,18 +110,18 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         for &day in &*days {
             answer.day(day);
             while let Some(&(_, meal, name)) = meals.next_if(|(of, ..)| *of == day) {
-                answer.meal(meal, name);
+                answer.meal(meal, name.as_str());
                 while let Some((.., item)) = items.next_if(|(of, of_meal, _)| (*of, *of_meal) == (day, meal))
                 {
-                    answer.item(item);
+                    answer.entry(item);
                 }
             }
         }
         Ok(answer.finish())
     }
 
-    async fn template_by_nesting(&mut self, id: i64, whole: bool) -> Result<Outcome, Fault> {
-        let Some(mut answer) = self.template_itself(id, whole).await? else {
+    async fn template_by_nesting(&mut self, id: i64, wanted: Wanted) -> Result<Outcome, Fault> {
+        let Some(mut answer) = self.template_itself(id, wanted).await? else {
             return Ok(Outcome::declined(Decline::NoSuchTemplate));
         };
         let (days, meals, items) = (&mut self.scratch.days, &mut self.scratch.meals, &mut self.scratch.items);
@@ -131,7 +133,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
             let read = |row: &dyn Columns| Ok((0, row.int(0)?, read_name(row, 1)?));
             self.conn.rows(Stmt::MealsOfDay.id(), &[id.into(), day.into()], read, meals).await?;
             for &(_, meal, name) in &*meals {
-                answer.meal(meal, name);
+                answer.meal(meal, name.as_str());
                 items.clear();
                 let read = |row: &dyn Columns| {
                     let (food, grams) = (row.int(0)?, read_number(row, 1)?);
@@ -143,16 +145,16 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
                     let read = |row: &dyn Columns| Ok((read_name(row, 0)?, read_number(row, 1)?));
                     let food = self.conn.row(Stmt::FoodOfItem.id(), &[item.food.into()], read).await?;
                     (item.name, item.kcal) = food.ok_or_else(|| without_food(item.food))?;
-                    answer.item(item);
+                    answer.entry(item);
                 }
             }
         }
         Ok(answer.finish())
     }
 
-    async fn template_itself(&mut self, id: i64, whole: bool) -> Result<Option<TemplateAnswer>, Fault> {
+    async fn template_itself(&mut self, id: i64, wanted: Wanted) -> Result<Option<TemplateAnswer>, Fault> {
         let name = self.conn.row(Stmt::Template.id(), &[id.into()], |row| read_name(row, 0)).await?;
-        Ok(name.map(|name| TemplateAnswer::new(id, name, whole)))
+        Ok(name.map(|name| TemplateAnswer::new(id, name.as_str(), wanted)))
     }
 }
 

@@ -4,7 +4,7 @@ use crate::call::{Filter, From, Key, List, Order};
 use crate::{
     BULK_MAX, Bulk, Call, Facts, ID_MAX, KCAL_MAX, Name, NewFood, PAGE_MAX, PAGE_SIZE, PAGE_SIZE_MAX,
 };
-use model::{BadCall, BadCallKind, Request};
+use model::{BadCall, BadCallKind, Request, strict};
 use serde::Deserialize;
 
 pub(super) fn encode_path(call: &Call, into: &mut Vec<u8>) {
@@ -129,27 +129,27 @@ pub(super) fn decode(kind: usize, request: &Request<'_>) -> Result<Call, BadCall
         0 => Call::Categories,
         1 => Call::Category { id: path_id(request)? },
         2 => {
-            let CategoryBody { id, name } = read(request.body)?;
+            let CategoryBody { id, name } = strict::body(request.body)?;
             Call::CreateCategory { id: body_id("id", id)?, name }
         }
         3 => {
             let (id, version) = (path_id(request)?, if_match(request)?);
-            Call::UpdateCategory { id, version, name: read::<NameBody>(request.body)?.name }
+            Call::UpdateCategory { id, version, name: strict::body::<NameBody>(request.body)?.name }
         }
         4 => Call::DeleteCategory { id: path_id(request)?, version: if_match(request)? },
         5 => Call::Foods(list(request.query.unwrap_or_default())?),
         6 => Call::Food { id: path_id(request)? },
         7 => {
-            let body: FoodBody = read(request.body)?;
+            let body: FoodBody = strict::body(request.body)?;
             let food = NewFood { id: body_id("id", body.id)?, facts: valid("", body.facts())? };
             Call::CreateFood { category: body_id("category", body.category)?, food }
         }
         8 => {
             let (id, version) = (path_id(request)?, if_match(request)?);
-            Call::UpdateFood { id, version, facts: valid("", read(request.body)?)? }
+            Call::UpdateFood { id, version, facts: valid("", strict::body(request.body)?)? }
         }
         9 => Call::DeleteFood { id: path_id(request)?, version: if_match(request)? },
-        10 => bulk(read(request.body)?)?,
+        10 => bulk(strict::body(request.body)?)?,
         11 => Call::Template { id: path_id(request)? },
         _ => return Err(bad(BadCallKind::Unknown, format!("there is no kind {kind}"))),
     })
@@ -273,17 +273,6 @@ fn behind(after: &str, order: Order) -> Result<From, BadCall> {
             "after is not {wanted} and the id of a food with a comma between them, as this order asks for"
         ))
     })
-}
-
-fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, BadCall> {
-    let mut json = serde_json::Deserializer::from_slice(body);
-    let read = model::strict::read(&mut json);
-    read.and_then(|call| json.end().map(|()| call).map_err(|error| (None, error))).map_err(
-        |(field, error)| {
-            let kind = if error.is_data() { BadCallKind::Invalid } else { BadCallKind::Malformed };
-            BadCall::unread(kind, field, &error)
-        },
-    )
 }
 
 fn invalid(detail: String) -> BadCall {

@@ -65,11 +65,7 @@ impl Wire for Toy {
     }
 
     fn decode_call(_: usize, extent: &u32, request: &Request<'_>) -> Result<Add, BadCall> {
-        let mut json = serde_json::Deserializer::from_slice(request.body);
-        let call: Add = model::strict::read(&mut json).map_err(|(field, error)| {
-            let kind = if error.is_data() { BadCallKind::Invalid } else { BadCallKind::Malformed };
-            BadCall::unread(kind, field, &error)
-        })?;
+        let call: Add = model::strict::body(request.body)?;
         if call.a > *extent {
             return Err(BadCall {
                 kind: BadCallKind::Unknown,
