@@ -3,6 +3,9 @@
 use crate::call::{Filter, From, Key, List, Order};
 use crate::{Bulk, Call, Cardinality, Facts, ID_MAX, KCAL_MAX, NAME_MAX, Name, NewFood, PRICE_MAX};
 
+/// The greatest version that a call may name.
+const VERSION_MAX: i64 = i64::MAX - 1;
+
 /// The calls of the script for data of some size.
 pub(super) fn calls(size: Cardinality) -> Vec<Call> {
     let mut calls = categories(size);
@@ -36,6 +39,8 @@ fn categories(size: Cardinality) -> Vec<Call> {
         Call::UpdateCategory { id: new, version: 1, name: name(&"x".repeat(NAME_MAX)) },
         Call::UpdateCategory { id: new, version: 1, name: name("late") },
         Call::UpdateCategory { id: new, version: 3, name: name("early") },
+        // Later than any that a row can have.
+        Call::UpdateCategory { id: new, version: VERSION_MAX, name: name("early") },
         Call::UpdateCategory { id: new + 1, version: 1, name: name("nobody") },
         // To the same name is a change as well.
         Call::UpdateCategory { id: new, version: 2, name: name(&"x".repeat(NAME_MAX)) },
@@ -45,6 +50,7 @@ fn categories(size: Cardinality) -> Vec<Call> {
         Call::DeleteCategory { id: new, version: 3 },
         Call::DeleteFood { id: food.id, version: 1 },
         Call::DeleteCategory { id: new, version: 2 },
+        Call::DeleteCategory { id: new, version: VERSION_MAX },
         Call::DeleteCategory { id: new, version: 3 },
         Call::DeleteCategory { id: new, version: 3 },
         Call::Category { id: new },
@@ -92,6 +98,7 @@ fn foods(size: Cardinality) -> Vec<Call> {
         Call::UpdateFood { id: new, version: 2, facts: fullest },
         Call::UpdateFood { id: new, version: 4, facts: emptiest },
         Call::Food { id: new },
+        Call::UpdateFood { id: new, version: VERSION_MAX, facts: emptiest },
         Call::UpdateFood { id: new + 1, version: 1, facts: emptiest },
         // To the same values is a change as well.
         Call::UpdateFood { id: new, version: 3, facts: fullest },
