@@ -5,8 +5,8 @@ use crate::finding::{Failure, Rule};
 use crate::request::{Request, told};
 use crate::statements::drawn;
 use crate::watch::{ANSWER_MAX, Noted, Shared, noted};
-use adapter_http::{HttpTarget, Raw, Reply};
-use anyhow::Result;
+use adapter_http::{Expected, HttpTarget, Raw, Reply};
+use anyhow::{Context, Result, anyhow, bail};
 use model::{Endpoint, Wire};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -75,7 +75,20 @@ pub(crate) fn about<W: Driven>(target: &HttpTarget<W>, notes: &Shared<W>) -> Res
     Ok(Rule::of("about", rule, found.checked, found.failures))
 }
 
-/// Everything of the table of bad inputs, for each kind of call.
+/// Everything of the table of bad inputs, for each kind of call, and each request once.
+fn table<W: Driven>(target: &HttpTarget<W>, size: &W::Extent, seed: u64) -> Vec<Bad> {
+    let mut all = Vec::new();
+    let mut sent = BTreeSet::new();
+    for kind in 0..W::KINDS.len() {
+        for sample in samples::<W>(target, size, seed, kind) {
+            let new = |bad: &Bad| sent.insert(bad.request.bytes(""));
+            all.extend(bad_inputs::of::<W>(kind, size, &sample).into_iter().filter(new));
+        }
+    }
+    all
+}
+
+/// Whether each request of the table is answered with a problem type that it may have.
 pub(crate) fn bad_inputs<W: Driven>(
     target: &HttpTarget<W>,
     notes: &Shared<W>,
@@ -85,23 +98,44 @@ pub(crate) fn bad_inputs<W: Driven>(
     let found = targets::wait_for(async {
         let mut line = Line::new(target, notes);
         let mut found = Noted::default();
-        let mut sent = BTreeSet::new();
-        for kind in 0..W::KINDS.len() {
-            for sample in samples::<W>(target, size, seed, kind) {
-                for Bad { what, request, wanted } in bad_inputs::of::<W>(kind, size, &sample) {
-                    if !sent.insert(request.bytes("")) {
-                        continue;
-                    }
-                    let expected = format!("{what}: {}", shown(&wanted));
-                    found.enter(line.ask(&request, &expected, |reply| is_problem(reply, &wanted)).await);
-                }
-            }
+        for Bad { what, request, wanted } in table::<W>(target, size, seed) {
+            let expected = format!("{what}: {}", shown(&wanted));
+            found.enter(line.ask(&request, &expected, |reply| is_problem(reply, &wanted)).await);
         }
         found
     })?;
     let rule =
         "what is malformed, invalid, unknown or too large is rejected with the problem type of the contract";
     Ok(Rule::of("bad-input", rule, found.checked, found.failures))
+}
+
+/// What a server answers to each request of the table of bad inputs, in its order: what is wrong with the request, and the
+/// status. `size` is that of the server's data.
+///
+/// # Errors
+/// The server cannot be reached, is no server of the workload, or leaves a request without an answer.
+pub fn bad_input_statuses<W: Driven>(url: &str, size: &W::Extent, seed: u64) -> Result<Vec<(String, u16)>> {
+    targets::wait_for(async {
+        let target = HttpTarget::<W>::reach(url, &Expected { scale: None }).await?;
+        let host = target.address().to_string();
+        let (mut statuses, mut kept) = (Vec::new(), None);
+        for Bad { what, request, .. } in table::<W>(&target, size, seed) {
+            let mut raw = match kept.take() {
+                Some(raw) => raw,
+                None => target.raw().await.map_err(|error| anyhow!("{what}: no connection: {error}"))?,
+            };
+            let bytes = request.bytes(&host);
+            let answered = tokio::time::timeout(ANSWER_MAX, raw.ask(&bytes)).await;
+            let reply = answered.with_context(|| format!("{what}: no answer"))?;
+            let (status, closes) = match reply {
+                Ok(reply) => (reply.status, reply.closes),
+                Err(why) => bail!("{what}: {why}"),
+            };
+            statuses.push((format!("{} {}: {what}", request.method, request.path()), status));
+            kept = (!closes).then_some(raw);
+        }
+        Ok(statuses)
+    })?
 }
 
 /// Methods that a path has not, and a path that there is not.

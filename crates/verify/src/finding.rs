@@ -1,5 +1,6 @@
 //! What was found: a verdict for each rule.
 
+use model::Effort;
 use result::Check;
 use serde::Serialize;
 
@@ -23,6 +24,44 @@ pub struct Verification {
     pub took_s: f64,
     /// A verdict for each rule, in the order in which they were checked.
     pub rules: Vec<Rule>,
+    /// What the calls of `golden` and `random` took, of each kind that was called: two servers do the same work where this is
+    /// the same. Empty where the server does not say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub work: Vec<Work>,
+}
+
+/// What calls of a kind took, by the server's own word, all of them together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Work {
+    /// The kind: `foods-list`.
+    pub kind: String,
+    /// Calls that were answered.
+    pub calls: u64,
+    /// Times they were attempted.
+    pub attempts: u64,
+    /// Statements, without begin and commit.
+    pub statements: u64,
+    /// Rows read or changed by them.
+    pub rows: u64,
+    /// Transactions committed.
+    pub commits: u64,
+}
+
+impl Work {
+    /// Of no calls of a kind yet.
+    #[must_use]
+    pub(crate) fn of(kind: &str) -> Work {
+        Work { kind: kind.into(), calls: 0, attempts: 0, statements: 0, rows: 0, commits: 0 }
+    }
+
+    /// One call more.
+    pub(crate) fn add(&mut self, effort: &Effort) {
+        self.calls += 1;
+        self.attempts += u64::from(effort.attempts);
+        self.statements += u64::from(effort.statements);
+        self.rows += u64::from(effort.rows);
+        self.commits += u64::from(effort.commits);
+    }
 }
 
 impl Verification {

@@ -30,7 +30,8 @@ use std::sync::{Arc, Mutex};
 use targets::Driven;
 use watch::{Noted, Notes, Shared, Watched, noted};
 
-pub use finding::{Failure, Rule, Verification};
+pub use asked::bad_input_statuses;
+pub use finding::{Failure, Rule, Verification, Work};
 pub use witness::{Databases, TheServer, Witness, is_golden};
 
 /// Random calls that are compared with the oracle.
@@ -69,13 +70,18 @@ pub fn verify<W: Driven>(
     let before = witness.map(Witness::evidence).transpose().context("could not read what is stored")?;
     let mut rules = vec![asked::about(&target, &notes)?];
     let (size, seed) = (&plan.size, plan.seed);
+    let mut work = Vec::new();
     for (what, phase) in PHASES {
         if plan.interrupt.requested() {
             break;
         }
         doing(what);
         match phase {
-            Phase::Conformance => rules.extend(conformance(plan, &target, &notes)?),
+            Phase::Conformance => {
+                rules.extend(conformance(plan, &target, &notes)?);
+                work = noted(&notes, |notes| notes.work.clone());
+                work.retain(|work| work.attempts > 0);
+            }
             Phase::BadInputs => {
                 let quiet = witness.map(Witness::evidence).transpose()?;
                 rules.push(asked::bad_inputs(&target, &notes, size, seed)?);
@@ -102,6 +108,7 @@ pub fn verify<W: Driven>(
         complete: !plan.interrupt.requested(),
         took_s: clock.now().as_secs_f64(),
         rules,
+        work,
     })
 }
 
@@ -143,6 +150,7 @@ fn notes<W: Driven>(plan: &Plan<'_, W>) -> Result<Shared<W>> {
         kept_open: Noted::default(),
         last: None,
         statements: 0,
+        work: W::KINDS.iter().map(|kind| Work::of(kind.name)).collect(),
     })))
 }
 

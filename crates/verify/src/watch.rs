@@ -2,7 +2,7 @@
 
 use crate::bad_inputs::rejected;
 use crate::contract::Contract;
-use crate::finding::Failure;
+use crate::finding::{Failure, Work};
 use crate::request::{Request, told};
 use adapter_http::{HttpSession, HttpTarget, Reply};
 use measure::Monotonic;
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// Connections that one session takes in turn: what one has been told, the next must know.
 const IN_TURN: usize = 3;
 /// No answer takes longer.
-pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(10);
+pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(30);
 /// What the parts of a call's time may be off by: they are rounded, and read one after the other.
 const ROUNDED: Nanos = Nanos(20_000);
 /// Failures that are kept of one rule.
@@ -40,6 +40,8 @@ pub(crate) struct Notes<W: Wire> {
     pub last: Option<(String, String)>,
     /// What servers said of their statements: calls, and statements in all.
     pub statements: u64,
+    /// What calls took, by kind.
+    pub work: Vec<Work>,
 }
 
 /// What was noted of one rule.
@@ -111,6 +113,9 @@ impl<W: Wire> Notes<W> {
         });
         self.kept_open.enter(open);
         self.statements += u64::from(effort.statements);
+        if result.is_ok() {
+            self.work[W::kind(call)].add(effort);
+        }
         if effort.spent.server > Nanos::default() {
             let failure = does_not_add_up(&effort.spent, took).map(|(expected, found)| Failure {
                 request: line.clone(),
