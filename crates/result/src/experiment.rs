@@ -63,6 +63,15 @@ impl Metric {
             name => format!("{name}, {}", self.unit),
         }
     }
+
+    /// Its name in a heading or a sentence: `throughput`, `new-order.p99`, `processor time`.
+    #[must_use]
+    pub fn words(&self) -> &str {
+        match self.name.as_str() {
+            "cpu" => "processor time",
+            name => name,
+        }
+    }
 }
 
 /// One subject with its settings.

@@ -152,7 +152,7 @@ fn overview<'a>(experiment: &Experiment, rows: &[Row<'_>]) -> Vec<Block<'a>> {
 /// The verdicts in a metric that is not the headline, of which the overview says what each variant is.
 fn verdicts(by: &ByMetric<'_>) -> Table {
     let titles = [words("variant"), words("verdict"), figure(by.metric.column()), figure("effect, 95 %")];
-    let caption = format!("{} of the variants", figures::capital(&by.metric.name));
+    let caption = format!("{} of the variants", figures::capital(by.metric.words()));
     Table::new(caption, titles).of(by.rows.iter().filter(|row| row.standing.is_measured()).map(|row| {
         [
             row.label().into(),

@@ -61,12 +61,12 @@ pub(crate) fn render(markup: &mut Markup, metric: &Metric, rows: &[Row<'_>]) {
     let better = if metric.higher_is_better { "Right" } else { "Left" };
     let caption = format!(
         "{} ({}) relative to the base of each variant, with 95\u{a0}% intervals. {better} of 100\u{a0}% is better.{}",
-        judge::figures::capital(&metric.name),
+        judge::figures::capital(metric.words()),
         metric.unit,
         if axis(&measured).1 { " The axis is in powers of ten." } else { "" }
     );
-    let figure =
-        Figure { title: "Effect of each variant", caption: &caption, description: description(rows), legend };
+    let title = format!("Effect of each variant on {}", metric.words());
+    let figure = Figure { title: &title, caption: &caption, description: description(rows), legend };
     figure.draw(
         markup,
         |narrow| TOP + pitch(narrow) * measured.len() as f64 + 30.0 + WORDS * void.len() as f64,
