@@ -3,3 +3,4 @@
 mod docs_examples;
 mod edges;
 mod sources;
+mod statement_files;
