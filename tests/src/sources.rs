@@ -120,10 +120,13 @@ fn is_written_by_hand(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let generated =
         ["Cargo.lock", "package-lock.json"].contains(&name.as_str()) || name.starts_with("LICENSE");
+    // Pinned with the hashes of their files, and not ours.
+    let generated = generated || name.starts_with("requirements") && name.ends_with(".txt");
+    let vendored = path.components().any(|part| part.as_os_str() == "vendor");
     let data = path.extension().is_some_and(|extension| {
         ["jsonl", "json", "png", "svg", "csv"].iter().any(|data| extension == *data)
     });
-    !generated && !data
+    !generated && !vendored && !data
 }
 
 /// Why a file is too long, or on the list of long files without need.
