@@ -10,6 +10,7 @@
 mod e2e_desk;
 mod engines_desk;
 mod engines_kits;
+mod engines_languages;
 mod engines_private;
 mod engines_subjects;
 mod engines_tls;

@@ -12,6 +12,7 @@ mod desk;
 mod survive_cut;
 mod survive_faults;
 mod survive_kill;
+mod survive_languages;
 mod survive_leftovers;
 mod survive_refusals;
 mod survive_resume;

@@ -14,6 +14,7 @@ pub mod examples;
 pub mod fake;
 pub mod ground;
 pub mod housed;
+pub mod languages;
 pub mod lies;
 pub mod proxy;
 pub mod repository;

@@ -1,0 +1,146 @@
+//! The servers in other languages: each keeps every rule of whatever it serves, does the work that ours does, and answers what
+//! no server may take as the others do.
+
+use crate::e2e_desk::Desk;
+use crate::engines_desk::{SHORT, Server, on};
+use rig::Engine;
+use serde_json::Value;
+use sql::ServerUrl;
+use stackmark_tests::languages::{self, ByHand, FOLDERS, OURS, Offer, is_made, manifest};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use targets::Driven;
+use verify::bad_input_statuses;
+use workload_catalogue::FoodCatalogue;
+use workload_tpcc::Tpcc;
+
+/// Every combination of a language's server on an engine.
+fn offers(language: &str, engine: Engine) -> Vec<Offer> {
+    let mut offers = manifest(language).serves;
+    offers.retain(|offer| offer.engine == engine.name());
+    assert!(!offers.is_empty(), "servers/{language} serves nothing on {}", engine.title());
+    offers
+}
+
+/// The first combination of a language's server for a workload: one statement at a time.
+fn plain(language: &str, engine: Engine, workload: &str) -> Offer {
+    let offer = offers(language, engine).into_iter().find(|offer| offer.workload == workload);
+    offer.unwrap_or_else(|| panic!("servers/{language} does not serve {workload}"))
+}
+
+/// Verifies a combination; every rule that can be checked here must be kept. What its calls took.
+#[track_caller]
+fn verified(server: &Server, url: &str, name: &str, offer: &Offer) -> Value {
+    let Offer { workload, engine, how } = offer;
+    let servers = languages::folder();
+    let subject = format!("{workload}/{engine}/{name}+{how}");
+    let line = format!("verify {subject} --servers {} --db {url} --json", servers.display());
+    let ran = server.run(&Desk::empty(), &line);
+    let document: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+    for rule in document["rules"].as_array().unwrap() {
+        let is_open = rule["name"] == "headers" && workload == "tpcc"
+            || rule["name"] == "statements" && engine == "postgres";
+        assert_eq!(rule["check"], if is_open { "not_run" } else { "passed" }, "{subject}: {rule}");
+    }
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    document["work"].clone()
+}
+
+/// A second of a combination's work on data of the usual size, several calls at a time: what it does is right then, too.
+#[track_caller]
+fn measured(server: &Server, url: &str, name: &str, offer: &Offer) {
+    let Offer { workload, engine, how } = offer;
+    let servers = languages::folder();
+    let subject = format!("{workload}/{engine}/{name}+{how}");
+    let line = format!("run {subject} --servers {} --db {url} --pool 4 {SHORT}", servers.display());
+    let document = server.json(&Desk::empty(), &line);
+    let trial = &document["trials"][0];
+    let books = &trial["overall"]["books"];
+    assert!(books["committed"].as_u64().unwrap() > 0 && books["defect"] == 0, "{subject}: {books}");
+    let audited: Vec<&Value> = trial["audits"].as_array().unwrap().iter().collect();
+    assert!(!audited.is_empty() && audited.iter().all(|audit| audit["check"] != "failed"), "{audited:?}");
+}
+
+/// What calls take that our server answers one statement at a time.
+fn ours(server: &Server, url: &str, engine: Engine, workload: &str) -> Value {
+    static FOUND: Mutex<BTreeMap<String, Value>> = Mutex::new(BTreeMap::new());
+    let offer = plain(OURS, engine, workload);
+    let key = format!("{offer:?}");
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    found.entry(key).or_insert_with(|| verified(server, url, &manifest(OURS).name, &offer)).clone()
+}
+
+/// Every rule is kept by whatever a server offers; and what is plain takes the statements and rows that ours takes.
+fn keeps_every_rule(language: &str, engine: Engine) {
+    if !is_made(language, "build") {
+        return;
+    }
+    let name = manifest(language).name;
+    on(engine, |server| {
+        let url = server.database(&format!("verified_{language}"));
+        let mut loaded = BTreeMap::new();
+        for offer in offers(language, engine) {
+            let data = loaded.entry(offer.workload.clone()).or_insert_with(|| {
+                server.loaded(&Desk::empty(), &offer.workload, &format!("{language}_{}", offer.workload))
+            });
+            measured(server, data, &name, &offer);
+            let work = verified(server, &url, &name, &offer);
+            assert!(!work.as_array().unwrap().is_empty(), "{offer:?}");
+            // What an ORM sends is its own.
+            if !offer.how.starts_with("sqlalchemy") {
+                assert_eq!(work, ours(server, &url, engine, &offer.workload), "{offer:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn the_server_in_c_keeps_every_rule() {
+    keeps_every_rule("c", Engine::Postgres);
+    keeps_every_rule("c", Engine::MariaDb);
+}
+
+#[test]
+fn the_server_in_python_keeps_every_rule() {
+    keeps_every_rule("python", Engine::Postgres);
+    keeps_every_rule("python", Engine::MariaDb);
+}
+
+#[test]
+fn the_server_in_go_keeps_every_rule() {
+    keeps_every_rule("go", Engine::Postgres);
+    keeps_every_rule("go", Engine::MariaDb);
+}
+
+/// What a server answers to the table of bad inputs.
+fn statuses<W: Driven>(language: &str, offer: &Offer, url: &ServerUrl) -> Vec<(String, u16)> {
+    let mut server = ByHand::start(language, None, offer, url, 2);
+    let statuses = bad_input_statuses::<W>(&server.url, &W::tiny_over(1), 1);
+    let statuses = statuses.unwrap_or_else(|error| panic!("{offer:?}: {error:#}: {}", server.log()));
+    assert!(server.end().success(), "{offer:?}: {}", server.log());
+    statuses
+}
+
+/// One style of each language is enough: what is wrong with a request is found before a statement is sent.
+fn are_alike<W: Driven>(engine: Engine) {
+    on(engine, |server| {
+        let database = format!("alike_{}", W::NAME);
+        let url = server.database(&database);
+        server.done(&Desk::empty(), &format!("load {} --golden --db {url}", W::NAME));
+        let url =
+            ServerUrl { password: server.engine.url(&database).password, ..server.engine.tcp_url(&database) };
+        let ours = statuses::<W>(OURS, &plain(OURS, engine, W::NAME), &url);
+        assert!(ours.len() > 100 && ours.iter().all(|(_, status)| (400..500).contains(status)), "{ours:?}");
+        for language in FOLDERS.into_iter().filter(|language| is_made(language, "build")) {
+            let theirs = statuses::<W>(language, &plain(language, engine, W::NAME), &url);
+            let other: Vec<_> = ours.iter().zip(&theirs).filter(|(ours, theirs)| ours != theirs).collect();
+            assert!(other.is_empty() && theirs.len() == ours.len(), "{language}: {other:#?}");
+        }
+    });
+}
+
+#[test]
+fn bad_inputs_have_the_same_statuses_in_all_languages() {
+    are_alike::<FoodCatalogue>(Engine::Postgres);
+    are_alike::<Tpcc>(Engine::MariaDb);
+}
