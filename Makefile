@@ -1,7 +1,7 @@
 # The commands of everyday work. `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart build test bench lint docs clean toolchain
+.PHONY: help quickstart build test bench soak lint docs clean toolchain
 
 CARGO ?= $(shell command -v cargo 2>/dev/null || ls "$$HOME/.cargo/bin/cargo" 2>/dev/null)
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -24,10 +24,14 @@ bench: toolchain ## what the harness itself costs, and how it stands beside othe
 	@set -e; for bench in $(basename $(notdir $(wildcard benches/src/bin/*))); do \
 	  printf '\n== %s\n' "$$bench"; "$(TARGET)/release/$$bench"; done
 
+soak: toolchain ## five minutes for each server of what does it no good: is it there afterwards, and has it grown?
+	STACKMARK_SOAK_S=300 "$(CARGO)" test --release --locked --workspace --test survive languages -- --nocapture
+
 lint: toolchain ## formatting, lints, and links in the documentation of the code
 	"$(CARGO)" fmt --all --check
 	"$(CARGO)" clippy --release --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" "$(CARGO)" doc --release --workspace --no-deps --locked
+	scripts/servers.sh lint
 
 docs: toolchain ## the documentation of the code, in target/doc
 	"$(CARGO)" doc --release --workspace --no-deps --locked

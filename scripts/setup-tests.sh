@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Gets what the tests of the whole need: for those in a browser Chromium, a font, Node and its packages; for those on
-# servers PostgreSQL with pgbench, MariaDB, and OpenSSL for certificates; Python and its packages for a server in another
-# language and for fuzzing the contracts. Everything else comes with cargo.
+# servers PostgreSQL with pgbench, MariaDB, and OpenSSL for certificates; Python and its packages for fuzzing the contracts; for
+# the servers in other languages `make`, the libraries of that in C, and Python. Go is only looked for: a distribution has it
+# too old. Everything else comes with cargo.
 # Installs with apt where it is there and we are root; otherwise names the packages. Exit 1: something is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -20,6 +21,17 @@ have_mariadb() { [[ -n ${STACKMARK_MARIADB_BIN:-} ]] || [[ -x /usr/sbin/mariadbd
 
 # Debian has the part that makes environments in a package of its own.
 have_python() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
+
+# What the server in C is made of.
+have_library() { pkg-config --exists "$1" 2>/dev/null; }
+
+wanted_by_servers() {
+  command -v make >/dev/null || echo make
+  command -v pkg-config >/dev/null || echo pkg-config
+  have_library libmicrohttpd || echo libmicrohttpd-dev
+  have_library libpq || echo libpq-dev
+  have_library libmariadb || echo libmariadb-dev
+}
 
 wanted() {
   have_python || echo python3-venv
@@ -40,12 +52,13 @@ install_with_apt() {
   "${install[@]}" >&2 || { apt-get "${patient[@]}" update -q >&2 && "${install[@]}" >&2; }
 }
 
-mapfile -t packages < <(wanted)
+mapfile -t packages < <(wanted; wanted_by_servers)
 if ((${#packages[@]} > 0)) && command -v apt-get >/dev/null && [[ $(id -u) == 0 ]]; then
   say "installing ${packages[*]}"
   install_with_apt "${packages[@]}" || say "apt-get could not install ${packages[*]}"
-  mapfile -t packages < <(wanted)
 fi
+# What servers in other languages lack is named where they are built, and everything else runs.
+mapfile -t packages < <(wanted)
 
 missing=0
 if ((${#packages[@]} > 0)); then

@@ -44,6 +44,10 @@ trap 'exit 143' TERM
 scripts/setup-tests.sh
 browser_ready=$?
 
+# Beside what cargo builds.
+scripts/servers.sh build >"$room/servers" 2>&1 &
+servers=$!
+
 # The tests, the binary that they run, the one with a workload of the tests' own beside it, and the example that they kill; a line for each target that was made.
 built=$room/built
 "$CARGO" build --release --workspace --locked --tests --bin stackmark --bin stackmark-toy --example hold \
@@ -68,6 +72,22 @@ if [[ -f tests/browser/package.json ]]; then
     if [[ ${CI:-} == true ]]; then failed=1; fi
   fi
 fi
+
+# Servers in other languages have unit tests of their own. What they need and this machine has not is named by the tests of the
+# whole, too, which would hold them to the contract.
+if ! wait "$servers"; then
+  notes+=('FAILED: a server in another language could not be built')
+  failed=1
+fi
+cat "$room/servers"
+for file in servers/*/Makefile; do
+  name=${file%/Makefile}
+  if grep -q "^NOT RUN: $name:" "$room/servers"; then
+    notes+=("$(grep "^NOT RUN: $name:" "$room/servers" | head -c 160)")
+  else
+    folder[$name]=$name command[$name]='make --silent --no-print-directory test'
+  fi
+done
 
 # From here on, jobs in process groups of their own: not deaf to Ctrl-C, as a shell's children in the background are, but
 # told of it by us alone.
@@ -134,11 +154,16 @@ while ((${#waiting[@]} + ${#running[@]} > 0)); do
 done
 
 while read -r line; do notes+=("NOT RUN: ${line:0:160}"); done <"$STACKMARK_TESTS_NOT_RUN"
-# Lines of Rust's tests: `test result: ok. 3 passed; 0 failed; …`; of node's runner: `# pass 3`, or with a sign for the `#`.
+# Lines of Rust's tests: `test result: ok. 3 passed; 0 failed; …`; of node's runner: `# pass 3`, or with a sign for the `#`; of
+# Go's: `--- PASS: TestX (0.00s)`; of those in C: `3 checks, 0 failed`; the last of pytest: `1 failed, 2 passed in 0.1s`.
 printf '\n'
 sort -rn "$room/summary"
 counts=$(cat "$room"/*.log | awk '
   /^test result:/               { passed += $4; failed += $6; next }
+  /^[0-9]+ checks, [0-9]+ failed$/ { passed += $1 - $3; failed += $3; next }
+  /^--- PASS: /                 { passed += 1; next }
+  /^--- FAIL: /                 { failed += 1; next }
+  / in [0-9.]+s( |$)/           { for (i = 2; i <= NF; i++) { if ($i ~ /^passed/) passed += $(i - 1); if ($i ~ /^failed/) failed += $(i - 1) } }
   /^[^a-zA-Z0-9]+ pass [0-9]+$/ { passed += $NF }
   /^[^a-zA-Z0-9]+ fail [0-9]+$/ { failed += $NF }
   END { printf "%d passed, %d failed", passed, failed }
