@@ -1,6 +1,6 @@
-//! What our server adds to a read of the catalogue from PostgreSQL: its rate beside that of a minimal handler in the same
-//! framework and driver, which does one prepared point read and answers a fixed body. wrk asks both, in turn, over as many
-//! connections as each has to the engine; both speak HTTP on one thread.
+//! What servers add to a read of the catalogue: the rate of each beside that of a minimal handler in the same framework and
+//! driver, which does one prepared point read and answers a fixed body. wrk asks both, in turn, over as many connections as each
+//! has to the engine; both speak HTTP on one thread. Ours on PostgreSQL, those of `servers` on PostgreSQL and MariaDB.
 
 use axum::Router;
 use axum::body::Bytes;
@@ -10,11 +10,13 @@ use axum::routing::get;
 use benchmark::Benchmark;
 use model::{Mix, Workload};
 use rig::Engine;
+use sql::ServerUrl;
 use stackmark_benches::data::Folder;
 use stackmark_benches::pairs::{Ratio, Side, Spread, turns};
 use stackmark_benches::server::Server;
 use stackmark_benches::{engine, say, wrk};
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
@@ -26,8 +28,9 @@ const KINDS: [&str; 2] = ["food-read", "categories"];
 const CONNECTIONS: usize = 8;
 const PAIRS: usize = 5;
 const SECONDS: u64 = 4;
-/// Our rate, of the minimal handler's.
+/// Our rate, of the minimal handler's; and that of servers in other languages.
 const RATIO_MIN: f64 = 0.8;
+const OTHERS_RATIO_MIN: f64 = 0.7;
 /// As large as a food.
 const BODY: &[u8] = br#"{"id":501,"category":1,"name":"boiled onion 501","kcal":497,"protein":389,"fat":280,"carbs":224,"fibre":85,"price":120,"version":1}"#;
 
@@ -35,46 +38,130 @@ fn main() {
     if std::env::args().nth(1).as_deref() == Some("serve") {
         return serve();
     }
-    let Some(running) = engine::start(Engine::Postgres) else { return };
     if !wrk::is_here() {
-        return say::skipped("the minimal handler: wrk is not installed");
+        return say::skipped("the minimal handlers: wrk is not installed");
     }
-    running.create_database("catalogue").expect("a private engine takes a database");
-    let url = running.tcp_url("catalogue");
-    let password = running.url("catalogue").password.map(|secret| secret.reveal().to_owned());
-    let password = password.unwrap_or_default();
-    let ours = match Server::of_catalogue_on(&url.to_string(), &password, None) {
-        Ok(server) => server,
-        Err(why) => return say::skipped(&format!("our server: {why}")),
-    };
-    let config = format!(
-        "host=127.0.0.1 port={} user={} password={password} dbname=catalogue",
-        running.tcp_url("x").port,
-        running.tcp_url("x").user
-    );
+    for engine in [Engine::Postgres, Engine::MariaDb] {
+        let Some(running) = engine::start(engine) else { continue };
+        running.create_database("catalogue").expect("a private engine takes a database");
+        let url = running.tcp_url("catalogue");
+        let password = running.url("catalogue").password.map(|secret| secret.reveal().to_owned());
+        let at = At { engine, url, password: password.unwrap_or_default() };
+        if let Err(why) = ours(&at) {
+            say::skipped(&format!("our server: {why}"));
+            continue;
+        }
+        for other in OTHERS.iter().filter(|other| other.engine == engine) {
+            if let Err(why) = theirs(&at, other) {
+                say::skipped(&format!("servers/{}: {why}", other.folder));
+            }
+        }
+    }
+}
+
+/// A loaded database.
+struct At {
+    engine: Engine,
+    url: ServerUrl,
+    password: String,
+}
+
+/// Loads the catalogue; where there is a minimal handler of ours, our server is held against it.
+fn ours(at: &At) -> Result<(), String> {
+    let server = Server::of_catalogue_on(&at.url.to_string(), &at.password, None)?;
+    if at.engine == Engine::MariaDb {
+        return Ok(());
+    }
+    let ServerUrl { port, user, .. } = &at.url;
+    let config = format!("host=127.0.0.1 port={port} user={user} password={} dbname=catalogue", at.password);
     let executable = std::env::current_exe().expect("the system knows what it runs");
     let minimal = Server::start(Command::new(executable).arg("serve").env(CONFIG, config));
+    compare("our server", at.engine, &KINDS, RATIO_MIN, &minimal, &server);
+    Ok(())
+}
+
+/// A server in another language: how it is started, and the minimal handler beside it.
+struct Other {
+    folder: &'static str,
+    engine: Engine,
+    how: &'static str,
+    server: &'static [&'static str],
+    minimal: &'static [&'static str],
+}
+
+const fn other(
+    folder: &'static str,
+    engine: Engine,
+    how: &'static str,
+    server: &'static [&'static str],
+    minimal: &'static [&'static str],
+) -> Other {
+    Other { folder, engine, how, server, minimal }
+}
+
+const PYTHON: &str = "./.venv/bin/python";
+const OTHERS: &[Other] = &[
+    other("c", Engine::Postgres, "libpq", &["./server"], &["./minimal"]),
+    other("c", Engine::Postgres, "libpq/epoll", &["./server"], &["./minimal"]),
+    other("c", Engine::MariaDb, "libmariadb", &["./server"], &["./minimal"]),
+    other("c", Engine::MariaDb, "libmariadb/epoll", &["./server"], &["./minimal"]),
+    other("go", Engine::Postgres, "pgx", &["./bin/net-http"], &["./bin/minimal"]),
+    other("go", Engine::MariaDb, "go-sql-driver", &["./bin/net-http"], &["./bin/minimal"]),
+    other("python", Engine::Postgres, "asyncpg", &[PYTHON, "main.py"], &[PYTHON, "minimal.py"]),
+    other("python", Engine::MariaDb, "asyncmy", &[PYTHON, "main.py"], &[PYTHON, "minimal.py"]),
+];
+
+/// Holds a server in another language against its minimal handler.
+fn theirs(at: &At, other: &Other) -> Result<(), String> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../servers").join(other.folder);
+    let built = Command::new("make").args(["--silent", "build"]).current_dir(&folder).output();
+    let built = built.map_err(|error| format!("make: {error}"))?;
+    if !built.status.success() {
+        return Err(String::from_utf8_lossy(&built.stderr).into_owned());
+    }
+    let start = |words: &[&str]| {
+        let mut command = Command::new(folder.join(words[0]));
+        command.args(&words[1..]).current_dir(&folder).envs([
+            ("STACKMARK_WORKLOAD", FoodCatalogue::NAME),
+            ("STACKMARK_HOW", other.how),
+            ("STACKMARK_DB", &at.url.to_string()),
+            ("STACKMARK_DB_PASSWORD", &at.password),
+            ("STACKMARK_POOL", &CONNECTIONS.to_string()),
+            ("STACKMARK_THREADS", "1"),
+            ("STACKMARK_LISTEN", "127.0.0.1:0"),
+        ]);
+        Server::start(&mut command)
+    };
+    let (minimal, server) = (start(other.minimal), start(other.server));
+    let name = format!("servers/{}, {}", other.folder, other.how);
+    // A point read beside a list: what else the list costs is in the ratio.
+    compare(&name, at.engine, &KINDS[1..], OTHERS_RATIO_MIN, &minimal, &server);
+    Ok(())
+}
+
+fn compare(name: &str, engine: Engine, kinds: &[&str], least: f64, minimal: &Server, server: &Server) {
     let folder = Folder::create("minimal-handler");
     let size = FoodCatalogue::standard(1);
-    for only in KINDS {
-        let mix =
-            Mix::of(FoodCatalogue::KINDS, &[(only.to_owned(), 1.0)]).expect("it is a kind of the catalogue");
+    for only in kinds {
+        let mix = Mix::of(FoodCatalogue::KINDS, &[((*only).to_owned(), 1.0)]);
+        let mix = mix.expect("it is a kind of the catalogue");
         let mut inputs = FoodCatalogue::inputs(&size, None, 1, mix.as_ref())(0);
         let script = wrk::gets_script(folder.path(), only, &mut inputs);
         let mut rates = [Vec::new(), Vec::new()];
         for side in turns(PAIRS).flatten() {
-            let server = if side == Side::A { &minimal } else { &ours };
+            let server = if side == Side::A { minimal } else { server };
             let ran = wrk::run(None, CONNECTIONS as u32, SECONDS, &script, &server.url);
             rates[usize::from(side == Side::B)].push((ran.requests - ran.refused) / ran.seconds);
         }
+        let engine = engine.title();
         say::title(&format!(
-            "{only} from PostgreSQL, {CONNECTIONS} connections: our server beside a minimal handler"
+            "{only} from {engine}, {CONNECTIONS} connections: {name} beside a minimal handler"
         ));
         say::figure("minimal handler", &format!("{}/s", say::spread(&rates[0], 0)));
-        say::figure("our server", &format!("{}/s", say::spread(&rates[1], 0)));
-        say::ratio("  ours of the minimal", Ratio::of(&rates[0], &rates[1]));
+        say::figure("the server", &format!("{}/s", say::spread(&rates[1], 0)));
+        say::ratio("  server of the minimal", Ratio::of(&rates[0], &rates[1]));
         let ratio = Spread::of(&rates[1]).median / Spread::of(&rates[0]).median;
-        say::goal(&format!("at least {RATIO_MIN} of the minimal handler's"), ratio >= RATIO_MIN);
+        say::goal(&format!("at least {least} of the minimal handler's"), ratio >= least);
     }
 }
 
