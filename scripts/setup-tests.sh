@@ -28,6 +28,8 @@ have_library() { pkg-config --exists "$1" 2>/dev/null; }
 wanted_by_servers() {
   command -v make >/dev/null || echo make
   command -v pkg-config >/dev/null || echo pkg-config
+  # For `make lint`, which checks less without it and says so.
+  command -v cppcheck >/dev/null || echo cppcheck
   have_library libmicrohttpd || echo libmicrohttpd-dev
   have_library libpq || echo libpq-dev
   have_library libmariadb || echo libmariadb-dev

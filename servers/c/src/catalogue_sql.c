@@ -81,7 +81,8 @@ bool catalogue_measure(struct conn *conn, enum engine engine, struct extent *int
   static const char question[] = "select count(*) from template";
   enum { TEMPLATES_A_THOUSAND_FOODS = 60 };
   int64_t templates;
-  bool read = engine == ENGINE_POSTGRES ? postgres_ask(conn, question, &templates, 1) : mariadb_ask(conn, question, &templates, 1);
+  bool read =
+      engine == ENGINE_POSTGRES ? postgres_ask(conn, question, &templates, 1) : mariadb_ask(conn, question, &templates, 1);
   if (!read) {
     return false;
   }
