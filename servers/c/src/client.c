@@ -101,7 +101,8 @@ static enum MHD_Result read_header(void *of, enum MHD_ValueKind kind, const char
   (void)kind;
   struct head *head = of;
   struct text name = {key, key_size};
-  struct text value = value_bytes == NULL ? TEXT("") : (struct text){value_bytes, value_size};
+  /* Blanks around it are none of it (RFC 9110 5.5). */
+  struct text value = text_trimmed(value_bytes == NULL ? TEXT("") : (struct text){value_bytes, value_size});
   if (text_is_whatever_case(name, "host")) {
     head->bad_host = head->bad_host || head->has_host || !is_host(value);
     head->has_host = true;
@@ -163,6 +164,10 @@ bool client_asks(const struct client *client, const char *path) { return text_is
 static bool fits(const char *pattern, struct text path, struct text *id) {
   struct text template = text_of(pattern);
   *id = (struct text){NULL, 0};
+  /* A slash at the end begins a segment, which templates have not. */
+  if (path.length > 0 && path.bytes[path.length - 1] == '/') {
+    return false;
+  }
   while (template.length > 0 || path.length > 0) {
     if (template.length == 0 || path.length == 0) {
       return false;
@@ -174,10 +179,6 @@ static bool fits(const char *pattern, struct text path, struct text *id) {
         return false;
       }
     } else if (wanted.length != found.length || memcmp(wanted.bytes, found.bytes, found.length) != 0) {
-      return false;
-    }
-    /* A slash at the end begins a segment, which templates have not. */
-    if ((template.length == 0) != (path.length == 0)) {
       return false;
     }
   }

@@ -49,6 +49,8 @@ struct client {
   void *call;
   struct job job;
   int64_t begun;
+  /* When its head was there. */
+  int64_t headed;
   int64_t encode_ns;
   int64_t queue_ns;
   /* Methods of the path, for `allow`. */

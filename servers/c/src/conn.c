@@ -1,6 +1,8 @@
 #include "conn.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -156,13 +158,31 @@ struct text conn_text(struct conn *conn, unsigned column) {
 }
 
 bool conn_is_alive(struct conn *conn) {
-  /* An engine has nothing to say to an idle connection but that it ends. */
-  char byte;
-  ssize_t peeked = recv(conn->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  if (peeked < 0) {
-    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+  /* An engine has nothing to say to an idle connection but that it ends; encryption may have. */
+  struct pollfd looked = {.fd = conn->socket, .events = POLLIN | POLLRDHUP};
+  if (poll(&looked, 1, 0) <= 0) {
+    return true;
   }
-  return peeked > 0 && conn->driver->is_open(conn);
+  return looked.revents == POLLIN && conn->driver->is_open(conn);
+}
+
+bool opening_connected(const struct opening *opening, struct conn *conn, int socket, struct open_error *error) {
+  conn->socket = fcntl(socket, F_DUPFD_CLOEXEC, 0);
+  if (conn->socket < 0) {
+    *error = (struct open_error){.unreachable = true, .what = "the system gives no more file descriptors"};
+    return false;
+  }
+  if (opening != NULL) {
+    opening->connected(opening->of, conn->socket);
+  }
+  return true;
+}
+
+void opening_failed(const struct opening *opening, struct conn *conn) {
+  if (opening != NULL && conn->socket >= 0) {
+    opening->connected(opening->of, -1);
+  }
+  conn_close(conn);
 }
 
 void conn_close(struct conn *conn) {
@@ -173,8 +193,10 @@ void conn_close(struct conn *conn) {
   }
 }
 
-struct conn *conn_open(const struct database *database, struct stack *stack, struct open_error *error) {
-  return database->engine == ENGINE_POSTGRES ? postgres_open(database, stack, error) : mariadb_open(database, stack, error);
+struct conn *conn_open(const struct database *database, const struct opening *opening, struct stack *stack,
+                       struct open_error *error) {
+  return database->engine == ENGINE_POSTGRES ? postgres_open(database, opening, stack, error)
+                                             : mariadb_open(database, opening, stack, error);
 }
 
 void stack_add(struct stack *stack, const char *name, const char *value) {

@@ -141,11 +141,27 @@ struct stack {
 
 void stack_add(struct stack *stack, const char *name, const char *value);
 
+/* Who is told of the socket of a connection that is being opened, as soon as it has logged in: what follows waits for the
+ * engine without a limit of its own, until the socket is shut down. Told -1 where the opening fails, before the socket is
+ * closed. */
+struct opening {
+  void (*connected)(void *of, int socket);
+  void *of;
+};
+
+/* Gives a connection its duplicate of a socket, and tells of it. */
+bool opening_connected(const struct opening *opening, struct conn *conn, int socket, struct open_error *error);
+/* Closes what could not be opened. */
+void opening_failed(const struct opening *opening, struct conn *conn);
+
 /* Opens a connection of the database's engine, makes the settings of its session and reads them back. Its statements are
- * not prepared yet. With a stack, that is read back too. */
-struct conn *postgres_open(const struct database *database, struct stack *stack, struct open_error *error);
-struct conn *mariadb_open(const struct database *database, struct stack *stack, struct open_error *error);
-struct conn *conn_open(const struct database *database, struct stack *stack, struct open_error *error);
+ * not prepared yet. With a stack, that is read back too. `opening` may be null. */
+struct conn *postgres_open(const struct database *database, const struct opening *opening, struct stack *stack,
+                           struct open_error *error);
+struct conn *mariadb_open(const struct database *database, const struct opening *opening, struct stack *stack,
+                          struct open_error *error);
+struct conn *conn_open(const struct database *database, const struct opening *opening, struct stack *stack,
+                       struct open_error *error);
 
 /* One number, asked by text. */
 bool postgres_ask(struct conn *conn, const char *text, int64_t *numbers, size_t count);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* Exit statuses: what it was told is wrong, or cannot be had; and calls were cut off at the end. */
-enum { EXIT_UNUSABLE = 2, EXIT_CUT_OFF = 1 };
+enum { EXIT_UNUSABLE = 2 };
 
 static int unusable(const char *why) {
   fprintf(stderr, "microhttpd: %s\n", why);

@@ -260,7 +260,8 @@ static void read_stack(MYSQL *mysql, const struct variables *variables, const st
   stack_add(stack, "protocol", "prepared, binary");
 }
 
-struct conn *mariadb_open(const struct database *database, struct stack *stack, struct open_error *error) {
+struct conn *mariadb_open(const struct database *database, const struct opening *opening, struct stack *stack,
+                          struct open_error *error) {
   struct variables variables;
   struct mariadb_conn *conn = calloc(1, sizeof *conn);
   MYSQL *mysql = conn == NULL ? NULL : mysql_init(NULL);
@@ -271,16 +272,16 @@ struct conn *mariadb_open(const struct database *database, struct stack *stack, 
   }
   conn->conn = (struct conn){.driver = &mariadb_driver, .socket = -1};
   conn->mysql = mysql;
-  bool open = dial(mysql, database, error) && settle(mysql, database, error) && read_variables(mysql, &variables, error) &&
-              suits(&variables, database, error);
+  bool open =
+      dial(mysql, database, error) && opening_connected(opening, &conn->conn, (int)mysql_get_socket(mysql), error) &&
+      settle(mysql, database, error) && read_variables(mysql, &variables, error) && suits(&variables, database, error);
   if (!open) {
-    conn_close(&conn->conn);
+    opening_failed(opening, &conn->conn);
     return NULL;
   }
   if (stack != NULL) {
     read_stack(mysql, &variables, database, stack);
   }
   conn->is_encrypted = mysql_get_ssl_cipher(mysql) != NULL;
-  conn->conn.socket = fcntl((int)mysql_get_socket(mysql), F_DUPFD_CLOEXEC, 0);
   return &conn->conn;
 }

@@ -138,7 +138,7 @@ static bool open_pool(const struct settings *settings, const struct statements *
   pool.last = &pool.first;
   pool.conns = calloc(settings->pool, sizeof(struct conn *));
   for (unsigned at = 0; pool.conns != NULL && at < settings->pool; at++) {
-    struct conn *conn = conn_open(&settings->database, NULL, &error);
+    struct conn *conn = conn_open(&settings->database, NULL, NULL, &error);
     pthread_t worker;
     if (conn == NULL || !conn->driver->prepare(conn, statements, &error)) {
       break;

@@ -214,7 +214,8 @@ static void ignore_notice(void *closure, const char *message) {
   (void)message;
 }
 
-struct conn *postgres_open(const struct database *database, struct stack *stack, struct open_error *error) {
+struct conn *postgres_open(const struct database *database, const struct opening *opening, struct stack *stack,
+                           struct open_error *error) {
   struct postgres_conn *conn = calloc(1, sizeof *conn);
   if (conn == NULL) {
     *error = (struct open_error){.unreachable = true, .what = "there is no memory for a connection"};
@@ -227,15 +228,14 @@ struct conn *postgres_open(const struct database *database, struct stack *stack,
   if (PQstatus(conn->pg) != CONNECTION_OK) {
     postgres_open_error(NULL, conn->pg, error);
     error->unreachable = !is_refused_for_good(error->what);
-  } else {
+  } else if (opening_connected(opening, &conn->conn, PQsocket(conn->pg), error)) {
     facts = settle(conn->pg, database, error);
   }
   bool open = facts != NULL && (stack == NULL || read_stack(conn->pg, facts, database, stack, error));
   PQclear(facts);
   if (!open) {
-    conn_close(&conn->conn);
+    opening_failed(opening, &conn->conn);
     return NULL;
   }
-  conn->conn.socket = fcntl(PQsocket(conn->pg), F_DUPFD_CLOEXEC, 0);
   return &conn->conn;
 }

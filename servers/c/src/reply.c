@@ -42,8 +42,11 @@ static struct MHD_Response *response_of(struct text body) {
   return MHD_create_response_from_buffer(body.length, (void *)(uintptr_t)body.bytes, MHD_RESPMEM_PERSISTENT);
 }
 
-static enum MHD_Result send_it(struct client *client, unsigned status, struct MHD_Response *response) {
+static enum MHD_Result send_it(struct client *client, unsigned status, struct MHD_Response *response, bool closes) {
   client->phase = PHASE_ANSWERED;
+  if (closes || client->is_over || atomic_load(&client->server->stopping)) {
+    MHD_add_response_header(response, "connection", "close");
+  }
   add_effort(client, response);
   enum MHD_Result result = MHD_queue_response(client->connection, status, response);
   MHD_destroy_response(response);
@@ -56,7 +59,7 @@ enum MHD_Result client_answer_text(struct client *client, struct text json) {
     return MHD_NO;
   }
   MHD_add_response_header(response, "content-type", "application/json");
-  return send_it(client, 200, response);
+  return send_it(client, 200, response, false);
 }
 
 enum MHD_Result client_answer_problem(struct client *client, const struct problem *problem) {
@@ -74,10 +77,7 @@ enum MHD_Result client_answer_problem(struct client *client, const struct proble
   if (problem->status == 405) {
     MHD_add_response_header(response, "allow", client->allow);
   }
-  if (problem->closes || client->is_over) {
-    MHD_add_response_header(response, "connection", "close");
-  }
-  return send_it(client, problem->status, response);
+  return send_it(client, problem->status, response, problem->closes);
 }
 
 enum MHD_Result client_answer_call(struct client *client) {
@@ -105,5 +105,5 @@ enum MHD_Result client_answer_call(struct client *client) {
     MHD_add_response_header(response, "etag", tag);
   }
   client->encode_ns += now_ns() - client->job.ended - client->queue_ns;
-  return send_it(client, outcome->status, response);
+  return send_it(client, outcome->status, response, false);
 }

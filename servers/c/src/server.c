@@ -18,11 +18,19 @@ enum {
   DISCARD_MOST = 1 << 20,
   /* Beyond those that are served there are some that are told so. */
   CONNECTIONS_OVER = 64,
+  /* Seconds for one of these to ask for something, so that others come to be told as well. */
+  OVER_S_MOST = 5,
+  /* Seconds for calls to end whose connections have been cut. */
+  CUT_S_MOST = 3,
 };
 
 static struct client *client_of(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
   return info == NULL ? NULL : info->socket_context;
+}
+
+static void set_timeout(struct client *client, unsigned seconds) {
+  MHD_set_connection_option(client->connection, MHD_CONNECTION_OPTION_TIMEOUT, seconds);
 }
 
 static void on_connection(void *of, struct MHD_Connection *connection, void **context,
@@ -33,6 +41,9 @@ static void on_connection(void *of, struct MHD_Connection *connection, void **co
     unsigned open = atomic_fetch_add(&server->connections, 1) + 1;
     if (client != NULL) {
       client->is_over = open > CONNECTIONS_MOST;
+    }
+    if (client != NULL && client->is_over) {
+      set_timeout(client, OVER_S_MOST);
     }
     *context = client;
     return;
@@ -61,10 +72,6 @@ static size_t leave_escaped(void *of, struct MHD_Connection *connection, char *t
   return strlen(text);
 }
 
-static void set_timeout(struct client *client, unsigned seconds) {
-  MHD_set_connection_option(client->connection, MHD_CONNECTION_OPTION_TIMEOUT, seconds);
-}
-
 static bool expects_body(const struct client *client) {
   return client->head.is_chunked || (client->head.has_length && !text_is(client->head.length, "0"));
 }
@@ -78,6 +85,7 @@ static bool is_huge(const struct client *client) {
 static enum MHD_Result on_head(struct client *client, const char *method, const char *version) {
   struct problem problem;
   client_read_head(client, method, version);
+  client->headed = now_ns();
   client->phase = PHASE_BODY;
   if (is_huge(client)) {
     problem_large(&problem);
@@ -89,15 +97,15 @@ static enum MHD_Result on_head(struct client *client, const char *method, const 
   return MHD_YES;
 }
 
-/* Says 408 past the library, which has no words for it; the connection is closed by whoever called. */
-static void tell_too_slow(const struct client *client) {
-  struct problem problem;
+/* Answers past the library, where it has no words for it; the connection is closed by whoever called. */
+static void tell(const struct client *client, const struct problem *problem, const char *words) {
   struct buffer body = {0}, answer = {0};
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(client->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-  problem_slow(&problem);
-  problem_write(&problem, &body);
-  buffer_literal(&answer, "HTTP/1.1 408 Request Timeout\r\ncontent-type: application/problem+json\r\n"
-                          "connection: close\r\nserver-timing: total;dur=");
+  problem_write(problem, &body);
+  buffer_literal(&answer, "HTTP/1.1 ");
+  buffer_number(&answer, problem->status);
+  buffer_text(&answer, words);
+  buffer_literal(&answer, "\r\ncontent-type: application/problem+json\r\nconnection: close\r\nserver-timing: total;dur=");
   buffer_millis(&answer, now_ns() - client->begun);
   buffer_literal(&answer, "\r\ncontent-length: ");
   buffer_number(&answer, (int64_t)body.length);
@@ -112,12 +120,22 @@ static void tell_too_slow(const struct client *client) {
   buffer_free(&answer);
 }
 
+static void tell_too_slow(const struct client *client) {
+  struct problem problem;
+  problem_slow(&problem);
+  tell(client, &problem, " Request Timeout");
+}
+
 static enum MHD_Result on_body(struct client *client, const char *data, size_t *size) {
   client->body_bytes += *size;
   if (client->body_bytes > DISCARD_MOST) {
+    struct problem problem;
+    problem_large(&problem);
+    tell(client, &problem, " Content Too Large");
+    client->phase = PHASE_ANSWERED;
     return MHD_NO;
   }
-  if (now_ns() - client->begun > BODY_S_MOST * INT64_C(1000000000)) {
+  if (now_ns() - client->headed > BODY_S_MOST * INT64_C(1000000000)) {
     tell_too_slow(client);
     client->phase = PHASE_ANSWERED;
     return MHD_NO;
@@ -171,6 +189,10 @@ static enum MHD_Result run(struct client *client) {
   client->job.call = client->call;
   client->counted = true;
   atomic_fetch_add(&server->calls, 1);
+  /* Looked at once more: whoever stops the server waits for what is counted, and for nothing else. */
+  if (atomic_load(&server->stopping)) {
+    return answer_refused(client, REASON_SHEDDING);
+  }
   if (server->form == FORM_THREADS) {
     sessions_run(server->sessions, &client->job);
     return client_answer_call(client);
@@ -252,15 +274,16 @@ static void on_completed(void *of, struct MHD_Connection *connection, void **con
 
 int server_listen(const char *listen_on, char *place, size_t place_size, char *why, size_t why_size) {
   char host[64], port[8], number[8];
+  int64_t wanted;
   const char *colon = strrchr(listen_on, ':');
   size_t length = colon == NULL ? 0 : (size_t)(colon - listen_on);
   bool bracketed = length > 2 && listen_on[0] == '[' && listen_on[length - 1] == ']';
-  if (length == 0 || length >= sizeof host || strlen(colon + 1) >= sizeof port) {
+  if (length == 0 || length >= sizeof host || !whole_number(text_of(colon + 1), 0, UINT16_MAX, &wanted)) {
     snprintf(why, why_size, "STACKMARK_LISTEN must be an address and a port, such as 127.0.0.1:0");
     return -1;
   }
   snprintf(host, sizeof host, "%.*s", (int)(bracketed ? length - 2 : length), listen_on + bracketed);
-  snprintf(port, sizeof port, "%s", colon + 1);
+  snprintf(port, sizeof port, "%d", (int)wanted);
   const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
   struct addrinfo *found = NULL;
   struct sockaddr_storage bound;
@@ -324,15 +347,22 @@ static bool drained(const struct server *server, int seconds) {
 bool server_stop(struct server *server) {
   atomic_store(&server->stopping, true);
   int listening = MHD_quiesce_daemon(server->daemon);
+  /* Closed only behind the threads that know its number. */
   if (listening >= 0) {
-    close(listening);
+    shutdown(listening, SHUT_RDWR);
   }
   bool in_time = drained(server, DRAIN_S_MOST);
   if (!in_time) {
     log_line("%u calls were cut off %d s after the server was asked to stop", atomic_load(&server->calls), DRAIN_S_MOST);
     sessions_cut(server->sessions);
-    drained(server, 1);
+    if (!drained(server, CUT_S_MOST)) {
+      /* The library would wait for them, or take them for a mistake. */
+      _exit(EXIT_CUT_OFF);
+    }
   }
   MHD_stop_daemon(server->daemon);
+  if (listening >= 0) {
+    close(listening);
+  }
   return in_time;
 }

@@ -16,6 +16,8 @@ enum {
   BODY_S_MOST = 10,
   /* For calls in flight when the server is asked to stop. */
   DRAIN_S_MOST = 10,
+  /* The status of a server that had to cut calls off. */
+  EXIT_CUT_OFF = 1,
 };
 
 struct server {

@@ -16,7 +16,8 @@ struct slot {
   struct conn *conn;
   pthread_t lane;
   struct slot *next_free;
-  /* While a call is on it, when it must have ended; 0 otherwise. Under the lock, as is the cutting of it. */
+  /* While a call is on it or it is being opened, when that must have ended; 0 otherwise. Under the lock, as is the cutting
+   * of it. */
   int64_t deadline;
   int socket;
   bool cut;
@@ -42,6 +43,8 @@ struct sessions {
   pthread_cond_t job_came;
   unsigned waiting;
   unsigned lanes;
+  /* Nothing is begun any more, and what waits is refused. */
+  bool refusing;
   bool stopping;
   pthread_t watch;
   bool watched;
@@ -61,11 +64,47 @@ static int wait_until(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t 
   return pthread_cond_timedwait(condition, lock, &when);
 }
 
+/* From here on the watch may cut the connection. Not where nothing is to be begun any more. */
+static bool arm(struct slot *slot, int socket, int64_t deadline) {
+  pthread_mutex_lock(&slot->sessions->lock);
+  bool may = !slot->sessions->refusing;
+  slot->socket = socket;
+  slot->deadline = may ? deadline : 0;
+  slot->cut = false;
+  pthread_mutex_unlock(&slot->sessions->lock);
+  return may;
+}
+
+static bool disarm(struct slot *slot) {
+  pthread_mutex_lock(&slot->sessions->lock);
+  slot->deadline = 0;
+  bool cut = slot->cut;
+  pthread_mutex_unlock(&slot->sessions->lock);
+  return cut;
+}
+
+/* A connection that is being opened has logged in, or is about to be closed again. */
+static void on_connected(void *of, int socket) {
+  struct slot *slot = of;
+  if (socket < 0) {
+    disarm(slot);
+  } else if (!arm(slot, socket, now_ns() + OPEN_NS_MOST)) {
+    shutdown(socket, SHUT_RDWR);
+  }
+}
+
 /* Opens a connection with its statements. */
 static struct conn *open_one(struct slot *slot, struct stack *stack, struct open_error *error) {
   const struct sessions_options *options = &slot->sessions->options;
-  struct conn *conn = options->open(options->database, stack, error);
+  const struct opening opening = {.connected = on_connected, .of = slot};
+  struct conn *conn = options->open(options->database, &opening, stack, error);
   if (conn != NULL && !conn->driver->prepare(conn, options->statements, error)) {
+    opening_failed(&opening, conn);
+    conn = NULL;
+  }
+  if (disarm(slot) && conn != NULL) {
+    *error = (struct open_error){.unreachable = true, .what = "it took too long to answer"};
+    shutdown(conn->socket, SHUT_RDWR);
     conn_close(conn);
     conn = NULL;
   }
@@ -103,31 +142,28 @@ static bool make_ready(struct slot *slot, struct fault *fault) {
   return true;
 }
 
-/* From here on the watch may cut the connection. */
-static void arm(struct slot *slot, int64_t deadline) {
-  pthread_mutex_lock(&slot->sessions->lock);
-  slot->socket = slot->conn->socket;
-  slot->deadline = deadline;
-  slot->cut = false;
-  pthread_mutex_unlock(&slot->sessions->lock);
-}
-
-static bool disarm(struct slot *slot) {
-  pthread_mutex_lock(&slot->sessions->lock);
-  slot->deadline = 0;
-  bool cut = slot->cut;
-  pthread_mutex_unlock(&slot->sessions->lock);
-  return cut;
+static bool is_refusing(struct sessions *sessions) {
+  pthread_mutex_lock(&sessions->lock);
+  bool refusing = sessions->refusing;
+  pthread_mutex_unlock(&sessions->lock);
+  return refusing;
 }
 
 /* Runs a call on a slot that is this thread's for now. */
 static void run_on(struct slot *slot, struct job *job) {
   const struct sessions_options *options = &slot->sessions->options;
+  if (is_refusing(slot->sessions)) {
+    job->fault = fault_refused(REASON_SHEDDING);
+    return;
+  }
   if (!make_ready(slot, &job->fault)) {
     return;
   }
   struct conn *conn = slot->conn;
-  arm(slot, job->asked + CALL_NS_MOST);
+  if (!arm(slot, conn->socket, job->asked + CALL_NS_MOST)) {
+    job->fault = fault_refused(REASON_SHEDDING);
+    return;
+  }
   conn->work = (struct work){0};
   workload_run(options->workload, conn, options->database->engine, job->call, &job->outcome);
   job->work = conn->work;
@@ -146,7 +182,10 @@ static struct slot *take(struct sessions *sessions, struct job *job) {
   struct waiter self = {.slot = NULL};
   pthread_mutex_lock(&sessions->lock);
   struct slot *slot = sessions->free;
-  if (slot != NULL) {
+  if (sessions->refusing) {
+    slot = NULL;
+    job->fault = fault_refused(REASON_SHEDDING);
+  } else if (slot != NULL) {
     sessions->free = slot->next_free;
   } else if (sessions->waiting == QUEUED_MOST) {
     job->fault = fault_refused(REASON_QUEUE_FULL);
@@ -159,7 +198,7 @@ static struct slot *take(struct sessions *sessions, struct job *job) {
     sessions->waiters_end = &self.next;
     sessions->waiting++;
     int late = 0;
-    while (self.slot == NULL && late == 0) {
+    while (self.slot == NULL && late == 0 && !sessions->refusing) {
       late = wait_until(&self.given, &sessions->lock, job->asked + CALL_NS_MOST);
     }
     slot = self.slot;
@@ -173,7 +212,7 @@ static struct slot *take(struct sessions *sessions, struct job *job) {
         sessions->waiters_end = at;
       }
       sessions->waiting--;
-      job->fault = fault_refused(REASON_NO_SESSION);
+      job->fault = fault_refused(sessions->refusing ? REASON_SHEDDING : REASON_NO_SESSION);
     }
     pthread_cond_destroy(&self.given);
   }
@@ -222,7 +261,8 @@ void sessions_run(struct sessions *sessions, struct job *job) {
 bool sessions_submit(struct sessions *sessions, struct job *job) {
   begin_job(job);
   pthread_mutex_lock(&sessions->lock);
-  bool room = sessions->waiting < QUEUED_MOST;
+  bool refusing = sessions->refusing;
+  bool room = !refusing && sessions->waiting < QUEUED_MOST;
   if (room) {
     *sessions->jobs_end = job;
     sessions->jobs_end = &job->next;
@@ -231,7 +271,7 @@ bool sessions_submit(struct sessions *sessions, struct job *job) {
   }
   pthread_mutex_unlock(&sessions->lock);
   if (!room) {
-    job->fault = fault_refused(REASON_QUEUE_FULL);
+    job->fault = fault_refused(refusing ? REASON_SHEDDING : REASON_QUEUE_FULL);
     job->ended = now_ns();
   }
   return room;
@@ -276,12 +316,13 @@ static void cut(struct slot *slot) {
   shutdown(slot->socket, SHUT_RDWR);
 }
 
-/* Refuses the calls at the head of the line that no lane has begun in time; under the lock, which it lets go meanwhile. */
+/* Refuses the calls at the head of the line that no lane has begun in time, and all where nothing is begun any more; under
+ * the lock, which it lets go meanwhile. */
 static void refuse_late(struct sessions *sessions, int64_t now) {
-  while (sessions->jobs != NULL && now - sessions->jobs->asked > CALL_NS_MOST) {
+  while (sessions->jobs != NULL && (sessions->refusing || now - sessions->jobs->asked > CALL_NS_MOST)) {
     struct job *job = first_job(sessions);
+    job->fault = fault_refused(sessions->refusing ? REASON_SHEDDING : REASON_NO_SESSION);
     pthread_mutex_unlock(&sessions->lock);
-    job->fault = fault_refused(REASON_NO_SESSION);
     job->pool_ns = now - job->asked;
     job->ended = now_ns();
     job->done(job);
@@ -310,6 +351,11 @@ static void *watch(void *of) {
 
 void sessions_cut(struct sessions *sessions) {
   pthread_mutex_lock(&sessions->lock);
+  sessions->refusing = true;
+  for (struct waiter *waiter = sessions->waiters; waiter != NULL; waiter = waiter->next) {
+    pthread_cond_signal(&waiter->given);
+  }
+  refuse_late(sessions, now_ns());
   for (unsigned at = 0; at < sessions->options.count; at++) {
     if (sessions->slots[at].deadline != 0 && !sessions->slots[at].cut) {
       cut(&sessions->slots[at]);
@@ -318,13 +364,16 @@ void sessions_cut(struct sessions *sessions) {
   pthread_mutex_unlock(&sessions->lock);
 }
 
-static bool start_threads(struct sessions *sessions) {
+/* The watch, or the lanes. */
+static bool start_threads(struct sessions *sessions, bool lanes) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, LANE_STACK);
-  sessions->watched = pthread_create(&sessions->watch, &attributes, watch, sessions) == 0;
-  bool started = sessions->watched;
-  for (unsigned at = 0; started && sessions->options.lanes && at < sessions->options.count; at++) {
+  bool started = true;
+  if (!lanes) {
+    started = sessions->watched = pthread_create(&sessions->watch, &attributes, watch, sessions) == 0;
+  }
+  for (unsigned at = 0; started && lanes && at < sessions->options.count; at++) {
     started = pthread_create(&sessions->slots[at].lane, &attributes, lane, &sessions->slots[at]) == 0;
     sessions->lanes += started;
   }
@@ -336,7 +385,7 @@ static bool open_all(struct sessions *sessions, struct stack *stack, struct exte
   const struct sessions_options *options = &sessions->options;
   for (unsigned at = options->count; at-- > 0;) {
     struct slot *slot = &sessions->slots[at];
-    *slot = (struct slot){.sessions = sessions, .number = at, .next_free = sessions->free};
+    slot->next_free = sessions->free;
     slot->conn = open_one(slot, at == 0 ? stack : NULL, error);
     if (slot->conn == NULL) {
       return false;
@@ -369,11 +418,16 @@ struct sessions *sessions_open(const struct sessions_options *options, struct st
   pthread_mutex_init(&sessions->lock, NULL);
   init_condition(&sessions->job_came);
   init_condition(&sessions->watch_ended);
-  if (!open_all(sessions, stack, extent, error)) {
+  for (unsigned at = 0; at < options->count; at++) {
+    slots[at] = (struct slot){.sessions = sessions, .number = at};
+  }
+  /* The watch also cuts what takes too long to be opened. */
+  bool watched = start_threads(sessions, false);
+  if (watched && !open_all(sessions, stack, extent, error)) {
     sessions_close(sessions);
     return NULL;
   }
-  if (!start_threads(sessions)) {
+  if (!watched || (options->lanes && !start_threads(sessions, true))) {
     *error = (struct open_error){.unreachable = true, .what = "the system gives no more threads"};
     sessions_close(sessions);
     return NULL;

@@ -10,6 +10,8 @@
 
 enum { QUEUED_MOST = 4096 };
 #define CALL_NS_MOST INT64_C(60000000000)
+/* For the settings and the statements of a new connection, which has logged in. */
+#define OPEN_NS_MOST INT64_C(10000000000)
 
 struct sessions;
 
@@ -19,7 +21,8 @@ struct sessions_options {
   const struct statements *statements;
   unsigned count;
   /* Opens a connection; `conn_open`, but in tests. */
-  struct conn *(*open)(const struct database *database, struct stack *stack, struct open_error *error);
+  struct conn *(*open)(const struct database *database, const struct opening *opening, struct stack *stack,
+                       struct open_error *error);
   /* Whether each connection has a thread of its own. */
   bool lanes;
 };
@@ -52,7 +55,7 @@ void sessions_run(struct sessions *sessions, struct job *job);
 /* Hands a call to the lanes, which tell when it is done; false where the line is full, and then it is done already. */
 bool sessions_submit(struct sessions *sessions, struct job *job);
 
-/* Cuts what is still going on in the engine, so that every call comes to an end. */
+/* Cuts what is still going on in the engine and refuses what waits for it, so that every call comes to an end. */
 void sessions_cut(struct sessions *sessions);
 
 /* Closes all connections; no call may be going on. */

@@ -83,6 +83,9 @@ static bool join(yyjson_val *c_id, yyjson_val *c_last, const struct tpcc_call *c
   if (is_given(c_id) == is_given(c_last)) {
     return problem_invalid(problem, "exactly one of c_id and c_last names the customer");
   }
+  if (is_given(c_last) && memchr(call->c_last, 0, call->c_last_length) != NULL) {
+    return problem_unknown_id(problem, "no customer has a last name with a zero byte");
+  }
   return !is_given(c_id) || known("c_id", call->c_id, extent->customers, problem);
 }
 

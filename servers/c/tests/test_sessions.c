@@ -80,7 +80,8 @@ static const struct driver fake_driver = {.execute = fake_execute,
                                           .prepare = fake_prepare,
                                           .close = fake_close};
 
-static struct conn *fake_open(const struct database *database, struct stack *stack, struct open_error *error) {
+static struct conn *fake_open(const struct database *database, const struct opening *opening, struct stack *stack,
+                              struct open_error *error) {
   (void)database;
   (void)stack;
   int pair[2];
@@ -93,6 +94,7 @@ static struct conn *fake_open(const struct database *database, struct stack *sta
   *fake = (struct fake){.conn = {.driver = &fake_driver, .socket = dup(pair[0])}, .ours = pair[0], .theirs = pair[1]};
   atomic_fetch_add(&engine.open_now, 1);
   atomic_fetch_add(&engine.opened, 1);
+  opening->connected(opening->of, fake->conn.socket);
   return &fake->conn;
 }
 
@@ -194,6 +196,7 @@ static void the_line_of_the_lanes_is_bounded(void) {
   struct sessions *sessions = open_sessions(1, true);
   struct job *jobs = calloc(QUEUED_MOST + 2, sizeof *jobs);
   unsigned taken = 0;
+  atomic_store(&done, 0);
   engine.pause_ms = 200;
   for (size_t at = 0; at < QUEUED_MOST + 2; at++) {
     jobs[at].done = on_done;
@@ -211,7 +214,36 @@ static void the_line_of_the_lanes_is_bounded(void) {
   free(jobs);
 }
 
+/* A stop that has waited long enough: what goes on is cut, what waits is refused, and nothing is begun any more. */
+static void what_waits_is_refused_when_all_is_cut(void) {
+  enum { JOBS = 5 };
+  struct job jobs[JOBS] = {{.call = NULL}};
+  struct sessions *sessions = open_sessions(1, true);
+  atomic_store(&done, 0);
+  engine.pause_ms = 300;
+  for (size_t at = 0; at < JOBS; at++) {
+    jobs[at].done = on_done;
+    CHECK(sessions_submit(sessions, &jobs[at]));
+  }
+  const struct timespec begun = {.tv_nsec = 100000000};
+  nanosleep(&begun, NULL);
+  sessions_cut(sessions);
+  CHECK(atomic_load(&done) >= JOBS - 1);
+  for (size_t at = 1; at < JOBS; at++) {
+    CHECK(jobs[at].fault.reason == REASON_SHEDDING);
+  }
+  struct job late = {.done = on_done};
+  CHECK(!sessions_submit(sessions, &late) && late.fault.reason == REASON_SHEDDING);
+  struct work work;
+  CHECK(run_one(sessions, &work).reason == REASON_SHEDDING);
+  sessions_close(sessions);
+  for (size_t at = 0; at < JOBS; at++) {
+    buffer_free(&jobs[at].outcome.body);
+  }
+}
+
 void test_sessions(void) {
+  what_waits_is_refused_when_all_is_cut();
   conflicts_are_repeated_and_nothing_else_is();
   a_broken_connection_is_replaced_when_it_is_next_used();
   no_more_calls_are_in_the_engine_than_there_are_connections();

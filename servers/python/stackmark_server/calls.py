@@ -25,12 +25,19 @@ CHARSET = re.compile(rb"charset\s*=\s*\"?([^\"\s]*)\"?", re.IGNORECASE)
 
 
 class IdConvertor(StringConvertor):
-    """Of what stands in the place of an id; `bulk` is a path of its own."""
+    """Of what stands in the place of an id."""
+
+    regex = "[^/]+"
+
+
+class FoodIdConvertor(StringConvertor):
+    """The same among foods, where `bulk` is a path of its own."""
 
     regex = "(?!bulk$)[^/]+"
 
 
 register_url_convertor("id", IdConvertor())
+register_url_convertor("food", FoodIdConvertor())
 
 T = TypeVar("T")
 Say = Callable[[str], None]
@@ -60,9 +67,10 @@ class Call(Request):
 
     def version(self) -> int:
         """The version that a change is for: one strong entity tag (RFC 9110 13.1.1)."""
-        tag = self.headers.get("if-match")
-        if tag is None:
+        tags = self.headers.getlist("if-match")
+        if not tags:
             raise problem.unconditional()
+        tag = tags[0] if len(tags) == 1 else ""
         quoted = len(tag) > 2 and tag[0] == tag[-1] == '"'
         version = whole(tag[1:-1], 1, VERSION_MAX) if quoted else None
         if version is None:

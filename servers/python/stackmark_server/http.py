@@ -61,6 +61,7 @@ class ContractProtocol(HttpToolsProtocol):
         self.opened = time.monotonic()
         self.head_since = 0.0
         self.head_bytes = 0
+        self.in_message = False
         self.hosts: list[bytes] = []
         self.rejection = BROKEN
         self.ended = False
@@ -79,7 +80,8 @@ class ContractProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self.ended:
             return
-        if self.head_since == 0.0 and (self.cycle is None or self.cycle.response_complete):
+        # What is left of a body that nobody waits for any more is no head.
+        if self.head_since == 0.0 and not self.in_message and (self.cycle is None or self.cycle.response_complete):
             self.head_since = time.monotonic()
             self.head_bytes = 0
         super().data_received(data)
@@ -90,7 +92,12 @@ class ContractProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self.in_message = True
         self.hosts = []
+
+    def on_message_complete(self) -> None:
+        self.in_message = False
+        super().on_message_complete()
 
     def on_header(self, name: bytes, value: bytes) -> None:
         super().on_header(name, value)

@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 import threading
+import traceback
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, NoReturn
 
@@ -195,7 +196,11 @@ class Parent:
             signal.signal(number, lambda *_: self.stop())
         signal.signal(signal.SIGALRM, lambda *_: self.kill())
         for worker in range(self.settings.workers):
-            self.start(worker, read, write)
+            if not self.stopping:
+                self.start(worker, read, write)
+        if self.stopping:
+            # One of them may have begun after the others were told.
+            self.tell(signal.SIGTERM)
         os.close(write)
         end_with_input()
         # One byte from each that answers; less where one has ended before.
@@ -222,6 +227,8 @@ class Parent:
         status = 1
         try:
             status = serve(self.settings, worker, self.listener, self.make, lambda: told(write))
+        except BaseException:  # noqa: BLE001 — whatever it is, nobody else would say so
+            traceback.print_exc()
         finally:
             sys.stderr.flush()
             os._exit(status)
@@ -245,7 +252,8 @@ class Parent:
                     print(f"error: worker {pid} ended by itself ({code}); so ends the server", file=sys.stderr, flush=True)
                 status = code if code > 0 else 1
                 self.stop()
-            elif code != 0 and status == 0:
+            # One that had not begun yet ends by the signal itself.
+            elif code not in (0, -signal.SIGTERM) and status == 0:
                 status = code if code > 0 else 1
         return status
 

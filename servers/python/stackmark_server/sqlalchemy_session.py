@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 
 from stackmark_server.database_url import DatabaseUrl
 from stackmark_server.problem import InDoubt, Problem, Refused
-from stackmark_server.store import READ, Kind, Session, Unreachable
+from stackmark_server.store import READ, Kind, Session, Unreachable, Unusable
 
 DIALECTS = {"postgres": "postgresql+asyncpg://", "mariadb": "mysql+asyncmy://"}
 # Reads see one moment. MariaDB's transactions do so at their own level, or at the one that the URL asks for.
@@ -62,6 +62,8 @@ class OrmSession(Session):
             connection = await self.orm.connection(execution_options=self._reads if kind is READ else {})
         except (Unreachable, PoolTimeoutError):
             raise Refused("unreachable") from None
+        except Unusable:
+            raise Refused("no-session") from None
         except DBAPIError as error:
             problem = self.fault(error, at_commit=False)
             raise (Refused("unreachable") if isinstance(problem, InDoubt) else problem) from error

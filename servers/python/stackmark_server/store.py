@@ -120,8 +120,10 @@ class Store:
         work.started = now()
         kind: Kind = body.kind  # type: ignore[attr-defined]
         try:
-            slot = await self._pool.take(CALL_S)
-            work.pool += now() - work.started
+            try:
+                slot = await self._pool.take(CALL_S)
+            finally:
+                work.pool += now() - work.started
             try:
                 async with asyncio.timeout(CALL_S - work.pool / 1e9):
                     # Out of its slot while it runs: a call that is cut off takes the connection with it.

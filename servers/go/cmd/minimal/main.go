@@ -56,7 +56,7 @@ func run(settings *settings.Settings) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /categories", func(w http.ResponseWriter, r *http.Request) { answer(w, r, read, "1") })
 	mux.HandleFunc("GET /foods/{id}", func(w http.ResponseWriter, r *http.Request) { answer(w, r, read, r.PathValue("id")) })
-	listening, err := net.Listen("tcp", settings.Listen)
+	listening, err := net.Listen(settings.Network(), settings.Listen)
 	if err != nil {
 		return err
 	}

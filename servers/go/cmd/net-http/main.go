@@ -103,7 +103,7 @@ func prepare(settings *settings.Settings) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	listening, err := net.Listen("tcp", settings.Listen)
+	listening, err := net.Listen(settings.Network(), settings.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("could not listen: %w", err)
 	}

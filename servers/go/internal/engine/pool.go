@@ -62,11 +62,11 @@ func NewPool(opener Opener, size int, log func(line string)) (*Pool, error) {
 func (p *Pool) Run(kind Kind, effort *Effort, body Body) *Fault {
 	asked := time.Now()
 	slot, fault := p.take()
+	taken := time.Now()
+	effort.Pool = taken.Sub(asked)
 	if fault != nil {
 		return fault
 	}
-	taken := time.Now()
-	effort.Pool = taken.Sub(asked)
 	defer p.put(slot)
 	return p.runOn(slot, asked.Add(CallMax), taken, kind, effort, body)
 }

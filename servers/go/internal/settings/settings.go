@@ -77,6 +77,14 @@ func count(name, text string, most int) (int, error) {
 }
 
 // A name would be looked up, and an empty host would listen on every address: neither is asked for in the contract.
+// Network is that of Listen: with "tcp", Go would listen at all addresses of IPv6 too where those of IPv4 are asked for.
+func (s *Settings) Network() string {
+	if host, _, err := net.SplitHostPort(s.Listen); err == nil && net.ParseIP(host).To4() == nil {
+		return "tcp6"
+	}
+	return "tcp4"
+}
+
 func address(text string) error {
 	host, port, err := net.SplitHostPort(text)
 	if err == nil && net.ParseIP(host) != nil {

@@ -51,6 +51,14 @@ func TestWhatIsWrongIsSaidWithoutThePassword(t *testing.T) {
 	}
 }
 
+func TestAllAddressesOfIPv4AreNotThoseOfIPv6(t *testing.T) {
+	for listen, network := range map[string]string{"0.0.0.0:0": "tcp4", "127.0.0.1:80": "tcp4", "[::]:0": "tcp6", "[::1]:80": "tcp6"} {
+		if found := (&Settings{Listen: listen}).Network(); found != network {
+			t.Errorf("%s: %s", listen, found)
+		}
+	}
+}
+
 func TestTheEnvironment(t *testing.T) {
 	base := map[string]string{
 		"STACKMARK_WORKLOAD": "catalogue", "STACKMARK_HOW": "pgx", "STACKMARK_DB": "postgres://u@127.0.0.1/d", "STACKMARK_DB_PASSWORD": "p",

@@ -3,6 +3,7 @@ package tpcc
 import (
 	"bytes"
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 
@@ -98,6 +99,9 @@ func workingOrder(lines []line) []int {
 
 var original = []byte("ORIGINAL")
 
+// itemMax is more than any item has, and as much as a column holds: what is asked for beyond is no item either.
+const itemMax = math.MaxInt32
+
 // line takes one line from the stock: item, stock, order_line. It says whether there is such an item.
 func (t *transaction) line(order *newOrder, number int64, at int, placed *placedLine) (bool, error) {
 	line := &order.lines[at]
@@ -105,7 +109,7 @@ func (t *transaction) line(order *newOrder, number int64, at int, placed *placed
 	found, err := t.session.One(stmtReadItem, func(row engine.Row) {
 		placed.price, placed.name = row.Scaled(0, 2), string(row.Text(1))
 		itemOriginal = bytes.Contains(row.Text(2), original)
-	}, line.item)
+	}, min(line.item, itemMax))
 	if err != nil || !found {
 		return false, err
 	}

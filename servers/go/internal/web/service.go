@@ -5,6 +5,7 @@ package web
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/textproto"
@@ -95,6 +96,14 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Service) call(w http.ResponseWriter, r *http.Request, method *method, id string, begun time.Time) {
 	x := s.exchanges.Get().(*exchange)
 	defer s.keep(x)
+	// One in a transaction is a defect of its call already. For any other the connection is cut, which net/http does by
+	// itself, but without a word.
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			s.log(fmt.Sprintf("defect: panic: %v", panicked))
+			panic(http.ErrAbortHandler)
+		}
+	}()
 	timing := timing{begun: begun}
 	call, problem := s.decode(w, r, x, method, id)
 	timing.decoded = time.Now()

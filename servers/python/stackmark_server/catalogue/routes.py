@@ -68,13 +68,13 @@ async def create_foods(call: Call) -> Response:
     return json({"inserted": len(new.foods)}, 201)
 
 
-@routes.get("/foods/{id:id}")
+@routes.get("/foods/{id:food}")
 async def food(call: Call) -> Response:
     found = await call.run("read_food", call.id())
     return json(found, headers=etag(found.version))
 
 
-@routes.put("/foods/{id:id}")
+@routes.put("/foods/{id:food}")
 async def update_food(call: Call) -> Response:
     body, id, version = await call.body(), call.id(), call.version()
     change = decode(food_change, body)
@@ -82,7 +82,7 @@ async def update_food(call: Call) -> Response:
     return json({"version": version + 1}, headers=etag(version + 1))
 
 
-@routes.delete("/foods/{id:id}")
+@routes.delete("/foods/{id:food}")
 async def delete_food(call: Call) -> Response:
     id, version = call.id(), call.version()
     await call.run("remove_food", id, version)

@@ -171,8 +171,8 @@ def filter_of(given: dict[str, str]) -> tuple[str | None, tuple[Any, ...]]:
         begin = given["search"]
         if not NAME.fullmatch(begin):
             raise invalid("search is 1 to 48 of a-z, 0-9, space and hyphen, with no space at either end")
-        # `{` follows `z`, the last of the characters that names are made of; and no name is longer than 48.
-        return "search", (begin, (begin + "{")[:48])
+        # `{` follows `z`, the last of the characters that names are made of.
+        return "search", (begin, begin + "{")
     return None, ()
 
 
