@@ -225,9 +225,11 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         line: &Line,
     ) -> Result<Option<PlacedLine>, Fault> {
         let &Line { i_id, supply_w_id, quantity } = line;
+        // No column holds a greater number, so none is that of an item.
+        let asked = i64::from(i_id).min(i32::MAX.into());
         let item = self
             .conn
-            .row(Stmt::ReadItem.id(), &[i_id.into()], |row| {
+            .row(Stmt::ReadItem.id(), &[asked.into()], |row| {
                 Ok((cents(row, 0)?, text(row, 1)?, original(row, 2)?))
             })
             .await?;

@@ -66,7 +66,7 @@ fn categories(size: Cardinality) -> Vec<Call> {
 fn foods(size: Cardinality) -> Vec<Call> {
     let (last, new) = (i64::from(size.foods), 2_000_000);
     let fullest = Facts {
-        name: name("a-0 z"),
+        name: name(&format!("a-0 z{}", "z".repeat(NAME_MAX - 5))),
         kcal: KCAL_MAX,
         protein: 0,
         fat: 1_000,
@@ -102,6 +102,13 @@ fn foods(size: Cardinality) -> Vec<Call> {
         Call::UpdateFood { id: new + 1, version: 1, facts: emptiest },
         // To the same values is a change as well.
         Call::UpdateFood { id: new, version: 3, facts: fullest },
+        // A whole name, of which none is longer, is found by itself.
+        Call::Foods(List {
+            filter: Filter::Search(fullest.name),
+            order: Order::Name,
+            from: From::Page(1),
+            size: 2,
+        }),
         Call::DeleteFood { id: new, version: 3 },
         Call::DeleteFood { id: new, version: 4 },
         Call::DeleteFood { id: new, version: 4 },

@@ -2,7 +2,8 @@
 
 use super::{SqlSession, Stmt, read_food};
 use crate::call::{Filter, From, Key, List, Order};
-use crate::{Name, Outcome, answer};
+use crate::{NAME_MAX, Outcome, answer};
+use arrayvec::ArrayString;
 use model::{Clock, Fault, Wanted};
 use sql::{Param, SqlConn};
 
@@ -36,10 +37,11 @@ impl List {
 }
 
 /// What is above every name that begins with this one, and below all others that are above it: `{` follows `z`, the last of
-/// the characters that names are made of.
-fn above(begin: &Name) -> Name {
-    let mut above = *begin;
-    above.push("{");
+/// the characters that names are made of. One longer than a name may be.
+fn above(begin: &str) -> ArrayString<{ NAME_MAX + 1 }> {
+    let mut above = ArrayString::new();
+    above.push_str(begin);
+    above.push('{');
     above
 }
 
@@ -49,8 +51,8 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         // First what the filter asks for, which is all that counting needs.
         let mut params = [Param::Null; 5];
         let above = match &list.filter {
-            Filter::Search(begin) => above(begin),
-            Filter::All | Filter::Category(_) => Name::EMPTY,
+            Filter::Search(begin) => above(begin.as_str()),
+            Filter::All | Filter::Category(_) => ArrayString::new(),
         };
         let filtered = match &list.filter {
             Filter::All => 0,

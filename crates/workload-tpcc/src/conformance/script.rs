@@ -198,7 +198,7 @@ impl Script<'_> {
             self.place(10, 9, lines);
         }
         let mut remote = lines.clone();
-        remote[5] = line(i32::MAX as u32, 10);
+        remote[5] = line(u32::MAX, 10);
         if self.has_away() {
             remote[0].supply_w_id = AWAY;
         }
