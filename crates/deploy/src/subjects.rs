@@ -105,7 +105,7 @@ impl Subject {
 
     /// Whether what speaks to the engine makes the statements too.
     pub fn is_orm(&self) -> bool {
-        self.how.style == Style::Orm
+        self.style() == Style::Orm.name()
     }
 
     /// The server in front, by name.

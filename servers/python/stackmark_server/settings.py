@@ -9,9 +9,9 @@ from stackmark_server.database_url import BadUrl, DatabaseUrl
 WORKLOADS = ("catalogue", "tpcc")
 # What `how` may be, by engine and workload; the first is that of a server without one.
 HOWS = {
-    ("postgres", "catalogue"): ("asyncpg", "asyncpg/unprepared", "sqlalchemy"),
+    ("postgres", "catalogue"): ("asyncpg", "asyncpg/unprepared", "sqlalchemy/orm"),
     ("postgres", "tpcc"): ("asyncpg", "asyncpg/unprepared"),
-    ("mariadb", "catalogue"): ("asyncmy", "sqlalchemy"),
+    ("mariadb", "catalogue"): ("asyncmy", "sqlalchemy/orm"),
     ("mariadb", "tpcc"): ("asyncmy",),
 }
 POOL_MAX, WORKERS_MAX = 4_096, 64

@@ -23,7 +23,7 @@ class Stack(msgspec.Struct, kw_only=True):
 
 def adapter(driver: str, how: str) -> dict[str, str]:
     """What stands between server and engine, and in which style."""
-    if how == "sqlalchemy":
+    if how == "sqlalchemy/orm":
         version = f"{version_of('sqlalchemy')} ({driver} {version_of(driver)})"
         return {"adapter": "sqlalchemy", "adapter_version": version, "style": "orm"}
     return {"adapter": driver, "adapter_version": version_of(driver), "style": how.partition("/")[2] or "plain"}

@@ -31,7 +31,7 @@ async def make(settings: Settings, worker: int, say: Say) -> tuple[Any, Callable
     stack, contents = await driver.read_back(url, settings.how)
     data = loaded(contents)
     workload, statements = served(settings, data.size)
-    if settings.how == "sqlalchemy":
+    if settings.how == "sqlalchemy/orm":
         # Here and not above: it is large, and the other servers do without.
         from stackmark_server.sqlalchemy_session import opener_of
 
@@ -48,7 +48,7 @@ def served(settings: Settings, size: dict[str, int]) -> tuple[Workload, dict[str
     statements = read(settings.workload, settings.database.engine)
     if settings.workload == "tpcc":
         return Workload(tpcc_routes, tpcc, size), statements
-    if settings.how == "sqlalchemy":
+    if settings.how == "sqlalchemy/orm":
         from stackmark_server.catalogue import orm
 
         return Workload(catalogue_routes, orm, size), {}

@@ -87,10 +87,12 @@ pub fn intended_by(factor: &str) -> &'static [&'static str] {
             "stack.settings.compile_options",
         ],
         // Pipelines and functions tell the planner how to plan them once, and give back fewer rows: that is what they
-        // are. Where calls share commits, how many may is a setting that no other style has.
+        // are. Where calls share commits, how many may is a setting that no other style has; whether statements are kept
+        // prepared is both a style and the protocol.
         "style" => &[
             "stack.style",
             "stack.isolation",
+            "stack.settings.protocol",
             "stack.settings.jit",
             "stack.settings.plan_cache_mode",
             "stack.settings.enable_*",
@@ -99,8 +101,8 @@ pub fn intended_by(factor: &str) -> &'static [&'static str] {
             "fingerprint.rows",
             "fingerprint.commits",
         ],
-        // Driver and style in one, with statements of its own making: which rows they touch is the same, and how many
-        // statements that takes is what it is.
+        // Driver and style in one, with statements of its own making: in how many it asks for the same answer, and how often it
+        // reads the same row on the way, is what it is.
         "orm" => &[
             "stack.adapter",
             "stack.adapter_version",
@@ -108,6 +110,7 @@ pub fn intended_by(factor: &str) -> &'static [&'static str] {
             "stack.settings.protocol",
             "stack.settings.compile_options",
             "fingerprint.statements",
+            "fingerprint.rows",
         ],
         "durability" => &[
             "stack.durability.*",

@@ -127,7 +127,7 @@ fn what_a_factor_changes_is_intended_and_the_rest_is_not() {
         trial.stack.settings.retain(|setting| setting.name != name);
         trial.stack.settings.push(Setting { name: name.to_owned(), value: value.to_owned() });
     }
-    let changes: [(&str, Change); 12] = [
+    let changes: [(&str, Change); 14] = [
         ("pool", |t| set(t, "sessions", "1")),
         ("cache", |t| set(t, "cache_bytes", "2097152")),
         ("cache", |t| set(t, "innodb_buffer_pool_size", "134217728")),
@@ -143,6 +143,17 @@ fn what_a_factor_changes_is_intended_and_the_rest_is_not() {
             t.stack.durability.tier = Tier::Delayed;
         }),
         ("style", |t| t.kinds[0].tally.effort.as_mut().unwrap().commits = 0.2),
+        ("style", |t| {
+            t.stack.style = "unprepared".to_owned();
+            set(t, "protocol", "extended");
+        }),
+        ("orm", |t| {
+            t.stack.adapter = "sqlalchemy".to_owned();
+            t.stack.style = "orm".to_owned();
+            let effort = t.kinds[0].tally.effort.as_mut().unwrap();
+            effort.statements += 4.0;
+            effort.rows += 40.0;
+        }),
         ("clients", |t| {
             t.plan.clients = 32;
             set(t, "sessions", "32");
