@@ -134,7 +134,8 @@ fn a_total_over_the_wrong_set_is_caught() {
         }
         Ok(answer)
     });
-    assert!(found.contains("foods-list GET /foods?") && found.contains("found 20 foods of "), "{found}");
+    let (listed, of) = found.split_once("foods of ").expect(&found);
+    assert!(found.contains("foods-list GET /foods?") && of.contains(" foods of "), "{listed}");
 }
 
 #[test]
