@@ -12,6 +12,7 @@ use crate::variants::{self, ByMetric, Row, Standing};
 use judge::rules::judge_comparison;
 use judge::{engine_findings, figures, findings};
 use result::{Check, Document, Experiment, Process, Rule, Severity, Side, Verdict};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// The rule of the A/A control, which each metric has by itself.
@@ -54,9 +55,10 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
         Block::fact(name, row.reason()).at(Level::Brief)
     }));
     blocks.push(Block::Caption(variants::confidence(&all).join(" ")));
-    let unit = document.trials.first().map(|trial| Block::Caption(trial.headline.sentence.clone()));
+    let units: BTreeSet<_> = document.trials.iter().map(|trial| &trial.headline.sentence).collect();
+    let units = units.into_iter().cloned().map(Block::Caption);
     let rules_of = rules_of(headline, further).into_iter().map(Block::Rule);
-    blocks.push(Block::Late(unit.into_iter().chain(rules_of).chain(rules(document)).collect()));
+    blocks.push(Block::Late(units.chain(rules_of).chain(rules(document)).collect()));
     let waits_of = rows.iter().filter(|row| row.standing.is_measured()).filter_map(|row| {
         let name = format!("engine sessions of {}", row.variant.name);
         Some(Block::fact(name, variants::waits_words(row)?).at(Level::Brief))

@@ -279,6 +279,19 @@ fn work_that_the_factor_changes_is_no_other_work() {
     assert!(html::render(&document).contains("statements a call of payment"), "it is told, as intended");
 }
 
+/// Variants may make calls of a mix each.
+#[test]
+fn each_way_to_count_is_said_once() {
+    let mut document = testing::experiment();
+    for (at, trial) in document.trials.iter_mut().enumerate() {
+        trial.headline = trial.headline.clone().of_mix(["payment 100 %", "delivery 100 %"][at % 2]);
+    }
+    let said = markdown::render(&document);
+    for mix in ["payment", "delivery"] {
+        assert_eq!(said.matches(&format!("asked for ({mix} 100 %)")).count(), 1, "{said}");
+    }
+}
+
 #[test]
 fn an_unintended_difference_stands_above_the_verdict() {
     let mut document = testing::comparison();
