@@ -133,7 +133,8 @@ impl Method {
 
 /// Headers as they came.
 pub trait Headers {
-    /// The value of the first header of that name, which is in lower case; nothing where there is none, or one that is no text.
+    /// The value of the header of that name, which is in lower case; nothing where there is none, or one that is no text. Of a
+    /// request that has it several times, an empty one: what calls read may come once, and nothing is guessed.
     fn get(&self, name: &str) -> Option<&str>;
 }
 

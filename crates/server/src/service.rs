@@ -178,7 +178,11 @@ struct Came<'a>(&'a HeaderMap);
 
 impl model::Headers for Came<'_> {
     fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).and_then(|value| value.to_str().ok())
+        let mut values = self.0.get_all(name).iter();
+        match (values.next(), values.next()) {
+            (Some(_), Some(_)) => Some(""),
+            (value, _) => value.and_then(|value| value.to_str().ok()),
+        }
     }
 }
 

@@ -11,6 +11,9 @@ const NESTED: usize = 30_000;
 /// Stands in a body for what is no value of JSON's.
 const RAW: &str = "@@raw@@";
 
+/// A text that PostgreSQL cannot hold, as JSON has it.
+const NUL: &str = "\"\\u0000\"";
+
 /// A request, and the problem types that may answer it.
 #[derive(Debug)]
 pub(crate) struct Bad {
@@ -27,6 +30,7 @@ pub(crate) fn status(problem: &str) -> u16 {
         "malformed" => 400,
         "unknown-id" | "unknown-path" => 404,
         "method-not-allowed" => 405,
+        "stale-version" => 412,
         "too-large" => 413,
         "unsupported-type" => 415,
         "unconditional" => 428,
@@ -43,12 +47,19 @@ const fn name(kind: BadCallKind) -> &'static str {
     }
 }
 
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
 /// All that can be made of a request of a kind. What would be a call after all is left out.
 pub(crate) fn of<W: Wire>(kind: usize, extent: &W::Extent, sample: &Request) -> Vec<Bad> {
     let endpoint = W::ENDPOINTS[kind];
     let mut all = Vec::new();
     let mut add = |what: String, request: Request, also: &[&'static str]| {
-        if let Some(rejected) = rejected::<W>(kind, extent, &request) {
+        let what_none_has = request.body.as_ref().is_some_and(|body| contains(body, NUL.as_bytes()));
+        let rejected = rejected::<W>(kind, extent, &request);
+        // Where a text may be anything, one with a zero byte is that of no row.
+        if let Some(rejected) = rejected.or(what_none_has.then_some("unknown-id")) {
             let mut wanted = vec![rejected];
             wanted.extend(also.iter().filter(|other| **other != rejected));
             all.push(Bad { what, request, wanted });
@@ -66,6 +77,7 @@ pub(crate) fn of<W: Wire>(kind: usize, extent: &W::Extent, sample: &Request) -> 
         }
         all.extend(media(sample));
     }
+    all.extend(around(sample));
     all
 }
 
@@ -74,7 +86,8 @@ pub(crate) fn rejected<W: Wire>(kind: usize, extent: &W::Extent, request: &Reque
     struct Given<'a>(&'a [(String, String)]);
     impl Headers for Given<'_> {
         fn get(&self, name: &str) -> Option<&str> {
-            self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+            let mut values = self.0.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str());
+            values.next().map(|value| if values.next().is_some() { "" } else { value })
         }
     }
     let (path, query) = match request.target.split_once('?') {
@@ -85,6 +98,20 @@ pub(crate) fn rejected<W: Wire>(kind: usize, extent: &W::Extent, request: &Reque
     let body = request.body.as_deref().unwrap_or_default();
     let asked = model::Request { endpoint: W::ENDPOINTS[kind], path, query, headers: &given, body };
     W::decode_call(kind, extent, &asked).err().map(|bad| name(bad.kind))
+}
+
+/// A path that is not quite one, and a version that is one with blanks behind it (RFC 9110 5.5), which nothing has.
+fn around(sample: &Request) -> Vec<Bad> {
+    let (path, query) = sample.target.split_at(sample.path().len());
+    let request = Request { target: format!("{path}/{query}"), ..sample.clone() };
+    let mut all = vec![Bad { what: "a slash behind the path".into(), request, wanted: vec!["unknown-path"] }];
+    let mut request = sample.clone();
+    if let Some((name, value)) = request.headers.iter_mut().find(|(name, _)| name == "if-match") {
+        *value = format!("\"{}\" \t", i64::MAX - 1);
+        let what = format!("{name} is the largest version, with blanks behind it");
+        all.push(Bad { what, request, wanted: vec!["stale-version", "unknown-id"] });
+    }
+    all
 }
 
 /// Targets with something else in the place of each id.
@@ -147,6 +174,9 @@ fn headers(sample: &Request) -> Vec<(String, Vec<(String, String)>)> {
         let mut left = sample.headers.clone();
         left.remove(at);
         all.push((format!("{name} is missing"), left));
+        let mut twice = sample.headers.clone();
+        twice.push(sample.headers[at].clone());
+        all.push((format!("{name} is given twice"), twice));
         for tag in TAGS {
             let mut other = sample.headers.clone();
             tag.clone_into(&mut other[at].1);
@@ -176,7 +206,7 @@ fn bodies(sample: &[u8]) -> Vec<Body> {
         ("\"\"", &[]),
         ("\"x' or '1'='1\"", &[]),
         ("\"'; drop table food; --\"", &[]),
-        ("\"\\u0000\"", &[]),
+        (NUL, &[]),
         // Whether these are numbers of no range or of no thing that exists, contracts leave open.
         ("-1", &["invalid", "unknown-id"]),
         ("1.5", &["invalid", "malformed"]),
@@ -290,6 +320,24 @@ mod tests {
         has("b is missing", r#"{"a":1}"#);
         has("a field that is not known", r#"{"a":1,"b":[{"c":"x"},{"c":"y"}],"nonsense":1}"#);
         has("a body that is cut off", r#"{"a":1,"b":[{"c""#);
+    }
+
+    #[test]
+    fn what_surrounds_a_call_is_asked_too() {
+        let tag = |value: &str| ("if-match".to_owned(), value.to_owned());
+        let sample = Request { headers: vec![tag("\"1\"")], ..Request::new("DELETE", "/foods/7?a=b") };
+        let shown = |request: &Request| (request.target.clone(), request.headers.clone());
+        let found: Vec<_> = around(&sample).iter().map(|bad| shown(&bad.request)).collect();
+        let largest = tag("\"9223372036854775806\" \t");
+        assert_eq!(
+            found,
+            [
+                ("/foods/7/?a=b".to_owned(), sample.headers.clone()),
+                ("/foods/7?a=b".to_owned(), vec![largest])
+            ]
+        );
+        let twice = ("if-match is given twice".to_owned(), vec![tag("\"1\""), tag("\"1\"")]);
+        assert!(headers(&sample).contains(&twice));
     }
 
     #[test]

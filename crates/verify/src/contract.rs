@@ -174,7 +174,9 @@ fn fits(template: &str, path: &str) -> bool {
     loop {
         match (wanted.next(), found.next()) {
             (None, None) => return true,
-            (Some(wanted), Some(found)) if wanted == found || wanted.starts_with('{') => {}
+            // A parameter of a path has a character at least.
+            (Some(wanted), Some(found))
+                if wanted == found || (wanted.starts_with('{') && !found.is_empty()) => {}
             _ => return false,
         }
     }

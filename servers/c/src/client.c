@@ -110,10 +110,10 @@ static enum MHD_Result read_header(void *of, enum MHD_ValueKind kind, const char
     head->bad_type = head->bad_type || head->has_type || !is_json(value);
     head->has_type = true;
   } else if (text_is_whatever_case(name, "if-match")) {
-    /* The first counts, and one that is no text is as good as none. */
+    /* One that is no text is as good as none, and two are no tag. */
     bool first = head->if_match.bytes == NULL;
-    head->has_if_match = first ? is_visible(value) : head->has_if_match;
-    head->if_match = first ? value : head->if_match;
+    head->has_if_match = !first || is_visible(value);
+    head->if_match = first ? value : TEXT("");
   } else if (text_is_whatever_case(name, "content-length")) {
     head->has_length = true;
     head->length = value;

@@ -100,6 +100,8 @@ class ContractProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        # Blanks behind a value are none of it (RFC 9110 5.5); the parser leaves them on.
+        value = value.rstrip(b" \t")
         super().on_header(name, value)
         if self.headers[-1][0] == b"host":
             self.hosts.append(value)

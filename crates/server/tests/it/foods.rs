@@ -125,6 +125,9 @@ fn a_request_of_another_method_or_without_its_headers_is_told_so() {
         assert_eq!((stale.status, stale.header("content-type")), (409, Some("application/json")));
         let without = client.exchange(of("if-match: \"1\"\r\n"));
         assert_eq!((without.status, &*without.problem("detail")), (422, "idempotency-key is missing"));
+        // Which of two would count is nobody's guess.
+        let twice = client.exchange(of("if-match: \"2\"\r\nif-match: \"2\"\r\nidempotency-key: 7\r\n"));
+        assert_eq!(twice.status, 422);
         let posted = client.exchange("POST /foods/1 HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n");
         assert_eq!(posted.status, 405);
         assert!(posted.header("allow").is_some_and(|allowed| allowed.contains("PATCH")), "{posted:?}");
