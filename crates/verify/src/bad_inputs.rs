@@ -86,7 +86,8 @@ pub(crate) fn rejected<W: Wire>(kind: usize, extent: &W::Extent, request: &Reque
     struct Given<'a>(&'a [(String, String)]);
     impl Headers for Given<'_> {
         fn get(&self, name: &str) -> Option<&str> {
-            let mut values = self.0.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str());
+            let mut values =
+                self.0.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str());
             values.next().map(|value| if values.next().is_some() { "" } else { value })
         }
     }
