@@ -98,7 +98,7 @@ pub(crate) fn bad_inputs<W: Driven>(
     let found = targets::wait_for(async {
         let mut line = Line::new(target, notes);
         let mut found = Noted::default();
-        for Bad { what, request, wanted } in table::<W>(target, size, seed) {
+        for Bad { what, request, wanted, .. } in table::<W>(target, size, seed) {
             let expected = format!("{what}: {}", shown(&wanted));
             found.enter(line.ask(&request, &expected, |reply| is_problem(reply, &wanted)).await);
         }
@@ -109,8 +109,8 @@ pub(crate) fn bad_inputs<W: Driven>(
     Ok(Rule::of("bad-input", rule, found.checked, found.failures))
 }
 
-/// What a server answers to each request of the table of bad inputs, in its order: what is wrong with the request, and the
-/// status. `size` is that of the server's data.
+/// What a server answers to each request of the table of bad inputs that it rejects without asking its engine, in the order of
+/// the table: what is wrong with the request, and the status. `size` is that of the server's data.
 ///
 /// # Errors
 /// The server cannot be reached, is no server of the workload, or leaves a request without an answer.
@@ -119,7 +119,8 @@ pub fn bad_input_statuses<W: Driven>(url: &str, size: &W::Extent, seed: u64) -> 
         let target = HttpTarget::<W>::reach(url, &Expected { scale: None }).await?;
         let host = target.address().to_string();
         let (mut statuses, mut kept) = (Vec::new(), None);
-        for Bad { what, request, .. } in table::<W>(&target, size, seed) {
+        let rejected = table::<W>(&target, size, seed).into_iter().filter(|bad| !bad.asks_engine);
+        for Bad { what, request, .. } in rejected {
             let mut raw = match kept.take() {
                 Some(raw) => raw,
                 None => target.raw().await.map_err(|error| anyhow!("{what}: no connection: {error}"))?,

@@ -22,6 +22,8 @@ pub(crate) struct Bad {
     pub request: Request,
     /// Names of problem types: `invalid`.
     pub wanted: Vec<&'static str>,
+    /// Whether it is what is stored that rejects it, so that the engine is asked.
+    pub asks_engine: bool,
 }
 
 /// The status of a problem type that requests of this table may be answered with.
@@ -58,11 +60,12 @@ pub(crate) fn of<W: Wire>(kind: usize, extent: &W::Extent, sample: &Request) -> 
     let mut add = |what: String, request: Request, also: &[&'static str]| {
         let what_none_has = request.body.as_ref().is_some_and(|body| contains(body, NUL.as_bytes()));
         let rejected = rejected::<W>(kind, extent, &request);
+        let asks_engine = rejected.is_none();
         // Where a text may be anything, one with a zero byte is that of no row.
         if let Some(rejected) = rejected.or(what_none_has.then_some("unknown-id")) {
             let mut wanted = vec![rejected];
             wanted.extend(also.iter().filter(|other| **other != rejected));
-            all.push(Bad { what, request, wanted });
+            all.push(Bad { what, request, wanted, asks_engine });
         }
     };
     for (what, target) in ids(endpoint, &sample.target).into_iter().chain(queries(&sample.target)) {
@@ -105,12 +108,13 @@ pub(crate) fn rejected<W: Wire>(kind: usize, extent: &W::Extent, request: &Reque
 fn around(sample: &Request) -> Vec<Bad> {
     let (path, query) = sample.target.split_at(sample.path().len());
     let request = Request { target: format!("{path}/{query}"), ..sample.clone() };
-    let mut all = vec![Bad { what: "a slash behind the path".into(), request, wanted: vec!["unknown-path"] }];
+    let what = "a slash behind the path".into();
+    let mut all = vec![Bad { what, request, wanted: vec!["unknown-path"], asks_engine: false }];
     let mut request = sample.clone();
     if let Some((name, value)) = request.headers.iter_mut().find(|(name, _)| name == "if-match") {
         *value = format!("\"{}\" \t", i64::MAX - 1);
         let what = format!("{name} is the largest version, with blanks behind it");
-        all.push(Bad { what, request, wanted: vec!["stale-version", "unknown-id"] });
+        all.push(Bad { what, request, wanted: vec!["stale-version", "unknown-id"], asks_engine: true });
     }
     all
 }
@@ -287,18 +291,16 @@ fn media(sample: &Request) -> Vec<Bad> {
     let mut large = sample.clone();
     // Spaces behind the value, so that it is JSON all the same.
     large.body.iter_mut().for_each(|body| body.resize(TOO_LARGE, b' '));
+    let bad = |what: &str, request, wanted| Bad {
+        what: what.to_owned(),
+        request,
+        wanted: vec![wanted],
+        asks_engine: false,
+    };
     vec![
-        Bad { what: format!("a body of {TOO_LARGE} bytes"), request: large, wanted: vec!["too-large"] },
-        Bad {
-            what: "the content-type is text/plain".into(),
-            request: typed("text/plain"),
-            wanted: vec!["unsupported-type"],
-        },
-        Bad {
-            what: "the charset is ISO-8859-1".into(),
-            request: typed("application/json; charset=iso-8859-1"),
-            wanted: vec!["unsupported-type"],
-        },
+        bad(&format!("a body of {TOO_LARGE} bytes"), large, "too-large"),
+        bad("the content-type is text/plain", typed("text/plain"), "unsupported-type"),
+        bad("the charset is ISO-8859-1", typed("application/json; charset=iso-8859-1"), "unsupported-type"),
     ]
 }
 
