@@ -277,10 +277,13 @@ def path_id(request):
 
 
 def if_match(request):
-    tag = request.headers.get("if-match")
-    if tag is None:
+    tags = request.headers.get_all("if-match")
+    if not tags:
         raise Problem("unconditional", "if-match is missing; it names the version to be changed")
-    quoted = re.fullmatch('"([0-9]+)"', tag, re.ASCII)
+    if len(tags) > 1:
+        raise Problem("invalid", "if-match is given more than once")
+    # Blanks around a value are not part of it (RFC 9110, 5.5); this library leaves those behind it.
+    quoted = re.fullmatch('"([0-9]+)"', tags[0].strip(" \t"), re.ASCII)
     version = whole(quoted[1], 1, VERSION_MAX) if quoted else None
     if version is None:
         raise Problem("invalid", 'if-match is not the etag of an answer: a version in quotes, such as "1"')

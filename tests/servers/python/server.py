@@ -168,7 +168,7 @@ class Handler(BaseHTTPRequestHandler):
         """What each method of a path calls, with the ids in it. A path without ids comes first."""
         matches = {}
         for _, template in self.server.routes:
-            ids = re.fullmatch(re.sub(r"{\w+}", "([^/]*)", template), path)
+            ids = re.fullmatch(re.sub(r"{\w+}", "([^/]+)", template), path)
             if ids:
                 matches[template] = ids.groups()
         if not matches:
