@@ -261,7 +261,7 @@ pub const SERVERS: &[Broken] = &[
     broken(
         "a change needs no version",
         CATALOGUE,
-        ("    if tag is None:\n", "    if tag is None:\n        return 1\n    if tag is None:\n"),
+        ("    if not tags:\n", "    if not tags:\n        return 1\n    if not tags:\n"),
         "bad-input",
         "if-match is missing",
     ),
