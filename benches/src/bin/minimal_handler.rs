@@ -202,12 +202,28 @@ fn serve() {
     });
 }
 
+/// A connection that goes back to its pool, also from a request whose client has gone.
+struct Taken<'a> {
+    pool: &'a Pool,
+    connection: Option<(Client, Statement)>,
+}
+
+impl Pool {
+    fn take(&self) -> Taken<'_> {
+        Taken { pool: self, connection: self.free.lock().unwrap_or_else(PoisonError::into_inner).pop() }
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        self.pool.free.lock().unwrap_or_else(PoisonError::into_inner).extend(self.connection.take());
+    }
+}
+
 async fn read(pool: Arc<Pool>, id: i64) -> ([(axum::http::HeaderName, &'static str); 2], Bytes) {
     let _permit = pool.permits.acquire().await.expect("it is never closed");
-    let free = || pool.free.lock().unwrap_or_else(PoisonError::into_inner);
-    let (client, statement) = free().pop().expect("there is one for each permit");
-    let row = client.query_opt(&statement, &[&id]).await;
-    free().push((client, statement));
-    row.expect("the engine answers");
+    let taken = pool.take();
+    let (client, statement) = taken.connection.as_ref().expect("there is one for each permit");
+    client.query_opt(statement, &[&id]).await.expect("the engine answers");
     ([(CONTENT_TYPE, "application/json"), (ETAG, "\"1\"")], Bytes::from_static(BODY))
 }
