@@ -18,6 +18,7 @@ mod statements;
 pub mod strict;
 mod time;
 mod units;
+pub mod vectors;
 mod wire;
 
 use std::future::Future;
