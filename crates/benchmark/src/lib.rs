@@ -1,5 +1,6 @@
 //! What a workload needs around its calls to be loaded, run, audited and reported.
 
+mod blocks;
 mod checks;
 
 use anyhow::{Result, bail};
@@ -12,6 +13,7 @@ use sql::{Catalogue, ColumnInfo, Dialect, Value};
 use std::fmt::Debug;
 use std::sync::Arc;
 
+pub use blocks::Blocks;
 pub use checks::{input_checks, ledger_checks};
 
 /// Seed of loads of which nothing else is said; that of runs is another.
@@ -19,6 +21,19 @@ pub const LOAD_SEED: u64 = 1;
 
 /// Answers calls, one after the other.
 pub type Rehearsal<W> = Box<dyn FnMut(&<W as Workload>::Call) -> <W as Workload>::Outcome>;
+
+/// What the calls of a trial are drawn from, beside the size of its data.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Streams<'a> {
+    /// The seed of the calls.
+    pub seed: u64,
+    /// The seed that the data was loaded with, where it is known: answers are held to it.
+    pub load: Option<u64>,
+    /// The number of the run, which no other on the same data has: keys of what is done once only are made of it.
+    pub run: u64,
+    /// Which kinds of call are made, where that is not left to the workload.
+    pub mix: Option<&'a Mix>,
+}
 
 /// A workload that can be loaded, run, audited and reported.
 pub trait Benchmark: Wire<Extent: Size> {
@@ -93,14 +108,8 @@ pub trait Benchmark: Wire<Extent: Size> {
     /// # Errors
     /// The files of the workload are malformed.
     fn schema(dialect: Dialect) -> Result<Catalogue>;
-    /// The streams of the workers of one trial, by worker. `load` is the seed that the data was loaded with, where it is
-    /// known: answers are held to it. `mix` says which kinds of call are made where that is not left to the workload.
-    fn inputs(
-        size: &Self::Extent,
-        load: Option<u64>,
-        seed: u64,
-        mix: Option<&Mix>,
-    ) -> impl Fn(u32) -> Self::Inputs;
+    /// The streams of the workers of one trial, by worker.
+    fn inputs(size: &Self::Extent, streams: &Streams<'_>) -> impl Fn(u32) -> Self::Inputs;
     /// Answers calls as a right service would whose data has just been loaded, for whoever writes calls down before they are
     /// made. Nothing where no call follows from an earlier answer and what is done is answered with 200.
     fn rehearsal(_size: &Self::Extent) -> Option<Rehearsal<Self>> {
