@@ -11,3 +11,4 @@ mod conformance_port;
 mod conformance_postgres;
 mod conformance_races;
 mod conformance_sqlite;
+mod conformance_transfer;

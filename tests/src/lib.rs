@@ -25,3 +25,4 @@ pub mod served;
 pub mod sources;
 pub mod store;
 pub mod tamper;
+pub mod transfers;

@@ -54,3 +54,4 @@ macro_rules! driven {
 driven!(workload_tpcc::Tpcc, crate::tpcc::open);
 driven!(workload_tpcb::Tpcb);
 driven!(workload_catalogue::FoodCatalogue, crate::catalogue::open);
+driven!(workload_transfer::Transfers);
