@@ -83,7 +83,8 @@ pub fn the_mix_is_sound_on_both_routes<B: Bed>() {
         let housed = Housed::<FoodCatalogue>::on::<B>(Cardinality::tiny());
         let before = housed.evidence();
         let target = target::<B>(&housed, Form::Join, &[], Tampering::None);
-        let inputs = FoodCatalogue::inputs(&housed.size, &Streams { seed: 3, ..Streams::default() });
+        let streams = Streams { seed: 3, ..Streams::default() };
+        let inputs = FoodCatalogue::inputs(&housed.size, &streams);
         let trial = match route {
             Route::Direct => drive(target, SESSIONS, MIX_CALLS, inputs, Ledger::default),
             Route::Http => {

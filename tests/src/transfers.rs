@@ -76,7 +76,8 @@ pub fn the_mix_is_sound_on_both_routes<B: Bed>() {
         let housed = Housed::<Transfers>::on::<B>(Cardinality::tiny());
         let before = housed.evidence();
         let target = target::<B>(&housed, &[], Tampering::None);
-        let inputs = Transfers::inputs(&housed.size, &Streams { seed: 3, run: 7, ..Streams::default() });
+        let streams = Streams { seed: 3, run: 7, ..Streams::default() };
+        let inputs = Transfers::inputs(&housed.size, &streams);
         let trial = match route {
             Route::Direct => drive(target, SESSIONS, MIX_CALLS, inputs, Ledger::new),
             Route::Http => drive(serve(target, SESSIONS).target(), SESSIONS, MIX_CALLS, inputs, Ledger::new),
