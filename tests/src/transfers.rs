@@ -123,19 +123,19 @@ const fn after(
 pub const WRONGS: &[Wrong] = &[
     Wrong {
         what: "money is credited twice",
-        edits: &[(Stmt::MoveMoney.id(), "else ?4 end", "else ?4 + ?4 end")],
+        edits: &[(Stmt::MoveMoney.id(), "else balance + ?3 end", "else balance + ?3 + ?3 end")],
         caught_by: &["account-entries", "ledger"],
         ..HONEST
     },
     Wrong {
         what: "money is debited and not credited",
-        edits: &[(Stmt::MoveMoney.id(), "else ?4 end", "else ?4 - ?4 end")],
+        edits: &[(Stmt::MoveMoney.id(), "else balance + ?3 end", "else balance + ?3 - ?3 end")],
         caught_by: &["account-entries", "ledger"],
         ..HONEST
     },
     Wrong {
         what: "money is credited and not debited",
-        edits: &[(Stmt::MoveMoney.id(), "then ?3 else", "then ?3 - ?3 else")],
+        edits: &[(Stmt::MoveMoney.id(), "then balance - ?3 else", "then balance - ?3 + ?3 else")],
         caught_by: &["account-entries", "ledger"],
         ..HONEST
     },

@@ -3,7 +3,7 @@
 use crate::oracle::Kept;
 use crate::{Call, Decline, Key, Outcome, State, Transfer, Transfers};
 use model::{Clock, DefectKind, Effort, Fault, Session, StatementTimes};
-use sql::{Catalogue, CatalogueError, Dialect, Param, SqlConn, SqlForm, Timed, TxKind};
+use sql::{Catalogue, CatalogueError, ColumnError, Columns, Dialect, Param, SqlConn, SqlForm, Timed, TxKind};
 
 sql::statements! {
     LockAccounts = "lock_accounts",
@@ -100,15 +100,11 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
 
     /// Locks both accounts; gives what the source holds.
     async fn lock(&mut self, asked: &Transfer) -> Result<i64, Fault> {
-        let mut found = Vec::with_capacity(2);
         let ids = [asked.source.into(), asked.target.into()];
-        self.conn
-            .rows(Stmt::LockAccounts.id(), &ids, |row| Ok((row.int(0)?, row.int(1)?)), &mut found)
-            .await?;
-        let held =
-            |account: u32| found.iter().find(|(id, _)| *id == i64::from(account)).map(|(_, held)| *held);
-        held(asked.target).ok_or_else(|| absent(asked.target))?;
-        held(asked.source).ok_or_else(|| absent(asked.source))
+        let mut held = Held { source: asked.source.into(), ..Held::default() };
+        self.conn.fold(Stmt::LockAccounts.id(), &ids, &mut held, Held::take).await?;
+        held.of_target.ok_or_else(|| absent(asked.target))?;
+        held.of_source.ok_or_else(|| absent(asked.source))
     }
 
     /// Writes a transfer down, unless its key is there already.
@@ -131,8 +127,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
 
     async fn move_money(&mut self, asked: &Transfer) -> Result<(), Fault> {
         let Transfer { key, source, target, amount } = *asked;
-        let (taken, given) = (Param::Int(-amount), Param::Int(amount));
-        let moved = [source.into(), target.into(), taken, given];
+        let moved = [source.into(), target.into(), amount.into()];
         if self.conn.exec(Stmt::MoveMoney.id(), &moved).await? != 2 {
             return Err(Fault::defect(
                 DefectKind::BadData,
@@ -140,7 +135,8 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
             ));
         }
         let [run, worker, sequence] = key.columns().map(Param::Int);
-        let entries = [run, worker, sequence, source.into(), target.into(), taken, given];
+        let entries =
+            [run, worker, sequence, source.into(), target.into(), Param::Int(-amount), amount.into()];
         self.conn.exec(Stmt::InsertEntries.id(), &entries).await?;
         Ok(())
     }
@@ -184,6 +180,25 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
     async fn read_account(&mut self, id: u32) -> Result<Outcome, Fault> {
         let balance = self.conn.row(Stmt::ReadAccount.id(), &[id.into()], |row| row.int(0)).await?;
         Ok(Outcome::Balance { balance: balance.ok_or_else(|| absent(id))? })
+    }
+}
+
+/// What two accounts hold.
+#[derive(Debug, Default)]
+struct Held {
+    source: i64,
+    of_source: Option<i64>,
+    of_target: Option<i64>,
+}
+
+impl Held {
+    fn take(&mut self, row: &dyn Columns) -> Result<(), ColumnError> {
+        let held = Some(row.int(1)?);
+        match row.int(0)? == self.source {
+            true => self.of_source = held,
+            false => self.of_target = held,
+        }
+        Ok(())
     }
 }
 

@@ -75,7 +75,6 @@ impl Wire for Transfers {
                         "the id in the path is not that of an answer: the source, a hyphen and the key";
                     bad(BadCallKind::Unknown, detail.into())
                 })?;
-                account("the source in the path", source, size)?;
                 Ok(Call::ReadTransfer { source, key })
             }
             5 => {

@@ -15,10 +15,10 @@ insert into transfer (run, worker, sequence, source, target, amount, state, bala
 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, unixepoch())
 on conflict do nothing
 
--- ?3 from the first, ?4 to the second; the amounts have their signs.
+-- ?3 from the first to the second.
 -- name: move_money
 update account
-set balance = balance + case when id = ?1 then ?3 else ?4 end
+set balance = case when id = ?1 then balance - ?3 else balance + ?3 end
 where id in (?1, ?2)
 
 -- name: insert_entries
