@@ -12,3 +12,4 @@ mod conformance_postgres;
 mod conformance_races;
 mod conformance_sqlite;
 mod conformance_transfer;
+mod conformance_two_phase;

@@ -26,3 +26,4 @@ pub mod sources;
 pub mod store;
 pub mod tamper;
 pub mod transfers;
+pub mod two_phase;

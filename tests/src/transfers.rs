@@ -13,7 +13,7 @@ use model::{Effort, Inputs as _, Ledger as _, Session as _, Target, Workload as 
 use sql::Dialect;
 use std::collections::BTreeSet;
 use workload_transfer::conformance::{ConformancePlan, conform};
-use workload_transfer::{Cardinality, Claims, Ledger, Stmt, Transfers, catalogue};
+use workload_transfer::{Cardinality, Claims, Crossing, Ledger, Stmt, Transfers, catalogue};
 
 /// Random calls of a conformance, beside the golden ones.
 const RANDOM_CALLS: u32 = 400;
@@ -30,7 +30,7 @@ fn target<B: Bed>(
     tampering: Tampering,
 ) -> HousedTarget<Transfers, B::Opener> {
     let statements = catalogue(B::DIALECT).expect("kept by a test of the workload");
-    housed.target::<B>(statements, (), edits, tampering)
+    housed.target::<B>(statements, Crossing::None, edits, tampering)
 }
 
 fn serve<T: Target<Transfers>>(target: T, sessions: u32) -> Served<Transfers> {

@@ -80,6 +80,13 @@ pub trait Benchmark: Wire<Extent: Size> {
     fn tiny_over(_shards: u32) -> Self::Extent {
         Self::tiny()
     }
+    /// Whether calls that are made in a style can be made on data over several stores.
+    ///
+    /// # Errors
+    /// Why not, and what can.
+    fn spans(_style: &str) -> Result<()> {
+        Ok(())
+    }
     /// What lies in each store of a size, in order; loaded and audited by itself, with the ids of the whole.
     fn parts(size: &Self::Extent) -> Vec<Self::Extent> {
         vec![size.clone()]
@@ -198,6 +205,18 @@ pub fn split<W: Benchmark>(size: W::Extent, shards: u32) -> Result<W::Extent> {
             if max == 1 { "store" } else { "stores" }
         ),
     }
+}
+
+/// [`split`], for calls that are made in a style.
+///
+/// # Errors
+/// Those of [`split`]; and when no call in that style can be made on several stores.
+pub fn split_for<W: Benchmark>(size: W::Extent, shards: u32, style: &str) -> Result<W::Extent> {
+    let split = split::<W>(size, shards)?;
+    if shards > 1 {
+        W::spans(style)?;
+    }
+    Ok(split)
 }
 
 /// What these parts are together, in the order of their stores; one part is a whole.

@@ -72,5 +72,7 @@ pub const COMBINATIONS: &[Combination] = &[
     direct("transfer/sqlite/rusqlite/grouped", styled(SQLITE, Style::Grouped), "calls that wait for each other share a durable commit"),
     direct("transfer/postgres/tokio-postgres", POSTGRES, "money between accounts on PostgreSQL"),
     direct("transfer/postgres/sqlx", sqlx(Dialect::Postgres), "money between accounts on PostgreSQL through sqlx"),
+    direct("transfer/postgres/tokio-postgres/2pc", styled(POSTGRES, Style::TwoPhase), "between stores by two-phase commit"),
     direct("transfer/mariadb/mysql-async", MYSQL, "money between accounts on MariaDB"),
+    direct("transfer/mariadb/mysql-async/2pc", styled(MYSQL, Style::TwoPhase), "between stores by two-phase commit (XA)"),
 ];

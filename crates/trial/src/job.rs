@@ -215,15 +215,10 @@ impl<W: Driven> Job<'_, W> {
             unsettled: false,
             write_failure: None,
         };
-        let driven = W::drive(
-            &self.plan,
-            &Arc::new(target),
-            &inputs,
-            &|| W::new_ledger(size),
-            clock,
-            &stop,
-            &mut follow,
-        );
+        // It stays until the data has settled: what it left undecided is decided by it.
+        let target = Arc::new(target);
+        let driven =
+            W::drive(&self.plan, &target, &inputs, &|| W::new_ledger(size), clock, &stop, &mut follow);
         let ended = Monotonic::start();
         let Follow {
             watch, following, server_failure, write_failure, mut progress, document, unsettled, ..

@@ -24,7 +24,12 @@ pub fn params(size: &Cardinality) -> Vec<i64> {
 /// # Errors
 /// When file and code disagree; a test keeps that from happening.
 pub fn audits(dialect: Dialect) -> Result<Vec<AuditGroup>, CatalogueError> {
-    groups(GROUPS, &catalogue(dialect)?)
+    let catalogue = catalogue(dialect)?;
+    let mut audits = groups(GROUPS, &catalogue)?;
+    if dialect != Dialect::Sqlite {
+        audits.extend(groups(&[BRANCHES], &catalogue)?);
+    }
+    Ok(audits)
 }
 
 /// The query whose rows [`crate::Tally::from_row`] reads.
@@ -39,12 +44,13 @@ const TALLIES: &str = "tallies";
 
 fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
     let canonical = Catalogue::parse(include_str!("../../../spec/sql/transfer/audits.sql"))?;
-    match dialect {
-        // Both take the canonical form.
-        Dialect::Sqlite | Dialect::Postgres => Ok(canonical),
-        Dialect::MySql => canonical
-            .overridden(&Catalogue::parse(include_str!("../../../spec/sql/transfer/audits.mysql.sql"))?),
-    }
+    let own = match dialect {
+        // SQLite takes the canonical form.
+        Dialect::Sqlite => return Ok(canonical),
+        Dialect::Postgres => include_str!("../../../spec/sql/transfer/audits.postgres.sql"),
+        Dialect::MySql => include_str!("../../../spec/sql/transfer/audits.mysql.sql"),
+    };
+    canonical.extended(&Catalogue::parse(own)?, &[BRANCHES.audits[0].query()])
 }
 
 type Ask = About<Cardinality>;
@@ -114,6 +120,17 @@ const GROUPS: &[Asked<Cardinality>] = &[
     },
 ];
 
+/// On engines that keep a transaction which was prepared until it is decided.
+const BRANCHES: Asked<Cardinality> = Asked {
+    prepare: &[],
+    audits: &[Ask::condition(
+        "prepared_branches",
+        "transfers",
+        "no branch of a transfer is prepared and not decided",
+        &["branch"],
+    )],
+};
+
 /// Whether calls came in the shares of a mix. With one branch there is nothing to cross; and a worker's first transfer may
 /// stand where it was to come back to one.
 #[must_use]
@@ -144,12 +161,17 @@ mod tests {
 
     #[test]
     fn file_and_code_name_the_same_queries_on_every_engine() {
-        let asked: Vec<&str> =
-            GROUPS.iter().flat_map(|group| group.audits.iter().map(About::query)).chain([TALLIES]).collect();
-        assert_eq!(asked.iter().collect::<BTreeSet<_>>().len(), asked.len(), "a query is asked twice");
         for dialect in [Dialect::Sqlite, Dialect::Postgres, Dialect::MySql] {
+            let of = match dialect {
+                Dialect::Sqlite => GROUPS.iter().chain(&[]),
+                Dialect::Postgres | Dialect::MySql => GROUPS.iter().chain(&[BRANCHES]),
+            };
+            let asked: Vec<&str> =
+                of.flat_map(|group| group.audits.iter().map(About::query)).chain([TALLIES]).collect();
+            assert_eq!(asked.iter().collect::<BTreeSet<_>>().len(), asked.len(), "a query is asked twice");
             catalogue(dialect).unwrap().select(&asked).unwrap();
-            assert_eq!(audits(dialect).unwrap().iter().map(|group| group.audits.len()).sum::<usize>(), 9);
+            let found = audits(dialect).unwrap().iter().map(|group| group.audits.len()).sum::<usize>();
+            assert_eq!(found, asked.len() - 1);
             assert!(tallies(dialect).unwrap().contains("from entry"));
         }
     }

@@ -1,6 +1,9 @@
 //! The bank of transfers.
 
-use crate::{BRANCHES_MAX, Cardinality, Claims, Data, Inputs, Ledger, Oracle, Sort, Tally, Transfers, audit};
+use crate::{
+    BRANCHES_MAX, Call, Cardinality, Claims, Crossing, Data, Inputs, Ledger, Oracle, Sort, Tally, Transfers,
+    audit,
+};
 use anyhow::{Context, Result, bail};
 use benchmark::{Benchmark, Kit, Look, Past, Rehearsal, Streams, input_checks, ledger_checks};
 use model::Mix;
@@ -41,6 +44,37 @@ impl Benchmark for Transfers {
     /// Accounts, each as likely as any other.
     fn hottest_rows(size: &Cardinality) -> u64 {
         size.accounts_all().into()
+    }
+
+    fn shards_max(scale: u32) -> u32 {
+        scale
+    }
+
+    fn over(size: Cardinality, shards: u32) -> Cardinality {
+        Cardinality { shards, ..size }
+    }
+
+    fn tiny_over(shards: u32) -> Cardinality {
+        let tiny = Cardinality::tiny();
+        Cardinality { branches: tiny.branches.max(shards), shards, ..tiny }
+    }
+
+    fn spans(style: &str) -> Result<()> {
+        if !Crossing::is_of(style) {
+            bail!(
+                "{style} makes a transfer in one store, and here are several\nhint: a style that crosses them is `2pc`, as in \
+                 transfer/postgres/tokio-postgres/2pc"
+            );
+        }
+        Ok(())
+    }
+
+    fn parts(size: &Cardinality) -> Vec<Cardinality> {
+        size.parts().collect()
+    }
+
+    fn shard(size: &Cardinality, call: &Call) -> usize {
+        size.shard_of(call.account()) as usize
     }
 
     fn auditable(_: &dyn Look, _: &[String]) -> Result<Kit<Cardinality>> {
@@ -100,6 +134,12 @@ impl Benchmark for Transfers {
 
     fn join(parts: Vec<Vec<Tally>>) -> Vec<Tally> {
         Tally::join(parts)
+    }
+
+    /// Branches that are prepared and not decided.
+    fn pending(stored: &Vec<Tally>) -> Option<u64> {
+        let prepared = stored.iter().filter(|tally| tally.sort == Sort::Prepared);
+        Some(prepared.map(|tally| tally.sums.count.unsigned_abs()).sum())
     }
 
     fn is_fresh(stored: &Vec<Tally>, _size: &Cardinality) -> bool {

@@ -2,13 +2,14 @@
 //! ledger over accounts that may lie in several stores.
 //!
 //! In reading order: `key` (what makes a call one that was made before), `call` (what is asked), `outcome` (what is answered),
-//! `input` (how calls are drawn), `data` (the initial rows), `sql` (the transactions), `oracle` (the truth in memory), `ledger`
-//! (what answers imply). It knows no driver and no protocol; `wire` turns calls and outcomes into HTTP's parts and back.
+//! `input` (how calls are drawn), `data` (the initial rows), `sql` (the transactions), `crossing` and `two_phase` (what is done
+//! where its accounts lie in two stores), `oracle` (the truth in memory), `ledger` (what answers imply). It knows no driver and no protocol; `wire` turns calls and outcomes into HTTP's parts and back.
 
 pub mod audit;
 mod benchmark;
 mod call;
 pub mod conformance;
+mod crossing;
 mod data;
 mod input;
 mod key;
@@ -17,11 +18,13 @@ mod oracle;
 mod outcome;
 mod races;
 mod sql;
+mod two_phase;
 mod wire;
 
 use model::{Kind, Verdict, Workload};
 
 pub use call::{AMOUNT_DRAWN_MAX, AMOUNT_MAX, Call, Purpose, Transfer};
+pub use crossing::Crossing;
 pub use data::{ACCOUNTS_A_BRANCH, BRANCHES_MAX, Cardinality, Data, OPENING};
 pub use input::Inputs;
 pub use key::Key;
@@ -29,6 +32,7 @@ pub use ledger::{Claims, Doubt, Ledger, Sort, Sums, Tally, WorkerTally};
 pub use oracle::Oracle;
 pub use outcome::{Decline, Outcome, State};
 pub use sql::{SqlSession, SqlTarget, Stmt, catalogue, schema};
+pub use two_phase::{Branches, TwoPhaseSession, recover};
 
 /// The workload.
 #[derive(Debug, Clone, Copy)]

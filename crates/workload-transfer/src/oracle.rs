@@ -14,6 +14,14 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
+    /// What becomes of a transfer under a new key whose source holds so much.
+    pub(crate) const fn of(transfer: &Transfer, held: i64) -> Kept {
+        match held >= transfer.amount {
+            true => Kept { transfer: *transfer, state: State::Completed, balance: held - transfer.amount },
+            false => Kept { transfer: *transfer, state: State::Declined, balance: held },
+        }
+    }
+
     /// What its call was answered, and is again.
     pub(crate) const fn outcome(&self) -> Outcome {
         let Kept { state, balance, .. } = *self;
@@ -65,15 +73,11 @@ impl Oracle {
                 false => Outcome::Declined(Decline::KeyReused),
             });
         }
-        let held = self.balances[source];
-        let kept = match held >= asked.amount {
-            true => {
-                self.balances[source] -= asked.amount;
-                self.balances[target] += asked.amount;
-                Kept { transfer: *asked, state: State::Completed, balance: self.balances[source] }
-            }
-            false => Kept { transfer: *asked, state: State::Declined, balance: held },
-        };
+        let kept = Kept::of(asked, self.balances[source]);
+        if kept.state == State::Completed {
+            self.balances[source] -= asked.amount;
+            self.balances[target] += asked.amount;
+        }
         self.transfers.insert(key, kept);
         Ok(kept.outcome())
     }

@@ -1,7 +1,7 @@
 //! The transactions over the narrow SQL port, in one store. Dialects differ in `spec/sql`, not here.
 
 use crate::oracle::Kept;
-use crate::{Call, Decline, Key, Outcome, State, Transfer, Transfers};
+use crate::{Call, Crossing, Decline, Key, Outcome, State, Transfer, Transfers};
 use model::{Clock, DefectKind, Effort, Fault, Session, StatementTimes};
 use sql::{Catalogue, CatalogueError, ColumnError, Columns, Dialect, Param, SqlConn, SqlForm, Timed, TxKind};
 
@@ -12,6 +12,9 @@ sql::statements! {
     InsertEntries = "insert_entries",
     ReadTransfer = "read_transfer",
     ReadAccount = "read_account",
+    LockAccount = "lock_account",
+    AddMoney = "add_money",
+    InsertEntry = "insert_entry",
 }
 
 /// The statement texts for an engine, in the order of [`Stmt`].
@@ -48,7 +51,7 @@ pub fn schema(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
 /// Runs the transactions on one connection.
 #[derive(Debug)]
 pub struct SqlSession<C, K> {
-    conn: Timed<C, K>,
+    pub(crate) conn: Timed<C, K>,
 }
 
 impl<C: SqlConn, K: Clock> SqlSession<C, K> {
@@ -84,11 +87,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
     /// Whether there is money for it is known before anything is written; whether the key is new, when it is written. Who waits
     /// for a key that another transaction has just written holds locks that the other does not want any more.
     async fn transfer(&mut self, asked: &Transfer) -> Result<Outcome, Fault> {
-        let held = self.lock(asked).await?;
-        let kept = match held >= asked.amount {
-            true => Kept { transfer: *asked, state: State::Completed, balance: held - asked.amount },
-            false => Kept { transfer: *asked, state: State::Declined, balance: held },
-        };
+        let kept = Kept::of(asked, self.lock(asked).await?);
         if !self.insert(&kept).await? {
             return self.repeated(asked).await;
         }
@@ -96,6 +95,35 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
             self.move_money(asked).await?;
         }
         Ok(kept.outcome())
+    }
+
+    /// The source's part of a transfer whose target lies elsewhere, in a transaction that is open: what is answered, and
+    /// whether the money was taken just now.
+    pub(crate) async fn take(&mut self, asked: &Transfer) -> Result<(Outcome, bool), Fault> {
+        let held = self.conn.row(Stmt::LockAccount.id(), &[asked.source.into()], |row| row.int(0)).await?;
+        let kept = Kept::of(asked, held.ok_or_else(|| absent(asked.source))?);
+        if !self.insert(&kept).await? {
+            return Ok((self.repeated(asked).await?, false));
+        }
+        let taken = kept.state == State::Completed;
+        if taken && !self.add(asked, asked.source, -asked.amount).await? {
+            return Err(Fault::defect(DefectKind::BadData, "a transfer has an entry and is not there"));
+        }
+        Ok((kept.outcome(), taken))
+    }
+
+    /// The target's part. Gives whether it was still to be done; where it was not, all of it is to be rolled back.
+    pub(crate) async fn give(&mut self, asked: &Transfer) -> Result<bool, Fault> {
+        self.add(asked, asked.target, asked.amount).await
+    }
+
+    async fn add(&mut self, asked: &Transfer, account: u32, amount: i64) -> Result<bool, Fault> {
+        if self.conn.exec(Stmt::AddMoney.id(), &[account.into(), amount.into()]).await? != 1 {
+            return Err(absent(account));
+        }
+        let [run, worker, sequence] = asked.key.columns().map(Param::Int);
+        let entry = [run, worker, sequence, asked.source.into(), account.into(), amount.into()];
+        Ok(self.conn.exec(Stmt::InsertEntry.id(), &entry).await? == 1)
     }
 
     /// Locks both accounts; gives what the source holds.
@@ -108,7 +136,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
     }
 
     /// Writes a transfer down, unless its key is there already.
-    async fn insert(&mut self, kept: &Kept) -> Result<bool, Fault> {
+    pub(crate) async fn insert(&mut self, kept: &Kept) -> Result<bool, Fault> {
         let Kept { transfer: Transfer { key, source, target, amount }, state, balance } = *kept;
         let [run, worker, sequence] = key.columns().map(Param::Int);
         let state = state.number();
@@ -153,7 +181,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         })
     }
 
-    async fn kept(&mut self, source: u32, key: Key) -> Result<Option<Kept>, Fault> {
+    pub(crate) async fn kept(&mut self, source: u32, key: Key) -> Result<Option<Kept>, Fault> {
         let [run, worker, sequence] = key.columns().map(Param::Int);
         let names = [run, worker, sequence, source.into()];
         let read = |row: &dyn sql::Columns| Ok([row.int(0)?, row.int(1)?, row.int(2)?, row.int(3)?]);
@@ -227,10 +255,14 @@ pub type SqlTarget<O, K> = sql::SqlTarget<Transfers, O, K>;
 
 impl SqlForm for Transfers {
     type Session<C: SqlConn, K: Clock> = SqlSession<C, K>;
-    type Form = ();
+    type Form = Crossing;
 
-    fn session<C: SqlConn, K: Clock>(conn: C, clock: K, (): ()) -> SqlSession<C, K> {
+    fn session<C: SqlConn, K: Clock>(conn: C, clock: K, _: Crossing) -> SqlSession<C, K> {
         SqlSession::new(conn, clock)
+    }
+
+    fn style(form: Crossing) -> &'static str {
+        form.name()
     }
 }
 

@@ -75,7 +75,7 @@ where source < ?1 or source > ?2 or target = source or amount < 1 or amount > ?4
 -- For the ledger ---------------------------------------------------------------------------------------------------------
 
 -- By run and worker: transfers made (1) and declined (2), debits (3) and credits (4), with count, amounts and mixed sequences;
--- and accounts (5) with what they hold.
+-- and accounts (5) with what they hold; and branches that are prepared and not decided (6), where an engine has such.
 -- name: tallies
 select 1 as sort, run, worker, count(*) as transfers, cast(sum(amount) as bigint) as units,
   cast(sum(sequence * 48271 % 2147483647) as bigint) as mixed

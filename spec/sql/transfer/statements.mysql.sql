@@ -11,3 +11,13 @@ for update
 -- name: insert_transfer
 insert ignore into transfer (run, worker, sequence, source, target, amount, state, balance, created)
 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, unix_timestamp())
+
+-- name: lock_account
+select balance
+from account
+where id = ?1
+for update
+
+-- name: insert_entry
+insert ignore into entry (run, worker, sequence, source, account, amount)
+values (?1, ?2, ?3, ?4, ?5, ?6)

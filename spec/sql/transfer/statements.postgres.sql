@@ -11,3 +11,9 @@ for update
 insert into transfer (run, worker, sequence, source, target, amount, state, balance, created)
 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, extract(epoch from current_timestamp)::bigint)
 on conflict do nothing
+
+-- name: lock_account
+select balance
+from account
+where id = ?1
+for update

@@ -34,3 +34,20 @@ where run = ?1 and worker = ?2 and sequence = ?3 and source = ?4
 select balance
 from account
 where id = ?1
+
+-- Of a transfer whose accounts lie in two stores, each does its part.
+-- name: lock_account
+select balance
+from account
+where id = ?1
+
+-- name: add_money
+update account
+set balance = balance + ?2
+where id = ?1
+
+-- An entry that is there already is of a transfer that was made.
+-- name: insert_entry
+insert into entry (run, worker, sequence, source, account, amount)
+values (?1, ?2, ?3, ?4, ?5, ?6)
+on conflict do nothing

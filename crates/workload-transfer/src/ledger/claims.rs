@@ -27,11 +27,9 @@ impl Claims {
     /// The claims of a ledger.
     #[must_use]
     pub fn of(ledger: &Ledger, complete: bool) -> Claims {
-        let mut workers = ledger.workers.clone();
-        workers.sort_by_key(|tally| tally.worker);
         Claims {
             run: ledger.run,
-            workers,
+            workers: ledger.workers.clone(),
             doubts: ledger.doubts.clone(),
             more_doubts: ledger.more_doubts,
             contradictions: ledger.contradictions,

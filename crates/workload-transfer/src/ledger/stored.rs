@@ -18,6 +18,8 @@ pub enum Sort {
     Credits,
     /// Accounts; the amount is what they hold.
     Accounts,
+    /// Branches of transfers that are prepared and not decided.
+    Prepared,
 }
 
 impl Sort {
@@ -28,6 +30,7 @@ impl Sort {
             3 => Some(Sort::Debits),
             4 => Some(Sort::Credits),
             5 => Some(Sort::Accounts),
+            6 => Some(Sort::Prepared),
             _ => None,
         }
     }
@@ -38,9 +41,9 @@ impl Sort {
 pub struct Tally {
     /// Over what.
     pub sort: Sort,
-    /// The run, as it is stored; 0 of accounts.
+    /// The run, as it is stored; 0 of accounts and branches.
     pub run: i64,
-    /// The worker; 0 of accounts.
+    /// The worker; 0 of accounts and branches.
     pub worker: i64,
     /// The sums; those of debits without their sign.
     pub sums: Sums,

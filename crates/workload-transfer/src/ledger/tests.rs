@@ -66,6 +66,20 @@ fn each_acknowledged_transfer_must_be_there_and_no_other() {
 }
 
 #[test]
+fn several_workers_of_one_account_come_back_to_their_own() {
+    let mut ledger = Ledger::new();
+    let of = |worker: u32| {
+        let Transfer { key, .. } = transfer(3, 10);
+        asked(Transfer { key: Key { worker, ..key }, ..transfer(3, 10) })
+    };
+    for worker in [4, 1, 4, 1] {
+        ledger.post(&of(worker), &MADE);
+    }
+    let counts: Vec<_> = ledger.workers.iter().map(|tally| (tally.worker, tally.completed.count)).collect();
+    assert_eq!((counts, ledger.contradictions), (vec![(1, 1), (4, 1)], 0));
+}
+
+#[test]
 fn a_transfer_in_doubt_may_be_there_or_not_but_no_other_in_its_place() {
     let mut ledger = Ledger::new();
     ledger.post(&asked(transfer(0, 10)), &MADE);
