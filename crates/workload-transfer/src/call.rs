@@ -20,9 +20,8 @@ pub struct Transfer {
     pub amount: i64,
 }
 
-/// What a transfer was drawn for. Its numbers are those of the kinds.
+/// What a transfer was drawn for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
 pub enum Purpose {
     /// Between two accounts of one branch, and so within one store.
     Within,
@@ -30,8 +29,10 @@ pub enum Purpose {
     Across,
     /// To be declined: there is not as much money.
     Overdraft,
-    /// The same key and the same transfer as before.
+    /// The same key and the same transfer as before, whose answer is known.
     Repeat,
+    /// The same again of which no answer is known: it failed, or nobody knows.
+    Retry,
 }
 
 /// A call.

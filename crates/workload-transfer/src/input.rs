@@ -1,13 +1,16 @@
 //! How calls are drawn.
 
-use crate::{AMOUNT_DRAWN_MAX, AMOUNT_MAX, Call, Cardinality, Key, Purpose, Transfer, Transfers};
+use crate::{
+    AMOUNT_DRAWN_MAX, AMOUNT_MAX, Call, Cardinality, Decline, Key, Outcome, Purpose, State, Transfer,
+    Transfers,
+};
 use model::random::Random;
 use model::{Mix, Workload};
 
 /// The path of the run's random streams, apart from those of other workloads.
 const CLIENT: u64 = 500;
 /// Transfers of a worker that it may ask for again or look at.
-pub(crate) const RECENT: usize = 64;
+const RECENT: usize = 64;
 
 /// Shares of the kinds in the workload's own mix, in per cent.
 const SHARES: [f64; 6] = [45.0, 15.0, 3.0, 2.0, 10.0, 25.0];
@@ -27,7 +30,15 @@ pub struct Inputs {
     random: Random,
     /// The key of the next transfer.
     next: Key,
-    recent: Vec<Transfer>,
+    recent: Vec<Recent>,
+}
+
+/// A transfer that was asked for.
+#[derive(Debug, Clone, Copy)]
+struct Recent {
+    transfer: Transfer,
+    /// What was answered to it first, once something was.
+    told: Option<Outcome>,
 }
 
 impl Inputs {
@@ -90,16 +101,17 @@ impl Inputs {
         let transfer = Transfer { key: self.next, source, target, amount };
         // The place of the one that is forgotten.
         let place = self.next.sequence as usize % RECENT;
+        let recent = Recent { transfer, told: None };
         match self.recent.get_mut(place) {
-            Some(old) => *old = transfer,
-            None => self.recent.push(transfer),
+            Some(old) => *old = recent,
+            None => self.recent.push(recent),
         }
         self.next.sequence += 1;
         Call::Transfer { purpose, transfer }
     }
 
     /// One of the latest transfers; nothing before the first.
-    fn latest(&mut self) -> Option<Transfer> {
+    fn latest(&mut self) -> Option<Recent> {
         let count = self.recent.len() as u32;
         let place = (count > 0).then(|| self.one_of(count))?;
         self.recent.get(place as usize).copied()
@@ -113,16 +125,58 @@ impl model::Inputs<Transfers> for Inputs {
             1 => Purpose::Across,
             2 => Purpose::Overdraft,
             3 => match self.latest() {
-                Some(transfer) => return Call::Transfer { purpose: Purpose::Repeat, transfer },
+                Some(Recent { transfer, told }) => {
+                    let purpose = if told.is_some() { Purpose::Repeat } else { Purpose::Retry };
+                    return Call::Transfer { purpose, transfer };
+                }
                 None => Purpose::Within,
             },
             4 => match self.latest() {
-                Some(transfer) => return Call::ReadTransfer { source: transfer.source, key: transfer.key },
+                Some(Recent { transfer, .. }) => {
+                    return Call::ReadTransfer { source: transfer.source, key: transfer.key };
+                }
                 None => Purpose::Within,
             },
             _ => return Call::ReadAccount { id: self.account() },
         };
         self.transfer(drawn)
+    }
+
+    /// What is answered to a key again, and read about a transfer, is what was answered first.
+    fn check(&mut self, call: &Call, outcome: &Outcome) -> Result<(), &'static str> {
+        let key = match call {
+            Call::Transfer { transfer, .. } => transfer.key,
+            Call::ReadTransfer { key, .. } => *key,
+            Call::ReadAccount { .. } => return Ok(()),
+        };
+        let place = key.sequence as usize % RECENT;
+        let Some(recent) = self.recent.get_mut(place).filter(|recent| recent.transfer.key == key) else {
+            return Ok(());
+        };
+        let Transfer { target, amount, .. } = recent.transfer;
+        match (call, recent.told) {
+            (Call::Transfer { .. }, Some(first)) if first != *outcome => {
+                Err("a key that was used is answered otherwise than at first")
+            }
+            (Call::Transfer { .. }, _) => {
+                if *outcome == Outcome::Declined(Decline::KeyReused) {
+                    return Err("a key that only this client has is used for another transfer");
+                }
+                recent.told = Some(*outcome);
+                Ok(())
+            }
+            (_, Some(first)) => {
+                let state = match first {
+                    Outcome::Moved { state, .. } => state,
+                    _ => State::Declined,
+                };
+                match *outcome == (Outcome::Found { target, amount, state }) {
+                    true => Ok(()),
+                    false => Err("a transfer is not what was answered to who asked for it"),
+                }
+            }
+            (_, None) => Ok(()),
+        }
     }
 }
 
@@ -153,7 +207,8 @@ mod tests {
         for call in &calls {
             counts[Transfers::kind(call)] += 1;
             match call {
-                Call::Transfer { purpose: Purpose::Repeat, transfer } => {
+                // Nobody has answered.
+                Call::Transfer { purpose: Purpose::Retry, transfer } => {
                     assert!(keys.contains(&transfer.key));
                     known += 1;
                 }
@@ -184,13 +239,9 @@ mod tests {
                     Purpose::Within => assert_eq!(size.branch_of(source), size.branch_of(target)),
                     Purpose::Across => assert!(size.is_across(source, target), "{source} to {target}"),
                     Purpose::Overdraft => assert_eq!(amount, AMOUNT_MAX),
-                    Purpose::Repeat => {}
+                    Purpose::Repeat | Purpose::Retry => continue,
                 }
-                assert!(
-                    purpose == Purpose::Overdraft
-                        || purpose == Purpose::Repeat
-                        || (1..=1_000).contains(&amount)
-                );
+                assert!(purpose == Purpose::Overdraft || (1..=1_000).contains(&amount));
                 pairs.insert((source, target));
             }
             let all = size.accounts_all() as usize;
@@ -201,6 +252,39 @@ mod tests {
             };
             assert_eq!(pairs.len(), expected);
         }
+    }
+
+    #[test]
+    fn an_answer_to_a_key_that_was_used_must_be_the_first() {
+        let mut inputs = Inputs::new(Cardinality::tiny(), 1, 1, 0, None);
+        let call = loop {
+            if let call @ Call::Transfer { purpose: Purpose::Within, .. } = inputs.draw() {
+                break call;
+            }
+        };
+        let Call::Transfer { transfer, .. } = call else { unreachable!("it is one") };
+        let Transfer { key, source, target, amount } = transfer;
+        let moved = |balance| Outcome::Moved { state: State::Completed, balance };
+        let (reused, read) = (Outcome::Declined(Decline::KeyReused), Call::ReadTransfer { source, key });
+        assert!(inputs.check(&call, &reused).unwrap_err().contains("only this client has"));
+        // Of a transfer that nobody has answered, anything may be read.
+        assert_eq!(inputs.check(&read, &Outcome::Declined(Decline::NoSuchTransfer)), Ok(()));
+        assert_eq!(inputs.check(&call, &moved(7)), Ok(()));
+        assert_eq!(inputs.check(&call, &moved(7)), Ok(()));
+        assert!(inputs.check(&call, &moved(8)).unwrap_err().contains("otherwise than at first"));
+        let found = |state| Outcome::Found { target, amount, state };
+        assert_eq!(inputs.check(&read, &found(State::Completed)), Ok(()));
+        for wrong in [found(State::Declined), Outcome::Declined(Decline::NoSuchTransfer)] {
+            assert!(inputs.check(&read, &wrong).unwrap_err().contains("who asked for it"));
+        }
+        // What it has asked for now is repeated, and no longer retried.
+        let again = loop {
+            match inputs.draw() {
+                Call::Transfer { purpose, transfer: again } if again == transfer => break purpose,
+                _ => {}
+            }
+        };
+        assert_eq!(again, Purpose::Repeat);
     }
 
     #[test]

@@ -3,8 +3,7 @@
 //! Keys are made of run, worker and a sequence without gaps. So what a worker was told is kept as sums over its keys, and the
 //! store is asked for the same sums: a transfer that is lost, or there twice, or there under another key, changes one of them.
 
-use crate::input::RECENT;
-use crate::{Call, Decline, Outcome, State, Transfer, Transfers};
+use crate::{Call, Outcome, Purpose, Transfer, Transfers};
 use model::{Fault, LedgerFinding, Workload};
 use serde::{Deserialize, Serialize};
 
@@ -77,15 +76,6 @@ impl Doubt {
     }
 }
 
-/// What is known of a worker's latest transfers, to which it may come back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Recent {
-    transfer: Transfer,
-    /// The answer; none where it was not made, or nobody knows.
-    told: Option<Outcome>,
-    in_doubt: bool,
-}
-
 /// The account of a worker, and after absorbing all workers that of the trial.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ledger {
@@ -93,25 +83,14 @@ pub struct Ledger {
     run: Option<u64>,
     workers: Vec<WorkerTally>,
     doubts: Vec<Doubt>,
-    /// Doubts that an answer to a repeated key has ended.
+    /// Doubts that an answer to a retried transfer has ended, perhaps of an account that was absorbed before.
     ended: Vec<Doubt>,
     /// Doubts beyond those that are kept.
     more_doubts: u64,
-    /// Answers to a repeated key, or about a transfer, that are not what was answered first.
-    contradictions: u64,
-    /// By worker, in their order.
-    latest: Vec<Latest>,
-}
-
-/// The latest transfers of one worker.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Latest {
-    worker: u32,
-    transfers: Vec<Recent>,
 }
 
 impl Ledger {
-    /// An empty account. It comes to about 6 KiB a worker.
+    /// An empty account.
     #[must_use]
     pub fn new() -> Ledger {
         Ledger::default()
@@ -137,92 +116,49 @@ impl Ledger {
         &mut self.workers[at]
     }
 
-    fn doubt(&mut self, transfer: &Transfer) {
+    fn doubt(&mut self, doubt: Doubt) {
+        if self.doubts.contains(&doubt) {
+            return;
+        }
         if self.doubts.len() < DOUBTS_MAX {
-            self.doubts.push(Doubt::of(transfer));
+            self.doubts.push(doubt);
         } else {
             self.more_doubts += 1;
         }
     }
 
-    /// What is known of a transfer, which is one of the latest of its worker now.
-    fn recent(&mut self, transfer: &Transfer) -> &mut Recent {
-        let worker = transfer.key.worker;
-        let at = self.latest.binary_search_by_key(&worker, |latest| latest.worker).unwrap_or_else(|at| {
-            self.latest.insert(at, Latest { worker, transfers: Vec::with_capacity(RECENT) });
-            at
-        });
-        let transfers = &mut self.latest[at].transfers;
-        let place = transfer.key.sequence as usize % RECENT;
-        let fresh = Recent { transfer: *transfer, told: None, in_doubt: false };
-        match transfers.get_mut(place) {
-            Some(kept) if kept.transfer.key == transfer.key => {}
-            Some(kept) => *kept = fresh,
-            None => transfers.resize(place + 1, fresh),
-        }
-        &mut transfers[place]
-    }
-
-    fn transfer(&mut self, transfer: &Transfer, result: &Result<Outcome, Fault>) {
+    fn transfer(&mut self, transfer: &Transfer, retried: bool, result: &Result<Outcome, Fault>) {
         self.run = Some(transfer.key.run);
-        let recent = self.recent(transfer);
-        let Recent { told, in_doubt, .. } = *recent;
         match result {
             Ok(outcome) => {
-                (recent.told, recent.in_doubt) = (told.or(Some(*outcome)), false);
-                match told {
-                    Some(first) => self.contradictions += u64::from(first != *outcome),
-                    None => self.enter(transfer, outcome),
+                let told = self.of_worker(transfer.key.worker);
+                match outcome {
+                    Outcome::Moved { .. } => told.completed.enter(transfer),
+                    // No key of a run is used for two transfers: inputs take no other answer for one.
+                    _ => told.declined.enter(transfer),
                 }
-                if in_doubt {
+                if retried {
                     self.ended.push(Doubt::of(transfer));
                 }
             }
             // A defect says nothing about the store either: a wrong answer may have been applied.
-            Err(Fault::InDoubt(_) | Fault::Defect(_)) if told.is_none() && !in_doubt => {
-                recent.in_doubt = true;
-                self.doubt(transfer);
-            }
+            Err(Fault::InDoubt(_) | Fault::Defect(_)) => self.doubt(Doubt::of(transfer)),
             Err(_) => {}
         }
-    }
-
-    fn enter(&mut self, transfer: &Transfer, outcome: &Outcome) {
-        match outcome {
-            Outcome::Moved { .. } => self.of_worker(transfer.key.worker).completed.enter(transfer),
-            Outcome::Declined(Decline::InsufficientFunds { .. }) => {
-                self.of_worker(transfer.key.worker).declined.enter(transfer);
-            }
-            // No key of a run is used for two transfers.
-            Outcome::Declined(_) | Outcome::Found { .. } | Outcome::Balance { .. } => {
-                self.contradictions += 1
-            }
-        }
-    }
-
-    /// What is stored must be what was told.
-    fn read(&mut self, call: &Call, outcome: &Outcome) {
-        let Call::ReadTransfer { source, key } = call else { return };
-        let Ok(at) = self.latest.binary_search_by_key(&key.worker, |latest| latest.worker) else { return };
-        let Some(kept) = self.latest[at].transfers.get(key.sequence as usize % RECENT) else { return };
-        let known = kept.transfer.key == *key && kept.transfer.source == *source;
-        let Some(told) = kept.told.filter(|_| known) else { return };
-        let Transfer { target, amount, .. } = kept.transfer;
-        let expected = match told {
-            Outcome::Moved { state, .. } => Outcome::Found { target, amount, state },
-            _ => Outcome::Found { target, amount, state: State::Declined },
-        };
-        self.contradictions += u64::from(*outcome != expected);
     }
 }
 
 impl model::Ledger<Transfers> for Ledger {
     fn post(&mut self, call: &Call, result: &Result<Outcome, Fault>) {
         self.calls[Transfers::kind(call)] += 1;
-        match (call, result) {
-            (Call::Transfer { transfer, .. }, _) => self.transfer(transfer, result),
-            (_, Ok(outcome)) => self.read(call, outcome),
-            (_, Err(_)) => {}
+        match call {
+            // What was answered already is held to that by the inputs.
+            Call::Transfer { purpose: Purpose::Repeat, .. }
+            | Call::ReadTransfer { .. }
+            | Call::ReadAccount { .. } => {}
+            Call::Transfer { purpose, transfer } => {
+                self.transfer(transfer, *purpose == Purpose::Retry, result);
+            }
         }
     }
 
@@ -234,26 +170,18 @@ impl model::Ledger<Transfers> for Ledger {
             mine.completed.absorb(&theirs.completed);
             mine.declined.absorb(&theirs.declined);
         }
-        self.doubts.extend(&other.doubts);
-        self.ended.extend(&other.ended);
-        // A doubt and its end may have come in two parts.
-        self.ended.retain(|ended| match self.doubts.iter().position(|doubt| doubt == ended) {
-            Some(at) => {
-                self.doubts.swap_remove(at);
-                false
-            }
-            None => true,
-        });
-        self.more_doubts += other.more_doubts + self.doubts.len().saturating_sub(DOUBTS_MAX) as u64;
-        self.doubts.truncate(DOUBTS_MAX);
-        self.contradictions += other.contradictions;
+        other.doubts.iter().for_each(|doubt| self.doubt(*doubt));
+        self.more_doubts += other.more_doubts;
+        for ended in &other.ended {
+            // A transfer that was refused, and then retried, was never in doubt.
+            self.doubts.retain(|doubt| doubt != ended);
+        }
     }
 
-    /// What is known of the latest transfers stays: later calls come back to them.
     fn clear(&mut self) {
-        let (workers, latest) = (std::mem::take(&mut self.workers), std::mem::take(&mut self.latest));
-        *self = Ledger { workers, latest, ..Ledger::default() };
-        self.workers.clear();
+        let mut workers = std::mem::take(&mut self.workers);
+        workers.clear();
+        *self = Ledger { workers, ..Ledger::default() };
     }
 }
 

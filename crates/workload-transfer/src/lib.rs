@@ -61,7 +61,12 @@ impl Workload for Transfers {
 
     fn kind(call: &Call) -> usize {
         match call {
-            Call::Transfer { purpose, .. } => *purpose as usize,
+            Call::Transfer { purpose, .. } => match purpose {
+                Purpose::Within => 0,
+                Purpose::Across => 1,
+                Purpose::Overdraft => 2,
+                Purpose::Repeat | Purpose::Retry => 3,
+            },
             Call::ReadTransfer { .. } => 4,
             Call::ReadAccount { .. } => 5,
         }

@@ -17,8 +17,6 @@ pub struct Claims {
     pub doubts: Vec<Doubt>,
     /// How many more there are.
     pub more_doubts: u64,
-    /// Answers that are not what was answered to the same key before.
-    pub contradictions: u64,
     /// False where calls may have been acknowledged after these claims were written: then only lower bounds hold.
     pub complete: bool,
 }
@@ -32,7 +30,6 @@ impl Claims {
             workers: ledger.workers.clone(),
             doubts: ledger.doubts.clone(),
             more_doubts: ledger.more_doubts,
-            contradictions: ledger.contradictions,
             complete,
         }
     }
@@ -48,16 +45,6 @@ impl Claims {
         findings.push(entries(after, Sort::Debits, "debits"));
         findings.push(entries(after, Sort::Credits, "credits"));
         findings.push(money(before, after));
-        let mut repeats = finding("answers", "contradictions");
-        repeats.stored = self.contradictions.cast_signed();
-        if self.contradictions > 0 {
-            let what = format!(
-                "{} answers about a transfer are not what was answered to it first",
-                self.contradictions
-            );
-            repeats.violations.push(what);
-        }
-        findings.push(repeats);
         findings
     }
 

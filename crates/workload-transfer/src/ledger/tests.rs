@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Cardinality, Inputs, Key, Oracle, Purpose};
+use crate::{Cardinality, Decline, Inputs, Key, Oracle, Purpose, State};
 use model::{Doubt as Why, Inputs as _, Ledger as _};
 
 fn transfer(sequence: u32, amount: i64) -> Transfer {
@@ -66,20 +66,6 @@ fn each_acknowledged_transfer_must_be_there_and_no_other() {
 }
 
 #[test]
-fn several_workers_of_one_account_come_back_to_their_own() {
-    let mut ledger = Ledger::new();
-    let of = |worker: u32| {
-        let Transfer { key, .. } = transfer(3, 10);
-        asked(Transfer { key: Key { worker, ..key }, ..transfer(3, 10) })
-    };
-    for worker in [4, 1, 4, 1] {
-        ledger.post(&of(worker), &MADE);
-    }
-    let counts: Vec<_> = ledger.workers.iter().map(|tally| (tally.worker, tally.completed.count)).collect();
-    assert_eq!((counts, ledger.contradictions), (vec![(1, 1), (4, 1)], 0));
-}
-
-#[test]
 fn a_transfer_in_doubt_may_be_there_or_not_but_no_other_in_its_place() {
     let mut ledger = Ledger::new();
     ledger.post(&asked(transfer(0, 10)), &MADE);
@@ -94,35 +80,23 @@ fn a_transfer_in_doubt_may_be_there_or_not_but_no_other_in_its_place() {
 }
 
 #[test]
-fn an_answer_to_a_repeated_key_ends_the_doubt_and_must_be_the_first() {
-    let mut ledger = Ledger::new();
-    ledger.post(&asked(transfer(0, 10)), &lost());
-    ledger.post(&asked(transfer(1, 10)), &Err(Fault::Conflict(model::Conflict::Deadlock)));
-    // What was known is told on, and the rest begins anew.
-    let mut all = Ledger::new();
-    all.absorb(&ledger);
-    ledger.clear();
-    assert_eq!(all.doubts.len(), 1);
-    let repeat = |transfer| Call::Transfer { purpose: Purpose::Repeat, transfer };
-    ledger.post(&repeat(transfer(0, 10)), &MADE);
-    ledger.post(&repeat(transfer(1, 10)), &MADE);
-    ledger.post(&repeat(transfer(1, 10)), &MADE);
-    all.absorb(&ledger);
-    assert_eq!((all.doubts.len(), all.ended.len()), (0, 0));
-    assert_eq!(all.workers[0].completed.count, 2);
+fn an_answer_to_a_retried_transfer_ends_its_doubt_whichever_account_holds_it() {
+    let (mut one, mut other, mut all) = (Ledger::new(), Ledger::new(), Ledger::new());
+    let again = |purpose, sequence| Call::Transfer { purpose, transfer: transfer(sequence, 10) };
+    one.post(&asked(transfer(0, 10)), &lost());
+    one.post(&asked(transfer(1, 10)), &Err(Fault::Conflict(model::Conflict::Deadlock)));
+    other.post(&again(Purpose::Retry, 0), &lost());
+    all.absorb(&one);
+    all.absorb(&other);
+    assert_eq!((all.doubts.len(), all.more_doubts), (1, 0), "it is one transfer");
+    other.clear();
+    other.post(&again(Purpose::Retry, 0), &MADE);
+    other.post(&again(Purpose::Retry, 1), &MADE);
+    other.post(&again(Purpose::Repeat, 1), &MADE);
+    other.post(&again(Purpose::Repeat, 1), &lost());
+    all.absorb(&other);
+    assert_eq!((all.doubts.len(), all.workers[0].completed.count), (0, 2));
     assert_eq!(violations(&all, &stored(&[(0, 10), (1, 10)], &[])), [""; 0]);
-    ledger.post(&repeat(transfer(1, 10)), &Ok(Outcome::Moved { state: State::Completed, balance: 6 }));
-    assert_eq!(ledger.contradictions, 1);
-    ledger.post(&repeat(transfer(1, 10)), &Ok(Outcome::Declined(Decline::KeyReused)));
-    let read = Call::ReadTransfer { source: 1, key: transfer(1, 10).key };
-    let found = |state| Ok(Outcome::Found { target: 2, amount: 10, state });
-    ledger.post(&read, &found(State::Completed));
-    ledger.post(&read, &found(State::Declined));
-    ledger.post(&read, &Ok(Outcome::Declined(Decline::NoSuchTransfer)));
-    assert_eq!(ledger.contradictions, 4);
-    assert!(
-        violations(&ledger, &stored(&[], &[])).iter().any(|what| what.contains("4 answers about a transfer"))
-    );
 }
 
 #[test]
@@ -164,6 +138,9 @@ fn what_inputs_draw_is_kept_by_a_right_bank() {
             let call = inputs.draw();
             let answer = oracle.answer(&call);
             let result = if number % 97 == 5 { lost() } else { answer };
+            if let Ok(outcome) = &result {
+                assert_eq!(inputs.check(&call, outcome), Ok(()));
+            }
             ledger.post(&call, &result);
             if number % 1_000 == 999 {
                 all.absorb(&ledger);
@@ -190,6 +167,6 @@ fn what_inputs_draw_is_kept_by_a_right_bank() {
     let findings = Claims::of(&all, true).audit(&before, &after);
     let violations: Vec<_> = findings.iter().flat_map(|finding| &finding.violations).collect();
     assert!(violations.is_empty(), "{violations:?}");
-    assert!(!all.doubts.is_empty() && all.contradictions == 0, "{} in doubt", all.doubts.len());
+    assert!(!all.doubts.is_empty());
     assert!(all.workers.iter().all(|worker| worker.declined.count > 0));
 }
