@@ -8,6 +8,7 @@ use crate::housed::{Edit, Housed, HousedTarget};
 use crate::routes::Route;
 use crate::served::Served;
 use crate::tamper::Tampering;
+use crate::two_phase::none_left;
 use benchmark::{Benchmark as _, Streams};
 use model::{Effort, Inputs as _, Ledger as _, Session as _, Target, Workload as _};
 use sql::Dialect;
@@ -72,6 +73,7 @@ async fn conforms<T: Target<Transfers>>(target: &T) -> Result<(), String> {
 /// # Panics
 /// When they do not.
 pub fn the_mix_is_sound_on_both_routes<B: Bed>() {
+    let _together = none_left();
     for route in [Route::Direct, Route::Http] {
         let housed = Housed::<Transfers>::on::<B>(Cardinality::tiny());
         let before = housed.evidence();
@@ -238,6 +240,7 @@ fn noticed<B: Bed>(wrong: &Wrong) -> BTreeSet<String> {
 /// # Panics
 /// With those for whom that is not so.
 pub fn wrongs_are_caught<B: Bed>() {
+    let _together = none_left();
     let cases: Vec<Wrong> = [HONEST].into_iter().chain(WRONGS.iter().copied()).collect();
     bite::assert_none(&bite::all(&cases, |wrong| {
         let expected: BTreeSet<String> = wrong.caught_by.iter().map(|name| (*name).to_owned()).collect();

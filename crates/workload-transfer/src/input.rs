@@ -277,14 +277,29 @@ mod tests {
         for wrong in [found(State::Declined), Outcome::Declined(Decline::NoSuchTransfer)] {
             assert!(inputs.check(&read, &wrong).unwrap_err().contains("who asked for it"));
         }
-        // What it has asked for now is repeated, and no longer retried.
-        let again = loop {
-            match inputs.draw() {
-                Call::Transfer { purpose, transfer: again } if again == transfer => break purpose,
+    }
+
+    #[test]
+    fn what_was_answered_is_repeated_and_what_was_not_is_retried() {
+        let mut inputs = Inputs::new(Cardinality::tiny(), 1, 1, 0, None);
+        let (mut repeated, mut retried) = (0, 0);
+        for _ in 0..10_000 {
+            let call = inputs.draw();
+            let Call::Transfer { purpose, transfer } = call else { continue };
+            let is_answered = transfer.key.sequence.is_multiple_of(2);
+            match purpose {
+                Purpose::Repeat => repeated += u32::from(is_answered),
+                Purpose::Retry => retried += u32::from(!is_answered),
+                _ if is_answered => {
+                    inputs.check(&call, &Outcome::Moved { state: State::Completed, balance: 1 }).unwrap();
+                }
                 _ => {}
             }
-        };
-        assert_eq!(again, Purpose::Repeat);
+            assert!(
+                (purpose != Purpose::Repeat || is_answered) && (purpose != Purpose::Retry || !is_answered)
+            );
+        }
+        assert!(repeated > 50 && retried > 50, "{repeated} {retried}");
     }
 
     #[test]
