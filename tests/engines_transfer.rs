@@ -85,7 +85,8 @@ fn is_decided(server: &Server) {
     until("it listens", || serving.out().ends_with('\n'));
     let url = serving.out().trim().strip_prefix("listening on ").unwrap().to_owned();
     let crossing = "--mix cross-transfer=1 --clients 8 --warmup 0s --duration 20s --json";
-    let load = start(&format!("run transfer --url {url} {both} {crossing}"));
+    let subject = format!("transfer/{}/axum+{}/2pc", name(engine), driver(engine));
+    let load = start(&format!("run {subject} --url {url} {both} {crossing}"));
     let count = "select count(*) from transfer";
     load.until("transfers are made", || {
         let made = server.engine.client("killed_0", count).unwrap();

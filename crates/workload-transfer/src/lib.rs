@@ -39,7 +39,15 @@ pub use two_phase::{Branches, TwoPhaseSession, recover};
 pub struct Transfers;
 
 const fn kind(name: &'static str, declines: bool) -> Kind {
-    Kind { name, headline: true, declines, pace: None, p90_max: None, deferred_p90_max: None }
+    Kind {
+        name,
+        headline: true,
+        declines,
+        pace: None,
+        p90_max: None,
+        deferred_p90_max: None,
+        declines_all: false,
+    }
 }
 
 impl Workload for Transfers {
@@ -48,8 +56,8 @@ impl Workload for Transfers {
     const KINDS: &'static [Kind] = &[
         kind("transfer", true),
         kind("cross-transfer", true),
-        kind("overdraft", true),
-        kind("repeat", true),
+        Kind { declines_all: true, ..kind("overdraft", true) },
+        Kind { declines_all: true, ..kind("repeat", true) },
         kind("transfer-read", true),
         kind("account-read", false),
     ];
