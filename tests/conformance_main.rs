@@ -11,5 +11,3 @@ mod conformance_port;
 mod conformance_postgres;
 mod conformance_races;
 mod conformance_sqlite;
-mod conformance_transfer;
-mod conformance_two_phase;

@@ -25,5 +25,3 @@ pub mod served;
 pub mod sources;
 pub mod store;
 pub mod tamper;
-pub mod transfers;
-pub mod two_phase;

@@ -337,7 +337,6 @@ mod tests {
         pace: None,
         p90_max: None,
         deferred_p90_max: None,
-        declines_all: false,
     };
 
     #[track_caller]

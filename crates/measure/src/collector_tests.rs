@@ -10,15 +10,7 @@ use proptest::prelude::*;
 struct Plain;
 
 const fn kind(name: &'static str, headline: bool) -> Kind {
-    Kind {
-        name,
-        headline,
-        declines: headline,
-        pace: None,
-        p90_max: None,
-        deferred_p90_max: None,
-        declines_all: false,
-    }
+    Kind { name, headline, declines: headline, pace: None, p90_max: None, deferred_p90_max: None }
 }
 
 impl Workload for Plain {

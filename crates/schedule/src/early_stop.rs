@@ -110,15 +110,7 @@ mod tests {
     const SECOND: Nanos = Nanos::from_secs(1);
 
     fn kind(name: &'static str) -> Kind {
-        Kind {
-            name,
-            headline: false,
-            declines: false,
-            pace: None,
-            p90_max: None,
-            deferred_p90_max: None,
-            declines_all: false,
-        }
+        Kind { name, headline: false, declines: false, pace: None, p90_max: None, deferred_p90_max: None }
     }
 
     /// What calls have come to, each as its kind, its response time in ms and its class.

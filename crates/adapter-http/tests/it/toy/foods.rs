@@ -41,15 +41,7 @@ pub(crate) const TAKE: usize = 1;
 const BODY: &[u8] = br#"{"take":1}"#;
 
 const fn kind(name: &'static str, declines: bool) -> Kind {
-    Kind {
-        name,
-        headline: true,
-        declines,
-        pace: None,
-        p90_max: None,
-        deferred_p90_max: None,
-        declines_all: false,
-    }
+    Kind { name, headline: true, declines, pace: None, p90_max: None, deferred_p90_max: None }
 }
 
 impl Workload for Foods {
