@@ -11,3 +11,5 @@ mod conformance_port;
 mod conformance_postgres;
 mod conformance_races;
 mod conformance_sqlite;
+mod conformance_transfer;
+mod conformance_two_phase;

@@ -68,6 +68,11 @@ fn the_contract_of_the_catalogue_is_kept_whatever_is_sent() {
 }
 
 #[test]
+fn the_contract_of_transfers_is_kept_whatever_is_sent() {
+    is_kept("transfer");
+}
+
+#[test]
 fn the_contract_of_pgbenchs_transaction_is_kept_whatever_is_sent() {
     is_kept("tpcb");
 }

@@ -6,10 +6,10 @@ use serde_json::Value;
 /// A loaded database of each workload.
 fn loaded() -> Desk {
     let desk = Desk::loaded();
-    let ran = desk.run("load tpcb --db sqlite:tpcb.db");
-    assert_eq!(ran.code(), 0, "{ran:?}");
-    let ran = desk.run("load catalogue --db sqlite:catalogue.db");
-    assert_eq!(ran.code(), 0, "{ran:?}");
+    for workload in ["tpcb", "catalogue", "transfer"] {
+        let ran = desk.run(&format!("load {workload} --db sqlite:{workload}.db"));
+        assert_eq!(ran.code(), 0, "{ran:?}");
+    }
     desk
 }
 
@@ -17,6 +17,7 @@ fn database(subject: &str) -> &'static str {
     match subject.split('/').next() {
         Some("tpcb") => "tpcb.db",
         Some("catalogue") => "catalogue.db",
+        Some("transfer") => "transfer.db",
         _ => "bench.db",
     }
 }

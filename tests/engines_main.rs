@@ -14,4 +14,5 @@ mod engines_languages;
 mod engines_private;
 mod engines_subjects;
 mod engines_tls;
+mod engines_transfer;
 mod engines_verify;

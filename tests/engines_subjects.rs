@@ -25,8 +25,8 @@ fn every_subject(server: &Server, engine: &str) {
         .filter(|row| row["subject"].as_str().unwrap().split('/').nth(1) == Some(engine))
         .collect();
     assert!(subjects.len() >= 6, "{listed}");
-    let urls =
-        ["tpcc", "tpcb", "catalogue"].map(|workload| (workload, server.loaded(&desk, workload, workload)));
+    let urls = ["tpcc", "tpcb", "catalogue", "transfer"]
+        .map(|workload| (workload, server.loaded(&desk, workload, workload)));
     // Also where a column pads its texts: two engines with the same rows do the same work.
     let rows = server.json(&desk, &format!("load tpcb --db {}", urls[1].1));
     let on_sqlite = server.json(&desk, "load tpcb --db sqlite:tpcb.db");

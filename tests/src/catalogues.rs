@@ -9,7 +9,7 @@ use crate::housed::{Edit, Housed, HousedTarget};
 use crate::routes::Route;
 use crate::served::Served;
 use crate::tamper::Tampering;
-use benchmark::Benchmark as _;
+use benchmark::{Benchmark as _, Streams};
 use model::{Effort, Inputs as _, Ledger as _, Session as _, Target};
 use std::collections::BTreeSet;
 use workload_catalogue::conformance::{ConformancePlan, conform};
@@ -83,7 +83,8 @@ pub fn the_mix_is_sound_on_both_routes<B: Bed>() {
         let housed = Housed::<FoodCatalogue>::on::<B>(Cardinality::tiny());
         let before = housed.evidence();
         let target = target::<B>(&housed, Form::Join, &[], Tampering::None);
-        let inputs = FoodCatalogue::inputs(&housed.size, None, 3, None);
+        let streams = Streams { seed: 3, ..Streams::default() };
+        let inputs = FoodCatalogue::inputs(&housed.size, &streams);
         let trial = match route {
             Route::Direct => drive(target, SESSIONS, MIX_CALLS, inputs, Ledger::default),
             Route::Http => {
@@ -190,7 +191,7 @@ fn noticed<B: Bed>(wrong: &Wrong) -> BTreeSet<String> {
     let mut ledger = Ledger::default();
     runtime().block_on(async {
         let mut session = target.open(0).await.expect("data that was just loaded");
-        let mut inputs = FoodCatalogue::inputs(&housed.size, None, 11, None)(0);
+        let mut inputs = FoodCatalogue::inputs(&housed.size, &Streams { seed: 11, ..Streams::default() })(0);
         for _ in 0..CALLS {
             let call = inputs.draw();
             let answer = session.run(&call, &mut Effort::default()).await;

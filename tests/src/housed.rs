@@ -83,6 +83,16 @@ impl<W: Benchmark> Housed<W> {
     /// When an audit could not be run.
     #[must_use]
     pub fn failed(&self, before: &W::Evidence, claims: &W::Claims) -> BTreeSet<String> {
+        let missed = misses::<W>(before, &self.evidence(), claims);
+        self.failed_here(before).into_iter().chain(missed.then(|| "ledger".to_owned())).collect()
+    }
+
+    /// Names of the audits of this store that fail.
+    ///
+    /// # Panics
+    /// When an audit could not be run.
+    #[must_use]
+    pub fn failed_here(&self, before: &W::Evidence) -> BTreeSet<String> {
         let context = W::context(&self.size, Past { ours: true, fresh: true }, Some(before));
         let groups = W::audits(self.place().dialect()).expect("kept by a test of the workload");
         let queries = groups.iter().map(|group| {
@@ -92,10 +102,17 @@ impl<W: Benchmark> Housed<W> {
         let found = audited(&self.place(), &queries.collect::<Vec<_>>());
         let all = groups.into_iter().flat_map(|group| group.audits).zip(found);
         let failed = all.filter(|(audit, rows)| audit.judge(rows, &context).verdict == Check::Failed);
-        let ledger = W::ledger_checks(before, &self.evidence(), claims);
-        let missed = ledger.iter().any(|found| found.check == Check::Failed);
-        failed.map(|(audit, _)| audit.name).chain(missed.then(|| "ledger".to_owned())).collect()
+        failed.map(|(audit, _)| audit.name).collect()
     }
+}
+
+/// Whether what is stored is not what was acknowledged since `before`.
+pub(crate) fn misses<W: Benchmark>(before: &W::Evidence, after: &W::Evidence, claims: &W::Claims) -> bool {
+    let mut failed = W::ledger_checks(before, after, claims);
+    failed.retain(|found| found.check == Check::Failed);
+    // Shown where a test fails.
+    failed.iter().for_each(|found| println!("{found:?}"));
+    !failed.is_empty()
 }
 
 impl<W: Benchmark + SqlForm> Housed<W> {

@@ -25,3 +25,5 @@ pub mod served;
 pub mod sources;
 pub mod store;
 pub mod tamper;
+pub mod transfers;
+pub mod two_phase;

@@ -7,7 +7,7 @@ use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_TYPE, ETAG};
 use axum::routing::get;
-use benchmark::Benchmark;
+use benchmark::{Benchmark, Streams};
 use model::{Mix, Workload};
 use rig::Engine;
 use sql::ServerUrl;
@@ -145,7 +145,8 @@ fn compare(name: &str, engine: Engine, kinds: &[&str], least: f64, minimal: &Ser
     for only in kinds {
         let mix = Mix::of(FoodCatalogue::KINDS, &[((*only).to_owned(), 1.0)]);
         let mix = mix.expect("it is a kind of the catalogue");
-        let mut inputs = FoodCatalogue::inputs(&size, None, 1, mix.as_ref())(0);
+        let mut inputs =
+            FoodCatalogue::inputs(&size, &Streams { seed: 1, mix: mix.as_ref(), ..Streams::default() })(0);
         let script = wrk::gets_script(folder.path(), only, &mut inputs);
         let mut rates = [Vec::new(), Vec::new()];
         for side in turns(PAIRS).flatten() {

@@ -1,11 +1,12 @@
 //! A connection with its statements.
 
 use crate::Current;
-use model::{Cents, DefectKind, Doubt, Fault, OpenError, Refusal};
+use model::{Cents, Conflict, DefectKind, Doubt, Fault, OpenError, Refusal};
 use mysql_async::prelude::Queryable;
 use mysql_async::{BinaryProtocol, Conn, Error, Params, QueryResult, Statement, Value};
 use sql::{
-    ColumnError, Columns, Dialect, Param, Read, SqlConn, StmtId, Take, TxKind, mysql_fault, positional,
+    BranchId, ColumnError, Columns, Dialect, LOCK_WAIT_S, Param, Read, SqlConn, StmtId, Take, TwoPhase,
+    TxKind, mysql_fault, positional,
 };
 
 /// A statement with the parameter that belongs to each of its question marks.
@@ -22,6 +23,8 @@ pub struct MySqlConn {
     tx: TxKind,
     /// Whether one may be open that was begun here.
     open: bool,
+    /// What it is, if it is a branch of several.
+    branch: Option<BranchId>,
 }
 
 impl std::fmt::Debug for MySqlConn {
@@ -50,7 +53,7 @@ impl MySqlConn {
             })?;
             prepared.push(Prepared { statement, order: positional.order });
         }
-        Ok(MySqlConn { conn, statements: prepared, tx: TxKind::Write, open: false })
+        Ok(MySqlConn { conn, statements: prepared, tx: TxKind::Write, open: false, branch: None })
     }
 
     /// Calls a procedure that holds a whole transaction: its rows go to `each` with the number of their result set, from
@@ -167,6 +170,16 @@ impl SqlConn for MySqlConn {
     }
 
     async fn rollback(&mut self) -> Result<(), Fault> {
+        if let Some(id) = self.branch.take() {
+            self.open = false;
+            // After an error the engine may have ended the branch already, and then takes no second end.
+            let _ = self.conn.query_drop(format!("xa end '{id}'")).await;
+            let gone = self.conn.query_drop(format!("xa rollback '{id}'")).await;
+            return match gone {
+                Err(Error::Server(error)) if error.code == NO_BRANCH => Ok(()),
+                gone => gone.map_err(engine),
+            };
+        }
         // Also where nothing was begun here: a procedure may have.
         if !self.tx.is_one_statement() {
             self.conn.query_drop("rollback").await.map_err(engine)?;
@@ -211,6 +224,68 @@ impl SqlConn for MySqlConn {
             take(state, &Current(&row))?;
         }
         result.drop_result().await.map_err(told)
+    }
+}
+
+/// XAER_NOTA: there is no such branch; or its owner is still connected, and nobody else may decide until then.
+const NO_BRANCH: u16 = 1397;
+/// XAER_DUPID: a branch of that name is left from an attempt that nobody has decided yet.
+const BRANCH_EXISTS: u16 = 1440;
+
+impl MySqlConn {
+    async fn decide(&mut self, text: String) -> Result<bool, Fault> {
+        match self.conn.query_drop(text).await {
+            Ok(()) => Ok(true),
+            Err(Error::Server(error)) if error.code == NO_BRANCH => Ok(false),
+            Err(error) => Err(fault(error, true, Doubt::CommitUnanswered)),
+        }
+    }
+}
+
+impl TwoPhase for MySqlConn {
+    async fn enlist(&mut self) -> Result<String, Fault> {
+        let set = format!("set innodb_lock_wait_timeout = {LOCK_WAIT_S}");
+        self.conn.query_drop(set).await.map_err(engine)?;
+        let name: Option<String> = self.conn.query_first("select database()").await.map_err(engine)?;
+        name.ok_or_else(|| Fault::defect(DefectKind::Engine, "the connection has no database"))
+    }
+
+    /// The engine wants to know the name before anything is done.
+    async fn begin_branch(&mut self, id: BranchId) -> Result<(), Fault> {
+        if self.open {
+            self.rollback().await.map_err(unreached)?;
+        }
+        self.tx = TxKind::Write;
+        let begun = self.conn.query_drop(format!("xa start '{id}'")).await;
+        begun.map_err(|error| match error {
+            Error::Server(error) if error.code == BRANCH_EXISTS => Fault::Conflict(Conflict::Busy),
+            error => unreached(engine(error)),
+        })?;
+        (self.open, self.branch) = (true, Some(id));
+        Ok(())
+    }
+
+    async fn prepare(&mut self) -> Result<(), Fault> {
+        let id = self.branch.ok_or_else(|| Fault::defect(DefectKind::Engine, "there is no branch"))?;
+        self.conn.query_drop(format!("xa end '{id}'")).await.map_err(engine)?;
+        self.conn.query_drop(format!("xa prepare '{id}'")).await.map_err(engine)?;
+        (self.open, self.branch) = (false, None);
+        Ok(())
+    }
+
+    async fn commit_prepared(&mut self, id: BranchId) -> Result<bool, Fault> {
+        self.decide(format!("xa commit '{id}'")).await
+    }
+
+    async fn rollback_prepared(&mut self, id: BranchId) -> Result<bool, Fault> {
+        self.decide(format!("xa rollback '{id}'")).await
+    }
+
+    /// Those of all databases of the server.
+    async fn prepared(&mut self) -> Result<Vec<BranchId>, Fault> {
+        let found: Vec<(i64, i64, i64, Vec<u8>)> = self.conn.query("xa recover").await.map_err(engine)?;
+        let names = found.iter().filter_map(|(.., name)| str::from_utf8(name).ok());
+        Ok(names.filter_map(BranchId::parse).collect())
     }
 }
 

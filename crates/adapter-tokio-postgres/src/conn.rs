@@ -4,8 +4,11 @@ use crate::value::{self, Bound};
 use crate::{Connected, Link, fault};
 use futures_util::StreamExt as _;
 use futures_util::future::try_join_all;
-use model::{DefectKind, Doubt, Fault, Refusal};
-use sql::{ColumnError, Columns, Dialect, Param, Read, SqlConn, StmtId, Take, TxKind, postgres};
+use model::{Conflict, DefectKind, Doubt, Fault, Refusal};
+use sql::{
+    BranchId, ColumnError, Columns, Dialect, LOCK_WAIT_S, Param, Read, SqlConn, StmtId, Take, TwoPhase,
+    TxKind, postgres,
+};
 use std::pin::pin;
 use tokio_postgres::types::{FromSql, Type};
 use tokio_postgres::{Client, Error, Row, RowStream, Statement};
@@ -35,6 +38,8 @@ pub struct PostgresConn {
     open: bool,
     /// Whether it has failed; the server would answer a commit by a rollback.
     failed: bool,
+    /// What it will be prepared as, if it is a branch of several.
+    branch: Option<BranchId>,
 }
 
 impl PostgresConn {
@@ -57,6 +62,7 @@ impl PostgresConn {
             tx: TxKind::Write,
             open: false,
             failed: false,
+            branch: None,
         })
     }
 
@@ -187,6 +193,74 @@ impl SqlConn for PostgresConn {
         take: Take<S>,
     ) -> Result<(), Fault> {
         self.each(stmt, params, |row| take(state, row)).await
+    }
+}
+
+/// What a server says to whoever decides a branch that is not there: undefined object.
+const NO_BRANCH: &str = "42704";
+/// To whoever prepares a branch that is there already: it is left from an attempt that nobody has decided yet.
+const BRANCH_EXISTS: &str = "42710";
+
+impl PostgresConn {
+    async fn batch(&mut self, text: &str) -> Result<(), Error> {
+        self.link.until(self.client.batch_execute(text)).await
+    }
+
+    async fn decide(&mut self, text: &str) -> Result<bool, Fault> {
+        match self.batch(text).await {
+            Ok(()) => Ok(true),
+            Err(error) if error.code().is_some_and(|code| code.code() == NO_BRANCH) => Ok(false),
+            Err(error) => Err(fault(&error, true)),
+        }
+    }
+
+    async fn column(&mut self, query: &str) -> Result<Vec<String>, Fault> {
+        let rows = self.link.until(self.client.query(query, &[])).await;
+        let rows = rows.map_err(|error| fault(&error, false))?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+}
+
+impl TwoPhase for PostgresConn {
+    async fn enlist(&mut self) -> Result<String, Fault> {
+        let set = format!("set lock_timeout = '{LOCK_WAIT_S}s'");
+        self.batch(&set).await.map_err(|error| fault(&error, false))?;
+        let kept = self.column("select current_setting('max_prepared_transactions')").await?;
+        if kept == ["0"] {
+            let why = "the server keeps no prepared transactions; set max_prepared_transactions to its max_connections";
+            return Err(Fault::defect(DefectKind::Engine, why));
+        }
+        Ok(self.column("select current_database()::text").await?.swap_remove(0))
+    }
+
+    async fn begin_branch(&mut self, id: BranchId) -> Result<(), Fault> {
+        self.begin(TxKind::Write).await?;
+        self.branch = Some(id);
+        Ok(())
+    }
+
+    async fn prepare(&mut self) -> Result<(), Fault> {
+        let id = self.branch.take().ok_or_else(|| Fault::defect(DefectKind::Engine, "there is no branch"))?;
+        self.open = false;
+        let prepared = self.batch(&format!("prepare transaction '{id}'")).await;
+        prepared.map_err(|error| match error.code() {
+            Some(code) if code.code() == BRANCH_EXISTS => Fault::Conflict(Conflict::Busy),
+            _ => fault(&error, false),
+        })
+    }
+
+    async fn commit_prepared(&mut self, id: BranchId) -> Result<bool, Fault> {
+        self.decide(&format!("commit prepared '{id}'")).await
+    }
+
+    async fn rollback_prepared(&mut self, id: BranchId) -> Result<bool, Fault> {
+        self.decide(&format!("rollback prepared '{id}'")).await
+    }
+
+    async fn prepared(&mut self) -> Result<Vec<BranchId>, Fault> {
+        let found =
+            "select gid from pg_prepared_xacts where database = current_database() and owner = current_user";
+        Ok(self.column(found).await?.iter().filter_map(|id| BranchId::parse(id)).collect())
     }
 }
 

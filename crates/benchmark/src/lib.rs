@@ -1,5 +1,6 @@
 //! What a workload needs around its calls to be loaded, run, audited and reported.
 
+mod blocks;
 mod checks;
 
 use anyhow::{Result, bail};
@@ -12,6 +13,7 @@ use sql::{Catalogue, ColumnInfo, Dialect, Value};
 use std::fmt::Debug;
 use std::sync::Arc;
 
+pub use blocks::Blocks;
 pub use checks::{input_checks, ledger_checks};
 
 /// Seed of loads of which nothing else is said; that of runs is another.
@@ -19,6 +21,19 @@ pub const LOAD_SEED: u64 = 1;
 
 /// Answers calls, one after the other.
 pub type Rehearsal<W> = Box<dyn FnMut(&<W as Workload>::Call) -> <W as Workload>::Outcome>;
+
+/// What the calls of a trial are drawn from, beside the size of its data.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Streams<'a> {
+    /// The seed of the calls.
+    pub seed: u64,
+    /// The seed that the data was loaded with, where it is known: answers are held to it.
+    pub load: Option<u64>,
+    /// The number of the run, which no other on the same data has: keys of what is done once only are made of it.
+    pub run: u64,
+    /// Which kinds of call are made, where that is not left to the workload.
+    pub mix: Option<&'a Mix>,
+}
 
 /// A workload that can be loaded, run, audited and reported.
 pub trait Benchmark: Wire<Extent: Size> {
@@ -65,6 +80,13 @@ pub trait Benchmark: Wire<Extent: Size> {
     fn tiny_over(_shards: u32) -> Self::Extent {
         Self::tiny()
     }
+    /// Whether calls that are made in a style can be made on data over several stores.
+    ///
+    /// # Errors
+    /// Why not, and what can.
+    fn spans(_style: &str) -> Result<()> {
+        Ok(())
+    }
     /// What lies in each store of a size, in order; loaded and audited by itself, with the ids of the whole.
     fn parts(size: &Self::Extent) -> Vec<Self::Extent> {
         vec![size.clone()]
@@ -93,14 +115,8 @@ pub trait Benchmark: Wire<Extent: Size> {
     /// # Errors
     /// The files of the workload are malformed.
     fn schema(dialect: Dialect) -> Result<Catalogue>;
-    /// The streams of the workers of one trial, by worker. `load` is the seed that the data was loaded with, where it is
-    /// known: answers are held to it. `mix` says which kinds of call are made where that is not left to the workload.
-    fn inputs(
-        size: &Self::Extent,
-        load: Option<u64>,
-        seed: u64,
-        mix: Option<&Mix>,
-    ) -> impl Fn(u32) -> Self::Inputs;
+    /// The streams of the workers of one trial, by worker.
+    fn inputs(size: &Self::Extent, streams: &Streams<'_>) -> impl Fn(u32) -> Self::Inputs;
     /// Answers calls as a right service would whose data has just been loaded, for whoever writes calls down before they are
     /// made. Nothing where no call follows from an earlier answer and what is done is answered with 200.
     fn rehearsal(_size: &Self::Extent) -> Option<Rehearsal<Self>> {
@@ -189,6 +205,18 @@ pub fn split<W: Benchmark>(size: W::Extent, shards: u32) -> Result<W::Extent> {
             if max == 1 { "store" } else { "stores" }
         ),
     }
+}
+
+/// [`split`], for calls that are made in a style.
+///
+/// # Errors
+/// Those of [`split`]; and when no call in that style can be made on several stores.
+pub fn split_for<W: Benchmark>(size: W::Extent, shards: u32, style: &str) -> Result<W::Extent> {
+    let split = split::<W>(size, shards)?;
+    if shards > 1 {
+        W::spans(style)?;
+    }
+    Ok(split)
 }
 
 /// What these parts are together, in the order of their stores; one part is a whole.

@@ -86,7 +86,9 @@ pub(crate) fn compare_subjects<W: Driven>(
         .then(|| Databases::<W>::existing(named.clone(), scale.map(u64::from)))
         .transpose()?;
     let within = existing.as_ref().map_or(scale.unwrap_or(1), Databases::scale);
-    benchmark::split::<W>(W::standard(within), stores.shards)?;
+    for side in [a, b] {
+        benchmark::split_for::<W>(W::standard(within), stores.shards, side.how.style.name())?;
+    }
     let plan = plan::<W>(&args.plan, within)?;
     let (server, engine) = (args.server.clone(), args.engine.clone());
     let through_checkpoints = args.plan.through_checkpoints;

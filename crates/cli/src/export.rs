@@ -6,6 +6,7 @@
 use crate::args::{ExportK6, MixArgs};
 use crate::ui::Ui;
 use anyhow::{Result, anyhow, bail};
+use benchmark::Streams;
 use deploy::database::scale_of;
 use model::{Inputs, Verdict};
 use schedule::Answer;
@@ -105,7 +106,8 @@ impl<W: Driven> Drawn<W> {
     fn new(args: &ExportK6) -> Result<Drawn<W>> {
         let size = W::standard(scale_of::<W>(args.scale)?);
         let mix = args.mix.of::<W>()?;
-        let inputs = W::inputs(&size, None, args.seed, mix.as_ref());
+        let streams = Streams { seed: args.seed, mix: mix.as_ref(), ..Streams::default() };
+        let inputs = W::inputs(&size, &streams);
         let mut clients: Vec<(W::Inputs, String)> =
             (0..args.clients).map(|client| (inputs(client), String::new())).collect();
         let mut answers = W::rehearsal(&size);

@@ -72,7 +72,7 @@ pub(crate) fn run_workload<W: Driven>(
         is_split_alike(server.about(), stores.shards)?;
     }
     let plan = plan::<W>(&args.plan, within)?;
-    benchmark::split::<W>(W::standard(within), stores.shards)?;
+    benchmark::split_for::<W>(W::standard(within), stores.shards, subject.how.style.name())?;
     if let Some(own) = &own {
         ui.doing("the server loads its data");
         own.load::<W>(&W::over(W::standard(within), stores.shards), LOAD_SEED)?;

@@ -57,7 +57,7 @@ pub(crate) fn under_load<W: Driven>(
         trial::reachable(subject, databases)?;
     }
     let scale = existing.as_ref().map_or(scale.unwrap_or(1), Databases::scale);
-    benchmark::split::<W>(W::standard(scale), stores.shards)?;
+    benchmark::split_for::<W>(W::standard(scale), stores.shards, subject.how.style.name())?;
     let settings = server_settings(server, engine, 1);
     let mut spec = Spec::of_wishes(dialect, stores.shards, &named, &engine.wishes());
     if load.through_checkpoints {

@@ -63,7 +63,7 @@ fn started<W: Driven>(
     ui: &Ui,
     interrupt: &Interrupt,
 ) -> Result<(Verification, Folder)> {
-    benchmark::split::<W>(W::tiny_over(shards), shards)?;
+    benchmark::split_for::<W>(W::tiny_over(shards), shards, subject.how.style.name())?;
     let wishes = Wishes { statement_statistics: named.is_empty(), ..Wishes::default() };
     let spec = Spec::of_wishes(subject.how.dialect, shards, named, &wishes);
     let (folder, _, _) = Folder::create(&args.out.out, &format!("verify-{}", subject.path))?;

@@ -18,9 +18,11 @@ use trial::{Sealed, Site};
 use workload_catalogue::FoodCatalogue;
 use workload_tpcb::Tpcb;
 use workload_tpcc::Tpcc;
+use workload_transfer::Transfers;
 
 /// Those that come with Stackmark; their combinations are in `targets`.
-const WORKLOADS: &[Row] = &[Row::of::<Tpcc>(&[]), Row::of::<Tpcb>(&[]), Row::of::<FoodCatalogue>(&[])];
+const WORKLOADS: &[Row] =
+    &[Row::of::<Tpcc>(&[]), Row::of::<Tpcb>(&[]), Row::of::<FoodCatalogue>(&[]), Row::of::<Transfers>(&[])];
 
 /// Those that the program brings along.
 static MORE: OnceLock<&'static [Row]> = OnceLock::new();

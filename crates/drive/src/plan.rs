@@ -337,6 +337,7 @@ mod tests {
         pace: None,
         p90_max: None,
         deferred_p90_max: None,
+        declines_all: false,
     };
 
     #[track_caller]

@@ -83,6 +83,13 @@ pub fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
+/// Nanoseconds since 1970 in UTC, for numbers that no other run has. Never used to measure.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "this is the place")]
+pub fn unix_nanoseconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
+}
+
 /// CPU time that the calling thread has used so far; zero where the system cannot tell.
 #[must_use]
 pub fn thread_cpu() -> Nanos {

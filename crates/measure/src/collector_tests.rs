@@ -10,7 +10,15 @@ use proptest::prelude::*;
 struct Plain;
 
 const fn kind(name: &'static str, headline: bool) -> Kind {
-    Kind { name, headline, declines: headline, pace: None, p90_max: None, deferred_p90_max: None }
+    Kind {
+        name,
+        headline,
+        declines: headline,
+        pace: None,
+        p90_max: None,
+        deferred_p90_max: None,
+        declines_all: false,
+    }
 }
 
 impl Workload for Plain {

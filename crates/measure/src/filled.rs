@@ -63,6 +63,7 @@ fn kind_tally(
         name: kind.name.into(),
         headline: kind.headline,
         declines: kind.declines,
+        declines_all: kind.declines_all,
         limit: kind.p90_max.map(|max| Limit::new(max.0, p90)),
         tally: Tally {
             books: books(&of_kind.books),

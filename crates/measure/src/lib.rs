@@ -37,7 +37,7 @@ mod totals;
 mod usl;
 
 pub use books::{Books, Class, Imbalance};
-pub use clock::{Monotonic, thread_cpu, unix_seconds};
+pub use clock::{Monotonic, thread_cpu, unix_nanoseconds, unix_seconds};
 pub use clocked::{ClockedSums, FacetTotals, StatementSum};
 pub use collector::{Collected, Collector, Slice, SliceTimes, circulation};
 pub use compare::{

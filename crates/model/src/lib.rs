@@ -18,6 +18,7 @@ mod statements;
 pub mod strict;
 mod time;
 mod units;
+pub mod vectors;
 mod wire;
 
 use std::future::Future;
@@ -85,6 +86,8 @@ pub struct Kind {
     pub headline: bool,
     /// Whether a call of this kind may be declined as planned by the workload.
     pub declines: bool,
+    /// Whether all calls of this kind may be: they are made to be declined, or say again what was said before.
+    pub declines_all: bool,
     /// Keying and think time when the workload's own pace is asked for.
     pub pace: Option<Pace>,
     /// The limit the workload sets on the 90th percentile of response time.

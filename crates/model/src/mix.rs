@@ -117,7 +117,15 @@ mod tests {
     use super::*;
 
     const fn kind(name: &'static str) -> Kind {
-        Kind { name, headline: false, declines: false, pace: None, p90_max: None, deferred_p90_max: None }
+        Kind {
+            name,
+            headline: false,
+            declines: false,
+            pace: None,
+            p90_max: None,
+            deferred_p90_max: None,
+            declines_all: false,
+        }
     }
 
     const KINDS: [Kind; 3] = [kind("order"), kind("pay"), kind("look")];

@@ -134,6 +134,9 @@ pub struct KindTally {
     pub headline: bool,
     /// Whether the workload plans for declined calls of this kind.
     pub declines: bool,
+    /// Whether all of them may be: they are made to be declined, or say again what was said before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub declines_all: bool,
     /// The workload's limit on its 90th percentile; `null` where it sets none.
     pub limit: Option<Limit>,
     /// What was counted and clocked.
@@ -187,11 +190,8 @@ impl KindTally {
         let books = self.tally.books;
         let planned = PLANNED_MAX * books.begun as f64;
         let chance = PLANNED_SIGMAS * (planned * (1.0 - PLANNED_MAX)).sqrt();
-        if self.declines && books.declined as f64 <= (planned + chance).max(PLANNED_FEW) {
-            0
-        } else {
-            books.declined
-        }
+        let few = books.declined as f64 <= (planned + chance).max(PLANNED_FEW);
+        if self.declines_all || self.declines && few { 0 } else { books.declined }
     }
 }
 

@@ -62,6 +62,8 @@ impl Technology for Postgres {
         settings.set("unix_socket_directories", state::run(folder).display());
         settings.set("unix_socket_permissions", "0700");
         settings.set("max_connections", options.connections);
+        // As many as there can be sessions, whoever prepares one: alike for all that are compared.
+        settings.set("max_prepared_transactions", options.connections);
         settings.set("shared_buffers", format!("{}MB", cache_mib(memory)));
         settings.set("max_wal_size", "8GB");
         settings.set("checkpoint_timeout", "15min");

@@ -110,7 +110,15 @@ mod tests {
     const SECOND: Nanos = Nanos::from_secs(1);
 
     fn kind(name: &'static str) -> Kind {
-        Kind { name, headline: false, declines: false, pace: None, p90_max: None, deferred_p90_max: None }
+        Kind {
+            name,
+            headline: false,
+            declines: false,
+            pace: None,
+            p90_max: None,
+            deferred_p90_max: None,
+            declines_all: false,
+        }
     }
 
     /// What calls have come to, each as its kind, its response time in ms and its class.

@@ -58,7 +58,12 @@ impl Service {
     /// All routes.
     pub(crate) fn router(self: Arc<Self>) -> Router {
         let mut router = Router::new().route("/health", get(health)).route("/about", get(about));
-        for (kind, endpoint) in self.served.endpoints().iter().enumerate() {
+        let endpoints = self.served.endpoints();
+        for (kind, endpoint) in endpoints.iter().enumerate() {
+            // Kinds that differ only for whoever calls go to one place.
+            if endpoints[..kind].contains(endpoint) {
+                continue;
+            }
             let handler = move |State(service): State<Arc<Self>>, request: Request| async move {
                 service.answer(kind, request).await
             };

@@ -108,6 +108,34 @@ pub struct InputFinding {
     pub finding: Finding,
 }
 
+impl InputFinding {
+    /// Of the share of a kind of call: `counted` of all `calls`, where `expected` (0 to 1) was drawn, but for `slack` calls at most
+    /// that are of another kind than was drawn.
+    #[must_use]
+    pub fn of_share(name: &'static str, counted: u64, calls: u64, expected: f64, slack: u64) -> InputFinding {
+        let samples = calls.max(1) as f64;
+        let measured = counted as f64 / samples;
+        // That all calls are of one kind, or none, needs no tolerance.
+        let tolerance = SIGMAS * (expected * (1.0 - expected) / samples).sqrt() + slack as f64 / samples;
+        let figure = Figure { measured, expected, tolerance, samples: calls };
+        let found = format!(
+            "{name} is {:.2} % of {calls} calls; expected {:.2} % ± {:.2}",
+            measured * 100.0,
+            expected * 100.0,
+            tolerance * 100.0
+        );
+        // A tolerance of half the share would pass what is plainly wrong, so it tells nothing.
+        let finding = if calls == 0 || (expected > 0.0 && tolerance >= expected / 2.0) {
+            Finding::of(Check::NotTold, format!("too few to tell whether {found}"), figure)
+        } else if (measured - expected).abs() <= tolerance {
+            Finding::of(Check::Passed, found, figure)
+        } else {
+            Finding::of(Check::Failed, format!("violated: {found}"), figure)
+        };
+        InputFinding { name, clause: "mix", finding }
+    }
+}
+
 /// Audits of a workload that share temporary tables, by the names of their queries.
 pub struct Asked<C: 'static> {
     /// Statements that make the temporary tables, in order.

@@ -20,6 +20,7 @@ mod statements;
 mod storage;
 mod target;
 mod timed;
+mod two_phase;
 mod value;
 
 pub use catalogue::{Catalogue, CatalogueError};
@@ -38,6 +39,7 @@ pub use sqlite_settings::{SqliteAnswers, SqliteSettings};
 pub use storage::Storage;
 pub use target::{SqlForm, SqlTarget};
 pub use timed::Timed;
+pub use two_phase::{BranchId, LOCK_WAIT_S, TwoPhase};
 pub use value::Value;
 
 /// The engines whose SQL we speak. Matched without wildcard arms everywhere, so that a new one is met by the compiler.

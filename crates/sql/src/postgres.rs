@@ -5,9 +5,10 @@ use crate::ServerUrl;
 use model::{Conflict, DefectKind, Doubt, Durability, Fault, OpenError, Refusal, Said, Tier};
 
 /// Settings of a server that may change a figure, in the order of reports: what every adapter reads back.
-pub const SETTINGS: [&str; 20] = [
+pub const SETTINGS: [&str; 21] = [
     "shared_buffers",
     "max_connections",
+    "max_prepared_transactions",
     "wal_level",
     "wal_sync_method",
     "wal_compression",

@@ -1,6 +1,6 @@
 //! Counts and clocks what a transaction does: the work fingerprint of a call comes from here for every adapter.
 
-use crate::{Columns, Dialect, Grouping, Param, Read, SqlConn, StmtId, Take, TxKind};
+use crate::{BranchId, Columns, Dialect, Grouping, Param, Read, SqlConn, StmtId, Take, TwoPhase, TxKind};
 use model::{Clock, Effort, Fault, Nanos, StatementClock, StatementTimes};
 
 /// Wraps a connection.
@@ -14,6 +14,8 @@ pub struct Timed<C, K> {
     clock: K,
     effort: Effort,
     begun: Nanos,
+    /// Whether the transaction is a branch: what it takes until it is decided is of the transaction that decides it.
+    is_branch: bool,
     statements: StatementClock,
 }
 
@@ -25,6 +27,7 @@ impl<C: SqlConn, K: Clock> Timed<C, K> {
             clock,
             effort: Effort::default(),
             begun: Nanos::ZERO,
+            is_branch: false,
             statements: StatementClock::default(),
         }
     }
@@ -87,7 +90,9 @@ impl<C: SqlConn, K: Clock> SqlConn for Timed<C, K> {
     async fn rollback(&mut self) -> Result<(), Fault> {
         let asked = self.clock.now();
         let result = self.conn.rollback().await;
-        self.effort.spent.statements += asked - self.begun;
+        if !std::mem::take(&mut self.is_branch) {
+            self.effort.spent.statements += asked - self.begun;
+        }
         self.effort.spent.commit += self.clock.now() - asked;
         result
     }
@@ -139,6 +144,43 @@ impl<C: SqlConn, K: Clock> SqlConn for Timed<C, K> {
         result?;
         self.count(all.0);
         Ok(())
+    }
+}
+
+/// A branch is no attempt of its own, and counts as a commit when it is committed. It is begun after the transaction that decides
+/// it and prepared before that commits, so that its time lies within that transaction's statements.
+impl<C: TwoPhase, K: Clock> TwoPhase for Timed<C, K> {
+    async fn enlist(&mut self) -> Result<String, Fault> {
+        self.conn.enlist().await
+    }
+
+    async fn begin_branch(&mut self, id: BranchId) -> Result<(), Fault> {
+        self.is_branch = true;
+        self.conn.begin_branch(id).await
+    }
+
+    async fn prepare(&mut self) -> Result<(), Fault> {
+        self.is_branch = false;
+        self.conn.prepare().await
+    }
+
+    async fn commit_prepared(&mut self, id: BranchId) -> Result<bool, Fault> {
+        let asked = self.clock.now();
+        let result = self.conn.commit_prepared(id).await;
+        self.effort.spent.commit += self.clock.now() - asked;
+        self.effort.commits += u32::from(result == Ok(true));
+        result
+    }
+
+    async fn rollback_prepared(&mut self, id: BranchId) -> Result<bool, Fault> {
+        let asked = self.clock.now();
+        let result = self.conn.rollback_prepared(id).await;
+        self.effort.spent.commit += self.clock.now() - asked;
+        result
+    }
+
+    async fn prepared(&mut self) -> Result<Vec<BranchId>, Fault> {
+        self.conn.prepared().await
     }
 }
 

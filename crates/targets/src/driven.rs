@@ -10,6 +10,10 @@ macro_rules! driven {
         });
     };
     ($workload:ident :: $W:ident, $open:expr) => {
+        $crate::driven!($workload::$W, $open,);
+    };
+    // With a function of what opens targets on several stores, where a session in each by itself does not do.
+    ($workload:ident :: $W:ident, $open:expr, $($open_over:expr)?) => {
         impl $crate::Driven for $workload::$W {
             fn open(
                 how: $crate::How,
@@ -19,6 +23,15 @@ macro_rules! driven {
                 let open: fn($crate::How, &$crate::parts::DbUrl, $crate::parts::Monotonic) -> _ = $open;
                 open(how, url, clock)
             }
+
+            $(fn open_over(
+                how: $crate::How,
+                stores: &[$crate::parts::DbUrl],
+                size: &<Self as $crate::parts::Wire>::Extent,
+                clock: $crate::parts::Monotonic,
+            ) -> $crate::parts::Result<$crate::parts::AnyTarget<Self>> {
+                $open_over(how, stores, size, clock)
+            })?
 
             fn drive(
                 plan: &$crate::parts::Plan,
@@ -54,3 +67,4 @@ macro_rules! driven {
 driven!(workload_tpcc::Tpcc, crate::tpcc::open);
 driven!(workload_tpcb::Tpcb);
 driven!(workload_catalogue::FoodCatalogue, crate::catalogue::open);
+driven!(workload_transfer::Transfers, crate::transfer::open, crate::transfer::open_over);

@@ -34,6 +34,8 @@ pub enum Style {
     Levels,
     /// The same with a query for each row that has others below it ("N+1").
     Nested,
+    /// What lies in two databases is changed in both by two-phase commit.
+    TwoPhase,
 }
 
 /// What speaks to the engine, whatever the route.
@@ -71,6 +73,7 @@ impl Style {
             Style::Grouped => "grouped",
             Style::Levels => "levels",
             Style::Nested => "nested",
+            Style::TwoPhase => "2pc",
         }
     }
 }

@@ -11,8 +11,9 @@ mod place;
 mod sharded;
 mod subjects;
 mod tpcc;
+mod transfer;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use benchmark::Benchmark;
 use drive::{Observer, Plan, RunError, Stop, Trial};
 use measure::Monotonic;
@@ -51,6 +52,22 @@ pub trait Driven: Benchmark {
     /// # Errors
     /// When the engine cannot be reached or used, or `how` is no subject of this workload.
     fn open(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<Self>>;
+
+    /// The same on data over several stores, in the order of [`Benchmark::parts`].
+    ///
+    /// # Errors
+    /// Those of [`Driven::open`], which say of which store.
+    fn open_over(
+        how: How,
+        stores: &[DbUrl],
+        size: &Self::Extent,
+        clock: Monotonic,
+    ) -> Result<AnyTarget<Self>> {
+        Ok(AnyTarget::new(Sharded {
+            stores: sharded::each(stores, |url| Self::open(how, url, clock))?,
+            size: size.clone(),
+        }))
+    }
 
     /// [`drive::run`].
     ///
@@ -98,10 +115,8 @@ pub fn target_over<W: Driven>(how: How, stores: &[DbUrl], size: &W::Extent) -> R
         [store] if parts == 1 => target(how, store),
         _ if stores.len() != parts => bail!("data over {parts} stores, and addresses of {}", stores.len()),
         _ => {
-            let clock = Monotonic::start();
-            let open = |(shard, url)| W::open(how, url, clock).with_context(|| sharded::name(shard));
-            let stores = stores.iter().enumerate().map(open).collect::<Result<_>>()?;
-            let target = AnyTarget::new(Sharded { stores, size: size.clone() });
+            W::spans(how.style.name())?;
+            let target = W::open_over(how, stores, size, Monotonic::start())?;
             Ok(RetryingTarget { target, policy: RetryPolicy::default() })
         }
     }

@@ -1,7 +1,9 @@
 //! Data over several stores: a session has one in each, and passes each call on to the store that the call is for.
 
+use anyhow::{Context, Result};
 use benchmark::Benchmark;
 use model::{AnySession, AnyTarget, Effort, Fault, Home, OpenError, Session, Stack, StatementTimes, Target};
+use sql::DbUrl;
 
 /// Targets of the same subject on each store, in order; at least one.
 pub(crate) struct Sharded<W: Benchmark> {
@@ -35,7 +37,13 @@ impl<W: Benchmark> Target<W> for Sharded<W> {
     }
 }
 
-fn in_store(shard: usize, error: OpenError) -> OpenError {
+/// What is made of the address of each store, in order.
+pub(crate) fn each<T>(stores: &[DbUrl], open: impl Fn(&DbUrl) -> Result<T>) -> Result<Vec<T>> {
+    let named = |(shard, url)| open(url).with_context(|| name(shard));
+    stores.iter().enumerate().map(named).collect()
+}
+
+pub(crate) fn in_store(shard: usize, error: OpenError) -> OpenError {
     let named = |what: String| format!("{}, {what}", name(shard));
     match error {
         OpenError::Unreachable { what, why } => OpenError::Unreachable { what: named(what), why },
@@ -45,7 +53,7 @@ fn in_store(shard: usize, error: OpenError) -> OpenError {
 
 /// What the first store says, how many there are, and in what the others differ from it. An acknowledged commit survives what
 /// it does in the weakest.
-fn joined(stacks: Vec<Stack>) -> Stack {
+pub(crate) fn joined(stacks: Vec<Stack>) -> Stack {
     let mut all = stacks[0].clone();
     all.settings.push(("stores".into(), stacks.len().to_string()));
     for (shard, stack) in stacks.iter().enumerate().skip(1) {

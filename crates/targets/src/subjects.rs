@@ -68,4 +68,11 @@ pub const COMBINATIONS: &[Combination] = &[
     direct("catalogue/mariadb/mysql-async/levels", styled(MYSQL, Style::Levels), "templates with a query for each table"),
     direct("catalogue/mariadb/mysql-async/nested", styled(MYSQL, Style::Nested), "templates with a query for each row above others (N+1)"),
     direct("catalogue/mariadb/sqlx", sqlx(Dialect::MySql), "a food catalogue on MariaDB through sqlx"),
+    direct("transfer/sqlite/rusqlite", SQLITE, "money between accounts on SQLite"),
+    direct("transfer/sqlite/rusqlite/grouped", styled(SQLITE, Style::Grouped), "calls that wait for each other share a durable commit"),
+    direct("transfer/postgres/tokio-postgres", POSTGRES, "money between accounts on PostgreSQL"),
+    direct("transfer/postgres/sqlx", sqlx(Dialect::Postgres), "money between accounts on PostgreSQL through sqlx"),
+    direct("transfer/postgres/tokio-postgres/2pc", styled(POSTGRES, Style::TwoPhase), "between stores by two-phase commit"),
+    direct("transfer/mariadb/mysql-async", MYSQL, "money between accounts on MariaDB"),
+    direct("transfer/mariadb/mysql-async/2pc", styled(MYSQL, Style::TwoPhase), "between stores by two-phase commit (XA)"),
 ];

@@ -10,6 +10,7 @@ use crate::validate;
 use crate::viewer::{Following, Sight, Spectator};
 use admin::store;
 use anyhow::{Context, Result, bail};
+use benchmark::Streams;
 use deploy::{Databases, Deployment, Interrupt, Route, Server, ServerSettings, Subject, tell};
 use drive::{Observer, Stop};
 use measure::{Monotonic, Totals};
@@ -189,8 +190,13 @@ impl<W: Driven> Job<'_, W> {
         }
         let size = &self.databases.size;
         let ours = self.audited && !self.databases.is_foreign();
-        let inputs =
-            W::inputs(size, ours.then_some(self.databases.seed()), self.plan.seed, self.plan.mix.as_ref());
+        let streams = Streams {
+            seed: self.plan.seed,
+            load: ours.then_some(self.databases.seed()),
+            run: measure::unix_nanoseconds(),
+            mix: self.plan.mix.as_ref(),
+        };
+        let inputs = W::inputs(size, &streams);
         let stop = Stop::new();
         let mut follow = Follow {
             job: self,
@@ -209,15 +215,10 @@ impl<W: Driven> Job<'_, W> {
             unsettled: false,
             write_failure: None,
         };
-        let driven = W::drive(
-            &self.plan,
-            &Arc::new(target),
-            &inputs,
-            &|| W::new_ledger(size),
-            clock,
-            &stop,
-            &mut follow,
-        );
+        // It stays until the data has settled: what it left undecided is decided by it.
+        let target = Arc::new(target);
+        let driven =
+            W::drive(&self.plan, &target, &inputs, &|| W::new_ledger(size), clock, &stop, &mut follow);
         let ended = Monotonic::start();
         let Follow {
             watch, following, server_failure, write_failure, mut progress, document, unsettled, ..

@@ -5,6 +5,7 @@ use crate::watch::{Shared, Watched, noted};
 use crate::witness::Witness;
 use adapter_http::HttpTarget;
 use anyhow::Result;
+use benchmark::Streams;
 use model::{Effort, Inputs, Mix, OpenError, Session, Target};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -80,6 +81,7 @@ pub(crate) fn drawn<W: Driven>(size: &W::Extent, seed: u64, kind: usize) -> Vec<
     let only = [(W::KINDS[kind].name.to_owned(), 1.0)];
     // A workload of one kind has no other mix.
     let mix = Mix::of(W::KINDS, &only).ok().flatten();
-    let mut inputs = W::inputs(size, None, seed, mix.as_ref())(0);
+    let mut inputs =
+        W::inputs(size, &Streams { seed, run: seed, mix: mix.as_ref(), ..Streams::default() })(0);
     (0..CALLS).map(|_| inputs.draw()).collect()
 }

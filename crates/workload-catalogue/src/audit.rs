@@ -4,7 +4,7 @@
 use crate::ledger::KINDS;
 use crate::{Cardinality, FoodCatalogue, Ledger, input};
 use model::{Mix, Workload};
-use sql::audit::{About, Asked, Figure, Finding, InputFinding, SIGMAS, groups};
+use sql::audit::{About, Asked, InputFinding, groups};
 use sql::{Catalogue, CatalogueError, Dialect};
 
 pub use sql::audit::{Check, Family};
@@ -107,26 +107,7 @@ pub fn input_audit(ledger: &Ledger, mix: &Mix) -> Vec<InputFinding> {
         // Those that stand in for each other are told together.
         let expected: f64 = input::group(kind).map(|kind| mix.share(kind)).sum::<f64>().min(1.0);
         let counted: u64 = input::group(kind).map(|kind| ledger.calls()[kind]).sum();
-        let measured = counted as f64 / calls.max(1) as f64;
-        // That all calls are of one kind, or none, needs no tolerance.
-        let tolerance = SIGMAS * (expected * (1.0 - expected) / calls.max(1) as f64).sqrt();
-        let name = FoodCatalogue::KINDS[kind].name;
-        let figure = Figure { measured, expected, tolerance, samples: calls };
-        let found = format!(
-            "{name} is {:.2} % of {calls} calls; expected {:.2} % ± {:.2}",
-            measured * 100.0,
-            expected * 100.0,
-            tolerance * 100.0
-        );
-        // A tolerance of half the share would pass what is plainly wrong, so it tells nothing.
-        let finding = if calls == 0 || (expected > 0.0 && tolerance >= expected / 2.0) {
-            Finding::of(Check::NotTold, format!("too few to tell whether {found}"), figure)
-        } else if (measured - expected).abs() <= tolerance {
-            Finding::of(Check::Passed, found, figure)
-        } else {
-            Finding::of(Check::Failed, format!("violated: {found}"), figure)
-        };
-        InputFinding { name, clause: "mix", finding }
+        InputFinding::of_share(FoodCatalogue::KINDS[kind].name, counted, calls, expected, 0)
     };
     (0..KINDS).map(share).collect()
 }

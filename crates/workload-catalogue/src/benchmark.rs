@@ -4,7 +4,7 @@ use crate::{
     Cardinality, Claims, Data, FoodCatalogue, Inputs, Ledger, Oracle, SCALE_MAX, Stored, audit, input,
 };
 use anyhow::{Context, Result, bail};
-use benchmark::{Benchmark, Kit, Look, Past, Rehearsal, input_checks, ledger_checks};
+use benchmark::{Benchmark, Kit, Look, Past, Rehearsal, Streams, input_checks, ledger_checks};
 use model::Mix;
 use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
@@ -62,14 +62,9 @@ impl Benchmark for FoodCatalogue {
         Ok(crate::schema(dialect)?)
     }
 
-    fn inputs(
-        size: &Cardinality,
-        _load: Option<u64>,
-        seed: u64,
-        mix: Option<&Mix>,
-    ) -> impl Fn(u32) -> Inputs {
-        let (size, templates) = (*size, input::templates(size));
-        let mix = mix.cloned().unwrap_or_else(input::standard_mix);
+    fn inputs(size: &Cardinality, streams: &Streams<'_>) -> impl Fn(u32) -> Inputs {
+        let (size, seed, templates) = (*size, streams.seed, input::templates(size));
+        let mix = streams.mix.cloned().unwrap_or_else(input::standard_mix);
         move |worker| Inputs::new(size, Arc::clone(&templates), mix.clone(), seed, worker)
     }
 

@@ -42,7 +42,15 @@ pub use text::{NAME_MAX, Name, NotAName};
 pub struct FoodCatalogue;
 
 const fn kind(name: &'static str, declines: bool) -> Kind {
-    Kind { name, headline: true, declines, pace: None, p90_max: None, deferred_p90_max: None }
+    Kind {
+        name,
+        headline: true,
+        declines,
+        pace: None,
+        p90_max: None,
+        deferred_p90_max: None,
+        declines_all: false,
+    }
 }
 
 impl Workload for FoodCatalogue {

@@ -3,7 +3,7 @@
 use crate::audit::{self, Context as AuditContext};
 use crate::{BRANCHES_MAX, Call, Cardinality, Claims, Data, Inputs, Ledger, StoredTally, Tpcb, hottest_rows};
 use anyhow::{Context, Result, bail};
-use benchmark::{Benchmark, Kit, Look, Past, input_checks, ledger_checks};
+use benchmark::{Benchmark, Kit, Look, Past, Streams, input_checks, ledger_checks};
 use model::Mix;
 use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
@@ -103,13 +103,8 @@ impl Benchmark for Tpcb {
         Ok(crate::schema(dialect)?)
     }
 
-    fn inputs(
-        size: &Cardinality,
-        _load: Option<u64>,
-        seed: u64,
-        _mix: Option<&Mix>,
-    ) -> impl Fn(u32) -> Inputs {
-        let size = *size;
+    fn inputs(size: &Cardinality, streams: &Streams<'_>) -> impl Fn(u32) -> Inputs {
+        let (size, seed) = (*size, streams.seed);
         move |worker| Inputs::new(size, seed, worker)
     }
 

@@ -1,5 +1,6 @@
 //! The initial rows, as `pgbench -i` makes them. Nothing in them is random.
 
+use benchmark::Blocks;
 use model::rows::{Dataset, RowSink, Table};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -80,13 +81,12 @@ impl Cardinality {
         if self.shards == 1 {
             return self;
         }
-        let (from, until) = (self.before(shard), self.before(shard + 1));
+        let (from, until) = (self.blocks().before(shard), self.blocks().before(shard + 1));
         Cardinality { first: self.first + from, branches: until - from, shards: 1, ..self }
     }
 
-    /// Branches in the stores before one.
-    const fn before(self, shard: u32) -> u32 {
-        (self.branches as u64 * shard as u64 / self.shards as u64) as u32
+    const fn blocks(self) -> Blocks {
+        Blocks { items: self.branches, shards: self.shards }
     }
 
     /// Accounts in all.
@@ -122,12 +122,7 @@ impl Cardinality {
     /// The store that a branch lies in, by its index; for a branch that does not exist one of those that do.
     #[must_use]
     pub fn shard(&self, bid: u32) -> u32 {
-        if self.shards == 1 {
-            return 0;
-        }
-        let place = bid.saturating_sub(self.first + 1).min(self.branches - 1);
-        // The last whose block begins no later, see `part`.
-        ((u64::from(place + 1) * u64::from(self.shards) - 1) / u64::from(self.branches)) as u32
+        self.blocks().shard_of(bid.saturating_sub(self.first + 1))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     kit,
 };
 use anyhow::{Context, Result, bail};
-use benchmark::{Benchmark, Kit, LOAD_SEED, Look, Past, input_checks, ledger_checks};
+use benchmark::{Benchmark, Kit, LOAD_SEED, Look, Past, Streams, input_checks, ledger_checks};
 use model::Mix;
 use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
@@ -100,7 +100,8 @@ impl Benchmark for Tpcc {
         Ok(crate::schema(dialect)?)
     }
 
-    fn inputs(size: &Cardinality, load: Option<u64>, seed: u64, mix: Option<&Mix>) -> impl Fn(u32) -> Inputs {
+    fn inputs(size: &Cardinality, streams: &Streams<'_>) -> impl Fn(u32) -> Inputs {
+        let Streams { seed, load, mix, .. } = *streams;
         let (size, mix) = (*size, mix.cloned());
         let known = match load {
             Some(load) => Knowledge::of(Data::new(size, load)),

@@ -82,6 +82,7 @@ const fn kind_of(name: &'static str, keying: u64, think: u64, p90: u64) -> Kind 
         pace: Some(Pace { keying: Nanos::from_secs(keying), think_mean: Nanos::from_secs(think) }),
         p90_max: Some(Nanos::from_secs(p90)),
         deferred_p90_max: None,
+        declines_all: false,
     }
 }
 

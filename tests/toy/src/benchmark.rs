@@ -6,7 +6,7 @@ use crate::{Cardinality, Claims, Inputs, Ledger, StoredBox, Toy, audit, sql};
 use ::sql::audit::Group;
 use ::sql::{Catalogue, Dialect, Value};
 use anyhow::{Context, Result, bail};
-use benchmark::{Benchmark, Kit, Look, Past, ledger_checks};
+use benchmark::{Benchmark, Kit, Look, Past, Streams, ledger_checks};
 use model::Mix;
 use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
@@ -62,13 +62,8 @@ impl Benchmark for Toy {
         Ok(sql::schema()?)
     }
 
-    fn inputs(
-        size: &Cardinality,
-        _load: Option<u64>,
-        seed: u64,
-        _mix: Option<&Mix>,
-    ) -> impl Fn(u32) -> Inputs {
-        let size = *size;
+    fn inputs(size: &Cardinality, streams: &Streams<'_>) -> impl Fn(u32) -> Inputs {
+        let (size, seed) = (*size, streams.seed);
         move |worker| Inputs::new(size, seed, worker)
     }
 

@@ -2,7 +2,7 @@
 //! requests. The server is the real one, on SQLite: its answers have the size and the headers of measured ones.
 
 use crate::{CONNECTIONS, Load, Run, SERVER_CORE, print_allocations, take_turns};
-use benchmark::Benchmark;
+use benchmark::{Benchmark, Streams};
 use model::{Mix, Workload};
 use stackmark_benches::data::Folder;
 use stackmark_benches::pairs::{Ratio, Spread};
@@ -26,7 +26,8 @@ pub(crate) fn compare(folder: &Folder) {
     for only in KINDS {
         let mix =
             Mix::of(FoodCatalogue::KINDS, &[(only.to_owned(), 1.0)]).expect("it is a kind of the catalogue");
-        let inputs = FoodCatalogue::inputs(&size, None, 1, mix.as_ref());
+        let inputs =
+            FoodCatalogue::inputs(&size, &Streams { seed: 1, mix: mix.as_ref(), ..Streams::default() });
         let kind = FoodCatalogue::KINDS.iter().position(|kind| kind.name == only).unwrap_or_default();
         let script = wrk::gets_script(folder.path(), only, &mut inputs(0));
         let load = Load::<FoodCatalogue> { kind, inputs: &inputs, ledger: &Default::default };

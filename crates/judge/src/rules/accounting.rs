@@ -279,6 +279,11 @@ mod tests {
     fn orders_that_are_all_declined_are_no_result_and_not_served() {
         let words = "100.0 % of new-order were declined, far more than the workload plans for";
         after(decline_all, "outcome-mix", Bad, words);
+        let planned = |trial: &mut Trial| {
+            decline_all(trial);
+            trial.kinds[0].declines_all = true;
+        };
+        after(planned, "outcome-mix", result::Severity::Ok, "which the workload plans for");
         let mut trial = crate::testing::open_trial().trials.remove(0);
         let before = served_share(&trial);
         decline_all(&mut trial);

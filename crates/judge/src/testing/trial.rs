@@ -396,6 +396,7 @@ fn kind(
         name: name.to_owned(),
         headline: name == "new-order",
         declines: declined > 0,
+        declines_all: false,
         limit: Some(Limit::new(p90_max_ns, classes[0].response.p90_ns)),
         tally: Tally {
             books: Books {

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "a counting allocator must implement an unsafe trait; it only passes on")]
 
 use crate::stores::{Bank, HOW_RUSQLITE, load};
-use benchmark::Benchmark as _;
+use benchmark::{Benchmark as _, Streams};
 use model::{Effort, Inputs as _, Session, Target, Wire as _, Workload as _};
 use sql::SqliteUrl;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -95,7 +95,8 @@ fn a_call_of_the_catalogue_allocates_nothing() {
         let target = target::<FoodCatalogue>(How { style, ..HOW_RUSQLITE }, &url.clone().into()).unwrap();
         wait_for(async {
             let mut session = target.open(0).await.unwrap();
-            let mut inputs = FoodCatalogue::inputs(&size, None, 7, None)(style as u32);
+            let mut inputs =
+                FoodCatalogue::inputs(&size, &Streams { seed: 7, ..Streams::default() })(style as u32);
             let mut fewest = u64::MAX;
             for round in 0..=ROUNDS {
                 let before = ALLOCATIONS.get();
@@ -113,7 +114,7 @@ fn a_call_of_the_catalogue_allocates_nothing() {
         .unwrap();
     }
     let mut oracle = workload_catalogue::Oracle::new(size);
-    let mut inputs = FoodCatalogue::inputs(&size, None, 8, None)(0);
+    let mut inputs = FoodCatalogue::inputs(&size, &Streams { seed: 8, ..Streams::default() })(0);
     for _ in 0..CALLS {
         let call = inputs.draw();
         let outcome = oracle.answer(&call);

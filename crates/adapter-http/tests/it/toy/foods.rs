@@ -41,7 +41,15 @@ pub(crate) const TAKE: usize = 1;
 const BODY: &[u8] = br#"{"take":1}"#;
 
 const fn kind(name: &'static str, declines: bool) -> Kind {
-    Kind { name, headline: true, declines, pace: None, p90_max: None, deferred_p90_max: None }
+    Kind {
+        name,
+        headline: true,
+        declines,
+        pace: None,
+        p90_max: None,
+        deferred_p90_max: None,
+        declines_all: false,
+    }
 }
 
 impl Workload for Foods {

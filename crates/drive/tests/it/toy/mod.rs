@@ -57,6 +57,7 @@ impl Workload for Toy {
             pace: Some(Pace { keying: Nanos::from_millis(20), think_mean: Nanos::from_millis(60) }),
             p90_max: None,
             deferred_p90_max: None,
+            declines_all: false,
         },
         Kind {
             name: "later",
@@ -65,6 +66,7 @@ impl Workload for Toy {
             pace: None,
             p90_max: None,
             deferred_p90_max: Some(Nanos::from_secs(80)),
+            declines_all: false,
         },
     ];
     type Call = Call;

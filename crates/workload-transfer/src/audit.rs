@@ -1,0 +1,178 @@
+//! What must hold in the stored data of each store: balances and ledger agree, each transfer has its entries, and no account is
+//! in debt. Queries are in `spec/sql/transfer/audits.sql`; what must hold over all stores together is in [`crate::Claims`].
+
+use crate::ledger::KINDS;
+use crate::{AMOUNT_MAX, Cardinality, Ledger, OPENING, Transfers, input};
+use model::{Mix, Workload};
+use sql::audit::{About, Asked, InputFinding, groups};
+use sql::{Catalogue, CatalogueError, Dialect};
+
+pub use sql::audit::{Check, Family, Finding};
+
+/// Audits that share a connection.
+pub type AuditGroup = sql::audit::Group<Cardinality>;
+
+/// Values of the queries' parameters: the first account of a store, its last, what each held at first, and the largest amount.
+#[must_use]
+pub fn params(size: &Cardinality) -> Vec<i64> {
+    let (first, last) = size.ids().into_inner();
+    vec![first.into(), last.into(), OPENING, AMOUNT_MAX]
+}
+
+/// All audits for an engine, in groups that may run side by side.
+///
+/// # Errors
+/// When file and code disagree; a test keeps that from happening.
+pub fn audits(dialect: Dialect) -> Result<Vec<AuditGroup>, CatalogueError> {
+    let catalogue = catalogue(dialect)?;
+    let mut audits = groups(GROUPS, &catalogue)?;
+    if dialect != Dialect::Sqlite {
+        audits.extend(groups(&[BRANCHES], &catalogue)?);
+    }
+    Ok(audits)
+}
+
+/// The query whose rows [`crate::Tally::from_row`] reads.
+///
+/// # Errors
+/// When the file is malformed; a test keeps that from happening.
+pub fn tallies(dialect: Dialect) -> Result<String, CatalogueError> {
+    catalogue(dialect)?.text(TALLIES)
+}
+
+const TALLIES: &str = "tallies";
+
+fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
+    let canonical = Catalogue::parse(include_str!("../../../spec/sql/transfer/audits.sql"))?;
+    let own = match dialect {
+        // SQLite takes the canonical form.
+        Dialect::Sqlite => return Ok(canonical),
+        Dialect::Postgres => include_str!("../../../spec/sql/transfer/audits.postgres.sql"),
+        Dialect::MySql => include_str!("../../../spec/sql/transfer/audits.mysql.sql"),
+    };
+    canonical.extended(&Catalogue::parse(own)?, &[BRANCHES.audits[0].query()])
+}
+
+type Ask = About<Cardinality>;
+
+/// What names an entry in violations.
+const ENTRY: &[&str] = &["run", "worker", "sequence", "source", "account", "amount"];
+
+const GROUPS: &[Asked<Cardinality>] = &[
+    Asked {
+        prepare: &[],
+        audits: &[
+            Ask::condition(
+                "account_entries",
+                "ledger",
+                "each account holds what it was opened with and what its entries say",
+                &["account", "balance", "in entries", "entries"],
+            ),
+            Ask::condition("negative_balances", "accounts", "no account is in debt", &["account", "balance"]),
+            Ask::shape(
+                "row_counts",
+                "data",
+                "every account is there",
+                &["accounts wanted", "accounts", "lowest", "highest"],
+            ),
+            Ask::shape(
+                "shard_range",
+                "data",
+                "the store says which accounts it has",
+                &["ranges", "first account", "last account"],
+            ),
+        ],
+    },
+    Asked {
+        prepare: &[],
+        audits: &[
+            Ask::condition(
+                "transfer_debits",
+                "ledger",
+                "each transfer took its amount from its source once, or nothing where it was declined",
+                &["run", "worker", "sequence", "source", "amount", "state", "debited"],
+            ),
+            Ask::condition(
+                "transfer_credits",
+                "ledger",
+                "each transfer gave its amount to its target once, or nothing where it was declined",
+                &["run", "worker", "sequence", "source", "target", "amount", "state", "credited"],
+            ),
+            Ask::condition(
+                "entry_transfers",
+                "ledger",
+                "each entry belongs to a transfer between its accounts",
+                ENTRY,
+            ),
+            Ask::shape(
+                "entry_shape",
+                "ledger",
+                "entries are in the store of their account, and of the right sign",
+                ENTRY,
+            ),
+            Ask::shape(
+                "transfer_shape",
+                "transfers",
+                "transfers are what may be asked for, and declined only where the source held less",
+                &["run", "worker", "sequence", "source", "target", "amount", "state", "balance"],
+            ),
+        ],
+    },
+];
+
+/// On engines that keep a transaction which was prepared until it is decided.
+const BRANCHES: Asked<Cardinality> = Asked {
+    prepare: &[],
+    audits: &[Ask::condition(
+        "prepared_branches",
+        "transfers",
+        "no branch of a transfer is prepared and not decided",
+        &["branch"],
+    )],
+};
+
+/// Whether calls came in the shares of a mix. With one branch there is nothing to cross; and a worker's first transfer may
+/// stand where it was to come back to one.
+#[must_use]
+pub fn input_audit(ledger: &Ledger, size: &Cardinality, mix: &Mix) -> Vec<InputFinding> {
+    let calls: u64 = ledger.calls().iter().sum();
+    let drawn = |kind: usize| match (kind, size.branches) {
+        (0, 1) => (mix.share(0) + mix.share(1)).min(1.0),
+        (1, 1) => 0.0,
+        _ => mix.share(kind),
+    };
+    let share = |kind: usize| {
+        let (name, counted) = (Transfers::KINDS[kind].name, ledger.calls()[kind]);
+        InputFinding::of_share(name, counted, calls, drawn(kind), ledger.workers())
+    };
+    (0..KINDS).map(share).collect()
+}
+
+/// The mix where no other is asked for.
+#[must_use]
+pub fn standard_mix() -> Mix {
+    input::standard_mix()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn file_and_code_name_the_same_queries_on_every_engine() {
+        for dialect in [Dialect::Sqlite, Dialect::Postgres, Dialect::MySql] {
+            let of = match dialect {
+                Dialect::Sqlite => GROUPS.iter().chain(&[]),
+                Dialect::Postgres | Dialect::MySql => GROUPS.iter().chain(&[BRANCHES]),
+            };
+            let asked: Vec<&str> =
+                of.flat_map(|group| group.audits.iter().map(About::query)).chain([TALLIES]).collect();
+            assert_eq!(asked.iter().collect::<BTreeSet<_>>().len(), asked.len(), "a query is asked twice");
+            catalogue(dialect).unwrap().select(&asked).unwrap();
+            let found = audits(dialect).unwrap().iter().map(|group| group.audits.len()).sum::<usize>();
+            assert_eq!(found, asked.len() - 1);
+            assert!(tallies(dialect).unwrap().contains("from entry"));
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The bank of transfers.
+
+use crate::{
+    BRANCHES_MAX, Call, Cardinality, Claims, Crossing, Data, Inputs, Ledger, Oracle, Sort, Tally, Transfers,
+    audit,
+};
+use anyhow::{Context, Result, bail};
+use benchmark::{Benchmark, Kit, Look, Past, Rehearsal, Streams, input_checks, ledger_checks};
+use model::Mix;
+use model::rows::Dataset;
+use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
+use sql::{Catalogue, Dialect, Value};
+use std::sync::Arc;
+
+impl Benchmark for Transfers {
+    const SCALE_UNIT: &'static str = "branches";
+    const SCALE_MAX: u64 = BRANCHES_MAX as u64;
+    const RATE_UNIT: &'static str = "calls/s";
+    const RATE_SECONDS: f64 = 1.0;
+    /// Its rows do not depend on a seed.
+    const GOLDEN_LOAD_SEED: u64 = 1;
+    const CHANCE_NEEDS_FRESH: bool = false;
+    const OF_LOAD: &'static [&'static str] = &["row-counts", "shard-range"];
+    type Context = Cardinality;
+    type Evidence = Vec<Tally>;
+    type Claims = Claims;
+
+    fn standard(scale: u32) -> Cardinality {
+        Cardinality::standard(scale)
+    }
+
+    fn tiny() -> Cardinality {
+        Cardinality::tiny()
+    }
+
+    fn scale(size: &Cardinality) -> u32 {
+        size.branches
+    }
+
+    fn terminals(_: u32) -> Option<u32> {
+        None
+    }
+
+    /// Accounts, each as likely as any other.
+    fn hottest_rows(size: &Cardinality) -> u64 {
+        size.accounts_all().into()
+    }
+
+    fn shards_max(scale: u32) -> u32 {
+        scale
+    }
+
+    fn over(size: Cardinality, shards: u32) -> Cardinality {
+        Cardinality { shards, ..size }
+    }
+
+    fn tiny_over(shards: u32) -> Cardinality {
+        let tiny = Cardinality::tiny();
+        Cardinality { branches: tiny.branches.max(shards), shards, ..tiny }
+    }
+
+    fn spans(style: &str) -> Result<()> {
+        if !Crossing::is_of(style) {
+            bail!(
+                "{style} makes a transfer in one store, and here are several\nhint: a style that crosses them is `2pc`, as in \
+                 transfer/postgres/tokio-postgres/2pc"
+            );
+        }
+        Ok(())
+    }
+
+    fn parts(size: &Cardinality) -> Vec<Cardinality> {
+        size.parts().collect()
+    }
+
+    fn shard(size: &Cardinality, call: &Call) -> usize {
+        size.shard_of(call.account()) as usize
+    }
+
+    fn auditable(_: &dyn Look, _: &[String]) -> Result<Kit<Cardinality>> {
+        bail!("no other kit's data is that of the transfers\nhint: `stackmark load transfer` makes it")
+    }
+
+    fn recognise(_: &dyn Look, _: &[String], load: &str) -> Result<Kit<Cardinality>> {
+        bail!("it does not hold the accounts of the transfers\nhint: `{load}` makes them")
+    }
+
+    fn dataset(size: &Cardinality, _seed: u64) -> Arc<dyn Dataset> {
+        Arc::new(Data::new(*size))
+    }
+
+    fn schema(dialect: Dialect) -> Result<Catalogue> {
+        Ok(crate::schema(dialect)?)
+    }
+
+    fn inputs(size: &Cardinality, streams: &Streams<'_>) -> impl Fn(u32) -> Inputs {
+        let (size, seed, run, mix) = (*size, streams.seed, streams.run, streams.mix.cloned());
+        move |worker| Inputs::new(size, seed, run, worker, mix.as_ref())
+    }
+
+    fn rehearsal(size: &Cardinality) -> Option<Rehearsal<Transfers>> {
+        let mut oracle = Oracle::new(*size);
+        Some(Box::new(move |call| oracle.answer(call).expect("inputs draw accounts that are there")))
+    }
+
+    fn new_ledger(_: &Cardinality) -> Ledger {
+        Ledger::new()
+    }
+
+    fn context(size: &Cardinality, _past: Past, _before: Option<&Vec<Tally>>) -> Cardinality {
+        *size
+    }
+
+    fn params(context: &Cardinality) -> Vec<i64> {
+        audit::params(context)
+    }
+
+    fn audits(dialect: Dialect) -> Result<Vec<audit::AuditGroup>> {
+        Ok(audit::audits(dialect)?)
+    }
+
+    fn evidence_query(dialect: Dialect) -> Result<String> {
+        Ok(audit::tallies(dialect)?)
+    }
+
+    fn evidence(rows: &[Vec<Value>]) -> Result<Vec<Tally>> {
+        rows.iter()
+            .map(|row| {
+                let row: Option<Vec<i64>> = row.iter().map(Value::int).collect();
+                row.and_then(|row| Tally::from_row(&row)).context("a sum is not a whole number")
+            })
+            .collect()
+    }
+
+    fn join(parts: Vec<Vec<Tally>>) -> Vec<Tally> {
+        Tally::join(parts)
+    }
+
+    /// Branches that are prepared and not decided.
+    fn pending(stored: &Vec<Tally>) -> Option<u64> {
+        let prepared = stored.iter().filter(|tally| tally.sort == Sort::Prepared);
+        Some(prepared.map(|tally| tally.sums.count.unsigned_abs()).sum())
+    }
+
+    fn is_fresh(stored: &Vec<Tally>, _size: &Cardinality) -> bool {
+        stored.iter().all(|tally| tally.sort == Sort::Accounts)
+    }
+
+    fn claims(ledger: &Ledger, complete: bool) -> Claims {
+        Claims::of(ledger, complete)
+    }
+
+    fn ledger_checks(before: &Vec<Tally>, after: &Vec<Tally>, claims: &Claims) -> Vec<LedgerCheck> {
+        // Workers are no places that must be there before.
+        ledger_checks("worker's keys", (0, 0), Some(claims.audit(before, after)), claims.complete)
+    }
+
+    fn input_checks(ledger: &Ledger, size: &Cardinality, mix: Option<&Mix>) -> Vec<InputCheck> {
+        let mix = mix.cloned().unwrap_or_else(audit::standard_mix);
+        input_checks(audit::input_audit(ledger, size, &mix))
+    }
+
+    fn headline(rate: Interval, _paced: bool) -> Headline {
+        Headline::calls_per_s(rate)
+    }
+
+    fn efficiency(_rate: f64, _scale: u64) -> Option<Efficiency> {
+        None
+    }
+
+    fn deferred(_ledger: &Ledger, _totals: &measure::Totals) -> Option<Deferred> {
+        None
+    }
+}

@@ -1,0 +1,29 @@
+//! Ways to move money between two stores.
+
+/// How a transfer is made whose accounts lie in two stores.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Crossing {
+    /// Not at all: all accounts lie in one store, and a transfer is one transaction.
+    #[default]
+    None,
+    /// By two-phase commit: the target's part is prepared, the source's commits and is the decision, then the target's is
+    /// committed.
+    TwoPhase,
+}
+
+impl Crossing {
+    /// Its name as a style.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Crossing::None => "plain",
+            Crossing::TwoPhase => "2pc",
+        }
+    }
+
+    /// Whether a style can do it, by its name.
+    #[must_use]
+    pub fn is_of(style: &str) -> bool {
+        style == Crossing::TwoPhase.name()
+    }
+}

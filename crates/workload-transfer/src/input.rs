@@ -1,0 +1,313 @@
+//! How calls are drawn.
+
+use crate::{
+    AMOUNT_DRAWN_MAX, AMOUNT_MAX, Call, Cardinality, Decline, Key, Outcome, Purpose, State, Transfer,
+    Transfers,
+};
+use model::random::Random;
+use model::{Mix, Workload};
+
+/// The path of the run's random streams, apart from those of other workloads.
+const CLIENT: u64 = 500;
+/// Transfers of a worker that it may ask for again or look at.
+const RECENT: usize = 64;
+
+/// Shares of the kinds in the workload's own mix, in per cent.
+const SHARES: [f64; 6] = [45.0, 15.0, 3.0, 2.0, 10.0, 25.0];
+
+/// The mix where no other is asked for.
+pub(crate) fn standard_mix() -> Mix {
+    let weights: Vec<_> =
+        Transfers::KINDS.iter().zip(SHARES).map(|(kind, share)| (kind.name.to_owned(), share)).collect();
+    Mix::of(Transfers::KINDS, &weights).expect("the shares are right").expect("there are several kinds")
+}
+
+/// The calls of one client: accounts evenly, amounts of 1 to [`AMOUNT_DRAWN_MAX`].
+#[derive(Debug, Clone)]
+pub struct Inputs {
+    size: Cardinality,
+    mix: Mix,
+    random: Random,
+    /// The key of the next transfer.
+    next: Key,
+    recent: Vec<Recent>,
+}
+
+/// A transfer that was asked for.
+#[derive(Debug, Clone, Copy)]
+struct Recent {
+    transfer: Transfer,
+    /// What was answered to it first, once something was.
+    told: Option<Outcome>,
+}
+
+impl Inputs {
+    /// The stream of a worker in a run, whose number is another for each trial on the same data: keys are made of it.
+    #[must_use]
+    pub fn new(size: Cardinality, seed: u64, run: u64, worker: u32, mix: Option<&Mix>) -> Inputs {
+        Inputs {
+            size,
+            mix: mix.cloned().unwrap_or_else(standard_mix),
+            random: Random::stream(seed, &[CLIENT, u64::from(worker)]),
+            next: Key { run, worker, sequence: 0 },
+            recent: Vec::with_capacity(RECENT),
+        }
+    }
+
+    fn one_of(&mut self, count: u32) -> u32 {
+        self.random.below(u64::from(count)) as u32
+    }
+
+    fn account(&mut self) -> u32 {
+        self.size.ids().start() + self.one_of(self.size.accounts_all())
+    }
+
+    /// Another account of the same branch.
+    fn neighbour(&mut self, source: u32) -> u32 {
+        let each = self.size.accounts;
+        let first = self.size.branch_of(source) * each + 1;
+        first + (source - first + 1 + self.one_of(each - 1)) % each
+    }
+
+    /// An account of another store, or of another branch where there is one store; nothing where there is but one branch.
+    fn stranger(&mut self, source: u32) -> Option<u32> {
+        let size = self.size;
+        let home = match size.shards {
+            1 => Cardinality { first: size.branch_of(source), branches: 1, ..size },
+            _ => size.part(size.shard_of(source)),
+        };
+        let others = size.accounts_all() - home.accounts_all();
+        if others == 0 {
+            return None;
+        }
+        let all_before = *size.ids().start();
+        let drawn = all_before + self.one_of(others);
+        Some(if drawn < *home.ids().start() { drawn } else { drawn + home.accounts_all() })
+    }
+
+    fn transfer(&mut self, purpose: Purpose) -> Call {
+        let source = self.account();
+        let across = if purpose == Purpose::Across { self.stranger(source) } else { None };
+        // Where there is nothing to cross, it stays within.
+        let purpose = if purpose == Purpose::Across && across.is_none() { Purpose::Within } else { purpose };
+        let target = match across {
+            Some(target) => target,
+            None => self.neighbour(source),
+        };
+        let amount = match purpose {
+            Purpose::Overdraft => AMOUNT_MAX,
+            _ => self.random.range(1, AMOUNT_DRAWN_MAX),
+        };
+        let transfer = Transfer { key: self.next, source, target, amount };
+        // The place of the one that is forgotten.
+        let place = self.next.sequence as usize % RECENT;
+        let recent = Recent { transfer, told: None };
+        match self.recent.get_mut(place) {
+            Some(old) => *old = recent,
+            None => self.recent.push(recent),
+        }
+        self.next.sequence += 1;
+        Call::Transfer { purpose, transfer }
+    }
+
+    /// One of the latest transfers; nothing before the first.
+    fn latest(&mut self) -> Option<Recent> {
+        let count = self.recent.len() as u32;
+        let place = (count > 0).then(|| self.one_of(count))?;
+        self.recent.get(place as usize).copied()
+    }
+}
+
+impl model::Inputs<Transfers> for Inputs {
+    fn draw(&mut self) -> Call {
+        let drawn = match self.mix.draw(&mut self.random) {
+            0 => Purpose::Within,
+            1 => Purpose::Across,
+            2 => Purpose::Overdraft,
+            3 => match self.latest() {
+                Some(Recent { transfer, told }) => {
+                    let purpose = if told.is_some() { Purpose::Repeat } else { Purpose::Retry };
+                    return Call::Transfer { purpose, transfer };
+                }
+                None => Purpose::Within,
+            },
+            4 => match self.latest() {
+                Some(Recent { transfer, .. }) => {
+                    return Call::ReadTransfer { source: transfer.source, key: transfer.key };
+                }
+                None => Purpose::Within,
+            },
+            _ => return Call::ReadAccount { id: self.account() },
+        };
+        self.transfer(drawn)
+    }
+
+    /// What is answered to a key again, and read about a transfer, is what was answered first.
+    fn check(&mut self, call: &Call, outcome: &Outcome) -> Result<(), &'static str> {
+        let key = match call {
+            Call::Transfer { transfer, .. } => transfer.key,
+            Call::ReadTransfer { key, .. } => *key,
+            Call::ReadAccount { .. } => return Ok(()),
+        };
+        let place = key.sequence as usize % RECENT;
+        let Some(recent) = self.recent.get_mut(place).filter(|recent| recent.transfer.key == key) else {
+            return Ok(());
+        };
+        let Transfer { target, amount, .. } = recent.transfer;
+        match (call, recent.told) {
+            (Call::Transfer { .. }, Some(first)) if first != *outcome => {
+                Err("a key that was used is answered otherwise than at first")
+            }
+            (Call::Transfer { .. }, _) => {
+                if *outcome == Outcome::Declined(Decline::KeyReused) {
+                    return Err("a key that only this client has is used for another transfer");
+                }
+                recent.told = Some(*outcome);
+                Ok(())
+            }
+            (_, Some(first)) => {
+                let state = match first {
+                    Outcome::Moved { state, .. } => state,
+                    _ => State::Declined,
+                };
+                match *outcome == (Outcome::Found { target, amount, state }) {
+                    true => Ok(()),
+                    false => Err("a transfer is not what was answered to who asked for it"),
+                }
+            }
+            (_, None) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Inputs as _;
+    use std::collections::BTreeSet;
+
+    fn draw(size: Cardinality, seed: u64, worker: u32, count: usize) -> Vec<Call> {
+        let mut inputs = Inputs::new(size, seed, 1, worker, None);
+        (0..count).map(|_| inputs.draw()).collect()
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_calls() {
+        let size = Cardinality::standard(2);
+        assert_eq!(draw(size, 5, 3, 200), draw(size, 5, 3, 200));
+        assert_ne!(draw(size, 5, 3, 200), draw(size, 6, 3, 200));
+        assert_ne!(draw(size, 5, 3, 200), draw(size, 5, 13, 200));
+    }
+
+    #[test]
+    fn kinds_come_in_their_shares_and_keys_are_new_but_in_repeats() {
+        let calls = draw(Cardinality::tiny(), 1, 0, 100_000);
+        let mut counts = [0_u32; 6];
+        let (mut keys, mut known) = (BTreeSet::new(), 0);
+        for call in &calls {
+            counts[Transfers::kind(call)] += 1;
+            match call {
+                // Nobody has answered.
+                Call::Transfer { purpose: Purpose::Retry, transfer } => {
+                    assert!(keys.contains(&transfer.key));
+                    known += 1;
+                }
+                Call::Transfer { transfer, .. } => assert!(keys.insert(transfer.key)),
+                Call::ReadTransfer { key, .. } => assert!(keys.contains(key)),
+                Call::ReadAccount { .. } => {}
+            }
+        }
+        for (count, share) in counts.into_iter().zip(SHARES) {
+            assert!((f64::from(count) / 1_000.0 - share).abs() < 0.6, "{counts:?}");
+        }
+        assert_eq!(known, counts[3]);
+        // Without a gap.
+        assert_eq!(keys.last().map(|key| key.sequence as usize + 1), Some(keys.len()));
+    }
+
+    #[test]
+    fn a_transfer_stays_within_its_branch_or_crosses_as_it_says_and_reaches_every_account() {
+        for size in [Cardinality::tiny(), Cardinality { shards: 2, ..Cardinality::tiny() }] {
+            let mut pairs = BTreeSet::new();
+            for call in draw(size, 1, 0, 100_000) {
+                let Call::Transfer { purpose, transfer: Transfer { source, target, amount, .. } } = call
+                else {
+                    continue;
+                };
+                assert!(source != target && size.ids().contains(&source) && size.ids().contains(&target));
+                match purpose {
+                    Purpose::Within => assert_eq!(size.branch_of(source), size.branch_of(target)),
+                    Purpose::Across => assert!(size.is_across(source, target), "{source} to {target}"),
+                    Purpose::Overdraft => assert_eq!(amount, AMOUNT_MAX),
+                    Purpose::Repeat | Purpose::Retry => continue,
+                }
+                assert!(purpose == Purpose::Overdraft || (1..=1_000).contains(&amount));
+                pairs.insert((source, target));
+            }
+            let all = size.accounts_all() as usize;
+            let expected = match size.shards {
+                1 => all * (all - 1),
+                // One store has one branch and the other two, which do not cross.
+                _ => all * (all - 1) - 2 * 8 * 8,
+            };
+            assert_eq!(pairs.len(), expected);
+        }
+    }
+
+    #[test]
+    fn an_answer_to_a_key_that_was_used_must_be_the_first() {
+        let mut inputs = Inputs::new(Cardinality::tiny(), 1, 1, 0, None);
+        let call = loop {
+            if let call @ Call::Transfer { purpose: Purpose::Within, .. } = inputs.draw() {
+                break call;
+            }
+        };
+        let Call::Transfer { transfer, .. } = call else { unreachable!("it is one") };
+        let Transfer { key, source, target, amount } = transfer;
+        let moved = |balance| Outcome::Moved { state: State::Completed, balance };
+        let (reused, read) = (Outcome::Declined(Decline::KeyReused), Call::ReadTransfer { source, key });
+        assert!(inputs.check(&call, &reused).unwrap_err().contains("only this client has"));
+        // Of a transfer that nobody has answered, anything may be read.
+        assert_eq!(inputs.check(&read, &Outcome::Declined(Decline::NoSuchTransfer)), Ok(()));
+        assert_eq!(inputs.check(&call, &moved(7)), Ok(()));
+        assert_eq!(inputs.check(&call, &moved(7)), Ok(()));
+        assert!(inputs.check(&call, &moved(8)).unwrap_err().contains("otherwise than at first"));
+        let found = |state| Outcome::Found { target, amount, state };
+        assert_eq!(inputs.check(&read, &found(State::Completed)), Ok(()));
+        for wrong in [found(State::Declined), Outcome::Declined(Decline::NoSuchTransfer)] {
+            assert!(inputs.check(&read, &wrong).unwrap_err().contains("who asked for it"));
+        }
+    }
+
+    #[test]
+    fn what_was_answered_is_repeated_and_what_was_not_is_retried() {
+        let mut inputs = Inputs::new(Cardinality::tiny(), 1, 1, 0, None);
+        let (mut repeated, mut retried) = (0, 0);
+        for _ in 0..10_000 {
+            let call = inputs.draw();
+            let Call::Transfer { purpose, transfer } = call else { continue };
+            let is_answered = transfer.key.sequence.is_multiple_of(2);
+            match purpose {
+                Purpose::Repeat => repeated += u32::from(is_answered),
+                Purpose::Retry => retried += u32::from(!is_answered),
+                _ if is_answered => {
+                    inputs.check(&call, &Outcome::Moved { state: State::Completed, balance: 1 }).unwrap();
+                }
+                _ => {}
+            }
+            assert!(
+                (purpose != Purpose::Repeat || is_answered) && (purpose != Purpose::Retry || !is_answered)
+            );
+        }
+        assert!(repeated > 50 && retried > 50, "{repeated} {retried}");
+    }
+
+    #[test]
+    fn one_branch_has_nothing_to_cross() {
+        let calls = draw(Cardinality::of(1, 8), 1, 0, 10_000);
+        assert!(calls.iter().all(|call| Transfers::kind(call) != 1));
+        // A part is drawn from like any data.
+        let part = Cardinality { shards: 2, ..Cardinality::tiny() }.part(1);
+        assert!(draw(part, 1, 0, 10_000).iter().all(|call| part.ids().contains(&call.account())));
+    }
+}

@@ -1,0 +1,175 @@
+//! The stores against what was acknowledged.
+
+use super::{Doubt, Ledger, LedgerFinding, Sort, Sums, Tally, WorkerTally, mixed};
+use serde::{Deserialize, Serialize};
+
+/// Doubts of one worker whose every subset is tried; of more, only bounds are held.
+const SUBSETS_OF: usize = 12;
+
+/// What acknowledged and doubtful calls imply, in a form that can be written to a partial result and read back.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claims {
+    /// The run that keys were made of; none where no transfer was asked for.
+    pub run: Option<u64>,
+    /// What each worker was told.
+    pub workers: Vec<WorkerTally>,
+    /// Transfers in doubt.
+    pub doubts: Vec<Doubt>,
+    /// How many more there are.
+    pub more_doubts: u64,
+    /// False where calls may have been acknowledged after these claims were written: then only lower bounds hold.
+    pub complete: bool,
+}
+
+impl Claims {
+    /// The claims of a ledger.
+    #[must_use]
+    pub fn of(ledger: &Ledger, complete: bool) -> Claims {
+        Claims {
+            run: ledger.run,
+            workers: ledger.workers.clone(),
+            doubts: ledger.doubts.clone(),
+            more_doubts: ledger.more_doubts,
+            complete,
+        }
+    }
+
+    /// The ledger audit over all stores together: each acknowledged transfer is there once, with its debit and its credit;
+    /// nothing is there that nobody asked for; and there is as much money as before.
+    #[must_use]
+    pub fn audit(&self, before: &[Tally], after: &[Tally]) -> Vec<LedgerFinding> {
+        let mut findings = Vec::new();
+        findings.extend(self.transfers(after, Sort::Completed, ["transfers", "amounts", "keys"]));
+        let declined = ["declined transfers", "declined amounts", "declined keys"];
+        findings.extend(self.transfers(after, Sort::Declined, declined));
+        findings.push(entries(after, Sort::Debits, "debits"));
+        findings.push(entries(after, Sort::Credits, "credits"));
+        findings.push(money(before, after));
+        findings
+    }
+
+    /// Workers of this run, from either side.
+    fn workers(&self, after: &[Tally]) -> Vec<u32> {
+        let stored = after.iter().filter(|tally| self.is_of_run(tally)).map(|tally| tally.worker as u32);
+        let mut all: Vec<u32> = self.workers.iter().map(|tally| tally.worker).chain(stored).collect();
+        all.extend(self.doubts.iter().map(|doubt| doubt.worker));
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    fn is_of_run(&self, tally: &Tally) -> bool {
+        self.run.map(u64::cast_signed) == Some(tally.run) && tally.sort != Sort::Accounts
+    }
+
+    /// Count, amount and keys of transfers, by worker.
+    fn transfers(&self, after: &[Tally], sort: Sort, names: [&'static str; 3]) -> [LedgerFinding; 3] {
+        let [mut counts, mut amounts, mut keys] =
+            [finding(names[0], "transfers"), finding(names[1], "units"), finding(names[2], "sums of keys")];
+        for worker in self.workers(after) {
+            let told = self.workers.iter().find(|tally| tally.worker == worker);
+            let sure = told.map_or(Sums::default(), |tally| match sort {
+                Sort::Declined => tally.declined,
+                _ => tally.completed,
+            });
+            let stored = after.iter().filter(|tally| self.is_of_run(tally) && tally.sort == sort);
+            let stored = stored.filter(|tally| tally.worker == i64::from(worker)).map(|tally| tally.sums);
+            let stored = stored.fold(Sums::default(), |mut all, sums| {
+                all.absorb(&sums);
+                all
+            });
+            let doubts: Vec<&Doubt> = self.doubts.iter().filter(|doubt| doubt.worker == worker).collect();
+            let doubtful = doubts.iter().fold(Sums::default(), |mut all, doubt| {
+                all.absorb(&Sums { count: 1, amount: doubt.amount, mixed: mixed(doubt.sequence) });
+                all
+            });
+            let bounded = self.complete && self.more_doubts == 0;
+            hold(&mut counts, worker, sure.count, doubtful.count, stored.count, bounded);
+            hold(&mut amounts, worker, sure.amount, doubtful.amount, stored.amount, bounded);
+            hold(&mut keys, worker, sure.mixed, doubtful.mixed, stored.mixed, bounded);
+            let few = doubts.len() <= SUBSETS_OF && bounded;
+            if few && counts.violations.is_empty() && !is_some_of(&sure, &doubts, &stored) {
+                keys.violations.push(format!(
+                    "worker {worker}: the {} transfers that are stored are not those that were acknowledged, with any of the \
+                     {} in doubt",
+                    stored.count,
+                    doubts.len()
+                ));
+            }
+        }
+        [counts, amounts, keys]
+    }
+}
+
+/// Whether the stored sums are those of what is sure and of some of what is in doubt.
+fn is_some_of(sure: &Sums, doubts: &[&Doubt], stored: &Sums) -> bool {
+    (0_u32..1 << doubts.len()).any(|chosen| {
+        let mut sums = *sure;
+        for (_, doubt) in doubts.iter().enumerate().filter(|(at, _)| chosen >> at & 1 == 1) {
+            sums.absorb(&Sums { count: 1, amount: doubt.amount, mixed: mixed(doubt.sequence) });
+        }
+        sums == *stored
+    })
+}
+
+fn finding(name: &'static str, unit: &'static str) -> LedgerFinding {
+    LedgerFinding { name, unit, low: 0, high: 0, stored: 0, violations: Vec::new() }
+}
+
+fn hold(finding: &mut LedgerFinding, worker: u32, sure: i64, doubtful: i64, stored: i64, bounded: bool) {
+    finding.low += sure;
+    finding.high += sure + doubtful;
+    finding.stored += stored;
+    let unit = finding.unit;
+    if stored < sure {
+        finding
+            .violations
+            .push(format!("worker {worker}: at least {sure} {unit} were acknowledged, stored {stored}"));
+    } else if bounded && stored > sure + doubtful {
+        let most = sure + doubtful;
+        finding
+            .violations
+            .push(format!("worker {worker}: at most {most} {unit} can have been made, stored {stored}"));
+    }
+}
+
+/// Each transfer that was made has one entry of a sort, of its amount; of whatever run.
+fn entries(after: &[Tally], sort: Sort, name: &'static str) -> LedgerFinding {
+    let mut found = finding(name, "entries");
+    let of = |sort| after.iter().filter(move |tally| tally.sort == sort);
+    let sums_of = |sort, of_key: (i64, i64)| {
+        of(sort).find(|tally| (tally.run, tally.worker) == of_key).map_or(Sums::default(), |tally| tally.sums)
+    };
+    let mut keys: Vec<(i64, i64)> =
+        of(Sort::Completed).chain(of(sort)).map(|tally| (tally.run, tally.worker)).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    for key in keys {
+        let (made, entered) = (sums_of(Sort::Completed, key), sums_of(sort, key));
+        found.low += made.count;
+        found.high += made.count;
+        found.stored += entered.count;
+        if made != entered {
+            found.violations.push(format!(
+                "worker {}: {} transfers of {} units in all were made, and there are {} {name} of {} units",
+                key.1, made.count, made.amount, entered.count, entered.amount
+            ));
+        }
+    }
+    found
+}
+
+/// Money comes from nowhere and goes nowhere.
+fn money(before: &[Tally], after: &[Tally]) -> LedgerFinding {
+    let mut found = finding("money", "units");
+    let held = |tallies: &[Tally]| -> i64 {
+        tallies.iter().filter(|tally| tally.sort == Sort::Accounts).map(|tally| tally.sums.amount).sum()
+    };
+    (found.low, found.high, found.stored) = (held(before), held(before), held(after));
+    if found.stored != found.low {
+        found
+            .violations
+            .push(format!("accounts held {} units in all, and hold {} now", found.low, found.stored));
+    }
+    found
+}

@@ -1,0 +1,69 @@
+//! What the stores say.
+
+use super::Sums;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What a sum is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sort {
+    /// Transfers that were made.
+    Completed,
+    /// Transfers that were declined.
+    Declined,
+    /// Entries that take money from an account.
+    Debits,
+    /// Entries that give it to one.
+    Credits,
+    /// Accounts; the amount is what they hold.
+    Accounts,
+    /// Branches of transfers that are prepared and not decided.
+    Prepared,
+}
+
+impl Sort {
+    const fn of_number(number: i64) -> Option<Sort> {
+        match number {
+            1 => Some(Sort::Completed),
+            2 => Some(Sort::Declined),
+            3 => Some(Sort::Debits),
+            4 => Some(Sort::Credits),
+            5 => Some(Sort::Accounts),
+            6 => Some(Sort::Prepared),
+            _ => None,
+        }
+    }
+}
+
+/// A sum of the query `tallies`, over what one worker of one run has left behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Over what.
+    pub sort: Sort,
+    /// The run, as it is stored; 0 of accounts and branches.
+    pub run: i64,
+    /// The worker; 0 of accounts and branches.
+    pub worker: i64,
+    /// The sums; those of debits without their sign.
+    pub sums: Sums,
+}
+
+impl Tally {
+    /// From a row of `tallies`.
+    #[must_use]
+    pub fn from_row(row: &[i64]) -> Option<Tally> {
+        let &[sort, run, worker, count, amount, mixed] = row else { return None };
+        Some(Tally { sort: Sort::of_number(sort)?, run, worker, sums: Sums { count, amount, mixed } })
+    }
+
+    /// What all stores say, from what each says of its part: sums of sums.
+    #[must_use]
+    pub fn join(parts: Vec<Vec<Tally>>) -> Vec<Tally> {
+        let mut all: BTreeMap<(Sort, i64, i64), Sums> = BTreeMap::new();
+        for Tally { sort, run, worker, sums } in parts.into_iter().flatten() {
+            all.entry((sort, run, worker)).or_default().absorb(&sums);
+        }
+        all.into_iter().map(|((sort, run, worker), sums)| Tally { sort, run, worker, sums }).collect()
+    }
+}

@@ -1,0 +1,93 @@
+//! Money from one account to another, each asked for under a key of its own so that it may be asked for again: a double-entry
+//! ledger over accounts that may lie in several stores.
+//!
+//! In reading order: `key` (what makes a call one that was made before), `call` (what is asked), `outcome` (what is answered),
+//! `input` (how calls are drawn), `data` (the initial rows), `sql` (the transactions), `crossing` and `two_phase` (what is done
+//! where its accounts lie in two stores), `oracle` (the truth in memory), `ledger` (what answers imply). It knows no driver and no protocol; `wire` turns calls and outcomes into HTTP's parts and back.
+
+pub mod audit;
+mod benchmark;
+mod call;
+pub mod conformance;
+mod crossing;
+mod data;
+mod input;
+mod key;
+mod ledger;
+mod oracle;
+mod outcome;
+mod races;
+mod sql;
+mod two_phase;
+mod wire;
+
+use model::{Kind, Verdict, Workload};
+
+pub use call::{AMOUNT_DRAWN_MAX, AMOUNT_MAX, Call, Purpose, Transfer};
+pub use crossing::Crossing;
+pub use data::{ACCOUNTS_A_BRANCH, BRANCHES_MAX, Cardinality, Data, OPENING};
+pub use input::Inputs;
+pub use key::Key;
+pub use ledger::{Claims, Doubt, Ledger, Sort, Sums, Tally, WorkerTally};
+pub use oracle::Oracle;
+pub use outcome::{Decline, Outcome, State};
+pub use sql::{SqlSession, SqlTarget, Stmt, catalogue, schema};
+pub use two_phase::{Branches, TwoPhaseSession, recover};
+
+/// The workload.
+#[derive(Debug, Clone, Copy)]
+pub struct Transfers;
+
+const fn kind(name: &'static str, declines: bool) -> Kind {
+    Kind {
+        name,
+        headline: true,
+        declines,
+        pace: None,
+        p90_max: None,
+        deferred_p90_max: None,
+        declines_all: false,
+    }
+}
+
+impl Workload for Transfers {
+    const NAME: &'static str = "transfer";
+    /// All count for the headline. A busy account may run dry, so that any transfer may be declined; an overdraft always is.
+    const KINDS: &'static [Kind] = &[
+        kind("transfer", true),
+        kind("cross-transfer", true),
+        Kind { declines_all: true, ..kind("overdraft", true) },
+        Kind { declines_all: true, ..kind("repeat", true) },
+        kind("transfer-read", true),
+        kind("account-read", false),
+    ];
+    const STATEMENTS: &'static [&'static str] = Stmt::NAMES;
+    type Call = Call;
+    type Outcome = Outcome;
+    type Inputs = Inputs;
+    type Ledger = Ledger;
+
+    fn kind(call: &Call) -> usize {
+        match call {
+            Call::Transfer { purpose, .. } => match purpose {
+                Purpose::Within => 0,
+                Purpose::Across => 1,
+                Purpose::Overdraft => 2,
+                Purpose::Repeat | Purpose::Retry => 3,
+            },
+            Call::ReadTransfer { .. } => 4,
+            Call::ReadAccount { .. } => 5,
+        }
+    }
+
+    fn verdict(outcome: &Outcome) -> Verdict {
+        match outcome {
+            Outcome::Declined(_) => Verdict::Declined,
+            Outcome::Moved { .. } | Outcome::Found { .. } | Outcome::Balance { .. } => Verdict::Committed,
+        }
+    }
+
+    fn check(call: &Call, outcome: &Outcome) -> Result<(), &'static str> {
+        outcome::check(call, outcome)
+    }
+}

@@ -1,0 +1,40 @@
+-- What differs on MySQL's dialect, as MariaDB speaks it: whole numbers of 64 bits are cast to by another name, and branches of
+-- transactions over several databases are kept until they are decided. Those whose owner has gone have no thread; the engine
+-- does not say of which database they are.
+
+-- A branch that was prepared in this store is committed or rolled back in the end.
+-- name: prepared_branches
+select trx_id as branch
+from information_schema.innodb_trx
+where trx_mysql_thread_id = 0
+
+-- name: tallies
+select 1 as sort, run, worker, count(*) as transfers, cast(sum(amount) as signed) as units,
+  cast(sum(sequence * 48271 % 2147483647) as signed) as mixed
+from transfer
+where state = 1
+group by run, worker
+union all
+select 2, run, worker, count(*), cast(sum(amount) as signed), cast(sum(sequence * 48271 % 2147483647) as signed)
+from transfer
+where state = 2
+group by run, worker
+union all
+select 3, run, worker, count(*), cast(-sum(amount) as signed), cast(sum(sequence * 48271 % 2147483647) as signed)
+from entry
+where amount < 0
+group by run, worker
+union all
+select 4, run, worker, count(*), cast(sum(amount) as signed), cast(sum(sequence * 48271 % 2147483647) as signed)
+from entry
+where amount > 0
+group by run, worker
+union all
+select 5, 0, 0, count(*), cast(coalesce(sum(balance), 0) as signed), 0
+from account
+union all
+select 6, 0, 0, count(*), 0, 0
+from information_schema.innodb_trx
+where trx_mysql_thread_id = 0
+having count(*) > 0
+order by 1, 2, 3

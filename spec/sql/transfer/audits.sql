@@ -1,0 +1,103 @@
+-- What must hold in each store of the bank, whatever has run on it. An audit is a query: it returns the rows that violate a
+-- condition, so it must return nothing. What must hold over all stores together is judged from the sums of `tallies`.
+--
+-- Parameters, the same in all: ?1 the first account of this store; ?2 the last; ?3 what each held at first; ?4 the largest
+-- amount that may be asked for. State 1 is a transfer that was made, 2 one that was declined.
+
+-- name: account_entries
+select account.id, account.balance, coalesce(moved, 0) as entered, coalesce(entries, 0) as entry_rows
+from account
+left join (
+  select account, sum(amount) as moved, count(*) as entries
+  from entry
+  group by account
+) as e on e.account = account.id
+where account.balance <> ?3 * 1 + coalesce(moved, 0)
+
+-- name: negative_balances
+select id, balance
+from account
+where balance < 0
+
+-- name: row_counts
+select wanted, stored, id_min, id_max
+from (
+  select ?2 * 1 - ?1 * 1 + 1 as wanted, count(*) as stored, min(id) as id_min, max(id) as id_max
+  from account
+) as counts
+where stored <> wanted or id_min <> ?1 or id_max <> ?2 or id_min is null
+
+-- name: shard_range
+select ranges, first_account, last_account
+from (
+  select count(*) as ranges, min(first_account) as first_account, max(last_account) as last_account
+  from shard_range
+) as found
+where ranges <> 1 or first_account <> ?1 or last_account <> ?2
+
+-- A transfer that was made took its amount from its source once, and one that was declined took nothing.
+-- name: transfer_debits
+select t.run, t.worker, t.sequence, t.source, t.amount, t.state, coalesce(e.amount, 0) as debited
+from transfer as t
+left join entry as e
+  on e.run = t.run and e.worker = t.worker and e.sequence = t.sequence and e.source = t.source and e.account = t.source
+where coalesce(e.amount, 0) <> case when t.state = 1 then -t.amount else 0 end
+
+-- And gave it to its target, where that account is in this store.
+-- name: transfer_credits
+select t.run, t.worker, t.sequence, t.source, t.target, t.amount, t.state, coalesce(e.amount, 0) as credited
+from transfer as t
+left join entry as e
+  on e.run = t.run and e.worker = t.worker and e.sequence = t.sequence and e.source = t.source and e.account = t.target
+where t.target between ?1 and ?2 and coalesce(e.amount, 0) <> case when t.state = 1 then t.amount else 0 end
+
+-- An entry belongs to a transfer, which lies in the store of its source.
+-- name: entry_transfers
+select e.run, e.worker, e.sequence, e.source, e.account, e.amount
+from entry as e
+left join transfer as t
+  on t.run = e.run and t.worker = e.worker and t.sequence = e.sequence and t.source = e.source
+where e.source between ?1 and ?2 and (t.run is null or (e.account <> t.source and e.account <> t.target))
+
+-- Money is taken from the source and given to another account, and an entry lies in the store of its account.
+-- name: entry_shape
+select run, worker, sequence, source, account, amount
+from entry
+where account < ?1 or account > ?2 or amount > ?4 or amount + ?4 < 0
+  or (account = source and amount > 0) or (account <> source and amount < 0)
+
+-- name: transfer_shape
+select run, worker, sequence, source, target, amount, state, balance
+from transfer
+where source < ?1 or source > ?2 or target = source or amount < 1 or amount > ?4 or state not in (1, 2)
+  or balance < 0 or (state = 2 and balance >= amount) or created <= 0
+
+-- For the ledger ---------------------------------------------------------------------------------------------------------
+
+-- By run and worker: transfers made (1) and declined (2), debits (3) and credits (4), with count, amounts and mixed sequences;
+-- and accounts (5) with what they hold; and branches that are prepared and not decided (6), where an engine has such.
+-- name: tallies
+select 1 as sort, run, worker, count(*) as transfers, cast(sum(amount) as bigint) as units,
+  cast(sum(sequence * 48271 % 2147483647) as bigint) as mixed
+from transfer
+where state = 1
+group by run, worker
+union all
+select 2, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+from transfer
+where state = 2
+group by run, worker
+union all
+select 3, run, worker, count(*), cast(-sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+from entry
+where amount < 0
+group by run, worker
+union all
+select 4, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+from entry
+where amount > 0
+group by run, worker
+union all
+select 5, 0, 0, count(*), cast(coalesce(sum(balance), 0) as bigint), 0
+from account
+order by 1, 2, 3

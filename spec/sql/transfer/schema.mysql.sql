@@ -1,0 +1,44 @@
+-- The bank on MariaDB (InnoDB). Rows are clustered by their keys, which are therefore made with the tables.
+
+-- What this store holds: a map of all stores is made of what each of them says.
+-- name: table_shard_range
+create table shard_range (
+  first_account bigint not null,
+  last_account bigint not null,
+  primary key (first_account)
+) engine = InnoDB, character set = utf8mb4, collate = utf8mb4_bin
+
+-- name: table_account
+create table account (
+  id bigint not null,
+  balance bigint not null check (balance >= 0),
+  primary key (id)
+) engine = InnoDB, character set = utf8mb4, collate = utf8mb4_bin
+
+-- A transfer lies in the store of its source, under the key that it was asked for with: 64 bits of run, 32 of worker, 32 of
+-- sequence. `balance` is what the source held when it was answered, so that a repeated key is answered alike.
+-- name: table_transfer
+create table transfer (
+  run bigint not null,
+  worker bigint not null,
+  sequence bigint not null,
+  source bigint not null,
+  target bigint not null,
+  amount bigint not null check (amount > 0),
+  state bigint not null,
+  balance bigint not null,
+  created bigint not null,
+  primary key (run, worker, sequence, source)
+) engine = InnoDB, character set = utf8mb4, collate = utf8mb4_bin
+
+-- The ledger: what a transfer took from an account, below zero, and what it gave to one.
+-- name: table_entry
+create table entry (
+  run bigint not null,
+  worker bigint not null,
+  sequence bigint not null,
+  source bigint not null,
+  account bigint not null,
+  amount bigint not null check (amount <> 0),
+  primary key (run, worker, sequence, source, account)
+) engine = InnoDB, character set = utf8mb4, collate = utf8mb4_bin

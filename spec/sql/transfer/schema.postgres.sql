@@ -1,0 +1,53 @@
+-- The bank on PostgreSQL. Keys are made after the rows are in. Accounts leave room in their pages, so that a balance changes
+-- beside its old version and no index is touched.
+
+-- What this store holds: a map of all stores is made of what each of them says.
+-- name: table_shard_range
+create table shard_range (
+  first_account bigint not null,
+  last_account bigint not null
+)
+
+-- name: table_account
+create table account (
+  id bigint not null,
+  balance bigint not null check (balance >= 0)
+) with (fillfactor = 90)
+
+-- A transfer lies in the store of its source, under the key that it was asked for with: 64 bits of run, 32 of worker, 32 of
+-- sequence. `balance` is what the source held when it was answered, so that a repeated key is answered alike.
+-- name: table_transfer
+create table transfer (
+  run bigint not null,
+  worker bigint not null,
+  sequence bigint not null,
+  source bigint not null,
+  target bigint not null,
+  amount bigint not null check (amount > 0),
+  state bigint not null,
+  balance bigint not null,
+  created bigint not null
+)
+
+-- The ledger: what a transfer took from an account, below zero, and what it gave to one.
+-- name: table_entry
+create table entry (
+  run bigint not null,
+  worker bigint not null,
+  sequence bigint not null,
+  source bigint not null,
+  account bigint not null,
+  amount bigint not null check (amount <> 0)
+)
+
+-- name: index_shard_range_key
+alter table shard_range add constraint shard_range_pkey primary key (first_account)
+
+-- name: index_account_key
+alter table account add constraint account_pkey primary key (id)
+
+-- name: index_transfer_key
+alter table transfer add constraint transfer_pkey primary key (run, worker, sequence, source)
+
+-- name: index_entry_key
+alter table entry add constraint entry_pkey primary key (run, worker, sequence, source, account)

@@ -1,0 +1,23 @@
+-- What differs on MySQL's dialect, as MariaDB speaks it: rows are locked one by one, times come from its clock, and a key that
+-- is there already is ignored by another word.
+
+-- name: lock_accounts
+select id, balance
+from account
+where id in (?1, ?2)
+order by id
+for update
+
+-- name: insert_transfer
+insert ignore into transfer (run, worker, sequence, source, target, amount, state, balance, created)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, unix_timestamp())
+
+-- name: lock_account
+select balance
+from account
+where id = ?1
+for update
+
+-- name: insert_entry
+insert ignore into entry (run, worker, sequence, source, account, amount)
+values (?1, ?2, ?3, ?4, ?5, ?6)

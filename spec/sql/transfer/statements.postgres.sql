@@ -1,0 +1,19 @@
+-- What differs on PostgreSQL: rows are locked one by one, and times come from its clock.
+
+-- name: lock_accounts
+select id, balance
+from account
+where id in (?1, ?2)
+order by id
+for update
+
+-- name: insert_transfer
+insert into transfer (run, worker, sequence, source, target, amount, state, balance, created)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, extract(epoch from current_timestamp)::bigint)
+on conflict do nothing
+
+-- name: lock_account
+select balance
+from account
+where id = ?1
+for update

@@ -1,0 +1,114 @@
+//! Transfers between two stores as a user makes them, and what becomes of them when their server is killed.
+
+use crate::e2e_desk::{Desk, Running, assert_good, parse, until};
+use crate::engines_desk::{SHORT, Server, on};
+use rig::Engine;
+use rustix::process::Signal;
+use serde_json::Value;
+
+fn driver(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Postgres => "tokio-postgres",
+        Engine::MariaDb => "mysql-async",
+    }
+}
+
+fn name(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Postgres => "postgres",
+        Engine::MariaDb => "mariadb",
+    }
+}
+
+/// Two loaded stores on a server, as options.
+fn loaded(server: &Server, desk: &Desk, stem: &str) -> String {
+    let url = |shard: u32| server.database(&format!("{stem}_{shard}"));
+    let both = format!("--db shard-0={} --db shard-1={}", url(0), url(1));
+    server.done(desk, &format!("load transfer --scale 2 --shards 2 {both}"));
+    both
+}
+
+fn committed(trial: &Value, kind: &str) -> u64 {
+    let kinds = trial["kinds"].as_array().unwrap();
+    let found = kinds.iter().find(|found| found["name"] == kind).unwrap();
+    found["books"]["committed"].as_u64().unwrap()
+}
+
+fn is_sound(server: &Server) {
+    let (desk, engine) = (Desk::empty(), server.engine.engine());
+    let both = loaded(server, &desk, "sound");
+    let (engine, driver) = (name(engine), driver(engine));
+    for how in [format!("{driver}/2pc"), format!("axum+{driver}/2pc")] {
+        let ran = server.run(&desk, &format!("run transfer/{engine}/{how} {both} {SHORT} --json"));
+        let document = parse(&ran.out);
+        assert_good(&ran, &document);
+        let trial = &document["trials"][0];
+        assert!(committed(trial, "cross-transfer") > 0 && committed(trial, "transfer") > 0, "{trial:#}");
+        assert_eq!(trial["settled"]["pending_last"], 0, "{trial:#}");
+        assert_eq!(trial["stack"]["style"], "2pc");
+    }
+    let ran = server.run(&desk, &format!("verify transfer/{engine}/axum+{driver}/2pc {both}"));
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    // What cannot cross is refused before anything starts.
+    let refused = |line: &str, what: &str| server.run(&desk, line).refused(&[what]);
+    refused(&format!("run transfer/{engine}/{driver} {both}"), "plain makes a transfer in one store");
+    refused(&format!("run transfer/{engine}/{driver}/2pc --shards 3 --scale 2"), "over 2 stores at most");
+    let swapped =
+        both.replace("shard-0", "shard-2").replace("shard-1", "shard-0").replace("shard-2", "shard-1");
+    refused(&format!("run transfer/{engine}/{driver}/2pc {swapped}"), "shard-0 does not hold its part");
+}
+
+#[test]
+fn transfers_between_two_stores_on_postgresql_are_sound() {
+    on(Engine::Postgres, is_sound);
+}
+
+#[test]
+fn transfers_between_two_stores_on_mariadb_are_sound() {
+    on(Engine::MariaDb, is_sound);
+}
+
+/// A server is killed under load, so that some of its transfers are prepared and not decided; whoever comes next decides them.
+fn is_decided(server: &Server) {
+    let (desk, engine) = (Desk::empty(), server.engine.engine());
+    let both = loaded(server, &desk, "killed");
+    let start = |line: &str| {
+        let mut command = desk.command(line);
+        command.env("STACKMARK_DB_PASSWORD", server.password());
+        Running::start(command)
+    };
+    let serving = start(&format!(
+        "serve transfer --engine {} --how {}/2pc {both} --pool 8 --listen 127.0.0.1:0",
+        name(engine),
+        driver(engine)
+    ));
+    until("it listens", || serving.out().ends_with('\n'));
+    let url = serving.out().trim().strip_prefix("listening on ").unwrap().to_owned();
+    let crossing = "--mix cross-transfer=1 --clients 8 --warmup 0s --duration 20s --json";
+    let subject = format!("transfer/{}/axum+{}/2pc", name(engine), driver(engine));
+    let load = start(&format!("run {subject} --url {url} {both} {crossing}"));
+    let count = "select count(*) from transfer";
+    load.until("transfers are made", || {
+        let made = server.engine.client("killed_0", count).unwrap();
+        made.trim().parse::<u32>().is_ok_and(|made| made > 200)
+    });
+    serving.signal(Signal::KILL);
+    assert_eq!(serving.end().status.code(), None);
+    load.signal(Signal::INT);
+    let ran = load.end();
+    assert!(ran.err.contains("server") || ran.out.contains("server"), "{ran:?}");
+    let again = format!("run transfer/{}/{}/2pc {both} {SHORT} --json", name(engine), driver(engine));
+    let ran = server.run(&desk, &again);
+    assert_good(&ran, &parse(&ran.out));
+    server.done(&desk, &format!("audit transfer {both}"));
+}
+
+#[test]
+fn what_a_killed_server_leaves_on_postgresql_is_decided_by_the_next() {
+    on(Engine::Postgres, is_decided);
+}
+
+#[test]
+fn what_a_killed_server_leaves_on_mariadb_is_decided_by_the_next() {
+    on(Engine::MariaDb, is_decided);
+}
