@@ -31,7 +31,7 @@ fn loaded(server: &Server, desk: &Desk, stem: &str) -> String {
 fn committed(trial: &Value, kind: &str) -> u64 {
     let kinds = trial["kinds"].as_array().unwrap();
     let found = kinds.iter().find(|found| found["name"] == kind).unwrap();
-    found["books"]["committed"].as_u64().unwrap()
+    found["tally"]["books"]["committed"].as_u64().unwrap()
 }
 
 fn is_sound(server: &Server) {

@@ -3,8 +3,8 @@
 
 use crate::desk::Desk;
 use crate::{
-    LONG, book, committed_in, driver, ended, loaded, run_on, start_on, trial_of, until_committed,
-    until_it_goes_on,
+    LONG, assert_interrupted, book, committed_in, driver, interrupted, loaded, run_on, start_on, trial_of,
+    until_committed, until_it_goes_on,
 };
 use rig::Engine;
 use serde_json::Value;
@@ -17,8 +17,17 @@ const AWAY: Duration = Duration::from_millis(1_500);
 /// Each client has a call in flight when the engine goes; a session that comes back while it still goes may lose another.
 const IN_DOUBT_MAX: u64 = 2 * CLIENTS;
 
-/// Kills an engine in the middle of a run of a subject, and starts it again.
+/// What an engine that was killed comes back to is its own affair: in one of some hundreds of recoveries under load, MariaDB
+/// 10.11.19 ended by itself soon after it had come back, with "Data structure corruption" at the next start. A run cannot go on then, so
+/// that the test is done once more, on a new engine.
 fn check(engine: Engine, subject: &str) {
+    if !goes_on(engine, subject) {
+        assert!(goes_on(engine, subject), "the engine ended by itself twice");
+    }
+}
+
+/// Kills an engine in the middle of a run of a subject, and starts it again. Whether the engine then lived.
+fn goes_on(engine: Engine, subject: &str) -> bool {
     let mut server = Held::of(engine);
     let workload = subject.split('/').next().unwrap();
     let (desk, url) = (Desk::empty(), loaded(&mut server, workload));
@@ -29,7 +38,12 @@ fn check(engine: Engine, subject: &str) {
     std::thread::sleep(AWAY);
     server.engine.restart().unwrap();
     until_it_goes_on(&run, &desk);
-    let (ran, trial) = ended(run);
+    let (ran, trial) = interrupted(run);
+    if !server.engine.is_alive() {
+        eprintln!("{} ended by itself: {}", engine.name(), server.engine.log_tail());
+        return false;
+    }
+    assert_interrupted(&trial);
     assert_eq!(ran.code(), 0, "{trial:#}");
     assert!((1..=IN_DOUBT_MAX).contains(&book(&trial, "in_doubt")), "{}", trial["overall"]["books"]);
     assert_eq!(book(&trial, "defect"), 0);
@@ -52,6 +66,7 @@ fn check(engine: Engine, subject: &str) {
     // Again, by a witness that knows nothing of the run but its claims.
     let audit = run_on(&desk, &format!("audit {workload} --run {}", desk.only_run().display()), &url);
     assert_eq!(audit.code(), 0, "{audit:?}");
+    true
 }
 
 #[test]

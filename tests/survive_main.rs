@@ -91,12 +91,22 @@ fn committed_in(slice: &Value) -> u64 {
 /// Ends a run that has shown what it was to show. What it has measured until then is a result like any other.
 #[track_caller]
 fn ended(run: Running) -> (Ran, Value) {
+    let (ran, trial) = interrupted(run);
+    assert_interrupted(&trial);
+    (ran, trial)
+}
+
+fn interrupted(run: Running) -> (Ran, Value) {
     run.signal(Signal::INT);
     let ran = run.end();
     let trial = trial_of(&ran);
-    assert_eq!(trial["state"], "interrupted", "{trial:#}");
-    assert_audited(&trial);
     (ran, trial)
+}
+
+#[track_caller]
+fn assert_interrupted(trial: &Value) {
+    assert_eq!(trial["state"], "interrupted", "{trial:#}");
+    assert_audited(trial);
 }
 
 /// The smallest database of a workload on a server, loaded once.

@@ -32,15 +32,20 @@ pub(crate) fn statements<W: Driven>(
     let mut failures = Vec::new();
     let (mut note, mut checked) = (String::new(), 0);
     for (kind, about) in W::KINDS.iter().enumerate() {
-        let calls = drawn::<W>(size, seed + kind as u64, kind);
+        let mut inputs = inputs::<W>(size, seed + kind as u64, kind);
         let Some(before) = witness.statements() else { break };
         let told_before = noted(notes, |notes| notes.statements);
         let watched = Watched::new(target, notes);
         let made = targets::wait_for(async {
             let mut session = watched.open(0).await?;
             let mut made = 0_u64;
-            for call in &calls {
-                made += u64::from(session.run(call, &mut Effort::default()).await.is_ok());
+            for _ in 0..CALLS {
+                let call = inputs.draw();
+                if let Ok(outcome) = session.run(&call, &mut Effort::default()).await {
+                    made += 1;
+                    // What is drawn next may depend on it. Whether it is right is judged elsewhere.
+                    let _ = inputs.check(&call, &outcome);
+                }
             }
             Ok::<_, OpenError>(made)
         })??;
@@ -76,12 +81,16 @@ fn asking<W: Driven>(witness: &dyn Witness<W>) -> Option<u64> {
     Some(witness.statements()?.saturating_sub(first))
 }
 
-/// Calls of one kind.
-pub(crate) fn drawn<W: Driven>(size: &W::Extent, seed: u64, kind: usize) -> Vec<W::Call> {
+/// Draws calls of one kind. Those that look at what was drawn before may begin with another.
+fn inputs<W: Driven>(size: &W::Extent, seed: u64, kind: usize) -> W::Inputs {
     let only = [(W::KINDS[kind].name.to_owned(), 1.0)];
     // A workload of one kind has no other mix.
     let mix = Mix::of(W::KINDS, &only).ok().flatten();
-    let mut inputs =
-        W::inputs(size, &Streams { seed, run: seed, mix: mix.as_ref(), ..Streams::default() })(0);
-    (0..CALLS).map(|_| inputs.draw()).collect()
+    W::inputs(size, &Streams { seed, run: seed, mix: mix.as_ref(), ..Streams::default() })(0)
+}
+
+/// Calls of one kind.
+pub(crate) fn drawn<W: Driven>(size: &W::Extent, seed: u64, kind: usize) -> Vec<W::Call> {
+    let mut inputs = inputs::<W>(size, seed, kind);
+    (0..CALLS).map(|_| inputs.draw()).filter(|call| W::kind(call) == kind).collect()
 }

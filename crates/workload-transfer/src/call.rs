@@ -33,6 +33,8 @@ pub enum Purpose {
     Repeat,
     /// The same again of which no answer is known: it failed, or nobody knows.
     Retry,
+    /// One of several under one key at the same moment.
+    Raced,
 }
 
 /// A call.

@@ -8,10 +8,11 @@ mod probes;
 mod script;
 mod vectors;
 
-use crate::{Cardinality, Oracle, Outcome, Transfers};
+use crate::{Call, Cardinality, Key, Oracle, Outcome, Purpose, Transfer, Transfers};
 use model::Session;
 use model::conformance::{Script, describe};
 use probes::Probes;
+use std::collections::BTreeSet;
 
 pub use model::conformance::{Conformance, Disagreement, Origin};
 pub use vectors::recorded;
@@ -41,6 +42,31 @@ impl ConformancePlan {
 
 type Answer = model::conformance::Answer<Transfers>;
 
+/// Keys that were used, by their account.
+#[derive(Default)]
+struct Used(BTreeSet<(u32, Key)>);
+
+impl Used {
+    /// The call, as a repeated one where its key was used before: it moves nothing, and who counts must know.
+    fn marked(&mut self, call: Call, size: &Cardinality) -> Call {
+        match call {
+            Call::Transfer { transfer, .. } if is_taken(&transfer, size) => {
+                match self.0.insert((transfer.source, transfer.key)) {
+                    true => call,
+                    false => Call::Transfer { purpose: Purpose::Repeat, transfer },
+                }
+            }
+            _ => call,
+        }
+    }
+}
+
+/// Whether a transfer is between accounts that there are: one that is not leaves its key unused.
+fn is_taken(transfer: &Transfer, size: &Cardinality) -> bool {
+    let ids = size.ids();
+    transfer.source != transfer.target && ids.contains(&transfer.source) && ids.contains(&transfer.target)
+}
+
 /// Holds a session to the script and to random calls.
 ///
 /// The store behind the session must be freshly loaded with the plan's size, and nobody else may write to it meanwhile.
@@ -58,7 +84,8 @@ pub async fn conform<S: Session<Transfers>>(
         false => Script::Asked(script::calls(plan.size)),
     };
     let mut probes = Probes::new(plan);
-    let random = (0..plan.random_calls).map(|_| probes.draw());
+    let mut used = Used::default();
+    let random = (0..plan.random_calls).map(|_| used.marked(probes.draw(), &plan.size));
     model::conformance::conform(session, script, random, |call| oracle.answer(call), agree).await
 }
 

@@ -239,7 +239,7 @@ mod tests {
                     Purpose::Within => assert_eq!(size.branch_of(source), size.branch_of(target)),
                     Purpose::Across => assert!(size.is_across(source, target), "{source} to {target}"),
                     Purpose::Overdraft => assert_eq!(amount, AMOUNT_MAX),
-                    Purpose::Repeat | Purpose::Retry => continue,
+                    Purpose::Repeat | Purpose::Retry | Purpose::Raced => continue,
                 }
                 assert!(purpose == Purpose::Overdraft || (1..=1_000).contains(&amount));
                 pairs.insert((source, target));

@@ -3,7 +3,7 @@
 //! Keys are made of run, worker and a sequence without gaps. So what a worker was told is kept as sums over its keys, and the
 //! store is asked for the same sums: a transfer that is lost, or there twice, or there under another key, changes one of them.
 
-use crate::{Call, Outcome, Purpose, Transfer, Transfers};
+use crate::{Call, Decline, Outcome, Purpose, Transfer, Transfers};
 use model::{Fault, LedgerFinding, Workload};
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +50,8 @@ pub(crate) const fn mixed(sequence: u32) -> i64 {
 /// What one worker was told.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerTally {
+    /// The run that its keys are made of.
+    pub run: u64,
     /// Which.
     pub worker: u32,
     /// Its transfers that were made.
@@ -61,6 +63,8 @@ pub struct WorkerTally {
 /// A transfer of which nobody knows whether it was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Doubt {
+    /// The run.
+    pub run: u64,
     /// Whose.
     pub worker: u32,
     /// The last part of its key.
@@ -72,7 +76,7 @@ pub struct Doubt {
 impl Doubt {
     const fn of(transfer: &Transfer) -> Doubt {
         let Transfer { key, amount, .. } = *transfer;
-        Doubt { worker: key.worker, sequence: key.sequence, amount }
+        Doubt { run: key.run, worker: key.worker, sequence: key.sequence, amount }
     }
 }
 
@@ -80,7 +84,6 @@ impl Doubt {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ledger {
     calls: [u64; KINDS],
-    run: Option<u64>,
     workers: Vec<WorkerTally>,
     doubts: Vec<Doubt>,
     /// Doubts that an answer to a retried transfer has ended, perhaps of an account that was absorbed before.
@@ -108,9 +111,10 @@ impl Ledger {
         self.workers.len() as u64
     }
 
-    fn of_worker(&mut self, worker: u32) -> &mut WorkerTally {
-        let at = self.workers.binary_search_by_key(&worker, |tally| tally.worker).unwrap_or_else(|at| {
-            self.workers.insert(at, WorkerTally { worker, ..WorkerTally::default() });
+    fn of_worker(&mut self, run: u64, worker: u32) -> &mut WorkerTally {
+        let key = |tally: &WorkerTally| (tally.run, tally.worker);
+        let at = self.workers.binary_search_by_key(&(run, worker), key).unwrap_or_else(|at| {
+            self.workers.insert(at, WorkerTally { run, worker, ..WorkerTally::default() });
             at
         });
         &mut self.workers[at]
@@ -128,14 +132,14 @@ impl Ledger {
     }
 
     fn transfer(&mut self, transfer: &Transfer, retried: bool, result: &Result<Outcome, Fault>) {
-        self.run = Some(transfer.key.run);
         match result {
             Ok(outcome) => {
-                let told = self.of_worker(transfer.key.worker);
+                let told = self.of_worker(transfer.key.run, transfer.key.worker);
                 match outcome {
                     Outcome::Moved { .. } => told.completed.enter(transfer),
-                    // No key of a run is used for two transfers: inputs take no other answer for one.
-                    _ => told.declined.enter(transfer),
+                    Outcome::Declined(Decline::InsufficientFunds { .. }) => told.declined.enter(transfer),
+                    // What else is answered leaves nothing behind.
+                    _ => {}
                 }
                 if retried {
                     self.ended.push(Doubt::of(transfer));
@@ -156,6 +160,8 @@ impl model::Ledger<Transfers> for Ledger {
             Call::Transfer { purpose: Purpose::Repeat, .. }
             | Call::ReadTransfer { .. }
             | Call::ReadAccount { .. } => {}
+            // Which of several under one key was made, no answer says.
+            Call::Transfer { purpose: Purpose::Raced, transfer } => self.doubt(Doubt::of(transfer)),
             Call::Transfer { purpose, transfer } => {
                 self.transfer(transfer, *purpose == Purpose::Retry, result);
             }
@@ -164,9 +170,8 @@ impl model::Ledger<Transfers> for Ledger {
 
     fn absorb(&mut self, other: &Ledger) {
         self.calls.iter_mut().zip(&other.calls).for_each(|(mine, theirs)| *mine += theirs);
-        self.run = self.run.or(other.run);
         for theirs in &other.workers {
-            let mine = self.of_worker(theirs.worker);
+            let mine = self.of_worker(theirs.run, theirs.worker);
             mine.completed.absorb(&theirs.completed);
             mine.declined.absorb(&theirs.declined);
         }

@@ -73,7 +73,7 @@ impl Workload for Transfers {
                 Purpose::Within => 0,
                 Purpose::Across => 1,
                 Purpose::Overdraft => 2,
-                Purpose::Repeat | Purpose::Retry => 3,
+                Purpose::Repeat | Purpose::Retry | Purpose::Raced => 3,
             },
             Call::ReadTransfer { .. } => 4,
             Call::ReadAccount { .. } => 5,

@@ -1,6 +1,6 @@
 //! Calls that meet: one key from several connections, and money that several want at once.
 
-use crate::{Call, Cardinality, Decline, Key, OPENING, Outcome, State, Transfer, Transfers};
+use crate::{Call, Cardinality, Decline, Key, OPENING, Outcome, Purpose, State, Transfer, Transfers};
 use model::{Race, Raced};
 
 /// Calls that meet.
@@ -16,6 +16,10 @@ pub(crate) fn races(size: &Cardinality, salt: u32, round: u32) -> Vec<Race<Trans
     let ask = |key: Key, source: u32, target: u32, amount: i64| {
         Call::of(Transfer { key, source, target, amount }, size)
     };
+    let raced = |key: Key, source: u32, target: u32| Call::Transfer {
+        purpose: Purpose::Raced,
+        transfer: Transfer { key, source, target, amount: 1 },
+    };
     let held = |id: u32| Call::ReadAccount { id };
     let (one, other, third) = (account(0), account(1), account(2));
     vec![
@@ -23,7 +27,7 @@ pub(crate) fn races(size: &Cardinality, salt: u32, round: u32) -> Vec<Race<Trans
             name: "repeated-key",
             rule: "one key at the same moment from several connections moves money once, and all are answered alike",
             before: vec![held(one)],
-            together: vec![ask(key(1, 0), one, other, 1); MEET as usize],
+            together: vec![raced(key(1, 0), one, other); MEET as usize],
             after: vec![held(one)],
             judge: Box::new(repeated),
         },
@@ -31,7 +35,7 @@ pub(crate) fn races(size: &Cardinality, salt: u32, round: u32) -> Vec<Race<Trans
             name: "reused-key",
             rule: "of two transfers under one key one is made, and the other is told so",
             before: vec![held(one)],
-            together: vec![ask(key(2, 0), one, other, 1), ask(key(2, 0), one, third, 1)],
+            together: vec![raced(key(2, 0), one, other), raced(key(2, 0), one, third)],
             after: vec![held(one)],
             judge: Box::new(reused),
         },

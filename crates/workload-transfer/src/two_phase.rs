@@ -51,10 +51,12 @@ impl<C: TwoPhase, K: Clock> TwoPhaseSession<C, K> {
                 let _ = target.conn.rollback().await;
                 Err(fault)
             }
-            // Nothing is moved, and what the source has to say of it is written by itself.
+            // Nothing is moved, and what the source has to say of it is written by itself. The target's part ends after that of
+            // the source, whose statements would count its time once more.
             Ok((outcome, false)) => {
+                let committed = source.conn.commit().await;
                 let undone = target.conn.rollback().await;
-                source.conn.commit().await?;
+                committed?;
                 undone?;
                 Ok(outcome)
             }

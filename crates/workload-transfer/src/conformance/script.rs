@@ -1,5 +1,6 @@
 //! The edge cases, in the order in which they are asked.
 
+use super::Used;
 use crate::{AMOUNT_MAX, Call, Cardinality, Key, OPENING, Transfer};
 
 /// The calls of the script for data of some size.
@@ -48,5 +49,6 @@ pub(super) fn calls(size: Cardinality) -> Vec<Call> {
     calls.extend([held(0), held(beyond), found(beyond, 0), found(first, 20), found(first, 21)]);
     // And nothing stuck: the next ones are taken.
     calls.extend([ask(20, first, neighbour, 7), held(first), held(neighbour), held(abroad)]);
-    calls
+    let mut used = Used::default();
+    calls.into_iter().map(|call| used.marked(call, &size)).collect()
 }

@@ -2,6 +2,7 @@
 
 use super::{Doubt, Ledger, LedgerFinding, Sort, Sums, Tally, WorkerTally, mixed};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Doubts of one worker whose every subset is tried; of more, only bounds are held.
 const SUBSETS_OF: usize = 12;
@@ -9,8 +10,6 @@ const SUBSETS_OF: usize = 12;
 /// What acknowledged and doubtful calls imply, in a form that can be written to a partial result and read back.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
-    /// The run that keys were made of; none where no transfer was asked for.
-    pub run: Option<u64>,
     /// What each worker was told.
     pub workers: Vec<WorkerTally>,
     /// Transfers in doubt.
@@ -26,7 +25,6 @@ impl Claims {
     #[must_use]
     pub fn of(ledger: &Ledger, complete: bool) -> Claims {
         Claims {
-            run: ledger.run,
             workers: ledger.workers.clone(),
             doubts: ledger.doubts.clone(),
             more_doubts: ledger.more_doubts,
@@ -48,37 +46,39 @@ impl Claims {
         findings
     }
 
-    /// Workers of this run, from either side.
-    fn workers(&self, after: &[Tally]) -> Vec<u32> {
-        let stored = after.iter().filter(|tally| self.is_of_run(tally)).map(|tally| tally.worker as u32);
-        let mut all: Vec<u32> = self.workers.iter().map(|tally| tally.worker).chain(stored).collect();
-        all.extend(self.doubts.iter().map(|doubt| doubt.worker));
+    /// Workers of these runs, from either side.
+    fn workers(&self, after: &[Tally]) -> Vec<(u64, u32)> {
+        let told = self.workers.iter().map(|tally| (tally.run, tally.worker));
+        let mut all: Vec<_> = told.chain(self.doubts.iter().map(|doubt| (doubt.run, doubt.worker))).collect();
+        let runs: BTreeSet<u64> = all.iter().map(|(run, _)| *run).collect();
+        let stored = after.iter().filter(|tally| tally.sort.is_of_transfers());
+        let stored = stored.map(|tally| (tally.run.cast_unsigned(), tally.worker as u32));
+        all.extend(stored.filter(|(run, _)| runs.contains(run)));
         all.sort_unstable();
         all.dedup();
         all
-    }
-
-    fn is_of_run(&self, tally: &Tally) -> bool {
-        self.run.map(u64::cast_signed) == Some(tally.run) && tally.sort != Sort::Accounts
     }
 
     /// Count, amount and keys of transfers, by worker.
     fn transfers(&self, after: &[Tally], sort: Sort, names: [&'static str; 3]) -> [LedgerFinding; 3] {
         let [mut counts, mut amounts, mut keys] =
             [finding(names[0], "transfers"), finding(names[1], "units"), finding(names[2], "sums of keys")];
-        for worker in self.workers(after) {
-            let told = self.workers.iter().find(|tally| tally.worker == worker);
+        for (run, worker) in self.workers(after) {
+            let told = self.workers.iter().find(|tally| (tally.run, tally.worker) == (run, worker));
             let sure = told.map_or(Sums::default(), |tally| match sort {
                 Sort::Declined => tally.declined,
                 _ => tally.completed,
             });
-            let stored = after.iter().filter(|tally| self.is_of_run(tally) && tally.sort == sort);
-            let stored = stored.filter(|tally| tally.worker == i64::from(worker)).map(|tally| tally.sums);
+            let of_worker = (run.cast_signed(), i64::from(worker));
+            let stored =
+                after.iter().filter(|tally| tally.sort == sort && (tally.run, tally.worker) == of_worker);
+            let stored = stored.map(|tally| tally.sums);
             let stored = stored.fold(Sums::default(), |mut all, sums| {
                 all.absorb(&sums);
                 all
             });
-            let doubts: Vec<&Doubt> = self.doubts.iter().filter(|doubt| doubt.worker == worker).collect();
+            let doubts = self.doubts.iter().filter(|doubt| (doubt.run, doubt.worker) == (run, worker));
+            let doubts: Vec<&Doubt> = doubts.collect();
             let doubtful = doubts.iter().fold(Sums::default(), |mut all, doubt| {
                 all.absorb(&Sums { count: 1, amount: doubt.amount, mixed: mixed(doubt.sequence) });
                 all

@@ -23,6 +23,11 @@ pub enum Sort {
 }
 
 impl Sort {
+    /// Whether it is over something with a key.
+    pub(super) const fn is_of_transfers(self) -> bool {
+        !matches!(self, Sort::Accounts | Sort::Prepared)
+    }
+
     const fn of_number(number: i64) -> Option<Sort> {
         match number {
             1 => Some(Sort::Completed),

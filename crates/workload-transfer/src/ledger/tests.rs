@@ -170,3 +170,28 @@ fn what_inputs_draw_is_kept_by_a_right_bank() {
     assert!(!all.doubts.is_empty());
     assert!(all.workers.iter().all(|worker| worker.declined.count > 0));
 }
+
+#[test]
+fn of_several_under_one_key_at_once_one_may_be_there() {
+    let mut ledger = Ledger::new();
+    let raced = Call::Transfer { purpose: Purpose::Raced, transfer: transfer(0, 10) };
+    for result in [MADE, Ok(Outcome::Declined(Decline::KeyReused)), SHORT, lost()] {
+        ledger.post(&raced, &result);
+    }
+    ledger.post(&asked(transfer(1, 10)), &Ok(Outcome::Declined(Decline::KeyReused)));
+    assert_eq!(violations(&ledger, &stored(&[(0, 10)], &[])), [""; 0]);
+    assert_eq!(violations(&ledger, &stored(&[], &[(0, 10)])), [""; 0]);
+    let twice = violations(&ledger, &stored(&[(0, 10), (0, 10)], &[]));
+    assert!(twice[0].contains("at most 1 transfers"), "{twice:?}");
+}
+
+#[test]
+fn keys_of_two_runs_are_told_apart() {
+    let mut ledger = Ledger::new();
+    let of_other = Transfer { key: Key { run: 8, worker: 4, sequence: 0 }, ..transfer(0, 10) };
+    ledger.post(&asked(transfer(0, 10)), &MADE);
+    ledger.post(&asked(of_other), &MADE);
+    let found = violations(&ledger, &stored(&[(0, 10), (1, 10)], &[]));
+    assert!(found.iter().any(|found| found.contains("at least 1 transfers were acknowledged, stored 0")));
+    assert!(found.iter().any(|found| found.contains("at most 1 transfers can have been made, stored 2")));
+}
