@@ -310,11 +310,13 @@ pub fn find(path: &str) -> Result<&'static Subject> {
     if let Some(subject) = given::subject(wanted) {
         return Ok(subject);
     }
-    let begins = |subject: &&Subject| {
-        subject.path == wanted || subject.path.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('/'))
+    // What is named in full is meant, and not one before it whose path goes on.
+    let exactly = all.iter().find(|subject| subject.path == wanted);
+    let begins = || {
+        all.iter().find(|subject| subject.path.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('/')))
     };
     if !wanted.is_empty()
-        && let Some(subject) = all.iter().find(begins)
+        && let Some(subject) = exactly.or_else(begins)
     {
         return Ok(subject);
     }
@@ -469,6 +471,7 @@ mod tests {
         check("tpcb/mariadb/tokio-postgres/pipelined", Err("nearest: `tpcb/mariadb/"));
         check("tpcb/sqlite/axum+diesel/procedure", Err("nearest: `tpcb/sqlite/"));
         for subject in all().unwrap() {
+            check(subject.path, Ok(subject.path));
             let engine = subject.path.split('/').take(2).collect::<Vec<_>>().join("/");
             for style in ["procedure", "pipelined", "grouped", "orm", "plain", "zzz"] {
                 let path =
