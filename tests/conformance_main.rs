@@ -10,6 +10,7 @@ mod conformance_mariadb;
 mod conformance_port;
 mod conformance_postgres;
 mod conformance_races;
+mod conformance_saga;
 mod conformance_sqlite;
 mod conformance_transfer;
 mod conformance_two_phase;

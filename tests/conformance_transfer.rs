@@ -2,6 +2,7 @@
 
 use sql::Dialect;
 use stackmark_tests::beds::{OnMariaDb, OnPostgres, OnSqlite};
+use stackmark_tests::sagas;
 use stackmark_tests::transfers::{
     WRONGS, it_is_right_on_both_routes, the_mix_is_sound_on_both_routes, wrongs_are_caught,
 };
@@ -43,7 +44,9 @@ fn wrongs_in_transfers_on_mariadb_are_caught_by_the_audits_that_they_offend_and_
 
 #[test]
 fn no_audit_of_transfers_is_without_somebody_who_offends_it() {
-    let caught: BTreeSet<&str> = WRONGS.iter().flat_map(|wrong| wrong.caught_by).copied().collect();
+    let in_one_store = WRONGS.iter().flat_map(|wrong| wrong.caught_by);
+    let between_stores = sagas::WRONGS.iter().flat_map(|wrong| wrong.caught_by);
+    let caught: BTreeSet<&str> = in_one_store.chain(between_stores).copied().collect();
     let mut names: BTreeSet<String> = BTreeSet::from(["ledger".to_owned()]);
     // By a coordinator that died, in the tests of two-phase commit.
     let caught = &caught | &BTreeSet::from(["prepared-branches"]);

@@ -24,6 +24,7 @@ mod e2e_plans;
 mod e2e_resumed;
 mod e2e_resumed_loads;
 mod e2e_revisions;
+mod e2e_saga;
 mod e2e_servers;
 mod e2e_shapes;
 mod e2e_statements;

@@ -49,6 +49,22 @@ fn is_sound(server: &Server) {
     }
     let ran = server.run(&desk, &format!("verify transfer/{engine}/axum+{driver}/2pc {both}"));
     assert_eq!(ran.code(), 0, "{ran:?}");
+    // By a saga what was accepted is settled by a relay, whose CPU is told.
+    for how in [format!("{driver}/saga"), format!("axum+{driver}/saga")] {
+        let ran = server.run(&desk, &format!("run transfer/{engine}/{how} {both} {SHORT} --json"));
+        let document = parse(&ran.out);
+        assert_good(&ran, &document);
+        let trial = &document["trials"][0];
+        assert!(committed(trial, "cross-transfer") > 0, "{trial:#}");
+        assert_eq!(trial["settled"]["pending_last"], 0, "{trial:#}");
+        assert_eq!(trial["stack"]["style"], "saga");
+        let processes = trial["processes"].as_array().unwrap();
+        let relay = processes.iter().find(|process| process["roles"][0] == "relay");
+        let spent = relay.map(|relay| &relay["cpu_ms_per_1000_committed"]);
+        assert!(spent.is_some_and(|spent| spent.as_f64() > Some(0.0)), "{processes:?}");
+    }
+    let ran = server.run(&desk, &format!("verify transfer/{engine}/axum+{driver}/saga {both}"));
+    assert_eq!(ran.code(), 0, "{ran:?}");
     // What cannot cross is refused before anything starts.
     let refused = |line: &str, what: &str| server.run(&desk, line).refused(&[what]);
     refused(&format!("run transfer/{engine}/{driver} {both}"), "plain makes a transfer in one store");
@@ -68,22 +84,29 @@ fn transfers_between_two_stores_on_mariadb_are_sound() {
     on(Engine::MariaDb, is_sound);
 }
 
+fn started(server: &Server, desk: &Desk, line: &str) -> Running {
+    let mut command = desk.command(line);
+    command.env("STACKMARK_DB_PASSWORD", server.password());
+    Running::start(command)
+}
+
+/// Where what was started listens.
+fn address(running: &Running) -> String {
+    until("it listens", || running.out().ends_with('\n'));
+    running.out().trim().strip_prefix("listening on ").unwrap().to_owned()
+}
+
 /// A server is killed under load, so that some of its transfers are prepared and not decided; whoever comes next decides them.
 fn is_decided(server: &Server) {
     let (desk, engine) = (Desk::empty(), server.engine.engine());
     let both = loaded(server, &desk, "killed");
-    let start = |line: &str| {
-        let mut command = desk.command(line);
-        command.env("STACKMARK_DB_PASSWORD", server.password());
-        Running::start(command)
-    };
+    let start = |line: &str| started(server, &desk, line);
     let serving = start(&format!(
         "serve transfer --engine {} --how {}/2pc {both} --pool 8 --listen 127.0.0.1:0",
         name(engine),
         driver(engine)
     ));
-    until("it listens", || serving.out().ends_with('\n'));
-    let url = serving.out().trim().strip_prefix("listening on ").unwrap().to_owned();
+    let url = address(&serving);
     let crossing = "--mix cross-transfer=1 --clients 8 --warmup 0s --duration 20s --json";
     let subject = format!("transfer/{}/axum+{}/2pc", name(engine), driver(engine));
     let load = start(&format!("run {subject} --url {url} {both} {crossing}"));
@@ -111,4 +134,57 @@ fn what_a_killed_server_leaves_on_postgresql_is_decided_by_the_next() {
 #[test]
 fn what_a_killed_server_leaves_on_mariadb_is_decided_by_the_next() {
     on(Engine::MariaDb, is_decided);
+}
+
+/// Of two relays one is killed under load and the other stops when it is asked to; a third settles what they have left.
+fn is_settled(server: &Server) {
+    let (desk, engine) = (Desk::empty(), server.engine.engine());
+    let both = loaded(server, &desk, "relayed");
+    let start = |line: &str| started(server, &desk, line);
+    let how = format!("--how {}/saga", driver(engine));
+    let serving = start(&format!(
+        "serve transfer --engine {} {how} {both} --pool 8 --listen 127.0.0.1:0",
+        name(engine)
+    ));
+    let url = address(&serving);
+    let relay = || start(&format!("relay transfer {how} {both}"));
+    let (first, second) = (relay(), relay());
+    address(&first);
+    address(&second);
+    let crossing = "--mix cross-transfer=1 --clients 8 --warmup 0s --duration 6s --json";
+    let subject = format!("transfer/{}/axum+{}/saga", name(engine), driver(engine));
+    let load = start(&format!("run {subject} --url {url} {both} {crossing}"));
+    let settled = |more: u32| {
+        load.until("transfers are settled", || {
+            let count = server.engine.client("relayed_0", "select count(*) from transfer where state = 4");
+            count.unwrap().trim().parse::<u32>().is_ok_and(|settled| settled > more)
+        });
+    };
+    settled(100);
+    first.signal(Signal::KILL);
+    assert_eq!(first.end().status.code(), None);
+    settled(300);
+    second.signal(Signal::TERM);
+    assert_eq!(second.end().code(), 0);
+    let third = relay();
+    address(&third);
+    let ran = load.end();
+    let document = parse(&ran.out);
+    assert_good(&ran, &document);
+    assert_eq!(document["trials"][0]["settled"]["pending_last"], 0, "{document:#}");
+    for ends in [third, serving] {
+        ends.signal(Signal::TERM);
+        assert_eq!(ends.end().code(), 0);
+    }
+    server.done(&desk, &format!("audit transfer {both}"));
+}
+
+#[test]
+fn what_relays_on_postgresql_leave_is_settled_by_the_next() {
+    on(Engine::Postgres, is_settled);
+}
+
+#[test]
+fn what_relays_on_mariadb_leave_is_settled_by_the_next() {
+    on(Engine::MariaDb, is_settled);
 }

@@ -86,6 +86,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
                 "report",
                 "result",
                 "drive",
+                "events",
                 "admin",
                 "server",
                 "adapter-*",
@@ -101,6 +102,8 @@ fn rule(unit: &Unit) -> Option<Rule> {
             ],
             never: &[RANDOMNESS],
         },
+        // The loop of a relay, whatever is relayed and through what.
+        "events" => Rule { ours: &[], never: &[DRIVERS, RANDOMNESS] },
         // The document stands under everybody. `schema` only reads JSON.
         "model" | "result" | "schema" => Rule { ours: &[], never: &[DRIVERS, HTTP, RUNTIMES] },
         "sql" => Rule { ours: &["model", "result"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
@@ -182,7 +185,17 @@ fn rule(unit: &Unit) -> Option<Rule> {
         },
         // All drivers and all workloads meet here, and nothing of a trial but its loop.
         "targets" => Rule {
-            ours: &["model", "benchmark", "sql", "measure", "drive", "adapter-*", "workload-*", "pair-*"],
+            ours: &[
+                "model",
+                "benchmark",
+                "sql",
+                "measure",
+                "drive",
+                "events",
+                "adapter-*",
+                "workload-*",
+                "pair-*",
+            ],
             never: &[HTTP, RANDOMNESS],
         },
         // A file system for SQLite to stand on: of ours it knows what can be asked of storage, and the clock.

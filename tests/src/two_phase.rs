@@ -2,30 +2,20 @@
 //! phases.
 
 use crate::beds::{Bed, OnMariaDb, OnPostgres};
-use crate::calls::{drive, runtime};
-use crate::housed::{Housed, misses};
-use benchmark::{Benchmark as _, Streams};
+use crate::calls::runtime;
+use crate::two_stores::{Bank, answer_as_one, many_at_once};
+use benchmark::Benchmark as _;
 use measure::Monotonic;
 use model::{Doubt, Effort, Fault, Home, Ledger as _, OpenError, Session as _, Stack, Target as _};
 use sql::{BranchId, DbUrl, Dialect, Param, Read, SqlConn, SqlOpener, StmtId, Take, TwoPhase, TxKind};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
-use std::time::{Duration, Instant};
-use targets::{Driven as _, Driver, How, Style, TrialTarget, target_over};
+use targets::{Driver, How, Style};
 use workload_transfer::{
-    Call, Cardinality, Claims, Decline, Key, Ledger, OPENING, Outcome, Purpose, SqlSession, State, Tally,
-    Transfer, Transfers, TwoPhaseSession, catalogue,
+    Call, Decline, Key, Ledger, OPENING, Outcome, Purpose, SqlSession, State, Transfer, Transfers,
+    TwoPhaseSession, catalogue,
 };
-
-/// Random calls of a conformance.
-const RANDOM_CALLS: u32 = 400;
-/// Sessions at once.
-const SESSIONS: u32 = 8;
-/// Calls of all of them.
-const MIX_CALLS: u64 = 2_000;
-/// For recovery, also on a slow machine.
-const DECIDED_MAX: Duration = Duration::from_secs(120);
 
 /// MariaDB does not say of which database a branch is: while some are left in one, audits of all others find them.
 static LEFT: RwLock<()> = RwLock::new(());
@@ -49,74 +39,20 @@ impl Branching for OnMariaDb {
     const DRIVER: Driver = Driver::MySqlAsync;
 }
 
-/// A bank over two databases of one server.
-struct Bank {
-    parts: Vec<Housed<Transfers>>,
-    size: Cardinality,
-    before: Vec<Tally>,
-}
-
-impl Bank {
-    fn on<B: Bed>() -> Bank {
-        let size = Transfers::tiny_over(2);
-        let parts: Vec<_> = Transfers::parts(&size).into_iter().map(Housed::on::<B>).collect();
-        let mut bank = Bank { parts, size, before: Vec::new() };
-        bank.before = bank.evidence();
-        bank
-    }
-
-    fn urls(&self) -> Vec<DbUrl> {
-        self.parts.iter().map(Housed::place).collect()
-    }
-
-    fn target<B: Branching>(&self) -> TrialTarget<Transfers> {
-        let how = How { dialect: B::DIALECT, driver: B::DRIVER, style: Style::TwoPhase };
-        target_over(how, &self.urls(), &self.size).expect("two databases that were just loaded")
-    }
-
-    fn evidence(&self) -> Vec<Tally> {
-        Transfers::join(self.parts.iter().map(Housed::evidence).collect())
-    }
-
-    fn pending(&self) -> u64 {
-        Transfers::pending(&self.evidence()).expect("there may be branches")
-    }
-
-    /// Waits until branches are left by somebody who has gone, or until none is.
-    fn until_left(&self, some: bool) {
-        let begun = Instant::now();
-        while (self.pending() > 0) != some {
-            assert!(begun.elapsed() < DECIDED_MAX, "{} branches are left", self.pending());
-            // MariaDB shows the same as before to who looks more often.
-            std::thread::sleep(Duration::from_millis(200));
-        }
-    }
-
-    fn failed(&self, ledger: &Ledger) -> BTreeSet<String> {
-        let claims = Claims::of(ledger, true);
-        let missed = misses::<Transfers>(&self.before, &self.evidence(), &claims);
-        let here = self.parts.iter().flat_map(|part| part.failed_here(&self.before));
-        here.chain(missed.then(|| "ledger".to_owned())).collect()
-    }
-}
-
 /// Sessions over two stores answer as the oracle says, and many at once leave sound data in both.
 ///
 /// # Panics
 /// When they do not.
 pub fn two_stores_are_as_one<B: Branching>() {
     let _together = none_left();
+    answer_as_one(&Bank::on::<B>(), how::<B>());
     let bank = Bank::on::<B>();
-    let done = Transfers::conform(&bank.target::<B>(), &bank.size, 5, RANDOM_CALLS).expect("it opens");
-    let done = done.unwrap_or_else(|wrong| panic!("{wrong}"));
-    assert!(done.random == RANDOM_CALLS && done.declined > 30, "{done:?}");
+    let ledger = many_at_once(&bank, how::<B>());
+    assert_eq!((bank.failed(&ledger), bank.pending()), (BTreeSet::new(), 0));
+}
 
-    let bank = Bank::on::<B>();
-    let streams = Streams { seed: 3, run: 7, ..Streams::default() };
-    let inputs = Transfers::inputs(&bank.size, &streams);
-    let trial = drive(bank.target::<B>(), SESSIONS, MIX_CALLS, inputs, Ledger::new);
-    assert_eq!(trial.failure, None);
-    assert_eq!((bank.failed(&trial.ledger), bank.pending()), (BTreeSet::new(), 0));
+fn how<B: Branching>() -> How {
+    How { dialect: B::DIALECT, driver: B::DRIVER, style: Style::TwoPhase }
 }
 
 /// When a coordinator dies.
@@ -284,7 +220,7 @@ fn is_decided<B: Branching>(dies: Dies, source: u32, target: u32) {
     // Anything that looks now says that it is not over.
     assert!(bank.failed(&ledger).contains("prepared-branches"));
 
-    let next = bank.target::<B>();
+    let next = bank.target(how::<B>());
     bank.until_left(false);
     runtime().block_on(async {
         let mut session = next.open(0).await.expect("both stores are there");

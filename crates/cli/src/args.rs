@@ -70,6 +70,8 @@ pub(crate) enum Command {
     FindMax(FindMax),
     /// Serve a workload over HTTP until interrupted.
     Serve(Serve),
+    /// Do what the calls of a saga have left to be done between stores, until interrupted.
+    Relay(Relay),
     /// Check the stored data of an existing database.
     Audit(Audit),
     /// Check that a server keeps a workload's contract and answers rightly, rule by rule.
@@ -409,6 +411,25 @@ pub(crate) struct Serve {
     #[arg(long, env = "STACKMARK_THREADS", value_parser = threads)]
     pub(crate) server_threads: Option<usize>,
     /// Stop when standard input ends: for whoever started this server.
+    #[arg(long, hide = true)]
+    pub(crate) until_stdin_ends: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Relay {
+    /// The workload: `transfer`.
+    #[arg(env = "STACKMARK_WORKLOAD")]
+    pub(crate) workload: String,
+    /// Driver and style of the calls [default: the first of the engine that leaves something to a relay].
+    #[arg(long, env = "STACKMARK_HOW")]
+    pub(crate) how: Option<String>,
+    /// The stores, in order: `shard-0=URL` and so on. From the environment the others are `STACKMARK_DB_1` and so on.
+    #[arg(long, env = "STACKMARK_DB", hide_env_values = true, required = true, value_name = "[NAME=]URL")]
+    pub(crate) db: Vec<String>,
+    /// Where to answer /health and /about; port 0 picks a free one.
+    #[arg(long, env = "STACKMARK_LISTEN", default_value = "127.0.0.1:0")]
+    pub(crate) listen: SocketAddr,
+    /// Stop when standard input ends: for whoever started this relay.
     #[arg(long, hide = true)]
     pub(crate) until_stdin_ends: bool,
 }

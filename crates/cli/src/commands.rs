@@ -111,6 +111,11 @@ pub(crate) fn serve(args: &args::Serve, ui: &Ui) -> Result<Answer> {
     workloads::of(workload)?.serve(args, ui)
 }
 
+pub(crate) fn relay(args: &args::Relay, ui: &Ui) -> Result<Answer> {
+    let workload = subjects::workload(&args.workload)?;
+    workloads::of(workload)?.relay(args, ui)
+}
+
 pub(crate) fn verify(args: &args::Verify, ui: &Ui) -> Result<Answer> {
     let target = args.target.as_deref();
     if let Some(url) = target.filter(|target| target.contains("://")) {

@@ -17,6 +17,7 @@ mod held_against;
 mod list;
 mod live;
 mod load;
+mod relay;
 mod resume;
 mod run;
 mod serve;
@@ -82,6 +83,7 @@ fn run_command(command: Command, ui: &ui::Ui) -> anyhow::Result<Answer> {
         Command::Sweep(args) => commands::sweep(&args, ui),
         Command::FindMax(args) => commands::find_max(&args, ui),
         Command::Serve(args) => commands::serve(&args, ui),
+        Command::Relay(args) => commands::relay(&args, ui),
         Command::Audit(args) => commands::audit(&args, ui),
         Command::Verify(args) => commands::verify(&args, ui),
         Command::Export(args) => commands::export(&args, ui),

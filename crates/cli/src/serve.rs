@@ -60,7 +60,7 @@ fn bind(args: &args::Serve, scale: u64, ui: &Ui) -> Result<Bound> {
 }
 
 /// Waits for SIGINT or SIGTERM, or for the end of whoever started us.
-async fn until_asked(until_stdin_ends: bool) {
+pub(crate) async fn until_asked(until_stdin_ends: bool) {
     let signals = signal(SignalKind::interrupt()).and_then(|int| Ok((int, signal(SignalKind::terminate())?)));
     let signalled = async {
         match signals {

@@ -73,6 +73,7 @@ fn started<W: Driven>(
         let databases = load::<W>(&urls, ui, interrupt)?;
         let settings = run::server_settings(&args.server, &EngineArgs::default(), CLIENTS);
         let server = subject.serve(&urls, &settings, &folder.path().join("server.log"), interrupt.flag())?;
+        let relay = subject.relay(&urls, None, &folder.path().join("relay.log"), interrupt.flag())?;
         let witness = ::verify::Databases::<W> { parts: databases.parts(), interrupt };
         let plan = Plan {
             url: server.url(),
@@ -88,6 +89,7 @@ fn started<W: Driven>(
         let found =
             found.with_context(|| format!("could not verify {}{}", subject.path, server.log_tail()))?;
         server.stop()?;
+        relay.map_or(Ok(()), deploy::Server::stop)?;
         deployment.forget(&urls)?;
         Ok(found)
     };

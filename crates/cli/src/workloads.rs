@@ -4,7 +4,7 @@ use crate::experiment::file;
 use crate::held_against::held_against;
 use crate::ui::Ui;
 use crate::verify::Verified;
-use crate::{args, audit, compare, export, find_max, load, resume, run, serve, sweep, verify};
+use crate::{args, audit, compare, export, find_max, load, relay, resume, run, serve, sweep, verify};
 use anyhow::Result;
 use deploy::{Subject, subjects};
 use result::RunKind;
@@ -65,6 +65,7 @@ pub(crate) trait Commands: Sync {
     fn load(&self, args: &args::Load, ui: &Ui) -> Result<Answer>;
     fn run(&self, subject: &'static Subject, args: &args::Run, ui: &Ui) -> Result<Answer>;
     fn serve(&self, args: &args::Serve, ui: &Ui) -> Result<Answer>;
+    fn relay(&self, args: &args::Relay, ui: &Ui) -> Result<Answer>;
     fn audit(&self, args: &args::Audit, ui: &Ui) -> Result<Answer>;
     fn verify(&self, what: Verified<'_>, args: &args::Verify, ui: &Ui) -> Result<Answer>;
     fn export_k6(&self, args: &args::ExportK6, ui: &Ui) -> Result<Answer>;
@@ -97,6 +98,10 @@ impl<W: Driven> Commands for Of<W> {
 
     fn serve(&self, args: &args::Serve, ui: &Ui) -> Result<Answer> {
         serve::serve_workload::<W>(args, ui)
+    }
+
+    fn relay(&self, args: &args::Relay, ui: &Ui) -> Result<Answer> {
+        relay::relay_workload::<W>(args, ui)
     }
 
     fn audit(&self, args: &args::Audit, ui: &Ui) -> Result<Answer> {

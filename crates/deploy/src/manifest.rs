@@ -17,6 +17,8 @@ use toml::Spanned;
 
 /// The manifest of the server that comes with the program.
 const OURS: &str = include_str!("../../../servers/rust/server.toml");
+/// That of the relay.
+const RELAY: &str = include_str!("relay.toml");
 /// What a manifest is called in the folder of its server.
 pub(crate) const FILE: &str = "server.toml";
 /// Bytes of a manifest: more is another file by mistake.
@@ -101,6 +103,13 @@ impl Manifest {
     pub fn ours() -> Manifest {
         let file = Path::new("servers/rust").join(FILE);
         Manifest::parse(OURS.to_owned(), file, None).expect("a test has read what is compiled in")
+    }
+
+    /// That of the relay, which comes with the program too.
+    #[must_use]
+    pub(crate) fn relay() -> Manifest {
+        let file = PathBuf::from("crates/deploy/src/relay.toml");
+        Manifest::parse(RELAY.to_owned(), file, None).expect("a test has read what is compiled in")
     }
 
     /// The same, which also serves what a program brings along, all of it: our server has whatever sessions there are.
@@ -410,6 +419,7 @@ serves = [
 
     #[test]
     fn ours_is_read_and_can_be_started_anywhere() {
+        Manifest::relay().can_start().unwrap();
         let ours = Manifest::ours();
         assert!(ours.is_ours() && ours.name == "axum" && ours.serves.len() >= 12);
         ours.can_start().unwrap();

@@ -172,6 +172,27 @@ impl Subject {
         self.served.map_or(Ok(()), |served| served.manifest.can_start())
     }
 
+    /// Starts the relay that does what its calls leave to be done between stores; nothing where they leave nothing.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn relay(
+        &self,
+        databases: &[DbUrl],
+        limits: Option<rig::Limits>,
+        log: &Path,
+        interrupt: &AtomicBool,
+    ) -> Result<Option<Server>> {
+        static RELAY: LazyLock<Manifest> = LazyLock::new(Manifest::relay);
+        if databases.len() < 2 || !self.how.style.is_relayed() || !self.speaks_through_ours() {
+            return Ok(None);
+        }
+        let how = self.how.path();
+        let order = Order { workload: self.workload(), how: &how, databases };
+        let settings = ServerSettings { limits, pool: 1, threads: 1 };
+        Ok(Some(Server::start(&RELAY, &order, &settings, log, interrupt)?))
+    }
+
     /// Starts its server on databases, one in each store.
     ///
     /// # Errors
@@ -378,6 +399,30 @@ fn without_style(all: &'static [Subject], wanted: &str) -> Option<&'static Subje
     let subject = all.iter().find(|subject| subject.path == plain)?;
     let mut styles = all.iter().filter_map(|subject| subject.path.strip_prefix(plain)?.strip_prefix('/'));
     styles.all(|known| strsim::jaro_winkler(known, style) < LIKE).then_some(subject)
+}
+
+/// The direct subject of a workload and an engine whose calls leave something to a relay, by driver and style if that is said.
+///
+/// # Errors
+/// There is none.
+pub fn relayed(workload: &str, dialect: Dialect, how: Option<&str>) -> Result<&'static Subject> {
+    let of_engine = |subject: &&Subject| {
+        subject.route() == Route::Direct
+            && subject.workload() == workload
+            && subject.how.dialect == dialect
+            && subject.how.style.is_relayed()
+    };
+    let mut all = OURS.iter().filter(of_engine);
+    let engine = dialect.name();
+    match how {
+        None => all.next().with_context(|| format!("no calls of {workload} on {engine} leave anything to a relay")),
+        Some(how) => all.find(|subject| subject.how.path() == how).with_context(|| {
+            format!(
+                "calls of {workload} on {engine} by `{how}` leave nothing to a relay\nhint: `stackmark list {workload}` prints \
+                 the subjects; those in style `saga` do"
+            )
+        }),
+    }
 }
 
 /// The subject that puts our server in front of the same sessions as `how`.

@@ -142,6 +142,8 @@ worded! {
         Server = "server",
         /// Stores the data.
         Engine = "engine",
+        /// Does what calls have left to be done between stores.
+        Relay = "relay",
     }
 }
 

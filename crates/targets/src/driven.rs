@@ -10,10 +10,11 @@ macro_rules! driven {
         });
     };
     ($workload:ident :: $W:ident, $open:expr) => {
-        $crate::driven!($workload::$W, $open,);
+        $crate::driven!($workload::$W, $open,,);
     };
-    // With a function of what opens targets on several stores, where a session in each by itself does not do.
-    ($workload:ident :: $W:ident, $open:expr, $($open_over:expr)?) => {
+    // With a function of what opens targets on several stores, where a session in each by itself does not do; and one of what
+    // makes a relay between them.
+    ($workload:ident :: $W:ident, $open:expr, $($open_over:expr)?, $($relay:expr)?) => {
         impl $crate::Driven for $workload::$W {
             fn open(
                 how: $crate::How,
@@ -31,6 +32,14 @@ macro_rules! driven {
                 clock: $crate::parts::Monotonic,
             ) -> $crate::parts::Result<$crate::parts::AnyTarget<Self>> {
                 $open_over(how, stores, size, clock)
+            })?
+
+            $(fn relay(
+                how: $crate::How,
+                stores: &[$crate::parts::DbUrl],
+                size: &<Self as $crate::parts::Wire>::Extent,
+            ) -> $crate::parts::Result<Box<dyn $crate::parts::Relay>> {
+                $relay(how, stores, size)
             })?
 
             fn drive(
@@ -67,4 +76,9 @@ macro_rules! driven {
 driven!(workload_tpcc::Tpcc, crate::tpcc::open);
 driven!(workload_tpcb::Tpcb);
 driven!(workload_catalogue::FoodCatalogue, crate::catalogue::open);
-driven!(workload_transfer::Transfers, crate::transfer::open, crate::transfer::open_over);
+driven!(
+    workload_transfer::Transfers,
+    crate::transfer::open,
+    crate::transfer::open_over,
+    crate::transfer::relay
+);

@@ -36,6 +36,8 @@ pub enum Style {
     Nested,
     /// What lies in two databases is changed in both by two-phase commit.
     TwoPhase,
+    /// It is changed in one, and a relay changes it in the other.
+    Saga,
 }
 
 /// What speaks to the engine, whatever the route.
@@ -63,6 +65,11 @@ impl Driver {
 }
 
 impl Style {
+    /// Whether what calls leave to be done is done by a relay, which is to run beside them.
+    pub const fn is_relayed(self) -> bool {
+        matches!(self, Style::Saga)
+    }
+
     /// Its name in subjects and results.
     pub const fn name(self) -> &'static str {
         match self {
@@ -74,6 +81,7 @@ impl Style {
             Style::Levels => "levels",
             Style::Nested => "nested",
             Style::TwoPhase => "2pc",
+            Style::Saga => "saga",
         }
     }
 }

@@ -34,6 +34,7 @@ pub use subjects::{COMBINATIONS, Combination};
 pub mod parts {
     pub use anyhow::Result;
     pub use drive::{Observer, Plan, RunError, Stop, Trial, run};
+    pub use events::Relay;
     pub use measure::Monotonic;
     pub use model::conformance::{Conformance, Disagreement};
     pub use model::{AnyTarget, Target, Wire, Workload};
@@ -67,6 +68,14 @@ pub trait Driven: Benchmark {
             stores: sharded::each(stores, |url| Self::open(how, url, clock))?,
             size: size.clone(),
         }))
+    }
+
+    /// What does between stores that calls of a style leave to be done there ([`Style::is_relayed`]).
+    ///
+    /// # Errors
+    /// A store cannot be used, or nothing is left by calls of this workload and style.
+    fn relay(how: How, _stores: &[DbUrl], _size: &Self::Extent) -> Result<Box<dyn events::Relay>> {
+        bail!("{} in style {} leaves nothing to a relay", Self::NAME, how.style.name())
     }
 
     /// [`drive::run`].

@@ -70,9 +70,12 @@ pub const COMBINATIONS: &[Combination] = &[
     direct("catalogue/mariadb/sqlx", sqlx(Dialect::MySql), "a food catalogue on MariaDB through sqlx"),
     direct("transfer/sqlite/rusqlite", SQLITE, "money between accounts on SQLite"),
     direct("transfer/sqlite/rusqlite/grouped", styled(SQLITE, Style::Grouped), "calls that wait for each other share a durable commit"),
+    direct("transfer/sqlite/rusqlite/saga", styled(SQLITE, Style::Saga), "between stores by a saga and a relay"),
     direct("transfer/postgres/tokio-postgres", POSTGRES, "money between accounts on PostgreSQL"),
     direct("transfer/postgres/sqlx", sqlx(Dialect::Postgres), "money between accounts on PostgreSQL through sqlx"),
     direct("transfer/postgres/tokio-postgres/2pc", styled(POSTGRES, Style::TwoPhase), "between stores by two-phase commit"),
+    direct("transfer/postgres/tokio-postgres/saga", styled(POSTGRES, Style::Saga), "between stores by a saga and a relay"),
     direct("transfer/mariadb/mysql-async", MYSQL, "money between accounts on MariaDB"),
     direct("transfer/mariadb/mysql-async/2pc", styled(MYSQL, Style::TwoPhase), "between stores by two-phase commit (XA)"),
+    direct("transfer/mariadb/mysql-async/saga", styled(MYSQL, Style::Saga), "between stores by a saga and a relay"),
 ];

@@ -1,23 +1,32 @@
 //! Transfers: beside those within one store, those between two.
 
 use crate::sharded::{each, in_store, joined, name};
-use crate::{Driver, How, Style, generic, server_only, wait_for};
+use crate::{Driver, How, Style, generic, server_only, sqlite_only, wait_for};
+use adapter_mysql_async::MySqlOpener;
+use adapter_rusqlite::SqliteOpener;
+use adapter_tokio_postgres::PostgresOpener;
 use anyhow::{Result, anyhow, bail};
-use measure::Monotonic;
+use events::{Taking, Turn};
+use measure::{Monotonic, unix_nanoseconds};
+use model::random::Random;
 use model::{AnyTarget, Fault, Home, OpenError, Stack, Target};
-use sql::{DbUrl, SqlOpener, TwoPhase};
+use sql::{CatalogueError, DbUrl, Dialect, SqlOpener, TwoPhase};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-use workload_transfer::{Cardinality, Crossing, SqlSession, Transfers, TwoPhaseSession, catalogue, recover};
+use workload_transfer::{
+    Cardinality, Crossing, Relay, Relayed, SagaSession, SqlSession, Transfers, TwoPhaseSession, catalogue,
+    recover, relay_catalogue,
+};
 
 pub(crate) fn open(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<Transfers>> {
     let (style, crossing) = match how.style {
         // In one store nothing is crossed.
         Style::TwoPhase => (Style::Plain, Crossing::TwoPhase),
+        Style::Saga => (Style::Plain, Crossing::Saga),
         style => (style, Crossing::None),
     };
     generic::target_in_form(How { style, ..how }, url, catalogue(how.dialect)?, clock, crossing)
@@ -29,25 +38,50 @@ pub(crate) fn open_over(
     size: &Cardinality,
     clock: Monotonic,
 ) -> Result<AnyTarget<Transfers>> {
-    let statements = || catalogue(how.dialect);
     match (how.driver, how.style) {
-        (Driver::TokioPostgres, Style::TwoPhase) => {
-            let reach = |url: &_| {
-                Ok(wait_for(adapter_tokio_postgres::PostgresOpener::reach(
-                    server_only(url)?,
-                    statements()?,
-                ))??)
-            };
-            across(each(stores, reach)?, *size, clock)
+        (Driver::TokioPostgres, Style::TwoPhase) => across(postgres(how, stores, catalogue)?, *size, clock),
+        (Driver::MySqlAsync, Style::TwoPhase) => across(mysql(how, stores, catalogue)?, *size, clock),
+        (Driver::Rusqlite, Style::Saga) => {
+            Ok(promising(sqlite(how, stores, catalogue, clock)?, *size, clock))
         }
-        (Driver::MySqlAsync, Style::TwoPhase) => {
-            let reach = |url: &_| {
-                Ok(wait_for(adapter_mysql_async::MySqlOpener::reach(server_only(url)?, statements()?))??)
-            };
-            across(each(stores, reach)?, *size, clock)
+        (Driver::TokioPostgres, Style::Saga) => {
+            Ok(promising(postgres(how, stores, catalogue)?, *size, clock))
         }
+        (Driver::MySqlAsync, Style::Saga) => Ok(promising(mysql(how, stores, catalogue)?, *size, clock)),
         (driver, style) => bail!("no {} between stores through {}", style.name(), driver.name()),
     }
+}
+
+/// The relay between the stores of a saga.
+pub(crate) fn relay(how: How, stores: &[DbUrl], size: &Cardinality) -> Result<Box<dyn events::Relay>> {
+    Ok(match (how.driver, how.style) {
+        (Driver::Rusqlite, Style::Saga) => {
+            relaying(sqlite(how, stores, relay_catalogue, Monotonic::start())?, *size)
+        }
+        (Driver::TokioPostgres, Style::Saga) => relaying(postgres(how, stores, relay_catalogue)?, *size),
+        (Driver::MySqlAsync, Style::Saga) => relaying(mysql(how, stores, relay_catalogue)?, *size),
+        (driver, style) => bail!("{} through {} leaves nothing to a relay", style.name(), driver.name()),
+    })
+}
+
+/// Which statements are prepared.
+type Statements = fn(Dialect) -> Result<Vec<String>, CatalogueError>;
+
+fn sqlite(
+    how: How,
+    stores: &[DbUrl],
+    statements: Statements,
+    clock: Monotonic,
+) -> Result<Vec<SqliteOpener<Monotonic>>> {
+    each(stores, |url| Ok(SqliteOpener::new(sqlite_only(url)?, statements(how.dialect)?, clock)?))
+}
+
+fn postgres(how: How, stores: &[DbUrl], statements: Statements) -> Result<Vec<PostgresOpener>> {
+    each(stores, |url| Ok(wait_for(PostgresOpener::reach(server_only(url)?, statements(how.dialect)?))??))
+}
+
+fn mysql(how: How, stores: &[DbUrl], statements: Statements) -> Result<Vec<MySqlOpener>> {
+    each(stores, |url| Ok(wait_for(MySqlOpener::reach(server_only(url)?, statements(how.dialect)?))??))
 }
 
 fn across<O: SqlOpener<Conn: TwoPhase>>(
@@ -60,6 +94,14 @@ fn across<O: SqlOpener<Conn: TwoPhase>>(
     Ok(AnyTarget::new(Across { stores, _recovery: recovery }))
 }
 
+fn promising<O: SqlOpener>(openers: Vec<O>, size: Cardinality, clock: Monotonic) -> AnyTarget<Transfers> {
+    AnyTarget::new(Promising { stores: Stores { openers, size, clock } })
+}
+
+fn relaying<O: SqlOpener>(openers: Vec<O>, size: Cardinality) -> Box<dyn events::Relay> {
+    Box::new(Relaying { openers, size, relay: None })
+}
+
 /// The stores of one deployment, in order.
 struct Stores<O> {
     openers: Vec<O>,
@@ -67,13 +109,31 @@ struct Stores<O> {
     clock: Monotonic,
 }
 
+/// A connection to each of several stores, in their order.
+async fn connections<O: SqlOpener>(openers: &[O]) -> Result<Vec<O::Conn>, OpenError> {
+    let mut conns = Vec::with_capacity(openers.len());
+    for (shard, opener) in openers.iter().enumerate() {
+        conns.push(opener.open().await.map_err(|error| in_store(shard, error))?);
+    }
+    Ok(conns)
+}
+
+impl<O: SqlOpener> Stores<O> {
+    async fn sessions(&self) -> Result<Vec<SqlSession<O::Conn, Monotonic>>, OpenError> {
+        let conns = connections(&self.openers).await?;
+        Ok(conns.into_iter().map(|conn| SqlSession::new(conn, self.clock)).collect())
+    }
+
+    fn stack(&self, crossing: Crossing) -> Stack {
+        let style = crossing.name();
+        let stacks = self.openers.iter().map(|opener| Stack { style: style.into(), ..opener.stack() });
+        joined(stacks.collect())
+    }
+}
+
 impl<O: SqlOpener<Conn: TwoPhase>> Stores<O> {
     async fn open(&self) -> Result<TwoPhaseSession<O::Conn, Monotonic>, OpenError> {
-        let mut sessions = Vec::with_capacity(self.openers.len());
-        for (shard, opener) in self.openers.iter().enumerate() {
-            let conn = opener.open().await.map_err(|error| in_store(shard, error))?;
-            sessions.push(SqlSession::new(conn, self.clock));
-        }
+        let sessions = self.sessions().await?;
         let unusable =
             |(shard, fault): (_, Fault)| OpenError::Unusable { what: name(shard), why: fault.to_string() };
         TwoPhaseSession::new(sessions, self.size).await.map_err(unusable)
@@ -98,9 +158,66 @@ impl<O: SqlOpener<Conn: TwoPhase>> Target<Transfers> for Across<O> {
     }
 
     fn stack(&self) -> Stack {
-        let style = Crossing::TwoPhase.name();
-        let stacks = self.stores.openers.iter().map(|opener| Stack { style: style.into(), ..opener.stack() });
-        joined(stacks.collect())
+        self.stores.stack(Crossing::TwoPhase)
+    }
+}
+
+/// Sessions over all stores, which leave to a relay what is to be done in the other.
+struct Promising<O> {
+    stores: Stores<O>,
+}
+
+impl<O: SqlOpener> Target<Transfers> for Promising<O> {
+    type Session = SagaSession<O::Conn, Monotonic>;
+
+    fn home(&self) -> Home {
+        O::HOME
+    }
+
+    async fn open(&self, _worker: u32) -> Result<Self::Session, OpenError> {
+        Ok(SagaSession::new(self.stores.sessions().await?, self.stores.size))
+    }
+
+    fn stack(&self) -> Stack {
+        self.stores.stack(Crossing::Saga)
+    }
+}
+
+/// A relay, with its connections while all stores are there.
+struct Relaying<O: SqlOpener> {
+    openers: Vec<O>,
+    size: Cardinality,
+    relay: Option<Relay<O::Conn>>,
+}
+
+impl<O: SqlOpener> Relaying<O> {
+    async fn relay(&mut self) -> Turn {
+        if self.relay.is_none() {
+            // No two relays have these in common.
+            let names = Random::stream(unix_nanoseconds(), &[std::process::id().into()]);
+            match connections(&self.openers).await {
+                Ok(conns) => self.relay = Some(Relay::new(conns, self.size, names)),
+                Err(error) => return Turn { wrong: Some(error.to_string()), ..Turn::default() },
+            }
+        }
+        let Some(relay) = &mut self.relay else { return Turn::default() };
+        let (Relayed { settled, refunded, batches }, ended) = relay.turn().await;
+        let wrong = match ended {
+            // Somebody else was there at the same moment.
+            Ok(()) | Err((_, Fault::Conflict(_))) => None,
+            Err((shard, fault)) => {
+                // Connections may be gone, and are opened again.
+                self.relay = None;
+                Some(format!("{}: {fault}", name(shard)))
+            }
+        };
+        Turn { done: settled, undone: refunded, batches, wrong }
+    }
+}
+
+impl<O: SqlOpener> events::Relay for Relaying<O> {
+    fn turn(&mut self) -> Taking<'_> {
+        Box::pin(self.relay())
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::folder::{ClaimsFile, Folder, Progress};
 use crate::own::Own;
 use crate::reach::{gone, of_server, reach, reach_started};
+use crate::relaying::Relaying;
 use crate::settle;
 use crate::steady;
 use crate::told::{described, fill, left, nothing_completed};
@@ -115,19 +116,30 @@ impl<W: Driven> Job<'_, W> {
         }
         let before = stored_before.as_ref();
 
-        let driven = match self.subject.route() {
+        let relay = Relaying::beside(self)?;
+        let mut watched = self.watched();
+        watched.extend(relay.watched());
+        let mut driven = match self.subject.route() {
             Route::Direct => {
                 let target =
                     targets::target_over(self.subject.how, &self.databases.urls(), &self.databases.size)?;
-                self.drive(target, self.plan.workers, self.watched(), None, document, before)?
+                self.drive(target, self.plan.workers, watched, None, document, before)?
             }
-            Route::Http => self.through_http(document, before)?,
+            Route::Http => self.through_http(watched, document, before)?,
         };
+        if let Err(error) = relay.stop() {
+            driven.server_failure.get_or_insert(format!("{error:#}"));
+        }
         self.finish(&mut document.trials[index], driven, before)?;
         Ok(index)
     }
 
-    fn through_http(&self, document: &mut Document, before: Option<&W::Evidence>) -> Result<Ended<W>> {
+    fn through_http(
+        &self,
+        mut watched: Vec<Watched>,
+        document: &mut Document,
+        before: Option<&W::Evidence>,
+    ) -> Result<Ended<W>> {
         let log = self.folder.path().join("server.log");
         let mut started = match self.url {
             Some(_) => None,
@@ -141,7 +153,6 @@ impl<W: Driven> Job<'_, W> {
             (None, Some(url)) => reach::<W>(url, Some(scale.into()))?,
             (None, None) => unreachable!("started when no address is given"),
         };
-        let mut watched = self.watched();
         // A process id means something only on this machine.
         let local = matches!(target.address().host(), "localhost" | "127.0.0.1" | "::1" | "[::1]");
         let pid = started.as_ref().map(Server::pid).or(target.about().pid.filter(|_| local));
@@ -346,7 +357,7 @@ impl<W: Driven> Job<'_, W> {
                     self.deployment.engine_limits().map(|limits| limits.described(engines.next().flatten()))
                 }
                 Role::Server => self.server.limits.map(|limits| limits.described(throttling.server)),
-                Role::Generator => None,
+                Role::Generator | Role::Relay => None,
             };
             process.roles = roles(role, self.subject);
         }

@@ -12,6 +12,7 @@ mod job;
 mod lock;
 mod own;
 mod reach;
+mod relaying;
 mod runner;
 mod settle;
 mod steady;

@@ -61,6 +61,7 @@ pub fn conformance<W: Driven>(
             .context("could not load the data for conformance")?;
     let clock = Monotonic::start();
     let size = &databases.size;
+    let relay = subject.relay(&urls, None, &folder.path().join("relay.log"), interrupt.flag())?;
     let found = match subject.route() {
         Route::Direct => hold::<W>(&targets::target_over(subject.how, &urls, size)?, size)?,
         Route::Http => {
@@ -72,6 +73,7 @@ pub fn conformance<W: Driven>(
             found
         }
     };
+    relay.map_or(Ok(()), deploy::Server::stop)?;
     deployment.forget(&urls)?;
     Ok(Conformance { took_s: clock.now().as_secs_f64(), ..found })
 }

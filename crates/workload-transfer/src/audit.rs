@@ -93,6 +93,24 @@ const GROUPS: &[Asked<Cardinality>] = &[
                 &["run", "worker", "sequence", "source", "amount", "state", "debited"],
             ),
             Ask::condition(
+                "transfer_refunds",
+                "ledger",
+                "a transfer was given back once where it was refused, and nowhere else",
+                &["run", "worker", "sequence", "source", "amount", "state", "refunded"],
+            ),
+            Ask::condition(
+                "outbox_transfers",
+                "transfers",
+                "what is pending is in the outbox, and nothing else",
+                &["run", "worker", "sequence", "source", "amount", "state", "in outbox"],
+            ),
+            Ask::condition(
+                "inbox_entries",
+                "ledger",
+                "what came from another store was given to its account once, or to nobody where it was refused",
+                &["run", "worker", "sequence", "source", "target", "amount", "state", "credited"],
+            ),
+            Ask::condition(
                 "transfer_credits",
                 "ledger",
                 "each transfer gave its amount to its target once, or nothing where it was declined",

@@ -136,10 +136,10 @@ impl Benchmark for Transfers {
         Tally::join(parts)
     }
 
-    /// Branches that are prepared and not decided.
+    /// Branches that are prepared and not decided, and transfers on their way.
     fn pending(stored: &Vec<Tally>) -> Option<u64> {
-        let prepared = stored.iter().filter(|tally| tally.sort == Sort::Prepared);
-        Some(prepared.map(|tally| tally.sums.count.unsigned_abs()).sum())
+        let open = stored.iter().filter(|tally| matches!(tally.sort, Sort::Prepared | Sort::Pending));
+        Some(open.map(|tally| tally.sums.count.unsigned_abs()).sum())
     }
 
     fn is_fresh(stored: &Vec<Tally>, _size: &Cardinality) -> bool {

@@ -9,6 +9,9 @@ pub enum Crossing {
     /// By two-phase commit: the target's part is prepared, the source's commits and is the decision, then the target's is
     /// committed.
     TwoPhase,
+    /// By a saga: the source's part commits with a message to the target's store, which a relay brings there; it gives the money
+    /// and settles the transfer, or gives it back where it is refused.
+    Saga,
 }
 
 impl Crossing {
@@ -18,12 +21,13 @@ impl Crossing {
         match self {
             Crossing::None => "plain",
             Crossing::TwoPhase => "2pc",
+            Crossing::Saga => "saga",
         }
     }
 
     /// Whether a style can do it, by its name.
     #[must_use]
     pub fn is_of(style: &str) -> bool {
-        style == Crossing::TwoPhase.name()
+        [Crossing::TwoPhase, Crossing::Saga].iter().any(|crossing| style == crossing.name())
     }
 }

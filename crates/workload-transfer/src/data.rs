@@ -134,6 +134,9 @@ fn tables(size: Cardinality) -> Vec<Table> {
             0,
         ),
         table("entry", &["run", "worker", "sequence", "source", "account", "amount"], 1, 0),
+        table("outbox", &["created", "run", "worker", "sequence", "source", "target", "amount"], 1, 0),
+        table("inbox", &["run", "worker", "sequence", "source", "target", "amount", "state", "batch"], 1, 0),
+        table("settlement", &["batch", "created", "run", "worker", "sequence", "source", "state"], 1, 0),
     ]
 }
 

@@ -2,8 +2,8 @@
 //! ledger over accounts that may lie in several stores.
 //!
 //! In reading order: `key` (what makes a call one that was made before), `call` (what is asked), `outcome` (what is answered),
-//! `input` (how calls are drawn), `data` (the initial rows), `sql` (the transactions), `crossing` and `two_phase` (what is done
-//! where its accounts lie in two stores), `oracle` (the truth in memory), `ledger` (what answers imply). It knows no driver and no protocol; `wire` turns calls and outcomes into HTTP's parts and back.
+//! `input` (how calls are drawn), `data` (the initial rows), `sql` (the transactions), `crossing`, `two_phase` and `saga` (what is
+//! done where its accounts lie in two stores), `oracle` (the truth in memory), `ledger` (what answers imply). It knows no driver and no protocol; `wire` turns calls and outcomes into HTTP's parts and back.
 
 pub mod audit;
 mod benchmark;
@@ -17,6 +17,7 @@ mod ledger;
 mod oracle;
 mod outcome;
 mod races;
+mod saga;
 mod sql;
 mod two_phase;
 mod wire;
@@ -31,6 +32,7 @@ pub use key::Key;
 pub use ledger::{Claims, Doubt, Ledger, Sort, Sums, Tally, WorkerTally};
 pub use oracle::Oracle;
 pub use outcome::{Decline, Outcome, State};
+pub use saga::{Relay, Relayed, SagaSession, relay_catalogue};
 pub use sql::{SqlSession, SqlTarget, Stmt, catalogue, schema};
 pub use two_phase::{Branches, TwoPhaseSession, recover};
 

@@ -22,12 +22,23 @@ impl Kept {
         }
     }
 
+    /// The same where the target lies in another store, and gets its money later.
+    pub(crate) const fn promised(self) -> Kept {
+        match self.state {
+            State::Completed => Kept { state: State::Pending, ..self },
+            _ => self,
+        }
+    }
+
     /// What its call was answered, and is again.
     pub(crate) const fn outcome(&self) -> Outcome {
         let Kept { state, balance, .. } = *self;
         match state {
             State::Declined => Outcome::Declined(Decline::InsufficientFunds { balance }),
             State::Completed => Outcome::Moved { state, balance },
+            State::Pending | State::Settled | State::Refunded => {
+                Outcome::Moved { state: State::Pending, balance }
+            }
         }
     }
 }

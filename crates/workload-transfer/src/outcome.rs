@@ -1,6 +1,6 @@
 //! What is answered.
 
-use crate::{AMOUNT_MAX, Call};
+use crate::{AMOUNT_MAX, Call, Purpose};
 
 /// What has become of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,6 +9,12 @@ pub enum State {
     Completed,
     /// The source had too little; nothing was moved.
     Declined,
+    /// The money has left the source, and is on its way to another store.
+    Pending,
+    /// It has arrived there.
+    Settled,
+    /// The other store refused it, and the source has it back.
+    Refunded,
 }
 
 impl State {
@@ -18,6 +24,9 @@ impl State {
         match self {
             State::Completed => 1,
             State::Declined => 2,
+            State::Pending => 3,
+            State::Settled => 4,
+            State::Refunded => 5,
         }
     }
 
@@ -27,7 +36,19 @@ impl State {
         match number {
             1 => Some(State::Completed),
             2 => Some(State::Declined),
+            3 => Some(State::Pending),
+            4 => Some(State::Settled),
+            5 => Some(State::Refunded),
             _ => None,
+        }
+    }
+
+    /// As it is answered: whether the money arrived at once or later nobody asks.
+    #[must_use]
+    pub const fn shown(self) -> State {
+        match self {
+            State::Settled => State::Completed,
+            state => state,
         }
     }
 
@@ -35,15 +56,18 @@ impl State {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            State::Completed => "completed",
+            State::Completed | State::Settled => "completed",
             State::Declined => "declined",
+            State::Pending => "pending",
+            State::Refunded => "refunded",
         }
     }
 
     /// By its name.
     #[must_use]
     pub fn of_name(name: &str) -> Option<State> {
-        [State::Completed, State::Declined].into_iter().find(|state| state.name() == name)
+        let shown = [State::Completed, State::Declined, State::Pending, State::Refunded];
+        shown.into_iter().find(|state| state.name() == name)
     }
 }
 
@@ -125,10 +149,13 @@ impl Decline {
 pub(crate) fn check(call: &Call, outcome: &Outcome) -> Result<(), &'static str> {
     let no_debt = |balance: i64| if balance < 0 { Err("an account holds less than nothing") } else { Ok(()) };
     match (call, outcome) {
-        (Call::Transfer { .. }, Outcome::Moved { state: State::Declined, .. }) => {
-            Err("a transfer that was declined is answered as if it had been made")
-        }
-        (Call::Transfer { .. }, Outcome::Moved { balance, .. }) => no_debt(*balance),
+        (Call::Transfer { purpose, .. }, Outcome::Moved { state, balance }) => match (purpose, state) {
+            (Purpose::Within | Purpose::Overdraft, State::Pending) => {
+                Err("a transfer within a store is answered as if it was on its way to another")
+            }
+            (_, State::Completed | State::Pending) => no_debt(*balance),
+            _ => Err("a transfer is answered with a state that none has when it is asked for"),
+        },
         (Call::Transfer { transfer, .. }, Outcome::Declined(Decline::InsufficientFunds { balance })) => {
             if *balance >= transfer.amount {
                 return Err("a transfer is declined although the account holds enough");
@@ -151,7 +178,7 @@ pub(crate) fn check(call: &Call, outcome: &Outcome) -> Result<(), &'static str> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Key, Purpose, Transfer};
+    use crate::{Key, Transfer};
 
     #[test]
     fn an_answer_is_one_to_its_call_and_no_account_is_in_debt() {
@@ -161,7 +188,10 @@ mod tests {
         let moved = |state, balance| check(&asked, &Outcome::Moved { state, balance });
         assert_eq!(moved(State::Completed, 0), Ok(()));
         assert_eq!(moved(State::Completed, -1), Err("an account holds less than nothing"));
-        assert!(moved(State::Declined, 5).is_err());
+        assert!(moved(State::Declined, 5).is_err() && moved(State::Refunded, 5).is_err());
+        assert!(moved(State::Pending, 5).unwrap_err().contains("on its way to another"));
+        let across = Call::Transfer { purpose: Purpose::Across, transfer };
+        assert_eq!(check(&across, &Outcome::Moved { state: State::Pending, balance: 5 }), Ok(()));
         let declined = |balance| check(&asked, &Outcome::Declined(Decline::InsufficientFunds { balance }));
         assert_eq!(declined(9), Ok(()));
         assert_eq!(declined(10), Err("a transfer is declined although the account holds enough"));

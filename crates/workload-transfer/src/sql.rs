@@ -15,6 +15,7 @@ sql::statements! {
     LockAccount = "lock_account",
     AddMoney = "add_money",
     InsertEntry = "insert_entry",
+    InsertMessage = "insert_message",
 }
 
 /// The statement texts for an engine, in the order of [`Stmt`].
@@ -60,13 +61,15 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         SqlSession { conn: Timed::new(conn, clock) }
     }
 
-    async fn call(&mut self, call: &Call) -> Result<Outcome, Fault> {
+    /// `away` is whether a transfer's target lies in another store.
+    async fn call(&mut self, call: &Call, away: bool) -> Result<Outcome, Fault> {
         let kind = match call {
             Call::Transfer { .. } => TxKind::Write,
             Call::ReadTransfer { .. } | Call::ReadAccount { .. } => TxKind::OneRead,
         };
         self.conn.begin(kind).await?;
         let answered = match call {
+            Call::Transfer { transfer, .. } if away => self.promise(transfer).await,
             Call::Transfer { transfer, .. } => self.transfer(transfer).await,
             Call::ReadTransfer { source, key } => self.read_transfer(*source, *key).await,
             Call::ReadAccount { id } => self.read_account(*id).await,
@@ -100,12 +103,34 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
     /// The source's part of a transfer whose target lies elsewhere, in a transaction that is open: what is answered, and
     /// whether the money was taken just now.
     pub(crate) async fn take(&mut self, asked: &Transfer) -> Result<(Outcome, bool), Fault> {
+        let held = self.held(asked).await?;
+        self.take_as(asked, Kept::of(asked, held)).await
+    }
+
+    /// The same as a call of its own: a message to the target's store is written beside it.
+    async fn promise(&mut self, asked: &Transfer) -> Result<Outcome, Fault> {
+        let held = self.held(asked).await?;
+        let (outcome, taken) = self.take_as(asked, Kept::of(asked, held).promised()).await?;
+        if taken {
+            let [run, worker, sequence] = asked.key.columns().map(Param::Int);
+            let message =
+                [run, worker, sequence, asked.source.into(), asked.target.into(), asked.amount.into()];
+            self.conn.exec(Stmt::InsertMessage.id(), &message).await?;
+        }
+        Ok(outcome)
+    }
+
+    /// Locks the source; gives what it holds.
+    async fn held(&mut self, asked: &Transfer) -> Result<i64, Fault> {
         let held = self.conn.row(Stmt::LockAccount.id(), &[asked.source.into()], |row| row.int(0)).await?;
-        let kept = Kept::of(asked, held.ok_or_else(|| absent(asked.source))?);
+        held.ok_or_else(|| absent(asked.source))
+    }
+
+    async fn take_as(&mut self, asked: &Transfer, kept: Kept) -> Result<(Outcome, bool), Fault> {
         if !self.insert(&kept).await? {
             return Ok((self.repeated(asked).await?, false));
         }
-        let taken = kept.state == State::Completed;
+        let taken = kept.state != State::Declined;
         if taken && !self.add(asked, asked.source, -asked.amount).await? {
             return Err(Fault::defect(DefectKind::BadData, "a transfer has an entry and is not there"));
         }
@@ -199,10 +224,22 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
     async fn read_transfer(&mut self, source: u32, key: Key) -> Result<Outcome, Fault> {
         Ok(match self.kept(source, key).await? {
             Some(Kept { transfer: Transfer { target, amount, .. }, state, .. }) => {
-                Outcome::Found { target, amount, state }
+                Outcome::Found { target, amount, state: state.shown() }
             }
             None => Outcome::Declined(Decline::NoSuchTransfer),
         })
+    }
+
+    pub(crate) async fn in_store(
+        &mut self,
+        call: &Call,
+        away: bool,
+        effort: &mut Effort,
+    ) -> Result<Outcome, Fault> {
+        self.conn.start(effort);
+        let result = self.call(call, away).await;
+        self.conn.settle(effort);
+        result
     }
 
     async fn read_account(&mut self, id: u32) -> Result<Outcome, Fault> {
@@ -232,16 +269,13 @@ impl Held {
 
 /// Accounts come straight from the call, so one that is missing was asked for wrongly.
 #[cold]
-fn absent(account: u32) -> Fault {
+pub(crate) fn absent(account: u32) -> Fault {
     Fault::defect(DefectKind::BadCall, format!("there is no account {account}"))
 }
 
 impl<C: SqlConn, K: Clock> Session<Transfers> for SqlSession<C, K> {
     async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        self.conn.start(effort);
-        let result = self.call(call).await;
-        self.conn.settle(effort);
-        result
+        self.in_store(call, false, effort).await
     }
 
     fn statement_times(&self) -> Option<&StatementTimes> {
@@ -276,8 +310,12 @@ mod tests {
             assert_eq!(catalogue(dialect).unwrap().len(), Stmt::NAMES.len());
             let tables = schema(dialect).unwrap();
             let count = |prefix: &str| tables.iter().filter(|(name, _)| name.starts_with(prefix)).count();
-            let keys = if dialect == Dialect::Postgres { 4 } else { 0 };
-            assert_eq!((count("table_"), count("index_")), (4, keys));
+            let keys = match dialect {
+                Dialect::Postgres => 8,
+                Dialect::Sqlite => 1,
+                Dialect::MySql => 0,
+            };
+            assert_eq!((count("table_"), count("index_")), (7, keys));
         }
     }
 }

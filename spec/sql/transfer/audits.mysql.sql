@@ -12,7 +12,7 @@ where trx_mysql_thread_id = 0
 select 1 as sort, run, worker, count(*) as transfers, cast(sum(amount) as signed) as units,
   cast(sum(sequence * 48271 % 2147483647) as signed) as mixed
 from transfer
-where state = 1
+where state <> 2
 group by run, worker
 union all
 select 2, run, worker, count(*), cast(sum(amount) as signed), cast(sum(sequence * 48271 % 2147483647) as signed)
@@ -28,6 +28,31 @@ union all
 select 4, run, worker, count(*), cast(sum(amount) as signed), cast(sum(sequence * 48271 % 2147483647) as signed)
 from entry
 where amount > 0
+group by run, worker
+union all
+select 7, run, worker, count(*), cast(sum(amount) as signed), cast(sum(sequence * 48271 % 2147483647) as signed)
+from transfer
+where state = 3
+group by run, worker
+union all
+select 8, run, worker, count(*), cast(sum(amount) as signed), cast(sum(sequence * 48271 % 2147483647) as signed)
+from transfer
+where state = 4
+group by run, worker
+union all
+select 9, run, worker, count(*), cast(sum(amount) as signed), cast(sum(sequence * 48271 % 2147483647) as signed)
+from transfer
+where state = 5
+group by run, worker
+union all
+select 10, run, worker, count(*), cast(sum(amount) as signed), cast(sum(sequence * 48271 % 2147483647) as signed)
+from inbox
+where state = 1
+group by run, worker
+union all
+select 11, run, worker, count(*), cast(sum(amount) as signed), cast(sum(sequence * 48271 % 2147483647) as signed)
+from inbox
+where state = 2
 group by run, worker
 union all
 select 5, 0, 0, count(*), cast(coalesce(sum(balance), 0) as signed), 0

@@ -10,7 +10,7 @@ where database = current_database()
 select 1 as sort, run, worker, count(*) as transfers, cast(sum(amount) as bigint) as units,
   cast(sum(sequence * 48271 % 2147483647) as bigint) as mixed
 from transfer
-where state = 1
+where state <> 2
 group by run, worker
 union all
 select 2, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
@@ -26,6 +26,31 @@ union all
 select 4, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
 from entry
 where amount > 0
+group by run, worker
+union all
+select 7, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+from transfer
+where state = 3
+group by run, worker
+union all
+select 8, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+from transfer
+where state = 4
+group by run, worker
+union all
+select 9, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+from transfer
+where state = 5
+group by run, worker
+union all
+select 10, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+from inbox
+where state = 1
+group by run, worker
+union all
+select 11, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+from inbox
+where state = 2
 group by run, worker
 union all
 select 5, 0, 0, count(*), cast(coalesce(sum(balance), 0) as bigint), 0

@@ -2,7 +2,8 @@
 -- condition, so it must return nothing. What must hold over all stores together is judged from the sums of `tallies`.
 --
 -- Parameters, the same in all: ?1 the first account of this store; ?2 the last; ?3 what each held at first; ?4 the largest
--- amount that may be asked for. State 1 is a transfer that was made, 2 one that was declined.
+-- amount that may be asked for. A transfer's state is 1 where it was made at once, 2 where it was declined, 3
+-- while it is pending, 4 where it was settled and 5 where its money was given back.
 
 -- name: account_entries
 select account.id, account.balance, coalesce(moved, 0) as entered, coalesce(entries, 0) as entry_rows
@@ -35,13 +36,23 @@ from (
 ) as found
 where ranges <> 1 or first_account <> ?1 or last_account <> ?2
 
--- A transfer that was made took its amount from its source once, and one that was declined took nothing.
+-- A transfer that was accepted took its amount from its source once, and one that was declined took nothing.
 -- name: transfer_debits
 select t.run, t.worker, t.sequence, t.source, t.amount, t.state, coalesce(e.amount, 0) as debited
 from transfer as t
 left join entry as e
   on e.run = t.run and e.worker = t.worker and e.sequence = t.sequence and e.source = t.source and e.account = t.source
-where coalesce(e.amount, 0) <> case when t.state = 1 then -t.amount else 0 end
+  and e.amount < 0
+where coalesce(e.amount, 0) <> case when t.state = 2 then 0 else -t.amount end
+
+-- It was given back where the target's store refused it, and nowhere else.
+-- name: transfer_refunds
+select t.run, t.worker, t.sequence, t.source, t.amount, t.state, coalesce(e.amount, 0) as refunded
+from transfer as t
+left join entry as e
+  on e.run = t.run and e.worker = t.worker and e.sequence = t.sequence and e.source = t.source and e.account = t.source
+  and e.amount > 0
+where coalesce(e.amount, 0) <> case when t.state = 5 then t.amount else 0 end
 
 -- And gave it to its target, where that account is in this store.
 -- name: transfer_credits
@@ -49,7 +60,7 @@ select t.run, t.worker, t.sequence, t.source, t.target, t.amount, t.state, coale
 from transfer as t
 left join entry as e
   on e.run = t.run and e.worker = t.worker and e.sequence = t.sequence and e.source = t.source and e.account = t.target
-where t.target between ?1 and ?2 and coalesce(e.amount, 0) <> case when t.state = 1 then t.amount else 0 end
+where t.target between ?1 and ?2 and coalesce(e.amount, 0) <> case when t.state in (1, 4) then t.amount else 0 end
 
 -- An entry belongs to a transfer, which lies in the store of its source.
 -- name: entry_transfers
@@ -59,28 +70,52 @@ left join transfer as t
   on t.run = e.run and t.worker = e.worker and t.sequence = e.sequence and t.source = e.source
 where e.source between ?1 and ?2 and (t.run is null or (e.account <> t.source and e.account <> t.target))
 
--- Money is taken from the source and given to another account, and an entry lies in the store of its account.
+-- What is pending is in the outbox, and nothing else.
+-- name: outbox_transfers
+select t.run, t.worker, t.sequence, t.source, t.amount, t.state, coalesce(o.amount, 0) as in_outbox
+from transfer as t
+left join outbox as o
+  on o.run = t.run and o.worker = t.worker and o.sequence = t.sequence and o.source = t.source and o.target = t.target
+where coalesce(o.amount, 0) <> case when t.state = 3 then t.amount else 0 end
+union all
+select o.run, o.worker, o.sequence, o.source, 0, 0, o.amount
+from outbox as o
+left join transfer as t
+  on t.run = o.run and t.worker = o.worker and t.sequence = o.sequence and t.source = o.source
+where t.run is null
+
+-- What came from another store was given to its account once, or to nobody where it was refused.
+-- name: inbox_entries
+select i.run, i.worker, i.sequence, i.source, i.target, i.amount, i.state, coalesce(e.amount, 0) as credited
+from inbox as i
+left join entry as e
+  on e.run = i.run and e.worker = i.worker and e.sequence = i.sequence and e.source = i.source and e.account = i.target
+where coalesce(e.amount, 0) <> case when i.state = 1 then i.amount else 0 end
+
+-- Money is taken from the source and given to another account, or back; and an entry lies in the store of its account.
 -- name: entry_shape
 select run, worker, sequence, source, account, amount
 from entry
 where account < ?1 or account > ?2 or amount > ?4 or amount + ?4 < 0
-  or (account = source and amount > 0) or (account <> source and amount < 0)
+  or (account <> source and amount < 0)
 
 -- name: transfer_shape
 select run, worker, sequence, source, target, amount, state, balance
 from transfer
-where source < ?1 or source > ?2 or target = source or amount < 1 or amount > ?4 or state not in (1, 2)
-  or balance < 0 or (state = 2 and balance >= amount) or created <= 0
+where source < ?1 or source > ?2 or target = source or amount < 1 or amount > ?4 or state not in (1, 2, 3, 4, 5)
+  or balance < 0 or (state = 2 and balance >= amount) or created <= 0 or (settled > 0) <> (state in (4, 5))
 
 -- For the ledger ---------------------------------------------------------------------------------------------------------
 
--- By run and worker: transfers made (1) and declined (2), debits (3) and credits (4), with count, amounts and mixed sequences;
--- and accounts (5) with what they hold; and branches that are prepared and not decided (6), where an engine has such.
+-- By run and worker, with count, amounts and mixed sequences: transfers that were accepted (1) and declined (2), debits (3) and
+-- credits (4), transfers that are pending (7), were settled (8) and refunded (9), and what came from other stores and was given
+-- (10) or refused (11); and accounts (5) with what they hold; and branches that are prepared and not decided (6), where an
+-- engine has such.
 -- name: tallies
 select 1 as sort, run, worker, count(*) as transfers, cast(sum(amount) as bigint) as units,
   cast(sum(sequence * 48271 % 2147483647) as bigint) as mixed
 from transfer
-where state = 1
+where state <> 2
 group by run, worker
 union all
 select 2, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
@@ -96,6 +131,31 @@ union all
 select 4, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
 from entry
 where amount > 0
+group by run, worker
+union all
+select 7, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+from transfer
+where state = 3
+group by run, worker
+union all
+select 8, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+from transfer
+where state = 4
+group by run, worker
+union all
+select 9, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+from transfer
+where state = 5
+group by run, worker
+union all
+select 10, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+from inbox
+where state = 1
+group by run, worker
+union all
+select 11, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+from inbox
+where state = 2
 group by run, worker
 union all
 select 5, 0, 0, count(*), cast(coalesce(sum(balance), 0) as bigint), 0

@@ -28,6 +28,7 @@ create table transfer (
   state bigint not null,
   balance bigint not null,
   created bigint not null,
+  settled bigint not null default 0,
   primary key (run, worker, sequence, source)
 ) engine = InnoDB, character set = utf8mb4, collate = utf8mb4_bin
 
@@ -40,5 +41,46 @@ create table entry (
   source bigint not null,
   account bigint not null,
   amount bigint not null check (amount <> 0),
-  primary key (run, worker, sequence, source, account)
+  primary key (run, worker, sequence, source, account, amount)
+) engine = InnoDB, character set = utf8mb4, collate = utf8mb4_bin
+
+-- What is still to be given to accounts of other stores: a row for each pending transfer, the oldest first.
+-- name: table_outbox
+create table outbox (
+  created bigint not null,
+  run bigint not null,
+  worker bigint not null,
+  sequence bigint not null,
+  source bigint not null,
+  target bigint not null,
+  amount bigint not null,
+  primary key (created, run, worker, sequence, source)
+) engine = InnoDB, character set = utf8mb4, collate = utf8mb4_bin
+
+-- What came from other stores. A transfer is done once, however often it comes: state 1 was given to its account, 2 was refused.
+-- name: table_inbox
+create table inbox (
+  run bigint not null,
+  worker bigint not null,
+  sequence bigint not null,
+  source bigint not null,
+  target bigint not null,
+  amount bigint not null,
+  state bigint not null,
+  batch bigint not null,
+  primary key (run, worker, sequence, source),
+  key inbox_batch (batch)
+) engine = InnoDB, character set = utf8mb4, collate = utf8mb4_bin
+
+-- Transfers that are being settled, within the transaction that does it; it is empty for everybody else.
+-- name: table_settlement
+create table settlement (
+  batch bigint not null,
+  created bigint not null,
+  run bigint not null,
+  worker bigint not null,
+  sequence bigint not null,
+  source bigint not null,
+  state bigint not null,
+  primary key (batch, run, worker, sequence, source)
 ) engine = InnoDB, character set = utf8mb4, collate = utf8mb4_bin

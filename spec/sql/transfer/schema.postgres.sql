@@ -26,7 +26,8 @@ create table transfer (
   amount bigint not null check (amount > 0),
   state bigint not null,
   balance bigint not null,
-  created bigint not null
+  created bigint not null,
+  settled bigint not null default 0
 )
 
 -- The ledger: what a transfer took from an account, below zero, and what it gave to one.
@@ -40,6 +41,43 @@ create table entry (
   amount bigint not null check (amount <> 0)
 )
 
+-- What is still to be given to accounts of other stores: a row for each pending transfer, the oldest first.
+-- name: table_outbox
+create table outbox (
+  created bigint not null,
+  run bigint not null,
+  worker bigint not null,
+  sequence bigint not null,
+  source bigint not null,
+  target bigint not null,
+  amount bigint not null
+)
+
+-- What came from other stores. A transfer is done once, however often it comes: state 1 was given to its account, 2 was refused.
+-- name: table_inbox
+create table inbox (
+  run bigint not null,
+  worker bigint not null,
+  sequence bigint not null,
+  source bigint not null,
+  target bigint not null,
+  amount bigint not null,
+  state bigint not null,
+  batch bigint not null
+)
+
+-- Transfers that are being settled, within the transaction that does it; it is empty for everybody else.
+-- name: table_settlement
+create table settlement (
+  batch bigint not null,
+  created bigint not null,
+  run bigint not null,
+  worker bigint not null,
+  sequence bigint not null,
+  source bigint not null,
+  state bigint not null
+)
+
 -- name: index_shard_range_key
 alter table shard_range add constraint shard_range_pkey primary key (first_account)
 
@@ -50,4 +88,16 @@ alter table account add constraint account_pkey primary key (id)
 alter table transfer add constraint transfer_pkey primary key (run, worker, sequence, source)
 
 -- name: index_entry_key
-alter table entry add constraint entry_pkey primary key (run, worker, sequence, source, account)
+alter table entry add constraint entry_pkey primary key (run, worker, sequence, source, account, amount)
+
+-- name: index_outbox_key
+alter table outbox add constraint outbox_pkey primary key (created, run, worker, sequence, source)
+
+-- name: index_inbox_key
+alter table inbox add constraint inbox_pkey primary key (run, worker, sequence, source)
+
+-- name: index_settlement_key
+alter table settlement add constraint settlement_pkey primary key (batch, run, worker, sequence, source)
+
+-- name: index_inbox_batch
+create index inbox_batch on inbox (batch)

@@ -1,5 +1,6 @@
 -- The bank on SQLite. Tables are strict, so that a wrong type is an error and not a surprise; rows are clustered by their
--- keys. Money is whole numbers of the least unit of the currency, times are seconds since 1970.
+-- keys. Money is whole numbers of the least unit of the currency, times are microseconds since
+-- 1970.
 
 -- What this store holds: a map of all stores is made of what each of them says.
 -- name: table_shard_range
@@ -27,6 +28,7 @@ create table transfer (
   state integer not null,
   balance integer not null,
   created integer not null,
+  settled integer not null default 0,
   primary key (run, worker, sequence, source)
 ) strict, without rowid;
 
@@ -39,5 +41,48 @@ create table entry (
   source integer not null,
   account integer not null,
   amount integer not null check (amount <> 0),
-  primary key (run, worker, sequence, source, account)
+  primary key (run, worker, sequence, source, account, amount)
 ) strict, without rowid;
+
+-- What is still to be given to accounts of other stores: a row for each pending transfer, the oldest first.
+-- name: table_outbox
+create table outbox (
+  created integer not null,
+  run integer not null,
+  worker integer not null,
+  sequence integer not null,
+  source integer not null,
+  target integer not null,
+  amount integer not null,
+  primary key (created, run, worker, sequence, source)
+) strict, without rowid;
+
+-- What came from other stores. A transfer is done once, however often it comes: state 1 was given to its account, 2 was refused.
+-- name: table_inbox
+create table inbox (
+  run integer not null,
+  worker integer not null,
+  sequence integer not null,
+  source integer not null,
+  target integer not null,
+  amount integer not null,
+  state integer not null,
+  batch integer not null,
+  primary key (run, worker, sequence, source)
+) strict, without rowid;
+
+-- Transfers that are being settled, within the transaction that does it; it is empty for everybody else.
+-- name: table_settlement
+create table settlement (
+  batch integer not null,
+  created integer not null,
+  run integer not null,
+  worker integer not null,
+  sequence integer not null,
+  source integer not null,
+  state integer not null,
+  primary key (batch, run, worker, sequence, source)
+) strict, without rowid;
+
+-- name: index_inbox_batch
+create index inbox_batch on inbox (batch);

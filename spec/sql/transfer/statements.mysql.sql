@@ -10,7 +10,7 @@ for update
 
 -- name: insert_transfer
 insert ignore into transfer (run, worker, sequence, source, target, amount, state, balance, created)
-values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, unix_timestamp())
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, cast(unix_timestamp(sysdate(6)) * 1000000 as signed))
 
 -- name: lock_account
 select balance
@@ -21,3 +21,7 @@ for update
 -- name: insert_entry
 insert ignore into entry (run, worker, sequence, source, account, amount)
 values (?1, ?2, ?3, ?4, ?5, ?6)
+
+-- name: insert_message
+insert into outbox (created, run, worker, sequence, source, target, amount)
+values (cast(unix_timestamp(sysdate(6)) * 1000000 as signed), ?1, ?2, ?3, ?4, ?5, ?6)

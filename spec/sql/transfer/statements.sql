@@ -12,7 +12,7 @@ order by id
 -- A key that is there already is left alone.
 -- name: insert_transfer
 insert into transfer (run, worker, sequence, source, target, amount, state, balance, created)
-values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, unixepoch())
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, cast(unixepoch('subsec') * 1000000 as integer))
 on conflict do nothing
 
 -- ?3 from the first to the second.
@@ -51,3 +51,8 @@ where id = ?1
 insert into entry (run, worker, sequence, source, account, amount)
 values (?1, ?2, ?3, ?4, ?5, ?6)
 on conflict do nothing
+
+-- What a relay is to give to an account of another store.
+-- name: insert_message
+insert into outbox (created, run, worker, sequence, source, target, amount)
+values (cast(unixepoch('subsec') * 1000000 as integer), ?1, ?2, ?3, ?4, ?5, ?6)

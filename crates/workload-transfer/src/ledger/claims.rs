@@ -37,11 +37,15 @@ impl Claims {
     #[must_use]
     pub fn audit(&self, before: &[Tally], after: &[Tally]) -> Vec<LedgerFinding> {
         let mut findings = Vec::new();
-        findings.extend(self.transfers(after, Sort::Completed, ["transfers", "amounts", "keys"]));
+        findings.extend(self.transfers(after, Sort::Accepted, ["transfers", "amounts", "keys"]));
         let declined = ["declined transfers", "declined amounts", "declined keys"];
         findings.extend(self.transfers(after, Sort::Declined, declined));
-        findings.push(entries(after, Sort::Debits, "debits"));
-        findings.push(entries(after, Sort::Credits, "credits"));
+        findings.push(same(after, Sort::Accepted, Sort::Debits, "debits"));
+        // Money that is given back is a credit too.
+        findings.push(same(after, Sort::Accepted, Sort::Credits, "credits"));
+        findings.push(none_pending(after));
+        findings.push(same(after, Sort::Settled, Sort::Received, "received"));
+        findings.push(same(after, Sort::Refunded, Sort::Refused, "refused"));
         findings.push(money(before, after));
         findings
     }
@@ -133,26 +137,44 @@ fn hold(finding: &mut LedgerFinding, worker: u32, sure: i64, doubtful: i64, stor
     }
 }
 
-/// Each transfer that was made has one entry of a sort, of its amount; of whatever run.
-fn entries(after: &[Tally], sort: Sort, name: &'static str) -> LedgerFinding {
-    let mut found = finding(name, "entries");
+/// Nothing is on its way between stores.
+fn none_pending(after: &[Tally]) -> LedgerFinding {
+    let mut found = finding("pending", "transfers");
+    for tally in after.iter().filter(|tally| tally.sort == Sort::Pending) {
+        found.stored += tally.sums.count;
+        found.violations.push(format!(
+            "worker {}: {} transfers of {} units in all are pending",
+            tally.worker, tally.sums.count, tally.sums.amount
+        ));
+    }
+    found
+}
+
+/// Each transfer in a state has one row of a sort, of its amount; of whatever run.
+fn same(after: &[Tally], state: Sort, sort: Sort, name: &'static str) -> LedgerFinding {
+    let mut found = finding(name, "rows");
     let of = |sort| after.iter().filter(move |tally| tally.sort == sort);
     let sums_of = |sort, of_key: (i64, i64)| {
         of(sort).find(|tally| (tally.run, tally.worker) == of_key).map_or(Sums::default(), |tally| tally.sums)
     };
     let mut keys: Vec<(i64, i64)> =
-        of(Sort::Completed).chain(of(sort)).map(|tally| (tally.run, tally.worker)).collect();
+        of(state).chain(of(sort)).map(|tally| (tally.run, tally.worker)).collect();
     keys.sort_unstable();
     keys.dedup();
     for key in keys {
-        let (made, entered) = (sums_of(Sort::Completed, key), sums_of(sort, key));
+        let (made, entered) = (sums_of(state, key), sums_of(sort, key));
         found.low += made.count;
         found.high += made.count;
         found.stored += entered.count;
         if made != entered {
             found.violations.push(format!(
-                "worker {}: {} transfers of {} units in all were made, and there are {} {name} of {} units",
-                key.1, made.count, made.amount, entered.count, entered.amount
+                "worker {}: {} transfers of {} units in all are {}, and there are {} {name} of {} units",
+                key.1,
+                made.count,
+                made.amount,
+                state.name(),
+                entered.count,
+                entered.amount
             ));
         }
     }

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sort {
-    /// Transfers that were made.
-    Completed,
+    /// Transfers that were accepted, whatever has become of them since.
+    Accepted,
     /// Transfers that were declined.
     Declined,
     /// Entries that take money from an account.
@@ -20,6 +20,16 @@ pub enum Sort {
     Accounts,
     /// Branches of transfers that are prepared and not decided.
     Prepared,
+    /// Transfers whose money is on its way to another store.
+    Pending,
+    /// Those whose money has arrived there.
+    Settled,
+    /// Those whose money was given back.
+    Refunded,
+    /// What came from other stores and was given to its account.
+    Received,
+    /// What came from there and was refused.
+    Refused,
 }
 
 impl Sort {
@@ -28,14 +38,36 @@ impl Sort {
         !matches!(self, Sort::Accounts | Sort::Prepared)
     }
 
+    /// What transfers of it are.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Sort::Accepted => "accepted",
+            Sort::Declined => "declined",
+            Sort::Debits => "debits",
+            Sort::Credits => "credits",
+            Sort::Accounts => "accounts",
+            Sort::Prepared => "prepared",
+            Sort::Pending => "pending",
+            Sort::Settled => "settled",
+            Sort::Refunded => "refunded",
+            Sort::Received => "received",
+            Sort::Refused => "refused",
+        }
+    }
+
     const fn of_number(number: i64) -> Option<Sort> {
         match number {
-            1 => Some(Sort::Completed),
+            1 => Some(Sort::Accepted),
             2 => Some(Sort::Declined),
             3 => Some(Sort::Debits),
             4 => Some(Sort::Credits),
             5 => Some(Sort::Accounts),
             6 => Some(Sort::Prepared),
+            7 => Some(Sort::Pending),
+            8 => Some(Sort::Settled),
+            9 => Some(Sort::Refunded),
+            10 => Some(Sort::Received),
+            11 => Some(Sort::Refused),
             _ => None,
         }
     }

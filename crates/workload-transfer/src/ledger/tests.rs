@@ -28,7 +28,7 @@ fn stored(made: &[(u32, i64)], declined: &[(u32, i64)]) -> Vec<Tally> {
     let tally = |sort, sums| Tally { sort, run: 9, worker: 4, sums };
     let accounts = Sums { count: 24, amount: 2_400_000, mixed: 0 };
     vec![
-        tally(Sort::Completed, sums(made)),
+        tally(Sort::Accepted, sums(made)),
         tally(Sort::Declined, sums(declined)),
         tally(Sort::Debits, sums(made)),
         tally(Sort::Credits, sums(made)),
@@ -113,7 +113,7 @@ fn entries_and_money_are_held_to_the_transfers() {
     let twice = found(|after| after[3].sums.amount = 20);
     assert_eq!(
         twice,
-        ["worker 4: 1 transfers of 10 units in all were made, and there are 1 credits of 20 units"]
+        ["worker 4: 1 transfers of 10 units in all are accepted, and there are 1 credits of 20 units"]
     );
     let missing = found(|after| {
         after.remove(2);
@@ -151,7 +151,7 @@ fn what_inputs_draw_is_kept_by_a_right_bank() {
     let mut sums = std::collections::BTreeMap::new();
     for kept in oracle.transfers.values() {
         let (sort, key) = (kept.state, kept.transfer.key);
-        let sort = if sort == State::Completed { Sort::Completed } else { Sort::Declined };
+        let sort = if sort == State::Completed { Sort::Accepted } else { Sort::Declined };
         sums.entry((sort, key.worker)).or_insert_with(Sums::default).enter(&kept.transfer);
     }
     let tally = |sort, worker: u32, sums| Tally { sort, run: 9, worker: worker.into(), sums };
@@ -159,7 +159,7 @@ fn what_inputs_draw_is_kept_by_a_right_bank() {
         sums.iter().map(|((sort, worker), sums)| tally(*sort, *worker, *sums)).collect();
     for sort in [Sort::Debits, Sort::Credits] {
         after.extend(
-            sums.iter().filter(|(of, _)| of.0 == Sort::Completed).map(|(of, sums)| tally(sort, of.1, *sums)),
+            sums.iter().filter(|(of, _)| of.0 == Sort::Accepted).map(|(of, sums)| tally(sort, of.1, *sums)),
         );
     }
     let before = stored(&[], &[]);

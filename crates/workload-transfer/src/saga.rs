@@ -1,0 +1,316 @@
+//! Transfers between two stores by a saga: a call ends where its source is, and a relay does the rest.
+//!
+//! The source's part commits with a row of the outbox. A [`Relay`] brings what it finds there to the store of the target, where
+//! a row of the inbox keeps a transfer from being done twice, and settles the transfer in the store of its source; what is
+//! refused is given back. Nothing is locked in two stores at once, so that nobody waits for a store that is away but the
+//! money that is on its way there. Whatever a relay leaves half done the next one finds in the outbox, and several may
+//! work side by side.
+
+use crate::sql::absent;
+use crate::{Call, Cardinality, Key, Outcome, SqlSession, Transfer, Transfers};
+use model::random::Random;
+use model::{Clock, DefectKind, Effort, Fault, Session, StatementTimes};
+use sql::{Catalogue, CatalogueError, Dialect, Param, SqlConn, TxKind};
+
+sql::statements! {
+    ReadOutbox = "read_outbox",
+    InsertInbox = "insert_inbox",
+    LockTargets = "lock_targets",
+    RefuseCredits = "refuse_credits",
+    CreditAccounts = "credit_accounts",
+    InsertCredits = "insert_credits",
+    ReadInbox = "read_inbox",
+    InsertSettlement = "insert_settlement",
+    SettleTransfers = "settle_transfers",
+    RefundTransfer = "refund_transfer",
+    RefundAccount = "refund_account",
+    InsertRefund = "insert_refund",
+    DeleteMessages = "delete_messages",
+    DeleteSettlement = "delete_settlement",
+}
+
+/// The statements of a relay for an engine, in the order of [`Stmt`].
+///
+/// # Errors
+/// When the files and [`Stmt`] disagree; a test keeps that from happening.
+pub fn relay_catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
+    let canonical = Catalogue::parse(include_str!("../../../spec/sql/transfer/relay.sql"))?;
+    let own = match dialect {
+        // SQLite takes the canonical form.
+        Dialect::Sqlite => return canonical.select(Stmt::NAMES),
+        Dialect::Postgres => include_str!("../../../spec/sql/transfer/relay.postgres.sql"),
+        Dialect::MySql => include_str!("../../../spec/sql/transfer/relay.mysql.sql"),
+    };
+    canonical.overridden(&Catalogue::parse(own)?)?.select(Stmt::NAMES)
+}
+
+/// A session in each store, whose transfers to other stores are left to a relay.
+#[derive(Debug)]
+pub struct SagaSession<C, K> {
+    stores: Vec<SqlSession<C, K>>,
+    size: Cardinality,
+    /// The store of the last call.
+    last: usize,
+}
+
+impl<C: SqlConn, K: Clock> SagaSession<C, K> {
+    /// A session over one in each store, in their order.
+    #[must_use]
+    pub const fn new(stores: Vec<SqlSession<C, K>>, size: Cardinality) -> SagaSession<C, K> {
+        SagaSession { stores, size, last: 0 }
+    }
+}
+
+impl<C: SqlConn, K: Clock> Session<Transfers> for SagaSession<C, K> {
+    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+        let shard_of = |account| self.size.shard_of(account) as usize;
+        self.last = shard_of(call.account());
+        let away = match call {
+            // Which accounts there are in the other store is known from what the stores say of themselves.
+            Call::Transfer { transfer, .. } if !self.size.ids().contains(&transfer.target) => {
+                return Err(absent(transfer.target));
+            }
+            Call::Transfer { transfer, .. } => shard_of(transfer.target) != self.last,
+            Call::ReadTransfer { .. } | Call::ReadAccount { .. } => false,
+        };
+        self.stores[self.last].in_store(call, away, effort).await
+    }
+
+    fn statement_times(&self) -> Option<&StatementTimes> {
+        self.stores[self.last].statement_times()
+    }
+}
+
+/// Messages that are relayed together; the statements for many rows and the limit of `read_outbox` say the same.
+const BATCH: usize = 64;
+/// What the store of a target has made of a transfer, as it is stored there.
+const REFUSED: i64 = 2;
+/// States of a transfer, as they are stored.
+const SETTLED: i64 = 4;
+const REFUNDED: i64 = 5;
+
+/// What a relay has done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Relayed {
+    /// Transfers whose money has arrived.
+    pub settled: u64,
+    /// Transfers whose money was given back.
+    pub refunded: u64,
+    /// Batches that were made of them.
+    pub batches: u64,
+}
+
+/// A transfer that is on its way.
+#[derive(Debug, Clone, Copy)]
+struct Message {
+    /// When it was accepted, as its store's clock says.
+    created: i64,
+    transfer: Transfer,
+    refused: bool,
+}
+
+impl Message {
+    /// Its key with its source, as they are stored.
+    fn names(&self) -> [Param<'static>; 4] {
+        let [run, worker, sequence] = self.transfer.key.columns().map(Param::Int);
+        [run, worker, sequence, self.transfer.source.into()]
+    }
+}
+
+/// A connection to each store, for what transfers have left to be done.
+#[derive(Debug)]
+pub struct Relay<C> {
+    stores: Vec<C>,
+    size: Cardinality,
+    /// Names batches, which no other relay may name alike.
+    names: Random,
+    done: Relayed,
+}
+
+impl<C: SqlConn> Relay<C> {
+    /// A relay over connections whose statements are those of [`relay_catalogue`], in the order of the stores, and a
+    /// stream of random numbers that no other relay has.
+    #[must_use]
+    pub fn new(stores: Vec<C>, size: Cardinality, names: Random) -> Relay<C> {
+        Relay { stores, size, names, done: Relayed::default() }
+    }
+
+    /// Relays a batch between each two stores. Gives how much it has done since the last time, and what went wrong in which
+    /// store, if anything did: between the others it was done all the same.
+    pub async fn turn(&mut self) -> (Relayed, Result<(), (usize, Fault)>) {
+        let count = self.stores.len();
+        let mut wrong = Ok(());
+        for (from, to) in (0..count).flat_map(|from| (0..count).map(move |to| (from, to))) {
+            if from != to
+                && let Err(fault) = self.relay(from, to).await
+            {
+                wrong = wrong.and(Err(fault));
+            }
+        }
+        (std::mem::take(&mut self.done), wrong)
+    }
+
+    async fn relay(&mut self, from: usize, to: usize) -> Result<(), (usize, Fault)> {
+        let within = self.size.part(to as u32).ids();
+        let batch = self.names.range(1, i64::MAX);
+        let Ok([source, target]) = self.stores.get_disjoint_mut([from, to]) else { return Ok(()) };
+        let read = read(source, [*within.start(), *within.end()]).await;
+        let mut messages = read.map_err(|fault| (from, fault))?;
+        if messages.is_empty() {
+            return Ok(());
+        }
+        let given = give(target, batch, &mut messages).await;
+        given.map_err(|fault| (to, fault))?;
+        let (settled, refunded) = settle(source, batch, &messages).await.map_err(|fault| (from, fault))?;
+        self.done.settled += settled;
+        self.done.refunded += refunded;
+        self.done.batches += 1;
+        Ok(())
+    }
+}
+
+async fn read<C: SqlConn>(source: &mut C, within: [u32; 2]) -> Result<Vec<Message>, Fault> {
+    let take = |row: &dyn sql::Columns| {
+        let mut values = [0; 7];
+        for (index, value) in values.iter_mut().enumerate() {
+            *value = row.int(index)?;
+        }
+        Ok(values)
+    };
+    let mut rows = Vec::with_capacity(BATCH);
+    source.begin(TxKind::OneRead).await?;
+    source.rows(Stmt::ReadOutbox.id(), &within.map(Param::from), take, &mut rows).await?;
+    source.commit().await?;
+    let message = |&[created, run, worker, sequence, source, target, amount]: &[i64; 7]| {
+        let key = Key::from_columns([run, worker, sequence])?;
+        let (source, target) = (u32::try_from(source).ok()?, u32::try_from(target).ok()?);
+        Some(Message { created, transfer: Transfer { key, source, target, amount }, refused: false })
+    };
+    let messages: Option<Vec<Message>> = rows.iter().map(message).collect();
+    messages.ok_or_else(|| Fault::defect(DefectKind::BadData, "a message is not that of a transfer"))
+}
+
+/// Ends a transaction as its statements have: what they say tells more than what a roll-back does.
+async fn end<C: SqlConn, T>(conn: &mut C, done: Result<T, Fault>) -> Result<T, Fault> {
+    match done {
+        Ok(done) => conn.commit().await.map(|()| done),
+        Err(fault) => {
+            let _ = conn.rollback().await;
+            Err(fault)
+        }
+    }
+}
+
+/// Parameters of a statement for many rows, of which the last is there again in place of those that are missing.
+fn many<'a, const N: usize>(rows: impl ExactSizeIterator<Item = [Param<'a>; N]>) -> Vec<Param<'a>> {
+    let mut params: Vec<Param<'a>> = rows.flatten().collect();
+    while let Some(last) = params.len().checked_sub(N).filter(|_| params.len() < BATCH * N) {
+        params.extend_from_within(last..);
+    }
+    params
+}
+
+/// Gives what is new of a batch to its accounts, and notes of each whether it was refused.
+async fn give<C: SqlConn>(target: &mut C, batch: i64, messages: &mut [Message]) -> Result<(), Fault> {
+    target.begin(TxKind::Write).await?;
+    let given = given(target, batch, messages).await;
+    end(target, given).await
+}
+
+async fn given<C: SqlConn>(target: &mut C, batch: i64, messages: &mut [Message]) -> Result<(), Fault> {
+    let batch = Param::Int(batch);
+    let rows = messages.iter().map(|message| {
+        let [run, worker, sequence, source] = message.names();
+        let Transfer { target, amount, .. } = message.transfer;
+        [run, worker, sequence, source, target.into(), amount.into(), batch]
+    });
+    let new = target.exec(Stmt::InsertInbox.id(), &many(rows)).await?;
+    let mut all_known = true;
+    if new > 0 {
+        let mut known = Vec::with_capacity(BATCH);
+        target.rows(Stmt::LockTargets.id(), &[batch], |row| row.int(0), &mut known).await?;
+        all_known = messages.iter().all(|message| known.contains(&message.transfer.target.into()));
+        if !all_known {
+            target.exec(Stmt::RefuseCredits.id(), &[batch]).await?;
+        }
+        target.exec(Stmt::CreditAccounts.id(), &[batch]).await?;
+        target.exec(Stmt::InsertCredits.id(), &[batch]).await?;
+    }
+    if all_known && new == messages.len() as u64 {
+        return Ok(());
+    }
+    // Some were there before, or were refused.
+    for message in messages {
+        let state = target.row(Stmt::ReadInbox.id(), &message.names(), |row| row.int(0)).await?;
+        let state = state.ok_or_else(|| {
+            Fault::defect(DefectKind::BadData, "a message that was taken is not in the inbox")
+        })?;
+        message.refused = state == REFUSED;
+    }
+    Ok(())
+}
+
+/// Settles a batch where it came from. Gives how many transfers have arrived and how many were given back, of those that
+/// nobody had settled before.
+async fn settle<C: SqlConn>(source: &mut C, batch: i64, messages: &[Message]) -> Result<(u64, u64), Fault> {
+    source.begin(TxKind::Write).await?;
+    let settled = settled(source, batch, messages).await;
+    end(source, settled).await
+}
+
+async fn settled<C: SqlConn>(source: &mut C, batch: i64, messages: &[Message]) -> Result<(u64, u64), Fault> {
+    let mut refunded = 0;
+    for message in messages.iter().filter(|message| message.refused) {
+        refunded += u64::from(refund(source, message).await?);
+    }
+    let batch = Param::Int(batch);
+    let rows = messages.iter().map(|message| {
+        let [run, worker, sequence, from] = message.names();
+        let state = if message.refused { REFUNDED } else { SETTLED };
+        [batch, message.created.into(), run, worker, sequence, from, state.into()]
+    });
+    source.exec(Stmt::InsertSettlement.id(), &many(rows)).await?;
+    let settled = source.exec(Stmt::SettleTransfers.id(), &[batch]).await?;
+    source.exec(Stmt::DeleteMessages.id(), &[batch]).await?;
+    source.exec(Stmt::DeleteSettlement.id(), &[batch]).await?;
+    Ok((settled, refunded))
+}
+
+/// Gives the money back, unless somebody has done so.
+async fn refund<C: SqlConn>(source: &mut C, message: &Message) -> Result<bool, Fault> {
+    if source.exec(Stmt::RefundTransfer.id(), &message.names()).await? == 0 {
+        return Ok(false);
+    }
+    let Transfer { source: account, amount, .. } = message.transfer;
+    if source.exec(Stmt::RefundAccount.id(), &[account.into(), amount.into()]).await? != 1 {
+        return Err(Fault::defect(DefectKind::BadData, "an account that has paid is not there any more"));
+    }
+    let [run, worker, sequence, from] = message.names();
+    source.exec(Stmt::InsertRefund.id(), &[run, worker, sequence, from, amount.into()]).await?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_relays_files_hold_what_the_code_asks_for() {
+        for dialect in [Dialect::Sqlite, Dialect::Postgres, Dialect::MySql] {
+            let texts = relay_catalogue(dialect).unwrap();
+            assert_eq!(texts.len(), Stmt::NAMES.len());
+            assert!(texts[0].ends_with(&format!("limit {BATCH}")), "{}", texts[0]);
+            for many in [Stmt::InsertInbox, Stmt::InsertSettlement] {
+                assert!(texts[many.id().0 as usize].contains(&format!("?{}", BATCH * 7)), "{dialect:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_that_are_missing_are_the_last_one_again() {
+        let params = many([1_i64, 2].into_iter().map(|row| [Param::Int(row), Param::Int(-row)]));
+        assert_eq!(params.len(), BATCH * 2);
+        assert_eq!(params[..4], [1_i64, -1, 2, -2].map(Param::Int));
+        assert!(params[2..].chunks_exact(2).all(|row| *row == [2_i64, -2].map(Param::Int)));
+    }
+}

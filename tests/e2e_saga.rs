@@ -1,0 +1,87 @@
+//! Transfers between two files by a saga: what is accepted, what a relay settles, and what is said where there is none.
+
+use crate::e2e_bad_input::refused;
+use crate::e2e_desk::{Desk, assert_good, parse, until};
+use rustix::process::Signal;
+use serde_json::Value;
+
+const BOTH: &str = "--db shard-0=sqlite:a.db --db shard-1=sqlite:b.db";
+const SHORT: &str = "--warmup 0s --duration 1s --clients 4 --json";
+
+fn loaded() -> Desk {
+    let desk = Desk::empty();
+    let ran = desk.run(&format!("load transfer --scale 2 --shards 2 {BOTH}"));
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    desk
+}
+
+fn trial_of(desk: &Desk, line: &str) -> Value {
+    let ran = desk.run(line);
+    let document = parse(&ran.out);
+    assert_good(&ran, &document);
+    document["trials"][0].clone()
+}
+
+#[test]
+fn a_saga_between_two_files_is_settled_by_a_relay_that_is_watched() {
+    let desk = loaded();
+    for how in ["rusqlite/saga", "axum+rusqlite/saga"] {
+        let trial = trial_of(&desk, &format!("run transfer/sqlite/{how} {BOTH} {SHORT}"));
+        assert_eq!(trial["stack"]["style"], "saga");
+        assert_eq!(trial["settled"]["pending_last"], 0, "{trial:#}");
+        let processes = trial["processes"].as_array().unwrap();
+        assert!(processes.iter().any(|process| process["roles"][0] == "relay"), "{processes:?}");
+    }
+    assert_eq!(desk.run(&format!("audit transfer {BOTH}")).code(), 0);
+    assert_eq!(desk.run(&format!("verify transfer/sqlite/axum+rusqlite/saga {BOTH}")).code(), 0);
+    // In one store there is nothing to relay.
+    let trial = trial_of(&desk, &format!("run transfer/sqlite/rusqlite/saga {SHORT}"));
+    assert!(trial["settled"].is_null() || trial["settled"]["pending_last"] == 0, "{trial:#}");
+    let processes = trial["processes"].as_array().unwrap();
+    assert!(processes.iter().all(|process| process["roles"][0] != "relay"), "{processes:?}");
+}
+
+/// Behind a server that was started by hand nobody settles anything unless a relay is started by hand too.
+#[test]
+fn without_a_relay_a_number_is_void_and_with_one_what_was_left_is_settled() {
+    let desk = loaded();
+    let address = |running: &crate::e2e_desk::Running| {
+        until("it listens", || running.out().ends_with('\n'));
+        running.out().trim().strip_prefix("listening on ").unwrap().to_owned()
+    };
+    let serving = desk
+        .start(&format!("serve transfer --engine sqlite --how rusqlite/saga {BOTH} --listen 127.0.0.1:0"));
+    let url = address(&serving);
+    let run = format!("run transfer/sqlite/axum+rusqlite/saga --url {url} {BOTH} {SHORT}");
+    let ran = desk.run(&format!("{run} --settle 1s"));
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    let trial = parse(&ran.out)["trials"][0].clone();
+    assert!(trial["settled"]["pending_last"].as_u64().unwrap() > 0, "{trial:#}");
+    let relay = desk.start(&format!("relay transfer {BOTH}"));
+    let about = address(&relay);
+    trial_of(&desk, &run);
+    // It says itself what it has done.
+    let said = desk.shell(&format!("curl --silent --fail {about}/about")).output().unwrap();
+    let said = parse(&String::from_utf8(said.stdout).unwrap());
+    assert!(said["done"].as_u64() >= trial["settled"]["pending_last"].as_u64(), "{said}");
+    assert_eq!((&said["undone"], &said["wrong"]), (&0.into(), &0.into()), "{said}");
+    for ends in [relay, serving] {
+        ends.signal(Signal::INT);
+        assert_eq!(ends.end().code(), 0);
+    }
+}
+
+#[test]
+fn a_relay_that_has_nothing_to_do_is_refused() {
+    let desk = loaded();
+    refused(
+        &desk,
+        "relay transfer --db sqlite:a.db",
+        &["a relay works between several stores", "shard-1=URL"],
+    );
+    let both = "--db shard-0=sqlite:b.db --db shard-1=sqlite:a.db";
+    refused(&desk, &format!("relay transfer {both}"), &["shard-0 does not hold its part"]);
+    refused(&desk, &format!("relay tpcb {BOTH}"), &["no calls of tpcb on sqlite leave anything to a relay"]);
+    refused(&desk, &format!("relay transfer --how rusqlite {BOTH}"), &["leave nothing to a relay", "`saga`"]);
+    refused(&desk, &format!("run transfer/sqlite/rusqlite {BOTH}"), &["plain makes a transfer in one store"]);
+}

@@ -1,0 +1,362 @@
+//! Transfers between two stores by a saga: right answers, several relays at once, one that dies in between, credits that are
+//! refused, and everybody who does wrong between stores.
+
+use crate::beds::{Bed, OnMariaDb, OnPostgres, OnSqlite};
+use crate::bite;
+use crate::calls::runtime;
+use crate::ground::execute;
+use crate::two_phase::none_left;
+use crate::two_stores::{Bank, answer_as_one, many_at_once};
+use model::random::Random;
+use model::{Doubt, Effort, Fault, Ledger as _, Session as _, Target as _};
+use sql::{Param, Read, SqlConn, SqlOpener, StmtId, Take, TxKind};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Scope, ScopedJoinHandle};
+use std::time::Duration;
+use targets::{Driven as _, Driver, How, Style};
+use workload_transfer::{
+    Call, Key, Ledger, OPENING, Outcome, Purpose, Relay, State, Transfer, Transfers, relay_catalogue,
+};
+
+/// An engine whose calls can leave something to a relay.
+pub trait Relayed: Bed {
+    /// How it is reached.
+    const DRIVER: Driver;
+}
+
+impl Relayed for OnSqlite {
+    const DRIVER: Driver = Driver::Rusqlite;
+}
+
+impl Relayed for OnPostgres {
+    const DRIVER: Driver = Driver::TokioPostgres;
+}
+
+impl Relayed for OnMariaDb {
+    const DRIVER: Driver = Driver::MySqlAsync;
+}
+
+fn how<B: Relayed>() -> How {
+    How { dialect: B::DIALECT, driver: B::DRIVER, style: Style::Saga }
+}
+
+/// A relay that works until it is told to stop. What it has brought, and what was undone.
+fn relaying<'scope, B: Relayed>(
+    scope: &'scope Scope<'scope, '_>,
+    bank: &'scope Bank,
+    stop: &'scope AtomicBool,
+) -> ScopedJoinHandle<'scope, (u64, u64)> {
+    scope.spawn(move || {
+        let mut relay = Transfers::relay(how::<B>(), &bank.urls(), &bank.size).expect("two stores");
+        let (mut done, mut undone) = (0, 0);
+        runtime().block_on(async {
+            while !stop.load(Ordering::Relaxed) {
+                let turn = relay.turn().await;
+                assert_eq!(turn.wrong, None);
+                done += turn.done;
+                undone += turn.undone;
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        (done, undone)
+    })
+}
+
+/// Does something while so many relays work, and waits until nothing is pending.
+fn beside<B: Relayed, T>(relays: usize, bank: &Bank, work: impl FnOnce() -> T) -> (T, u64, u64) {
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let relays: Vec<_> = (0..relays).map(|_| relaying::<B>(scope, bank, &stop)).collect();
+        let made = work();
+        bank.until_left(false);
+        stop.store(true, Ordering::Relaxed);
+        let each = relays.into_iter().map(|relay| relay.join().expect("it had both stores"));
+        let (done, undone) = each.fold((0, 0), |all, of| (all.0 + of.0, all.1 + of.1));
+        (made, done, undone)
+    })
+}
+
+/// Sessions answer as the oracle says once the money has arrived, and many at once leave sound data in both stores, with two
+/// relays that settle each transfer once.
+///
+/// # Panics
+/// When they do not.
+pub fn two_stores_settle<B: Relayed>() {
+    let _together = none_left();
+    let bank = Bank::on::<B>();
+    let ((), done, _) = beside::<B, _>(1, &bank, || answer_as_one(&bank, how::<B>()));
+    assert!(done > 20, "{done}");
+
+    let bank = Bank::on::<B>();
+    let (ledger, done, undone) = beside::<B, _>(2, &bank, || many_at_once(&bank, how::<B>()));
+    assert_eq!(bank.failed(&ledger), BTreeSet::new());
+    assert!(done > 50 && undone == 0, "{done} {undone}");
+}
+
+const AMOUNT: i64 = 700;
+
+/// A transfer from the first account to the last, which lies in the other store, asked for once.
+struct Asked {
+    bank: Bank,
+    ledger: Ledger,
+    transfer: Transfer,
+}
+
+fn asked<B: Relayed>() -> Asked {
+    let bank = Bank::on::<B>();
+    let (source, target) = bank.size.ids().into_inner();
+    let key = Key { run: 7, worker: 0, sequence: 0 };
+    let mut asked =
+        Asked { bank, ledger: Ledger::new(), transfer: Transfer { key, source, target, amount: AMOUNT } };
+    let moved = asked.ask::<B>(&Call::of(asked.transfer, &asked.bank.size));
+    assert_eq!(moved, Outcome::Moved { state: State::Pending, balance: OPENING - AMOUNT });
+    asked
+}
+
+impl Asked {
+    fn ask<B: Relayed>(&mut self, call: &Call) -> Outcome {
+        let target = self.bank.target(how::<B>());
+        let answer = runtime().block_on(async {
+            let mut session = target.open(0).await.expect("both stores are there");
+            session.run(call, &mut Effort::default()).await
+        });
+        self.ledger.post(call, &answer);
+        answer.expect("both stores are there")
+    }
+
+    /// What both accounts hold, and what has become of the transfer.
+    fn state<B: Relayed>(&mut self) -> (i64, i64, State) {
+        let Transfer { key, source, target, .. } = self.transfer;
+        let mut held = |id| match self.ask::<B>(&Call::ReadAccount { id }) {
+            Outcome::Balance { balance } => balance,
+            other => panic!("{other:?}"),
+        };
+        let (of_source, of_target) = (held(source), held(target));
+        match self.ask::<B>(&Call::ReadTransfer { source, key }) {
+            Outcome::Found { state, .. } => (of_source, of_target, state),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The same again is answered as it was.
+    fn repeat<B: Relayed>(&mut self) {
+        let again = Call::Transfer { purpose: Purpose::Repeat, transfer: self.transfer };
+        let first = Outcome::Moved { state: State::Pending, balance: OPENING - AMOUNT };
+        assert_eq!(self.ask::<B>(&again), first);
+    }
+}
+
+/// A connection of a relay that dies when it has committed so often.
+struct Mortal<C> {
+    conn: C,
+    commits: u32,
+}
+
+impl<C> Mortal<C> {
+    fn lives(&self) -> Result<(), Fault> {
+        match self.commits {
+            0 => Err(Fault::InDoubt(Doubt::ConnectionLost)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<C: SqlConn> SqlConn for Mortal<C> {
+    const DIALECT: sql::Dialect = C::DIALECT;
+
+    async fn begin(&mut self, tx: TxKind) -> Result<(), Fault> {
+        self.lives()?;
+        self.conn.begin(tx).await
+    }
+
+    async fn commit(&mut self) -> Result<(), Fault> {
+        self.lives()?;
+        self.commits -= 1;
+        self.conn.commit().await
+    }
+
+    async fn rollback(&mut self) -> Result<(), Fault> {
+        self.conn.rollback().await
+    }
+
+    async fn exec(&mut self, stmt: StmtId, params: &[Param<'_>]) -> Result<u64, Fault> {
+        self.conn.exec(stmt, params).await
+    }
+
+    async fn row<T: Send>(
+        &mut self,
+        stmt: StmtId,
+        params: &[Param<'_>],
+        read: Read<T>,
+    ) -> Result<Option<T>, Fault> {
+        self.conn.row(stmt, params, read).await
+    }
+
+    async fn fold<S: Send>(
+        &mut self,
+        stmt: StmtId,
+        params: &[Param<'_>],
+        state: &mut S,
+        take: Take<S>,
+    ) -> Result<(), Fault> {
+        self.conn.fold(stmt, params, state, take).await
+    }
+}
+
+/// A relay dies before it has given the money, or when it has and nobody was told: the next one brings it once.
+///
+/// # Panics
+/// When it does not.
+pub fn what_a_dead_relay_leaves_is_settled<B: Relayed>() {
+    let _together = none_left();
+    // Commits in the store of the source, of which the first is that of reading, and in that of the target.
+    for (commits, given) in [([1, 0], false), ([1, 1], true)] {
+        let mut asked = asked::<B>();
+        assert_eq!(asked.state::<B>(), (OPENING - AMOUNT, OPENING, State::Pending));
+        relay_and_die::<B>(&asked.bank, commits);
+        let arrived = if given { AMOUNT } else { 0 };
+        assert_eq!(asked.state::<B>(), (OPENING - AMOUNT, OPENING + arrived, State::Pending));
+        assert_eq!(asked.bank.pending(), 1);
+        asked.repeat::<B>();
+        // Whoever looks now says that it is not over.
+        assert_eq!(asked.bank.failed(&asked.ledger), BTreeSet::from(["ledger".to_owned()]));
+        let ((), done, undone) = beside::<B, _>(1, &asked.bank, || ());
+        assert_eq!((done, undone), (1, 0));
+        assert_eq!(asked.state::<B>(), (OPENING - AMOUNT, OPENING + AMOUNT, State::Completed));
+        asked.repeat::<B>();
+        assert_eq!(asked.bank.failed(&asked.ledger), BTreeSet::new());
+    }
+}
+
+fn relay_and_die<B: Relayed>(bank: &Bank, commits: [u32; 2]) {
+    runtime().block_on(async {
+        let mut conns = Vec::new();
+        for (place, commits) in bank.urls().iter().zip(commits) {
+            let statements = relay_catalogue(B::DIALECT).expect("kept by a test of the workload");
+            let opener = std::thread::scope(|scope| {
+                scope.spawn(|| B::opener(place, statements)).join().expect("a database that was just made")
+            });
+            conns.push(Mortal { conn: opener.open().await.expect("it is there"), commits });
+        }
+        let (done, ended) = Relay::new(conns, bank.size, Random::stream(5, &[])).turn().await;
+        assert!(ended.is_err() && done.settled == 0, "{done:?} {ended:?}");
+    });
+}
+
+/// Money for an account that the other store does not have goes back, once, and the first answer stays what it was.
+///
+/// # Panics
+/// When it does not.
+pub fn what_is_refused_goes_back<B: Relayed>() {
+    let _together = none_left();
+    let mut asked = asked::<B>();
+    let Transfer { key, source, target, .. } = asked.transfer;
+    let place = asked.bank.urls().remove(1);
+    execute(&place, &[format!("delete from account where id = {target}")]);
+    let ((), done, undone) = beside::<B, _>(2, &asked.bank, || ());
+    assert_eq!((done, undone), (0, 1));
+    execute(&place, &[format!("insert into account (id, balance) values ({target}, {OPENING})")]);
+    assert_eq!(asked.state::<B>(), (OPENING, OPENING, State::Refunded));
+    asked.repeat::<B>();
+    assert_eq!(asked.bank.failed(&asked.ledger), BTreeSet::new());
+    let found = asked.ask::<B>(&Call::ReadTransfer { source, key });
+    assert_eq!(found, Outcome::Found { target, amount: AMOUNT, state: State::Refunded });
+}
+
+/// Somebody who does wrong between stores, after one transfer from the first store to the second was asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Wrong {
+    what: &'static str,
+    /// Whether a relay has settled it before.
+    settled: bool,
+    /// What is executed in the store of the source, and in that of the target.
+    acts: [&'static [&'static str]; 2],
+    /// Names of audits.
+    pub caught_by: &'static [&'static str],
+}
+
+/// Everybody who does.
+pub const WRONGS: &[Wrong] = &[
+    Wrong { what: "nothing is wrong", settled: true, acts: [&[], &[]], caught_by: &[] },
+    Wrong {
+        what: "a transfer that is half done is shown as done",
+        settled: false,
+        acts: [&["update transfer set state = 4, settled = 1", "delete from outbox"], &[]],
+        caught_by: &["ledger"],
+    },
+    Wrong {
+        what: "a transfer is settled without a row of the inbox",
+        settled: true,
+        acts: [&[], &["delete from inbox"]],
+        caught_by: &["ledger"],
+    },
+    Wrong {
+        what: "a message is lost",
+        settled: false,
+        acts: [&["delete from outbox"], &[]],
+        caught_by: &["ledger", "outbox-transfers"],
+    },
+    Wrong {
+        what: "a message stays that was done",
+        settled: true,
+        acts: [
+            &[
+                "insert into outbox (created, run, worker, sequence, source, target, amount) select 1, run, worker, sequence, source, target, amount from transfer",
+            ],
+            &[],
+        ],
+        caught_by: &["outbox-transfers"],
+    },
+    Wrong {
+        what: "money has arrived without an entry",
+        settled: true,
+        acts: [&[], &["delete from entry"]],
+        caught_by: &["account-entries", "inbox-entries", "ledger"],
+    },
+    Wrong {
+        what: "a credit was given twice",
+        settled: true,
+        acts: [&[], &["update account set balance = balance + 700 where id = 24"]],
+        caught_by: &["account-entries", "ledger"],
+    },
+    Wrong {
+        what: "a transfer was given back and has arrived",
+        settled: true,
+        acts: [
+            &[
+                "update transfer set state = 5",
+                "update account set balance = balance + 700 where id = 1",
+                "insert into entry (run, worker, sequence, source, account, amount) select run, worker, sequence, source, source, amount from transfer",
+            ],
+            &[],
+        ],
+        caught_by: &["ledger"],
+    },
+    Wrong {
+        what: "a transfer that has arrived is shown as given back",
+        settled: true,
+        acts: [&["update transfer set state = 5"], &[]],
+        caught_by: &["ledger", "transfer-refunds"],
+    },
+];
+
+/// Each of those who do wrong between stores is noticed by the audits that he offends and by no others.
+///
+/// # Panics
+/// With those for whom that is not so.
+pub fn wrongs_between_stores_are_caught<B: Relayed>() {
+    let _together = none_left();
+    bite::assert_none(&bite::all(WRONGS, |wrong| {
+        let asked = asked::<B>();
+        if wrong.settled {
+            beside::<B, _>(1, &asked.bank, || ());
+        }
+        for (place, acts) in asked.bank.urls().iter().zip(wrong.acts) {
+            execute(place, &acts.iter().map(|&act| act.to_owned()).collect::<Vec<_>>());
+        }
+        let expected: BTreeSet<String> = wrong.caught_by.iter().map(|name| (*name).to_owned()).collect();
+        let found = asked.bank.failed(&asked.ledger);
+        (found != expected).then(|| format!("{}: expected {expected:?}, noticed {found:?}", wrong.what))
+    }));
+}

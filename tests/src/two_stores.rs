@@ -1,0 +1,87 @@
+//! A bank over two databases of one engine.
+
+use crate::beds::Bed;
+use crate::calls::drive;
+use crate::housed::{Housed, misses};
+use benchmark::{Benchmark as _, Streams};
+use sql::DbUrl;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+use targets::{Driven as _, How, TrialTarget, target_over};
+use workload_transfer::{Cardinality, Claims, Ledger, Tally, Transfers};
+
+/// Random calls of a conformance.
+const RANDOM_CALLS: u32 = 400;
+/// Sessions at once.
+const SESSIONS: u32 = 8;
+/// Calls of all of them.
+const MIX_CALLS: u64 = 2_000;
+/// For recovery and relays, also on a slow machine.
+const SETTLED_MAX: Duration = Duration::from_secs(120);
+
+/// The bank.
+pub(crate) struct Bank {
+    pub(crate) parts: Vec<Housed<Transfers>>,
+    pub(crate) size: Cardinality,
+    before: Vec<Tally>,
+}
+
+impl Bank {
+    pub(crate) fn on<B: Bed>() -> Bank {
+        let size = Transfers::tiny_over(2);
+        let parts: Vec<_> = Transfers::parts(&size).into_iter().map(Housed::on::<B>).collect();
+        let mut bank = Bank { parts, size, before: Vec::new() };
+        bank.before = bank.evidence();
+        bank
+    }
+
+    pub(crate) fn urls(&self) -> Vec<DbUrl> {
+        self.parts.iter().map(Housed::place).collect()
+    }
+
+    pub(crate) fn target(&self, how: How) -> TrialTarget<Transfers> {
+        target_over(how, &self.urls(), &self.size).expect("two databases that were just loaded")
+    }
+
+    fn evidence(&self) -> Vec<Tally> {
+        Transfers::join(self.parts.iter().map(Housed::evidence).collect())
+    }
+
+    pub(crate) fn pending(&self) -> u64 {
+        Transfers::pending(&self.evidence()).expect("there may be some")
+    }
+
+    /// Waits until something is pending, as somebody who has gone has left it, or until nothing is.
+    pub(crate) fn until_left(&self, some: bool) {
+        let begun = Instant::now();
+        while (self.pending() > 0) != some {
+            assert!(begun.elapsed() < SETTLED_MAX, "{} are pending", self.pending());
+            // MariaDB shows the same branches as before to who looks more often.
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    /// The audits that notice something, in either store; measures of the ledger together as `ledger`.
+    pub(crate) fn failed(&self, ledger: &Ledger) -> BTreeSet<String> {
+        let claims = Claims::of(ledger, true);
+        let missed = misses::<Transfers>(&self.before, &self.evidence(), &claims);
+        let here = self.parts.iter().flat_map(|part| part.failed_here(&self.before));
+        here.chain(missed.then(|| "ledger".to_owned())).collect()
+    }
+}
+
+/// A session over both stores answers as the oracle says.
+pub(crate) fn answer_as_one(bank: &Bank, how: How) {
+    let done = Transfers::conform(&bank.target(how), &bank.size, 5, RANDOM_CALLS).expect("it opens");
+    let done = done.unwrap_or_else(|wrong| panic!("{wrong}"));
+    assert!(done.random == RANDOM_CALLS && done.declined > 30, "{done:?}");
+}
+
+/// What many sessions at once were told.
+pub(crate) fn many_at_once(bank: &Bank, how: How) -> Ledger {
+    let streams = Streams { seed: 3, run: 7, ..Streams::default() };
+    let inputs = Transfers::inputs(&bank.size, &streams);
+    let trial = drive(bank.target(how), SESSIONS, MIX_CALLS, inputs, Ledger::new);
+    assert_eq!(trial.failure, None);
+    trial.ledger
+}
