@@ -4,6 +4,8 @@ use crate::e2e_bad_input::refused;
 use crate::e2e_desk::{Desk, assert_good, parse, until};
 use rustix::process::Signal;
 use serde_json::Value;
+use std::io::Write;
+use std::net::TcpStream;
 
 const BOTH: &str = "--db shard-0=sqlite:a.db --db shard-1=sqlite:b.db";
 const SHORT: &str = "--warmup 0s --duration 1s --clients 4 --json";
@@ -31,6 +33,17 @@ fn a_saga_between_two_files_is_settled_by_a_relay_that_is_watched() {
         assert_eq!(trial["settled"]["pending_last"], 0, "{trial:#}");
         let processes = trial["processes"].as_array().unwrap();
         assert!(processes.iter().any(|process| process["roles"][0] == "relay"), "{processes:?}");
+        // What was accepted in the measured interval was settled, each with its time, and the backlog is known each second.
+        let crossed = trial["kinds"].as_array().unwrap().iter().find(|kind| kind["name"] == "cross-transfer");
+        let accepted = crossed.unwrap()["tally"]["books"]["committed"].as_u64().unwrap();
+        let settlement = &trial["settled"]["settlement"];
+        assert_eq!(settlement["kind"], "cross-transfer");
+        assert_eq!(settlement["undone"], 0);
+        let settled = settlement["times"]["count"].as_u64().unwrap();
+        // Those that began in it and were answered after it, at most one a client, may be on either side.
+        assert!(settled.abs_diff(accepted) <= 8, "{settled} {accepted}");
+        assert!(settlement["times"]["max_ns"].as_u64() >= settlement["times"]["p50_ns"].as_u64());
+        assert!((1..=2).contains(&settlement["backlog"].as_array().unwrap().len()), "{settlement}");
     }
     assert_eq!(desk.run(&format!("audit transfer {BOTH}")).code(), 0);
     assert_eq!(desk.run(&format!("verify transfer/sqlite/axum+rusqlite/saga {BOTH}")).code(), 0);
@@ -61,8 +74,10 @@ fn without_a_relay_a_number_is_void_and_with_one_what_was_left_is_settled() {
     let about = address(&relay);
     trial_of(&desk, &run);
     // It says itself what it has done.
-    let said = desk.shell(&format!("curl --silent --fail {about}/about")).output().unwrap();
-    let said = parse(&String::from_utf8(said.stdout).unwrap());
+    let mut stream = TcpStream::connect(about.strip_prefix("http://").unwrap()).unwrap();
+    stream.write_all(b"GET /about HTTP/1.1\r\nhost: relay\r\nconnection: close\r\n\r\n").unwrap();
+    let said = std::io::read_to_string(stream).unwrap();
+    let said: Value = serde_json::from_str(said.split("\r\n\r\n").nth(1).unwrap()).unwrap();
     assert!(said["done"].as_u64() >= trial["settled"]["pending_last"].as_u64(), "{said}");
     assert_eq!((&said["undone"], &said["wrong"]), (&0.into(), &0.into()), "{said}");
     for ends in [relay, serving] {

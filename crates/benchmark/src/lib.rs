@@ -157,6 +157,13 @@ pub trait Benchmark: Wire<Extent: Size> {
     fn pending(_stored: &Self::Evidence) -> Option<u64> {
         None
     }
+    /// Of calls that are acknowledged before they have come to their end: what a store is asked for how long that took.
+    ///
+    /// # Errors
+    /// The files of the workload are malformed.
+    fn settling(_dialect: Dialect) -> Result<Option<Settling>> {
+        Ok(None)
+    }
     /// Whether the data is as it was loaded: no run has used it.
     fn is_fresh(stored: &Self::Evidence, size: &Self::Extent) -> bool;
     /// What has been acknowledged, and what is in doubt; not `complete` while calls are under way.
@@ -260,6 +267,18 @@ pub trait Look {
     /// # Errors
     /// What the engine says.
     fn columns(&self) -> Result<Vec<ColumnInfo>>;
+}
+
+/// How the stores tell what became of calls that are acknowledged first and come to their end later.
+#[derive(Debug, Clone)]
+pub struct Settling {
+    /// The kind of the calls.
+    pub kind: &'static str,
+    /// Asked with the begin and the end of an interval, in microseconds of Unix time. Its rows are three whole numbers: what is
+    /// counted, where, and how many. Of the calls that were acknowledged in the interval: 1, those that came to their end after so
+    /// many tenths of a millisecond; 2, those of them that were undone. By second of the interval: 3, calls that were acknowledged;
+    /// 4, calls that came to their end. 5, calls that were on their way when it began.
+    pub query: String,
 }
 
 /// What is known of what happened to a database before.

@@ -1,7 +1,7 @@
 //! What every format says in the same words: what failed, what to mind, what was set.
 
 use crate::figures;
-use result::{Check, Class, Data, Document, Limits, Plan, Problem, Rule, Severity, Trial};
+use result::{Check, Class, Data, Document, Limits, Plan, Problem, Rule, Settlement, Severity, Trial};
 
 /// Something that is wrong with a result, and the evidence.
 pub struct Failure {
@@ -392,6 +392,21 @@ pub fn demand_sentence(trial: &Trial) -> Option<String> {
         per_s(demand.accepted as f64),
         per_s(trial.committed())
     ))
+}
+
+/// How much was accepted and still on its way, while calls were made.
+#[must_use]
+pub fn backlog(settlement: &Settlement) -> String {
+    let last = settlement.backlog.last().copied().unwrap_or(0);
+    let undone = match settlement.undone {
+        0 => String::new(),
+        undone => format!("; {} were undone", figures::count(undone)),
+    };
+    format!(
+        "{} at most after a second, {} after the last{undone}",
+        figures::count(settlement.backlog_max()),
+        figures::count(last)
+    )
 }
 
 /// One sentence on which of the two times is shown.

@@ -178,7 +178,9 @@ fn spectrum(latencies: &Latencies) -> Vec<Bucket> {
     Bucket::spectrum(latencies.spectrum().into_iter().map(|(upper, count)| (upper.0, count)))
 }
 
-fn quantiles(latencies: &Latencies) -> Quantiles {
+/// Latencies as a result has them.
+#[must_use]
+pub fn quantiles(latencies: &Latencies) -> Quantiles {
     let mean = latencies.mean().unwrap_or(Nanos::ZERO).0 as f64;
     let max = latencies.max().unwrap_or(Nanos::ZERO).0;
     // Asked only for those that enough samples stand behind.

@@ -60,6 +60,14 @@ impl Latencies {
         self.max = self.max.max(latency);
     }
 
+    /// Counts so many calls that took as long.
+    pub fn record_many(&mut self, latency: Nanos, calls: u64) {
+        self.histogram
+            .saturating_record_n(latency.0.min(LATENCY_MAX.0), u32::try_from(calls).unwrap_or(u32::MAX));
+        self.sum += Nanos(latency.0.saturating_mul(calls));
+        self.max = self.max.max(latency);
+    }
+
     /// Adds all calls of `other`.
     pub fn absorb(&mut self, other: &Latencies) {
         self.histogram.add(&other.histogram).expect("all histograms have the same bounds");

@@ -43,7 +43,7 @@ pub use collector::{Collected, Collector, Slice, SliceTimes, circulation};
 pub use compare::{
     BLOCKS_MIN, Better, Comparison, Terms, Verdict, blocks_to_tell, compare, detectable, ratio_to_base,
 };
-pub use filled::{deferred, fill};
+pub use filled::{deferred, fill, quantiles};
 pub use intervals::{RateInterval, mean_interval, rate_interval};
 pub use knee::{KNEE_BEYOND, KNEE_SHARE, knee};
 pub use latencies::{BEYOND_MIN, Latencies, Summary};

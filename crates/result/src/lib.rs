@@ -79,7 +79,7 @@ pub use tally::{
     BUCKETS_A_DECADE, Books, Bucket, Budget, BudgetPart, Class, Effort, Interval, KindSlice, Latency,
     Quantiles, Slice, Tally,
 };
-pub use trial::{Deferred, Efficiency, Headline, KindTally, Limit, Settled, Trial, UNVERIFIED};
+pub use trial::{Deferred, Efficiency, Headline, KindTally, Limit, Settled, Settlement, Trial, UNVERIFIED};
 pub use witness::{
     Audit, AuditFamily, AuditWhen, Check, Conformance, InputCheck, LedgerCheck, Rule, Severity,
 };

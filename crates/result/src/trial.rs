@@ -365,4 +365,29 @@ pub struct Settled {
     pub took_s: f64,
     /// After so many seconds it is given up.
     pub max_s: f64,
+    /// How long calls took from when they were acknowledged until they had come to their end; `null` where the stores do not say.
+    #[serde(default)]
+    pub settlement: Option<Settlement>,
+}
+
+/// How calls came to their end that had been acknowledged before, by the clocks of the stores that acknowledged them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settlement {
+    /// The kind of the calls: `cross-transfer`.
+    pub kind: String,
+    /// From when they were acknowledged, in the measured interval, until they had come to their end; to 0.1 ms.
+    pub times: Quantiles,
+    /// Of these, undone in the end.
+    pub undone: u64,
+    /// What had been acknowledged and had not come to its end, after each second of the measured interval.
+    pub backlog: Vec<u64>,
+}
+
+impl Settlement {
+    /// The most that was still on its way after a second.
+    #[must_use]
+    pub fn backlog_max(&self) -> u64 {
+        self.backlog.iter().copied().max().unwrap_or(0)
+    }
 }

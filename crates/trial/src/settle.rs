@@ -1,11 +1,13 @@
 //! Between the load and the audits: what has been acknowledged and is still on its way comes to its end, or is given up.
 
 use crate::validate;
-use anyhow::Result;
+use admin::store;
+use anyhow::{Context, Result};
 use deploy::{Databases, Interrupt, Viewer, tell};
-use measure::Monotonic;
+use measure::{Latencies, Monotonic, quantiles};
 use model::{Clock, Nanos};
-use result::Settled;
+use result::{Settled, Settlement};
+use sql::{DbUrl, Value};
 use targets::Driven;
 
 /// The stores are asked this often. MariaDB shows who asks for its transactions within 0.1 s of the last one what it showed then.
@@ -23,6 +25,7 @@ pub(crate) fn settle<W: Driven>(
     max: Nanos,
     viewer: &dyn Viewer,
     interrupt: &Interrupt,
+    within: Interval,
 ) -> Result<Option<Settled>> {
     if W::pending(before).is_none() {
         return Ok(None);
@@ -45,5 +48,113 @@ pub(crate) fn settle<W: Driven>(
         took = clock.now();
     }
     let (took_s, max_s) = (took.as_secs_f64(), max.as_secs_f64());
-    Ok(Some(Settled { pending_first, pending_last, took_s, max_s }))
+    let settlement = settlement::<W>(&urls, within)?;
+    Ok(Some(Settled { pending_first, pending_last, took_s, max_s, settlement }))
+}
+
+/// The measured interval, in microseconds of Unix time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Interval {
+    pub(crate) from: i64,
+    pub(crate) to: i64,
+}
+
+impl Interval {
+    /// That of a trial which began so many nanoseconds after the begin of Unix time.
+    pub(crate) fn of(begun: u64, warmed: Nanos, span: Nanos) -> Interval {
+        let us = |ns: u64| (ns / 1_000).cast_signed();
+        Interval { from: us(begun + warmed.0), to: us(begun + warmed.0 + span.0) }
+    }
+}
+
+const SECOND_US: i64 = 1_000_000;
+
+/// What became of calls that are acknowledged before they have come to their end, if the workload has such and any was made.
+///
+/// # Errors
+/// A store cannot be asked.
+pub(crate) fn settlement<W: Driven>(urls: &[DbUrl], within: Interval) -> Result<Option<Settlement>> {
+    let mut told = Told::new(within);
+    let mut kind = None;
+    for url in urls {
+        let Some(settling) = W::settling(url.dialect())? else { return Ok(None) };
+        kind = Some(settling.kind);
+        for row in store(url).rows(&settling.query, &[within.from, within.to])? {
+            let numbers: Option<Vec<i64>> = row.iter().map(Value::int).collect();
+            numbers.and_then(|row| told.enter(&row)).context("a store said something else than was asked")?;
+        }
+    }
+    Ok(kind.and_then(|kind| told.settlement(kind)))
+}
+
+/// What the stores have said.
+struct Told {
+    times: Latencies,
+    undone: u64,
+    on_their_way: i64,
+    /// How many more were on their way after each second than before it.
+    more: Vec<i64>,
+}
+
+impl Told {
+    fn new(within: Interval) -> Told {
+        let seconds = (within.to - within.from).max(0).unsigned_abs().div_ceil(SECOND_US.unsigned_abs());
+        Told { times: Latencies::new(), undone: 0, on_their_way: 0, more: vec![0; seconds as usize] }
+    }
+
+    fn enter(&mut self, row: &[i64]) -> Option<()> {
+        let &[sort, place, count] = row else { return None };
+        let calls = u64::try_from(count).ok()?;
+        match sort {
+            // A clock that was set back tells nothing.
+            1 => self.times.record_many(Nanos(place.max(0).unsigned_abs() * 100_000), calls),
+            2 => self.undone += calls,
+            3 => *self.more.get_mut(usize::try_from(place).ok()?)? += count,
+            4 => *self.more.get_mut(usize::try_from(place).ok()?)? -= count,
+            5 => self.on_their_way += count,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn settlement(self, kind: &str) -> Option<Settlement> {
+        let after = |before: &mut i64, more: i64| {
+            *before += more;
+            Some(before.max(&mut 0).unsigned_abs())
+        };
+        let backlog: Vec<u64> = self.more.into_iter().scan(self.on_their_way, after).collect();
+        let any = !self.times.is_empty() || backlog.iter().any(|left| *left > 0);
+        any.then(|| Settlement {
+            kind: kind.into(),
+            times: quantiles(&self.times),
+            undone: self.undone,
+            backlog,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_what_was_left_after_each_second_are_summed_over_the_stores() {
+        let mut told = Told::new(Interval { from: 5 * SECOND_US, to: 7 * SECOND_US + 1 });
+        let first = [[1, 25, 30], [2, 0, 4], [3, 0, 20], [3, 1, 10], [4, 0, 12], [4, 1, 22], [5, 0, 6]];
+        let second = [[1, 70, 10], [3, 2, 1]];
+        for row in first.iter().chain(&second) {
+            told.enter(row).unwrap();
+        }
+        assert_eq!(told.enter(&[3, 3, 1]), None, "there is no fourth second");
+        assert_eq!(told.enter(&[6, 0, 1]), None);
+        let found = told.settlement("some-kind").unwrap();
+        assert_eq!((found.times.count, found.undone, found.times.max_ns), (40, 4, 7_000_000));
+        assert_eq!((found.kind.as_str(), &found.backlog[..]), ("some-kind", &[14, 2, 3][..]));
+        assert_eq!(found.backlog_max(), 14);
+    }
+
+    #[test]
+    fn where_no_call_was_on_its_way_nothing_is_said() {
+        assert_eq!(Told::new(Interval { from: 0, to: SECOND_US }).settlement("some-kind"), None);
+    }
 }

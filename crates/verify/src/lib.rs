@@ -83,7 +83,7 @@ pub fn verify<W: Driven>(
                 work.retain(|work| work.attempts > 0);
             }
             Phase::BadInputs => {
-                let quiet = witness.map(Witness::evidence).transpose()?;
+                let quiet = witness.map(witness::settled).transpose()?;
                 rules.push(asked::bad_inputs(&target, &notes, size, seed)?);
                 rules.push(asked::methods(&target, &notes, size, seed)?);
                 rules.push(unchanged::<W>(quiet.as_ref(), witness)?);
@@ -265,7 +265,7 @@ fn stored<W: Driven>(
             Rule::unchecked(audits, audits_rule, "no --db"),
         ]);
     };
-    let after = witness.evidence()?;
+    let after = witness::settled(witness)?;
     let checks = noted(notes, |notes| witness::ledger::<W>(before, &after, &notes.ledger));
     let wrong = checks.iter().filter(|check| check.check == Check::Failed).map(|check| Failure {
         request: String::new(),

@@ -4,7 +4,8 @@ use admin::store;
 use anyhow::{Result, bail};
 use benchmark::Past;
 use deploy::Interrupt;
-use model::Wire;
+use measure::Monotonic;
+use model::{Clock, Nanos, Wire};
 use result::{Audit, AuditWhen, LedgerCheck};
 use sql::{DbUrl, Dialect, Value};
 use targets::Driven;
@@ -29,6 +30,23 @@ pub trait Witness<W: Driven> {
 
     /// Statements that the engine has executed so far, begin and commit among them or not; nothing where it does not count.
     fn statements(&self) -> Option<u64>;
+}
+
+/// What was acknowledged and is on its way is waited for this long.
+const SETTLES: Nanos = Nanos::from_secs(30);
+/// MariaDB shows who asks for its transactions within 0.1 s of the last one what it showed then.
+const LOOK_EVERY: Nanos = Nanos::from_millis(200);
+
+/// What the store says of itself once nothing is on its way any more, or when it was waited for in vain: then it says that too.
+pub(crate) fn settled<W: Driven>(witness: &dyn Witness<W>) -> Result<W::Evidence> {
+    let clock = Monotonic::start();
+    loop {
+        let evidence = witness.evidence()?;
+        if W::pending(&evidence).unwrap_or(0) == 0 || clock.now() > SETTLES {
+            return Ok(evidence);
+        }
+        std::thread::sleep(LOOK_EVERY.into());
+    }
 }
 
 /// Our own plain connection to each database.

@@ -42,6 +42,16 @@ pub fn tallies(dialect: Dialect) -> Result<String, CatalogueError> {
 
 const TALLIES: &str = "tallies";
 
+/// What became of transfers that were pending at first, as [`benchmark::Settling`] says.
+///
+/// # Errors
+/// When the file is malformed; a test keeps that from happening.
+pub fn settlement(dialect: Dialect) -> Result<String, CatalogueError> {
+    catalogue(dialect)?.text(SETTLEMENT)
+}
+
+const SETTLEMENT: &str = "settlement";
+
 fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
     let canonical = Catalogue::parse(include_str!("../../../spec/sql/transfer/audits.sql"))?;
     let own = match dialect {

@@ -1,11 +1,11 @@
 //! The bank of transfers.
 
 use crate::{
-    BRANCHES_MAX, Call, Cardinality, Claims, Crossing, Data, Inputs, Ledger, Oracle, Sort, Tally, Transfers,
-    audit,
+    BRANCHES_MAX, CROSSES, Call, Cardinality, Claims, Crossing, Data, Inputs, Ledger, Oracle, Sort, Tally,
+    Transfers, audit,
 };
 use anyhow::{Context, Result, bail};
-use benchmark::{Benchmark, Kit, Look, Past, Rehearsal, Streams, input_checks, ledger_checks};
+use benchmark::{Benchmark, Kit, Look, Past, Rehearsal, Settling, Streams, input_checks, ledger_checks};
 use model::Mix;
 use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
@@ -140,6 +140,10 @@ impl Benchmark for Transfers {
     fn pending(stored: &Vec<Tally>) -> Option<u64> {
         let open = stored.iter().filter(|tally| matches!(tally.sort, Sort::Prepared | Sort::Pending));
         Some(open.map(|tally| tally.sums.count.unsigned_abs()).sum())
+    }
+
+    fn settling(dialect: Dialect) -> Result<Option<Settling>> {
+        Ok(Some(Settling { kind: CROSSES, query: audit::settlement(dialect)? }))
     }
 
     fn is_fresh(stored: &Vec<Tally>, _size: &Cardinality) -> bool {

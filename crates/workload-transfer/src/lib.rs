@@ -52,12 +52,15 @@ const fn kind(name: &'static str, declines: bool) -> Kind {
     }
 }
 
+/// The kind of call that may lie in two stores.
+const CROSSES: &str = "cross-transfer";
+
 impl Workload for Transfers {
     const NAME: &'static str = "transfer";
     /// All count for the headline. A busy account may run dry, so that any transfer may be declined; an overdraft always is.
     const KINDS: &'static [Kind] = &[
         kind("transfer", true),
-        kind("cross-transfer", true),
+        kind(CROSSES, true),
         Kind { declines_all: true, ..kind("overdraft", true) },
         Kind { declines_all: true, ..kind("repeat", true) },
         kind("transfer-read", true),

@@ -1,6 +1,6 @@
--- What differs on MySQL's dialect, as MariaDB speaks it: whole numbers of 64 bits are cast to by another name, and branches of
--- transactions over several databases are kept until they are decided. Those whose owner has gone have no thread; the engine
--- does not say of which database they are.
+-- What differs on MySQL's dialect, as MariaDB speaks it: whole numbers of 64 bits are cast to by another name and divided by
+-- another operator, and branches of transactions over several databases are kept until they are decided. Those whose owner has
+-- gone have no thread; the engine does not say of which database they are.
 
 -- A branch that was prepared in this store is committed or rolled back in the end.
 -- name: prepared_branches
@@ -63,3 +63,27 @@ from information_schema.innodb_trx
 where trx_mysql_thread_id = 0
 having count(*) > 0
 order by 1, 2, 3
+
+-- name: settlement
+select 1 as sort, (settled - created) div 100 as number, count(*) as transfers
+from transfer
+where state in (4, 5) and created >= ?1 and created < ?2
+group by 2
+union all
+select 2, 0, count(*)
+from transfer
+where state = 5 and created >= ?1 and created < ?2
+union all
+select 3, (created - ?1) div 1000000, count(*)
+from transfer
+where state in (3, 4, 5) and created >= ?1 and created < ?2
+group by 2
+union all
+select 4, (settled - ?1) div 1000000, count(*)
+from transfer
+where state in (4, 5) and settled >= ?1 and settled < ?2
+group by 2
+union all
+select 5, 0, count(*)
+from transfer
+where state in (3, 4, 5) and created < ?1 and (settled = 0 or settled >= ?1)

@@ -161,3 +161,30 @@ union all
 select 5, 0, 0, count(*), cast(coalesce(sum(balance), 0) as bigint), 0
 from account
 order by 1, 2, 3
+
+-- What became of transfers that were pending at first and were accepted from ?1 until before ?2, in microseconds: after so many
+-- tenths of a millisecond so many were settled (1); so many of them were given back (2); in which second how many were
+-- accepted (3) and settled (4); and how many were pending at ?1 (5).
+-- name: settlement
+select 1 as sort, (settled - created) / 100 as number, count(*) as transfers
+from transfer
+where state in (4, 5) and created >= ?1 and created < ?2
+group by 2
+union all
+select 2, 0, count(*)
+from transfer
+where state = 5 and created >= ?1 and created < ?2
+union all
+select 3, (created - ?1) / 1000000, count(*)
+from transfer
+where state in (3, 4, 5) and created >= ?1 and created < ?2
+group by 2
+union all
+select 4, (settled - ?1) / 1000000, count(*)
+from transfer
+where state in (4, 5) and settled >= ?1 and settled < ?2
+group by 2
+union all
+select 5, 0, count(*)
+from transfer
+where state in (3, 4, 5) and created < ?1 and (settled = 0 or settled >= ?1)

@@ -238,7 +238,7 @@ pub(super) fn outcome_mix(trial: &Trial) -> Option<Rule> {
 
 /// Whether what was still on its way at the end of the load arrived before the audits.
 pub(super) fn settled(trial: &Trial) -> Option<Rule> {
-    let Settled { pending_first, pending_last, took_s, max_s } = *trial.settled.as_ref()?;
+    let Settled { pending_first, pending_last, took_s, max_s, .. } = *trial.settled.as_ref()?;
     if pending_first == 0 {
         return fine("nothing was still on its way when the load ended");
     }

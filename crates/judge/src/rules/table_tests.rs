@@ -111,7 +111,8 @@ const ROWS: [Row; 24] = [
         }];
     }),
     row("settled", Bad, "7 of them had not arrived 60 s later", |trial| {
-        trial.settled = Some(Settled { pending_first: 40, pending_last: 7, took_s: 60.0, max_s: 60.0 });
+        trial.settled =
+            Some(Settled { pending_first: 40, pending_last: 7, took_s: 60.0, max_s: 60.0, settlement: None });
     }),
 ];
 

@@ -145,6 +145,9 @@ fn rates_section(trial: &Trial) -> Vec<Block<'_>> {
     // Where something never arrived, that is among the rules to mind.
     let settled = trial.rules.iter().find(|rule| rule.name == "settled" && rule.severity == Severity::Ok);
     blocks.extend(settled.map(|rule| Block::fact("settled", rule.sentence.clone()).at(Level::Brief)));
+    let backlog =
+        trial.settled.as_ref().and_then(|settled| settled.settlement.as_ref()).map(findings::backlog);
+    blocks.extend(backlog.map(|words| Block::fact("on their way", words).at(Level::Brief)));
     blocks.extend(findings::requirements(trial).into_iter().map(|requirement| {
         let tone = match requirement.met {
             Some(true) => Tone::Good,
@@ -201,6 +204,12 @@ fn rates(trial: &Trial) -> Block<'_> {
         for facet in &kind.facets {
             let name = part(kind, &facet.name);
             row(Level::Always, name, calls(&facet.response), Some(&facet.response), None);
+        }
+        // What was accepted, and what became of it: two times of one call.
+        let settlement = trial.settled.as_ref().and_then(|settled| settled.settlement.as_ref());
+        if let Some(settled) = settlement.filter(|settled| settled.kind == kind.name) {
+            let times = &settled.times;
+            row(Level::Always, part(kind, "settled"), calls(times), Some(times), None);
         }
     }
     table.into()

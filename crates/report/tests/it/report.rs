@@ -323,6 +323,25 @@ fn a_hidden_percentile_is_a_dash_in_every_format() {
 }
 
 #[test]
+fn what_was_accepted_and_what_became_of_it_are_two_rows() {
+    let mut document = testing::trial();
+    let trial = &mut document.trials[0];
+    let kind = trial.kinds[0].name.clone();
+    let times = result::Quantiles::new(4_321, 5e6, 67_000_000, |quantile| (quantile * 1e9) as u64);
+    let settlement = result::Settlement { kind, times, undone: 3, backlog: vec![5, 61, 2] };
+    let (pending_first, pending_last, took_s, max_s) = (2, 0, 0.2, 60.0);
+    trial.settled =
+        Some(result::Settled { pending_first, pending_last, took_s, max_s, settlement: Some(settlement) });
+    assert!(schema().is_valid(&serde_json::to_value(&document).unwrap()));
+    for report in super::formats(&document) {
+        let report = report.replace('\u{a0}', " ");
+        for words in ["4,321 calls", "990 ms", "61 at most after a second, 2 after the last; 3 were undone"] {
+            assert!(report.contains(words), "{words}:\n{report}");
+        }
+    }
+}
+
+#[test]
 fn no_line_of_a_terminal_is_wider_than_a_hundred_columns() {
     for (name, document) in samples().filter(|(name, _)| *name != "hostile") {
         for line in text::render(&document, Colour::Never).lines() {
