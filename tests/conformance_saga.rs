@@ -3,7 +3,7 @@
 use stackmark_tests::beds::{OnMariaDb, OnPostgres, OnSqlite};
 use stackmark_tests::sagas::{
     two_stores_settle, what_a_dead_relay_leaves_is_settled, what_is_refused_goes_back,
-    wrongs_between_stores_are_caught,
+    who_dies_between_debit_and_credit_is_caught, wrongs_between_stores_are_caught,
 };
 
 #[test]
@@ -64,4 +64,19 @@ fn what_is_refused_on_mariadb_goes_back() {
 #[test]
 fn wrongs_between_stores_on_mariadb_are_caught_by_the_audits_that_they_offend_and_by_no_others() {
     wrongs_between_stores_are_caught::<OnMariaDb>();
+}
+
+#[test]
+fn who_dies_between_debit_and_credit_on_sqlite_is_caught() {
+    who_dies_between_debit_and_credit_is_caught::<OnSqlite>();
+}
+
+#[test]
+fn who_dies_between_debit_and_credit_on_postgresql_is_caught() {
+    who_dies_between_debit_and_credit_is_caught::<OnPostgres>();
+}
+
+#[test]
+fn who_dies_between_debit_and_credit_on_mariadb_is_caught() {
+    who_dies_between_debit_and_credit_is_caught::<OnMariaDb>();
 }

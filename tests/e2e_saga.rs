@@ -1,7 +1,7 @@
 //! Transfers between two files by a saga: what is accepted, what a relay settles, and what is said where there is none.
 
 use crate::e2e_bad_input::refused;
-use crate::e2e_desk::{Desk, assert_good, parse, until};
+use crate::e2e_desk::{Desk, Running, assert_good, parse, until};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::io::Write;
@@ -15,6 +15,12 @@ fn loaded() -> Desk {
     let ran = desk.run(&format!("load transfer --scale 2 --shards 2 {BOTH}"));
     assert_eq!(ran.code(), 0, "{ran:?}");
     desk
+}
+
+/// Where what was started listens.
+fn address(running: &Running) -> String {
+    until("it listens", || running.out().ends_with('\n'));
+    running.out().trim().strip_prefix("listening on ").unwrap().to_owned()
 }
 
 fn trial_of(desk: &Desk, line: &str) -> Value {
@@ -58,10 +64,6 @@ fn a_saga_between_two_files_is_settled_by_a_relay_that_is_watched() {
 #[test]
 fn without_a_relay_a_number_is_void_and_with_one_what_was_left_is_settled() {
     let desk = loaded();
-    let address = |running: &crate::e2e_desk::Running| {
-        until("it listens", || running.out().ends_with('\n'));
-        running.out().trim().strip_prefix("listening on ").unwrap().to_owned()
-    };
     let serving = desk
         .start(&format!("serve transfer --engine sqlite --how rusqlite/saga {BOTH} --listen 127.0.0.1:0"));
     let url = address(&serving);
@@ -70,6 +72,9 @@ fn without_a_relay_a_number_is_void_and_with_one_what_was_left_is_settled() {
     assert_eq!(ran.code(), 1, "{ran:?}");
     let trial = parse(&ran.out)["trials"][0].clone();
     assert!(trial["settled"]["pending_last"].as_u64().unwrap() > 0, "{trial:#}");
+    // Whoever looks at the data alone says so too.
+    let ran = desk.run(&format!("audit transfer {BOTH}"));
+    assert!(ran.code() == 1 && ran.out.contains("are pending"), "{ran:?}");
     let relay = desk.start(&format!("relay transfer {BOTH}"));
     let about = address(&relay);
     trial_of(&desk, &run);
@@ -99,4 +104,39 @@ fn a_relay_that_has_nothing_to_do_is_refused() {
     refused(&desk, &format!("relay tpcb {BOTH}"), &["no calls of tpcb on sqlite leave anything to a relay"]);
     refused(&desk, &format!("relay transfer --how rusqlite {BOTH}"), &["leave nothing to a relay", "`saga`"]);
     refused(&desk, &format!("run transfer/sqlite/rusqlite {BOTH}"), &["plain makes a transfer in one store"]);
+}
+
+/// As the published system had it: a server that is killed between the debit and the credit has made money vanish, and neither
+/// store alone can tell.
+#[test]
+fn what_an_unrecorded_transfer_loses_under_a_kill_is_told_by_the_audit_over_both_stores() {
+    let desk = loaded();
+    assert_eq!(desk.run(&format!("audit transfer {BOTH}")).code(), 0);
+    let serve =
+        format!("serve transfer --engine sqlite --how rusqlite/unsafe {BOTH} --pool 8 --listen 127.0.0.1:0");
+    // A kill hits nobody in between now and then.
+    let lost = (0..20).find_map(|_| {
+        let serving = desk.start(&serve);
+        let url = address(&serving);
+        let run =
+            format!("run transfer/sqlite/axum+rusqlite/unsafe --url {url} {BOTH} --mix cross-transfer=1");
+        let load = desk.start(&format!("{run} --clients 8 --warmup 0s --duration 60s --json"));
+        load.until("transfers are made", || desk.has_committed());
+        serving.signal(Signal::KILL);
+        serving.end_anyhow();
+        load.signal(Signal::INT);
+        load.end_anyhow();
+        let ran = desk.run(&format!("audit transfer {BOTH} --json"));
+        let audited: Value = serde_json::from_str(&ran.out).unwrap();
+        (ran.code() == 1).then_some(audited)
+    });
+    let lost = lost.expect("it is caught in the end");
+    let failed = |of: &Value| -> Vec<String> {
+        let all = of.as_array().unwrap().iter().filter(|found| found["check"] == "failed");
+        all.map(|found| found["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(
+        (failed(&lost["audits"]), failed(&lost["ledger"])),
+        (vec![], vec!["credits".to_owned(), "money".to_owned()])
+    );
 }

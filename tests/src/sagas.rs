@@ -7,6 +7,7 @@ use crate::calls::runtime;
 use crate::ground::execute;
 use crate::two_phase::none_left;
 use crate::two_stores::{Bank, answer_as_one, many_at_once};
+use measure::Monotonic;
 use model::random::Random;
 use model::{Doubt, Effort, Fault, Ledger as _, Session as _, Target as _};
 use sql::{Param, Read, SqlConn, SqlOpener, StmtId, Take, TxKind};
@@ -16,7 +17,8 @@ use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 use targets::{Driven as _, Driver, How, Style};
 use workload_transfer::{
-    Call, Key, Ledger, OPENING, Outcome, Purpose, Relay, State, Transfer, Transfers, relay_catalogue,
+    Call, Key, Ledger, OPENING, Outcome, Purpose, Relay, SqlSession, State, Transfer, Transfers,
+    UnrecordedSession, catalogue, relay_catalogue,
 };
 
 /// An engine whose calls can leave something to a relay.
@@ -231,17 +233,58 @@ pub fn what_a_dead_relay_leaves_is_settled<B: Relayed>() {
 
 fn relay_and_die<B: Relayed>(bank: &Bank, commits: [u32; 2]) {
     runtime().block_on(async {
-        let mut conns = Vec::new();
-        for (place, commits) in bank.urls().iter().zip(commits) {
-            let statements = relay_catalogue(B::DIALECT).expect("kept by a test of the workload");
-            let opener = std::thread::scope(|scope| {
-                scope.spawn(|| B::opener(place, statements)).join().expect("a database that was just made")
-            });
-            conns.push(Mortal { conn: opener.open().await.expect("it is there"), commits });
-        }
+        let statements = relay_catalogue(B::DIALECT).expect("kept by a test of the workload");
+        let conns = mortals::<B>(bank, &statements, commits).await;
         let (done, ended) = Relay::new(conns, bank.size, Random::stream(5, &[])).turn().await;
         assert!(ended.is_err() && done.settled == 0, "{done:?} {ended:?}");
     });
+}
+
+/// A connection to each store that dies when it has committed so often.
+async fn mortals<B: Relayed>(
+    bank: &Bank,
+    statements: &[String],
+    commits: [u32; 2],
+) -> Vec<Mortal<<B::Opener as SqlOpener>::Conn>> {
+    let mut conns = Vec::new();
+    for (place, commits) in bank.urls().iter().zip(commits) {
+        let opener = std::thread::scope(|scope| {
+            let opens = scope.spawn(|| B::opener(place, statements.to_vec()));
+            opens.join().expect("a database that was just made")
+        });
+        conns.push(Mortal { conn: opener.open().await.expect("it is there"), commits });
+    }
+    conns
+}
+
+/// Transfers that are written down nowhere are right as long as nobody dies, and the audits notice who dies between the debit and
+/// the credit.
+///
+/// # Panics
+/// When it is not so.
+pub fn who_dies_between_debit_and_credit_is_caught<B: Relayed>() {
+    let _together = none_left();
+    let how = How { style: Style::Unrecorded, ..how::<B>() };
+    answer_as_one(&Bank::on::<B>(), how);
+    let bank = Bank::on::<B>();
+    let ledger = many_at_once(&bank, how);
+    assert_eq!(bank.failed(&ledger), BTreeSet::new());
+
+    let bank = Bank::on::<B>();
+    let mut ledger = Ledger::new();
+    let (source, target) = bank.size.ids().into_inner();
+    let key = Key { run: 7, worker: 0, sequence: 0 };
+    let call = Call::of(Transfer { key, source, target, amount: AMOUNT }, &bank.size);
+    let statements = catalogue(B::DIALECT).expect("kept by a test of the workload");
+    let answer = runtime().block_on(async {
+        let conns = mortals::<B>(&bank, &statements, [1, 0]).await;
+        let clock = Monotonic::start();
+        let sessions = conns.into_iter().map(|conn| SqlSession::new(conn, clock)).collect();
+        UnrecordedSession::new(sessions, bank.size).run(&call, &mut Effort::default()).await
+    });
+    assert!(matches!(answer, Err(Fault::InDoubt(_))), "{answer:?}");
+    ledger.post(&call, &answer);
+    assert_eq!(bank.failed(&ledger), BTreeSet::from(["ledger".to_owned()]));
 }
 
 /// Money for an account that the other store does not have goes back, once, and the first answer stays what it was.

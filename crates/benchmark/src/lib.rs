@@ -14,7 +14,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 pub use blocks::Blocks;
-pub use checks::{input_checks, ledger_checks};
+pub use checks::{input_checks, ledger_checks, whole_checks};
 
 /// Seed of loads of which nothing else is said; that of runs is another.
 pub const LOAD_SEED: u64 = 1;
@@ -163,6 +163,10 @@ pub trait Benchmark: Wire<Extent: Size> {
     /// The files of the workload are malformed.
     fn settling(_dialect: Dialect) -> Result<Option<Settling>> {
         Ok(None)
+    }
+    /// What must hold over all stores together, whatever has run on them, where no single store can tell.
+    fn whole_checks(_size: &Self::Extent, _stored: &Self::Evidence) -> Vec<LedgerCheck> {
+        Vec::new()
     }
     /// Whether the data is as it was loaded: no run has used it.
     fn is_fresh(stored: &Self::Evidence, size: &Self::Extent) -> bool;

@@ -48,11 +48,10 @@ pub(crate) fn audit_workload<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<A
     if interrupt.requested() {
         bail!("interrupted before all audits had run");
     }
+    let stored = || trial::evidence::<W>(&urls).context("could not read what is stored");
     let ledger = match claims {
-        Some(run) => {
-            let stored = trial::evidence::<W>(&urls).context("could not read what is stored")?;
-            W::ledger_checks(&run.before, &stored, &run.claims)
-        }
+        Some(run) => W::ledger_checks(&run.before, &stored()?, &run.claims),
+        None if urls.len() > 1 => W::whole_checks(&size, &stored()?),
         None => Vec::new(),
     };
     let places: Vec<String> = urls.iter().map(place).collect();

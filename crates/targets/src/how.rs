@@ -38,6 +38,8 @@ pub enum Style {
     TwoPhase,
     /// It is changed in one, and a relay changes it in the other.
     Saga,
+    /// It is changed in one and then in the other, and nothing says so in between.
+    Unrecorded,
 }
 
 /// What speaks to the engine, whatever the route.
@@ -82,6 +84,7 @@ impl Style {
             Style::Nested => "nested",
             Style::TwoPhase => "2pc",
             Style::Saga => "saga",
+            Style::Unrecorded => "unsafe",
         }
     }
 }

@@ -9,7 +9,7 @@ use anyhow::{Result, anyhow, bail};
 use events::{Taking, Turn};
 use measure::{Monotonic, unix_nanoseconds};
 use model::random::Random;
-use model::{AnyTarget, Fault, Home, OpenError, Stack, Target};
+use model::{AnyTarget, Fault, Home, OpenError, Session, Stack, Target};
 use sql::{CatalogueError, DbUrl, Dialect, SqlOpener, TwoPhase};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use workload_transfer::{
-    Cardinality, Crossing, Relay, Relayed, SagaSession, SqlSession, Transfers, TwoPhaseSession, catalogue,
-    recover, relay_catalogue,
+    Cardinality, Crossing, Relay, Relayed, SagaSession, SqlSession, Transfers, TwoPhaseSession,
+    UnrecordedSession, catalogue, recover, relay_catalogue,
 };
 
 pub(crate) fn open(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<Transfers>> {
@@ -27,6 +27,7 @@ pub(crate) fn open(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<
         // In one store nothing is crossed.
         Style::TwoPhase => (Style::Plain, Crossing::TwoPhase),
         Style::Saga => (Style::Plain, Crossing::Saga),
+        Style::Unrecorded => (Style::Plain, Crossing::Unrecorded),
         style => (style, Crossing::None),
     };
     generic::target_in_form(How { style, ..how }, url, catalogue(how.dialect)?, clock, crossing)
@@ -41,13 +42,9 @@ pub(crate) fn open_over(
     match (how.driver, how.style) {
         (Driver::TokioPostgres, Style::TwoPhase) => across(postgres(how, stores, catalogue)?, *size, clock),
         (Driver::MySqlAsync, Style::TwoPhase) => across(mysql(how, stores, catalogue)?, *size, clock),
-        (Driver::Rusqlite, Style::Saga) => {
-            Ok(promising(sqlite(how, stores, catalogue, clock)?, *size, clock))
-        }
-        (Driver::TokioPostgres, Style::Saga) => {
-            Ok(promising(postgres(how, stores, catalogue)?, *size, clock))
-        }
-        (Driver::MySqlAsync, Style::Saga) => Ok(promising(mysql(how, stores, catalogue)?, *size, clock)),
+        (Driver::Rusqlite, style) => alone(style, sqlite(how, stores, catalogue, clock)?, *size, clock),
+        (Driver::TokioPostgres, style) => alone(style, postgres(how, stores, catalogue)?, *size, clock),
+        (Driver::MySqlAsync, style) => alone(style, mysql(how, stores, catalogue)?, *size, clock),
         (driver, style) => bail!("no {} between stores through {}", style.name(), driver.name()),
     }
 }
@@ -94,8 +91,24 @@ fn across<O: SqlOpener<Conn: TwoPhase>>(
     Ok(AnyTarget::new(Across { stores, _recovery: recovery }))
 }
 
-fn promising<O: SqlOpener>(openers: Vec<O>, size: Cardinality, clock: Monotonic) -> AnyTarget<Transfers> {
-    AnyTarget::new(Promising { stores: Stores { openers, size, clock } })
+/// Sessions whose transactions lie in one store each.
+fn alone<O: SqlOpener>(
+    style: Style,
+    openers: Vec<O>,
+    size: Cardinality,
+    clock: Monotonic,
+) -> Result<AnyTarget<Transfers>> {
+    let stores = Stores { openers, size, clock };
+    match style {
+        Style::Saga => {
+            Ok(AnyTarget::new(Alone { stores, crossing: Crossing::Saga, session: SagaSession::new }))
+        }
+        Style::Unrecorded => {
+            let crossing = Crossing::Unrecorded;
+            Ok(AnyTarget::new(Alone { stores, crossing, session: UnrecordedSession::new }))
+        }
+        style => bail!("no {} between stores", style.name()),
+    }
 }
 
 fn relaying<O: SqlOpener>(openers: Vec<O>, size: Cardinality) -> Box<dyn events::Relay> {
@@ -162,24 +175,26 @@ impl<O: SqlOpener<Conn: TwoPhase>> Target<Transfers> for Across<O> {
     }
 }
 
-/// Sessions over all stores, which leave to a relay what is to be done in the other.
-struct Promising<O> {
+/// Sessions over all stores, none of whose transactions lies in two of them.
+struct Alone<O: SqlOpener, S> {
     stores: Stores<O>,
+    crossing: Crossing,
+    session: fn(Vec<SqlSession<O::Conn, Monotonic>>, Cardinality) -> S,
 }
 
-impl<O: SqlOpener> Target<Transfers> for Promising<O> {
-    type Session = SagaSession<O::Conn, Monotonic>;
+impl<O: SqlOpener, S: Session<Transfers> + 'static> Target<Transfers> for Alone<O, S> {
+    type Session = S;
 
     fn home(&self) -> Home {
         O::HOME
     }
 
-    async fn open(&self, _worker: u32) -> Result<Self::Session, OpenError> {
-        Ok(SagaSession::new(self.stores.sessions().await?, self.stores.size))
+    async fn open(&self, _worker: u32) -> Result<S, OpenError> {
+        Ok((self.session)(self.stores.sessions().await?, self.stores.size))
     }
 
     fn stack(&self) -> Stack {
-        self.stores.stack(Crossing::Saga)
+        self.stores.stack(self.crossing)
     }
 }
 

@@ -1,11 +1,14 @@
 //! The bank of transfers.
 
+use crate::ledger::over_all;
 use crate::{
-    BRANCHES_MAX, CROSSES, Call, Cardinality, Claims, Crossing, Data, Inputs, Ledger, Oracle, Sort, Tally,
-    Transfers, audit,
+    BRANCHES_MAX, CROSSES, Call, Cardinality, Claims, Crossing, Data, Inputs, Ledger, OPENING, Oracle, Sort,
+    Tally, Transfers, audit,
 };
 use anyhow::{Context, Result, bail};
-use benchmark::{Benchmark, Kit, Look, Past, Rehearsal, Settling, Streams, input_checks, ledger_checks};
+use benchmark::{
+    Benchmark, Kit, Look, Past, Rehearsal, Settling, Streams, input_checks, ledger_checks, whole_checks,
+};
 use model::Mix;
 use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
@@ -157,6 +160,10 @@ impl Benchmark for Transfers {
     fn ledger_checks(before: &Vec<Tally>, after: &Vec<Tally>, claims: &Claims) -> Vec<LedgerCheck> {
         // Workers are no places that must be there before.
         ledger_checks("worker's keys", (0, 0), Some(claims.audit(before, after)), claims.complete)
+    }
+
+    fn whole_checks(size: &Cardinality, stored: &Vec<Tally>) -> Vec<LedgerCheck> {
+        whole_checks(over_all(size.ids().count() as i64 * OPENING, stored))
     }
 
     fn input_checks(ledger: &Ledger, size: &Cardinality, mix: Option<&Mix>) -> Vec<InputCheck> {

@@ -12,6 +12,8 @@ pub enum Crossing {
     /// By a saga: the source's part commits with a message to the target's store, which a relay brings there; it gives the money
     /// and settles the transfer, or gives it back where it is refused.
     Saga,
+    /// By two transactions that know nothing of each other, which loses money when who makes them dies in between.
+    Unrecorded,
 }
 
 impl Crossing {
@@ -22,12 +24,14 @@ impl Crossing {
             Crossing::None => "plain",
             Crossing::TwoPhase => "2pc",
             Crossing::Saga => "saga",
+            Crossing::Unrecorded => "unsafe",
         }
     }
 
     /// Whether a style can do it, by its name.
     #[must_use]
     pub fn is_of(style: &str) -> bool {
-        [Crossing::TwoPhase, Crossing::Saga].iter().any(|crossing| style == crossing.name())
+        let all = [Crossing::TwoPhase, Crossing::Saga, Crossing::Unrecorded];
+        all.iter().any(|crossing| style == crossing.name())
     }
 }

@@ -11,6 +11,7 @@ mod claims;
 mod stored;
 
 pub use claims::Claims;
+pub(crate) use claims::over_all;
 pub use stored::{Sort, Tally};
 
 /// Kinds of call.

@@ -20,6 +20,7 @@ mod races;
 mod saga;
 mod sql;
 mod two_phase;
+mod unrecorded;
 mod wire;
 
 use model::{Kind, Verdict, Workload};
@@ -35,6 +36,7 @@ pub use outcome::{Decline, Outcome, State};
 pub use saga::{Relay, Relayed, SagaSession, relay_catalogue};
 pub use sql::{SqlSession, SqlTarget, Stmt, catalogue, schema};
 pub use two_phase::{Branches, TwoPhaseSession, recover};
+pub use unrecorded::UnrecordedSession;
 
 /// The workload.
 #[derive(Debug, Clone, Copy)]

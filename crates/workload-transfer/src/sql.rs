@@ -74,11 +74,13 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
             Call::ReadTransfer { source, key } => self.read_transfer(*source, *key).await,
             Call::ReadAccount { id } => self.read_account(*id).await,
         };
-        match answered {
-            Ok(outcome) => {
-                self.conn.commit().await?;
-                Ok(outcome)
-            }
+        self.end(answered).await
+    }
+
+    /// Ends the transaction as its statements have.
+    pub(crate) async fn end<T>(&mut self, done: Result<T, Fault>) -> Result<T, Fault> {
+        match done {
+            Ok(done) => self.conn.commit().await.map(|()| done),
             Err(fault) => {
                 // The fault of the body tells more than one of the roll-back that follows it.
                 let _ = self.conn.rollback().await;

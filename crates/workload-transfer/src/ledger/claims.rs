@@ -40,13 +40,7 @@ impl Claims {
         findings.extend(self.transfers(after, Sort::Accepted, ["transfers", "amounts", "keys"]));
         let declined = ["declined transfers", "declined amounts", "declined keys"];
         findings.extend(self.transfers(after, Sort::Declined, declined));
-        findings.push(same(after, Sort::Accepted, Sort::Debits, "debits"));
-        // Money that is given back is a credit too.
-        findings.push(same(after, Sort::Accepted, Sort::Credits, "credits"));
-        findings.push(none_pending(after));
-        findings.push(same(after, Sort::Settled, Sort::Received, "received"));
-        findings.push(same(after, Sort::Refunded, Sort::Refused, "refused"));
-        findings.push(money(before, after));
+        findings.extend(over_all(held(before), after));
         findings
     }
 
@@ -103,6 +97,20 @@ impl Claims {
         }
         [counts, amounts, keys]
     }
+}
+
+/// What must hold over all stores together whatever has run on them, when nothing is under way: each transfer has its debit and its
+/// credit, nothing is pending, and there is so much money.
+pub(crate) fn over_all(money: i64, stored: &[Tally]) -> Vec<LedgerFinding> {
+    vec![
+        same(stored, Sort::Accepted, Sort::Debits, "debits"),
+        // Money that is given back is a credit too.
+        same(stored, Sort::Accepted, Sort::Credits, "credits"),
+        none_pending(stored),
+        same(stored, Sort::Settled, Sort::Received, "received"),
+        same(stored, Sort::Refunded, Sort::Refused, "refused"),
+        same_money(money, stored),
+    ]
 }
 
 /// Whether the stored sums are those of what is sure and of some of what is in doubt.
@@ -181,13 +189,15 @@ fn same(after: &[Tally], state: Sort, sort: Sort, name: &'static str) -> LedgerF
     found
 }
 
+/// What all accounts hold.
+fn held(tallies: &[Tally]) -> i64 {
+    tallies.iter().filter(|tally| tally.sort == Sort::Accounts).map(|tally| tally.sums.amount).sum()
+}
+
 /// Money comes from nowhere and goes nowhere.
-fn money(before: &[Tally], after: &[Tally]) -> LedgerFinding {
+fn same_money(before: i64, after: &[Tally]) -> LedgerFinding {
     let mut found = finding("money", "units");
-    let held = |tallies: &[Tally]| -> i64 {
-        tallies.iter().filter(|tally| tally.sort == Sort::Accounts).map(|tally| tally.sums.amount).sum()
-    };
-    (found.low, found.high, found.stored) = (held(before), held(before), held(after));
+    (found.low, found.high, found.stored) = (before, before, held(after));
     if found.stored != found.low {
         found
             .violations

@@ -1,0 +1,84 @@
+//! Transfers between two stores as they are often written, and as none should be: the debit commits, then the credit does, and
+//! nothing says that there is one to come.
+//!
+//! As long as nobody dies in between, all is as with the other ways. Who dies there has taken money that arrives nowhere, and
+//! answers a key that comes again as if it had. It is here to be caught at that.
+
+use crate::sql::absent;
+use crate::{Call, Cardinality, Outcome, SqlSession, Transfer, Transfers};
+use model::{Clock, DefectKind, Effort, Fault, Session, StatementTimes};
+use sql::{SqlConn, TxKind};
+
+/// A session in each store, and two transactions for a transfer between two of them.
+#[derive(Debug)]
+pub struct UnrecordedSession<C, K> {
+    stores: Vec<SqlSession<C, K>>,
+    size: Cardinality,
+    /// The store of the last call.
+    last: usize,
+}
+
+impl<C: SqlConn, K: Clock> UnrecordedSession<C, K> {
+    /// A session over one in each store, in their order.
+    #[must_use]
+    pub const fn new(stores: Vec<SqlSession<C, K>>, size: Cardinality) -> UnrecordedSession<C, K> {
+        UnrecordedSession { stores, size, last: 0 }
+    }
+
+    async fn cross(&mut self, asked: &Transfer, ends: [usize; 2]) -> Result<Outcome, Fault> {
+        let Ok([source, target]) = self.stores.get_disjoint_mut(ends) else {
+            return Err(Fault::defect(DefectKind::BadCall, "a transfer lies in one store"));
+        };
+        let (outcome, taken) = debit(source, asked).await?;
+        if taken {
+            credit(target, asked).await?;
+        }
+        Ok(outcome)
+    }
+}
+
+async fn debit<C: SqlConn, K: Clock>(
+    source: &mut SqlSession<C, K>,
+    asked: &Transfer,
+) -> Result<(Outcome, bool), Fault> {
+    source.conn.begin(TxKind::Write).await?;
+    let taken = source.take(asked).await;
+    source.end(taken).await
+}
+
+async fn credit<C: SqlConn, K: Clock>(
+    target: &mut SqlSession<C, K>,
+    asked: &Transfer,
+) -> Result<bool, Fault> {
+    target.conn.begin(TxKind::Write).await?;
+    let given = target.give(asked).await;
+    target.end(given).await
+}
+
+impl<C: SqlConn, K: Clock> Session<Transfers> for UnrecordedSession<C, K> {
+    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+        let shard_of = |account| self.size.shard_of(account) as usize;
+        self.last = shard_of(call.account());
+        let (crossed, ends) = match call {
+            Call::Transfer { transfer, .. } if !self.size.ids().contains(&transfer.target) => {
+                return Err(absent(transfer.target));
+            }
+            Call::Transfer { transfer, .. } if shard_of(transfer.target) != self.last => {
+                (transfer, [self.last, shard_of(transfer.target)])
+            }
+            _ => return self.stores[self.last].run(call, effort).await,
+        };
+        for end in ends {
+            self.stores[end].conn.start(effort);
+        }
+        let result = self.cross(crossed, ends).await;
+        for end in ends {
+            self.stores[end].conn.settle(effort);
+        }
+        result
+    }
+
+    fn statement_times(&self) -> Option<&StatementTimes> {
+        self.stores[self.last].statement_times()
+    }
+}
