@@ -5,7 +5,7 @@ mod checks;
 
 use anyhow::{Result, bail};
 use model::rows::Dataset;
-use model::{Mix, Wire, Workload};
+use model::{Mix, Skew, Wire, Workload};
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -33,6 +33,8 @@ pub struct Streams<'a> {
     pub run: u64,
     /// Which kinds of call are made, where that is not left to the workload.
     pub mix: Option<&'a Mix>,
+    /// How unevenly rows are drawn, where that is not left to the workload.
+    pub skew: Option<Skew>,
 }
 
 /// A workload that can be loaded, run, audited and reported.
@@ -125,6 +127,8 @@ pub trait Benchmark: Wire<Extent: Size> {
     /// A fresh ledger.
     fn new_ledger(size: &Self::Extent) -> Self::Ledger;
 
+    /// Whether its rows can be drawn by a skew that somebody asks for.
+    const SKEWS: bool = false;
     /// Names of the audits that speak of the load itself: where one fails, calls cannot be answered, whoever loaded the data.
     const OF_LOAD: &'static [&'static str];
     /// Names of the audits that only what inputs draw keeps to, and not every right call.

@@ -70,8 +70,9 @@ fn command(args: &ExportK6) -> String {
         }
         _ => String::new(),
     };
+    let skew = args.mix.skew.map_or_else(String::new, |skew| format!(" --skew {skew}"));
     format!(
-        "stackmark export k6 --workload {workload} --scale {scale} --clients {clients} --calls {calls} --seed {seed}{mix}"
+        "stackmark export k6 --workload {workload} --scale {scale} --clients {clients} --calls {calls} --seed {seed}{mix}{skew}"
     )
 }
 
@@ -106,7 +107,8 @@ impl<W: Driven> Drawn<W> {
     fn new(args: &ExportK6) -> Result<Drawn<W>> {
         let size = W::standard(scale_of::<W>(args.scale)?);
         let mix = args.mix.of::<W>()?;
-        let streams = Streams { seed: args.seed, mix: mix.as_ref(), ..Streams::default() };
+        let skew = args.mix.skew_of::<W>()?;
+        let streams = Streams { seed: args.seed, mix: mix.as_ref(), skew, ..Streams::default() };
         let inputs = W::inputs(&size, &streams);
         let mut clients: Vec<(W::Inputs, String)> =
             (0..args.clients).map(|client| (inputs(client), String::new())).collect();

@@ -267,6 +267,7 @@ pub(crate) fn plan<W: Driven>(args: &PlanArgs, scale: u32) -> Result<drive::Plan
         arrivals,
         think: args.think.0.unwrap_or_default(),
         mix: args.mix.of::<W>()?,
+        skew: args.mix.skew_of::<W>()?,
         workers: args.clients.unwrap_or(terminals),
         runtimes: args.generator_threads,
         warmup: Nanos::from(args.warmup),

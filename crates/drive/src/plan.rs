@@ -2,7 +2,7 @@
 
 use crate::stages::{self, Stage};
 use measure::TimesKept;
-use model::{Kind, Mix, Nanos};
+use model::{Kind, Mix, Nanos, Skew};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -86,6 +86,9 @@ pub struct Plan {
     /// Which kinds of call are made, and how many of each, where that is not left to the workload. Inputs are drawn by it.
     #[serde(default)]
     pub mix: Option<Mix>,
+    /// How unevenly the rows of calls are drawn, where that is not left to the workload.
+    #[serde(default)]
+    pub skew: Option<Skew>,
     /// Workers, each with one session and one stream of inputs.
     pub workers: u32,
     /// Threads that share the workers of an asynchronous target; a blocking target has one a worker.
@@ -141,6 +144,9 @@ pub enum PlanError {
     /// The mix is one of other kinds.
     #[error("the mix is not one of the kinds of call of this workload")]
     Mix,
+    /// Its numbers are out of range.
+    #[error("the skew is out of range")]
+    Skew,
 }
 
 impl Default for Deferred {
@@ -158,6 +164,7 @@ impl Default for Plan {
             stages: Vec::new(),
             think: Think::Spec,
             mix: None,
+            skew: None,
             workers: 1,
             runtimes: 1,
             warmup: Nanos::from_secs(10),
@@ -228,6 +235,7 @@ impl Plan {
             },
             stages: self.stages.iter().map(planned).collect(),
             mix: self.mix.as_ref().map_or_else(Vec::new, shares),
+            skew: self.skew.map(|skew| skew.to_string()),
             warmup_s: self.warmup.as_secs_f64(),
             warmup_max_s: Some(self.warmup_longest().as_secs_f64())
                 .filter(|_| self.warmup_longest() > self.warmup),
@@ -278,6 +286,9 @@ impl Plan {
         }
         if self.mix.as_ref().is_some_and(|mix| !mix.is_of(kinds.len())) {
             return Err(PlanError::Mix);
+        }
+        if self.skew.is_some_and(|skew| !skew.is_one()) {
+            return Err(PlanError::Skew);
         }
         let by_kind = self.arrivals == Arrivals::Paced && self.think == Think::Spec;
         if by_kind && kinds.iter().all(|kind| kind.pace.is_none()) {

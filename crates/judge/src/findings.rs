@@ -333,6 +333,7 @@ pub fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
         pair("seed", plan.seed.to_string()),
     ];
     plan_rows.extend(plan.mix_words().map(|mix| pair("mix", mix)));
+    plan_rows.extend(plan.skew.clone().map(|skew| pair("skew", skew)));
     let mut data_rows = vec![
         pair("workload", data.workload.clone()),
         pair("scale", scale_words(data)),

@@ -108,6 +108,9 @@ pub struct Plan {
     /// workload. Other kinds are not called, and the result has none of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mix: Vec<Share>,
+    /// How unevenly the rows of calls were drawn: `zipf:0.99`, `hot:10:50%`; nothing where that was left to the workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skew: Option<String>,
     /// Planned length of the warm-up in seconds; none of it is counted.
     pub warmup_s: f64,
     /// How long it may get where it goes on until the engine has settled, in seconds; nothing where it may not.
@@ -157,6 +160,14 @@ impl Plan {
             Arrivals::Constant { .. } => format!("open loop, constant, stages {}", stages.join(",")),
             _ => format!("open loop, Poisson, stages {}", stages.join(",")),
         }
+    }
+
+    /// What calls were asked for otherwise than the workload makes them, in words; nothing where all was left to it.
+    #[must_use]
+    pub fn own_words(&self) -> Option<String> {
+        let skew = self.skew.as_ref().map(|skew| format!("rows drawn by {skew}"));
+        let words: Vec<String> = self.mix_words().into_iter().chain(skew).collect();
+        (!words.is_empty()).then(|| words.join("; "))
     }
 
     /// The mix for reports: `new-order 51.14 %, payment 48.86 %`; nothing where it was left to the workload.

@@ -27,6 +27,7 @@ pub const FACTORS: &[&str] = &[
     "clients",
     "rate",
     "mix",
+    "skew",
 ];
 
 /// Everything that `other` does otherwise than `base`.
@@ -58,6 +59,7 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
     note(clients, "clients");
     note(a.arrivals != b.arrivals || a.think != b.think || a.stages != b.stages, "rate");
     note(a.mix != b.mix, "mix");
+    note(a.skew != b.skew, "skew");
     note(a.deferred != b.deferred, "plan.deferred");
     note(a.measured != b.measured, "plan.measured_s");
     note(a.calls != b.calls, "plan.calls");

@@ -206,6 +206,7 @@ impl<W: Driven> Job<'_, W> {
             load: ours.then_some(self.databases.seed()),
             run: measure::unix_nanoseconds(),
             mix: self.plan.mix.as_ref(),
+            skew: self.plan.skew,
         };
         let inputs = W::inputs(size, &streams);
         let stop = Stop::new();

@@ -16,14 +16,14 @@ pub(crate) fn fill<W: Driven>(trial: &mut Trial, totals: &Totals, slices: &[meas
         _ => trial.overall.rate_per_s,
     };
     let scaled = rate.times(W::RATE_SECONDS);
-    trial.headline = match trial.plan.mix_words() {
+    trial.headline = match trial.plan.own_words() {
         None => W::headline(scaled, paced),
         Some(mix) if counted.headline => W::headline(scaled, paced).of_mix(&mix),
         // Nothing that the workload's own headline counts was asked for.
         Some(mix) => Headline::calls_per_s(trial.overall.rate_per_s).of_mix(&mix),
     };
     // What the pace allows was worked out for the standard's mix.
-    let standard = paced && trial.plan.mix.is_empty();
+    let standard = paced && trial.plan.own_words().is_none();
     trial.efficiency = if standard { W::efficiency(scaled.value, trial.data.scale) } else { None };
 }
 

@@ -9,13 +9,15 @@ use anyhow::{Context, Result, bail};
 use benchmark::{
     Benchmark, Kit, Look, Past, Rehearsal, Settling, Streams, input_checks, ledger_checks, whole_checks,
 };
-use model::Mix;
 use model::rows::Dataset;
+use model::{Mix, Skewed};
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use sql::{Catalogue, Dialect, Value};
 use std::sync::Arc;
 
 impl Benchmark for Transfers {
+    /// The accounts of each branch.
+    const SKEWS: bool = true;
     const SCALE_UNIT: &'static str = "branches";
     const SCALE_MAX: u64 = BRANCHES_MAX as u64;
     const RATE_UNIT: &'static str = "calls/s";
@@ -98,7 +100,8 @@ impl Benchmark for Transfers {
 
     fn inputs(size: &Cardinality, streams: &Streams<'_>) -> impl Fn(u32) -> Inputs {
         let (size, seed, run, mix) = (*size, streams.seed, streams.run, streams.mix.cloned());
-        move |worker| Inputs::new(size, seed, run, worker, mix.as_ref())
+        let skewed = streams.skew.map(|skew| Arc::new(Skewed::over(size.accounts, skew)));
+        move |worker| Inputs::new(size, seed, run, worker, mix.as_ref()).skewed(skewed.clone())
     }
 
     fn rehearsal(size: &Cardinality) -> Option<Rehearsal<Transfers>> {

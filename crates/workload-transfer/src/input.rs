@@ -5,7 +5,8 @@ use crate::{
     Transfers,
 };
 use model::random::Random;
-use model::{Mix, Workload};
+use model::{Mix, Skewed, Workload};
+use std::sync::Arc;
 
 /// The path of the run's random streams, apart from those of other workloads.
 const CLIENT: u64 = 500;
@@ -22,12 +23,14 @@ pub(crate) fn standard_mix() -> Mix {
     Mix::of(Transfers::KINDS, &weights).expect("the shares are right").expect("there are several kinds")
 }
 
-/// The calls of one client: accounts evenly, amounts of 1 to [`AMOUNT_DRAWN_MAX`].
+/// The calls of one client: branches evenly, the accounts of a branch evenly or by a skew, amounts of 1 to [`AMOUNT_DRAWN_MAX`].
 #[derive(Debug, Clone)]
 pub struct Inputs {
     size: Cardinality,
     mix: Mix,
     random: Random,
+    /// How the accounts of a branch are drawn, where that is not evenly.
+    skewed: Option<Arc<Skewed>>,
     /// The key of the next transfer.
     next: Key,
     recent: Vec<Recent>,
@@ -49,9 +52,21 @@ impl Inputs {
             size,
             mix: mix.cloned().unwrap_or_else(standard_mix),
             random: Random::stream(seed, &[CLIENT, u64::from(worker)]),
+            skewed: None,
             next: Key { run, worker, sequence: 0 },
             recent: Vec::with_capacity(RECENT),
         }
+    }
+
+    /// The same, with the accounts of each branch drawn by a skew over as many.
+    #[must_use]
+    pub fn skewed(self, skewed: Option<Arc<Skewed>>) -> Inputs {
+        Inputs { skewed, ..self }
+    }
+
+    /// The place of an account among those of its branch, by the skew if there is one.
+    fn place(&mut self) -> Option<u32> {
+        Some(self.skewed.as_ref()?.draw(&mut self.random))
     }
 
     fn one_of(&mut self, count: u32) -> u32 {
@@ -59,6 +74,9 @@ impl Inputs {
     }
 
     fn account(&mut self) -> u32 {
+        if let Some(place) = self.place() {
+            return self.size.ids().start() + self.one_of(self.size.branches) * self.size.accounts + place;
+        }
         self.size.ids().start() + self.one_of(self.size.accounts_all())
     }
 
@@ -66,6 +84,11 @@ impl Inputs {
     fn neighbour(&mut self, source: u32) -> u32 {
         let each = self.size.accounts;
         let first = self.size.branch_of(source) * each + 1;
+        if let Some(place) = self.place() {
+            // Who would pay himself pays the next one.
+            let place = if first + place == source { (place + 1) % each } else { place };
+            return first + place;
+        }
         first + (source - first + 1 + self.one_of(each - 1)) % each
     }
 
@@ -81,7 +104,10 @@ impl Inputs {
             return None;
         }
         let all_before = *size.ids().start();
-        let drawn = all_before + self.one_of(others);
+        let drawn = match self.place() {
+            Some(place) => all_before + self.one_of(others / size.accounts) * size.accounts + place,
+            None => all_before + self.one_of(others),
+        };
         Some(if drawn < *home.ids().start() { drawn } else { drawn + home.accounts_all() })
     }
 
@@ -322,5 +348,43 @@ mod tests {
         // A part is drawn from like any data.
         let part = Cardinality { shards: 2, ..Cardinality::tiny() }.part(1);
         assert!(draw(part, 1, 0, 10_000).iter().all(|call| part.ids().contains(&call.account())));
+    }
+
+    #[test]
+    fn by_a_skew_the_same_accounts_of_each_branch_are_hot_and_nobody_pays_himself() {
+        for size in [Cardinality::standard(4), Cardinality { shards: 2, ..Cardinality::standard(4) }] {
+            let skewed = Arc::new(Skewed::over(size.accounts, "hot:10:90%".parse().unwrap()));
+            let mut inputs = Inputs::new(size, 3, 1, 0, None).skewed(Some(skewed));
+            let (mut ends, mut branches) = (Vec::new(), BTreeSet::new());
+            for _ in 0..20_000 {
+                match inputs.draw() {
+                    Call::Transfer { purpose, transfer: Transfer { source, target, .. } } => {
+                        assert_ne!(source, target);
+                        let stores = [source, target].map(|account| size.shard_of(account));
+                        let homes = [source, target].map(|account| size.branch_of(account));
+                        match purpose {
+                            Purpose::Across => {
+                                assert!(homes[0] != homes[1] && (size.shards == 1 || stores[0] != stores[1]))
+                            }
+                            Purpose::Within => assert_eq!(homes[0], homes[1]),
+                            _ => {}
+                        }
+                        ends.extend([source, target]);
+                    }
+                    Call::ReadAccount { id } => ends.push(id),
+                    Call::ReadTransfer { .. } => {}
+                }
+            }
+            branches.extend(ends.iter().map(|account| size.branch_of(*account)));
+            assert_eq!(branches.len(), 4);
+            let mut counts = std::collections::BTreeMap::new();
+            for account in &ends {
+                *counts.entry(account).or_insert(0_u32) += 1;
+            }
+            let mut counts: Vec<u32> = counts.into_values().collect();
+            counts.sort_unstable_by(|a, b| b.cmp(a));
+            let hot = f64::from(counts.iter().take(40).sum::<u32>()) / ends.len() as f64;
+            assert!((0.87..0.93).contains(&hot), "{hot}");
+        }
     }
 }

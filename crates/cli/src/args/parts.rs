@@ -3,9 +3,10 @@
 use super::values::{calls, rate, span, stages, think, weights};
 use super::{ArrivalsArg, DeliveryArg, Stages, ThinkArg, Weights};
 use crate::live;
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
+use benchmark::Benchmark;
 use clap::Args;
-use model::{Mix, Workload};
+use model::{Mix, Skew, Workload};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -56,9 +57,23 @@ pub(crate) struct MixArgs {
     /// Make calls of this kind alone: `payment`.
     #[arg(long, value_name = "KIND", conflicts_with = "mix")]
     pub(crate) only: Option<String>,
+    /// Draw the rows of calls unevenly: `zipf:0.99`, or `hot:10:50%` for ten rows that get half of the draws. What the rows
+    /// are says the page of the workload [default: as the workload draws them].
+    #[arg(long, value_name = "SKEW")]
+    pub(crate) skew: Option<Skew>,
 }
 
 impl MixArgs {
+    /// The skew that was asked for, if any was.
+    pub(crate) fn skew_of<W: Benchmark>(&self) -> Result<Option<Skew>> {
+        match self.skew {
+            Some(skew) if !W::SKEWS => {
+                bail!("--skew {skew}: {} draws its rows as it is specified; leave --skew out", W::NAME)
+            }
+            skew => Ok(skew),
+        }
+    }
+
     /// The option that a mix was asked for with.
     pub(crate) fn option(&self) -> &'static str {
         if self.only.is_some() { "--only" } else { "--mix" }

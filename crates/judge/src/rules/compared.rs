@@ -177,6 +177,7 @@ pub fn intended_by(factor: &str) -> &'static [&'static str] {
         "rate" => &["plan.arrivals"],
         // Other calls do other work.
         "mix" => &["plan.mix", "fingerprint.*"],
+        "skew" => &["plan.skew", "fingerprint.*"],
         // A call then meets others of its store only, and each store has its engine's settings, log and buffers.
         "shards" => &[
             "data.stores",
@@ -275,6 +276,7 @@ fn fields(trial: &Trial) -> Vec<(&'static str, String)> {
         ("plan.generator_threads", plan.generator_threads.to_string()),
         ("plan.arrivals", plan.arrivals_words()),
         ("plan.mix", plan.mix_words().unwrap_or_else(|| findings::STANDARD_MIX.to_owned())),
+        ("plan.skew", plan.skew.clone().unwrap_or_else(|| findings::STANDARD_MIX.to_owned())),
         ("plan.warmup_s", plan.warmup_s.to_string()),
         (
             "plan.warmup_max_s",

@@ -47,6 +47,7 @@ pub(super) const PLAN: &[&str] = &[
     "think",
     "mix",
     "only",
+    "skew",
     "delivery",
     "deadline",
     "drain",
@@ -69,6 +70,7 @@ fn type_of(key: &str) -> Type {
         "stages" => Type::Text("\"30s@100,10s@500\""),
         "mix" => Type::Weights,
         "only" => Type::Text("\"payment\""),
+        "skew" => Type::Text("\"zipf:0.99\""),
         "delivery" => Type::Text("\"deferred\""),
         "durability" => Type::Text("\"delayed\""),
         "limit" => Type::Text("\"cpu=1,mem=1GiB\""),
@@ -248,6 +250,7 @@ fn blamed(error: &PlanError) -> &'static str {
         PlanError::NoPace => "think",
         PlanError::NothingToDefer => "delivery",
         PlanError::Mix => "mix",
+        PlanError::Skew => "skew",
         PlanError::OutOfRange { what, .. } => match *what {
             "workers" => "clients",
             "runtimes" => "generator-threads",
