@@ -2,8 +2,8 @@
 
 use stackmark_tests::beds::{OnMariaDb, OnPostgres, OnSqlite};
 use stackmark_tests::sagas::{
-    two_stores_settle, what_a_dead_relay_leaves_is_settled, what_is_refused_goes_back,
-    who_dies_between_debit_and_credit_is_caught, wrongs_between_stores_are_caught,
+    attached_files_are_as_one, two_stores_settle, what_a_dead_relay_leaves_is_settled,
+    what_is_refused_goes_back, who_dies_between_debit_and_credit_is_caught, wrongs_between_stores_are_caught,
 };
 
 #[test]
@@ -79,4 +79,9 @@ fn who_dies_between_debit_and_credit_on_postgresql_is_caught() {
 #[test]
 fn who_dies_between_debit_and_credit_on_mariadb_is_caught() {
     who_dies_between_debit_and_credit_is_caught::<OnMariaDb>();
+}
+
+#[test]
+fn attached_files_on_sqlite_are_as_one() {
+    attached_files_are_as_one();
 }

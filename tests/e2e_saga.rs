@@ -113,27 +113,31 @@ fn made(desk: &Desk) -> i64 {
     file.query_row("select count(*) from transfer", [], |row| row.get(0)).unwrap()
 }
 
+/// A server is killed under load, at whatever point of its transfers.
+fn killed(desk: &Desk, style: &str, both: &str) {
+    let serve =
+        format!("serve transfer --engine sqlite --how rusqlite/{style} {both} --pool 8 --listen 127.0.0.1:0");
+    let serving = desk.start(&serve);
+    let url = address(&serving);
+    let run = format!("run transfer/sqlite/axum+rusqlite/{style} --url {url} {both} --mix cross-transfer=1");
+    let load = desk.start(&format!("{run} --clients 8 --warmup 0s --duration 60s --json"));
+    let before = made(desk);
+    load.until("transfers are made", || made(desk) > before + 50);
+    serving.signal(Signal::KILL);
+    serving.end_anyhow();
+    load.signal(Signal::INT);
+    load.end_anyhow();
+}
+
 /// As the published system had it: a server that is killed between the debit and the credit has made money vanish, and neither
 /// store alone can tell.
 #[test]
 fn what_an_unrecorded_transfer_loses_under_a_kill_is_told_by_the_audit_over_both_stores() {
     let desk = loaded();
     assert_eq!(desk.run(&format!("audit transfer {BOTH}")).code(), 0);
-    let serve =
-        format!("serve transfer --engine sqlite --how rusqlite/unsafe {BOTH} --pool 8 --listen 127.0.0.1:0");
     // A kill hits nobody in between now and then.
     let lost = (0..20).find_map(|_| {
-        let serving = desk.start(&serve);
-        let url = address(&serving);
-        let run =
-            format!("run transfer/sqlite/axum+rusqlite/unsafe --url {url} {BOTH} --mix cross-transfer=1");
-        let load = desk.start(&format!("{run} --clients 8 --warmup 0s --duration 60s --json"));
-        let before = made(&desk);
-        load.until("transfers are made", || made(&desk) > before + 50);
-        serving.signal(Signal::KILL);
-        serving.end_anyhow();
-        load.signal(Signal::INT);
-        load.end_anyhow();
+        killed(&desk, "unsafe", BOTH);
         let ran = desk.run(&format!("audit transfer {BOTH} --json"));
         let audited: Value = serde_json::from_str(&ran.out).unwrap();
         (ran.code() == 1).then_some(audited)
@@ -147,4 +151,26 @@ fn what_an_unrecorded_transfer_loses_under_a_kill_is_told_by_the_audit_over_both
         (failed(&lost["audits"]), failed(&lost["ledger"])),
         (vec![], vec!["credits".to_owned(), "money".to_owned()])
     );
+}
+
+#[test]
+fn attached_files_commit_together_under_a_kill_and_not_at_all_with_a_log() {
+    let desk = loaded();
+    let attached = "transfer/sqlite/rusqlite/attached";
+    let refusal = ["atomic only with a rollback journal", "journal=truncate"];
+    refused(&desk, &format!("run {attached} {BOTH} {SHORT}"), &refusal);
+    refused(&desk, &format!("run {attached} --shards 2 --scale 2 {SHORT}"), &refusal);
+    let both = "--db shard-0=sqlite:a.db?journal=truncate --db shard-1=sqlite:b.db?journal=truncate";
+    for how in ["rusqlite/attached", "axum+rusqlite/attached"] {
+        let trial = trial_of(&desk, &format!("run transfer/sqlite/{how} {both} {SHORT}"));
+        assert_eq!(trial["stack"]["style"], "attached");
+    }
+    let file = "question = \"?\"\nworkload = \"transfer\"\nscale = 2\n[[variant]]\nsubject = [\"sqlite/rusqlite/attached\", \"sqlite/rusqlite/saga\"]\nshards = 2\n";
+    std::fs::write(desk.path("x.toml"), file).unwrap();
+    refused(&desk, "experiment x.toml", &refusal);
+    for _ in 0..3 {
+        killed(&desk, "attached", both);
+        let ran = desk.run(&format!("audit transfer {both}"));
+        assert_eq!(ran.code(), 0, "{ran:?}");
+    }
 }

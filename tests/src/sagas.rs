@@ -10,7 +10,7 @@ use crate::two_stores::{Bank, answer_as_one, many_at_once};
 use measure::Monotonic;
 use model::random::Random;
 use model::{Doubt, Effort, Fault, Ledger as _, Session as _, Target as _};
-use sql::{Param, Read, SqlConn, SqlOpener, StmtId, Take, TxKind};
+use sql::{Journal, Param, Read, SqlConn, SqlOpener, StmtId, Take, TxKind};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
@@ -285,6 +285,20 @@ pub fn who_dies_between_debit_and_credit_is_caught<B: Relayed>() {
     assert!(matches!(answer, Err(Fault::InDoubt(_))), "{answer:?}");
     ledger.post(&call, &answer);
     assert_eq!(bank.failed(&ledger), BTreeSet::from(["ledger".to_owned()]));
+}
+
+/// Files that commit together answer as one, and many sessions leave sound data in both.
+///
+/// # Panics
+/// When they do not.
+pub fn attached_files_are_as_one() {
+    let _together = none_left();
+    let how = How { style: Style::Attached, ..how::<OnSqlite>() };
+    let bank = || Bank::on::<OnSqlite>().journaled(Journal::Truncate);
+    answer_as_one(&bank(), how);
+    let bank = bank();
+    let ledger = many_at_once(&bank, how);
+    assert_eq!(bank.failed(&ledger), BTreeSet::new());
 }
 
 /// Money for an account that the other store does not have goes back, once, and the first answer stays what it was.

@@ -4,9 +4,10 @@ use crate::beds::Bed;
 use crate::calls::drive;
 use crate::housed::{Housed, misses};
 use benchmark::{Benchmark as _, Streams};
-use sql::DbUrl;
+use measure::Monotonic;
+use model::{Clock as _, Nanos};
+use sql::{DbUrl, Journal, SqliteUrl};
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
 use targets::{Driven as _, How, TrialTarget, target_over};
 use workload_transfer::{Cardinality, Claims, Ledger, Tally, Transfers};
 
@@ -17,26 +18,37 @@ const SESSIONS: u32 = 8;
 /// Calls of all of them.
 const MIX_CALLS: u64 = 2_000;
 /// For recovery and relays, also on a slow machine.
-const SETTLED_MAX: Duration = Duration::from_secs(120);
+const SETTLED_MAX: Nanos = Nanos::from_secs(120);
 
 /// The bank.
 pub(crate) struct Bank {
     pub(crate) parts: Vec<Housed<Transfers>>,
     pub(crate) size: Cardinality,
     before: Vec<Tally>,
+    /// Of files, if not their own.
+    journal: Option<Journal>,
 }
 
 impl Bank {
     pub(crate) fn on<B: Bed>() -> Bank {
         let size = Transfers::tiny_over(2);
         let parts: Vec<_> = Transfers::parts(&size).into_iter().map(Housed::on::<B>).collect();
-        let mut bank = Bank { parts, size, before: Vec::new() };
+        let mut bank = Bank { parts, size, before: Vec::new(), journal: None };
         bank.before = bank.evidence();
         bank
     }
 
+    /// The same files with another journal.
+    pub(crate) fn journaled(self, journal: Journal) -> Bank {
+        Bank { journal: Some(journal), ..self }
+    }
+
     pub(crate) fn urls(&self) -> Vec<DbUrl> {
-        self.parts.iter().map(Housed::place).collect()
+        let place = |part: &Housed<Transfers>| match (part.place(), self.journal) {
+            (DbUrl::Sqlite(url), Some(journal)) => DbUrl::Sqlite(SqliteUrl { journal, ..url }),
+            (url, _) => url,
+        };
+        self.parts.iter().map(place).collect()
     }
 
     pub(crate) fn target(&self, how: How) -> TrialTarget<Transfers> {
@@ -53,11 +65,11 @@ impl Bank {
 
     /// Waits until something is pending, as somebody who has gone has left it, or until nothing is.
     pub(crate) fn until_left(&self, some: bool) {
-        let begun = Instant::now();
+        let clock = Monotonic::start();
         while (self.pending() > 0) != some {
-            assert!(begun.elapsed() < SETTLED_MAX, "{} are pending", self.pending());
+            assert!(clock.now() < SETTLED_MAX, "{} are pending", self.pending());
             // MariaDB shows the same branches as before to who looks more often.
-            std::thread::sleep(Duration::from_millis(200));
+            std::thread::sleep(Nanos::from_millis(200).into());
         }
     }
 

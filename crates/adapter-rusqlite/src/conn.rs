@@ -5,7 +5,7 @@ use crate::lane::Pass;
 use crate::prepared::{Prepared, fault};
 use model::{Clock, Fault, Nanos};
 use rusqlite::Connection;
-use sql::{Dialect, Param, Read, SqlConn, StmtId, Take, TxKind};
+use sql::{Attached, Dialect, Param, Read, SqlConn, StmtId, Take, TxKind};
 
 /// Numbers of the statements that we add behind the workload's.
 #[derive(Clone, Copy)]
@@ -18,11 +18,31 @@ enum Control {
 
 const CONTROL: [&str; 4] = ["begin deferred", "begin immediate", "commit", "rollback"];
 
+/// Several files behind one connection.
+pub(crate) struct Files {
+    /// In the order of the files.
+    lanes: Vec<Lane>,
+    /// The lanes of the next transaction, in that order, and what was given to enter the second.
+    within: [usize; 2],
+    second: Option<Pass>,
+    /// Statements of each file, and where those of the file of now begin.
+    each: usize,
+    base: u16,
+}
+
+impl Files {
+    pub(crate) const fn new(lanes: Vec<Lane>, each: usize) -> Files {
+        Files { lanes, within: [0, 0], second: None, each, base: 0 }
+    }
+}
+
 /// A connection to SQLite. Blocking: its futures never wait.
 pub struct SqliteConn<K> {
     prepared: Prepared,
     lane: Lane,
     pass: Option<Pass>,
+    /// Those of a connection that has several.
+    files: Option<Files>,
     /// Whether the statement of now is a transaction of its own.
     alone: bool,
     waited: Nanos,
@@ -49,7 +69,13 @@ impl<K: Clock> SqliteConn<K> {
         clock: K,
     ) -> rusqlite::Result<SqliteConn<K>> {
         let prepared = Prepared::new(connection, statements, &CONTROL)?;
-        Ok(SqliteConn { prepared, lane, pass: None, alone: false, waited: Nanos::ZERO, clock })
+        Ok(SqliteConn { prepared, lane, pass: None, files: None, alone: false, waited: Nanos::ZERO, clock })
+    }
+
+    /// The same connection with several files, whose statements it has.
+    pub(crate) fn over(mut self, files: Files) -> SqliteConn<K> {
+        self.files = Some(files);
+        self
     }
 
     fn control(&mut self, control: Control) -> rusqlite::Result<()> {
@@ -57,8 +83,34 @@ impl<K: Clock> SqliteConn<K> {
     }
 
     fn leave(&mut self) {
+        // What was entered last is left first.
+        if let Some(pass) = self.files.as_mut().and_then(|files| files.second.take()) {
+            pass.leave();
+        }
         if let Some(pass) = self.pass.take() {
             pass.leave();
+        }
+    }
+
+    /// Enters the lanes of the files that the transaction lies in, in their order, so that nobody waits in a circle.
+    fn enter(&mut self, write: bool) {
+        let Some(files) = &mut self.files else {
+            self.pass = Some(pass(&self.lane, write, &self.clock, &mut self.waited));
+            return;
+        };
+        let [a, b] = files.within;
+        let (first, second) = (a.min(b), a.max(b));
+        self.pass = Some(pass(&files.lanes[first], write, &self.clock, &mut self.waited));
+        if first != second {
+            files.second = Some(pass(&files.lanes[second], write, &self.clock, &mut self.waited));
+        }
+    }
+
+    /// The number of a statement for the file of now.
+    fn here(&self, stmt: StmtId) -> StmtId {
+        match &self.files {
+            Some(files) => StmtId(files.base + stmt.0),
+            None => stmt,
         }
     }
 
@@ -81,13 +133,7 @@ impl<K: Clock> SqlConn for SqliteConn<K> {
         }
         let write = tx.writes();
         if write || self.lane.readers_pass() {
-            let pass = self.lane.try_enter(write).unwrap_or_else(|| {
-                let came = self.clock.now();
-                let pass = self.lane.enter(write);
-                self.waited = self.clock.now() - came;
-                pass
-            });
-            self.pass = Some(pass);
+            self.enter(write);
         }
         // A statement that writes gets a transaction all the same: by itself it may commit only when it is reset, after its
         // row was given, and nobody would be told that this failed.
@@ -95,7 +141,9 @@ impl<K: Clock> SqlConn for SqliteConn<K> {
         if self.alone {
             return Ok(());
         }
-        self.control(if write { Control::BeginWrite } else { Control::BeginRead }).map_err(|error| {
+        // Of several files those that are not written stay free: each is taken when it is first written.
+        let at_once = write && self.files.is_none();
+        self.control(if at_once { Control::BeginWrite } else { Control::BeginRead }).map_err(|error| {
             self.leave();
             fault(&error, false)
         })
@@ -128,7 +176,7 @@ impl<K: Clock> SqlConn for SqliteConn<K> {
     }
 
     async fn exec(&mut self, stmt: StmtId, params: &[Param<'_>]) -> Result<u64, Fault> {
-        self.prepared.exec(stmt, params)
+        self.prepared.exec(self.here(stmt), params)
     }
 
     async fn row<T: Send>(
@@ -137,7 +185,7 @@ impl<K: Clock> SqlConn for SqliteConn<K> {
         params: &[Param<'_>],
         read: Read<T>,
     ) -> Result<Option<T>, Fault> {
-        self.prepared.row(stmt, params, read)
+        self.prepared.row(self.here(stmt), params, read)
     }
 
     async fn fold<S: Send>(
@@ -147,12 +195,36 @@ impl<K: Clock> SqlConn for SqliteConn<K> {
         state: &mut S,
         take: Take<S>,
     ) -> Result<(), Fault> {
-        self.prepared.fold(stmt, params, state, take)
+        self.prepared.fold(self.here(stmt), params, state, take)
     }
 
     fn waited(&mut self) -> Nanos {
         std::mem::take(&mut self.waited)
     }
+}
+
+impl<K: Clock> Attached for SqliteConn<K> {
+    fn within(&mut self, stores: [usize; 2]) {
+        if let Some(files) = &mut self.files {
+            files.within = stores;
+        }
+    }
+
+    fn at(&mut self, store: usize) {
+        if let Some(files) = &mut self.files {
+            files.base = (store * files.each) as u16;
+        }
+    }
+}
+
+/// A pass of a lane, and how long it was waited for.
+fn pass<K: Clock>(lane: &Lane, write: bool, clock: &K, waited: &mut Nanos) -> Pass {
+    lane.try_enter(write).unwrap_or_else(|| {
+        let came = clock.now();
+        let pass = lane.enter(write);
+        *waited += clock.now() - came;
+        pass
+    })
 }
 
 impl<K> Drop for SqliteConn<K> {
@@ -165,6 +237,7 @@ impl<K> Drop for SqliteConn<K> {
             }
             pass.leave();
         }
+        // Passes that are left over go with their values.
     }
 }
 

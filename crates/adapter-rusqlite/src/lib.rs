@@ -6,6 +6,7 @@
 //!
 //! [`GroupedOpener`] has them write through one connection instead, where calls that wait for each other share a commit.
 
+mod attached;
 mod conn;
 mod group;
 mod grouped;
@@ -17,6 +18,7 @@ mod prepared;
 #[cfg(test)]
 mod test_disk;
 
+pub use attached::AttachedOpener;
 pub use conn::SqliteConn;
 pub use group::Shared;
 pub use grouped::{GroupedConn, GroupedOpener, Sharing};

@@ -10,11 +10,11 @@ use std::time::Duration;
 /// Opens connections to one database file.
 #[derive(Debug)]
 pub struct SqliteOpener<K> {
-    url: SqliteUrl,
-    statements: Vec<String>,
-    lane: Lane,
-    clock: K,
-    settings: SqliteSettings,
+    pub(crate) url: SqliteUrl,
+    pub(crate) statements: Vec<String>,
+    pub(crate) lane: Lane,
+    pub(crate) clock: K,
+    pub(crate) settings: SqliteSettings,
 }
 
 impl<K: Clock> SqliteOpener<K> {

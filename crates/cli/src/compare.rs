@@ -180,6 +180,9 @@ impl Sides {
     /// Fails where something was asked for that neither side could have.
     fn can_be_as_wished(&self) -> Result<()> {
         let specs = [self.spec(self.a), self.spec(self.b)];
+        for (spec, side) in specs.iter().zip([self.a, self.b]) {
+            spec.suits(side.how)?;
+        }
         let private = |spec: &&Spec| spec.named.is_empty();
         if self.engine.durability.tier() != Tier::Durable && specs.iter().all(|spec| !private(&spec)) {
             bail!(

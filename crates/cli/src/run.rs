@@ -87,6 +87,7 @@ pub(crate) fn run_workload<W: Driven>(
     // Without sight of the data there is nothing to load, and no engine to start.
     let dialect = if audited { subject.how.dialect } else { Dialect::Sqlite };
     let mut spec = Spec::of_wishes(dialect, stores.shards, &named, &args.engine.wishes());
+    spec.suits(subject.how)?;
     if args.plan.through_checkpoints {
         if args.url.is_some() {
             bail!(

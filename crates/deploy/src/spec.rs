@@ -4,7 +4,8 @@ use crate::database::parse_url;
 use anyhow::{Context, Result, bail};
 use model::{Nanos, Tier};
 use serde::{Deserialize, Serialize};
-use sql::{DbUrl, Dialect, SqliteUrl};
+use sql::{DbUrl, Dialect, Journal, SqliteUrl};
+use targets::{How, Style};
 
 /// Where the data of a variant lies. Variants with equal specifications share one load and one private engine;
 /// all private SQLite databases share one load, whatever their options.
@@ -148,6 +149,22 @@ impl Spec {
     #[must_use]
     pub fn is_private_file(&self) -> bool {
         self.engine == Dialect::Sqlite.name() && self.named.is_empty()
+    }
+
+    /// Whether calls can be made on it as a subject makes them.
+    ///
+    /// # Errors
+    /// Why not, and on what they can.
+    pub fn suits(&self, how: How) -> Result<()> {
+        let crosses = how.style == Style::Attached && self.shards > 1;
+        if crosses && self.is_private_file() && self.sqlite()?.journal == Journal::Wal {
+            bail!(
+                "a commit over attached files is atomic only with a rollback journal, and private files have a write-ahead log\n\
+                 hint: name files of yours, --db 'shard-0=sqlite:FILE?journal=truncate' and so on; in an experiment, `journal = \
+                 \"truncate\"`"
+            );
+        }
+        Ok(())
     }
 
     /// The settings of a private SQLite database, on a file that does not matter.

@@ -36,6 +36,8 @@ pub struct Trial<W: Workload> {
     pub ledger: W::Ledger,
     /// Length of the warm-up: longer than planned where the observer found that the engine had not settled.
     pub warmed: Nanos,
+    /// When the window opened, by the clock of the trial.
+    pub opened: Nanos,
     /// True length of the window: shorter than planned when the trial was cut short.
     pub span: Nanos,
     /// Whether it was asked to stop before its planned end.
@@ -186,6 +188,7 @@ where
         slices,
         ledger,
         warmed: timeline.warmup,
+        opened: timeline.opens(),
         span: closed - timeline.opens(),
         interrupted: control.is_cut_short() && failure.is_none(),
         failure,

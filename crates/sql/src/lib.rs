@@ -3,6 +3,7 @@
 //! It knows statements by number, parameters on the stack and rows decoded in place. It does not know any driver, any
 //! workload, or how a style other than "one statement at a time" works.
 
+mod attached;
 pub mod audit;
 mod catalogue;
 mod column_info;
@@ -23,6 +24,7 @@ mod timed;
 mod two_phase;
 mod value;
 
+pub use attached::{Attached, of_database};
 pub use catalogue::{Catalogue, CatalogueError};
 pub use column_info::ColumnInfo;
 pub use conn::{ColumnError, Columns, Grouping, Param, Read, SqlConn, SqlOpener, StmtId, Take, TxKind};

@@ -1,6 +1,8 @@
 //! Counts and clocks what a transaction does: the work fingerprint of a call comes from here for every adapter.
 
-use crate::{BranchId, Columns, Dialect, Grouping, Param, Read, SqlConn, StmtId, Take, TwoPhase, TxKind};
+use crate::{
+    Attached, BranchId, Columns, Dialect, Grouping, Param, Read, SqlConn, StmtId, Take, TwoPhase, TxKind,
+};
 use model::{Clock, Effort, Fault, Nanos, StatementClock, StatementTimes};
 
 /// Wraps a connection.
@@ -149,6 +151,16 @@ impl<C: SqlConn, K: Clock> SqlConn for Timed<C, K> {
 
 /// A branch is no attempt of its own, and counts as a commit when it is committed. It is begun after the transaction that decides
 /// it and prepared before that commits, so that its time lies within that transaction's statements.
+impl<C: Attached, K: Clock> Attached for Timed<C, K> {
+    fn within(&mut self, stores: [usize; 2]) {
+        self.conn.within(stores);
+    }
+
+    fn at(&mut self, store: usize) {
+        self.conn.at(store);
+    }
+}
+
 impl<C: TwoPhase, K: Clock> TwoPhase for Timed<C, K> {
     async fn enlist(&mut self) -> Result<String, Fault> {
         self.conn.enlist().await

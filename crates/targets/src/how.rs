@@ -40,6 +40,8 @@ pub enum Style {
     Saga,
     /// It is changed in one and then in the other, and nothing says so in between.
     Unrecorded,
+    /// It is changed in both by one commit of an engine that has both attached.
+    Attached,
 }
 
 /// What speaks to the engine, whatever the route.
@@ -85,6 +87,7 @@ impl Style {
             Style::TwoPhase => "2pc",
             Style::Saga => "saga",
             Style::Unrecorded => "unsafe",
+            Style::Attached => "attached",
         }
     }
 }

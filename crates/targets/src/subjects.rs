@@ -71,6 +71,7 @@ pub const COMBINATIONS: &[Combination] = &[
     direct("transfer/sqlite/rusqlite", SQLITE, "money between accounts on SQLite"),
     direct("transfer/sqlite/rusqlite/grouped", styled(SQLITE, Style::Grouped), "calls that wait for each other share a durable commit"),
     direct("transfer/sqlite/rusqlite/saga", styled(SQLITE, Style::Saga), "between stores by a saga and a relay"),
+    direct("transfer/sqlite/rusqlite/attached", styled(SQLITE, Style::Attached), "between stores by one commit over attached files"),
     direct("transfer/sqlite/rusqlite/unsafe", styled(SQLITE, Style::Unrecorded), "a counter-example: debit and credit between stores know nothing of each other"),
     direct("transfer/postgres/tokio-postgres", POSTGRES, "money between accounts on PostgreSQL"),
     direct("transfer/postgres/sqlx", sqlx(Dialect::Postgres), "money between accounts on PostgreSQL through sqlx"),

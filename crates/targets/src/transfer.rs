@@ -3,7 +3,7 @@
 use crate::sharded::{each, in_store, joined, name};
 use crate::{Driver, How, Style, generic, server_only, sqlite_only, wait_for};
 use adapter_mysql_async::MySqlOpener;
-use adapter_rusqlite::SqliteOpener;
+use adapter_rusqlite::{AttachedOpener, SqliteConn, SqliteOpener};
 use adapter_tokio_postgres::PostgresOpener;
 use anyhow::{Result, anyhow, bail};
 use events::{Taking, Turn};
@@ -18,8 +18,8 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use workload_transfer::{
-    Cardinality, Crossing, Relay, Relayed, SagaSession, SqlSession, Transfers, TwoPhaseSession,
-    UnrecordedSession, catalogue, recover, relay_catalogue,
+    AttachedSession, Cardinality, Crossing, Relay, Relayed, SagaSession, SqlSession, Transfers,
+    TwoPhaseSession, UnrecordedSession, catalogue, recover, relay_catalogue,
 };
 
 pub(crate) fn open(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<Transfers>> {
@@ -28,6 +28,7 @@ pub(crate) fn open(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<
         Style::TwoPhase => (Style::Plain, Crossing::TwoPhase),
         Style::Saga => (Style::Plain, Crossing::Saga),
         Style::Unrecorded => (Style::Plain, Crossing::Unrecorded),
+        Style::Attached => (Style::Plain, Crossing::Attached),
         style => (style, Crossing::None),
     };
     generic::target_in_form(How { style, ..how }, url, catalogue(how.dialect)?, clock, crossing)
@@ -42,6 +43,7 @@ pub(crate) fn open_over(
     match (how.driver, how.style) {
         (Driver::TokioPostgres, Style::TwoPhase) => across(postgres(how, stores, catalogue)?, *size, clock),
         (Driver::MySqlAsync, Style::TwoPhase) => across(mysql(how, stores, catalogue)?, *size, clock),
+        (Driver::Rusqlite, Style::Attached) => attached(sqlite(how, stores, catalogue, clock)?, *size, clock),
         (Driver::Rusqlite, style) => alone(style, sqlite(how, stores, catalogue, clock)?, *size, clock),
         (Driver::TokioPostgres, style) => alone(style, postgres(how, stores, catalogue)?, *size, clock),
         (Driver::MySqlAsync, style) => alone(style, mysql(how, stores, catalogue)?, *size, clock),
@@ -132,7 +134,7 @@ async fn connections<O: SqlOpener>(openers: &[O]) -> Result<Vec<O::Conn>, OpenEr
 }
 
 impl<O: SqlOpener> Stores<O> {
-    async fn sessions(&self) -> Result<Vec<SqlSession<O::Conn, Monotonic>>, OpenError> {
+    async fn sessions(&self) -> Result<Vec<Single<O>>, OpenError> {
         let conns = connections(&self.openers).await?;
         Ok(conns.into_iter().map(|conn| SqlSession::new(conn, self.clock)).collect())
     }
@@ -175,11 +177,14 @@ impl<O: SqlOpener<Conn: TwoPhase>> Target<Transfers> for Across<O> {
     }
 }
 
+/// A session in one store.
+type Single<O> = SqlSession<<O as SqlOpener>::Conn, Monotonic>;
+
 /// Sessions over all stores, none of whose transactions lies in two of them.
 struct Alone<O: SqlOpener, S> {
     stores: Stores<O>,
     crossing: Crossing,
-    session: fn(Vec<SqlSession<O::Conn, Monotonic>>, Cardinality) -> S,
+    session: fn(Vec<Single<O>>, Cardinality) -> S,
 }
 
 impl<O: SqlOpener, S: Session<Transfers> + 'static> Target<Transfers> for Alone<O, S> {
@@ -195,6 +200,39 @@ impl<O: SqlOpener, S: Session<Transfers> + 'static> Target<Transfers> for Alone<
 
     fn stack(&self) -> Stack {
         self.stores.stack(self.crossing)
+    }
+}
+
+fn attached(
+    openers: Vec<SqliteOpener<Monotonic>>,
+    size: Cardinality,
+    clock: Monotonic,
+) -> Result<AnyTarget<Transfers>> {
+    let over_all = AttachedOpener::over(&openers)?;
+    Ok(AnyTarget::new(AttachedFiles { stores: Stores { openers, size, clock }, over_all }))
+}
+
+/// Sessions in each file and over all of them.
+struct AttachedFiles {
+    stores: Stores<SqliteOpener<Monotonic>>,
+    over_all: AttachedOpener<Monotonic>,
+}
+
+impl Target<Transfers> for AttachedFiles {
+    type Session = AttachedSession<SqliteConn<Monotonic>, Monotonic>;
+
+    fn home(&self) -> Home {
+        SqliteOpener::<Monotonic>::HOME
+    }
+
+    async fn open(&self, _worker: u32) -> Result<Self::Session, OpenError> {
+        let sessions = self.stores.sessions().await?;
+        let over_all = SqlSession::new(self.over_all.open().await?, self.stores.clock);
+        Ok(AttachedSession::new(sessions, over_all, self.stores.size))
+    }
+
+    fn stack(&self) -> Stack {
+        self.stores.stack(Crossing::Attached)
     }
 }
 

@@ -182,7 +182,7 @@ impl<W: Driven> Job<'_, W> {
         document: &mut Document,
         before: Option<&W::Evidence>,
     ) -> Result<Ended<W>> {
-        let (clock, begun) = (Monotonic::start(), measure::unix_nanoseconds());
+        let (clock, started) = (Monotonic::start(), measure::unix_nanoseconds());
         // Without sight of the database (a URL alone) there is no disk to watch either.
         let stores = if self.audited { self.deployment.places(&self.databases.urls()) } else { Vec::new() };
         let options = Options { stores, ..Options::default() };
@@ -255,7 +255,7 @@ impl<W: Driven> Job<'_, W> {
                 if self.audited && driven.failure.is_none() && server_failure.is_none() =>
             {
                 let max = self.plan.settle_max;
-                let within = settle::Interval::of(begun, driven.warmed, driven.span);
+                let within = settle::Interval::of(started, driven.opened, driven.span);
                 settle::settle(self.databases, before, ended, max, self.viewer, self.interrupt, within)
             }
             _ => Ok(None),

@@ -60,10 +60,10 @@ pub(crate) struct Interval {
 }
 
 impl Interval {
-    /// That of a trial which began so many nanoseconds after the begin of Unix time.
-    pub(crate) fn of(begun: u64, warmed: Nanos, span: Nanos) -> Interval {
+    /// From a moment on, by a clock that was started so many nanoseconds after the begin of Unix time.
+    pub(crate) fn of(started: u64, opened: Nanos, span: Nanos) -> Interval {
         let us = |ns: u64| (ns / 1_000).cast_signed();
-        Interval { from: us(begun + warmed.0), to: us(begun + warmed.0 + span.0) }
+        Interval { from: us(started + opened.0), to: us(started + opened.0 + span.0) }
     }
 }
 

@@ -14,6 +14,8 @@ pub enum Crossing {
     Saga,
     /// By two transactions that know nothing of each other, which loses money when who makes them dies in between.
     Unrecorded,
+    /// By one transaction in both stores, where an engine has such.
+    Attached,
 }
 
 impl Crossing {
@@ -25,13 +27,14 @@ impl Crossing {
             Crossing::TwoPhase => "2pc",
             Crossing::Saga => "saga",
             Crossing::Unrecorded => "unsafe",
+            Crossing::Attached => "attached",
         }
     }
 
     /// Whether a style can do it, by its name.
     #[must_use]
     pub fn is_of(style: &str) -> bool {
-        let all = [Crossing::TwoPhase, Crossing::Saga, Crossing::Unrecorded];
+        let all = [Crossing::TwoPhase, Crossing::Saga, Crossing::Unrecorded, Crossing::Attached];
         all.iter().any(|crossing| style == crossing.name())
     }
 }

@@ -26,7 +26,7 @@ pub struct Sums {
     pub count: i64,
     /// Their amounts.
     pub amount: i64,
-    /// Their sequences, each mixed by [`mixed`].
+    /// Their sequences, each mixed by a multiplication.
     pub mixed: i64,
 }
 

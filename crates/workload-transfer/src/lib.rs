@@ -5,6 +5,7 @@
 //! `input` (how calls are drawn), `data` (the initial rows), `sql` (the transactions), `crossing`, `two_phase` and `saga` (what is
 //! done where its accounts lie in two stores), `oracle` (the truth in memory), `ledger` (what answers imply). It knows no driver and no protocol; `wire` turns calls and outcomes into HTTP's parts and back.
 
+mod attached;
 pub mod audit;
 mod benchmark;
 mod call;
@@ -25,6 +26,7 @@ mod wire;
 
 use model::{Kind, Verdict, Workload};
 
+pub use attached::AttachedSession;
 pub use call::{AMOUNT_DRAWN_MAX, AMOUNT_MAX, Call, Purpose, Transfer};
 pub use crossing::Crossing;
 pub use data::{ACCOUNTS_A_BRANCH, BRANCHES_MAX, Cardinality, Data, OPENING};

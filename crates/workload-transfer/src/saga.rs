@@ -29,10 +29,10 @@ sql::statements! {
     DeleteSettlement = "delete_settlement",
 }
 
-/// The statements of a relay for an engine, in the order of [`Stmt`].
+/// The statements of a relay for an engine, in the order in which a [`Relay`] numbers them.
 ///
 /// # Errors
-/// When the files and [`Stmt`] disagree; a test keeps that from happening.
+/// When the files and the code disagree; a test keeps that from happening.
 pub fn relay_catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
     let canonical = Catalogue::parse(include_str!("../../../spec/sql/transfer/relay.sql"))?;
     let own = match dialect {

@@ -26,8 +26,8 @@ pub(crate) fn compare(folder: &Folder) {
     for only in KINDS {
         let mix =
             Mix::of(FoodCatalogue::KINDS, &[(only.to_owned(), 1.0)]).expect("it is a kind of the catalogue");
-        let inputs =
-            FoodCatalogue::inputs(&size, &Streams { seed: 1, mix: mix.as_ref(), ..Streams::default() });
+        let streams = Streams { seed: 1, mix: mix.as_ref(), ..Streams::default() };
+        let inputs = FoodCatalogue::inputs(&size, &streams);
         let kind = FoodCatalogue::KINDS.iter().position(|kind| kind.name == only).unwrap_or_default();
         let script = wrk::gets_script(folder.path(), only, &mut inputs(0));
         let load = Load::<FoodCatalogue> { kind, inputs: &inputs, ledger: &Default::default };

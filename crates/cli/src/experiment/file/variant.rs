@@ -112,6 +112,7 @@ impl Common<'_> {
             limits: text_of(Limited::Engine),
             statement_statistics,
         };
+        spec.suits(subject.how).map_err(|error| source.wrong(span, error.to_string()))?;
         let variant = Variant {
             name: String::new(),
             subject: subject.path.to_owned(),
