@@ -194,12 +194,15 @@ mod tests {
                 Dialect::Sqlite => GROUPS.iter().chain(&[]),
                 Dialect::Postgres | Dialect::MySql => GROUPS.iter().chain(&[BRANCHES]),
             };
-            let asked: Vec<&str> =
-                of.flat_map(|group| group.audits.iter().map(About::query)).chain([TALLIES]).collect();
+            let asked: Vec<&str> = of
+                .flat_map(|group| group.audits.iter().map(About::query))
+                .chain([TALLIES, SETTLEMENT])
+                .collect();
             assert_eq!(asked.iter().collect::<BTreeSet<_>>().len(), asked.len(), "a query is asked twice");
             catalogue(dialect).unwrap().select(&asked).unwrap();
             let found = audits(dialect).unwrap().iter().map(|group| group.audits.len()).sum::<usize>();
-            assert_eq!(found, asked.len() - 1);
+            assert_eq!(found, asked.len() - 2);
+            assert!(settlement(dialect).unwrap().contains("from transfer"));
             assert!(tallies(dialect).unwrap().contains("from entry"));
         }
     }

@@ -120,7 +120,7 @@ fn entries_and_money_are_held_to_the_transfers() {
     });
     assert_eq!(
         missing,
-        ["worker 4: 1 transfers of 10 units in all were made, and there are 0 debits of 0 units"]
+        ["worker 4: 1 transfers of 10 units in all are accepted, and there are 0 debits of 0 units"]
     );
     let gone = found(|after| after[4].sums.amount -= 10);
     assert_eq!(gone, ["accounts held 2400000 units in all, and hold 2399990 now"]);
