@@ -91,6 +91,9 @@ fn a_server_in_another_language_keeps_every_rule() {
     keeps_all(&desk, "catalogue --server servers/python", &["statements"]);
 }
 
+/// How often a server is verified that is broken where calls meet.
+const RACES: u32 = 5;
+
 /// Every so manieth of the broken servers, from one on.
 fn are_caught(first: usize) {
     if !has_python() {
@@ -98,7 +101,14 @@ fn are_caught(first: usize) {
     }
     for broken in SERVERS.iter().skip(first).step_by(SHARES) {
         let desk = desk(Some(broken));
-        let ran = desk.run("verify catalogue/sqlite/python --json");
+        // What goes wrong between calls at the same moment need not go wrong each time.
+        let tries = if broken.rule.starts_with("race/") { RACES } else { 1 };
+        let mut ran = desk.run("verify catalogue/sqlite/python --json");
+        for _ in 1..tries {
+            if ran.code() == 0 {
+                ran = desk.run("verify catalogue/sqlite/python --json");
+            }
+        }
         assert_eq!(ran.code(), 1, "{}: {ran:?}", broken.what);
         let document = verdicts(&ran.out);
         let rule =

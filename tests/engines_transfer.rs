@@ -5,6 +5,7 @@ use crate::engines_desk::{SHORT, Server, on};
 use rig::Engine;
 use rustix::process::Signal;
 use serde_json::Value;
+use stackmark_tests::languages::{self, is_made};
 
 fn driver(engine: Engine) -> &'static str {
     match engine {
@@ -187,4 +188,33 @@ fn what_relays_on_postgresql_leave_is_settled_by_the_next() {
 #[test]
 fn what_relays_on_mariadb_leave_is_settled_by_the_next() {
     on(Engine::MariaDb, is_settled);
+}
+
+/// The relay of the server in Go runs within it, and settles what another that was killed has promised.
+#[test]
+fn the_server_in_go_settles_what_it_promises() {
+    if !is_made("go", "build") {
+        return;
+    }
+    on(Engine::Postgres, |server| {
+        let desk = Desk::empty();
+        let both = loaded(server, &desk, "go");
+        let subject = "transfer/postgres/net-http+pgx/saga";
+        let servers = format!("--servers {} {both}", languages::folder().display());
+        let ran = server.run(&desk, &format!("run {subject} {servers} --pool 4 {SHORT} --json"));
+        let document = parse(&ran.out);
+        assert_good(&ran, &document);
+        let trial = &document["trials"][0];
+        assert!(committed(trial, "cross-transfer") > 0 && committed(trial, "transfer") > 0, "{trial:#}");
+        assert_eq!(
+            (&trial["settled"]["pending_last"], &trial["stack"]["style"]),
+            (&0.into(), &"saga".into())
+        );
+        assert!(trial["settled"]["settlement"]["times"]["count"].as_u64() > Some(0), "{trial:#}");
+        let processes = trial["processes"].as_array().unwrap();
+        assert!(processes.iter().all(|process| process["roles"][0] != "relay"), "{processes:?}");
+        assert_eq!(server.run(&desk, &format!("verify {subject} {servers}")).code(), 0);
+        let refusal = ["plain makes a transfer in one store"];
+        server.run(&desk, &format!("verify transfer/postgres/net-http+pgx {servers}")).refused(&refusal);
+    });
 }

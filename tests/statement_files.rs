@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::fs;
 use workload_catalogue::FoodCatalogue;
 use workload_tpcc::Tpcc;
+use workload_transfer::Transfers;
 
 /// A file, as it should be: what it is called, and its text.
 type File = (String, String);
@@ -19,6 +20,11 @@ fn files() -> Vec<File> {
         files.push(file(FoodCatalogue::NAME, dialect, workload_catalogue::Stmt::NAMES, &catalogue));
         let tpcc = workload_tpcc::catalogue(dialect).expect("a test keeps the files readable");
         files.push(file(Tpcc::NAME, dialect, workload_tpcc::Stmt::names(dialect), &tpcc));
+        // A server whose calls leave something to a relay may have that too.
+        let calls = workload_transfer::catalogue(dialect).expect("a test keeps the files readable");
+        let relay = workload_transfer::relay_catalogue(dialect).expect("a test keeps the files readable");
+        let names = [workload_transfer::Stmt::NAMES, workload_transfer::RELAY_STATEMENTS].concat();
+        files.push(file(Transfers::NAME, dialect, &names, &[calls, relay].concat()));
     }
     files
 }

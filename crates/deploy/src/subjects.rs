@@ -291,13 +291,18 @@ pub(crate) fn with_servers(
 
 fn offered(manifest: &'static Manifest, offer: &'static Offer) -> Result<Subject> {
     let engine = format!("{}/{}", offer.workload, offer.engine.name());
-    // Our own server has our own sessions behind it; the database of another is looked at by those that are the default.
-    let fits =
-        |known: &&Subject| match known.path.strip_prefix(&engine).and_then(|rest| rest.strip_prefix('/')) {
-            Some(how) => how == offer.how || !manifest.is_ours(),
-            None => false,
-        };
-    let how = DIRECT.iter().find(fits).map(|known| known.how);
+    let of_engine = || {
+        let rest = |known: &Subject| known.path.strip_prefix(&engine)?.strip_prefix('/');
+        DIRECT.iter().filter_map(move |known| Some((rest(known)?, known.how)))
+    };
+    let style = |how: &str| how.split_once('/').map(|(_, style)| style.to_owned());
+    let how = match manifest.is_ours() {
+        // Our own server has our own sessions behind it.
+        true => of_engine().find(|(how, _)| *how == offer.how),
+        // The database of another is looked at by those of its style, or by those that are the default.
+        false => of_engine().find(|(how, _)| style(how) == style(&offer.how)).or_else(|| of_engine().next()),
+    };
+    let how = how.map(|(_, how)| how);
     let how = how.ok_or_else(|| {
         let known = workloads().join(", ");
         manifest

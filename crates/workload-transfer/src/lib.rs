@@ -35,7 +35,7 @@ pub use key::Key;
 pub use ledger::{Claims, Doubt, Ledger, Sort, Sums, Tally, WorkerTally};
 pub use oracle::Oracle;
 pub use outcome::{Decline, Outcome, State};
-pub use saga::{Relay, Relayed, SagaSession, relay_catalogue};
+pub use saga::{RELAY_STATEMENTS, Relay, Relayed, SagaSession, relay_catalogue};
 pub use sql::{SqlSession, SqlTarget, Stmt, catalogue, schema};
 pub use two_phase::{Branches, TwoPhaseSession, recover};
 pub use unrecorded::UnrecordedSession;

@@ -29,6 +29,9 @@ sql::statements! {
     DeleteSettlement = "delete_settlement",
 }
 
+/// Names of the statements of a relay, in their order.
+pub const RELAY_STATEMENTS: &[&str] = Stmt::NAMES;
+
 /// The statements of a relay for an engine, in the order in which a [`Relay`] numbers them.
 ///
 /// # Errors

@@ -147,7 +147,7 @@ fn rates_section(trial: &Trial) -> Vec<Block<'_>> {
     blocks.extend(settled.map(|rule| Block::fact("settled", rule.sentence.clone()).at(Level::Brief)));
     let backlog =
         trial.settled.as_ref().and_then(|settled| settled.settlement.as_ref()).map(findings::backlog);
-    blocks.extend(backlog.map(|words| Block::fact("on their way", words).at(Level::Brief)));
+    blocks.extend(backlog.map(|words| Block::fact("on their way", words)));
     blocks.extend(findings::requirements(trial).into_iter().map(|requirement| {
         let tone = match requirement.met {
             Some(true) => Tone::Good,

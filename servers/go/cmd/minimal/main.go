@@ -45,7 +45,7 @@ func main() {
 
 func run(settings *settings.Settings) error {
 	runtime.GOMAXPROCS(settings.Threads)
-	texts, err := statements.Find("catalogue", string(settings.Database.Engine), []string{"food"})
+	texts, err := statements.Find("catalogue", string(settings.Databases[0].Engine), []string{"food"})
 	if err != nil {
 		return err
 	}
@@ -107,14 +107,14 @@ func (f *food) columns() []any {
 }
 
 func open(settings *settings.Settings, text string) (read, error) {
-	if string(settings.Database.Engine) == "postgres" {
+	if string(settings.Databases[0].Engine) == "postgres" {
 		return postgres(settings, text)
 	}
 	return mariadb(settings, text)
 }
 
 func postgres(settings *settings.Settings, text string) (read, error) {
-	database := settings.Database
+	database := settings.Databases[0]
 	config, err := pgxpool.ParseConfig("host=127.0.0.1 user=nobody dbname=none password=none sslmode=disable")
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func postgres(settings *settings.Settings, text string) (read, error) {
 }
 
 func mariadb(settings *settings.Settings, text string) (read, error) {
-	database, config := settings.Database, mysql.NewConfig()
+	database, config := settings.Databases[0], mysql.NewConfig()
 	config.User, config.Passwd, config.DBName = database.User, database.Password, database.Name
 	config.Net, config.Addr = "tcp", database.Place()
 	if database.Socket != "" {

@@ -23,6 +23,7 @@ import (
 	"stackmark/net-http/internal/settings"
 	"stackmark/net-http/internal/statements"
 	"stackmark/net-http/internal/tpcc"
+	"stackmark/net-http/internal/transfer"
 	"stackmark/net-http/internal/web"
 )
 
@@ -52,22 +53,48 @@ func fail(status int, err error) {
 type workload struct {
 	names     func(on settings.Engine) []string
 	questions []string
-	scale     func(answers []int64) int64
-	routes    func(on settings.Engine, answers []int64) []web.Route
+	// ready makes the calls and the scale of what each database has answered.
+	ready func(on settings.Engine, answers [][]int64) (*ready, error)
+	// relayNames are the statements of what calls leave to be done in another database, if they do.
+	relayNames []string
+}
+
+type ready struct {
+	routes []web.Route
+	scale  int64
+	// relay does what calls leave, over a connection to each database.
+	relay func(pools []*engine.Pool, log func(line string)) func(stop context.Context)
 }
 
 var workloads = map[string]workload{
 	"catalogue": {
 		names:     func(settings.Engine) []string { return catalogue.Names },
 		questions: catalogue.Questions,
-		scale:     catalogue.Scale,
-		routes:    func(settings.Engine, []int64) []web.Route { return catalogue.Routes() },
+		ready: func(_ settings.Engine, answers [][]int64) (*ready, error) {
+			return &ready{routes: catalogue.Routes(), scale: catalogue.Scale(answers[0])}, nil
+		},
 	},
 	"tpcc": {
 		names:     tpcc.Names,
 		questions: tpcc.Questions,
-		scale:     func(answers []int64) int64 { return answers[0] },
-		routes:    tpcc.Routes,
+		ready: func(on settings.Engine, answers [][]int64) (*ready, error) {
+			return &ready{routes: tpcc.Routes(on, answers[0]), scale: answers[0][0]}, nil
+		},
+	},
+	"transfer": {
+		names:      func(settings.Engine) []string { return transfer.Names },
+		questions:  transfer.Questions,
+		relayNames: transfer.RelayNames,
+		ready: func(_ settings.Engine, answers [][]int64) (*ready, error) {
+			stores, err := transfer.NewStores(answers)
+			if err != nil {
+				return nil, err
+			}
+			relay := func(pools []*engine.Pool, log func(line string)) func(stop context.Context) {
+				return transfer.NewRelay(stores, pools, log).Run
+			}
+			return &ready{routes: stores.Routes(), scale: stores.Scale(), relay: relay}, nil
+		},
 	},
 }
 
@@ -75,7 +102,9 @@ var workloads = map[string]workload{
 type server struct {
 	listening net.Listener
 	service   *web.Service
-	pool      *engine.Pool
+	pools     []*engine.Pool
+	// relay runs until it is to stop, where there is one.
+	relay func(stop context.Context)
 }
 
 // prepare opens everything, the address last: nobody can connect to a server that will not answer.
@@ -83,36 +112,88 @@ func prepare(settings *settings.Settings) (*server, error) {
 	runtime.GOMAXPROCS(settings.Threads)
 	collectLess()
 	workload := workloads[settings.Workload]
-	opener, answers, err := reach(settings, workload)
+	on := settings.Databases[0].Engine
+	openers, answers, err := reach(settings, workload.names(on), workload.questions)
+	if err != nil {
+		return nil, fmt.Errorf("the database cannot be used: %w", err)
+	}
+	ready, err := workload.ready(on, answers)
 	if err != nil {
 		return nil, fmt.Errorf("the database cannot be used: %w", err)
 	}
 	log := logger()
-	pool, err := engine.NewPool(opener, settings.Pool, log)
-	if err != nil {
-		return nil, fmt.Errorf("the database cannot be used: %w", err)
+	server := &server{}
+	if server.pools, err = open(openers, settings.Pool, log); err != nil {
+		return nil, err
 	}
-	fmt.Fprintf(os.Stderr, "net-http: %d connections in one pool for %d threads\n", settings.Pool, settings.Threads)
-	scale := workload.scale(answers)
-	service, err := web.New(workload.routes(settings.Database.Engine, answers), pool, &web.About{
+	if settings.Style == "saga" && len(openers) > 1 {
+		own, _, err := reach(settings, workload.relayNames, nil)
+		if err != nil {
+			return nil, fmt.Errorf("the database cannot be used: %w", err)
+		}
+		pools, err := open(own, 1, log)
+		if err != nil {
+			return nil, err
+		}
+		server.relay = ready.relay(pools, log)
+	}
+	fmt.Fprintf(os.Stderr, "net-http: %d connections in a pool for each of %d databases, for %d threads\n", settings.Pool, len(openers), settings.Threads)
+	server.service, err = web.New(ready.routes, server.pools, &web.About{
 		Name: "net-http", Version: version + " (net/http of " + runtime.Version() + ")",
 		Contract: settings.Workload + "/1", Workload: settings.Workload,
-		Scale: scale, Pool: settings.Pool, Workers: settings.Threads, PID: os.Getpid(),
-		Limits: web.Limits(settings.Pool), Stack: opener.Stack(),
+		Scale: ready.scale, Pool: settings.Pool, Workers: settings.Threads, PID: os.Getpid(),
+		Limits: web.Limits(settings.Pool), Stack: stack(openers, settings.Style),
 	}, log)
 	if err != nil {
 		return nil, err
 	}
-	listening, err := net.Listen(settings.Network(), settings.Listen)
+	server.listening, err = net.Listen(settings.Network(), settings.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("could not listen: %w", err)
 	}
-	return &server{listening, service, pool}, nil
+	return server, nil
+}
+
+// stack is that of the first database, with the number of them where there are several.
+func stack(openers []engine.Opener, style string) *engine.Stack {
+	of := *openers[0].Stack()
+	of.Style = style
+	if len(openers) > 1 {
+		of.Settings = append([][2]string{{"stores", fmt.Sprint(len(openers))}}, of.Settings...)
+	}
+	return &of
+}
+
+func open(openers []engine.Opener, size int, log func(line string)) ([]*engine.Pool, error) {
+	pools := make([]*engine.Pool, len(openers))
+	for at, opener := range openers {
+		var err error
+		if pools[at], err = engine.NewPool(opener, size, log); err != nil {
+			return nil, fmt.Errorf("the database cannot be used: %w", err)
+		}
+	}
+	return pools, nil
 }
 
 // serve answers until it is to stop, finishes the calls that are running, and closes the connections.
 func (s *server) serve(stop <-chan struct{}) error {
 	server, listener := web.Server(s.service), web.NewListener(s.listening)
+	if s.relay != nil {
+		relaying, stopRelay := context.WithCancel(context.Background())
+		relayed := make(chan struct{})
+		go func() {
+			defer close(relayed)
+			s.relay(relaying)
+		}()
+		// It ends with the batch that it is at, behind the last call.
+		defer func() {
+			stopRelay()
+			select {
+			case <-relayed:
+			case <-time.After(web.DrainMax):
+			}
+		}()
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	fmt.Printf("listening on http://%s\n", s.listening.Addr())
@@ -134,22 +215,33 @@ func (s *server) serve(stop <-chan struct{}) error {
 	if err := <-ended; err != nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 		return err
 	}
-	if !s.pool.Close(time.Second) {
-		return fmt.Errorf("calls were cut off %v after the server was asked to stop", web.DrainMax)
+	for _, pool := range s.pools {
+		if !pool.Close(time.Second) {
+			return fmt.Errorf("calls were cut off %v after the server was asked to stop", web.DrainMax)
+		}
 	}
 	return nil
 }
 
-func reach(settings *settings.Settings, workload workload) (engine.Opener, []int64, error) {
-	database := settings.Database
-	texts, err := statements.Find(settings.Workload, string(database.Engine), workload.names(database.Engine))
+// reach finds all databases, and asks each of them the questions.
+func reach(settings *settings.Settings, names, questions []string) ([]engine.Opener, [][]int64, error) {
+	on := settings.Databases[0].Engine
+	texts, err := statements.Find(settings.Workload, string(on), names)
 	if err != nil {
 		return nil, nil, err
 	}
-	if string(database.Engine) == "postgres" {
-		return postgres.Reach(database, texts, moduleVersion("github.com/jackc/pgx/v5"), workload.questions)
+	openers, answers := make([]engine.Opener, len(settings.Databases)), make([][]int64, len(settings.Databases))
+	for at, database := range settings.Databases {
+		if string(on) == "postgres" {
+			openers[at], answers[at], err = postgres.Reach(database, texts, moduleVersion("github.com/jackc/pgx/v5"), questions)
+		} else {
+			openers[at], answers[at], err = mariadb.Reach(database, texts, moduleVersion("github.com/go-sql-driver/mysql"), questions)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
 	}
-	return mariadb.Reach(database, texts, moduleVersion("github.com/go-sql-driver/mysql"), workload.questions)
+	return openers, answers, nil
 }
 
 // moduleVersion is that of a module which this program was built with.

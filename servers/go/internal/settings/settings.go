@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // Most that can be asked for.
@@ -17,13 +19,19 @@ const (
 // Settings are those of the contract's environment.
 type Settings struct {
 	Workload string
-	Database *Database
-	// Pool is how many connections there are to the engine, in all.
+	// Databases are one for each store, of which there is more than one where the workload's data is split.
+	Databases []*Database
+	// Style is how transactions are expressed: `plain`, or `saga`, which leaves to a relay what is to be done in another store.
+	Style string
+	// Pool is how many connections there are to the engine, in all; to each where there are several.
 	Pool int
 	// Threads run Go code at the same time: GOMAXPROCS.
 	Threads int
 	Listen  string
 }
+
+// workloads are those that are served.
+var workloads = []string{"catalogue", "tpcc", "transfer"}
 
 // hows has the driver for each engine, as `how` in the manifest.
 var hows = map[Engine]string{Postgres: "pgx", MariaDB: "go-sql-driver"}
@@ -38,23 +46,20 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 		}
 		return value
 	}
-	settings := &Settings{Workload: given("STACKMARK_WORKLOAD"), Listen: given("STACKMARK_LISTEN")}
+	settings := &Settings{Style: "plain", Workload: given("STACKMARK_WORKLOAD"), Listen: given("STACKMARK_LISTEN")}
 	how, url, pool, threads := given("STACKMARK_HOW"), given("STACKMARK_DB"), given("STACKMARK_POOL"), given("STACKMARK_THREADS")
 	if missing != nil {
 		return nil, missing
 	}
-	if settings.Workload != "catalogue" && settings.Workload != "tpcc" {
-		return nil, fmt.Errorf("STACKMARK_WORKLOAD is `%s`; catalogue and tpcc are served", settings.Workload)
+	if !slices.Contains(workloads, settings.Workload) {
+		return nil, fmt.Errorf("STACKMARK_WORKLOAD is `%s`; %s are served", settings.Workload, strings.Join(workloads, ", "))
 	}
 	var err error
-	if settings.Database, err = ParseDatabase(url); err != nil {
-		return nil, fmt.Errorf("STACKMARK_DB: %w", err)
+	if settings.Databases, err = databases(get, url); err != nil {
+		return nil, err
 	}
-	if wanted := hows[settings.Database.Engine]; how != wanted {
-		return nil, fmt.Errorf("STACKMARK_HOW is `%s`; a database on %s is served by %s", how, settings.Database.Engine, wanted)
-	}
-	if password, there := get("STACKMARK_DB_PASSWORD"); there {
-		settings.Database.Password = password
+	if err = settings.suits(how); err != nil {
+		return nil, err
 	}
 	if settings.Pool, err = count("STACKMARK_POOL", pool, poolMax); err != nil {
 		return nil, err
@@ -63,6 +68,49 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 		return nil, err
 	}
 	return settings, address(settings.Listen)
+}
+
+// databases are those of all stores, the first of which is at url.
+func databases(get func(name string) (string, bool), url string) ([]*Database, error) {
+	var all []*Database
+	shared, hasShared := get("STACKMARK_DB_PASSWORD")
+	for name, there := "STACKMARK_DB", true; there; {
+		database, err := ParseDatabase(url)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if len(all) > 0 && database.Engine != all[0].Engine {
+			return nil, fmt.Errorf("%s is on %s, and STACKMARK_DB on %s", name, database.Engine, all[0].Engine)
+		}
+		if password, own := get(name + "_PASSWORD"); own {
+			database.Password = password
+		} else if hasShared {
+			database.Password = shared
+		}
+		all = append(all, database)
+		name = "STACKMARK_DB_" + strconv.Itoa(len(all))
+		url, there = get(name)
+		there = there && url != ""
+	}
+	return all, nil
+}
+
+// suits tells whether the workload is served so, on as many databases of that engine.
+func (s *Settings) suits(how string) error {
+	on := s.Databases[0].Engine
+	wanted := hows[on]
+	switch {
+	case s.Workload == "transfer" && on == Postgres && how == wanted+"/saga":
+		s.Style = "saga"
+		return nil
+	case s.Workload == "transfer" && on != Postgres:
+		return fmt.Errorf("STACKMARK_DB is on %s; transfer is served on %s", on, Postgres)
+	case how != wanted:
+		return fmt.Errorf("STACKMARK_HOW is `%s`; a database on %s is served by %s", how, on, wanted)
+	case len(s.Databases) > 1:
+		return fmt.Errorf("STACKMARK_DB_1 is set; %s by `%s` is served from one database", s.Workload, how)
+	}
+	return nil
 }
 
 // Environment is where Read reads from, but in tests.

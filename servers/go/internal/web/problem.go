@@ -18,6 +18,8 @@ type Problem struct {
 	// Unsure where it may have been applied.
 	Unsure bool
 	Reason string
+	// Balance is what an account holds that holds too little.
+	Balance *int64
 	// close where the rest of the request will not be read.
 	close bool
 }
@@ -115,6 +117,9 @@ func (p *Problem) append(into []byte) []byte {
 		into = append(into, `,"reason":"`...)
 		into = append(into, p.Reason...)
 		into = append(into, '"')
+	}
+	if p.Balance != nil {
+		into = strconv.AppendInt(append(into, `,"balance":`...), *p.Balance, 10)
 	}
 	return append(into, '}')
 }

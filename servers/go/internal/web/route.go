@@ -26,7 +26,9 @@ type Request struct {
 
 // Call is a call that was read.
 type Call struct {
-	Kind engine.Kind
+	// Store is where it runs, by its place among the databases.
+	Store int
+	Kind  engine.Kind
 	// Run makes the answer, and says whether what was done is to stay. It may be called again, from the start.
 	Run func(s *engine.Session, a *Answer) (commit bool, err error)
 }

@@ -28,8 +28,9 @@ const (
 
 // Service answers requests.
 type Service struct {
-	router    router
-	pool      *engine.Pool
+	router router
+	// pools are one for each database.
+	pools     []*engine.Pool
 	about     []byte
 	log       func(line string)
 	exchanges sync.Pool
@@ -44,12 +45,12 @@ type exchange struct {
 }
 
 // New makes a service of a workload's routes.
-func New(routes []Route, pool *engine.Pool, about *About, log func(line string)) (*Service, error) {
+func New(routes []Route, pools []*engine.Pool, about *About, log func(line string)) (*Service, error) {
 	document, err := json.Marshal(about)
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{router: router{fixed: map[string]*place{}}, pool: pool, about: document, log: log}
+	s := &Service{router: router{fixed: map[string]*place{}}, pools: pools, about: document, log: log}
 	s.exchanges.New = func() any {
 		return &exchange{in: make([]byte, 0, 1<<10), answer: Answer{Body: make([]byte, 0, 4<<10)}, text: make([]byte, 0, 256)}
 	}
@@ -134,7 +135,7 @@ func (s *Service) run(call *Call, x *exchange, effort *engine.Effort) *engine.Fa
 	if s.stopping.Load() {
 		return engine.Shedding
 	}
-	return s.pool.Run(call.Kind, effort, func(session *engine.Session) (bool, error) {
+	return s.pools[call.Store].Run(call.Kind, effort, func(session *engine.Session) (bool, error) {
 		x.answer.reset()
 		return call.Run(session, &x.answer)
 	})

@@ -57,7 +57,7 @@ func serve(t *testing.T) string {
 			return true, nil
 		}}, nil
 	}
-	service, err := New([]Route{{"POST", "/echo", echo}, {"GET", "/fail/{id}/now", fail}}, pool, &About{Workload: "w"}, func(string) {})
+	service, err := New([]Route{{"POST", "/echo", echo}, {"GET", "/fail/{id}/now", fail}}, []*engine.Pool{pool}, &About{Workload: "w"}, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

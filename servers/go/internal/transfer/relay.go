@@ -1,0 +1,230 @@
+package transfer
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"stackmark/net-http/internal/engine"
+)
+
+const (
+	// batchMax messages are relayed together: the statements for many rows say the same.
+	batchMax = 64
+	// rest is for how long a relay that has found nothing waits before it looks again.
+	rest = 5 * time.Millisecond
+	// restAfterWrong is for a store that is away.
+	restAfterWrong = 200 * time.Millisecond
+	// What the store of a target has made of a transfer.
+	refused = 2
+)
+
+// Relay brings what is in the outbox of each store to the stores that it is for, and settles it where it came from. It keeps
+// nothing that it needs: whatever it leaves half done the next one finds.
+type Relay struct {
+	stores *Stores
+	// pools have a connection to each store.
+	pools []*engine.Pool
+	log   func(line string)
+}
+
+// NewRelay is a relay over a pool for each store, with the statements of RelayNames.
+func NewRelay(stores *Stores, pools []*engine.Pool, log func(line string)) *Relay {
+	return &Relay{stores: stores, pools: pools, log: log}
+}
+
+// Run relays until it is to stop.
+func (r *Relay) Run(stop context.Context) {
+	said := ""
+	for stop.Err() == nil {
+		done, wrong := r.turn()
+		text := ""
+		if wrong != nil {
+			text = wrong.Error()
+		}
+		if text != said && text != "" {
+			r.log("relay: " + text)
+		}
+		said = text
+		wait := rest
+		switch {
+		case wrong != nil:
+			wait = restAfterWrong
+		case done > 0:
+			continue
+		}
+		select {
+		case <-stop.Done():
+		case <-time.After(wait):
+		}
+	}
+}
+
+// turn relays a batch between each two stores.
+func (r *Relay) turn() (done int, wrong error) {
+	for from := range r.pools {
+		for to := range r.pools {
+			if from == to {
+				continue
+			}
+			relayed, err := r.relay(from, to)
+			done += relayed
+			if err != nil && wrong == nil {
+				wrong = err
+			}
+		}
+	}
+	return done, wrong
+}
+
+// message is a transfer that is on its way.
+type message struct {
+	created int64
+	asked
+	refused bool
+}
+
+func (r *Relay) relay(from, to int) (int, error) {
+	var messages []message
+	fault := r.pools[from].Run(engine.OneRead, new(engine.Effort), func(s *engine.Session) (_ bool, err error) {
+		messages, err = r.read(s, to)
+		return true, err
+	})
+	if fault != nil || len(messages) == 0 {
+		return 0, wrong(from, fault)
+	}
+	batch := rand.Int64()
+	fault = r.pools[to].Run(engine.Write, new(engine.Effort), func(s *engine.Session) (bool, error) {
+		return true, give(s, batch, messages)
+	})
+	if fault != nil {
+		// What was not given is not settled.
+		return 0, wrong(to, fault)
+	}
+	fault = r.pools[from].Run(engine.Write, new(engine.Effort), func(s *engine.Session) (bool, error) {
+		return true, settle(s, batch, messages)
+	})
+	if fault != nil {
+		return 0, wrong(from, fault)
+	}
+	return len(messages), nil
+}
+
+// wrong is what is worth a word: not that somebody else was there at the same moment.
+func wrong(store int, fault *engine.Fault) error {
+	if fault == nil || fault.Class == engine.Conflict {
+		return nil
+	}
+	return fmt.Errorf("shard-%d: %w", store, fault)
+}
+
+func (r *Relay) read(s *engine.Session, to int) ([]message, error) {
+	messages := make([]message, 0, batchMax)
+	within := r.stores.ranges[to]
+	_, err := s.Rows(stmtReadOutbox, func(row engine.Row) {
+		of := message{created: row.Int(0)}
+		of.key = key{row.Int(1), row.Int(2), row.Int(3)}
+		of.source, of.target, of.amount = row.Int(4), row.Int(5), row.Int(6)
+		messages = append(messages, of)
+	}, within[0], within[1])
+	return messages, err
+}
+
+// give gives what is new of a batch to its accounts, and notes of each whether it was refused.
+func give(s *engine.Session, batch int64, messages []message) error {
+	inserted, err := s.ExecMany(stmtInsertInbox, many(messages, func(of *message) []any {
+		return []any{of.key.run, of.key.worker, of.key.sequence, of.source, of.target, of.amount, batch}
+	}))
+	if err != nil {
+		return err
+	}
+	known := map[int64]bool{}
+	allKnown := true
+	if inserted > 0 {
+		if _, err := s.Rows(stmtLockTargets, func(row engine.Row) { known[row.Int(0)] = true }, batch); err != nil {
+			return err
+		}
+		for at := range messages {
+			allKnown = allKnown && known[messages[at].target]
+		}
+		if !allKnown {
+			if _, err := s.Exec(stmtRefuseCredits, batch); err != nil {
+				return err
+			}
+		}
+		if _, err := s.Exec(stmtCreditAccounts, batch); err != nil {
+			return err
+		}
+		if _, err := s.Exec(stmtInsertCredits, batch); err != nil {
+			return err
+		}
+	}
+	if allKnown && inserted == int64(len(messages)) {
+		return nil
+	}
+	// Some were there before, or were refused.
+	for at := range messages {
+		of, state := &messages[at], int64(0)
+		there, err := s.One(stmtReadInbox, func(row engine.Row) { state = row.Int(0) }, of.key.run, of.key.worker, of.key.sequence, of.source)
+		if err != nil {
+			return err
+		}
+		if !there {
+			return engine.Defective("a message that was taken is not in the inbox")
+		}
+		of.refused = state == refused
+	}
+	return nil
+}
+
+// settle settles a batch where it came from; what nobody has settled before.
+func settle(s *engine.Session, batch int64, messages []message) error {
+	for at := range messages {
+		if of := &messages[at]; of.refused {
+			if err := refund(s, of); err != nil {
+				return err
+			}
+		}
+	}
+	if _, err := s.ExecMany(stmtInsertSettlement, many(messages, func(of *message) []any {
+		state := int64(settled)
+		if of.refused {
+			state = refunded
+		}
+		return []any{batch, of.created, of.key.run, of.key.worker, of.key.sequence, of.source, state}
+	})); err != nil {
+		return err
+	}
+	for _, statement := range []int{stmtSettleTransfers, stmtDeleteMessages, stmtDeleteSettlement} {
+		if _, err := s.Exec(statement, batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refund gives money back, unless somebody has done so.
+func refund(s *engine.Session, of *message) error {
+	changed, err := s.Exec(stmtRefundTransfer, of.key.run, of.key.worker, of.key.sequence, of.source)
+	if err != nil || changed == 0 {
+		return err
+	}
+	if changed, err = s.Exec(stmtRefundAccount, of.source, of.amount); err != nil {
+		return err
+	}
+	if changed != 1 {
+		return engine.Defective("an account that has paid is not there any more")
+	}
+	_, err = s.Exec(stmtInsertRefund, of.key.run, of.key.worker, of.key.sequence, of.source, of.amount)
+	return err
+}
+
+// many has the parameters of a statement for many rows, of which the last is there again in place of those that are missing.
+func many(messages []message, row func(of *message) []any) []any {
+	args := make([]any, 0, batchMax*7)
+	for at := range batchMax {
+		args = append(args, row(&messages[min(at, len(messages)-1)])...)
+	}
+	return args
+}
