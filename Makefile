@@ -1,7 +1,7 @@
 # The commands of everyday work. `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart build test bench soak lint docs clean toolchain
+.PHONY: help quickstart build test bench drill soak lint docs clean toolchain
 
 CARGO ?= $(shell command -v cargo 2>/dev/null || ls "$$HOME/.cargo/bin/cargo" 2>/dev/null)
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -19,10 +19,13 @@ build: toolchain ## build target/release/stackmark
 test: toolchain ## set up what the tests need, then run all of them
 	CARGO="$(CARGO)" scripts/test.sh
 
-bench: toolchain ## what the harness itself costs, and how it stands beside others: twenty minutes, on an idle machine
+bench: toolchain ## what the harness itself costs, and how it stands beside others: half an hour, on an idle machine
 	"$(CARGO)" build --release --locked --workspace --bins
 	@set -e; for bench in $(basename $(notdir $(wildcard benches/src/bin/*))); do \
 	  printf '\n== %s\n' "$$bench"; "$(TARGET)/release/$$bench"; done
+
+drill: build ## kill, pause and cut off all kinds of components 316 times: is the data right? twenty minutes; needs PostgreSQL, MariaDB, Go
+	scripts/drill.sh "$(STACKMARK)"
 
 soak: toolchain ## five minutes for each server of what does it no good: is it there afterwards, and has it grown?
 	STACKMARK_SOAK_S=300 "$(CARGO)" test --release --locked --workspace --test survive languages -- --nocapture

@@ -3,7 +3,7 @@
 use rig::Engine;
 use sql::Dialect;
 use stackmark_tests::banks::WRONGS;
-use stackmark_tests::beds::{OnMariaDb, OnPostgres, OnSqlite};
+use stackmark_tests::beds::{OnMariaDb, OnPostgres, OnPostgresSimply, OnSqlite};
 use stackmark_tests::routes::{banks_are_right_on_both_routes, wrongs_in_banks_are_caught};
 use std::collections::BTreeSet;
 use workload_tpcb::audit::audits;
@@ -19,6 +19,11 @@ fn banks_on_postgresql_are_right_on_both_routes() {
 }
 
 #[test]
+fn banks_on_postgresql_by_the_simple_protocol_are_right_on_both_routes() {
+    banks_are_right_on_both_routes::<OnPostgresSimply>();
+}
+
+#[test]
 fn banks_on_mariadb_are_right_on_both_routes() {
     banks_are_right_on_both_routes::<OnMariaDb>();
 }
@@ -31,6 +36,11 @@ fn wrongs_in_banks_on_sqlite_are_caught_by_the_audits_that_they_offend_and_by_no
 #[test]
 fn wrongs_in_banks_on_postgresql_are_caught_by_the_audits_that_they_offend_and_by_no_others() {
     wrongs_in_banks_are_caught::<OnPostgres>();
+}
+
+#[test]
+fn wrongs_in_banks_by_the_simple_protocol_are_caught_by_the_audits_that_they_offend_and_by_no_others() {
+    wrongs_in_banks_are_caught::<OnPostgresSimply>();
 }
 
 #[test]

@@ -1,14 +1,23 @@
-//! Transfers between two stores by a saga, on every engine.
+//! Transfers between stores by a saga, on every engine.
 
 use stackmark_tests::beds::{OnMariaDb, OnPostgres, OnSqlite};
+use stackmark_tests::expiry::{
+    an_expired_key_is_not_made_again, old_keys_are_forgotten_once, what_has_not_arrived_is_not_forgotten,
+};
 use stackmark_tests::sagas::{
-    attached_files_are_as_one, two_stores_settle, what_a_dead_relay_leaves_is_settled,
-    what_is_refused_goes_back, who_dies_between_debit_and_credit_is_caught, wrongs_between_stores_are_caught,
+    a_store_that_says_otherwise_is_refused, attached_files_are_as_one, stores_settle,
+    what_a_dead_relay_leaves_is_settled, what_is_refused_goes_back,
+    who_dies_between_debit_and_credit_is_caught, wrongs_between_stores_are_caught,
 };
 
 #[test]
 fn sagas_on_sqlite_settle() {
-    two_stores_settle::<OnSqlite>();
+    stores_settle::<OnSqlite>(2);
+}
+
+#[test]
+fn sagas_over_four_files_settle() {
+    stores_settle::<OnSqlite>(4);
 }
 
 #[test]
@@ -28,7 +37,7 @@ fn wrongs_between_stores_on_sqlite_are_caught_by_the_audits_that_they_offend_and
 
 #[test]
 fn sagas_on_postgresql_settle() {
-    two_stores_settle::<OnPostgres>();
+    stores_settle::<OnPostgres>(2);
 }
 
 #[test]
@@ -48,7 +57,7 @@ fn wrongs_between_stores_on_postgresql_are_caught_by_the_audits_that_they_offend
 
 #[test]
 fn sagas_on_mariadb_settle() {
-    two_stores_settle::<OnMariaDb>();
+    stores_settle::<OnMariaDb>(2);
 }
 
 #[test]
@@ -84,4 +93,40 @@ fn who_dies_between_debit_and_credit_on_mariadb_is_caught() {
 #[test]
 fn attached_files_on_sqlite_are_as_one() {
     attached_files_are_as_one();
+}
+
+#[test]
+fn keys_on_sqlite_expire() {
+    old_keys_are_forgotten_once::<OnSqlite>();
+    an_expired_key_is_not_made_again::<OnSqlite>();
+    what_has_not_arrived_is_not_forgotten::<OnSqlite>();
+}
+
+#[test]
+fn keys_on_postgresql_expire() {
+    old_keys_are_forgotten_once::<OnPostgres>();
+    an_expired_key_is_not_made_again::<OnPostgres>();
+    what_has_not_arrived_is_not_forgotten::<OnPostgres>();
+}
+
+#[test]
+fn keys_on_mariadb_expire() {
+    old_keys_are_forgotten_once::<OnMariaDb>();
+    an_expired_key_is_not_made_again::<OnMariaDb>();
+    what_has_not_arrived_is_not_forgotten::<OnMariaDb>();
+}
+
+#[test]
+fn a_store_on_sqlite_that_says_otherwise_than_was_loaded_is_refused() {
+    a_store_that_says_otherwise_is_refused::<OnSqlite>();
+}
+
+#[test]
+fn a_store_on_postgresql_that_says_otherwise_than_was_loaded_is_refused() {
+    a_store_that_says_otherwise_is_refused::<OnPostgres>();
+}
+
+#[test]
+fn a_store_on_mariadb_that_says_otherwise_than_was_loaded_is_refused() {
+    a_store_that_says_otherwise_is_refused::<OnMariaDb>();
 }

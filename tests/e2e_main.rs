@@ -11,6 +11,7 @@ mod e2e_bad_input;
 mod e2e_complete;
 mod e2e_confirm;
 mod e2e_desk;
+mod e2e_drill;
 mod e2e_experiments;
 mod e2e_export;
 mod e2e_fuzzed;

@@ -23,6 +23,14 @@ fn address(running: &Running) -> String {
     running.out().trim().strip_prefix("listening on ").unwrap().to_owned()
 }
 
+/// What a relay says itself that it has done.
+fn about(place: &str) -> Value {
+    let mut stream = TcpStream::connect(place.strip_prefix("http://").unwrap()).unwrap();
+    stream.write_all(b"GET /about HTTP/1.1\r\nhost: relay\r\nconnection: close\r\n\r\n").unwrap();
+    let said = std::io::read_to_string(stream).unwrap();
+    serde_json::from_str(said.split("\r\n\r\n").nth(1).unwrap()).unwrap()
+}
+
 fn trial_of(desk: &Desk, line: &str) -> Value {
     let ran = desk.run(line);
     let document = parse(&ran.out);
@@ -60,6 +68,24 @@ fn a_saga_between_two_files_is_settled_by_a_relay_that_is_watched() {
     assert!(processes.iter().all(|process| process["roles"][0] != "relay"), "{processes:?}");
 }
 
+#[test]
+fn a_relay_keeps_to_its_limits() {
+    let desk = loaded();
+    let line =
+        format!("run transfer/sqlite/rusqlite/saga {BOTH} {SHORT} --limit relay:cpu=0.05 --settle 60s");
+    let ran = desk.run(&line);
+    if ran.code() == 2 {
+        ran.refused(&["control groups"]);
+        return rig::for_tests::not_run("control groups are not ours to make; the refusal was seen");
+    }
+    let document = parse(&ran.out);
+    let processes = document["trials"][0]["processes"].as_array().unwrap();
+    let relay = processes.iter().find(|process| process["roles"][0] == "relay").unwrap();
+    assert_eq!(relay["limits"]["cpu"], 0.05, "{relay}");
+    assert!(relay["limits"]["throttling"]["periods"].as_u64() > Some(0), "{relay}");
+    assert!(processes.iter().filter(|process| !process["limits"].is_null()).count() == 1, "{processes:?}");
+}
+
 /// Behind a server that was started by hand nobody settles anything unless a relay is started by hand too.
 #[test]
 fn without_a_relay_a_number_is_void_and_with_one_what_was_left_is_settled() {
@@ -76,13 +102,9 @@ fn without_a_relay_a_number_is_void_and_with_one_what_was_left_is_settled() {
     let ran = desk.run(&format!("audit transfer {BOTH}"));
     assert!(ran.code() == 1 && ran.out.contains("are pending"), "{ran:?}");
     let relay = desk.start(&format!("relay transfer {BOTH}"));
-    let about = address(&relay);
+    let place = address(&relay);
     trial_of(&desk, &run);
-    // It says itself what it has done.
-    let mut stream = TcpStream::connect(about.strip_prefix("http://").unwrap()).unwrap();
-    stream.write_all(b"GET /about HTTP/1.1\r\nhost: relay\r\nconnection: close\r\n\r\n").unwrap();
-    let said = std::io::read_to_string(stream).unwrap();
-    let said: Value = serde_json::from_str(said.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+    let said = about(&place);
     assert!(said["done"].as_u64() >= trial["settled"]["pending_last"].as_u64(), "{said}");
     assert_eq!((&said["undone"], &said["wrong"]), (&0.into(), &0.into()), "{said}");
     for ends in [relay, serving] {
@@ -91,19 +113,63 @@ fn without_a_relay_a_number_is_void_and_with_one_what_was_left_is_settled() {
     }
 }
 
+/// It does so in one store too, where it has nothing else to do.
+#[test]
+fn a_relay_forgets_keys_that_have_expired() {
+    let desk = loaded();
+    let one = "--db sqlite:one.db";
+    assert_eq!(desk.run(&format!("load transfer --scale 1 {one}")).code(), 0);
+    for (how, files) in [("rusqlite/saga", BOTH), ("rusqlite", one)] {
+        trial_of(&desk, &format!("run transfer/sqlite/{how} {files} {SHORT}"));
+        let relay = desk.start(&format!("relay transfer {files} --keep-keys 1s"));
+        let place = address(&relay);
+        relay.until("keys are forgotten", || about(&place)["forgotten"].as_u64() > Some(100));
+        relay.signal(Signal::INT);
+        assert_eq!(relay.end().code(), 0);
+        assert_eq!(desk.run(&format!("audit transfer {files}")).code(), 0);
+        // Who comes next is held to what is left.
+        trial_of(&desk, &format!("run transfer/sqlite/{how} {files} {SHORT}"));
+    }
+}
+
 #[test]
 fn a_relay_that_has_nothing_to_do_is_refused() {
     let desk = loaded();
-    refused(
-        &desk,
-        "relay transfer --db sqlite:a.db",
-        &["a relay works between several stores", "shard-1=URL"],
-    );
+    refused(&desk, &format!("relay transfer {BOTH} --keep-keys 500ms"), &["--keep-keys is 1s or longer"]);
     let both = "--db shard-0=sqlite:b.db --db shard-1=sqlite:a.db";
     refused(&desk, &format!("relay transfer {both}"), &["shard-0 does not hold its part"]);
     refused(&desk, &format!("relay tpcb {BOTH}"), &["no calls of tpcb on sqlite leave anything to a relay"]);
     refused(&desk, &format!("relay transfer --how rusqlite {BOTH}"), &["leave nothing to a relay", "`saga`"]);
+    for (line, words) in [
+        (
+            format!("run transfer/sqlite/rusqlite/unsafe {BOTH}"),
+            "there is none of transfer/sqlite/rusqlite/unsafe",
+        ),
+        ("run transfer/sqlite/rusqlite/saga".into(), "of a saga over several stores"),
+        (format!("run transfer/sqlite/rusqlite/saga --url http://127.0.0.1:1 {BOTH}"), "--url"),
+    ] {
+        refused(&desk, &format!("{line} --limit relay:cpu=0.5"), &[words]);
+    }
     refused(&desk, &format!("run transfer/sqlite/rusqlite {BOTH}"), &["plain makes a transfer in one store"]);
+}
+
+#[test]
+fn files_that_do_not_belong_together_are_refused_by_name() {
+    let desk = loaded();
+    let four = "--db shard-0=sqlite:four-0.db --db shard-1=sqlite:four-1.db";
+    assert_eq!(desk.run(&format!("load transfer --scale 4 --shards 2 {four}")).code(), 0);
+    let check = |first: &str, second: &str, words: &[&str]| {
+        let files = format!("--db shard-0=sqlite:{first} --db shard-1=sqlite:{second}");
+        refused(&desk, &format!("run transfer/sqlite/rusqlite/saga {files} {SHORT}"), words);
+    };
+    check("a.db", "four-1.db", &["shard-1 does not hold its part of 3 branches", "of another size"]);
+    check("four-0.db", "b.db", &["shard-0 does not hold its part of 3 branches", "of another size"]);
+    check("b.db", "a.db", &["shard-0 does not hold its part of 2 branches", "in the place of another"]);
+    check("a.db", "gone.db", &["shard-1: there is no database at gone.db"]);
+    check("gone.db", "b.db", &["shard-0: there is no database at gone.db"]);
+    for again in ["a.db", "./a.db"] {
+        check("a.db", again, &[&format!("shard-0 and shard-1 are the same database, {again}")]);
+    }
 }
 
 /// Transfers in the first store.

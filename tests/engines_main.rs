@@ -9,6 +9,7 @@
 #[expect(dead_code, reason = "shared with the tests of SQLite, which use all of it")]
 mod e2e_desk;
 mod engines_desk;
+mod engines_drill;
 mod engines_kits;
 mod engines_languages;
 mod engines_private;

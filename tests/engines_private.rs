@@ -85,7 +85,7 @@ fn what_only_a_private_engine_can_be_told_is_refused_elsewhere() {
     let refused = |line: &str, words: &[&str]| run(&desk, line).refused(words);
     refused("run tpcc --db sqlite:bench.db --durability delayed", &["--durability is for private engines"]);
     refused("run tpcc --limit engine:cpu=0.5", &["--limit engine:… is for a private engine"]);
-    refused("run tpcc --limit server:cpu=0.5", &["tpcc/sqlite/rusqlite has none"]);
+    refused("run tpcc --limit server:cpu=0.5", &["there is none of tpcc/sqlite/rusqlite"]);
     let through = "--through-checkpoints";
     refused(
         &format!("run tpcc {through}"),

@@ -5,7 +5,8 @@ use crate::engines_desk::{SHORT, Server, on};
 use rig::Engine;
 use rustix::process::Signal;
 use serde_json::Value;
-use stackmark_tests::languages::{self, is_made};
+use sql::ServerUrl;
+use stackmark_tests::languages::{self, ByHand, Offer, is_made};
 
 fn driver(engine: Engine) -> &'static str {
     match engine {
@@ -39,14 +40,14 @@ fn is_sound(server: &Server) {
     let (desk, engine) = (Desk::empty(), server.engine.engine());
     let both = loaded(server, &desk, "sound");
     let (engine, driver) = (name(engine), driver(engine));
-    for how in [format!("{driver}/2pc"), format!("axum+{driver}/2pc")] {
+    for how in [format!("{driver}/2pc"), format!("axum+{driver}/2pc"), format!("{driver}/2pc-log")] {
         let ran = server.run(&desk, &format!("run transfer/{engine}/{how} {both} {SHORT} --json"));
         let document = parse(&ran.out);
         assert_good(&ran, &document);
         let trial = &document["trials"][0];
         assert!(committed(trial, "cross-transfer") > 0 && committed(trial, "transfer") > 0, "{trial:#}");
         assert_eq!(trial["settled"]["pending_last"], 0, "{trial:#}");
-        assert_eq!(trial["stack"]["style"], "2pc");
+        assert_eq!(trial["stack"]["style"].as_str(), how.rsplit('/').next());
     }
     let ran = server.run(&desk, &format!("verify transfer/{engine}/axum+{driver}/2pc {both}"));
     assert_eq!(ran.code(), 0, "{ran:?}");
@@ -73,6 +74,22 @@ fn is_sound(server: &Server) {
     let swapped =
         both.replace("shard-0", "shard-2").replace("shard-1", "shard-0").replace("shard-2", "shard-1");
     refused(&format!("run transfer/{engine}/{driver}/2pc {swapped}"), "shard-0 does not hold its part");
+    // Nor is what is of another load, of another size, or not there.
+    let with = |second: &str| {
+        let first = both.split(" --db shard-1").next().unwrap();
+        format!("run transfer/{engine}/{driver}/2pc {first} --db shard-1={second}")
+    };
+    let other = |name: &str, more: &str| {
+        let urls = [0, 1].map(|shard| server.database(&format!("{name}_{shard}")));
+        let both = format!("--db shard-0={} --db shard-1={}", urls[0], urls[1]);
+        server.done(&desk, &format!("load transfer --shards 2 {more} {both}"));
+        with(&urls[1])
+    };
+    refused(&other("large", "--scale 4"), "shard-1 does not hold its part");
+    refused(&other("seeded", "--scale 2 --seed 2"), "loaded with the seed 1");
+    refused(&with(&server.database("nowhere")), "shard-1");
+    let gone = with(&server.url("sound_1")).rsplit_once(':').map(|(start, _)| format!("{start}:1/sound_1"));
+    refused(&gone.unwrap(), "shard-1");
 }
 
 #[test]
@@ -190,9 +207,12 @@ fn what_relays_on_mariadb_leave_is_settled_by_the_next() {
     on(Engine::MariaDb, is_settled);
 }
 
+/// Kills that hit nobody between a promise and what comes of it, at most.
+const KILLS_MAX: u32 = 10;
+
 /// The relay of the server in Go runs within it, and settles what another that was killed has promised.
 #[test]
-fn the_server_in_go_settles_what_it_promises() {
+fn the_server_in_go_settles_what_it_and_another_have_promised() {
     if !is_made("go", "build") {
         return;
     }
@@ -216,5 +236,42 @@ fn the_server_in_go_settles_what_it_promises() {
         assert_eq!(server.run(&desk, &format!("verify {subject} {servers}")).code(), 0);
         let refusal = ["plain makes a transfer in one store"];
         server.run(&desk, &format!("verify transfer/postgres/net-http+pgx {servers}")).refused(&refusal);
+    });
+    on(Engine::Postgres, |server| {
+        let desk = Desk::empty();
+        let both = loaded(server, &desk, "go_killed");
+        let stores = [0, 1].map(|shard| format!("go_killed_{shard}"));
+        let urls = stores.each_ref().map(|name| ServerUrl {
+            password: server.engine.url(name).password,
+            ..server.engine.tcp_url(name)
+        });
+        let offer = Offer { workload: "transfer".into(), engine: "postgres".into(), how: "pgx/saga".into() };
+        let serve = || ByHand::over("go", None, &offer, &urls, 8);
+        let count = |what: &str| -> u32 {
+            let query = format!("select count(*) from transfer {what}");
+            let counted = stores.iter().map(|name| server.engine.client(name, &query).unwrap());
+            counted.map(|text| text.trim().parse::<u32>().unwrap()).sum()
+        };
+        let pending = || count("where state = 3");
+        let line = format!(
+            "run transfer/postgres/net-http+pgx/saga --servers {} {both} --mix cross-transfer=1 --clients 8 --warmup 0s \
+             --duration 60s --json",
+            languages::folder().display()
+        );
+        let is_left = (0..KILLS_MAX).any(|_| {
+            let serving = serve();
+            let load = started(server, &desk, &format!("{line} --url {}", serving.url));
+            let before = count("");
+            load.until("transfers are made", || count("") > before + 200);
+            serving.kill();
+            load.signal(Signal::INT);
+            load.end_anyhow();
+            pending() > 0
+        });
+        assert!(is_left, "no kill has left a promise: this test has shown nothing");
+        let mut next = serve();
+        until("the next one settles it", || pending() == 0);
+        assert!(next.end().success(), "{}", next.log());
+        server.done(&desk, &format!("audit transfer {both}"));
     });
 }

@@ -34,6 +34,18 @@ pub fn tpcb(dialect: Dialect, branches: u32) -> LoadPlan {
     plan("tpcb", branches, to_string(&size).expect("plain numbers become JSON"), schema, dataset)
 }
 
+/// A load of what lies in one store of a bank of transfers.
+///
+/// # Panics
+/// When the schema cannot be read; a test keeps it readable.
+#[must_use]
+pub fn transfer(dialect: Dialect, part: workload_transfer::Cardinality) -> LoadPlan {
+    let schema = workload_transfer::schema(dialect).expect("kept valid by a test");
+    let dataset = Arc::new(workload_transfer::Data::new(part));
+    let size = to_string(&part).expect("plain numbers become JSON");
+    plan("transfer", part.branches, size, schema, dataset)
+}
+
 fn plan(workload: &str, scale: u32, size: String, schema: Catalogue, dataset: Arc<dyn Dataset>) -> LoadPlan {
     LoadPlan {
         dataset,

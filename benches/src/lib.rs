@@ -1,8 +1,10 @@
-//! Shared parts of the benches: TPC-C by hand, a database to run it on, pairs of measurements and how they are printed.
+//! Shared parts of the benches: TPC-C by hand, a database to run it on, banks of transfers, pairs of measurements and how they
+//! are printed.
 //!
 //! A bench prints and never fails a build: its figures depend on the machine and on who else uses it. Whatever is
 //! compared is measured in turn in the same run; a goal is judged by the median, and the spread is printed beside it.
 
+pub mod bank;
 pub mod by_hand;
 pub mod cli;
 pub mod data;

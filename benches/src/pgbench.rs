@@ -3,7 +3,7 @@
 
 use crate::process::children_cpu_seconds;
 use crate::trials::CLIENTS;
-use sql::ServerUrl;
+use sql::{ServerUrl, StmtId};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,6 +18,15 @@ pub struct Run {
     pub cpu_micros: f64,
 }
 
+/// What it runs in place of its own transaction.
+#[derive(Debug, Clone, Copy)]
+pub struct Script<'a> {
+    /// The file.
+    pub file: &'a Path,
+    /// What variables hold at first, as `name=value`; each client has them for itself.
+    pub defines: &'a [String],
+}
+
 /// The program beside the server's, or on the path.
 #[must_use]
 pub fn program(engine: &rig::Running) -> PathBuf {
@@ -30,14 +39,13 @@ pub fn program(engine: &rig::Running) -> PathBuf {
 /// # Panics
 /// When it is not there or fails.
 #[must_use]
-pub fn run(program: &Path, url: &ServerUrl, script: Option<&Path>, seconds: u64) -> Run {
+pub fn run(program: &Path, url: &ServerUrl, script: Option<Script<'_>>, seconds: u64) -> Run {
     let before = children_cpu_seconds();
     let mut command = Command::new(program);
     command.args(["--no-vacuum", "--protocol=prepared", "--jobs=1"]);
     command.arg(format!("--client={CLIENTS}")).arg(format!("--time={seconds}"));
-    if let Some(script) = script {
-        // Payments by name take the name of the customer before; this is the first.
-        command.arg("--define=c_last=BARBARBAR").arg("--file").arg(script);
+    if let Some(Script { file, defines }) = script {
+        command.args(defines.iter().map(|define| format!("--define={define}"))).arg("--file").arg(file);
     }
     command.arg("--host").arg(url.socket.as_deref().unwrap_or(Path::new(&url.host)));
     command.arg(format!("--port={}", url.port)).arg(format!("--username={}", url.user)).arg(&url.database);
@@ -58,8 +66,8 @@ pub fn run(program: &Path, url: &ServerUrl, script: Option<&Path>, seconds: u64)
 }
 
 /// A statement of ours with its parameters by the names of a script's variables.
-fn statement(texts: &[String], stmt: Stmt, params: &[&str]) -> String {
-    let mut text = texts[usize::from(stmt.id().0)].clone();
+fn statement(texts: &[String], stmt: StmtId, params: &[&str]) -> String {
+    let mut text = texts[usize::from(stmt.0)].clone();
     // From the last, so that ?1 is not found in ?10.
     for (at, name) in params.iter().enumerate().rev() {
         text = text.replace(&format!("?{}", at + 1), &format!(":{name}"));
@@ -71,7 +79,7 @@ fn statement(texts: &[String], stmt: Stmt, params: &[&str]) -> String {
 /// unused item: pgbench has nothing to do for one in a hundred that we roll back, and that does not count for us.
 #[must_use]
 pub fn new_order(texts: &[String], warehouses: u32) -> String {
-    let say = |stmt, params: &[&str]| statement(texts, stmt, params);
+    let say = |stmt: Stmt, params: &[&str]| statement(texts, stmt.id(), params);
     let mut script = format!(
         "\\set w :client_id % {warehouses} + 1\n\\set d random(1, 10)\n{}\\set n random({LINES_MIN}, {LINES_MAX})\n",
         nurand("c", 1_023, 259, 3_000)
@@ -128,7 +136,7 @@ pub fn new_order(texts: &[String], warehouses: u32) -> String {
 /// customer that comes last among those who are called as the one before, and leaves texts as they are.
 #[must_use]
 pub fn payment(texts: &[String], warehouses: u32) -> String {
-    let say = |stmt, params: &[&str]| statement(texts, stmt, params);
+    let say = |stmt: Stmt, params: &[&str]| statement(texts, stmt.id(), params);
     let key = ["cw", "cd", "c_id"];
     let mut script = format!(
         "\\set w :client_id % {warehouses} + 1\n\\set d random(1, 10)\n\\set amount random(100, 500000) / 100.0\n\
@@ -153,6 +161,41 @@ pub fn payment(texts: &[String], warehouses: u32) -> String {
     script
 }
 
+/// A transfer between two accounts of one branch, drawn evenly and unlike each other, under a key of the run, of the client and of
+/// a number that counts up; the run and the first number are to be defined. Clients are other workers than ours, and write their
+/// keys into other places of the index, as ours do.
+///
+/// pgbench keeps the last row of the two that are locked, and so stores beside the transfer what the account with the higher
+/// number holds, where we store what the source does. It does not look whether there is enough money: where there is not, the
+/// update fails, and pgbench with it.
+#[must_use]
+pub fn transfer(texts: &[String], branches: u32) -> String {
+    use workload_transfer::{ACCOUNTS_A_BRANCH, AMOUNT_DRAWN_MAX, State, Stmt};
+    let say = |stmt: Stmt, params: &[&str]| statement(texts, stmt.id(), params);
+    let each = ACCOUNTS_A_BRANCH;
+    let mut script = format!(
+        "\\set sequence :sequence + 1\n\\set worker :client_id + {WORKER_FIRST}\n\\set state {}\n\
+         \\set before random(0, {}) * {each}\n\\set place random(0, {})\n\
+         \\set source :before + :place + 1\n\\set target :before + (:place + random(1, {})) % {each} + 1\n\
+         \\set amount random(1, {AMOUNT_DRAWN_MAX})\n\\set taken -:amount\nbegin;\n",
+        State::Completed.number(),
+        branches - 1,
+        each - 1,
+        each - 1
+    );
+    let _ = writeln!(script, "{} \\aset", say(Stmt::LockAccounts, &["source", "target"]));
+    script += "\\set left :balance - :amount\n";
+    let row = ["run", "worker", "sequence", "source", "target", "amount", "state", "left"];
+    let _ = writeln!(script, "{};", say(Stmt::InsertTransfer, &row));
+    let _ = writeln!(script, "{};", say(Stmt::MoveMoney, &["source", "target", "amount"]));
+    let entries = ["run", "worker", "sequence", "source", "target", "taken", "amount"];
+    let _ = writeln!(script, "{};\ncommit;", say(Stmt::InsertEntries, &entries));
+    script
+}
+
+/// The worker of pgbench's first client: no trial has as many of ours.
+const WORKER_FIRST: u32 = 1_000;
+
 /// NURand(a, 1, high) into a variable (TPC-C 2.1.6).
 fn nurand(name: &str, a: u32, c: u32, high: u32) -> String {
     format!("\\set {name} ((random(0, {a}) | random(1, {high})) + {c}) % {high} + 1\n")
@@ -166,7 +209,12 @@ mod tests {
     #[test]
     fn scripts_have_the_statements_of_the_catalogue_and_no_parameter_is_left() {
         let texts = workload_tpcc::catalogue(Dialect::Postgres).unwrap();
-        for (script, statements) in [(new_order(&texts, 10), 5 + 4 * LINES_MAX), (payment(&texts, 10), 8)] {
+        let of_transfers = workload_transfer::catalogue(Dialect::Postgres).unwrap();
+        for (script, statements) in [
+            (new_order(&texts, 10), 5 + 4 * LINES_MAX),
+            (payment(&texts, 10), 8),
+            (transfer(&of_transfers, 8), 4),
+        ] {
             assert!(!script.contains('?'), "{script}");
             let words = ["select", "insert", "update"];
             let begun = script.lines().filter(|line| words.iter().any(|word| line.starts_with(word)));

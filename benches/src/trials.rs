@@ -1,7 +1,7 @@
 //! Trials by the load generator as `stackmark run` makes them, one after the other in one process.
 
 use drive::{Plan, Progress, Stop};
-use measure::{Monotonic, Totals};
+use measure::{EffortSums, Monotonic, Totals};
 use model::{Nanos, RetryPolicy, RetryingTarget, Target, Workload};
 use std::sync::Arc;
 use tokio::runtime::Builder;
@@ -16,6 +16,10 @@ pub struct Figures {
     pub rates: Vec<f64>,
     /// CPU time of the generator's threads for a committed call of any kind, in microseconds, warm-up included.
     pub cpu_micros: f64,
+    /// Statements of a committed call of any kind, without begin and commit.
+    pub statements: f64,
+    /// Transactions that it committed.
+    pub commits: f64,
 }
 
 impl Figures {
@@ -38,12 +42,27 @@ impl Figures {
 /// When it fails: then it is no measurement.
 pub fn trial<W: Workload, T: Target<W>>(
     target: &Arc<RetryingTarget<T>>,
+    window: (Nanos, Nanos),
+    seed: u64,
+    inputs: impl Fn(u32) -> W::Inputs,
+    ledger: impl Fn() -> W::Ledger,
+) -> Figures {
+    trial_of::<W, T>(CLIENTS, target, window, seed, inputs, ledger)
+}
+
+/// The same of so many clients.
+///
+/// # Panics
+/// When it fails: then it is no measurement.
+pub fn trial_of<W: Workload, T: Target<W>>(
+    clients: u32,
+    target: &Arc<RetryingTarget<T>>,
     (warmup, measured): (Nanos, Nanos),
     seed: u64,
     inputs: impl Fn(u32) -> W::Inputs,
     ledger: impl Fn() -> W::Ledger,
 ) -> Figures {
-    let plan = Plan { workers: CLIENTS, warmup, measured, seed, ..Plan::default() };
+    let plan = Plan { workers: clients, warmup, measured, seed, ..Plan::default() };
     let trial = drive::run::<W, _, _>(
         &plan,
         target,
@@ -59,7 +78,14 @@ pub fn trial<W: Workload, T: Target<W>>(
     let seconds = trial.span.as_secs_f64();
     let rates = kinds.iter().map(|kind| kind.ended.committed as f64 / seconds).collect();
     let committed = trial.totals.books().committed + trial.warmup.committed;
-    Figures { rates, cpu_micros: trial.cpu.as_secs_f64() * 1e6 / committed as f64 }
+    let sum = |of: fn(&EffortSums) -> u64| kinds.iter().map(|kind| of(&kind.effort)).sum::<u64>() as f64;
+    let calls = sum(|effort| effort.calls);
+    Figures {
+        rates,
+        cpu_micros: trial.cpu.as_secs_f64() * 1e6 / committed as f64,
+        statements: sum(|effort| effort.statements) / calls,
+        commits: sum(|effort| effort.commits) / calls,
+    }
 }
 
 /// A target with the one retry policy around it.

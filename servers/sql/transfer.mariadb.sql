@@ -21,7 +21,7 @@ where id in (?, ?)
 
 -- name: insert_entries
 -- params: 1 2 3 4 4 6 1 2 3 4 5 7
-insert into entry (run, worker, sequence, source, account, amount)
+insert ignore into entry (run, worker, sequence, source, account, amount)
 values (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?)
 
 -- name: read_transfer
@@ -58,6 +58,11 @@ values (?, ?, ?, ?, ?, ?)
 -- params: 1 2 3 4 5 6
 insert into outbox (created, run, worker, sequence, source, target, amount)
 values (cast(unix_timestamp(sysdate(6)) * 1000000 as signed), ?, ?, ?, ?, ?, ?)
+
+-- name: insert_decision
+-- params: 1 2 3 4 5
+insert ignore into decision (run, worker, sequence, source, target)
+values (?, ?, ?, ?, ?)
 
 -- name: read_outbox
 -- params: 1 2

@@ -24,6 +24,7 @@ where id in ($1, $2)
 -- params: 1 2 3 4 5 6 7
 insert into entry (run, worker, sequence, source, account, amount)
 values ($1, $2, $3, $4, $4, $6), ($1, $2, $3, $4, $5, $7)
+on conflict do nothing
 
 -- name: read_transfer
 -- params: 1 2 3 4
@@ -60,6 +61,12 @@ on conflict do nothing
 -- params: 1 2 3 4 5 6
 insert into outbox (created, run, worker, sequence, source, target, amount)
 values ((extract(epoch from clock_timestamp()) * 1000000)::bigint, $1, $2, $3, $4, $5, $6)
+
+-- name: insert_decision
+-- params: 1 2 3 4 5
+insert into decision (run, worker, sequence, source, target)
+values ($1, $2, $3, $4, $5)
+on conflict do nothing
 
 -- name: read_outbox
 -- params: 1 2

@@ -4,7 +4,7 @@ use crate::calls::runtime;
 use crate::store::Store;
 use adapter_mysql_async::MySqlOpener;
 use adapter_rusqlite::SqliteOpener;
-use adapter_tokio_postgres::PostgresOpener;
+use adapter_tokio_postgres::{PostgresOpener, SimpleOpener};
 use measure::Monotonic;
 use rig::Engine;
 use sql::{DbUrl, Dialect, SqlOpener};
@@ -41,6 +41,9 @@ pub struct OnSqlite;
 /// PostgreSQL through `tokio-postgres`.
 #[derive(Debug)]
 pub struct OnPostgres;
+/// The same by the simple protocol, for workloads whose parameters are whole numbers.
+#[derive(Debug)]
+pub struct OnPostgresSimply;
 /// MariaDB through `mysql_async`.
 #[derive(Debug)]
 pub struct OnMariaDb;
@@ -66,6 +69,17 @@ impl Bed for OnPostgres {
     fn opener(place: &DbUrl, statements: Vec<String>) -> PostgresOpener {
         let DbUrl::Server(url) = place else { panic!("{place} is not on a server") };
         runtime().block_on(PostgresOpener::reach(url, statements)).expect(REACHED)
+    }
+}
+
+impl Bed for OnPostgresSimply {
+    type Opener = SimpleOpener;
+    const DIALECT: Dialect = Dialect::Postgres;
+    const ENGINE: Option<Engine> = Some(Engine::Postgres);
+
+    fn opener(place: &DbUrl, statements: Vec<String>) -> SimpleOpener {
+        let DbUrl::Server(url) = place else { panic!("{place} is not on a server") };
+        runtime().block_on(SimpleOpener::reach(url, statements)).expect(REACHED)
     }
 }
 

@@ -97,6 +97,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
                 "deploy",
                 "schedule",
                 "trial",
+                "drill",
                 "verify",
                 "cli",
             ],
@@ -161,6 +162,24 @@ fn rule(unit: &Unit) -> Option<Rule> {
                 "schedule",
             ],
             never: &[DRIVERS, RANDOMNESS],
+        },
+        // Faults under load: on the way of a trial, beside its runner.
+        "drill" => Rule {
+            ours: &[
+                "model",
+                "benchmark",
+                "sql",
+                "measure",
+                "result",
+                "drive",
+                "admin",
+                "targets",
+                "slow-storage",
+                "rig",
+                "deploy",
+                "trial",
+            ],
+            never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS],
         },
         // A server from outside: over HTTP, and who looks at its database beside it.
         "verify" => Rule {

@@ -120,6 +120,21 @@ impl ByHand {
     /// When it does not listen in the end.
     #[must_use]
     pub fn start(language: &str, program: Option<&str>, offer: &Offer, url: &ServerUrl, pool: u32) -> ByHand {
+        ByHand::over(language, program, offer, std::slice::from_ref(url), pool)
+    }
+
+    /// The same over a database in each of several stores.
+    ///
+    /// # Panics
+    /// When it does not listen in the end.
+    #[must_use]
+    pub fn over(
+        language: &str,
+        program: Option<&str>,
+        offer: &Offer,
+        urls: &[ServerUrl],
+        pool: u32,
+    ) -> ByHand {
         let (place, manifest) = (folder().join(language), manifest(language));
         let first = program.unwrap_or(&manifest.start[0]);
         let first = match first {
@@ -134,14 +149,17 @@ impl ByHand {
         command.envs([
             ("STACKMARK_WORKLOAD", offer.workload.clone()),
             ("STACKMARK_HOW", offer.how.clone()),
-            ("STACKMARK_DB", url.to_string()),
             ("STACKMARK_POOL", pool.to_string()),
             ("STACKMARK_THREADS", "2".into()),
             ("STACKMARK_LISTEN", "127.0.0.1:0".into()),
             // What is freed is kept for so long that memory would seem to grow.
             ("ASAN_OPTIONS", "quarantine_size_mb=4".into()),
         ]);
-        command.envs(url.password.as_ref().map(|password| ("STACKMARK_DB_PASSWORD", password.reveal())));
+        for (store, url) in urls.iter().enumerate() {
+            let name = if store == 0 { "STACKMARK_DB".to_owned() } else { format!("STACKMARK_DB_{store}") };
+            command.envs(url.password.as_ref().map(|word| (format!("{name}_PASSWORD"), word.reveal())));
+            command.env(name, url.to_string());
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command.stderr(File::create(&log).expect("the folder is ours"));
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
@@ -176,6 +194,11 @@ impl ByHand {
             next += 1;
         }
         family.into_iter().map(resident).sum()
+    }
+
+    /// Kills it, as if its machine had failed.
+    pub fn kill(self) {
+        drop(self);
     }
 
     /// Ends it in order.

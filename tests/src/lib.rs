@@ -11,6 +11,7 @@ pub mod catalogues;
 pub mod edges;
 pub mod engines;
 pub mod examples;
+pub mod expiry;
 pub mod fake;
 pub mod ground;
 pub mod housed;

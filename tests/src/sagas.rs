@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
-use targets::{Driven as _, Driver, How, Style};
+use targets::{Driven as _, Driver, How, Style, target_over};
 use workload_transfer::{
     Call, Key, Ledger, OPENING, Outcome, Purpose, Relay, SqlSession, State, Transfer, Transfers,
     UnrecordedSession, catalogue, relay_catalogue,
@@ -39,9 +39,12 @@ impl Relayed for OnMariaDb {
     const DRIVER: Driver = Driver::MySqlAsync;
 }
 
-fn how<B: Relayed>() -> How {
+pub(crate) fn how<B: Relayed>() -> How {
     How { dialect: B::DIALECT, driver: B::DRIVER, style: Style::Saga }
 }
+
+/// For longer than any test takes.
+const KEEP: Duration = Duration::from_secs(86_400);
 
 /// A relay that works until it is told to stop. What it has brought, and what was undone.
 fn relaying<'scope, B: Relayed>(
@@ -50,7 +53,7 @@ fn relaying<'scope, B: Relayed>(
     stop: &'scope AtomicBool,
 ) -> ScopedJoinHandle<'scope, (u64, u64)> {
     scope.spawn(move || {
-        let mut relay = Transfers::relay(how::<B>(), &bank.urls(), &bank.size).expect("two stores");
+        let mut relay = Transfers::relay(how::<B>(), &bank.urls(), &bank.size, KEEP).expect("several stores");
         let (mut done, mut undone) = (0, 0);
         runtime().block_on(async {
             while !stop.load(Ordering::Relaxed) {
@@ -66,31 +69,31 @@ fn relaying<'scope, B: Relayed>(
 }
 
 /// Does something while so many relays work, and waits until nothing is pending.
-fn beside<B: Relayed, T>(relays: usize, bank: &Bank, work: impl FnOnce() -> T) -> (T, u64, u64) {
+pub(crate) fn beside<B: Relayed, T>(relays: usize, bank: &Bank, work: impl FnOnce() -> T) -> (T, u64, u64) {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let relays: Vec<_> = (0..relays).map(|_| relaying::<B>(scope, bank, &stop)).collect();
         let made = work();
         bank.until_left(false);
         stop.store(true, Ordering::Relaxed);
-        let each = relays.into_iter().map(|relay| relay.join().expect("it had both stores"));
+        let each = relays.into_iter().map(|relay| relay.join().expect("it had all stores"));
         let (done, undone) = each.fold((0, 0), |all, of| (all.0 + of.0, all.1 + of.1));
         (made, done, undone)
     })
 }
 
-/// Sessions answer as the oracle says once the money has arrived, and many at once leave sound data in both stores, with two
-/// relays that settle each transfer once.
+/// Sessions answer as the oracle says once the money has arrived, and many at once leave sound data in all of several stores, with
+/// two relays that settle each transfer once.
 ///
 /// # Panics
 /// When they do not.
-pub fn two_stores_settle<B: Relayed>() {
+pub fn stores_settle<B: Relayed>(stores: u32) {
     let _together = none_left();
-    let bank = Bank::on::<B>();
+    let bank = Bank::over::<B>(stores);
     let ((), done, _) = beside::<B, _>(1, &bank, || answer_as_one(&bank, how::<B>()));
     assert!(done > 20, "{done}");
 
-    let bank = Bank::on::<B>();
+    let bank = Bank::over::<B>(stores);
     let (ledger, done, undone) = beside::<B, _>(2, &bank, || many_at_once(&bank, how::<B>()));
     assert_eq!(bank.failed(&ledger), BTreeSet::new());
     assert!(done > 50 && undone == 0, "{done} {undone}");
@@ -99,13 +102,13 @@ pub fn two_stores_settle<B: Relayed>() {
 const AMOUNT: i64 = 700;
 
 /// A transfer from the first account to the last, which lies in the other store, asked for once.
-struct Asked {
-    bank: Bank,
-    ledger: Ledger,
-    transfer: Transfer,
+pub(crate) struct Asked {
+    pub(crate) bank: Bank,
+    pub(crate) ledger: Ledger,
+    pub(crate) transfer: Transfer,
 }
 
-fn asked<B: Relayed>() -> Asked {
+pub(crate) fn asked<B: Relayed>() -> Asked {
     let bank = Bank::on::<B>();
     let (source, target) = bank.size.ids().into_inner();
     let key = Key { run: 7, worker: 0, sequence: 0 };
@@ -142,7 +145,7 @@ impl Asked {
     }
 
     /// The same again is answered as it was.
-    fn repeat<B: Relayed>(&mut self) {
+    pub(crate) fn repeat<B: Relayed>(&mut self) {
         let again = Call::Transfer { purpose: Purpose::Repeat, transfer: self.transfer };
         let first = Outcome::Moved { state: State::Pending, balance: OPENING - AMOUNT };
         assert_eq!(self.ask::<B>(&again), first);
@@ -235,7 +238,7 @@ fn relay_and_die<B: Relayed>(bank: &Bank, commits: [u32; 2]) {
     runtime().block_on(async {
         let statements = relay_catalogue(B::DIALECT).expect("kept by a test of the workload");
         let conns = mortals::<B>(bank, &statements, commits).await;
-        let (done, ended) = Relay::new(conns, bank.size, Random::stream(5, &[])).turn().await;
+        let (done, ended) = Relay::new(conns, bank.size.into(), Random::stream(5, &[])).turn().await;
         assert!(ended.is_err() && done.settled == 0, "{done:?} {ended:?}");
     });
 }
@@ -280,7 +283,7 @@ pub fn who_dies_between_debit_and_credit_is_caught<B: Relayed>() {
         let conns = mortals::<B>(&bank, &statements, [1, 0]).await;
         let clock = Monotonic::start();
         let sessions = conns.into_iter().map(|conn| SqlSession::new(conn, clock)).collect();
-        UnrecordedSession::new(sessions, bank.size).run(&call, &mut Effort::default()).await
+        UnrecordedSession::new(sessions, bank.size.into()).run(&call, &mut Effort::default()).await
     });
     assert!(matches!(answer, Err(Fault::InDoubt(_))), "{answer:?}");
     ledger.post(&call, &answer);
@@ -349,6 +352,25 @@ pub const WRONGS: &[Wrong] = &[
         caught_by: &["ledger"],
     },
     Wrong {
+        what: "a key is forgotten and nobody has counted it",
+        settled: true,
+        acts: [&["delete from transfer"], &[]],
+        caught_by: &["entry-transfers", "ledger"],
+    },
+    Wrong {
+        what: "a key is forgotten and counted as another",
+        settled: true,
+        acts: [
+            &[
+                "insert into forgotten (sort, run, worker, transfers, units, mixed) select 1, run, worker, 1, amount, sequence + 1 from transfer",
+                "insert into forgotten (sort, run, worker, transfers, units, mixed) select 8, run, worker, 1, amount, sequence + 1 from transfer",
+                "delete from transfer",
+            ],
+            &[],
+        ],
+        caught_by: &["forgotten-entries", "ledger"],
+    },
+    Wrong {
         what: "a message is lost",
         settled: false,
         acts: [&["delete from outbox"], &[]],
@@ -370,6 +392,18 @@ pub const WRONGS: &[Wrong] = &[
         settled: true,
         acts: [&[], &["delete from entry"]],
         caught_by: &["account-entries", "inbox-entries", "ledger"],
+    },
+    Wrong {
+        what: "a debit is lost",
+        settled: true,
+        acts: [
+            &[
+                "update account set balance = balance + 700 where id = 1",
+                "delete from entry where amount < 0",
+            ],
+            &[],
+        ],
+        caught_by: &["ledger", "transfer-debits"],
     },
     Wrong {
         what: "a credit was given twice",
@@ -397,6 +431,31 @@ pub const WRONGS: &[Wrong] = &[
         caught_by: &["ledger", "transfer-refunds"],
     },
 ];
+
+/// A store whose own table says otherwise than was loaded into it gets neither sessions nor a relay; where it is not in its place, it is
+/// told by its name.
+///
+/// # Panics
+/// When it does.
+pub fn a_store_that_says_otherwise_is_refused<B: Relayed>() {
+    let bank = Bank::on::<B>();
+    let place = bank.urls().remove(1);
+    let refused = || {
+        let target = target_over::<Transfers>(how::<B>(), &bank.urls(), &bank.size).err();
+        let relay = Transfers::relay(how::<B>(), &bank.urls(), &bank.size, KEEP).err();
+        [target, relay].map(|why| format!("{:#}", why.expect("its table is not what was loaded")))
+    };
+    // One account less at its end, so that all have their places and the whole is smaller; and then one less at its beginning.
+    execute(&place, &["update shard_range set last_account = last_account - 1".to_owned()]);
+    for why in refused() {
+        assert!(why.contains("accounts"), "{why}");
+    }
+    let first = "update shard_range set last_account = last_account + 1, first_account = first_account + 1";
+    execute(&place, &[first.to_owned()]);
+    for why in refused() {
+        assert!(why.contains("shard-1") && why.contains("10 to 24, and those from 9 on"), "{why}");
+    }
+}
 
 /// Each of those who do wrong between stores is noticed by the audits that he offends and by no others.
 ///

@@ -194,6 +194,11 @@ pub const WRONGS: &[Wrong] = &[
             &["account-entries", "ledger", "negative-balances"],
         )
     },
+    after(
+        "the log has decided what was not done",
+        &["insert into decision (run, worker, sequence, source, target) values (9, 9, 9, 3, 4)"],
+        &["decision-transfers"],
+    ),
     after("the store has other accounts", &["update shard_range set last_account = 25"], &["shard-range"]),
 ];
 

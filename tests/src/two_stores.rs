@@ -1,7 +1,8 @@
-//! A bank over two databases of one engine.
+//! A bank over two databases of one engine, or more.
 
 use crate::beds::Bed;
 use crate::calls::drive;
+use crate::ground::rows;
 use crate::housed::{Housed, misses};
 use benchmark::{Benchmark as _, Streams};
 use measure::Monotonic;
@@ -30,8 +31,13 @@ pub(crate) struct Bank {
 }
 
 impl Bank {
+    /// Over two stores.
     pub(crate) fn on<B: Bed>() -> Bank {
-        let size = Transfers::tiny_over(2);
+        Bank::over::<B>(2)
+    }
+
+    pub(crate) fn over<B: Bed>(stores: u32) -> Bank {
+        let size = Transfers::tiny_over(stores);
         let parts: Vec<_> = Transfers::parts(&size).into_iter().map(Housed::on::<B>).collect();
         let mut bank = Bank { parts, size, before: Vec::new(), journal: None };
         bank.before = bank.evidence();
@@ -52,7 +58,7 @@ impl Bank {
     }
 
     pub(crate) fn target(&self, how: How) -> TrialTarget<Transfers> {
-        target_over(how, &self.urls(), &self.size).expect("two databases that were just loaded")
+        target_over(how, &self.urls(), &self.size).expect("databases that were just loaded")
     }
 
     fn evidence(&self) -> Vec<Tally> {
@@ -61,6 +67,13 @@ impl Bank {
 
     pub(crate) fn pending(&self) -> u64 {
         Transfers::pending(&self.evidence()).expect("there may be some")
+    }
+
+    /// Transfers whose keys are there.
+    pub(crate) fn transfers(&self) -> u64 {
+        let counted =
+            self.urls().into_iter().flat_map(|url| rows(&url, "select count(*) from transfer", &[]));
+        counted.map(|row| row[0].int().expect("a count is a number").unsigned_abs()).sum()
     }
 
     /// Waits until something is pending, as somebody who has gone has left it, or until nothing is.
@@ -73,7 +86,7 @@ impl Bank {
         }
     }
 
-    /// The audits that notice something, in either store; measures of the ledger together as `ledger`.
+    /// The audits that notice something, in whatever store; measures of the ledger together as `ledger`.
     pub(crate) fn failed(&self, ledger: &Ledger) -> BTreeSet<String> {
         let claims = Claims::of(ledger, true);
         let missed = misses::<Transfers>(&self.before, &self.evidence(), &claims);
@@ -82,7 +95,7 @@ impl Bank {
     }
 }
 
-/// A session over both stores answers as the oracle says.
+/// A session over all stores answers as the oracle says.
 pub(crate) fn answer_as_one(bank: &Bank, how: How) {
     let done = Transfers::conform(&bank.target(how), &bank.size, 5, RANDOM_CALLS).expect("it opens");
     let done = done.unwrap_or_else(|wrong| panic!("{wrong}"));

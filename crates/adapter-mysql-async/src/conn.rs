@@ -231,6 +231,8 @@ impl SqlConn for MySqlConn {
 const NO_BRANCH: u16 = 1397;
 /// XAER_DUPID: a branch of that name is left from an attempt that nobody has decided yet.
 const BRANCH_EXISTS: u16 = 1440;
+/// How long who wants a name that is in use waits before it is asked for again.
+const BRANCH_RETRY_MS: u32 = 5;
 
 impl MySqlConn {
     async fn decide(&mut self, text: String) -> Result<bool, Fault> {
@@ -256,13 +258,23 @@ impl TwoPhase for MySqlConn {
             self.rollback().await.map_err(unreached)?;
         }
         self.tx = TxKind::Write;
-        let begun = self.conn.query_drop(format!("xa start '{id}'")).await;
-        begun.map_err(|error| match error {
-            Error::Server(error) if error.code == BRANCH_EXISTS => Fault::Conflict(Conflict::Busy),
-            error => unreached(engine(error)),
-        })?;
-        (self.open, self.branch) = (true, Some(id));
-        Ok(())
+        let start = format!("xa start '{id}'");
+        // A name that is in use is refused at once. Who comes with the same key waits for whoever has it, as for a lock.
+        for _ in 0..LOCK_WAIT_S * 1_000 / BRANCH_RETRY_MS {
+            match self.conn.query_drop(&start).await {
+                Ok(()) => {
+                    (self.open, self.branch) = (true, Some(id));
+                    return Ok(());
+                }
+                Err(Error::Server(error)) if error.code == BRANCH_EXISTS => {
+                    // The engine waits, so that this needs no timer of a runtime.
+                    let pause = format!("do sleep({})", f64::from(BRANCH_RETRY_MS) / 1_000.0);
+                    self.conn.query_drop(pause).await.map_err(|error| unreached(engine(error)))?;
+                }
+                Err(error) => return Err(unreached(engine(error))),
+            }
+        }
+        Err(Fault::Conflict(Conflict::Busy))
     }
 
     async fn prepare(&mut self) -> Result<(), Fault> {

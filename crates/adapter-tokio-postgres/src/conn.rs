@@ -1,43 +1,28 @@
 //! A connection with its statements, for a session that owns it.
 
+use crate::tx::{self, Control, Transacting, Tx};
 use crate::value::{self, Bound};
 use crate::{Connected, Link, fault};
 use futures_util::StreamExt as _;
 use futures_util::future::try_join_all;
-use model::{Conflict, DefectKind, Doubt, Fault, Refusal};
+use model::{Conflict, DefectKind, Fault};
 use sql::{
     BranchId, ColumnError, Columns, Dialect, LOCK_WAIT_S, Param, Read, SqlConn, StmtId, Take, TwoPhase,
-    TxKind, postgres,
+    TxKind,
 };
 use std::pin::pin;
 use tokio_postgres::types::{FromSql, Type};
 use tokio_postgres::{Client, Error, Row, RowStream, Statement};
-
-/// Statements that we add behind the workload's.
-#[derive(Clone, Copy)]
-enum Control {
-    BeginRead,
-    BeginWrite,
-    Commit,
-    Rollback,
-}
-
-/// A transaction that writes takes the isolation of the session, which is that of the URL.
-const CONTROL: [&str; 4] = ["begin isolation level repeatable read read only", "begin", "commit", "rollback"];
 
 /// A connection to PostgreSQL, through a client of tokio-postgres whose connection is polled by whoever waits.
 #[derive(Debug)]
 pub struct PostgresConn {
     client: Client,
     link: Link,
+    /// The workload's, and ours behind them.
     statements: Vec<Statement>,
     workload_statements: usize,
-    /// What the transaction of now is, or the last one was.
-    tx: TxKind,
-    /// Whether a transaction is open, as far as we know.
-    open: bool,
-    /// Whether it has failed; the server would answer a commit by a rollback.
-    failed: bool,
+    tx: Tx,
     /// What it will be prepared as, if it is a branch of several.
     branch: Option<BranchId>,
 }
@@ -50,8 +35,11 @@ impl PostgresConn {
     /// When a statement does not fit the schema, or the connection breaks.
     pub async fn prepare(connected: Connected, statements: &[String]) -> Result<PostgresConn, Error> {
         let Connected { client, mut link, .. } = connected;
-        let texts: Vec<String> =
-            statements.iter().map(|text| sql::dollars(text)).chain(CONTROL.map(String::from)).collect();
+        let texts: Vec<String> = statements
+            .iter()
+            .map(|text| sql::dollars(text))
+            .chain(Control::TEXTS.map(String::from))
+            .collect();
         let prepared = try_join_all(texts.iter().map(|text| client.prepare(text)));
         let prepared = link.until(prepared).await?;
         Ok(PostgresConn {
@@ -59,25 +47,9 @@ impl PostgresConn {
             link,
             statements: prepared,
             workload_statements: statements.len(),
-            tx: TxKind::Write,
-            open: false,
-            failed: false,
+            tx: Tx::new(),
             branch: None,
         })
-    }
-
-    async fn control(&mut self, control: Control) -> Result<(), Error> {
-        let statement = &self.statements[self.workload_statements + control as usize];
-        let nothing: [Bound<'_>; 0] = [];
-        self.link.until(self.client.execute_raw(statement, nothing)).await.map(drop)
-    }
-
-    /// The fault of a statement, after which the transaction can only be rolled back. One that is a transaction of its own
-    /// was to commit as well.
-    #[cold]
-    fn fault(&mut self, error: &Error) -> Fault {
-        self.failed = true;
-        fault(error, self.tx == TxKind::OneWrite)
     }
 
     /// Gives every row of a statement to `take`, up to the first that it refuses.
@@ -104,9 +76,25 @@ impl PostgresConn {
             Ok(())
         };
         if let Err(error) = self.link.until(asked).await {
-            return Err(self.fault(&error));
+            return Err(self.tx.fault(&error));
         }
         Ok(refused?)
+    }
+}
+
+impl Transacting for PostgresConn {
+    fn tx(&mut self) -> &mut Tx {
+        &mut self.tx
+    }
+
+    fn is_connected(&self) -> bool {
+        self.link.is_open()
+    }
+
+    async fn control(&mut self, control: Control) -> Result<(), Error> {
+        let statement = &self.statements[self.workload_statements + control as usize];
+        let nothing: [Bound<'_>; 0] = [];
+        self.link.until(self.client.execute_raw(statement, nothing)).await.map(drop)
     }
 }
 
@@ -114,58 +102,22 @@ impl SqlConn for PostgresConn {
     const DIALECT: Dialect = Dialect::Postgres;
 
     async fn begin(&mut self, tx: TxKind) -> Result<(), Fault> {
-        if self.open {
-            // The transaction before was given up in its middle; a second `begin` would only be warned about.
-            self.rollback().await.map_err(unreached)?;
-        }
-        self.tx = tx;
-        self.failed = false;
-        let control = match tx {
-            TxKind::Read => Control::BeginRead,
-            TxKind::Write => Control::BeginWrite,
-            TxKind::OneRead | TxKind::OneWrite => return Ok(()),
-        };
-        self.open = true;
-        self.control(control).await.map_err(|error| {
-            self.open = false;
-            unreached(fault(&error, false))
-        })
+        tx::begin(self, tx).await
     }
 
     async fn commit(&mut self) -> Result<(), Fault> {
-        if self.failed {
-            self.rollback().await?;
-            return Err(Fault::defect(
-                DefectKind::Engine,
-                "a transaction was to be committed after an error",
-            ));
-        }
-        if self.tx.is_one_statement() {
-            return Ok(());
-        }
-        let result = self.control(Control::Commit).await;
-        // Whatever was answered, the transaction is over.
-        self.open = false;
-        result.map_err(|error| fault(&error, true))
+        tx::commit(self).await
     }
 
     async fn rollback(&mut self) -> Result<(), Fault> {
-        if !self.link.is_open() {
-            return Err(postgres::lost(false));
-        }
-        if !self.open {
-            return Ok(());
-        }
-        self.control(Control::Rollback).await.map_err(|error| fault(&error, false))?;
-        self.open = false;
-        Ok(())
+        tx::rollback(self).await
     }
 
     async fn exec(&mut self, stmt: StmtId, params: &[Param<'_>]) -> Result<u64, Fault> {
         let statement = &self.statements[usize::from(stmt.0)];
         let params = params.iter().map(|param| Bound(*param));
         let asked = self.client.execute_raw(statement, params);
-        self.link.until(asked).await.map_err(|error| self.fault(&error))
+        self.link.until(asked).await.map_err(|error| self.tx.fault(&error))
     }
 
     async fn row<T: Send>(
@@ -241,7 +193,7 @@ impl TwoPhase for PostgresConn {
 
     async fn prepare(&mut self) -> Result<(), Fault> {
         let id = self.branch.take().ok_or_else(|| Fault::defect(DefectKind::Engine, "there is no branch"))?;
-        self.open = false;
+        self.tx.open = false;
         let prepared = self.batch(&format!("prepare transaction '{id}'")).await;
         prepared.map_err(|error| match error.code() {
             Some(code) if code.code() == BRANCH_EXISTS => Fault::Conflict(Conflict::Busy),
@@ -261,15 +213,6 @@ impl TwoPhase for PostgresConn {
         let found =
             "select gid from pg_prepared_xacts where database = current_database() and owner = current_user";
         Ok(self.column(found).await?.iter().filter_map(|id| BranchId::parse(id)).collect())
-    }
-}
-
-/// A connection that was found gone before anything of the transaction was done: the call was never attempted.
-#[cold]
-fn unreached(fault: Fault) -> Fault {
-    match fault {
-        Fault::InDoubt(Doubt::ConnectionLost) => Fault::Refused(Refusal::Unreachable),
-        other => other,
     }
 }
 

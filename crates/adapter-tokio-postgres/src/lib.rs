@@ -2,16 +2,21 @@
 //!
 //! A session owns a client and its connection and polls both while it waits for an answer: nothing is spawned, and no task
 //! wakes another. `docs/decisions/0006` has the figures.
+//!
+//! [`PostgresOpener`] has statements prepared; [`SimpleOpener`] sends each as one text, as `pgbench` does by default.
 
 mod bell;
 mod conn;
 mod connect;
 mod link;
 mod open;
+mod simple;
 mod tls;
+mod tx;
 mod value;
 
 pub use conn::PostgresConn;
 pub use connect::{Facts, connect, connect_to_write, fault, open_error};
 pub use link::{Connected, Link};
 pub use open::PostgresOpener;
+pub use simple::{SimpleConn, SimpleOpener};

@@ -7,7 +7,7 @@ use sql::{ServerUrl, SqlOpener, postgres};
 /// Opens connections to one database.
 #[derive(Debug)]
 pub struct PostgresOpener {
-    url: ServerUrl,
+    pub(crate) url: ServerUrl,
     statements: Vec<String>,
     facts: Facts,
     durability: Durability,
@@ -21,6 +21,15 @@ impl PostgresOpener {
     /// # Errors
     /// Those of [`connect_to_write`]; [`OpenError::Unusable`] when a statement does not fit the schema.
     pub async fn reach(url: &ServerUrl, statements: Vec<String>) -> Result<PostgresOpener, OpenError> {
+        PostgresOpener::reach_by("extended, prepared, binary", url, statements).await
+    }
+
+    /// The same, and shows `protocol` among the settings: what its connections are to speak.
+    pub(crate) async fn reach_by(
+        protocol: &str,
+        url: &ServerUrl,
+        statements: Vec<String>,
+    ) -> Result<PostgresOpener, OpenError> {
         let mut connected = connect_to_write(url).await?;
         let names = postgres::SETTINGS.join("', '");
         // `current_setting` gives units as people write them; what this version does not have is left out.
@@ -44,7 +53,7 @@ impl PostgresOpener {
             found("full_page_writes"),
             found("wal_sync_method"),
         );
-        settings.push(("protocol".into(), "extended, prepared, binary".into()));
+        settings.push(("protocol".into(), protocol.into()));
         settings.push(("transport".into(), if url.socket.is_some() { "unix" } else { "tcp" }.into()));
         settings.push(("tls".into(), encrypted));
         settings.push(("statement_timeout_ms".into(), facts.statement_timeout_ms.to_string()));

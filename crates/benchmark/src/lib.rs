@@ -168,6 +168,14 @@ pub trait Benchmark: Wire<Extent: Size> {
     fn settling(_dialect: Dialect) -> Result<Option<Settling>> {
         Ok(None)
     }
+    /// Of what is claimed to be in doubt: how a store is asked, call by call, what became of it. Nothing where stores do not keep
+    /// apart what single calls have done; bounds hold all doubts together in any case.
+    ///
+    /// # Errors
+    /// The files of the workload are malformed.
+    fn inquiries(_size: &Self::Extent, _claims: &Self::Claims, _dialect: Dialect) -> Result<Vec<Inquiry>> {
+        Ok(Vec::new())
+    }
     /// What must hold over all stores together, whatever has run on them, where no single store can tell.
     fn whole_checks(_size: &Self::Extent, _stored: &Self::Evidence) -> Vec<LedgerCheck> {
         Vec::new()
@@ -287,6 +295,21 @@ pub struct Settling {
     /// many tenths of a millisecond; 2, those of them that were undone. By second of the interval: 3, calls that were acknowledged;
     /// 4, calls that came to their end. 5, calls that were on their way when it began.
     pub query: String,
+}
+
+/// A question about a call of which nobody was told what became of it.
+#[derive(Debug, Clone)]
+pub struct Inquiry {
+    /// The call, as reports name it.
+    pub call: String,
+    /// The store that knows, by its place.
+    pub store: usize,
+    /// What it is asked.
+    pub query: String,
+    /// Values of its parameters.
+    pub params: Vec<i64>,
+    /// What the rows of its answer mean.
+    pub told: fn(&[Vec<Value>]) -> &'static str,
 }
 
 /// What is known of what happened to a database before.

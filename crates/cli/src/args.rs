@@ -1,5 +1,6 @@
 //! What a user types. Help, man page and completions all come from here.
 
+mod drill;
 mod export;
 mod load;
 mod parts;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use values::{clients_list, limit, rates_list, resolution, share, span, threads};
 
+pub(crate) use drill::{Drill, Generate};
 pub(crate) use export::{Export, ExportK6, ExportTool};
 pub(crate) use load::LoadArgs;
 pub(crate) use parts::{Checks, LiveArgs, MixArgs, Out, PlanArgs};
@@ -68,9 +70,11 @@ pub(crate) enum Command {
     Sweep(Sweep),
     /// Search the highest open-loop rate that keeps a service level.
     FindMax(FindMax),
+    /// Kill, pause and cut off what a subject stands on while calls are made, and check that nothing was lost or done twice.
+    Drill(Drill),
     /// Serve a workload over HTTP until interrupted.
     Serve(Serve),
-    /// Do what the calls of a saga have left to be done between stores, until interrupted.
+    /// Do what the calls of a saga have left to be done between stores and forget keys that have expired, until interrupted.
     Relay(Relay),
     /// Check the stored data of an existing database.
     Audit(Audit),
@@ -89,6 +93,9 @@ pub(crate) enum Command {
     /// Become a server, once its starter has put this process under its limits.
     #[command(hide = true)]
     Launch(Launch),
+    /// Make the calls of a drill, and tell its parent what becomes of them.
+    #[command(hide = true)]
+    Generate(Generate),
 }
 
 #[derive(Debug, Args)]
@@ -363,7 +370,7 @@ pub(crate) struct EngineArgs {
     /// said in every headline.
     #[arg(long, value_enum, default_value_t = DurabilityArg::Durable)]
     pub(crate) durability: DurabilityArg,
-    /// Limit a process that is started here, for example `engine:cpu=0.5,mem=1GiB` or `server:cpu=1`.
+    /// Limit a process that is started here, for example `engine:cpu=0.5,mem=1GiB`, `server:cpu=1` or `relay:cpu=0.5`.
     #[arg(long, value_parser = limit)]
     pub(crate) limit: Vec<Limit>,
     /// Let a private PostgreSQL count what each statement costs (pg_stat_statements), which slows it by a few per cent.
@@ -429,6 +436,9 @@ pub(crate) struct Relay {
     /// Where to answer /health and /about; port 0 picks a free one.
     #[arg(long, env = "STACKMARK_LISTEN", default_value = "127.0.0.1:0")]
     pub(crate) listen: SocketAddr,
+    /// How long the key of a transfer is kept from when it was made.
+    #[arg(long, default_value = "24h", value_parser = values::span, allow_hyphen_values = true)]
+    pub(crate) keep_keys: Duration,
     /// Stop when standard input ends: for whoever started this relay.
     #[arg(long, hide = true)]
     pub(crate) until_stdin_ends: bool,
@@ -566,7 +576,7 @@ impl EngineArgs {
         }
     }
 
-    /// The limits of one of the two, if any were given.
+    /// The limits of one of them, if any were given.
     pub(crate) fn limits_of(&self, who: Limited) -> Option<rig::Limits> {
         self.limit.iter().rev().find(|limit| limit.who == who).map(|limit| limit.limits)
     }

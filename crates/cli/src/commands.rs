@@ -106,6 +106,16 @@ pub(crate) fn find_max(args: &args::FindMax, ui: &Ui) -> Result<Answer> {
     workloads::of(subject.workload())?.find_max(subject, args, ui)
 }
 
+pub(crate) fn drill(args: &args::Drill, ui: &Ui) -> Result<Answer> {
+    let subject = subjects::find_here(&args.subject)?;
+    subject.can_start()?;
+    workloads::of(subject.workload())?.drill(subject, args, ui)
+}
+
+pub(crate) fn generate(args: &args::Generate) -> Result<Answer> {
+    workloads::of(&args.workload)?.generate(args)
+}
+
 pub(crate) fn serve(args: &args::Serve, ui: &Ui) -> Result<Answer> {
     let workload = subjects::workload(&args.workload)?;
     workloads::of(workload)?.serve(args, ui)

@@ -4,7 +4,7 @@
 use crate::args::{self, Limited, Stores};
 use crate::confirm;
 use crate::held_against::held_against;
-use crate::run::{is_audited, plan, server_settings, warmup_max};
+use crate::run::{can_be_limited, is_audited, plan, server_settings, warmup_max};
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use deploy::database::scale_of;
@@ -197,12 +197,7 @@ impl Sides {
                  the server, and an existing server is not ours to limit"
             );
         }
-        if self.engine.limits_of(Limited::Server).is_some()
-            && [self.a, self.b].iter().all(|subject| subject.route() == Route::Direct)
-        {
-            bail!("--limit server:… is for an HTTP server; both sides are direct");
-        }
-        Ok(())
+        can_be_limited(&self.engine, &[self.a, self.b], false, self.shards)
     }
 
     fn spec(&self, subject: &Subject) -> Spec {
@@ -215,6 +210,7 @@ impl Sides {
     fn variant(&self, subject: &Subject, name: String, base: Option<usize>) -> Variant {
         let server = server_settings(&self.server, &self.engine, self.plan.workers);
         let limits = server.limits.filter(|_| subject.route() == Route::Http);
+        let relay_limits = server.relay_limits.filter(|_| subject.has_relay(self.shards as usize));
         Variant {
             name,
             subject: subject.path.into(),
@@ -224,6 +220,7 @@ impl Sides {
             pool: server.pool,
             server_threads: server.threads,
             server_limits: limits.map(|limits| limits.to_string()),
+            relay_limits: relay_limits.map(|limits| limits.to_string()),
             spec: self.spec(subject),
             through_checkpoints: self.through_checkpoints,
             asked: Vec::new(),

@@ -9,6 +9,7 @@ mod audit;
 mod commands;
 mod compare;
 mod confirm;
+mod drill;
 mod engines;
 mod experiment;
 mod export;
@@ -82,6 +83,7 @@ fn run_command(command: Command, ui: &ui::Ui) -> anyhow::Result<Answer> {
         Command::Resume(args) => commands::resume(&args, ui),
         Command::Sweep(args) => commands::sweep(&args, ui),
         Command::FindMax(args) => commands::find_max(&args, ui),
+        Command::Drill(args) => commands::drill(&args, ui),
         Command::Serve(args) => commands::serve(&args, ui),
         Command::Relay(args) => commands::relay(&args, ui),
         Command::Audit(args) => commands::audit(&args, ui),
@@ -92,5 +94,6 @@ fn run_command(command: Command, ui: &ui::Ui) -> anyhow::Result<Answer> {
         Command::Completions(args) => show::completions(&args, ui),
         Command::Man => show::man(ui),
         Command::Launch(args) => serve::launch(&args),
+        Command::Generate(args) => commands::generate(&args),
     }
 }

@@ -1,4 +1,4 @@
-//! `stackmark relay`: what the calls of a saga have left to be done between stores.
+//! `stackmark relay`: what the calls of a saga have left to be done between stores, and keys that have expired.
 
 use crate::args;
 use crate::args::Stores;
@@ -7,18 +7,23 @@ use crate::ui::{self, Ui};
 use anyhow::{Context, Result, bail};
 use deploy::{Databases, subjects};
 use schedule::Answer;
+use std::time::Duration;
 use targets::Driven;
 use tokio::net::TcpListener;
+
+/// Keys are kept at least so long.
+const KEEP_MIN: Duration = Duration::from_secs(1);
 
 pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<Answer> {
     let stores = Stores::of(&args.db, None)?;
     let urls = stores.urls(None)?;
-    let [first, _, ..] = &urls[..] else {
-        bail!("a relay works between several stores\nhint: --db shard-0=URL --db shard-1=URL")
-    };
+    if args.keep_keys < KEEP_MIN {
+        bail!("--keep-keys is 1s or longer: who asks for a transfer again does so within moments");
+    }
+    let first = urls.first().context("a relay works on the stores of --db")?;
     let subject = subjects::relayed(W::NAME, first.dialect(), args.how.as_deref())?;
     let databases = Databases::<W>::existing(stores.urls(Some(subject.how.dialect))?, None)?;
-    let mut relay = W::relay(subject.how, &databases.urls(), &databases.size)?;
+    let mut relay = W::relay(subject.how, &databases.urls(), &databases.size, args.keep_keys)?;
     targets::wait_for(async {
         let listener = TcpListener::bind(args.listen).await;
         let listener = listener.with_context(|| format!("could not listen on {}", args.listen))?;

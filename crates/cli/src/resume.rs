@@ -12,6 +12,9 @@ pub(crate) fn resume_workload<W: Driven>(sealed: Sealed, site: &Site<'_>) -> Res
         RunKind::Comparison | RunKind::Experiment => trial::resume::<W, Interleaved>(sealed.open()?, site),
         RunKind::Sweep => trial::resume::<W, Sweep>(sealed.open()?, site),
         RunKind::Search => trial::resume::<W, Searching>(sealed.open()?, site),
+        RunKind::Drill => {
+            bail!("{} is a drill, which is begun anew: its engines have gone", site.folder.path().display())
+        }
         RunKind::Trial => bail!("{} is a single trial, which cannot go on", site.folder.path().display()),
     }
 }

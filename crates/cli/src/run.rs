@@ -87,6 +87,7 @@ pub(crate) fn run_workload<W: Driven>(
     // Without sight of the data there is nothing to load, and no engine to start.
     let dialect = if audited { subject.how.dialect } else { Dialect::Sqlite };
     let mut spec = Spec::of_wishes(dialect, stores.shards, &named, &args.engine.wishes());
+    can_be_limited(&args.engine, &[subject], args.url.is_some(), stores.shards)?;
     spec.suits(subject.how)?;
     if args.plan.through_checkpoints {
         if args.url.is_some() {
@@ -100,11 +101,6 @@ pub(crate) fn run_workload<W: Driven>(
     let (folder, started, id) = Folder::create(&args.out.out, subject.path)?;
     for in_use in &in_use {
         in_use.works_in(folder.path());
-    }
-    if args.engine.limits_of(Limited::Server).is_some()
-        && (subject.route() == Route::Direct || args.url.is_some())
-    {
-        bail!("--limit server:… is for an HTTP server that is started here; {} has none", subject.path);
     }
     let deployment = Deployment::create(folder.path(), &spec, &named, &args.engine.wishes(), ui)?;
     let databases = match existing {
@@ -236,9 +232,32 @@ pub(crate) fn subject_of(args: &args::Run) -> Result<&'static Subject> {
     }
 }
 
+/// Fails where a server or a relay is to be limited that none of the subjects has, or that is not started here since its address
+/// is given.
+pub(crate) fn can_be_limited(
+    engine: &EngineArgs,
+    subjects: &[&Subject],
+    is_given: bool,
+    stores: u32,
+) -> Result<()> {
+    let have = |has: &dyn Fn(&Subject) -> bool| !is_given && subjects.iter().any(|subject| has(subject));
+    let names = || subjects.iter().map(|subject| subject.path).collect::<Vec<_>>().join(" or ");
+    if engine.limits_of(Limited::Server).is_some() && !have(&|subject| subject.route() == Route::Http) {
+        bail!("--limit server:… is for an HTTP server that is started here; there is none of {}", names());
+    }
+    if engine.limits_of(Limited::Relay).is_some() && !have(&|subject| subject.has_relay(stores as usize)) {
+        bail!(
+            "--limit relay:… is for the relay of a saga over several stores that is started here; there is none of {}",
+            names()
+        );
+    }
+    Ok(())
+}
+
 pub(crate) fn server_settings(args: &ServerArgs, engine: &EngineArgs, clients: u32) -> ServerSettings {
     ServerSettings {
         limits: engine.limits_of(Limited::Server),
+        relay_limits: engine.limits_of(Limited::Relay),
         pool: pool(args.pool, clients),
         threads: args.server_threads.unwrap_or_else(serve::threads_default),
     }

@@ -1,6 +1,6 @@
 //! `stackmark sweep`: one subject under more and more load, in interleaved blocks, and the curve that comes of it.
 
-use crate::args::{self, ArrivalsArg, Limited, Stores};
+use crate::args::{self, ArrivalsArg, Stores};
 use crate::run::{self, server_settings};
 use crate::ui::Ui;
 use anyhow::{Result, bail};
@@ -47,9 +47,7 @@ pub(crate) fn under_load<W: Driven>(
     let stores = Stores::of(&data.db, data.shards.shards)?;
     let named = stores.urls(Some(dialect))?;
     let scale = data.scale.map(scale_of::<W>).transpose()?;
-    if engine.limits_of(Limited::Server).is_some() && subject.route() == Route::Direct {
-        bail!("--limit server:… is for an HTTP server that is started here; {} has none", subject.path);
-    }
+    run::can_be_limited(engine, &[subject], false, stores.shards)?;
     let existing = (!named.is_empty())
         .then(|| Databases::<W>::existing(named.clone(), scale.map(u64::from)))
         .transpose()?;
@@ -72,6 +70,7 @@ pub(crate) fn under_load<W: Driven>(
         pool: server.pool,
         server_threads: settings.threads,
         server_limits: settings.limits.map(|limits| limits.to_string()),
+        relay_limits: settings.relay_limits.map(|limits| limits.to_string()),
         in_flight,
         arrivals: match load.arrivals {
             ArrivalsArg::Poisson => Spacing::Poisson,

@@ -4,7 +4,7 @@ use crate::experiment::file;
 use crate::held_against::held_against;
 use crate::ui::Ui;
 use crate::verify::Verified;
-use crate::{args, audit, compare, export, find_max, load, relay, resume, run, serve, sweep, verify};
+use crate::{args, audit, compare, drill, export, find_max, load, relay, resume, run, serve, sweep, verify};
 use anyhow::Result;
 use deploy::{Subject, subjects};
 use result::RunKind;
@@ -79,6 +79,8 @@ pub(crate) trait Commands: Sync {
     fn experiment(&self, experiment: Experiment, kind: RunKind, out: &Path, ui: &Ui) -> Result<Answer>;
     fn sweep(&self, subject: &'static Subject, args: &args::Sweep, ui: &Ui) -> Result<Answer>;
     fn find_max(&self, subject: &'static Subject, args: &args::FindMax, ui: &Ui) -> Result<Answer>;
+    fn drill(&self, subject: &'static Subject, args: &args::Drill, ui: &Ui) -> Result<Answer>;
+    fn generate(&self, args: &args::Generate) -> Result<Answer>;
     /// Goes on with a run that was cut off.
     fn resume(&self, sealed: Sealed, site: &Site<'_>) -> Result<Answer>;
     /// The experiment that a file asks for.
@@ -136,6 +138,14 @@ impl<W: Driven> Commands for Of<W> {
 
     fn find_max(&self, subject: &'static Subject, args: &args::FindMax, ui: &Ui) -> Result<Answer> {
         find_max::search::<W>(subject, args, ui)
+    }
+
+    fn drill(&self, subject: &'static Subject, args: &args::Drill, ui: &Ui) -> Result<Answer> {
+        drill::drill_workload::<W>(subject, args, ui)
+    }
+
+    fn generate(&self, args: &args::Generate) -> Result<Answer> {
+        drill::generate_workload::<W>(args)
     }
 
     fn resume(&self, sealed: Sealed, site: &Site<'_>) -> Result<Answer> {

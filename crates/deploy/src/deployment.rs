@@ -92,6 +92,11 @@ impl Deployment {
         hosts.try_for_each(|(store, host)| host.wake(anew).map_err(|error| at(error, store, all)))
     }
 
+    /// The private engine of a store, to be killed, paused and started again; nothing where that has none.
+    pub fn engine(&mut self, store: usize) -> Option<&mut rig::Running> {
+        self.hosts.get_mut(store).and_then(Host::engine)
+    }
+
     /// Empty databases of ours of this name, one in each store, to be loaded.
     ///
     /// # Errors

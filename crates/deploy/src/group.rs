@@ -133,6 +133,17 @@ impl Group {
         self.status = self.child.wait().ok();
     }
 
+    /// Stops all of it where it stands, or lets it go on.
+    pub(crate) fn pause(&self, is_paused: bool) {
+        let signal = if is_paused { Signal::STOP } else { Signal::CONT };
+        let Some(leader) = self.leader() else { return };
+        // Fails only for what has ended already.
+        let _ = kill_process_group(leader, signal);
+        for pid in self.listed() {
+            let _ = kill_process(pid, signal);
+        }
+    }
+
     /// Processes in its control groups.
     fn listed(&self) -> Vec<Pid> {
         let read = |folder: &PathBuf| fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();

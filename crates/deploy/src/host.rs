@@ -99,6 +99,11 @@ impl Host {
         Ok(())
     }
 
+    /// The private engine, if there is one.
+    pub(crate) fn engine(&mut self) -> Option<&mut rig::Running> {
+        self.engine.as_mut()
+    }
+
     /// The address of a database of ours, by name. It need not be there yet.
     pub(crate) fn url(&self, name: &str) -> DbUrl {
         match (&self.engine, &self.named) {

@@ -19,6 +19,7 @@ use toml::Spanned;
 const OURS: &str = include_str!("../../../servers/rust/server.toml");
 /// That of the relay.
 const RELAY: &str = include_str!("relay.toml");
+const GENERATOR: &str = include_str!("generator.toml");
 /// What a manifest is called in the folder of its server.
 pub(crate) const FILE: &str = "server.toml";
 /// Bytes of a manifest: more is another file by mistake.
@@ -110,6 +111,12 @@ impl Manifest {
     pub(crate) fn relay() -> Manifest {
         let file = PathBuf::from("crates/deploy/src/relay.toml");
         Manifest::parse(RELAY.to_owned(), file, None).expect("a test has read what is compiled in")
+    }
+
+    /// The load generator of a drill.
+    pub(crate) fn generator() -> Manifest {
+        let file = PathBuf::from("crates/deploy/src/generator.toml");
+        Manifest::parse(GENERATOR.to_owned(), file, None).expect("a test has read what is compiled in")
     }
 
     /// The same, which also serves what a program brings along, all of it: our server has whatever sessions there are.
@@ -420,6 +427,7 @@ serves = [
     #[test]
     fn ours_is_read_and_can_be_started_anywhere() {
         Manifest::relay().can_start().unwrap();
+        Manifest::generator().can_start().unwrap();
         let ours = Manifest::ours();
         assert!(ours.is_ours() && ours.name == "axum" && ours.serves.len() >= 12);
         ours.can_start().unwrap();

@@ -44,6 +44,8 @@ const LOG_TAIL: usize = 2_000;
 pub struct ServerSettings {
     /// What it may use, with all that it starts.
     pub limits: Option<rig::Limits>,
+    /// What the relay beside it may use, or beside a subject that needs no server.
+    pub relay_limits: Option<rig::Limits>,
     /// Connections to the engine, at least 1.
     pub pool: u32,
     /// Threads beside those of its connections, at least 1.
@@ -202,6 +204,16 @@ impl Server {
         Some(format!("the server ended by itself ({status}){}", self.log_tail()))
     }
 
+    /// Kills it with all that it has started, as a crash would.
+    pub fn kill(&mut self) {
+        self.group.kill();
+    }
+
+    /// Stops all of it where it stands, or lets it go on.
+    pub fn pause(&self, is_paused: bool) {
+        self.group.pause(is_paused);
+    }
+
     /// Asks it to end, and makes it if it does not.
     ///
     /// # Errors
@@ -225,10 +237,14 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.group.kill();
-        // A server that had nothing to say leaves no log.
-        if std::fs::metadata(&self.log).is_ok_and(|about| about.len() == 0) {
-            let _ = std::fs::remove_file(&self.log);
-        }
+        remove_empty(&self.log);
+    }
+}
+
+/// A process that had nothing to say leaves no log.
+pub(crate) fn remove_empty(log: &Path) {
+    if std::fs::metadata(log).is_ok_and(|about| about.len() == 0) {
+        let _ = std::fs::remove_file(log);
     }
 }
 
@@ -246,7 +262,7 @@ pub fn launch(program: &OsStr, arguments: &[impl AsRef<OsStr>]) -> std::io::Erro
 }
 
 /// What the contract hands over in the environment. A password is nowhere else.
-fn environment(order: &Order<'_>, settings: &ServerSettings) -> Vec<(String, String)> {
+pub(crate) fn environment(order: &Order<'_>, settings: &ServerSettings) -> Vec<(String, String)> {
     // It runs in another folder than we do.
     let absolute = |path: &mut PathBuf| *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
     let mut variables = vec![
@@ -380,7 +396,7 @@ fn health(url: &str, max: Duration, interrupt: &AtomicBool) -> Result<(), String
 }
 
 /// The end of a log, for an error message.
-fn tail(log: &Path) -> String {
+pub(crate) fn tail(log: &Path) -> String {
     let text = String::from_utf8_lossy(&std::fs::read(log).unwrap_or_default()).into_owned();
     let text = text.trim();
     let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(LOG_TAIL))..];
@@ -405,7 +421,7 @@ mod tests {
 
     #[test]
     fn the_environment_says_all_and_a_password_stands_for_itself() {
-        let settings = ServerSettings { limits: None, pool: 8, threads: 2 };
+        let settings = ServerSettings { limits: None, relay_limits: None, pool: 8, threads: 2 };
         let of = |urls: &[&str], how| -> BTreeMap<String, String> {
             let databases: Vec<DbUrl> = urls.iter().map(|url| url.parse().unwrap()).collect();
             let order = Order { workload: "tpcb", how, databases: &databases };

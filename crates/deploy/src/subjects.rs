@@ -172,6 +172,11 @@ impl Subject {
         self.served.map_or(Ok(()), |served| served.manifest.can_start())
     }
 
+    /// Whether its calls leave something to be done between so many stores by a relay of ours.
+    pub fn has_relay(&self, stores: usize) -> bool {
+        stores > 1 && self.how.style.is_relayed() && self.speaks_through_ours()
+    }
+
     /// Starts the relay that does what its calls leave to be done between stores; nothing where they leave nothing.
     ///
     /// # Errors
@@ -184,12 +189,12 @@ impl Subject {
         interrupt: &AtomicBool,
     ) -> Result<Option<Server>> {
         static RELAY: LazyLock<Manifest> = LazyLock::new(Manifest::relay);
-        if databases.len() < 2 || !self.how.style.is_relayed() || !self.speaks_through_ours() {
+        if !self.has_relay(databases.len()) {
             return Ok(None);
         }
         let how = self.how.path();
         let order = Order { workload: self.workload(), how: &how, databases };
-        let settings = ServerSettings { limits, pool: 1, threads: 1 };
+        let settings = ServerSettings { limits, relay_limits: None, pool: 1, threads: 1 };
         Ok(Some(Server::start(&RELAY, &order, &settings, log, interrupt)?))
     }
 

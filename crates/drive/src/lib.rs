@@ -31,7 +31,7 @@ mod worker_tests;
 
 pub use control::Stop;
 pub use outage::Outage;
-pub use plan::{Arrivals, Deferred, Plan, PlanError, RatePerSecond, Think};
+pub use plan::{Arrivals, Deferred, Plan, PlanError, RatePerSecond, Think, shares};
 pub use stages::Stage;
 pub use trial::{Observer, Progress, RunError, Trial, run};
 pub use worker::CLOCKED_EVERY;

@@ -215,10 +215,6 @@ impl Plan {
     /// The same for a result. `attempts_max` is how often a call is tried.
     #[must_use]
     pub fn described(&self, kinds: &[Kind], attempts_max: u32) -> result::Plan {
-        let share =
-            |mix: &Mix, at: usize| result::Share { kind: kinds[at].name.into(), share: mix.share(at) };
-        let shares =
-            |mix: &Mix| (0..kinds.len()).filter(|at| self.makes(*at)).map(|at| share(mix, at)).collect();
         let planned = |stage: &Stage| result::Stage {
             length_s: stage.length.as_secs_f64(),
             from_per_s: stage.from.0,
@@ -234,7 +230,7 @@ impl Plan {
                 Arrivals::Poisson(rate) => result::Arrivals::Poisson { rate_per_s: rate.0 },
             },
             stages: self.stages.iter().map(planned).collect(),
-            mix: self.mix.as_ref().map_or_else(Vec::new, shares),
+            mix: self.mix.as_ref().map_or_else(Vec::new, |mix| shares(mix, kinds)),
             skew: self.skew.map(|skew| skew.to_string()),
             warmup_s: self.warmup.as_secs_f64(),
             warmup_max_s: Some(self.warmup_longest().as_secs_f64())
@@ -334,6 +330,14 @@ fn positive(what: &'static str, given: Nanos) -> Result<(), PlanError> {
         return Ok(());
     }
     Err(PlanError::OutOfRange { what, given: "zero".to_owned(), range: "longer than zero".to_owned() })
+}
+
+/// A mix for a result: the kinds that are called, and the share of each.
+#[must_use]
+pub fn shares(mix: &Mix, kinds: &[Kind]) -> Vec<result::Share> {
+    let all = kinds.iter().enumerate();
+    let all = all.map(|(at, kind)| result::Share { kind: kind.name.into(), share: mix.share(at) });
+    all.filter(|share| share.share > 0.0).collect()
 }
 
 #[cfg(test)]

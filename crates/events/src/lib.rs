@@ -30,6 +30,8 @@ pub struct Turn {
     pub undone: u64,
     /// Transactions that it took at either end, counted once for both.
     pub batches: u64,
+    /// What had been kept long enough, and is forgotten.
+    pub forgotten: u64,
     /// What was wrong; what it kept from being done is tried again.
     pub wrong: Option<String>,
 }
@@ -49,6 +51,7 @@ struct Counts {
     done: AtomicU64,
     undone: AtomicU64,
     batches: AtomicU64,
+    forgotten: AtomicU64,
     wrong: AtomicU64,
 }
 
@@ -57,6 +60,7 @@ impl Counts {
         self.done.fetch_add(turn.done, Ordering::Relaxed);
         self.undone.fetch_add(turn.undone, Ordering::Relaxed);
         self.batches.fetch_add(turn.batches, Ordering::Relaxed);
+        self.forgotten.fetch_add(turn.forgotten, Ordering::Relaxed);
         self.wrong.fetch_add(turn.wrong.is_some().into(), Ordering::Relaxed);
     }
 
@@ -69,6 +73,7 @@ impl Counts {
             "done": count(&self.done),
             "undone": count(&self.undone),
             "batches": count(&self.batches),
+            "forgotten": count(&self.forgotten),
             "wrong": count(&self.wrong),
         })
     }
@@ -129,7 +134,7 @@ mod tests {
             Box::pin(async {
                 self.0 += 1;
                 match self.0 {
-                    1 => Turn { done: 5, undone: 1, batches: 2, wrong: None },
+                    1 => Turn { done: 5, undone: 1, batches: 2, forgotten: 3, wrong: None },
                     2 => Turn { wrong: Some("shard-1 is away".into()), ..Turn::default() },
                     _ => {
                         drop(self.1.take());
@@ -158,8 +163,9 @@ mod tests {
                 let mut answer = String::new();
                 stream.read_to_string(&mut answer).await.unwrap();
                 let body: Value = serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap();
-                let counts = ["done", "undone", "batches", "wrong"].map(|name| body[name].as_u64().unwrap());
-                assert_eq!(counts, [5, 1, 2, 1]);
+                let counts = ["done", "undone", "batches", "forgotten", "wrong"]
+                    .map(|name| body[name].as_u64().unwrap());
+                assert_eq!(counts, [5, 1, 2, 3, 1]);
             };
             let log = |line: &str| said.lock().unwrap().push(line.to_owned());
             run(&mut Scripted(0, Some(idle)), listener, asked, &log).await.unwrap();

@@ -3,7 +3,9 @@
 use crate::reading::{CpuSeconds, Detail, DiskReading, ProcessReading, Reading, Snapshot};
 use crate::watch::{Usage, Watched};
 use model::Nanos;
-use result::{Disk, Machine, Process, ProcessSample, Writeback, WritebackSample};
+use result::{
+    Disk, Machine, MachineWide, MachineWideSample, Process, ProcessSample, Writeback, WritebackSample,
+};
 
 /// The two ends of a window, and all readings of the watch around it.
 #[derive(Clone, Copy)]
@@ -52,6 +54,34 @@ impl Ends<'_> {
             cpu_ms_per_1000_committed: None,
             samples: self.readings.windows(2).filter_map(sample).collect(),
         })
+    }
+
+    pub(crate) fn machine_wide(self) -> Option<MachineWide> {
+        let sample = |pair: &[Reading]| self.machine_wide_between(&pair[0], &pair[1]);
+        let whole = self.machine_wide_between(&self.from.reading, &self.until.reading);
+        (self.until.cores > 0).then(|| MachineWide {
+            context_switches_per_s: whole.context_switches_per_s,
+            network_bytes_per_s: whole.network_bytes_per_s,
+            merged_requests_per_s: whole.merged_requests_per_s,
+            samples: self.readings.windows(2).map(sample).collect(),
+        })
+    }
+
+    fn machine_wide_between(self, from: &Reading, until: &Reading) -> MachineWideSample {
+        let length_s = (until.at - from.at).as_secs_f64();
+        let per_s = |from: u64, until: u64| rounded(ratio(until.saturating_sub(from) as f64, length_s));
+        let disks = from.disks.iter().zip(&until.disks);
+        let merged: Vec<u64> =
+            disks.filter_map(|(from, until)| Some(until.as_ref()?.since(from.as_ref()?).merged)).collect();
+        MachineWideSample {
+            t_s: self.since(until.at),
+            context_switches_per_s: per_s(from.context_switches, until.context_switches),
+            network_bytes_per_s: from
+                .network_bytes
+                .zip(until.network_bytes)
+                .map(|(from, until)| per_s(from, until)),
+            merged_requests_per_s: (!merged.is_empty()).then(|| per_s(0, merged.iter().sum())),
+        }
     }
 
     pub(crate) fn processes(self, watched: &[Watched]) -> Vec<Process> {
@@ -250,6 +280,7 @@ mod tests {
                             busy_ms: (share * 9_000.0) as u64,
                             flushing_ms: (share * 2_500.0) as u64,
                             written_bytes: (share * 4e7) as u64,
+                            merged: (share * 700.0) as u64,
                         }),
                         None,
                         Some(DiskReading {
@@ -259,6 +290,8 @@ mod tests {
                             ..DiskReading::default()
                         }),
                     ],
+                    context_switches: 1_000 + (share * 90_000.0) as u64,
+                    network_bytes: Some(5 + (share * 2e6) as u64),
                     writeback_s: None,
                 },
                 cores: 4,
@@ -299,6 +332,21 @@ mod tests {
         from.reading.writeback_s = None;
         let ends = Ends { from: &from, until: &until, readings: &[] };
         assert_eq!((shares(ends).1, ends.writeback().unwrap().cpu_s), (Some(0.15), None));
+    }
+
+    #[test]
+    fn what_the_whole_machine_did_is_told_a_second() {
+        let (from, until) = ends();
+        let readings = [from.reading.clone(), until.reading.clone()];
+        let seen = Ends { from: &from, until: &until, readings: &readings }.machine_wide().unwrap();
+        let rates = (seen.context_switches_per_s, seen.network_bytes_per_s, seen.merged_requests_per_s);
+        assert_eq!(rates, (9_000.0, Some(200_000.0), Some(70.0)));
+        assert_eq!((seen.samples.len(), seen.samples[0].t_s), (1, 10.0));
+        let mut bare = until.clone();
+        (bare.reading.network_bytes, bare.reading.disks) = (None, Vec::new());
+        let seen = of(&from, &bare).machine_wide().unwrap();
+        assert_eq!((seen.network_bytes_per_s, seen.merged_requests_per_s), (None, None));
+        assert_eq!(of(&from, &Snapshot { cores: 0, ..until }).machine_wide(), None);
     }
 
     #[test]

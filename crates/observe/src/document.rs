@@ -1,6 +1,6 @@
 //! What an observation says, in the words of the result document.
 
-use result::{Disk, Engine, Machine, Process, Writeback};
+use result::{Disk, Engine, Machine, MachineWide, Process, Writeback};
 
 /// Everything seen between the start and the stop of a watch. Sums and shares are over the window; time lines are over the
 /// whole watch, in seconds from the opening of the window.
@@ -19,6 +19,8 @@ pub struct Observation {
     /// What the kernel took to write back and keep journals, without what that cost a call; `None` where the machine was not
     /// observed at all.
     pub writeback: Option<Writeback>,
+    /// What the whole machine did; `None` where it cannot be observed.
+    pub machine_wide: Option<MachineWide>,
     /// What the engine said of itself, that of several stores summed; `None` where it was not asked.
     pub engine: Option<Engine>,
     /// What the block devices under the watched paths did, for all their users: of several by the names of all, summed but

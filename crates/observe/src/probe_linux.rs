@@ -58,11 +58,12 @@ impl Probe {
 
     pub(crate) fn read(&mut self, at: Nanos) -> Reading {
         let tick_s = self.tick_s;
+        let stat = procfs::KernelStats::current().ok();
         Reading {
             at,
-            cpu: procfs::KernelStats::current()
-                .map(|stat| cpu_seconds(&stat.total, tick_s))
-                .unwrap_or_default(),
+            cpu: stat.as_ref().map(|stat| cpu_seconds(&stat.total, tick_s)).unwrap_or_default(),
+            context_switches: stat.map_or(0, |stat| stat.ctxt),
+            network_bytes: network_bytes(),
             processes: self.processes.iter_mut().map(|family| family.read(tick_s)).collect(),
             disks: self.disks(),
             writeback_s: self.kernel.read().map(|ticks| ticks as f64 * tick_s),
@@ -89,10 +90,21 @@ impl Probe {
             written_bytes: disk.sectors_written * SECTOR_BYTES,
             busy_ms: disk.time_in_progress,
             flushing_ms: disk.time_flushing.unwrap_or(0),
+            merged: disk.merged + disk.writes_merged,
         };
         let of = |device: &String| disks.iter().find(|disk| disk.name == *device).map(reading);
         self.devices.iter().map(of).collect()
     }
+}
+
+/// What is sent over the loopback device is received there too, and counted once.
+fn network_bytes() -> Option<u64> {
+    let devices = procfs::net::dev_status().ok()?;
+    let bytes = |device: &procfs::net::DeviceStatus| match device.name.as_str() {
+        "lo" => device.recv_bytes,
+        _ => device.recv_bytes + device.sent_bytes,
+    };
+    Some(devices.values().map(bytes).sum())
 }
 
 fn cpu_seconds(time: &procfs::CpuTime, tick_s: f64) -> CpuSeconds {

@@ -11,6 +11,10 @@ pub(crate) struct Reading {
     pub(crate) processes: Vec<ProcessReading>,
     /// One a watched device, in their order; `None` where the system does not know it.
     pub(crate) disks: Vec<Option<DiskReading>>,
+    /// Context switches since the machine was started.
+    pub(crate) context_switches: u64,
+    /// Bytes that all network devices have sent and received; `None` where they are not known.
+    pub(crate) network_bytes: Option<u64>,
     /// CPU seconds of the kernel's threads that write back and keep journals; `None` where they cannot be seen.
     pub(crate) writeback_s: Option<f64>,
 }
@@ -42,6 +46,8 @@ pub(crate) struct DiskReading {
     pub(crate) written_bytes: u64,
     pub(crate) busy_ms: u64,
     pub(crate) flushing_ms: u64,
+    /// Requests, to read and to write, that were merged with others.
+    pub(crate) merged: u64,
 }
 
 impl DiskReading {
@@ -53,6 +59,7 @@ impl DiskReading {
             written_bytes: self.written_bytes.saturating_sub(from.written_bytes),
             busy_ms: self.busy_ms.saturating_sub(from.busy_ms),
             flushing_ms: self.flushing_ms.saturating_sub(from.flushing_ms),
+            merged: self.merged.saturating_sub(from.merged),
         }
     }
 }

@@ -237,6 +237,7 @@ impl<C: Clock> Watch<C> {
             machine: ends.machine(machine()),
             processes: ends.processes(&self.watched),
             writeback: ends.writeback(),
+            machine_wide: ends.machine_wide(),
             engine,
             disk: ends.disk(&self.devices),
             not_observed: std::mem::take(&mut self.not_observed),

@@ -1,6 +1,7 @@
 //! What reports say: a tree of blocks from a document, worked out once for text, Markdown and page.
 
 mod checks;
+mod drill;
 mod experiment;
 pub(crate) mod history;
 mod loads;
@@ -18,7 +19,9 @@ use trial::trial;
 pub(crate) fn of(document: &Document) -> Vec<Block<'_>> {
     let curve = document.curve.as_ref().filter(|curve| !curve.points.is_empty());
     let search = document.search.as_ref().filter(|search| !search.steps.is_empty());
-    let mut blocks = if let Some(experiment) = &document.experiment {
+    let mut blocks = if let Some(drill) = &document.drill {
+        drill::drill(document, drill)
+    } else if let Some(experiment) = &document.experiment {
         experiment::blocks(document, experiment)
     } else if let Some(curve) = curve {
         loads::sweep(document, curve)

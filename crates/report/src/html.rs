@@ -5,6 +5,7 @@ mod blocks;
 pub(crate) mod budget;
 mod chart;
 pub(crate) mod curve;
+pub(crate) mod deployment;
 pub(crate) mod forest;
 pub mod history;
 pub(crate) mod lines;

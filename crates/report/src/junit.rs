@@ -1,10 +1,11 @@
-//! Results as JUnit XML, for the pages of CI systems: a suite a run, a test case a trial, check, rule, comparison and search.
+//! Results as JUnit XML, for the pages of CI systems: a suite a run, a test case a trial, check, rule, comparison, search and fault.
 //!
 //! A check that failed, a rule that calls a number bad, a loss beyond the limit, a variant that could not start and a service
 //! level that no rate keeps are failures; what was not run or cannot be told is skipped.
 
 use result::{
-    Check, Comparison, Document, Experiment, Search, Severity, State, Trial, Variant, VariantState, Verdict,
+    Check, Comparison, Document, Drill, Experiment, Search, Severity, State, Trial, Variant, VariantState,
+    Verdict,
 };
 
 /// One test case.
@@ -110,7 +111,8 @@ fn write(xml: &mut Xml, case: &Case) {
 
 fn cases(document: &Document) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
-    if document.trials.is_empty() {
+    cases.extend(document.drill.iter().flat_map(of_drill));
+    if document.trials.is_empty() && document.drill.is_none() {
         let why = format!("no trial was measured; the run is {}", document.state.word());
         let outcome = if document.state == State::Running {
             Outcome::Skipped(why)
@@ -135,6 +137,27 @@ fn cases(document: &Document) -> Vec<Case> {
     }
     cases.extend(document.search.as_ref().map(|search| of_search(search, document.state)));
     cases
+}
+
+/// A case for each fault, and one for those that were asked for and did not come.
+fn of_drill(drill: &Drill) -> Vec<Case> {
+    let faults = drill.faults.iter().enumerate().map(|(at, fault)| Case {
+        class: "drill".into(),
+        name: format!("fault {}: {} {}", at + 1, fault.component, fault.action.word()),
+        time_s: fault.after_s + fault.away_s + fault.back_s,
+        outcome: match &fault.failures[..] {
+            [] => Outcome::Passed,
+            [first, more @ ..] => Outcome::Failed(first.clone(), more.to_vec()),
+        },
+    });
+    let came = drill.faults.len();
+    let missing = (came < drill.planned as usize).then(|| Case {
+        class: "drill".into(),
+        name: "all faults came".into(),
+        time_s: 0.0,
+        outcome: Outcome::Skipped(format!("{came} of {} came to their end", drill.planned)),
+    });
+    faults.chain(missing).collect()
 }
 
 /// `ended_early`: by a search that had seen enough.

@@ -114,6 +114,35 @@ pub struct WritebackSample {
     pub cores_busy: f64,
 }
 
+/// What the whole machine did in the measured interval, for whomever: what charts of others argue from. None of it is put down
+/// to a process.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MachineWide {
+    /// Times that a processor went from one thread to another.
+    pub context_switches_per_s: f64,
+    /// What network devices sent and received, what goes over the loopback device counted once; `null` where it is not known.
+    pub network_bytes_per_s: Option<f64>,
+    /// Requests that were merged with others before they came to the device under the database; `null` where there is none.
+    pub merged_requests_per_s: Option<f64>,
+    /// How it went over time, warm-up included.
+    pub samples: Vec<MachineWideSample>,
+}
+
+/// The same since the sample before.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MachineWideSample {
+    /// Seconds from the start of the measured interval; negative in the warm-up.
+    pub t_s: f64,
+    /// As in [`MachineWide`].
+    pub context_switches_per_s: f64,
+    /// As in [`MachineWide`].
+    pub network_bytes_per_s: Option<f64>,
+    /// As in [`MachineWide`].
+    pub merged_requests_per_s: Option<f64>,
+}
+
 /// The device under the database over the measured interval, as the system counts it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -34,6 +34,7 @@ mod comparison;
 mod cost;
 mod curve;
 mod demand;
+mod drill;
 mod earlier;
 mod engine;
 mod experiment;
@@ -59,10 +60,12 @@ pub use comparison::{
     Block, BlockTrial, Comparison, FingerprintDifference, KeyDifference, Loss, Noise, Party, Side, Verdict,
 };
 pub use cost::{
-    Disk, Limits, Process, ProcessSample, Role, Throttling, Writeback, WritebackSample, cpu_ms_a_thousand,
+    Disk, Limits, MachineWide, MachineWideSample, Process, ProcessSample, Role, Throttling, Writeback,
+    WritebackSample, cpu_ms_a_thousand,
 };
 pub use curve::{Axis, Curve, Knee, Point, Scalability};
 pub use demand::{AllDue, Demand, Level};
+pub use drill::{DoubtFound, Drill, DrillCalls, DrillFault, FaultAction};
 pub use engine::{
     Engine, Gauge, GaugeKind, Grouping, LOG_WRITTEN, Missing, Outage, Refused, Statement, Wait,
 };
@@ -120,6 +123,9 @@ pub struct Document {
     /// What the trials of a search say.
     #[serde(default)]
     pub search: Option<Search>,
+    /// The faults of a drill.
+    #[serde(default)]
+    pub drill: Option<Drill>,
     /// Whether the likely bottleneck of the base was confirmed; `null` where nobody tried.
     #[serde(default)]
     pub confirmation: Option<Confirmation>,
@@ -140,6 +146,8 @@ worded! {
         Sweep = "sweep",
         /// The highest rate that keeps a service level.
         Search = "search",
+        /// Faults under load, and what was stored in the end.
+        Drill = "drill",
     }
 }
 

@@ -144,6 +144,19 @@ pub struct Share {
     pub share: f64,
 }
 
+impl Share {
+    /// A mix for reports; nothing where it was left to the workload.
+    #[must_use]
+    pub fn words(mix: &[Share]) -> Option<String> {
+        let percent = |share: f64| {
+            let digits = format!("{:.2}", share * 100.0);
+            digits.trim_end_matches('0').trim_end_matches('.').to_owned()
+        };
+        let words = mix.iter().map(|share| format!("{} {} %", share.kind, percent(share.share)));
+        (!mix.is_empty()).then(|| words.collect::<Vec<_>>().join(", "))
+    }
+}
+
 impl Plan {
     /// Whether calls of a kind were made.
     #[must_use]
@@ -173,12 +186,7 @@ impl Plan {
     /// The mix for reports: `new-order 51.14 %, payment 48.86 %`; nothing where it was left to the workload.
     #[must_use]
     pub fn mix_words(&self) -> Option<String> {
-        let percent = |share: f64| {
-            let digits = format!("{:.2}", share * 100.0);
-            digits.trim_end_matches('0').trim_end_matches('.').to_owned()
-        };
-        let words = self.mix.iter().map(|share| format!("{} {} %", share.kind, percent(share.share)));
-        (!self.mix.is_empty()).then(|| words.collect::<Vec<_>>().join(", "))
+        Share::words(&self.mix)
     }
 }
 

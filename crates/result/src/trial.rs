@@ -2,8 +2,8 @@
 
 use super::{
     Audit, AuditWhen, Check, Clocked, Conformance, Data, Demand, Disk, Engine, Facet, Gap, Grouping,
-    InputCheck, Interval, LedgerCheck, Machine, Missing, Moment, Outage, Plan, Process, Quantiles, Refused,
-    Rule, ShortLine, Slice, Stack, StageTally, State, Tally, Writeback,
+    InputCheck, Interval, LedgerCheck, Machine, MachineWide, Missing, Moment, Outage, Plan, Process,
+    Quantiles, Refused, Rule, ShortLine, Slice, Stack, StageTally, State, Tally, Writeback,
 };
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +58,9 @@ pub struct Trial {
     /// nothing was observed.
     #[serde(default)]
     pub writeback: Option<Writeback>,
+    /// What the whole machine did; `null` in results of versions that did not look, and where nothing was observed.
+    #[serde(default)]
+    pub machine_wide: Option<MachineWide>,
     /// The device under the database; `null` where there is none (tmpfs) or it was not observed.
     pub disk: Option<Disk>,
     /// What the engine said of itself; `null` where it was not asked.

@@ -81,6 +81,47 @@ pub(crate) fn signal(pid: u32, signal: Signal) -> bool {
     rustix::process::kill_process_group(pid, signal).is_ok()
 }
 
+/// Sends a signal to a process and to all that descends from it, the first one first, so that it starts no others meanwhile.
+/// Engines give their processes groups of their own.
+pub(crate) fn signal_family(pid: u32, signal: Signal) {
+    let mut reached = Vec::new();
+    // A process that was starting another when it was stopped has done so by the next look.
+    loop {
+        let new: Vec<u32> =
+            std::iter::once(pid).chain(descendants(pid)).filter(|pid| !reached.contains(pid)).collect();
+        for pid in &new {
+            if let Some(pid) = i32::try_from(*pid).ok().and_then(Pid::from_raw) {
+                // Fails only for what has ended already.
+                let _ = rustix::process::kill_process(pid, signal);
+            }
+        }
+        if new.is_empty() {
+            return;
+        }
+        reached.extend(new);
+    }
+}
+
+/// Numbers of all processes that descend from one, as far as the system tells.
+fn descendants(of: u32) -> Vec<u32> {
+    let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let parent = |entry: std::io::Result<std::fs::DirEntry>| {
+        let pid: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
+        let about = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // Behind the name, which may have anything in it: state and parent.
+        let parent = about.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
+        Some((pid, parent))
+    };
+    let all: Vec<(u32, u32)> = all.filter_map(parent).collect();
+    let mut found = vec![of];
+    let mut at = 0;
+    while let Some(&next) = found.get(at) {
+        found.extend(all.iter().filter(|(_, parent)| *parent == next).map(|(pid, _)| *pid));
+        at += 1;
+    }
+    found.split_off(1)
+}
+
 /// Whether `pid` is a live process that works in `folder`. A number may have passed to another process since.
 pub(crate) fn lives_in(pid: u32, folder: &Path) -> bool {
     if cfg!(target_os = "linux") {
@@ -157,6 +198,29 @@ pub(crate) fn ended_within(child: &mut Child, max: Duration) -> Option<ExitStatu
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_signal_reaches_descendants_in_groups_of_their_own() {
+        let mut parent = Command::new("/bin/sh");
+        let mut parent = parent.args(["-c", "setsid sleep 1000 & wait"]).spawn().unwrap();
+        let grown = within(Duration::from_secs(60), || {
+            let found = descendants(parent.id());
+            // The shell may still be becoming what it starts.
+            let is_there = |pid: &u32| {
+                std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "sleep\n")
+            };
+            found.iter().any(is_there).then_some(found)
+        });
+        signal_family(parent.id(), Signal::KILL);
+        let _ = parent.wait();
+        for pid in grown.unwrap() {
+            let gone = within(Duration::from_secs(60), || {
+                let about = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+                (about.is_empty() || about.contains(") Z ")).then_some(())
+            });
+            assert!(gone.is_some(), "{pid} lives");
+        }
+    }
 
     /// Neither in a group of its own nor reading: how a client hangs whose statement does.
     #[test]

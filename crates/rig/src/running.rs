@@ -1,7 +1,7 @@
 //! An engine that runs, from its making to its removal.
 
 use crate::cgroup::{Cgroup, Throttling, gated};
-use crate::command::{Account, POLL, ended_within, run, signal, within};
+use crate::command::{Account, POLL, ended_within, run, signal, signal_family, within};
 use crate::home::{Home, random_hex};
 use crate::settings::{Settings, memory};
 use crate::state::{self, State};
@@ -421,11 +421,18 @@ impl Running {
         self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
     }
 
-    /// Ends the first process by `SIGKILL`, as a crash would, and keeps the data for [`Running::restart`].
+    /// Ends all of its processes by `SIGKILL`, as a crash would, and keeps the data for [`Running::restart`].
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
-            signal(self.pid, Signal::KILL);
+            signal_family(self.pid, Signal::KILL);
             let _ = child.wait();
+        }
+    }
+
+    /// Stops all of its processes where they stand, or lets them go on.
+    pub fn pause(&self, is_paused: bool) {
+        if self.child.is_some() {
+            signal_family(self.pid, if is_paused { Signal::STOP } else { Signal::CONT });
         }
     }
 

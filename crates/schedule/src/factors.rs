@@ -74,6 +74,7 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
     note(sessions(base) != sessions(other) && (pool_asked || !clients), "pool");
     note(served && base.server_threads != other.server_threads, "server");
     note(base.server_limits != other.server_limits, "limits");
+    note(base.relay_limits != other.relay_limits, "limits");
     spec_differences(&base.spec, &other.spec, engines, &mut note);
     found
 }

@@ -88,6 +88,9 @@ pub struct Variant {
     pub server_threads: usize,
     /// What a server that is started here may use: `cpu=1,mem=1GiB`.
     pub server_limits: Option<String>,
+    /// What a relay that is started here may use.
+    #[serde(default)]
+    pub relay_limits: Option<String>,
     /// The data and the engine under it.
     pub spec: Spec,
     /// Whether its private engine is to write everything back at least twice within a trial.

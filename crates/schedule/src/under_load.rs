@@ -24,6 +24,9 @@ pub struct UnderLoad {
     pub server_threads: usize,
     /// What a server that is started here may use: `cpu=1,mem=1GiB`.
     pub server_limits: Option<String>,
+    /// What a relay that is started here may use.
+    #[serde(default)]
+    pub relay_limits: Option<String>,
     /// Clients that share the calls of an open loop.
     pub in_flight: u32,
     /// Distances of the calls of an open loop.
@@ -93,6 +96,7 @@ impl UnderLoad {
             plan,
             server_threads: self.server_threads,
             server_limits: self.server_limits.clone(),
+            relay_limits: self.relay_limits.clone(),
             spec: self.spec.clone(),
             through_checkpoints: false,
             asked: Vec::new(),

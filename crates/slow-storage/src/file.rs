@@ -1,6 +1,7 @@
 //! An open file: the default VFS's own, with ours around it.
 #![expect(unsafe_code, reason = "SQLite's interface to files is one of C")]
 
+use crate::unflushed::Unflushed;
 use crate::vfs::Slow;
 use crate::wait::wait;
 use rusqlite::ffi::{self, sqlite3_file, sqlite3_int64, sqlite3_io_methods};
@@ -16,6 +17,8 @@ pub(crate) struct SlowFile {
     slow: &'static Slow,
     /// The lock that is held, `SQLITE_LOCK_NONE` to `SQLITE_LOCK_EXCLUSIVE`.
     level: c_int,
+    /// What a power cut would take back of it, where that is recorded; dropped when it is closed.
+    record: Option<Box<Unflushed>>,
 }
 
 /// Bytes before the file below.
@@ -34,14 +37,14 @@ pub(crate) unsafe fn below(file: *mut sqlite3_file) -> *mut sqlite3_file {
 ///
 /// # Safety
 /// As for [`below`], and the file below has methods.
-pub(crate) unsafe fn wrap(file: *mut sqlite3_file, slow: &'static Slow) {
+pub(crate) unsafe fn wrap(file: *mut sqlite3_file, slow: &'static Slow, record: Option<Box<Unflushed>>) {
     // SAFETY: by the caller; methods live as long as the process.
     let offered = unsafe { &*(*below(file)).pMethods };
     let shared = offered.iVersion >= 2 && offered.xShmMap.is_some();
     let mapped = offered.iVersion >= 3 && offered.xFetch.is_some();
     let base = sqlite3_file { pMethods: slow.methods(shared, mapped) };
-    let opened = SlowFile { base, slow, level: ffi::SQLITE_LOCK_NONE };
-    // SAFETY: the memory is SQLite's for this file, aligned to 8 as it promises; there is nothing to drop in it.
+    let opened = SlowFile { base, slow, level: ffi::SQLITE_LOCK_NONE, record };
+    // SAFETY: the memory is SQLite's for this file, aligned to 8 as it promises; what was there was no file.
     unsafe { file.cast::<SlowFile>().write(opened) }
 }
 
@@ -78,7 +81,27 @@ unsafe fn storage(file: *mut sqlite3_file) -> Storage {
 // A panic cannot leave these functions: it ends the process, as in every `extern "C"` function. None of them has a reason to.
 
 unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
+    // SAFETY: SQLite calls with a file of ours, from one thread, and never again.
+    drop(unsafe { known(file) }.record.take());
     call!(file, xClose)
+}
+
+/// Does with a file what a record of it has to know of, or does it alone where there is none; `failed` is the code where the
+/// record cannot be kept.
+macro_rules! recorded {
+    ($file:expr, $failed:expr, |$record:ident, $act:ident| $noted:expr, $call:expr) => {{
+        // SAFETY: SQLite calls with a file of ours, from one thread. The record does not move while it is in use.
+        let record = unsafe { known($file) }.record.as_deref().map(std::ptr::from_ref);
+        let $act = || $call;
+        match record {
+            None => $act(),
+            Some(record) => {
+                // SAFETY: it is dropped only when the file is closed.
+                let $record = unsafe { &*record };
+                $noted.unwrap_or($failed)
+            }
+        }
+    }};
 }
 
 unsafe extern "C" fn read(
@@ -99,15 +122,31 @@ unsafe extern "C" fn write(
     bytes: c_int,
     at: sqlite3_int64,
 ) -> c_int {
-    call!(file, xWrite, from, bytes, at)
+    let (begin, length) = (at.cast_unsigned(), u64::from(bytes.cast_unsigned()));
+    recorded!(
+        file,
+        ffi::SQLITE_IOERR_WRITE,
+        |record, act| record.write(begin, length, act),
+        call!(file, xWrite, from, bytes, at)
+    )
 }
 
 unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c_int {
-    call!(file, xTruncate, size)
+    recorded!(
+        file,
+        ffi::SQLITE_IOERR_TRUNCATE,
+        |record, act| record.resize(size.cast_unsigned(), act),
+        call!(file, xTruncate, size)
+    )
 }
 
 unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
-    let code = call!(file, xSync, flags);
+    let code = recorded!(
+        file,
+        ffi::SQLITE_IOERR_FSYNC,
+        |record, act| record.flush(act, |code| *code == ffi::SQLITE_OK),
+        call!(file, xSync, flags)
+    );
     // SAFETY: as in `read`.
     wait(unsafe { storage(file) }.sync);
     code

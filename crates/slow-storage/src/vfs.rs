@@ -2,11 +2,14 @@
 #![expect(unsafe_code, reason = "SQLite's interface to file systems is one of C")]
 
 use crate::file;
+use crate::unflushed::{self, Unflushed};
 use crate::wait::wait;
 use rusqlite::Connection;
 use rusqlite::ffi::{self, sqlite3_file, sqlite3_int64, sqlite3_io_methods, sqlite3_vfs};
 use sql::Storage;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::Mutex;
 
@@ -174,20 +177,45 @@ unsafe extern "C" fn open(
         inner
     };
     let code = below!(vfs, xOpen, name, inner, flags, flags_out);
+    // SAFETY: SQLite calls with our table, and with a name that is ended by a zero or with none.
+    let record = unsafe { record_of(slow(vfs), name, flags) }.filter(|_| code == ffi::SQLITE_OK);
+    let (record, code) = match record.transpose() {
+        Ok(record) => (record, code),
+        Err(_) => (None, ffi::SQLITE_CANTOPEN),
+    };
     // SAFETY: as above. A file that failed to open and has methods will be closed through ours.
     unsafe {
         if !(*inner).pMethods.is_null() {
-            file::wrap(file, slow(vfs));
+            file::wrap(file, slow(vfs), record.map(Box::new));
         }
     }
     code
 }
 
+/// The record of what a power cut would take back, for a file of a database on storage that has one.
+///
+/// # Safety
+/// `name` is null or ended by a zero.
+unsafe fn record_of(slow: &Slow, name: *const c_char, flags: c_int) -> Option<std::io::Result<Unflushed>> {
+    let of_database = ffi::SQLITE_OPEN_MAIN_DB | ffi::SQLITE_OPEN_WAL | ffi::SQLITE_OPEN_MAIN_JOURNAL;
+    if !slow.storage.power_cut || name.is_null() || flags & of_database == 0 {
+        return None;
+    }
+    // SAFETY: by the caller.
+    let name = unsafe { CStr::from_ptr(name) };
+    Some(Unflushed::of(Path::new(OsStr::from_bytes(name.to_bytes()))))
+}
+
 unsafe extern "C" fn delete(vfs: *mut sqlite3_vfs, name: *const c_char, sync_folder: c_int) -> c_int {
     let code = below!(vfs, xDelete, name, sync_folder);
+    // SAFETY: SQLite calls with our table, and with a name that is ended by a zero.
+    let (storage, name) = unsafe { (slow(vfs).storage, CStr::from_ptr(name)) };
+    if storage.power_cut && code == ffi::SQLITE_OK {
+        // A file that has gone has nothing to be taken back.
+        unflushed::gone(Path::new(OsStr::from_bytes(name.to_bytes())));
+    }
     if sync_folder != 0 {
-        // SAFETY: SQLite calls with our table.
-        wait(unsafe { slow(vfs) }.storage.sync);
+        wait(storage.sync);
     }
     code
 }

@@ -145,17 +145,12 @@ impl SqliteUrl {
             "sync_delay" => self.storage.sync = storage::delay(key, value)?,
             "lock_delay" => self.storage.lock = storage::delay(key, value)?,
             "read_delay" => self.storage.read = storage::delay(key, value)?,
-            "shared_memory" => {
-                self.storage.shared_memory = match value {
-                    "on" => true,
-                    "off" => false,
-                    _ => return Err(one_of(key, value, ["on", "off"])),
-                };
-            }
+            "shared_memory" => self.storage.shared_memory = is_on(key, value)?,
+            "power_cut" => self.storage.power_cut = is_on(key, value)?,
             _ => {
                 return Err(format!(
                     "no option `{key}`; there are journal, synchronous, cache, mmap, checkpoint, busy_ms, sync_delay, \
-                     lock_delay, read_delay and shared_memory"
+                     lock_delay, read_delay, shared_memory and power_cut"
                 ));
             }
         }
@@ -164,7 +159,12 @@ impl SqliteUrl {
 
     /// What contradicts itself, once all options are known.
     fn consistent(self) -> Result<SqliteUrl, String> {
-        let Storage { read, shared_memory, .. } = self.storage;
+        let Storage { read, shared_memory, power_cut, .. } = self.storage;
+        if power_cut && !matches!(self.journal, Journal::Wal | Journal::Truncate) {
+            return Err("power_cut=on records what is written to files, and not that they are made or removed; write \
+                        journal=wal or journal=truncate"
+                .into());
+        }
         if !shared_memory && self.journal == Journal::Wal {
             return Err(
                 "shared_memory=off leaves no room for a write-ahead log, as on a network file system; write \
@@ -178,6 +178,14 @@ impl SqliteUrl {
                 .into());
         }
         Ok(self)
+    }
+}
+
+fn is_on(key: &str, value: &str) -> Result<bool, String> {
+    match value {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(one_of(key, value, ["on", "off"])),
     }
 }
 

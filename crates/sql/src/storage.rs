@@ -17,6 +17,8 @@ pub struct Storage {
     pub read: Duration,
     /// Whether processes can share memory through a file, as a write-ahead log needs it. Network file systems cannot.
     pub shared_memory: bool,
+    /// Whether it is recorded what a power cut would lose, for drills: each write is then read, noted and made under a lock.
+    pub power_cut: bool,
 }
 
 /// The longest latency that can be added.
@@ -24,8 +26,13 @@ const DELAY_MAX: Duration = Duration::from_secs(10);
 
 impl Storage {
     /// The machine's own, to which nothing is added.
-    pub const AS_IT_IS: Storage =
-        Storage { sync: Duration::ZERO, lock: Duration::ZERO, read: Duration::ZERO, shared_memory: true };
+    pub const AS_IT_IS: Storage = Storage {
+        sync: Duration::ZERO,
+        lock: Duration::ZERO,
+        read: Duration::ZERO,
+        shared_memory: true,
+        power_cut: false,
+    };
 
     /// Whether anything is added or forbidden.
     #[must_use]
@@ -41,7 +48,9 @@ impl Storage {
     /// As options of a URL, each with a `&` before it; empty where nothing is added.
     pub(crate) fn options(&self) -> String {
         let delays = self.delays().map(|(name, delay)| format!("&{name}_delay={}", Delay(delay, "")));
-        delays.chain((!self.shared_memory).then(|| "&shared_memory=off".to_owned())).collect()
+        let alone = (!self.shared_memory).then(|| "&shared_memory=off".to_owned());
+        let recorded = self.power_cut.then(|| "&power_cut=on".to_owned());
+        delays.chain(alone).chain(recorded).collect()
     }
 }
 
@@ -55,8 +64,9 @@ impl Default for Storage {
 impl fmt::Display for Storage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let delays = self.delays().map(|(name, delay)| format!("{name} +{}", Delay(delay, " ")));
-        let parts: Vec<String> =
-            delays.chain((!self.shared_memory).then(|| "no shared memory".to_owned())).collect();
+        let alone = (!self.shared_memory).then(|| "no shared memory".to_owned());
+        let recorded = self.power_cut.then(|| "what is not flushed is recorded".to_owned());
+        let parts: Vec<String> = delays.chain(alone).chain(recorded).collect();
         if parts.is_empty() { f.write_str("as it is") } else { f.write_str(&parts.join(", ")) }
     }
 }
@@ -122,5 +132,8 @@ mod tests {
         };
         assert_eq!(storage.to_string(), "sync +5 ms, read +1500 us, no shared memory");
         assert_eq!(Storage::AS_IT_IS.to_string(), "as it is");
+        let recorded = Storage { power_cut: true, ..Storage::AS_IT_IS };
+        assert_eq!(recorded.to_string(), "what is not flushed is recorded");
+        assert_eq!(recorded.options(), "&power_cut=on");
     }
 }

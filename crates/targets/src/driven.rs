@@ -38,8 +38,9 @@ macro_rules! driven {
                 how: $crate::How,
                 stores: &[$crate::parts::DbUrl],
                 size: &<Self as $crate::parts::Wire>::Extent,
+                keep: ::std::time::Duration,
             ) -> $crate::parts::Result<Box<dyn $crate::parts::Relay>> {
-                $relay(how, stores, size)
+                $relay(how, stores, size, keep)
             })?
 
             fn drive(

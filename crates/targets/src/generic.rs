@@ -4,7 +4,7 @@ use crate::{Driver, How, Style, server_only, sqlite_only, wait_for};
 use adapter_mysql_async::MySqlOpener;
 use adapter_rusqlite::{GroupedOpener, SqliteOpener};
 use adapter_sqlx::{SqlxMySql, SqlxPostgres, SqlxSqlite};
-use adapter_tokio_postgres::PostgresOpener;
+use adapter_tokio_postgres::{PostgresOpener, SimpleOpener};
 use anyhow::{Result, bail};
 use measure::Monotonic;
 use model::AnyTarget;
@@ -44,6 +44,9 @@ pub fn target_in_form<W: SqlForm>(
         }
         (Driver::TokioPostgres, Style::Plain) => {
             over.opener(wait_for(PostgresOpener::reach(server_only(url)?, statements))??)
+        }
+        (Driver::TokioPostgres, Style::Simple) => {
+            over.opener(wait_for(SimpleOpener::reach(server_only(url)?, statements))??)
         }
         (Driver::MySqlAsync, Style::Plain) => {
             over.opener(wait_for(MySqlOpener::reach(server_only(url)?, statements))??)

@@ -22,6 +22,8 @@ pub enum Driver {
 pub enum Style {
     /// One statement after the other.
     Plain,
+    /// The same, each as one text with its parameters in it; nothing is prepared.
+    Simple,
     /// Independent statements share a round trip.
     Pipelined,
     /// One call of a stored procedure.
@@ -36,6 +38,8 @@ pub enum Style {
     Nested,
     /// What lies in two databases is changed in both by two-phase commit.
     TwoPhase,
+    /// The same with the decision in a log of its own.
+    TwoPhaseLog,
     /// It is changed in one, and a relay changes it in the other.
     Saga,
     /// It is changed in one and then in the other, and nothing says so in between.
@@ -74,10 +78,17 @@ impl Style {
         matches!(self, Style::Saga)
     }
 
+    /// Whether it is for what lies in several stores.
+    pub const fn crosses(self) -> bool {
+        use Style::{Attached, Saga, TwoPhase, TwoPhaseLog, Unrecorded};
+        matches!(self, TwoPhase | TwoPhaseLog | Saga | Unrecorded | Attached)
+    }
+
     /// Its name in subjects and results.
     pub const fn name(self) -> &'static str {
         match self {
             Style::Plain => "plain",
+            Style::Simple => "simple",
             Style::Pipelined => "pipelined",
             Style::Procedure => "procedure",
             Style::Orm => "orm",
@@ -85,6 +96,7 @@ impl Style {
             Style::Levels => "levels",
             Style::Nested => "nested",
             Style::TwoPhase => "2pc",
+            Style::TwoPhaseLog => "2pc-log",
             Style::Saga => "saga",
             Style::Unrecorded => "unsafe",
             Style::Attached => "attached",

@@ -23,6 +23,7 @@ use sharded::Sharded;
 use sql::DbUrl;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use generic::{target as over_statements, target_in_form as over_statements_in_form};
 pub use how::{Driver, How, Style};
@@ -74,7 +75,12 @@ pub trait Driven: Benchmark {
     ///
     /// # Errors
     /// A store cannot be used, or nothing is left by calls of this workload and style.
-    fn relay(how: How, _stores: &[DbUrl], _size: &Self::Extent) -> Result<Box<dyn events::Relay>> {
+    fn relay(
+        how: How,
+        _stores: &[DbUrl],
+        _size: &Self::Extent,
+        _keep: Duration,
+    ) -> Result<Box<dyn events::Relay>> {
         bail!("{} in style {} leaves nothing to a relay", Self::NAME, how.style.name())
     }
 

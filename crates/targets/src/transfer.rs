@@ -9,7 +9,7 @@ use anyhow::{Result, anyhow, bail};
 use events::{Taking, Turn};
 use measure::{Monotonic, unix_nanoseconds};
 use model::random::Random;
-use model::{AnyTarget, Fault, Home, OpenError, Session, Stack, Target};
+use model::{AnyTarget, Clock as _, Fault, Home, Nanos, OpenError, Session, Stack, Target};
 use sql::{CatalogueError, DbUrl, Dialect, SqlOpener, TwoPhase};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,14 +18,16 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use workload_transfer::{
-    AttachedSession, Cardinality, Crossing, Relay, Relayed, SagaSession, SqlSession, Transfers,
-    TwoPhaseSession, UnrecordedSession, catalogue, recover, relay_catalogue,
+    AttachedSession, Cardinality, Crossing, Forgetting, Relay, Relayed, Router, SagaSession, SqlSession,
+    Transfers, TwoPhaseSession, UnrecordedSession, catalogue, expiry_catalogue, recover, relay_catalogue,
+    router_catalogue,
 };
 
 pub(crate) fn open(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<Transfers>> {
     let (style, crossing) = match how.style {
         // In one store nothing is crossed.
         Style::TwoPhase => (Style::Plain, Crossing::TwoPhase),
+        Style::TwoPhaseLog => (Style::Plain, Crossing::TwoPhaseLog),
         Style::Saga => (Style::Plain, Crossing::Saga),
         Style::Unrecorded => (Style::Plain, Crossing::Unrecorded),
         Style::Attached => (Style::Plain, Crossing::Attached),
@@ -41,26 +43,47 @@ pub(crate) fn open_over(
     clock: Monotonic,
 ) -> Result<AnyTarget<Transfers>> {
     match (how.driver, how.style) {
-        (Driver::TokioPostgres, Style::TwoPhase) => across(postgres(how, stores, catalogue)?, *size, clock),
-        (Driver::MySqlAsync, Style::TwoPhase) => across(mysql(how, stores, catalogue)?, *size, clock),
-        (Driver::Rusqlite, Style::Attached) => attached(sqlite(how, stores, catalogue, clock)?, *size, clock),
-        (Driver::Rusqlite, style) => alone(style, sqlite(how, stores, catalogue, clock)?, *size, clock),
-        (Driver::TokioPostgres, style) => alone(style, postgres(how, stores, catalogue)?, *size, clock),
-        (Driver::MySqlAsync, style) => alone(style, mysql(how, stores, catalogue)?, *size, clock),
+        (Driver::TokioPostgres, Style::TwoPhase | Style::TwoPhaseLog) => {
+            across(how.style, Stores::of(&|statements| postgres(how, stores, statements), size, clock)?)
+        }
+        (Driver::MySqlAsync, Style::TwoPhase | Style::TwoPhaseLog) => {
+            across(how.style, Stores::of(&|statements| mysql(how, stores, statements), size, clock)?)
+        }
+        (Driver::Rusqlite, Style::Attached) => {
+            attached(Stores::of(&|statements| sqlite(how, stores, statements, clock), size, clock)?)
+        }
+        (Driver::Rusqlite, style) => {
+            alone(style, Stores::of(&|statements| sqlite(how, stores, statements, clock), size, clock)?)
+        }
+        (Driver::TokioPostgres, style) => {
+            alone(style, Stores::of(&|statements| postgres(how, stores, statements), size, clock)?)
+        }
+        (Driver::MySqlAsync, style) => {
+            alone(style, Stores::of(&|statements| mysql(how, stores, statements), size, clock)?)
+        }
         (driver, style) => bail!("no {} between stores through {}", style.name(), driver.name()),
     }
 }
 
 /// The relay between the stores of a saga.
-pub(crate) fn relay(how: How, stores: &[DbUrl], size: &Cardinality) -> Result<Box<dyn events::Relay>> {
-    Ok(match (how.driver, how.style) {
+pub(crate) fn relay(
+    how: How,
+    stores: &[DbUrl],
+    size: &Cardinality,
+    keep: Duration,
+) -> Result<Box<dyn events::Relay>> {
+    match (how.driver, how.style) {
         (Driver::Rusqlite, Style::Saga) => {
-            relaying(sqlite(how, stores, relay_catalogue, Monotonic::start())?, *size)
+            relaying(&|statements| sqlite(how, stores, statements, Monotonic::start()), size, keep)
         }
-        (Driver::TokioPostgres, Style::Saga) => relaying(postgres(how, stores, relay_catalogue)?, *size),
-        (Driver::MySqlAsync, Style::Saga) => relaying(mysql(how, stores, relay_catalogue)?, *size),
+        (Driver::TokioPostgres, Style::Saga) => {
+            relaying(&|statements| postgres(how, stores, statements), size, keep)
+        }
+        (Driver::MySqlAsync, Style::Saga) => {
+            relaying(&|statements| mysql(how, stores, statements), size, keep)
+        }
         (driver, style) => bail!("{} through {} leaves nothing to a relay", style.name(), driver.name()),
-    })
+    }
 }
 
 /// Which statements are prepared.
@@ -83,24 +106,41 @@ fn mysql(how: How, stores: &[DbUrl], statements: Statements) -> Result<Vec<MySql
     each(stores, |url| Ok(wait_for(MySqlOpener::reach(server_only(url)?, statements(how.dialect)?))??))
 }
 
-fn across<O: SqlOpener<Conn: TwoPhase>>(
-    openers: Vec<O>,
-    size: Cardinality,
-    clock: Monotonic,
-) -> Result<AnyTarget<Transfers>> {
-    let stores = Arc::new(Stores { openers, size, clock });
+/// Openers of all stores, in order, for some statements.
+type Openers<'a, O> = &'a dyn Fn(Statements) -> Result<Vec<O>>;
+
+/// Which accounts each store holds, as they say themselves; they are the parts of what was loaded.
+fn router<O: SqlOpener>(openers: Openers<'_, O>, size: &Cardinality) -> Result<Router> {
+    let openers = openers(router_catalogue)?;
+    let read = async {
+        let mut conns = connections(&openers).await?;
+        let read = Router::read(&mut conns).await;
+        read.map_err(|(shard, why)| OpenError::Unusable { what: name(shard), why })
+    };
+    let (router, loaded) = (wait_for(read)??, Router::from(*size));
+    // Each begins where the one before has ended, so that the first that differs ends elsewhere.
+    let other = (0..openers.len()).find(|shard| router.ids(*shard) != loaded.ids(*shard));
+    match other.map(|shard| (shard, router.ids(shard), loaded.ids(shard))) {
+        None => Ok(router),
+        Some((shard, [first, last], [from, to])) => bail!(
+            "{} says that it holds the accounts {first} to {last}, and was loaded with {from} to {to}",
+            name(shard)
+        ),
+    }
+}
+
+fn across<O: SqlOpener<Conn: TwoPhase>>(style: Style, stores: Stores<O>) -> Result<AnyTarget<Transfers>> {
+    let stores = Arc::new(stores);
     let recovery = Recovery::start(Arc::clone(&stores))?;
-    Ok(AnyTarget::new(Across { stores, _recovery: recovery }))
+    let crossing = match style {
+        Style::TwoPhaseLog => Crossing::TwoPhaseLog,
+        _ => Crossing::TwoPhase,
+    };
+    Ok(AnyTarget::new(Across { stores, crossing, _recovery: recovery }))
 }
 
 /// Sessions whose transactions lie in one store each.
-fn alone<O: SqlOpener>(
-    style: Style,
-    openers: Vec<O>,
-    size: Cardinality,
-    clock: Monotonic,
-) -> Result<AnyTarget<Transfers>> {
-    let stores = Stores { openers, size, clock };
+fn alone<O: SqlOpener>(style: Style, stores: Stores<O>) -> Result<AnyTarget<Transfers>> {
     match style {
         Style::Saga => {
             Ok(AnyTarget::new(Alone { stores, crossing: Crossing::Saga, session: SagaSession::new }))
@@ -113,15 +153,35 @@ fn alone<O: SqlOpener>(
     }
 }
 
-fn relaying<O: SqlOpener>(openers: Vec<O>, size: Cardinality) -> Box<dyn events::Relay> {
-    Box::new(Relaying { openers, size, relay: None })
+fn relaying<O: SqlOpener>(
+    openers: Openers<'_, O>,
+    size: &Cardinality,
+    keep: Duration,
+) -> Result<Box<dyn events::Relay>> {
+    Ok(Box::new(Relaying {
+        openers: openers(relay_catalogue)?,
+        forgetters: openers(expiry_catalogue)?,
+        router: router(openers, size)?,
+        keep_us: i64::try_from(keep.as_micros())?,
+        relay: None,
+        forgetting: None,
+        clock: Monotonic::start(),
+        rests_until: Nanos::ZERO,
+    }))
 }
 
 /// The stores of one deployment, in order.
 struct Stores<O> {
     openers: Vec<O>,
-    size: Cardinality,
+    router: Router,
     clock: Monotonic,
+}
+
+impl<O: SqlOpener> Stores<O> {
+    fn of(openers: Openers<'_, O>, size: &Cardinality, clock: Monotonic) -> Result<Stores<O>> {
+        let router = router(openers, size)?;
+        Ok(Stores { openers: openers(catalogue)?, router, clock })
+    }
 }
 
 /// A connection to each of several stores, in their order.
@@ -147,17 +207,20 @@ impl<O: SqlOpener> Stores<O> {
 }
 
 impl<O: SqlOpener<Conn: TwoPhase>> Stores<O> {
-    async fn open(&self) -> Result<TwoPhaseSession<O::Conn, Monotonic>, OpenError> {
+    /// With a log where the style has one. Who recovers needs one too: branches may have been left by either style.
+    async fn open(&self, is_logged: bool) -> Result<TwoPhaseSession<O::Conn, Monotonic>, OpenError> {
         let sessions = self.sessions().await?;
+        let log = if is_logged { self.sessions().await? } else { Vec::new() };
         let unusable =
             |(shard, fault): (_, Fault)| OpenError::Unusable { what: name(shard), why: fault.to_string() };
-        TwoPhaseSession::new(sessions, self.size).await.map_err(unusable)
+        TwoPhaseSession::new(sessions, log, self.router.clone()).await.map_err(unusable)
     }
 }
 
 /// Sessions over all stores, and somebody who decides what they leave undecided.
 struct Across<O> {
     stores: Arc<Stores<O>>,
+    crossing: Crossing,
     _recovery: Recovery,
 }
 
@@ -169,11 +232,11 @@ impl<O: SqlOpener<Conn: TwoPhase>> Target<Transfers> for Across<O> {
     }
 
     async fn open(&self, _worker: u32) -> Result<Self::Session, OpenError> {
-        self.stores.open().await
+        self.stores.open(self.crossing == Crossing::TwoPhaseLog).await
     }
 
     fn stack(&self) -> Stack {
-        self.stores.stack(Crossing::TwoPhase)
+        self.stores.stack(self.crossing)
     }
 }
 
@@ -184,7 +247,7 @@ type Single<O> = SqlSession<<O as SqlOpener>::Conn, Monotonic>;
 struct Alone<O: SqlOpener, S> {
     stores: Stores<O>,
     crossing: Crossing,
-    session: fn(Vec<Single<O>>, Cardinality) -> S,
+    session: fn(Vec<Single<O>>, Router) -> S,
 }
 
 impl<O: SqlOpener, S: Session<Transfers> + 'static> Target<Transfers> for Alone<O, S> {
@@ -195,7 +258,7 @@ impl<O: SqlOpener, S: Session<Transfers> + 'static> Target<Transfers> for Alone<
     }
 
     async fn open(&self, _worker: u32) -> Result<S, OpenError> {
-        Ok((self.session)(self.stores.sessions().await?, self.stores.size))
+        Ok((self.session)(self.stores.sessions().await?, self.stores.router.clone()))
     }
 
     fn stack(&self) -> Stack {
@@ -203,13 +266,9 @@ impl<O: SqlOpener, S: Session<Transfers> + 'static> Target<Transfers> for Alone<
     }
 }
 
-fn attached(
-    openers: Vec<SqliteOpener<Monotonic>>,
-    size: Cardinality,
-    clock: Monotonic,
-) -> Result<AnyTarget<Transfers>> {
-    let over_all = AttachedOpener::over(&openers)?;
-    Ok(AnyTarget::new(AttachedFiles { stores: Stores { openers, size, clock }, over_all }))
+fn attached(stores: Stores<SqliteOpener<Monotonic>>) -> Result<AnyTarget<Transfers>> {
+    let over_all = AttachedOpener::over(&stores.openers)?;
+    Ok(AnyTarget::new(AttachedFiles { stores, over_all }))
 }
 
 /// Sessions in each file and over all of them.
@@ -228,7 +287,7 @@ impl Target<Transfers> for AttachedFiles {
     async fn open(&self, _worker: u32) -> Result<Self::Session, OpenError> {
         let sessions = self.stores.sessions().await?;
         let over_all = SqlSession::new(self.over_all.open().await?, self.stores.clock);
-        Ok(AttachedSession::new(sessions, over_all, self.stores.size))
+        Ok(AttachedSession::new(sessions, over_all, self.stores.router.clone()))
     }
 
     fn stack(&self) -> Stack {
@@ -236,11 +295,19 @@ impl Target<Transfers> for AttachedFiles {
     }
 }
 
-/// A relay, with its connections while all stores are there.
+/// Who has looked at all keys for such that have expired rests for so long.
+const FORGET_EVERY: Nanos = Nanos::from_secs(1);
+
+/// A relay, with its connections while all stores are there; it also forgets keys that have expired.
 struct Relaying<O: SqlOpener> {
     openers: Vec<O>,
-    size: Cardinality,
+    forgetters: Vec<O>,
+    router: Router,
+    keep_us: i64,
     relay: Option<Relay<O::Conn>>,
+    forgetting: Option<Forgetting<O::Conn>>,
+    clock: Monotonic,
+    rests_until: Nanos,
 }
 
 impl<O: SqlOpener> Relaying<O> {
@@ -249,7 +316,7 @@ impl<O: SqlOpener> Relaying<O> {
             // No two relays have these in common.
             let names = Random::stream(unix_nanoseconds(), &[std::process::id().into()]);
             match connections(&self.openers).await {
-                Ok(conns) => self.relay = Some(Relay::new(conns, self.size, names)),
+                Ok(conns) => self.relay = Some(Relay::new(conns, self.router.clone(), names)),
                 Err(error) => return Turn { wrong: Some(error.to_string()), ..Turn::default() },
             }
         }
@@ -264,7 +331,37 @@ impl<O: SqlOpener> Relaying<O> {
                 Some(format!("{}: {fault}", name(shard)))
             }
         };
-        Turn { done: settled, undone: refunded, batches, wrong }
+        let (forgotten, unforgotten) = match self.forget().await {
+            Ok(forgotten) => (forgotten, None),
+            Err(why) => (0, Some(why)),
+        };
+        Turn { done: settled, undone: refunded, batches, forgotten, wrong: wrong.or(unforgotten) }
+    }
+
+    /// Looks at some keys; gives how many it has forgotten.
+    async fn forget(&mut self) -> Result<u64, String> {
+        if self.clock.now() < self.rests_until {
+            return Ok(0);
+        }
+        if self.forgetting.is_none() {
+            let conns = connections(&self.forgetters).await.map_err(|error| error.to_string())?;
+            self.forgetting = Some(Forgetting::new(conns, self.router.clone(), self.keep_us));
+        }
+        let Some(forgetting) = &mut self.forgetting else { return Ok(0) };
+        match forgetting.turn().await {
+            Ok((forgotten, is_over)) => {
+                if is_over {
+                    self.rests_until = self.clock.now() + FORGET_EVERY;
+                }
+                Ok(forgotten)
+            }
+            // Somebody else was there at the same moment.
+            Err((_, Fault::Conflict(_))) => Ok(0),
+            Err((shard, fault)) => {
+                self.forgetting = None;
+                Err(format!("{}: {fault}", name(shard)))
+            }
+        }
     }
 }
 
@@ -287,7 +384,7 @@ impl Recovery {
     /// Decides what is in doubt now, as it was left by a process that died, and goes on.
     fn start<O: SqlOpener<Conn: TwoPhase>>(stores: Arc<Stores<O>>) -> Result<Recovery> {
         wait_for(async {
-            let mut session = stores.open().await?;
+            let mut session = stores.open(true).await?;
             let left = match session.in_doubt().await {
                 Ok(found) => recover(&mut session, &found).await.map(drop),
                 Err(fault) => Err(fault),
@@ -310,7 +407,7 @@ async fn look<O: SqlOpener<Conn: TwoPhase>>(stores: &Stores<O>, mut stopped: one
     while timeout(LOOK_EVERY, &mut stopped).await.is_err() {
         let mut open = match session.take() {
             Some(open) => open,
-            None => match stores.open().await {
+            None => match stores.open(true).await {
                 Ok(open) => open,
                 // A store that is away is tried again.
                 Err(_) => continue,

@@ -61,8 +61,10 @@ impl<'a, W: Driven> Bench<'a, W> {
     /// Other variants may well be; unless the user has interrupted.
     pub fn prepare(&mut self, variant: &Variant) -> Result<Prepared> {
         let subject = subjects::find(&variant.subject)?;
-        let limits = variant.server_limits.as_deref().map(str::parse).transpose()?;
-        let server = ServerSettings { limits, pool: variant.pool, threads: variant.server_threads };
+        let limits = |text: &Option<String>| text.as_deref().map(str::parse).transpose();
+        let (limits, relay_limits) = (limits(&variant.server_limits)?, limits(&variant.relay_limits)?);
+        let server =
+            ServerSettings { limits, relay_limits, pool: variant.pool, threads: variant.server_threads };
         variant.plan.validate(W::KINDS)?;
         let index = self.deployed_at(&variant.spec)?;
         let clock = Monotonic::start();
@@ -208,6 +210,9 @@ pub(crate) fn without_lines(trial: &Trial) -> Trial {
     }
     if let Some(writeback) = &mut slim.writeback {
         writeback.samples.clear();
+    }
+    if let Some(machine) = &mut slim.machine_wide {
+        machine.samples.clear();
     }
     if let Some(engine) = &mut slim.engine {
         engine.t_s.clear();

@@ -223,6 +223,7 @@ pub fn document(id: String, started: Moment, kind: RunKind, subjects: &[&str]) -
         experiment: None,
         curve: None,
         search: None,
+        drill: None,
         confirmation: None,
         notes: Vec::new(),
     }

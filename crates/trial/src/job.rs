@@ -88,12 +88,13 @@ struct Ended<W: Driven> {
     throttling: Throttling,
 }
 
-/// Of the engine and of the server.
+/// Of each that can be limited.
 #[derive(Debug, Clone, Default)]
 struct Throttling {
     /// In the order in which engines are watched.
     engines: Vec<Option<rig::Throttling>>,
     server: Option<rig::Throttling>,
+    relay: Option<rig::Throttling>,
 }
 
 impl<W: Driven> Job<'_, W> {
@@ -127,6 +128,7 @@ impl<W: Driven> Job<'_, W> {
             }
             Route::Http => self.through_http(watched, document, before)?,
         };
+        driven.throttling.relay = relay.throttling();
         if let Err(error) = relay.stop() {
             driven.server_failure.get_or_insert(format!("{error:#}"));
         }
@@ -261,7 +263,7 @@ impl<W: Driven> Job<'_, W> {
             _ => Ok(None),
         };
         // Counted since the engine was started, of which this trial is the greater part; of a fresh engine all of it.
-        let throttling = Throttling { engines: self.deployment.engine_throttling(), server: None };
+        let throttling = Throttling { engines: self.deployment.engine_throttling(), ..Throttling::default() };
         Ok(Ended { trial: driven?, observation, stack, server_failure, settled, throttling })
     }
 
@@ -359,7 +361,8 @@ impl<W: Driven> Job<'_, W> {
                     self.deployment.engine_limits().map(|limits| limits.described(engines.next().flatten()))
                 }
                 Role::Server => self.server.limits.map(|limits| limits.described(throttling.server)),
-                Role::Generator | Role::Relay => None,
+                Role::Relay => self.server.relay_limits.map(|limits| limits.described(throttling.relay)),
+                Role::Generator => None,
             };
             process.roles = roles(role, self.subject);
         }
@@ -367,7 +370,7 @@ impl<W: Driven> Job<'_, W> {
             cpu_ms_per_1000_committed: seen.cpu_s.and_then(|s| result::cpu_ms_a_thousand(s, committed)),
             ..seen
         });
-        trial.engine = observation.engine;
+        (trial.engine, trial.machine_wide) = (observation.engine, observation.machine_wide);
         trial.outages = driven.outages.iter().map(|outage| outage.within(driven.warmed)).collect();
         trial.refusals = driven
             .refusals

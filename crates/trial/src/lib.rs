@@ -27,8 +27,11 @@ pub use folder::{ClaimsFile, Folder, document, read_claims};
 pub use job::{Before, EndEarly, Job, is_empty, roles};
 pub use lock::{Held, hold};
 pub use own::Own;
-pub use reach::reach;
+pub use reach::{of_server, reach};
 pub use runner::{begin, resume};
+pub use settle::{Interval, settle};
 pub use underway::{Sealed, Site, Underway};
-pub use validate::{Asking, audits, before, conformance, evidence, forbids, no_conformance, reachable};
+pub use validate::{
+    After, Asking, after, audits, before, conformance, evidence, forbids, no_conformance, reachable,
+};
 pub use viewer::{Following, Sight, Spectator};

@@ -7,7 +7,7 @@ use model::{AnyTarget, RetryPolicy, RetryingTarget};
 use targets::{Driven, TrialTarget};
 
 /// A server as what a trial is run on.
-pub(crate) fn of_server<W: Driven>(target: HttpTarget<W>) -> TrialTarget<W> {
+pub fn of_server<W: Driven>(target: HttpTarget<W>) -> TrialTarget<W> {
     RetryingTarget { target: AnyTarget::new(target), policy: RetryPolicy::ONCE }
 }
 

@@ -20,11 +20,16 @@ impl Relaying {
             return Ok(Relaying(None));
         }
         let log = job.folder.path().join("relay.log");
-        Ok(Relaying(job.subject.relay(&job.databases.urls(), None, &log, job.interrupt.flag())?))
+        let limits = job.server.relay_limits;
+        Ok(Relaying(job.subject.relay(&job.databases.urls(), limits, &log, job.interrupt.flag())?))
     }
 
     pub(crate) fn watched(&self) -> Option<Watched> {
         self.0.as_ref().map(|relay| Watched::of(Role::Relay, relay.pid()))
+    }
+
+    pub(crate) fn throttling(&self) -> Option<rig::Throttling> {
+        self.0.as_ref().and_then(Server::throttling)
     }
 
     /// Stops it.

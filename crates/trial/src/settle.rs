@@ -18,7 +18,7 @@ const LOOK_EVERY: Nanos = Nanos::from_millis(200);
 ///
 /// # Errors
 /// A store cannot be asked.
-pub(crate) fn settle<W: Driven>(
+pub fn settle<W: Driven>(
     databases: &Databases<W>,
     before: &W::Evidence,
     clock: Monotonic,
@@ -54,14 +54,14 @@ pub(crate) fn settle<W: Driven>(
 
 /// The measured interval, in microseconds of Unix time.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Interval {
+pub struct Interval {
     pub(crate) from: i64,
     pub(crate) to: i64,
 }
 
 impl Interval {
     /// From a moment on, by a clock that was started so many nanoseconds after the begin of Unix time.
-    pub(crate) fn of(started: u64, opened: Nanos, span: Nanos) -> Interval {
+    pub fn of(started: u64, opened: Nanos, span: Nanos) -> Interval {
         let us = |ns: u64| (ns / 1_000).cast_signed();
         Interval { from: us(started + opened.0), to: us(started + opened.0 + span.0) }
     }

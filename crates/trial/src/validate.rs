@@ -291,13 +291,18 @@ fn told_apart(audits: &mut [result::Audit], before: &[result::Audit]) {
 }
 
 /// What is found after a trial.
-pub(crate) struct After {
+pub struct After {
+    /// In each store, of its part.
     pub audits: Vec<result::Audit>,
+    /// What was acknowledged against what is stored, over all stores.
     pub ledger: Vec<LedgerCheck>,
 }
 
-/// Audits after a trial.
-pub(crate) fn after<W: Driven>(
+/// Audits after a trial, or whatever else has made calls: `before` is what was stored then, and `audited_before` what was found.
+///
+/// # Errors
+/// A store cannot be asked.
+pub fn after<W: Driven>(
     databases: &Databases<W>,
     before: &W::Evidence,
     audited_before: &[result::Audit],

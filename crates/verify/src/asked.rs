@@ -1,6 +1,7 @@
 //! Requests that no server may take, sent as they are.
 
 use crate::bad_inputs::{self, Bad};
+use crate::contract::Contract;
 use crate::finding::{Failure, Rule};
 use crate::request::{Request, told};
 use crate::statements::drawn;
@@ -75,14 +76,14 @@ pub(crate) fn about<W: Driven>(target: &HttpTarget<W>, notes: &Shared<W>) -> Res
     Ok(Rule::of("about", rule, found.checked, found.failures))
 }
 
-/// Everything of the table of bad inputs, for each kind of call, and each request once.
-fn table<W: Driven>(target: &HttpTarget<W>, size: &W::Extent, seed: u64) -> Vec<Bad> {
+/// Everything of the table of bad inputs, for each kind of call, and each request once. `maxima` are those of the contract.
+fn table<W: Driven>(target: &HttpTarget<W>, size: &W::Extent, seed: u64, maxima: &BTreeSet<i64>) -> Vec<Bad> {
     let mut all = Vec::new();
     let mut sent = BTreeSet::new();
     for kind in 0..W::KINDS.len() {
         for sample in samples::<W>(target, size, seed, kind) {
             let new = |bad: &Bad| sent.insert(bad.request.bytes(""));
-            all.extend(bad_inputs::of::<W>(kind, size, &sample).into_iter().filter(new));
+            all.extend(bad_inputs::of::<W>(kind, size, &sample, maxima).into_iter().filter(new));
         }
     }
     all
@@ -98,7 +99,8 @@ pub(crate) fn bad_inputs<W: Driven>(
     let found = targets::wait_for(async {
         let mut line = Line::new(target, notes);
         let mut found = Noted::default();
-        for Bad { what, request, wanted, .. } in table::<W>(target, size, seed) {
+        let maxima = noted(notes, |notes| notes.contract.maxima());
+        for Bad { what, request, wanted, .. } in table::<W>(target, size, seed, &maxima) {
             let expected = format!("{what}: {}", shown(&wanted));
             found.enter(line.ask(&request, &expected, |reply| is_problem(reply, &wanted)).await);
         }
@@ -115,11 +117,12 @@ pub(crate) fn bad_inputs<W: Driven>(
 /// # Errors
 /// The server cannot be reached, is no server of the workload, or leaves a request without an answer.
 pub fn bad_input_statuses<W: Driven>(url: &str, size: &W::Extent, seed: u64) -> Result<Vec<(String, u16)>> {
+    let maxima = Contract::read(W::CONTRACT).map_err(anyhow::Error::msg)?.maxima();
     targets::wait_for(async {
         let target = HttpTarget::<W>::reach(url, &Expected { scale: None }).await?;
         let host = target.address().to_string();
         let (mut statuses, mut kept) = (Vec::new(), None);
-        let rejected = table::<W>(&target, size, seed).into_iter().filter(|bad| !bad.asks_engine);
+        let rejected = table::<W>(&target, size, seed, &maxima).into_iter().filter(|bad| !bad.asks_engine);
         for Bad { what, request, .. } in rejected {
             let mut raw = match kept.take() {
                 Some(raw) => raw,

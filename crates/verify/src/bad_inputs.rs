@@ -2,7 +2,8 @@
 
 use crate::request::Request;
 use model::{BadCallKind, Endpoint, Headers, Wire};
-use serde_json::Value;
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 /// Bytes of a body that are more than a server takes.
 const TOO_LARGE: usize = 65_537;
@@ -53,8 +54,14 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 
-/// All that can be made of a request of a kind. What would be a call after all is left out.
-pub(crate) fn of<W: Wire>(kind: usize, extent: &W::Extent, sample: &Request) -> Vec<Bad> {
+/// All that can be made of a request of a kind, where the contract has these as the largest numbers. What would be a call after all
+/// is left out.
+pub(crate) fn of<W: Wire>(
+    kind: usize,
+    extent: &W::Extent,
+    sample: &Request,
+    maxima: &BTreeSet<i64>,
+) -> Vec<Bad> {
     let endpoint = W::ENDPOINTS[kind];
     let mut all = Vec::new();
     let mut add = |what: String, request: Request, also: &[&'static str]| {
@@ -75,7 +82,7 @@ pub(crate) fn of<W: Wire>(kind: usize, extent: &W::Extent, sample: &Request) -> 
         add(what, Request { headers, ..sample.clone() }, &[]);
     }
     if let Some(body) = &sample.body {
-        for Body { what, bytes, also } in bodies(body) {
+        for Body { what, bytes, also } in bodies(body, maxima) {
             add(what, Request { body: Some(bytes), ..sample.clone() }, also);
         }
         all.extend(media(sample));
@@ -174,18 +181,33 @@ fn queries(target: &str) -> Vec<(String, String)> {
 /// Headers without one that calls need, or with another value in it.
 fn headers(sample: &Request) -> Vec<(String, Vec<(String, String)>)> {
     const TAGS: [&str; 7] = ["1", "*", "\"x\"", "W/\"1\"", "\"-1\"", "\"1\", \"2\"", "\"1' or '1'='1\""];
+    // A digit too few and one too many, in upper case, as UUIDs are written, and with what is no digit.
+    const KEYS: [&str; 6] = [
+        "",
+        "0123456789abcdef0123456789abcde",
+        "0123456789abcdef0123456789abcdef0",
+        "0123456789ABCDEF0123456789ABCDEF",
+        "01234567-89ab-4def-8123-456789abcdef",
+        "0123456789abcdef0123456789abcdeg",
+    ];
     let mut all = Vec::new();
-    for (at, (name, _)) in sample.headers.iter().enumerate().filter(|(_, (name, _))| name == "if-match") {
+    for (at, (name, _)) in sample.headers.iter().enumerate() {
+        let values = match name.as_str() {
+            "if-match" => &TAGS[..],
+            "idempotency-key" => &KEYS[..],
+            _ => continue,
+        };
         let mut left = sample.headers.clone();
         left.remove(at);
         all.push((format!("{name} is missing"), left));
         let mut twice = sample.headers.clone();
         twice.push(sample.headers[at].clone());
         all.push((format!("{name} is given twice"), twice));
-        for tag in TAGS {
+        for value in values {
             let mut other = sample.headers.clone();
-            tag.clone_into(&mut other[at].1);
-            all.push((format!("{name} is {tag}"), other));
+            (*value).clone_into(&mut other[at].1);
+            let shown = if value.is_empty() { "empty" } else { value };
+            all.push((format!("{name} is {shown}"), other));
         }
     }
     all
@@ -198,10 +220,13 @@ struct Body {
     also: &'static [&'static str],
 }
 
+/// What may answer a number of no range or of no thing that exists: which of both it is, contracts leave open.
+const NUMBERS: &[&str] = &["invalid", "unknown-id"];
+
 /// Bodies that are not JSON, or JSON of another shape, or out of every range.
-fn bodies(sample: &[u8]) -> Vec<Body> {
+fn bodies(sample: &[u8], maxima: &BTreeSet<i64>) -> Vec<Body> {
     /// In the place of each value: JSON, and which problem types may answer it too.
-    const VALUES: [(&str, &[&str]); 15] = [
+    const VALUES: [(&str, &[&str]); 16] = [
         ("null", &[]),
         ("true", &[]),
         ("\"7\"", &[]),
@@ -212,8 +237,8 @@ fn bodies(sample: &[u8]) -> Vec<Body> {
         ("\"x' or '1'='1\"", &[]),
         ("\"'; drop table food; --\"", &[]),
         (NUL, &[]),
-        // Whether these are numbers of no range or of no thing that exists, contracts leave open.
-        ("-1", &["invalid", "unknown-id"]),
+        ("0", NUMBERS),
+        ("-1", NUMBERS),
         ("1.5", &["invalid", "malformed"]),
         ("1e400", &["invalid", "malformed"]),
         ("9223372036854775808", &["invalid", "malformed", "unknown-id"]),
@@ -243,6 +268,7 @@ fn bodies(sample: &[u8]) -> Vec<Body> {
                 all.push(body(&format!("{shown} is {token}"), text.as_bytes(), also));
             }
         }
+        all.extend(numbers(&value, &place, maxima));
         let long = "x".repeat(5_000);
         let mut other = value.clone();
         if let Some(found) = other.pointer_mut(&place) {
@@ -262,6 +288,29 @@ fn bodies(sample: &[u8]) -> Vec<Body> {
         all.push(body("a field that is not known", text.as_bytes(), &[]));
     }
     all
+}
+
+/// Bodies with another whole number where there is one: one more than the most of the contract, and that of another member of the
+/// same object.
+fn numbers(value: &Value, place: &str, maxima: &BTreeSet<i64>) -> Vec<Body> {
+    let Some(own) = value.pointer(place).and_then(Value::as_i64) else { return Vec::new() };
+    let shown = place.trim_start_matches('/').replace('/', ".");
+    let with = |number: i64, what: String| {
+        let mut other = value.clone();
+        if let Some(found) = other.pointer_mut(place) {
+            *found = Value::from(number);
+        }
+        Body { what, bytes: other.to_string().into_bytes(), also: NUMBERS }
+    };
+    let beyond = maxima.iter().filter_map(|most| most.checked_add(1));
+    let beyond = beyond.map(|number| with(number, format!("{shown} is {number}")));
+    let (above, _) = place.rsplit_once('/').unwrap_or_default();
+    let members = value.pointer(above).and_then(Value::as_object).into_iter().flat_map(Map::iter);
+    let others = members.filter_map(|(name, other)| Some((name, other.as_i64()?)));
+    let others = others.filter(|(_, other)| *other != own);
+    beyond
+        .chain(others.map(|(name, other)| with(other, format!("{shown} is {other}, as {name} is"))))
+        .collect()
 }
 
 /// Where values are: every member, and of an array what is in its first element.
@@ -307,10 +356,16 @@ fn media(sample: &Request) -> Vec<Bad> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::Contract;
+    use crate::statements::drawn;
+    use targets::Driven;
+    use workload_catalogue::FoodCatalogue;
+    use workload_tpcc::Tpcc;
+    use workload_transfer::Transfers;
 
     #[test]
     fn every_value_of_a_body_is_replaced_and_left_out() {
-        let all = bodies(br#"{"a":1,"b":[{"c":"x"},{"c":"y"}]}"#);
+        let all = bodies(br#"{"a":1,"b":[{"c":"x"},{"c":"y"}]}"#, &BTreeSet::new());
         let has = |what: &str, bytes: &str| {
             assert!(
                 all.iter().any(|body| body.what == what && body.bytes == bytes.as_bytes()),
@@ -323,6 +378,28 @@ mod tests {
         has("b is missing", r#"{"a":1}"#);
         has("a field that is not known", r#"{"a":1,"b":[{"c":"x"},{"c":"y"}],"nonsense":1}"#);
         has("a body that is cut off", r#"{"a":1,"b":[{"c""#);
+    }
+
+    #[test]
+    fn numbers_are_beyond_what_the_contract_has_or_those_of_others() {
+        let asked = br#"{"amount":7,"of":{"source":1,"target":2,"note":"x"}}"#;
+        let all = bodies(asked, &BTreeSet::from([10, i64::MAX]));
+        let of = |start: &str| -> Vec<(&str, &str)> {
+            let bodies = all.iter().filter(|body| body.what.starts_with(start) && body.also == NUMBERS);
+            bodies.map(|body| (body.what.as_str(), str::from_utf8(&body.bytes).unwrap())).collect()
+        };
+        assert_eq!(
+            of("of.source is "),
+            [
+                ("of.source is 0", r#"{"amount":7,"of":{"note":"x","source":0,"target":2}}"#),
+                ("of.source is -1", r#"{"amount":7,"of":{"note":"x","source":-1,"target":2}}"#),
+                ("of.source is 11", r#"{"amount":7,"of":{"note":"x","source":11,"target":2}}"#),
+                ("of.source is 2, as target is", r#"{"amount":7,"of":{"note":"x","source":2,"target":2}}"#),
+            ]
+        );
+        let what = |start: &str| of(start).into_iter().map(|(what, _)| what).collect::<Vec<_>>();
+        assert_eq!(what("amount is "), ["amount is 0", "amount is -1", "amount is 11"]);
+        assert_eq!(what("of.note is "), ["of.note is 0", "of.note is -1"]);
     }
 
     #[test]
@@ -341,6 +418,67 @@ mod tests {
         );
         let twice = ("if-match is given twice".to_owned(), vec![tag("\"1\""), tag("\"1\"")]);
         assert!(headers(&sample).contains(&twice));
+    }
+
+    /// What is made of a workload's own calls, and the problem types that are wanted for it.
+    fn table<W: Driven>(of: &str) -> Vec<(String, Vec<&'static str>)> {
+        let size = W::tiny_over(1);
+        let maxima = Contract::read(W::CONTRACT).unwrap().maxima();
+        let mut all = Vec::new();
+        for kind in (0..W::KINDS.len()).filter(|kind| W::KINDS[*kind].name == of) {
+            let calls = drawn::<W>(&size, 1, kind);
+            let call = calls.first().unwrap();
+            let (mut target, mut body, mut headers) = (Vec::new(), Vec::new(), Vec::new());
+            W::encode_path(call, &mut target);
+            W::encode_call(call, &mut body);
+            W::encode_call_headers(call, &mut |name, value| {
+                headers.push((name.to_owned(), value.to_string()))
+            });
+            let (method, target) = (W::ENDPOINTS[kind].method.name(), String::from_utf8(target).unwrap());
+            let body = (!body.is_empty()).then_some(body);
+            let sample = Request { headers, body, ..Request::new(method, &target) };
+            let bad = super::of::<W>(kind, &size, &sample, &maxima).into_iter();
+            all.extend(bad.map(|bad| (bad.what, bad.wanted)));
+        }
+        all
+    }
+
+    #[track_caller]
+    fn wants(table: &[(String, Vec<&str>)], what: &str, wanted: &[&str]) {
+        let found = table.iter().find(|(found, _)| found.starts_with(what));
+        assert_eq!(found.map(|(_, found)| &found[..]), (!wanted.is_empty()).then_some(wanted), "{what}");
+    }
+
+    #[test]
+    fn of_a_transfer_its_key_its_ends_and_its_amount_are_wrong() {
+        let table = table::<Transfers>("transfer");
+        let either = ["invalid", "unknown-id"];
+        wants(&table, "amount is 0", &either);
+        wants(&table, "amount is 10000000001", &either);
+        wants(&table, "source is 0", &["unknown-id", "invalid"]);
+        wants(&table, "target is 4294967296", &either);
+        let ends = |what: &str| table.iter().any(|(found, _)| found.contains(what));
+        assert!(ends(", as target is") && ends(", as source is"), "{table:?}");
+        for what in ["is missing", "is given twice", "is empty", "is 0123456789ABCDEF", "is 01234567-89ab"] {
+            wants(&table, &format!("idempotency-key {what}"), &["invalid"]);
+        }
+        // What is a call after all.
+        wants(&table, "amount is 4294967296", &[]);
+    }
+
+    #[test]
+    fn what_is_legal_in_a_contract_is_not_to_be_rejected() {
+        let food = table::<FoodCatalogue>("food-create");
+        wants(&food, "kcal is 0", &[]);
+        wants(&food, "kcal is 901", &["invalid", "unknown-id"]);
+        wants(&food, "id is 0", &["invalid", "unknown-id"]);
+        wants(&food, "id is 9007199254740992", &["invalid", "unknown-id"]);
+        let order = table::<Tpcc>("new-order");
+        wants(&order, "lines.0.quantity is 11", &["invalid", "unknown-id"]);
+        wants(&order, "lines.0.quantity is 0", &["invalid", "unknown-id"]);
+        wants(&order, "d_id is 11", &["unknown-id", "invalid"]);
+        // An item that there is not is an outcome.
+        wants(&order, "lines.0.i_id is 3001", &[]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use adapter_http::Reply;
 use schema::Schema;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// Characters of a value that a violation shows.
 const SHOWN_MAX: usize = 200;
@@ -140,6 +140,34 @@ impl Contract {
         const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
         let has = |method: &&&str| self.operation(method, path).is_some();
         METHODS.iter().filter(has).map(|method| method.to_uppercase()).collect()
+    }
+
+    /// The largest values that numbers in bodies of requests may have, whatever they are of.
+    pub(crate) fn maxima(&self) -> BTreeSet<i64> {
+        let (mut found, mut seen) = (BTreeSet::new(), BTreeSet::new());
+        let operations =
+            self.members("/paths").filter_map(|(_, item)| item.as_object()).flat_map(Map::values);
+        for body in operations.filter_map(|operation| operation.get("requestBody")) {
+            self.gather(body, &mut seen, &mut found);
+        }
+        found
+    }
+
+    fn gather<'a>(&'a self, value: &'a Value, seen: &mut BTreeSet<&'a str>, found: &mut BTreeSet<i64>) {
+        match value {
+            Value::Object(members) => {
+                found.extend(members.get("maximum").and_then(Value::as_i64));
+                if let Some(reference) = members.get("$ref").and_then(Value::as_str)
+                    && seen.insert(reference)
+                    && let Some(there) = reference.strip_prefix('#').and_then(|at| self.document.pointer(at))
+                {
+                    self.gather(there, seen, found);
+                }
+                members.values().for_each(|member| self.gather(member, seen, found));
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.gather(item, seen, found)),
+            _ => {}
+        }
     }
 
     /// The place itself, or the one that it refers to.

@@ -88,7 +88,7 @@ pub fn verify<W: Driven>(
                 rules.push(asked::methods(&target, &notes, size, seed)?);
                 rules.push(unchanged::<W>(quiet.as_ref(), witness)?);
             }
-            Phase::Races => rules.extend(races::races(&target, &notes, size, plan.salt)?),
+            Phase::Races => rules.extend(races::races(&target, &notes, size, plan.salt, witness)?),
             Phase::Connections => rules.push(connections::connections(&target, plan.url)?),
             Phase::Statements => rules.push(match witness {
                 Some(witness) => statements::statements(&target, &notes, size, seed, witness)?,

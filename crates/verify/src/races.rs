@@ -4,6 +4,7 @@ use crate::contract::cut;
 use crate::finding::{Failure, Rule};
 use crate::request::Request;
 use crate::watch::{Shared, Watched, WatchedSession, noted};
+use crate::witness::{Witness, settled};
 use adapter_http::HttpTarget;
 use anyhow::Result;
 use model::conformance::describe;
@@ -28,38 +29,52 @@ pub(crate) fn races<W: Driven>(
     notes: &Shared<W>,
     size: &W::Extent,
     salt: u32,
+    witness: Option<&dyn Witness<W>>,
 ) -> Result<Vec<Rule>> {
-    targets::wait_for(async {
-        let mut found: BTreeMap<usize, (Rule, u64)> = BTreeMap::new();
-        let retrying = RetryingTarget {
-            target: Watched { in_turn: 1, ..Watched::new(target, notes) },
-            policy: RetryPolicy::default(),
+    let mut found: BTreeMap<usize, (Rule, u64)> = BTreeMap::new();
+    let mut waits = witness;
+    for round in 0..ROUNDS {
+        // What is on its way from the round before would arrive in the middle of this one. Where there is no such thing, or nobody
+        // who brings it, that is known after the first time.
+        waits = match waits {
+            Some(witness) if W::pending(&settled(witness)?) == Some(0) => Some(witness),
+            _ => None,
         };
-        let mut sessions = Vec::new();
-        for round in 0..ROUNDS {
-            for (at, race) in W::races(size, salt, round).into_iter().enumerate() {
-                while sessions.len() < race.together.len().max(1) {
-                    sessions.push(retrying.open(sessions.len() as u32).await?);
-                }
-                let (name, rule) = (format!("race/{}", race.name), race.rule);
-                let failure = one(&mut sessions, race, target, notes).await;
-                let (rule, rounds) =
-                    found.entry(at).or_insert_with(|| (Rule::of(&name, rule, 0, Vec::new()), 0));
-                *rounds += 1;
-                if rule.failures.len() < KEPT {
-                    rule.failures.extend(failure.map(|failure| Failure {
-                        found: failure.found.replacen('\n', &format!(" (round {rounds} of {ROUNDS})\n"), 1),
-                        ..failure
-                    }));
-                }
-            }
+        targets::wait_for(of_round(&mut found, round, target, notes, W::races(size, salt, round)))??;
+    }
+    let each = found.into_values();
+    Ok(each.map(|(rule, rounds)| Rule::of(&rule.name, &rule.rule, rounds, rule.failures)).collect())
+}
+
+/// One round of each race, entered behind those before.
+async fn of_round<W: Driven>(
+    found: &mut BTreeMap<usize, (Rule, u64)>,
+    round: u32,
+    target: &Arc<HttpTarget<W>>,
+    notes: &Shared<W>,
+    races: Vec<Race<W>>,
+) -> Result<(), OpenError> {
+    let retrying = RetryingTarget {
+        target: Watched { in_turn: 1, ..Watched::new(target, notes) },
+        policy: RetryPolicy::default(),
+    };
+    let mut sessions = Vec::new();
+    for (at, race) in races.into_iter().enumerate() {
+        while sessions.len() < race.together.len().max(1) {
+            sessions.push(retrying.open(sessions.len() as u32).await?);
         }
-        let each = found.into_values();
-        Ok::<_, OpenError>(
-            each.map(|(rule, rounds)| Rule::of(&rule.name, &rule.rule, rounds, rule.failures)).collect(),
-        )
-    })?
-    .map_err(Into::into)
+        let (name, rule) = (format!("race/{}", race.name), race.rule);
+        let failure = one(&mut sessions, race, target, notes).await;
+        let (rule, rounds) = found.entry(at).or_insert_with(|| (Rule::of(&name, rule, 0, Vec::new()), 0));
+        *rounds += 1;
+        if rule.failures.len() < KEPT {
+            rule.failures.extend(failure.map(|failure| Failure {
+                found: failure.found.replacen('\n', &format!(" (round {} of {ROUNDS})\n", round + 1), 1),
+                ..failure
+            }));
+        }
+    }
+    Ok(())
 }
 
 type Raw<W> = model::Retrying<WatchedSession<W>>;

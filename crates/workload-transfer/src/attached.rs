@@ -3,8 +3,8 @@
 //! It is one transaction with both parts, so that there is nothing to decide, to relay or to recover. Accounts are locked in the
 //! order of the stores by whoever begins the transaction.
 
-use crate::sql::absent;
-use crate::{Call, Cardinality, Outcome, SqlSession, Transfer, Transfers};
+use crate::router::Way;
+use crate::{Call, Outcome, Router, SqlSession, Transfer, Transfers};
 use model::{Clock, DefectKind, Effort, Fault, Session, StatementTimes};
 use sql::{Attached, SqlConn, TxKind};
 
@@ -13,7 +13,7 @@ use sql::{Attached, SqlConn, TxKind};
 pub struct AttachedSession<C, K> {
     stores: Vec<SqlSession<C, K>>,
     over_all: SqlSession<C, K>,
-    size: Cardinality,
+    router: Router,
     /// The store of the last call; `None` where it crossed.
     last: Option<usize>,
 }
@@ -24,9 +24,9 @@ impl<C: Attached, K: Clock> AttachedSession<C, K> {
     pub const fn new(
         stores: Vec<SqlSession<C, K>>,
         over_all: SqlSession<C, K>,
-        size: Cardinality,
+        router: Router,
     ) -> AttachedSession<C, K> {
-        AttachedSession { stores, over_all, size, last: None }
+        AttachedSession { stores, over_all, router, last: None }
     }
 }
 
@@ -57,23 +57,11 @@ async fn parts<C: Attached, K: Clock>(
 
 impl<C: Attached, K: Clock> Session<Transfers> for AttachedSession<C, K> {
     async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        let shard_of = |account| self.size.shard_of(account) as usize;
-        let here = shard_of(call.account());
-        let (crossed, ends) = match call {
-            Call::Transfer { transfer, .. } if !self.size.ids().contains(&transfer.target) => {
-                return Err(absent(transfer.target));
-            }
-            Call::Transfer { transfer, .. } if shard_of(transfer.target) != here => {
-                (transfer, [here, shard_of(transfer.target)])
-            }
-            _ => {
-                self.last = Some(here);
-                return self.stores[here].run(call, effort).await;
-            }
-        };
-        self.last = None;
+        let Way { here, crosses } = self.router.way(call)?;
+        self.last = crosses.is_none().then_some(here);
+        let Some((crossed, to)) = crosses else { return self.stores[here].run(call, effort).await };
         self.over_all.conn.start(effort);
-        let result = cross(&mut self.over_all, crossed, ends).await;
+        let result = cross(&mut self.over_all, crossed, [here, to]).await;
         self.over_all.conn.settle(effort);
         result
     }

@@ -52,6 +52,16 @@ pub fn settlement(dialect: Dialect) -> Result<String, CatalogueError> {
 
 const SETTLEMENT: &str = "settlement";
 
+/// What has become of one transfer, by its key.
+///
+/// # Errors
+/// When the file is malformed; a test keeps that from happening.
+pub fn stored_transfer(dialect: Dialect) -> Result<String, CatalogueError> {
+    catalogue(dialect)?.text(STORED_TRANSFER)
+}
+
+const STORED_TRANSFER: &str = "stored_transfer";
+
 fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
     let canonical = Catalogue::parse(include_str!("../../../spec/sql/transfer/audits.sql"))?;
     let own = match dialect {
@@ -121,6 +131,12 @@ const GROUPS: &[Asked<Cardinality>] = &[
                 &["run", "worker", "sequence", "source", "target", "amount", "state", "credited"],
             ),
             Ask::condition(
+                "decision_transfers",
+                "transfers",
+                "what the log of a coordinator has decided was done",
+                &["run", "worker", "sequence", "source", "target", "made to", "state"],
+            ),
+            Ask::condition(
                 "transfer_credits",
                 "ledger",
                 "each transfer gave its amount to its target once, or nothing where it was declined",
@@ -131,6 +147,12 @@ const GROUPS: &[Asked<Cardinality>] = &[
                 "ledger",
                 "each entry belongs to a transfer between its accounts",
                 ENTRY,
+            ),
+            Ask::condition(
+                "forgotten_entries",
+                "ledger",
+                "what was forgotten is what the ledger has of transfers that are gone",
+                &["run", "worker", "transfers", "units", "entries", "taken"],
             ),
             Ask::shape(
                 "entry_shape",
@@ -196,12 +218,13 @@ mod tests {
             };
             let asked: Vec<&str> = of
                 .flat_map(|group| group.audits.iter().map(About::query))
-                .chain([TALLIES, SETTLEMENT])
+                .chain([TALLIES, SETTLEMENT, STORED_TRANSFER])
                 .collect();
             assert_eq!(asked.iter().collect::<BTreeSet<_>>().len(), asked.len(), "a query is asked twice");
             catalogue(dialect).unwrap().select(&asked).unwrap();
             let found = audits(dialect).unwrap().iter().map(|group| group.audits.len()).sum::<usize>();
-            assert_eq!(found, asked.len() - 2);
+            assert_eq!(found, asked.len() - 3);
+            assert!(stored_transfer(dialect).unwrap().contains("select state"));
             assert!(settlement(dialect).unwrap().contains("from transfer"));
             assert!(tallies(dialect).unwrap().contains("from entry"));
         }

@@ -2,12 +2,13 @@
 
 use crate::ledger::over_all;
 use crate::{
-    BRANCHES_MAX, CROSSES, Call, Cardinality, Claims, Crossing, Data, Inputs, Ledger, OPENING, Oracle, Sort,
-    Tally, Transfers, audit,
+    BRANCHES_MAX, CROSSES, Call, Cardinality, Claims, Crossing, Data, Doubt, Inputs, Key, Ledger, OPENING,
+    Oracle, Sort, State, Tally, Transfers, audit,
 };
 use anyhow::{Context, Result, bail};
 use benchmark::{
-    Benchmark, Kit, Look, Past, Rehearsal, Settling, Streams, input_checks, ledger_checks, whole_checks,
+    Benchmark, Inquiry, Kit, Look, Past, Rehearsal, Settling, Streams, input_checks, ledger_checks,
+    whole_checks,
 };
 use model::rows::Dataset;
 use model::{Mix, Skewed};
@@ -130,12 +131,12 @@ impl Benchmark for Transfers {
     }
 
     fn evidence(rows: &[Vec<Value>]) -> Result<Vec<Tally>> {
-        rows.iter()
-            .map(|row| {
-                let row: Option<Vec<i64>> = row.iter().map(Value::int).collect();
-                row.and_then(|row| Tally::from_row(&row)).context("a sum is not a whole number")
-            })
-            .collect()
+        let tally = |row: &Vec<Value>| {
+            let row: Option<Vec<i64>> = row.iter().map(Value::int).collect();
+            row.and_then(|row| Tally::from_row(&row)).context("a sum is not a whole number")
+        };
+        // What is there and what was forgotten are summed apart.
+        Ok(Tally::join(vec![rows.iter().map(tally).collect::<Result<_>>()?]))
     }
 
     fn join(parts: Vec<Vec<Tally>>) -> Vec<Tally> {
@@ -150,6 +151,28 @@ impl Benchmark for Transfers {
 
     fn settling(dialect: Dialect) -> Result<Option<Settling>> {
         Ok(Some(Settling { kind: CROSSES, query: audit::settlement(dialect)? }))
+    }
+
+    fn inquiries(size: &Cardinality, claims: &Claims, dialect: Dialect) -> Result<Vec<Inquiry>> {
+        let query = audit::stored_transfer(dialect)?;
+        let inquiry = |doubt: &Doubt| Inquiry {
+            call: format!(
+                "transfer {} of worker {}: {} from account {}",
+                doubt.sequence, doubt.worker, doubt.amount, doubt.source
+            ),
+            store: size.shard_of(doubt.source) as usize,
+            query: query.clone(),
+            params: Key { run: doubt.run, worker: doubt.worker, sequence: doubt.sequence }.columns().to_vec(),
+            told: |rows| {
+                let state = rows.first().and_then(|row| row.first()).and_then(Value::int);
+                match (rows, state.and_then(State::of_number)) {
+                    ([], _) => "not done",
+                    (_, Some(state)) => state.name(),
+                    (_, None) => "in no state that there is",
+                }
+            },
+        };
+        Ok(claims.doubts.iter().map(inquiry).collect())
     }
 
     fn is_fresh(stored: &Vec<Tally>, _size: &Cardinality) -> bool {

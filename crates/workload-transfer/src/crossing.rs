@@ -9,6 +9,9 @@ pub enum Crossing {
     /// By two-phase commit: the target's part is prepared, the source's commits and is the decision, then the target's is
     /// committed.
     TwoPhase,
+    /// The same with a decision that is written by itself, in a log of the coordinator's: both parts are prepared, then the decision
+    /// commits, then both are committed.
+    TwoPhaseLog,
     /// By a saga: the source's part commits with a message to the target's store, which a relay brings there; it gives the money
     /// and settles the transfer, or gives it back where it is refused.
     Saga,
@@ -25,6 +28,7 @@ impl Crossing {
         match self {
             Crossing::None => "plain",
             Crossing::TwoPhase => "2pc",
+            Crossing::TwoPhaseLog => "2pc-log",
             Crossing::Saga => "saga",
             Crossing::Unrecorded => "unsafe",
             Crossing::Attached => "attached",
@@ -34,7 +38,8 @@ impl Crossing {
     /// Whether a style can do it, by its name.
     #[must_use]
     pub fn is_of(style: &str) -> bool {
-        let all = [Crossing::TwoPhase, Crossing::Saga, Crossing::Unrecorded, Crossing::Attached];
-        all.iter().any(|crossing| style == crossing.name())
+        let two_phase = [Crossing::TwoPhase, Crossing::TwoPhaseLog];
+        let all = two_phase.into_iter().chain([Crossing::Saga, Crossing::Unrecorded, Crossing::Attached]);
+        all.into_iter().any(|crossing| style == crossing.name())
     }
 }

@@ -137,6 +137,8 @@ fn tables(size: Cardinality) -> Vec<Table> {
         table("outbox", &["created", "run", "worker", "sequence", "source", "target", "amount"], 1, 0),
         table("inbox", &["run", "worker", "sequence", "source", "target", "amount", "state", "batch"], 1, 0),
         table("settlement", &["batch", "created", "run", "worker", "sequence", "source", "state"], 1, 0),
+        table("forgotten", &["sort", "run", "worker", "transfers", "units", "mixed"], 1, 0),
+        table("decision", &["run", "worker", "sequence", "source", "target"], 1, 0),
     ]
 }
 

@@ -72,12 +72,14 @@ pub struct Doubt {
     pub sequence: u32,
     /// How much.
     pub amount: i64,
+    /// The account that it is from, whose store knows.
+    pub source: u32,
 }
 
 impl Doubt {
     const fn of(transfer: &Transfer) -> Doubt {
-        let Transfer { key, amount, .. } = *transfer;
-        Doubt { run: key.run, worker: key.worker, sequence: key.sequence, amount }
+        let Transfer { key, amount, source, .. } = *transfer;
+        Doubt { run: key.run, worker: key.worker, sequence: key.sequence, amount, source }
     }
 }
 

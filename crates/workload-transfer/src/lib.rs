@@ -3,7 +3,7 @@
 //!
 //! In reading order: `key` (what makes a call one that was made before), `call` (what is asked), `outcome` (what is answered),
 //! `input` (how calls are drawn), `data` (the initial rows), `sql` (the transactions), `crossing`, `two_phase` and `saga` (what is
-//! done where its accounts lie in two stores), `oracle` (the truth in memory), `ledger` (what answers imply). It knows no driver and no protocol; `wire` turns calls and outcomes into HTTP's parts and back.
+//! done where its accounts lie in two stores), `expiry` (how keys are forgotten), `router` (which store is whose), `oracle` (the truth in memory), `ledger` (what answers imply). It knows no driver and no protocol; `wire` turns calls and outcomes into HTTP's parts and back.
 
 mod attached;
 pub mod audit;
@@ -12,12 +12,14 @@ mod call;
 pub mod conformance;
 mod crossing;
 mod data;
+mod expiry;
 mod input;
 mod key;
 mod ledger;
 mod oracle;
 mod outcome;
 mod races;
+mod router;
 mod saga;
 mod sql;
 mod two_phase;
@@ -30,11 +32,13 @@ pub use attached::AttachedSession;
 pub use call::{AMOUNT_DRAWN_MAX, AMOUNT_MAX, Call, Purpose, Transfer};
 pub use crossing::Crossing;
 pub use data::{ACCOUNTS_A_BRANCH, BRANCHES_MAX, Cardinality, Data, OPENING};
+pub use expiry::{Forgetting, expiry_catalogue};
 pub use input::Inputs;
 pub use key::Key;
 pub use ledger::{Claims, Doubt, Ledger, Sort, Sums, Tally, WorkerTally};
 pub use oracle::Oracle;
 pub use outcome::{Decline, Outcome, State};
+pub use router::{Router, router_catalogue};
 pub use saga::{RELAY_STATEMENTS, Relay, Relayed, SagaSession, relay_catalogue};
 pub use sql::{SqlSession, SqlTarget, Stmt, catalogue, schema};
 pub use two_phase::{Branches, TwoPhaseSession, recover};

@@ -6,8 +6,8 @@
 //! money that is on its way there. Whatever a relay leaves half done the next one finds in the outbox, and several may
 //! work side by side.
 
-use crate::sql::absent;
-use crate::{Call, Cardinality, Key, Outcome, SqlSession, Transfer, Transfers};
+use crate::router::Way;
+use crate::{Call, Key, Outcome, Router, SqlSession, Transfer, Transfers};
 use model::random::Random;
 use model::{Clock, DefectKind, Effort, Fault, Session, StatementTimes};
 use sql::{Catalogue, CatalogueError, Dialect, Param, SqlConn, TxKind};
@@ -51,7 +51,7 @@ pub fn relay_catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> 
 #[derive(Debug)]
 pub struct SagaSession<C, K> {
     stores: Vec<SqlSession<C, K>>,
-    size: Cardinality,
+    router: Router,
     /// The store of the last call.
     last: usize,
 }
@@ -59,24 +59,16 @@ pub struct SagaSession<C, K> {
 impl<C: SqlConn, K: Clock> SagaSession<C, K> {
     /// A session over one in each store, in their order.
     #[must_use]
-    pub const fn new(stores: Vec<SqlSession<C, K>>, size: Cardinality) -> SagaSession<C, K> {
-        SagaSession { stores, size, last: 0 }
+    pub const fn new(stores: Vec<SqlSession<C, K>>, router: Router) -> SagaSession<C, K> {
+        SagaSession { stores, router, last: 0 }
     }
 }
 
 impl<C: SqlConn, K: Clock> Session<Transfers> for SagaSession<C, K> {
     async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        let shard_of = |account| self.size.shard_of(account) as usize;
-        self.last = shard_of(call.account());
-        let away = match call {
-            // Which accounts there are in the other store is known from what the stores say of themselves.
-            Call::Transfer { transfer, .. } if !self.size.ids().contains(&transfer.target) => {
-                return Err(absent(transfer.target));
-            }
-            Call::Transfer { transfer, .. } => shard_of(transfer.target) != self.last,
-            Call::ReadTransfer { .. } | Call::ReadAccount { .. } => false,
-        };
-        self.stores[self.last].in_store(call, away, effort).await
+        let Way { here, crosses } = self.router.way(call)?;
+        self.last = here;
+        self.stores[here].in_store(call, crosses.is_some(), effort).await
     }
 
     fn statement_times(&self) -> Option<&StatementTimes> {
@@ -124,7 +116,7 @@ impl Message {
 #[derive(Debug)]
 pub struct Relay<C> {
     stores: Vec<C>,
-    size: Cardinality,
+    router: Router,
     /// Names batches, which no other relay may name alike.
     names: Random,
     done: Relayed,
@@ -134,8 +126,8 @@ impl<C: SqlConn> Relay<C> {
     /// A relay over connections whose statements are those of [`relay_catalogue`], in the order of the stores, and a
     /// stream of random numbers that no other relay has.
     #[must_use]
-    pub fn new(stores: Vec<C>, size: Cardinality, names: Random) -> Relay<C> {
-        Relay { stores, size, names, done: Relayed::default() }
+    pub fn new(stores: Vec<C>, router: Router, names: Random) -> Relay<C> {
+        Relay { stores, router, names, done: Relayed::default() }
     }
 
     /// Relays a batch between each two stores. Gives how much it has done since the last time, and what went wrong in which
@@ -154,10 +146,10 @@ impl<C: SqlConn> Relay<C> {
     }
 
     async fn relay(&mut self, from: usize, to: usize) -> Result<(), (usize, Fault)> {
-        let within = self.size.part(to as u32).ids();
+        let within = self.router.ids(to);
         let batch = self.names.range(1, i64::MAX);
         let Ok([source, target]) = self.stores.get_disjoint_mut([from, to]) else { return Ok(()) };
-        let read = read(source, [*within.start(), *within.end()]).await;
+        let read = read(source, within).await;
         let mut messages = read.map_err(|fault| (from, fault))?;
         if messages.is_empty() {
             return Ok(());
@@ -194,7 +186,7 @@ async fn read<C: SqlConn>(source: &mut C, within: [u32; 2]) -> Result<Vec<Messag
 }
 
 /// Ends a transaction as its statements have: what they say tells more than what a roll-back does.
-async fn end<C: SqlConn, T>(conn: &mut C, done: Result<T, Fault>) -> Result<T, Fault> {
+pub(crate) async fn end<C: SqlConn, T>(conn: &mut C, done: Result<T, Fault>) -> Result<T, Fault> {
     match done {
         Ok(done) => conn.commit().await.map(|()| done),
         Err(fault) => {

@@ -16,6 +16,7 @@ sql::statements! {
     AddMoney = "add_money",
     InsertEntry = "insert_entry",
     InsertMessage = "insert_message",
+    InsertDecision = "insert_decision",
 }
 
 /// The statement texts for an engine, in the order of [`Stmt`].
@@ -134,7 +135,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         }
         let taken = kept.state != State::Declined;
         if taken && !self.add(asked, asked.source, -asked.amount).await? {
-            return Err(Fault::defect(DefectKind::BadData, "a transfer has an entry and is not there"));
+            return Err(expired());
         }
         Ok((kept.outcome(), taken))
     }
@@ -180,6 +181,13 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         Ok(self.conn.exec(Stmt::InsertTransfer.id(), &row).await? == 1)
     }
 
+    /// Writes a decision down, unless the key has one already.
+    pub(crate) async fn log(&mut self, asked: &Transfer) -> Result<bool, Fault> {
+        let [run, worker, sequence] = asked.key.columns().map(Param::Int);
+        let row = [run, worker, sequence, asked.source.into(), asked.target.into()];
+        Ok(self.conn.exec(Stmt::InsertDecision.id(), &row).await? == 1)
+    }
+
     async fn move_money(&mut self, asked: &Transfer) -> Result<(), Fault> {
         let Transfer { key, source, target, amount } = *asked;
         let moved = [source.into(), target.into(), amount.into()];
@@ -192,8 +200,10 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         let [run, worker, sequence] = key.columns().map(Param::Int);
         let entries =
             [run, worker, sequence, source.into(), target.into(), Param::Int(-amount), amount.into()];
-        self.conn.exec(Stmt::InsertEntries.id(), &entries).await?;
-        Ok(())
+        match self.conn.exec(Stmt::InsertEntries.id(), &entries).await? {
+            2 => Ok(()),
+            _ => Err(expired()),
+        }
     }
 
     /// What was answered to a key that is there already.
@@ -269,6 +279,15 @@ impl Held {
     }
 }
 
+/// The ledger is never forgotten: what it has already is not done again, whatever has become of the key.
+#[cold]
+fn expired() -> Fault {
+    Fault::defect(
+        DefectKind::BadCall,
+        "the key of this transfer has expired; it was made, and is not made again",
+    )
+}
+
 /// Accounts come straight from the call, so one that is missing was asked for wrongly.
 #[cold]
 pub(crate) fn absent(account: u32) -> Fault {
@@ -313,11 +332,11 @@ mod tests {
             let tables = schema(dialect).unwrap();
             let count = |prefix: &str| tables.iter().filter(|(name, _)| name.starts_with(prefix)).count();
             let keys = match dialect {
-                Dialect::Postgres => 8,
+                Dialect::Postgres => 10,
                 Dialect::Sqlite => 1,
                 Dialect::MySql => 0,
             };
-            assert_eq!((count("table_"), count("index_")), (7, keys));
+            assert_eq!((count("table_"), count("index_")), (9, keys));
         }
     }
 }

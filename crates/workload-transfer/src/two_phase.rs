@@ -4,41 +4,53 @@
 //! the target's part is committed. What was prepared and is not decided is rolled back (presumed abort). The row is written
 //! before anything is prepared, in a transaction that stays open until it decides: whoever wants to know what was decided
 //! tries to write the same row, and so waits for those who have not decided yet.
+//!
+//! With a log the source's part is prepared too, and the decision is a row of its own, which commits by itself over another
+//! connection: the form that textbooks have. It is written before anything is prepared too, and for the same reason.
 
 use crate::oracle::Kept;
-use crate::{Call, Cardinality, Key, Outcome, SqlSession, State, Transfer, Transfers};
-use model::{Clock, DefectKind, Effort, Fault, Session, StatementTimes};
+use crate::router::Way;
+use crate::{Call, Key, Outcome, Router, SqlSession, State, Transfer, Transfers};
+use model::{Clock, Conflict, DefectKind, Effort, Fault, Session, StatementTimes};
 use sql::{BranchId, SqlConn, TwoPhase, TxKind};
 
 /// A session in each store.
 #[derive(Debug)]
 pub struct TwoPhaseSession<C, K> {
     stores: Vec<SqlSession<C, K>>,
+    /// In each store one more for decisions, where they are written by themselves.
+    log: Vec<SqlSession<C, K>>,
     branches: Branches,
-    size: Cardinality,
+    router: Router,
     /// The store of the last call's source.
     last: usize,
 }
 
 impl<C: TwoPhase, K: Clock> TwoPhaseSession<C, K> {
-    /// A session over one in each store, in their order.
+    /// A session over one in each store, in their order; and where decisions are to be written by themselves, over another one
+    /// in each.
     ///
     /// # Errors
     /// An engine keeps no prepared transactions, or is gone: which store it is.
     pub async fn new(
         mut stores: Vec<SqlSession<C, K>>,
-        size: Cardinality,
+        mut log: Vec<SqlSession<C, K>>,
+        router: Router,
     ) -> Result<TwoPhaseSession<C, K>, (usize, Fault)> {
         let branches = Branches::of(&mut stores).await?;
-        Ok(TwoPhaseSession { stores, branches, size, last: 0 })
+        Branches::of(&mut log).await?;
+        Ok(TwoPhaseSession { stores, log, branches, router, last: 0 })
     }
 
-    async fn cross(&mut self, asked: &Transfer) -> Result<Outcome, Fault> {
-        let (from, to) = (self.shard_of(asked.source), self.shard_of(asked.target));
+    async fn cross(&mut self, asked: &Transfer, [from, to]: [usize; 2]) -> Result<Outcome, Fault> {
         let Ok([source, target]) = self.stores.get_disjoint_mut([from, to]) else {
             return Err(Fault::defect(DefectKind::BadCall, "there are not as many stores as the data has"));
         };
         let id = self.branches.id(to, asked.source, asked.key);
+        if let Some(log) = self.log.get_mut(from) {
+            let own = self.branches.id(from, asked.source, asked.key);
+            return logged(log, [source, target], [own, id], asked, from < to).await;
+        }
         source.conn.begin(TxKind::Write).await?;
         if let Err(fault) = target.conn.begin_branch(id).await {
             let _ = source.conn.rollback().await;
@@ -65,10 +77,6 @@ impl<C: TwoPhase, K: Clock> TwoPhaseSession<C, K> {
                 Ok(outcome)
             }
         }
-    }
-
-    fn shard_of(&self, account: u32) -> usize {
-        self.size.shard_of(account) as usize
     }
 }
 
@@ -117,20 +125,113 @@ async fn decide<C: TwoPhase, K: Clock>(
     Ok(())
 }
 
+/// Both parts are prepared, then the decision commits, then both are committed.
+async fn logged<C: TwoPhase, K: Clock>(
+    log: &mut SqlSession<C, K>,
+    [source, target]: [&mut SqlSession<C, K>; 2],
+    ids: [BranchId; 2],
+    asked: &Transfer,
+    source_first: bool,
+) -> Result<Outcome, Fault> {
+    log.conn.begin(TxKind::Write).await?;
+    let parted = match log.log(asked).await {
+        Ok(true) => branches([&mut *source, &mut *target], ids, asked, source_first).await,
+        // It was decided before, and what was answered is with the source.
+        Ok(false) => Ok(None),
+        Err(fault) => Err(fault),
+    };
+    if !matches!(parted, Ok(Some(_))) {
+        let _ = log.conn.rollback().await;
+    }
+    let Some(outcome) = parted? else { return alone(source, asked).await };
+    match log.conn.commit().await {
+        Ok(()) => {}
+        Err(fault @ Fault::InDoubt(_)) => return Err(fault),
+        Err(fault) => {
+            let _ = log.conn.rollback().await;
+            undo([source, target], ids).await;
+            return Err(fault);
+        }
+    }
+    // As with a decision in the source's store: recovery commits what this cannot.
+    let _ = source.conn.commit_prepared(ids[0]).await;
+    let _ = target.conn.commit_prepared(ids[1]).await;
+    Ok(outcome)
+}
+
+/// Both parts, prepared; nothing, and nothing is left of them, where no money is to be moved.
+async fn branches<C: TwoPhase, K: Clock>(
+    [source, target]: [&mut SqlSession<C, K>; 2],
+    ids: [BranchId; 2],
+    asked: &Transfer,
+    source_first: bool,
+) -> Result<Option<Outcome>, Fault> {
+    let made = async {
+        source.conn.begin_branch(ids[0]).await?;
+        target.conn.begin_branch(ids[1]).await?;
+        parts(source, target, asked, source_first).await
+    };
+    match made.await {
+        Ok((outcome, true)) => {
+            let prepared = async {
+                target.conn.prepare().await?;
+                source.conn.prepare().await
+            };
+            if let Err(fault) = prepared.await {
+                undo([source, target], ids).await;
+                return Err(fault);
+            }
+            Ok(Some(outcome))
+        }
+        ended => {
+            let _ = source.conn.rollback().await;
+            let _ = target.conn.rollback().await;
+            ended.map(|_| None)
+        }
+    }
+}
+
+/// Rolls both back, prepared or not. What cannot be rolled back now is left to recovery.
+async fn undo<C: TwoPhase, K: Clock>(ends: [&mut SqlSession<C, K>; 2], ids: [BranchId; 2]) {
+    for (end, id) in ends.into_iter().zip(ids) {
+        let _ = end.conn.rollback().await;
+        let _ = end.conn.rollback_prepared(id).await;
+    }
+}
+
+/// What the source has to say of a transfer that moves nothing, written by itself.
+async fn alone<C: TwoPhase, K: Clock>(
+    source: &mut SqlSession<C, K>,
+    asked: &Transfer,
+) -> Result<Outcome, Fault> {
+    source.conn.begin(TxKind::Write).await?;
+    let said = match source.take(asked).await {
+        Ok((outcome, false)) => Ok(outcome),
+        // It holds more by now, and the money must go both ways or none.
+        Ok((_, true)) => Err(Fault::Conflict(Conflict::Busy)),
+        Err(fault) => Err(fault),
+    };
+    source.end(said).await
+}
+
 impl<C: TwoPhase, K: Clock> Session<Transfers> for TwoPhaseSession<C, K> {
     async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        self.last = self.shard_of(call.account());
-        let crossed = match call {
-            Call::Transfer { transfer, .. } if self.shard_of(transfer.target) != self.last => transfer,
-            _ => return self.stores[self.last].run(call, effort).await,
-        };
-        let ends = [self.last, self.shard_of(crossed.target)];
+        let Way { here, crosses } = self.router.way(call)?;
+        self.last = here;
+        let Some((crossed, to)) = crosses else { return self.stores[here].run(call, effort).await };
+        let ends = [here, to];
         for end in ends {
             self.stores[end].conn.start(effort);
         }
-        let result = self.cross(crossed).await;
+        if let Some(log) = self.log.get_mut(self.last) {
+            log.conn.start(effort);
+        }
+        let result = self.cross(crossed, ends).await;
         for end in ends {
             self.stores[end].conn.settle(effort);
+        }
+        if let Some(log) = self.log.get_mut(self.last) {
+            log.conn.settle(effort);
         }
         result
     }
@@ -205,11 +306,17 @@ impl<C: TwoPhase, K: Clock> TwoPhaseSession<C, K> {
             let ours = here.filter(|id| self.branches.transfer(at, *id).is_some());
             found.extend(ours.map(|id| (at, id)));
         }
+        // What the source's store says of a transfer is known once its own branch is decided.
+        found.sort_by_key(|(at, id)| {
+            let its = self.branches.transfer(*at, *id).map(|(source, _)| self.router.store_of(source));
+            its != Some(*at)
+        });
         Ok(found)
     }
 }
 
-/// Decides branches that somebody has prepared and not decided: each as the store of its source says.
+/// Decides branches that somebody has prepared and not decided: each as the store of its source says, and those of the source
+/// itself, which only a coordinator with a log leaves, as the log says. A session without one leaves those.
 ///
 /// # Errors
 /// A store is gone; the rest is left for another time.
@@ -220,15 +327,30 @@ pub async fn recover<C: TwoPhase, K: Clock>(
     let mut recovered = Recovered::default();
     for (to, id) in found {
         let Some((source, key)) = session.branches.transfer(*to, *id) else { continue };
-        let from = session.shard_of(source);
-        let size = session.size;
-        let Ok([decider, store]) = session.stores.get_disjoint_mut([from, *to]) else { continue };
+        let from = session.router.store_of(source);
+        let is_own = from == *to;
+        let (decider, store) = match session.stores.get_disjoint_mut([from, *to]) {
+            Ok([decider, store]) => (decider, store),
+            Err(_) => match (session.log.get_mut(from), session.stores.get_mut(from)) {
+                (Some(log), Some(store)) => (log, store),
+                _ => {
+                    recovered.left += 1;
+                    continue;
+                }
+            },
+        };
         decider.conn.begin(TxKind::Write).await?;
-        let ended = match decided(decider, source, key).await {
-            Ok(Some(transfer)) if size.shard_of(transfer.target) as usize == *to => {
-                store.conn.commit_prepared(*id).await.map(|there| (there, &mut recovered.committed))
+        let is_decided = match is_own {
+            true => is_logged(decider, source, key).await,
+            false => decided(decider, source, key)
+                .await
+                .map(|made| made.is_some_and(|made| session.router.store_of(made.target) == *to)),
+        };
+        let ended = match is_decided {
+            Ok(true) => store.conn.commit_prepared(*id).await.map(|there| (there, &mut recovered.committed)),
+            Ok(false) => {
+                store.conn.rollback_prepared(*id).await.map(|there| (there, &mut recovered.rolled_back))
             }
-            Ok(_) => store.conn.rollback_prepared(*id).await.map(|there| (there, &mut recovered.rolled_back)),
             Err(Fault::Conflict(_)) => Ok((false, &mut recovered.rolled_back)),
             Err(fault) => Err(fault),
         };
@@ -256,6 +378,16 @@ async fn decided<C: SqlConn, K: Clock>(
     }
     let kept = decider.kept(source, key).await?;
     Ok(kept.filter(|kept| kept.state == State::Completed).map(|kept| kept.transfer))
+}
+
+/// Whether the log says that a transfer is committed, found in the same way.
+async fn is_logged<C: SqlConn, K: Clock>(
+    log: &mut SqlSession<C, K>,
+    source: u32,
+    key: Key,
+) -> Result<bool, Fault> {
+    let nobody = Transfer { key, source, target: source, amount: 1 };
+    log.log(&nobody).await.map(|is_new| !is_new)
 }
 
 #[cfg(test)]

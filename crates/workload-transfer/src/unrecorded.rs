@@ -4,8 +4,8 @@
 //! As long as nobody dies in between, all is as with the other ways. Who dies there has taken money that arrives nowhere, and
 //! answers a key that comes again as if it had. It is here to be caught at that.
 
-use crate::sql::absent;
-use crate::{Call, Cardinality, Outcome, SqlSession, Transfer, Transfers};
+use crate::router::Way;
+use crate::{Call, Outcome, Router, SqlSession, Transfer, Transfers};
 use model::{Clock, DefectKind, Effort, Fault, Session, StatementTimes};
 use sql::{SqlConn, TxKind};
 
@@ -13,7 +13,7 @@ use sql::{SqlConn, TxKind};
 #[derive(Debug)]
 pub struct UnrecordedSession<C, K> {
     stores: Vec<SqlSession<C, K>>,
-    size: Cardinality,
+    router: Router,
     /// The store of the last call.
     last: usize,
 }
@@ -21,8 +21,8 @@ pub struct UnrecordedSession<C, K> {
 impl<C: SqlConn, K: Clock> UnrecordedSession<C, K> {
     /// A session over one in each store, in their order.
     #[must_use]
-    pub const fn new(stores: Vec<SqlSession<C, K>>, size: Cardinality) -> UnrecordedSession<C, K> {
-        UnrecordedSession { stores, size, last: 0 }
+    pub const fn new(stores: Vec<SqlSession<C, K>>, router: Router) -> UnrecordedSession<C, K> {
+        UnrecordedSession { stores, router, last: 0 }
     }
 
     async fn cross(&mut self, asked: &Transfer, ends: [usize; 2]) -> Result<Outcome, Fault> {
@@ -57,17 +57,10 @@ async fn credit<C: SqlConn, K: Clock>(
 
 impl<C: SqlConn, K: Clock> Session<Transfers> for UnrecordedSession<C, K> {
     async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        let shard_of = |account| self.size.shard_of(account) as usize;
-        self.last = shard_of(call.account());
-        let (crossed, ends) = match call {
-            Call::Transfer { transfer, .. } if !self.size.ids().contains(&transfer.target) => {
-                return Err(absent(transfer.target));
-            }
-            Call::Transfer { transfer, .. } if shard_of(transfer.target) != self.last => {
-                (transfer, [self.last, shard_of(transfer.target)])
-            }
-            _ => return self.stores[self.last].run(call, effort).await,
-        };
+        let Way { here, crosses } = self.router.way(call)?;
+        self.last = here;
+        let Some((crossed, to)) = crosses else { return self.stores[here].run(call, effort).await };
+        let ends = [here, to];
         for end in ends {
             self.stores[end].conn.start(effort);
         }

@@ -53,6 +53,9 @@ from inbox
 where state = 2
 group by run, worker
 union all
+select sort, run, worker, transfers, units, mixed
+from forgotten
+union all
 select 5, 0, 0, count(*), cast(coalesce(sum(balance), 0) as bigint), 0
 from account
 union all

@@ -68,7 +68,30 @@ select e.run, e.worker, e.sequence, e.source, e.account, e.amount
 from entry as e
 left join transfer as t
   on t.run = e.run and t.worker = e.worker and t.sequence = e.sequence and t.source = e.source
-where e.source between ?1 and ?2 and (t.run is null or (e.account <> t.source and e.account <> t.target))
+where e.source between ?1 and ?2
+  and (
+    (t.run is null and not exists (select 1 from forgotten as f where f.run = e.run and f.worker = e.worker))
+    or (e.account <> t.source and e.account <> t.target)
+  )
+
+-- What was forgotten is what the ledger has of transfers that are no longer there.
+-- name: forgotten_entries
+select f.run, f.worker, f.transfers, f.units, coalesce(o.entries, 0) as entries, coalesce(o.taken, 0) as taken
+from (
+  select run, worker, sum(transfers) as transfers, sum(units) as units, sum(mixed) as mixed
+  from forgotten
+  where sort = 1
+  group by run, worker
+) as f
+left join (
+  select e.run, e.worker, count(*) as entries, -sum(e.amount) as taken, sum(e.sequence * 48271 % 2147483647) as mixed
+  from entry as e
+  left join transfer as t
+    on t.run = e.run and t.worker = e.worker and t.sequence = e.sequence and t.source = e.source
+  where e.amount < 0 and t.run is null
+  group by e.run, e.worker
+) as o on o.run = f.run and o.worker = f.worker
+where f.transfers <> coalesce(o.entries, 0) or f.units <> coalesce(o.taken, 0) or f.mixed <> coalesce(o.mixed, 0)
 
 -- What is pending is in the outbox, and nothing else.
 -- name: outbox_transfers
@@ -91,6 +114,14 @@ from inbox as i
 left join entry as e
   on e.run = i.run and e.worker = i.worker and e.sequence = i.sequence and e.source = i.source and e.account = i.target
 where coalesce(e.amount, 0) <> case when i.state = 1 then i.amount else 0 end
+
+-- What a coordinator has decided was done.
+-- name: decision_transfers
+select d.run, d.worker, d.sequence, d.source, d.target, coalesce(t.target, 0) as made_to, coalesce(t.state, 0) as state
+from decision as d
+left join transfer as t
+  on t.run = d.run and t.worker = d.worker and t.sequence = d.sequence and t.source = d.source
+where t.run is null or t.state <> 1 or t.target <> d.target
 
 -- Money is taken from the source and given to another account, or back; and an entry lies in the store of its account.
 -- name: entry_shape
@@ -158,6 +189,9 @@ from inbox
 where state = 2
 group by run, worker
 union all
+select sort, run, worker, transfers, units, mixed
+from forgotten
+union all
 select 5, 0, 0, count(*), cast(coalesce(sum(balance), 0) as bigint), 0
 from account
 order by 1, 2, 3
@@ -188,3 +222,9 @@ union all
 select 5, 0, count(*)
 from transfer
 where state in (3, 4, 5) and created < ?1 and (settled = 0 or settled >= ?1)
+
+-- What has become of the transfer under the key of run ?1, worker ?2 and sequence ?3; asked of the store of its source.
+-- name: stored_transfer
+select state
+from transfer
+where run = ?1 and worker = ?2 and sequence = ?3

@@ -84,3 +84,26 @@ create table settlement (
   state bigint not null,
   primary key (batch, run, worker, sequence, source)
 ) engine = InnoDB, character set = utf8mb4, collate = utf8mb4_bin
+
+-- Transfers of which a coordinator has decided, in a transaction of its own, that their branches are committed.
+-- name: table_decision
+create table decision (
+  run bigint not null,
+  worker bigint not null,
+  sequence bigint not null,
+  source bigint not null,
+  target bigint not null,
+  primary key (run, worker, sequence, source)
+) engine = InnoDB, character set = utf8mb4, collate = utf8mb4_bin
+
+-- Sums over keys that were forgotten, in the form of those for the ledger: what of a run and worker is no longer there itself.
+-- name: table_forgotten
+create table forgotten (
+  sort bigint not null,
+  run bigint not null,
+  worker bigint not null,
+  transfers bigint not null,
+  units bigint not null,
+  mixed bigint not null,
+  primary key (run, worker, sort)
+) engine = InnoDB, character set = utf8mb4, collate = utf8mb4_bin

@@ -78,6 +78,27 @@ create table settlement (
   state bigint not null
 )
 
+-- Transfers of which a coordinator has decided, in a transaction of its own, that their branches are committed.
+-- name: table_decision
+create table decision (
+  run bigint not null,
+  worker bigint not null,
+  sequence bigint not null,
+  source bigint not null,
+  target bigint not null
+)
+
+-- Sums over keys that were forgotten, in the form of those for the ledger: what of a run and worker is no longer there itself.
+-- name: table_forgotten
+create table forgotten (
+  sort bigint not null,
+  run bigint not null,
+  worker bigint not null,
+  transfers bigint not null,
+  units bigint not null,
+  mixed bigint not null
+)
+
 -- name: index_shard_range_key
 alter table shard_range add constraint shard_range_pkey primary key (first_account)
 
@@ -99,5 +120,11 @@ alter table inbox add constraint inbox_pkey primary key (run, worker, sequence, 
 -- name: index_settlement_key
 alter table settlement add constraint settlement_pkey primary key (batch, run, worker, sequence, source)
 
+-- name: index_decision_key
+alter table decision add constraint decision_pkey primary key (run, worker, sequence, source)
+
 -- name: index_inbox_batch
 create index inbox_batch on inbox (batch)
+
+-- name: index_forgotten_key
+alter table forgotten add constraint forgotten_pkey primary key (run, worker, sort)

@@ -84,5 +84,28 @@ create table settlement (
   primary key (batch, run, worker, sequence, source)
 ) strict, without rowid;
 
+-- Transfers of which a coordinator has decided, in a transaction of its own, that their branches are committed.
+-- name: table_decision
+create table decision (
+  run integer not null,
+  worker integer not null,
+  sequence integer not null,
+  source integer not null,
+  target integer not null,
+  primary key (run, worker, sequence, source)
+) strict, without rowid;
+
+-- Sums over keys that were forgotten, in the form of those for the ledger: what of a run and worker is no longer there itself.
+-- name: table_forgotten
+create table forgotten (
+  sort integer not null,
+  run integer not null,
+  worker integer not null,
+  transfers integer not null,
+  units integer not null,
+  mixed integer not null,
+  primary key (run, worker, sort)
+) strict;
+
 -- name: index_inbox_batch
 create index inbox_batch on inbox (batch);

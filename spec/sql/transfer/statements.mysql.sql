@@ -18,6 +18,10 @@ from account
 where id = ?1
 for update
 
+-- name: insert_entries
+insert ignore into entry (run, worker, sequence, source, account, amount)
+values (?1, ?2, ?3, ?4, ?4, ?6), (?1, ?2, ?3, ?4, ?5, ?7)
+
 -- name: insert_entry
 insert ignore into entry (run, worker, sequence, source, account, amount)
 values (?1, ?2, ?3, ?4, ?5, ?6)
@@ -25,3 +29,7 @@ values (?1, ?2, ?3, ?4, ?5, ?6)
 -- name: insert_message
 insert into outbox (created, run, worker, sequence, source, target, amount)
 values (cast(unix_timestamp(sysdate(6)) * 1000000 as signed), ?1, ?2, ?3, ?4, ?5, ?6)
+
+-- name: insert_decision
+insert ignore into decision (run, worker, sequence, source, target)
+values (?1, ?2, ?3, ?4, ?5)

@@ -21,9 +21,11 @@ update account
 set balance = case when id = ?1 then balance - ?3 else balance + ?3 end
 where id in (?1, ?2)
 
+-- Entries that are there already are of a transfer whose key was forgotten.
 -- name: insert_entries
 insert into entry (run, worker, sequence, source, account, amount)
 values (?1, ?2, ?3, ?4, ?4, ?6), (?1, ?2, ?3, ?4, ?5, ?7)
+on conflict do nothing
 
 -- name: read_transfer
 select target, amount, state, balance
@@ -56,3 +58,9 @@ on conflict do nothing
 -- name: insert_message
 insert into outbox (created, run, worker, sequence, source, target, amount)
 values (cast(unixepoch('subsec') * 1000000 as integer), ?1, ?2, ?3, ?4, ?5, ?6)
+
+-- What a coordinator with a log of its own decides: that both branches are to be committed.
+-- name: insert_decision
+insert into decision (run, worker, sequence, source, target)
+values (?1, ?2, ?3, ?4, ?5)
+on conflict do nothing

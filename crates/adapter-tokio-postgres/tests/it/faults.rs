@@ -126,7 +126,7 @@ fn a_session_ended_by_the_server_is_in_doubt_once_and_unreachable_from_then_on()
 }
 
 /// Passes bytes on, until it sees a commit on its way to the server: then it cuts, before or after the server has it.
-async fn cut_at_commit(to: u16, let_through: bool, armed: Arc<AtomicBool>) -> u16 {
+pub(crate) async fn cut_at_commit(to: u16, let_through: bool, armed: Arc<AtomicBool>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {

@@ -16,13 +16,15 @@ pub(crate) struct Limit {
 pub(crate) enum Limited {
     Engine,
     Server,
+    Relay,
 }
 
 pub(super) fn limit(text: &str) -> Result<Limit, String> {
     let (who, rest) = match text.split_once(':') {
         Some(("engine", rest)) => (Limited::Engine, rest),
         Some(("server", rest)) => (Limited::Server, rest),
-        _ => return Err("write engine:cpu=0.5,mem=1GiB or server:cpu=1".into()),
+        Some(("relay", rest)) => (Limited::Relay, rest),
+        _ => return Err("write engine:cpu=0.5,mem=1GiB, server:cpu=1 or relay:cpu=0.5".into()),
     };
     let limits = rest.parse::<rig::Limits>().map_err(|error| error.to_string())?;
     Ok(Limit { who, limits })
@@ -269,6 +271,7 @@ mod tests {
         }
         assert!(threads("0").unwrap_err().contains("1 to 1024"));
         assert_eq!(limit("server:cpu=0.5").unwrap().who, Limited::Server);
+        assert_eq!(limit("relay:mem=1GiB").unwrap().who, Limited::Relay);
         assert!(limit("cpu=0.5").unwrap_err().contains("engine:cpu=0.5"));
         assert!(limit("engine:speed=9").is_err());
     }

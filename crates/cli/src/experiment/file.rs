@@ -29,12 +29,14 @@ const BYTES_MAX: u64 = 1 << 20;
 const FOLDER: &str = "experiments";
 
 /// Experiments that come with the program, by name.
-pub(crate) const BUILT_IN: [(&str, &str); 7] = [
+pub(crate) const BUILT_IN: [(&str, &str); 9] = [
     ("http-tax", include_str!("../../../../experiments/http-tax.toml")),
     ("drivers", include_str!("../../../../experiments/drivers.toml")),
     ("embedded", include_str!("../../../../experiments/embedded.toml")),
     ("durability", include_str!("../../../../experiments/durability.toml")),
     ("pool-size", include_str!("../../../../experiments/pool-size.toml")),
+    ("shard-scaling", include_str!("../../../../experiments/shard-scaling.toml")),
+    ("shard-scaling-tpcb", include_str!("../../../../experiments/shard-scaling-tpcb.toml")),
     ("one-connection", include_str!("../../../../experiments/one-connection.toml")),
     ("n-plus-one", include_str!("../../../../experiments/n-plus-one.toml")),
 ];

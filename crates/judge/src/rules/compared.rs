@@ -178,9 +178,11 @@ pub fn intended_by(factor: &str) -> &'static [&'static str] {
         // Other calls do other work.
         "mix" => &["plan.mix", "fingerprint.*"],
         "skew" => &["plan.skew", "fingerprint.*"],
-        // A call then meets others of its store only, and each store has its engine's settings, log and buffers.
+        // A call then meets others of its store only, each store has its engine's settings, log and buffers, and perhaps a row
+        // that says what it holds.
         "shards" => &[
             "data.stores",
+            "data.rows",
             "data.bytes",
             "data.checksum",
             "stack.settings.stores",

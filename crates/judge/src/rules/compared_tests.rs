@@ -160,6 +160,7 @@ fn what_a_factor_changes_is_intended_and_the_rest_is_not() {
         }),
         ("shards", |t| {
             t.data.stores = crate::testing::two_stores();
+            t.data.rows += 1;
             t.data.bytes = t.data.bytes.map(|bytes| bytes * 2);
             set(t, "stores", "2");
             set(t, "shard-1 cache_size", "2000");

@@ -6,8 +6,9 @@ use model::random::Random;
 use result::{
     Arrivals, Books, Budget, Class, Data, Deferred, Demand, Disk, Document, Durability, Efficiency, Effort,
     Engine, Gap, GapKind, Gauge, GaugeKind, Headline, Interval, KindSlice, KindTally, Latency, Limit, Limits,
-    Machine, Missing, Moment, Outage, Plan, Process, ProcessSample, Role, RunKind, SCHEMA, Setting, Slice,
-    Stack, State, Statement, Tally, Throttling, Tier, Trial, Wait, Writeback, WritebackSample,
+    Machine, MachineWide, MachineWideSample, Missing, Moment, Outage, Plan, Process, ProcessSample, Role,
+    RunKind, SCHEMA, Setting, Slice, Stack, State, Statement, Tally, Throttling, Tier, Trial, Wait,
+    Writeback, WritebackSample,
 };
 
 /// Parts of a deck of 23 cards, name, share declined, median response in ms, statements a call.
@@ -180,6 +181,7 @@ pub(super) fn document(id: &str, kind: RunKind, trials: Vec<Trial>) -> Document 
         experiment: None,
         curve: None,
         search: None,
+        drill: None,
         confirmation: None,
         notes: Vec::new(),
     }
@@ -282,6 +284,7 @@ fn make(subject: &str, stack: Stack, pace: f64, seconds: u32, http_ns: f64) -> T
         slices: slices(&kinds, seconds),
         processes: processes(is_http, committed, seconds),
         writeback: Some(writeback(committed, seconds)),
+        machine_wide: Some(machine_wide(seconds)),
         disk: Some(Disk {
             device: "nvme0n1".into(),
             busy_share: 0.41,
@@ -477,6 +480,22 @@ fn kind_slice(tally: &Tally, factor: f64) -> KindSlice {
         p50_ns: slower(times.p50_ns.unwrap_or(0), 1),
         p99_ns: slower(times.p99_ns.unwrap_or(0), 3),
         max_ns: slower(times.max_ns, 4),
+    }
+}
+
+/// Every 100 ms, as the processes.
+fn machine_wide(seconds: u32) -> MachineWide {
+    let sample = |i: u32| MachineWideSample {
+        t_s: f64::from(i) / 10.0,
+        context_switches_per_s: 21_400.0 + f64::from(i % 7) * 310.0,
+        network_bytes_per_s: Some(6.2e6),
+        merged_requests_per_s: Some(f64::from(i % 3) * 40.0),
+    };
+    MachineWide {
+        context_switches_per_s: 22_330.0,
+        network_bytes_per_s: Some(6.2e6),
+        merged_requests_per_s: Some(40.0),
+        samples: (0..seconds * 10).map(sample).collect(),
     }
 }
 

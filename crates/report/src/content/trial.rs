@@ -3,6 +3,7 @@
 use super::{budgets, checks, cost, durability, loud_tier, setup, times};
 use crate::block::{Badge, Block, Cell, Headline, Level, Number, Table, Tone, figure, words};
 use crate::html::budget::Bar;
+use crate::html::deployment::deployment;
 use crate::html::spectrum::{self, Lane};
 use crate::html::{Markup, lines, timeline};
 use judge::{clocked, engine_findings, figures, findings};
@@ -37,11 +38,16 @@ pub(crate) fn trial(trial: &Trial) -> Vec<Block<'_>> {
     blocks.extend([
         Block::section(
             "What it costs",
-            vec![costs(trial), Block::chart(|markup| lines::processors(markup, trial))],
+            vec![
+                costs(trial),
+                Block::chart(|markup| lines::processors(markup, trial)),
+                machine_wide(trial),
+                Block::chart(|markup| lines::machine_wide(markup, trial)),
+            ],
         ),
         Block::section("What vouches for it", checks::all(trial)),
         Block::section("Books", books(trial)),
-        Block::section("Set-up", vec![setup(trial)]),
+        Block::section("Set-up", vec![Block::chart(|markup| deployment(markup, trial)), setup(trial)]),
         Block::Late(vec![Block::Notes(trial.notes.clone())]),
     ]);
     blocks
@@ -399,6 +405,25 @@ fn costs(trial: &Trial) -> Block<'_> {
         table.row(cells);
     }
     table.into()
+}
+
+/// What nobody in particular is charged for.
+fn machine_wide(trial: &Trial) -> Block<'_> {
+    let told = trial.machine_wide.iter().flat_map(|seen| {
+        let switches =
+            format!("{} context switches/s", figures::count(seen.context_switches_per_s.round() as u64));
+        let network = seen
+            .network_bytes_per_s
+            .map(|bytes| format!("{}/s over the network", figures::bytes(bytes as u64)));
+        let merged = seen.merged_requests_per_s.map(|requests| {
+            format!("{} disk requests/s that were merged with others", figures::trimmed(requests, 1))
+        });
+        [Some(switches), network, merged].into_iter().flatten()
+    });
+    let told: Vec<String> = told.collect();
+    let sentence = format!("The whole machine, whoever it was for: {}.", told.join(", "));
+    let shown = if told.is_empty() { Vec::new() } else { vec![Block::Caption(sentence)] };
+    Block::At(Level::Page, shown)
 }
 
 /// What a column of the books counts.

@@ -3,7 +3,7 @@
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Readout, Scale};
 use super::markup::Markup;
 use judge::figures;
-use result::{Engine, ProcessSample, Trial, Wait, Writeback, WritebackSample};
+use result::{Engine, MachineWideSample, ProcessSample, Trial, Wait, Writeback, WritebackSample};
 
 /// More points than this say no more on a screen.
 const POINTS_MAX: usize = 360;
@@ -71,6 +71,36 @@ pub(crate) fn processors(markup: &mut Markup, trial: &Trial) {
         format!("Line chart of processors kept busy by {} over time, of {cores}.", names(&lines));
     let caption = "The dashed line is all the processors that there are.";
     write(markup, "Processors kept busy", caption, description, &lines, Some(f64::from(cores)));
+}
+
+/// Draws what the whole machine did, a figure each; nothing without two samples.
+pub(crate) fn machine_wide(markup: &mut Markup, trial: &Trial) {
+    type Value = fn(&MachineWideSample) -> Option<f64>;
+    let drawn: [(&str, &str, Value); 3] = [
+        ("Context switches", "thousand a second", |sample| Some(sample.context_switches_per_s / 1e3)),
+        ("Network", "MB a second", |sample| Some(sample.network_bytes_per_s? / 1e6)),
+        ("Merged disk requests", "a second", |sample| sample.merged_requests_per_s),
+    ];
+    let samples = trial.machine_wide.as_ref().map_or(&[][..], |seen| &seen.samples);
+    for (title, unit, value) in drawn {
+        let points: Vec<(f64, Option<f64>)> = samples
+            .chunks(samples.len().div_ceil(POINTS_MAX).max(1))
+            .map(|chunk| {
+                let values: Option<Vec<f64>> = chunk.iter().map(value).collect();
+                (chunk[0].t_s, values.map(|values| values.iter().sum::<f64>() / chunk.len() as f64))
+            })
+            .collect();
+        if points.iter().all(|(_, value)| value.is_none()) {
+            continue;
+        }
+        let word = |(_, value): &(f64, Option<f64>)| {
+            figures::or_none(*value, |value| format!("{} {unit}", figures::trimmed(value, 2)))
+        };
+        let words = points.iter().map(word).collect();
+        let line = Line { name: format!("the whole machine, {unit}"), series: 1, points, words };
+        let description = format!("Line chart of {} over time, {unit}.", title.to_lowercase());
+        write(markup, title, "Of the whole machine, whoever it was for.", description, &[line], None);
+    }
 }
 
 /// Samples thinned out to what a screen shows, each the mean of those it stands for.

@@ -39,7 +39,8 @@ fn the_committed_vectors_are_what_the_oracle_says() {
 #[test]
 fn the_oracle_agrees_with_itself_on_any_data_and_everything_is_reached() {
     let two = Cardinality { shards: 2, ..Cardinality::tiny() };
-    for size in [Cardinality::tiny(), two, two.part(1), Cardinality::of(1, 5)] {
+    let four = Cardinality { branches: 4, shards: 4, ..two };
+    for size in [Cardinality::tiny(), two, two.part(1), four, Cardinality::of(1, 5)] {
         let found = conformed(size, Oracle::answer).unwrap();
         assert!(found.kinds.iter().enumerate().all(|(kind, calls)| *calls > 20 || kind == 1), "{found:?}");
         assert!(found.declined > 100 && found.rejected > 20, "{found:?}");

@@ -77,8 +77,12 @@ func transfer(s *engine.Session, a *web.Answer, of *asked) (bool, error) {
 		if moved != 2 {
 			return false, engine.Defective("an account that was locked is not there any more")
 		}
-		if _, err := s.Exec(stmtInsertEntries, of.key.run, of.key.worker, of.key.sequence, of.source, of.target, -of.amount, of.amount); err != nil {
+		entries, err := s.Exec(stmtInsertEntries, of.key.run, of.key.worker, of.key.sequence, of.source, of.target, -of.amount, of.amount)
+		if err != nil {
 			return false, err
+		}
+		if entries != 2 {
+			return false, expired()
 		}
 	}
 	return first(a, state, balance)
@@ -102,14 +106,23 @@ func promise(s *engine.Session, a *web.Answer, of *asked) (bool, error) {
 		if _, err := s.Exec(stmtAddMoney, of.source, -of.amount); err != nil {
 			return false, err
 		}
-		if _, err := s.Exec(stmtInsertEntry, of.key.run, of.key.worker, of.key.sequence, of.source, of.source, -of.amount); err != nil {
+		entries, err := s.Exec(stmtInsertEntry, of.key.run, of.key.worker, of.key.sequence, of.source, of.source, -of.amount)
+		if err != nil {
 			return false, err
+		}
+		if entries != 1 {
+			return false, expired()
 		}
 		if _, err := s.Exec(stmtInsertMessage, of.key.run, of.key.worker, of.key.sequence, of.source, of.target, of.amount); err != nil {
 			return false, err
 		}
 	}
 	return first(a, state, balance)
+}
+
+// expired says that the ledger, which is never forgotten, has a transfer whose key is.
+func expired() error {
+	return engine.NotThere("the key of this transfer has expired; it was made, and is not made again")
 }
 
 // kept is what becomes of a transfer whose source holds so much, and what it holds then.

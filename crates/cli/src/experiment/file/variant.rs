@@ -122,6 +122,7 @@ impl Common<'_> {
             pool: server.pool,
             server_threads: server.threads,
             server_limits: text_of(Limited::Server),
+            relay_limits: text_of(Limited::Relay),
             spec,
             through_checkpoints: args.plan.through_checkpoints,
             asked,
@@ -199,12 +200,18 @@ impl Common<'_> {
     fn limits(&self, entry: &Entry, subject: &Subject) -> Result<Vec<Word>> {
         let such = "{ engine = \"cpu=1,mem=1GiB\" }";
         let entries = self.source.table(entry, such)?;
-        self.source.known(entries, "`limits`", &["engine", "server"])?;
+        self.source.known(entries, "`limits`", &["engine", "server", "relay"])?;
         let mut words = Vec::new();
         for entry in entries {
             match (entry.key.as_str(), subject.route(), subject.how.dialect) {
                 ("server", Route::Direct, _) => {
                     return Err(self.source.wrong(&entry.key_span, no_server("server", subject)));
+                }
+                ("relay", ..) if !subject.how.style.is_relayed() => {
+                    return Err(self.source.wrong(
+                        &entry.key_span,
+                        format!("{} has no relay to limit: its calls leave nothing to one", subject.path),
+                    ));
                 }
                 ("engine", _, Dialect::Sqlite) => {
                     return Err(self.source.wrong(

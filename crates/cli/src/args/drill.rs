@@ -1,0 +1,67 @@
+//! Options of drills.
+
+use super::values::{span, weights};
+use super::{EngineArgs, Out, Weights};
+use clap::Args;
+use std::time::Duration;
+
+#[derive(Debug, Args)]
+pub(crate) struct Drill {
+    /// What to strike: `workload/engine/how`, for example `transfer/postgres/axum+tokio-postgres/2pc`; what is left out gets
+    /// its default.
+    pub(crate) subject: String,
+    /// Faults, one after the other, each with its own load and audits.
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) faults: u32,
+    /// Strike only these: `generator`, `server`, `engine` (of any store), `relay`, `storage` (of SQLite's files); with what is done
+    /// to them, `server:kill`, `engine:pause`, `server:cut-off`, `storage:power-cut`.
+    #[arg(long, value_delimiter = ',', value_name = "COMPONENT[:FAULT]")]
+    pub(crate) only: Vec<String>,
+    /// Stores that the data is split over, each with an engine of its own [default: 2 where calls cross them, otherwise 1].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(super::SHARDS_MAX)))]
+    pub(crate) shards: Option<u32>,
+    /// How much data, as `load` counts it [default: 1, or one for each store].
+    #[arg(long)]
+    pub(crate) scale: Option<u64>,
+    /// Calls a second, by an open loop.
+    #[arg(long, default_value_t = 200.0, value_parser = rate)]
+    pub(crate) rate: f64,
+    /// Clients that share them.
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) clients: u32,
+    /// Which kinds of call are made instead of the workload's own mix: `cross-transfer=1` for nothing but transfers between stores.
+    #[arg(long, value_name = "KIND=WEIGHT,…", value_parser = weights)]
+    pub(crate) mix: Option<Weights>,
+    /// Seed of the faults, their moments and the calls.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// How long a call may take before it is given up as in doubt.
+    #[arg(long, default_value = "10s", value_parser = span, allow_hyphen_values = true)]
+    pub(crate) deadline: Duration,
+    /// How long what is still on its way is waited for before the stored data is audited.
+    #[arg(long, default_value = "60s", value_parser = span, allow_hyphen_values = true)]
+    pub(crate) settle: Duration,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+    #[command(flatten)]
+    pub(crate) out: Out,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Generate {
+    /// The workload.
+    #[arg(long, env = "STACKMARK_WORKLOAD")]
+    pub(crate) workload: String,
+    /// The databases in their order.
+    #[arg(long, env = "STACKMARK_DB", hide_env_values = true)]
+    pub(crate) db: Vec<String>,
+    /// What is to be done, as JSON.
+    pub(crate) order: String,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if (1.0..=100_000.0).contains(&rate) => Ok(rate),
+        _ => Err("a rate is 1 to 100000 calls a second".into()),
+    }
+}

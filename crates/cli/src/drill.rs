@@ -1,0 +1,154 @@
+//! `stackmark drill`: faults under load, and what was stored in the end held to what was acknowledged.
+
+use crate::args;
+use crate::args::{MixArgs, Stores};
+use crate::serve;
+use crate::ui::Ui;
+use anyhow::{Context, Result, bail};
+use benchmark::split_for;
+use deploy::database::scale_of;
+use deploy::{Deployment, Interrupt, ServerSettings, Spec, Subject};
+use drill::{Asked, COMPONENTS, Component};
+use model::Nanos;
+use result::{Drill, FaultAction, RunKind, State};
+use schedule::{Answer, pool};
+use std::io::BufReader;
+use targets::{Driven, Style};
+use trial::{Folder, Spectator};
+
+/// Stores unless told otherwise where calls cross them.
+const SHARDS: u32 = 2;
+
+/// Makes calls for a drill, and tells its parent of each.
+pub(crate) fn generate_workload<W: Driven>(args: &args::Generate) -> Result<Answer> {
+    let urls = Stores::of(&args.db, None)?.urls(None)?;
+    drill::generate::<W>(&args.order, &urls, BufReader::new(std::io::stdin()), Box::new(std::io::stdout()))?;
+    Ok(Answer::Good)
+}
+
+pub(crate) fn drill_workload<W: Driven>(
+    subject: &'static Subject,
+    args: &args::Drill,
+    ui: &Ui,
+) -> Result<Answer> {
+    let interrupt = Interrupt::listen()?;
+    let shards = args.shards.unwrap_or(if subject.how.style.crosses() { SHARDS } else { 1 });
+    let scale = scale_of::<W>(args.scale.unwrap_or(u64::from(shards)))?;
+    split_for::<W>(W::standard(scale), shards, subject.how.style.name())?;
+    let among = among(&args.only, subject, shards as usize)?;
+    let mix = MixArgs { mix: args.mix.clone(), ..MixArgs::default() }.of::<W>()?;
+    let mut spec = Spec::of_wishes(subject.how.dialect, shards, &[], &args.engine.wishes());
+    let attached = (subject.how.style == Style::Attached).then_some("journal=truncate");
+    let recorded = among.iter().any(|(_, action)| *action == FaultAction::PowerCut).then_some("power_cut=on");
+    spec.options = attached.into_iter().chain(recorded).collect::<Vec<_>>().join("&");
+    spec.suits(subject.how)?;
+
+    let held = trial::hold()?;
+    let (folder, started, id) = Folder::create(&args.out.out, &format!("drill-{}", subject.path))?;
+    held.works_in(folder.path());
+    let mut deployment = Deployment::create(folder.path(), &spec, &[], &args.engine.wishes(), ui)?;
+    let databases = deployment.load::<W>(scale, ui, &interrupt).inspect_err(|_| folder.empty())?;
+    let audits = trial::before(&databases, ui, &interrupt)?;
+    if let Some(audit) = trial::forbids::<W>(&audits, false) {
+        bail!("the data is wrong before the first call ({}): {}", audit.full_name(), audit.sentence);
+    }
+    let mut document = trial::document(id, started, RunKind::Drill, &[subject.path]);
+    document.notes = deployment.notes();
+    let mut found = Drill {
+        seed: args.seed,
+        scale: scale.into(),
+        scale_unit: W::SCALE_UNIT.into(),
+        shards,
+        rate_per_s: args.rate,
+        clients: args.clients,
+        mix: mix.as_ref().map_or_else(Vec::new, |mix| drive::shares(mix, W::KINDS)),
+        planned: args.faults,
+        faults: Vec::new(),
+    };
+    document.drill = Some(found.clone());
+    folder.put_document(&document)?;
+    let asked = Asked {
+        faults: args.faults,
+        among,
+        seed: args.seed,
+        rate: args.rate,
+        clients: args.clients,
+        mix,
+        deadline: Nanos::from(args.deadline),
+        settle_max: Nanos::from(args.settle),
+        server: ServerSettings {
+            limits: None,
+            relay_limits: None,
+            pool: pool(None, args.clients),
+            threads: serve::threads_default(),
+        },
+    };
+    let mut keep = |drill: &Drill| {
+        document.drill = Some(drill.clone());
+        folder.put_document(&document).map(drop)
+    };
+    let around: (_, &dyn Spectator, _) = (folder.path(), ui, &interrupt);
+    let drilled =
+        drill::drill(subject, (&databases, &mut deployment), &audits, &asked, around, &mut found, &mut keep);
+    let failure = drilled.err().filter(|_| !interrupt.requested());
+    document.state = match (&failure, interrupt.requested()) {
+        (Some(_), _) => State::Failed,
+        (None, true) => State::Interrupted,
+        (None, false) => State::Complete,
+    };
+    document.notes.extend(failure.as_ref().map(|error| format!("The drill ended early: {error:#}.")));
+    let good = found.is_passed();
+    document.drill = Some(found);
+    let json = folder.put_document(&document)?;
+    ui.publish(&folder, &document, &json)?;
+    match failure {
+        Some(error) => Err(error.context("the drill ended early")),
+        None => Ok(if good { Answer::Good } else { Answer::Bad }),
+    }
+}
+
+/// What may be struck, of all that can be.
+fn among(only: &[String], subject: &Subject, shards: usize) -> Result<Vec<(Component, FaultAction)>> {
+    let all = Component::faults_of(subject, shards);
+    if only.is_empty() {
+        return Ok(all);
+    }
+    let mut among = Vec::new();
+    for wanted in only {
+        let (component, action) = match wanted.split_once(':') {
+            Some((component, action)) => (component, Some(action_of(action)?)),
+            None => (wanted.as_str(), None),
+        };
+        if !COMPONENTS.contains(&component) {
+            bail!("there is no component `{component}`\nhint: there are {}", COMPONENTS.join(", "));
+        }
+        let before = among.len();
+        let meant = |of: &&(Component, FaultAction)| {
+            of.0.group() == component && action.is_none_or(|action| action == of.1)
+        };
+        among
+            .extend(all.iter().filter(meant).copied().filter(|one| !among.contains(one)).collect::<Vec<_>>());
+        if among.len() == before && !all.iter().any(|one| meant(&one)) {
+            bail!("{} has nothing that `{wanted}` names\nhint: of it {}", subject.path, named(&all));
+        }
+    }
+    Ok(among)
+}
+
+/// All that can be struck, as it is written behind `--only`.
+fn named(all: &[(Component, FaultAction)]) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for (component, action) in all {
+        let name = format!("{}:{}", component.group(), action.word().replace(' ', "-"));
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.join(", ")
+}
+
+fn action_of(name: &str) -> Result<FaultAction> {
+    let all = [FaultAction::Kill, FaultAction::Pause, FaultAction::CutOff, FaultAction::PowerCut];
+    let found = all.into_iter().find(|action| action.word().replace(' ', "-") == name);
+    found.with_context(|| format!("there is no fault `{name}`\nhint: kill, pause, cut-off, power-cut"))
+}

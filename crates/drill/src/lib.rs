@@ -1,0 +1,17 @@
+//! Faults under load: what a subject stands on is killed, paused and cut off while calls are made, and what is stored in the
+//! end is held to what was acknowledged.
+//!
+//! The load generator is a process of its own, so that it can be killed too: it tells its parent by a pipe of each call that it
+//! begins and of each answer (`lines`, `generator`). The parent draws the same calls and keeps the ledger (`load`). What is
+//! struck, and how, is in `stage`; a fault from the first call to the last audit in `rounds`; connections are cut in `proxy`.
+
+mod generator;
+mod lines;
+mod load;
+mod proxy;
+mod rounds;
+mod stage;
+
+pub use generator::{Order, generate};
+pub use rounds::{Asked, drill};
+pub use stage::{COMPONENTS, Component};

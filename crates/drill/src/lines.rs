@@ -1,0 +1,149 @@
+//! What a load generator says of its calls, a line of JSON each: written before a call is sent and after its answer has come, so
+//! that whoever reads them knows what was acknowledged even if the generator has been killed in between.
+
+use anyhow::{Context, Result};
+use model::{Answer, Conflict, DefectKind, Doubt, Fault, Headers, Refusal, Wire};
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// A line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum Line {
+    /// A call is about to be sent.
+    Begun {
+        /// Whose.
+        worker: u32,
+        /// Of the call, as [`digest`] makes it.
+        digest: String,
+    },
+    /// A call was not sent: its worker could open no session.
+    Unsent {
+        /// Whose.
+        worker: u32,
+    },
+    /// The call under way was answered.
+    Answered {
+        /// Whose.
+        worker: u32,
+        /// The answer.
+        answer: Told,
+    },
+    /// The call under way did not complete.
+    Failed {
+        /// Whose.
+        worker: u32,
+        /// In which way.
+        how: Sort,
+        /// Why.
+        why: String,
+    },
+    /// No call is made any more.
+    Ended {
+        /// Why that came by itself, if it did.
+        failure: Option<String>,
+    },
+}
+
+/// An answer as it would cross a wire.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Told {
+    status: u16,
+    is_problem: bool,
+    headers: Vec<(String, String)>,
+    body: String,
+}
+
+/// In which way a call did not complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Sort {
+    Conflict,
+    Refused,
+    Doubt,
+    Defect,
+}
+
+impl Headers for Told {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+impl Told {
+    pub(crate) fn of<W: Wire>(outcome: &W::Outcome) -> Told {
+        let mut headers = Vec::new();
+        W::encode_outcome_headers(outcome, &mut |name, value| {
+            headers.push((name.to_owned(), value.to_string()));
+        });
+        Told {
+            status: W::status(outcome),
+            is_problem: W::is_problem(outcome),
+            headers,
+            body: model::conformance::written(|into| W::encode_outcome(outcome, into)),
+        }
+    }
+
+    /// # Errors
+    /// It is no answer to the call: the generator and who reads its lines do not speak of the same.
+    pub(crate) fn outcome<W: Wire>(&self, call: &W::Call) -> Result<W::Outcome> {
+        let Told { status, is_problem, .. } = *self;
+        let answer = Answer { status, is_problem, headers: self, body: self.body.as_bytes() };
+        W::decode_outcome(call, &answer).map_err(anyhow::Error::msg).with_context(|| {
+            format!("the load generator told an answer that is none: {} {}", self.status, self.body)
+        })
+    }
+}
+
+impl Sort {
+    pub(crate) fn of(fault: &Fault) -> Sort {
+        match fault {
+            Fault::Conflict(_) => Sort::Conflict,
+            Fault::Refused(_) => Sort::Refused,
+            Fault::InDoubt(_) => Sort::Doubt,
+            Fault::Defect(_) => Sort::Defect,
+        }
+    }
+
+    /// As much of the fault as a ledger asks for.
+    pub(crate) fn fault(self, why: &str) -> Fault {
+        match self {
+            Sort::Conflict => Fault::Conflict(Conflict::Busy),
+            Sort::Refused => Fault::Refused(Refusal::Unreachable),
+            Sort::Doubt => Fault::InDoubt(Doubt::Deadline),
+            Sort::Defect => Fault::defect(DefectKind::BadAnswer, why),
+        }
+    }
+}
+
+/// What tells a call from others.
+pub(crate) fn digest<W: Wire>(call: &W::Call) -> String {
+    let mut bytes = Vec::new();
+    W::encode_path(call, &mut bytes);
+    W::encode_call_headers(call, &mut |name, value| {
+        bytes.extend_from_slice(format!("\n{name}: {value}").as_bytes());
+    });
+    bytes.push(b'\n');
+    W::encode_call(call, &mut bytes);
+    format!("{:016x}", xxh3_64(&bytes))
+}
+
+/// Where lines are written. Each is one write, so that of a generator that is killed only the last one can be cut off.
+pub(crate) struct Teller(Mutex<Box<dyn Write + Send>>);
+
+impl Teller {
+    pub(crate) fn new(into: Box<dyn Write + Send>) -> Teller {
+        Teller(Mutex::new(into))
+    }
+
+    pub(crate) fn tell(&self, line: &Line) {
+        let mut text = serde_json::to_vec(line).expect("lines are text and numbers");
+        text.push(b'\n');
+        let mut into = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Nobody listens any more only where the parent has gone, which ends this process.
+        let _ = into.write_all(&text).and_then(|()| into.flush());
+    }
+}

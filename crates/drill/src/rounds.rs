@@ -1,0 +1,354 @@
+//! A drill: one fault after the other, each from the first call before it to the last audit after it.
+
+use crate::generator::Order;
+use crate::load::{Aftermath, Load, Struck};
+use crate::stage::{Component, Stage};
+use admin::store;
+use anyhow::{Context, Result, bail};
+use deploy::{Databases, Deployment, Interrupt, ServerSettings, Subject};
+use measure::Monotonic;
+use model::random::Random;
+use model::{Clock, Ledger, Mix, Nanos};
+use result::{Audit, Check, DoubtFound, Drill, DrillCalls, DrillFault, FaultAction};
+use std::path::Path;
+use std::time::Duration;
+use targets::Driven;
+use trial::{After, Interval, Spectator};
+
+/// The first call is answered within this, or the subject cannot be drilled.
+const FIRST_MAX: Duration = Duration::from_secs(60);
+/// A fault comes after so many milliseconds under load, and lasts so many.
+const BEFORE_MS: (i64, i64) = (300, 1_200);
+const AWAY_MS: (i64, i64) = (50, 1_000);
+/// Within this a call is committed again once all is mended.
+const AGAIN_MAX: Duration = Duration::from_secs(60);
+/// The load goes on for so long then.
+const GOES_ON: Duration = Duration::from_millis(300);
+/// How long calls that are under way when the load ends may take.
+const END_MAX: Duration = Duration::from_secs(60);
+/// Calls in doubt that are looked up.
+const DOUBTS_MAX: usize = 1_000;
+
+/// What a drill is to do.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// Faults.
+    pub faults: u32,
+    /// What may be struck, and how; at least one.
+    pub among: Vec<(Component, FaultAction)>,
+    /// Of faults, moments and calls.
+    pub seed: u64,
+    /// Calls a second.
+    pub rate: f64,
+    /// Clients.
+    pub clients: u32,
+    /// Which kinds of call, if not the workload's own mix.
+    pub mix: Option<Mix>,
+    /// How long a call may take.
+    pub deadline: Nanos,
+    /// How long what is on its way is waited for.
+    pub settle_max: Nanos,
+    /// Of a server that is started.
+    pub server: ServerSettings,
+}
+
+/// Carries a drill out on loaded data, of which the `audits` are known. `found` is added to, fault by fault, and `keep` is given it
+/// after each. It ends early where the user has asked to stop: what was under way then is not in it.
+///
+/// # Errors
+/// Something could not be started, struck or audited; what was found until then is in `found`.
+pub fn drill<W: Driven>(
+    subject: &'static Subject,
+    (databases, deployment): (&Databases<W>, &mut Deployment),
+    audits: &[Audit],
+    asked: &Asked,
+    (folder, viewer, interrupt): (&Path, &dyn Spectator, &Interrupt),
+    found: &mut Drill,
+    keep: &mut dyn FnMut(&Drill) -> Result<()>,
+) -> Result<()> {
+    let stage = Stage::new(subject, databases, deployment, asked.server.clone(), folder, interrupt)?;
+    let clock = Monotonic::start();
+    // No two runs on the same data have one number.
+    let run = measure::unix_nanoseconds();
+    let mut rounds = Rounds { stage, asked, audits, viewer, interrupt, clock, run };
+    for (number, (component, action)) in (0..).zip(order(asked)) {
+        let name = component.name(databases.each.len());
+        let what = format!("fault {} of {}: {} {name}", number + 1, asked.faults, action.word());
+        viewer.doing(&what);
+        let fault = rounds.round(number, component, action).context(what)?;
+        if interrupt.requested() {
+            break;
+        }
+        found.faults.push(fault);
+        keep(found)?;
+    }
+    Ok(())
+}
+
+/// All that may be struck, each as often as any other but for one.
+fn order(asked: &Asked) -> Vec<(Component, FaultAction)> {
+    let mut random = Random::stream(asked.seed, &[0]);
+    let mut all = Vec::new();
+    while all.len() < asked.faults as usize {
+        let mut turn = asked.among.clone();
+        random.shuffle(&mut turn);
+        all.extend(turn);
+    }
+    all.truncate(asked.faults as usize);
+    all
+}
+
+struct Rounds<'a, W: Driven> {
+    stage: Stage<'a, W>,
+    asked: &'a Asked,
+    audits: &'a [Audit],
+    viewer: &'a dyn Spectator,
+    interrupt: &'a Interrupt,
+    clock: Monotonic,
+    run: u64,
+}
+
+/// When what happened, and how long the component took to come back.
+#[derive(Debug, Clone, Copy)]
+struct Moments {
+    begun: Nanos,
+    struck: Nanos,
+    mended: Nanos,
+    back: Nanos,
+    /// Of a power cut.
+    lost_writes: Option<u64>,
+}
+
+/// What happened while calls were made.
+struct Struckdown<W: Driven> {
+    fault: DrillFault,
+    ledger: W::Ledger,
+    /// The generator that is left, until all has settled.
+    load: Load<W>,
+}
+
+impl<W: Driven> Rounds<'_, W> {
+    fn round(&mut self, number: u64, component: Component, action: FaultAction) -> Result<DrillFault> {
+        let urls = self.stage.databases.urls();
+        let before = trial::evidence::<W>(&urls)?;
+        let (began, opened) = (measure::unix_nanoseconds(), self.clock.now());
+        self.stage.forget_unflushed()?;
+        self.stage.start()?;
+        let mut struck = self.under_load(number, component, action)?;
+        self.end_load(&mut struck)?;
+        let span = self.clock.now() - opened;
+        let settled = trial::settle(
+            self.stage.databases,
+            &before,
+            Monotonic::start(),
+            self.asked.settle_max,
+            self.viewer,
+            self.interrupt,
+            Interval::of(began, Nanos::ZERO, span),
+        )?;
+        let Struckdown { mut fault, ledger, load } = struck;
+        fault.failures.extend(self.stage.ended());
+        load.process.stop()?;
+        self.stage.stop()?;
+        if let Some(settled) = settled {
+            fault.settled_s = Some(settled.took_s).filter(|_| settled.pending_last == 0);
+            if settled.pending_last > 0 {
+                let sentence = format!(
+                    "{} were still pending {:.0} s after the load",
+                    settled.pending_last, settled.took_s
+                );
+                fault.failures.push(sentence);
+            }
+        }
+        let claims = W::claims(&ledger, true);
+        let after = trial::after(self.stage.databases, &before, self.audits, &claims, self.interrupt)?;
+        judge(&mut fault, after);
+        fault.doubts = self.doubts(&claims)?;
+        Ok(fault)
+    }
+
+    fn under_load(
+        &mut self,
+        number: u64,
+        component: Component,
+        action: FaultAction,
+    ) -> Result<Struckdown<W>> {
+        let mut random = Random::stream(self.asked.seed, &[1, number]);
+        let mut span = |(low, high)| Duration::from_millis(random.range(low, high).unsigned_abs());
+        let [lead, away] = [BEFORE_MS, AWAY_MS].map(&mut span);
+        let mut load = self.stage.generator(self.order(number, 0), self.clock)?;
+        let begun = self.until_first(&mut load, &mut None)?;
+        load.listen(lead, &mut None, &mut |load, _| load.ended.is_some())?;
+        let store = match component {
+            Component::Engine(store) if self.stage.databases.each.len() > 1 => Some(store),
+            _ => None,
+        };
+        let struck = self.clock.now();
+        let mut after = Some((Struck { at: struck, store }, Aftermath::default()));
+        let moments = |mended, back| Moments { begun, struck, mended, back, lost_writes: None };
+        if matches!(component, Component::Generator | Component::Storage) {
+            load.process.kill();
+            load.gone(&mut after)?;
+            let is_cut = action == FaultAction::PowerCut;
+            // Half of the times all is lost, otherwise half of it.
+            let all = random.chance(1, 2);
+            let mut keeps = || !all && random.chance(1, 2);
+            let lost_writes = is_cut.then(|| self.stage.cut_power(&mut keeps)).transpose()?;
+            std::thread::sleep(away);
+            let mended = self.clock.now();
+            if is_cut {
+                self.stage.start()?;
+            }
+            let mut next = self.stage.generator(self.order(number, 1), self.clock)?;
+            self.until_first(&mut next, &mut after)?;
+            let moments = Moments { lost_writes, ..moments(mended, self.clock.now() - mended) };
+            return self.go_on(next, Some(load), after, moments, (component, action));
+        }
+        self.stage.strike(component, action)?;
+        let heard = load.listen(away, &mut after, &mut |_, _| false);
+        // Whatever was heard: nothing stays as it was struck.
+        let mended = self.clock.now();
+        self.stage.mend(component, action)?;
+        heard?;
+        self.go_on(load, None, after, moments(mended, self.clock.now() - mended), (component, action))
+    }
+
+    /// Goes on until a call is committed again, and a little longer.
+    fn go_on(
+        &mut self,
+        mut load: Load<W>,
+        dead: Option<Load<W>>,
+        mut after: Option<(Struck, Aftermath)>,
+        moments: Moments,
+        (component, action): (Component, FaultAction),
+    ) -> Result<Struckdown<W>> {
+        let left = W::pending(&trial::evidence::<W>(&self.stage.databases.urls())?);
+        let interrupt = self.interrupt;
+        let mut is_over = |load: &Load<W>, after: &Option<(Struck, Aftermath)>| {
+            let committed = after.as_ref().is_some_and(|(_, aftermath)| aftermath.first_commit.is_some());
+            committed || load.ended.is_some() || interrupt.requested()
+        };
+        load.listen(AGAIN_MAX, &mut after, &mut is_over)?;
+        load.listen(GOES_ON, &mut after, &mut |load, _| load.ended.is_some())?;
+        let aftermath = after.map(|(_, aftermath)| aftermath).unwrap_or_default();
+        let mut failures = Vec::new();
+        if aftermath.first_commit.is_none() {
+            failures
+                .push(format!("no call was committed within {} s after it was mended", AGAIN_MAX.as_secs()));
+        }
+        let mut ledger = W::new_ledger(&self.stage.databases.size);
+        let mut calls = DrillCalls::default();
+        if let Some(dead) = dead {
+            ledger.absorb(&dead.ledger);
+            calls += dead.calls;
+        }
+        let fault = DrillFault {
+            component: component.name(self.stage.databases.each.len()),
+            action,
+            after_s: (moments.struck - moments.begun).as_secs_f64(),
+            away_s: (moments.mended - moments.struck).as_secs_f64(),
+            back_s: moments.back.as_secs_f64(),
+            first_commit_s: aftermath.first_commit.map(Nanos::as_secs_f64),
+            longest_s: aftermath.longest.as_secs_f64(),
+            calls,
+            refused_after: aftermath.refused,
+            left,
+            lost_writes: moments.lost_writes,
+            doubts: Vec::new(),
+            settled_s: None,
+            checks_passed: 0,
+            failures,
+        };
+        Ok(Struckdown { fault, ledger, load })
+    }
+
+    /// Waits until a first call is answered; gives when.
+    fn until_first(&self, load: &mut Load<W>, after: &mut Option<(Struck, Aftermath)>) -> Result<Nanos> {
+        let interrupt = self.interrupt;
+        let answered = |load: &Load<W>| load.first.is_some() || load.ended.is_some();
+        let more = load.listen(FIRST_MAX, after, &mut |load, _| answered(load) || interrupt.requested())?;
+        match (&load.first, &load.ended) {
+            (Some(at), _) => Ok(*at),
+            (None, Some(Some(why))) => bail!("the load generator could not begin: {why}"),
+            _ if interrupt.requested() => Ok(self.clock.now()),
+            _ if !more => bail!("the load generator ended{}", load.process.log_tail()),
+            _ => bail!("no call was answered within {} s", FIRST_MAX.as_secs()),
+        }
+    }
+
+    /// Has no more calls made, and waits for those that are under way.
+    fn end_load(&self, struck: &mut Struckdown<W>) -> Result<()> {
+        let Struckdown { fault, ledger, load } = struck;
+        if let Some(ended) = &load.ended {
+            let why = ended.as_deref().unwrap_or("nobody had asked it to");
+            fault.failures.push(format!("the load generator ended by itself: {why}"));
+        } else {
+            load.process.end_load();
+            let more = load.listen(END_MAX, &mut None, &mut |load, _| load.ended.is_some())?;
+            match &load.ended {
+                Some(None) => {}
+                Some(Some(why)) => fault.failures.push(format!("the load generator failed: {why}")),
+                None if more => {
+                    fault.failures.push(format!("calls did not end within {} s", END_MAX.as_secs()))
+                }
+                None => {
+                    fault.failures.push(format!("the load generator ended{}", load.process.log_tail()));
+                    load.gone(&mut None)?;
+                }
+            }
+        }
+        ledger.absorb(&load.ledger);
+        fault.calls += load.calls;
+        Ok(())
+    }
+
+    fn order(&self, number: u64, generator: u64) -> Order {
+        let asked = self.asked;
+        let databases = self.stage.databases;
+        Order {
+            subject: self.stage.subject.path.into(),
+            url: None,
+            size: serde_json::to_value(&databases.size).expect("a size is plain data"),
+            load: databases.seed(),
+            seed: Random::stream(asked.seed, &[2, number, generator]).bits(),
+            run: self.run + 2 * number + generator,
+            rate: asked.rate,
+            clients: asked.clients,
+            mix: asked.mix.clone(),
+            deadline_ms: asked.deadline.0 / 1_000_000,
+        }
+    }
+
+    /// What became of calls in doubt, as far as stores can tell.
+    fn doubts(&self, claims: &W::Claims) -> Result<Vec<DoubtFound>> {
+        let databases = self.stage.databases;
+        let urls = databases.urls();
+        let asked = W::inquiries(&databases.size, claims, self.stage.subject.how.dialect)?;
+        let found = asked.into_iter().take(DOUBTS_MAX).map(|inquiry| {
+            let url = urls.get(inquiry.store).context("a doubt of a store that is not there")?;
+            let rows = store(url).rows(&inquiry.query, &inquiry.params)?;
+            Ok(DoubtFound { call: inquiry.call, found: (inquiry.told)(&rows).into() })
+        });
+        found.collect()
+    }
+}
+
+/// Enters what audits have found.
+fn judge(fault: &mut DrillFault, after: After) {
+    let audits = after.audits.iter().map(|audit| {
+        let first = audit.violations.first().map(|violation| format!(" ({violation})"));
+        (audit.check, format!("{}: {}{}", audit.full_name(), audit.sentence, first.unwrap_or_default()))
+    });
+    let ledger =
+        after.ledger.iter().map(|check| (check.check, format!("{}: {}", check.name, check.sentence)));
+    let mut wrong = Vec::new();
+    for (check, sentence) in audits.chain(ledger) {
+        match check {
+            Check::Passed => fault.checks_passed += 1,
+            // What was not checked is not shown as passed.
+            Check::Failed | Check::NotRun => wrong.push(sentence),
+            Check::NotTold => {}
+        }
+    }
+    fault.failures.splice(0..0, wrong);
+}

@@ -1,0 +1,301 @@
+//! What a drill strikes: the processes of a subject, and the ways between them.
+
+use crate::generator::Order;
+use crate::load::Load;
+use crate::proxy::Proxy;
+use anyhow::{Context, Result};
+use deploy::{
+    Databases, Deployment, Generator, Interrupt, Route, Server, ServerSettings, Subject, store_name,
+};
+use measure::Monotonic;
+use result::FaultAction;
+use sql::{DbUrl, Dialect, ServerUrl};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use targets::{Driven, Style};
+
+/// Something that a subject stands on or runs in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Component {
+    /// Which makes the calls; on the direct route it is the coordinator of their transactions, and an embedded engine is in it.
+    Generator,
+    /// The HTTP server, which is the coordinator on its route.
+    Server,
+    /// The engine of a store.
+    Engine(usize),
+    /// What brings to one store what calls have left in another.
+    Relay,
+    /// What the files of an embedded engine lie on, with all processes that write there.
+    Storage,
+}
+
+/// How components are called by whoever chooses among them: `engine` stands for those of all stores.
+pub const COMPONENTS: [&str; 5] = ["generator", "server", "engine", "relay", "storage"];
+
+impl Component {
+    /// What it is called among [`COMPONENTS`].
+    #[must_use]
+    pub fn group(self) -> &'static str {
+        match self {
+            Component::Generator => "generator",
+            Component::Server => "server",
+            Component::Engine(_) => "engine",
+            Component::Relay => "relay",
+            Component::Storage => "storage",
+        }
+    }
+
+    /// Its name where the data is split over so many stores.
+    pub(crate) fn name(self, shards: usize) -> String {
+        match self {
+            Component::Engine(store) if shards > 1 => store_name(store),
+            component => component.group().to_owned(),
+        }
+    }
+
+    /// Everything that can be struck of a subject over so many stores, and how.
+    #[must_use]
+    pub fn faults_of(subject: &Subject, shards: usize) -> Vec<(Component, FaultAction)> {
+        use FaultAction::{CutOff, Kill, Pause, PowerCut};
+        let all = |component, actions: &[FaultAction]| {
+            actions.iter().map(|action| (component, *action)).collect::<Vec<_>>()
+        };
+        let mut faults = all(Component::Generator, &[Kill]);
+        if subject.route() == Route::Http {
+            faults.extend(all(Component::Server, &[Kill, Pause, CutOff]));
+        }
+        if subject.how.dialect != Dialect::Sqlite {
+            faults
+                .extend((0..shards).flat_map(|store| all(Component::Engine(store), &[Kill, Pause, CutOff])));
+        }
+        if subject.has_relay(shards) {
+            faults.extend(all(Component::Relay, &[Kill, Pause]));
+            // A file is no way that could be cut.
+            if subject.how.dialect != Dialect::Sqlite {
+                faults.push((Component::Relay, CutOff));
+            }
+        }
+        let is_recorded = subject.how.style != Style::Attached && subject.speaks_through_ours();
+        if subject.how.dialect == Dialect::Sqlite && is_recorded {
+            faults.extend(all(Component::Storage, &[PowerCut]));
+        }
+        faults
+    }
+}
+
+/// The processes of a subject, with proxies on the ways that can be cut.
+pub(crate) struct Stage<'a, W: Driven> {
+    pub(crate) subject: &'static Subject,
+    /// As those see them who look at the data.
+    pub(crate) databases: &'a Databases<W>,
+    pub(crate) deployment: &'a mut Deployment,
+    pub(crate) settings: ServerSettings,
+    pub(crate) folder: &'a Path,
+    pub(crate) interrupt: &'a Interrupt,
+    /// In front of each engine.
+    engines: Vec<Proxy>,
+    /// From the relay to each of these.
+    relay_ways: Vec<Proxy>,
+    /// In front of the server.
+    server_way: Option<Proxy>,
+    server: Option<Server>,
+    relay: Option<Server>,
+}
+
+impl<'a, W: Driven> Stage<'a, W> {
+    pub(crate) fn new(
+        subject: &'static Subject,
+        databases: &'a Databases<W>,
+        deployment: &'a mut Deployment,
+        settings: ServerSettings,
+        folder: &'a Path,
+        interrupt: &'a Interrupt,
+    ) -> Result<Stage<'a, W>> {
+        let mut engines = Vec::new();
+        if subject.how.dialect != Dialect::Sqlite {
+            for store in 0..databases.each.len() {
+                let engine = deployment.engine(store).context("a drill needs private engines")?;
+                let port = engine.tcp_url("any").port;
+                engines.push(Proxy::start(Some(SocketAddr::from(([127, 0, 0, 1], port))))?);
+            }
+        }
+        let relay_ways = match subject.has_relay(databases.each.len()) {
+            true => {
+                engines.iter().map(|engine| Proxy::start(Some(engine.address()))).collect::<Result<_>>()?
+            }
+            false => Vec::new(),
+        };
+        let server_way = (subject.route() == Route::Http).then(|| Proxy::start(None)).transpose()?;
+        let (server, relay) = (None, None);
+        Ok(Stage {
+            subject,
+            databases,
+            deployment,
+            settings,
+            folder,
+            interrupt,
+            engines,
+            relay_ways,
+            server_way,
+            server,
+            relay,
+        })
+    }
+
+    /// The databases as those reach them who can be cut off, by these ways.
+    fn urls(&self, ways: &[Proxy]) -> Vec<DbUrl> {
+        let mut ways = ways.iter();
+        let through = |url: DbUrl| match (url, ways.next()) {
+            (DbUrl::Server(url), Some(way)) => {
+                let host = "127.0.0.1".to_owned();
+                DbUrl::Server(ServerUrl { host, port: way.address().port(), socket: None, ..url })
+            }
+            (url, _) => url,
+        };
+        self.databases.urls().into_iter().map(through).collect()
+    }
+
+    fn log(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.log"))
+    }
+
+    /// Starts relay and server.
+    pub(crate) fn start(&mut self) -> Result<()> {
+        self.start_relay()?;
+        self.start_server()
+    }
+
+    fn start_relay(&mut self) -> Result<()> {
+        let (urls, log) = (self.urls(&self.relay_ways), self.log("relay"));
+        self.relay = self.subject.relay(&urls, self.settings.relay_limits, &log, self.interrupt.flag())?;
+        Ok(())
+    }
+
+    fn start_server(&mut self) -> Result<()> {
+        let Some(way) = &self.server_way else { return Ok(()) };
+        let (urls, log) = (self.urls(&self.engines), self.log("server"));
+        let server = self.subject.serve(&urls, &self.settings, &log, self.interrupt.flag())?;
+        let at = server.url().trim_start_matches("http://");
+        let at = at.parse().with_context(|| format!("the server listens on {at}, which is no address"))?;
+        way.leads_to(Some(at));
+        self.server = Some(server);
+        Ok(())
+    }
+
+    /// Starts a load generator.
+    pub(crate) fn generator(&self, order: Order, clock: Monotonic) -> Result<Load<W>> {
+        let url = self.server_way.as_ref().map(|way| format!("http://{}", way.address()));
+        let order = Order { url, ..order };
+        let (urls, how) = (self.urls(&self.engines), self.subject.how.path());
+        let whole = deploy::Order { workload: self.subject.workload(), how: &how, databases: &urls };
+        let asked = serde_json::to_string(&order)?;
+        let process = Generator::start(&whole, &asked, clock, &self.log("generator"))?;
+        Ok(Load::of(process, &order, &self.databases.size))
+    }
+
+    /// Begins anew to record what a power cut would lose: between two faults the files were written to by others.
+    pub(crate) fn forget_unflushed(&self) -> Result<()> {
+        self.files()
+            .try_for_each(|file| slow_storage::forget(&file).context("could not forget what was not flushed"))
+    }
+
+    /// Ends all that writes to the files of an embedded engine, but for the load generator, which is gone; and of what they have
+    /// not flushed loses what `keeps` does not keep. Gives how many writes that was.
+    pub(crate) fn cut_power(&mut self, keeps: &mut dyn FnMut() -> bool) -> Result<u64> {
+        for process in [&mut self.server, &mut self.relay].into_iter().flatten() {
+            process.kill();
+        }
+        (self.server, self.relay) = (None, None);
+        if let Some(way) = &self.server_way {
+            way.leads_to(None);
+        }
+        let cut = |file: PathBuf| slow_storage::cut_power(&file, &mut *keeps).map(|found| found.lost);
+        self.files().map(cut).sum::<std::io::Result<u64>>().context("could not lose what was not flushed")
+    }
+
+    /// Of an embedded engine.
+    fn files(&self) -> impl Iterator<Item = PathBuf> {
+        self.databases.urls().into_iter().filter_map(|url| match url {
+            DbUrl::Sqlite(url) => Some(url.path),
+            DbUrl::Server(_) => None,
+        })
+    }
+
+    /// Does to a component what is to be done, but for what only whoever has the load generator can do.
+    pub(crate) fn strike(&mut self, component: Component, action: FaultAction) -> Result<()> {
+        match (component, action) {
+            (Component::Generator | Component::Storage, _) => {}
+            (Component::Engine(store), FaultAction::CutOff) => self.engines[store].cut(true),
+            (Component::Engine(store), FaultAction::Pause) => self.engine(store)?.pause(true),
+            (Component::Engine(store), _) => {
+                self.engine(store)?.kill();
+                self.engines[store].cut(true);
+            }
+            (Component::Server, FaultAction::CutOff) => self.way()?.cut(true),
+            (Component::Server | Component::Relay, FaultAction::Pause) => {
+                self.process(component)?.pause(true)
+            }
+            (Component::Server, _) => {
+                self.process(component)?.kill();
+                self.way()?.leads_to(None);
+            }
+            (Component::Relay, FaultAction::CutOff) => self.relay_ways.iter().for_each(|way| way.cut(true)),
+            (Component::Relay, _) => self.process(component)?.kill(),
+        }
+        Ok(())
+    }
+
+    /// Undoes it.
+    pub(crate) fn mend(&mut self, component: Component, action: FaultAction) -> Result<()> {
+        match (component, action) {
+            (Component::Generator | Component::Storage, _) => {}
+            (Component::Engine(store), FaultAction::CutOff) => self.engines[store].cut(false),
+            (Component::Engine(store), FaultAction::Pause) => self.engine(store)?.pause(false),
+            (Component::Engine(store), _) => {
+                self.engine(store)?.restart().context("the engine did not come back")?;
+                self.engines[store].cut(false);
+            }
+            (Component::Server, FaultAction::CutOff) => self.way()?.cut(false),
+            (Component::Server | Component::Relay, FaultAction::Pause) => {
+                self.process(component)?.pause(false)
+            }
+            (Component::Server, _) => self.start_server()?,
+            (Component::Relay, FaultAction::CutOff) => self.relay_ways.iter().for_each(|way| way.cut(false)),
+            (Component::Relay, _) => self.start_relay()?,
+        }
+        Ok(())
+    }
+
+    fn engine(&mut self, store: usize) -> Result<&mut rig::Running> {
+        self.deployment.engine(store).context("a drill needs private engines")
+    }
+
+    fn way(&self) -> Result<&Proxy> {
+        self.server_way.as_ref().context("there is no server to cut off")
+    }
+
+    fn process(&mut self, component: Component) -> Result<&mut Server> {
+        let process = if component == Component::Relay { &mut self.relay } else { &mut self.server };
+        process.as_mut().with_context(|| format!("there is no {} to strike", component.group()))
+    }
+
+    /// How server or relay ended, if one did by itself.
+    pub(crate) fn ended(&mut self) -> Option<String> {
+        let both = [("the server", &mut self.server), ("the relay", &mut self.relay)];
+        let mut ended = both.into_iter().filter_map(|(name, process)| {
+            process.as_mut().and_then(Server::ended).map(|how| how.replacen("the server", name, 1))
+        });
+        ended.next()
+    }
+
+    /// Ends server and relay.
+    ///
+    /// # Errors
+    /// One does not end as it should; both are gone.
+    pub(crate) fn stop(&mut self) -> Result<()> {
+        let stopped: Vec<_> =
+            [self.server.take(), self.relay.take()].into_iter().flatten().map(Server::stop).collect();
+        stopped.into_iter().collect::<Result<(), _>>()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,266 @@
+//! The report of a drill: whether it is passed, what each fault did, and what became of calls in doubt.
+
+use super::{columns, state_words};
+use crate::block::{Badge, Block, Headline, Level, Table, Tone};
+use judge::figures;
+use judge::findings::Failure;
+use result::{Document, Drill, DrillFault, Share, State};
+use std::collections::BTreeMap;
+
+pub(super) fn drill<'a>(document: &'a Document, drill: &'a Drill) -> Vec<Block<'a>> {
+    let title = format!("{} under faults", document.subjects.join(" and "));
+    let mut blocks = vec![
+        Block::Title { title, lead: circumstances(drill) + &state_words(document) },
+        Block::Alarm("Data was lost, or something was done twice or not at all", failures(drill)),
+        Block::Gap,
+        Block::Headline(headline(document, drill)),
+        Block::Gap,
+        by_fault(drill).into(),
+        Block::Gap,
+    ];
+    blocks.extend(doubts(drill).map(|words| Block::fact("calls in doubt", words)));
+    blocks.push(Block::fact("calls", calls(drill)));
+    blocks.push(Block::section("Each fault", vec![each(drill).into()]).at(Level::Full));
+    blocks.push(Block::section("Each call in doubt", vec![each_doubt(drill).into()]).at(Level::Page));
+    blocks
+}
+
+fn circumstances(drill: &Drill) -> String {
+    let unit = &drill.scale_unit;
+    let mix = Share::words(&drill.mix).map_or_else(String::new, |mix| format!(", {mix}"));
+    let stores = if drill.shards == 1 { String::new() } else { format!(" over {} stores", drill.shards) };
+    format!(
+        "{} calls/s by {}{mix}, {} {unit}{stores}, seed {}",
+        figures::trimmed(drill.rate_per_s, 1),
+        figures::counted(drill.clients.into(), "client"),
+        figures::count(drill.scale),
+        drill.seed
+    )
+}
+
+fn headline(document: &Document, drill: &Drill) -> Headline {
+    let came = drill.faults.len() as u64;
+    let failed = drill.faults.iter().filter(|fault| !fault.is_passed()).count() as u64;
+    let badge = match (failed, drill.is_passed()) {
+        (1.., _) => Badge::new(Tone::Bad, "failed"),
+        (0, true) => Badge::new(Tone::Good, "passed"),
+        (0, false) => Badge::new(Tone::Plain, "not finished"),
+    };
+    let found = match failed {
+        _ if came == 0 => "no fault came to its end".to_owned(),
+        0 => format!("{}: nothing was lost, and nothing was done twice", figures::counted(came, "fault")),
+        failed => format!(
+            "{} of {} left wrong data, or could not be checked",
+            figures::count(failed),
+            figures::counted(came, "fault")
+        ),
+    };
+    let of = if came < u64::from(drill.planned) && document.state != State::Running {
+        format!("; {} were asked for", figures::count(drill.planned.into()))
+    } else {
+        String::new()
+    };
+    Headline {
+        void: failed > 0,
+        badges: vec![badge],
+        words: vec![format!("{found}{of}.")],
+        ..Headline::default()
+    }
+}
+
+fn failures(drill: &Drill) -> Vec<Failure> {
+    let faults = drill.faults.iter().enumerate();
+    let failed = faults.filter(|(_, fault)| !fault.is_passed()).map(|(at, fault)| Failure {
+        what: format!("fault {}, {}", at + 1, name(fault)),
+        sentence: fault.failures[0].clone(),
+        evidence: fault.failures[1..].to_vec(),
+    });
+    failed.collect()
+}
+
+fn name(fault: &DrillFault) -> String {
+    format!("{} {}", fault.component, fault.action.word())
+}
+
+/// Faults of one component and action, by their names in their order.
+fn alike(drill: &Drill) -> BTreeMap<String, Vec<&DrillFault>> {
+    let mut alike: BTreeMap<String, Vec<&DrillFault>> = BTreeMap::new();
+    for fault in &drill.faults {
+        alike.entry(name(fault)).or_default().push(fault);
+    }
+    alike
+}
+
+fn by_fault(drill: &Drill) -> Table {
+    let titles =
+        ["fault", "times", "passed", "away", "committed again after", "longest call", "in doubt", "refused"];
+    let rows = alike(drill).into_iter().map(|(name, faults)| {
+        let passed = faults.iter().filter(|fault| fault.is_passed()).count();
+        let in_doubt: u64 = faults.iter().map(|fault| fault.calls.in_doubt).sum();
+        let refused: u64 = faults.iter().map(|fault| fault.refused_after).sum();
+        [
+            name,
+            figures::count(faults.len() as u64),
+            figures::count(passed as u64),
+            spread(faults.iter().map(|fault| Some(fault.away_s))),
+            spread(faults.iter().map(|fault| fault.first_commit_s)),
+            spread(faults.iter().map(|fault| Some(fault.longest_s))),
+            figures::count(in_doubt),
+            figures::count(refused),
+        ]
+    });
+    let caption = "Times are the median and the longest; those of commits are from the fault to the first call that began after it";
+    Table::new(caption, columns(titles, 1..)).of(rows.collect::<Vec<_>>())
+}
+
+/// The median and the longest of several times, in seconds.
+fn spread(times: impl Iterator<Item = Option<f64>>) -> String {
+    let mut times: Vec<f64> = times.flatten().collect();
+    times.sort_by(f64::total_cmp);
+    match times[..] {
+        [] => figures::or_none(None::<f64>, figures::seconds),
+        [only] => figures::seconds(only),
+        [.., longest] => {
+            format!("{}, {}", figures::seconds(times[times.len() / 2]), figures::seconds(longest))
+        }
+    }
+}
+
+fn each(drill: &Drill) -> Table {
+    let titles = [
+        "fault",
+        "after",
+        "away",
+        "back in",
+        "committed again after",
+        "longest call",
+        "calls",
+        "in doubt",
+        "refused",
+        "left",
+        "writes lost",
+        "settled in",
+        "checks",
+        "passed",
+    ];
+    let rows = drill.faults.iter().enumerate().map(|(at, fault)| {
+        let time = |s: Option<f64>| figures::or_none(s, figures::seconds);
+        [
+            format!("{}: {}", at + 1, name(fault)),
+            figures::seconds(fault.after_s),
+            figures::seconds(fault.away_s),
+            figures::seconds(fault.back_s),
+            time(fault.first_commit_s),
+            figures::seconds(fault.longest_s),
+            figures::count(fault.calls.begun),
+            figures::count(fault.calls.in_doubt),
+            figures::count(fault.refused_after),
+            figures::or_none(fault.left, figures::count),
+            figures::or_none(fault.lost_writes, figures::count),
+            time(fault.settled_s),
+            figures::count(fault.checks_passed),
+            if fault.is_passed() { "yes".to_owned() } else { "no".to_owned() },
+        ]
+    });
+    let caption = "`left` had not come to its end when the component was back; `checks` are those of the stored data that passed";
+    Table::new(caption, columns(titles, 1..)).of(rows.collect::<Vec<_>>()).folded("Each fault as a table")
+}
+
+fn calls(drill: &Drill) -> String {
+    let calls = drill.calls();
+    format!(
+        "{} sent, {} committed, {} declined, {} refused, {} in conflict, {} in doubt",
+        figures::count(calls.begun),
+        figures::count(calls.committed),
+        figures::count(calls.declined),
+        figures::count(calls.refused),
+        figures::count(calls.conflicts),
+        figures::count(calls.in_doubt)
+    )
+}
+
+/// What became of those of which stores can tell.
+fn doubts(drill: &Drill) -> Option<String> {
+    let mut found: BTreeMap<&str, u64> = BTreeMap::new();
+    for doubt in drill.faults.iter().flat_map(|fault| &fault.doubts) {
+        *found.entry(&doubt.found).or_default() += 1;
+    }
+    let words: Vec<String> =
+        found.iter().map(|(found, calls)| format!("{} {found}", figures::count(*calls))).collect();
+    (!words.is_empty()).then(|| format!("of those that leave a row: {}", words.join(", ")))
+}
+
+fn each_doubt(drill: &Drill) -> Table {
+    let faults = drill.faults.iter().enumerate();
+    let rows = faults.flat_map(|(at, fault)| {
+        fault.doubts.iter().map(move |doubt| {
+            [format!("{}: {}", at + 1, name(fault)), doubt.call.clone(), doubt.found.clone()]
+        })
+    });
+    let titles = columns(["fault", "call", "what became of it"], 9..);
+    Table::new("Found in the stores after all had settled", titles)
+        .of(rows.collect::<Vec<_>>())
+        .folded("Each call in doubt")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::Colour;
+    use result::{DoubtFound, DrillCalls, FaultAction, RunKind};
+
+    fn fault(component: &str, first_commit_s: Option<f64>, failures: &[&str]) -> DrillFault {
+        DrillFault {
+            component: component.into(),
+            action: FaultAction::Kill,
+            after_s: 0.5,
+            away_s: 0.25,
+            back_s: 0.125,
+            first_commit_s,
+            longest_s: 1.5,
+            calls: DrillCalls { begun: 100, committed: 90, in_doubt: 2, ..DrillCalls::default() },
+            refused_after: 7,
+            left: Some(3),
+            lost_writes: None,
+            doubts: vec![DoubtFound { call: "transfer 4 of worker 1".into(), found: "not done".into() }],
+            settled_s: Some(0.2),
+            checks_passed: 20,
+            failures: failures.iter().map(|text| (*text).to_owned()).collect(),
+        }
+    }
+
+    fn told(planned: u32, faults: Vec<DrillFault>) -> (String, String) {
+        let mut document = judge::testing::running();
+        document.kind = RunKind::Drill;
+        document.subjects = vec!["transfer/postgres/x".into()];
+        document.state = State::Complete;
+        document.drill = Some(Drill {
+            seed: 7,
+            scale: 2,
+            scale_unit: "branches".into(),
+            shards: 2,
+            rate_per_s: 200.0,
+            clients: 8,
+            mix: Vec::new(),
+            planned,
+            faults,
+        });
+        (crate::text::render(&document, Colour::Never), crate::html::render(&document))
+    }
+
+    #[test]
+    fn a_drill_says_what_was_struck_and_whether_all_is_right() {
+        let (text, page) = told(2, vec![fault("server", Some(0.5), &[]), fault("server", Some(2.5), &[])]);
+        for words in
+            ["passed", "2 faults: nothing was lost", "server kill", "2 not done", "200 sent", "seed 7"]
+        {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        assert!(page.contains("transfer 4 of worker 1") && !page.contains("Data was lost"));
+        let (text, _) =
+            told(3, vec![fault("server", None, &["none was committed"]), fault("relay", Some(1.0), &[])]);
+        for words in ["failed", "1 of 2 faults left wrong data", "3 were asked for", "none was committed"] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+    }
+}

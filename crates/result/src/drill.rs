@@ -1,0 +1,144 @@
+//! A drill: faults under load, and whether what was stored in the end is what was acknowledged.
+
+use crate::Share;
+use serde::{Deserialize, Serialize};
+
+/// What a drill found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Drill {
+    /// Of the faults, their moments and the calls.
+    pub seed: u64,
+    /// How much data there was.
+    pub scale: u64,
+    /// What the scale counts.
+    pub scale_unit: String,
+    /// Stores that the data was split over.
+    pub shards: u32,
+    /// Calls due a second.
+    pub rate_per_s: f64,
+    /// Clients that shared them.
+    pub clients: u32,
+    /// Which kinds of call were asked for, and their shares; empty where that was left to the workload.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mix: Vec<Share>,
+    /// How many faults were asked for.
+    pub planned: u32,
+    /// Each fault, in the order in which they came.
+    pub faults: Vec<DrillFault>,
+}
+
+worded! {
+    /// What is done to a component.
+    FaultAction, word {
+        /// All of its processes are ended at once (SIGKILL), and it is started again.
+        Kill = "kill",
+        /// All of its processes are stopped where they stand (SIGSTOP), and go on later.
+        Pause = "pause",
+        /// All connections to it end, and no new ones come about for a while.
+        CutOff = "cut off",
+        /// It is killed, and of what was written to its files and not flushed some is lost.
+        PowerCut = "power cut",
+    }
+}
+
+/// One fault, from the first call before it to the last audit after it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DrillFault {
+    /// What was struck: `server`, `shard-1`.
+    pub component: String,
+    /// How.
+    pub action: FaultAction,
+    /// Seconds under load before it.
+    pub after_s: f64,
+    /// Seconds until it was mended; what a component takes to come back after that is not in it.
+    pub away_s: f64,
+    /// Seconds that the component took to come back once it was mended.
+    pub back_s: f64,
+    /// Seconds from the fault to the end of the first call that began after it and was committed, of the store that was struck
+    /// where it was one of several; `null` where none was.
+    pub first_commit_s: Option<f64>,
+    /// The longest time that a call took which ended after it.
+    pub longest_s: f64,
+    /// What became of the calls.
+    pub calls: DrillCalls,
+    /// Calls that were refused after the fault.
+    pub refused_after: u64,
+    /// What was acknowledged or prepared and had not come to its end when the component had come back, such as branches of
+    /// transactions whose coordinator was killed; `null` where a workload leaves nothing.
+    pub left: Option<u64>,
+    /// Writes that were not flushed when the power was cut, and that were lost; `null` where it was not.
+    pub lost_writes: Option<u64>,
+    /// Each call in doubt of which the stores can tell what became of it; at most a thousand.
+    pub doubts: Vec<DoubtFound>,
+    /// Seconds until nothing was pending any more after the load; `null` where there was nothing to wait for.
+    pub settled_s: Option<f64>,
+    /// Checks of the stored data and of what was acknowledged against it that passed.
+    pub checks_passed: u64,
+    /// What is wrong, a sentence each: failed audits first. The fault is passed where there is none.
+    pub failures: Vec<String>,
+}
+
+impl DrillFault {
+    /// Whether nothing was lost and nothing done twice.
+    #[must_use]
+    pub fn is_passed(&self) -> bool {
+        self.failures.is_empty()
+    }
+}
+
+/// What became of the calls of a fault, before and after it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DrillCalls {
+    /// That were sent.
+    pub begun: u64,
+    /// That happened.
+    pub committed: u64,
+    /// That were declined by rule.
+    pub declined: u64,
+    /// That met others too often.
+    pub conflicts: u64,
+    /// That were not attempted.
+    pub refused: u64,
+    /// Of which nobody was told whether they happened.
+    pub in_doubt: u64,
+}
+
+impl std::ops::AddAssign for DrillCalls {
+    fn add_assign(&mut self, other: DrillCalls) {
+        self.begun += other.begun;
+        self.committed += other.committed;
+        self.declined += other.declined;
+        self.conflicts += other.conflicts;
+        self.refused += other.refused;
+        self.in_doubt += other.in_doubt;
+    }
+}
+
+/// A call in doubt, and what the stores say of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DoubtFound {
+    /// Which.
+    pub call: String,
+    /// What became of it: `completed`, `not done`.
+    pub found: String,
+}
+
+impl Drill {
+    /// Whether every fault that was asked for came, and passed.
+    #[must_use]
+    pub fn is_passed(&self) -> bool {
+        self.faults.len() == self.planned as usize && self.faults.iter().all(DrillFault::is_passed)
+    }
+
+    /// Calls of all faults together.
+    #[must_use]
+    pub fn calls(&self) -> DrillCalls {
+        let mut all = DrillCalls::default();
+        self.faults.iter().for_each(|fault| all += fault.calls);
+        all
+    }
+}

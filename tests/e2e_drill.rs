@@ -1,0 +1,126 @@
+//! Drills on SQLite as a user runs them: what is killed, paused and cut off, and that nothing is lost by it.
+
+use crate::e2e_bad_input::refused;
+use crate::e2e_desk::{Desk, parse};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// A drill that is passed, with faults of a kind each as often as they must come.
+fn passed(line: &str, kinds: &[&str]) -> Value {
+    let desk = Desk::empty();
+    let ran = desk.run(&format!("drill {line} --json"));
+    let document = parse(&ran.out);
+    let drill = &document["drill"];
+    assert_eq!((ran.code(), &document["state"]), (0, &"complete".into()), "{line}: {drill:#} {}", ran.err);
+    let faults = drill["faults"].as_array().unwrap();
+    let name = |fault: &Value| {
+        format!("{} {}", fault["component"].as_str().unwrap(), fault["action"].as_str().unwrap())
+    };
+    let came: BTreeSet<String> = faults.iter().map(name).collect();
+    assert_eq!(came, kinds.iter().map(|kind| (*kind).to_owned()).collect(), "{line}");
+    for fault in faults {
+        assert!(fault["failures"].as_array().unwrap().is_empty(), "{fault:#}");
+        assert!(
+            fault["first_commit_s"].as_f64().is_some() && fault["calls"]["committed"].as_u64() > Some(10)
+        );
+        assert!(fault["checks_passed"].as_u64() >= Some(5), "{fault:#}");
+    }
+    document
+}
+
+#[test]
+fn nothing_is_lost_where_the_process_with_engine_and_generator_is_killed() {
+    for workload in ["tpcb", "tpcc", "catalogue", "transfer"] {
+        passed(&format!("{workload}/sqlite/rusqlite --faults 2"), &["generator kill", "storage power_cut"]);
+    }
+}
+
+#[test]
+fn a_power_cut_takes_what_was_acknowledged_before_it_was_flushed() {
+    let lazy = "--durability delayed --only storage --faults 2";
+    let desk = Desk::empty();
+    let ran = desk.run(&format!("drill tpcb/sqlite/rusqlite {lazy} --json"));
+    let drill = &parse(&ran.out)["drill"];
+    assert_eq!(ran.code(), 1, "{drill:#}");
+    let faults = drill["faults"].as_array().unwrap();
+    assert!(faults.iter().all(|fault| fault["lost_writes"].as_u64() > Some(0)), "{drill:#}");
+    assert!(faults.iter().all(|fault| !fault["failures"].as_array().unwrap().is_empty()), "{drill:#}");
+    // Through a server all the same, and as long as all is flushed nothing is lost.
+    passed("tpcb/sqlite/axum+rusqlite --only storage --faults 2", &["storage power_cut"]);
+    // The files of one commit are attached to a connection, past what records them.
+    passed("transfer/sqlite/rusqlite/attached --faults 1", &["generator kill"]);
+}
+
+#[test]
+fn a_server_is_killed_paused_and_cut_off_and_what_was_asked_of_it_is_there() {
+    let all = ["generator kill", "server cut_off", "server kill", "server pause"];
+    let only = "--only generator,server --faults 4";
+    let document = passed(&format!("tpcb/sqlite/axum+rusqlite {only}"), &all);
+    let faults = document["drill"]["faults"].as_array().unwrap();
+    let of = |action: &str| {
+        let is_it = |fault: &&Value| fault["component"] == "server" && fault["action"] == action;
+        faults.iter().find(is_it).unwrap()
+    };
+    // Who waits for a server that stands still waits for as long as that lasts, and nobody is refused.
+    let (paused, killed) = (of("pause"), of("kill"));
+    // The first of them began a little after the server had stopped.
+    assert!(paused["longest_s"].as_f64() > paused["away_s"].as_f64().map(|away| away / 2.0), "{paused:#}");
+    assert_eq!(paused["refused_after"], 0, "{paused:#}");
+    assert!(killed["refused_after"].as_u64() > Some(0), "{killed:#}");
+    assert!(killed["first_commit_s"].as_f64() > killed["away_s"].as_f64(), "{killed:#}");
+}
+
+#[test]
+fn what_a_saga_has_left_is_done_although_its_relay_is_killed() {
+    let all = ["generator kill", "relay kill", "relay pause", "storage power_cut"];
+    let document = passed("transfer/sqlite/rusqlite/saga --faults 4", &all);
+    assert_eq!(document["drill"]["shards"], 2);
+    let faults = document["drill"]["faults"].as_array().unwrap();
+    assert!(faults.iter().all(|fault| fault["settled_s"].as_f64().is_some()), "{faults:#?}");
+}
+
+#[test]
+fn what_cannot_be_struck_is_said_before_anything_starts() {
+    let desk = Desk::empty();
+    refused(
+        &desk,
+        "drill tpcb --only disk",
+        &["no component `disk`", "generator, server, engine, relay, storage"],
+    );
+    refused(&desk, "drill tpcb --only server", &["has nothing that `server` names", "generator:kill"]);
+    refused(&desk, "drill tpcb --only generator:drown", &["no fault `drown`", "kill, pause, cut-off"]);
+    refused(&desk, "drill tpcb --rate 0", &["1 to 100000 calls a second"]);
+    refused(&desk, "drill tpcb --faults 0", &["1..=10000"]);
+    refused(&desk, "drill tpcb --shards 3 --scale 2", &["can be split over 2 stores at most"]);
+    refused(&desk, "drill transfer --shards 2", &["plain makes a transfer in one store"]);
+    refused(&desk, "drill nonsense", &["nonsense"]);
+    assert!(desk.runs().is_empty());
+}
+
+#[test]
+fn ctrl_c_ends_a_drill_with_the_faults_that_have_come_to_their_end() {
+    let desk = Desk::empty();
+    let run = desk.start("drill tpcb/sqlite/axum+rusqlite --faults 1000");
+    let faults = |document: &Value| document["drill"]["faults"].as_array().map_or(0, Vec::len);
+    let has_come = || {
+        let written = |run: PathBuf| std::fs::read_to_string(run.join("result.json")).ok();
+        let text = desk.runs().pop().and_then(written);
+        text.is_some_and(|text| faults(&serde_json::from_str(&text).unwrap()) > 0)
+    };
+    run.until("a fault has come to its end", has_come);
+    assert_eq!(desk.document()["state"], "running");
+    run.signal(Signal::INT);
+    let ran = run.end();
+    let document = desk.document();
+    assert_eq!((ran.code(), &document["state"]), (1, &"interrupted".into()), "{ran:?}");
+    assert!(ran.out.contains("not finished") && ran.out.contains("were asked for"), "{ran:?}");
+    assert!(faults(&document) > 0 && document["drill"]["planned"] == 1_000);
+    let folder = desk.runs().remove(0);
+    let left: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().contains("private")), "{left:?}");
+    let shown = desk.run(&format!("report {}", folder.display()));
+    assert!(shown.code() == 0 && shown.out.contains("not finished"), "{shown:?}");
+    refused(&desk, &format!("resume {}", folder.display()), &["plan.json"]);
+}
