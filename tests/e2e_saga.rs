@@ -172,15 +172,20 @@ fn files_that_do_not_belong_together_are_refused_by_name() {
     }
 }
 
-/// Transfers in the first store.
-fn made(desk: &Desk) -> i64 {
-    let file = rusqlite::Connection::open(desk.path("a.db")).unwrap();
+/// The whole number that a query gives.
+fn number(desk: &Desk, file: &str, query: &str) -> i64 {
+    let file = rusqlite::Connection::open(desk.path(file)).unwrap();
     file.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
-    file.query_row("select count(*) from transfer", [], |row| row.get(0)).unwrap()
+    file.query_row(query, [], |row| row.get(0)).unwrap()
 }
 
-/// A server is killed under load, at whatever point of its transfers.
-fn killed(desk: &Desk, style: &str, both: &str) {
+/// Transfers in the first store.
+fn made(desk: &Desk) -> i64 {
+    number(desk, "a.db", "select count(*) from transfer")
+}
+
+/// A server is killed under load while it is stopped at a point where `kill` holds; until then it goes on.
+fn killed(desk: &Desk, style: &str, both: &str, kill: impl Fn() -> bool) {
     let serve =
         format!("serve transfer --engine sqlite --how rusqlite/{style} {both} --pool 8 --listen 127.0.0.1:0");
     let serving = desk.start(&serve);
@@ -189,6 +194,14 @@ fn killed(desk: &Desk, style: &str, both: &str) {
     let load = desk.start(&format!("{run} --clients 8 --warmup 0s --duration 60s --json"));
     let before = made(desk);
     load.until("transfers are made", || made(desk) > before + 50);
+    load.until("the server is at the point where it is to be killed", || {
+        serving.signal(Signal::STOP);
+        let there = kill();
+        if !there {
+            serving.signal(Signal::CONT);
+        }
+        there
+    });
     serving.signal(Signal::KILL);
     serving.end_anyhow();
     load.signal(Signal::INT);
@@ -201,14 +214,15 @@ fn killed(desk: &Desk, style: &str, both: &str) {
 fn what_an_unrecorded_transfer_loses_under_a_kill_is_told_by_the_audit_over_both_stores() {
     let desk = loaded();
     assert_eq!(desk.run(&format!("audit transfer {BOTH}")).code(), 0);
-    // A kill hits nobody in between now and then.
-    let lost = (0..20).find_map(|_| {
-        killed(&desk, "unsafe", BOTH);
-        let ran = desk.run(&format!("audit transfer {BOTH} --json"));
-        let audited: Value = serde_json::from_str(&ran.out).unwrap();
-        (ran.code() == 1).then_some(audited)
+    // Debited in the first store and not yet credited in the second.
+    killed(&desk, "unsafe", BOTH, || {
+        let credits = "select count(*) from entry where amount > 0 and account <> source";
+        let debits = "select count(*) from transfer where state <> 2";
+        number(&desk, "a.db", debits) > number(&desk, "b.db", credits)
     });
-    let lost = lost.expect("it is caught in the end");
+    let ran = desk.run(&format!("audit transfer {BOTH} --json"));
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    let lost: Value = serde_json::from_str(&ran.out).unwrap();
     let failed = |of: &Value| -> Vec<String> {
         let all = of.as_array().unwrap().iter().filter(|found| found["check"] == "failed");
         all.map(|found| found["name"].as_str().unwrap().to_owned()).collect()
@@ -235,7 +249,7 @@ fn attached_files_commit_together_under_a_kill_and_not_at_all_with_a_log() {
     std::fs::write(desk.path("x.toml"), file).unwrap();
     refused(&desk, "experiment x.toml", &refusal);
     for _ in 0..3 {
-        killed(&desk, "attached", both);
+        killed(&desk, "attached", both, || true);
         let ran = desk.run(&format!("audit transfer {both}"));
         assert_eq!(ran.code(), 0, "{ran:?}");
     }

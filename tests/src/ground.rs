@@ -8,7 +8,6 @@ use mysql_async::prelude::Queryable as _;
 use rig::Engine;
 use rig::for_tests::shared;
 use sql::{DbUrl, Dialect, ServerUrl, SqliteUrl, Value};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use tempfile::TempDir;
 
@@ -32,18 +31,13 @@ pub(crate) enum Ground {
 impl Ground {
     /// A copy of what `plan` loads, on the server of an engine; loaded once under that name.
     pub(crate) fn copied(engine: Engine, name: &str, plan: impl FnOnce() -> LoadPlan) -> Ground {
-        static LOADED: Mutex<Vec<(Engine, String)>> = Mutex::new(Vec::new());
-        let (template, to) = (shared(engine).url(name), another(engine));
-        {
-            // Held while loading, so that nobody loads the same a second time.
-            let mut loaded = LOADED.lock().expect("a test that could not load has failed already");
-            if !loaded.iter().any(|(on, what)| *on == engine && what == name) {
-                loading(&template, plan());
-                loaded.push((engine, name.to_owned()));
-            }
-            // A template takes one copy at a time.
-            store(template).copy_to(&to, false).expect("a template that was just loaded");
-        }
+        let to = another(engine);
+        // A template takes one copy at a time.
+        shared(engine).with_template(
+            name,
+            |template| loading(template, plan()),
+            |template| store(template).copy_to(&to, false).expect("a template that was just loaded"),
+        );
         Ground::Server(to)
     }
 

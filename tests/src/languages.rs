@@ -98,6 +98,8 @@ pub fn is_made(language: &str, target: &str) -> bool {
             rig::for_tests::not_run(format!("the server in servers/{language}: {missing}"));
             return false;
         }
+        // Two processes that make the same file at once would spoil it.
+        let _held = rig::for_tests::exclusive(&format!("make-{language}"));
         let ran = make(target).expect("make was there a moment ago");
         assert!(ran.status.success(), "make -C servers/{language} {target}: {ran:?}");
         true

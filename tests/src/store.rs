@@ -12,7 +12,7 @@ use sql::{Catalogue, DbUrl, Dialect, ServerUrl, SqliteUrl, Value};
 use std::collections::BTreeSet;
 use std::fs;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 use workload_tpcc::audit::{self, Audit, Check, Family, Finding};
@@ -284,21 +284,16 @@ pub fn statements() -> Vec<String> {
 }
 
 /// The bytes of a loaded database.
-fn template(size: Cardinality) -> Arc<[u8]> {
-    static LOADED: Mutex<Vec<(Cardinality, Arc<[u8]>)>> = Mutex::new(Vec::new());
-    // Held while loading, so that nobody loads the same size a second time.
-    let mut loaded = LOADED.lock().expect("a test that could not load has failed already");
-    if let Some((_, bytes)) = loaded.iter().find(|(of, _)| *of == size) {
-        return bytes.clone();
-    }
-    let folder = tempfile::tempdir().expect("a test needs a folder");
-    let url = SqliteUrl::file(folder.path().join("template.db"));
-    store(&url)
-        .load(tpcc_plan(Dialect::Sqlite, size), &mut |_| {}, &AtomicBool::new(false))
-        .expect("a test needs its data");
-    let bytes: Arc<[u8]> = fs::read(&url.path).expect("a database that was just made").into();
-    loaded.push((size, bytes.clone()));
-    bytes
+fn template(size: Cardinality) -> Vec<u8> {
+    let name: String = format!("tpcc-{size:?}").chars().filter(|char| char.is_ascii_alphanumeric()).collect();
+    rig::for_tests::fixture(&name, || {
+        let folder = tempfile::tempdir().expect("a test needs a folder");
+        let url = SqliteUrl::file(folder.path().join("template.db"));
+        store(&url)
+            .load(tpcc_plan(Dialect::Sqlite, size), &mut |_| {}, &AtomicBool::new(false))
+            .expect("a test needs its data");
+        fs::read(&url.path).expect("a database that was just made")
+    })
 }
 
 fn tpcc_plan(dialect: Dialect, size: Cardinality) -> LoadPlan {

@@ -1,21 +1,27 @@
-//! What tests of every crate need: an engine that many programs share, and a way to say that a test could not run.
+//! What tests of every crate need: an engine and fixtures that all processes share, and a way to report that a test could not
+//! run.
 //!
-//! `scripts/test.sh` starts one engine of a kind for all of them, which costs less than one each. A program that is run by
-//! itself starts its own. Tests that stop, fill or re-configure an engine, or look at all of it, take one with
-//! [`crate::start`].
+//! Each test is a process of its own. `scripts/test.sh` starts one engine of a kind for all of them and provides a folder for
+//! fixtures. Without these a process starts its own engine and makes its own fixtures. Tests that stop, fill or
+//! re-configure an engine, or look at all of it, take one with [`crate::start`].
 
 use crate::running::{Place, creating};
-use crate::{Engine, Installation, Options, RigError, Running, find, start, status};
+use crate::{Engine, Installation, Options, RigError, Running, base, find, start, status};
 use model::Tier;
+use rustix::fs::{FlockOperation, flock};
 use sql::ServerUrl;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fmt::Display;
+use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// The base folder of the engines that test programs share.
+/// The base folder of the engines that test processes share.
 const ENGINES: &str = "STACKMARK_TEST_ENGINES";
+/// The folder of the fixtures that test processes share.
+const FIXTURES: &str = "STACKMARK_TEST_FIXTURES";
 /// The file that names the tests that could not run, a line each.
 const NOT_RUN: &str = "STACKMARK_TESTS_NOT_RUN";
 
@@ -23,7 +29,43 @@ const NOT_RUN: &str = "STACKMARK_TESTS_NOT_RUN";
 const FLUSH_NOTHING: &str =
     "alter system set fsync = off; alter system set full_page_writes = off; select pg_reload_conf();";
 
-/// The engine that is up for all programs of tests; without one, one of our own, which ends with this process. What programs
+/// Makes a fixture once for all test processes, while all others that want it wait, and returns what `make` gave. Without
+/// `STACKMARK_TEST_FIXTURES` it is made once for this process. Names are of letters, digits, `-` and `_`.
+///
+/// # Panics
+///
+/// When `make` panics, or the folder cannot be used. The next process that wants the fixture then tries again.
+pub fn fixture(name: &str, make: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
+    /// Goes with this process.
+    static OWN: LazyLock<Mutex<BTreeMap<String, Vec<u8>>>> = LazyLock::new(Mutex::default);
+    let Some(folder) = env::var_os(FIXTURES).map(PathBuf::from) else {
+        let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+        return own.entry(name.to_owned()).or_insert_with(make).clone();
+    };
+    let _held = hold(&folder, name);
+    let path = folder.join(name);
+    fs::read(&path).unwrap_or_else(|_| {
+        let bytes = make();
+        // Renamed when whole: a process may be killed while it writes.
+        let part = folder.join(format!("{name}.part"));
+        fs::write(&part, &bytes).and_then(|()| fs::rename(&part, &path)).expect("fixtures can be written");
+        bytes
+    })
+}
+
+/// Excludes all other test processes that ask for the same name until the value is dropped.
+#[must_use]
+pub fn exclusive(name: &str) -> Option<File> {
+    env::var_os(FIXTURES).map(|folder| hold(Path::new(&folder), name))
+}
+
+fn hold(folder: &Path, name: &str) -> File {
+    let lock = base::lock_file(&folder.join(format!("{name}.lock"))).expect("the folder of fixtures is there");
+    flock(&lock, FlockOperation::LockExclusive).expect("a file that was just opened can be locked");
+    lock
+}
+
+/// The engine that is up for all test processes; without one, one of our own, which ends with this process. What processes
 /// that have ended left on it is removed first. Its commits wait for no disk: MariaDB is [`Tier::Delayed`], and PostgreSQL
 /// [`Tier::Volatile`].
 ///
@@ -46,6 +88,8 @@ pub fn shared(engine: Engine) -> &'static Shared {
 pub struct Shared {
     kept: Kept,
     prefix: String,
+    /// What [`Shared::once`] has done on an engine of our own.
+    made: Mutex<BTreeSet<String>>,
 }
 
 #[derive(Debug)]
@@ -53,10 +97,14 @@ enum Kept {
     /// Ends with this value.
     Ours(Box<Running>),
     Theirs {
+        base: PathBuf,
         installation: Installation,
         place: Box<Place>,
     },
 }
+
+/// Begins the names of databases that all processes share.
+const SHARED: &str = "shared_";
 
 impl Shared {
     fn begun(engine: Engine) -> Shared {
@@ -64,29 +112,80 @@ impl Shared {
     }
 
     fn of(engine: Engine) -> Result<Shared, RigError> {
-        let up = env::var_os(ENGINES).and_then(|base| {
-            let base = Options { base: Some(base.into()), ..Options::default() };
-            status(&base).into_iter().find(|up| up.engine == engine && up.alive)
+        let up = env::var_os(ENGINES).map(PathBuf::from).and_then(|base| {
+            let options = Options { base: Some(base.clone()), ..Options::default() };
+            let up = status(&options).into_iter().find(|up| up.engine == engine && up.alive)?;
+            Some((base, up))
         });
         let options = Options { durability: Tier::Delayed, ..Options::small(engine) };
         let kept = match up {
-            Some(up) => Kept::Theirs { installation: find(engine)?, place: Box::new(up.place()) },
+            Some((base, up)) => {
+                Kept::Theirs { base, installation: find(engine)?, place: Box::new(up.place()) }
+            }
             None => Kept::Ours(Box::new(start(engine, &options)?)),
         };
-        let shared = Shared { kept, prefix: format!("t{}_", std::process::id()) };
-        if engine == Engine::Postgres {
-            shared.client(engine.about().system_database, FLUSH_NOTHING)?;
-        }
+        let shared = Shared { kept, prefix: format!("t{}_", std::process::id()), made: Mutex::default() };
+        shared.once("settings", || match engine {
+            Engine::Postgres => {
+                shared.client(engine.about().system_database, FLUSH_NOTHING).expect("settings are taken");
+            }
+            Engine::MariaDb => (),
+        });
         if matches!(shared.kept, Kept::Theirs { .. }) {
             shared.sweep()?;
         }
         Ok(shared)
     }
 
+    /// Does something once for all processes that share this engine, while all others that ask for it wait; then `use_it` while
+    /// they still wait.
+    fn once_and<T>(&self, name: &str, make: impl FnOnce(), use_it: impl FnOnce() -> T) -> T {
+        match &self.kept {
+            Kept::Ours(_) => {
+                let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+                if !made.contains(name) {
+                    make();
+                    made.insert(name.to_owned());
+                }
+                use_it()
+            }
+            Kept::Theirs { base, .. } => {
+                let name = format!("{}-{name}", self.engine().name());
+                let _held = hold(base, &name);
+                let done = base.join(format!("{name}.done"));
+                if !done.exists() {
+                    make();
+                    File::create(done).expect("the folder of the engines can be written");
+                }
+                use_it()
+            }
+        }
+    }
+
+    fn once(&self, name: &str, make: impl FnOnce()) {
+        self.once_and(name, make, || ());
+    }
+
+    /// The URL of a database that all processes share, for `use_it`, which has it alone. `load` makes and fills it the first time.
+    ///
+    /// # Panics
+    ///
+    /// When `load` panics. The next process then finds what it has left.
+    pub fn with_template<T>(
+        &self,
+        name: &str,
+        load: impl FnOnce(&ServerUrl),
+        use_it: impl FnOnce(&ServerUrl) -> T,
+    ) -> T {
+        let url = self.url(&format!("{SHARED}{name}"));
+        self.once_and(name, || load(&url), || use_it(&url))
+    }
+
     /// The full name of a database. One that is full already, or the engine's own, stays as it is.
     #[must_use]
     pub fn name(&self, database: &str) -> String {
-        let full = database.starts_with(&self.prefix) || database == self.engine().about().system_database;
+        let full = [self.prefix.as_str(), SHARED].iter().any(|prefix| database.starts_with(prefix))
+            || database == self.engine().about().system_database;
         if full { database.to_owned() } else { format!("{}{database}", self.prefix) }
     }
 
@@ -169,7 +268,10 @@ fn is_left_over(name: &str) -> bool {
 /// When whoever counts them has named a file that cannot be written.
 pub fn not_run(why: impl Display) {
     let thread = std::thread::current();
-    let line = format!("{}: {why}", thread.name().unwrap_or("a test")).replace('\n', " ");
+    // A test that is alone in its process may run on the main thread, which has not its name.
+    let name = env::var("NEXTEST_TEST_NAME").ok();
+    let name = name.as_deref().or(thread.name()).unwrap_or("a test");
+    let line = format!("{name}: {why}").replace('\n', " ");
     eprintln!("NOT RUN: {line}");
     if let Some(file) = env::var_os(NOT_RUN).map(PathBuf::from) {
         let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);

@@ -7,7 +7,6 @@ use sql::{Dialect, SqliteUrl, Value};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::OnceLock;
 use workload_tpcc::audit::{self, Check, Context};
 use workload_tpcc::{Cardinality, StoredTally};
 
@@ -16,8 +15,7 @@ const CALLS: usize = 1_500;
 
 /// A tiny database after a run, made once and copied by each test.
 fn after_a_run(name: &str) -> (tempfile::TempDir, SqliteUrl) {
-    static MADE: OnceLock<Vec<u8>> = OnceLock::new();
-    let bytes = MADE.get_or_init(|| {
+    let bytes = rig::for_tests::fixture("admin-after-a-run", || {
         let folder = tempfile::tempdir().unwrap();
         let url = tiny(folder.path());
         run_calls(&url, Cardinality::tiny(), CALLS);
