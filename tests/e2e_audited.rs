@@ -4,7 +4,7 @@ use crate::e2e_desk::{Desk, kill};
 
 #[test]
 fn a_run_whose_data_nobody_looked_at_is_unverified_and_claims_nothing_of_the_servers_as_a_fact() {
-    let desk = Desk::loaded();
+    let desk = Desk::loaded_in_full();
     let (server, url) = desk.serve();
     let line = format!("run tpcc/sqlite/axum+rusqlite --url {url} --warmup 0s --duration 1s");
     let ran = desk.run(&line);

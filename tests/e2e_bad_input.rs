@@ -119,7 +119,7 @@ fn a_number_that_makes_no_sense_is_named_with_what_would_be_right() {
 
 #[test]
 fn a_database_that_cannot_be_run_on_says_why() {
-    let desk = Desk::loaded();
+    let desk = Desk::loaded_in_full();
     write(desk.path("text.db"), "hello, this is a text of more than sixteen bytes");
     let make = |name: &str, tables: &[&str]| {
         let made = rusqlite::Connection::open(desk.path(name)).unwrap();
@@ -342,7 +342,7 @@ fn a_server_that_is_not_ours_is_not_measured() {
 
 #[test]
 fn a_server_with_other_data_than_db_is_not_measured() {
-    let desk = Desk::loaded();
+    let desk = Desk::loaded_in_full();
     let (server, real) = desk.serve();
     let twice = crate::e2e_impostor::before(&real, |_, pass_on| Reply::Bytes(pass_on()));
     let larger = crate::e2e_impostor::listen_instead(&twice, "/about", |json| json["scale"] = Value::from(2));

@@ -16,7 +16,7 @@ fn done(ran: Ran) -> String {
 
 #[test]
 fn a_subject_is_loaded_run_audited_reported_and_compared() {
-    let desk = Desk::loaded();
+    let desk = Desk::loaded_in_full();
     // It is there already, so this changes nothing.
     let again: Value =
         serde_json::from_str(&done(desk.run("load tpcc --json --db sqlite:bench.db"))).unwrap();
@@ -137,7 +137,7 @@ fn lists_completions_and_the_man_page_are_data() {
 
 #[test]
 fn a_terminal_gets_colour_unless_no_color_says_otherwise() {
-    let desk = Desk::loaded();
+    let desk = Desk::loaded_in_full();
     let ran = desk.run(&format!("run tpcc --db {UNFLUSHED} --duration 1s --warmup 0s --clients 1"));
     assert_good(&ran, &desk.document());
     // A terminal is what `script` makes.
@@ -158,7 +158,7 @@ fn a_terminal_gets_colour_unless_no_color_says_otherwise() {
 
 #[test]
 fn a_comparison_never_writes_to_the_database_that_it_is_given() {
-    let desk = Desk::loaded();
+    let desk = Desk::loaded_in_full();
     let before = fs::read(desk.path("bench.db")).unwrap();
     let plan = "--blocks 1 --duration 1s --warmup 0s --rate 100 --clients 2";
     let ran = desk.run(&format!("compare tpcc tpcc --json --db {UNFLUSHED} {plan}"));
@@ -194,7 +194,7 @@ fn quickstart_needs_nothing_and_leaves_a_report() {
 
 #[test]
 fn data_on_which_customers_never_ordered_is_refused_with_the_rule_of_the_load_that_it_breaks() {
-    let desk = Desk::loaded();
+    let desk = Desk::loaded_in_full();
     let made = rusqlite::Connection::open(desk.path("bench.db")).unwrap();
     made.execute("update orders set o_c_id = 1 where o_w_id = 1 and o_d_id = 1 and o_id in (5, 6)", [])
         .unwrap();
@@ -205,7 +205,7 @@ fn data_on_which_customers_never_ordered_is_refused_with_the_rule_of_the_load_th
 
 #[test]
 fn data_without_a_name_that_calls_draw_is_refused_and_the_district_is_named() {
-    let desk = Desk::loaded();
+    let desk = Desk::loaded_in_full();
     let made = rusqlite::Connection::open(desk.path("bench.db")).unwrap();
     made.execute(
         "update customer set c_last = 'BARBARBAR' where c_w_id = 1 and c_d_id = 7 and c_last = 'PRICALLYOUGHT'",
@@ -218,7 +218,7 @@ fn data_without_a_name_that_calls_draw_is_refused_and_the_district_is_named() {
 
 #[test]
 fn what_was_wrong_before_a_run_is_told_apart_from_what_it_did() {
-    let desk = Desk::loaded();
+    let desk = Desk::loaded_in_full();
     let made = rusqlite::Connection::open(desk.path("bench.db")).unwrap();
     made.execute("update stock set s_order_cnt = s_order_cnt + 1 where s_i_id = 77", []).unwrap();
     let ran = desk.run("run tpcc/sqlite/rusqlite --db sqlite:bench.db --warmup 0s --duration 1s --clients 1");
@@ -252,7 +252,7 @@ fn skew_of_a_run(desk: &Desk, seed: u64, duration: &mut u64) -> [Value; 2] {
 /// another one made them evener.
 #[test]
 fn a_seed_used_again_and_the_next_one_are_judged_by_what_they_drew_and_even_picks_fail() {
-    let desk = Desk::loaded();
+    let desk = Desk::loaded_in_full();
     let mut duration = 2;
     for seed in [1, 1, 2] {
         for audit in skew_of_a_run(&desk, seed, &mut duration) {

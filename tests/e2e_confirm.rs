@@ -9,7 +9,7 @@ fn confirmation(subject: &str, flush: &str, blocks: u32) -> Value {
     let desk = Desk::loaded();
     let line = format!("compare {subject} --confirm-bottleneck --db sqlite:bench.db?sync_delay={flush}");
     // Long enough that a disk that stalls for a moment does not make a trial of next to no calls.
-    let plan = format!("--pool 1 --clients 8 --blocks {blocks} --duration 2s --warmup 0s");
+    let plan = format!("--pool 1 --clients 8 --blocks {blocks} --duration 1s --warmup 0s");
     let ran = desk.run(&format!("{line} {plan} --json"));
     let document = parse(&ran.out);
     // Confirmed or not: both are answers.
@@ -42,7 +42,7 @@ fn confirmation(subject: &str, flush: &str, blocks: u32) -> Value {
 #[test]
 fn sessions_that_calls_queue_for_are_confirmed_with_figures() {
     // Eight sessions share a flush that one has for itself, and that is nearly all of a call on any machine.
-    let found = confirmation("tpcc/sqlite/axum+rusqlite/grouped", "50ms", 5);
+    let found = confirmation("tpcc/sqlite/axum+rusqlite/grouped", "50ms", 3);
     let sentence = found["sentence"].as_str().unwrap();
     assert_eq!(found["confirmed"], true, "{sentence}");
     assert!(

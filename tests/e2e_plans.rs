@@ -45,9 +45,9 @@ fn poisson_arrivals_are_due_at_random_and_by_the_seed() {
 fn think_times_of_the_standard_make_ten_slow_terminals_a_warehouse() {
     let trial = trial("--think spec");
     assert_eq!(trial["plan"]["arrivals"]["kind"], "paced");
-    assert_eq!((&trial["plan"]["clients"], &trial["headline"]["label"]), (&10.into(), &"tpmC".into()));
-    // Two seconds of ten terminals that think for many: some calls at most, one for each.
-    assert!(book(&trial, "due") <= 10, "{}", trial["overall"]["books"]);
+    assert_eq!((&trial["plan"]["clients"], &trial["headline"]["label"]), (&20.into(), &"tpmC".into()));
+    // Two seconds of twenty terminals that think for many: some calls at most, one for each.
+    assert!(book(&trial, "due") <= 20, "{}", trial["overall"]["books"]);
     assert_eq!(trial["efficiency"]["per_warehouse_max"], 12.86);
 }
 

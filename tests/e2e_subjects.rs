@@ -1,13 +1,13 @@
-//! Every subject on SQLite that the list has, and what one of them says of its shared commits.
+//! Subjects on SQLite: each driver and style once, and in the extended tests all; and what one of them says of its shared commits.
 
-use crate::e2e_desk::{Desk, assert_good, parse};
+use crate::e2e_desk::{Desk, assert_good, once, parse};
 use serde_json::Value;
 
 /// A loaded database of each workload.
 fn loaded() -> Desk {
     let desk = Desk::loaded();
     for workload in ["tpcb", "catalogue", "transfer"] {
-        let ran = desk.run(&format!("load {workload} --db sqlite:{workload}.db"));
+        let ran = desk.run(&format!("load {workload} --golden --db sqlite:{workload}.db"));
         assert_eq!(ran.code(), 0, "{ran:?}");
     }
     desk
@@ -23,19 +23,31 @@ fn database(subject: &str) -> &'static str {
 }
 
 #[test]
-fn every_subject_of_sqlite_runs_and_is_sound() {
+fn each_driver_and_style_of_sqlite_runs_and_is_sound() {
+    subjects_are_sound(once);
+}
+
+mod extended {
+    use super::*;
+
+    #[test]
+    fn every_subject_of_sqlite_runs_and_is_sound() {
+        subjects_are_sound(|subjects| subjects);
+    }
+}
+
+fn subjects_are_sound(choose: fn(Vec<String>) -> Vec<String>) {
     let desk = loaded();
     let listed: Value = serde_json::from_str(&desk.run("list --json").out).unwrap();
     let rows = listed.as_array().unwrap().iter();
-    let subjects: Vec<&str> = rows
+    let subjects: Vec<String> = rows
         .filter(|row| row["subject"].as_str().unwrap().split('/').nth(1) == Some("sqlite"))
         .inspect(|row| assert_eq!(row["here"], true, "{row}"))
-        .map(|row| row["subject"].as_str().unwrap())
+        .map(|row| row["subject"].as_str().unwrap().to_owned())
         .collect();
     assert!(subjects.len() >= 11, "{listed}");
-    for subject in subjects {
-        let line =
-            format!("run {subject} --json --db sqlite:{} --duration 1s --warmup 0s", database(subject));
+    for subject in &choose(subjects) {
+        let line = format!("run {subject} --json --db sqlite:{} --calls 400 --warmup 0s", database(subject));
         // Where server and disk are fast, one thread of the generator is all too easily full.
         let ran = desk.run(&format!("{line} --clients 4 --generator-threads 2"));
         let document = parse(&ran.out);

@@ -124,26 +124,6 @@ fn a_warm_up_goes_on_while_whole_pages_are_logged() {
 }
 
 #[test]
-fn a_trial_through_checkpoints_holds_two() {
-    let desk = Desk::empty();
-    let _swept = Swept(&desk);
-    let how = "--through-checkpoints --durability delayed --clients 2 --warmup 1s --duration 75s";
-    let ran = run(&desk, &format!("run tpcb/postgres {how} --json"));
-    let document = parse(&ran.out);
-    assert_good(&ran, &document);
-    let trial = &document["trials"][0];
-    let settings = trial["stack"]["settings"].as_array().unwrap();
-    let timeout = settings.iter().find(|setting| setting["name"] == "checkpoint_timeout");
-    assert!(
-        timeout.is_some_and(|setting| setting["value"].as_str().unwrap().starts_with("30")),
-        "{timeout:?}"
-    );
-    let rules = trial["rules"].as_array().unwrap();
-    let rule = rules.iter().find(|rule| rule["name"] == "checkpoints").expect("the engine counts them");
-    assert_eq!(rule["severity"], "ok", "{rule}");
-}
-
-#[test]
 fn an_engine_stays_up_until_it_is_told_to_go() {
     let desk = Desk::empty();
     let _swept = Swept(&desk);
@@ -159,4 +139,28 @@ fn an_engine_stays_up_until_it_is_told_to_go() {
     assert!(down.code() == 0 && down.out.contains("postgres went down"), "{down:?}");
     assert!(!crate::e2e_desk::is_alive(pid));
     assert_eq!(run(&desk, "rig status").out, "nothing is up\n");
+}
+
+mod extended {
+    use super::*;
+
+    #[test]
+    fn a_trial_through_checkpoints_holds_two() {
+        let desk = Desk::empty();
+        let _swept = Swept(&desk);
+        let how = "--through-checkpoints --durability delayed --clients 2 --warmup 1s --duration 75s";
+        let ran = run(&desk, &format!("run tpcb/postgres {how} --json"));
+        let document = parse(&ran.out);
+        assert_good(&ran, &document);
+        let trial = &document["trials"][0];
+        let settings = trial["stack"]["settings"].as_array().unwrap();
+        let timeout = settings.iter().find(|setting| setting["name"] == "checkpoint_timeout");
+        assert!(
+            timeout.is_some_and(|setting| setting["value"].as_str().unwrap().starts_with("30")),
+            "{timeout:?}"
+        );
+        let rules = trial["rules"].as_array().unwrap();
+        let rule = rules.iter().find(|rule| rule["name"] == "checkpoints").expect("the engine counts them");
+        assert_eq!(rule["severity"], "ok", "{rule}");
+    }
 }

@@ -37,6 +37,24 @@ fn printing_time_and_chance_have_one_owner_each() {
     assert_none(&found);
 }
 
+/// No promise may leave `make test` without a reason that a reader finds.
+#[test]
+fn files_with_extended_tests_are_listed_in_contributing() {
+    let texts = texts();
+    let (_, listed) =
+        texts.iter().find(|(path, _)| path == Path::new("CONTRIBUTING.md")).expect("it is there");
+    let begins = |line: &str| line.trim_start().starts_with("mod extended {");
+    let with_extended: Vec<&str> = texts
+        .iter()
+        .filter(|(path, text)| path.extension().is_some_and(|is| is == "rs") && text.lines().any(begins))
+        .filter_map(|(path, _)| path.file_stem()?.to_str())
+        .collect();
+    assert!(with_extended.len() >= 8, "{with_extended:?}");
+    for name in with_extended {
+        assert!(listed.contains(&format!("`{name}`")), "{name} is not in the table of extended tests");
+    }
+}
+
 #[test]
 fn files_stay_short() {
     let found: Vec<String> = texts().iter().filter_map(|(path, text)| length_violation(path, text)).collect();

@@ -97,13 +97,13 @@ fn a_statement_that_waits_too_long_for_a_lock_is_a_conflict() {
     for engine in crate::ENGINES {
         let mut server = Held::of(engine);
         // More than an ordinary statement takes; ten attempts are made of a call, and all of them meet the lock, which is
-        // held three times as long.
-        let url = ServerUrl { statement_timeout_ms: 400, ..loaded(&mut server, "tpcb") };
+        // held two and a half times as long.
+        let url = ServerUrl { statement_timeout_ms: 200, ..loaded(&mut server, "tpcb") };
         let held = match engine {
             Engine::Postgres => {
-                "begin; lock table pgbench_branches in exclusive mode; select pg_sleep(12); commit"
+                "begin; lock table pgbench_branches in exclusive mode; select pg_sleep(5); commit"
             }
-            Engine::MariaDb => "begin; select bid from pgbench_branches for update; select sleep(12); commit",
+            Engine::MariaDb => "begin; select bid from pgbench_branches for update; select sleep(5); commit",
         };
         // The client comes back when the lock is let go.
         let trial = check_with(4, "conflict", &server, &url, || drop(server.ask("tpcb", held)), || ());

@@ -109,10 +109,10 @@ fn assert_interrupted(trial: &Value) {
     assert_audited(trial);
 }
 
-/// The smallest database of a workload on a server, loaded once.
+/// The golden database of a workload on a server, which is tiny; loaded once.
 fn loaded(server: &mut Held, workload: &str) -> ServerUrl {
     server.database(workload, |url| {
-        let ran = run_on(&Desk::empty(), &format!("load {workload}"), url);
+        let ran = run_on(&Desk::empty(), &format!("load {workload} --golden"), url);
         assert_eq!(ran.code(), 0, "{ran:?}");
     })
 }

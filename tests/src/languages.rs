@@ -38,7 +38,7 @@ pub struct Manifest {
 }
 
 /// One combination that a server can be started for.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Offer {
     /// The workload's name.
     pub workload: String,
@@ -196,6 +196,15 @@ impl ByHand {
             next += 1;
         }
         family.into_iter().map(resident).sum()
+    }
+
+    /// Sends it a signal.
+    ///
+    /// # Panics
+    /// When it has ended.
+    pub fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(self.child.id().cast_signed()).expect("a process has a number");
+        kill_process(pid, signal).expect("it runs");
     }
 
     /// Kills it, as if its machine had failed.

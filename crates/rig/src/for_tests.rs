@@ -60,7 +60,8 @@ pub fn exclusive(name: &str) -> Option<File> {
 }
 
 fn hold(folder: &Path, name: &str) -> File {
-    let lock = base::lock_file(&folder.join(format!("{name}.lock"))).expect("the folder of fixtures is there");
+    let lock =
+        base::lock_file(&folder.join(format!("{name}.lock"))).expect("the folder of fixtures is there");
     flock(&lock, FlockOperation::LockExclusive).expect("a file that was just opened can be locked");
     lock
 }
