@@ -11,7 +11,7 @@ use stackmark_tests::sabotage::{Deaf, ForMisdrawn, Misdrawn, MisdrawnInputs, Mis
 use stackmark_tests::saboteurs::{EXACT, SHAPE};
 use stackmark_tests::store::Store;
 use std::collections::BTreeSet;
-use workload_tpcc::audit::{self, Check, InputFinding, input_audit};
+use workload_tpcc::audit::{self, AuditOutcome, InputFinding, input_audit};
 use workload_tpcc::{Cardinality, Claims, Ledger};
 
 /// Calls after which every item of the input audit can tell.
@@ -59,8 +59,8 @@ fn bad_inputs_are_caught_by_the_items_that_they_offend_and_by_no_others() {
     assert_none(&all(&cases, |bad| {
         let findings = of_inputs(bad);
         let named = |verdict| findings.iter().filter(move |found| found.finding.verdict == verdict);
-        let failed: Vec<&str> = named(Check::Failed).map(|found| found.name).collect();
-        let untold: Vec<&str> = named(Check::NotTold).map(|found| found.name).collect();
+        let failed: Vec<&str> = named(AuditOutcome::Failed).map(|found| found.name).collect();
+        let untold: Vec<&str> = named(AuditOutcome::NotTold).map(|found| found.name).collect();
         let fine = failed.iter().collect::<BTreeSet<_>>() == bad.caught_by.iter().collect()
             && (untold.is_empty() || !bad.caught_by.is_empty());
         (!fine).then(|| {

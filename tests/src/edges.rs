@@ -107,13 +107,14 @@ fn rule(unit: &Unit) -> Option<Rule> {
         "events" => Rule { ours: &[], never: &[DRIVERS, RANDOMNESS] },
         // The document stands under everybody. `schema` only reads JSON.
         "model" | "result" | "schema" => Rule { ours: &[], never: &[DRIVERS, HTTP, RUNTIMES] },
-        "sql" => Rule { ours: &["model", "result"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
+        "sql" => Rule { ours: &["model"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
         "measure" => Rule { ours: &["model", "result"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
         // `judge` for its statistics: the same functions on a document as on what was just measured.
         "observe" | "judge" => {
             Rule { ours: &["model", "measure", "result"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] }
         }
-        "report" => Rule {
+        // Sample documents are for tests of the others alone.
+        "report" | "sample-documents" => Rule {
             ours: &["model", "measure", "result", "judge"],
             never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS],
         },

@@ -10,6 +10,7 @@ use benchmark::{Benchmark, LOAD_SEED, Past};
 use measure::Monotonic;
 use model::RetryingTarget;
 use result::Check;
+use sql::audit::AuditOutcome;
 use sql::{DbUrl, SqlForm, SqlTarget, SqliteUrl, StmtId};
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -101,7 +102,7 @@ impl<W: Benchmark> Housed<W> {
         });
         let found = audited(&self.place(), &queries.collect::<Vec<_>>());
         let all = groups.into_iter().flat_map(|group| group.audits).zip(found);
-        let failed = all.filter(|(audit, rows)| audit.judge(rows, &context).verdict == Check::Failed);
+        let failed = all.filter(|(audit, rows)| audit.judge(rows, &context).verdict == AuditOutcome::Failed);
         failed.map(|(audit, _)| audit.name).collect()
     }
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tempfile::TempDir;
-use workload_tpcc::audit::{self, Audit, Check, Family, Finding};
+use workload_tpcc::audit::{self, Audit, AuditOutcome, Family, Finding};
 use workload_tpcc::conformance::GOLDEN_LOAD_SEED;
 use workload_tpcc::{Cardinality, Claims, Data, SqlTarget, StoredTally, catalogue, schema};
 
@@ -241,9 +241,9 @@ impl Store {
     /// With what was found.
     pub fn assert_sound(&self) {
         for (audit, finding) in self.audits() {
-            let untold = finding.verdict == Check::NotTold || finding.figure.is_some();
+            let untold = finding.verdict == AuditOutcome::NotTold || finding.figure.is_some();
             let share = audit.family == Family::Shape && untold;
-            let sound = share || finding.verdict == Check::Passed;
+            let sound = share || finding.verdict == AuditOutcome::Passed;
             assert!(sound, "{}: {} {:?}", audit.name, finding.sentence, finding.details);
         }
     }
@@ -253,7 +253,7 @@ impl Found {
     /// Names of what failed, audits and measures of the ledger together.
     #[must_use]
     pub fn failed(&self) -> BTreeSet<String> {
-        let audits = self.audits.iter().filter(|(_, finding)| finding.verdict == Check::Failed);
+        let audits = self.audits.iter().filter(|(_, finding)| finding.verdict == AuditOutcome::Failed);
         let ledger = self.ledger.iter().filter(|(_, violations)| !violations.is_empty());
         audits
             .map(|(audit, _)| audit.name.clone())
@@ -264,7 +264,7 @@ impl Found {
     /// Names of the audits that could not tell.
     #[must_use]
     pub fn not_told(&self) -> BTreeSet<&str> {
-        let untold = self.audits.iter().filter(|(_, finding)| finding.verdict == Check::NotTold);
+        let untold = self.audits.iter().filter(|(_, finding)| finding.verdict == AuditOutcome::NotTold);
         untold.map(|(audit, _)| audit.name.as_str()).collect()
     }
 }

@@ -3,7 +3,6 @@
 //! beside a document that is rewritten and flushed once a second, as it was before.
 
 use adapter_rusqlite::SqliteOpener;
-use judge::testing;
 use measure::Monotonic;
 use model::Nanos;
 use result::{Document, Progress, to_json};
@@ -47,7 +46,7 @@ fn main() {
     let _ = load_file(&template, 1);
     let texts = workload_tpcc::catalogue(Dialect::Sqlite).expect("kept valid by a test");
     let c_load = Data::c_load_of(LOAD_SEED);
-    let state = testing::trial();
+    let state = sample_documents::trial();
     let mut rates: [Vec<f64>; 3] = Default::default();
     for seed in 1..=ROUNDS {
         // Each way is first, second and third equally often.

@@ -1,8 +1,8 @@
 //! Findings, as results have them.
 
 use model::LedgerFinding;
-use result::{Check, InputCheck, LedgerCheck};
-use sql::audit::InputFinding;
+use result::{AuditFamily, Check, InputCheck, LedgerCheck};
+use sql::audit::{AuditOutcome, Family, InputFinding};
 
 /// What a ledger found, for the document. `place` is where the store is held to the claims: `district`; `places` are how many
 /// there were before and are now, without findings where these are not the same.
@@ -70,6 +70,25 @@ fn places_differ(place: &str, (before, after): (usize, usize)) -> LedgerCheck {
     }
 }
 
+/// What an audit has found, for the document.
+#[must_use]
+pub const fn check_of(verdict: AuditOutcome) -> Check {
+    match verdict {
+        AuditOutcome::Passed => Check::Passed,
+        AuditOutcome::Failed => Check::Failed,
+        AuditOutcome::NotTold => Check::NotTold,
+    }
+}
+
+/// What an audit belongs to, for the document.
+#[must_use]
+pub const fn family_of(family: Family) -> AuditFamily {
+    match family {
+        Family::Consistency => AuditFamily::Consistency,
+        Family::Shape => AuditFamily::Shape,
+    }
+}
+
 /// What was found of what was sent, for the document.
 #[must_use]
 pub fn input_checks(findings: Vec<InputFinding>) -> Vec<InputCheck> {
@@ -82,7 +101,7 @@ pub fn input_checks(findings: Vec<InputFinding>) -> Vec<InputCheck> {
             tolerance: figure.tolerance,
             measured: figure.measured,
             samples: figure.samples,
-            check: input.finding.verdict,
+            check: check_of(input.finding.verdict),
         })
     };
     findings.into_iter().filter_map(check).collect()

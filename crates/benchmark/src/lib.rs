@@ -14,7 +14,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 pub use blocks::Blocks;
-pub use checks::{input_checks, ledger_checks, whole_checks};
+pub use checks::{check_of, family_of, input_checks, ledger_checks, whole_checks};
 
 /// Seed of loads of which nothing else is said; that of runs is another.
 pub const LOAD_SEED: u64 = 1;

@@ -100,7 +100,6 @@ fn waited(trial: &Trial) -> Option<String> {
 mod tests {
     use super::*;
     use crate::rules::tests::{sampled, wait_for_nothing};
-    use crate::testing;
     use result::{Arrivals, Books};
 
     fn check(trial: &Trial, what: Suspect, words: &str) {
@@ -115,7 +114,7 @@ mod tests {
 
     #[test]
     fn time_waits_and_what_was_full_make_one_statement() {
-        let mut trial = testing::trial().trials.remove(0);
+        let mut trial = sample_documents::trial().trials.remove(0);
         check(&trial, Suspect::Writer, "SQLite's one writer sets the throughput");
         trial.stack.engine = "postgres".to_owned();
         wait_for_nothing(&mut trial);

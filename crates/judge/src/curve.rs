@@ -353,12 +353,11 @@ mod tests {
         self,
         tests::{on_postgres, sampled},
     };
-    use crate::testing;
 
     #[test]
     fn a_peak_of_a_law_that_does_not_fit_is_not_named() {
         let curve = |edit: fn(usize, &mut f64)| {
-            let mut document = testing::sweep();
+            let mut document = sample_documents::sweep();
             for (at, trial) in document.trials.iter_mut().enumerate() {
                 // Falling beyond eight clients, the same in every block.
                 let clients = 2.0_f64.powi((at % 6) as i32);
@@ -389,7 +388,7 @@ mod tests {
 
     #[test]
     fn a_void_trial_is_left_out_of_its_point_and_a_point_of_void_trials_has_no_rate() {
-        let mut document = testing::sweep();
+        let mut document = sample_documents::sweep();
         let loads: Vec<Loaded> = (0..6)
             .map(|at| Loaded {
                 load: f64::from(1 << at),
@@ -411,7 +410,7 @@ mod tests {
 
     #[test]
     fn a_backlog_that_the_drain_works_off_is_no_service() {
-        let mut trial = testing::open_trial().trials.remove(0);
+        let mut trial = sample_documents::open_trial().trials.remove(0);
         trial.overall.books.never_begun = 0;
         trial.overall.books.due = trial.overall.books.begun;
         assert!(served_share(&trial) > 0.995, "{}", served_share(&trial));
@@ -427,14 +426,14 @@ mod tests {
             trial.rules = rules::judge(&trial);
             who(&trial)
         };
-        assert_eq!(judged(testing::trial().trials.remove(0)), "SQLite's one writer");
-        let mut limited = testing::engine_trial().trials.remove(0);
+        assert_eq!(judged(sample_documents::trial().trials.remove(0)), "SQLite's one writer");
+        let mut limited = sample_documents::engine_trial().trials.remove(0);
         limited.processes[0].cpu_user_s = 0.6 * limited.measured_s;
         assert_eq!(judged(limited.clone()), "a processor limit");
         limited.measured_s = 0.0;
         assert_eq!(judged(limited), "not judged");
         // A log that the engine's sessions flush is one thing, a device that is busy all the time another.
-        let mut flushing = testing::trial().trials.remove(0);
+        let mut flushing = sample_documents::trial().trials.remove(0);
         on_postgres(&mut flushing);
         flushing.engine = Some(sampled(&[("IO:WALSync", 0.8), ("running", 0.2)]));
         assert_eq!(judged(flushing.clone()), "log flushes");

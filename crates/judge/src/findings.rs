@@ -439,9 +439,9 @@ mod tests {
 
     #[test]
     fn several_stores_are_told_with_what_each_holds() {
-        let mut trial = crate::testing::trial().trials.remove(0);
+        let mut trial = sample_documents::trial().trials.remove(0);
         assert_eq!(scale_words(&trial.data), "1 warehouse");
-        trial.data.stores = crate::testing::two_stores();
+        trial.data.stores = sample_documents::two_stores();
         assert_eq!(scale_words(&trial.data), "1 warehouse over 2 stores");
         assert!(setting_line(&trial).contains(", 2 stores, durable"), "{}", setting_line(&trial));
         let told: Vec<_> = key(&trial).into_iter().flat_map(|(_, rows)| rows).collect();

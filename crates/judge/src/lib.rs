@@ -11,6 +11,4 @@ pub mod figures;
 pub mod findings;
 pub mod rules;
 #[doc(hidden)]
-pub mod testing;
-
 pub use bottleneck::{Bottleneck, bottleneck};

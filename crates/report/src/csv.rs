@@ -260,7 +260,6 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing;
 
     /// Reads RFC 4180 back; every row has as many cells as the header.
     fn parse(text: &str) -> Vec<Vec<String>> {
@@ -292,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_trial_has_a_row_a_kind_and_one_for_all() {
-        let document = testing::trial();
+        let document = sample_documents::trial();
         let rows = parse(&trials(std::slice::from_ref(&document)));
         assert_eq!(rows.len(), 1 + 5 + 1);
         assert_eq!(cell(&rows, 1, "kind"), "new-order");
@@ -305,7 +304,7 @@ mod tests {
 
     #[test]
     fn trials_of_a_comparison_say_their_side_and_block() {
-        let rows = parse(&trials(&[testing::comparison(), testing::trial()]));
+        let rows = parse(&trials(&[sample_documents::comparison(), sample_documents::trial()]));
         let labels: Vec<&str> = (1..rows.len()).map(|row| cell(&rows, row, "variant")).collect();
         assert!(labels.contains(&"direct") && labels.contains(&"through HTTP"), "{labels:?}");
         assert_eq!(labels.last(), Some(&""), "a trial on its own is of no variant");
@@ -313,16 +312,16 @@ mod tests {
 
     #[test]
     fn trials_of_a_sweep_say_their_load_and_block_and_those_of_a_search_their_rate_and_outcome() {
-        let rows = parse(&trials(&[testing::sweep()]));
+        let rows = parse(&trials(&[sample_documents::sweep()]));
         let of = |rows: &[Vec<String>], trial: usize, column: &str| {
             let at = (1..rows.len()).find(|row| cell(rows, *row, "trial") == trial.to_string()).unwrap();
             cell(rows, at, column).to_owned()
         };
         assert_eq!((of(&rows, 1, "variant"), of(&rows, 1, "block")), ("1 client".into(), "1".into()));
-        let last = testing::sweep().trials.len();
+        let last = sample_documents::sweep().trials.len();
         assert_eq!(of(&rows, last, "block"), "3");
         assert!(of(&rows, last, "variant").ends_with(" clients"), "{}", of(&rows, last, "variant"));
-        let rows = parse(&trials(&[testing::search()]));
+        let rows = parse(&trials(&[sample_documents::search()]));
         let said =
             |trial| [of(&rows, trial, "variant"), of(&rows, trial, "block"), of(&rows, trial, "outcome")];
         assert_eq!(said(2), ["1 350 calls/s", "1", "broken"]);
@@ -331,7 +330,7 @@ mod tests {
 
     #[test]
     fn hostile_text_stays_in_its_cell_and_is_no_formula() {
-        let mut document = testing::hostile_trial();
+        let mut document = sample_documents::hostile_trial();
         document.id = "=HYPERLINK(\"x\")\r\n,".into();
         let rows = parse(&trials(&[document]));
         assert_eq!(cell(&rows, 1, "run"), "'=HYPERLINK(\"x\")\r\n,");
@@ -339,7 +338,7 @@ mod tests {
 
     #[test]
     fn each_metric_has_a_row_a_variant_with_its_verdict() {
-        let rows = parse(&verdicts(&[testing::two_metrics(), testing::trial()]));
+        let rows = parse(&verdicts(&[sample_documents::two_metrics(), sample_documents::trial()]));
         assert_eq!(rows.len(), 1 + 2);
         let said = |row| ["metric", "unit", "variant", "verdict"].map(|column| cell(&rows, row, column));
         assert_eq!(said(1), ["throughput", "new orders/min", "through HTTP", "worse"]);
@@ -348,7 +347,7 @@ mod tests {
 
     #[test]
     fn slices_have_a_row_a_kind() {
-        let document = testing::trial();
+        let document = sample_documents::trial();
         let expected = document.trials[0].slices.len() * document.trials[0].kinds.len();
         let rows = parse(&slices(&[document]));
         assert_eq!(rows.len(), 1 + expected);

@@ -1,5 +1,4 @@
 use super::*;
-use crate::testing;
 
 fn at(mut document: Document, id: &str, day: u64) -> (PathBuf, Result<Document, ReadError>) {
     document.id = id.to_owned();
@@ -15,7 +14,7 @@ fn history(found: Vec<(PathBuf, Result<Document, ReadError>)>) -> History {
 
 #[test]
 fn runs_of_one_key_are_one_series_by_time() {
-    let history = history(vec![at(testing::trial(), "b", 2), at(testing::trial(), "a", 1)]);
+    let history = history(vec![at(sample_documents::trial(), "b", 2), at(sample_documents::trial(), "a", 1)]);
     let [series] = &history.series[..] else { panic!("{history:#?}") };
     let runs: Vec<&str> = series.points.iter().map(|point| point.run.as_str()).collect();
     assert_eq!(runs, ["a", "b"]);
@@ -26,10 +25,10 @@ fn runs_of_one_key_are_one_series_by_time() {
 
 #[test]
 fn another_key_is_another_series_and_says_what_differs() {
-    let mut other = testing::trial();
+    let mut other = sample_documents::trial();
     other.trials[0].plan.clients = 32;
     other.trials[0].stack.settings[2].value = "1 GiB".into();
-    let history = history(vec![at(testing::trial(), "a", 1), at(other, "b", 2)]);
+    let history = history(vec![at(sample_documents::trial(), "a", 1), at(other, "b", 2)]);
     assert_eq!(history.series.len(), 2);
     let has = |name: &str, value: &str| history.series[1].key.contains(&(name.to_owned(), value.to_owned()));
     assert!(has("clients", "32") && has("cache_size", "1 GiB"), "{:?}", history.series[1].key);
@@ -37,11 +36,11 @@ fn another_key_is_another_series_and_says_what_differs() {
 
 #[test]
 fn a_new_version_is_told_and_does_not_end_the_series() {
-    let mut later = testing::trial();
+    let mut later = sample_documents::trial();
     later.stackmark = "0.2.0".into();
     later.trials[0].stack.engine_version = "3.52.0".into();
     later.trials[0].machine.memory_bytes *= 2;
-    let history = history(vec![at(testing::trial(), "a", 1), at(later, "b", 2)]);
+    let history = history(vec![at(sample_documents::trial(), "a", 1), at(later, "b", 2)]);
     assert_eq!(history.series.len(), 1);
     let changes = history.series[0].points[1].changes.join("\n");
     for word in ["stackmark: 0.1.0 → 0.2.0", "3.52.0", "memory: "] {
@@ -52,7 +51,7 @@ fn a_new_version_is_told_and_does_not_end_the_series() {
 #[test]
 fn the_page_says_what_the_latest_run_is_beside_the_one_before() {
     let run = |id: &str, day, value, half| {
-        let mut document = testing::trial();
+        let mut document = sample_documents::trial();
         document.trials[0].headline.value =
             Interval { value, low: Some(value - half), high: Some(value + half) };
         at(document, id, day)
@@ -70,7 +69,7 @@ fn the_page_says_what_the_latest_run_is_beside_the_one_before() {
 
 #[test]
 fn a_subject_filter_takes_whole_parts_of_a_path() {
-    let found = || vec![at(testing::trial(), "a", 1), at(testing::engine_trial(), "b", 1)];
+    let found = || vec![at(sample_documents::trial(), "a", 1), at(sample_documents::engine_trial(), "b", 1)];
     let subjects = |filter| -> Vec<String> {
         History::of(found(), Some(filter)).series.into_iter().map(|series| series.subject).collect()
     };
@@ -81,9 +80,9 @@ fn a_subject_filter_takes_whole_parts_of_a_path() {
 
 #[test]
 fn csv_has_a_row_a_run_and_nothing_from_a_file_moves_the_cursor() {
-    let mut hostile = testing::hostile_trial();
+    let mut hostile = sample_documents::hostile_trial();
     hostile.trials[0].subject.push_str("\x1b[2J");
-    let history = history(vec![at(testing::trial(), "a", 1), at(hostile, "h", 2)]);
+    let history = history(vec![at(sample_documents::trial(), "a", 1), at(hostile, "h", 2)]);
     assert_eq!(history.csv().lines().count(), 3);
     assert!(!history.text(Colour::Never).contains('\x1b'));
     let page = crate::html::history::render(&history);

@@ -302,7 +302,6 @@ impl Xml {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing;
 
     fn parsed(text: &str) -> roxmltree::Document<'_> {
         roxmltree::Document::parse(text).unwrap_or_else(|error| panic!("{error}: {text}"))
@@ -357,34 +356,35 @@ mod tests {
 
     #[test]
     fn every_document_keeps_to_the_schema() {
-        let all: Vec<Document> = testing::samples().into_iter().map(|(_, document)| document).collect();
+        let all: Vec<Document> =
+            sample_documents::samples().into_iter().map(|(_, document)| document).collect();
         all.iter().for_each(|document| check(&render(std::slice::from_ref(document))));
         check(&render(&all));
     }
 
     #[test]
     fn a_good_trial_has_no_failure_and_a_failed_audit_is_one() {
-        assert_eq!(failures(&render(&[testing::trial()])), [""; 0]);
-        let failed = failures(&render(&[testing::failed_trial()]));
+        assert_eq!(failures(&render(&[sample_documents::trial()])), [""; 0]);
+        let failed = failures(&render(&[sample_documents::failed_trial()]));
         assert!(failed.contains(&"run".to_owned()), "{failed:?}");
         assert!(failed.iter().any(|name| name.starts_with("audit ")), "{failed:?}");
     }
 
     #[test]
     fn a_loss_beyond_the_limit_is_a_failure_and_a_loss_within_it_is_none() {
-        let mut document = testing::comparison();
-        let comparison = testing::compared_mut(&mut document);
+        let mut document = sample_documents::comparison();
+        let comparison = sample_documents::compared_mut(&mut document);
         comparison.loss_max = Some(0.001);
         assert!(comparison.loses_too_much(), "the sample loses more than that");
         let said = failures(&render(&[document.clone()]));
         assert!(said.contains(&"through HTTP against direct".to_owned()), "{said:?}");
-        testing::compared_mut(&mut document).loss_max = Some(0.9);
+        sample_documents::compared_mut(&mut document).loss_max = Some(0.9);
         assert_eq!(failures(&render(&[document])), [""; 0]);
     }
 
     #[test]
     fn a_level_that_no_rate_keeps_is_a_failure_and_a_step_that_ended_early_is_none() {
-        let mut document = testing::search();
+        let mut document = sample_documents::search();
         document.trials[1].state = State::Interrupted;
         let text = render(&[document.clone()]);
         assert_eq!((failures(&text), text.contains("<skipped")), (Vec::new(), false));
@@ -395,7 +395,7 @@ mod tests {
 
     #[test]
     fn a_variant_that_could_not_start_is_a_failure() {
-        let mut document = testing::experiment();
+        let mut document = sample_documents::experiment();
         let variant = &mut document.experiment.as_mut().unwrap().variants[1];
         (variant.state, variant.reason) = (VariantState::NotStarted, Some("no engine here".into()));
         let name = format!("{} starts", variant.name);
@@ -404,7 +404,7 @@ mod tests {
 
     #[test]
     fn control_characters_do_not_break_the_document() {
-        let mut document = testing::failed_trial();
+        let mut document = sample_documents::failed_trial();
         document.trials[0].failure = Some("a\u{0}b\u{1b}[31m\n<c>&\"'\u{ffff}]]>".into());
         let text = render(&[document]);
         let parsed = parsed(&text);

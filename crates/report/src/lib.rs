@@ -13,6 +13,5 @@ pub mod junit;
 pub mod markdown;
 mod pooled;
 #[doc(hidden)]
-pub mod testing;
 pub mod text;
 mod variants;

@@ -38,7 +38,7 @@ fn criterion(metric: &str) -> Criterion {
 }
 
 fn bed(metric: &str, direct: &[f64], again: &[f64], http: &[f64]) -> Bed {
-    let Document { trials: samples, .. } = judge::testing::comparison();
+    let Document { trials: samples, .. } = sample_documents::comparison();
     let of_route = |route: &str| samples.iter().find(|trial| trial.stack.route == route).unwrap();
     let metrics = vec![Measured::named(metric, Tpcc::KINDS).unwrap()];
     let (mut trials, mut of_parts) = (Vec::new(), vec![Vec::new(); 3]);

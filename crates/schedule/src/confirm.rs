@@ -49,7 +49,6 @@ pub fn judge(suspicion: &Suspicion, comparison: Option<&Comparison>) -> Confirma
 #[cfg(test)]
 mod tests {
     use super::*;
-    use judge::testing;
     use result::Suspect;
 
     fn check(bounds: (Option<f64>, Option<f64>), ratio: (f64, f64, f64), confirmed: bool) {
@@ -59,7 +58,7 @@ mod tests {
             ratio_min: bounds.0,
             ratio_max: bounds.1,
         };
-        let mut comparison = testing::compared(&testing::comparison()).clone();
+        let mut comparison = sample_documents::compared(&sample_documents::comparison()).clone();
         comparison.ratio = Some(Interval { value: ratio.0, low: Some(ratio.1), high: Some(ratio.2) });
         let found = judge(&suspicion, Some(&comparison));
         assert_eq!(found.confirmed, confirmed, "{}", found.sentence);
@@ -96,7 +95,7 @@ mod tests {
             ratio_max: None,
         };
         assert!(!judge(&suspicion, None).confirmed);
-        let mut comparison = testing::compared(&testing::comparison()).clone();
+        let mut comparison = sample_documents::compared(&sample_documents::comparison()).clone();
         comparison.ratio = Some(Interval { value: 2.0, low: Some(1.8), high: Some(2.2) });
         comparison.verdict = Verdict::DifferentWork;
         let different = judge(&suspicion, Some(&comparison));

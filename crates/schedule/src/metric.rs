@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_figure_comes_from_where_its_name_says() {
-        let trial = judge::testing::trial().trials.swap_remove(0);
+        let trial = sample_documents::trial().trials.swap_remove(0);
         let of = |name: &str| Measured::named(name, Tpcc::KINDS).unwrap().of(&trial);
         assert_eq!(of("throughput"), Some(trial.headline.value.value));
         let new_order = &trial.kinds.iter().find(|kind| kind.name == "new-order").unwrap().tally;

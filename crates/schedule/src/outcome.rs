@@ -135,11 +135,10 @@ fn gives_out(search: &Search, highest: f64, trials: &[Trial]) -> Option<String> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use judge::testing;
 
     /// What is said where that was full at the lowest rate that broke the level.
     fn said(full: Option<Suspect>) -> String {
-        let mut document = testing::search();
+        let mut document = sample_documents::search();
         for trial in &mut document.trials {
             for rule in trial.rules.iter_mut().filter(|rule| rule.name == "saturation") {
                 rule.full = full;

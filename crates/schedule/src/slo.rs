@@ -192,7 +192,6 @@ pub(crate) fn time(ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use judge::testing;
     use result::AllDue;
 
     const KINDS: [&str; 5] = ["new-order", "payment", "order-status", "delivery", "stock-level"];
@@ -227,7 +226,7 @@ mod tests {
     }
 
     fn open(edit: impl FnOnce(&mut Trial)) -> Trial {
-        let mut trial = testing::open_trial().trials.remove(0);
+        let mut trial = sample_documents::open_trial().trials.remove(0);
         trial.overall.books.due = trial.overall.books.begun;
         trial.overall.books.never_begun = 0;
         edit(&mut trial);

@@ -4,7 +4,34 @@
 //! the engine hands the rows to [`Audit::judge`]. `C` is what a workload knows about the database beside its rows.
 
 use crate::{Catalogue, CatalogueError, Value};
-pub use result::{AuditFamily as Family, Check};
+
+/// What an audit belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// A consistency condition of the workload.
+    Consistency,
+    /// The shape of the data that the run left behind.
+    Shape,
+}
+
+/// What an audit that was run has found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditOutcome {
+    /// It holds.
+    Passed,
+    /// It does not hold.
+    Failed,
+    /// The rows do not decide it.
+    NotTold,
+}
+
+impl AuditOutcome {
+    /// That of a condition.
+    #[must_use]
+    pub const fn from_passed(passed: bool) -> AuditOutcome {
+        if passed { AuditOutcome::Passed } else { AuditOutcome::Failed }
+    }
+}
 
 /// Violations that are listed; a broken database may have millions.
 pub const VIOLATIONS_SHOWN: usize = 5;
@@ -61,7 +88,7 @@ impl<C> Audit<C> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
     /// How it ended.
-    pub verdict: Check,
+    pub verdict: AuditOutcome,
     /// What holds or does not, in one sentence.
     pub sentence: String,
     /// The first violations.
@@ -73,14 +100,14 @@ pub struct Finding {
 impl Finding {
     /// Of a figure, without details.
     #[must_use]
-    pub fn of(verdict: Check, sentence: String, figure: Figure) -> Finding {
+    pub fn of(verdict: AuditOutcome, sentence: String, figure: Figure) -> Finding {
         Finding { verdict, sentence, details: Vec::new(), figure: Some(figure) }
     }
 
     /// What cannot be told, and why.
     #[must_use]
     pub fn not_told(sentence: String, figure: Option<Figure>) -> Finding {
-        Finding { verdict: Check::NotTold, sentence, details: Vec::new(), figure }
+        Finding { verdict: AuditOutcome::NotTold, sentence, details: Vec::new(), figure }
     }
 }
 
@@ -126,11 +153,11 @@ impl InputFinding {
         );
         // A tolerance of half the share would pass what is plainly wrong, so it tells nothing.
         let finding = if calls == 0 || (expected > 0.0 && tolerance >= expected / 2.0) {
-            Finding::of(Check::NotTold, format!("too few to tell whether {found}"), figure)
+            Finding::of(AuditOutcome::NotTold, format!("too few to tell whether {found}"), figure)
         } else if (measured - expected).abs() <= tolerance {
-            Finding::of(Check::Passed, found, figure)
+            Finding::of(AuditOutcome::Passed, found, figure)
         } else {
-            Finding::of(Check::Failed, format!("violated: {found}"), figure)
+            Finding::of(AuditOutcome::Failed, format!("violated: {found}"), figure)
         };
         InputFinding { name, clause: "mix", finding }
     }
@@ -244,12 +271,12 @@ pub fn groups<C>(asked: &[Asked<C>], catalogue: &Catalogue) -> Result<Vec<Group<
 pub fn violations<C>(audit: &Audit<C>, rows: &[Vec<Value>], _: &C) -> Finding {
     let details = rows.iter().take(VIOLATIONS_SHOWN).map(|row| described(audit.columns, row)).collect();
     let (verdict, sentence) = match rows.len() {
-        0 => (Check::Passed, audit.sentence.to_owned()),
+        0 => (AuditOutcome::Passed, audit.sentence.to_owned()),
         count if count > VIOLATIONS_SHOWN => {
-            (Check::Failed, format!("violated more than {VIOLATIONS_SHOWN} times: {}", audit.sentence))
+            (AuditOutcome::Failed, format!("violated more than {VIOLATIONS_SHOWN} times: {}", audit.sentence))
         }
-        1 => (Check::Failed, format!("violated once: {}", audit.sentence)),
-        count => (Check::Failed, format!("violated {count} times: {}", audit.sentence)),
+        1 => (AuditOutcome::Failed, format!("violated once: {}", audit.sentence)),
+        count => (AuditOutcome::Failed, format!("violated {count} times: {}", audit.sentence)),
     };
     Finding { verdict, sentence, details, figure: None }
 }
@@ -287,7 +314,7 @@ mod tests {
                     Some([samples]) => {
                         let samples = u64::try_from(samples).unwrap();
                         let figure = Figure { measured: 1.0, expected: 1.0, tolerance: 0.0, samples };
-                        Finding::of(Check::Passed, audit.sentence.into(), figure)
+                        Finding::of(AuditOutcome::Passed, audit.sentence.into(), figure)
                     }
                     None => audit.unreadable(),
                 }
@@ -321,9 +348,12 @@ mod tests {
         let found = groups(&ASKED, &catalogue()).unwrap();
         let ytd = &found[0].audits[0];
         let judge = |count: usize| ytd.judge(&vec![vec![Value::Int(7), Value::Int(9)]; count], &());
-        assert_eq!((judge(0).verdict, judge(0).sentence.as_str()), (Check::Passed, "it adds up"));
+        assert_eq!((judge(0).verdict, judge(0).sentence.as_str()), (AuditOutcome::Passed, "it adds up"));
         let once = judge(1);
-        assert_eq!((once.verdict, once.sentence.as_str()), (Check::Failed, "violated once: it adds up"));
+        assert_eq!(
+            (once.verdict, once.sentence.as_str()),
+            (AuditOutcome::Failed, "violated once: it adds up")
+        );
         assert_eq!(once.details, ["warehouse 7, sum 9"]);
         assert_eq!(judge(2).sentence, "violated 2 times: it adds up");
         let many = judge(ytd.rows_max);
@@ -338,11 +368,11 @@ mod tests {
         let found = groups(&ASKED, &catalogue()).unwrap();
         let judge = |rows: &[Vec<Value>]| found[0].audits[1].judge(rows, &());
         let told = judge(&[vec![Value::Int(3)]]);
-        assert_eq!((told.verdict, told.figure.map(|figure| figure.samples)), (Check::Passed, Some(3)));
+        assert_eq!((told.verdict, told.figure.map(|figure| figure.samples)), (AuditOutcome::Passed, Some(3)));
         for rows in
             [vec![], vec![vec![Value::Null]], vec![vec![Value::Int(1), Value::Int(2)]], vec![vec![]; 2]]
         {
-            assert_eq!(judge(&rows).verdict, Check::NotTold, "{rows:?}");
+            assert_eq!(judge(&rows).verdict, AuditOutcome::NotTold, "{rows:?}");
         }
     }
 }

@@ -215,7 +215,6 @@ fn is_same(then: &Plan, now: &Plan) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use judge::testing;
     use model::Workload;
     use result::Document;
     use result::State;
@@ -289,7 +288,8 @@ mod tests {
         let out = tempdir();
         let (folder, ..) = Folder::create(&out, "sweep").unwrap();
         for (name, run, state, plan) in trials {
-            let mut document = Document { id: format!("{run}/{name}"), state: *state, ..testing::trial() };
+            let mut document =
+                Document { id: format!("{run}/{name}"), state: *state, ..sample_documents::trial() };
             let trial = Trial { state: *state, plan: plan.clone(), ..document.trials[0].clone() };
             document.trials[0] = trial;
             let own = folder.path().join("trials").join(name);
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn a_step_that_ended_early_has_ended_and_one_that_the_user_interrupted_has_not() {
-        let mut trial = testing::trial().trials[0].clone();
+        let mut trial = sample_documents::trial().trials[0].clone();
         trial.state = State::Interrupted;
         assert!(!has_ended(&trial));
         trial.ended_early = Some("102 calls had taken longer than 50 ms".into());

@@ -4,13 +4,14 @@ use crate::reach::{of_server, reach_started};
 use crate::{Folder, Spectator};
 use admin::{AuditGroup, AuditQuery, AuditRows, store};
 use anyhow::{Context, Result};
-use benchmark::Past;
+use benchmark::{Past, check_of, family_of};
 use deploy::database::LoadOptions;
 use deploy::{Databases, Deployment, Interrupt, Route, ServerSettings, Subject, at, store_name};
 use measure::Monotonic;
 use model::{Clock, Nanos, Target};
 use result::words::capital;
 use result::{AuditFamily, AuditWhen, Check, Conformance, LedgerCheck};
+use sql::audit::AuditOutcome;
 use sql::{DbUrl, SqliteUrl, Storage};
 use std::sync::atomic::AtomicBool;
 use targets::{Driven, TrialTarget};
@@ -217,11 +218,11 @@ fn judged<C>(
         Ok(found) => {
             let finding = audit.judge(&found, context);
             match finding.verdict {
-                Check::Failed if finding.figure.is_some() && !chance_tells => {
+                AuditOutcome::Failed if finding.figure.is_some() && !chance_tells => {
                     let sentence = format!("earlier runs have used this data too; {}", finding.sentence);
                     (Check::NotTold, sentence, finding.details)
                 }
-                check => (check, finding.sentence, finding.details),
+                verdict => (check_of(verdict), finding.sentence, finding.details),
             }
         }
         Err(why) => (Check::NotRun, format!("{}: {why}", audit.sentence), Vec::new()),
@@ -229,7 +230,7 @@ fn judged<C>(
     result::Audit {
         name: audit.name.clone(),
         store: None,
-        family: audit.family,
+        family: family_of(audit.family),
         when,
         clause: Some(audit.clause.into()),
         check,

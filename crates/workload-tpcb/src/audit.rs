@@ -12,7 +12,7 @@ use sql::audit::{About, Asked, groups};
 use sql::{Catalogue, CatalogueError, Dialect};
 
 pub use inputs::input_audit;
-pub use sql::audit::{Check, Family, Figure, Finding, InputFinding};
+pub use sql::audit::{AuditOutcome, Family, Figure, Finding, InputFinding};
 
 /// Audits that share temporary tables, and so a connection.
 pub type AuditGroup = sql::audit::Group<Context>;

@@ -7,7 +7,7 @@ use model::{Mix, Workload};
 use sql::audit::{About, Asked, InputFinding, groups};
 use sql::{Catalogue, CatalogueError, Dialect};
 
-pub use sql::audit::{Check, Family, Finding};
+pub use sql::audit::{AuditOutcome, Family, Finding};
 
 /// Audits that share a connection.
 pub type AuditGroup = sql::audit::Group<Cardinality>;

@@ -7,7 +7,7 @@ use sql::{Dialect, SqliteUrl, Value};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
-use workload_tpcc::audit::{self, Check, Context};
+use workload_tpcc::audit::{self, AuditOutcome, Context};
 use workload_tpcc::{Cardinality, StoredTally};
 
 /// Calls that a tiny database has seen: enough that every table has changed, few enough that new orders wait.
@@ -31,7 +31,7 @@ fn after_a_run(name: &str) -> (tempfile::TempDir, SqliteUrl) {
 fn failed(url: &SqliteUrl) -> BTreeSet<String> {
     findings(url, Cardinality::tiny())
         .into_iter()
-        .filter(|(_, finding)| finding.verdict == Check::Failed)
+        .filter(|(_, finding)| finding.verdict == AuditOutcome::Failed)
         .map(|(audit, _)| audit.name)
         .collect()
 }
@@ -46,7 +46,7 @@ fn a_fresh_load_and_a_right_run_violate_nothing() {
     for (audit, finding) in &found {
         assert_ne!(
             finding.verdict,
-            Check::Failed,
+            AuditOutcome::Failed,
             "{}: {} {:?}",
             audit.name,
             finding.sentence,
@@ -56,7 +56,7 @@ fn a_fresh_load_and_a_right_run_violate_nothing() {
     // Figures of so little data tell little; everything else is told.
     let untold: Vec<&str> = found
         .iter()
-        .filter(|(_, finding)| finding.verdict == Check::NotTold)
+        .filter(|(_, finding)| finding.verdict == AuditOutcome::NotTold)
         .map(|(audit, _)| audit.name.as_str())
         .collect();
     assert!(
@@ -333,7 +333,7 @@ fn a_database_of_another_kit_is_judged_by_its_sums() {
     let of_others = Context { ours: false, ..Context::fresh(Cardinality::tiny()) };
     let failed = || -> BTreeSet<String> {
         let found = support::findings_in(&url, &of_others).into_iter();
-        found.filter(|(_, one)| one.verdict == Check::Failed).map(|(audit, _)| audit.name).collect()
+        found.filter(|(_, one)| one.verdict == AuditOutcome::Failed).map(|(audit, _)| audit.name).collect()
     };
     assert_eq!(failed(), BTreeSet::new());
     execute(&url, "update warehouse set w_ytd = w_ytd + 0.01 where w_id = 1");

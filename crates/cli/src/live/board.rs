@@ -155,11 +155,10 @@ fn of_search(document: &Document, search: &Search) -> Board {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use judge::testing;
 
     #[test]
     fn a_comparison_shows_both_sides_and_the_ratio() {
-        let board = of(&testing::comparison()).unwrap();
+        let board = of(&sample_documents::comparison()).unwrap();
         let [a, again, b] = &board.rows[..] else { panic!("{board:?}") };
         assert_eq!(again.name, "direct, again");
         let noise = again.ratio.as_ref().unwrap().value;
@@ -171,7 +170,7 @@ mod tests {
 
     #[test]
     fn nothing_is_measured_by_a_void_base() {
-        let mut document = testing::experiment();
+        let mut document = sample_documents::experiment();
         let mut found = document.experiment.take().unwrap();
         found.comparisons.clear();
         let ratios = |found: &Experiment| {
@@ -185,6 +184,6 @@ mod tests {
 
     #[test]
     fn a_single_trial_has_no_board() {
-        assert_eq!(of(&testing::trial()), None);
+        assert_eq!(of(&sample_documents::trial()), None);
     }
 }

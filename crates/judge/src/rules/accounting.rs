@@ -284,7 +284,7 @@ mod tests {
             trial.kinds[0].declines_all = true;
         };
         after(planned, "outcome-mix", result::Severity::Ok, "which the workload plans for");
-        let mut trial = crate::testing::open_trial().trials.remove(0);
+        let mut trial = sample_documents::open_trial().trials.remove(0);
         let before = served_share(&trial);
         decline_all(&mut trial);
         assert!(served_share(&trial) < before - 0.2, "{before} {}", served_share(&trial));

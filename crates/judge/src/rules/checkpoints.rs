@@ -70,12 +70,11 @@ fn log_a_commit(engine: &Engine, measured_s: f64) -> Option<(f64, f64)> {
 pub(super) mod tests {
     use super::super::tests::{check, counter, is_silent};
     use super::*;
-    use crate::testing;
     use result::Severity::{Info, Ok as Fine, Warning};
 
     /// A trial of a minute whose commits write `first` bytes of log at the beginning and `last` in the end.
     pub(in super::super) fn trial(checkpoints: f64, first: f64, last: f64) -> Trial {
-        let mut trial = testing::engine_trial().trials.remove(0);
+        let mut trial = sample_documents::engine_trial().trials.remove(0);
         let engine = trial.engine.as_mut().unwrap();
         let seconds: Vec<f64> = engine.t_s.iter().map(|t| t.clamp(0.0, 60.0) / 60.0).collect();
         let log = seconds.iter().map(|part| Some(1_000.0 * (first + (last - first) * part))).collect();
@@ -98,7 +97,7 @@ pub(super) mod tests {
         let mut asked = trial(0.0, 15.4e3, 7.2e3);
         asked.engine.as_mut().unwrap().gauges[3].total = Some(2.0);
         check("checkpoints", &asked, Warning, "(2 checkpoints)");
-        is_silent("checkpoints", &testing::engine_trial().trials[0]);
-        is_silent("checkpoints", &testing::trial().trials[0]);
+        is_silent("checkpoints", &sample_documents::engine_trial().trials[0]);
+        is_silent("checkpoints", &sample_documents::trial().trials[0]);
     }
 }

@@ -1,12 +1,11 @@
 //! What may be held against each other.
 
 use super::*;
-use crate::testing;
 use result::{Arrivals, Effort, Gauge, Limits, Setting, Tier};
 
 /// A direct trial and one through HTTP of the sample comparison.
 fn pair() -> (Trial, Trial) {
-    let trials = testing::comparison().trials;
+    let trials = sample_documents::comparison().trials;
     let first = |route: &str| trials.iter().find(|trial| trial.stack.route == route).unwrap().clone();
     (first("direct"), first("http"))
 }
@@ -64,7 +63,7 @@ fn every_field_of_the_key_makes_different_work() {
         ("plan.deferred", |t| t.plan.deferred = true),
         ("data.workload", |t| t.data.workload.push('x')),
         ("data.scale", |t| t.data.scale += 1),
-        ("data.stores", |t| t.data.stores = crate::testing::two_stores()),
+        ("data.stores", |t| t.data.stores = sample_documents::two_stores()),
         ("data.rows", |t| t.data.rows += 1),
         ("data.bytes", |t| t.data.bytes = t.data.bytes.map(|bytes| bytes * 2)),
         ("data.file_system", |t| t.data.file_system = None),
@@ -159,7 +158,7 @@ fn what_a_factor_changes_is_intended_and_the_rest_is_not() {
             set(t, "sessions", "32");
         }),
         ("shards", |t| {
-            t.data.stores = crate::testing::two_stores();
+            t.data.stores = sample_documents::two_stores();
             t.data.rows += 1;
             t.data.bytes = t.data.bytes.map(|bytes| bytes * 2);
             set(t, "stores", "2");
@@ -306,7 +305,7 @@ fn a_side_that_does_not_tell_its_work_is_not_shown_to_do_the_same() {
 /// Two trials with the same calls whose engine counted `log` and `pages` for each.
 fn counted(log: [f64; 2], pages: [f64; 2]) -> [Trial; 2] {
     [0, 1].map(|side| {
-        let mut trial = testing::engine_trial().trials.remove(0);
+        let mut trial = sample_documents::engine_trial().trials.remove(0);
         let calls = trial.committed();
         let engine = trial.engine.as_mut().unwrap();
         let like = engine.gauges[0].clone();

@@ -119,13 +119,12 @@ fn noise(comparison: &Comparison) -> Option<Rule> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing;
     use result::Severity::{Bad, Info, Ok as Fine, Warning};
     use result::{FingerprintDifference, Interval, KeyDifference};
 
     /// What a rule says of the sample comparison after a change.
     fn said(name: &str, change: impl FnOnce(&mut Comparison)) -> Rule {
-        let mut comparison = testing::compared(&testing::comparison()).clone();
+        let mut comparison = sample_documents::compared(&sample_documents::comparison()).clone();
         change(&mut comparison);
         let rules = judge_comparison(&comparison);
         rules.into_iter().find(|rule| rule.name == name).unwrap_or_else(|| panic!("{name} says nothing"))
@@ -199,7 +198,7 @@ mod tests {
         });
         assert_eq!(few.severity, Info);
         assert_eq!(said("noise", |comparison| comparison.noise = None).severity, Info);
-        let mut void = testing::compared(&testing::comparison()).clone();
+        let mut void = sample_documents::compared(&sample_documents::comparison()).clone();
         void.ratio = None;
         assert!(
             judge_comparison(&void).iter().all(|rule| rule.name != "noise"),

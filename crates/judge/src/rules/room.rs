@@ -88,7 +88,6 @@ impl Room {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{after, check, on_postgres, quiet, through_http, wait_for_nothing};
-    use crate::testing;
     use result::Severity::{Info, Warning};
     use result::{Suspect, Trial};
 
@@ -138,7 +137,7 @@ mod tests {
 
     #[test]
     fn past_the_capacity_of_an_open_loop_nobody_is_told_to_raise_the_clients() {
-        let mut trial = quiet(testing::open_trial());
+        let mut trial = quiet(sample_documents::open_trial());
         on_postgres(&mut trial);
         // A tenth of what is due does not end in time.
         let due = trial.overall.books.due;

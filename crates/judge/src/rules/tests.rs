@@ -1,7 +1,6 @@
 //! For each rule a document that makes it speak and one about which it has nothing to complain.
 
 use super::*;
-use crate::testing;
 use result::Severity::{self, Bad, Info, Ok as Fine, Warning};
 use result::{
     Arrivals, AuditWhen, Books, Budget, Check, Document, Efficiency, Effort, Engine, Gauge, Limit, Limits,
@@ -10,12 +9,12 @@ use result::{
 
 /// A direct trial without the slow slices of the sample.
 pub(super) fn direct() -> Trial {
-    quiet(testing::trial())
+    quiet(sample_documents::trial())
 }
 
 /// The same through HTTP, where generator and server are two processes.
 pub(super) fn through_http() -> Trial {
-    let mut document = testing::comparison();
+    let mut document = sample_documents::comparison();
     document.trials.retain(|trial| trial.stack.route == "http");
     quiet(document)
 }
@@ -110,7 +109,7 @@ fn an_empty_trial_is_judged_without_a_number_that_cannot_be() {
 #[test]
 fn a_failed_check_voids_the_number_and_a_missing_one_weakens_it() {
     check("audit", &direct(), Fine, "passed");
-    check("audit", &testing::failed_trial().trials[0], Bad, "audit warehouse-ytd");
+    check("audit", &sample_documents::failed_trial().trials[0], Bad, "audit warehouse-ytd");
     let bad = |change: fn(&mut Trial), words: &str| after(change, "audit", Bad, words);
     bad(|trial| trial.inputs[0].check = Check::Failed, "inputs");
     bad(|trial| trial.conformance.check = Check::Failed, "conformance");
@@ -200,7 +199,7 @@ fn what_calls_wait_for_is_named() {
 
 #[test]
 fn an_open_loop_that_kept_up_and_whose_calls_waited_for_clients_had_too_few() {
-    let mut trial = quiet(testing::open_trial());
+    let mut trial = quiet(sample_documents::open_trial());
     on_postgres(&mut trial);
     trial.overall.books.due -= trial.overall.books.never_begun;
     trial.overall.books.never_begun = 0;
@@ -218,7 +217,7 @@ fn without_observed_processes_nobody_is_called_full() {
 #[test]
 fn a_pace_that_sets_the_rate_is_named() {
     is_silent("think-cap", &direct());
-    let mut trial = quiet(testing::paced_trial());
+    let mut trial = quiet(sample_documents::paced_trial());
     check("think-cap", &trial, Fine, "waiting for answers");
     trial.plan.clients = 1_000;
     check("think-cap", &trial, Info, "99 % of their time keying and thinking");
@@ -229,12 +228,12 @@ fn a_pace_that_sets_the_rate_is_named() {
 fn clients_must_equal_throughput_times_response_time() {
     check("little", &direct(), Fine, "8.0 of 8 clients");
     after(|trial| trial.plan.clients = 16, "little", Warning, "clients spent 50 % of the time between calls");
-    let mut trial = quiet(testing::open_trial());
+    let mut trial = quiet(sample_documents::open_trial());
     check("little", &trial, Fine, "of 8 clients");
     trial.plan.clients = 4;
     check("little", &trial, Bad, "cannot be");
     // Calls that were queued and done later keep no client, however long that took.
-    let mut trial = quiet(testing::deferred_trial());
+    let mut trial = quiet(sample_documents::deferred_trial());
     for (index, kind) in trial.kinds.iter_mut().enumerate() {
         // What deliveries no longer take of the clients' time, the others do.
         let factor = if index == 3 { 9.0 } else { 1.06 };
@@ -258,7 +257,7 @@ fn outcomes_that_the_workload_does_not_plan_are_shown() {
     };
     after(|trial| decline(trial, 0.01), "outcome-mix", Info, "does not plan for");
     after(|trial| decline(trial, 0.06), "outcome-mix", Warning, "6.0 % of the calls were declined");
-    check("outcome-mix", &testing::open_trial().trials[0], Warning, "never begun");
+    check("outcome-mix", &sample_documents::open_trial().trials[0], Warning, "never begun");
 }
 
 #[test]
@@ -293,7 +292,7 @@ fn reshape(trial: &mut Trial, factor: impl Fn(f64) -> f64) {
 #[test]
 fn a_rate_that_did_not_hold_is_not_steady() {
     check("steady", &direct(), Fine, "the rate held over 60 slices");
-    check("steady", &testing::trial().trials[0], Warning, "3 of 60 slices ran 20 %");
+    check("steady", &sample_documents::trial().trials[0], Warning, "3 of 60 slices ran 20 %");
     after(
         |trial| reshape(trial, |t_s| 1.0 - 0.4 * t_s / 60.0),
         "steady",
@@ -357,13 +356,13 @@ fn percentiles_without_enough_calls_are_named() {
         |trial: &mut Trial, kind: usize, count| trial.kinds[kind].tally.latency[0].response.count = count;
     after(|trial| count(trial, 3, 900), "min-samples", Info, "p99 is not shown for delivery (900)");
     check("min-samples", &direct(), Info, "p99.9 is not shown for order-status");
-    check("min-samples", &testing::long_trial().trials[0], Fine, "at least ten calls");
+    check("min-samples", &sample_documents::long_trial().trials[0], Fine, "at least ten calls");
 }
 
 #[test]
 fn times_that_cannot_be_are_not_used() {
     check("monotone", &direct(), Fine, "percentiles rise");
-    check("monotone", &testing::open_trial().trials[0], Fine, "percentiles rise");
+    check("monotone", &sample_documents::open_trial().trials[0], Fine, "percentiles rise");
     let change = |change: fn(&mut Quantiles)| {
         move |trial: &mut Trial| change(&mut trial.kinds[0].tally.latency[0].response)
     };
@@ -487,7 +486,7 @@ fn what_the_kernel_writes_back_fills_processors_and_is_no_stranger_s_load() {
 /// With one warehouse nothing is remote; that is no reason to doubt the rest.
 #[test]
 fn a_check_that_the_data_cannot_decide_is_no_missing_check() {
-    let mut document = crate::testing::trial();
+    let mut document = sample_documents::trial();
     document.trials[0].audits[3].check = Check::NotTold;
     let rule = super::judge(&document.trials[0]).into_iter().find(|rule| rule.name == "audit").unwrap();
     assert_eq!(rule.severity, Fine);

@@ -230,7 +230,7 @@ mod tests {
     }
 
     fn told(planned: u32, faults: Vec<DrillFault>) -> (String, String) {
-        let mut document = judge::testing::running();
+        let mut document = sample_documents::running();
         document.kind = RunKind::Drill;
         document.subjects = vec!["transfer/postgres/x".into()];
         document.state = State::Complete;

@@ -205,7 +205,6 @@ fn connect(canvas: &mut Canvas, above: &[f64], below: &[f64], top: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing;
     use result::{Limits, StoreData};
 
     /// Titles and lines, a row of boxes each.
@@ -217,7 +216,7 @@ mod tests {
     }
 
     fn process(role: Role, name: &str, limits: Option<Limits>) -> Process {
-        let like = testing::engine_trial().trials.remove(0).processes.remove(0);
+        let like = sample_documents::engine_trial().trials.remove(0).processes.remove(0);
         Process {
             roles: vec![role],
             name: name.into(),
@@ -231,7 +230,7 @@ mod tests {
 
     /// Over so many stores, each on an engine of its own, through a server with a relay beside it.
     fn over(count: usize) -> Trial {
-        let mut trial = testing::engine_trial().trials.remove(0);
+        let mut trial = sample_documents::engine_trial().trials.remove(0);
         let limits = Limits { cpu: Some(0.5), memory_bytes: Some(1 << 30), throttling: None };
         trial.measured_s = 10.0;
         trial.stack.route = "http".into();

@@ -1,14 +1,12 @@
 //! Documents of earlier versions say the same as today's, in the words of today.
-
-use report::testing;
 use result::Document;
 use serde_json::{Value, json};
 use std::path::Path;
 
 /// A comparison as version 2 stored it, on MariaDB, and with another factor.
 fn earlier(factor: &str) -> Document {
-    let mut document = testing::comparison();
-    let mut comparison = testing::compared(&document).clone();
+    let mut document = sample_documents::comparison();
+    let mut comparison = sample_documents::compared(&document).clone();
     comparison.factor = factor.to_owned();
     comparison.factors = vec![factor.to_owned()];
     document.trials[0].notes.push("It was ended early: enough was seen.".to_owned());
@@ -34,7 +32,7 @@ fn earlier(factor: &str) -> Document {
 #[test]
 fn a_comparison_is_an_experiment_and_mysql_is_mariadb() {
     let document = earlier("engine, pool and limits");
-    let compared = testing::compared(&document);
+    let compared = sample_documents::compared(&document);
     assert_eq!(compared.factors, ["engine", "pool", "limits"]);
     let experiment = document.experiment.as_ref().unwrap();
     assert_eq!(experiment.variants.len(), 3);
@@ -53,5 +51,5 @@ fn a_comparison_is_an_experiment_and_mysql_is_mariadb() {
 
 #[test]
 fn what_stands_for_no_factor_is_none() {
-    assert!(testing::compared(&earlier("stored results")).factors.is_empty());
+    assert!(sample_documents::compared(&earlier("stored results")).factors.is_empty());
 }

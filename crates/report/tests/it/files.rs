@@ -1,6 +1,4 @@
 //! Documents as files: broken ones, those of other versions, and none at all.
-
-use report::testing;
 use result::{self, ReadError};
 use std::path::Path;
 
@@ -16,8 +14,11 @@ fn a_broken_file_is_named_with_line_and_reason() {
         "results/a/result.json, line 3: expected value",
     );
     check_unreadable("{\"id\": 1}", "results/a/result.json, line 1: missing field `schema`");
-    let json =
-        result::to_json(&testing::trial()).replacen("\"state\": \"complete\"", "\"state\": \"done\"", 1);
+    let json = result::to_json(&sample_documents::trial()).replacen(
+        "\"state\": \"complete\"",
+        "\"state\": \"done\"",
+        1,
+    );
     let line = json.lines().position(|line| line.contains("\"done\"")).unwrap() + 1;
     check_unreadable(
         &json,

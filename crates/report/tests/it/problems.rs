@@ -1,12 +1,10 @@
 //! What makes the number of a trial void.
-
-use report::testing;
 use result::{Check, Missing, Outage, Rule, Severity, State, Trial};
 
 type Change = fn(&mut Trial);
 
 fn rule(name: &str) -> Rule {
-    let mut rule = testing::trial().trials[0].rules[0].clone();
+    let mut rule = sample_documents::trial().trials[0].rules[0].clone();
     (rule.name, rule.severity) = (name.to_owned(), Severity::Bad);
     rule
 }
@@ -30,7 +28,7 @@ fn whatever_makes_a_number_void_is_told_in_one_place() {
         ("the rule `books`", |trial| trial.rules.push(rule("books"))),
     ];
     for (words, change) in changes {
-        let mut trial = testing::trial().trials.remove(0);
+        let mut trial = sample_documents::trial().trials.remove(0);
         assert_eq!((trial.problems(), trial.why_void()), (Vec::new(), None));
         change(&mut trial);
         assert_eq!(trial.problems().len(), 1, "{words}");
@@ -41,7 +39,7 @@ fn whatever_makes_a_number_void_is_told_in_one_place() {
 
 #[test]
 fn a_load_that_was_too_much_voids_the_number_of_that_load_alone() {
-    let mut trial = testing::trial().trials.remove(0);
+    let mut trial = sample_documents::trial().trials.remove(0);
     trial.rules.push(rule("saturation"));
     assert!(trial.is_void() && !trial.is_void_at_any_load());
     trial.audits[0].check = Check::Failed;

@@ -1,13 +1,11 @@
 //! Trials that were cut off, as their folders have them.
-
-use report::testing;
 use result::{PROGRESS_FILE, Progress, State, Trial, last_claims};
 
 /// A folder with the document of a trial that runs, and lines that were written since.
 fn folder(name: &str, lines: &str) -> std::path::PathBuf {
     let folder = std::env::temp_dir().join(format!("stackmark-progress-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let mut document = testing::trial();
+    let mut document = sample_documents::trial();
     document.state = State::Running;
     let trial = &mut document.trials[0];
     trial.state = State::Running;
@@ -24,7 +22,7 @@ fn line(trial: &Trial, first_slice: usize, claims: u32) -> String {
 
 #[test]
 fn a_killed_trial_stands_where_its_last_whole_line_says() {
-    let whole = testing::trial().trials.remove(0);
+    let whole = sample_documents::trial().trials.remove(0);
     let mut early = whole.clone();
     early.slices.truncate(12);
     early.slices[11].kinds[0].committed = 1;
@@ -46,10 +44,10 @@ fn a_killed_trial_stands_where_its_last_whole_line_says() {
 
 #[test]
 fn a_trial_that_has_ended_is_not_what_lines_of_before_say() {
-    let whole = testing::trial().trials.remove(0);
+    let whole = sample_documents::trial().trials.remove(0);
     let folder = folder("ended", &line(&whole, 0, 1));
-    std::fs::write(folder.join("result.json"), result::to_json(&testing::failed_trial())).unwrap();
+    std::fs::write(folder.join("result.json"), result::to_json(&sample_documents::failed_trial())).unwrap();
     let read = result::read(&folder).unwrap();
-    assert_eq!(read, testing::failed_trial());
+    assert_eq!(read, sample_documents::failed_trial());
     std::fs::remove_dir_all(folder).unwrap();
 }

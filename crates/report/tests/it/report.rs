@@ -1,7 +1,6 @@
 //! Documents in, reports out: what a reader can rely on in every format.
 
 use super::formats;
-use report::testing;
 use report::text::Colour;
 use report::{html, markdown, text};
 use result::{self, Document, Loss};
@@ -9,7 +8,7 @@ use schema::Schema;
 use std::path::Path;
 
 fn samples() -> impl Iterator<Item = (&'static str, Document)> {
-    testing::samples().into_iter().chain([("busy", testing::busy_trial(60))])
+    sample_documents::samples().into_iter().chain([("busy", sample_documents::busy_trial(60))])
 }
 
 fn schema() -> Schema {
@@ -45,15 +44,15 @@ fn a_field_that_the_schema_does_not_know_is_refused_everywhere() {
         }
     }
     let schema = schema();
-    let mut comparison = testing::comparison();
-    comparison.experiment = testing::experiment().experiment;
-    let further = testing::two_metrics().experiment.unwrap().further_metrics;
+    let mut comparison = sample_documents::comparison();
+    comparison.experiment = sample_documents::experiment().experiment;
+    let further = sample_documents::two_metrics().experiment.unwrap().further_metrics;
     comparison.experiment.as_mut().unwrap().further_metrics = further;
-    comparison.curve = testing::sweep().curve;
-    comparison.search = testing::search().search;
+    comparison.curve = sample_documents::sweep().curve;
+    comparison.search = sample_documents::search().search;
     // One trial shows all that a trial has, once its data is split.
     comparison.trials.truncate(1);
-    comparison.trials[0].data.stores = testing::two_stores();
+    comparison.trials[0].data.stores = sample_documents::two_stores();
     assert_eq!(schema.violations(&serde_json::to_value(&comparison).unwrap()), [""; 0]);
     let value = serde_json::to_value(comparison).unwrap();
     let mut paths = Vec::new();
@@ -92,7 +91,7 @@ fn a_result_of_the_first_version_renders_in_every_format() {
 
 #[test]
 fn nothing_from_the_data_becomes_markup() {
-    let document = testing::hostile_trial();
+    let document = sample_documents::hostile_trial();
     let page = html::render(&document);
     assert!(page.contains("&lt;script&gt;alert(&#39;x&#39;)"), "the data is on the page");
     assert!(!page.contains("<script>alert"), "a script from the data");
@@ -144,7 +143,7 @@ fn check_order(document: &Document, first: &str, second: &str) {
 
 #[test]
 fn what_the_kernel_took_to_write_back_stands_beside_the_processes_or_is_said_not_to_be_visible() {
-    let mut document = testing::trial();
+    let mut document = sample_documents::trial();
     let check = |document: &Document, words: &str| {
         for report in formats(document) {
             assert!(words.is_empty() != report.contains("kernel: writeback and journal"), "{report}");
@@ -166,7 +165,7 @@ fn what_the_kernel_took_to_write_back_stands_beside_the_processes_or_is_said_not
 /// Written by the version before engines could be asked.
 #[test]
 fn a_result_without_what_was_added_since_still_reads() {
-    let mut value = serde_json::to_value(testing::trial()).unwrap();
+    let mut value = serde_json::to_value(sample_documents::trial()).unwrap();
     let trial = &mut value["trials"][0];
     for (place, name) in [
         ("", "engine"),
@@ -193,7 +192,7 @@ fn a_result_without_what_was_added_since_still_reads() {
 
 #[test]
 fn a_void_variant_has_no_number_in_any_format() {
-    let mut document = testing::experiment();
+    let mut document = sample_documents::experiment();
     // A value that nothing else on the page has.
     let experiment = document.experiment.as_mut().unwrap();
     let void =
@@ -212,7 +211,7 @@ fn a_void_variant_has_no_number_in_any_format() {
 
 #[test]
 fn an_experiment_whose_variants_did_not_all_run_is_not_good() {
-    let mut document = testing::experiment();
+    let mut document = sample_documents::experiment();
     assert!(!document.is_good());
     let experiment = document.experiment.as_mut().unwrap();
     for variant in &mut experiment.variants {
@@ -228,7 +227,7 @@ fn an_experiment_whose_variants_did_not_all_run_is_not_good() {
 
 #[test]
 fn an_interrupted_experiment_says_how_far_it_came() {
-    let mut document = testing::experiment();
+    let mut document = sample_documents::experiment();
     let experiment = document.experiment.as_mut().unwrap();
     experiment.blocks.truncate(2);
     experiment.answer.clear();
@@ -251,20 +250,20 @@ fn an_interrupted_experiment_says_how_far_it_came() {
 
 #[test]
 fn where_less_is_better_the_picture_says_left() {
-    let mut document = testing::experiment();
+    let mut document = sample_documents::experiment();
     document.experiment.as_mut().unwrap().metric.higher_is_better = false;
     assert!(html::render(&document).contains("Left of 100\u{a0}% is better"));
-    let mut document = testing::comparison();
-    testing::compared_mut(&mut document).metric = "new-order.p99, ms".to_owned();
-    testing::redraw(&mut document);
+    let mut document = sample_documents::comparison();
+    sample_documents::compared_mut(&mut document).metric = "new-order.p99, ms".to_owned();
+    sample_documents::redraw(&mut document);
     let page = html::render(&document);
     assert!(page.contains("Left of 100\u{a0}% is better") && !page.contains("keeps"), "{page}");
 }
 
 #[test]
 fn work_that_the_factor_changes_is_no_other_work() {
-    let mut document = testing::comparison();
-    let comparison = testing::compared_mut(&mut document);
+    let mut document = sample_documents::comparison();
+    let comparison = sample_documents::compared_mut(&mut document);
     comparison.fingerprint_differences = vec![result::FingerprintDifference {
         kind: "payment".to_owned(),
         measure: "statements".to_owned(),
@@ -274,7 +273,7 @@ fn work_that_the_factor_changes_is_no_other_work() {
     let told =
         |document: &Document| text::render(document, Colour::Never).contains("statements a call of payment");
     assert!(told(&document));
-    testing::compared_mut(&mut document).factors = vec!["style".to_owned()];
+    sample_documents::compared_mut(&mut document).factors = vec!["style".to_owned()];
     assert!(!told(&document));
     assert!(html::render(&document).contains("statements a call of payment"), "it is told, as intended");
 }
@@ -282,7 +281,7 @@ fn work_that_the_factor_changes_is_no_other_work() {
 /// Variants may make calls of a mix each.
 #[test]
 fn each_way_to_count_is_said_once() {
-    let mut document = testing::experiment();
+    let mut document = sample_documents::experiment();
     for (at, trial) in document.trials.iter_mut().enumerate() {
         trial.headline = trial.headline.clone().of_mix(["payment 100 %", "delivery 100 %"][at % 2]);
     }
@@ -294,8 +293,8 @@ fn each_way_to_count_is_said_once() {
 
 #[test]
 fn an_unintended_difference_stands_above_the_verdict() {
-    let mut document = testing::comparison();
-    let comparison = testing::compared_mut(&mut document);
+    let mut document = sample_documents::comparison();
+    let comparison = sample_documents::compared_mut(&mut document);
     comparison.key_differences[1].intended = false;
     comparison.key_differences[1].field = "plan.clients".to_owned();
     check_order(&document, "plan.clients", "HTTP costs 3 to 5 %");
@@ -303,7 +302,7 @@ fn an_unintended_difference_stands_above_the_verdict() {
 
 #[test]
 fn a_hidden_percentile_is_a_dash_in_every_format() {
-    let mut document = testing::trial();
+    let mut document = sample_documents::trial();
     let latency = &mut document.trials[0].kinds[2].tally.latency[0];
     // 100 samples: fewer than ten lie beyond the 99th percentile.
     latency.response = result::Quantiles::new(100, 5e6, 77_000_000, |quantile| (quantile * 1e9) as u64);
@@ -324,7 +323,7 @@ fn a_hidden_percentile_is_a_dash_in_every_format() {
 
 #[test]
 fn what_was_accepted_and_what_became_of_it_are_two_rows() {
-    let mut document = testing::trial();
+    let mut document = sample_documents::trial();
     let trial = &mut document.trials[0];
     let kind = trial.kinds[0].name.clone();
     let times = result::Quantiles::new(4_321, 5e6, 67_000_000, |quantile| (quantile * 1e9) as u64);
@@ -364,7 +363,7 @@ fn colour_adds_nothing_but_colour() {
 
 #[test]
 fn data_cannot_steer_the_terminal() {
-    let mut document = testing::failed_trial();
+    let mut document = sample_documents::failed_trial();
     document.trials[0].defects = vec!["\x1b[2Jgone\n  audits       99 of 99 passed\r".to_owned()];
     let report = text::render(&document, Colour::Never);
     assert!(report.contains(" [2Jgone   audits       99 of 99 passed"), "{report}");
@@ -374,7 +373,7 @@ fn data_cannot_steer_the_terminal() {
 #[test]
 fn a_result_is_good_only_if_nothing_speaks_against_it() {
     let check = |name: &str, spoil: fn(&mut result::Trial), good: bool| {
-        let mut document = testing::trial();
+        let mut document = sample_documents::trial();
         spoil(&mut document.trials[0]);
         assert_eq!(document.is_good(), good, "{name}");
     };
@@ -385,15 +384,15 @@ fn a_result_is_good_only_if_nothing_speaks_against_it() {
     check("audit not run", |trial| trial.audits[3].check = Check::NotRun, true);
     check("warning", |trial| trial.rules[0].severity = Severity::Warning, true);
     check("bad rule", |trial| trial.rules[0].severity = Severity::Bad, false);
-    let mut comparison = testing::comparison();
+    let mut comparison = sample_documents::comparison();
     assert!(comparison.is_good());
-    testing::compared_mut(&mut comparison).loss_max = Some(0.01);
+    sample_documents::compared_mut(&mut comparison).loss_max = Some(0.01);
     assert!(!comparison.is_good());
 }
 
 #[test]
 fn a_limit_is_exceeded_only_when_the_whole_interval_says_so() {
-    let mut comparison = testing::compared(&testing::comparison()).clone();
+    let mut comparison = sample_documents::compared(&sample_documents::comparison()).clone();
     for (loss_max, exceeded) in [(None, false), (Some(0.05), false), (Some(0.04), false), (Some(0.02), true)]
     {
         comparison.loss_max = loss_max;
@@ -415,16 +414,16 @@ fn a_limit_is_exceeded_only_when_the_whole_interval_says_so() {
 /// Whatever is missing from a document, a report of it must not panic.
 #[test]
 fn reports_of_half_empty_documents_are_made() {
-    let mut document = testing::comparison();
+    let mut document = sample_documents::comparison();
     document.trials.truncate(3);
-    let mut empty = testing::trial();
+    let mut empty = sample_documents::trial();
     let trial = &mut empty.trials[0];
     trial.kinds.clear();
     trial.slices.clear();
     trial.processes.clear();
     trial.audits.clear();
     trial.rules.clear();
-    let mut silent = testing::trial();
+    let mut silent = sample_documents::trial();
     for kind in &mut silent.trials[0].kinds {
         kind.tally.latency.clear();
         kind.tally.budget = None;
@@ -444,7 +443,7 @@ fn reports_of_half_empty_documents_are_made() {
 /// A kind that is one call in 23 may not have been called at all.
 #[test]
 fn what_was_never_called_has_no_slowest_call() {
-    let mut sample = testing::trial();
+    let mut sample = sample_documents::trial();
     let kind = &mut sample.trials[0].kinds[2];
     kind.tally.latency[0].response = result::Quantiles::new(0, 0.0, 0, |_| 0);
     kind.tally.latency[0].spectrum.clear();

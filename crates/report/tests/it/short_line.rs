@@ -1,11 +1,9 @@
 //! The short line of a trial, which gives its slices back.
-
-use report::testing;
 use result::{KindSlice, ShortLine};
 
 #[test]
 fn a_short_line_gives_back_what_ended_in_each_slice() {
-    let trial = testing::trial().trials.remove(0);
+    let trial = sample_documents::trial().trials.remove(0);
     let line = ShortLine::of(&trial.slices).unwrap();
     let again = line.slices();
     assert_eq!(again.len(), trial.slices.len());

@@ -1,8 +1,9 @@
 //! Whole reports as they are read. A change of a sentence or a table shows up here, and in review.
 
 use insta::{Settings, assert_snapshot};
+use report::history::History;
 use report::text::Colour;
-use report::{html, markdown, testing, text};
+use report::{html, markdown, text};
 use result::Document;
 
 fn check(name: &str, report: &str) {
@@ -43,33 +44,33 @@ fn check_all(name: &str, document: &Document) {
 
 #[test]
 fn trials() {
-    check_all("trial", &testing::trial());
-    check_all("failed", &testing::failed_trial());
-    check_all("engine", &testing::engine_trial());
-    check_written("open", &testing::open_trial());
-    check_written("deferred", &testing::deferred_trial());
-    check_written("paced", &testing::paced_trial());
-    check_written("hostile", &testing::hostile_trial());
+    check_all("trial", &sample_documents::trial());
+    check_all("failed", &sample_documents::failed_trial());
+    check_all("engine", &sample_documents::engine_trial());
+    check_written("open", &sample_documents::open_trial());
+    check_written("deferred", &sample_documents::deferred_trial());
+    check_written("paced", &sample_documents::paced_trial());
+    check_written("hostile", &sample_documents::hostile_trial());
 }
 
 #[test]
 fn comparisons_and_experiments() {
-    check_all("comparison", &testing::comparison());
-    check_all("two-metrics", &testing::two_metrics());
-    check_all("experiment", &testing::experiment());
-    check_all("running", &testing::running());
+    check_all("comparison", &sample_documents::comparison());
+    check_all("two-metrics", &sample_documents::two_metrics());
+    check_all("experiment", &sample_documents::experiment());
+    check_all("running", &sample_documents::running());
 }
 
 #[test]
 fn sweeps_and_searches() {
-    check_all("sweep", &testing::sweep());
-    check_written("rates", &testing::rate_sweep());
-    check_all("search", &testing::search());
+    check_all("sweep", &sample_documents::sweep());
+    check_written("rates", &sample_documents::rate_sweep());
+    check_all("search", &sample_documents::search());
 }
 
 #[test]
 fn histories() {
-    let history = testing::history();
+    let history = History::of(sample_documents::history(), None);
     check("history.txt", &history.text(Colour::Never));
     check("history.html", &body(&html::history::render(&history)));
 }

@@ -1,12 +1,10 @@
 //! Statements of calls and parts of kinds, in every format.
-
-use report::testing;
 use report::text::Colour;
 use report::{html, text};
 
 #[test]
 fn statements_of_too_few_calls_and_of_older_results_are_not_shown() {
-    let mut document = testing::trial();
+    let mut document = sample_documents::trial();
     let kind = &mut document.trials[0].kinds[0];
     kind.clocked.as_mut().unwrap().calls = 9;
     assert!(text::render(&document, Colour::Never).contains("new-order     too few calls (9)"));

@@ -262,7 +262,6 @@ mod tests {
     use crate::factors;
     use deploy::Spec;
     use deploy::Wishes;
-    use judge::testing;
     use result::Writeback;
     use sql::Dialect;
 
@@ -285,8 +284,11 @@ mod tests {
 
     /// PostgreSQL behind the server, with a process each.
     fn served() -> (Trial, Variant) {
-        let mut trial =
-            testing::comparison().trials.into_iter().find(|trial| trial.stack.route == "http").unwrap();
+        let mut trial = sample_documents::comparison()
+            .trials
+            .into_iter()
+            .find(|trial| trial.stack.route == "http")
+            .unwrap();
         let mut engine = trial.processes[1].clone();
         engine.roles = vec![Role::Engine];
         trial.processes[1].roles = vec![Role::Server];
@@ -425,7 +427,7 @@ mod tests {
 
     #[test]
     fn an_embedded_engine_is_changed_by_what_it_has() {
-        let trial = testing::trial().trials.remove(0);
+        let trial = sample_documents::trial().trials.remove(0);
         let base = base("tpcc/sqlite/rusqlite", Dialect::Sqlite);
         check(Suspect::CommitFlush, &trial, &base, "durability", Expected::AtLeast(GAIN_MIN));
         check(Suspect::Writer, &trial, &base, "clients", Expected::AtLeast(KEPT_MIN));
@@ -434,7 +436,7 @@ mod tests {
 
     #[test]
     fn what_no_change_would_tell_is_said() {
-        let trial = testing::trial().trials.remove(0);
+        let trial = sample_documents::trial().trials.remove(0);
         let base = base("tpcc/sqlite/rusqlite", Dialect::Sqlite);
         let refused = |suspect, base: &Variant, words: &str| {
             let why = of(suspect, &trial, base).unwrap_err();

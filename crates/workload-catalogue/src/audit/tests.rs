@@ -27,7 +27,7 @@ fn not_passed(drawn: &Mix, asked: &Mix, left_out: Option<usize>) -> Vec<&'static
         }
     }
     let found = input_audit(&ledger, asked).into_iter();
-    found.filter(|found| found.finding.verdict != Check::Passed).map(|found| found.name).collect()
+    found.filter(|found| found.finding.verdict != AuditOutcome::Passed).map(|found| found.name).collect()
 }
 
 #[test]
@@ -49,5 +49,5 @@ fn a_mix_that_was_asked_for_is_what_calls_are_held_to() {
 #[test]
 fn few_calls_tell_nothing() {
     let found = input_audit(&Ledger::default(), &input::standard_mix());
-    assert!(found.iter().all(|found| found.finding.verdict == Check::NotTold) && found.len() == KINDS);
+    assert!(found.iter().all(|found| found.finding.verdict == AuditOutcome::NotTold) && found.len() == KINDS);
 }

@@ -40,7 +40,7 @@ pub fn input_audit(ledger: &Ledger) -> Vec<InputFinding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Check;
+    use super::super::AuditOutcome;
     use super::*;
     use crate::{Call, Cardinality, Inputs};
     use model::{Conflict, Fault, Inputs as _, Ledger as _};
@@ -57,7 +57,7 @@ mod tests {
             ledger.post(&call, &Err(Fault::Conflict(Conflict::Busy)));
         }
         let found = input_audit(&ledger).into_iter();
-        found.filter(|found| found.finding.verdict != Check::Passed).map(|found| found.name).collect()
+        found.filter(|found| found.finding.verdict != AuditOutcome::Passed).map(|found| found.name).collect()
     }
 
     #[test]
@@ -113,11 +113,11 @@ mod tests {
         let mut ledger = Ledger::new(SIZE);
         let mut inputs = Inputs::new(SIZE, 7, 0);
         for calls in 0..400 {
-            let failed = |found: &InputFinding| found.finding.verdict == Check::Failed;
+            let failed = |found: &InputFinding| found.finding.verdict == AuditOutcome::Failed;
             assert!(!input_audit(&ledger).iter().any(failed), "{calls} calls");
             ledger.post(&inputs.draw(), &Err(Fault::Conflict(Conflict::Busy)));
         }
         let told = input_audit(&Ledger::new(SIZE));
-        assert!(told.iter().all(|found| found.finding.verdict == Check::NotTold), "{told:?}");
+        assert!(told.iter().all(|found| found.finding.verdict == AuditOutcome::NotTold), "{told:?}");
     }
 }

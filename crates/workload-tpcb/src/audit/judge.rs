@@ -1,7 +1,7 @@
 //! From rows to findings.
 
 use super::spread::{self, Spread};
-use super::{Audit, Check, Context, Figure, Finding};
+use super::{Audit, AuditOutcome, Context, Figure, Finding};
 use crate::Cardinality;
 use sql::Value;
 use sql::audit::{SIGMAS, only_row, violations};
@@ -15,7 +15,7 @@ const SQUARE_SCATTER: f64 = 0.894_427;
 /// balances that do not, show nothing.
 pub(super) fn since_the_load(audit: &Audit, rows: &[Vec<Value>], context: &Context) -> Finding {
     match violations(audit, rows, context) {
-        Finding { verdict: Check::Failed, details, .. } if !context.history_whole => {
+        Finding { verdict: AuditOutcome::Failed, details, .. } if !context.history_whole => {
             let sentence = format!(
                 "history does not account for all balances: rows are lost, or somebody emptied it, as pgbench does before \
                  a run without -n; cannot tell whether {}",
@@ -90,11 +90,11 @@ fn judged(promise: &str, figure: Figure, useless: f64) -> Finding {
         tolerance * 100.0
     );
     let (verdict, sentence) = if samples == 0 || tolerance >= useless {
-        (Check::NotTold, format!("too few to tell whether {found}"))
+        (AuditOutcome::NotTold, format!("too few to tell whether {found}"))
     } else if (measured - expected).abs() <= tolerance {
-        (Check::Passed, found)
+        (AuditOutcome::Passed, found)
     } else {
-        (Check::Failed, format!("violated: {found}"))
+        (AuditOutcome::Failed, format!("violated: {found}"))
     };
     Finding::of(verdict, sentence, figure)
 }
@@ -125,9 +125,9 @@ mod tests {
     #[test]
     fn a_violation_is_shown_with_names_for_its_values() {
         let found = judge("balance-sums", &row(&[5, 5, 4]), &WHOLE);
-        assert_eq!(found.verdict, Check::Failed);
+        assert_eq!(found.verdict, AuditOutcome::Failed);
         assert_eq!(found.details, ["accounts hold 5, tellers hold 5, branches hold 4"]);
-        assert_eq!(judge("balance-sums", &[], &WHOLE).verdict, Check::Passed);
+        assert_eq!(judge("balance-sums", &[], &WHOLE).verdict, AuditOutcome::Passed);
         let many = vec![vec![Value::Int(1)]; 6];
         assert!(judge("account-branches", &many, &WHOLE).sentence.starts_with("violated more than 5 times"));
     }
@@ -137,51 +137,55 @@ mod tests {
         let unknown = Context::standard(10);
         for name in ["history-sum", "branch-history", "teller-history", "account-history"] {
             let rows = row(&[1, 500, 0, 0]);
-            assert_eq!(judge(name, &rows, &WHOLE).verdict, Check::Failed);
+            assert_eq!(judge(name, &rows, &WHOLE).verdict, AuditOutcome::Failed);
             let found = judge(name, &rows, &unknown);
-            assert_eq!(found.verdict, Check::NotTold);
+            assert_eq!(found.verdict, AuditOutcome::NotTold);
             assert!(found.sentence.contains("without -n") && found.details.len() == 1, "{found:?}");
-            assert_eq!(judge(name, &[], &unknown).verdict, Check::Passed);
+            assert_eq!(judge(name, &[], &unknown).verdict, AuditOutcome::Passed);
         }
         // What is stored in three tables needs no history.
-        assert_eq!(judge("balance-sums", &row(&[5, 5, 4]), &unknown).verdict, Check::Failed);
+        assert_eq!(judge("balance-sums", &row(&[5, 5, 4]), &unknown).verdict, AuditOutcome::Failed);
     }
 
     #[test]
     fn few_calls_tell_nothing() {
         for name in ["amount-mean", "amount-spread", "accounts-at-home", "tellers-at-home"] {
             for calls in [0, 1, 5] {
-                assert_eq!(judge(name, &row(&[calls, calls]), &WHOLE).verdict, Check::NotTold, "{name}");
+                assert_eq!(
+                    judge(name, &row(&[calls, calls]), &WHOLE).verdict,
+                    AuditOutcome::NotTold,
+                    "{name}"
+                );
             }
         }
         let one = Context { size: crate::Cardinality::standard(1), ..WHOLE };
-        assert_eq!(judge("accounts-at-home", &row(&[10_000, 10_000]), &one).verdict, Check::NotTold);
+        assert_eq!(judge("accounts-at-home", &row(&[10_000, 10_000]), &one).verdict, AuditOutcome::NotTold);
     }
 
     #[test]
     fn amounts_that_only_grow_or_are_always_the_same_are_caught() {
-        assert_eq!(judge("amount-mean", &row(&[10_000, 100_000]), &WHOLE).verdict, Check::Passed);
-        assert_eq!(judge("amount-mean", &row(&[10_000, 25_000_000]), &WHOLE).verdict, Check::Failed);
+        assert_eq!(judge("amount-mean", &row(&[10_000, 100_000]), &WHOLE).verdict, AuditOutcome::Passed);
+        assert_eq!(judge("amount-mean", &row(&[10_000, 25_000_000]), &WHOLE).verdict, AuditOutcome::Failed);
         let fair = (MEAN_SQUARE * 10_000.0) as i64;
-        assert_eq!(judge("amount-spread", &row(&[10_000, fair]), &WHOLE).verdict, Check::Passed);
-        assert_eq!(judge("amount-spread", &row(&[10_000, 10_000]), &WHOLE).verdict, Check::Failed);
+        assert_eq!(judge("amount-spread", &row(&[10_000, fair]), &WHOLE).verdict, AuditOutcome::Passed);
+        assert_eq!(judge("amount-spread", &row(&[10_000, 10_000]), &WHOLE).verdict, AuditOutcome::Failed);
     }
 
     #[test]
     fn the_branch_of_the_account_is_caught_as_the_branch_of_the_call() {
-        assert_eq!(judge("accounts-at-home", &row(&[10_000, 1_020]), &WHOLE).verdict, Check::Passed);
-        assert_eq!(judge("accounts-at-home", &row(&[10_000, 8_500]), &WHOLE).verdict, Check::Failed);
-        assert_eq!(judge("tellers-at-home", &row(&[10_000, 10_000]), &WHOLE).verdict, Check::Failed);
+        assert_eq!(judge("accounts-at-home", &row(&[10_000, 1_020]), &WHOLE).verdict, AuditOutcome::Passed);
+        assert_eq!(judge("accounts-at-home", &row(&[10_000, 8_500]), &WHOLE).verdict, AuditOutcome::Failed);
+        assert_eq!(judge("tellers-at-home", &row(&[10_000, 10_000]), &WHOLE).verdict, AuditOutcome::Failed);
     }
 
     #[test]
     fn rows_of_another_shape_tell_nothing() {
         for rows in [vec![], row(&[1]), vec![vec![Value::Null, Value::Null]]] {
-            assert_eq!(judge("amount-mean", &rows, &WHOLE).verdict, Check::NotTold);
-            assert_eq!(judge("branch-spread", &rows, &WHOLE).verdict, Check::NotTold);
+            assert_eq!(judge("amount-mean", &rows, &WHOLE).verdict, AuditOutcome::NotTold);
+            assert_eq!(judge("branch-spread", &rows, &WHOLE).verdict, AuditOutcome::NotTold);
         }
         // Some engines give sums as decimals.
         let reals = vec![vec![Value::Real(10_000.0), Value::Real(100_000.0)]];
-        assert_eq!(judge("amount-mean", &reals, &WHOLE).verdict, Check::Passed);
+        assert_eq!(judge("amount-mean", &reals, &WHOLE).verdict, AuditOutcome::Passed);
     }
 }

@@ -1,6 +1,6 @@
 //! Whether numbers were drawn evenly: χ² over its degrees of freedom, which even chance makes 1.
 
-use super::{Check, Figure, Finding};
+use super::{AuditOutcome, Figure, Finding};
 use sql::audit::SIGMAS;
 
 /// Draws must meet on a number this often by chance before anything is told: the number of meetings then scatters by less
@@ -62,11 +62,11 @@ pub(super) fn judged(promise: &str, spread: &Spread) -> Finding {
         "{promise}: uneven by {measured:.3} times what chance makes of {draws} calls; expected {low:.3} to {high:.3}"
     );
     let (verdict, sentence) = if draws * (draws - 1.0) / 2.0 / numbers < MEETINGS_MIN {
-        (Check::NotTold, format!("too few to tell whether {found}"))
+        (AuditOutcome::NotTold, format!("too few to tell whether {found}"))
     } else if (low..=high).contains(&measured) {
-        (Check::Passed, found)
+        (AuditOutcome::Passed, found)
     } else {
-        (Check::Failed, format!("violated: {found}"))
+        (AuditOutcome::Failed, format!("violated: {found}"))
     };
     Finding::of(verdict, sentence, figure)
 }
@@ -83,7 +83,7 @@ mod tests {
     }
 
     /// Both ways to count come to the same.
-    fn verdict(counts: &[u32]) -> Check {
+    fn verdict(counts: &[u32]) -> AuditOutcome {
         let by_bucket = Spread::of_buckets(counts.iter().map(|count| (*count, 1)));
         let of = |count: &u32| f64::from(*count);
         let meetings = counts.iter().map(|count| of(count) * (of(count) - 1.0)).sum();
@@ -102,7 +102,11 @@ mod tests {
             for seed in 0..100 {
                 let mut random = Random::stream(seed, &[u64::from(numbers), u64::from(draws)]);
                 let counts = counts(numbers, draws, |_| random.below(u64::from(numbers)) as u32);
-                assert_ne!(verdict(&counts), Check::Failed, "{numbers} numbers, {draws} draws, seed {seed}");
+                assert_ne!(
+                    verdict(&counts),
+                    AuditOutcome::Failed,
+                    "{numbers} numbers, {draws} draws, seed {seed}"
+                );
             }
         }
     }
@@ -111,24 +115,24 @@ mod tests {
     fn draws_that_leave_numbers_out_or_prefer_some_are_caught() {
         let mut random = Random::stream(1, &[]);
         let half = counts(100_000, 20_000, |_| random.below(50_000) as u32);
-        assert_eq!(verdict(&half), Check::Failed);
+        assert_eq!(verdict(&half), AuditOutcome::Failed);
         let lower = counts(1_000, 20_000, |_| (random.below(1_000) & random.below(1_024)) as u32);
-        assert_eq!(verdict(&lower), Check::Failed);
+        assert_eq!(verdict(&lower), AuditOutcome::Failed);
         let one_in_ten_left_out = counts(10, 2_000, |_| random.below(9) as u32);
-        assert_eq!(verdict(&one_in_ten_left_out), Check::Failed);
+        assert_eq!(verdict(&one_in_ten_left_out), AuditOutcome::Failed);
     }
 
     #[test]
     fn numbers_dealt_in_turn_are_caught() {
-        assert_eq!(verdict(&counts(100_000, 20_000, |turn| turn)), Check::Failed);
-        assert_eq!(verdict(&counts(1_000, 20_000, |turn| turn % 1_000)), Check::Failed);
+        assert_eq!(verdict(&counts(100_000, 20_000, |turn| turn)), AuditOutcome::Failed);
+        assert_eq!(verdict(&counts(1_000, 20_000, |turn| turn % 1_000)), AuditOutcome::Failed);
     }
 
     #[test]
     fn few_draws_and_one_number_tell_nothing() {
-        assert_eq!(verdict(&counts(1_000, 0, |turn| turn)), Check::NotTold);
-        assert_eq!(verdict(&counts(1_000, 400, |_| 7)), Check::NotTold);
+        assert_eq!(verdict(&counts(1_000, 0, |turn| turn)), AuditOutcome::NotTold);
+        assert_eq!(verdict(&counts(1_000, 400, |_| 7)), AuditOutcome::NotTold);
         let one = Spread::of_meetings(1.0, 1_000.0, 999_000.0);
-        assert_eq!(judged("", &one).verdict, Check::NotTold);
+        assert_eq!(judged("", &one).verdict, AuditOutcome::NotTold);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::judge::{self, share};
 use super::skew::{self, Field};
-use super::{Check, Figure, Finding, InputFinding};
+use super::{AuditOutcome, Figure, Finding, InputFinding};
 use crate::{Cardinality, InputCounts, LINES_MAX, LINES_MIN, kind};
 use model::Mix;
 use sql::audit::SIGMAS;
@@ -98,8 +98,8 @@ fn remote(
     }
     let figure = Figure { tolerance: 0.0, ..share(samples, hits, 0.0) };
     let (verdict, sentence) = match hits {
-        0 => (Check::Passed, "with one warehouse nothing is remote".to_owned()),
-        hits => (Check::Failed, format!("{hits} {name}, and there is one warehouse only")),
+        0 => (AuditOutcome::Passed, "with one warehouse nothing is remote".to_owned()),
+        hits => (AuditOutcome::Failed, format!("{hits} {name}, and there is one warehouse only")),
     };
     InputFinding { name, clause, finding: Finding::of(verdict, sentence, figure) }
 }
@@ -148,7 +148,7 @@ mod tests {
         }
         input_audit(ledger.counts(), ledger.item_counts(), ledger.customer_counts(), size, None)
             .into_iter()
-            .filter(|found| found.finding.verdict != Check::Passed)
+            .filter(|found| found.finding.verdict != AuditOutcome::Passed)
             .map(|found| found.name)
             .collect()
     }
@@ -228,7 +228,7 @@ mod tests {
     }
 
     /// What the audit makes of `drawn` where `asked` was to be drawn.
-    fn of_mixes(drawn: &[(&str, f64)], asked: &[(&str, f64)]) -> Vec<(&'static str, Check)> {
+    fn of_mixes(drawn: &[(&str, f64)], asked: &[(&str, f64)]) -> Vec<(&'static str, AuditOutcome)> {
         let mix = |weights: &[(&str, f64)]| {
             let weights: Vec<_> =
                 weights.iter().map(|(name, weight)| ((*name).to_owned(), *weight)).collect();
@@ -249,20 +249,21 @@ mod tests {
     #[test]
     fn a_mix_that_was_asked_for_is_what_calls_are_held_to() {
         let (asked, only) = ([("payment", 95.0), ("delivery", 5.0)], [("payment", 1.0)]);
-        let names = |mixes: &[(&'static str, Check)], check: Check| {
+        let names = |mixes: &[(&'static str, AuditOutcome)], check: AuditOutcome| {
             mixes.iter().filter(|(_, found)| *found == check).map(|(name, _)| *name).collect::<Vec<_>>()
         };
         for asked in [&asked[..], &only] {
             let right = of_mixes(asked, asked);
-            assert_eq!(names(&right, Check::Failed), [""; 0]);
+            assert_eq!(names(&right, AuditOutcome::Failed), [""; 0]);
             assert!(
                 right.iter().all(|(name, _)| !name.contains("lines") && !name.contains("order-status by"))
             );
-            assert_eq!(names(&right, Check::NotTold), ["order-status in the mix"; 0]);
+            assert_eq!(names(&right, AuditOutcome::NotTold), ["order-status in the mix"; 0]);
         }
-        let caught = names(&of_mixes(&[("payment", 9.0), ("delivery", 1.0)], &asked), Check::Failed);
+        let caught = names(&of_mixes(&[("payment", 9.0), ("delivery", 1.0)], &asked), AuditOutcome::Failed);
         assert_eq!(caught, ["payment in the mix", "delivery in the mix"]);
-        let caught = names(&of_mixes(&[("payment", 999.0), ("stock-level", 1.0)], &only), Check::Failed);
+        let caught =
+            names(&of_mixes(&[("payment", 999.0), ("stock-level", 1.0)], &only), AuditOutcome::Failed);
         assert_eq!(caught, ["payment in the mix", "stock-level in the mix"]);
     }
 
@@ -274,9 +275,9 @@ mod tests {
             ledger.post(&inputs.draw(), &Err(Fault::Conflict(Conflict::Busy)));
         }
         let found = input_audit(ledger.counts(), ledger.item_counts(), ledger.customer_counts(), SIZE, None);
-        assert!(found.iter().all(|found| found.finding.verdict != Check::Failed), "{found:?}");
+        assert!(found.iter().all(|found| found.finding.verdict != AuditOutcome::Failed), "{found:?}");
         let told = |name| found.iter().find(|found| found.name == name).unwrap().finding.verdict;
-        assert_eq!(told("remote lines"), Check::NotTold);
-        assert_eq!(told("skew of items"), Check::NotTold);
+        assert_eq!(told("remote lines"), AuditOutcome::NotTold);
+        assert_eq!(told("skew of items"), AuditOutcome::NotTold);
     }
 }

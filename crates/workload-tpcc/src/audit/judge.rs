@@ -1,7 +1,7 @@
 //! From rows to findings.
 
 use super::skew::{self, Field};
-use super::{Audit, Check, Context, Figure, Finding};
+use super::{Audit, AuditOutcome, Context, Figure, Finding};
 use sql::Value;
 use sql::audit::{SIGMAS, only_row, violations};
 
@@ -25,7 +25,7 @@ fn remote(audit: &Audit, rows: &[Vec<Value>], context: &Context, expected: f64) 
     let Some([_, remote]) = counts(rows) else { return audit.unreadable() };
     if remote > 0 {
         let sentence = format!("{remote} are remote, and there is one warehouse only");
-        return Finding { verdict: Check::Failed, sentence, details: Vec::new(), figure: None };
+        return Finding { verdict: AuditOutcome::Failed, sentence, details: Vec::new(), figure: None };
     }
     Finding::not_told("with one warehouse nothing can be remote".into(), None)
 }
@@ -34,7 +34,7 @@ fn remote(audit: &Audit, rows: &[Vec<Value>], context: &Context, expected: f64) 
 /// more than some hundred draws deviates by half of what is expected.
 fn unless_repeated(finding: Finding) -> Finding {
     let near = |figure: Figure| (figure.measured - figure.expected).abs() < 0.5 * figure.expected;
-    if finding.verdict != Check::Failed || !finding.figure.is_some_and(near) {
+    if finding.verdict != AuditOutcome::Failed || !finding.figure.is_some_and(near) {
         return finding;
     }
     let Finding { sentence, figure, .. } = finding;
@@ -52,9 +52,9 @@ pub(super) fn judged_draws(promise: &str, samples: u64, hits: u64, expected: f64
     let figure = share(samples, hits, expected);
     let finding = judged(promise, figure);
     let beyond = (figure.measured - expected).abs() > chance_max(samples, expected);
-    if finding.verdict == Check::Failed && !beyond {
+    if finding.verdict == AuditOutcome::Failed && !beyond {
         let sentence = format!("too few to tell whether {}", compared(promise, figure));
-        return Finding { verdict: Check::NotTold, sentence, ..finding };
+        return Finding { verdict: AuditOutcome::NotTold, sentence, ..finding };
     }
     finding
 }
@@ -78,9 +78,11 @@ pub(super) fn share(samples: u64, hits: u64, expected: f64) -> Figure {
 pub(super) fn judged(promise: &str, figure: Figure) -> Finding {
     let Figure { expected, tolerance, .. } = figure;
     match held(promise, figure) {
-        finding if finding.verdict == Check::Passed && tolerance >= 0.5 * expected.min(1.0 - expected) => {
+        finding
+            if finding.verdict == AuditOutcome::Passed && tolerance >= 0.5 * expected.min(1.0 - expected) =>
+        {
             let sentence = format!("too few to tell whether {}", finding.sentence);
-            Finding { verdict: Check::NotTold, sentence, ..finding }
+            Finding { verdict: AuditOutcome::NotTold, sentence, ..finding }
         }
         finding => finding,
     }
@@ -90,8 +92,8 @@ pub(super) fn judged(promise: &str, figure: Figure) -> Finding {
 pub(super) fn held(promise: &str, figure: Figure) -> Finding {
     let found = compared(promise, figure);
     let (verdict, sentence) = match (figure.measured - figure.expected).abs() <= figure.tolerance {
-        true => (Check::Passed, found),
-        false => (Check::Failed, format!("violated: {found}")),
+        true => (AuditOutcome::Passed, found),
+        false => (AuditOutcome::Failed, format!("violated: {found}")),
     };
     Finding::of(verdict, sentence, figure)
 }
@@ -120,7 +122,7 @@ fn judged_skew(audit: &Audit, rows: &[Vec<Value>], context: &Context, field: Fie
     let Ok(numbers) = u32::try_from(numbers) else { return audit.unreadable() };
     let finding = skew::judged(audit.sentence, field, numbers, draws, top);
     let of_several = context.used_before && context.run_from.is_none();
-    let (true, Check::Failed, Some(found)) = (of_several, finding.verdict, finding.figure) else {
+    let (true, AuditOutcome::Failed, Some(found)) = (of_several, finding.verdict, finding.figure) else {
         return finding;
     };
     let why = if found.measured > found.expected {
@@ -155,7 +157,7 @@ mod tests {
     use model::random::Random;
     use sql::Dialect;
 
-    fn check(name: &str, row: &[i64], context: &Context, expected: Check) -> Finding {
+    fn check(name: &str, row: &[i64], context: &Context, expected: AuditOutcome) -> Finding {
         let groups = audits(Dialect::Sqlite).unwrap();
         let audit = groups.iter().flat_map(|group| &group.audits).find(|audit| audit.name == name).unwrap();
         let finding = audit.judge(&[row.iter().map(|value| Value::Int(*value)).collect()], context);
@@ -166,18 +168,18 @@ mod tests {
     #[test]
     fn shares_are_judged_by_their_number_of_samples() {
         let ten = Context::standard(10);
-        check("bad-credit", &[300_000, 30_100], &ten, Check::Passed);
-        check("bad-credit", &[300_000, 150_000], &ten, Check::Failed);
-        check("bad-credit", &[100, 10], &ten, Check::NotTold);
-        check("remote-lines", &[1_000_000, 10_100], &ten, Check::Passed);
-        check("remote-lines", &[1_000_000, 0], &ten, Check::Failed);
-        check("remote-lines", &[1_000_000, 100_000], &ten, Check::Failed);
-        check("remote-lines", &[500, 5], &ten, Check::NotTold);
-        check("remote-lines", &[0, 0], &ten, Check::NotTold);
-        check("remote-payments", &[100_000, 15_050], &ten, Check::Passed);
-        check("remote-payments", &[100_000, 0], &ten, Check::Failed);
+        check("bad-credit", &[300_000, 30_100], &ten, AuditOutcome::Passed);
+        check("bad-credit", &[300_000, 150_000], &ten, AuditOutcome::Failed);
+        check("bad-credit", &[100, 10], &ten, AuditOutcome::NotTold);
+        check("remote-lines", &[1_000_000, 10_100], &ten, AuditOutcome::Passed);
+        check("remote-lines", &[1_000_000, 0], &ten, AuditOutcome::Failed);
+        check("remote-lines", &[1_000_000, 100_000], &ten, AuditOutcome::Failed);
+        check("remote-lines", &[500, 5], &ten, AuditOutcome::NotTold);
+        check("remote-lines", &[0, 0], &ten, AuditOutcome::NotTold);
+        check("remote-payments", &[100_000, 15_050], &ten, AuditOutcome::Passed);
+        check("remote-payments", &[100_000, 0], &ten, AuditOutcome::Failed);
         // So few, and still all wrong.
-        check("remote-payments", &[100, 100], &ten, Check::Failed);
+        check("remote-payments", &[100, 100], &ten, AuditOutcome::Failed);
     }
 
     /// The chance of so many hits or more.
@@ -197,7 +199,7 @@ mod tests {
         for expected in [0.01, 0.15, 0.6] {
             for samples in 0..=60 {
                 for hits in 0..=samples {
-                    if verdict(samples, hits, expected) == Check::Failed {
+                    if verdict(samples, hits, expected) == AuditOutcome::Failed {
                         let more = chance(samples, hits, expected);
                         let fewer = 1.0 - chance(samples, hits + 1, expected);
                         assert!(more.min(fewer) < 1e-5, "{hits} of {samples}, not {expected}");
@@ -207,7 +209,7 @@ mod tests {
         }
         // Five standard errors say otherwise.
         for (samples, hits) in [(1, 1), (3, 1), (13, 2)] {
-            assert_eq!(verdict(samples, hits, 0.01), Check::NotTold, "{hits} of {samples}");
+            assert_eq!(verdict(samples, hits, 0.01), AuditOutcome::NotTold, "{hits} of {samples}");
             assert!(hits as f64 / samples as f64 - 0.01 > share(samples, hits, 0.01).tolerance);
         }
         // All or none of them, and small shifts of many.
@@ -219,7 +221,7 @@ mod tests {
             (20_000, 400, 0.01),
             (9_000, 0, 0.01),
         ] {
-            assert_eq!(verdict(samples, hits, expected), Check::Failed, "{hits} of {samples}");
+            assert_eq!(verdict(samples, hits, expected), AuditOutcome::Failed, "{hits} of {samples}");
         }
     }
 
@@ -228,28 +230,28 @@ mod tests {
     fn runs_that_make_the_same_draws_again_are_no_violation() {
         let fresh = Context::standard(10);
         let used = Context { used_before: true, ..fresh };
-        check("remote-payments", &[10_000, 1_446], &used, Check::Passed);
+        check("remote-payments", &[10_000, 1_446], &used, AuditOutcome::Passed);
         let again = [120_000, 12 * 1_446];
-        check("remote-payments", &again, &fresh, Check::Failed);
-        let finding = check("remote-payments", &again, &used, Check::NotTold);
+        check("remote-payments", &again, &fresh, AuditOutcome::Failed);
+        let finding = check("remote-payments", &again, &used, AuditOutcome::NotTold);
         assert!(
             finding.sentence.starts_with("runs before may have made the same draws; violated: "),
             "{finding:?}"
         );
         for wrong in [0, 120_000, 5_000, 30_000] {
-            check("remote-payments", &[120_000, wrong], &used, Check::Failed);
+            check("remote-payments", &[120_000, wrong], &used, AuditOutcome::Failed);
         }
-        check("remote-lines", &[1_000_000, 10_700], &used, Check::NotTold);
-        check("remote-lines", &[1_000_000, 0], &used, Check::Failed);
-        check("remote-lines", &[1_000_000, 20_000], &used, Check::Failed);
+        check("remote-lines", &[1_000_000, 10_700], &used, AuditOutcome::NotTold);
+        check("remote-lines", &[1_000_000, 0], &used, AuditOutcome::Failed);
+        check("remote-lines", &[1_000_000, 20_000], &used, AuditOutcome::Failed);
     }
 
     #[test]
     fn one_warehouse_has_nothing_remote() {
         let one = Context::standard(1);
-        check("remote-lines", &[1_000_000, 0], &one, Check::NotTold);
-        check("remote-lines", &[1_000_000, 1], &one, Check::Failed);
-        check("remote-payments", &[100_000, 15_000], &one, Check::Failed);
+        check("remote-lines", &[1_000_000, 0], &one, AuditOutcome::NotTold);
+        check("remote-lines", &[1_000_000, 1], &one, AuditOutcome::Failed);
+        check("remote-payments", &[100_000, 15_000], &one, AuditOutcome::Failed);
     }
 
     /// [numbers, draws, draws of the busiest tenth], for draws from `pick`.
@@ -264,61 +266,61 @@ mod tests {
     fn skew_is_told_from_even_picks_and_from_changing_constants() {
         let (context, random) = (Context::standard(10), &mut Random::stream(77, &[]));
         let right = skew_row(100_000, 300_000, |_| nurand(random, 8191, 5_000, 1, 100_000));
-        check("item-skew", &right, &context, Check::Passed);
+        check("item-skew", &right, &context, AuditOutcome::Passed);
         let even_items = skew_row(100_000, 300_000, |_| random.range(1, 100_000) as u32);
-        check("item-skew", &even_items, &context, Check::Failed);
+        check("item-skew", &even_items, &context, AuditOutcome::Failed);
         let redrawn = skew_row(100_000, 300_000, |_| {
             let constant = random.below(8_192) as u32;
             nurand(random, 8191, constant, 1, 100_000)
         });
-        check("item-skew", &redrawn, &context, Check::Failed);
+        check("item-skew", &redrawn, &context, AuditOutcome::Failed);
         let two = skew_row(100_000, 300_000, |draw| {
             let constant = if draw % 2 == 0 { 17 } else { 4_242 };
             nurand(random, 8191, constant, 1, 100_000)
         });
-        check("item-skew", &two, &context, Check::Failed);
+        check("item-skew", &two, &context, AuditOutcome::Failed);
         let used = Context { used_before: true, ..context };
-        let found = check("item-skew", &two, &used, Check::NotTold);
+        let found = check("item-skew", &two, &used, AuditOutcome::NotTold);
         assert!(found.sentence.starts_with("runs with other seeds may have"), "{}", found.sentence);
         // Whoever used the data, even picks are nobody's.
-        check("item-skew", &even_items, &used, Check::Failed);
+        check("item-skew", &even_items, &used, AuditOutcome::Failed);
         // Ten runs with one seed: together as uneven as one of them, which is more than so many draws would be.
         let few = skew_row(100_000, 6_000, |_| nurand(random, 8191, 5_000, 1, 100_000));
         let again = [few[0], few[1] * 10, few[2] * 10];
-        let found = check("item-skew", &again, &used, Check::NotTold);
+        let found = check("item-skew", &again, &used, AuditOutcome::NotTold);
         assert!(found.sentence.starts_with("runs may have made the same draws again"), "{}", found.sentence);
         // Known to be one run's, they are judged.
         let alone = Context { run_from: Some(3_001), ..used };
-        check("item-skew", &two, &alone, Check::Failed);
-        check("item-skew", &right, &alone, Check::Passed);
+        check("item-skew", &two, &alone, AuditOutcome::Failed);
+        check("item-skew", &right, &alone, AuditOutcome::Passed);
         let customers = skew_row(3_000, 100_000, |_| nurand(random, 1023, 99, 1, 3_000));
-        check("customer-skew", &customers, &context, Check::Passed);
+        check("customer-skew", &customers, &context, AuditOutcome::Passed);
         let even = skew_row(3_000, 100_000, |_| random.range(1, 3_000) as u32);
-        check("customer-skew", &even, &context, Check::Failed);
+        check("customer-skew", &even, &context, AuditOutcome::Failed);
     }
 
     #[test]
     fn what_others_note_of_bad_credit_is_not_judged() {
         let ours = Context::standard(1);
         let row = [1, 2, 3, 4, 1_700_000_000, 412, 384];
-        check("bad-credit-data", &row, &ours, Check::Failed);
-        check("bad-credit-data", &row, &Context { ours: false, ..ours }, Check::NotTold);
+        check("bad-credit-data", &row, &ours, AuditOutcome::Failed);
+        check("bad-credit-data", &row, &Context { ours: false, ..ours }, AuditOutcome::NotTold);
     }
 
     #[test]
     fn few_picks_tell_nothing_about_skew() {
         let (context, random) = (Context::standard(1), &mut Random::stream(78, &[]));
         let few = skew_row(100_000, 500, |_| nurand(random, 8191, 5_000, 1, 100_000));
-        let finding = check("item-skew", &few, &context, Check::NotTold);
+        let finding = check("item-skew", &few, &context, AuditOutcome::NotTold);
         assert!(finding.sentence.contains("too few picks"), "{}", finding.sentence);
-        check("item-skew", &[100_000, 0, 0], &context, Check::NotTold);
+        check("item-skew", &[100_000, 0, 0], &context, AuditOutcome::NotTold);
     }
 
     #[test]
     fn figures_that_make_no_sense_are_no_pass() {
         let context = Context::fresh(Cardinality::tiny());
         for (name, row) in [("bad-credit", &[-1, 0][..]), ("item-skew", &[1, 2]), ("remote-lines", &[3])] {
-            check(name, row, &context, Check::NotTold);
+            check(name, row, &context, AuditOutcome::NotTold);
         }
     }
 }

@@ -108,7 +108,7 @@ fn simulated(field: Field, numbers: u32, draws: u64, uneven: bool, run: u64) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::audit::Check;
+    use crate::audit::AuditOutcome;
 
     /// The picks of `seed`, counted and sorted: how many of them the busiest tenth of customers has.
     fn busiest_tenth(seed: u64, draws: u64, uneven: bool) -> u64 {
@@ -134,12 +134,12 @@ mod tests {
                     judged("it holds", Field::Customer, 3_000, draws, busiest_tenth(seed, draws, uneven))
                         .verdict
                 };
-                assert_ne!(verdict(true), Check::Failed, "seed {seed}, {draws} draws");
-                assert_ne!(verdict(false), Check::Passed, "seed {seed}, {draws} draws");
+                assert_ne!(verdict(true), AuditOutcome::Failed, "seed {seed}, {draws} draws");
+                assert_ne!(verdict(false), AuditOutcome::Passed, "seed {seed}, {draws} draws");
             }
         }
         let even = judged("it holds", Field::Customer, 3_000, 5_000, busiest_tenth(1, 5_000, false));
-        assert_eq!(even.verdict, Check::Failed);
+        assert_eq!(even.verdict, AuditOutcome::Failed);
     }
 
     #[test]

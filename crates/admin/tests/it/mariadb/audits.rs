@@ -7,7 +7,7 @@ use model::Nanos;
 use sql::{Dialect, Value};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
-use workload_tpcc::audit::{self, Check, Context};
+use workload_tpcc::audit::{self, AuditOutcome, Context};
 use workload_tpcc::{Cardinality, StoredTally};
 
 /// Names of the audits that failed.
@@ -37,7 +37,7 @@ fn failed(database: &Database) -> BTreeSet<String> {
             let rows = rows.unwrap_or_else(|why| panic!("{name}: {why}"));
             let finding = audit.judge(&rows, &context);
             assert!(!finding.sentence.contains("do not make sense"), "{name}: {rows:?}");
-            (finding.verdict == Check::Failed).then_some(audit.name)
+            (finding.verdict == AuditOutcome::Failed).then_some(audit.name)
         })
         .collect()
 }

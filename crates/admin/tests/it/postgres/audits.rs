@@ -7,7 +7,7 @@ use sql::{Dialect, ServerUrl, Value};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
-use workload_tpcc::audit::{self, Check, Context};
+use workload_tpcc::audit::{self, AuditOutcome, Context};
 use workload_tpcc::{Cardinality, StoredTally};
 
 /// A tiny database after a run, loaded once.
@@ -20,7 +20,7 @@ fn after_a_run() -> &'static ServerUrl {
     })
 }
 
-fn findings(url: &ServerUrl) -> Vec<(String, Check, String)> {
+fn findings(url: &ServerUrl) -> Vec<(String, AuditOutcome, String)> {
     let context = Context::fresh(Cardinality::tiny());
     let groups = audit::audits(Dialect::Postgres).unwrap();
     let asked: Vec<AuditGroup> = groups
@@ -53,7 +53,7 @@ fn findings(url: &ServerUrl) -> Vec<(String, Check, String)> {
 }
 
 fn failed(url: &ServerUrl) -> BTreeSet<String> {
-    let found = findings(url).into_iter().filter(|(_, verdict, _)| *verdict == Check::Failed);
+    let found = findings(url).into_iter().filter(|(_, verdict, _)| *verdict == AuditOutcome::Failed);
     found.map(|(name, _, _)| name).collect()
 }
 
@@ -61,10 +61,10 @@ fn failed(url: &ServerUrl) -> BTreeSet<String> {
 fn a_fresh_load_and_a_right_run_violate_nothing() {
     assert_eq!(failed(&tiny("fresh")), BTreeSet::new());
     for (name, verdict, sentence) in findings(after_a_run()) {
-        assert_ne!(verdict, Check::Failed, "{name}: {sentence}");
+        assert_ne!(verdict, AuditOutcome::Failed, "{name}: {sentence}");
         let few = ["remote-lines", "remote-payments", "item-skew", "customer-skew", "bad-credit"];
         // Figures of so little data tell little; that they make sense is told either way.
-        assert!(verdict == Check::Passed || few.contains(&name.as_str()), "{name}: {sentence}");
+        assert!(verdict == AuditOutcome::Passed || few.contains(&name.as_str()), "{name}: {sentence}");
         assert!(!sentence.contains("do not make sense"), "{name}: {sentence}");
     }
 }

@@ -3,7 +3,7 @@
 use super::support::{Bank, run};
 use model::{Inputs as _, Ledger as _};
 use std::collections::BTreeSet;
-use workload_tpcb::audit::Check;
+use workload_tpcb::audit::AuditOutcome;
 use workload_tpcb::{Call, Cardinality, Claims, Inputs, Ledger, Stmt};
 
 const SIZE: Cardinality = Cardinality::of(3, 100, 10);
@@ -57,7 +57,7 @@ fn a_right_run_passes_everything() {
     let (bank, ledger) = honest();
     for whole in [true, false] {
         for (name, finding) in bank.audit(whole) {
-            assert_eq!(finding.verdict, Check::Passed, "{name}: {finding:?}");
+            assert_eq!(finding.verdict, AuditOutcome::Passed, "{name}: {finding:?}");
         }
     }
     assert_eq!(ledger_violations(&bank, &ledger), [""; 0]);
@@ -68,7 +68,7 @@ fn a_store_of_several_is_audited_by_the_ids_of_the_whole() {
     let size = Cardinality { shards: 2, ..Cardinality::of(5, 100, 10) }.part(1);
     let (bank, ledger) = used_of(size, |_| {}, |_| {});
     for (name, finding) in bank.audit(true) {
-        assert_eq!(finding.verdict, Check::Passed, "{name}: {finding:?}");
+        assert_eq!(finding.verdict, AuditOutcome::Passed, "{name}: {finding:?}");
     }
     let findings = Claims::of(&ledger, true).audit(&Bank::new(size).tallies(), &bank.tallies()).unwrap();
     assert!(findings.iter().all(|finding| finding.violations.is_empty()), "{findings:?}");
@@ -86,7 +86,7 @@ fn a_bank_that_was_only_loaded_fails_nothing_and_has_nothing_to_show() {
     let told: Vec<String> = bank
         .audit(true)
         .into_iter()
-        .filter(|(_, finding)| finding.verdict == Check::Passed)
+        .filter(|(_, finding)| finding.verdict == AuditOutcome::Passed)
         .map(|(name, _)| name)
         .collect();
     assert_eq!(told.len(), 11, "{told:?}");
@@ -251,7 +251,9 @@ fn a_history_that_was_emptied_convicts_nobody() {
     let before = bank.tallies();
     assert_eq!(bank.failed(false), [""; 0]);
     let not_told = |name: &str| {
-        bank.audit(false).iter().any(|(found, finding)| found == name && finding.verdict == Check::NotTold)
+        bank.audit(false)
+            .iter()
+            .any(|(found, finding)| found == name && finding.verdict == AuditOutcome::NotTold)
     };
     assert!(not_told("branch-history") && not_told("account-history") && not_told("history-sum"));
 

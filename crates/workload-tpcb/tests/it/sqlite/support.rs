@@ -10,7 +10,7 @@ use sql::{Dialect, SqliteUrl};
 use std::pin::pin;
 use std::task::{Context as Poller, Poll, Waker};
 use tempfile::TempDir;
-use workload_tpcb::audit::{Check, Context, Finding, audits, tallies};
+use workload_tpcb::audit::{AuditOutcome, Context, Finding, audits, tallies};
 use workload_tpcb::{
     Call, Cardinality, Data, Outcome, SqlSession, SqlTarget, StoredTally, catalogue, schema,
 };
@@ -113,7 +113,7 @@ impl Bank {
     /// Names of the audits that fail.
     pub(crate) fn failed(&self, history_whole: bool) -> Vec<String> {
         let found = self.audit(history_whole).into_iter();
-        found.filter(|(_, finding)| finding.verdict == Check::Failed).map(|(name, _)| name).collect()
+        found.filter(|(_, finding)| finding.verdict == AuditOutcome::Failed).map(|(name, _)| name).collect()
     }
 
     /// What the ledger audit reads.

@@ -1,7 +1,7 @@
 //! Sample sweeps and a sample search.
 
 use super::trial::{direct, document};
-use crate::curve::{self, Loaded, SERVED_SHARE};
+use judge::curve::{self, Loaded, SERVED_SHARE};
 use result::{Arrivals, Axis, Document, Interval, RunKind, Search, SloLimit, Step, Suspect, Trial};
 
 /// What the rule `saturation` says when the one writer is full, and when nothing is.

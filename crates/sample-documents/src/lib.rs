@@ -1,10 +1,26 @@
-//! Sample documents for tests: those of `judge`, one with hostile text, and results over time.
+//! Sample documents for tests of what judges and prints them. Invented figures, but such as hang together: call counts add up,
+//! budgets sum, percentiles follow from the spectrum, clients = rate × response time.
 
+mod busy;
+mod clocked;
+mod comparison;
+mod curve;
+mod experiment;
 mod history;
+mod shape;
+mod trial;
+mod vouchers;
 
-pub use history::{history, long_history, short_history};
-pub use judge::testing::*;
+pub use busy::busy_trial;
+pub use comparison::{compared, compared_mut, comparison, redraw, two_metrics};
+pub use curve::{rate_sweep, search, sweep};
+pub use experiment::experiment;
+pub use history::{Found, history, long_history, short_history};
 use result::Document;
+pub use trial::{
+    deferred_trial, engine_trial, failed_trial, long_trial, open_trial, paced_trial, running, trial,
+    two_stores,
+};
 
 /// One of each, by name, but for the large ones.
 #[must_use]

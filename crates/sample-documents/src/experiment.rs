@@ -3,7 +3,7 @@
 
 use super::trial::{direct, document, engine_trial, through_http};
 use super::vouchers;
-use crate::rules;
+use judge::rules;
 use measure::{Better, Terms};
 use result::{
     Block, BlockTrial, Budget, Comparison, Document, Engine, Experiment, Interval, KeyDifference, Metric,
