@@ -44,7 +44,7 @@ set -m
 
 # Beside what cargo builds: servers in other languages are built, and their own tests run.
 {
-  scripts/servers.sh build && CARGO_MANIFEST_DIR='' scripts/servers.sh test
+  scripts/servers.sh build && scripts/servers.sh test
 } >"$room/servers.log" 2>&1 </dev/null &
 servers=$!
 
@@ -90,7 +90,7 @@ collect browser "$browser"
 mapfile -t flaky < <(awk '$1 == "Summary" { on = 1 } on && $1 == "FLAKY" { sub(/^.*\] *(\([^)]*\) *)?/, ""); print }' "$room/nextest.log" | sort -u)
 ((${#flaky[@]} <= flaky_max)) || { notes+=("FAILED: more than $flaky_max tests were flaky"); failed=1; }
 for name in ${flaky[@]+"${flaky[@]}"}; do notes+=("flaky: $name"); done
-while read -r line; do notes+=("$line"); done < <(grep '^NOT RUN: ' "$room/servers.log" | head -c 480)
+while read -r line; do notes+=("$line"); done < <(grep '^NOT RUN: ' "$room/servers.log" | cut -c -160 | sort -u)
 while read -r line; do notes+=("NOT RUN: ${line:0:160}"); done < <(sort -u "$STACKMARK_TESTS_NOT_RUN")
 
 printf '\n== the 15 slowest tests\n'
