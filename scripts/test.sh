@@ -104,6 +104,7 @@ counts=$(cat "$room"/*.log | awk '
   /^[0-9]+ checks, [0-9]+ failed$/ { passed += $1 - $3; failed += $3; next }
   /^--- PASS: /                    { passed += 1; next }
   /^--- FAIL: /                    { failed += 1; next }
+  /test result:/                   { next }
   / in [0-9.]+s( |$)/              { passed += counted("passed"); failed += counted("failed") }
   /^[^a-zA-Z0-9]+ pass [0-9]+$/    { passed += $NF }
   /^[^a-zA-Z0-9]+ fail [0-9]+$/    { failed += $NF }
