@@ -19,7 +19,7 @@ build: toolchain ## build target/release/stackmark
 test: toolchain ## set up what the tests need, then run all but the extended ones
 	CARGO="$(CARGO)" scripts/test.sh $(TESTS)
 
-test-all: toolchain ## the same with the extended tests: up to 45 minutes; TESTS=saga runs those whose names have that
+test-all: toolchain ## the same with the extended tests; TESTS=saga runs those whose names contain saga
 	CARGO="$(CARGO)" NEXTEST_PROFILE=all scripts/test.sh $(TESTS)
 
 bench: toolchain ## what the harness itself costs, and how it stands beside others: half an hour, on an idle machine
