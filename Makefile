@@ -35,8 +35,8 @@ soak: toolchain ## five minutes for each server of what does it no good: is it t
 
 lint: toolchain ## formatting, lints, and links in the documentation of the code
 	"$(CARGO)" fmt --all --check
-	"$(CARGO)" clippy --release --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" "$(CARGO)" doc --release --workspace --no-deps --locked
+	"$(CARGO)" clippy --profile ci --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" "$(CARGO)" doc --profile ci --workspace --no-deps --locked
 	scripts/servers.sh lint
 
 docs: toolchain ## the documentation of the code, in target/doc

@@ -51,7 +51,7 @@ servers=$!
 # The tests, the binary that they run, the one with a workload of the tests' own beside it, the example that they kill, and the
 # one that writes the pages for the browser; a line for each target that was made.
 built=$room/built
-"$CARGO" build --release --workspace --locked --tests --bin stackmark --bin stackmark-toy --example hold --example sample \
+"$CARGO" build --profile ci --workspace --locked --tests --bin stackmark --bin stackmark-toy --example hold --example sample \
   --message-format json-render-diagnostics >"$built" || { echo '0 passed, 0 failed; FAILED: build' | tee "${TEST_COUNTS:-/dev/null}"; exit 1; }
 STACKMARK_BIN=$(sed -n 's/.*"name":"stackmark".*"test":false},"features".*"executable":"\([^"]*\)".*/\1/p' "$built")
 sample=$(sed -n 's/.*"name":"sample".*"executable":"\([^"]*\)".*/\1/p' "$built")
@@ -74,7 +74,7 @@ else
   [[ ${CI:-} != true ]] || failed=1
 fi
 
-"$CARGO" nextest run --release --workspace --locked "$@" 2>&1 </dev/null | tee "$room/nextest.log"
+"$CARGO" nextest run --cargo-profile ci --workspace --locked "$@" 2>&1 </dev/null | tee "$room/nextest.log"
 ((PIPESTATUS[0] == 0)) || failed=1
 
 collect() {

@@ -15,7 +15,7 @@ use std::time::Duration;
 use tempfile::{NamedTempFile, TempDir};
 
 /// No command of these tests takes longer, even on a slow machine; what does is stuck. For hangs only: no promise of speed.
-const WAIT_MAX: Nanos = Nanos::from_secs(600);
+const WAIT_MAX: Nanos = Nanos::from_secs(120);
 const LOOK: Duration = Duration::from_millis(10);
 
 static BINARY: LazyLock<PathBuf> = LazyLock::new(repository::binary);
@@ -294,8 +294,19 @@ impl Running {
     }
 
     /// Waits for something that this command brings about.
-    pub(crate) fn until(&self, what: &str, done: impl Fn() -> bool) {
-        until(&format!("{what}; {}", self.err.so_far()), done);
+    ///
+    /// # Panics
+    /// When it has ended without.
+    #[track_caller]
+    pub(crate) fn until(&self, what: &str, mut done: impl FnMut() -> bool) {
+        let mut has_ended = false;
+        until(what, || {
+            // What it brought about at its very end counts.
+            let is_done = done();
+            assert!(is_done || !has_ended, "it ended before {what}: {} {}", self.out(), self.err());
+            has_ended = !is_alive(self.pid());
+            is_done
+        });
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
@@ -363,7 +374,8 @@ pub(crate) fn kill(pid: u32) {
     kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).unwrap();
 }
 
-pub(crate) fn until(what: &str, done: impl Fn() -> bool) {
+#[track_caller]
+pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
     let clock = Monotonic::start();
     while !done() {
         assert!(clock.now() < WAIT_MAX, "waited in vain until {what}");

@@ -2,9 +2,7 @@
 //! nobody can know is in doubt.
 
 use crate::desk::Desk;
-use crate::{
-    ENGINES, LONG, book, driver, ended, is_alive, loaded, start_on, until_committed, until_it_goes_on,
-};
+use crate::{ENGINES, LONG, book, driver, ended, loaded, start_on, until_committed, until_it_goes_on};
 use rig::Engine;
 use serde_json::Value;
 use sql::ServerUrl;
@@ -26,7 +24,7 @@ fn cut(server: &Held, url: &ServerUrl, subject: &str) -> (Value, Proxy) {
     until_committed(&run, &desk);
     proxy.arm(true);
     let of_each = || Cut::ALL.iter().all(|cut| proxy.cuts(*cut) >= CUTS_MIN);
-    run.until("there are cuts of each", || of_each() || !is_alive(run.pid()));
+    run.until("there are cuts of each", of_each);
     // Well before the end: the witness comes through the same proxy, and its transactions are nobody's calls.
     proxy.arm(false);
     until_it_goes_on(&run, &desk);

@@ -57,9 +57,9 @@ fn run_on(desk: &Desk, line: &str, url: &ServerUrl) -> Ran {
     start_on(desk, line, url).end()
 }
 
-/// Waits until calls of a run are committed, or it has ended without: its end says why then.
+/// Waits until calls of a run are committed.
 fn until_committed(run: &Running, desk: &Desk) {
-    run.until("calls are committed", || desk.has_committed() || !is_alive(run.pid()));
+    run.until("calls are committed", || desk.has_committed());
 }
 
 /// The only trial of the only run, as far as it is written down: that is every second.
@@ -67,19 +67,24 @@ fn so_far(desk: &Desk) -> Value {
     desk::so_far(&desk.only_run()).expect("the trial is in its document before it runs")
 }
 
-/// Waits until calls of a run have ended in one way, or it has ended without.
+/// Waits until calls of a run have ended in one way.
 fn until_counted(run: &Running, desk: &Desk, column: &str) {
-    run.until(&format!("calls are {column}"), || !is_alive(run.pid()) || book(&so_far(desk), column) > 0);
+    run.until(&format!("calls are {column}"), || book(&so_far(desk), column) > 0);
 }
 
-/// Waits until calls are committed in a slice that begins after now, or the run has ended without.
+/// Waits until calls are committed in a slice that begins after now.
 fn until_it_goes_on(run: &Running, desk: &Desk) {
+    until_it_goes_on_or(run, desk, || false);
+}
+
+/// Waits until calls are committed in a slice that begins after now, or until something has come to pass.
+fn until_it_goes_on_or(run: &Running, desk: &Desk, mut has_come_to_pass: impl FnMut() -> bool) {
     let committed =
         || -> Vec<u64> { so_far(desk)["slices"].as_array().unwrap().iter().map(committed_in).collect() };
     // What is written may be a slice behind, and another one is under way.
     let next = committed().len() + 2;
     run.until("calls are committed again", || {
-        !is_alive(run.pid()) || committed().iter().skip(next).any(|calls| *calls > 0)
+        has_come_to_pass() || committed().iter().skip(next).any(|calls| *calls > 0)
     });
 }
 

@@ -37,7 +37,7 @@ pub const SERVERS: &[Broken] = &[
         (
             "        with self.store.writing(work) as run:\n            if run(text, *values.values(), id, version) == 0:",
             "        with self.store.reading(work) as run:\n            found = run(f\"select version from {table} where id = ?\", id)\n        \
-             __import__(\"time\").sleep(0.01)\n        \
+             __import__(\"time\").sleep(0.05)\n        \
              with self.store.writing(work) as run:\n            text = text.replace(\" and version = ?\", \" and 0 < ?\")\n            \
              if not found or found[0][0] != version or run(text, *values.values(), id, version) == 0:",
         ),
@@ -61,7 +61,7 @@ pub const SERVERS: &[Broken] = &[
             "        with self.store.writing(work) as run:\n            self.insert(run, category, [(id, facts)])",
             "        with self.store.reading(work) as run:\n            if run(\"select 1 from food where id = ?\", id):\n                \
              if run(\"select 1 from category where id = ?\", category):\n                    raise Decline(*FOOD_EXISTS)\n        \
-             __import__(\"time\").sleep(0.01)\n        \
+             __import__(\"time\").sleep(0.05)\n        \
              with self.store.writing(work) as run:\n            if not run(\"select 1 from category where id = ?\", category):\n                \
              raise Decline(*UNKNOWN_CATEGORY)\n            run(f\"insert or replace into food ({FOOD}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)\", id, category, *facts)",
         ),
@@ -164,7 +164,7 @@ pub const SERVERS: &[Broken] = &[
             "        if run(f\"insert into food ({FOOD}) values {marks} on conflict (id) do nothing\", *values) < len(rows):",
             "        known = run(f\"select 1 from food where id in ({', '.join('?' * len(rows))})\", *(id for id, _ in rows))\n        \
              for id, facts in [] if known else rows:\n            run(f\"insert into food ({FOOD}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)\", id, category, *facts)\n            \
-             run(\"commit\")\n            __import__(\"time\").sleep(0.001)\n            run(\"begin immediate\")\n        if known:",
+             run(\"commit\")\n            __import__(\"time\").sleep(0.05)\n            run(\"begin immediate\")\n        if known:",
         ),
         "race/half-a-bulk-insert",
         "of its 50 foods",
@@ -272,7 +272,7 @@ pub const SERVERS: &[Broken] = &[
             "        with self.store.writing(work) as run:\n            found = run(f\"select version from {table} where id = ?\", id)",
             "        with self.store.reading(work) as run:\n            if run(used, id):\n                used = \"select 1 where 0 < ?\"\n                \
              if run(f\"select 1 from {table} where id = ? and version = ?\", id, version):\n                    raise Decline(*in_use)\n        \
-             used = \"select 1 where 0 > ?\"\n        __import__(\"time\").sleep(0.01)\n        with self.store.writing(work) as run:\n            found = run(f\"select version from {table} where id = ?\", id)",
+             used = \"select 1 where 0 > ?\"\n        __import__(\"time\").sleep(0.05)\n        with self.store.writing(work) as run:\n            found = run(f\"select version from {table} where id = ?\", id)",
         ),
         "race/category-in-use",
         "foods were created in it",

@@ -29,6 +29,7 @@ pub(crate) enum Verified<'a> {
 }
 
 pub(crate) fn verify_workload<W: Driven>(what: Verified<'_>, args: &args::Verify, ui: &Ui) -> Result<Answer> {
+    ::verify::check_names::<W>(&args.only)?;
     let stores = Stores::of(&args.db, args.shards.shards)?;
     let interrupt = Interrupt::listen()?;
     let (found, folder) = match what {
@@ -84,6 +85,7 @@ fn started<W: Driven>(
             seed: args.seed,
             salt: 0,
             interrupt,
+            only: &args.only,
         };
         let found =
             ::verify::verify::<W>(&plan, Some(&witness), &|what| tell(ui, &format!("checking {what}")));
@@ -152,6 +154,7 @@ fn running<W: Driven>(
         seed: args.seed,
         salt: (measure::unix_seconds() % 1_000_000) as u32,
         interrupt,
+        only: &args.only,
     };
     let ours = ours.as_ref().map(|witness| witness as &dyn Witness<W>);
     let witness = ours.or(theirs.as_ref().map(|witness| witness as &dyn Witness<W>));
@@ -202,6 +205,9 @@ fn text(found: &Verification) -> Result<String> {
         count(Check::NotRun),
         found.took_s
     )?;
+    if !found.only.is_empty() {
+        writeln!(text, "asked for: {}; the other rules were not looked at", found.only.join(", "))?;
+    }
     if !found.complete {
         writeln!(text, "interrupted: the other rules were not looked at")?;
     }

@@ -73,7 +73,7 @@ pub(crate) fn about<W: Driven>(target: &HttpTarget<W>, notes: &Shared<W>) -> Res
         found
     })?;
     let rule = "/about says who answers, and /health that calls are taken";
-    Ok(Rule::of("about", rule, found.checked, found.failures))
+    Ok(Rule::of(crate::ABOUT, rule, found.checked, found.failures))
 }
 
 /// Everything of the table of bad inputs, for each kind of call, and each request once. `maxima` are those of the contract.

@@ -18,8 +18,11 @@ pub struct Verification {
     pub url: String,
     /// Who looked at the stored data.
     pub witness: String,
-    /// Whether all rules were looked at: not if it was interrupted.
+    /// Whether all rules that were asked for were looked at: not if it was interrupted.
     pub complete: bool,
+    /// The rules that were asked for; empty where all were.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
     /// Seconds that it took.
     pub took_s: f64,
     /// A verdict for each rule, in the order in which they were checked.
@@ -65,7 +68,7 @@ impl Work {
 }
 
 impl Verification {
-    /// Whether no rule is broken, of all.
+    /// Whether no rule is broken, of all that were asked for.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.complete && self.rules.iter().all(|rule| rule.check != Check::Failed)

@@ -19,7 +19,7 @@ mod watch;
 mod witness;
 
 use adapter_http::{Expected, HttpTarget};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use contract::Contract;
 use deploy::Interrupt;
 use measure::Monotonic;
@@ -53,6 +53,31 @@ pub struct Plan<'a, W: Driven> {
     pub salt: u32,
     /// Ends it before its time, with what has been found by then.
     pub interrupt: &'a Interrupt,
+    /// The rules to look at, which [`check_names`] knows: all where it is empty.
+    pub only: &'a [String],
+}
+
+/// Checks names of rules, where `race` is all races of a workload.
+///
+/// # Errors
+/// The workload has no such rule.
+pub fn check_names<W: Driven>(names: &[String]) -> Result<()> {
+    let races = W::races(&W::tiny_over(1), 0, 0);
+    let races = races.iter().map(|race| format!("{RACE}/{}", race.name));
+    let named = PHASES.iter().flat_map(|(_, phase)| phase.rules()).map(|name| (*name).to_owned());
+    let known: Vec<String> = std::iter::once(ABOUT.to_owned()).chain(named).chain(races).collect();
+    if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
+        bail!("{} has no rule `{unknown}`; it has {}", W::NAME, known.join(", "));
+    }
+    Ok(())
+}
+
+/// Whether a rule is one of `only`, or all are wanted.
+fn is_wanted(only: &[String], rule: &str) -> bool {
+    let is_in = |name: &String| {
+        rule.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    only.is_empty() || only.iter().any(is_in)
 }
 
 /// Verifies a server.
@@ -75,6 +100,9 @@ pub fn verify<W: Driven>(
         if plan.interrupt.requested() {
             break;
         }
+        if !phase.is_wanted(plan.only) {
+            continue;
+        }
         doing(what);
         match phase {
             Phase::Conformance => {
@@ -88,7 +116,7 @@ pub fn verify<W: Driven>(
                 rules.push(asked::methods(&target, &notes, size, seed)?);
                 rules.push(unchanged::<W>(quiet.as_ref(), witness)?);
             }
-            Phase::Races => rules.extend(races::races(&target, &notes, size, plan.salt, witness)?),
+            Phase::Races => rules.extend(races::races(&target, &notes, plan, witness)?),
             Phase::Connections => rules.push(connections::connections(&target, plan.url)?),
             Phase::Statements => rules.push(match witness {
                 Some(witness) => statements::statements(&target, &notes, size, seed, witness)?,
@@ -98,6 +126,7 @@ pub fn verify<W: Driven>(
             Phase::Stored => rules.extend(stored(witness, before.as_ref(), &notes)?),
         }
     }
+    rules.retain(|rule| is_wanted(plan.only, &rule.name));
     let about = target.about();
     Ok(Verification {
         workload: W::NAME.into(),
@@ -106,6 +135,7 @@ pub fn verify<W: Driven>(
         url: plan.url.into(),
         witness: witness.map_or_else(|| "nobody: no --db".into(), Witness::name),
         complete: !plan.interrupt.requested(),
+        only: plan.only.to_vec(),
         took_s: clock.now().as_secs_f64(),
         rules,
         work,
@@ -134,6 +164,30 @@ enum Phase {
     Stored,
 }
 
+impl Phase {
+    fn rules(self) -> &'static [&'static str] {
+        match self {
+            Phase::Conformance => &[GOLDEN.0, RANDOM.0],
+            Phase::BadInputs => &["bad-input", "methods", UNCHANGED],
+            Phase::Races => &[RACE],
+            Phase::Connections => &["connections"],
+            Phase::Statements => &[statements::NAME],
+            Phase::Answers => &["schema", "headers", "server-timing", "keep-alive"],
+            Phase::Stored => &["stored", "audits"],
+        }
+    }
+
+    /// What answers and stored data are judged by are the calls of the golden vectors, and of whatever else is asked for.
+    fn is_wanted(self, only: &[String]) -> bool {
+        let any = |phase: Phase| only.is_empty() || phase.rules().iter().any(|rule| is_wanted(only, rule));
+        match self {
+            Phase::Conformance => [self, Phase::Answers, Phase::Stored].into_iter().any(any),
+            Phase::Races => any(self) || only.iter().any(|name| is_wanted(&[RACE.to_owned()], name)),
+            _ => any(self),
+        }
+    }
+}
+
 fn notes<W: Driven>(plan: &Plan<'_, W>) -> Result<Shared<W>> {
     let contract = match W::CONTRACT {
         [] => Contract::none(),
@@ -154,6 +208,9 @@ fn notes<W: Driven>(plan: &Plan<'_, W>) -> Result<Shared<W>> {
     })))
 }
 
+const ABOUT: &str = "about";
+const RACE: &str = "race";
+const UNCHANGED: &str = "rejected-changes-nothing";
 const GOLDEN: (&str, &str) = ("golden", "the calls of the golden vectors are answered as recorded");
 const RANDOM: (&str, &str) = ("random", "random calls are answered as the workload's own model answers them");
 
@@ -202,8 +259,7 @@ fn judged(found: Result<Conformance, Disagreement>, last: Option<(String, String
 
 /// What requests that were rejected have left behind: nothing.
 fn unchanged<W: Driven>(before: Option<&W::Evidence>, witness: Option<&dyn Witness<W>>) -> Result<Rule> {
-    let (name, rule) =
-        ("rejected-changes-nothing", "requests that are rejected change nothing that is stored");
+    let (name, rule) = (UNCHANGED, "requests that are rejected change nothing that is stored");
     let (Some(before), Some(witness)) = (before, witness) else {
         return Ok(Rule::unchecked(name, rule, "no --db"));
     };

@@ -5,6 +5,7 @@ use crate::finding::{Failure, Rule};
 use crate::request::Request;
 use crate::watch::{Shared, Watched, WatchedSession, noted};
 use crate::witness::{Witness, settled};
+use crate::{Plan, RACE, is_wanted};
 use adapter_http::HttpTarget;
 use anyhow::Result;
 use model::conformance::describe;
@@ -23,12 +24,11 @@ const ROUNDS: u32 = 15;
 /// Failures that are kept of one race.
 const KEPT: usize = 1;
 
-/// Runs all races of a workload.
+/// Runs the races of a workload, or those that are asked for.
 pub(crate) fn races<W: Driven>(
     target: &Arc<HttpTarget<W>>,
     notes: &Shared<W>,
-    size: &W::Extent,
-    salt: u32,
+    plan: &Plan<'_, W>,
     witness: Option<&dyn Witness<W>>,
 ) -> Result<Vec<Rule>> {
     let mut found: BTreeMap<usize, (Rule, u64)> = BTreeMap::new();
@@ -40,10 +40,16 @@ pub(crate) fn races<W: Driven>(
             Some(witness) if W::pending(&settled(witness)?) == Some(0) => Some(witness),
             _ => None,
         };
-        targets::wait_for(of_round(&mut found, round, target, notes, W::races(size, salt, round)))??;
+        let mut races = W::races(&plan.size, plan.salt, round);
+        races.retain(|race| is_wanted(plan.only, &name_of(race)));
+        targets::wait_for(of_round(&mut found, round, target, notes, races))??;
     }
     let each = found.into_values();
     Ok(each.map(|(rule, rounds)| Rule::of(&rule.name, &rule.rule, rounds, rule.failures)).collect())
+}
+
+fn name_of<W: Driven>(race: &Race<W>) -> String {
+    format!("{RACE}/{}", race.name)
 }
 
 /// One round of each race, entered behind those before.
@@ -63,7 +69,7 @@ async fn of_round<W: Driven>(
         while sessions.len() < race.together.len().max(1) {
             sessions.push(retrying.open(sessions.len() as u32).await?);
         }
-        let (name, rule) = (format!("race/{}", race.name), race.rule);
+        let (name, rule) = (name_of(&race), race.rule);
         let failure = one(&mut sessions, race, target, notes).await;
         let (rule, rounds) = found.entry(at).or_insert_with(|| (Rule::of(&name, rule, 0, Vec::new()), 0));
         *rounds += 1;

@@ -24,6 +24,9 @@ pub(crate) struct Verify {
     pub(crate) db: Vec<String>,
     #[command(flatten)]
     pub(crate) shards: Shards,
+    /// Look at these rules only: `golden,race/lost-update`; `race` is all races. Of the others nothing is said.
+    #[arg(long, value_name = "RULES", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
     /// Seed of random calls.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,

@@ -171,20 +171,29 @@ const SABOTAGE: &[(&str, &str)] = &[
     ("remote-payments", "update history set h_c_w_id = h_w_id"),
 ];
 
+const TABLES: [&str; 9] =
+    ["warehouse", "district", "customer", "history", "new_order", "orders", "order_line", "item", "stock"];
+
 #[test]
 fn every_audit_passes_what_is_right_and_bites_its_saboteur() {
     let fresh = Database::tiny();
     assert_eq!(failed(&fresh), BTreeSet::new());
     let honest = after_a_run();
     assert_eq!(failed(&honest), BTreeSet::new());
+    let broken = Database::new();
+    store(&honest.url).copy_to(&broken.url, false).unwrap();
+    let honest = &honest.url.database;
     for (audit, change) in SABOTAGE {
-        let broken = Database::new();
-        store(&honest.url).copy_to(&broken.url, false).unwrap();
         broken.execute(change);
         let failed = failed(&broken);
         assert!(failed.contains(*audit), "{audit} did not see `{change}`; failed: {failed:?}");
-        store(&broken.url).remove().unwrap();
+        // Cheaper than a copy of the database for each.
+        let restored = TABLES.iter().filter(|table| change.contains(*table));
+        let restored = restored
+            .map(|table| format!("delete from {table}; insert into {table} select * from {honest}.{table};"));
+        broken.execute(&restored.collect::<String>());
     }
+    assert_eq!(failed(&broken), BTreeSet::new(), "what is left after all of them");
     let sabotaged: BTreeSet<&str> = SABOTAGE.iter().map(|(audit, _)| *audit).collect();
     // Skew needs more data than is tiny; its judges have tests of their own.
     let elsewhere = ["item-skew", "customer-skew"];
