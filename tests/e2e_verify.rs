@@ -93,6 +93,11 @@ fn only_the_rules_that_are_asked_for_are_looked_at() {
         "{found:?}"
     );
     assert_eq!((ran.code(), &document["only"]), (0, &serde_json::json!(["audits", "race"])));
+    // Every rule can be asked for by its name.
+    let all = verdicts(&desk.run(&format!("{line} --json")).out);
+    let names: Vec<&str> = rules(&all).into_iter().map(|(name, _)| name).collect();
+    let again = verdicts(&desk.run(&format!("{line} --json --only {}", names.join(","))).out);
+    assert_eq!(rules(&again), rules(&all));
     let ran = desk.run(&format!("{line} --only about"));
     assert!(
         ran.out.contains("1 rules kept") && ran.out.contains("asked for: about; the other rules were not"),
@@ -104,7 +109,7 @@ fn only_the_rules_that_are_asked_for_are_looked_at() {
         "race, ",
         found[0].0,
     ]);
-    assert_eq!(desk.runs().len(), 2, "nothing was begun");
+    assert_eq!(desk.runs().len(), 4, "nothing was begun");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Every audit passes what is right and bites what is wrong, as on SQLite.
 
 use super::Database;
-use crate::support;
+use crate::support::{self, TABLES};
 use admin::{AuditGroup, AuditQuery, AuditRows, store};
 use model::Nanos;
 use sql::{Dialect, Value};
@@ -170,9 +170,6 @@ const SABOTAGE: &[(&str, &str)] = &[
     ),
     ("remote-payments", "update history set h_c_w_id = h_w_id"),
 ];
-
-const TABLES: [&str; 9] =
-    ["warehouse", "district", "customer", "history", "new_order", "orders", "order_line", "item", "stock"];
 
 #[test]
 fn every_audit_passes_what_is_right_and_bites_its_saboteur() {

@@ -1,6 +1,7 @@
 //! Every audit passes what is right and bites what is wrong, on PostgreSQL too.
 
 use super::support::{empty, execute, load_after_a_run, tiny};
+use crate::support::TABLES;
 use admin::{AuditGroup, AuditQuery, AuditRows, store};
 use model::Nanos;
 use sql::{Dialect, ServerUrl, Value};
@@ -183,9 +184,6 @@ const SABOTAGE: &[(&str, &str)] = &[
     ),
     ("remote-payments", "update history set h_c_w_id = h_w_id"),
 ];
-
-const TABLES: [&str; 9] =
-    ["warehouse", "district", "customer", "history", "new_order", "orders", "order_line", "item", "stock"];
 
 #[test]
 fn every_audit_bites_its_saboteur() {

@@ -14,6 +14,10 @@ use std::task::{Poll, Waker};
 use workload_tpcc::audit::{self, Audit, Context, Finding};
 use workload_tpcc::{Cardinality, Data, Inputs, SqlTarget};
 
+/// The tables of TPC-C.
+pub(crate) const TABLES: [&str; 9] =
+    ["warehouse", "district", "customer", "history", "new_order", "orders", "order_line", "item", "stock"];
+
 pub const SEED: u64 = 11;
 
 pub fn plan(size: Cardinality, seed: u64) -> LoadPlan {
