@@ -1,20 +1,38 @@
 #!/usr/bin/env bash
 # Sets up and runs the tests, and closes with one line of counts, which also goes to the file $TEST_COUNTS if that is set.
-# Arguments go to cargo-nextest: `scripts/test.sh -E 'test(saga)'`. Exit 1: a test failed, more than three were flaky, or, with
-# CI=true, the browser tests could not run.
+# Arguments go to cargo-nextest and choose among its tests, and no others run then: `scripts/test.sh -E 'test(saga)'`.
+# Exit 1: a test failed, more than three were flaky, or, with CI=true, the browser tests could not run.
 #
 # Rust's tests run under cargo-nextest, as .config/nextest.toml says. Those in a browser and those of the servers in other
 # languages have runners of their own. All share one engine of a kind and one folder of fixtures, which are made here.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 export CARGO=${CARGO:-cargo}
+parts=$#
+# Longer soaks, and pages in every width and theme.
+[[ ${NEXTEST_PROFILE:-} != all ]] || export STACKMARK_SOAK_S=${STACKMARK_SOAK_S:-30} STACKMARK_ALL_PAGES=1
 target=$PWD/target
 [[ -z ${CARGO_TARGET_DIR:-} ]] || target=$(mkdir -p "$CARGO_TARGET_DIR" && cd "$CARGO_TARGET_DIR" && pwd)
 export PATH=$target/tools/bin:$PATH
 
+# GiB that must be free.
+memory_min=12
+# In memory where there is room for it: what tests write is copied and thrown away thousands of times, and no test asks what a
+# crash of the machine would leave.
+place=/var/tmp
+has_room() {
+  local free
+  free=$(df --output=avail -B 1G "$1" 2>/dev/null | tail -1)
+  ((${free:-0} >= memory_min)) && (($(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo) >= memory_min)) &&
+    [[ -w $1 ]] && findmnt -no OPTIONS "$1" 2>/dev/null | grep -qv noexec
+}
+if has_room /dev/shm; then
+  place=/dev/shm
+  export TMPDIR=$place
+fi
 room=$(mktemp -d)
-# Not with the other temporary files, which may lie in memory; engines have accounts of their own, and pass through it.
-engines=$(mktemp -d /var/tmp/stackmark-tests-XXXXXX)
+# Engines have accounts of their own, and pass through it.
+engines=$(mktemp -d "$place/stackmark-tests-XXXXXX")
 chmod 711 "$engines"
 mkdir "$room/fixtures" "$room/reports"
 export STACKMARK_TEST_ENGINES=$engines STACKMARK_TEST_FIXTURES=$room/fixtures STACKMARK_TESTS_NOT_RUN=$room/not-run
@@ -44,7 +62,7 @@ set -m
 
 # Beside what cargo builds: servers in other languages are built, and their own tests run.
 {
-  scripts/servers.sh build && scripts/servers.sh test
+  scripts/servers.sh build && { ((parts > 0)) || scripts/servers.sh test; }
 } >"$room/servers.log" 2>&1 </dev/null &
 servers=$!
 
@@ -66,7 +84,9 @@ done
 wait %2 %3 2>/dev/null
 
 browser=
-if ((setup == 0)); then
+if ((parts > 0)); then
+  :
+elif ((setup == 0)); then
   (cd tests/browser && npm test) >"$room/browser.log" 2>&1 </dev/null &
   browser=$!
 else
