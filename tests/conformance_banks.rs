@@ -2,7 +2,7 @@
 
 use rig::Engine;
 use sql::Dialect;
-use stackmark_tests::banks::WRONGS;
+use stackmark_tests::banks::{self, WRONGS};
 use stackmark_tests::beds::{OnMariaDb, OnPostgres, OnPostgresSimply, OnSqlite};
 use stackmark_tests::routes::{banks_are_right_on_both_routes, wrongs_in_banks_are_caught};
 use std::collections::BTreeSet;
@@ -34,13 +34,13 @@ fn wrongs_in_banks_on_sqlite_are_caught_by_the_audits_that_they_offend_and_by_no
 }
 
 #[test]
-fn wrongs_in_banks_on_postgresql_are_caught_by_the_audits_that_they_offend_and_by_no_others() {
-    wrongs_in_banks_are_caught::<OnPostgres>();
+fn changed_rows_in_banks_on_postgresql_are_noticed_by_the_audits_that_they_offend_and_by_no_others() {
+    banks::changed_rows_are_noticed::<OnPostgres>();
 }
 
 #[test]
-fn wrongs_in_banks_on_mariadb_are_caught_by_the_audits_that_they_offend_and_by_no_others() {
-    wrongs_in_banks_are_caught::<OnMariaDb>();
+fn changed_rows_in_banks_on_mariadb_are_noticed_by_the_audits_that_they_offend_and_by_no_others() {
+    banks::changed_rows_are_noticed::<OnMariaDb>();
 }
 
 #[test]
@@ -55,9 +55,19 @@ fn no_audit_of_banks_is_without_somebody_who_offends_it() {
     assert!(names.len() >= 19, "{names:?}");
 }
 
-/// The audits and the data are those of the extended protocol.
+/// On servers wrongs are driven here only, also by the simple protocol.
 mod extended {
     use super::*;
+
+    #[test]
+    fn wrongs_in_banks_on_postgresql_are_caught_by_the_audits_that_they_offend_and_by_no_others() {
+        wrongs_in_banks_are_caught::<OnPostgres>();
+    }
+
+    #[test]
+    fn wrongs_in_banks_on_mariadb_are_caught_by_the_audits_that_they_offend_and_by_no_others() {
+        wrongs_in_banks_are_caught::<OnMariaDb>();
+    }
 
     #[test]
     fn wrongs_in_banks_by_the_simple_protocol_are_caught_by_the_audits_that_they_offend_and_by_no_others() {

@@ -3,8 +3,7 @@
 
 use crate::beds::Bed;
 use crate::calls::runtime;
-use crate::ground::execute;
-use crate::housed::{Edit, Housed, HousedTarget};
+use crate::housed::{Change, Edit, Housed, HousedTarget, Left};
 use crate::sabotage::said;
 use crate::tamper::Tampering;
 use model::{Effort, Inputs as _, Ledger as _, Session as _, Target as _};
@@ -63,6 +62,35 @@ pub fn sabotaged<B: Bed>(bank: &Bank, wrong: &Wrong) -> HousedTarget<Tpcb, B::Op
 /// When a call fails.
 #[must_use]
 pub fn noticed<B: Bed>(wrong: &Wrong) -> BTreeSet<String> {
+    driven::<B>(wrong).noticed(&wrong.statements::<B>())
+}
+
+/// Rows of what honest calls have left are changed, each in a way that audits notice, and every audit notices one.
+///
+/// # Panics
+/// When that is not so.
+pub fn changed_rows_are_noticed<B: Bed>() {
+    let changes: Vec<Change> = WRONGS
+        .iter()
+        .filter(|wrong| !wrong.after.is_empty())
+        .map(|wrong| Change {
+            what: wrong.what,
+            statements: wrong.statements::<B>(),
+            caught_by: wrong.caught_by,
+        })
+        .collect();
+    let left = driven::<B>(&HONEST);
+    left.changes_are_noticed(&changes, &left.audits());
+}
+
+impl Wrong {
+    fn statements<B: Bed>(&self) -> Vec<String> {
+        self.after.iter().map(|text| said(B::DIALECT, text)).collect()
+    }
+}
+
+/// What a saboteur's calls leave on a fresh bank.
+fn driven<B: Bed>(wrong: &Wrong) -> Left<Tpcb> {
     let bank = Bank::on::<B>(SIZE);
     let before = bank.evidence();
     let target = sabotaged::<B>(&bank, wrong);
@@ -78,9 +106,7 @@ pub fn noticed<B: Bed>(wrong: &Wrong) -> BTreeSet<String> {
             ledger.post(&call, &answer);
         }
     });
-    let after: Vec<String> = wrong.after.iter().map(|text| said(B::DIALECT, text)).collect();
-    execute(&bank.place(), &after);
-    bank.failed(&before, &Claims::of(&ledger, true))
+    Left::new(bank, before, Claims::of(&ledger, true))
 }
 
 const fn edits(what: &'static str, edits: &'static [Edit], caught_by: &'static [&'static str]) -> Wrong {
@@ -185,6 +211,77 @@ pub const WRONGS: &[Wrong] = &[
         "history names an account that is not there",
         &["insert into pgbench_history (tid, bid, aid, delta, mtime) values (1, 1, 999, 0, {now})"],
         &["history-references", "ledger"],
+    ),
+    after(
+        "an account gets a unit that nobody moved",
+        &["update pgbench_accounts set abalance = abalance + 1 where aid = 1"],
+        &["account-history", "balance-sums", "ledger"],
+    ),
+    after(
+        "a teller gets a unit that nobody moved",
+        &["update pgbench_tellers set tbalance = tbalance + 1 where tid = 1"],
+        &["balance-sums", "teller-history", "ledger"],
+    ),
+    after(
+        "a branch gets a unit that nobody moved",
+        &["update pgbench_branches set bbalance = bbalance + 1 where bid = 1"],
+        &["balance-sums", "branch-history", "history-sum", "ledger"],
+    ),
+    after(
+        "history has amounts that cannot be asked for",
+        &["update pgbench_history set delta = delta + 5000"],
+        &[
+            "account-history",
+            "amount-mean",
+            "amount-spread",
+            "branch-history",
+            "history-amounts",
+            "history-sum",
+            "teller-history",
+            "ledger",
+        ],
+    ),
+    after(
+        "history takes no money out",
+        &["update pgbench_history set delta = abs(delta)"],
+        &["account-history", "amount-mean", "branch-history", "history-sum", "teller-history", "ledger"],
+    ),
+    after(
+        "history has small amounts",
+        &["update pgbench_history set delta = delta / 10"],
+        &["account-history", "amount-spread", "branch-history", "history-sum", "teller-history", "ledger"],
+    ),
+    after(
+        "history is of a third of the accounts",
+        &[
+            "update pgbench_history set aid = aid - 100 where aid > 100",
+            "update pgbench_history set aid = aid - 100 where aid > 100",
+        ],
+        &["account-history", "account-spread", "ledger"],
+    ),
+    after(
+        "history is of half of the tellers",
+        &["update pgbench_history set tid = 15 where tid > 15"],
+        &["teller-history", "teller-spread", "ledger"],
+    ),
+    after(
+        "history is of two of the branches",
+        &["update pgbench_history set bid = 2 where bid = 3"],
+        &["branch-history", "branch-spread", "ledger"],
+    ),
+    after(
+        "history has the branches of the accounts",
+        &[
+            "update pgbench_history set bid = (select bid from pgbench_accounts as a where a.aid = pgbench_history.aid)",
+        ],
+        &["accounts-at-home", "branch-history", "ledger"],
+    ),
+    after(
+        "history has the branches of the tellers",
+        &[
+            "update pgbench_history set bid = (select bid from pgbench_tellers as t where t.tid = pgbench_history.tid)",
+        ],
+        &["branch-history", "tellers-at-home", "ledger"],
     ),
     drawn("half of the accounts are used", |call| call.aid = call.aid.div_ceil(2), &["account-spread"]),
     drawn("half of the tellers are used", |call| call.tid = call.tid.min(15), &["teller-spread"]),

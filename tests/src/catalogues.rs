@@ -4,8 +4,7 @@
 use crate::beds::Bed;
 use crate::bite;
 use crate::calls::{drive, runtime};
-use crate::ground::execute;
-use crate::housed::{Edit, Housed, HousedTarget};
+use crate::housed::{Change, Edit, Housed, HousedTarget, Left};
 use crate::routes::Route;
 use crate::served::Served;
 use crate::tamper::Tampering;
@@ -183,8 +182,28 @@ pub const WRONGS: &[Wrong] = &[
     after("a row has no version", &["update category set version = 0 where id = 3"], &["ledger", "versions"]),
 ];
 
-/// Names of what notices a saboteur after some calls.
-fn noticed<B: Bed>(wrong: &Wrong) -> BTreeSet<String> {
+impl Wrong {
+    fn statements(&self) -> Vec<String> {
+        self.after.iter().map(|&text| text.to_owned()).collect()
+    }
+}
+
+/// Rows of what honest calls have left are changed, each in a way that audits notice, and every audit notices one.
+///
+/// # Panics
+/// When that is not so.
+pub fn changed_rows_are_noticed<B: Bed>() {
+    let changes: Vec<Change> = WRONGS
+        .iter()
+        .filter(|wrong| !wrong.after.is_empty())
+        .map(|wrong| Change { what: wrong.what, statements: wrong.statements(), caught_by: wrong.caught_by })
+        .collect();
+    let left = driven::<B>(&HONEST);
+    left.changes_are_noticed(&changes, &left.audits());
+}
+
+/// What a saboteur's calls leave.
+fn driven<B: Bed>(wrong: &Wrong) -> Left<FoodCatalogue> {
     let housed = Housed::<FoodCatalogue>::on::<B>(Cardinality::tiny());
     let before = housed.evidence();
     let target = target::<B>(&housed, Form::Join, wrong.edits, wrong.tampering);
@@ -203,8 +222,7 @@ fn noticed<B: Bed>(wrong: &Wrong) -> BTreeSet<String> {
             ledger.post(&call, &answer);
         }
     });
-    execute(&housed.place(), &wrong.after.iter().map(|&text| text.to_owned()).collect::<Vec<_>>());
-    housed.failed(&before, &Claims::of(&ledger, true))
+    Left::new(housed, before, Claims::of(&ledger, true))
 }
 
 /// Each of [`WRONGS`] is noticed by the audits that it offends and by no others, and honest work by none.
@@ -215,7 +233,7 @@ pub fn wrongs_are_caught<B: Bed>() {
     let cases: Vec<Wrong> = [HONEST].into_iter().chain(WRONGS.iter().copied()).collect();
     bite::assert_none(&bite::all(&cases, |wrong| {
         let expected: BTreeSet<String> = wrong.caught_by.iter().map(|name| (*name).to_owned()).collect();
-        let found = noticed::<B>(wrong);
+        let found = driven::<B>(wrong).noticed(&wrong.statements());
         (found != expected).then(|| format!("{}: expected {expected:?}, noticed {found:?}", wrong.what))
     }));
 }

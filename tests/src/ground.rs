@@ -48,6 +48,24 @@ impl Ground {
         Ground::Server(to)
     }
 
+    /// A copy of what is there, beside it.
+    pub(crate) fn copy(&self) -> Ground {
+        let copy = match self {
+            Ground::Folder { url, .. } => {
+                let folder = tempfile::tempdir().expect("a test needs a folder");
+                let path = folder.path().join("copy.db");
+                Ground::Folder { folder, url: SqliteUrl { path, ..url.clone() } }
+            }
+            Ground::Server(url) => {
+                let engines = Engine::ALL.into_iter();
+                let mut engines = engines.filter(|engine| dialect(*engine) == url.dialect);
+                Ground::Server(another(engines.next().expect("a server is of one of them")))
+            }
+        };
+        store(self.place()).copy_to(copy.place(), false).expect("a database at rest");
+        copy
+    }
+
     /// Its address.
     pub(crate) fn place(&self) -> DbUrl {
         match self {

@@ -1,7 +1,8 @@
 //! A freshly loaded database of any workload, on any engine, and what vouches for it.
 
 use crate::beds::Bed;
-use crate::ground::{Ground, asked, audited, rows};
+use crate::bite;
+use crate::ground::{Ground, asked, audited, execute, rows};
 use crate::sabotage::said;
 use crate::store::{plan, retrying};
 use crate::tamper::{TamperedOpener, Tampering};
@@ -110,6 +111,83 @@ impl<W: Benchmark> Housed<W> {
 /// Whether what is stored is not what was acknowledged since `before`.
 pub(crate) fn misses<W: Benchmark>(before: &W::Evidence, after: &W::Evidence, claims: &W::Claims) -> bool {
     W::ledger_checks(before, after, claims).iter().any(|found| found.check == Check::Failed)
+}
+
+/// What calls have left, and what vouches for it.
+#[derive(Debug)]
+pub struct Left<W: Benchmark> {
+    housed: Housed<W>,
+    before: W::Evidence,
+    claims: W::Claims,
+}
+
+/// Rows that somebody changes after the last call.
+#[derive(Debug)]
+pub struct Change {
+    /// What is wrong then.
+    pub what: &'static str,
+    /// What is executed, in one transaction.
+    pub statements: Vec<String>,
+    /// Every audit that notices, and no other does; measures of the ledger together as `ledger`.
+    pub caught_by: &'static [&'static str],
+}
+
+impl<W: Benchmark<Extent: Copy + Sync> + Sync> Left<W> {
+    /// What calls whose acknowledgements make these claims have left in a database that was in such a state.
+    pub fn new(housed: Housed<W>, before: W::Evidence, claims: W::Claims) -> Left<W> {
+        Left { housed, before, claims }
+    }
+
+    /// Names of what notices that somebody executes statements there.
+    ///
+    /// # Panics
+    /// When the engine refuses one, or an audit could not be run.
+    #[must_use]
+    pub fn noticed(&self, statements: &[String]) -> BTreeSet<String> {
+        execute(&self.housed.place(), statements);
+        self.housed.failed(&self.before, &self.claims)
+    }
+
+    /// In a copy each change is noticed by the audits that it offends and by no others; nothing is noticed where nothing is
+    /// changed; and each of `audits` notices something.
+    ///
+    /// # Panics
+    /// When that is not so.
+    pub fn changes_are_noticed(&self, changes: &[Change], audits: &BTreeSet<String>)
+    where
+        W::Evidence: Sync,
+        W::Claims: Sync,
+    {
+        assert_eq!(self.noticed(&[]), BTreeSet::new(), "nothing is wrong");
+        let names = |change: &Change| -> BTreeSet<String> {
+            change.caught_by.iter().map(|name| (*name).to_owned()).collect()
+        };
+        bite::assert_none(&bite::all(changes, |change| {
+            let copy = Left::<W> {
+                housed: Housed::<W> { ground: self.housed.ground.copy(), size: self.housed.size },
+                before: self.before.clone(),
+                claims: self.claims.clone(),
+            };
+            let (expected, found) = (names(change), copy.noticed(&change.statements));
+            (found != expected).then(|| format!("{}: expected {expected:?}, noticed {found:?}", change.what))
+        }));
+        let noticing: BTreeSet<String> = changes.iter().flat_map(names).collect();
+        let idle: BTreeSet<_> = audits.difference(&noticing).collect();
+        assert_eq!(idle, BTreeSet::new(), "no change of rows is for them to notice");
+    }
+}
+
+impl<W: Benchmark> Left<W> {
+    /// Names of the audits of this engine, and `ledger`.
+    ///
+    /// # Panics
+    /// When the audits cannot be read, which a test of the workload keeps.
+    #[must_use]
+    pub fn audits(&self) -> BTreeSet<String> {
+        let groups = W::audits(self.housed.place().dialect()).expect("kept by a test of the workload");
+        let names = groups.into_iter().flat_map(|group| group.audits).map(|audit| audit.name);
+        names.chain(["ledger".to_owned()]).collect()
+    }
 }
 
 impl<W: Benchmark + SqlForm> Housed<W> {

@@ -3,9 +3,9 @@
 use crate::beds::Bed;
 use crate::bite;
 use crate::calls::{drive, runtime};
-use crate::ground::execute;
-use crate::housed::{Edit, Housed, HousedTarget};
+use crate::housed::{Change, Edit, Housed, HousedTarget, Left};
 use crate::routes::Route;
+use crate::sagas;
 use crate::served::Served;
 use crate::tamper::Tampering;
 use crate::two_phase::none_left;
@@ -202,8 +202,45 @@ pub const WRONGS: &[Wrong] = &[
     after("the store has other accounts", &["update shard_range set last_account = 25"], &["shard-range"]),
 ];
 
-/// Names of what notices a saboteur after some calls.
-fn noticed<B: Bed>(wrong: &Wrong) -> BTreeSet<String> {
+impl Wrong {
+    fn statements<B: Bed>(&self) -> Vec<String> {
+        let unchecked = match B::DIALECT {
+            Dialect::Sqlite => "pragma ignore_check_constraints = on",
+            Dialect::Postgres => "alter table account drop constraint account_balance_check",
+            Dialect::MySql => "set check_constraint_checks = 0",
+        };
+        let first = (!self.checks).then_some(&unchecked);
+        first.into_iter().chain(self.after).map(|&text| text.to_owned()).collect()
+    }
+}
+
+/// Rows of what honest calls have left are changed, each in a way that audits notice; every audit notices one, but those of what
+/// only a saga or a commit in two phases leaves.
+///
+/// # Panics
+/// When that is not so.
+pub fn changed_rows_are_noticed<B: Bed>() {
+    let _together = none_left();
+    let changes: Vec<Change> = WRONGS
+        .iter()
+        .filter(|wrong| !wrong.after.is_empty())
+        .map(|wrong| Change {
+            what: wrong.what,
+            statements: wrong.statements::<B>(),
+            caught_by: wrong.caught_by,
+        })
+        .collect();
+    let left = driven::<B>(&HONEST);
+    let between_stores: BTreeSet<&str> =
+        sagas::WRONGS.iter().flat_map(|wrong| wrong.caught_by).copied().collect();
+    let mut audits = left.audits();
+    audits.retain(|name| name == "ledger" || !between_stores.contains(name.as_str()));
+    audits.remove("prepared-branches");
+    left.changes_are_noticed(&changes, &audits);
+}
+
+/// What a saboteur's calls leave.
+fn driven<B: Bed>(wrong: &Wrong) -> Left<Transfers> {
     let housed = Housed::<Transfers>::on::<B>(Cardinality::tiny());
     let before = housed.evidence();
     let target = target::<B>(&housed, wrong.edits, wrong.tampering);
@@ -227,17 +264,7 @@ fn noticed<B: Bed>(wrong: &Wrong) -> BTreeSet<String> {
             ledger.post(&call, &answer);
         }
     });
-    let unchecked = match B::DIALECT {
-        Dialect::Sqlite => "pragma ignore_check_constraints = on",
-        Dialect::Postgres => "alter table account drop constraint account_balance_check",
-        Dialect::MySql => "set check_constraint_checks = 0",
-    };
-    let first = (!wrong.checks).then_some(&unchecked);
-    execute(
-        &housed.place(),
-        &first.into_iter().chain(wrong.after).map(|&text| text.to_owned()).collect::<Vec<_>>(),
-    );
-    housed.failed(&before, &Claims::of(&ledger, true))
+    Left::new(housed, before, Claims::of(&ledger, true))
 }
 
 /// Each of [`WRONGS`] is noticed by the audits that it offends and by no others, and honest work by none.
@@ -249,7 +276,7 @@ pub fn wrongs_are_caught<B: Bed>() {
     let cases: Vec<Wrong> = [HONEST].into_iter().chain(WRONGS.iter().copied()).collect();
     bite::assert_none(&bite::all(&cases, |wrong| {
         let expected: BTreeSet<String> = wrong.caught_by.iter().map(|name| (*name).to_owned()).collect();
-        let found = noticed::<B>(wrong);
+        let found = driven::<B>(wrong).noticed(&wrong.statements::<B>());
         (found != expected).then(|| format!("{}: expected {expected:?}, noticed {found:?}", wrong.what))
     }));
 }
