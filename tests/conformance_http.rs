@@ -17,12 +17,12 @@ fn tpcc_through_http_answers_what_the_vectors_and_the_oracle_say() {
     let store = Store::tiny();
     let served = Served::start(store.target(), store.size, 4);
     let target = served.target();
-    let plan = ConformancePlan::golden(20, 10_000);
+    let plan = ConformancePlan::golden(20, 2_000);
     let done = runtime().block_on(async {
         let mut session = target.open(0).await.unwrap();
         conform(&mut session, &plan).await.unwrap_or_else(|wrong| panic!("{wrong}"))
     });
-    assert_eq!((done.golden > 60, done.random), (true, 10_000));
+    assert_eq!((done.golden > 60, done.random), (true, 2_000));
     assert!(done.rejected > 0 && done.declined > 0, "the ways to say no were not asked for: {done:?}");
     drop(target);
     assert_eq!(served.log(), [""; 0], "the server complained");
@@ -108,14 +108,16 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 #[test]
 fn the_parts_of_the_server_s_time_add_up_to_its_total() {
-    let store = Store::new(workload_tpcc::Cardinality::tiny(), "synchronous=full");
+    // A flush takes nearly all of a call that writes, however fast disk and processor are.
+    let slow = "journal=truncate&synchronous=full&shared_memory=off&sync_delay=5ms";
+    let store = Store::new(workload_tpcc::Cardinality::tiny(), slow);
     let served = Served::start(store.target(), store.size, 4);
     let target = served.target();
     let runtime = runtime();
     let mut session = runtime.block_on(target.open(0)).unwrap();
     let mut stream = inputs(&store, SEED, 0);
     let mut covered = Vec::new();
-    for _ in 0..600 {
+    for _ in 0..100 {
         let call = stream.draw();
         let mut effort = Effort::default();
         runtime.block_on(session.run(&call, &mut effort)).unwrap();

@@ -9,8 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-#[test]
-fn the_examples_in_the_documentation_work() {
+/// Tests that share the documents.
+const SHARES: usize = 4;
+
+/// Runs the examples of every so manieth document, from one on.
+fn work(first: usize) {
     let root = repository::root();
     let documents: Vec<(PathBuf, Vec<Example>)> = repository::files()
         .expect("the repository can be read")
@@ -21,13 +24,34 @@ fn the_examples_in_the_documentation_work() {
             let examples = parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
             (path, examples.into_iter().filter(|example| example.command.starts_with("stackmark ")).collect())
         })
+        .filter(|(_, examples): &(_, Vec<Example>)| !examples.is_empty())
         .collect();
+    assert!(documents.len() > SHARES, "no document has an example");
     let path = path_with(&repository::binary());
+    let share = documents.iter().skip(first).step_by(SHARES);
     let failures: Vec<String> =
-        documents.iter().flat_map(|(document, examples)| run_all(document, examples, &path)).collect();
+        share.flat_map(|(document, examples)| run_all(document, examples, &path)).collect();
     assert!(failures.is_empty(), "\n{}\n", failures.join("\n\n"));
-    let count: usize = documents.iter().map(|(_, examples)| examples.len()).sum();
-    assert!(count > 0, "no document has an example");
+}
+
+#[test]
+fn the_examples_in_the_documentation_work_1() {
+    work(0);
+}
+
+#[test]
+fn the_examples_in_the_documentation_work_2() {
+    work(1);
+}
+
+#[test]
+fn the_examples_in_the_documentation_work_3() {
+    work(2);
+}
+
+#[test]
+fn the_examples_in_the_documentation_work_4() {
+    work(3);
 }
 
 fn path_with(binary: &Path) -> OsString {
@@ -39,6 +63,8 @@ fn path_with(binary: &Path) -> OsString {
 
 fn run_all(document: &Path, examples: &[Example], path: &OsString) -> Vec<String> {
     let folder = tempfile::tempdir().expect("there is room for a folder");
+    // Keeps experiments apart, which the examples of other documents are not told from.
+    let lock = tempfile::NamedTempFile::new().expect("there is room for a file");
     let run = |example: &Example| {
         let place = format!("{}:{}: $ {}", document.display(), example.line, example.command);
         let output = Command::new("sh")
@@ -46,10 +72,14 @@ fn run_all(document: &Path, examples: &[Example], path: &OsString) -> Vec<String
             .current_dir(folder.path())
             .env("PATH", path)
             .env("NO_COLOR", "1")
+            .env("STACKMARK_LOCK", lock.path())
             .stdin(Stdio::null())
             .output()
             .expect("there is a shell");
+        // How often progress is told depends on how long it takes here.
+        let is_progress = |line: &&str| line.starts_with("loading ") && line.contains(" %, ");
         let printed = String::from_utf8_lossy(&output.stdout);
+        let printed: String = printed.split_inclusive('\n').filter(|line| !is_progress(line)).collect();
         if output.status.code() != Some(example.status) {
             return Some(format!("{place}\nshould exit {}, {}:\n{printed}", example.status, output.status));
         }
