@@ -6,7 +6,7 @@ use crate::e2e_desk::{Desk, kill};
 fn a_run_whose_data_nobody_looked_at_is_unverified_and_claims_nothing_of_the_servers_as_a_fact() {
     let desk = Desk::loaded_in_full();
     let (server, url) = desk.serve();
-    let line = format!("run tpcc/sqlite/axum+rusqlite --url {url} --warmup 0s --duration 1s");
+    let line = format!("run tpcc/sqlite/axum+rusqlite --url {url} --warmup 0s --calls 200");
     let ran = desk.run(&line);
     assert_eq!(ran.code(), 0, "{ran:?}");
     let headline = ran.out.lines().find(|text| text.contains("(NOPM)")).unwrap();
@@ -46,7 +46,7 @@ fn a_run_whose_data_nobody_looked_at_is_unverified_and_claims_nothing_of_the_ser
 #[test]
 fn a_direct_run_meets_what_is_required() {
     let desk = Desk::loaded();
-    let ran = desk.run("run tpcc --db sqlite:bench.db --warmup 0s --duration 1s --require-audit");
+    let ran = desk.run("run tpcc --db sqlite:bench.db --warmup 0s --calls 200 --require-audit");
     assert_eq!(ran.code(), 0, "{ran:?}");
     assert!(!ran.out.contains("UNVERIFIED") && ran.out.contains(", durable,"), "{}", ran.out);
     assert!(desk.document()["trials"][0]["stack"]["durability"]["claimed"].is_null());

@@ -137,8 +137,8 @@ fn lists_completions_and_the_man_page_are_data() {
 
 #[test]
 fn a_terminal_gets_colour_unless_no_color_says_otherwise() {
-    let desk = Desk::loaded_in_full();
-    let ran = desk.run(&format!("run tpcc --db {UNFLUSHED} --duration 1s --warmup 0s --clients 1"));
+    let desk = Desk::loaded();
+    let ran = desk.run(&format!("run tpcc --db {UNFLUSHED} --calls 100 --warmup 0s --clients 1"));
     assert_good(&ran, &desk.document());
     // A terminal is what `script` makes.
     let typed = |environment: &str| {
@@ -158,7 +158,7 @@ fn a_terminal_gets_colour_unless_no_color_says_otherwise() {
 
 #[test]
 fn a_comparison_never_writes_to_the_database_that_it_is_given() {
-    let desk = Desk::loaded_in_full();
+    let desk = Desk::loaded();
     let before = fs::read(desk.path("bench.db")).unwrap();
     let plan = "--blocks 1 --duration 1s --warmup 0s --rate 100 --clients 2";
     let ran = desk.run(&format!("compare tpcc tpcc --json --db {UNFLUSHED} {plan}"));
@@ -194,7 +194,7 @@ fn quickstart_needs_nothing_and_leaves_a_report() {
 
 #[test]
 fn data_on_which_customers_never_ordered_is_refused_with_the_rule_of_the_load_that_it_breaks() {
-    let desk = Desk::loaded_in_full();
+    let desk = Desk::loaded();
     let made = rusqlite::Connection::open(desk.path("bench.db")).unwrap();
     made.execute("update orders set o_c_id = 1 where o_w_id = 1 and o_d_id = 1 and o_id in (5, 6)", [])
         .unwrap();
@@ -221,31 +221,22 @@ fn what_was_wrong_before_a_run_is_told_apart_from_what_it_did() {
     let desk = Desk::loaded_in_full();
     let made = rusqlite::Connection::open(desk.path("bench.db")).unwrap();
     made.execute("update stock set s_order_cnt = s_order_cnt + 1 where s_i_id = 77", []).unwrap();
-    let ran = desk.run("run tpcc/sqlite/rusqlite --db sqlite:bench.db --warmup 0s --duration 1s --clients 1");
+    let ran = desk.run("run tpcc/sqlite/rusqlite --db sqlite:bench.db --warmup 0s --calls 100 --clients 1");
     assert_eq!(ran.code(), 1, "{ran:?}");
     let said = unwrapped(&ran.out);
     assert!(said.contains("violated before the run already, and as much after it"), "{}", ran.out);
 }
 
-/// What a run's picks look like to `item-skew` and `customer-skew`, after runs as long as it takes until there are picks enough
-/// to tell. `duration` is in seconds, and stays as long for the runs after.
-fn skew_of_a_run(desk: &Desk, seed: u64, duration: &mut u64) -> [Value; 2] {
-    loop {
-        let line = format!(
-            "run tpcc/sqlite/rusqlite --json --db {UNFLUSHED} --warmup 0s --clients 1 --duration {duration}s --seed {seed}"
-        );
-        let ran = desk.run(&line);
-        let document = parse(&ran.out);
-        assert_good(&ran, &document);
-        let audits = document["trials"][0]["audits"].as_array().unwrap();
-        let of = |name: &str| audits.iter().find(|audit| audit["name"] == name).unwrap().clone();
-        let found = ["item-skew", "customer-skew"].map(of);
-        let few = found.iter().any(|audit| audit["sentence"].as_str().unwrap().starts_with("too few picks"));
-        if !few || *duration > 60 {
-            return found;
-        }
-        *duration *= 2;
-    }
+/// What a run's picks look like to `item-skew` and `customer-skew`.
+fn skew_of_a_run(desk: &Desk, seed: u64) -> [Value; 2] {
+    let plan = "--warmup 0s --clients 1 --calls 8000";
+    let line = format!("run tpcc/sqlite/rusqlite --json --db {UNFLUSHED} {plan} --seed {seed}");
+    let ran = desk.run(&line);
+    let document = parse(&ran.out);
+    assert_good(&ran, &document);
+    let audits = document["trials"][0]["audits"].as_array().unwrap();
+    ["item-skew", "customer-skew"]
+        .map(|name| audits.iter().find(|audit| audit["name"] == name).unwrap().clone())
 }
 
 /// The shares of the second run were once held to those of both, for ever: the same seed again made the same draws, and
@@ -253,9 +244,8 @@ fn skew_of_a_run(desk: &Desk, seed: u64, duration: &mut u64) -> [Value; 2] {
 #[test]
 fn a_seed_used_again_and_the_next_one_are_judged_by_what_they_drew_and_even_picks_fail() {
     let desk = Desk::loaded_in_full();
-    let mut duration = 2;
     for seed in [1, 1, 2] {
-        for audit in skew_of_a_run(&desk, seed, &mut duration) {
+        for audit in skew_of_a_run(&desk, seed) {
             assert_eq!(audit["check"], "passed", "seed {seed}: {audit}");
         }
     }

@@ -8,12 +8,15 @@ use std::path::PathBuf;
 
 /// Trials are short: what counts is what is left of them. Commits wait for no disk: one that stalls would leave a trial
 /// without a call.
-const SHORT: &str =
+const SHORT: &str = "--db sqlite:bench.db?synchronous=normal --blocks 2 --calls 200 --warmup 0s --clients 2";
+
+/// The same, of which each trial takes its time: one is to be killed.
+const SLOWER: &str =
     "--db sqlite:bench.db?synchronous=normal --blocks 2 --duration 300ms --warmup 0s --clients 2";
 
 const FILE: &str = r#"
 question = "What does HTTP cost?"
-workload = "tpcc"
+workload = "tpcb"
 scale = 1
 
 [plan]
@@ -120,8 +123,7 @@ fn a_variant_that_cannot_start_says_why_and_the_others_go_on() {
 fn each_metric_of_a_file_has_a_verdict_of_its_own() {
     let desk = Desk::empty();
     let (two, _) = FILE.split_once("[[variant]]\nname = \"PostgreSQL\"").unwrap();
-    let verdict =
-        "[verdict]\nmetrics = [\"throughput\", \"new-order.p50\"]\nmargin = { throughput = \"2%\" }\n";
+    let verdict = "[verdict]\nmetrics = [\"throughput\", \"tpcb.p50\"]\nmargin = { throughput = \"2%\" }\n";
     write(desk.path("two.toml"), &format!("{two}{verdict}"));
     let ran = desk.run("experiment two.toml");
     let document = desk.document();
@@ -129,10 +131,10 @@ fn each_metric_of_a_file_has_a_verdict_of_its_own() {
     let experiment = &document["experiment"];
     assert_eq!(experiment["metric"]["name"], "throughput");
     let further = experiment["further_metrics"].as_array().unwrap();
-    assert_eq!((further.len(), &further[0]["name"]), (1, &"new-order.p50".into()));
+    assert_eq!((further.len(), &further[0]["name"]), (1, &"tpcb.p50".into()));
     let comparisons = experiment["comparisons"].as_array().unwrap();
     let metrics: Vec<&str> = comparisons.iter().map(|one| one["metric"].as_str().unwrap()).collect();
-    assert_eq!(metrics, ["new orders/min", "new-order.p50, ms"]);
+    assert_eq!(metrics, ["transactions/s", "tpcb.p50, ms"]);
     for comparison in comparisons {
         assert_eq!(
             (&comparison["adjusted_for"], &comparison["b"]["label"]),
@@ -143,14 +145,14 @@ fn each_metric_of_a_file_has_a_verdict_of_its_own() {
     }
     assert_ne!(comparisons[0]["ratio"]["value"], comparisons[1]["ratio"]["value"]);
     assert_eq!(experiment["answer"].as_array().unwrap().len(), 2, "{experiment}");
-    for said in ["new-order.p50, ms", "Through HTTP has ", " times the p50 of new-order of direct"] {
+    for said in ["tpcb.p50, ms", "Through HTTP has ", " times the p50 of tpcb of direct"] {
         assert!(ran.out.contains(said), "does not say `{said}`: {}", ran.out);
     }
     let report =
         |format: &str| desk.run(&format!("report {} --format {format}", desk.only_run().display())).out;
-    assert!(report("md").contains("new-order.p50, ms"));
-    assert!(report("html").contains("new-order.p50, ms"));
-    assert!(report("junit").contains("through HTTP against direct, new-order.p50"));
+    assert!(report("md").contains("tpcb.p50, ms"));
+    assert!(report("html").contains("tpcb.p50, ms"));
+    assert!(report("junit").contains("through HTTP against direct, tpcb.p50"));
     assert_eq!(report("csv-verdicts").lines().count(), 3);
 }
 
@@ -172,7 +174,7 @@ fn a_comparison_takes_several_metrics_too() {
 #[test]
 fn a_comparison_that_is_killed_goes_on_where_it_stopped() {
     let desk = Desk::loaded();
-    let run = desk.start(&format!("compare tpcc tpcc/sqlite/axum+rusqlite {SHORT}"));
+    let run = desk.start(&format!("compare tpcc tpcc/sqlite/axum+rusqlite {SLOWER}"));
     run.until("two trials have ended", || ended(&desk).len() >= 2);
     run.signal(Signal::KILL);
     assert_eq!(run.end().status.code(), None);
@@ -189,7 +191,7 @@ fn a_comparison_that_is_killed_goes_on_where_it_stopped() {
 #[test]
 fn a_comparison_that_is_killed_while_it_loads_goes_on_from_the_start() {
     let desk = Desk::empty();
-    let plan = "--blocks 1 --duration 300ms --warmup 0s --clients 2 --no-control";
+    let plan = "--blocks 1 --calls 200 --warmup 0s --clients 2 --no-control";
     let run = desk.start(&format!("compare tpcc tpcc/sqlite/axum+rusqlite {plan}"));
     run.until("it loads", || desk.files().iter().any(|file| file.ends_with(".loading")));
     run.signal(Signal::KILL);
@@ -200,7 +202,7 @@ fn a_comparison_that_is_killed_while_it_loads_goes_on_from_the_start() {
 #[test]
 fn ctrl_c_keeps_what_was_measured_and_names_the_command_that_goes_on() {
     let desk = Desk::loaded();
-    let run = desk.start(&format!("compare tpcc tpcc/sqlite/axum+rusqlite {SHORT} --no-control"));
+    let run = desk.start(&format!("compare tpcc tpcc/sqlite/axum+rusqlite {SLOWER} --no-control"));
     run.until("a trial has ended", || !ended(&desk).is_empty());
     run.signal(Signal::INT);
     let ran = run.end();
@@ -229,7 +231,7 @@ fn of_two_experiments_on_one_machine_the_second_is_refused() {
     let _ = run.end();
     // The kernel gives the right back, whatever ended the first.
     desk.run(&format!("compare tpcc tpcc {SHORT} --metric p98")).refused(&["no metric"]);
-    assert_eq!(desk.run("quickstart --blocks 1 --duration 300ms --warmup 0s --clients 1").code(), 0);
+    assert_eq!(desk.run("quickstart --blocks 1 --duration 200ms --warmup 0s --clients 1").code(), 0);
 }
 
 #[test]

@@ -6,8 +6,8 @@ use stackmark_tests::repository;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-/// Requests of each operation; the same in every run.
-const EXAMPLES: &str = "10";
+/// Requests of each operation, and where they are drawn from: the same in every run.
+const FEW: [&str; 2] = ["10", "1"];
 /// Two checks ask for less than the contracts: valid by its schema is not valid by the rules (412, 422), and a missing
 /// `if-match` is answered with 428.
 const EXCLUDED: &str = "positive_data_acceptance,missing_required_header";
@@ -23,7 +23,7 @@ impl Drop for Served {
     }
 }
 
-fn is_kept(workload: &str) {
+fn is_kept(workload: &str, [examples, seed]: [&str; 2]) {
     let fuzzer = repository::root().join("tests/fuzz/.venv/bin/schemathesis");
     if !fuzzer.exists() {
         rig::for_tests::not_run("schemathesis is not installed (scripts/setup-tests.sh)");
@@ -47,9 +47,9 @@ fn is_kept(workload: &str) {
             "--url",
             url,
             "--max-examples",
-            EXAMPLES,
+            examples,
             "--seed",
-            "1",
+            seed,
             "--phases",
             "examples,coverage,fuzzing",
         ])
@@ -64,20 +64,33 @@ fn is_kept(workload: &str) {
 
 #[test]
 fn the_contract_of_the_catalogue_is_kept_whatever_is_sent() {
-    is_kept("catalogue");
+    is_kept("catalogue", FEW);
 }
 
 #[test]
 fn the_contract_of_transfers_is_kept_whatever_is_sent() {
-    is_kept("transfer");
+    is_kept("transfer", FEW);
 }
 
 #[test]
 fn the_contract_of_pgbenchs_transaction_is_kept_whatever_is_sent() {
-    is_kept("tpcb");
+    is_kept("tpcb", FEW);
 }
 
 #[test]
 fn the_contract_of_tpc_c_is_kept_whatever_is_sent() {
-    is_kept("tpcc");
+    is_kept("tpcc", FEW);
+}
+
+mod extended {
+    use super::*;
+
+    const MANY: [&str; 2] = ["150", "2"];
+
+    #[test]
+    fn every_contract_is_kept_whatever_is_sent_for_long() {
+        for workload in ["catalogue", "transfer", "tpcb", "tpcc"] {
+            is_kept(workload, MANY);
+        }
+    }
 }

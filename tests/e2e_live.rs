@@ -69,13 +69,13 @@ fn a_watched_run_tells_its_rate_while_it_runs_and_its_report_in_the_end() {
 #[test]
 fn what_is_done_before_and_after_the_calls_is_told() {
     let desk = Desk::empty();
-    let running = desk.start("run tpcc --scale 3 --clients 2 --warmup 0s --duration 1s --live 127.0.0.1:0");
+    let running = desk.start("run tpcc --scale 2 --clients 2 --warmup 0s --duration 1s --live 127.0.0.1:0");
     let live = address(&running, "live");
     let events = ask(&live, "/events", "localhost", |events| events.contains("event: end"));
     let ran = running.end();
     assert!(ran.code() <= 1, "{ran:?}");
     let told = [
-        "\"words\":\"loading 3 warehouses\"",
+        "\"words\":\"loading 2 warehouses\"",
         "\"words\":\"checking the answers of tpcc/sqlite/rusqlite\"",
         "\"words\":\"auditing the data before the first call\"",
         "\"words\":\"starting tpcc/sqlite/rusqlite\"",

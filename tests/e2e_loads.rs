@@ -11,7 +11,7 @@ const UNFLUSHED: &str = "sqlite:bench.db?synchronous=normal";
 fn a_sweep_gives_a_curve_of_audited_trials_in_interleaved_blocks() {
     let desk = Desk::loaded();
     let ran = desk
-        .run("sweep tpcc --json --db sqlite:bench.db --clients 1..8 --blocks 2 --duration 500ms --warmup 0s");
+        .run("sweep tpcc --json --db sqlite:bench.db --clients 1..8 --blocks 2 --duration 200ms --warmup 0s");
     assert_eq!(ran.code(), 0, "{ran:?}");
     let document = parse(&ran.out);
     assert_eq!((&document["kind"], &document["state"]), (&"sweep".into(), &"complete".into()));
@@ -103,7 +103,7 @@ fn a_level_that_no_rate_keeps_is_a_bad_answer() {
 #[test]
 fn a_hopeless_step_ends_early_says_why_and_the_search_goes_on() {
     let desk = Desk::loaded();
-    let line = "find-max tpcc --json --slo p90<1us --duration 5s --warmup 0s";
+    let line = "find-max tpcc --json --slo p90<1us --duration 10s --warmup 0s --in-flight 2";
     let search = desk.start(&format!("{line} --db {UNFLUSHED}"));
     let result = || {
         let run = desk.runs().pop()?;
@@ -120,7 +120,7 @@ fn a_hopeless_step_ends_early_says_why_and_the_search_goes_on() {
         let trial = &document["trials"][step["trial"].as_u64().unwrap() as usize];
         assert_eq!((&step["kept"], &trial["state"]), (&false.into(), &"interrupted".into()), "{step}");
         let ended = step["ended_early_s"].as_f64().unwrap();
-        assert!((2.0..4.9).contains(&ended), "{step}");
+        assert!((2.0..9.9).contains(&ended), "{step}");
         assert!(step["why"].as_str().unwrap().contains("had taken longer than 1 µs"), "{step}");
         assert!(
             trial["audits"].as_array().unwrap().iter().any(|audit| audit["when"] == "after_run"),
@@ -138,7 +138,7 @@ fn every_format_tells_of_a_sweep_a_search_and_an_experiment() {
                       [[variant]]\nname = \"b\"\nsubject = \"sqlite/rusqlite\"\ndurability = \"delayed\"\nsqlite = { cache = \"8MiB\" }\n";
     for (line, variant, case) in [
         (
-            "sweep tpcc --db UNFLUSHED --clients 1,2 --blocks 1 --duration 300ms --warmup 0s",
+            "sweep tpcc --db UNFLUSHED --clients 1,2 --blocks 1 --duration 200ms --warmup 0s",
             "2 clients",
             "run",
         ),

@@ -8,7 +8,9 @@ use std::io::Write;
 use std::net::TcpStream;
 
 const BOTH: &str = "--db shard-0=sqlite:a.db --db shard-1=sqlite:b.db";
-const SHORT: &str = "--warmup 0s --duration 1s --clients 4 --json";
+const SHORT: &str = "--warmup 0s --calls 400 --clients 4 --json";
+/// Where the time counts.
+const SECOND: &str = "--warmup 0s --duration 1s --clients 4 --json";
 
 fn loaded() -> Desk {
     let desk = Desk::empty();
@@ -42,7 +44,7 @@ fn trial_of(desk: &Desk, line: &str) -> Value {
 fn a_saga_between_two_files_is_settled_by_a_relay_that_is_watched() {
     let desk = loaded();
     for how in ["rusqlite/saga", "axum+rusqlite/saga"] {
-        let trial = trial_of(&desk, &format!("run transfer/sqlite/{how} {BOTH} {SHORT}"));
+        let trial = trial_of(&desk, &format!("run transfer/sqlite/{how} {BOTH} {SECOND}"));
         assert_eq!(trial["stack"]["style"], "saga");
         assert_eq!(trial["settled"]["pending_last"], 0, "{trial:#}");
         let processes = trial["processes"].as_array().unwrap();
@@ -72,7 +74,7 @@ fn a_saga_between_two_files_is_settled_by_a_relay_that_is_watched() {
 fn a_relay_keeps_to_its_limits() {
     let desk = loaded();
     let line =
-        format!("run transfer/sqlite/rusqlite/saga {BOTH} {SHORT} --limit relay:cpu=0.05 --settle 60s");
+        format!("run transfer/sqlite/rusqlite/saga {BOTH} {SECOND} --limit relay:cpu=0.05 --settle 60s");
     let ran = desk.run(&line);
     if ran.code() == 2 {
         ran.refused(&["control groups"]);

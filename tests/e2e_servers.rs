@@ -12,7 +12,9 @@ use std::process::Command;
 /// What a manifest says beside its name and how it is started.
 const SERVES: &str =
     "language = \"any\"\nserves = [{ workload = \"tpcb\", engine = \"sqlite\", about = \"a server\" }]\n";
-pub(crate) const SHORT: &str = "--warmup 0s --duration 1s --clients 4 --generator-threads 2 --json";
+pub(crate) const SHORT: &str = "--warmup 0s --calls 200 --clients 4 --generator-threads 2 --json";
+/// Long enough for periods in which a limit of processor time is kept.
+const SECOND: &str = "--warmup 0s --duration 1s --clients 4 --generator-threads 2 --json";
 
 /// A loaded bank of pgbench's.
 pub(crate) fn bank() -> Desk {
@@ -125,7 +127,8 @@ fn a_server_in_another_language_keeps_to_its_limits() {
     if !with_python(&desk) {
         return;
     }
-    let ran = desk.run(&format!("run tpcb/sqlite/python --db sqlite:bank.db --limit server:cpu=0.5 {SHORT}"));
+    let ran =
+        desk.run(&format!("run tpcb/sqlite/python --db sqlite:bank.db --limit server:cpu=0.5 {SECOND}"));
     if ran.code() == 2 {
         ran.refused(&["control groups"]);
         return rig::for_tests::not_run("control groups are not ours to make; the refusal was seen");
@@ -252,7 +255,7 @@ fn a_manifest_with_a_mistake_is_named_with_its_line_before_anything_starts() {
         &["servers/py/server.toml:1:", "a subject `tpcb/sqlite/rusqlite` already"],
     );
     // One that nobody has asked for is a mistake as well; one whose program is missing here is none of theirs.
-    let other = "run tpcb/sqlite/rusqlite --db sqlite:bank.db --warmup 0s --duration 1s --clients 2";
+    let other = "run tpcb/sqlite/rusqlite --db sqlite:bank.db --warmup 0s --calls 200 --clients 2";
     refused(&desk, other, &["servers/py/server.toml:1:"]);
     add(&desk, "py", "", "exit 0");
     write(

@@ -66,7 +66,7 @@ fn mixes_are_compared_by_what_all_of_them_have() {
     let desk = Desk::loaded();
     let file = |metric: &str| {
         format!(
-            "workload = \"tpcc\"\n[plan]\nduration = \"500ms\"\nwarmup = \"0s\"\nblocks = 3\ncontrol = false\n\
+            "workload = \"tpcc\"\n[plan]\ncalls = 400\nwarmup = \"0s\"\nblocks = 3\ncontrol = false\n\
              only = \"new-order\"\n[verdict]\nmetric = \"{metric}\"\n[[variant]]\nsubject = \"sqlite\"\n\
              [[variant]]\nsubject = \"sqlite\"\nmix = {{ payment = 3, order-status = 1 }}\n"
         )

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 const BOTH: &str = "--db shard-0=sqlite:a.db --db shard-1=sqlite:b.db";
-const SHORT: &str = "--warmup 0s --duration 1s --clients 4 --generator-threads 2 --json";
+const SHORT: &str = "--warmup 0s --calls 400 --clients 4 --generator-threads 2 --json";
 /// Trials whose lengths do not matter.
-const TRIALS: &str = "--blocks 1 --no-control --warmup 0s --duration 500ms --clients 2";
+const TRIALS: &str = "--blocks 1 --no-control --warmup 0s --calls 200 --clients 2";
 
 /// The two files of a bank of five branches: two in the first, three in the second.
 static LOADED: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
@@ -226,7 +226,7 @@ fn two_deployments_of_one_experiment_differ_in_their_shards_and_nothing_else() {
     let desk = Desk::empty();
     write(
         desk.path("stores.toml"),
-        "workload = \"tpcb\"\nscale = 4\n[plan]\nblocks = 3\nduration = \"500ms\"\nwarmup = \"0s\"\nclients = 2\n\
+        "workload = \"tpcb\"\nscale = 4\n[plan]\nblocks = 3\ncalls = 200\nwarmup = \"0s\"\nclients = 2\n\
          control = false\n[[variant]]\nname = \"stores\"\nsubject = \"sqlite/rusqlite\"\ndurability = \"delayed\"\n\
          shards = [1, 2]\n",
     );

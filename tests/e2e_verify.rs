@@ -255,7 +255,7 @@ fn a_server_that_loads_and_audits_its_own_data_needs_nobody_else_and_that_is_sai
     let document = verdicts(&ran.out);
     assert_eq!(checks(&document, &OF_DATA), ["passed"; 4]);
     assert!(document["witness"].as_str().unwrap().contains("the server itself"), "{document}");
-    let line = "--scale 2 --warmup 0s --duration 1s --clients 2 --require-audit --json";
+    let line = "--scale 2 --warmup 0s --calls 200 --clients 2 --require-audit --json";
     let ran = with("open sesame", &format!("run tpcb/sqlite --url {url} {line}"));
     assert_eq!(ran.code(), 0, "{ran:?}");
     let trial = &parse(&ran.out)["trials"][0];

@@ -33,7 +33,7 @@ fn a_stored_result_that_lost_what_it_acknowledged_gets_no_ratio() {
     fs::copy(desk.path("bench.db"), desk.path("other.db")).unwrap();
     let (_server, url) = desk.serve();
     let run = |database: &str, out: &str| {
-        let plan = "--duration 3s --warmup 0s --clients 2";
+        let plan = "--calls 200 --warmup 0s --clients 2";
         let ran = desk.run(&format!("run tpcc --url {url} --db sqlite:{database} {plan} --out {out}"));
         (ran.code(), run_in(&desk, out))
     };
@@ -76,7 +76,7 @@ scale = 1
 
 [plan]
 blocks = 2
-duration = "1s"
+calls = 200
 warmup = "0s"
 clients = 1
 control = false
@@ -90,7 +90,7 @@ subject = "sqlite/rusqlite"
 name = "losing"
 subject = "sqlite/axum+rusqlite"
 rate = 20
-duration = "12s"
+calls = 240
 
 [[variant]]
 name = "grouped"

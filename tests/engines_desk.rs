@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// A run that is long enough to be judged. Where server and disk are fast, one thread of the generator is all too
 /// easily full, which would void it.
-pub(crate) const SHORT: &str = "--duration 1s --warmup 0s --clients 4 --generator-threads 2";
+pub(crate) const SHORT: &str = "--calls 500 --warmup 0s --clients 4 --generator-threads 2";
 
 /// A private engine for the tests.
 pub(crate) struct Server {
@@ -68,10 +68,10 @@ impl Server {
         self.url(name)
     }
 
-    /// A loaded database of scale 1.
-    pub(crate) fn loaded(&self, desk: &Desk, workload: &str, name: &str) -> String {
+    /// A loaded database: `--golden`, which is tiny, or at scale 1.
+    pub(crate) fn loaded(&self, desk: &Desk, load: &str, name: &str) -> String {
         let url = self.database(name);
-        self.done(desk, &format!("load {workload} --db {url}"));
+        self.done(desk, &format!("load {load} --db {url}"));
         url
     }
 

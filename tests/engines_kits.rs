@@ -160,7 +160,7 @@ fn foreign_keys_are_made_when_they_are_asked_for_and_said_to_be_there() {
             let desk = Desk::empty();
             let url = server.database("linked");
             let subject = if engine == Engine::Postgres { "tpcc/postgres" } else { "tpcc/mariadb" };
-            server.done(&desk, &format!("load {subject} --db {url} --foreign-keys"));
+            server.done(&desk, &format!("load {subject} --golden --db {url} --foreign-keys"));
             let line = format!("run {subject} --db {url} {SHORT} --json");
             let ran = server.run(&desk, &line);
             let document = parse(&ran.out);

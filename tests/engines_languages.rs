@@ -47,7 +47,7 @@ fn verified(server: &Server, url: &str, name: &str, offer: &Offer) -> Value {
     document["work"].clone()
 }
 
-/// A second of a combination's work on data of the usual size, several calls at a time: what it does is right then, too.
+/// Some of a combination's work, several calls at a time: what it does is right then, too.
 #[track_caller]
 fn measured(server: &Server, url: &str, name: &str, offer: &Offer) {
     let Offer { workload, engine, how } = offer;
@@ -82,7 +82,8 @@ fn keeps_every_rule(language: &str, engine: Engine, chosen: impl Fn(&Offer) -> b
         let mut loaded = BTreeMap::new();
         for offer in offers(language, engine).into_iter().filter(|offer| chosen(offer)) {
             let data = loaded.entry(offer.workload.clone()).or_insert_with(|| {
-                server.loaded(&Desk::empty(), &offer.workload, &format!("{language}_{}", offer.workload))
+                let load = format!("{} --golden", offer.workload);
+                server.loaded(&Desk::empty(), &load, &format!("{language}_{}", offer.workload))
             });
             measured(server, data, &name, &offer);
             let work = verified(server, &url, &name, &offer);

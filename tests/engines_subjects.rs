@@ -40,10 +40,10 @@ fn subjects_are_sound(server: &Server, engine: &str, choose: fn(Vec<String>) -> 
         .collect();
     assert!(subjects.len() >= 6, "{listed}");
     let urls = ["tpcc", "tpcb", "catalogue", "transfer"]
-        .map(|workload| (workload, server.loaded(&desk, workload, workload)));
+        .map(|workload| (workload, server.loaded(&desk, &format!("{workload} --golden"), workload)));
     // Also where a column pads its texts: two engines with the same rows do the same work.
-    let rows = server.json(&desk, &format!("load tpcb --db {}", urls[1].1));
-    let on_sqlite = server.json(&desk, "load tpcb --db sqlite:tpcb.db");
+    let rows = server.json(&desk, &format!("load tpcb --golden --db {}", urls[1].1));
+    let on_sqlite = server.json(&desk, "load tpcb --golden --db sqlite:tpcb.db");
     assert_eq!(rows["checksum"], on_sqlite["checksum"], "{rows} {on_sqlite}");
     let databases = server.databases();
     for subject in &choose(subjects) {

@@ -126,7 +126,7 @@ fn encrypted(engine: Engine, certificate: &str, key: &str, drivers: &[&str]) {
 fn unknown(desk: &Desk, verified: &ServerUrl, workload: &str, driver: &str) {
     let files = desk.files();
     let stranger = ServerUrl { authority: None, ..verified.clone() };
-    let ran = run(desk, &stranger, &format!("run {workload}/{driver} --db {stranger} --duration 1s"));
+    let ran = run(desk, &stranger, &format!("run {workload}/{driver} --db {stranger} --calls 100"));
     ran.refused(&["certificate"]);
     assert_eq!(desk.files(), files);
 }

@@ -22,7 +22,7 @@ fn refused(line: &str, url: &ServerUrl, words: &[&str]) {
 const SECRET: &str = "hunter2";
 
 fn run(engine: Engine) -> String {
-    format!("run tpcb/{} --duration 1s --warmup 0s", driver(engine))
+    format!("run tpcb/{} --calls 100 --warmup 0s", driver(engine))
 }
 
 #[test]

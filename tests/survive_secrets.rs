@@ -143,7 +143,7 @@ fn a_password_that_is_right_is_used_and_never_seen() {
     let mut server = Held::of(Engine::Postgres);
     let url = loaded(&mut server, "tpcb");
     // The server behind HTTP is a process of its own, which needs the password too.
-    let run = "run tpcb/postgres/axum+tokio-postgres --duration 500ms --warmup 0s --clients 2";
+    let run = "run tpcb/postgres/axum+tokio-postgres --calls 200 --warmup 0s --clients 2";
     let http = [(Argument, ""), (File, " --json")];
     for (way, more) in http {
         let ran = check(&server, way, &format!("{run}{more}"), &url);
@@ -156,7 +156,7 @@ fn a_password_that_is_right_is_used_and_never_seen() {
     drop(server);
     let mut server = Held::of(Engine::MariaDb);
     let url = loaded(&mut server, "tpcb");
-    let run = format!("run tpcb/{} --json --duration 500ms --warmup 0s --clients 2", driver(Engine::MariaDb));
+    let run = format!("run tpcb/{} --json --calls 200 --warmup 0s --clients 2", driver(Engine::MariaDb));
     assert!(matches!(check(&server, Argument, &run, &url).code(), 0 | 1));
     for way in [EnginesVariable, File] {
         let ran = check(&server, way, "audit tpcb --json", &url);
@@ -176,7 +176,7 @@ fn the_password_of_one_of_several_stores_is_used_and_never_seen() {
     let [first, second] = names.map(with);
     let lines = [
         "load tpcb/postgres --shards 2 --scale 2".to_owned(),
-        "run tpcb/postgres/axum+tokio-postgres --duration 500ms --warmup 0s --clients 2 --json".to_owned(),
+        "run tpcb/postgres/axum+tokio-postgres --calls 200 --warmup 0s --clients 2 --json".to_owned(),
         "audit tpcb --json".to_owned(),
     ];
     let desk = Desk::empty();

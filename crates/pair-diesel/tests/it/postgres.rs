@@ -37,7 +37,7 @@ fn number(conn: &mut PgConnection, text: &str) -> i64 {
 
 #[test]
 fn it_answers_what_the_vectors_and_the_oracle_say() {
-    for (isolation, random) in [(Isolation::ReadCommitted, 2_000), (Isolation::Serializable, 300)] {
+    for (isolation, random) in [(Isolation::ReadCommitted, 400), (Isolation::Serializable, 300)] {
         let url = ServerUrl { isolation, ..tiny(&format!("conforms_{random}")) };
         wait(async {
             let mut session = target(&url).open(0).await.unwrap();

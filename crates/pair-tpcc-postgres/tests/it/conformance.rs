@@ -23,13 +23,13 @@ fn conforms<T: Target<Tpcc>>(reach: impl Future<Output = Result<T, OpenError>>, 
 #[test]
 fn pipelined_answers_what_the_vectors_and_the_oracle_say() {
     let url = tiny("pipelined");
-    conforms(PipelinedTarget::reach(&url, Monotonic::start()), "pipelined", 2_000);
+    conforms(PipelinedTarget::reach(&url, Monotonic::start()), "pipelined", 400);
 }
 
 #[test]
 fn procedures_answer_what_the_vectors_and_the_oracle_say() {
     let url = tiny("procedure");
-    conforms(ProcedureTarget::reach(&url, Monotonic::start()), "procedure", 2_000);
+    conforms(ProcedureTarget::reach(&url, Monotonic::start()), "procedure", 400);
     // Of the functions nothing is left, once the server has noticed that the session is gone.
     let left = || number(&url, "select count(*) from pg_proc where proname in ('new_order', 'stock_level')");
     assert!((0..1_000).any(|_| left() == 0), "{} are left", left());
