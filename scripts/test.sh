@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sets up and runs the tests, and closes with one line of counts, which also goes to the file $TEST_COUNTS if that is set.
-# Arguments go to cargo-nextest and choose among its tests, and no others run then: `scripts/test.sh -E 'test(saga)'`.
+# Arguments go to cargo-nextest and restrict the run to its tests: `scripts/test.sh -E 'test(saga)'`.
 # Exit 1: a test failed, more than three were flaky, or, with CI=true, the browser tests could not run.
 #
 # Rust's tests run under cargo-nextest, as .config/nextest.toml says. Those in a browser and those of the servers in other
@@ -9,16 +9,15 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 export CARGO=${CARGO:-cargo}
 parts=$#
-# Longer soaks, and pages in every width and theme.
+# Soaks of 30 s, and browser tests of every page in every width and theme.
 [[ ${NEXTEST_PROFILE:-} != all ]] || export STACKMARK_SOAK_S=${STACKMARK_SOAK_S:-30} STACKMARK_ALL_PAGES=1
 target=$PWD/target
 [[ -z ${CARGO_TARGET_DIR:-} ]] || target=$(mkdir -p "$CARGO_TARGET_DIR" && cd "$CARGO_TARGET_DIR" && pwd)
 export PATH=$target/tools/bin:$PATH
 
-# GiB that must be free.
+# Temporary files and shared engines use memory where this many GiB are free: tests copy and delete thousands of files. Power
+# cuts are simulated and do not depend on the file system.
 memory_min=12
-# In memory where there is room for it: what tests write is copied and thrown away thousands of times, and no test asks what a
-# crash of the machine would leave.
 place=/var/tmp
 has_room() {
   local free
@@ -31,7 +30,7 @@ if has_room /dev/shm; then
   export TMPDIR=$place
 fi
 room=$(mktemp -d)
-# Engines have accounts of their own, and pass through it.
+# Engines run under accounts of their own, which need to pass through this folder.
 engines=$(mktemp -d "$place/stackmark-tests-XXXXXX")
 chmod 711 "$engines"
 mkdir "$room/fixtures" "$room/reports"
@@ -84,12 +83,10 @@ done
 wait %2 %3 2>/dev/null
 
 browser=
-if ((parts > 0)); then
-  :
-elif ((setup == 0)); then
+if ((parts == 0 && setup == 0)); then
   (cd tests/browser && npm test) >"$room/browser.log" 2>&1 </dev/null &
   browser=$!
-else
+elif ((parts == 0)); then
   notes+=('NOT RUN: browser tests, see setup-tests above')
   [[ ${CI:-} != true ]] || failed=1
 fi

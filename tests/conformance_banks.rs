@@ -34,13 +34,13 @@ fn wrongs_in_banks_on_sqlite_are_caught_by_the_audits_that_they_offend_and_by_no
 }
 
 #[test]
-fn changed_rows_in_banks_on_postgresql_are_noticed_by_the_audits_that_they_offend_and_by_no_others() {
-    banks::changed_rows_are_noticed::<OnPostgres>();
+fn row_changes_in_banks_on_postgresql_are_caught_by_exactly_the_audits_that_they_violate() {
+    banks::row_changes_are_caught::<OnPostgres>();
 }
 
 #[test]
-fn changed_rows_in_banks_on_mariadb_are_noticed_by_the_audits_that_they_offend_and_by_no_others() {
-    banks::changed_rows_are_noticed::<OnMariaDb>();
+fn row_changes_in_banks_on_mariadb_are_caught_by_exactly_the_audits_that_they_violate() {
+    banks::row_changes_are_caught::<OnMariaDb>();
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn no_audit_of_banks_is_without_somebody_who_offends_it() {
     assert!(names.len() >= 19, "{names:?}");
 }
 
-/// On servers wrongs are driven here only, also by the simple protocol.
+/// Fault injectors driven on servers, also by the simple protocol.
 mod extended {
     use super::*;
 

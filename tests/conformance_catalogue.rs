@@ -4,7 +4,7 @@
 use sql::Dialect;
 use stackmark_tests::beds::{OnMariaDb, OnPostgres, OnSqlite};
 use stackmark_tests::catalogues::{
-    WRONGS, changed_rows_are_noticed, every_form_is_right_on_both_routes, the_mix_is_sound_on_both_routes,
+    WRONGS, every_form_is_right_on_both_routes, row_changes_are_caught, the_mix_is_sound_on_both_routes,
     wrongs_are_caught,
 };
 use std::collections::BTreeSet;
@@ -34,13 +34,13 @@ fn wrongs_in_the_catalogue_on_sqlite_are_caught_by_the_audits_that_they_offend_a
 }
 
 #[test]
-fn changed_rows_in_the_catalogue_on_postgresql_are_noticed_by_the_audits_that_they_offend_and_by_no_others() {
-    changed_rows_are_noticed::<OnPostgres>();
+fn row_changes_in_the_catalogue_on_postgresql_are_caught_by_exactly_the_audits_that_they_violate() {
+    row_changes_are_caught::<OnPostgres>();
 }
 
 #[test]
-fn changed_rows_in_the_catalogue_on_mariadb_are_noticed_by_the_audits_that_they_offend_and_by_no_others() {
-    changed_rows_are_noticed::<OnMariaDb>();
+fn row_changes_in_the_catalogue_on_mariadb_are_caught_by_exactly_the_audits_that_they_violate() {
+    row_changes_are_caught::<OnMariaDb>();
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn no_audit_of_the_catalogue_is_without_somebody_who_offends_it() {
     assert_eq!(names.iter().map(String::as_str).collect::<BTreeSet<_>>(), caught);
 }
 
-/// On servers wrongs are driven here only.
+/// Fault injectors driven on servers.
 mod extended {
     use super::*;
 

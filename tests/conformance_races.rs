@@ -194,8 +194,8 @@ fn strangers(store: &Store, attempts_max: u32) -> [SqliteTarget; 2] {
     [(); 2].map(|()| RetryingTarget { policy: RetryPolicy { attempts_max }, ..store.target() })
 }
 
-/// Calls from both sides, and the store against what was acknowledged. Gives the number of conflicts that remained, which
-/// may be none.
+/// Makes calls from both sides and audits the store against the acknowledged calls. Returns the number of remaining
+/// conflicts, which may be zero.
 fn contend(options: &str, attempts_max: u32, calls: u32) -> usize {
     let store = Store::new(Cardinality::tiny(), options);
     let before = store.tallies();

@@ -9,11 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Tests that share the documents.
+/// Number of tests among which the documents are divided.
 const SHARES: usize = 4;
 
-/// Runs the examples of every so manieth document, from one on.
-fn work(first: usize) {
+/// Runs the examples of documents `first`, `first + SHARES`, `first + 2 * SHARES` and so on.
+fn run_share(first: usize) {
     let root = repository::root();
     let documents: Vec<(PathBuf, Vec<Example>)> = repository::files()
         .expect("the repository can be read")
@@ -36,22 +36,22 @@ fn work(first: usize) {
 
 #[test]
 fn the_examples_in_the_documentation_work_1() {
-    work(0);
+    run_share(0);
 }
 
 #[test]
 fn the_examples_in_the_documentation_work_2() {
-    work(1);
+    run_share(1);
 }
 
 #[test]
 fn the_examples_in_the_documentation_work_3() {
-    work(2);
+    run_share(2);
 }
 
 #[test]
 fn the_examples_in_the_documentation_work_4() {
-    work(3);
+    run_share(3);
 }
 
 fn path_with(binary: &Path) -> OsString {
@@ -63,7 +63,7 @@ fn path_with(binary: &Path) -> OsString {
 
 fn run_all(document: &Path, examples: &[Example], path: &OsString) -> Vec<String> {
     let folder = tempfile::tempdir().expect("there is room for a folder");
-    // Keeps experiments apart, which the examples of other documents are not told from.
+    // A lock of its own: only one experiment may run per lock, and other tests run experiments at the same time.
     let lock = tempfile::NamedTempFile::new().expect("there is room for a file");
     let run = |example: &Example| {
         let place = format!("{}:{}: $ {}", document.display(), example.line, example.command);
@@ -76,7 +76,7 @@ fn run_all(document: &Path, examples: &[Example], path: &OsString) -> Vec<String
             .stdin(Stdio::null())
             .output()
             .expect("there is a shell");
-        // How often progress is told depends on how long it takes here.
+        // Progress lines depend on the speed of this machine.
         let is_progress = |line: &&str| line.starts_with("loading ") && line.contains(" %, ");
         let printed = String::from_utf8_lossy(&output.stdout);
         let printed: String = printed.split_inclusive('\n').filter(|line| !is_progress(line)).collect();

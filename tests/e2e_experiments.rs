@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// without a call.
 const SHORT: &str = "--db sqlite:bench.db?synchronous=normal --blocks 2 --calls 200 --warmup 0s --clients 2";
 
-/// The same, of which each trial takes its time: one is to be killed.
+/// The same with trials of a fixed length, for tests that interrupt one.
 const SLOWER: &str =
     "--db sqlite:bench.db?synchronous=normal --blocks 2 --duration 300ms --warmup 0s --clients 2";
 

@@ -6,7 +6,7 @@ use stackmark_tests::repository;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-/// Requests of each operation, and where they are drawn from: the same in every run.
+/// Requests per operation, and the seed.
 const FEW: [&str; 2] = ["10", "1"];
 /// Two checks ask for less than the contracts: valid by its schema is not valid by the rules (412, 422), and a missing
 /// `if-match` is answered with 428.

@@ -9,7 +9,7 @@ use std::net::TcpStream;
 
 const BOTH: &str = "--db shard-0=sqlite:a.db --db shard-1=sqlite:b.db";
 const SHORT: &str = "--warmup 0s --calls 400 --clients 4 --json";
-/// Where the time counts.
+/// For tests of limits and of per-second figures.
 const SECOND: &str = "--warmup 0s --duration 1s --clients 4 --json";
 
 fn loaded() -> Desk {

@@ -13,7 +13,7 @@ use std::process::Command;
 const SERVES: &str =
     "language = \"any\"\nserves = [{ workload = \"tpcb\", engine = \"sqlite\", about = \"a server\" }]\n";
 pub(crate) const SHORT: &str = "--warmup 0s --calls 200 --clients 4 --generator-threads 2 --json";
-/// Long enough for periods in which a limit of processor time is kept.
+/// Long enough for several periods of a CPU limit.
 const SECOND: &str = "--warmup 0s --duration 1s --clients 4 --generator-threads 2 --json";
 
 /// A loaded bank of pgbench's.

@@ -7,8 +7,7 @@ use sql::Secret;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-/// A run that is long enough to be judged. Where server and disk are fast, one thread of the generator is all too
-/// easily full, which would void it.
+/// A short run. Two generator threads, because one is easily saturated on a fast machine, which would make the result invalid.
 pub(crate) const SHORT: &str = "--calls 500 --warmup 0s --clients 4 --generator-threads 2";
 
 /// A private engine for the tests.
@@ -68,7 +67,7 @@ impl Server {
         self.url(name)
     }
 
-    /// A loaded database: `--golden`, which is tiny, or at scale 1.
+    /// Creates a database and loads it; `load` is the workload and options such as `--golden`.
     pub(crate) fn loaded(&self, desk: &Desk, load: &str, name: &str) -> String {
         let url = self.database(name);
         self.done(desk, &format!("load {load} --db {url}"));

@@ -55,7 +55,7 @@ fn a_server_that_keeps_a_log_of_decisions_on_postgresql_dies_and_so_does_a_shard
 
 #[test]
 fn transfers_without_a_record_lose_money_when_a_shard_dies() {
-    // More than can be done: whenever a shard dies, all clients are at work, about half of them between debit and credit.
+    // The rate is above capacity: whenever a shard is killed, all clients are busy, about half of them between debit and credit.
     let busy = "--mix cross-transfer=1 --rate 3000 --clients 16";
     let line = format!("transfer/postgres/tokio-postgres/unsafe --only engine:kill --faults 2 {busy}");
     let (code, drill) = drilled(&line).unwrap();

@@ -8,10 +8,9 @@ import { faint, gallery, overhang } from "./page.mjs";
 
 const PAGES = ["trial", "comparison", "experiment", "failed", "open", "paced", "deferred", "hostile", "long", "busy", "running",
   "sweep", "rates", "search"];
-// Every page opens. How each looks in every width and by day and by night takes `make test-all`, which sets this; these few have
-// every part that a page has.
-const SHOWN = process.env.STACKMARK_ALL_PAGES ? PAGES : ["trial", "experiment", "failed", "hostile", "long", "search"];
-// Of one that runs there is nothing to draw yet.
+// `make test` opens every page, and checks widths, themes and charts of these; `make test-all` sets the variable and checks all.
+const SHOWN = process.env.STACKMARK_ALL_PAGES ? PAGES : ["trial", "experiment", "failed", "hostile", "long", "sweep", "search"];
+// A trial that is still running has no charts yet.
 const WITH_CHARTS = SHOWN.filter((name) => name !== "running");
 
 let shown;

@@ -3,7 +3,7 @@
 
 use crate::beds::Bed;
 use crate::calls::runtime;
-use crate::housed::{Change, Edit, Housed, HousedTarget, Left};
+use crate::housed::{DrivenDb, Edit, Housed, HousedTarget, RowChange};
 use crate::sabotage::said;
 use crate::tamper::Tampering;
 use model::{Effort, Inputs as _, Ledger as _, Session as _, Target as _};
@@ -62,35 +62,33 @@ pub fn sabotaged<B: Bed>(bank: &Bank, wrong: &Wrong) -> HousedTarget<Tpcb, B::Op
 /// When a call fails.
 #[must_use]
 pub fn noticed<B: Bed>(wrong: &Wrong) -> BTreeSet<String> {
-    driven::<B>(wrong).noticed(&wrong.statements::<B>())
+    driven::<B>(wrong).failed_after(&wrong.statements::<B>())
 }
 
-/// Rows of what honest calls have left are changed, each in a way that audits notice, and every audit notices one.
+/// Every change of rows after honest calls is caught by exactly the audits that it violates, and every audit catches one.
 ///
 /// # Panics
 /// When that is not so.
-pub fn changed_rows_are_noticed<B: Bed>() {
-    let changes: Vec<Change> = WRONGS
-        .iter()
-        .filter(|wrong| !wrong.after.is_empty())
-        .map(|wrong| Change {
-            what: wrong.what,
-            statements: wrong.statements::<B>(),
-            caught_by: wrong.caught_by,
-        })
-        .collect();
-    let left = driven::<B>(&HONEST);
-    left.changes_are_noticed(&changes, &left.audits());
+pub fn row_changes_are_caught<B: Bed>() {
+    let changes: Vec<RowChange> = WRONGS.iter().filter_map(Wrong::row_change::<B>).collect();
+    let db = driven::<B>(&HONEST);
+    db.assert_caught(&changes, &db.audit_names());
 }
 
 impl Wrong {
     fn statements<B: Bed>(&self) -> Vec<String> {
         self.after.iter().map(|text| said(B::DIALECT, text)).collect()
     }
+
+    /// Its statements after the last call, unless it has none.
+    fn row_change<B: Bed>(&self) -> Option<RowChange> {
+        let Wrong { what, caught_by, .. } = *self;
+        (!self.after.is_empty()).then(|| RowChange { what, statements: self.statements::<B>(), caught_by })
+    }
 }
 
-/// What a saboteur's calls leave on a fresh bank.
-fn driven<B: Bed>(wrong: &Wrong) -> Left<Tpcb> {
+/// A fresh bank after the calls of a fault injector.
+fn driven<B: Bed>(wrong: &Wrong) -> DrivenDb<Tpcb> {
     let bank = Bank::on::<B>(SIZE);
     let before = bank.evidence();
     let target = sabotaged::<B>(&bank, wrong);
@@ -106,7 +104,7 @@ fn driven<B: Bed>(wrong: &Wrong) -> Left<Tpcb> {
             ledger.post(&call, &answer);
         }
     });
-    Left::new(bank, before, Claims::of(&ledger, true))
+    DrivenDb::new(bank, before, Claims::of(&ledger, true))
 }
 
 const fn edits(what: &'static str, edits: &'static [Edit], caught_by: &'static [&'static str]) -> Wrong {
@@ -124,6 +122,18 @@ const fn after(
 ) -> Wrong {
     Wrong { what, after, caught_by, ..HONEST }
 }
+
+/// What catches amounts larger than any call has.
+const AMOUNTS_TOO_LARGE: &[&str] = &[
+    "account-history",
+    "amount-mean",
+    "amount-spread",
+    "branch-history",
+    "history-amounts",
+    "history-sum",
+    "teller-history",
+    "ledger",
+];
 
 /// All of them.
 pub const WRONGS: &[Wrong] = &[
@@ -170,16 +180,7 @@ pub const WRONGS: &[Wrong] = &[
     edits(
         "history says more than can be asked for",
         &[(Stmt::InsertHistory.id(), "?3, ?4", "?3, ?4 + 5000")],
-        &[
-            "account-history",
-            "amount-mean",
-            "amount-spread",
-            "branch-history",
-            "history-amounts",
-            "history-sum",
-            "teller-history",
-            "ledger",
-        ],
+        AMOUNTS_TOO_LARGE,
     ),
     Wrong {
         what: "a call is acknowledged and never committed",
@@ -230,16 +231,7 @@ pub const WRONGS: &[Wrong] = &[
     after(
         "history has amounts that cannot be asked for",
         &["update pgbench_history set delta = delta + 5000"],
-        &[
-            "account-history",
-            "amount-mean",
-            "amount-spread",
-            "branch-history",
-            "history-amounts",
-            "history-sum",
-            "teller-history",
-            "ledger",
-        ],
+        AMOUNTS_TOO_LARGE,
     ),
     after(
         "history takes no money out",

@@ -4,7 +4,7 @@
 use crate::beds::Bed;
 use crate::bite;
 use crate::calls::{drive, runtime};
-use crate::housed::{Change, Edit, Housed, HousedTarget, Left};
+use crate::housed::{DrivenDb, Edit, Housed, HousedTarget, RowChange};
 use crate::routes::Route;
 use crate::served::Served;
 use crate::tamper::Tampering;
@@ -186,24 +186,26 @@ impl Wrong {
     fn statements(&self) -> Vec<String> {
         self.after.iter().map(|&text| text.to_owned()).collect()
     }
+
+    /// Its statements after the last call, unless it has none.
+    fn row_change(&self) -> Option<RowChange> {
+        let Wrong { what, caught_by, .. } = *self;
+        (!self.after.is_empty()).then(|| RowChange { what, statements: self.statements(), caught_by })
+    }
 }
 
-/// Rows of what honest calls have left are changed, each in a way that audits notice, and every audit notices one.
+/// Every change of rows after honest calls is caught by exactly the audits that it violates, and every audit catches one.
 ///
 /// # Panics
 /// When that is not so.
-pub fn changed_rows_are_noticed<B: Bed>() {
-    let changes: Vec<Change> = WRONGS
-        .iter()
-        .filter(|wrong| !wrong.after.is_empty())
-        .map(|wrong| Change { what: wrong.what, statements: wrong.statements(), caught_by: wrong.caught_by })
-        .collect();
-    let left = driven::<B>(&HONEST);
-    left.changes_are_noticed(&changes, &left.audits());
+pub fn row_changes_are_caught<B: Bed>() {
+    let changes: Vec<RowChange> = WRONGS.iter().filter_map(Wrong::row_change).collect();
+    let db = driven::<B>(&HONEST);
+    db.assert_caught(&changes, &db.audit_names());
 }
 
-/// What a saboteur's calls leave.
-fn driven<B: Bed>(wrong: &Wrong) -> Left<FoodCatalogue> {
+/// A fresh database after the calls of a fault injector.
+fn driven<B: Bed>(wrong: &Wrong) -> DrivenDb<FoodCatalogue> {
     let housed = Housed::<FoodCatalogue>::on::<B>(Cardinality::tiny());
     let before = housed.evidence();
     let target = target::<B>(&housed, Form::Join, wrong.edits, wrong.tampering);
@@ -222,7 +224,7 @@ fn driven<B: Bed>(wrong: &Wrong) -> Left<FoodCatalogue> {
             ledger.post(&call, &answer);
         }
     });
-    Left::new(housed, before, Claims::of(&ledger, true))
+    DrivenDb::new(housed, before, Claims::of(&ledger, true))
 }
 
 /// Each of [`WRONGS`] is noticed by the audits that it offends and by no others, and honest work by none.
@@ -233,7 +235,7 @@ pub fn wrongs_are_caught<B: Bed>() {
     let cases: Vec<Wrong> = [HONEST].into_iter().chain(WRONGS.iter().copied()).collect();
     bite::assert_none(&bite::all(&cases, |wrong| {
         let expected: BTreeSet<String> = wrong.caught_by.iter().map(|name| (*name).to_owned()).collect();
-        let found = driven::<B>(wrong).noticed(&wrong.statements());
+        let found = driven::<B>(wrong).failed_after(&wrong.statements());
         (found != expected).then(|| format!("{}: expected {expected:?}, noticed {found:?}", wrong.what))
     }));
 }

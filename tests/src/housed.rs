@@ -113,80 +113,80 @@ pub(crate) fn misses<W: Benchmark>(before: &W::Evidence, after: &W::Evidence, cl
     W::ledger_checks(before, after, claims).iter().any(|found| found.check == Check::Failed)
 }
 
-/// What calls have left, and what vouches for it.
+/// A database after calls were made on it, with what is needed to audit it.
 #[derive(Debug)]
-pub struct Left<W: Benchmark> {
+pub struct DrivenDb<W: Benchmark> {
     housed: Housed<W>,
     before: W::Evidence,
     claims: W::Claims,
 }
 
-/// Rows that somebody changes after the last call.
+/// A change of rows after the last call.
 #[derive(Debug)]
-pub struct Change {
-    /// What is wrong then.
+pub struct RowChange {
+    /// A short description for failure messages.
     pub what: &'static str,
-    /// What is executed, in one transaction.
+    /// Executed in one transaction.
     pub statements: Vec<String>,
-    /// Every audit that notices, and no other does; measures of the ledger together as `ledger`.
+    /// All audits that must fail, and no others; `ledger` for any measure of the ledger.
     pub caught_by: &'static [&'static str],
 }
 
-impl<W: Benchmark<Extent: Copy + Sync> + Sync> Left<W> {
-    /// What calls whose acknowledgements make these claims have left in a database that was in such a state.
-    pub fn new(housed: Housed<W>, before: W::Evidence, claims: W::Claims) -> Left<W> {
-        Left { housed, before, claims }
+impl<W: Benchmark> DrivenDb<W> {
+    /// Combines a database with its evidence before the calls and the claims of their acknowledgements.
+    pub fn new(housed: Housed<W>, before: W::Evidence, claims: W::Claims) -> DrivenDb<W> {
+        DrivenDb { housed, before, claims }
     }
 
-    /// Names of what notices that somebody executes statements there.
+    /// Executes statements and returns the names of the audits that fail then.
     ///
     /// # Panics
-    /// When the engine refuses one, or an audit could not be run.
+    /// When the engine refuses a statement, or an audit could not be run.
     #[must_use]
-    pub fn noticed(&self, statements: &[String]) -> BTreeSet<String> {
+    pub fn failed_after(&self, statements: &[String]) -> BTreeSet<String> {
         execute(&self.housed.place(), statements);
         self.housed.failed(&self.before, &self.claims)
     }
 
-    /// In a copy each change is noticed by the audits that it offends and by no others; nothing is noticed where nothing is
-    /// changed; and each of `audits` notices something.
-    ///
-    /// # Panics
-    /// When that is not so.
-    pub fn changes_are_noticed(&self, changes: &[Change], audits: &BTreeSet<String>)
-    where
-        W::Evidence: Sync,
-        W::Claims: Sync,
-    {
-        assert_eq!(self.noticed(&[]), BTreeSet::new(), "nothing is wrong");
-        let names = |change: &Change| -> BTreeSet<String> {
-            change.caught_by.iter().map(|name| (*name).to_owned()).collect()
-        };
-        bite::assert_none(&bite::all(changes, |change| {
-            let copy = Left::<W> {
-                housed: Housed::<W> { ground: self.housed.ground.copy(), size: self.housed.size },
-                before: self.before.clone(),
-                claims: self.claims.clone(),
-            };
-            let (expected, found) = (names(change), copy.noticed(&change.statements));
-            (found != expected).then(|| format!("{}: expected {expected:?}, noticed {found:?}", change.what))
-        }));
-        let noticing: BTreeSet<String> = changes.iter().flat_map(names).collect();
-        let idle: BTreeSet<_> = audits.difference(&noticing).collect();
-        assert_eq!(idle, BTreeSet::new(), "no change of rows is for them to notice");
-    }
-}
-
-impl<W: Benchmark> Left<W> {
-    /// Names of the audits of this engine, and `ledger`.
+    /// The names of this engine's audits, and `ledger`.
     ///
     /// # Panics
     /// When the audits cannot be read, which a test of the workload keeps.
     #[must_use]
-    pub fn audits(&self) -> BTreeSet<String> {
+    pub fn audit_names(&self) -> BTreeSet<String> {
         let groups = W::audits(self.housed.place().dialect()).expect("kept by a test of the workload");
         let names = groups.into_iter().flat_map(|group| group.audits).map(|audit| audit.name);
         names.chain(["ledger".to_owned()]).collect()
+    }
+
+    /// Applies each change to its own copy and checks that exactly its audits fail. The unchanged database must pass, and
+    /// every audit in `audits` must be failed by some change.
+    ///
+    /// # Panics
+    /// With the changes and audits for which this does not hold.
+    pub fn assert_caught(&self, changes: &[RowChange], audits: &BTreeSet<String>)
+    where
+        W: Sync,
+        W::Extent: Copy + Sync,
+        W::Evidence: Sync,
+        W::Claims: Sync,
+    {
+        assert_eq!(self.failed_after(&[]), BTreeSet::new(), "nothing is wrong");
+        let names = |change: &RowChange| -> BTreeSet<String> {
+            change.caught_by.iter().map(|name| (*name).to_owned()).collect()
+        };
+        bite::assert_none(&bite::all(changes, |change| {
+            let copy = DrivenDb::<W> {
+                housed: Housed::<W> { ground: self.housed.ground.copy(), size: self.housed.size },
+                before: self.before.clone(),
+                claims: self.claims.clone(),
+            };
+            let (expected, found) = (names(change), copy.failed_after(&change.statements));
+            (found != expected).then(|| format!("{}: expected {expected:?}, failed {found:?}", change.what))
+        }));
+        let caught: BTreeSet<String> = changes.iter().flat_map(names).collect();
+        let untested: Vec<_> = audits.difference(&caught).collect();
+        assert!(untested.is_empty(), "no change fails {untested:?}");
     }
 }
 

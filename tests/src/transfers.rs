@@ -3,7 +3,7 @@
 use crate::beds::Bed;
 use crate::bite;
 use crate::calls::{drive, runtime};
-use crate::housed::{Change, Edit, Housed, HousedTarget, Left};
+use crate::housed::{DrivenDb, Edit, Housed, HousedTarget, RowChange};
 use crate::routes::Route;
 use crate::sagas;
 use crate::served::Served;
@@ -212,35 +212,33 @@ impl Wrong {
         let first = (!self.checks).then_some(&unchecked);
         first.into_iter().chain(self.after).map(|&text| text.to_owned()).collect()
     }
+
+    /// Its statements after the last call, unless it has none.
+    fn row_change<B: Bed>(&self) -> Option<RowChange> {
+        let Wrong { what, caught_by, .. } = *self;
+        (!self.after.is_empty()).then(|| RowChange { what, statements: self.statements::<B>(), caught_by })
+    }
 }
 
-/// Rows of what honest calls have left are changed, each in a way that audits notice; every audit notices one, but those of what
-/// only a saga or a commit in two phases leaves.
+/// Every change of rows after honest calls is caught by exactly the audits that it violates. Every audit catches one, except
+/// the audits of sagas and of two-phase commit.
 ///
 /// # Panics
 /// When that is not so.
-pub fn changed_rows_are_noticed<B: Bed>() {
+pub fn row_changes_are_caught<B: Bed>() {
     let _together = none_left();
-    let changes: Vec<Change> = WRONGS
-        .iter()
-        .filter(|wrong| !wrong.after.is_empty())
-        .map(|wrong| Change {
-            what: wrong.what,
-            statements: wrong.statements::<B>(),
-            caught_by: wrong.caught_by,
-        })
-        .collect();
-    let left = driven::<B>(&HONEST);
+    let changes: Vec<RowChange> = WRONGS.iter().filter_map(Wrong::row_change::<B>).collect();
+    let db = driven::<B>(&HONEST);
     let between_stores: BTreeSet<&str> =
         sagas::WRONGS.iter().flat_map(|wrong| wrong.caught_by).copied().collect();
-    let mut audits = left.audits();
+    let mut audits = db.audit_names();
     audits.retain(|name| name == "ledger" || !between_stores.contains(name.as_str()));
     audits.remove("prepared-branches");
-    left.changes_are_noticed(&changes, &audits);
+    db.assert_caught(&changes, &audits);
 }
 
-/// What a saboteur's calls leave.
-fn driven<B: Bed>(wrong: &Wrong) -> Left<Transfers> {
+/// A fresh database after the calls of a fault injector.
+fn driven<B: Bed>(wrong: &Wrong) -> DrivenDb<Transfers> {
     let housed = Housed::<Transfers>::on::<B>(Cardinality::tiny());
     let before = housed.evidence();
     let target = target::<B>(&housed, wrong.edits, wrong.tampering);
@@ -264,7 +262,7 @@ fn driven<B: Bed>(wrong: &Wrong) -> Left<Transfers> {
             ledger.post(&call, &answer);
         }
     });
-    Left::new(housed, before, Claims::of(&ledger, true))
+    DrivenDb::new(housed, before, Claims::of(&ledger, true))
 }
 
 /// Each of [`WRONGS`] is noticed by the audits that it offends and by no others, and honest work by none.
@@ -276,7 +274,7 @@ pub fn wrongs_are_caught<B: Bed>() {
     let cases: Vec<Wrong> = [HONEST].into_iter().chain(WRONGS.iter().copied()).collect();
     bite::assert_none(&bite::all(&cases, |wrong| {
         let expected: BTreeSet<String> = wrong.caught_by.iter().map(|name| (*name).to_owned()).collect();
-        let found = driven::<B>(wrong).noticed(&wrong.statements::<B>());
+        let found = driven::<B>(wrong).failed_after(&wrong.statements::<B>());
         (found != expected).then(|| format!("{}: expected {expected:?}, noticed {found:?}", wrong.what))
     }));
 }
