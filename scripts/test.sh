@@ -15,7 +15,7 @@ target=$PWD/target
 [[ -z ${CARGO_TARGET_DIR:-} ]] || target=$(mkdir -p "$CARGO_TARGET_DIR" && cd "$CARGO_TARGET_DIR" && pwd)
 export PATH=$target/tools/bin:$PATH
 
-# Temporary files and shared engines use memory where this many GiB are free: tests copy and delete thousands of files. Power
+# Temporary files and engines use memory where this many GiB are free: tests copy and delete thousands of files. Power
 # cuts are simulated and do not depend on the file system.
 memory_min=12
 place=/var/tmp
@@ -25,15 +25,14 @@ has_room() {
   ((${free:-0} >= memory_min)) && (($(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo) >= memory_min)) &&
     [[ -w $1 ]] && findmnt -no OPTIONS "$1" 2>/dev/null | grep -qv noexec
 }
-if has_room /dev/shm; then
-  place=/dev/shm
-  export TMPDIR=$place
-fi
-room=$(mktemp -d)
-# Engines run under accounts of their own, which need to pass through this folder.
-engines=$(mktemp -d "$place/stackmark-tests-XXXXXX")
-chmod 711 "$engines"
-mkdir "$room/fixtures" "$room/reports"
+! has_room /dev/shm || place=/dev/shm
+# All that the tests write. Engines run under accounts of their own, which need to pass through it.
+room=$(mktemp -d "$place/stackmark-XXXXXX")
+engines=$room/engines
+mkdir -m 711 "$engines" "$room/private"
+mkdir -m 700 "$room/tmp" "$room/fixtures" "$room/reports"
+chmod 711 "$room"
+export TMPDIR=$room/tmp STACKMARK_RIG_DIR=$room/private
 export STACKMARK_TEST_ENGINES=$engines STACKMARK_TEST_FIXTURES=$room/fixtures STACKMARK_TESTS_NOT_RUN=$room/not-run
 : >"$STACKMARK_TESTS_NOT_RUN"
 notes=()
@@ -47,7 +46,7 @@ clean() {
   for job in $(jobs -p); do kill -- "-$job" 2>/dev/null; done
   wait
   [[ -z ${STACKMARK_BIN:-} ]] || STACKMARK_RIG_DIR=$engines "$STACKMARK_BIN" rig down >/dev/null
-  rm -rf "$room" "$engines"
+  rm -rf "$room"
 }
 trap clean EXIT
 trap 'exit 130' INT
@@ -56,6 +55,12 @@ trap 'exit 143' TERM
 scripts/setup-tests.sh "$target/tools"
 setup=$?
 ((setup < 2)) || exit 1
+# The interpreter itself: a launcher in its place, such as pyenv's, starts a dozen processes each time.
+mkdir "$room/bin"
+if python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null); then
+  ln -s "$python" "$room/bin/python3"
+  export PATH=$room/bin:$PATH
+fi
 # Jobs in process groups of their own: not deaf to Ctrl-C, as a shell's children in the background are, but told of it by us alone.
 set -m
 

@@ -4,11 +4,11 @@
 use crate::e2e_desk::Desk;
 use crate::engines_desk::{SHORT, Server, on};
 use rig::Engine;
+use rig::for_tests::fixture;
 use serde_json::Value;
 use sql::ServerUrl;
 use stackmark_tests::languages::{self, ByHand, FOLDERS, OURS, Offer, is_made, manifest};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use targets::Driven;
 use verify::bad_input_statuses;
 use workload_catalogue::FoodCatalogue;
@@ -64,11 +64,11 @@ fn measured(server: &Server, url: &str, name: &str, offer: &Offer) {
 
 /// What calls take that our server answers one statement at a time.
 fn ours(server: &Server, url: &str, engine: Engine, workload: &str) -> Value {
-    static FOUND: Mutex<BTreeMap<String, Value>> = Mutex::new(BTreeMap::new());
     let offer = plain(OURS, engine, workload);
-    let key = format!("{offer:?}");
-    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-    found.entry(key).or_insert_with(|| verified(server, url, &manifest(OURS).name, &offer)).clone()
+    let work = fixture(&format!("work-{workload}-{}", engine.name()), || {
+        verified(server, url, &manifest(OURS).name, &offer).to_string().into_bytes()
+    });
+    serde_json::from_slice(&work).unwrap()
 }
 
 /// Every rule is kept by what a server offers for these workloads; and what is plain takes the statements and rows that ours takes.

@@ -2,7 +2,9 @@
 
 use crate::e2e_desk::{Desk, Ran, Running, assert_good, parse};
 use crate::engines_desk::SHORT;
+use rig::for_tests::engines_folder;
 use serde_json::Value;
+use std::path::PathBuf;
 
 /// A command line with a place of its own for engines, so that tests do not meet each other's.
 fn run(desk: &Desk, line: &str) -> Ran {
@@ -12,9 +14,9 @@ fn run(desk: &Desk, line: &str) -> Ran {
 }
 
 /// Not below the desk: the engine's user must be able to reach it, and a temporary folder is its owner's alone.
-fn rig_folder(desk: &Desk) -> String {
+fn rig_folder(desk: &Desk) -> PathBuf {
     let name = desk.path("").file_name().unwrap().to_string_lossy().replace('.', "");
-    format!("/var/tmp/stackmark-test-{name}")
+    engines_folder().join(format!("stackmark-test-{name}"))
 }
 
 /// Removes what is left of a test, whatever became of it.

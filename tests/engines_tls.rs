@@ -3,6 +3,7 @@
 use crate::e2e_desk::{Desk, Ran, Running, assert_good, parse};
 use crate::engines_desk::SHORT;
 use rig::Engine;
+use rig::for_tests::engines_folder;
 use sql::{Secret, ServerUrl, Tls};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -31,7 +32,7 @@ impl Certified {
     fn for_engine(engine: Engine) -> Certified {
         // Temporary folders are often their owner's alone, and the engine is somebody else.
         let name = format!("stackmark-tls-{}-{}", engine.name(), std::process::id());
-        let folder = PathBuf::from("/var/tmp").join(name);
+        let folder = engines_folder().join(name);
         fs::create_dir_all(&folder).unwrap();
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
         let certified = Certified { folder };

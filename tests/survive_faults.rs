@@ -7,6 +7,7 @@ use crate::{
     until_it_goes_on, with_password,
 };
 use rig::Engine;
+use rig::for_tests::engines_folder;
 use serde_json::Value;
 use sql::ServerUrl;
 use stackmark_tests::engines::Held;
@@ -147,7 +148,7 @@ struct SmallDisk(PathBuf);
 impl SmallDisk {
     /// `None`, said loudly, where nobody may make one.
     fn mount(mib: u32) -> Option<SmallDisk> {
-        let path = tempfile::tempdir_in("/var/tmp").unwrap().keep();
+        let path = tempfile::tempdir_in(engines_folder()).unwrap().keep();
         let size = format!("size={mib}m,mode=0777");
         let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&path).output();
         let disk = SmallDisk(path);

@@ -4,6 +4,7 @@
 use crate::desk::{Desk, Running, is_alive, parse, so_far, until};
 use crate::{book, driver, loaded, start_on, until_committed, without_passwords};
 use rig::Engine;
+use rig::for_tests::engines_folder;
 use rustix::process::Signal;
 use stackmark_tests::engines::Held;
 use std::fs;
@@ -38,7 +39,7 @@ pub(crate) fn engine_of(folder: &Path) -> u32 {
 /// A folder in which the accounts of engines may look for theirs.
 pub(crate) fn base() -> tempfile::TempDir {
     use std::os::unix::fs::PermissionsExt;
-    let base = tempfile::tempdir_in("/var/tmp").unwrap();
+    let base = tempfile::tempdir_in(engines_folder()).unwrap();
     fs::set_permissions(base.path(), fs::Permissions::from_mode(0o711)).unwrap();
     base
 }

@@ -29,6 +29,13 @@ const NOT_RUN: &str = "STACKMARK_TESTS_NOT_RUN";
 const FLUSH_NOTHING: &str =
     "alter system set fsync = off; alter system set full_page_writes = off; select pg_reload_conf();";
 
+/// Where a test makes a folder for engines of its own: accounts of engines may pass through it, which they may not through a
+/// temporary folder. `STACKMARK_RIG_DIR`, else `/var/tmp`.
+#[must_use]
+pub fn engines_folder() -> PathBuf {
+    env::var_os("STACKMARK_RIG_DIR").map_or_else(|| "/var/tmp".into(), PathBuf::from)
+}
+
 /// Makes a fixture once for all test processes, while all others that want it wait, and returns what `make` gave. Without
 /// `STACKMARK_TEST_FIXTURES` it is made once for this process. Names are of letters, digits, `-` and `_`.
 ///

@@ -53,7 +53,7 @@ pub(crate) fn statements<W: Driven>(
         if made == 0 {
             continue;
         }
-        let executed = after.saturating_sub(before).saturating_sub(asking);
+        let executed = after.all.saturating_sub(before.all).saturating_sub(asking);
         let told = noted(notes, |notes| notes.statements) - told_before;
         checked += made;
         let each = |count: u64| count as f64 / made as f64;
@@ -75,10 +75,11 @@ pub(crate) fn statements<W: Driven>(
     Ok(Rule::of(NAME, RULE, checked, failures).noting(Some(note).filter(|note| !note.is_empty())))
 }
 
-/// What asking costs in statements.
+/// What asking costs in statements. Other sessions may execute theirs meanwhile, so the session's own count is preferred.
 fn asking<W: Driven>(witness: &dyn Witness<W>) -> Option<u64> {
     let first = witness.statements()?;
-    Some(witness.statements()?.saturating_sub(first))
+    let second = witness.statements()?;
+    Some(second.own.unwrap_or_else(|| second.all.saturating_sub(first.all)))
 }
 
 /// Draws calls of one kind. Those that look at what was drawn before may begin with another.
@@ -93,4 +94,43 @@ fn inputs<W: Driven>(size: &W::Extent, seed: u64, kind: usize) -> W::Inputs {
 pub(crate) fn drawn<W: Driven>(size: &W::Extent, seed: u64, kind: usize) -> Vec<W::Call> {
     let mut inputs = inputs::<W>(size, seed, kind);
     (0..CALLS).map(|_| inputs.draw()).filter(|call| W::kind(call) == kind).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::witness::Counted;
+    use benchmark::Benchmark;
+    use result::Audit;
+    use std::cell::Cell;
+    use workload_tpcc::Tpcc;
+
+    /// A server on which others execute a thousand statements before each question of ours.
+    struct Busy(Cell<u64>, Option<u64>);
+
+    impl Witness<Tpcc> for Busy {
+        fn name(&self) -> String {
+            "busy".into()
+        }
+
+        fn evidence(&self) -> Result<<Tpcc as Benchmark>::Evidence> {
+            unreachable!("statements are counted, and rows are not looked at")
+        }
+
+        fn audits(&self, _: &<Tpcc as Benchmark>::Evidence) -> Result<Vec<Audit>> {
+            unreachable!("statements are counted, and rows are not looked at")
+        }
+
+        fn statements(&self) -> Option<Counted> {
+            self.0.set(self.0.get() + 1_003);
+            Some(Counted { all: self.0.get(), own: self.1 })
+        }
+    }
+
+    #[test]
+    fn what_other_sessions_execute_is_not_taken_for_the_cost_of_asking() {
+        assert_eq!(asking(&Busy(Cell::default(), Some(3))), Some(3));
+        // Without a count of its own the session has only the difference.
+        assert_eq!(asking(&Busy(Cell::default(), None)), Some(1_003));
+    }
 }

@@ -29,7 +29,7 @@ pub trait Witness<W: Driven> {
     fn audits(&self, before: &W::Evidence) -> Result<Vec<Audit>>;
 
     /// Statements that the engine has executed so far, begin and commit among them or not; nothing where it does not count.
-    fn statements(&self) -> Option<u64>;
+    fn statements(&self) -> Option<Counted>;
 }
 
 /// What was acknowledged and is on its way is waited for this long.
@@ -73,8 +73,13 @@ impl<W: Driven> Witness<W> for Databases<'_, W> {
         trial::audits::<W>(&self.parts, asking, Some(before), self.interrupt)
     }
 
-    fn statements(&self) -> Option<u64> {
-        self.parts.iter().map(|(url, _)| statements_of(url)).sum()
+    fn statements(&self) -> Option<Counted> {
+        let counts: Option<Vec<Counted>> = self.parts.iter().map(|(url, _)| statements_of(url)).collect();
+        let counts = counts?;
+        Some(Counted {
+            all: counts.iter().map(|count| count.all).sum(),
+            own: counts.iter().map(|count| count.own).sum(),
+        })
     }
 }
 
@@ -97,25 +102,37 @@ impl<W: Driven> Witness<W> for TheServer<'_> {
         Ok(self.own.evidence::<W>()?.1)
     }
 
-    fn statements(&self) -> Option<u64> {
+    fn statements(&self) -> Option<Counted> {
         None
     }
 }
 
-/// PostgreSQL counts where `pg_stat_statements` is loaded, MariaDB always, SQLite never.
-fn statements_of(url: &DbUrl) -> Option<u64> {
+/// Statements that an engine has executed.
+pub struct Counted {
+    /// Those of all sessions that the engine counts together.
+    pub all: u64,
+    /// Those among them that the session has made that asked, where the engine counts for each session.
+    pub own: Option<u64>,
+}
+
+/// PostgreSQL counts for each database where `pg_stat_statements` is loaded, MariaDB always and for the whole server, SQLite
+/// never.
+fn statements_of(url: &DbUrl) -> Option<Counted> {
     let query = match url.dialect() {
         Dialect::Sqlite => return None,
         Dialect::Postgres => {
-            "select coalesce(sum(calls), 0)::bigint from pg_stat_statements where dbid = (select oid from pg_database where \
+            "select coalesce(sum(calls), 0)::bigint, null::bigint from pg_stat_statements where dbid = (select oid from pg_database where \
              datname = current_database())"
         }
         Dialect::MySql => {
-            "select cast(variable_value as signed) from information_schema.global_status where variable_name = 'QUESTIONS'"
+            "select cast(server.variable_value as signed), cast(session.variable_value as signed) from \
+             information_schema.global_status server, information_schema.session_status session where server.variable_name = \
+             'QUESTIONS' and session.variable_name = 'QUESTIONS'"
         }
     };
     let rows = store(url).rows(query, &[]).ok()?;
-    u64::try_from(rows.first()?.first().and_then(Value::int)?).ok()
+    let count = |column: usize| u64::try_from(rows.first()?.get(column)?.int()?).ok();
+    Some(Counted { all: count(0)?, own: count(1) })
 }
 
 /// What acknowledged calls imply, against what is stored.

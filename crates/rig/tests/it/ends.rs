@@ -1,7 +1,7 @@
 //! An engine ends with the process that started it, whatever ends that.
 
 use model::Clock;
-use rig::for_tests::not_run;
+use rig::for_tests::{engines_folder, not_run};
 use rig::{Engine, Options};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -14,7 +14,7 @@ use std::time::Duration;
 fn base() -> tempfile::TempDir {
     let mut builder = tempfile::Builder::new();
     builder.prefix("rige-").permissions(fs::Permissions::from_mode(0o711));
-    builder.tempdir_in("/var/tmp").unwrap()
+    builder.tempdir_in(engines_folder()).unwrap()
 }
 
 /// The example `hold`, which cargo builds beside the tests.

@@ -1,7 +1,7 @@
 //! Real engines, made, killed and removed. Every test has a base folder of its own.
 
 use model::{Clock, Tier};
-use rig::for_tests::not_run;
+use rig::for_tests::{engines_folder, not_run};
 use rig::{Engine, Options, RigError, Running};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -13,7 +13,7 @@ use std::time::Duration;
 fn base() -> tempfile::TempDir {
     let mut builder = tempfile::Builder::new();
     builder.prefix("rigt-").permissions(fs::Permissions::from_mode(0o711));
-    builder.tempdir_in("/var/tmp").unwrap()
+    builder.tempdir_in(engines_folder()).unwrap()
 }
 
 fn options_of(engine: Engine, base: &tempfile::TempDir) -> Options {
