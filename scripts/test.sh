@@ -58,7 +58,8 @@ setup=$?
 # The interpreter itself: a launcher in its place, such as pyenv's, starts a dozen processes each time.
 mkdir "$room/bin"
 if python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null); then
-  ln -s "$python" "$room/bin/python3"
+  printf '#!/bin/sh\nexec %q "$@"\n' "$python" >"$room/bin/python3"
+  chmod 755 "$room/bin/python3"
   export PATH=$room/bin:$PATH
 fi
 # Jobs in process groups of their own: not deaf to Ctrl-C, as a shell's children in the background are, but told of it by us alone.

@@ -1,15 +1,26 @@
 //! Drills on PostgreSQL and MariaDB: shards are killed, paused and cut off, coordinators and relays die, and a style that keeps
 //! no record of what it does is caught.
 
-use crate::e2e_desk::{Desk, parse};
+use crate::e2e_desk::{Desk, Running, parse};
 use rig::Engine;
-use rig::for_tests::is_corrupted;
+use rig::for_tests::{is_corrupted, not_run};
 use serde_json::Value;
 
 /// The exit status and the drill; nothing where an engine could not recover.
 fn drilled(line: &str) -> Option<(i32, Value)> {
+    drilled_with(line, &[])
+}
+
+/// The same with variables of the environment.
+fn drilled_with(line: &str, variables: &[(&str, &str)]) -> Option<(i32, Value)> {
     let desk = Desk::empty();
-    let ran = desk.run(&format!("drill {line} --json"));
+    let mut command = desk.command(&format!("drill {line} --json"));
+    command.envs(variables.iter().copied());
+    let ran = Running::start(command).end();
+    if ran.err.contains("mount could not prepare") {
+        not_run("a file system cannot be mounted here");
+        return None;
+    }
     if line.contains("/mariadb/") && is_corrupted(Engine::MariaDb, &ran.err) {
         return None;
     }
@@ -62,4 +73,84 @@ fn transfers_without_a_record_lose_money_when_a_shard_dies() {
     assert_eq!(code, 1, "{drill:#}");
     let failures = drill["faults"].to_string();
     assert!(failures.contains("balance") || failures.contains("credit"), "{drill:#}");
+}
+
+/// Whether the power of engines can be cut here; otherwise the test says why it did not run.
+fn can_cut_power() -> bool {
+    rig::can_cut_power().map_err(not_run).is_ok()
+}
+
+/// What a power cut has taken although it was acknowledged.
+#[track_caller]
+fn assert_missing(line: &str, variables: &[(&str, &str)]) {
+    let Some((code, drill)) = drilled_with(line, variables) else { return };
+    assert_eq!(code, 1, "{line}: {drill:#}");
+    let faults = drill["faults"].as_array().unwrap();
+    let missing = |fault: &Value| fault["missing"].as_array().is_some_and(|missing| !missing.is_empty());
+    assert!(faults.iter().any(missing), "{line}: {drill:#}");
+}
+
+#[test]
+fn what_postgresql_has_acknowledged_outlives_power_cuts_unless_it_flushes_nothing() {
+    if can_cut_power() {
+        assert_passed("tpcb/postgres/tokio-postgres --power-cut --faults 2");
+        assert_missing("tpcb/postgres/tokio-postgres --power-cut --faults 1 --setting fsync=off", &[]);
+    }
+}
+
+#[test]
+fn what_mariadb_has_acknowledged_outlives_power_cuts() {
+    if can_cut_power() {
+        assert_passed("tpcb/mariadb/mysql-async --power-cut --faults 1");
+    }
+}
+
+#[test]
+fn who_cannot_cut_power_is_told_before_anything_starts() {
+    let desk = Desk::empty();
+    desk.run("drill transfer/sqlite/rusqlite/attached --power-cut")
+        .refused(&["no storage whose power could be cut"]);
+    desk.run("drill tpcb --setting fsync=off").refused(&["--setting is for PostgreSQL and MariaDB"]);
+    desk.run("drill tpcb/postgres --setting fsync").refused(&["a setting is NAME=VALUE"]);
+}
+
+mod extended {
+    use super::*;
+
+    /// A library that makes of each flush nothing, and whose packages put it here.
+    const NO_FLUSH: &str = "/usr/lib/x86_64-linux-gnu/libeatmydata.so";
+
+    #[test]
+    fn a_library_that_flushes_nothing_is_caught() {
+        if !std::path::Path::new(NO_FLUSH).exists() {
+            not_run(format!("{NO_FLUSH} is not there (package libeatmydata1)"));
+        } else if can_cut_power() {
+            let preloaded = [("LD_PRELOAD", NO_FLUSH)];
+            assert_missing("tpcb/postgres/tokio-postgres --power-cut --faults 2", &preloaded);
+            assert_missing("tpcb/mariadb/mysql-async --power-cut --faults 2", &preloaded);
+        }
+    }
+
+    #[test]
+    fn commits_that_wait_for_no_flush_may_be_lost_by_a_power_cut() {
+        if can_cut_power() {
+            assert_missing(
+                "tpcb/postgres/tokio-postgres --power-cut --faults 2 --durability delayed --rate 2000",
+                &[],
+            );
+            assert_missing(
+                "tpcb/mariadb/mysql-async --power-cut --faults 2 --durability delayed --rate 2000",
+                &[],
+            );
+        }
+    }
+
+    #[test]
+    fn transfers_between_two_stores_outlive_power_cuts_of_either() {
+        if can_cut_power() {
+            assert_passed("transfer/postgres/axum+tokio-postgres/2pc --power-cut --faults 4");
+            assert_passed("transfer/postgres/axum+tokio-postgres/saga --power-cut --faults 4");
+            assert_passed("transfer/mariadb/axum+mysql-async/2pc --power-cut --faults 4");
+        }
+    }
 }

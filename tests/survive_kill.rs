@@ -15,7 +15,8 @@ use std::time::Duration;
 const CLIENTS: u64 = 4;
 /// How long an engine is away, beside the time it takes to recover.
 const AWAY: Duration = Duration::from_millis(1_500);
-/// Each client has a call in flight when the engine goes; a session that comes back while it still goes may lose another.
+/// Each client has a call in flight when the engine goes, which is in doubt if it was committing; a session that comes back while
+/// the engine still goes may lose another.
 const IN_DOUBT_MAX: u64 = 2 * CLIENTS;
 
 /// Kills an engine in the middle of a run of a subject, and starts it again.
@@ -39,7 +40,7 @@ fn check(engine: Engine, subject: &str) {
     }
     assert_interrupted(&trial);
     assert_eq!(ran.code(), 0, "{trial:#}");
-    assert!((1..=IN_DOUBT_MAX).contains(&book(&trial, "in_doubt")), "{}", trial["overall"]["books"]);
+    assert!(book(&trial, "in_doubt") <= IN_DOUBT_MAX, "{}", trial["overall"]["books"]);
     assert_eq!(book(&trial, "defect"), 0);
 
     let outages = trial["outages"].as_array().unwrap();

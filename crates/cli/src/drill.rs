@@ -12,6 +12,7 @@ use drill::{Asked, COMPONENTS, Component};
 use model::Nanos;
 use result::{Drill, FaultAction, RunKind, State};
 use schedule::{Answer, pool};
+use sql::Dialect;
 use std::io::BufReader;
 use targets::{Driven, Style};
 use trial::{Folder, Spectator};
@@ -35,12 +36,23 @@ pub(crate) fn drill_workload<W: Driven>(
     let shards = args.shards.unwrap_or(if subject.how.style.crosses() { SHARDS } else { 1 });
     let scale = scale_of::<W>(args.scale.unwrap_or(u64::from(shards)))?;
     split_for::<W>(W::standard(scale), shards, subject.how.style.name())?;
-    let among = among(&args.only, subject, shards as usize)?;
+    let among = among(args, subject, shards as usize)?;
     let mix = MixArgs { mix: args.mix.clone(), ..MixArgs::default() }.of::<W>()?;
     let mut spec = Spec::of_wishes(subject.how.dialect, shards, &[], &args.engine.wishes());
     let attached = (subject.how.style == Style::Attached).then_some("journal=truncate");
-    let recorded = among.iter().any(|(_, action)| *action == FaultAction::PowerCut).then_some("power_cut=on");
+    let cuts_power = among.iter().any(|(_, action)| *action == FaultAction::PowerCut);
+    let is_embedded = subject.how.dialect == Dialect::Sqlite;
+    let recorded = (is_embedded && cuts_power).then_some("power_cut=on");
     spec.options = attached.into_iter().chain(recorded).collect::<Vec<_>>().join("&");
+    spec.power_cut = !is_embedded && cuts_power;
+    if spec.power_cut {
+        rig::can_cut_power()?;
+    }
+    spec.settings = args.setting.clone();
+    spec.settings.sort();
+    if is_embedded && !spec.settings.is_empty() {
+        bail!("--setting is for PostgreSQL and MariaDB; SQLite has no server to set");
+    }
     spec.suits(subject.how)?;
 
     let held = trial::hold()?;
@@ -98,20 +110,35 @@ pub(crate) fn drill_workload<W: Driven>(
     };
     document.notes.extend(failure.as_ref().map(|error| format!("The drill ended early: {error:#}.")));
     let good = found.is_passed();
+    let is_wrong = found.faults.iter().any(|fault| !fault.is_passed());
     document.drill = Some(found);
     let json = folder.put_document(&document)?;
     ui.publish(&folder, &document, &json)?;
     match failure {
-        Some(error) => Err(error.context("the drill ended early")),
-        None => Ok(if good { Answer::Good } else { Answer::Bad }),
+        // What did not come back has been reported as found.
+        Some(error) if !is_wrong => Err(error.context("the drill ended early")),
+        _ => Ok(if good { Answer::Good } else { Answer::Bad }),
     }
 }
 
-/// What may be struck, of all that can be.
-fn among(only: &[String], subject: &Subject, shards: usize) -> Result<Vec<(Component, FaultAction)>> {
-    let all = Component::faults_of(subject, shards);
+/// What may be struck, of all that can be. The power of engines is cut only where that is asked for, since few may do so.
+fn among(args: &args::Drill, subject: &Subject, shards: usize) -> Result<Vec<(Component, FaultAction)>> {
+    let (only, all) = (&args.only, Component::faults_of(subject, shards));
+    if args.power_cut {
+        let cuts: Vec<_> = all.into_iter().filter(|(_, action)| *action == FaultAction::PowerCut).collect();
+        if cuts.is_empty() {
+            bail!(
+                "{} has no storage whose power could be cut: its files are not written through us",
+                subject.path
+            );
+        }
+        return Ok(cuts);
+    }
     if only.is_empty() {
-        return Ok(all);
+        let is_usual = |fault: &(Component, FaultAction)| {
+            !matches!(fault, (Component::Engine(_), FaultAction::PowerCut))
+        };
+        return Ok(all.into_iter().filter(is_usual).collect());
     }
     let mut among = Vec::new();
     for wanted in only {

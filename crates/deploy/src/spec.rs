@@ -29,6 +29,8 @@ pub struct Spec {
     pub limits: Option<String>,
     /// Whether a private PostgreSQL counts what each statement costs.
     pub statement_statistics: bool,
+    /// Whether the power of what a private engine's data lies on can be cut.
+    pub power_cut: bool,
 }
 
 const CHECKPOINT_TIMEOUT: &str = "checkpoint_timeout";
@@ -73,6 +75,7 @@ impl Spec {
             durability: if private { wishes.durability } else { Tier::Durable }.to_string(),
             limits: limits.map(|limits| limits.to_string()),
             statement_statistics: wishes.statement_statistics && dialect == Dialect::Postgres,
+            power_cut: false,
         }
     }
 

@@ -9,7 +9,7 @@ use deploy::{Databases, Deployment, Interrupt, ServerSettings, Subject};
 use measure::Monotonic;
 use model::random::Random;
 use model::{Clock, Ledger, Mix, Nanos};
-use result::{Audit, Check, DoubtFound, Drill, DrillCalls, DrillFault, FaultAction};
+use result::{Audit, Check, DoubtFound, Drill, DrillCalls, DrillFault, FaultAction, LedgerCheck, Shortfall};
 use std::path::Path;
 use std::time::Duration;
 use targets::Driven;
@@ -20,6 +20,8 @@ const FIRST_MAX: Duration = Duration::from_secs(60);
 /// A fault comes after so many milliseconds under load, and lasts so many.
 const BEFORE_MS: (i64, i64) = (300, 1_200);
 const AWAY_MS: (i64, i64) = (50, 1_000);
+/// Seconds between two writes of its journal by a file system whose power was cut: what it has written by itself differs.
+const COMMIT_S: (i64, i64) = (1, 30);
 /// Within this a call is committed again once all is mended.
 const AGAIN_MAX: Duration = Duration::from_secs(60);
 /// The load goes on for so long then.
@@ -75,7 +77,17 @@ pub fn drill<W: Driven>(
         let name = component.name(databases.each.len());
         let what = format!("fault {} of {}: {} {name}", number + 1, asked.faults, action.word());
         viewer.doing(&what);
-        let fault = rounds.round(number, component, action).context(what)?;
+        let fault = match rounds.round(number, component, action) {
+            Ok(fault) => fault,
+            Err(error) => {
+                let error = error.context(what);
+                if let Some(NotBack(fault)) = error.downcast_ref() {
+                    found.faults.push((**fault).clone());
+                    keep(found)?;
+                }
+                return Err(error);
+            }
+        };
         if interrupt.requested() {
             break;
         }
@@ -84,6 +96,11 @@ pub fn drill<W: Driven>(
     }
     Ok(())
 }
+
+/// A component did not come back, which ends a drill: the fault, with what is known of it.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0.failures.join("; "))]
+struct NotBack(Box<DrillFault>);
 
 /// All that may be struck, each as often as any other but for one.
 fn order(asked: &Asked) -> Vec<(Component, FaultAction)> {
@@ -204,13 +221,20 @@ impl<W: Driven> Rounds<'_, W> {
             let moments = Moments { lost_writes, ..moments(mended, self.clock.now() - mended) };
             return self.go_on(next, Some(load), after, moments, (component, action));
         }
-        self.stage.strike(component, action)?;
+        let commit_s = u32::try_from(random.range(COMMIT_S.0, COMMIT_S.1)).expect("within some seconds");
+        self.stage.strike(component, action, commit_s)?;
         let heard = load.listen(away, &mut after, &mut |_, _| false);
         // Whatever was heard: nothing stays as it was struck.
         let mended = self.clock.now();
-        self.stage.mend(component, action)?;
+        let back = self.stage.mend(component, action);
         heard?;
-        self.go_on(load, None, after, moments(mended, self.clock.now() - mended), (component, action))
+        let moments = moments(mended, self.clock.now() - mended);
+        if let Err(error) = back {
+            let mut fault = self.fault((component, action), moments, load.calls, after);
+            fault.failures.push(format!("{error:#}"));
+            return Err(NotBack(Box::new(fault)).into());
+        }
+        self.go_on(load, None, after, moments, (component, action))
     }
 
     /// Goes on until a call is committed again, and a little longer.
@@ -230,19 +254,32 @@ impl<W: Driven> Rounds<'_, W> {
         };
         load.listen(AGAIN_MAX, &mut after, &mut is_over)?;
         load.listen(GOES_ON, &mut after, &mut |load, _| load.ended.is_some())?;
-        let aftermath = after.map(|(_, aftermath)| aftermath).unwrap_or_default();
-        let mut failures = Vec::new();
-        if aftermath.first_commit.is_none() {
-            failures
-                .push(format!("no call was committed within {} s after it was mended", AGAIN_MAX.as_secs()));
-        }
         let mut ledger = W::new_ledger(&self.stage.databases.size);
         let mut calls = DrillCalls::default();
         if let Some(dead) = dead {
             ledger.absorb(&dead.ledger);
             calls += dead.calls;
         }
-        let fault = DrillFault {
+        let mut fault = self.fault((component, action), moments, calls, after);
+        fault.left = left;
+        if fault.first_commit_s.is_none() {
+            let sentence =
+                format!("no call was committed within {} s after it was mended", AGAIN_MAX.as_secs());
+            fault.failures.push(sentence);
+        }
+        Ok(Struckdown { fault, ledger, load })
+    }
+
+    /// What is known of a fault before anything was audited.
+    fn fault(
+        &self,
+        (component, action): (Component, FaultAction),
+        moments: Moments,
+        calls: DrillCalls,
+        after: Option<(Struck, Aftermath)>,
+    ) -> DrillFault {
+        let aftermath = after.map(|(_, aftermath)| aftermath).unwrap_or_default();
+        DrillFault {
             component: component.name(self.stage.databases.each.len()),
             action,
             after_s: (moments.struck - moments.begun).as_secs_f64(),
@@ -252,14 +289,14 @@ impl<W: Driven> Rounds<'_, W> {
             longest_s: aftermath.longest.as_secs_f64(),
             calls,
             refused_after: aftermath.refused,
-            left,
+            left: None,
             lost_writes: moments.lost_writes,
+            missing: Vec::new(),
             doubts: Vec::new(),
             settled_s: None,
             checks_passed: 0,
-            failures,
-        };
-        Ok(Struckdown { fault, ledger, load })
+            failures: Vec::new(),
+        }
     }
 
     /// Waits until a first call is answered; gives when.
@@ -333,8 +370,15 @@ impl<W: Driven> Rounds<'_, W> {
     }
 }
 
+/// What a check of the ledger says is missing, if anything is.
+fn missing(check: &LedgerCheck) -> Option<Shortfall> {
+    let amount = u64::try_from(check.low.saturating_sub(check.stored)).ok().filter(|amount| *amount > 0)?;
+    Some(Shortfall { name: check.name.clone(), unit: check.unit.clone(), amount })
+}
+
 /// Enters what audits have found.
 fn judge(fault: &mut DrillFault, after: After) {
+    fault.missing = after.ledger.iter().filter_map(missing).collect();
     let audits = after.audits.iter().map(|audit| {
         let first = audit.violations.first().map(|violation| format!(" ({violation})"));
         (audit.check, format!("{}: {}{}", audit.full_name(), audit.sentence, first.unwrap_or_default()))

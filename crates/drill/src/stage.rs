@@ -53,7 +53,8 @@ impl Component {
         }
     }
 
-    /// Everything that can be struck of a subject over so many stores, and how.
+    /// Everything that can be struck of a subject over so many stores, and how. A power cut of engines needs
+    /// [`rig::can_cut_power`].
     #[must_use]
     pub fn faults_of(subject: &Subject, shards: usize) -> Vec<(Component, FaultAction)> {
         use FaultAction::{CutOff, Kill, Pause, PowerCut};
@@ -65,8 +66,8 @@ impl Component {
             faults.extend(all(Component::Server, &[Kill, Pause, CutOff]));
         }
         if subject.how.dialect != Dialect::Sqlite {
-            faults
-                .extend((0..shards).flat_map(|store| all(Component::Engine(store), &[Kill, Pause, CutOff])));
+            let actions = [Kill, Pause, CutOff, PowerCut];
+            faults.extend((0..shards).flat_map(|store| all(Component::Engine(store), &actions)));
         }
         if subject.has_relay(shards) {
             faults.extend(all(Component::Relay, &[Kill, Pause]));
@@ -193,8 +194,11 @@ impl<'a, W: Driven> Stage<'a, W> {
         Ok(Load::of(process, &order, &self.databases.size))
     }
 
-    /// Begins anew to record what a power cut would lose: between two faults the files were written to by others.
-    pub(crate) fn forget_unflushed(&self) -> Result<()> {
+    /// Begins anew with what a power cut would lose: what was written before this fault is on the disk.
+    pub(crate) fn forget_unflushed(&mut self) -> Result<()> {
+        for store in 0..self.engines.len() {
+            self.engine(store)?.settle_disk()?;
+        }
         self.files()
             .try_for_each(|file| slow_storage::forget(&file).context("could not forget what was not flushed"))
     }
@@ -221,14 +225,21 @@ impl<'a, W: Driven> Stage<'a, W> {
         })
     }
 
-    /// Does to a component what is to be done, but for what only whoever has the load generator can do.
-    pub(crate) fn strike(&mut self, component: Component, action: FaultAction) -> Result<()> {
+    /// Does to a component what is to be done, but for what only whoever has the load generator can do. `commit_s` is for power cuts,
+    /// see [`rig::Running::cut_power`].
+    pub(crate) fn strike(&mut self, component: Component, action: FaultAction, commit_s: u32) -> Result<()> {
         match (component, action) {
             (Component::Generator | Component::Storage, _) => {}
             (Component::Engine(store), FaultAction::CutOff) => self.engines[store].cut(true),
             (Component::Engine(store), FaultAction::Pause) => self.engine(store)?.pause(true),
-            (Component::Engine(store), _) => {
-                self.engine(store)?.kill();
+            (Component::Engine(store), action) => {
+                let engine = self.engine(store)?;
+                match action {
+                    FaultAction::PowerCut => {
+                        engine.cut_power(commit_s).context("the power could not be cut")?
+                    }
+                    _ => engine.kill(),
+                }
                 self.engines[store].cut(true);
             }
             (Component::Server, FaultAction::CutOff) => self.way()?.cut(true),

@@ -37,7 +37,7 @@ worded! {
         Pause = "pause",
         /// All connections to it end, and no new ones come about for a while.
         CutOff = "cut off",
-        /// It is killed, and of what was written to its files and not flushed some is lost.
+        /// It is killed, and what was written to its files and not flushed is lost; of SQLite's files some of it.
         PowerCut = "power cut",
     }
 }
@@ -68,8 +68,12 @@ pub struct DrillFault {
     /// What was acknowledged or prepared and had not come to its end when the component had come back, such as branches of
     /// transactions whose coordinator was killed; `null` where a workload leaves nothing.
     pub left: Option<u64>,
-    /// Writes that were not flushed when the power was cut, and that were lost; `null` where it was not.
+    /// Writes to SQLite's files that were not flushed when their power was cut, and that were lost; `null` where it was not. What
+    /// other engines lose of theirs is not counted.
     pub lost_writes: Option<u64>,
+    /// What acknowledged calls imply and is not stored.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Shortfall>,
     /// Each call in doubt of which the stores can tell what became of it; at most a thousand.
     pub doubts: Vec<DoubtFound>,
     /// Seconds until nothing was pending any more after the load; `null` where there was nothing to wait for.
@@ -78,6 +82,18 @@ pub struct DrillFault {
     pub checks_passed: u64,
     /// What is wrong, a sentence each: failed audits first. The fault is passed where there is none.
     pub failures: Vec<String>,
+}
+
+/// By how much the stored data falls short of what acknowledged calls imply.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shortfall {
+    /// What is added up: `history`.
+    pub name: String,
+    /// Its unit: `rows of history`, `cents`.
+    pub unit: String,
+    /// At least so much, 1 or more.
+    pub amount: u64,
 }
 
 impl DrillFault {

@@ -108,6 +108,7 @@ impl Home {
 }
 
 fn remove(path: &Path) -> Result<(), RigError> {
+    crate::disk::release(path, &state::data(path));
     // An engine that ends may still make or remove a file while we go through its folder.
     let gone = within(Duration::from_secs(5), || {
         let _ = std::fs::remove_dir_all(path);

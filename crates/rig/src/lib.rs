@@ -7,6 +7,7 @@
 mod base;
 mod cgroup;
 mod command;
+mod disk;
 mod error;
 mod find;
 pub mod for_tests;
@@ -24,6 +25,7 @@ mod watchdog;
 
 pub use base::folder;
 pub use cgroup::{Cgroup, Throttling, gated};
+pub use disk::can_cut_power;
 pub use error::RigError;
 pub use find::{Installation, find};
 pub use limits::Limits;

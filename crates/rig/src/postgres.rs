@@ -121,6 +121,18 @@ impl Technology for Postgres {
             && lines.nth(6).is_some_and(|state| state.trim() == "ready")
     }
 
+    fn forget_process(&self, folder: &Path, port: u16) -> std::io::Result<()> {
+        let mut lock = self.socket_file(folder, port).into_os_string();
+        lock.push(".lock");
+        for path in [state::data(folder).join("postmaster.pid"), lock.into()] {
+            match std::fs::remove_file(path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+                Ok(()) | Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+
     fn file(&self, settings: &Settings) -> String {
         let quoted = |value: &str| value.replace('\\', "\\\\").replace('\'', "''");
         settings.0.iter().map(|(key, value)| format!("{key} = '{}'\n", quoted(value))).collect()

@@ -2,6 +2,7 @@
 
 use crate::cgroup::{Cgroup, Throttling, gated};
 use crate::command::{Account, POLL, ended_within, run, signal, signal_family, within};
+use crate::disk::Disk;
 use crate::home::{Home, random_hex};
 use crate::settings::{Settings, memory};
 use crate::state::{self, State};
@@ -42,6 +43,8 @@ pub struct Running {
     child: Option<Child>,
     pid: u32,
     cgroup: Option<Cgroup>,
+    /// What the data lies on where its power can be cut.
+    disk: Option<Disk>,
     /// `None` once it has been dismissed, and for an engine that stays.
     watchdog: Option<Watchdog>,
 }
@@ -163,6 +166,7 @@ impl Running {
             child: None,
             pid: 0,
             cgroup,
+            disk: None,
             watchdog: Some(watchdog),
         })
     }
@@ -180,6 +184,9 @@ impl Running {
     /// Makes the data; gives the file of first statements, where the engine takes one.
     fn make(&mut self) -> Result<Option<PathBuf>, RigError> {
         let technology = self.engine().technology();
+        if self.options.power_cut {
+            self.disk = Some(Disk::make(&self.home.path, state::data(&self.home.path), self.account)?);
+        }
         self.home.write_private("client.conf", &technology.client_file(&self.password))?;
         let making = Making {
             installation: &self.installation,
@@ -310,6 +317,7 @@ impl Running {
             settings: Settings(state.settings.clone()),
             child: None,
             pid: 0,
+            disk: None,
             watchdog: None,
         };
         running.restart().map(|()| running)
@@ -429,6 +437,32 @@ impl Running {
         }
     }
 
+    /// Has all that its processes have written reach the disk, as time would, so that a later power cut takes only what was written
+    /// after this. Without [`Options::power_cut`] there is nothing to do.
+    ///
+    /// # Errors
+    ///
+    /// The file system cannot be flushed.
+    pub fn settle_disk(&self) -> Result<(), RigError> {
+        self.disk.as_ref().map_or(Ok(()), Disk::flush)
+    }
+
+    /// Cuts the power of what its data lies on: all of its processes are ended, and what they had not flushed is lost. The data is
+    /// there again with [`Running::restart`]; from then on its file system writes its journal every `commit_s` seconds.
+    ///
+    /// # Errors
+    ///
+    /// It was not started with [`Options::power_cut`], or the file system could not be shut down or unmounted.
+    pub fn cut_power(&mut self, commit_s: u32) -> Result<(), RigError> {
+        let Some(disk) = &self.disk else {
+            return Err(RigError::Invalid("this engine was not started for power cuts".into()));
+        };
+        // Before the processes end: what they still write is not to get anywhere.
+        disk.cut()?;
+        self.kill();
+        self.disk.as_mut().map_or(Ok(()), |disk| disk.unmount(commit_s))
+    }
+
     /// Stops all of its processes where they stand, or lets them go on.
     pub fn pause(&self, is_paused: bool) {
         if self.child.is_some() {
@@ -461,6 +495,12 @@ impl Running {
     /// It does not come up within [`Options::start_max`].
     pub fn restart(&mut self) -> Result<(), RigError> {
         self.kill();
+        if let Some(disk) = self.disk.as_mut().filter(|disk| !disk.is_mounted()) {
+            disk.mount()?;
+            let folder = &self.home.path;
+            let forgotten = self.installation.engine.technology().forget_process(folder, self.port);
+            forgotten.map_err(|error| RigError::folder(folder, error))?;
+        }
         let (clock, max) = (Monotonic::start(), Nanos::from(self.options.start_max));
         let waits = self.engine().about().old_processes;
         loop {

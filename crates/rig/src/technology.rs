@@ -72,6 +72,11 @@ pub(crate) trait Technology: Sync {
     fn arguments(&self, command: &mut Command, home: &Path, init_file: Option<&Path>);
     /// Whether process `pid` takes connections.
     fn is_ready(&self, folder: &Path, pid: u32, port: u16) -> bool;
+    /// Removes what keeps a start from being tried: files that a process lays out for as long as it lives, and that may be torn
+    /// after a power cut.
+    fn forget_process(&self, _folder: &Path, _port: u16) -> std::io::Result<()> {
+        Ok(())
+    }
     /// What clients name to get in without the network.
     fn socket(&self, folder: &Path, port: u16) -> PathBuf;
     /// The socket itself, whose path may not be long.

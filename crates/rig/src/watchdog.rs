@@ -35,6 +35,8 @@ if alive; then
   if alive; then kill -s KILL -- "-$pid"; fi
   while alive && [ "$turns" -lt 280 ]; do sleep 0.05; turns=$((turns + 1)); done
 fi
+# Of an engine whose power can be cut.
+[ -e "$folder/disk.img" ] && umount -l "$folder/data"
 turns=0
 while [ -e "$folder" ] && [ "$turns" -lt 50 ]; do rm -rf "$folder" || sleep 0.1; turns=$((turns + 1)); done
 for group; do rmdir "$group"; done

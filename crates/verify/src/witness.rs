@@ -7,7 +7,7 @@ use deploy::Interrupt;
 use measure::Monotonic;
 use model::{Clock, Nanos, Wire};
 use result::{Audit, AuditWhen, LedgerCheck};
-use sql::{DbUrl, Dialect, Value};
+use sql::{DbUrl, Dialect};
 use targets::Driven;
 use trial::{Asking, Own};
 

@@ -14,9 +14,12 @@ pub(crate) struct Drill {
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) faults: u32,
     /// Strike only these: `generator`, `server`, `engine` (of any store), `relay`, `storage` (of SQLite's files); with what is done
-    /// to them, `server:kill`, `engine:pause`, `server:cut-off`, `storage:power-cut`.
+    /// to them, `server:kill`, `engine:pause`, `server:cut-off`, `engine:power-cut`.
     #[arg(long, value_delimiter = ',', value_name = "COMPONENT[:FAULT]")]
     pub(crate) only: Vec<String>,
+    /// Only cut the power of what the data lies on. For PostgreSQL and MariaDB that needs root on Linux.
+    #[arg(long, conflicts_with = "only")]
+    pub(crate) power_cut: bool,
     /// Stores that the data is split over, each with an engine of its own [default: 2 where calls cross them, otherwise 1].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(super::SHARDS_MAX)))]
     pub(crate) shards: Option<u32>,
@@ -41,6 +44,9 @@ pub(crate) struct Drill {
     /// How long what is still on its way is waited for before the stored data is audited.
     #[arg(long, default_value = "60s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) settle: Duration,
+    /// A setting of the private engines, over ours, for example `fsync=off`.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub(crate) setting: Vec<(String, String)>,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
     #[command(flatten)]
@@ -57,6 +63,13 @@ pub(crate) struct Generate {
     pub(crate) db: Vec<String>,
     /// What is to be done, as JSON.
     pub(crate) order: String,
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("a setting is NAME=VALUE".into()),
+    }
 }
 
 fn rate(text: &str) -> Result<f64, String> {

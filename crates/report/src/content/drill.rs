@@ -139,6 +139,7 @@ fn each(drill: &Drill) -> Table {
         "refused",
         "left",
         "writes lost",
+        "missing",
         "settled in",
         "checks",
         "passed",
@@ -157,6 +158,7 @@ fn each(drill: &Drill) -> Table {
             figures::count(fault.refused_after),
             figures::or_none(fault.left, figures::count),
             figures::or_none(fault.lost_writes, figures::count),
+            missing(fault),
             time(fault.settled_s),
             figures::count(fault.checks_passed),
             if fault.is_passed() { "yes".to_owned() } else { "no".to_owned() },
@@ -164,6 +166,16 @@ fn each(drill: &Drill) -> Table {
     });
     let caption = "`left` had not come to its end when the component was back; `checks` are those of the stored data that passed";
     Table::new(caption, columns(titles, 1..)).of(rows.collect::<Vec<_>>()).folded("Each fault as a table")
+}
+
+/// What acknowledged calls imply and is not stored: `12 rows of history`.
+fn missing(fault: &DrillFault) -> String {
+    let words: Vec<String> = fault
+        .missing
+        .iter()
+        .map(|missing| format!("{} {}", figures::count(missing.amount), missing.unit))
+        .collect();
+    if words.is_empty() { figures::or_none(None::<u64>, figures::count) } else { words.join(", ") }
 }
 
 fn calls(drill: &Drill) -> String {
@@ -207,7 +219,7 @@ fn each_doubt(drill: &Drill) -> Table {
 mod tests {
     use super::*;
     use crate::text::Colour;
-    use result::{DoubtFound, DrillCalls, FaultAction, RunKind};
+    use result::{DoubtFound, DrillCalls, FaultAction, RunKind, Shortfall};
 
     fn fault(component: &str, first_commit_s: Option<f64>, failures: &[&str]) -> DrillFault {
         DrillFault {
@@ -222,6 +234,7 @@ mod tests {
             refused_after: 7,
             left: Some(3),
             lost_writes: None,
+            missing: vec![Shortfall { name: "history".into(), unit: "rows of history".into(), amount: 12 }],
             doubts: vec![DoubtFound { call: "transfer 4 of worker 1".into(), found: "not done".into() }],
             settled_s: Some(0.2),
             checks_passed: 20,
@@ -257,6 +270,7 @@ mod tests {
             assert!(text.contains(words), "{words}: {text}");
         }
         assert!(page.contains("transfer 4 of worker 1") && !page.contains("Data was lost"));
+        assert!(page.contains("12 rows of history"));
         let (text, _) =
             told(3, vec![fault("server", None, &["none was committed"]), fault("relay", Some(1.0), &[])]);
         for words in ["failed", "1 of 2 faults left wrong data", "3 were asked for", "none was committed"] {

@@ -111,6 +111,7 @@ impl Common<'_> {
             durability: args.engine.durability.tier().to_string(),
             limits: text_of(Limited::Engine),
             statement_statistics,
+            power_cut: false,
         };
         spec.suits(subject.how).map_err(|error| source.wrong(span, error.to_string()))?;
         let variant = Variant {
