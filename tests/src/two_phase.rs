@@ -7,22 +7,32 @@ use crate::two_stores::{Bank, answer_as_one, many_at_once};
 use benchmark::Benchmark as _;
 use measure::Monotonic;
 use model::{Doubt, Effort, Fault, Home, Ledger as _, OpenError, Session as _, Stack, Target as _};
+use rig::for_tests::{exclusive, together};
 use sql::{BranchId, DbUrl, Dialect, Param, Read, SqlConn, SqlOpener, StmtId, Take, TwoPhase, TxKind};
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use targets::{Driver, How, Style};
 use workload_transfer::{
     Call, Decline, Key, Ledger, OPENING, Outcome, Purpose, SqlSession, State, Transfer, Transfers,
     TwoPhaseSession, catalogue,
 };
 
-/// MariaDB does not say of which database a branch is: while some are left in one, audits of all others find them.
+/// MariaDB does not say of which database a branch is: while a test leaves some in one database, audits of all others find them.
+/// Tests may share this process, or the server with other processes.
 static LEFT: RwLock<()> = RwLock::new(());
+/// The same among processes.
+const LEFT_NAME: &str = "branches-left";
 
 /// Until this value goes, no test leaves a branch.
-pub(crate) fn none_left() -> RwLockReadGuard<'static, ()> {
-    LEFT.read().unwrap_or_else(PoisonError::into_inner)
+pub(crate) fn none_left() -> (RwLockReadGuard<'static, ()>, Option<File>) {
+    (LEFT.read().unwrap_or_else(PoisonError::into_inner), together(LEFT_NAME))
+}
+
+/// Until this value goes, no other test looks for branches.
+fn some_left() -> (RwLockWriteGuard<'static, ()>, Option<File>) {
+    (LEFT.write().unwrap_or_else(PoisonError::into_inner), exclusive(LEFT_NAME))
 }
 
 /// An engine that keeps branches.
@@ -226,7 +236,7 @@ const AMOUNT: i64 = 700;
 /// # Panics
 /// When it is not.
 pub fn what_a_dead_coordinator_leaves_is_decided<B: Branching>(style: Style) {
-    let _alone = LEFT.write().unwrap_or_else(PoisonError::into_inner);
+    let _alone = some_left();
     let ends = Transfers::tiny_over(2).ids().into_inner();
     let moments = match style {
         Style::TwoPhaseLog => &[
@@ -292,7 +302,7 @@ fn is_decided<B: Branching>(style: Style, (dies, away): (Dies, Away), source: u3
 /// When they do not.
 pub fn who_commits_before_the_decision_is_caught<B: Branching>(style: Style) {
     // For as long as nothing is decided there is a branch.
-    let _alone = LEFT.write().unwrap_or_else(PoisonError::into_inner);
+    let _alone = some_left();
     let ends = Transfers::tiny_over(2).ids().into_inner();
     for (source, target) in [ends, (ends.1, ends.0)] {
         let bank = Bank::on::<B>();

@@ -36,6 +36,8 @@ struct Worker<W: Driven> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Struck {
     pub(crate) at: Nanos,
+    /// When striking was done: a call that began before may have met a component that was still there.
+    pub(crate) done: Nanos,
     /// The store that was struck, where calls of others tell nothing about it.
     pub(crate) store: Option<usize>,
 }
@@ -186,7 +188,7 @@ impl<W: Driven> Load<W> {
         match how {
             Sorted::Failed(Fault::Refused(_)) => aftermath.refused += 1,
             Sorted::Answered(Verdict::Committed)
-                if begun >= struck.at
+                if begun >= struck.done
                     && struck.store.is_none_or(|store| W::shard(&self.size, call) == store) =>
             {
                 aftermath.first_commit.get_or_insert(at - struck.at);

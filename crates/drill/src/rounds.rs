@@ -201,7 +201,7 @@ impl<W: Driven> Rounds<'_, W> {
             _ => None,
         };
         let struck = self.clock.now();
-        let mut after = Some((Struck { at: struck, store }, Aftermath::default()));
+        let mut after = Some((Struck { at: struck, done: struck, store }, Aftermath::default()));
         let moments = |mended, back| Moments { begun, struck, mended, back, lost_writes: None };
         if matches!(component, Component::Generator | Component::Storage) {
             load.process.kill();
@@ -223,6 +223,9 @@ impl<W: Driven> Rounds<'_, W> {
         }
         let commit_s = u32::try_from(random.range(COMMIT_S.0, COMMIT_S.1)).expect("within some seconds");
         self.stage.strike(component, action, commit_s)?;
+        if let Some((struck, _)) = &mut after {
+            struck.done = self.clock.now();
+        }
         let heard = load.listen(away, &mut after, &mut |_, _| false);
         // Whatever was heard: nothing stays as it was struck.
         let mended = self.clock.now();

@@ -5,7 +5,7 @@
 //! fixtures. Without these a process starts its own engine and makes its own fixtures. Tests that stop, fill or
 //! re-configure an engine, or look at all of it, take one with [`crate::start`].
 
-use crate::running::{Place, creating};
+use crate::place::{Place, creating};
 use crate::{Engine, Installation, Options, RigError, Running, base, find, start, status};
 use model::Tier;
 use rustix::fs::{FlockOperation, flock};
@@ -49,7 +49,7 @@ pub fn fixture(name: &str, make: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
         let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
         return own.entry(name.to_owned()).or_insert_with(make).clone();
     };
-    let _held = hold(&folder, name);
+    let _held = hold(&folder, name, FlockOperation::LockExclusive);
     let path = folder.join(name);
     fs::read(&path).unwrap_or_else(|_| {
         let bytes = make();
@@ -63,13 +63,23 @@ pub fn fixture(name: &str, make: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
 /// Excludes all other test processes that ask for the same name until the value is dropped.
 #[must_use]
 pub fn exclusive(name: &str) -> Option<File> {
-    env::var_os(FIXTURES).map(|folder| hold(Path::new(&folder), name))
+    locked(name, FlockOperation::LockExclusive)
 }
 
-fn hold(folder: &Path, name: &str) -> File {
+/// Excludes those test processes that ask for the same name with [`exclusive`].
+#[must_use]
+pub fn together(name: &str) -> Option<File> {
+    locked(name, FlockOperation::LockShared)
+}
+
+fn locked(name: &str, how: FlockOperation) -> Option<File> {
+    env::var_os(FIXTURES).map(|folder| hold(Path::new(&folder), name, how))
+}
+
+fn hold(folder: &Path, name: &str, how: FlockOperation) -> File {
     let lock =
         base::lock_file(&folder.join(format!("{name}.lock"))).expect("the folder of fixtures is there");
-    flock(&lock, FlockOperation::LockExclusive).expect("a file that was just opened can be locked");
+    flock(&lock, how).expect("a file that was just opened can be locked");
     lock
 }
 
@@ -159,7 +169,7 @@ impl Shared {
             }
             Kept::Theirs { base, .. } => {
                 let name = format!("{}-{name}", self.engine().name());
-                let _held = hold(base, &name);
+                let _held = hold(base, &name, FlockOperation::LockExclusive);
                 let done = base.join(format!("{name}.done"));
                 if !done.exists() {
                     make();

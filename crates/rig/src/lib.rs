@@ -16,6 +16,7 @@ mod limits;
 mod mariadb;
 mod named;
 mod options;
+mod place;
 mod postgres;
 mod running;
 mod settings;

@@ -2,7 +2,8 @@
 
 use crate::command::lives_in;
 use crate::home::{Home, discard, is_abandoned};
-use crate::running::{Place, Running, prepare};
+use crate::place::Place;
+use crate::running::{Running, prepare};
 use crate::state::State;
 use crate::{Engine, Options, RigError, base};
 use rustix::process::{Pid, WaitOptions};

@@ -1,9 +1,10 @@
 //! An engine that runs, from its making to its removal.
 
 use crate::cgroup::{Cgroup, Throttling, gated};
-use crate::command::{Account, POLL, ended_within, run, signal, signal_family, within};
+use crate::command::{Account, POLL, ended_within, signal, signal_family, within};
 use crate::disk::Disk;
 use crate::home::{Home, random_hex};
+use crate::place::{Place, creating};
 use crate::settings::{Settings, memory};
 use crate::state::{self, State};
 use crate::technology::Making;
@@ -26,8 +27,6 @@ const TAIL_LINES: usize = 20;
 const PORTS_MAX: usize = 5;
 /// How long an engine may take to end in an orderly way: it writes out everything that is only in memory.
 const HALT_MAX: Duration = Duration::from_secs(120);
-/// How long a statement of [`Running::client`] may take.
-const CLIENT_MAX: Duration = Duration::from_secs(60);
 
 /// A private engine. It ends, and its folder goes, when this value is dropped or this process ends in any way.
 #[derive(Debug)]
@@ -47,47 +46,6 @@ pub struct Running {
     disk: Option<Disk>,
     /// `None` once it has been dismissed, and for an engine that stays.
     watchdog: Option<Watchdog>,
-}
-
-/// Where an engine is, for its clients.
-#[derive(Debug, Clone)]
-pub(crate) struct Place {
-    pub(crate) engine: Engine,
-    pub(crate) folder: PathBuf,
-    pub(crate) port: u16,
-    pub(crate) password: Secret,
-}
-
-impl Place {
-    pub(crate) fn url(&self, database: &str) -> ServerUrl {
-        state::url(self.engine, &self.folder, self.port, self.password.clone(), database)
-    }
-
-    pub(crate) fn client(
-        &self,
-        installation: &Installation,
-        database: &str,
-        statements: &str,
-    ) -> Result<String, RigError> {
-        let command = self.engine.technology().client(installation, &self.folder, self.port, database);
-        let ended = run(command, statements, CLIENT_MAX, |_| ())?;
-        if ended.is_success() {
-            return Ok(ended.out);
-        }
-        Err(RigError::failed(format!("{} refused a statement", self.engine.title()), ended.err))
-    }
-}
-
-/// The statement that makes an empty database, of a name that needs no quotes.
-pub(crate) fn creating(name: &str) -> Result<String, RigError> {
-    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-    let starts = name.bytes().next().is_some_and(|first| !first.is_ascii_digit());
-    if !starts || name.len() > 63 || !name.bytes().all(plain) {
-        return Err(RigError::Invalid(format!(
-            "`{name}` is no name for a database: lower-case letters, digits and underscores, at most 63"
-        )));
-    }
-    Ok(format!("create database {name}"))
 }
 
 /// Makes and starts a private engine. Returns when it takes connections.
