@@ -107,8 +107,8 @@ fn without_a_relay_a_number_is_void_and_with_one_what_was_left_is_settled() {
     let place = address(&relay);
     trial_of(&desk, &run);
     let said = about(&place);
-    assert!(said["done"].as_u64() >= trial["settled"]["pending_last"].as_u64(), "{said}");
-    assert_eq!((&said["undone"], &said["wrong"]), (&0.into(), &0.into()), "{said}");
+    assert!(said["settled"].as_u64() >= trial["settled"]["pending_last"].as_u64(), "{said}");
+    assert_eq!((&said["refunded"], &said["errors"]), (&0.into(), &0.into()), "{said}");
     for ends in [relay, serving] {
         ends.signal(Signal::INT);
         assert_eq!(ends.end().code(), 0);
@@ -125,7 +125,7 @@ fn a_relay_forgets_keys_that_have_expired() {
         trial_of(&desk, &format!("run transfer/sqlite/{how} {files} {SHORT}"));
         let relay = desk.start(&format!("relay transfer {files} --keep-keys 1s"));
         let place = address(&relay);
-        relay.until("keys are forgotten", || about(&place)["forgotten"].as_u64() > Some(100));
+        relay.until("keys are forgotten", || about(&place)["expired"].as_u64() > Some(100));
         relay.signal(Signal::INT);
         assert_eq!(relay.end().code(), 0);
         assert_eq!(desk.run(&format!("audit transfer {files}")).code(), 0);
@@ -144,8 +144,8 @@ fn a_relay_that_has_nothing_to_do_is_refused() {
     refused(&desk, &format!("relay transfer --how rusqlite {BOTH}"), &["leave nothing to a relay", "`saga`"]);
     for (line, words) in [
         (
-            format!("run transfer/sqlite/rusqlite/unsafe {BOTH}"),
-            "there is none of transfer/sqlite/rusqlite/unsafe",
+            format!("run transfer/sqlite/rusqlite/dual-write {BOTH}"),
+            "there is none of transfer/sqlite/rusqlite/dual-write",
         ),
         ("run transfer/sqlite/rusqlite/saga".into(), "of a saga over several stores"),
         (format!("run transfer/sqlite/rusqlite/saga --url http://127.0.0.1:1 {BOTH}"), "--url"),
@@ -213,11 +213,11 @@ fn killed(desk: &Desk, style: &str, both: &str, kill: impl Fn() -> bool) {
 /// As the published system had it: a server that is killed between the debit and the credit has made money vanish, and neither
 /// store alone can tell.
 #[test]
-fn what_an_unrecorded_transfer_loses_under_a_kill_is_told_by_the_audit_over_both_stores() {
+fn what_a_dual_write_loses_under_a_kill_is_told_by_the_audit_over_both_stores() {
     let desk = loaded();
     assert_eq!(desk.run(&format!("audit transfer {BOTH}")).code(), 0);
     // Debited in the first store and not yet credited in the second.
-    killed(&desk, "unsafe", BOTH, || {
+    killed(&desk, "dual-write", BOTH, || {
         let credits = "select count(*) from entry where amount > 0 and account <> source";
         let debits = "select count(*) from transfer where state <> 2";
         number(&desk, "a.db", debits) > number(&desk, "b.db", credits)

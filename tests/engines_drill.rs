@@ -65,10 +65,10 @@ fn a_server_that_keeps_a_log_of_decisions_on_postgresql_dies_and_so_does_a_shard
 }
 
 #[test]
-fn transfers_without_a_record_lose_money_when_a_shard_dies() {
+fn dual_writes_lose_money_when_a_shard_dies() {
     // The rate is above capacity: whenever a shard is killed, all clients are busy, about half of them between debit and credit.
     let busy = "--mix cross-transfer=1 --rate 3000 --clients 16";
-    let line = format!("transfer/postgres/tokio-postgres/unsafe --only engine:kill --faults 2 {busy}");
+    let line = format!("transfer/postgres/tokio-postgres/dual-write --only engine:kill --faults 2 {busy}");
     let (code, drill) = drilled(&line).unwrap();
     assert_eq!(code, 1, "{drill:#}");
     let failures = drill["faults"].to_string();

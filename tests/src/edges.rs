@@ -86,7 +86,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
                 "report",
                 "result",
                 "drive",
-                "events",
+                "relay",
                 "admin",
                 "server",
                 "adapter-*",
@@ -104,7 +104,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
             never: &[RANDOMNESS],
         },
         // The loop of a relay, whatever is relayed and through what.
-        "events" => Rule { ours: &[], never: &[DRIVERS, RANDOMNESS] },
+        "relay" => Rule { ours: &[], never: &[DRIVERS, RANDOMNESS] },
         // The document stands under everybody. `schema` only reads JSON.
         "model" | "result" | "schema" => Rule { ours: &[], never: &[DRIVERS, HTTP, RUNTIMES] },
         "sql" => Rule { ours: &["model"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
@@ -211,7 +211,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
                 "sql",
                 "measure",
                 "drive",
-                "events",
+                "relay",
                 "adapter-*",
                 "workload-*",
                 "pair-*",
@@ -226,6 +226,10 @@ fn rule(unit: &Unit) -> Option<Rule> {
         }
         _ if name.starts_with("adapter-") => {
             Rule { ours: &["model", "sql", "slow-storage"], never: &[RANDOMNESS] }
+        }
+        "pair-transfer" => {
+            let ours = &["model", "sql", "measure", "relay", "adapter-*", "workload-transfer"];
+            Rule { ours, never: &[] }
         }
         _ if name.starts_with("pair-") => {
             Rule { ours: &["model", "sql", "slow-storage", "adapter-*", "workload-*"], never: &[RANDOMNESS] }

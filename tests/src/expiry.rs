@@ -22,9 +22,9 @@ fn forget<B: Relayed>(bank: &Bank, keep: Duration, threads: usize) -> Vec<u64> {
         runtime().block_on(async {
             let mut forgotten = 0;
             for _ in 0..TURNS {
-                let turn = relay.turn().await;
-                assert_eq!(turn.wrong, None);
-                forgotten += turn.forgotten;
+                let batch = relay.batch().await;
+                assert_eq!(batch.error, None);
+                forgotten += batch.expired;
             }
             forgotten
         })

@@ -17,8 +17,8 @@ use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 use targets::{Driven as _, Driver, How, Style, target_over};
 use workload_transfer::{
-    Call, Key, Ledger, OPENING, Outcome, Purpose, Relay, SqlSession, State, Transfer, Transfers,
-    UnrecordedSession, catalogue, relay_catalogue,
+    Call, DualWriteSession, Key, Ledger, OPENING, Outcome, Purpose, SagaRelay, SqlSession, State, Transfer,
+    Transfers, catalogue, relay_catalogue,
 };
 
 /// An engine whose calls can leave something to a relay.
@@ -57,10 +57,10 @@ fn relaying<'scope, B: Relayed>(
         let (mut done, mut undone) = (0, 0);
         runtime().block_on(async {
             while !stop.load(Ordering::Relaxed) {
-                let turn = relay.turn().await;
-                assert_eq!(turn.wrong, None);
-                done += turn.done;
-                undone += turn.undone;
+                let batch = relay.batch().await;
+                assert_eq!(batch.error, None);
+                done += batch.settled;
+                undone += batch.refunded;
                 std::thread::sleep(Duration::from_millis(1));
             }
         });
@@ -238,7 +238,7 @@ fn relay_and_die<B: Relayed>(bank: &Bank, commits: [u32; 2]) {
     runtime().block_on(async {
         let statements = relay_catalogue(B::DIALECT).expect("kept by a test of the workload");
         let conns = mortals::<B>(bank, &statements, commits).await;
-        let (done, ended) = Relay::new(conns, bank.size.into(), Random::stream(5, &[])).turn().await;
+        let (done, ended) = SagaRelay::new(conns, bank.size.into(), Random::stream(5, &[])).turn().await;
         assert!(ended.is_err() && done.settled == 0, "{done:?} {ended:?}");
     });
 }
@@ -267,7 +267,7 @@ async fn mortals<B: Relayed>(
 /// When it is not so.
 pub fn who_dies_between_debit_and_credit_is_caught<B: Relayed>() {
     let _together = none_left();
-    let how = How { style: Style::Unrecorded, ..how::<B>() };
+    let how = How { style: Style::DualWrite, ..how::<B>() };
     answer_as_one(&Bank::on::<B>(), how);
     let bank = Bank::on::<B>();
     let ledger = many_at_once(&bank, how);
@@ -283,7 +283,7 @@ pub fn who_dies_between_debit_and_credit_is_caught<B: Relayed>() {
         let conns = mortals::<B>(&bank, &statements, [1, 0]).await;
         let clock = Monotonic::start();
         let sessions = conns.into_iter().map(|conn| SqlSession::new(conn, clock)).collect();
-        UnrecordedSession::new(sessions, bank.size.into()).run(&call, &mut Effort::default()).await
+        DualWriteSession::new(sessions, bank.size.into()).run(&call, &mut Effort::default()).await
     });
     assert!(matches!(answer, Err(Fault::InDoubt(_))), "{answer:?}");
     ledger.post(&call, &answer);

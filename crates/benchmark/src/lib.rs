@@ -9,7 +9,7 @@ use model::{Mix, Skew, Wire, Workload};
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sql::{Catalogue, ColumnInfo, Dialect, Value};
+use sql::{Catalogue, ColumnInfo, Dialect, Journal, Value};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -87,6 +87,13 @@ pub trait Benchmark: Wire<Extent: Size> {
     /// # Errors
     /// Why not, and what can.
     fn spans(_style: &str) -> Result<()> {
+        Ok(())
+    }
+    /// Whether calls that are made in a style can be made on data over several private SQLite files with such a journal.
+    ///
+    /// # Errors
+    /// Why not, and on what they can.
+    fn spans_private_files(_style: &str, _journal: Journal) -> Result<()> {
         Ok(())
     }
     /// What lies in each store of a size, in order; loaded and audited by itself, with the ids of the whole.

@@ -103,7 +103,7 @@ pub(crate) fn compare_subjects<W: Driven>(
         server,
         engine,
     };
-    sides.can_be_as_wished()?;
+    sides.can_be_as_wished::<W>()?;
     let mut experiment = sides.experiment();
     planned::go_through_checkpoints(&mut experiment.variants)?;
     experiment.blocks = args.blocks;
@@ -178,10 +178,10 @@ struct Sides {
 
 impl Sides {
     /// Fails where something was asked for that neither side could have.
-    fn can_be_as_wished(&self) -> Result<()> {
+    fn can_be_as_wished<W: Driven>(&self) -> Result<()> {
         let specs = [self.spec(self.a), self.spec(self.b)];
         for (spec, side) in specs.iter().zip([self.a, self.b]) {
-            spec.suits(side.how)?;
+            spec.suits::<W>(side.how)?;
         }
         let private = |spec: &&Spec| spec.named.is_empty();
         if self.engine.durability.tier() != Tier::Durable && specs.iter().all(|spec| !private(&spec)) {

@@ -53,7 +53,7 @@ pub(crate) fn drill_workload<W: Driven>(
     if is_embedded && !spec.settings.is_empty() {
         bail!("--setting is for PostgreSQL and MariaDB; SQLite has no server to set");
     }
-    spec.suits(subject.how)?;
+    spec.suits::<W>(subject.how)?;
 
     let held = trial::hold()?;
     let (folder, started, id) = Folder::create(&args.out.out, &format!("drill-{}", subject.path))?;

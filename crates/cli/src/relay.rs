@@ -28,7 +28,7 @@ pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<A
         let listener = TcpListener::bind(args.listen).await;
         let listener = listener.with_context(|| format!("could not listen on {}", args.listen))?;
         ui.data(&format!("listening on http://{}\n", listener.local_addr()?));
-        events::run(&mut *relay, listener, until_asked(args.until_stdin_ends), &ui::say).await?;
+        relay::run(&mut *relay, listener, until_asked(args.until_stdin_ends), &ui::say).await?;
         Ok::<_, anyhow::Error>(())
     })??;
     Ok(Answer::Good)

@@ -88,7 +88,7 @@ pub(crate) fn run_workload<W: Driven>(
     let dialect = if audited { subject.how.dialect } else { Dialect::Sqlite };
     let mut spec = Spec::of_wishes(dialect, stores.shards, &named, &args.engine.wishes());
     can_be_limited(&args.engine, &[subject], args.url.is_some(), stores.shards)?;
-    spec.suits(subject.how)?;
+    spec.suits::<W>(subject.how)?;
     if args.plan.through_checkpoints {
         if args.url.is_some() {
             bail!(

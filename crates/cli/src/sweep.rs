@@ -58,7 +58,7 @@ pub(crate) fn under_load<W: Driven>(
     benchmark::split_for::<W>(W::standard(scale), stores.shards, subject.how.style.name())?;
     let settings = server_settings(server, engine, 1);
     let mut spec = Spec::of_wishes(dialect, stores.shards, &named, &engine.wishes());
-    spec.suits(subject.how)?;
+    spec.suits::<W>(subject.how)?;
     if load.through_checkpoints {
         spec.go_through_checkpoints(load.duration.into())?;
     }

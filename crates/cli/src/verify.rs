@@ -67,7 +67,7 @@ fn started<W: Driven>(
     benchmark::split_for::<W>(W::tiny_over(shards), shards, subject.how.style.name())?;
     let wishes = Wishes { statement_statistics: named.is_empty(), ..Wishes::default() };
     let spec = Spec::of_wishes(subject.how.dialect, shards, named, &wishes);
-    spec.suits(subject.how)?;
+    spec.suits::<W>(subject.how)?;
     let (folder, _, _) = Folder::create(&args.out.out, &format!("verify-{}", subject.path))?;
     let verify = || {
         let deployment = Deployment::create(folder.path(), &spec, named, &wishes, ui)?;

@@ -1,12 +1,13 @@
 //! The data of a subject: a database in each of its stores.
 
 use crate::database::{self, Database, LoadOptions, load_command};
-use crate::deployment::{at, store_name};
+use crate::deployment::at;
 use crate::interrupt::Interrupt;
 use crate::viewer::Viewer;
 use admin::{Loaded, store};
 use anyhow::{Result, bail};
 use benchmark::{amount, split, whole};
+use model::store_name;
 use sql::DbUrl;
 use targets::{Driven, place};
 

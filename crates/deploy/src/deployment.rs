@@ -8,7 +8,7 @@ use crate::spec::{Spec, Wishes};
 use crate::viewer::Viewer;
 use crate::{Database, Databases};
 use anyhow::{Result, bail};
-use model::Tier;
+use model::{Tier, store_name};
 use sql::{DbUrl, Dialect, Journal, SqliteUrl};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -221,12 +221,6 @@ impl Deployment {
     pub fn is_on_somebodys_server(&self) -> bool {
         self.hosts.iter().any(Host::is_on_somebodys_server)
     }
-}
-
-/// How one of several stores is called.
-#[must_use]
-pub fn store_name(store: usize) -> String {
-    format!("shard-{store}")
 }
 
 /// An error of one of several stores, which says which.

@@ -25,7 +25,7 @@ mod viewer;
 
 pub use database::Database;
 pub use databases::Databases;
-pub use deployment::{Deployment, at, store_name};
+pub use deployment::{Deployment, at};
 pub use error::DeployError;
 pub use generator::Generator;
 pub use given::{Given, Offered, give_again, given, remove_work_trees};

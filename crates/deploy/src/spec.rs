@@ -4,8 +4,8 @@ use crate::database::parse_url;
 use anyhow::{Context, Result, bail};
 use model::{Nanos, Tier};
 use serde::{Deserialize, Serialize};
-use sql::{DbUrl, Dialect, Journal, SqliteUrl};
-use targets::{How, Style};
+use sql::{DbUrl, Dialect, SqliteUrl};
+use targets::{Driven, How};
 
 /// Where the data of a variant lies. Variants with equal specifications share one load and one private engine;
 /// all private SQLite databases share one load, whatever their options.
@@ -158,16 +158,11 @@ impl Spec {
     ///
     /// # Errors
     /// Why not, and on what they can.
-    pub fn suits(&self, how: How) -> Result<()> {
-        let crosses = how.style == Style::Attached && self.shards > 1;
-        if crosses && self.is_private_file() && self.sqlite()?.journal == Journal::Wal {
-            bail!(
-                "a commit over attached files is atomic only with a rollback journal, and private files have a write-ahead log\n\
-                 hint: name files of yours, --db 'shard-0=sqlite:FILE?journal=truncate' and so on; in an experiment, `journal = \
-                 \"truncate\"`"
-            );
+    pub fn suits<W: Driven>(&self, how: How) -> Result<()> {
+        match self.shards > 1 && self.is_private_file() {
+            true => W::spans_private_files(how.style.name(), self.sqlite()?.journal),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// The settings of a private SQLite database, on a file that does not matter.

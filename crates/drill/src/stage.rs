@@ -4,10 +4,9 @@ use crate::generator::Order;
 use crate::load::Load;
 use crate::proxy::Proxy;
 use anyhow::{Context, Result};
-use deploy::{
-    Databases, Deployment, Generator, Interrupt, Route, Server, ServerSettings, Subject, store_name,
-};
+use deploy::{Databases, Deployment, Generator, Interrupt, Route, Server, ServerSettings, Subject};
 use measure::Monotonic;
+use model::store_name;
 use result::FaultAction;
 use sql::{DbUrl, Dialect, ServerUrl};
 use std::net::SocketAddr;

@@ -32,7 +32,7 @@ pub use mix::{Mix, MixError};
 pub use races::{Judge, Race, Raced};
 pub use retry::{RetryPolicy, Retrying, RetryingTarget};
 pub use skew::{NoSkew, Skew, Skewed};
-pub use stack::{Durability, Stack, Tier};
+pub use stack::{Durability, Stack, Tier, store_name};
 pub use statements::{STATEMENTS_MAX, StatementClock, StatementTime, StatementTimes};
 pub use time::{Clock, Nanos};
 pub use units::{BasisPoints, Cents};
@@ -213,4 +213,16 @@ pub enum OpenError {
         /// What is wrong, and what would be right.
         why: String,
     },
+}
+
+impl OpenError {
+    /// The same, of one of several stores.
+    #[must_use]
+    pub fn in_store(self, shard: usize) -> OpenError {
+        let named = |what: String| format!("{}, {what}", store_name(shard));
+        match self {
+            OpenError::Unreachable { what, why } => OpenError::Unreachable { what: named(what), why },
+            OpenError::Unusable { what, why } => OpenError::Unusable { what: named(what), why },
+        }
+    }
 }

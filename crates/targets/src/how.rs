@@ -43,7 +43,7 @@ pub enum Style {
     /// It is changed in one, and a relay changes it in the other.
     Saga,
     /// It is changed in one and then in the other, and nothing says so in between.
-    Unrecorded,
+    DualWrite,
     /// It is changed in both by one commit of an engine that has both attached.
     Attached,
 }
@@ -80,8 +80,8 @@ impl Style {
 
     /// Whether it is for what lies in several stores.
     pub const fn crosses(self) -> bool {
-        use Style::{Attached, Saga, TwoPhase, TwoPhaseLog, Unrecorded};
-        matches!(self, TwoPhase | TwoPhaseLog | Saga | Unrecorded | Attached)
+        use Style::{Attached, DualWrite, Saga, TwoPhase, TwoPhaseLog};
+        matches!(self, TwoPhase | TwoPhaseLog | Saga | DualWrite | Attached)
     }
 
     /// Its name in subjects and results.
@@ -98,7 +98,7 @@ impl Style {
             Style::TwoPhase => "2pc",
             Style::TwoPhaseLog => "2pc-log",
             Style::Saga => "saga",
-            Style::Unrecorded => "unsafe",
+            Style::DualWrite => "dual-write",
             Style::Attached => "attached",
         }
     }

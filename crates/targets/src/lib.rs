@@ -35,10 +35,10 @@ pub use subjects::{COMBINATIONS, Combination};
 pub mod parts {
     pub use anyhow::Result;
     pub use drive::{Observer, Plan, RunError, Stop, Trial, run};
-    pub use events::Relay;
     pub use measure::Monotonic;
     pub use model::conformance::{Conformance, Disagreement};
     pub use model::{AnyTarget, Target, Wire, Workload};
+    pub use relay::Relay;
     pub use sql::DbUrl;
 }
 
@@ -80,7 +80,7 @@ pub trait Driven: Benchmark {
         _stores: &[DbUrl],
         _size: &Self::Extent,
         _keep: Duration,
-    ) -> Result<Box<dyn events::Relay>> {
+    ) -> Result<Box<dyn relay::Relay>> {
         bail!("{} in style {} leaves nothing to a relay", Self::NAME, how.style.name())
     }
 

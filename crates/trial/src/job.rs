@@ -333,7 +333,7 @@ impl<W: Driven> Job<'_, W> {
     fn stores(&self) -> Vec<StoreData> {
         let each = self.databases.each.iter().enumerate();
         let all = each.map(|(shard, database)| StoreData {
-            name: deploy::store_name(shard),
+            name: model::store_name(shard),
             rows: database.contents.rows(),
             bytes: store(&database.url).bytes(),
             checksum: database.checksum(),

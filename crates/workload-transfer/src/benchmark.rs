@@ -13,7 +13,7 @@ use benchmark::{
 use model::rows::Dataset;
 use model::{Mix, Skewed};
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
-use sql::{Catalogue, Dialect, Value};
+use sql::{Catalogue, Dialect, Journal, Value};
 use std::sync::Arc;
 
 impl Benchmark for Transfers {
@@ -70,6 +70,17 @@ impl Benchmark for Transfers {
             bail!(
                 "{style} makes a transfer in one store, and here are several\nhint: a style that crosses them is `2pc`, as in \
                  transfer/postgres/tokio-postgres/2pc"
+            );
+        }
+        Ok(())
+    }
+
+    fn spans_private_files(style: &str, journal: Journal) -> Result<()> {
+        if style == Crossing::Attached.name() && journal == Journal::Wal {
+            bail!(
+                "a commit over attached files is atomic only with a rollback journal, and private files have a write-ahead log\n\
+                 hint: name your files, --db 'shard-0=sqlite:FILE?journal=truncate' and so on; in an experiment, `journal = \
+                 \"truncate\"`"
             );
         }
         Ok(())

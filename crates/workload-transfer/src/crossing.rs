@@ -16,7 +16,7 @@ pub enum Crossing {
     /// and settles the transfer, or gives it back where it is refused.
     Saga,
     /// By two transactions that know nothing of each other, which loses money when who makes them dies in between.
-    Unrecorded,
+    DualWrite,
     /// By one transaction in both stores, where an engine has such.
     Attached,
 }
@@ -30,7 +30,7 @@ impl Crossing {
             Crossing::TwoPhase => "2pc",
             Crossing::TwoPhaseLog => "2pc-log",
             Crossing::Saga => "saga",
-            Crossing::Unrecorded => "unsafe",
+            Crossing::DualWrite => "dual-write",
             Crossing::Attached => "attached",
         }
     }
@@ -39,7 +39,7 @@ impl Crossing {
     #[must_use]
     pub fn is_of(style: &str) -> bool {
         let two_phase = [Crossing::TwoPhase, Crossing::TwoPhaseLog];
-        let all = two_phase.into_iter().chain([Crossing::Saga, Crossing::Unrecorded, Crossing::Attached]);
+        let all = two_phase.into_iter().chain([Crossing::Saga, Crossing::DualWrite, Crossing::Attached]);
         all.into_iter().any(|crossing| style == crossing.name())
     }
 }

@@ -12,6 +12,7 @@ mod call;
 pub mod conformance;
 mod crossing;
 mod data;
+mod dual_write;
 mod expiry;
 mod input;
 mod key;
@@ -23,7 +24,6 @@ mod router;
 mod saga;
 mod sql;
 mod two_phase;
-mod unrecorded;
 mod wire;
 
 use model::{Kind, Verdict, Workload};
@@ -32,6 +32,7 @@ pub use attached::AttachedSession;
 pub use call::{AMOUNT_DRAWN_MAX, AMOUNT_MAX, Call, Purpose, Transfer};
 pub use crossing::Crossing;
 pub use data::{ACCOUNTS_A_BRANCH, BRANCHES_MAX, Cardinality, Data, OPENING};
+pub use dual_write::DualWriteSession;
 pub use expiry::{Forgetting, expiry_catalogue};
 pub use input::Inputs;
 pub use key::Key;
@@ -39,10 +40,9 @@ pub use ledger::{Claims, Doubt, Ledger, Sort, Sums, Tally, WorkerTally};
 pub use oracle::Oracle;
 pub use outcome::{Decline, Outcome, State};
 pub use router::{Router, router_catalogue};
-pub use saga::{RELAY_STATEMENTS, Relay, Relayed, SagaSession, relay_catalogue};
+pub use saga::{RELAY_STATEMENTS, Relayed, SagaRelay, SagaSession, relay_catalogue};
 pub use sql::{SqlSession, SqlTarget, Stmt, catalogue, schema};
 pub use two_phase::{Branches, TwoPhaseSession, recover};
-pub use unrecorded::UnrecordedSession;
 
 /// The workload.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
 //! Transfers between two stores by a saga: a call ends where its source is, and a relay does the rest.
 //!
-//! The source's part commits with a row of the outbox. A [`Relay`] brings what it finds there to the store of the target, where
+//! The source's part commits with a row of the outbox. A [`SagaRelay`] brings what it finds there to the store of the target, where
 //! a row of the inbox keeps a transfer from being done twice, and settles the transfer in the store of its source; what is
 //! refused is given back. Nothing is locked in two stores at once, so that nobody waits for a store that is away but the
 //! money that is on its way there. Whatever a relay leaves half done the next one finds in the outbox, and several may
@@ -32,7 +32,7 @@ sql::statements! {
 /// Names of the statements of a relay, in their order.
 pub const RELAY_STATEMENTS: &[&str] = Stmt::NAMES;
 
-/// The statements of a relay for an engine, in the order in which a [`Relay`] numbers them.
+/// The statements of a relay for an engine, in the order in which a [`SagaRelay`] numbers them.
 ///
 /// # Errors
 /// When the files and the code disagree; a test keeps that from happening.
@@ -114,7 +114,7 @@ impl Message {
 
 /// A connection to each store, for what transfers have left to be done.
 #[derive(Debug)]
-pub struct Relay<C> {
+pub struct SagaRelay<C> {
     stores: Vec<C>,
     router: Router,
     /// Names batches, which no other relay may name alike.
@@ -122,12 +122,12 @@ pub struct Relay<C> {
     done: Relayed,
 }
 
-impl<C: SqlConn> Relay<C> {
+impl<C: SqlConn> SagaRelay<C> {
     /// A relay over connections whose statements are those of [`relay_catalogue`], in the order of the stores, and a
     /// stream of random numbers that no other relay has.
     #[must_use]
-    pub fn new(stores: Vec<C>, router: Router, names: Random) -> Relay<C> {
-        Relay { stores, router, names, done: Relayed::default() }
+    pub fn new(stores: Vec<C>, router: Router, names: Random) -> SagaRelay<C> {
+        SagaRelay { stores, router, names, done: Relayed::default() }
     }
 
     /// Relays a batch between each two stores. Gives how much it has done since the last time, and what went wrong in which

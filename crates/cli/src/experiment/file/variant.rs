@@ -113,7 +113,7 @@ impl Common<'_> {
             statement_statistics,
             power_cut: false,
         };
-        spec.suits(subject.how).map_err(|error| source.wrong(span, error.to_string()))?;
+        spec.suits::<W>(subject.how).map_err(|error| source.wrong(span, error.to_string()))?;
         let variant = Variant {
             name: String::new(),
             subject: subject.path.to_owned(),

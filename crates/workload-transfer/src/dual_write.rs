@@ -11,18 +11,18 @@ use sql::{SqlConn, TxKind};
 
 /// A session in each store, and two transactions for a transfer between two of them.
 #[derive(Debug)]
-pub struct UnrecordedSession<C, K> {
+pub struct DualWriteSession<C, K> {
     stores: Vec<SqlSession<C, K>>,
     router: Router,
     /// The store of the last call.
     last: usize,
 }
 
-impl<C: SqlConn, K: Clock> UnrecordedSession<C, K> {
+impl<C: SqlConn, K: Clock> DualWriteSession<C, K> {
     /// A session over one in each store, in their order.
     #[must_use]
-    pub const fn new(stores: Vec<SqlSession<C, K>>, router: Router) -> UnrecordedSession<C, K> {
-        UnrecordedSession { stores, router, last: 0 }
+    pub const fn new(stores: Vec<SqlSession<C, K>>, router: Router) -> DualWriteSession<C, K> {
+        DualWriteSession { stores, router, last: 0 }
     }
 
     async fn cross(&mut self, asked: &Transfer, ends: [usize; 2]) -> Result<Outcome, Fault> {
@@ -55,7 +55,7 @@ async fn credit<C: SqlConn, K: Clock>(
     target.end(given).await
 }
 
-impl<C: SqlConn, K: Clock> Session<Transfers> for UnrecordedSession<C, K> {
+impl<C: SqlConn, K: Clock> Session<Transfers> for DualWriteSession<C, K> {
     async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
         let Way { here, crosses } = self.router.way(call)?;
         self.last = here;

@@ -16,52 +16,52 @@ use tokio::net::TcpListener;
 
 /// How long a relay rests that has found nothing to do: what is accepted waits as long at most before it is looked at.
 pub const REST: Duration = Duration::from_millis(5);
-/// How long it rests when something was wrong, a store that is away for example.
-const REST_AFTER_WRONG: Duration = Duration::from_millis(200);
+/// How long it rests after an error, such as a store that is unavailable.
+const REST_AFTER_ERROR: Duration = Duration::from_millis(200);
 
 const IS_JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 
-/// What a relay has done in a turn.
+/// What a relay has done at once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Turn {
+pub struct Batch {
     /// What was brought to where it belongs.
-    pub done: u64,
-    /// What was refused there, and undone.
-    pub undone: u64,
+    pub settled: u64,
+    /// What was refused there, and undone where it came from.
+    pub refunded: u64,
     /// Transactions that it took at either end, counted once for both.
-    pub batches: u64,
-    /// What had been kept long enough, and is forgotten.
-    pub forgotten: u64,
-    /// What was wrong; what it kept from being done is tried again.
-    pub wrong: Option<String>,
+    pub transactions: u64,
+    /// Records that had been kept long enough and were removed.
+    pub expired: u64,
+    /// What failed; it is tried again.
+    pub error: Option<String>,
 }
 
-/// A turn that is being taken.
-pub type Taking<'a> = Pin<Box<dyn Future<Output = Turn> + Send + 'a>>;
+/// A batch that is being relayed.
+pub type BoxFuture<'a> = Pin<Box<dyn Future<Output = Batch> + Send + 'a>>;
 
 /// What brings something from where it was left to where it belongs.
 pub trait Relay: Send {
     /// Looks once, and brings what is there.
-    fn turn(&mut self) -> Taking<'_>;
+    fn batch(&mut self) -> BoxFuture<'_>;
 }
 
 /// What a relay has done since it was started.
 #[derive(Debug, Default)]
 struct Counts {
-    done: AtomicU64,
-    undone: AtomicU64,
-    batches: AtomicU64,
-    forgotten: AtomicU64,
-    wrong: AtomicU64,
+    settled: AtomicU64,
+    refunded: AtomicU64,
+    transactions: AtomicU64,
+    expired: AtomicU64,
+    errors: AtomicU64,
 }
 
 impl Counts {
-    fn enter(&self, turn: &Turn) {
-        self.done.fetch_add(turn.done, Ordering::Relaxed);
-        self.undone.fetch_add(turn.undone, Ordering::Relaxed);
-        self.batches.fetch_add(turn.batches, Ordering::Relaxed);
-        self.forgotten.fetch_add(turn.forgotten, Ordering::Relaxed);
-        self.wrong.fetch_add(turn.wrong.is_some().into(), Ordering::Relaxed);
+    fn enter(&self, batch: &Batch) {
+        self.settled.fetch_add(batch.settled, Ordering::Relaxed);
+        self.refunded.fetch_add(batch.refunded, Ordering::Relaxed);
+        self.transactions.fetch_add(batch.transactions, Ordering::Relaxed);
+        self.expired.fetch_add(batch.expired, Ordering::Relaxed);
+        self.errors.fetch_add(batch.error.is_some().into(), Ordering::Relaxed);
     }
 
     fn about(&self) -> Value {
@@ -70,17 +70,17 @@ impl Counts {
             "name": "stackmark-relay",
             "version": env!("CARGO_PKG_VERSION"),
             "pid": std::process::id(),
-            "done": count(&self.done),
-            "undone": count(&self.undone),
-            "batches": count(&self.batches),
-            "forgotten": count(&self.forgotten),
-            "wrong": count(&self.wrong),
+            "settled": count(&self.settled),
+            "refunded": count(&self.refunded),
+            "transactions": count(&self.transactions),
+            "expired": count(&self.expired),
+            "errors": count(&self.errors),
         })
     }
 }
 
-/// Relays until `asked` ends, a turn after the other and without a rest while there is something to do. `log` is told what is
-/// wrong when that changes.
+/// Relays until `asked` ends, batch after batch and without a rest while there is something to do. `log` gets each error that
+/// differs from the one before.
 ///
 /// # Errors
 /// The listener fails.
@@ -98,14 +98,14 @@ pub async fn run(
     let relaying = async {
         let mut told = None;
         loop {
-            let turn = relay.turn().await;
-            counts.enter(&turn);
-            if turn.wrong != told {
-                turn.wrong.iter().for_each(|wrong| log(wrong));
-                told.clone_from(&turn.wrong);
+            let batch = relay.batch().await;
+            counts.enter(&batch);
+            if batch.error != told {
+                batch.error.iter().for_each(|error| log(error));
+                told.clone_from(&batch.error);
             }
-            match (&turn.wrong, turn.done + turn.undone) {
-                (Some(_), _) => tokio::time::sleep(REST_AFTER_WRONG).await,
+            match (&batch.error, batch.settled + batch.refunded) {
+                (Some(_), _) => tokio::time::sleep(REST_AFTER_ERROR).await,
                 (None, 0) => tokio::time::sleep(REST).await,
                 // Whoever asks for `/health` has a turn too.
                 (None, _) => tokio::task::yield_now().await,
@@ -126,19 +126,19 @@ mod tests {
     use tokio::net::TcpStream;
     use tokio::sync::oneshot;
 
-    /// Has so many turns with something to do, of which the second is wrong; then nothing, and says so.
+    /// Two batches, of which the second fails; then nothing is left, and it says so.
     struct Scripted(u64, Option<oneshot::Sender<()>>);
 
     impl Relay for Scripted {
-        fn turn(&mut self) -> Taking<'_> {
+        fn batch(&mut self) -> BoxFuture<'_> {
             Box::pin(async {
                 self.0 += 1;
                 match self.0 {
-                    1 => Turn { done: 5, undone: 1, batches: 2, forgotten: 3, wrong: None },
-                    2 => Turn { wrong: Some("shard-1 is away".into()), ..Turn::default() },
+                    1 => Batch { settled: 5, refunded: 1, transactions: 2, expired: 3, error: None },
+                    2 => Batch { error: Some("shard-1 is unavailable".into()), ..Batch::default() },
                     _ => {
                         drop(self.1.take());
-                        Turn::default()
+                        Batch::default()
                     }
                 }
             })
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relay_says_what_it_has_done_and_what_was_wrong_once() {
+    fn a_relay_counts_what_it_has_done_and_logs_an_error_once() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -163,13 +163,13 @@ mod tests {
                 let mut answer = String::new();
                 stream.read_to_string(&mut answer).await.unwrap();
                 let body: Value = serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap();
-                let counts = ["done", "undone", "batches", "forgotten", "wrong"]
+                let counts = ["settled", "refunded", "transactions", "expired", "errors"]
                     .map(|name| body[name].as_u64().unwrap());
                 assert_eq!(counts, [5, 1, 2, 3, 1]);
             };
             let log = |line: &str| said.lock().unwrap().push(line.to_owned());
             run(&mut Scripted(0, Some(idle)), listener, asked, &log).await.unwrap();
-            assert_eq!(*said.lock().unwrap(), ["shard-1 is away"]);
+            assert_eq!(*said.lock().unwrap(), ["shard-1 is unavailable"]);
         });
     }
 }
