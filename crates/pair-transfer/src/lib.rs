@@ -26,7 +26,7 @@ pub struct Stores<O> {
 }
 
 impl<O: SqlOpener> Stores<O> {
-    /// Stores in their order. `readers` have the statements of [`router_catalogue`], `openers` those of a session, and `size` is
+    /// Stores in their order. `readers` have the statements of [`workload_transfer::router_catalogue`], `openers` those of a session, and `size` is
     /// that of the data over all stores.
     ///
     /// # Errors
