@@ -1,9 +1,10 @@
 //! Drills on PostgreSQL and MariaDB: shards are killed, paused and cut off, coordinators and relays die, and a style that keeps
 //! no record of what it does is caught.
 
-use crate::e2e_desk::{Desk, Running, parse};
+use crate::e2e_desk::{Desk, Running, parse, until};
 use rig::Engine;
-use rig::for_tests::{is_corrupted, not_run};
+use rig::for_tests::{engines_folder, is_corrupted, not_run};
+use rustix::process::Signal;
 use serde_json::Value;
 
 /// The exit status and the drill; nothing where an engine could not recover.
@@ -17,7 +18,7 @@ fn drilled_with(line: &str, variables: &[(&str, &str)]) -> Option<(i32, Value)> 
     let mut command = desk.command(&format!("drill {line} --json"));
     command.envs(variables.iter().copied());
     let ran = Running::start(command).end();
-    if ran.err.contains("mount could not prepare") {
+    if ran.err.contains("error: mount failed on") {
         not_run("a file system cannot be mounted here");
         return None;
     }
@@ -106,7 +107,34 @@ fn what_mariadb_has_acknowledged_outlives_power_cuts() {
 }
 
 #[test]
-fn who_cannot_cut_power_is_told_before_anything_starts() {
+fn a_killed_drill_leaves_no_mounted_file_system() {
+    if !can_cut_power() {
+        return;
+    }
+    let base = engines_folder().join(format!("stackmark-mounted-{}", std::process::id()));
+    let is_mounted =
+        || std::fs::read_to_string("/proc/mounts").unwrap().contains(&format!("{}/", base.display()));
+    let desk = Desk::empty();
+    let mut command = desk.command("drill tpcb/postgres/tokio-postgres --power-cut --faults 100");
+    command.env("STACKMARK_RIG_DIR", &base);
+    let drill = Running::start(command);
+    until("it is mounted, or cannot be", || is_mounted() || drill.err().contains("error:"));
+    if !is_mounted() {
+        let ran = drill.end();
+        assert!(ran.err.contains("error: mount failed on"), "{ran:?}");
+        return not_run("a file system cannot be mounted here");
+    }
+    drill.signal(Signal::KILL);
+    drill.end();
+    until("it is unmounted, and its image is gone", || {
+        let left = std::fs::read_dir(&base).unwrap().flatten().filter(|entry| entry.path().is_dir());
+        !is_mounted() && left.count() == 0
+    });
+    std::fs::remove_dir_all(&base).unwrap();
+}
+
+#[test]
+fn power_cuts_and_settings_that_a_subject_cannot_have_are_refused() {
     let desk = Desk::empty();
     desk.run("drill transfer/sqlite/rusqlite/attached --power-cut")
         .refused(&["no storage whose power could be cut"]);

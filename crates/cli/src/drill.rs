@@ -121,14 +121,14 @@ pub(crate) fn drill_workload<W: Driven>(
     }
 }
 
-/// What may be struck, of all that can be. The power of engines is cut only where that is asked for, since few may do so.
+/// What may be struck, of all that can be. The power of engines is cut only on request, since that needs root.
 fn among(args: &args::Drill, subject: &Subject, shards: usize) -> Result<Vec<(Component, FaultAction)>> {
     let (only, all) = (&args.only, Component::faults_of(subject, shards));
     if args.power_cut {
         let cuts: Vec<_> = all.into_iter().filter(|(_, action)| *action == FaultAction::PowerCut).collect();
         if cuts.is_empty() {
             bail!(
-                "{} has no storage whose power could be cut: its files are not written through us",
+                "{} has no storage whose power could be cut: Stackmark does not write its files",
                 subject.path
             );
         }

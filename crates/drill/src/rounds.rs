@@ -20,7 +20,7 @@ const FIRST_MAX: Duration = Duration::from_secs(60);
 /// A fault comes after so many milliseconds under load, and lasts so many.
 const BEFORE_MS: (i64, i64) = (300, 1_200);
 const AWAY_MS: (i64, i64) = (50, 1_000);
-/// Seconds between two writes of its journal by a file system whose power was cut: what it has written by itself differs.
+/// Range of the ext4 mount option `commit`, in seconds: it changes how much the kernel has written unasked before a power cut.
 const COMMIT_S: (i64, i64) = (1, 30);
 /// Within this a call is committed again once all is mended.
 const AGAIN_MAX: Duration = Duration::from_secs(60);

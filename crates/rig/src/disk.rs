@@ -70,10 +70,8 @@ impl Disk {
     pub(crate) fn mount(&mut self) -> Result<(), RigError> {
         let mut mount = Command::new("mount");
         mount.args(["-t", "ext4", "-o"]).arg(format!("loop,nodev,nosuid,commit={}", self.commit_s));
-        done({
-            mount.arg(image(&self.home)).arg(&self.at);
-            mount
-        })?;
+        mount.arg(image(&self.home)).arg(&self.at);
+        done(mount)?;
         self.is_mounted = true;
         Ok(())
     }
@@ -148,10 +146,7 @@ fn done(command: Command) -> Result<(), RigError> {
     if ended.is_success() {
         return Ok(());
     }
-    Err(RigError::failed(
-        format!("{name} could not prepare the storage of an engine"),
-        ended.err + &ended.out,
-    ))
+    Err(RigError::failed(format!("{name} failed on the storage of an engine"), ended.err + &ended.out))
 }
 
 /// A program of the system's that an ordinary PATH may not have.

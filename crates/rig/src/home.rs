@@ -31,6 +31,7 @@ impl Home {
     /// lock, password, state.json, log    ours alone
     /// engine.conf                        the settings; the engine reads it
     /// data/ run/ tmp/                    0700, of the engine's account
+    /// disk.img                           mounted on data/, where power can be cut
     /// ```
     pub(crate) fn make(base: &Path, engine: Engine, account: Account) -> Result<Home, RigError> {
         let _held = base::hold(base)?;

@@ -395,8 +395,8 @@ impl Running {
         }
     }
 
-    /// Has all that its processes have written reach the disk, as time would, so that a later power cut takes only what was written
-    /// after this. Without [`Options::power_cut`] there is nothing to do.
+    /// Flushes the file system of its data, so that a later power cut loses only what is written after this. Does nothing without
+    /// [`Options::power_cut`].
     ///
     /// # Errors
     ///

@@ -17,7 +17,7 @@ pub(crate) struct Drill {
     /// to them, `server:kill`, `engine:pause`, `server:cut-off`, `engine:power-cut`.
     #[arg(long, value_delimiter = ',', value_name = "COMPONENT[:FAULT]")]
     pub(crate) only: Vec<String>,
-    /// Only cut the power of what the data lies on. For PostgreSQL and MariaDB that needs root on Linux.
+    /// Only cut the power of the storage. For PostgreSQL and MariaDB that needs root on Linux.
     #[arg(long, conflicts_with = "only")]
     pub(crate) power_cut: bool,
     /// Stores that the data is split over, each with an engine of its own [default: 2 where calls cross them, otherwise 1].
@@ -44,7 +44,7 @@ pub(crate) struct Drill {
     /// How long what is still on its way is waited for before the stored data is audited.
     #[arg(long, default_value = "60s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) settle: Duration,
-    /// A setting of the private engines, over ours, for example `fsync=off`.
+    /// Setting of the private engines, instead of the one in docs/rig.md, for example `fsync=off`.
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) setting: Vec<(String, String)>,
     #[command(flatten)]
