@@ -215,7 +215,7 @@ fn ctrl_c_keeps_what_was_measured_and_names_the_command_that_goes_on() {
 #[test]
 fn of_two_experiments_on_one_machine_the_second_is_refused() {
     let desk = Desk::loaded();
-    let run = desk.start("compare tpcc tpcc --db sqlite:bench.db --duration 60s");
+    let run = desk.start("compare tpcc tpcc --db sqlite:bench.db --duration 60s --think 10ms");
     run.until("it runs", || desk.runs().first().is_some_and(|run| run.join("trials").exists()));
     let pid = format!("process {}", run.pid());
     desk.run(&format!("compare tpcc tpcc {SHORT}")).refused(&[

@@ -6,8 +6,8 @@ use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use std::fs;
 
-/// Longer than any test lets it run.
-const LONG: &str = "--duration 60s --warmup 100ms --clients 4";
+/// Longer than any test lets it run. Clients that think leave the processors to other tests.
+const LONG: &str = "--duration 60s --warmup 100ms --clients 4 --think exp:10ms";
 
 /// Four clients have a call in flight each when their server is killed, and may meet its dying sockets once or twice more.
 const IN_DOUBT_MAX: u64 = 12;
@@ -53,7 +53,7 @@ fn ctrl_c_ends_a_direct_run_with_a_valid_partial_result() {
 #[test]
 fn ctrl_c_in_the_warm_up_gives_no_rate() {
     let desk = Desk::loaded();
-    let run = desk.start("run tpcc --db sqlite:bench.db --duration 60s --warmup 60s --clients 2");
+    let run = desk.start("run tpcc --db sqlite:bench.db --duration 60s --warmup 60s --clients 2 --think exp:10ms");
     // Partial results are written with every slice, also of the warm-up.
     run.until("it warms up", || desk.runs().first().is_some_and(|run| run.join("result.json").exists()));
     run.signal(Signal::INT);

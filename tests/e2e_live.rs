@@ -39,7 +39,7 @@ fn ask(address: &str, path: &str, host: &str, enough: impl Fn(&str) -> bool) -> 
 fn a_watched_run_tells_its_rate_while_it_runs_and_its_report_in_the_end() {
     let desk = Desk::loaded();
     let running = desk.start(
-        "run tpcc --db sqlite:bench.db --clients 2 --warmup 0s --duration 60s --live 127.0.0.1:0 --metrics 0",
+        "run tpcc --db sqlite:bench.db --clients 2 --think 10ms --warmup 0s --duration 60s --live 127.0.0.1:0 --metrics 0",
     );
     let (live, metrics) = (address(&running, "live"), address(&running, "metrics"));
     // Opens the events and reads none of them: nobody waits for it.
@@ -95,7 +95,7 @@ fn what_is_done_before_and_after_the_calls_is_told() {
 fn metrics_count_what_is_committed() {
     let desk = Desk::loaded();
     let running = desk
-        .start("run tpcc --db sqlite:bench.db --clients 2 --warmup 0s --duration 60s --metrics 127.0.0.1:0");
+        .start("run tpcc --db sqlite:bench.db --clients 2 --think 10ms --warmup 0s --duration 60s --metrics 127.0.0.1:0");
     let metrics = address(&running, "metrics");
     let committed = || -> u64 {
         let text = ask(&metrics, "/metrics", &metrics, |_| false);

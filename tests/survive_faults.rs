@@ -52,7 +52,7 @@ fn check_with(
 ) -> Value {
     let desk = Desk::empty();
     let subject = driver(server.engine.engine());
-    let line = format!("run tpcb/{subject} --json {LONG} --clients {clients}");
+    let line = format!("run tpcb/{subject} --json {LONG} --clients {clients} --think exp:10ms");
     let run = start_on(&desk, &line, url);
     until_committed(&run, &desk);
     no();

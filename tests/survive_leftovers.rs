@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Longer than any test lets it run.
-const LONG: &str = "--duration 60s --warmup 0s --clients 2";
+const LONG: &str = "--duration 60s --warmup 0s --clients 2 --think exp:10ms";
 
 /// Starts a run with a private engine, whose folder is made in one of our own.
 fn with_private_engine(desk: &Desk, base: &Path, engine: Engine) -> Running {

@@ -1,5 +1,5 @@
-//! Eight sessions at once on tiny data: each style beside itself, and all three beside each other. Nothing is lost, nothing
-//! is done twice, and the order of locks leaves no deadlock.
+//! Eight sessions at once on tiny data: all three styles beside each other, and in the extended tests each beside itself.
+//! Nothing is lost, nothing is done twice, and the order of locks leaves no deadlock.
 
 use crate::support::{number, tiny, wait};
 use adapter_tokio_postgres::PostgresOpener;
@@ -81,13 +81,17 @@ fn at_once(url: &ServerUrl, styles: &[Style], lists: &[Vec<Call>]) -> Vec<Answer
     })
 }
 
-/// Each style beside itself, and all of them beside each other.
-fn in_all_company(name: &str, list: impl Fn(u32) -> Vec<Call>, check: impl Fn(&ServerUrl, &[Answers])) {
-    let companies: [(&str, &[Style]); 3] = [
-        ("pipelined", &[Style::Pipelined]),
-        ("procedure", &[Style::Procedure]),
-        ("all", &[Style::Plain, Style::Pipelined, Style::Procedure]),
-    ];
+/// The styles of sessions that run at once, by a name.
+type Company = (&'static str, &'static [Style]);
+
+const ALL: &[Company] = &[("all", &[Style::Plain, Style::Pipelined, Style::Procedure])];
+
+fn in_company(
+    companies: &[Company],
+    name: &str,
+    list: impl Fn(u32) -> Vec<Call>,
+    check: impl Fn(&ServerUrl, &[Answers]),
+) {
     for (company, styles) in companies {
         let url = tiny(&format!("{name}_{company}"));
         let lists: Vec<Vec<Call>> = (0..SESSIONS as u32).map(&list).collect();
@@ -157,8 +161,7 @@ fn assert_sound(url: &ServerUrl) {
     }
 }
 
-#[test]
-fn orders_placed_at_once_in_one_district_get_numbers_without_twins_and_gaps() {
+fn orders(companies: &[Company]) {
     // Lines in any order, from both warehouses, items twice: all sessions want the same stock rows.
     let order = |seed: u32| {
         let mut lines: arrayvec::ArrayVec<Line, 15> = (0..9)
@@ -174,7 +177,8 @@ fn orders_placed_at_once_in_one_district_get_numbers_without_twins_and_gaps() {
         }
         Call::NewOrder(NewOrder { w_id: 1, d_id: 3, c_id: seed % 30 + 1, lines })
     };
-    in_all_company(
+    in_company(
+        companies,
         "orders",
         |session| (0..40).map(|turn| order(session * 40 + turn)).collect(),
         |url, answers| {
@@ -195,10 +199,10 @@ fn orders_placed_at_once_in_one_district_get_numbers_without_twins_and_gaps() {
     );
 }
 
-#[test]
-fn payments_made_at_once_to_one_customer_lose_not_a_cent() {
+fn payments(companies: &[Company]) {
     let amount = |session: u32, turn: u32| i64::from(100 + session * 1_000 + turn * 37);
-    in_all_company(
+    in_company(
+        companies,
         "payments",
         |session| {
             let pay = |turn| Payment {
@@ -241,9 +245,9 @@ fn payments_made_at_once_to_one_customer_lose_not_a_cent() {
     );
 }
 
-#[test]
-fn deliveries_made_at_once_deliver_each_order_once() {
-    in_all_company(
+fn deliveries(companies: &[Company]) {
+    in_company(
+        companies,
         "deliveries",
         // Nine orders wait in each district: most of these find nothing left.
         |session| {
@@ -270,9 +274,9 @@ fn deliveries_made_at_once_deliver_each_order_once() {
     );
 }
 
-#[test]
-fn the_whole_mix_from_eight_sessions_leaves_sound_data_and_meets_no_deadlock() {
-    in_all_company(
+fn mix(companies: &[Company]) {
+    in_company(
+        companies,
         "mix",
         |session| {
             let c_load = Data::c_load_of(GOLDEN_LOAD_SEED);
@@ -281,4 +285,38 @@ fn the_whole_mix_from_eight_sessions_leaves_sound_data_and_meets_no_deadlock() {
         },
         |_, _| {},
     );
+}
+
+#[test]
+fn orders_placed_at_once_in_one_district_get_numbers_without_twins_and_gaps() {
+    orders(ALL);
+}
+
+#[test]
+fn payments_made_at_once_to_one_customer_lose_not_a_cent() {
+    payments(ALL);
+}
+
+#[test]
+fn deliveries_made_at_once_deliver_each_order_once() {
+    deliveries(ALL);
+}
+
+#[test]
+fn the_whole_mix_from_eight_sessions_leaves_sound_data_and_meets_no_deadlock() {
+    mix(ALL);
+}
+
+mod extended {
+    use super::*;
+
+    const ALONE: &[Company] = &[("pipelined", &[Style::Pipelined]), ("procedure", &[Style::Procedure])];
+
+    #[test]
+    fn sessions_of_one_style_at_once_lose_nothing_and_do_nothing_twice() {
+        orders(ALONE);
+        payments(ALONE);
+        deliveries(ALONE);
+        mix(ALONE);
+    }
 }
