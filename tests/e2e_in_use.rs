@@ -8,7 +8,8 @@ fn a_second_run_on_the_same_file_is_refused_until_the_first_has_ended() {
     for subject in ["tpcc/sqlite/rusqlite", "tpcc/sqlite/axum+rusqlite"] {
         let desk = Desk::loaded();
         let lock = desk.path("bench.db.lock");
-        let first = desk.start(&format!("run {subject} --db sqlite:bench.db --warmup 0s --duration 300s --think 10ms"));
+        let first = desk
+            .start(&format!("run {subject} --db sqlite:bench.db --warmup 0s --duration 300s --think 10ms"));
         first.until("it works in its folder", || {
             desk.runs().first().is_some_and(|run| {
                 fs::read_to_string(&lock)

@@ -53,7 +53,8 @@ fn ctrl_c_ends_a_direct_run_with_a_valid_partial_result() {
 #[test]
 fn ctrl_c_in_the_warm_up_gives_no_rate() {
     let desk = Desk::loaded();
-    let run = desk.start("run tpcc --db sqlite:bench.db --duration 60s --warmup 60s --clients 2 --think exp:10ms");
+    let run =
+        desk.start("run tpcc --db sqlite:bench.db --duration 60s --warmup 60s --clients 2 --think exp:10ms");
     // Partial results are written with every slice, also of the warm-up.
     run.until("it warms up", || desk.runs().first().is_some_and(|run| run.join("result.json").exists()));
     run.signal(Signal::INT);

@@ -267,7 +267,8 @@ fn what_cannot_be_given_is_refused_before_anything_is_started() {
 #[test]
 fn nothing_is_left_of_a_revision_whose_run_fails_or_is_interrupted() {
     let Some(repository) = Repository::new() else { return };
-    let line = "run --server git/mine@main --db sqlite:bank.db --warmup 0s --duration 300s --think 10ms --json";
+    let line =
+        "run --server git/mine@main --db sqlite:bank.db --warmup 0s --duration 300s --think 10ms --json";
     let run = repository.start(line);
     run.until("calls are committed", || repository.0.has_committed());
     assert_eq!(repository.trees(), 2);

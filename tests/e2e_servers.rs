@@ -149,7 +149,9 @@ fn a_server_ends_with_the_run_that_started_it_however_that_ends() {
     }
     for signal in [Signal::INT, Signal::KILL] {
         let _ = fs::remove_dir_all(desk.path("results"));
-        let run = desk.start("run tpcb/sqlite/python --db sqlite:bank.db --warmup 0s --duration 300s --think 10ms --json");
+        let run = desk.start(
+            "run tpcb/sqlite/python --db sqlite:bank.db --warmup 0s --duration 300s --think 10ms --json",
+        );
         run.until("calls are committed", || desk.has_committed());
         let server = run.server();
         run.signal(signal);

@@ -276,7 +276,8 @@ fn money_that_is_taken_before_a_run_is_missed_in_its_store() {
 #[test]
 fn money_that_is_taken_behind_a_run_is_missed_in_its_store_and_in_the_sum() {
     let desk = bank();
-    let run = desk.start(&format!("run tpcb {BOTH} --duration 60s --warmup 0s --clients 2 --think 10ms --json"));
+    let run =
+        desk.start(&format!("run tpcb {BOTH} --duration 60s --warmup 0s --clients 2 --think 10ms --json"));
     run.until("calls are committed", || desk.has_committed());
     act(&desk.path("b.db"), THEFT);
     run.signal(Signal::INT);
@@ -300,7 +301,9 @@ fn money_that_is_taken_behind_a_run_is_missed_in_its_store_and_in_the_sum() {
 fn ctrl_c_ends_a_run_over_two_with_a_valid_partial_result() {
     for subject in ["tpcb/sqlite/rusqlite", "tpcb/sqlite/axum+rusqlite"] {
         let desk = bank();
-        let run = desk.start(&format!("run {subject} {BOTH} --duration 60s --warmup 0s --clients 2 --think 10ms --json"));
+        let run = desk.start(&format!(
+            "run {subject} {BOTH} --duration 60s --warmup 0s --clients 2 --think 10ms --json"
+        ));
         run.until("calls are committed", || desk.has_committed());
         run.signal(Signal::INT);
         let ran = run.end();

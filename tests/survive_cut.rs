@@ -19,7 +19,7 @@ fn cut(server: &Held, url: &ServerUrl, subject: &str) -> (Value, Proxy) {
     let proxy = Proxy::start(url.dialect, url.port, EVERY).unwrap();
     let through = ServerUrl { port: proxy.port(), ..url.clone() };
     let desk = Desk::empty();
-    let line = format!("run {subject} --json {LONG} --clients 4");
+    let line = format!("run {subject} --json {LONG} --clients 4 --think exp:10ms");
     let run = start_on(&desk, &line, &through);
     until_committed(&run, &desk);
     proxy.arm(true);

@@ -63,7 +63,8 @@ fn assert_gone(desk: &Desk, folders: &[PathBuf], pids: &[u32]) {
 #[test]
 fn a_run_of_which_one_private_engine_is_killed_is_finished_as_failed_and_leaves_neither() {
     let (desk, base) = (Desk::empty(), base());
-    let (run, folders) = with_private_engines(&desk, base.path(), "--duration 5s --clients 2 --think exp:10ms");
+    let (run, folders) =
+        with_private_engines(&desk, base.path(), "--duration 5s --clients 2 --think exp:10ms");
     let pids: Vec<u32> = folders.iter().map(|folder| engine_of(folder)).collect();
     kill(pids[1]);
     let ran = run.end();
@@ -82,7 +83,8 @@ fn a_run_of_which_one_private_engine_is_killed_is_finished_as_failed_and_leaves_
 #[test]
 fn ctrl_c_ends_a_run_over_two_private_engines_and_both_of_them() {
     let (desk, base) = (Desk::empty(), base());
-    let (run, folders) = with_private_engines(&desk, base.path(), "--duration 60s --clients 2 --think exp:10ms");
+    let (run, folders) =
+        with_private_engines(&desk, base.path(), "--duration 60s --clients 2 --think exp:10ms");
     let pids: Vec<u32> = folders.iter().map(|folder| engine_of(folder)).collect();
     run.signal(Signal::INT);
     let ran = run.end();
@@ -107,7 +109,8 @@ fn ctrl_c_ends_a_run_over_two_private_engines_and_both_of_them() {
 #[test]
 fn a_killed_run_takes_both_of_its_private_engines_with_it() {
     let (desk, base) = (Desk::empty(), base());
-    let (run, folders) = with_private_engines(&desk, base.path(), "--duration 60s --clients 2 --think exp:10ms");
+    let (run, folders) =
+        with_private_engines(&desk, base.path(), "--duration 60s --clients 2 --think exp:10ms");
     let pids: Vec<u32> = folders.iter().map(|folder| engine_of(folder)).collect();
     run.signal(Signal::KILL);
     assert_eq!(run.end().status.code(), None);
@@ -170,7 +173,11 @@ fn one_store_that_is_killed_and_comes_back_loses_no_acknowledged_call() {
         let loaded =
             run_over(&Desk::empty(), &format!("load tpcb/{} --scale 2 --shards 2", driver(engine)), &urls);
         assert_eq!(loaded.code(), 0, "{loaded:?}");
-        let run = Running::start(over(&desk, &format!("run {subject} --json {LONG} --clients 4 --think exp:10ms"), &urls));
+        let run = Running::start(over(
+            &desk,
+            &format!("run {subject} --json {LONG} --clients 4 --think exp:10ms"),
+            &urls,
+        ));
         until_committed(&run, &desk);
         servers[1].kill();
         until_counted(&run, &desk, "refused");
