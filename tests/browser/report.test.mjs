@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { faint, gallery, overhang } from "./page.mjs";
 
 const PAGES = ["trial", "comparison", "experiment", "failed", "open", "paced", "deferred", "hostile", "long", "busy", "running",
-  "sweep", "rates", "search"];
+  "sweep", "rates", "search", "drill"];
 // `make test` opens every page, and checks widths, themes and charts of these; `make test-all` sets the variable and checks all.
 const SHOWN = process.env.STACKMARK_ALL_PAGES ? PAGES : ["trial", "experiment", "hostile", "search"];
 // A trial that is still running has no charts yet.
@@ -73,8 +73,8 @@ for (const name of WITH_CHARTS) {
             out: out.map((shape) => shape.outerHTML.slice(0, 160)),
           };
         }));
-      // A search has one: the rates that were tried.
-      assert.ok(charts.length >= (name === "search" ? 1 : 3), `${charts.length} charts`);
+      // A search has one, the rates that were tried; and a drill its time line.
+      assert.ok(charts.length >= (["search", "drill"].includes(name) ? 1 : 3), `${charts.length} charts`);
       for (const chart of charts) {
         assert.ok(chart.label.length > 10, "a chart says what it shows");
         assert.ok(chart.shapes > 3, `${chart.label}: nothing drawn`);

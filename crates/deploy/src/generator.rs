@@ -4,8 +4,6 @@
 use crate::group::Group;
 use crate::server::{environment, tail};
 use crate::{DeployError, Manifest, Order, ServerSettings};
-use measure::Monotonic;
-use model::{Clock, Nanos};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -23,10 +21,8 @@ pub struct Generator {
     group: Group,
     /// What is written there ends the load; its end ends the process.
     life: Option<ChildStdin>,
-    /// The lines that it has said, each with its end of line if that came too, and when they were read. It closes when the
-    /// process has gone.
-    pub said: Receiver<(Nanos, String)>,
-    clock: Monotonic,
+    /// The lines that it has said, each with its end of line if that came too. It closes when the process has gone.
+    pub said: Receiver<String>,
     log: PathBuf,
 }
 
@@ -36,12 +32,7 @@ impl Generator {
     ///
     /// # Errors
     /// The system does not start it.
-    pub fn start(
-        order: &Order<'_>,
-        asked: &str,
-        clock: Monotonic,
-        log: &Path,
-    ) -> Result<Generator, DeployError> {
+    pub fn start(order: &Order<'_>, asked: &str, log: &Path) -> Result<Generator, DeployError> {
         static GENERATOR: LazyLock<Manifest> = LazyLock::new(Manifest::generator);
         let failed = |what: &str| {
             let what = format!("could not {what} the load generator");
@@ -64,18 +55,12 @@ impl Generator {
             let mut said = BufReader::new(said);
             let mut line = String::new();
             while matches!(said.read_line(&mut line), Ok(1..)) {
-                if tell.send((clock.now(), std::mem::take(&mut line))).is_err() {
+                if tell.send(std::mem::take(&mut line)).is_err() {
                     break;
                 }
             }
         });
-        Ok(Generator { group, life: Some(life), said: told, clock, log: log.to_owned() })
-    }
-
-    /// The time by the clock of its lines.
-    #[must_use]
-    pub fn now(&self) -> Nanos {
-        self.clock.now()
+        Ok(Generator { group, life: Some(life), said: told, log: log.to_owned() })
     }
 
     /// Kills it, as a crash would.

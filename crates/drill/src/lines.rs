@@ -1,8 +1,10 @@
 //! What a load generator says of its calls, a line of JSON each: written before a call is sent and after its answer has come, so
-//! that whoever reads them knows what was acknowledged even if the generator has been killed in between.
+//! that whoever reads them knows what was acknowledged even if the generator has been killed in between. Each has the time, by the
+//! clock of the machine: on a busy one it is read a good deal later.
 
 use anyhow::{Context, Result};
-use model::{Answer, Conflict, DefectKind, Doubt, Fault, Headers, Refusal, Wire};
+use measure::Monotonic;
+use model::{Answer, Clock, Conflict, DefectKind, Doubt, Fault, Headers, Nanos, Refusal, Wire};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
@@ -132,17 +134,29 @@ pub(crate) fn digest<W: Wire>(call: &W::Call) -> String {
 }
 
 /// Where lines are written. Each is one write, so that of a generator that is killed only the last one can be cut off.
-pub(crate) struct Teller(Mutex<Box<dyn Write + Send>>);
+pub(crate) struct Teller {
+    into: Mutex<Box<dyn Write + Send>>,
+    clock: Monotonic,
+}
+
+/// When a line was said, in nanoseconds by [`Monotonic::of_machine`], and the line.
+///
+/// # Errors
+/// It is none.
+pub(crate) fn read(text: &str) -> serde_json::Result<(Nanos, Line)> {
+    let (at, line) = serde_json::from_str(text)?;
+    Ok((Nanos(at), line))
+}
 
 impl Teller {
     pub(crate) fn new(into: Box<dyn Write + Send>) -> Teller {
-        Teller(Mutex::new(into))
+        Teller { into: Mutex::new(into), clock: Monotonic::of_machine() }
     }
 
     pub(crate) fn tell(&self, line: &Line) {
-        let mut text = serde_json::to_vec(line).expect("lines are text and numbers");
+        let mut text = serde_json::to_vec(&(self.clock.now().0, line)).expect("lines are text and numbers");
         text.push(b'\n');
-        let mut into = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut into = self.into.lock().unwrap_or_else(PoisonError::into_inner);
         // Nobody listens any more only where the parent has gone, which ends this process.
         let _ = into.write_all(&text).and_then(|()| into.flush());
     }

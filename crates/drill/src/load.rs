@@ -1,10 +1,11 @@
 //! What the calls of a load generator come to, from what it says of them: the parent draws the same calls and keeps the ledger.
 
 use crate::generator::Order;
-use crate::lines::{Line, digest};
+use crate::lines::{Line, digest, read};
 use anyhow::{Result, bail};
 use deploy::Generator;
-use model::{Doubt, Fault, Inputs, Ledger, Nanos, Verdict};
+use measure::Monotonic;
+use model::{Clock, Doubt, Fault, Inputs, Ledger, Nanos, Verdict};
 use result::DrillCalls;
 use std::sync::mpsc::{RecvTimeoutError, TryRecvError};
 use std::time::Duration;
@@ -16,11 +17,15 @@ pub(crate) const LOOK: Duration = Duration::from_millis(5);
 /// The calls of one generator.
 pub(crate) struct Load<W: Driven> {
     pub(crate) process: Generator,
+    /// As the generator's.
+    clock: Monotonic,
     workers: Vec<Worker<W>>,
     size: W::Extent,
     /// What all that it was told implies about the data.
     pub(crate) ledger: W::Ledger,
     pub(crate) calls: DrillCalls,
+    /// Each call that ended otherwise than declined: when, and whether it was committed.
+    pub(crate) ends: Vec<(Nanos, bool)>,
     /// When the first call was answered, if one was.
     pub(crate) first: Option<Nanos>,
     /// Whether it has said that no call is made any more; and why that came by itself, if it did.
@@ -57,17 +62,19 @@ pub(crate) struct Aftermath {
 pub(crate) type After = Option<(Struck, Aftermath)>;
 
 impl<W: Driven> Load<W> {
-    pub(crate) fn of(process: Generator, order: &Order, size: &W::Extent) -> Load<W> {
+    pub(crate) fn of(process: Generator, clock: Monotonic, order: &Order, size: &W::Extent) -> Load<W> {
         let streams = order.streams();
         let inputs = W::inputs(size, &streams);
         Load {
             process,
+            clock,
             workers: (0..order.clients)
                 .map(|worker| Worker { inputs: inputs(worker), under_way: None })
                 .collect(),
             size: size.clone(),
             ledger: W::new_ledger(size),
             calls: DrillCalls::default(),
+            ends: Vec::new(),
             first: None,
             ended: None,
         }
@@ -80,17 +87,17 @@ impl<W: Driven> Load<W> {
         after: &mut After,
         enough: &mut dyn FnMut(&Self, &After) -> bool,
     ) -> Result<bool> {
-        let until = self.process.now() + Nanos::from(span);
+        let until = self.clock.now() + Nanos::from(span);
         loop {
             if enough(self, after) {
                 return Ok(true);
             }
-            let now = self.process.now();
+            let now = self.clock.now();
             if now >= until {
                 return Ok(true);
             }
             match self.process.said.recv_timeout(LOOK.min((until - now).into())) {
-                Ok((at, text)) => self.enter(at, &text, after)?,
+                Ok(text) => self.enter(&text, after)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(false),
             }
@@ -101,7 +108,7 @@ impl<W: Driven> Load<W> {
     pub(crate) fn gone(&mut self, after: &mut After) -> Result<()> {
         loop {
             match self.process.said.try_recv() {
-                Ok((at, text)) => self.enter(at, &text, after)?,
+                Ok(text) => self.enter(&text, after)?,
                 Err(TryRecvError::Disconnected) => break,
                 Err(TryRecvError::Empty) => std::thread::sleep(LOOK),
             }
@@ -115,8 +122,8 @@ impl<W: Driven> Load<W> {
         Ok(())
     }
 
-    fn enter(&mut self, at: Nanos, text: &str, after: &mut After) -> Result<()> {
-        let line: Line = match serde_json::from_str(text) {
+    fn enter(&mut self, text: &str, after: &mut After) -> Result<()> {
+        let (at, line) = match read(text) {
             Ok(line) => line,
             // The last line of a generator that was killed may have been cut off.
             Err(_) if !text.ends_with('\n') => return Ok(()),
@@ -183,6 +190,11 @@ impl<W: Driven> Load<W> {
             Sorted::Failed(Fault::InDoubt(_) | Fault::Defect(_)) => &mut self.calls.in_doubt,
         };
         *count += 1;
+        match how {
+            Sorted::Answered(Verdict::Declined) => {}
+            Sorted::Answered(Verdict::Committed) => self.ends.push((at, true)),
+            Sorted::Failed(_) => self.ends.push((at, false)),
+        }
         let Some((struck, aftermath)) = after.as_mut().filter(|(struck, _)| at >= struck.at) else { return };
         aftermath.longest = aftermath.longest.max(at - begun);
         match how {

@@ -9,7 +9,9 @@ use deploy::{Databases, Deployment, Interrupt, ServerSettings, Subject};
 use measure::Monotonic;
 use model::random::Random;
 use model::{Clock, Ledger, Mix, Nanos};
-use result::{Audit, Check, DoubtFound, Drill, DrillCalls, DrillFault, FaultAction, LedgerCheck, Shortfall};
+use result::{
+    Audit, Check, DoubtFound, Drill, DrillCalls, DrillFault, DrillLine, FaultAction, LedgerCheck, Shortfall,
+};
 use std::path::Path;
 use std::time::Duration;
 use targets::Driven;
@@ -28,6 +30,8 @@ const AGAIN_MAX: Duration = Duration::from_secs(60);
 const GOES_ON: Duration = Duration::from_millis(300);
 /// How long calls that are under way when the load ends may take.
 const END_MAX: Duration = Duration::from_secs(60);
+/// A step of the time line.
+const STEP: Nanos = Nanos(100_000_000);
 /// Calls in doubt that are looked up.
 const DOUBTS_MAX: usize = 1_000;
 
@@ -69,7 +73,7 @@ pub fn drill<W: Driven>(
     keep: &mut dyn FnMut(&Drill) -> Result<()>,
 ) -> Result<()> {
     let stage = Stage::new(subject, databases, deployment, asked.server.clone(), folder, interrupt)?;
-    let clock = Monotonic::start();
+    let clock = Monotonic::of_machine();
     // No two runs on the same data have one number.
     let run = measure::unix_nanoseconds();
     let mut rounds = Rounds { stage, asked, audits, viewer, interrupt, clock, run };
@@ -140,6 +144,10 @@ struct Moments {
 struct Struckdown<W: Driven> {
     fault: DrillFault,
     ledger: W::Ledger,
+    /// When the first call was answered.
+    begun: Nanos,
+    /// The calls of a generator that is gone, as in [`Load::ends`].
+    ends: Vec<(Nanos, bool)>,
     /// The generator that is left, until all has settled.
     load: Load<W>,
 }
@@ -163,7 +171,7 @@ impl<W: Driven> Rounds<'_, W> {
             self.interrupt,
             Interval::of(began, Nanos::ZERO, span),
         )?;
-        let Struckdown { mut fault, ledger, load } = struck;
+        let Struckdown { mut fault, ledger, load, .. } = struck;
         fault.failures.extend(self.stage.ended());
         load.process.stop()?;
         self.stage.stop()?;
@@ -234,6 +242,7 @@ impl<W: Driven> Rounds<'_, W> {
         let moments = moments(mended, self.clock.now() - mended);
         if let Err(error) = back {
             let mut fault = self.fault((component, action), moments, load.calls, after);
+            fault.line = line(begun, &load.ends);
             fault.failures.push(format!("{error:#}"));
             return Err(NotBack(Box::new(fault)).into());
         }
@@ -259,9 +268,11 @@ impl<W: Driven> Rounds<'_, W> {
         load.listen(GOES_ON, &mut after, &mut |load, _| load.ended.is_some())?;
         let mut ledger = W::new_ledger(&self.stage.databases.size);
         let mut calls = DrillCalls::default();
+        let mut ends = Vec::new();
         if let Some(dead) = dead {
             ledger.absorb(&dead.ledger);
             calls += dead.calls;
+            ends = dead.ends;
         }
         let mut fault = self.fault((component, action), moments, calls, after);
         fault.left = left;
@@ -270,7 +281,7 @@ impl<W: Driven> Rounds<'_, W> {
                 format!("no call was committed within {} s after it was mended", AGAIN_MAX.as_secs());
             fault.failures.push(sentence);
         }
-        Ok(Struckdown { fault, ledger, load })
+        Ok(Struckdown { fault, ledger, begun: moments.begun, ends, load })
     }
 
     /// What is known of a fault before anything was audited.
@@ -291,6 +302,7 @@ impl<W: Driven> Rounds<'_, W> {
             first_commit_s: aftermath.first_commit.map(Nanos::as_secs_f64),
             longest_s: aftermath.longest.as_secs_f64(),
             calls,
+            line: DrillLine::default(),
             refused_after: aftermath.refused,
             left: None,
             lost_writes: moments.lost_writes,
@@ -318,7 +330,7 @@ impl<W: Driven> Rounds<'_, W> {
 
     /// Has no more calls made, and waits for those that are under way.
     fn end_load(&self, struck: &mut Struckdown<W>) -> Result<()> {
-        let Struckdown { fault, ledger, load } = struck;
+        let Struckdown { fault, ledger, begun, ends, load } = struck;
         if let Some(ended) = &load.ended {
             let why = ended.as_deref().unwrap_or("nobody had asked it to");
             fault.failures.push(format!("the load generator ended by itself: {why}"));
@@ -339,6 +351,8 @@ impl<W: Driven> Rounds<'_, W> {
         }
         ledger.absorb(&load.ledger);
         fault.calls += load.calls;
+        ends.append(&mut load.ends);
+        fault.line = line(*begun, ends);
         Ok(())
     }
 
@@ -373,6 +387,20 @@ impl<W: Driven> Rounds<'_, W> {
     }
 }
 
+/// The calls of a fault by the step in which they ended.
+fn line(begun: Nanos, ends: &[(Nanos, bool)]) -> DrillLine {
+    let mut line = DrillLine { step_s: STEP.as_secs_f64(), ..DrillLine::default() };
+    for (at, is_committed) in ends.iter().filter(|(at, _)| *at >= begun) {
+        let step = ((*at - begun).0 / STEP.0) as usize;
+        let steps = line.committed.len().max(step + 1);
+        line.committed.resize(steps, 0);
+        line.failed.resize(steps, 0);
+        let count = if *is_committed { &mut line.committed[step] } else { &mut line.failed[step] };
+        *count += 1;
+    }
+    line
+}
+
 /// What a check of the ledger says is missing, if anything is.
 fn missing(check: &LedgerCheck) -> Option<Shortfall> {
     let amount = u64::try_from(check.low.saturating_sub(check.stored)).ok().filter(|amount| *amount > 0)?;
@@ -398,4 +426,19 @@ fn judge(fault: &mut DrillFault, after: After) {
         }
     }
     fault.failures.splice(0..0, wrong);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_counted_in_the_step_in_which_they_ended() {
+        let at = |ms: u64| Nanos(1_000_000_000 + ms * 1_000_000);
+        let before = Nanos(999_999_999);
+        let ends = [(before, true), (at(0), true), (at(99), true), (at(350), false), (at(100), true)];
+        let found = line(at(0), &ends);
+        assert_eq!((found.committed, found.failed), (vec![2, 1, 0, 0], vec![0, 0, 0, 1]));
+        assert!(line(at(0), &[]).committed.is_empty());
+    }
 }

@@ -189,8 +189,8 @@ impl<'a, W: Driven> Stage<'a, W> {
         let (urls, how) = (self.urls(&self.engines), self.subject.how.path());
         let whole = deploy::Order { workload: self.subject.workload(), how: &how, databases: &urls };
         let asked = serde_json::to_string(&order)?;
-        let process = Generator::start(&whole, &asked, clock, &self.log("generator"))?;
-        Ok(Load::of(process, &order, &self.databases.size))
+        let process = Generator::start(&whole, &asked, &self.log("generator"))?;
+        Ok(Load::of(process, clock, &order, &self.databases.size))
     }
 
     /// Begins anew with what a power cut would lose: what was written before this fault is on the disk.

@@ -1,11 +1,14 @@
 //! The only place that reads a clock.
 
 use model::{Clock, Nanos};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Reading all clocks takes some 100 ns; what takes this long was interrupted.
 #[cfg(target_os = "linux")]
 const READ_MAX_NS: i128 = 1_000_000;
+
+/// Two clocks are read within this, or read again. Reading both takes less than a microsecond.
+const TOGETHER_MAX: Duration = Duration::from_micros(50);
 
 /// The machine's monotonic clock, counted from when this value was made. About 25 ns a reading.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +22,21 @@ impl Monotonic {
     #[expect(clippy::disallowed_methods, reason = "this is the place")]
     pub fn start() -> Monotonic {
         Monotonic { origin: Instant::now() }
+    }
+
+    /// A clock whose zero is that of the machine's own, so that processes on one machine can tell each other the time.
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "this is the place")]
+    pub fn of_machine() -> Monotonic {
+        loop {
+            let before = Instant::now();
+            let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+            // A process that was stopped between the two would take the pause for a difference between the clocks.
+            if before.elapsed() < TOGETHER_MAX {
+                let since = Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.try_into().unwrap_or(0));
+                return Monotonic { origin: before.checked_sub(since).unwrap_or(before) };
+            }
+        }
     }
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod budget;
 mod chart;
 pub(crate) mod curve;
 pub(crate) mod deployment;
+pub(crate) mod drill;
 pub(crate) mod forest;
 pub mod history;
 pub(crate) mod lines;

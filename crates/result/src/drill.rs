@@ -63,6 +63,9 @@ pub struct DrillFault {
     pub longest_s: f64,
     /// What became of the calls.
     pub calls: DrillCalls,
+    /// The calls that ended under load, over time.
+    #[serde(default, skip_serializing_if = "DrillLine::is_empty")]
+    pub line: DrillLine,
     /// Calls that were refused after the fault.
     pub refused_after: u64,
     /// What was acknowledged or prepared and had not come to its end when the component had come back, such as branches of
@@ -82,6 +85,31 @@ pub struct DrillFault {
     pub checks_passed: u64,
     /// What is wrong, a sentence each: failed audits first. The fault is passed where there is none.
     pub failures: Vec<String>,
+}
+
+/// Calls by the time at which they ended, from the first answer until the load ended. Both lists are equally long.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DrillLine {
+    /// Seconds of a step, above 0.
+    pub step_s: f64,
+    /// Calls that were committed, in each step.
+    pub committed: Vec<u64>,
+    /// Calls that were refused, in doubt or in conflict, in each step; without those that were under way when the load generator
+    /// was killed.
+    pub failed: Vec<u64>,
+}
+
+impl DrillLine {
+    fn is_empty(&self) -> bool {
+        self.committed.is_empty()
+    }
+
+    /// Seconds from its first step to the end of its last.
+    #[must_use]
+    pub fn length_s(&self) -> f64 {
+        self.step_s * self.committed.len() as f64
+    }
 }
 
 /// By how much the stored data falls short of what acknowledged calls imply.

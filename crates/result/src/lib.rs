@@ -65,7 +65,7 @@ pub use cost::{
 };
 pub use curve::{Axis, Curve, Knee, Point, Scalability};
 pub use demand::{AllDue, Demand, Level};
-pub use drill::{DoubtFound, Drill, DrillCalls, DrillFault, FaultAction, Shortfall};
+pub use drill::{DoubtFound, Drill, DrillCalls, DrillFault, DrillLine, FaultAction, Shortfall};
 pub use engine::{
     Engine, Gauge, GaugeKind, Grouping, LOG_WRITTEN, Missing, Outage, Refused, Statement, Wait,
 };

@@ -5,6 +5,7 @@ mod busy;
 mod clocked;
 mod comparison;
 mod curve;
+mod drill;
 mod experiment;
 mod history;
 mod shape;
@@ -14,6 +15,7 @@ mod vouchers;
 pub use busy::busy_trial;
 pub use comparison::{compared, compared_mut, comparison, redraw, two_metrics};
 pub use curve::{rate_sweep, search, sweep};
+pub use drill::drill;
 pub use experiment::experiment;
 pub use history::{Found, history, long_history, short_history};
 use result::Document;
@@ -40,6 +42,7 @@ pub fn samples() -> Vec<(&'static str, Document)> {
         ("sweep", sweep()),
         ("rates", rate_sweep()),
         ("search", search()),
+        ("drill", drill()),
     ]
 }
 

@@ -11,6 +11,8 @@ const FAULTS_MAX: f64 = 0.01;
 /// How far the rate and its slices may differ, as a share, beside a call a client: a page that is handed over late counts in
 /// the slice after its own.
 const SLICES_MARGIN: f64 = 0.01;
+/// Of what was acknowledged and settled later, the share that was settled only after the load had ended.
+const LEFT_MAX: f64 = 0.1;
 /// Calls due and never begun, as a share of those due.
 const NEVER_BEGUN_MAX: f64 = 0.001;
 
@@ -238,7 +240,7 @@ pub(super) fn outcome_mix(trial: &Trial) -> Option<Rule> {
 
 /// Whether what was still on its way at the end of the load arrived before the audits.
 pub(super) fn settled(trial: &Trial) -> Option<Rule> {
-    let Settled { pending_first, pending_last, took_s, max_s, .. } = *trial.settled.as_ref()?;
+    let Settled { pending_first, pending_last, took_s, max_s, ref settlement } = *trial.settled.as_ref()?;
     if pending_first == 0 {
         return fine("nothing was still on its way when the load ended");
     }
@@ -247,6 +249,16 @@ pub(super) fn settled(trial: &Trial) -> Option<Rule> {
         figures::count(pending_first)
     );
     let took = figures::seconds(took_s);
+    let accepted = settlement.as_ref().map_or(0, |settlement| settlement.times.count);
+    if pending_last == 0 && pending_first as f64 > LEFT_MAX * accepted as f64 && accepted > 0 {
+        return warning(
+            format!(
+                "{first}, of {} in the interval: the load left little for what settles them",
+                figures::count(accepted)
+            ),
+            "the rate is without most of the cost of settling: offer less than what can be accepted (`--rate`)",
+        );
+    }
     if pending_last == 0 {
         return fine(format!("{first}; the last arrived {took} later"));
     }
@@ -264,7 +276,8 @@ mod tests {
     use super::super::tests::after;
     use super::*;
     use crate::curve::served_share;
-    use result::Severity::Bad;
+    use result::Severity::{Bad, Warning};
+    use result::{Quantiles, Settlement};
 
     /// A server that declines everything it may does nothing.
     fn decline_all(trial: &mut Trial) {
@@ -288,5 +301,24 @@ mod tests {
         let before = served_share(&trial);
         decline_all(&mut trial);
         assert!(served_share(&trial) < before - 0.2, "{before} {}", served_share(&trial));
+    }
+    #[test]
+    fn what_settles_only_after_the_load_costs_the_rate_nothing_and_is_said() {
+        let settled = |pending_first: u64| {
+            move |trial: &mut Trial| {
+                let settlement = Settlement {
+                    kind: "cross-transfer".into(),
+                    times: Quantiles::new(849, 5e8, 1_200_000_000, |_| 500_000_000),
+                    undone: 0,
+                    backlog: vec![pending_first],
+                };
+                let settlement = Some(settlement);
+                trial.settled =
+                    Some(Settled { pending_first, pending_last: 0, took_s: 1.2, max_s: 60.0, settlement });
+            }
+        };
+        let words = "805 acknowledged results were still on their way when the load ended, of 849";
+        after(settled(805), "settled", Warning, words);
+        after(settled(8), "settled", result::Severity::Ok, "the last arrived 1.2 s later");
     }
 }

@@ -20,6 +20,7 @@ pub(super) fn drill<'a>(document: &'a Document, drill: &'a Drill) -> Vec<Block<'
     ];
     blocks.extend(doubts(drill).map(|words| Block::fact("calls in doubt", words)));
     blocks.push(Block::fact("calls", calls(drill)));
+    blocks.push(Block::chart(|markup| crate::html::drill::render(markup, drill)));
     blocks.push(Block::section("Each fault", vec![each(drill).into()]).at(Level::Full));
     blocks.push(Block::section("Each call in doubt", vec![each_doubt(drill).into()]).at(Level::Page));
     blocks
@@ -219,62 +220,58 @@ fn each_doubt(drill: &Drill) -> Table {
 mod tests {
     use super::*;
     use crate::text::Colour;
-    use result::{DoubtFound, DrillCalls, FaultAction, RunKind, Shortfall};
+    use result::Shortfall;
 
-    fn fault(component: &str, first_commit_s: Option<f64>, failures: &[&str]) -> DrillFault {
-        DrillFault {
-            component: component.into(),
-            action: FaultAction::Kill,
-            after_s: 0.5,
-            away_s: 0.25,
-            back_s: 0.125,
-            first_commit_s,
-            longest_s: 1.5,
-            calls: DrillCalls { begun: 100, committed: 90, in_doubt: 2, ..DrillCalls::default() },
-            refused_after: 7,
-            left: Some(3),
-            lost_writes: None,
-            missing: vec![Shortfall { name: "history".into(), unit: "rows of history".into(), amount: 12 }],
-            doubts: vec![DoubtFound { call: "transfer 4 of worker 1".into(), found: "not done".into() }],
-            settled_s: Some(0.2),
-            checks_passed: 20,
-            failures: failures.iter().map(|text| (*text).to_owned()).collect(),
-        }
-    }
-
-    fn told(planned: u32, faults: Vec<DrillFault>) -> (String, String) {
-        let mut document = sample_documents::running();
-        document.kind = RunKind::Drill;
-        document.subjects = vec!["transfer/postgres/x".into()];
-        document.state = State::Complete;
-        document.drill = Some(Drill {
-            seed: 7,
-            scale: 2,
-            scale_unit: "branches".into(),
-            shards: 2,
-            rate_per_s: 200.0,
-            clients: 8,
-            mix: Vec::new(),
-            planned,
-            faults,
-        });
+    /// The text and the page of the sample with a change.
+    fn told(change: impl FnOnce(&mut Drill)) -> (String, String) {
+        let mut document = sample_documents::drill();
+        change(document.drill.as_mut().expect("the sample is a drill"));
         (crate::text::render(&document, Colour::Never), crate::html::render(&document))
     }
 
     #[test]
     fn a_drill_says_what_was_struck_and_whether_all_is_right() {
-        let (text, page) = told(2, vec![fault("server", Some(0.5), &[]), fault("server", Some(2.5), &[])]);
-        for words in
-            ["passed", "2 faults: nothing was lost", "server kill", "2 not done", "200 sent", "seed 7"]
-        {
+        let (text, page) = told(|_| ());
+        for words in ["passed", "6 faults: nothing was lost", "server kill", "6 not done", "seed 7"] {
             assert!(text.contains(words), "{words}: {text}");
         }
         assert!(page.contains("transfer 4 of worker 1") && !page.contains("Data was lost"));
-        assert!(page.contains("12 rows of history"));
-        let (text, _) =
-            told(3, vec![fault("server", None, &["none was committed"]), fault("relay", Some(1.0), &[])]);
-        for words in ["failed", "1 of 2 faults left wrong data", "3 were asked for", "none was committed"] {
+        let (text, page) = told(|drill| {
+            drill.planned = 7;
+            drill.faults[1].failures = vec!["none was committed".into()];
+            drill.faults[1].missing =
+                vec![Shortfall { name: "history".into(), unit: "rows of history".into(), amount: 12 }];
+        });
+        for words in ["failed", "1 of 6 faults left wrong data", "7 were asked for", "none was committed"] {
             assert!(text.contains(words), "{words}: {text}");
         }
+        assert!(page.contains("12 rows of history") && page.contains("Data was lost"));
+    }
+
+    #[test]
+    fn the_time_line_marks_each_fault() {
+        let (_, page) = told(|_| ());
+        let figure = |page: &str| -> String {
+            let from = page.find("<strong>Time line</strong>").expect("there is a time line");
+            page[from..].split("</figure>").next().expect("it ends").to_owned()
+        };
+        let marks = |figure: &str| figure.matches("fill=\"var(--bad)\"").count();
+        // Wide and narrow, each with two shades a fault.
+        assert_eq!(marks(&figure(&page)), 2 * 2 * 6);
+        assert!(figure(&page).contains("with 6 faults; up to 200 a second"), "{}", figure(&page));
+        // Of many faults, those with the longest time until a commit.
+        let (_, page) = told(|drill| {
+            let one = drill.faults[0].clone();
+            drill.faults = (0..90).map(|_| one.clone()).collect();
+            drill.faults[80].first_commit_s = None;
+        });
+        let many = figure(&page);
+        assert!(many.contains("Of 90 faults, these are the 40 after"), "{many}");
+        assert_eq!(marks(&many), 2 * 2 * 40);
+        assert!(page.contains("after fault 81, server kill"));
+        // No figure where no fault has a time line.
+        let (_, page) =
+            told(|drill| drill.faults.iter_mut().for_each(|fault| fault.line = Default::default()));
+        assert!(!page.contains("<strong>Time line</strong>"));
     }
 }

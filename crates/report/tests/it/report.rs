@@ -50,6 +50,7 @@ fn a_field_that_the_schema_does_not_know_is_refused_everywhere() {
     comparison.experiment.as_mut().unwrap().further_metrics = further;
     comparison.curve = sample_documents::sweep().curve;
     comparison.search = sample_documents::search().search;
+    comparison.drill = sample_documents::drill().drill;
     // One trial shows all that a trial has, once its data is split.
     comparison.trials.truncate(1);
     comparison.trials[0].data.stores = sample_documents::two_stores();

@@ -69,6 +69,11 @@ fn sweeps_and_searches() {
 }
 
 #[test]
+fn drills() {
+    check_all("drill", &sample_documents::drill());
+}
+
+#[test]
 fn histories() {
     let history = History::of(sample_documents::history(), None);
     check("history.txt", &history.text(Colour::Never));
