@@ -35,7 +35,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How long each server is held to it.
 fn soak() -> Duration {
     let seconds = std::env::var("STACKMARK_SOAK_S").ok().map(|text| text.parse().unwrap());
-    Duration::from_secs(seconds.unwrap_or(3))
+    Duration::from_secs(seconds.unwrap_or(2))
 }
 
 /// The golden data of the catalogue, loaded once for all servers.

@@ -33,7 +33,7 @@ function glance() {
 /** Carries out the run and looks at it. */
 async function watch(browser, folder) {
   // A load that takes longer than to open a page, and an interval that takes longer than to open it once more.
-  const args = ["run", "tpcc/sqlite/rusqlite", "--scale", "3", "--clients", "2", "--warmup", "2s", "--duration", "20s",
+  const args = ["run", "tpcc/sqlite/rusqlite", "--scale", "3", "--clients", "2", "--think", "exp:10ms", "--warmup", "2s", "--duration", "20s",
     "--live", "127.0.0.1:0"];
   const run = spawn(binary(), args, {
     cwd: folder, stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, STACKMARK_LOCK: join(folder, "lock") },

@@ -24,7 +24,7 @@ const TURNS: u32 = 25;
 /// Random calls of a conformance, beside the golden ones.
 const RANDOM_CALLS: u32 = 400;
 /// Calls of the whole mix from all sessions.
-const MIX_CALLS: u64 = 1_500;
+const MIX_CALLS: u64 = 800;
 /// Attempts that outlast any crowd of [`SESSIONS`], also where most of them end in a conflict.
 const ATTEMPTS_MAX: u32 = 1_000;
 
