@@ -103,7 +103,7 @@ fn a_level_that_no_rate_keeps_is_a_bad_answer() {
 #[test]
 fn a_hopeless_step_ends_early_says_why_and_the_search_goes_on() {
     let desk = Desk::loaded();
-    let line = "find-max tpcc --json --slo p90<1us --duration 4s --warmup 0s --in-flight 2";
+    let line = "find-max tpcc --json --slo p90<1us --duration 6s --warmup 0s --in-flight 2";
     let search = desk.start(&format!("{line} --db {UNFLUSHED}"));
     let result = || {
         let run = desk.runs().pop()?;
@@ -120,7 +120,7 @@ fn a_hopeless_step_ends_early_says_why_and_the_search_goes_on() {
         let trial = &document["trials"][step["trial"].as_u64().unwrap() as usize];
         assert_eq!((&step["kept"], &trial["state"]), (&false.into(), &"interrupted".into()), "{step}");
         let ended = step["ended_early_s"].as_f64().unwrap();
-        assert!((2.0..3.9).contains(&ended), "{step}");
+        assert!((2.0..5.9).contains(&ended), "{step}");
         assert!(step["why"].as_str().unwrap().contains("had taken longer than 1 µs"), "{step}");
         assert!(
             trial["audits"].as_array().unwrap().iter().any(|audit| audit["when"] == "after_run"),
