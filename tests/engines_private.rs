@@ -111,7 +111,7 @@ fn a_warm_up_goes_on_while_whole_pages_are_logged() {
     let desk = Desk::empty();
     let _swept = Swept(&desk);
     // A load ends with a checkpoint.
-    let how = "--durability delayed --think exp:5ms --warmup 5s --warmup-max 8s --duration 2s";
+    let how = "--durability delayed --warmup 5s --warmup-max 8s --duration 2s";
     let ran = run(&desk, &format!("run tpcc/postgres {how} --json"));
     let document = parse(&ran.out);
     assert_good(&ran, &document);
