@@ -51,11 +51,6 @@ fn what_is_refused_on_postgresql_goes_back() {
 }
 
 #[test]
-fn wrongs_between_stores_on_postgresql_are_caught_by_the_audits_that_they_offend_and_by_no_others() {
-    wrongs_between_stores_are_caught::<OnPostgres>();
-}
-
-#[test]
 fn sagas_on_mariadb_settle() {
     stores_settle::<OnMariaDb>(2);
 }
@@ -68,11 +63,6 @@ fn what_a_dead_relay_leaves_on_mariadb_is_settled() {
 #[test]
 fn what_is_refused_on_mariadb_goes_back() {
     what_is_refused_goes_back::<OnMariaDb>();
-}
-
-#[test]
-fn wrongs_between_stores_on_mariadb_are_caught_by_the_audits_that_they_offend_and_by_no_others() {
-    wrongs_between_stores_are_caught::<OnMariaDb>();
 }
 
 #[test]
@@ -129,4 +119,18 @@ fn a_store_on_postgresql_that_says_otherwise_than_was_loaded_is_refused() {
 #[test]
 fn a_store_on_mariadb_that_says_otherwise_than_was_loaded_is_refused() {
     a_store_that_says_otherwise_is_refused::<OnMariaDb>();
+}
+
+mod extended {
+    use super::*;
+
+    #[test]
+    fn wrongs_between_stores_on_postgresql_are_caught_by_the_audits_that_they_offend_and_by_no_others() {
+        wrongs_between_stores_are_caught::<OnPostgres>();
+    }
+
+    #[test]
+    fn wrongs_between_stores_on_mariadb_are_caught_by_the_audits_that_they_offend_and_by_no_others() {
+        wrongs_between_stores_are_caught::<OnMariaDb>();
+    }
 }

@@ -1,5 +1,5 @@
 //! Transfers between stores by two-phase commit, on both engines that keep branches: with the decision in the row of the
-//! transfer, and in a log of its own.
+//! transfer, and in a log of its own, which only the extended tests try on MariaDB.
 
 use stackmark_tests::beds::{OnMariaDb, OnPostgres};
 use stackmark_tests::two_phase::{
@@ -28,11 +28,6 @@ fn two_stores_on_mariadb_are_as_one() {
 }
 
 #[test]
-fn two_stores_on_mariadb_are_as_one_with_a_log() {
-    stores_are_as_one::<OnMariaDb>(TwoPhaseLog, 2);
-}
-
-#[test]
 fn what_a_dead_coordinator_leaves_on_postgresql_is_decided() {
     what_a_dead_coordinator_leaves_is_decided::<OnPostgres>(TwoPhase);
 }
@@ -45,11 +40,6 @@ fn what_a_dead_coordinator_leaves_on_postgresql_is_decided_with_a_log() {
 #[test]
 fn what_a_dead_coordinator_leaves_on_mariadb_is_decided() {
     what_a_dead_coordinator_leaves_is_decided::<OnMariaDb>(TwoPhase);
-}
-
-#[test]
-fn what_a_dead_coordinator_leaves_on_mariadb_is_decided_with_a_log() {
-    what_a_dead_coordinator_leaves_is_decided::<OnMariaDb>(TwoPhaseLog);
 }
 
 #[test]
@@ -67,7 +57,21 @@ fn who_commits_before_the_decision_on_mariadb_is_caught() {
     who_commits_before_the_decision_is_caught::<OnMariaDb>(TwoPhase);
 }
 
-#[test]
-fn who_commits_before_the_decision_on_mariadb_is_caught_with_a_log() {
-    who_commits_before_the_decision_is_caught::<OnMariaDb>(TwoPhaseLog);
+mod extended {
+    use super::*;
+
+    #[test]
+    fn two_stores_on_mariadb_are_as_one_with_a_log() {
+        stores_are_as_one::<OnMariaDb>(TwoPhaseLog, 2);
+    }
+
+    #[test]
+    fn what_a_dead_coordinator_leaves_on_mariadb_is_decided_with_a_log() {
+        what_a_dead_coordinator_leaves_is_decided::<OnMariaDb>(TwoPhaseLog);
+    }
+
+    #[test]
+    fn who_commits_before_the_decision_on_mariadb_is_caught_with_a_log() {
+        who_commits_before_the_decision_is_caught::<OnMariaDb>(TwoPhaseLog);
+    }
 }
