@@ -10,11 +10,8 @@ use sql::{Dialect, Isolation, ServerUrl};
 use stackmark_tests::beds::OnMariaDb;
 use stackmark_tests::bite;
 use stackmark_tests::calls::runtime;
-use stackmark_tests::routes::{
-    Route, conforms_through_http, nothing_is_lost_or_done_twice, the_mix_is_sound,
-};
-use stackmark_tests::store::Store;
-use workload_tpcc::{Cardinality, SqlTarget, Tpcc, catalogue};
+use stackmark_tests::routes::{conforms_through_http, other_races, races};
+use workload_tpcc::{SqlTarget, Tpcc, catalogue};
 
 const REACHED: &str = "a database that was just made";
 
@@ -28,32 +25,19 @@ fn procedure(url: &ServerUrl) -> ProcedureTarget<Monotonic> {
     runtime().block_on(ProcedureTarget::reach(url, Monotonic::start())).expect(REACHED)
 }
 
-fn fresh() -> Store {
-    Store::on(Engine::MariaDb, Cardinality::tiny())
-}
-
-fn looser(store: &Store) -> ServerUrl {
-    ServerUrl { isolation: Isolation::ReadCommitted, ..store.server().clone() }
-}
-
-/// The same rows at the engine's own isolation, and the whole mix at a looser one.
-fn races<T: Target<Tpcc>>(reach: impl Fn(&ServerUrl) -> T) {
-    let store = fresh();
-    nothing_is_lost_or_done_twice(&store, Route::Http, reach(store.server()));
-    let store = fresh();
-    the_mix_is_sound(&store, Route::Http, reach(&looser(&store)));
+fn conforms_and_races<T: Target<Tpcc>>(reach: impl Fn(&ServerUrl) -> T) {
+    conforms_through_http(Engine::MariaDb, &reach);
+    races(Engine::MariaDb, Isolation::ReadCommitted, reach);
 }
 
 #[test]
 fn plain_sessions_conform_through_http_and_lose_nothing_in_races() {
-    conforms_through_http(Engine::MariaDb, plain);
-    races(plain);
+    conforms_and_races(plain);
 }
 
 #[test]
 fn procedures_conform_through_http_and_lose_nothing_in_races() {
-    conforms_through_http(Engine::MariaDb, procedure);
-    races(procedure);
+    conforms_and_races(procedure);
 }
 
 #[test]
@@ -66,19 +50,10 @@ fn what_no_audit_can_see_is_left_to_conformance_which_does() {
 mod extended {
     use super::*;
 
-    fn other_races<T: Target<Tpcc>>(reach: impl Fn(&ServerUrl) -> T) {
-        for route in [Route::Direct, Route::Http] {
-            let store = fresh();
-            the_mix_is_sound(&store, route, reach(store.server()));
-        }
-        let store = fresh();
-        nothing_is_lost_or_done_twice(&store, Route::Direct, reach(&looser(&store)));
-    }
-
     #[test]
     fn no_style_loses_anything_in_races_at_any_isolation_on_either_route() {
-        other_races(plain);
-        other_races(procedure);
+        other_races(Engine::MariaDb, Isolation::ReadCommitted, plain);
+        other_races(Engine::MariaDb, Isolation::ReadCommitted, procedure);
     }
 
     #[test]

@@ -10,11 +10,8 @@ use sql::{Dialect, Isolation, ServerUrl};
 use stackmark_tests::beds::OnPostgres;
 use stackmark_tests::bite;
 use stackmark_tests::calls::runtime;
-use stackmark_tests::routes::{
-    Route, conforms_through_http, nothing_is_lost_or_done_twice, the_mix_is_sound,
-};
-use stackmark_tests::store::Store;
-use workload_tpcc::{Cardinality, SqlTarget, Tpcc, catalogue};
+use stackmark_tests::routes::{conforms_through_http, other_races, races};
+use workload_tpcc::{SqlTarget, Tpcc, catalogue};
 
 const REACHED: &str = "a database that was just made";
 
@@ -32,39 +29,25 @@ fn procedure(url: &ServerUrl) -> ProcedureTarget<Monotonic> {
     runtime().block_on(ProcedureTarget::reach(url, Monotonic::start())).expect(REACHED)
 }
 
-fn fresh() -> Store {
-    Store::on(Engine::Postgres, Cardinality::tiny())
-}
-
-fn strict(store: &Store) -> ServerUrl {
-    ServerUrl { isolation: Isolation::Serializable, ..store.server().clone() }
-}
-
-/// The same rows at the engine's own isolation, and the whole mix at the strictest.
-fn races<T: Target<Tpcc>>(reach: impl Fn(&ServerUrl) -> T) {
-    let store = fresh();
-    nothing_is_lost_or_done_twice(&store, Route::Http, reach(store.server()));
-    let store = fresh();
-    let retries = the_mix_is_sound(&store, Route::Http, reach(&strict(&store)));
+fn conforms_and_races<T: Target<Tpcc>>(reach: impl Fn(&ServerUrl) -> T) {
+    conforms_through_http(Engine::Postgres, &reach);
+    let retries = races(Engine::Postgres, Isolation::Serializable, reach);
     assert!(retries > 0, "eight sessions on two warehouses at SERIALIZABLE meet conflicts");
 }
 
 #[test]
 fn plain_sessions_conform_through_http_and_lose_nothing_in_races() {
-    conforms_through_http(Engine::Postgres, plain);
-    races(plain);
+    conforms_and_races(plain);
 }
 
 #[test]
 fn pipelined_sessions_conform_through_http_and_lose_nothing_in_races() {
-    conforms_through_http(Engine::Postgres, pipelined);
-    races(pipelined);
+    conforms_and_races(pipelined);
 }
 
 #[test]
 fn procedures_conform_through_http_and_lose_nothing_in_races() {
-    conforms_through_http(Engine::Postgres, procedure);
-    races(procedure);
+    conforms_and_races(procedure);
 }
 
 #[test]
@@ -77,20 +60,11 @@ fn what_no_audit_can_see_is_left_to_conformance_which_does() {
 mod extended {
     use super::*;
 
-    fn other_races<T: Target<Tpcc>>(reach: impl Fn(&ServerUrl) -> T) {
-        for route in [Route::Direct, Route::Http] {
-            let store = fresh();
-            the_mix_is_sound(&store, route, reach(store.server()));
-        }
-        let store = fresh();
-        nothing_is_lost_or_done_twice(&store, Route::Direct, reach(&strict(&store)));
-    }
-
     #[test]
     fn no_style_loses_anything_in_races_at_any_isolation_on_either_route() {
-        other_races(plain);
-        other_races(pipelined);
-        other_races(procedure);
+        other_races(Engine::Postgres, Isolation::Serializable, plain);
+        other_races(Engine::Postgres, Isolation::Serializable, pipelined);
+        other_races(Engine::Postgres, Isolation::Serializable, procedure);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::store::Store;
 use drive::Trial;
 use model::{Cents, Ledger as _, RetryPolicy, RetryingTarget, Target, Workload};
 use rig::Engine;
-use sql::ServerUrl;
+use sql::{Isolation, ServerUrl};
 use std::collections::{BTreeMap, BTreeSet};
 use workload_tpcb::Tpcb;
 use workload_tpcc::conformance::{ConformancePlan, conform};
@@ -35,6 +35,35 @@ pub enum Route {
     Direct,
     /// The server holds it.
     Http,
+}
+
+/// Races through the server: for the same rows at the engine's own isolation, and the whole mix at another. Gives the attempts of
+/// the mix that ended in a conflict.
+///
+/// # Panics
+/// When something is lost, done twice or unsound.
+pub fn races<T: Target<Tpcc>>(engine: Engine, other: Isolation, reach: impl Fn(&ServerUrl) -> T) -> u64 {
+    let store = Store::on(engine, Cardinality::tiny());
+    nothing_is_lost_or_done_twice(&store, Route::Http, reach(store.server()));
+    let store = Store::on(engine, Cardinality::tiny());
+    the_mix_is_sound(&store, Route::Http, reach(&isolated(&store, other)))
+}
+
+/// The other combinations of route and isolation.
+///
+/// # Panics
+/// As [`races`].
+pub fn other_races<T: Target<Tpcc>>(engine: Engine, other: Isolation, reach: impl Fn(&ServerUrl) -> T) {
+    for route in [Route::Direct, Route::Http] {
+        let store = Store::on(engine, Cardinality::tiny());
+        the_mix_is_sound(&store, route, reach(store.server()));
+    }
+    let store = Store::on(engine, Cardinality::tiny());
+    nothing_is_lost_or_done_twice(&store, Route::Direct, reach(&isolated(&store, other)));
+}
+
+fn isolated(store: &Store, isolation: Isolation) -> ServerUrl {
+    ServerUrl { isolation, ..store.server().clone() }
 }
 
 fn patient<T>(target: T) -> RetryingTarget<T> {

@@ -120,3 +120,15 @@ pub fn thread_cpu() -> Nanos {
     #[cfg(not(target_os = "linux"))]
     Nanos::ZERO
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_of_the_machine_have_one_zero() {
+        let [first, second] = [Monotonic::of_machine(), Monotonic::of_machine()].map(|clock| clock.origin);
+        assert!(first.max(second) - first.min(second) < TOGETHER_MAX);
+        assert!(first < Monotonic::start().origin);
+    }
+}

@@ -11,7 +11,7 @@ const FAULTS_MAX: f64 = 0.01;
 /// How far the rate and its slices may differ, as a share, beside a call a client: a page that is handed over late counts in
 /// the slice after its own.
 const SLICES_MARGIN: f64 = 0.01;
-/// Of what was acknowledged and settled later, the share that was settled only after the load had ended.
+/// Calls settled only after the load ended, as a share of those accepted in the window.
 const LEFT_MAX: f64 = 0.1;
 /// Calls due and never begun, as a share of those due.
 const NEVER_BEGUN_MAX: f64 = 0.001;
@@ -250,13 +250,11 @@ pub(super) fn settled(trial: &Trial) -> Option<Rule> {
     );
     let took = figures::seconds(took_s);
     let accepted = settlement.as_ref().map_or(0, |settlement| settlement.times.count);
-    if pending_last == 0 && pending_first as f64 > LEFT_MAX * accepted as f64 && accepted > 0 {
+    let is_late = accepted > 0 && pending_first as f64 > LEFT_MAX * accepted as f64;
+    if pending_last == 0 && is_late {
         return warning(
-            format!(
-                "{first}, of {} in the interval: the load left little for what settles them",
-                figures::count(accepted)
-            ),
-            "the rate is without most of the cost of settling: offer less than what can be accepted (`--rate`)",
+            format!("{first}, of {} accepted in the window", figures::count(accepted)),
+            "throughput excludes most of the cost of settling: reduce the load (`--rate`) and run again",
         );
     }
     if pending_last == 0 {
@@ -302,22 +300,22 @@ mod tests {
         decline_all(&mut trial);
         assert!(served_share(&trial) < before - 0.2, "{before} {}", served_share(&trial));
     }
+
     #[test]
-    fn what_settles_only_after_the_load_costs_the_rate_nothing_and_is_said() {
+    fn a_load_whose_results_are_settled_only_after_it_is_warned_of() {
         let settled = |pending_first: u64| {
             move |trial: &mut Trial| {
-                let settlement = Settlement {
+                let settlement = Some(Settlement {
                     kind: "cross-transfer".into(),
                     times: Quantiles::new(849, 5e8, 1_200_000_000, |_| 500_000_000),
                     undone: 0,
                     backlog: vec![pending_first],
-                };
-                let settlement = Some(settlement);
+                });
                 trial.settled =
                     Some(Settled { pending_first, pending_last: 0, took_s: 1.2, max_s: 60.0, settlement });
             }
         };
-        let words = "805 acknowledged results were still on their way when the load ended, of 849";
+        let words = "805 acknowledged results were still on their way when the load ended, of 849 accepted";
         after(settled(805), "settled", Warning, words);
         after(settled(8), "settled", result::Severity::Ok, "the last arrived 1.2 s later");
     }

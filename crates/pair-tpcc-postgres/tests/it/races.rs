@@ -81,23 +81,23 @@ fn at_once(url: &ServerUrl, styles: &[Style], lists: &[Vec<Call>]) -> Vec<Answer
     })
 }
 
-/// The styles of sessions that run at once, by a name.
-type Company = (&'static str, &'static [Style]);
+/// The styles of sessions that run at once, with a name.
+type Styles = (&'static str, &'static [Style]);
 
-const ALL: &[Company] = &[("all", &[Style::Plain, Style::Pipelined, Style::Procedure])];
+const TOGETHER: &[Styles] = &[("all", &[Style::Plain, Style::Pipelined, Style::Procedure])];
 
-fn in_company(
-    companies: &[Company],
+fn in_groups(
+    groups: &[Styles],
     name: &str,
     list: impl Fn(u32) -> Vec<Call>,
     check: impl Fn(&ServerUrl, &[Answers]),
 ) {
-    for (company, styles) in companies {
-        let url = tiny(&format!("{name}_{company}"));
+    for (group, styles) in groups {
+        let url = tiny(&format!("{name}_{group}"));
         let lists: Vec<Vec<Call>> = (0..SESSIONS as u32).map(&list).collect();
         let answers = at_once(&url, styles, &lists);
         if let Some(fault) = answers.iter().flatten().find_map(|answer| answer.as_ref().err()) {
-            panic!("{company}: {fault}");
+            panic!("{group}: {fault}");
         }
         check(&url, &answers);
         assert_sound(&url);
@@ -161,7 +161,7 @@ fn assert_sound(url: &ServerUrl) {
     }
 }
 
-fn orders(companies: &[Company]) {
+fn orders(groups: &[Styles]) {
     // Lines in any order, from both warehouses, items twice: all sessions want the same stock rows.
     let order = |seed: u32| {
         let mut lines: arrayvec::ArrayVec<Line, 15> = (0..9)
@@ -177,8 +177,8 @@ fn orders(companies: &[Company]) {
         }
         Call::NewOrder(NewOrder { w_id: 1, d_id: 3, c_id: seed % 30 + 1, lines })
     };
-    in_company(
-        companies,
+    in_groups(
+        groups,
         "orders",
         |session| (0..40).map(|turn| order(session * 40 + turn)).collect(),
         |url, answers| {
@@ -199,10 +199,10 @@ fn orders(companies: &[Company]) {
     );
 }
 
-fn payments(companies: &[Company]) {
+fn payments(groups: &[Styles]) {
     let amount = |session: u32, turn: u32| i64::from(100 + session * 1_000 + turn * 37);
-    in_company(
-        companies,
+    in_groups(
+        groups,
         "payments",
         |session| {
             let pay = |turn| Payment {
@@ -245,9 +245,9 @@ fn payments(companies: &[Company]) {
     );
 }
 
-fn deliveries(companies: &[Company]) {
-    in_company(
-        companies,
+fn deliveries(groups: &[Styles]) {
+    in_groups(
+        groups,
         "deliveries",
         // Nine orders wait in each district: most of these find nothing left.
         |session| {
@@ -274,9 +274,9 @@ fn deliveries(companies: &[Company]) {
     );
 }
 
-fn mix(companies: &[Company]) {
-    in_company(
-        companies,
+fn mix(groups: &[Styles]) {
+    in_groups(
+        groups,
         "mix",
         |session| {
             let c_load = Data::c_load_of(GOLDEN_LOAD_SEED);
@@ -289,28 +289,28 @@ fn mix(companies: &[Company]) {
 
 #[test]
 fn orders_placed_at_once_in_one_district_get_numbers_without_twins_and_gaps() {
-    orders(ALL);
+    orders(TOGETHER);
 }
 
 #[test]
 fn payments_made_at_once_to_one_customer_lose_not_a_cent() {
-    payments(ALL);
+    payments(TOGETHER);
 }
 
 #[test]
 fn deliveries_made_at_once_deliver_each_order_once() {
-    deliveries(ALL);
+    deliveries(TOGETHER);
 }
 
 #[test]
 fn the_whole_mix_from_eight_sessions_leaves_sound_data_and_meets_no_deadlock() {
-    mix(ALL);
+    mix(TOGETHER);
 }
 
 mod extended {
     use super::*;
 
-    const ALONE: &[Company] = &[("pipelined", &[Style::Pipelined]), ("procedure", &[Style::Procedure])];
+    const ALONE: &[Styles] = &[("pipelined", &[Style::Pipelined]), ("procedure", &[Style::Procedure])];
 
     #[test]
     fn sessions_of_one_style_at_once_lose_nothing_and_do_nothing_twice() {

@@ -258,7 +258,7 @@ mod tests {
         let marks = |figure: &str| figure.matches("fill=\"var(--bad)\"").count();
         // Wide and narrow, each with two shades a fault.
         assert_eq!(marks(&figure(&page)), 2 * 2 * 6);
-        assert!(figure(&page).contains("with 6 faults; up to 200 a second"), "{}", figure(&page));
+        assert!(figure(&page).contains("with 6 faults; up to 200 calls/s"), "{}", figure(&page));
         // Of many faults, those with the longest time until a commit.
         let (_, page) = told(|drill| {
             let one = drill.faults[0].clone();
@@ -266,7 +266,7 @@ mod tests {
             drill.faults[80].first_commit_s = None;
         });
         let many = figure(&page);
-        assert!(many.contains("Of 90 faults, these are the 40 after"), "{many}");
+        assert!(many.contains("Of 90 faults, these are the 40 with"), "{many}");
         assert_eq!(marks(&many), 2 * 2 * 40);
         assert!(page.contains("after fault 81, server kill"));
         // No figure where no fault has a time line.

@@ -38,7 +38,7 @@ pub(crate) fn render(markup: &mut Markup, drill: &Drill) {
     let all = drill.faults.iter().filter(|fault| fault.line.length_s() > 0.0).count();
     let which = if shown.len() < all {
         format!(
-            " Of {} faults, these are the {} after which it took longest until a call was committed again.",
+            " Of {} faults, these are the {} with the longest time to the next committed call.",
             figures::count(all as u64),
             figures::count(shown.len() as u64)
         )
@@ -46,15 +46,15 @@ pub(crate) fn render(markup: &mut Markup, drill: &Drill) {
         String::new()
     };
     let caption = format!(
-        "Seconds under load, one fault after the other; between them everything settled and was audited, which is left out. \
-         A fault is shaded red until the component was mended, and lighter until a call was committed again.{which}"
+        "Seconds under load, one fault after the other, without settling and audits in between. Each fault is shaded red until the \
+         component was restored, and lighter until the next committed call.{which}"
     );
     let most = points.iter().map(|point| point.committed_per_s).fold(0.0, f64::max);
     let figure = Figure {
         title: "Time line",
         caption: &caption,
         description: format!(
-            "Line chart of committed calls a second over {} under load with {}; up to {} a second.",
+            "Line chart of committed calls/s over {} under load with {}; up to {} calls/s.",
             figures::seconds(points.last().map_or(0.0, |point| point.t_s)),
             figures::counted(shown.len() as u64, "fault"),
             figures::count(most.round() as u64)
@@ -76,21 +76,19 @@ fn shown(drill: &Drill) -> Vec<Shown<'_>> {
     let mut faults: Vec<(usize, &DrillFault)> =
         (1..).zip(&drill.faults).filter(|(_, fault)| fault.line.length_s() > 0.0).collect();
     if faults.len() > FAULTS_MAX {
-        // None at all is longest.
+        // No committed call at all is the longest.
         let wait = |fault: &DrillFault| fault.first_commit_s.unwrap_or(f64::INFINITY);
         faults.sort_by(|(_, a), (_, b)| wait(b).total_cmp(&wait(a)));
         faults.truncate(FAULTS_MAX);
         faults.sort_by_key(|(number, _)| *number);
     }
+    let mut shown = Vec::with_capacity(faults.len());
     let mut from_s = 0.0;
-    let place = |(number, fault): (usize, &'_ DrillFault)| {
-        let shown = (number, from_s);
+    for (number, fault) in faults {
+        shown.push(Shown { number, fault, from_s });
         from_s += fault.line.length_s();
-        shown
-    };
-    let places: Vec<(usize, f64)> = faults.iter().copied().map(place).collect();
-    let placed = faults.into_iter().zip(places);
-    placed.map(|((_, fault), (number, from_s))| Shown { number, fault, from_s }).collect()
+    }
+    shown
 }
 
 fn points(shown: &[Shown<'_>]) -> Vec<Point> {
