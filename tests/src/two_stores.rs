@@ -10,7 +10,7 @@ use model::{Clock as _, Nanos};
 use sql::{DbUrl, Journal, SqliteUrl};
 use std::collections::BTreeSet;
 use targets::{Driven as _, How, TrialTarget, target_over};
-use workload_transfer::{Cardinality, Claims, Ledger, Tally, Transfers};
+use workload_transfer::{Cardinality, Ledger, Tally, Transfers};
 
 /// Random calls of a conformance.
 const RANDOM_CALLS: u32 = 400;
@@ -88,7 +88,7 @@ impl Bank {
 
     /// The audits that notice something, in whatever store; measures of the ledger together as `ledger`.
     pub(crate) fn failed(&self, ledger: &Ledger) -> BTreeSet<String> {
-        let claims = Claims::of(ledger, true);
+        let claims = ledger.claims(true);
         let missed = misses::<Transfers>(&self.before, &self.evidence(), &claims);
         let here = self.parts.iter().flat_map(|part| part.failed_here(&self.before));
         here.chain(missed.then(|| "ledger".to_owned())).collect()

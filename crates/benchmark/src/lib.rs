@@ -2,6 +2,7 @@
 
 mod blocks;
 mod checks;
+pub mod keyed;
 
 use anyhow::{Result, bail};
 use model::rows::Dataset;

@@ -2,10 +2,11 @@
 
 use crate::ledger::over_all;
 use crate::{
-    BRANCHES_MAX, CROSSES, Call, Cardinality, Claims, Crossing, Data, Doubt, Inputs, Key, Ledger, OPENING,
-    Oracle, Sort, State, Tally, Transfers, audit,
+    BRANCHES_MAX, CROSSES, Call, Cardinality, Claims, Crossing, Data, Inputs, Ledger, OPENING, Oracle, Sort,
+    State, Tally, Transfers, audit,
 };
 use anyhow::{Context, Result, bail};
+use benchmark::keyed::Effect;
 use benchmark::{
     Benchmark, Inquiry, Kit, Look, Past, Rehearsal, Settling, Streams, input_checks, ledger_checks,
     whole_checks,
@@ -166,14 +167,14 @@ impl Benchmark for Transfers {
 
     fn inquiries(size: &Cardinality, claims: &Claims, dialect: Dialect) -> Result<Vec<Inquiry>> {
         let query = audit::stored_transfer(dialect)?;
-        let inquiry = |doubt: &Doubt| Inquiry {
+        let inquiry = |doubt: &Effect| Inquiry {
             call: format!(
                 "transfer {} of worker {}: {} from account {}",
-                doubt.sequence, doubt.worker, doubt.amount, doubt.source
+                doubt.key.sequence, doubt.key.worker, doubt.amount, doubt.place
             ),
-            store: size.shard_of(doubt.source) as usize,
+            store: size.shard_of(doubt.place) as usize,
             query: query.clone(),
-            params: Key { run: doubt.run, worker: doubt.worker, sequence: doubt.sequence }.columns().to_vec(),
+            params: doubt.key.columns().to_vec(),
             told: |rows| {
                 let state = rows.first().and_then(|row| row.first()).and_then(Value::int);
                 match (rows, state.and_then(State::of_number)) {
@@ -191,12 +192,17 @@ impl Benchmark for Transfers {
     }
 
     fn claims(ledger: &Ledger, complete: bool) -> Claims {
-        Claims::of(ledger, complete)
+        ledger.claims(complete)
     }
 
     fn ledger_checks(before: &Vec<Tally>, after: &Vec<Tally>, claims: &Claims) -> Vec<LedgerCheck> {
         // Workers are no places that must be there before.
-        ledger_checks("worker's keys", (0, 0), Some(claims.audit(before, after)), claims.complete)
+        ledger_checks(
+            "worker's keys",
+            (0, 0),
+            Some(crate::ledger::audit(claims, before, after)),
+            claims.complete,
+        )
     }
 
     fn whole_checks(size: &Cardinality, stored: &Vec<Tally>) -> Vec<LedgerCheck> {

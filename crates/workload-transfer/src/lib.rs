@@ -1,7 +1,7 @@
 //! Money from one account to another, each asked for under a key of its own so that it may be asked for again: a double-entry
 //! ledger over accounts that may lie in several stores.
 //!
-//! In reading order: `key` (what makes a call one that was made before), `call` (what is asked), `outcome` (what is answered),
+//! In reading order: `call` (what is asked), `outcome` (what is answered),
 //! `input` (how calls are drawn), `data` (the initial rows), `sql` (the transactions), `crossing`, `two_phase` and `saga` (what is
 //! done where its accounts lie in two stores), `expiry` (how keys are forgotten), `router` (which store is whose), `oracle` (the truth in memory), `ledger` (what answers imply). It knows no driver and no protocol; `wire` turns calls and outcomes into HTTP's parts and back.
 
@@ -15,7 +15,6 @@ mod data;
 mod dual_write;
 mod expiry;
 mod input;
-mod key;
 mod ledger;
 mod oracle;
 mod outcome;
@@ -28,6 +27,8 @@ mod wire;
 
 use model::{Kind, Verdict, Workload};
 
+pub use model::Key;
+
 pub use attached::AttachedSession;
 pub use call::{AMOUNT_DRAWN_MAX, AMOUNT_MAX, Call, Purpose, Transfer};
 pub use crossing::Crossing;
@@ -35,8 +36,7 @@ pub use data::{ACCOUNTS_A_BRANCH, BRANCHES_MAX, Cardinality, Data, OPENING};
 pub use dual_write::DualWriteSession;
 pub use expiry::{Forgetting, expiry_catalogue};
 pub use input::Inputs;
-pub use key::Key;
-pub use ledger::{Claims, Doubt, Ledger, Sort, Sums, Tally, WorkerTally};
+pub use ledger::{Claims, Ledger, Sort, Tally, audit as audit_ledger};
 pub use oracle::Oracle;
 pub use outcome::{Decline, Outcome, State};
 pub use router::{Router, router_catalogue};

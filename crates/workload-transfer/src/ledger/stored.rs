@@ -1,6 +1,6 @@
 //! What the stores say.
 
-use super::Sums;
+use benchmark::keyed::Sums;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -33,11 +33,6 @@ pub enum Sort {
 }
 
 impl Sort {
-    /// Whether it is over something with a key.
-    pub(super) const fn is_of_transfers(self) -> bool {
-        !matches!(self, Sort::Accounts | Sort::Prepared)
-    }
-
     /// What transfers of it are.
     pub(super) const fn name(self) -> &'static str {
         match self {

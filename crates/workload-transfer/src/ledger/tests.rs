@@ -1,5 +1,6 @@
 use super::*;
 use crate::{Cardinality, Decline, Inputs, Key, Oracle, Purpose, State};
+use benchmark::keyed::Sums;
 use model::{Doubt as Why, Inputs as _, Ledger as _};
 
 fn transfer(sequence: u32, amount: i64) -> Transfer {
@@ -21,7 +22,7 @@ fn lost() -> Result<Outcome, Fault> {
 fn stored(made: &[(u32, i64)], declined: &[(u32, i64)]) -> Vec<Tally> {
     let sums = |of: &[(u32, i64)]| {
         of.iter().fold(Sums::default(), |mut sums, &(sequence, amount)| {
-            sums.enter(&transfer(sequence, amount));
+            sums.enter(&effect(&transfer(sequence, amount)));
             sums
         })
     };
@@ -38,7 +39,7 @@ fn stored(made: &[(u32, i64)], declined: &[(u32, i64)]) -> Vec<Tally> {
 
 fn violations(ledger: &Ledger, after: &[Tally]) -> Vec<String> {
     let before = stored(&[], &[]);
-    let findings = Claims::of(ledger, true).audit(&before, after);
+    let findings = audit(&ledger.claims(true), &before, after);
     findings.into_iter().flat_map(|finding| finding.violations).collect()
 }
 
@@ -88,14 +89,14 @@ fn an_answer_to_a_retried_transfer_ends_its_doubt_whichever_account_holds_it() {
     other.post(&again(Purpose::Retry, 0), &lost());
     all.absorb(&one);
     all.absorb(&other);
-    assert_eq!((all.doubts.len(), all.more_doubts), (1, 0), "it is one transfer");
+    assert!(matches!(all.keyed.doubts(), ([_], 0)), "it is one transfer");
     other.clear();
     other.post(&again(Purpose::Retry, 0), &MADE);
     other.post(&again(Purpose::Retry, 1), &MADE);
     other.post(&again(Purpose::Repeat, 1), &MADE);
     other.post(&again(Purpose::Repeat, 1), &lost());
     all.absorb(&other);
-    assert_eq!((all.doubts.len(), all.workers[0].completed.count), (0, 2));
+    assert_eq!((all.keyed.doubts().0.len(), all.keyed.workers()[0].completed.count), (0, 2));
     assert_eq!(violations(&all, &stored(&[(0, 10), (1, 10)], &[])), [""; 0]);
 }
 
@@ -135,7 +136,7 @@ fn money_that_moves_while_it_is_counted_before_a_run_is_no_loss() {
     for moving in [-99, 99] {
         let mut before = stored(&[], &[]);
         before[4].sums.amount += moving;
-        let findings = Claims::of(&ledger, true).audit(&before, &after);
+        let findings = audit(&ledger.claims(true), &before, &after);
         assert!(findings.iter().all(|finding| finding.violations.is_empty()), "{findings:?}");
     }
 }
@@ -166,7 +167,7 @@ fn what_inputs_draw_is_kept_by_a_right_bank() {
     for kept in oracle.transfers.values() {
         let (sort, key) = (kept.state, kept.transfer.key);
         let sort = if sort == State::Completed { Sort::Accepted } else { Sort::Declined };
-        sums.entry((sort, key.worker)).or_insert_with(Sums::default).enter(&kept.transfer);
+        sums.entry((sort, key.worker)).or_insert_with(Sums::default).enter(&effect(&kept.transfer));
     }
     let tally = |sort, worker: u32, sums| Tally { sort, run: 9, worker: worker.into(), sums };
     let mut after: Vec<Tally> =
@@ -178,11 +179,11 @@ fn what_inputs_draw_is_kept_by_a_right_bank() {
     }
     let before = stored(&[], &[]);
     after.push(before[4]);
-    let findings = Claims::of(&all, true).audit(&before, &after);
+    let findings = audit(&all.claims(true), &before, &after);
     let violations: Vec<_> = findings.iter().flat_map(|finding| &finding.violations).collect();
     assert!(violations.is_empty(), "{violations:?}");
-    assert!(!all.doubts.is_empty());
-    assert!(all.workers.iter().all(|worker| worker.declined.count > 0));
+    assert!(!all.keyed.doubts().0.is_empty());
+    assert!(all.keyed.workers().iter().all(|worker| worker.declined.count > 0));
 }
 
 #[test]

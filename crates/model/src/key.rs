@@ -1,16 +1,17 @@
-//! What makes a call one that was made before.
+//! Idempotency keys: a call that comes again under its key is done once.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// An idempotency key: 32 hexadecimal digits, which our own runs make of three numbers, so that what was acknowledged is known
-/// by ranges of them. It belongs to the account that is paid from: the same key with another source is another transfer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// An idempotency key: 32 hexadecimal digits. Keys of runs are made of three numbers, so that what was acknowledged is known by
+/// ranges of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Key {
     /// The run: another for each trial on the same data.
     pub run: u64,
     /// The worker in it.
     pub worker: u32,
-    /// How many transfers that worker had asked for before.
+    /// How many calls with a key of its own that worker had made before.
     pub sequence: u32,
 }
 

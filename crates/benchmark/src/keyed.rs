@@ -1,0 +1,295 @@
+//! What was acknowledged of calls that are made under idempotency keys, against what is stored.
+//!
+//! Keys are made of run, worker and a sequence without gaps. So what a worker was told is kept as sums over its keys, and the
+//! store is asked for the same sums: a call that is lost, or there twice, or there under another key, changes one of them.
+
+use model::{Key, LedgerFinding};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Calls in doubt that are kept one by one, of all workers; more are only counted.
+const DOUBTS_MAX: usize = 1_024;
+/// Doubts of one worker whose every subset is tried; of more, only bounds are held.
+const SUBSETS_OF: usize = 12;
+
+/// What a call leaves behind if it is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Effect {
+    /// Its key.
+    pub key: Key,
+    /// How much it moves, sells, ….
+    pub amount: i64,
+    /// What identifies it, as the store sums it: sums of different sets of calls are seldom equal. 0 to 2^31.
+    pub mixed: i64,
+    /// The row that it is for, whose store knows what became of it.
+    pub place: u32,
+}
+
+/// Sums over calls of one worker.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sums {
+    /// How many.
+    pub count: i64,
+    /// Their amounts.
+    pub amount: i64,
+    /// What identifies them.
+    pub mixed: i64,
+}
+
+impl Sums {
+    /// Adds a call.
+    pub fn enter(&mut self, effect: &Effect) {
+        self.absorb(&Sums { count: 1, amount: effect.amount, mixed: effect.mixed });
+    }
+
+    /// Adds what others sum.
+    pub fn absorb(&mut self, other: &Sums) {
+        self.count += other.count;
+        self.amount += other.amount;
+        self.mixed += other.mixed;
+    }
+}
+
+/// What one worker was told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerTally {
+    /// The run that its keys are made of.
+    pub run: u64,
+    /// Which.
+    pub worker: u32,
+    /// Its calls that were done.
+    pub completed: Sums,
+    /// Those that were declined, where the store keeps them.
+    pub declined: Sums,
+}
+
+/// A part of a ledger: what workers were told, and calls in doubt one by one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Keyed {
+    workers: Vec<WorkerTally>,
+    doubts: Vec<Effect>,
+    /// Doubts that an answer to a repeated call has ended, perhaps of a ledger that was absorbed before.
+    ended: Vec<Effect>,
+    /// Doubts beyond those that are kept.
+    more_doubts: u64,
+}
+
+impl Keyed {
+    /// What each worker was told, by run and worker.
+    #[must_use]
+    pub fn workers(&self) -> &[WorkerTally] {
+        &self.workers
+    }
+
+    /// Calls in doubt that are kept, and how many more there are.
+    #[must_use]
+    pub fn doubts(&self) -> (&[Effect], u64) {
+        (&self.doubts, self.more_doubts)
+    }
+
+    fn of_worker(&mut self, run: u64, worker: u32) -> &mut WorkerTally {
+        let key = |tally: &WorkerTally| (tally.run, tally.worker);
+        let at = self.workers.binary_search_by_key(&(run, worker), key).unwrap_or_else(|at| {
+            self.workers.insert(at, WorkerTally { run, worker, ..WorkerTally::default() });
+            at
+        });
+        &mut self.workers[at]
+    }
+
+    /// A call was acknowledged as done.
+    pub fn completed(&mut self, effect: &Effect) {
+        self.of_worker(effect.key.run, effect.key.worker).completed.enter(effect);
+    }
+
+    /// A call was declined, and the store keeps that.
+    pub fn declined(&mut self, effect: &Effect) {
+        self.of_worker(effect.key.run, effect.key.worker).declined.enter(effect);
+    }
+
+    /// Nobody knows whether a call was done.
+    pub fn doubt(&mut self, effect: Effect) {
+        if self.doubts.contains(&effect) {
+            return;
+        }
+        if self.doubts.len() < DOUBTS_MAX {
+            self.doubts.push(effect);
+        } else {
+            self.more_doubts += 1;
+        }
+    }
+
+    /// A call that was in doubt was repeated under its key and answered.
+    pub fn end_doubt(&mut self, effect: Effect) {
+        self.ended.push(effect);
+    }
+
+    /// Adds everything that `other` holds.
+    pub fn absorb(&mut self, other: &Keyed) {
+        for theirs in &other.workers {
+            let mine = self.of_worker(theirs.run, theirs.worker);
+            mine.completed.absorb(&theirs.completed);
+            mine.declined.absorb(&theirs.declined);
+        }
+        other.doubts.iter().for_each(|doubt| self.doubt(*doubt));
+        self.more_doubts += other.more_doubts;
+        for ended in &other.ended {
+            // A call that was refused, and then repeated, was never in doubt.
+            self.doubts.retain(|doubt| doubt != ended);
+        }
+    }
+
+    /// Returns to the state of a fresh one without giving memory back.
+    pub fn clear(&mut self) {
+        self.workers.clear();
+        self.doubts.clear();
+        self.ended.clear();
+        self.more_doubts = 0;
+    }
+}
+
+/// What acknowledged and doubtful calls imply, in a form that can be written to a partial result and read back.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyedClaims {
+    /// What each worker was told.
+    pub workers: Vec<WorkerTally>,
+    /// Calls in doubt.
+    pub doubts: Vec<Effect>,
+    /// How many more there are.
+    pub more_doubts: u64,
+    /// False where calls may have been acknowledged after these claims were written: then only lower bounds hold.
+    pub complete: bool,
+}
+
+/// Of what a store is asked: calls that were done, or declined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// Done.
+    Completed,
+    /// Declined.
+    Declined,
+}
+
+/// What a store has of one worker of one run; of several rows all count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stored {
+    /// The run, as it is stored.
+    pub run: i64,
+    /// The worker.
+    pub worker: i64,
+    /// The sums.
+    pub sums: Sums,
+}
+
+/// What findings call it.
+#[derive(Debug, Clone, Copy)]
+pub struct Words {
+    /// Names of the findings over counts, amounts and keys.
+    pub names: [&'static str; 3],
+    /// What is counted: `transfers`.
+    pub calls: &'static str,
+    /// What amounts are in: `units`.
+    pub units: &'static str,
+}
+
+impl KeyedClaims {
+    /// The claims of a ledger.
+    #[must_use]
+    pub fn of(keyed: &Keyed, complete: bool) -> KeyedClaims {
+        KeyedClaims {
+            workers: keyed.workers.clone(),
+            doubts: keyed.doubts.clone(),
+            more_doubts: keyed.more_doubts,
+            complete,
+        }
+    }
+
+    /// Workers of the runs of these claims, from either side.
+    fn of_runs(&self, stored: &[Stored]) -> Vec<(u64, u32)> {
+        let told = self.workers.iter().map(|tally| (tally.run, tally.worker));
+        let doubted = self.doubts.iter().map(|doubt| (doubt.key.run, doubt.key.worker));
+        let mut all: Vec<_> = told.chain(doubted).collect();
+        let runs: BTreeSet<u64> = all.iter().map(|(run, _)| *run).collect();
+        let stored = stored.iter().map(|stored| (stored.run.cast_unsigned(), stored.worker as u32));
+        all.extend(stored.filter(|(run, _)| runs.contains(run)));
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// Count, amounts and keys of what is stored, against what each worker was told: each acknowledged call is there once, and
+    /// nothing that no call can have done.
+    #[must_use]
+    pub fn held(&self, of: Told, stored: &[Stored], words: &Words) -> [LedgerFinding; 3] {
+        let units = [words.calls, words.units, "sums of keys"];
+        let [mut counts, mut amounts, mut keys] = [0, 1, 2].map(|at| finding(words.names[at], units[at]));
+        for (run, worker) in self.of_runs(stored) {
+            let told = self.workers.iter().find(|tally| (tally.run, tally.worker) == (run, worker));
+            let sure = told.map_or(Sums::default(), |tally| match of {
+                Told::Completed => tally.completed,
+                Told::Declined => tally.declined,
+            });
+            let of_worker = (run.cast_signed(), i64::from(worker));
+            let stored = stored.iter().filter(|stored| (stored.run, stored.worker) == of_worker);
+            let stored = stored.fold(Sums::default(), |mut all, stored| {
+                all.absorb(&stored.sums);
+                all
+            });
+            let doubts =
+                self.doubts.iter().filter(|doubt| (doubt.key.run, doubt.key.worker) == (run, worker));
+            let doubts: Vec<&Effect> = doubts.collect();
+            let doubtful = doubts.iter().fold(Sums::default(), |mut all, doubt| {
+                all.enter(doubt);
+                all
+            });
+            let bounded = self.complete && self.more_doubts == 0;
+            hold(&mut counts, worker, sure.count, doubtful.count, stored.count, bounded);
+            hold(&mut amounts, worker, sure.amount, doubtful.amount, stored.amount, bounded);
+            hold(&mut keys, worker, sure.mixed, doubtful.mixed, stored.mixed, bounded);
+            let few = doubts.len() <= SUBSETS_OF && bounded;
+            if few && counts.violations.is_empty() && !is_some_of(&sure, &doubts, &stored) {
+                keys.violations.push(format!(
+                    "worker {worker}: the {} {} that are stored are not those that were acknowledged, with any of the {} in \
+                     doubt",
+                    stored.count,
+                    words.calls,
+                    doubts.len()
+                ));
+            }
+        }
+        [counts, amounts, keys]
+    }
+}
+
+/// Whether the stored sums are those of what is sure and of some of what is in doubt.
+fn is_some_of(sure: &Sums, doubts: &[&Effect], stored: &Sums) -> bool {
+    (0_u32..1 << doubts.len()).any(|chosen| {
+        let mut sums = *sure;
+        for (_, doubt) in doubts.iter().enumerate().filter(|(at, _)| chosen >> at & 1 == 1) {
+            sums.enter(doubt);
+        }
+        sums == *stored
+    })
+}
+
+/// A finding in which nothing is wrong yet.
+#[must_use]
+pub const fn finding(name: &'static str, unit: &'static str) -> LedgerFinding {
+    LedgerFinding { name, unit, low: 0, high: 0, stored: 0, violations: Vec::new() }
+}
+
+fn hold(finding: &mut LedgerFinding, worker: u32, sure: i64, doubtful: i64, stored: i64, bounded: bool) {
+    finding.low += sure;
+    finding.high += sure + doubtful;
+    finding.stored += stored;
+    let unit = finding.unit;
+    if stored < sure {
+        finding
+            .violations
+            .push(format!("worker {worker}: at least {sure} {unit} were acknowledged, stored {stored}"));
+    } else if bounded && stored > sure + doubtful {
+        let most = sure + doubtful;
+        finding
+            .violations
+            .push(format!("worker {worker}: at most {most} {unit} can have been made, stored {stored}"));
+    }
+}
