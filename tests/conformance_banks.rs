@@ -1,58 +1,56 @@
-//! `tpcb` on every engine: conformance and races on both routes, and everybody who does wrong.
+//! `tpcb` on every engine: conformance and many sessions at once, on both routes; and fault injectors.
 
-use rig::Engine;
-use sql::Dialect;
-use stackmark_tests::banks::{self, WRONGS};
-use stackmark_tests::beds::{OnMariaDb, OnPostgres, OnPostgresSimply, OnSqlite};
-use stackmark_tests::routes::{banks_are_right_on_both_routes, wrongs_in_banks_are_caught};
+use stackmark_tests::beds::{Bed, OnMariaDb, OnPostgres, OnPostgresSimply, OnSqlite};
+use stackmark_tests::injected::{
+    all_are_caught, every_audit_is_failed, is_right, row_changes_are_caught, the_mix_is_sound_on_both_routes,
+};
+use stackmark_tests::routes::Route;
 use std::collections::BTreeSet;
-use workload_tpcb::audit::audits;
+use workload_tpcb::Tpcb;
+
+fn are_right_on_both_routes<B: Bed>() {
+    [Route::Direct, Route::Http].into_iter().for_each(|route| is_right::<B, Tpcb>((), route));
+    the_mix_is_sound_on_both_routes::<B, Tpcb>();
+}
 
 #[test]
 fn banks_on_sqlite_are_right_on_both_routes() {
-    banks_are_right_on_both_routes::<OnSqlite>();
+    are_right_on_both_routes::<OnSqlite>();
 }
 
 #[test]
 fn banks_on_postgresql_are_right_on_both_routes() {
-    banks_are_right_on_both_routes::<OnPostgres>();
+    are_right_on_both_routes::<OnPostgres>();
 }
 
 #[test]
 fn banks_on_postgresql_by_the_simple_protocol_are_right_on_both_routes() {
-    banks_are_right_on_both_routes::<OnPostgresSimply>();
+    are_right_on_both_routes::<OnPostgresSimply>();
 }
 
 #[test]
 fn banks_on_mariadb_are_right_on_both_routes() {
-    banks_are_right_on_both_routes::<OnMariaDb>();
+    are_right_on_both_routes::<OnMariaDb>();
 }
 
 #[test]
-fn wrongs_in_banks_on_sqlite_are_caught_by_the_audits_that_they_offend_and_by_no_others() {
-    wrongs_in_banks_are_caught::<OnSqlite>();
+fn fault_injectors_of_banks_on_sqlite_are_caught_by_exactly_the_audits_that_they_violate() {
+    all_are_caught::<OnSqlite, Tpcb>();
 }
 
 #[test]
 fn row_changes_in_banks_on_postgresql_are_caught_by_exactly_the_audits_that_they_violate() {
-    banks::row_changes_are_caught::<OnPostgres>();
+    row_changes_are_caught::<OnPostgres, Tpcb>(&BTreeSet::new());
 }
 
 #[test]
 fn row_changes_in_banks_on_mariadb_are_caught_by_exactly_the_audits_that_they_violate() {
-    banks::row_changes_are_caught::<OnMariaDb>();
+    row_changes_are_caught::<OnMariaDb, Tpcb>(&BTreeSet::new());
 }
 
 #[test]
-fn no_audit_of_banks_is_without_somebody_who_offends_it() {
-    let caught: BTreeSet<&str> = WRONGS.iter().flat_map(|wrong| wrong.caught_by).copied().collect();
-    let mut names: BTreeSet<String> = BTreeSet::from(["ledger".to_owned()]);
-    for engine in Engine::ALL.map(stackmark_tests::ground::dialect).into_iter().chain([Dialect::Sqlite]) {
-        let groups = audits(engine).expect("kept by a test of the workload");
-        names.extend(groups.into_iter().flat_map(|group| group.audits).map(|audit| audit.name));
-    }
-    assert_eq!(names.iter().map(String::as_str).collect::<BTreeSet<_>>(), caught);
-    assert!(names.len() >= 19, "{names:?}");
+fn every_audit_of_banks_is_failed_by_a_fault_injector() {
+    every_audit_is_failed::<Tpcb>(&BTreeSet::new());
 }
 
 /// Fault injectors driven on servers, also by the simple protocol.
@@ -60,17 +58,17 @@ mod extended {
     use super::*;
 
     #[test]
-    fn wrongs_in_banks_on_postgresql_are_caught_by_the_audits_that_they_offend_and_by_no_others() {
-        wrongs_in_banks_are_caught::<OnPostgres>();
+    fn fault_injectors_of_banks_on_postgresql_are_caught_by_exactly_the_audits_that_they_violate() {
+        all_are_caught::<OnPostgres, Tpcb>();
     }
 
     #[test]
-    fn wrongs_in_banks_on_mariadb_are_caught_by_the_audits_that_they_offend_and_by_no_others() {
-        wrongs_in_banks_are_caught::<OnMariaDb>();
+    fn fault_injectors_of_banks_on_mariadb_are_caught_by_exactly_the_audits_that_they_violate() {
+        all_are_caught::<OnMariaDb, Tpcb>();
     }
 
     #[test]
-    fn wrongs_in_banks_by_the_simple_protocol_are_caught_by_the_audits_that_they_offend_and_by_no_others() {
-        wrongs_in_banks_are_caught::<OnPostgresSimply>();
+    fn fault_injectors_of_banks_by_the_simple_protocol_are_caught_by_exactly_the_audits_that_they_violate() {
+        all_are_caught::<OnPostgresSimply, Tpcb>();
     }
 }

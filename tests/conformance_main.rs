@@ -4,6 +4,7 @@
 
 mod conformance_banks;
 mod conformance_bites;
+mod conformance_booking;
 mod conformance_catalogue;
 mod conformance_http;
 mod conformance_mariadb;

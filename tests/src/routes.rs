@@ -1,9 +1,7 @@
 //! What every style on every engine is held to on both routes: the golden vectors and the oracle, and races that only
 //! locks or conflicts can settle, with all audits and the ledger afterwards.
 
-use crate::banks::{self, Bank};
-use crate::beds::Bed;
-use crate::calls::{at_once, drive, drive_tpcc, runtime};
+use crate::calls::{at_once, drive_tpcc, runtime};
 use crate::served::Served;
 use crate::store::Store;
 use drive::Trial;
@@ -11,7 +9,6 @@ use model::{Cents, Ledger as _, RetryPolicy, RetryingTarget, Target, Workload};
 use rig::Engine;
 use sql::{Isolation, ServerUrl};
 use std::collections::{BTreeMap, BTreeSet};
-use workload_tpcb::Tpcb;
 use workload_tpcc::conformance::{ConformancePlan, conform};
 use workload_tpcc::{
     Call, Cardinality, Claims, DISTRICTS, Delivery, Ledger, Line, NewOrder, Outcome, Payment, Tpcc, Who,
@@ -66,7 +63,7 @@ fn isolated(store: &Store, isolation: Isolation) -> ServerUrl {
     ServerUrl { isolation, ..store.server().clone() }
 }
 
-fn patient<T>(target: T) -> RetryingTarget<T> {
+pub(crate) fn patient<T>(target: T) -> RetryingTarget<T> {
     RetryingTarget { target, policy: RetryPolicy { attempts_max: ATTEMPTS_MAX } }
 }
 
@@ -109,7 +106,7 @@ pub fn the_mix_is_sound<T: Target<Tpcc>>(store: &Store, route: Route, target: T)
 }
 
 /// A trial that ended well, with nothing in doubt and no conflict left.
-fn vouched<W: Workload>(trial: &Trial<W>) {
+pub(crate) fn vouched<W: Workload>(trial: &Trial<W>) {
     assert_eq!(trial.failure, None);
     let books: Vec<_> = trial.totals.kinds.iter().map(|kind| kind.books).collect();
     assert!(books.iter().all(|books| books.conflict == 0 && books.in_doubt == 0), "{books:?}");
@@ -189,69 +186,4 @@ pub fn nothing_is_lost_or_done_twice<T: Target<Tpcc>>(store: &Store, route: Rout
     let failed: Vec<String> = found.failed().into_iter().filter(exact).collect();
     assert_eq!(failed, [""; 0], "{found:#?}");
     store.assert_sound();
-}
-
-/// `tpcb` answers as its vectors and its oracle say, and eight sessions on three branches lose nothing, on both routes.
-///
-/// # Panics
-/// When it does not, or they do.
-pub fn banks_are_right_on_both_routes<B: Bed>() {
-    for route in [Route::Direct, Route::Http] {
-        let plan = workload_tpcb::conformance::ConformancePlan::golden(5, RANDOM_CALLS);
-        let bank = Bank::on::<B>(plan.size);
-        let target = banks::sabotaged::<B>(&bank, &banks::HONEST);
-        let done = match route {
-            Route::Direct => runtime().block_on(bank_conforms(&target, &plan)),
-            Route::Http => {
-                let served = serve(target, plan.size, 1);
-                let target = served.target();
-                runtime().block_on(bank_conforms(&target, &plan))
-            }
-        };
-        done.unwrap_or_else(|wrong| panic!("{route:?}: {wrong}"));
-
-        let bank = Bank::on::<B>(banks::SIZE);
-        let before = bank.evidence();
-        let target = patient(banks::sabotaged::<B>(&bank, &banks::HONEST).target);
-        let trial = match route {
-            Route::Direct => drive_bank(target),
-            Route::Http => drive_bank(serve(target, banks::SIZE, SESSIONS).target()),
-        };
-        vouched(&trial);
-        let failed = bank.failed(&before, &workload_tpcb::Claims::of(&trial.ledger, true));
-        assert_eq!(failed, BTreeSet::new(), "{route:?}");
-    }
-}
-
-fn serve<T: Target<Tpcb>>(target: T, size: workload_tpcb::Cardinality, sessions: u32) -> Served<Tpcb> {
-    Served::with(target, size, u64::from(size.branches), sessions)
-}
-
-async fn bank_conforms<T: Target<Tpcb>>(
-    target: &T,
-    plan: &workload_tpcb::conformance::ConformancePlan,
-) -> Result<(), String> {
-    let mut session = target.open(0).await.map_err(|error| error.to_string())?;
-    let done = workload_tpcb::conformance::conform(&mut session, plan).await;
-    let done = done.map_err(|wrong| wrong.to_string())?;
-    assert!(done.golden > 50 && done.random == RANDOM_CALLS, "{done:?}");
-    Ok(())
-}
-
-fn drive_bank<T: Target<Tpcb>>(target: T) -> Trial<Tpcb> {
-    let inputs = |worker| workload_tpcb::Inputs::new(banks::SIZE, 3, worker);
-    drive(target, SESSIONS, MIX_CALLS, inputs, || workload_tpcb::Ledger::new(banks::SIZE))
-}
-
-/// Each wrong of [`banks::WRONGS`] is noticed by the audits that it offends and by no others, and honest work by none.
-///
-/// # Panics
-/// With those for whom that is not so.
-pub fn wrongs_in_banks_are_caught<B: Bed>() {
-    let cases: Vec<banks::Wrong> = [banks::HONEST].into_iter().chain(banks::WRONGS.iter().copied()).collect();
-    crate::bite::assert_none(&crate::bite::all(&cases, |wrong| {
-        let expected: BTreeSet<String> = wrong.caught_by.iter().map(|name| (*name).to_owned()).collect();
-        let found = banks::noticed::<B>(wrong);
-        (found != expected).then(|| format!("{}: expected {expected:?}, noticed {found:?}", wrong.what))
-    }));
 }

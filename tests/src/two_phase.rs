@@ -26,7 +26,7 @@ static LEFT: RwLock<()> = RwLock::new(());
 const LEFT_NAME: &str = "branches-left";
 
 /// Until this value goes, no test leaves a branch.
-pub(crate) fn none_left() -> (RwLockReadGuard<'static, ()>, Option<File>) {
+pub fn none_left() -> (RwLockReadGuard<'static, ()>, Option<File>) {
     (LEFT.read().unwrap_or_else(PoisonError::into_inner), together(LEFT_NAME))
 }
 

@@ -15,14 +15,20 @@ use std::path::Path;
 use std::sync::OnceLock;
 use targets::{Combination, Driven};
 use trial::{Sealed, Site};
+use workload_booking::Bookings;
 use workload_catalogue::FoodCatalogue;
 use workload_tpcb::Tpcb;
 use workload_tpcc::Tpcc;
 use workload_transfer::Transfers;
 
 /// Those that come with Stackmark; their combinations are in `targets`.
-const WORKLOADS: &[Row] =
-    &[Row::of::<Tpcc>(&[]), Row::of::<Tpcb>(&[]), Row::of::<FoodCatalogue>(&[]), Row::of::<Transfers>(&[])];
+const WORKLOADS: &[Row] = &[
+    Row::of::<Tpcc>(&[]),
+    Row::of::<Tpcb>(&[]),
+    Row::of::<FoodCatalogue>(&[]),
+    Row::of::<Transfers>(&[]),
+    Row::of::<Bookings>(&[]),
+];
 
 /// Those that the program brings along.
 static MORE: OnceLock<&'static [Row]> = OnceLock::new();

@@ -77,6 +77,7 @@ macro_rules! driven {
 driven!(workload_tpcc::Tpcc, crate::tpcc::open);
 driven!(workload_tpcb::Tpcb);
 driven!(workload_catalogue::FoodCatalogue, crate::catalogue::open);
+driven!(workload_booking::Bookings);
 driven!(
     workload_transfer::Transfers,
     crate::transfer::open,

@@ -85,4 +85,9 @@ pub const COMBINATIONS: &[Combination] = &[
     direct("transfer/mariadb/mysql-async/2pc-log", styled(MYSQL, Style::TwoPhaseLog), "the same as textbooks have it: the decision in a log of its own"),
     direct("transfer/mariadb/mysql-async/saga", styled(MYSQL, Style::Saga), "between stores by a saga and a relay"),
     direct("transfer/mariadb/mysql-async/dual-write", styled(MYSQL, Style::DualWrite), "a counter-example: debit and credit between stores know nothing of each other"),
+    direct("booking/sqlite/rusqlite", SQLITE, "tickets of events on SQLite"),
+    direct("booking/sqlite/rusqlite/grouped", styled(SQLITE, Style::Grouped), "calls that wait for each other share a durable commit"),
+    direct("booking/postgres/tokio-postgres", POSTGRES, "tickets of events on PostgreSQL"),
+    direct("booking/postgres/sqlx", sqlx(Dialect::Postgres), "tickets of events on PostgreSQL through sqlx"),
+    direct("booking/mariadb/mysql-async", MYSQL, "tickets of events on MariaDB"),
 ];

@@ -1,0 +1,151 @@
+//! The box office.
+
+use crate::{
+    Bookings, Call, Cardinality, Claims, Data, EVENTS_MAX, Inputs, Ledger, Oracle, Sort, Tally, audit,
+    audit_ledger,
+};
+use anyhow::{Context, Result, bail};
+use benchmark::keyed::Effect;
+use benchmark::{Benchmark, Inquiry, Kit, Look, Past, Rehearsal, Streams, input_checks, ledger_checks};
+use model::rows::Dataset;
+use model::{Mix, Skewed};
+use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
+use sql::{Catalogue, Dialect, Value};
+use std::sync::Arc;
+
+impl Benchmark for Bookings {
+    /// The events.
+    const SKEWS: bool = true;
+    const SCALE_UNIT: &'static str = "events";
+    const SCALE_MAX: u64 = EVENTS_MAX as u64;
+    const RATE_UNIT: &'static str = "calls/s";
+    const RATE_SECONDS: f64 = 1.0;
+    /// Its rows do not depend on a seed.
+    const GOLDEN_LOAD_SEED: u64 = 1;
+    const CHANCE_NEEDS_FRESH: bool = false;
+    const OF_LOAD: &'static [&'static str] = &["row-counts", "event-shape"];
+    type Context = Cardinality;
+    type Evidence = Vec<Tally>;
+    type Claims = Claims;
+
+    fn standard(scale: u32) -> Cardinality {
+        Cardinality::standard(scale)
+    }
+
+    fn tiny() -> Cardinality {
+        Cardinality::tiny()
+    }
+
+    fn scale(size: &Cardinality) -> u32 {
+        size.events
+    }
+
+    fn terminals(_: u32) -> Option<u32> {
+        None
+    }
+
+    /// Events, each as likely as any other.
+    fn hottest_rows(size: &Cardinality) -> u64 {
+        size.events.into()
+    }
+
+    fn auditable(_: &dyn Look, _: &[String]) -> Result<Kit<Cardinality>> {
+        bail!("no other kit's data is that of the bookings\nhint: `stackmark load booking` makes it")
+    }
+
+    fn recognise(_: &dyn Look, _: &[String], load: &str) -> Result<Kit<Cardinality>> {
+        bail!("it does not hold the events of the bookings\nhint: `{load}` makes them")
+    }
+
+    fn dataset(size: &Cardinality, _seed: u64) -> Arc<dyn Dataset> {
+        Arc::new(Data::new(*size))
+    }
+
+    fn schema(dialect: Dialect) -> Result<Catalogue> {
+        Ok(crate::schema(dialect)?)
+    }
+
+    fn inputs(size: &Cardinality, streams: &Streams<'_>) -> impl Fn(u32) -> Inputs {
+        let (size, seed, run, mix) = (*size, streams.seed, streams.run, streams.mix.cloned());
+        let skewed = streams.skew.map(|skew| Arc::new(Skewed::over(size.events, skew)));
+        move |worker| Inputs::new(size, seed, run, worker, mix.as_ref()).skewed(skewed.clone())
+    }
+
+    fn rehearsal(size: &Cardinality) -> Option<Rehearsal<Bookings>> {
+        let mut oracle = Oracle::new(*size);
+        Some(Box::new(move |call: &Call| oracle.answer(call).expect("inputs draw events that are there")))
+    }
+
+    fn new_ledger(_: &Cardinality) -> Ledger {
+        Ledger::new()
+    }
+
+    fn context(size: &Cardinality, _past: Past, _before: Option<&Vec<Tally>>) -> Cardinality {
+        *size
+    }
+
+    fn params(context: &Cardinality) -> Vec<i64> {
+        audit::params(context)
+    }
+
+    fn audits(dialect: Dialect) -> Result<Vec<audit::AuditGroup>> {
+        Ok(audit::audits(dialect)?)
+    }
+
+    fn evidence_query(dialect: Dialect) -> Result<String> {
+        Ok(audit::tallies(dialect)?)
+    }
+
+    fn evidence(rows: &[Vec<Value>]) -> Result<Vec<Tally>> {
+        let tally = |row: &Vec<Value>| {
+            let row: Option<Vec<i64>> = row.iter().map(Value::int).collect();
+            row.and_then(|row| Tally::from_row(&row)).context("a sum is not a whole number")
+        };
+        rows.iter().map(tally).collect()
+    }
+
+    fn inquiries(_: &Cardinality, claims: &Claims, dialect: Dialect) -> Result<Vec<Inquiry>> {
+        let query = audit::stored_booking(dialect)?;
+        let inquiry = |doubt: &Effect| Inquiry {
+            call: format!(
+                "booking {} of worker {}: {} of event {}",
+                doubt.key.sequence, doubt.key.worker, doubt.amount, doubt.place
+            ),
+            store: 0,
+            query: query.clone(),
+            params: doubt.key.columns().to_vec(),
+            told: |rows| if rows.is_empty() { "not done" } else { "booked" },
+        };
+        Ok(claims.doubts.iter().map(inquiry).collect())
+    }
+
+    fn is_fresh(stored: &Vec<Tally>, _size: &Cardinality) -> bool {
+        stored.iter().all(|tally| tally.sort == Sort::Events)
+    }
+
+    fn claims(ledger: &Ledger, complete: bool) -> Claims {
+        ledger.claims(complete)
+    }
+
+    fn ledger_checks(before: &Vec<Tally>, after: &Vec<Tally>, claims: &Claims) -> Vec<LedgerCheck> {
+        // Workers are no places that must be there before.
+        ledger_checks("worker's keys", (0, 0), Some(audit_ledger(claims, before, after)), claims.complete)
+    }
+
+    fn input_checks(ledger: &Ledger, _: &Cardinality, mix: Option<&Mix>) -> Vec<InputCheck> {
+        let mix = mix.cloned().unwrap_or_else(audit::standard_mix);
+        input_checks(audit::input_audit(ledger, &mix))
+    }
+
+    fn headline(rate: Interval, _paced: bool) -> Headline {
+        Headline::calls_per_s(rate)
+    }
+
+    fn efficiency(_rate: f64, _scale: u64) -> Option<Efficiency> {
+        None
+    }
+
+    fn deferred(_ledger: &Ledger, _totals: &measure::Totals) -> Option<Deferred> {
+        None
+    }
+}

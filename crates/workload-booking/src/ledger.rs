@@ -1,0 +1,158 @@
+//! What was sent and what was acknowledged: bounds for what must be stored, by worker, and the bookings in doubt one by one, as
+//! [`benchmark::keyed`] keeps them.
+
+use crate::{Booking, Bookings, Call, Outcome, Purpose};
+use benchmark::keyed::{Effect, Keyed, KeyedClaims, Stored, Sums, Told, Words, finding};
+use model::{Fault, LedgerFinding, Workload};
+use serde::{Deserialize, Serialize};
+
+/// Kinds of call.
+pub(crate) const KINDS: usize = 4;
+
+/// What acknowledged and doubtful calls imply.
+pub type Claims = KeyedClaims;
+
+/// The largest prime below 2^31.
+const PRIME: i64 = 2_147_483_647;
+
+/// What a booking is summed as. Its key and what it is for are multiplied, as in the query `tallies`: a booking that is lost, or for
+/// another event, user or quantity, changes the sum, and so do two that have each other's.
+pub(crate) const fn effect(booking: &Booking) -> Effect {
+    let Booking { key, event, user, quantity } = *booking;
+    let of_key = (key.sequence as i64 + 1) * 48_271 % PRIME;
+    let of_row = (event as i64 * 16_807 + user as i64 * 69_621 + quantity as i64 * 40_692) % PRIME;
+    Effect { key, amount: quantity as i64, mixed: of_key * of_row % PRIME, place: event }
+}
+
+/// The account of a worker, and after absorbing all workers that of the trial.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ledger {
+    calls: [u64; KINDS],
+    keyed: Keyed,
+}
+
+impl Ledger {
+    /// An empty account.
+    #[must_use]
+    pub fn new() -> Ledger {
+        Ledger::default()
+    }
+
+    /// Calls of each kind that were sent.
+    #[must_use]
+    pub const fn calls(&self) -> &[u64; KINDS] {
+        &self.calls
+    }
+
+    /// Workers that have booked something.
+    #[must_use]
+    pub fn workers(&self) -> u64 {
+        self.keyed.workers().len() as u64
+    }
+
+    /// What it implies about the store; not `complete` while calls are under way.
+    #[must_use]
+    pub fn claims(&self, complete: bool) -> Claims {
+        KeyedClaims::of(&self.keyed, complete)
+    }
+}
+
+impl model::Ledger<Bookings> for Ledger {
+    fn post(&mut self, call: &Call, result: &Result<Outcome, Fault>) {
+        self.calls[Bookings::kind(call)] += 1;
+        let Call::Book { purpose, booking } = call else { return };
+        let effect = effect(booking);
+        match (purpose, result) {
+            // What was answered already is held to that by the inputs.
+            (Purpose::Repeat, _) => {}
+            // Which of several under one key was made, no answer says.
+            (Purpose::Raced, _) => self.keyed.doubt(effect),
+            (_, Ok(Outcome::Booked(_))) => {
+                self.keyed.completed(&effect);
+                if *purpose == Purpose::Retry {
+                    self.keyed.end_doubt(effect);
+                }
+            }
+            // A defect says nothing about the store either: a wrong answer may have been applied.
+            (_, Err(Fault::InDoubt(_) | Fault::Defect(_))) => self.keyed.doubt(effect),
+            // What was declined leaves nothing behind. Of a retried call that ends no doubt: the first one may still be under way.
+            (_, Ok(_) | Err(_)) => {}
+        }
+    }
+
+    fn absorb(&mut self, other: &Ledger) {
+        self.calls.iter_mut().zip(&other.calls).for_each(|(mine, theirs)| *mine += theirs);
+        self.keyed.absorb(&other.keyed);
+    }
+
+    fn clear(&mut self) {
+        self.calls = [0; KINDS];
+        self.keyed.clear();
+    }
+}
+
+/// What a sum is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sort {
+    /// Bookings; the amount is tickets.
+    Bookings,
+    /// Events; the amount is their available tickets.
+    Events,
+}
+
+/// A sum of the query `tallies`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Over what.
+    pub sort: Sort,
+    /// The run, as it is stored; 0 of events.
+    pub run: i64,
+    /// The worker; 0 of events.
+    pub worker: i64,
+    /// The sums.
+    pub sums: Sums,
+}
+
+impl Tally {
+    /// From a row of `tallies`.
+    #[must_use]
+    pub fn from_row(row: &[i64]) -> Option<Tally> {
+        let &[sort, run, worker, count, amount, mixed] = row else { return None };
+        let sort = match sort {
+            1 => Sort::Bookings,
+            2 => Sort::Events,
+            _ => return None,
+        };
+        Some(Tally { sort, run, worker, sums: Sums { count, amount, mixed } })
+    }
+}
+
+const BOOKED: Words = Words { names: ["bookings", "tickets", "keys"], calls: "bookings", units: "tickets" };
+
+/// The ledger audit: each acknowledged booking is there once, none that no call has asked for, and the tickets that events have
+/// lost since before the run are those of the bookings that came.
+#[must_use]
+pub fn audit(claims: &Claims, before: &[Tally], after: &[Tally]) -> Vec<LedgerFinding> {
+    let stored = after.iter().filter(|tally| tally.sort == Sort::Bookings);
+    let stored: Vec<Stored> =
+        stored.map(|&Tally { run, worker, sums, .. }| Stored { run, worker, sums }).collect();
+    let mut findings: Vec<_> = claims.held(Told::Completed, &stored, &BOOKED).into();
+    let sum = |tallies: &[Tally], sort: Sort| -> i64 {
+        tallies.iter().filter(|tally| tally.sort == sort).map(|tally| tally.sums.amount).sum()
+    };
+    let booked = sum(after, Sort::Bookings) - sum(before, Sort::Bookings);
+    let taken = sum(before, Sort::Events) - sum(after, Sort::Events);
+    let mut found = finding("stock", "tickets");
+    (found.low, found.high, found.stored) = (booked, booked, taken);
+    if taken != booked {
+        found
+            .violations
+            .push(format!("bookings of {booked} tickets came, and events have {taken} fewer available"));
+    }
+    findings.push(found);
+    findings
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! Tickets of events, each booking asked for under a key of its own so that it may be asked for again. No event is ever oversold.
+//!
+//! In reading order: `call` (what is asked), `outcome` (what is answered), `input` (how calls are drawn), `data` (the initial
+//! rows), `sql` (the transactions), `oracle` (the truth in memory), `ledger` (what answers imply). It knows no driver and no
+//! protocol; `wire` turns calls and outcomes into the parts of HTTP and back.
+
+pub mod audit;
+mod benchmark;
+mod call;
+pub mod conformance;
+mod data;
+mod input;
+mod ledger;
+mod oracle;
+mod outcome;
+mod races;
+mod sql;
+mod wire;
+
+use model::{Kind, Verdict, Workload};
+
+pub use call::{Booking, Call, Purpose, QUANTITY_DRAWN_MAX, QUANTITY_MAX, USER_MAX, USERS};
+pub use data::{Cardinality, Data, EVENTS_MAX, STOCK};
+pub use input::Inputs;
+pub use ledger::{Claims, Ledger, Sort, Tally, audit as audit_ledger};
+pub use oracle::Oracle;
+pub use outcome::{Decline, Outcome};
+pub use sql::{SqlSession, SqlTarget, Stmt, catalogue, schema};
+
+/// The workload.
+#[derive(Debug, Clone, Copy)]
+pub struct Bookings;
+
+const fn kind(name: &'static str, declines: bool) -> Kind {
+    Kind {
+        name,
+        headline: true,
+        declines,
+        pace: None,
+        p90_max: None,
+        deferred_p90_max: None,
+        declines_all: false,
+    }
+}
+
+impl Workload for Bookings {
+    const NAME: &'static str = "booking";
+    /// All count for the headline. An event may be sold out, so that any booking may be declined, and is then not to be found.
+    const KINDS: &'static [Kind] = &[
+        kind("book", true),
+        Kind { declines_all: true, ..kind("repeat", true) },
+        kind("booking-read", true),
+        kind("event-read", false),
+    ];
+    const STATEMENTS: &'static [&'static str] = Stmt::NAMES;
+    type Call = Call;
+    type Outcome = Outcome;
+    type Inputs = Inputs;
+    type Ledger = Ledger;
+
+    fn kind(call: &Call) -> usize {
+        match call {
+            Call::Book { purpose: Purpose::New, .. } => 0,
+            Call::Book { .. } => 1,
+            Call::ReadBooking { .. } => 2,
+            Call::ReadEvent { .. } => 3,
+        }
+    }
+
+    fn verdict(outcome: &Outcome) -> Verdict {
+        match outcome {
+            Outcome::Declined(_) => Verdict::Declined,
+            Outcome::Booked(_) | Outcome::Found(_) | Outcome::Event { .. } => Verdict::Committed,
+        }
+    }
+
+    fn check(call: &Call, outcome: &Outcome) -> Result<(), &'static str> {
+        outcome::check(call, outcome)
+    }
+}

@@ -1,0 +1,232 @@
+//! The transactions over the narrow SQL port. Dialects differ in `spec/sql`, not here.
+
+use crate::oracle::{absent, answer_to};
+use crate::{Booking, Bookings, Call, Decline, Outcome};
+use model::{Clock, Conflict, DefectKind, Effort, Fault, Key, Session, StatementTimes};
+use sql::{Catalogue, CatalogueError, ColumnError, Columns, Dialect, Param, SqlConn, SqlForm, Timed, TxKind};
+
+sql::statements! {
+    Look = "look",
+    InsertBooking = "insert_booking",
+    TakeTickets = "take_tickets",
+    ReadBooking = "read_booking",
+    ReadEvent = "read_event",
+}
+
+/// The statement texts for an engine, in the order of [`Stmt`].
+///
+/// # Errors
+/// When the files and [`Stmt`] disagree; a test keeps that from happening.
+pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
+    let canonical = Catalogue::parse(include_str!("../../../spec/sql/booking/statements.sql"))?;
+    let own = match dialect {
+        // SQLite takes the canonical form.
+        Dialect::Sqlite => return canonical.select(Stmt::NAMES),
+        Dialect::Postgres => include_str!("../../../spec/sql/booking/statements.postgres.sql"),
+        Dialect::MySql => include_str!("../../../spec/sql/booking/statements.mysql.sql"),
+    };
+    canonical.overridden(&Catalogue::parse(own)?)?.select(Stmt::NAMES)
+}
+
+/// Tables and keys for an engine, in the order in which they are made.
+///
+/// # Errors
+/// When the file is malformed; a test keeps that from happening.
+pub fn schema(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
+    match dialect {
+        Dialect::Sqlite => Catalogue::parse(include_str!("../../../spec/sql/booking/schema.sqlite.sql")),
+        Dialect::Postgres => Catalogue::parse(include_str!("../../../spec/sql/booking/schema.postgres.sql")),
+        Dialect::MySql => Catalogue::parse(include_str!("../../../spec/sql/booking/schema.mysql.sql")),
+    }
+}
+
+/// Runs the transactions on one connection.
+#[derive(Debug)]
+pub struct SqlSession<C, K> {
+    conn: Timed<C, K>,
+}
+
+/// What is known before a booking is written.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    available: u32,
+    /// The event allows each user one booking.
+    is_limited: bool,
+    /// This user has it.
+    is_taken: bool,
+    /// What is stored under the key: event, user and quantity.
+    kept: Option<[u32; 3]>,
+}
+
+impl Seen {
+    fn answer(&self, asked: &Booking) -> Outcome {
+        let kept = self.kept.map(|[event, user, quantity]| Booking { key: asked.key, event, user, quantity });
+        answer_to(asked, kept.as_ref(), self.is_taken, self.available)
+    }
+}
+
+impl<C: SqlConn, K: Clock> SqlSession<C, K> {
+    /// A session on a connection whose statements are those of [`catalogue`].
+    pub fn new(conn: C, clock: K) -> SqlSession<C, K> {
+        SqlSession { conn: Timed::new(conn, clock) }
+    }
+
+    async fn call(&mut self, call: &Call) -> Result<Outcome, Fault> {
+        match call {
+            Call::Book { booking, .. } => self.book(booking).await,
+            Call::ReadBooking { key } => self.read_booking(*key).await,
+            Call::ReadEvent { id } => self.read_event(*id).await,
+        }
+    }
+
+    /// A look without a transaction first: what is sold out, booked already, or asked for again is answered by one read. Who
+    /// has changed the rows since is found by the writes, and then another look tells what to answer.
+    async fn book(&mut self, asked: &Booking) -> Result<Outcome, Fault> {
+        let seen = self.look(asked).await?;
+        let outcome = seen.answer(asked);
+        if seen.kept.is_some() || outcome != Outcome::Booked(*asked) {
+            return Ok(outcome);
+        }
+        self.conn.begin(TxKind::Write).await?;
+        match self.write(asked, seen.is_limited).await {
+            Ok(true) => return self.conn.commit().await.map(|()| outcome),
+            // Nothing of it is to stay.
+            Ok(false) => self.conn.rollback().await?,
+            Err(fault) => {
+                // The fault of the body tells more than one of the roll-back that follows it.
+                let _ = self.conn.rollback().await;
+                return Err(fault);
+            }
+        }
+        let seen = self.look(asked).await?;
+        match seen.answer(asked) {
+            // The tickets came back, or whoever had the key has rolled back: all of it may be tried again.
+            Outcome::Booked(_) if seen.kept.is_none() => Err(Fault::Conflict(Conflict::Serialization)),
+            outcome => Ok(outcome),
+        }
+    }
+
+    /// The key is written first, because whoever waits for a key must hold no row that others wait for; tickets are taken last,
+    /// so that their row is locked for the time of a commit. Whether both were done.
+    async fn write(&mut self, asked: &Booking, is_limited: bool) -> Result<bool, Fault> {
+        let Booking { key, event, user, quantity } = *asked;
+        let [run, worker, sequence] = key.columns().map(Param::Int);
+        let limited_to = is_limited.then_some(user).into();
+        let row = [run, worker, sequence, event.into(), user.into(), quantity.into(), limited_to];
+        if self.conn.exec(Stmt::InsertBooking.id(), &row).await? != 1 {
+            return Ok(false);
+        }
+        Ok(self.conn.exec(Stmt::TakeTickets.id(), &[event.into(), quantity.into()]).await? == 1)
+    }
+
+    async fn look(&mut self, asked: &Booking) -> Result<Seen, Fault> {
+        let [run, worker, sequence] = asked.key.columns().map(Param::Int);
+        let names = [asked.event.into(), run, worker, sequence, asked.user.into()];
+        let read = |row: &dyn Columns| {
+            let kept = match row.int_or_null(3)? {
+                Some(event) => Some([event, row.int(4)?, row.int(5)?]),
+                None => None,
+            };
+            Ok((row.int(0)?, row.int(1)?, row.int(2)?, kept))
+        };
+        let found = self.one(Stmt::Look, &names, read).await?;
+        let (available, limited, taken, kept) = found.ok_or_else(|| absent(asked.event))?;
+        let kept = match kept {
+            Some([event, user, quantity]) => Some([count(event)?, count(user)?, count(quantity)?]),
+            None => None,
+        };
+        Ok(Seen { available: count(available)?, is_limited: limited != 0, is_taken: taken != 0, kept })
+    }
+
+    /// The row of a statement that is a transaction by itself.
+    async fn one<T: Send>(
+        &mut self,
+        stmt: Stmt,
+        params: &[Param<'_>],
+        read: fn(&dyn Columns) -> Result<T, ColumnError>,
+    ) -> Result<Option<T>, Fault> {
+        self.conn.begin(TxKind::OneRead).await?;
+        match self.conn.row(stmt.id(), params, read).await {
+            Ok(row) => self.conn.commit().await.map(|()| row),
+            Err(fault) => {
+                let _ = self.conn.rollback().await;
+                Err(fault)
+            }
+        }
+    }
+
+    async fn read_booking(&mut self, key: Key) -> Result<Outcome, Fault> {
+        let read = |row: &dyn Columns| Ok([row.int(0)?, row.int(1)?, row.int(2)?]);
+        let found = self.one(Stmt::ReadBooking, &key.columns().map(Param::Int), read).await?;
+        Ok(match found {
+            Some([event, user, quantity]) => {
+                let (event, user, quantity) = (count(event)?, count(user)?, count(quantity)?);
+                Outcome::Found(Booking { key, event, user, quantity })
+            }
+            None => Outcome::Declined(Decline::NoSuchBooking),
+        })
+    }
+
+    async fn read_event(&mut self, id: u32) -> Result<Outcome, Fault> {
+        let read = |row: &dyn Columns| Ok([row.int(0)?, row.int(1)?]);
+        let found = self.one(Stmt::ReadEvent, &[id.into()], read).await?;
+        let [stock, available] = found.ok_or_else(|| absent(id))?;
+        Ok(Outcome::Event { stock: count(stock)?, available: count(available)? })
+    }
+}
+
+fn count(value: i64) -> Result<u32, Fault> {
+    u32::try_from(value).map_err(|_| {
+        Fault::defect(DefectKind::BadData, format!("{value} is stored where 0 to {} can be", u32::MAX))
+    })
+}
+
+impl<C: SqlConn, K: Clock> Session<Bookings> for SqlSession<C, K> {
+    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+        self.conn.start(effort);
+        let result = self.call(call).await;
+        self.conn.settle(effort);
+        result
+    }
+
+    fn statement_times(&self) -> Option<&StatementTimes> {
+        Some(self.conn.statement_times())
+    }
+}
+
+/// Opens sessions that run the transactions one statement at a time, over an opener that prepares the statements of
+/// [`catalogue`].
+pub type SqlTarget<O, K> = sql::SqlTarget<Bookings, O, K>;
+
+impl SqlForm for Bookings {
+    type Session<C: SqlConn, K: Clock> = SqlSession<C, K>;
+    type Form = ();
+
+    fn session<C: SqlConn, K: Clock>(conn: C, clock: K, (): ()) -> SqlSession<C, K> {
+        SqlSession::new(conn, clock)
+    }
+
+    fn style((): ()) -> &'static str {
+        "plain"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_statement_files_hold_what_the_code_asks_for() {
+        for dialect in [Dialect::Sqlite, Dialect::Postgres, Dialect::MySql] {
+            assert_eq!(catalogue(dialect).unwrap().len(), Stmt::NAMES.len());
+            let tables = schema(dialect).unwrap();
+            let count = |prefix: &str| tables.iter().filter(|(name, _)| name.starts_with(prefix)).count();
+            let keys = match dialect {
+                Dialect::Postgres => 3,
+                Dialect::Sqlite => 1,
+                Dialect::MySql => 0,
+            };
+            assert_eq!((count("table_"), count("index_")), (2, keys));
+        }
+    }
+}

@@ -1,0 +1,32 @@
+-- The statements of a booking. Canonical form, which SQLite takes as it is; what differs on another engine is in
+-- statements.ENGINE.sql under the same name. Parameters: ?1, ?2, …
+
+-- Event ?1 with what is stored under the key ?2, ?3, ?4, and whether user ?5 has a booking of the event where it is limited.
+-- name: look
+select event.available, event.limited,
+  case when exists (select 1 from booking as b where b.event = event.id and b.limited_to = ?5) then 1 else 0 end as taken,
+  booking.event, booking.user_id, booking.quantity
+from event
+left join booking on booking.run = ?2 and booking.worker = ?3 and booking.sequence = ?4
+where event.id = ?1
+
+-- A key that is there already is left alone, and so is a user who has a booking of a limited event.
+-- name: insert_booking
+insert into booking (run, worker, sequence, event, user_id, quantity, limited_to, created)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, cast(unixepoch('subsec') * 1000000 as integer))
+on conflict do nothing
+
+-- name: take_tickets
+update event
+set available = available - ?2
+where id = ?1 and available >= ?2
+
+-- name: read_booking
+select event, user_id, quantity
+from booking
+where run = ?1 and worker = ?2 and sequence = ?3
+
+-- name: read_event
+select stock, available
+from event
+where id = ?1

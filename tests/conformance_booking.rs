@@ -1,0 +1,64 @@
+//! Bookings on every engine: conformance and many sessions at once, on both routes; and fault injectors.
+
+use stackmark_tests::beds::{Bed, OnMariaDb, OnPostgres, OnSqlite};
+use stackmark_tests::injected::{
+    all_are_caught, every_audit_is_failed, is_right, row_changes_are_caught, the_mix_is_sound_on_both_routes,
+};
+use stackmark_tests::routes::Route;
+use std::collections::BTreeSet;
+use workload_booking::Bookings;
+
+fn are_right_on_both_routes<B: Bed>() {
+    [Route::Direct, Route::Http].into_iter().for_each(|route| is_right::<B, Bookings>((), route));
+    the_mix_is_sound_on_both_routes::<B, Bookings>();
+}
+
+#[test]
+fn bookings_on_sqlite_are_right_on_both_routes() {
+    are_right_on_both_routes::<OnSqlite>();
+}
+
+#[test]
+fn bookings_on_postgresql_are_right_on_both_routes() {
+    are_right_on_both_routes::<OnPostgres>();
+}
+
+#[test]
+fn bookings_on_mariadb_are_right_on_both_routes() {
+    are_right_on_both_routes::<OnMariaDb>();
+}
+
+#[test]
+fn fault_injectors_of_bookings_on_sqlite_are_caught_by_exactly_the_audits_that_they_violate() {
+    all_are_caught::<OnSqlite, Bookings>();
+}
+
+#[test]
+fn row_changes_in_bookings_on_postgresql_are_caught_by_exactly_the_audits_that_they_violate() {
+    row_changes_are_caught::<OnPostgres, Bookings>(&BTreeSet::new());
+}
+
+#[test]
+fn row_changes_in_bookings_on_mariadb_are_caught_by_exactly_the_audits_that_they_violate() {
+    row_changes_are_caught::<OnMariaDb, Bookings>(&BTreeSet::new());
+}
+
+#[test]
+fn every_audit_of_bookings_is_failed_by_a_fault_injector() {
+    every_audit_is_failed::<Bookings>(&BTreeSet::new());
+}
+
+/// Fault injectors driven on servers.
+mod extended {
+    use super::*;
+
+    #[test]
+    fn fault_injectors_of_bookings_on_postgresql_are_caught_by_exactly_the_audits_that_they_violate() {
+        all_are_caught::<OnPostgres, Bookings>();
+    }
+
+    #[test]
+    fn fault_injectors_of_bookings_on_mariadb_are_caught_by_exactly_the_audits_that_they_violate() {
+        all_are_caught::<OnMariaDb, Bookings>();
+    }
+}
