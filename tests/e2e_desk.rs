@@ -223,9 +223,10 @@ fn complaints(document: &Value) -> Vec<String> {
 /// soonest. Every style behind the server is a test of conformance.
 pub(crate) fn once(subjects: Vec<String>) -> Vec<String> {
     let mut seen = std::collections::BTreeSet::new();
-    let in_order = ["tpcb/", "transfer/", "catalogue/", "tpcc/"].into_iter().flat_map(|workload| {
-        subjects.iter().filter(move |subject| subject.starts_with(workload)).map(String::as_str)
-    });
+    let in_order =
+        ["booking/", "tpcb/", "transfer/", "catalogue/", "tpcc/"].into_iter().flat_map(|workload| {
+            subjects.iter().filter(move |subject| subject.starts_with(workload)).map(String::as_str)
+        });
     let how = |subject: &str| {
         let how = subject.splitn(3, '/').nth(2)?;
         let whole = if how.starts_with("axum+") { how.split('/').next()? } else { how };

@@ -63,6 +63,11 @@ fn is_kept(workload: &str, [examples, seed]: [&str; 2]) {
 }
 
 #[test]
+fn the_contract_of_bookings_is_kept_whatever_is_sent() {
+    is_kept("booking", FEW);
+}
+
+#[test]
 fn the_contract_of_the_catalogue_is_kept_whatever_is_sent() {
     is_kept("catalogue", FEW);
 }
@@ -89,7 +94,7 @@ mod extended {
 
     #[test]
     fn every_contract_is_kept_whatever_is_sent_for_long() {
-        for workload in ["catalogue", "transfer", "tpcb", "tpcc"] {
+        for workload in ["booking", "catalogue", "transfer", "tpcb", "tpcc"] {
             is_kept(workload, MANY);
         }
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 /// A loaded database of each workload.
 fn loaded() -> Desk {
     let desk = Desk::loaded();
-    for workload in ["tpcb", "catalogue", "transfer"] {
+    for workload in ["tpcb", "catalogue", "transfer", "booking"] {
         let ran = desk.run(&format!("load {workload} --golden --db sqlite:{workload}.db"));
         assert_eq!(ran.code(), 0, "{ran:?}");
     }
@@ -18,6 +18,7 @@ fn database(subject: &str) -> &'static str {
         Some("tpcb") => "tpcb.db",
         Some("catalogue") => "catalogue.db",
         Some("transfer") => "transfer.db",
+        Some("booking") => "booking.db",
         _ => "bench.db",
     }
 }

@@ -79,6 +79,7 @@ fn our_own_server_keeps_every_rule_of_every_workload() {
     keeps_all(&desk, "tpcb/sqlite/axum+rusqlite", &["statements", "headers"]);
     keeps_all(&desk, "tpcc/sqlite/axum+rusqlite", &["statements", "headers"]);
     keeps_all(&desk, "transfer/sqlite/axum+rusqlite", &["statements", "headers"]);
+    keeps_all(&desk, "booking/sqlite/axum+rusqlite", &["statements", "headers"]);
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn subjects_are_sound(server: &Server, engine: &str, choose: fn(Vec<String>) -> 
         .map(|row| row["subject"].as_str().unwrap().to_owned())
         .collect();
     assert!(subjects.len() >= 6, "{listed}");
-    let urls = ["tpcc", "tpcb", "catalogue", "transfer"]
+    let urls = ["tpcc", "tpcb", "catalogue", "transfer", "booking"]
         .map(|workload| (workload, server.loaded(&desk, &format!("{workload} --golden"), workload)));
     // Also where a column pads its texts: two engines with the same rows do the same work.
     let rows = server.json(&desk, &format!("load tpcb --golden --db {}", urls[1].1));

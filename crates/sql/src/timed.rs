@@ -67,7 +67,8 @@ impl<C: SqlConn, K: Clock> SqlConn for Timed<C, K> {
         let result = self.conn.begin(tx).await;
         self.begun = self.clock.now();
         let waited = self.conn.waited();
-        self.effort.attempts += 1;
+        // One, of however many transactions.
+        self.effort.attempts = 1;
         self.effort.spent.pool += waited;
         self.effort.spent.begin += self.begun - asked - waited;
         result
@@ -317,6 +318,21 @@ mod tests {
         now(timed.exec(StmtId(9), &[])).unwrap_err();
         let found: Vec<_> = timed.statement_times().executed().collect();
         assert_eq!(found, [(9, StatementTime { executions: 1, spent: Nanos(90) })]);
+    }
+
+    #[test]
+    fn several_transactions_of_one_attempt_are_one_attempt() {
+        let clock = Stopped::default();
+        let mut timed = Timed::new(Scripted(clock.clone()), clock);
+        let mut effort = Effort::default();
+        for attempt in 1..=2 {
+            for kind in [TxKind::OneRead, TxKind::Write] {
+                now(timed.begin(kind)).unwrap();
+                now(timed.commit()).unwrap();
+            }
+            timed.settle(&mut effort);
+            assert_eq!((effort.attempts, effort.commits), (attempt, attempt * 2));
+        }
     }
 
     #[test]
