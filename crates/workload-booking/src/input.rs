@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 /// The path of the run's random streams, apart from those of other workloads.
 const CLIENT: u64 = 600;
-/// Bookings of a worker that it may ask for again or look at; and events of which it remembers what it saw last.
+/// Bookings of a worker that it may ask for again, acknowledged ones that it may read, and events of which it remembers what it saw
+/// last.
 const RECENT: usize = 64;
 
 /// Shares of the kinds in the workload's own mix, in per cent.
@@ -31,6 +32,9 @@ pub struct Inputs {
     /// The key of the next booking.
     next: Key,
     recent: Vec<Recent>,
+    acknowledged: Vec<Booking>,
+    /// The place in them of the next one.
+    oldest: usize,
     /// An event and the tickets it had left when this worker saw it last, by the event's last digits.
     seen: [(u32, u32); RECENT],
 }
@@ -54,6 +58,8 @@ impl Inputs {
             skewed: None,
             next: Key { run, worker, sequence: 0 },
             recent: Vec::with_capacity(RECENT),
+            acknowledged: Vec::with_capacity(RECENT),
+            oldest: 0,
             seen: [(0, 0); RECENT],
         }
     }
@@ -97,6 +103,25 @@ impl Inputs {
         self.recent.get(place as usize).copied()
     }
 
+    /// One of the latest that were acknowledged; before the first of these, one that was only asked for.
+    fn readable(&mut self) -> Option<Key> {
+        match self.acknowledged.len() as u32 {
+            0 => self.latest().map(|recent| recent.booking.key),
+            count => {
+                let place = self.one_of(count);
+                self.acknowledged.get(place as usize).map(|booking| booking.key)
+            }
+        }
+    }
+
+    fn acknowledge(&mut self, booking: Booking) {
+        match self.acknowledged.get_mut(self.oldest) {
+            Some(old) => *old = booking,
+            None => self.acknowledged.push(booking),
+        }
+        self.oldest = (self.oldest + 1) % RECENT;
+    }
+
     /// Tickets only become fewer.
     fn see(&mut self, event: u32, available: u32) -> Result<(), &'static str> {
         let seen = &mut self.seen[event as usize % RECENT];
@@ -120,8 +145,8 @@ impl model::Inputs<Bookings> for Inputs {
                 }
                 None => self.book(),
             },
-            2 => match self.latest() {
-                Some(Recent { booking, .. }) => Call::ReadBooking { key: booking.key },
+            2 => match self.readable() {
+                Some(key) => Call::ReadBooking { key },
                 None => self.book(),
             },
             _ => Call::ReadEvent { id: self.event() },
@@ -148,11 +173,18 @@ impl model::Inputs<Bookings> for Inputs {
             Call::ReadEvent { .. } => return Ok(()),
         };
         let place = key.sequence as usize % RECENT;
-        let Some(recent) = self.recent.get_mut(place).filter(|recent| recent.booking.key == key) else {
-            return Ok(());
+        let recent = match self.recent.get_mut(place).filter(|recent| recent.booking.key == key) {
+            Some(recent) => recent,
+            None => match self.acknowledged.iter().find(|booking| booking.key == key) {
+                Some(booking) => &mut Recent { booking: *booking, booked: true },
+                None => return Ok(()),
+            },
         };
         match outcome {
-            Outcome::Booked(_) => recent.booked = true,
+            Outcome::Booked(booking) if !recent.booked => {
+                recent.booked = true;
+                self.acknowledge(*booking);
+            }
             Outcome::Declined(Decline::KeyReused) => {
                 return Err("a key that only this client has is used for another booking");
             }
@@ -270,6 +302,15 @@ mod tests {
         wrong(inputs.check(&call, &sold_out(0)), "not there any more");
         wrong(inputs.check(&read, &Outcome::Declined(Decline::NoSuchBooking)), "not there any more");
         assert_eq!(inputs.check(&read, &Outcome::Found(booking)), Ok(()));
+        // It is what is read from now on, and remembered when later ones have its place.
+        let mut reads = 0;
+        for _ in 0..1_000 {
+            if let Call::ReadBooking { key } = inputs.draw() {
+                reads += u32::from(key == booking.key);
+            }
+        }
+        assert!(reads > 100, "{reads}");
+        wrong(inputs.check(&read, &Outcome::Declined(Decline::NoSuchBooking)), "not there any more");
     }
 
     #[test]

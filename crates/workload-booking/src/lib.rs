@@ -45,9 +45,9 @@ const fn kind(name: &'static str, declines: bool) -> Kind {
 
 impl Workload for Bookings {
     const NAME: &'static str = "booking";
-    /// All count for the headline. An event may be sold out, so that any booking may be declined, and is then not to be found.
+    /// All count for the headline. Once its event is sold out every booking is declined, and is then not to be found.
     const KINDS: &'static [Kind] = &[
-        kind("book", true),
+        Kind { declines_all: true, ..kind("book", true) },
         Kind { declines_all: true, ..kind("repeat", true) },
         kind("booking-read", true),
         kind("event-read", false),

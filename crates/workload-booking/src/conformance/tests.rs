@@ -77,7 +77,7 @@ fn a_store_with_a_fault_is_caught() {
     };
     for (name, fake, expected) in [
         ("forgets keys", forgetful, "event-read GET /events/1"),
-        ("oversells", overselling, "sold-out"),
+        ("oversells", overselling, "event-read GET /events/2"),
         ("has no limits", unlimited, "already-booked"),
         ("loses a booking", losing, "no-such-booking"),
         ("remembers declines", stubborn, "no-such-booking"),
