@@ -107,18 +107,18 @@ fn what_only_a_private_engine_can_be_told_is_refused_elsewhere() {
 }
 
 #[test]
-fn a_warm_up_goes_on_while_whole_pages_are_logged() {
+fn a_warm_up_goes_on_until_the_engine_has_settled() {
     let desk = Desk::empty();
     let _swept = Swept(&desk);
-    // A load ends with a checkpoint.
-    let how = "--durability delayed --warmup 5s --warmup-max 8s --duration 2s";
+    // After 2 s there are too few readings to tell that it has, however fast it logs.
+    let how = "--durability delayed --warmup 2s --warmup-max 8s --duration 2s";
     let ran = run(&desk, &format!("run tpcc/postgres {how} --json"));
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     let trial = &document["trials"][0];
-    assert_eq!((&trial["plan"]["warmup_s"], &trial["plan"]["warmup_max_s"]), (&5.0.into(), &8.0.into()));
+    assert_eq!((&trial["plan"]["warmup_s"], &trial["plan"]["warmup_max_s"]), (&2.0.into(), &8.0.into()));
     let warmed = trial["warmup_s"].as_f64().expect("it went on");
-    assert!((6.0..=8.0).contains(&warmed), "{warmed}");
+    assert!((3.0..=8.0).contains(&warmed), "{warmed}");
     let slices = trial["slices"].as_array().unwrap();
     assert_eq!(slices.iter().filter(|slice| slice["warmup"] == true).count(), warmed as usize);
     assert_eq!(slices.iter().filter(|slice| slice["warmup"] == false).count(), 2);

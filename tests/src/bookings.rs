@@ -32,7 +32,7 @@ impl Injected for Bookings {
             &["event-stock", "ledger", "oversold-events"],
         ),
         Injector::edits(
-            "whoever looks sees what is long gone, and tickets are taken without a condition",
+            "the first read is stale, and tickets are taken without a condition",
             &[
                 (Stmt::Look.id(), "select event.available", "select event.stock"),
                 (Stmt::TakeTickets.id(), "available >= ?2", "available >= available - ?2"),

@@ -15,7 +15,7 @@ use model::{Effort, Inputs as _, Ledger as _, Session, Target};
 use sql::{Dialect, SqlForm};
 use std::collections::BTreeSet;
 
-/// Random calls of a conformance, beside the golden ones.
+/// Random calls of a conformance, in addition to the golden ones.
 pub const RANDOM_CALLS: u32 = 400;
 /// Sessions at once.
 const SESSIONS: u32 = 8;
@@ -41,7 +41,7 @@ pub trait Injected:
     /// Holds a session to the golden calls and to [`RANDOM_CALLS`].
     fn conform<S: Session<Self>>(session: &mut S) -> impl Future<Output = Result<Conformance, Disagreement>>;
 
-    /// Whether a call is left out beside a fault injector.
+    /// Whether a call is left out when a fault injector is active.
     fn is_left_out(_: &Self::Call) -> bool {
         false
     }

@@ -1,6 +1,6 @@
 //! What was acknowledged of calls that are made under idempotency keys, against what is stored.
 //!
-//! Keys are made of run, worker and a sequence without gaps. So what a worker was told is kept as sums over its keys, and the
+//! Keys are made of run, worker and a sequence without gaps. So what was acknowledged to a worker is kept as sums over its keys, and the
 //! store is asked for the same sums: a call that is lost, or there twice, or there under another key, changes one of them.
 
 use model::{Key, LedgerFinding};
@@ -50,7 +50,7 @@ impl Sums {
     }
 }
 
-/// What one worker was told.
+/// What was answered to one worker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerTally {
     /// The run that its keys are made of.
@@ -63,7 +63,7 @@ pub struct WorkerTally {
     pub declined: Sums,
 }
 
-/// A part of a ledger: what workers were told, and calls in doubt one by one.
+/// A part of a ledger: what was answered to each worker, and calls in doubt one by one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Keyed {
     workers: Vec<WorkerTally>,
@@ -75,7 +75,7 @@ pub struct Keyed {
 }
 
 impl Keyed {
-    /// What each worker was told, by run and worker.
+    /// What was answered to each worker, by run and worker.
     #[must_use]
     pub fn workers(&self) -> &[WorkerTally] {
         &self.workers
@@ -106,7 +106,7 @@ impl Keyed {
         self.of_worker(effect.key.run, effect.key.worker).declined.enter(effect);
     }
 
-    /// Nobody knows whether a call was done.
+    /// It is not known whether a call was done.
     pub fn doubt(&mut self, effect: Effect) {
         if self.doubts.contains(&effect) {
             return;
@@ -150,7 +150,7 @@ impl Keyed {
 /// What acknowledged and doubtful calls imply, in a form that can be written to a partial result and read back.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyedClaims {
-    /// What each worker was told.
+    /// What was answered to each worker.
     pub workers: Vec<WorkerTally>,
     /// Calls in doubt.
     pub doubts: Vec<Effect>,
@@ -162,7 +162,7 @@ pub struct KeyedClaims {
 
 /// Of what a store is asked: calls that were done, or declined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
+pub enum Answered {
     /// Done.
     Completed,
     /// Declined.
@@ -216,17 +216,17 @@ impl KeyedClaims {
         all
     }
 
-    /// Count, amounts and keys of what is stored, against what each worker was told: each acknowledged call is there once, and
+    /// Count, amounts and keys of what is stored, against what was answered to each worker: each acknowledged call is there once, and
     /// nothing that no call can have done.
     #[must_use]
-    pub fn held(&self, of: Told, stored: &[Stored], words: &Words) -> [LedgerFinding; 3] {
+    pub fn held(&self, of: Answered, stored: &[Stored], words: &Words) -> [LedgerFinding; 3] {
         let units = [words.calls, words.units, "sums of keys"];
         let [mut counts, mut amounts, mut keys] = [0, 1, 2].map(|at| finding(words.names[at], units[at]));
         for (run, worker) in self.of_runs(stored) {
             let told = self.workers.iter().find(|tally| (tally.run, tally.worker) == (run, worker));
             let sure = told.map_or(Sums::default(), |tally| match of {
-                Told::Completed => tally.completed,
-                Told::Declined => tally.declined,
+                Answered::Completed => tally.completed,
+                Answered::Declined => tally.declined,
             });
             let of_worker = (run.cast_signed(), i64::from(worker));
             let stored = stored.iter().filter(|stored| (stored.run, stored.worker) == of_worker);

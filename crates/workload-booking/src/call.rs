@@ -8,7 +8,7 @@ pub const QUANTITY_MAX: u32 = 10;
 pub const QUANTITY_DRAWN_MAX: u32 = 4;
 /// The largest number of a user that may be asked for.
 pub const USER_MAX: u32 = 999_999_999;
-/// Users that bookings are drawn for, unless told otherwise.
+/// Users that bookings are drawn for, unless other numbers are given.
 pub const USERS: u32 = 9_999_999;
 
 /// A booking as it is asked for, and as it is stored.

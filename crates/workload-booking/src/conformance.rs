@@ -45,7 +45,7 @@ type Answer = model::conformance::Answer<Bookings>;
 struct Used(Oracle);
 
 impl Used {
-    /// The call, as a repeated one where its key was used before: it books nothing, and whoever counts must know.
+    /// The call, as a repeated one where its key was used before: it books nothing, and a ledger must know.
     fn marked(&mut self, call: Call) -> Call {
         let Call::Book { booking, .. } = call else { return call };
         let is_used = self.0.bookings.contains_key(&booking.key);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Most events that can be asked for.
 pub const EVENTS_MAX: u32 = 1_000_000;
-/// Tickets of an event, unless told otherwise.
+/// Tickets of an event, unless other numbers are given.
 pub const STOCK: u32 = 100_000;
 
 /// How much data there is.

@@ -2,7 +2,7 @@
 //! [`benchmark::keyed`] keeps them.
 
 use crate::{Booking, Bookings, Call, Outcome, Purpose};
-use benchmark::keyed::{Effect, Keyed, KeyedClaims, Stored, Sums, Told, Words, finding};
+use benchmark::keyed::{Answered, Effect, Keyed, KeyedClaims, Stored, Sums, Words, finding};
 use model::{Fault, LedgerFinding, Workload};
 use serde::{Deserialize, Serialize};
 
@@ -137,7 +137,7 @@ pub fn audit(claims: &Claims, before: &[Tally], after: &[Tally]) -> Vec<LedgerFi
     let stored = after.iter().filter(|tally| tally.sort == Sort::Bookings);
     let stored: Vec<Stored> =
         stored.map(|&Tally { run, worker, sums, .. }| Stored { run, worker, sums }).collect();
-    let mut findings: Vec<_> = claims.held(Told::Completed, &stored, &BOOKED).into();
+    let mut findings: Vec<_> = claims.held(Answered::Completed, &stored, &BOOKED).into();
     let sum = |tallies: &[Tally], sort: Sort| -> i64 {
         tallies.iter().filter(|tally| tally.sort == sort).map(|tally| tally.sums.amount).sum()
     };

@@ -9,7 +9,7 @@ const MEET: u32 = 8;
 const STEP: u32 = 4;
 
 pub(crate) fn races(size: &Cardinality, salt: u32, round: u32) -> Vec<Race<Bookings>> {
-    // Runs of verifications, beside those of trials.
+    // Their runs are others than those of trials.
     let key =
         |worker: u32, sequence: u32| Key { run: u64::from(salt) << 32 | u64::from(round), worker, sequence };
     // Others in each verification and round.

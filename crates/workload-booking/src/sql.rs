@@ -100,13 +100,13 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         }
         let seen = self.look(asked).await?;
         match seen.answer(asked) {
-            // The tickets came back, or whoever had the key has rolled back: all of it may be tried again.
+            // The tickets came back, or the transaction that had the key has rolled back: all of it may be tried again.
             Outcome::Booked(_) if seen.kept.is_none() => Err(Fault::Conflict(Conflict::Serialization)),
             outcome => Ok(outcome),
         }
     }
 
-    /// The key is written first, because whoever waits for a key must hold no row that others wait for; tickets are taken last,
+    /// The key is written first, because a transaction that waits for a key must hold no row that others wait for; tickets are taken last,
     /// so that their row is locked for the time of a commit. Whether both were done.
     async fn write(&mut self, asked: &Booking, is_limited: bool) -> Result<bool, Fault> {
         let Booking { key, event, user, quantity } = *asked;

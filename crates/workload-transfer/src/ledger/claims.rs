@@ -2,7 +2,7 @@
 
 use super::{Ledger, Sort, Tally};
 use crate::OPENING;
-use benchmark::keyed::{KeyedClaims, Stored, Sums, Told, Words, finding};
+use benchmark::keyed::{Answered, KeyedClaims, Stored, Sums, Words, finding};
 use model::LedgerFinding;
 
 /// What acknowledged and doubtful calls imply.
@@ -33,8 +33,8 @@ pub fn audit(claims: &Claims, before: &[Tally], after: &[Tally]) -> Vec<LedgerFi
         of_sort.map(|&Tally { run, worker, sums, .. }| Stored { run, worker, sums }).collect()
     };
     let mut findings = Vec::new();
-    findings.extend(claims.held(Told::Completed, &of(Sort::Accepted), &ACCEPTED));
-    findings.extend(claims.held(Told::Declined, &of(Sort::Declined), &DECLINED));
+    findings.extend(claims.held(Answered::Completed, &of(Sort::Accepted), &ACCEPTED));
+    findings.extend(claims.held(Answered::Declined, &of(Sort::Declined), &DECLINED));
     findings.extend(over_all(opened_with(before), after));
     findings
 }
