@@ -7,6 +7,7 @@ pub mod conformance;
 mod effort;
 mod erased;
 mod fault;
+pub mod json;
 mod key;
 mod ledger;
 mod mix;

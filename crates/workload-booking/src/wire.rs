@@ -1,16 +1,11 @@
 //! The workload over HTTP. The contract is `spec/openapi/booking.yaml`.
 
 use crate::{Booking, Bookings, Call, Cardinality, Decline, Outcome, QUANTITY_MAX, USER_MAX};
-use model::{Answer, BadCall, BadCallKind, Endpoint, Key, Race, Request, Wire, strict};
+use model::json::{self, KEY, PROBLEM, Problem, append, number, read, write};
+use model::{Answer, BadCall, Endpoint, Key, Race, Request, Wire, strict};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt::Display;
-use std::io::Write;
-
-/// What the types of all problem documents begin with.
-const PROBLEM: &str = "urn:stackmark:problem:";
-/// The header that a key comes in.
-const KEY: &str = "idempotency-key";
 
 impl Wire for Bookings {
     /// What a booking was drawn for is not sent: all of them go to one place.
@@ -53,34 +48,33 @@ impl Wire for Bookings {
     fn decode_call(kind: usize, size: &Cardinality, request: &Request<'_>) -> Result<Call, BadCall> {
         match kind {
             0 | 1 => {
-                let key = key(request)?;
+                let key = json::key(request, "booking")?;
                 let Asked { event, user, quantity } = strict::body(request.body)?;
                 existing("event", event, size)?;
                 if !(1..=USER_MAX).contains(&user) {
-                    return Err(invalid(format!("user is {user}; it runs from 1 to {USER_MAX}")));
+                    return Err(BadCall::invalid(format!("user is {user}; it runs from 1 to {USER_MAX}")));
                 }
                 if !(1..=QUANTITY_MAX).contains(&quantity) {
-                    return Err(invalid(format!("quantity is {quantity}; it runs from 1 to {QUANTITY_MAX}")));
+                    return Err(BadCall::invalid(format!(
+                        "quantity is {quantity}; it runs from 1 to {QUANTITY_MAX}"
+                    )));
                 }
                 Ok(Call::of(Booking { key, event, user, quantity }))
             }
             2 => {
                 let key = request.id("id").and_then(Key::parse).ok_or_else(|| {
-                    bad(
-                        BadCallKind::Unknown,
-                        "the id in the path is not a key: 32 digits of 0-9 and a-f".into(),
-                    )
+                    BadCall::unknown("the id in the path is not a key: 32 digits of 0-9 and a-f".into())
                 })?;
                 Ok(Call::ReadBooking { key })
             }
             3 => {
                 let id = request.id("id").and_then(number).ok_or_else(|| {
-                    bad(BadCallKind::Unknown, "the id in the path is not the number of an event".into())
+                    BadCall::unknown("the id in the path is not the number of an event".into())
                 })?;
                 existing("the id in the path", id, size)?;
                 Ok(Call::ReadEvent { id })
             }
-            _ => Err(bad(BadCallKind::Unknown, format!("there is no kind {kind}"))),
+            _ => Err(BadCall::unknown(format!("there is no kind {kind}"))),
         }
     }
 
@@ -103,7 +97,7 @@ impl Wire for Bookings {
                 write(&Written { id: Digits(key), event, user, quantity }, into);
             }
             Outcome::Event { stock, available } => write(&Event { stock, available }, into),
-            Outcome::Declined(why) => write(&Problem::of(why), into),
+            Outcome::Declined(why) => write(&problem(why), into),
         }
     }
 
@@ -178,34 +172,18 @@ struct Event {
     available: u32,
 }
 
-/// RFC 9457, with the members that all problems of the contract have.
 #[derive(Serialize)]
-struct Problem {
-    #[serde(rename = "type")]
-    kind: String,
-    title: &'static str,
-    status: u16,
-    detail: &'static str,
-    applied: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    available: Option<u32>,
+struct Left {
+    available: u32,
 }
 
-impl Problem {
-    fn of(why: Decline) -> Problem {
-        let available = match why {
-            Decline::SoldOut { available } => Some(available),
-            Decline::AlreadyBooked | Decline::KeyReused | Decline::NoSuchBooking => None,
-        };
-        Problem {
-            kind: format!("{PROBLEM}{}", why.name()),
-            title: why.title(),
-            status: why.status(),
-            detail: "the call was declined, and booked nothing",
-            applied: "no",
-            available,
-        }
-    }
+fn problem(why: Decline) -> Problem<Left> {
+    let left = match why {
+        Decline::SoldOut { available } => Some(Left { available }),
+        Decline::AlreadyBooked | Decline::KeyReused | Decline::NoSuchBooking => None,
+    };
+    let detail = "the call was declined, and booked nothing";
+    Problem::declined(why.name(), why.title(), why.status(), detail, left)
 }
 
 /// Why a call was declined, if the answer says so by a problem document of the workload's, with the status of its type.
@@ -228,49 +206,13 @@ fn declined(answer: &Answer<'_>) -> Option<Decline> {
     all.find(|why| why.name() == name && why.status() == answer.status)
 }
 
-fn write(value: &impl Serialize, into: &mut Vec<u8>) {
-    serde_json::to_writer(into, value).expect("plain structs always become JSON, and a Vec takes every byte");
-}
-
-fn append(into: &mut Vec<u8>, what: std::fmt::Arguments<'_>) {
-    into.write_fmt(what).expect("a Vec takes every byte");
-}
-
-fn read<'a, T: Deserialize<'a>>(answer: &Answer<'a>) -> Result<T, String> {
-    serde_json::from_slice(answer.body).map_err(|error| error.to_string())
-}
-
-fn bad(kind: BadCallKind, detail: String) -> BadCall {
-    BadCall { kind, detail }
-}
-
-fn invalid(detail: String) -> BadCall {
-    bad(BadCallKind::Invalid, detail)
-}
-
-fn key(request: &Request<'_>) -> Result<Key, BadCall> {
-    let Some(text) = request.headers.get(KEY) else {
-        return Err(invalid(format!(
-            "{KEY} is missing; it is 32 digits of 0-9 and a-f, another for each booking"
-        )));
-    };
-    Key::parse(text).ok_or_else(|| invalid(format!("{KEY} is not 32 digits of 0-9 and a-f")))
-}
-
-/// Digits without a sign and without zeros before them.
-fn number(text: &str) -> Option<u32> {
-    let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
-    text.parse().ok().filter(|_| plain)
-}
-
 /// An event that is there.
 fn existing(name: &str, id: u32, size: &Cardinality) -> Result<(), BadCall> {
     match size.has(id) {
         true => Ok(()),
-        false => Err(bad(
-            BadCallKind::Unknown,
-            format!("{name} {id} does not exist; events run from 1 to {}", size.events),
-        )),
+        false => {
+            Err(BadCall::unknown(format!("{name} {id} does not exist; events run from 1 to {}", size.events)))
+        }
     }
 }
 

@@ -5,12 +5,10 @@ mod requests;
 
 use crate::outcome::{Decline, Said};
 use crate::{Call, Cardinality, Facts, FoodCatalogue, NewFood, Outcome};
+use model::json::{Problem, write};
 use model::{Answer, BadCall, Endpoint, Method, Race, Request, Wire};
 use serde::Serialize;
 use std::fmt::Display;
-
-/// What the types of all problem documents begin with.
-const PROBLEM: &str = "urn:stackmark:problem:";
 
 const fn put(path: &'static str) -> Endpoint {
     Endpoint { method: Method::Put, path }
@@ -122,7 +120,7 @@ impl Wire for FoodCatalogue {
             Said::Stored { version } => write(&bodies::Stored { version }, into),
             Said::Inserted { count } => write(&bodies::Inserted { inserted: count }, into),
             Said::Deleted => {}
-            Said::Declined(why) => write(&bodies::Problem::of(why), into),
+            Said::Declined(why) => write(&problem(why), into),
             _ => into.extend_from_slice(&outcome.body),
         }
     }
@@ -140,13 +138,14 @@ impl Wire for FoodCatalogue {
     }
 }
 
-fn write(value: &(impl Serialize + ?Sized), into: &mut Vec<u8>) {
-    serde_json::to_writer(into, value).expect("plain structs always become JSON, and a Vec takes every byte");
+fn problem(why: Decline) -> Problem<()> {
+    let detail = "the call was declined, and changed nothing";
+    Problem::declined(why.name(), why.title(), why.status(), detail, None)
 }
 
 /// Bodies, as they are written.
 mod bodies {
-    use super::{Decline, Facts, PROBLEM, Serialize};
+    use super::{Facts, Serialize};
     use crate::Name;
 
     #[derive(Serialize)]
@@ -177,29 +176,6 @@ mod bodies {
     #[derive(Serialize)]
     pub(super) struct Inserted {
         pub(super) inserted: u32,
-    }
-
-    /// RFC 9457, with the members that all problems of the contract have.
-    #[derive(Serialize)]
-    pub(super) struct Problem {
-        #[serde(rename = "type")]
-        kind: String,
-        title: &'static str,
-        status: u16,
-        detail: &'static str,
-        applied: &'static str,
-    }
-
-    impl Problem {
-        pub(super) fn of(why: Decline) -> Problem {
-            Problem {
-                kind: format!("{PROBLEM}{}", why.name()),
-                title: why.title(),
-                status: why.status(),
-                detail: "the call was declined, and changed nothing",
-                applied: "no",
-            }
-        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The workload as JSON. The contract is `spec/openapi/tpcb.yaml`.
 
 use crate::{Call, Cardinality, DELTA_MAX, Outcome, Tpcb};
+use model::json::write;
 use model::{Answer, BadCall, BadCallKind, Endpoint, Race, Request, Wire, strict};
-use serde::Serialize;
 use std::ops::RangeInclusive;
 
 impl Wire for Tpcb {
@@ -51,10 +51,6 @@ impl Wire for Tpcb {
     fn decode_outcome(_: &Call, answer: &Answer<'_>) -> Result<Outcome, String> {
         serde_json::from_slice(answer.body).map_err(|error| error.to_string())
     }
-}
-
-fn write(value: &impl Serialize, into: &mut Vec<u8>) {
-    serde_json::to_writer(into, value).expect("plain structs always become JSON, and a Vec takes every byte");
 }
 
 fn bad(kind: BadCallKind, detail: String) -> BadCall {

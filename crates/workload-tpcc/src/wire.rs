@@ -5,6 +5,7 @@ use crate::{
     PlacedLine, StockLevel, Text, Tpcc, Unused, Who, kind,
 };
 use arrayvec::ArrayVec;
+use model::json::write;
 use model::{Answer, BadCall, BadCallKind, BasisPoints, Cents, Endpoint, Race, Request, Wire, strict};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -196,10 +197,6 @@ impl Wire for Tpcc {
             Call::StockLevel(_) => Outcome::Short(parse(body)?),
         })
     }
-}
-
-fn write(value: &impl Serialize, into: &mut Vec<u8>) {
-    serde_json::to_writer(into, value).expect("plain structs always become JSON, and a Vec takes every byte");
 }
 
 fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, String> {

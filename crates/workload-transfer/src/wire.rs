@@ -1,16 +1,11 @@
 //! The workload over HTTP. The contract is `spec/openapi/transfer.yaml`.
 
 use crate::{AMOUNT_MAX, Call, Cardinality, Decline, Key, Outcome, State, Transfer, Transfers};
-use model::{Answer, BadCall, BadCallKind, Endpoint, Race, Request, Wire, strict};
+use model::json::{self, KEY, PROBLEM, Problem, append, number, read, write};
+use model::{Answer, BadCall, Endpoint, Race, Request, Wire, strict};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt::Display;
-use std::io::Write;
-
-/// What the types of all problem documents begin with.
-const PROBLEM: &str = "urn:stackmark:problem:";
-/// The header that a key comes in.
-const KEY: &str = "idempotency-key";
 
 impl Wire for Transfers {
     /// What a transfer was drawn for the service is not told: all of them go to one place.
@@ -57,15 +52,19 @@ impl Wire for Transfers {
     fn decode_call(kind: usize, size: &Cardinality, request: &Request<'_>) -> Result<Call, BadCall> {
         match kind {
             0..=3 => {
-                let key = key(request)?;
+                let key = json::key(request, "transfer")?;
                 let Asked { source, target, amount } = strict::body(request.body)?;
                 account("source", source, size)?;
                 account("target", target, size)?;
                 if source == target {
-                    return Err(invalid(format!("source and target are both {source}; they must differ")));
+                    return Err(BadCall::invalid(format!(
+                        "source and target are both {source}; they must differ"
+                    )));
                 }
                 if !(1..=AMOUNT_MAX).contains(&amount) {
-                    return Err(invalid(format!("amount is {amount}; it runs from 1 to {AMOUNT_MAX}")));
+                    return Err(BadCall::invalid(format!(
+                        "amount is {amount}; it runs from 1 to {AMOUNT_MAX}"
+                    )));
                 }
                 Ok(Call::of(Transfer { key, source, target, amount }, size))
             }
@@ -73,18 +72,18 @@ impl Wire for Transfers {
                 let Id(source, key) = request.id("id").and_then(Id::parse).ok_or_else(|| {
                     let detail =
                         "the id in the path is not that of an answer: the source, a hyphen and the key";
-                    bad(BadCallKind::Unknown, detail.into())
+                    BadCall::unknown(detail.into())
                 })?;
                 Ok(Call::ReadTransfer { source, key })
             }
             5 => {
                 let id = request.id("id").and_then(number).ok_or_else(|| {
-                    bad(BadCallKind::Unknown, "the id in the path is not the number of an account".into())
+                    BadCall::unknown("the id in the path is not the number of an account".into())
                 })?;
                 account("the id in the path", id, size)?;
                 Ok(Call::ReadAccount { id })
             }
-            _ => Err(bad(BadCallKind::Unknown, format!("there is no kind {kind}"))),
+            _ => Err(BadCall::unknown(format!("there is no kind {kind}"))),
         }
     }
 
@@ -107,7 +106,7 @@ impl Wire for Transfers {
                 write(&Found { target, amount, state: state.name().into() }, into);
             }
             Outcome::Balance { balance } => write(&Balance { balance }, into),
-            Outcome::Declined(why) => write(&Problem::of(why), into),
+            Outcome::Declined(why) => write(&problem(why), into),
         }
     }
 
@@ -183,34 +182,13 @@ struct Balance {
     balance: i64,
 }
 
-/// RFC 9457, with the members that all problems of the contract have.
-#[derive(Serialize)]
-struct Problem {
-    #[serde(rename = "type")]
-    kind: String,
-    title: &'static str,
-    status: u16,
-    detail: &'static str,
-    applied: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    balance: Option<i64>,
-}
-
-impl Problem {
-    fn of(why: Decline) -> Problem {
-        let balance = match why {
-            Decline::InsufficientFunds { balance } => Some(balance),
-            Decline::KeyReused | Decline::NoSuchTransfer => None,
-        };
-        Problem {
-            kind: format!("{PROBLEM}{}", why.name()),
-            title: why.title(),
-            status: why.status(),
-            detail: "the call was declined, and moved nothing",
-            applied: "no",
-            balance,
-        }
-    }
+fn problem(why: Decline) -> Problem<Balance> {
+    let balance = match why {
+        Decline::InsufficientFunds { balance } => Some(Balance { balance }),
+        Decline::KeyReused | Decline::NoSuchTransfer => None,
+    };
+    let detail = "the call was declined, and moved nothing";
+    Problem::declined(why.name(), why.title(), why.status(), detail, balance)
 }
 
 /// Why a call was declined, if the answer says so by a problem document of the workload's, with the status of its type.
@@ -236,41 +214,6 @@ fn named(state: &str) -> Result<State, String> {
     State::of_name(state).ok_or_else(|| format!("there is no state `{state}`"))
 }
 
-fn write(value: &impl Serialize, into: &mut Vec<u8>) {
-    serde_json::to_writer(into, value).expect("plain structs always become JSON, and a Vec takes every byte");
-}
-
-fn append(into: &mut Vec<u8>, what: std::fmt::Arguments<'_>) {
-    into.write_fmt(what).expect("a Vec takes every byte");
-}
-
-fn read<'a, T: Deserialize<'a>>(answer: &Answer<'a>) -> Result<T, String> {
-    serde_json::from_slice(answer.body).map_err(|error| error.to_string())
-}
-
-fn bad(kind: BadCallKind, detail: String) -> BadCall {
-    BadCall { kind, detail }
-}
-
-fn invalid(detail: String) -> BadCall {
-    bad(BadCallKind::Invalid, detail)
-}
-
-fn key(request: &Request<'_>) -> Result<Key, BadCall> {
-    let Some(text) = request.headers.get(KEY) else {
-        return Err(invalid(format!(
-            "{KEY} is missing; it is 32 digits of 0-9 and a-f, another for each transfer"
-        )));
-    };
-    Key::parse(text).ok_or_else(|| invalid(format!("{KEY} is not 32 digits of 0-9 and a-f")))
-}
-
-/// Digits without a sign and without zeros before them.
-fn number(text: &str) -> Option<u32> {
-    let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
-    text.parse().ok().filter(|_| plain)
-}
-
 /// An account that is there.
 fn account(name: &str, id: u32, size: &Cardinality) -> Result<(), BadCall> {
     let ids = size.ids();
@@ -278,7 +221,7 @@ fn account(name: &str, id: u32, size: &Cardinality) -> Result<(), BadCall> {
         return Ok(());
     }
     let (first, last) = ids.into_inner();
-    Err(bad(BadCallKind::Unknown, format!("{name} {id} does not exist; accounts run from {first} to {last}")))
+    Err(BadCall::unknown(format!("{name} {id} does not exist; accounts run from {first} to {last}")))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{Inputs, Oracle};
 use model::conformance::written;
-use model::{Headers, Inputs as _, Workload};
+use model::{BadCallKind, Headers, Inputs as _, Workload};
 
 /// One header.
 struct Only(&'static str, String);

@@ -1,11 +1,11 @@
 //! Answers, read as a stream: of a list or a template nothing is kept but counts and a digest.
 
-use super::PROBLEM;
 use crate::answer::{Item, Summary, day_digest, meal_digest, template_digest};
 use crate::digest::Fold;
 use crate::outcome::{Decline, Listed, Said};
 use crate::{Call, Category, Facts, Food, Name, Outcome};
 use model::Answer;
+use model::json::PROBLEM;
 use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use std::borrow::Cow;
