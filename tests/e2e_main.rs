@@ -8,6 +8,7 @@
 
 mod e2e_audited;
 mod e2e_bad_input;
+mod e2e_booking;
 mod e2e_complete;
 mod e2e_confirm;
 mod e2e_desk;

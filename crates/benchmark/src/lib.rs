@@ -3,6 +3,7 @@
 mod blocks;
 mod checks;
 pub mod keyed;
+mod parameters;
 
 use anyhow::{Result, bail};
 use model::rows::Dataset;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 
 pub use blocks::Blocks;
 pub use checks::{check_of, family_of, input_checks, ledger_checks, whole_checks};
+pub use parameters::{Chosen, Of, Parameter, parameter, resized, sized, values};
 
 /// Seed of loads of which nothing else is said; that of runs is another.
 pub const LOAD_SEED: u64 = 1;
@@ -44,6 +46,10 @@ pub trait Benchmark: Wire<Extent: Size> {
     const SCALE_UNIT: &'static str;
     /// The most that may be asked for.
     const SCALE_MAX: u64;
+    /// The scale where none is asked for.
+    const SCALE_DEFAULT: u32 = 1;
+    /// What users can choose beside the scale.
+    const PARAMETERS: &'static [Parameter] = &[];
     /// What its throughput counts, a minute or a second: `new orders/min`.
     const RATE_UNIT: &'static str;
     /// Seconds in the unit of its throughput.
@@ -62,6 +68,17 @@ pub trait Benchmark: Wire<Extent: Size> {
 
     /// The standard's size at a scale.
     fn standard(scale: u32) -> Self::Extent;
+    /// A size's values of [`Benchmark::PARAMETERS`], in their order.
+    fn values(_size: &Self::Extent) -> Vec<u64> {
+        Vec::new()
+    }
+    /// The same size with these values of [`Benchmark::PARAMETERS`], each within its range.
+    ///
+    /// # Errors
+    /// They do not go together.
+    fn with(size: Self::Extent, _values: &[u64]) -> Result<Self::Extent> {
+        Ok(size)
+    }
     /// The size that conformance works on.
     fn tiny() -> Self::Extent;
     /// The scale of a size.

@@ -1,5 +1,6 @@
 //! What a user types. Help, man page and completions all come from here.
 
+mod amounts;
 mod drill;
 mod export;
 mod load;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use values::{clients_list, limit, rates_list, resolution, share, span, threads};
 
+pub(crate) use amounts::Amounts;
 pub(crate) use drill::{Drill, Generate};
 pub(crate) use export::{Export, ExportK6, ExportTool};
 pub(crate) use load::LoadArgs;
@@ -129,9 +131,8 @@ pub(crate) struct List {
 pub(crate) struct Load {
     /// What to load for: `tpcc`, or a whole subject.
     pub(crate) subject: String,
-    /// Warehouses.
-    #[arg(long, default_value_t = 1)]
-    pub(crate) scale: u64,
+    #[command(flatten)]
+    pub(crate) amounts: Amounts,
     /// The small data of the golden vectors, on which `verify` works, instead of a whole scale.
     #[arg(long, conflicts_with_all = ["scale", "seed"])]
     pub(crate) golden: bool,
@@ -349,9 +350,8 @@ pub(crate) struct DataArgs {
     pub(crate) db: Vec<String>,
     #[command(flatten)]
     pub(crate) shards: Shards,
-    /// Warehouses of a private database, or what an existing one must have.
-    #[arg(long)]
-    pub(crate) scale: Option<u64>,
+    #[command(flatten)]
+    pub(crate) amounts: Amounts,
 }
 
 #[derive(Debug, Args, Clone)]

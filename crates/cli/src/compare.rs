@@ -7,7 +7,7 @@ use crate::held_against::held_against;
 use crate::run::{can_be_limited, is_audited, plan, server_settings, warmup_max};
 use crate::ui::Ui;
 use anyhow::{Result, bail};
-use deploy::database::scale_of;
+use benchmark::Chosen;
 use deploy::subjects::{self, Route, Subject};
 use deploy::{Databases, Spec};
 use model::{Nanos, Tier};
@@ -48,6 +48,7 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
         a: subjects::find("tpcc/sqlite/rusqlite")?,
         b: subjects::find("tpcc/sqlite/axum+rusqlite")?,
         scale: args.scale,
+        chosen: Chosen::new(),
         shards: 1,
         named: Vec::new(),
         plan: plan::<Tpcc>(&plan_args, args.scale)?,
@@ -81,11 +82,11 @@ pub(crate) fn compare_subjects<W: Driven>(
     let wanted = stores.urls(None)?.first().map(DbUrl::dialect).filter(|db| *db == b.how.dialect);
     let wanted = wanted.unwrap_or(a.how.dialect);
     let named = stores.urls(Some(wanted))?;
-    let scale = args.data.scale.map(scale_of::<W>).transpose()?;
+    let (scale, chosen) = (args.data.amounts.scale::<W>()?, args.data.amounts.chosen::<W>()?);
     let existing = (!named.is_empty())
-        .then(|| Databases::<W>::existing(named.clone(), scale.map(u64::from)))
+        .then(|| Databases::<W>::existing(named.clone(), scale.map(u64::from), &chosen))
         .transpose()?;
-    let within = existing.as_ref().map_or(scale.unwrap_or(1), Databases::scale);
+    let within = existing.as_ref().map_or(scale.unwrap_or(W::SCALE_DEFAULT), Databases::scale);
     for side in [a, b] {
         benchmark::split_for::<W>(W::standard(within), stores.shards, side.how.style.name())?;
     }
@@ -96,6 +97,7 @@ pub(crate) fn compare_subjects<W: Driven>(
         a,
         b,
         scale: within,
+        chosen,
         shards: stores.shards,
         named,
         plan,
@@ -167,6 +169,7 @@ struct Sides {
     a: &'static Subject,
     b: &'static Subject,
     scale: u32,
+    chosen: Chosen,
     shards: u32,
     /// Databases that the user named, of the engine of one or of both.
     named: Vec<DbUrl>,
@@ -204,7 +207,8 @@ impl Sides {
         let dialect = subject.how.dialect;
         let is_its = self.named.iter().all(|url| url.dialect() == dialect);
         let named = if is_its { &self.named[..] } else { &[] };
-        Spec::of_wishes(dialect, self.shards, named, &self.engine.wishes())
+        let spec = Spec::of_wishes(dialect, self.shards, named, &self.engine.wishes());
+        Spec { chosen: self.chosen.clone(), ..spec }
     }
 
     fn variant(&self, subject: &Subject, name: String, base: Option<usize>) -> Variant {

@@ -6,7 +6,6 @@ use crate::serve;
 use crate::ui::Ui;
 use anyhow::{Context, Result, bail};
 use benchmark::split_for;
-use deploy::database::scale_of;
 use deploy::{Deployment, Interrupt, ServerSettings, Spec, Subject};
 use drill::{Asked, COMPONENTS, Component};
 use model::Nanos;
@@ -34,7 +33,8 @@ pub(crate) fn drill_workload<W: Driven>(
 ) -> Result<Answer> {
     let interrupt = Interrupt::listen()?;
     let shards = args.shards.unwrap_or(if subject.how.style.crosses() { SHARDS } else { 1 });
-    let scale = scale_of::<W>(args.scale.unwrap_or(u64::from(shards)))?;
+    let scale = args.amounts.scale::<W>()?.unwrap_or(shards.max(W::SCALE_DEFAULT));
+    let chosen = args.amounts.chosen::<W>()?;
     split_for::<W>(W::standard(scale), shards, subject.how.style.name())?;
     let among = among(args, subject, shards as usize)?;
     let mix = MixArgs { mix: args.mix.clone(), ..MixArgs::default() }.of::<W>()?;
@@ -53,6 +53,7 @@ pub(crate) fn drill_workload<W: Driven>(
     if is_embedded && !spec.settings.is_empty() {
         bail!("--setting is for PostgreSQL and MariaDB; SQLite has no server to set");
     }
+    spec.chosen = chosen;
     spec.suits::<W>(subject.how)?;
 
     let held = trial::hold()?;

@@ -7,7 +7,6 @@ use crate::args::{ExportK6, MixArgs};
 use crate::ui::Ui;
 use anyhow::{Result, anyhow, bail};
 use benchmark::Streams;
-use deploy::database::scale_of;
 use model::{Inputs, Verdict};
 use schedule::Answer;
 use serde::Serialize;
@@ -32,14 +31,15 @@ fn script<W: Driven>(args: &ExportK6) -> Result<String> {
     if args.calls > CALLS_MAX {
         bail!("--calls is {}; a script has {CALLS_MAX} at most", args.calls);
     }
-    let drawn = Drawn::<W>::new(args)?;
+    let scale = args.amounts.scale::<W>()?.unwrap_or(W::SCALE_DEFAULT);
+    let drawn = Drawn::<W>::new(args, scale)?;
     let kinds: Vec<String> = drawn.kinds().map(|kind| format!("  {},", json(&kind))).collect();
     let first = W::KINDS.iter().zip(&drawn.counts).find(|(_, count)| **count > 0);
     let filled = [
         ("WORKLOAD", W::NAME),
         ("VERSION", env!("CARGO_PKG_VERSION")),
         ("COMMAND", &command(args)),
-        ("SCALE", &args.scale.to_string()),
+        ("SCALE", &scale.to_string()),
         ("CLIENTS", &args.clients.to_string()),
         ("EACH", &each(args).to_string()),
         ("KINDS", &kinds.join("\n")),
@@ -60,7 +60,8 @@ fn each(args: &ExportK6) -> u64 {
 
 /// What makes the same script again, without where it is written to.
 fn command(args: &ExportK6) -> String {
-    let ExportK6 { workload, scale, clients, calls, seed, .. } = args;
+    let ExportK6 { workload, clients, calls, seed, .. } = args;
+    let amounts = args.amounts.typed();
     let mix = match &args.mix {
         MixArgs { only: Some(kind), .. } => format!(" --only {kind}"),
         MixArgs { mix: Some(weights), .. } => {
@@ -72,7 +73,7 @@ fn command(args: &ExportK6) -> String {
     };
     let skew = args.mix.skew.map_or_else(String::new, |skew| format!(" --skew {skew}"));
     format!(
-        "stackmark export k6 --workload {workload} --scale {scale} --clients {clients} --calls {calls} --seed {seed}{mix}{skew}"
+        "stackmark export k6 --workload {workload}{amounts} --clients {clients} --calls {calls} --seed {seed}{mix}{skew}"
     )
 }
 
@@ -104,8 +105,8 @@ struct Kind<'a> {
 
 impl<W: Driven> Drawn<W> {
     /// Draws the calls of all clients in turn, as if they were made so, and writes down each client's by themselves.
-    fn new(args: &ExportK6) -> Result<Drawn<W>> {
-        let size = W::standard(scale_of::<W>(args.scale)?);
+    fn new(args: &ExportK6, scale: u32) -> Result<Drawn<W>> {
+        let size = benchmark::sized::<W>(scale, &args.amounts.chosen::<W>()?)?;
         let mix = args.mix.of::<W>()?;
         let skew = args.mix.skew_of::<W>()?;
         let streams = Streams { seed: args.seed, mix: mix.as_ref(), skew, ..Streams::default() };
@@ -180,6 +181,7 @@ fn json(value: &impl Serialize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::Amounts;
     use serde_json::Value;
     use std::collections::BTreeSet;
     use workload_catalogue::FoodCatalogue;
@@ -188,7 +190,7 @@ mod tests {
 
     fn args(workload: &str, clients: u32, calls: u64, seed: u64) -> ExportK6 {
         let (mix, workload) = (MixArgs::default(), workload.to_owned());
-        ExportK6 { workload, scale: 1, clients, calls, mix, seed, output: None }
+        ExportK6 { workload, amounts: Amounts::of(&[("scale", 1)]), clients, calls, mix, seed, output: None }
     }
 
     /// The calls in a script, by client.

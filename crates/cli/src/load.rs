@@ -7,7 +7,7 @@ use admin::Loaded;
 use anyhow::{Result, bail};
 use benchmark::amount;
 use deploy::Interrupt;
-use deploy::database::{LoadOptions, scale_of};
+use deploy::database::LoadOptions;
 use deploy::subjects;
 use deploy::{Database, Databases};
 use result::words::seconds;
@@ -24,7 +24,10 @@ pub(crate) fn load_workload<W: Driven>(args: &args::Load, ui: &Ui) -> Result<Ans
     let stores = Stores::of(&args.db, args.shards.shards)?;
     let (size, seed) = match args.golden {
         true => (W::tiny_over(stores.shards), W::GOLDEN_LOAD_SEED),
-        false => (W::standard(scale_of::<W>(args.scale)?), args.seed),
+        false => {
+            let scale = args.amounts.scale::<W>()?.unwrap_or(W::SCALE_DEFAULT);
+            (benchmark::sized::<W>(scale, &args.amounts.chosen_for_data::<W>()?)?, args.seed)
+        }
     };
     let urls = stores.urls(engine)?;
     if args.foreign_keys && urls.iter().any(|url| url.dialect() == Dialect::Sqlite) {

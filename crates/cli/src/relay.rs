@@ -5,6 +5,7 @@ use crate::args::Stores;
 use crate::serve::until_asked;
 use crate::ui::{self, Ui};
 use anyhow::{Context, Result, bail};
+use benchmark::Chosen;
 use deploy::{Databases, subjects};
 use schedule::Answer;
 use std::time::Duration;
@@ -22,7 +23,7 @@ pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<A
     }
     let first = urls.first().context("a relay works on the stores of --db")?;
     let subject = subjects::relayed(W::NAME, first.dialect(), args.how.as_deref())?;
-    let databases = Databases::<W>::existing(stores.urls(Some(subject.how.dialect))?, None)?;
+    let databases = Databases::<W>::existing(stores.urls(Some(subject.how.dialect))?, None, &Chosen::new())?;
     let mut relay = W::relay(subject.how, &databases.urls(), &databases.size, args.keep_keys)?;
     targets::wait_for(async {
         let listener = TcpListener::bind(args.listen).await;

@@ -47,16 +47,18 @@ pub(crate) fn run_workload<W: Driven>(
     }
     let stores = Stores::of(&args.data.db, args.data.shards.shards)?;
     let named = stores.urls(Some(subject.how.dialect))?;
-    let scale = args.data.scale.map(|scale| scale_of::<W>(scale).map(u64::from)).transpose()?;
+    let (asked, chosen) = (args.data.amounts.scale::<W>()?, args.data.amounts.chosen::<W>()?);
+    let scale = asked.map(u64::from);
     // Everything that can be wrong is found before the folder is made and anything is loaded.
-    let existing = (!named.is_empty()).then(|| Databases::<W>::existing(named.clone(), scale)).transpose()?;
+    let existing =
+        (!named.is_empty()).then(|| Databases::<W>::existing(named.clone(), scale, &chosen)).transpose()?;
     let in_use = named.iter().filter_map(|url| in_use::alone(url).transpose());
     let in_use: Vec<in_use::InUse> = in_use.collect::<Result<_>>()?;
     // A server that loads its own data has what is asked for once it has been asked.
     let wanted = scale.filter(|_| own.is_none());
     let remote = args.url.as_deref().map(|url| reach::<W>(url, wanted)).transpose()?;
     let within = match (&existing, &remote) {
-        _ if own.is_some() => scale.map_or(1, |scale| scale as u32),
+        _ if own.is_some() => asked.unwrap_or(W::SCALE_DEFAULT),
         (Some(database), Some(server)) if server.about().scale != u64::from(database.scale()) => {
             bail!(
                 "the server has {} and --db has {}: they are not the same database",
@@ -66,7 +68,7 @@ pub(crate) fn run_workload<W: Driven>(
         }
         (Some(database), _) => database.scale(),
         (None, Some(server)) => scale_of::<W>(server.about().scale)?,
-        (None, None) => scale.map_or(1, |scale| scale as u32),
+        (None, None) => asked.unwrap_or(W::SCALE_DEFAULT),
     };
     if let Some(server) = remote {
         is_split_alike(server.about(), stores.shards)?;
@@ -75,7 +77,7 @@ pub(crate) fn run_workload<W: Driven>(
     benchmark::split_for::<W>(W::standard(within), stores.shards, subject.how.style.name())?;
     if let Some(own) = &own {
         ui.doing("the server loads its data");
-        own.load::<W>(&W::over(W::standard(within), stores.shards), LOAD_SEED)?;
+        own.load::<W>(&W::over(benchmark::sized::<W>(within, &chosen)?, stores.shards), LOAD_SEED)?;
     }
     if let Some(databases) = &existing
         && args.url.is_none()
@@ -88,6 +90,7 @@ pub(crate) fn run_workload<W: Driven>(
     let dialect = if audited { subject.how.dialect } else { Dialect::Sqlite };
     let mut spec = Spec::of_wishes(dialect, stores.shards, &named, &args.engine.wishes());
     can_be_limited(&args.engine, &[subject], args.url.is_some(), stores.shards)?;
+    spec.chosen = chosen.clone();
     spec.suits::<W>(subject.how)?;
     if args.plan.through_checkpoints {
         if args.url.is_some() {
@@ -106,7 +109,7 @@ pub(crate) fn run_workload<W: Driven>(
     let databases = match existing {
         Some(databases) => databases,
         None if audited => deployment.load::<W>(within, ui, &interrupt)?,
-        None => Databases::unseen(within, stores.shards)?,
+        None => Databases::unseen(within, &chosen, stores.shards)?,
     };
     let mut document = trial::document(id, started, RunKind::Trial, &[subject.path]);
     document.notes = deployment.notes();

@@ -4,6 +4,7 @@ use crate::args;
 use crate::args::Stores;
 use crate::ui::{self, Ui};
 use anyhow::{Context, Result, bail};
+use benchmark::Chosen;
 use deploy::Databases;
 use deploy::subjects;
 use model::AnyTarget;
@@ -31,7 +32,7 @@ pub(crate) fn serve_workload<W: Driven>(args: &args::Serve, ui: &Ui) -> Result<A
     let Some(first) = urls.first() else { bail!("no database is named\nhint: --db URL") };
     let engine = args.engine.as_deref().unwrap_or(first.dialect().name());
     let subject = subjects::served(W::NAME, engine, args.how.as_deref())?;
-    let databases = Databases::<W>::existing(stores.urls(Some(subject.how.dialect))?, None)?;
+    let databases = Databases::<W>::existing(stores.urls(Some(subject.how.dialect))?, None, &Chosen::new())?;
     let size = databases.size.clone();
     let target = AnyTarget::new(targets::target_over::<W>(subject.how, &databases.urls(), &size)?);
     let bound = bind(args, u64::from(databases.scale()), ui)?;

@@ -4,7 +4,6 @@ use crate::args::{self, ArrivalsArg, Stores};
 use crate::run::{self, server_settings};
 use crate::ui::Ui;
 use anyhow::{Result, bail};
-use deploy::database::scale_of;
 use deploy::{Databases, Spec};
 use deploy::{Route, Subject};
 use result::{Axis, RunKind};
@@ -46,18 +45,19 @@ pub(crate) fn under_load<W: Driven>(
     let dialect = subject.how.dialect;
     let stores = Stores::of(&data.db, data.shards.shards)?;
     let named = stores.urls(Some(dialect))?;
-    let scale = data.scale.map(scale_of::<W>).transpose()?;
+    let (scale, chosen) = (data.amounts.scale::<W>()?, data.amounts.chosen::<W>()?);
     run::can_be_limited(engine, &[subject], false, stores.shards)?;
     let existing = (!named.is_empty())
-        .then(|| Databases::<W>::existing(named.clone(), scale.map(u64::from)))
+        .then(|| Databases::<W>::existing(named.clone(), scale.map(u64::from), &chosen))
         .transpose()?;
     if let Some(databases) = &existing {
         trial::reachable(subject, databases)?;
     }
-    let scale = existing.as_ref().map_or(scale.unwrap_or(1), Databases::scale);
+    let scale = existing.as_ref().map_or(scale.unwrap_or(W::SCALE_DEFAULT), Databases::scale);
     benchmark::split_for::<W>(W::standard(scale), stores.shards, subject.how.style.name())?;
     let settings = server_settings(server, engine, 1);
     let mut spec = Spec::of_wishes(dialect, stores.shards, &named, &engine.wishes());
+    spec.chosen = chosen;
     spec.suits::<W>(subject.how)?;
     if load.through_checkpoints {
         spec.go_through_checkpoints(load.duration.into())?;

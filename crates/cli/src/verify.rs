@@ -5,6 +5,7 @@ use crate::run;
 use crate::ui::Ui;
 use ::verify::{Failure, Plan, Rule, TheServer, Verification, Witness, is_golden};
 use anyhow::{Context, Result, bail};
+use benchmark::Chosen;
 use deploy::database::LoadOptions;
 use deploy::subjects::Subject;
 use deploy::{Databases, Deployment, Interrupt, Spec, Viewer, Wishes, tell};
@@ -122,7 +123,7 @@ fn running<W: Driven>(
     let databases = match named {
         [] => None,
         named => {
-            let found = Databases::<W>::existing(named.to_vec(), None)?;
+            let found = Databases::<W>::existing(named.to_vec(), None, &Chosen::new())?;
             is_golden::<W>(&found.size, shards)?;
             // As it was loaded, whatever verifications it has seen.
             let stored = trial::evidence::<W>(named)?;

@@ -6,6 +6,7 @@ use crate::ui::Ui;
 use crate::verify::Verified;
 use crate::{args, audit, compare, drill, export, find_max, load, relay, resume, run, serve, sweep, verify};
 use anyhow::Result;
+use benchmark::Parameter;
 use deploy::{Subject, subjects};
 use result::RunKind;
 use schedule::Answer;
@@ -36,7 +37,10 @@ static MORE: OnceLock<&'static [Row]> = OnceLock::new();
 /// A workload, as the command line runs it.
 #[derive(Clone, Copy)]
 pub struct Row {
-    name: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) scale_unit: &'static str,
+    pub(crate) scale_default: u32,
+    pub(crate) parameters: &'static [Parameter],
     combinations: &'static [Combination],
     commands: &'static dyn Commands,
 }
@@ -45,7 +49,14 @@ impl Row {
     /// The row of a workload with combinations beside those that `targets` lists; each of them our server serves too.
     #[must_use]
     pub const fn of<W: Driven>(combinations: &'static [Combination]) -> Row {
-        Row { name: W::NAME, combinations, commands: &Of::<W>(PhantomData) }
+        Row {
+            name: W::NAME,
+            scale_unit: W::SCALE_UNIT,
+            scale_default: W::SCALE_DEFAULT,
+            parameters: W::PARAMETERS,
+            combinations,
+            commands: &Of::<W>(PhantomData),
+        }
     }
 }
 
@@ -56,13 +67,22 @@ pub(crate) fn add(more: &'static [Row]) {
     subjects::add(more.iter().flat_map(|row| row.combinations).copied().collect());
 }
 
+/// All workloads of this program.
+pub(crate) fn all() -> impl Iterator<Item = &'static Row> {
+    WORKLOADS.iter().chain(MORE.get().copied().unwrap_or_default())
+}
+
+/// What the scale of each of them counts.
+pub(crate) fn scale_units() -> impl Iterator<Item = &'static str> {
+    all().map(|row| row.scale_unit)
+}
+
 /// The commands of the workload of that name, which is one of [`subjects::workloads`].
 ///
 /// # Errors
 /// There is none.
 pub(crate) fn of(name: &str) -> Result<&'static dyn Commands> {
-    let more = MORE.get().copied().unwrap_or_default();
-    let row = WORKLOADS.iter().chain(more).find(|row| row.name == name);
+    let row = all().find(|row| row.name == name);
     row.map(|row| row.commands).ok_or_else(|| anyhow::anyhow!("no workload `{name}`"))
 }
 

@@ -91,8 +91,9 @@ impl<W: Driven> Database<W> {
     ) -> Result<Database<W>> {
         in_use::allow_journal(&url)?;
         let at = place(&url);
-        let command = load(scale.unwrap_or(1), false);
-        let anew = || load(scale.unwrap_or(1), true);
+        let wanted = scale.unwrap_or(W::SCALE_DEFAULT.into());
+        let command = load(wanted, false);
+        let anew = || load(wanted, true);
         let contents = match inspect(&url)? {
             Found::Absent => bail!("{}\nhint: `{command}` makes one", store(&url).nothing()),
             Found::Incomplete { running: true, .. } => bail!("{at} is being loaded by another process"),
@@ -139,7 +140,7 @@ impl<W: Driven> Database<W> {
         load: &dyn Fn(u64, bool) -> String,
     ) -> Result<Database<W>> {
         let at = place(&url);
-        let load = load(1, false);
+        let load = load(W::SCALE_DEFAULT.into(), false);
         let kit = W::recognise(&Asked(&url), tables, &load).with_context(|| format!("{at} is {what}"))?;
         let found = W::scale(&kit.size);
         if let Some(scale) = scale

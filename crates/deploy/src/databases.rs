@@ -6,7 +6,7 @@ use crate::interrupt::Interrupt;
 use crate::viewer::Viewer;
 use admin::{Loaded, store};
 use anyhow::{Result, bail};
-use benchmark::{amount, split, whole};
+use benchmark::{Chosen, Of, amount, split, whole};
 use model::store_name;
 use sql::DbUrl;
 use targets::{Driven, place};
@@ -21,11 +21,29 @@ pub struct Databases<W: Driven> {
 }
 
 impl<W: Driven> Databases<W> {
-    /// Existing databases, which must be whole loads of the parts of one size, of `scale` if that is asked for.
+    /// Existing databases, which must be whole loads of the parts of one size: of `scale` if that is asked for, and with the data
+    /// that was `chosen`. Calls on them are as chosen.
     ///
     /// # Errors
-    /// One is not there, not whole, of another workload or kit, or not the part that belongs in its place.
-    pub fn existing(urls: Vec<DbUrl>, scale: Option<u64>) -> Result<Databases<W>> {
+    /// One is not there, not whole, of another workload or kit, not as asked for, or not the part that belongs in its place.
+    pub fn existing(urls: Vec<DbUrl>, scale: Option<u64>, chosen: &Chosen) -> Result<Databases<W>> {
+        let found = Databases::found(urls, scale)?;
+        let stored = benchmark::values::<W>(&found.size);
+        for (name, value) in chosen {
+            match stored.get(name) {
+                Some(has) if has != value && benchmark::parameter::<W>(name)?.of == Of::Data => bail!(
+                    "{} was loaded with --{name} {has}, asked for is {value}\nhint: leave --{name} out, or `stackmark load` with \
+                     --fresh replaces it",
+                    found.place()
+                ),
+                _ => {}
+            }
+        }
+        let size = benchmark::resized::<W>(found.size, chosen)?;
+        Ok(Databases { size, ..found })
+    }
+
+    fn found(urls: Vec<DbUrl>, scale: Option<u64>) -> Result<Databases<W>> {
         let named = urls.clone();
         let load = move |scale: u64, fresh: bool| load_command::<W>(&named, scale, fresh);
         if let [url] = &urls[..] {
@@ -105,9 +123,9 @@ impl<W: Driven> Databases<W> {
     /// Databases of which only the size is known, and that it is split over so many stores.
     ///
     /// # Errors
-    /// It cannot be.
-    pub fn unseen(scale: u32, shards: u32) -> Result<Databases<W>> {
-        let size = split::<W>(W::standard(scale), shards)?;
+    /// It cannot be, or what was chosen cannot.
+    pub fn unseen(scale: u32, chosen: &Chosen, shards: u32) -> Result<Databases<W>> {
+        let size = split::<W>(benchmark::sized::<W>(scale, chosen)?, shards)?;
         Ok(Databases { each: vec![Database::<W>::unseen(scale)], size })
     }
 

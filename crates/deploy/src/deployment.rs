@@ -8,6 +8,7 @@ use crate::spec::{Spec, Wishes};
 use crate::viewer::Viewer;
 use crate::{Database, Databases};
 use anyhow::{Result, bail};
+use benchmark::Chosen;
 use model::{Tier, store_name};
 use sql::{DbUrl, Dialect, Journal, SqliteUrl};
 use std::path::{Path, PathBuf};
@@ -18,6 +19,8 @@ use targets::Driven;
 #[derive(Debug)]
 pub struct Deployment {
     hosts: Vec<Host>,
+    /// What was chosen of the parameters of the workload whose data it gets.
+    chosen: Chosen,
 }
 
 impl Deployment {
@@ -70,7 +73,7 @@ impl Deployment {
             let host = Host::lay(private, &label, spec, named, viewer);
             hosts.push(host.map_err(|error| at(error, store as usize, spec.shards as usize))?);
         }
-        Ok(Deployment { hosts })
+        Ok(Deployment { hosts, chosen: spec.chosen.clone() })
     }
 
     /// Ends the private engines and keeps their data, so that they take no part in what is measured elsewhere.
@@ -140,7 +143,7 @@ impl Deployment {
         viewer: &dyn Viewer,
         interrupt: &Interrupt,
     ) -> Result<Databases<W>> {
-        load_at(&self.empty(W::NAME)?, scale, viewer, interrupt)
+        self.load_at(&self.empty(W::NAME)?, scale, viewer, interrupt)
     }
 
     /// Loads databases that go with the run and that only copies are made of. Files are plain, whatever is asked
@@ -161,7 +164,25 @@ impl Deployment {
             url @ DbUrl::Server(_) => url,
         };
         let urls: Vec<DbUrl> = self.empty(W::NAME)?.into_iter().map(plain).collect();
-        load_at(&urls, scale, viewer, interrupt)
+        self.load_at(&urls, scale, viewer, interrupt)
+    }
+
+    fn load_at<W: Driven>(
+        &self,
+        urls: &[DbUrl],
+        scale: u32,
+        viewer: &dyn Viewer,
+        interrupt: &Interrupt,
+    ) -> Result<Databases<W>> {
+        let size = benchmark::sized::<W>(scale, &self.chosen)?;
+        match Databases::load(urls, &size, LoadOptions::default(), viewer, interrupt) {
+            Ok((databases, _)) => Ok(databases),
+            // It goes with the run, so there is nothing to start anew.
+            Err(_) if interrupt.requested() => {
+                bail!("interrupted while loading; nothing was measured, and nothing is kept")
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Where the stores lie, as far as that is known and on this machine: what is watched of the disk.
@@ -227,20 +248,4 @@ impl Deployment {
 #[must_use]
 pub fn at(error: anyhow::Error, store: usize, all: usize) -> anyhow::Error {
     if all == 1 { error } else { error.context(store_name(store)) }
-}
-
-fn load_at<W: Driven>(
-    urls: &[DbUrl],
-    scale: u32,
-    viewer: &dyn Viewer,
-    interrupt: &Interrupt,
-) -> Result<Databases<W>> {
-    match Databases::load(urls, &W::standard(scale), LoadOptions::default(), viewer, interrupt) {
-        Ok((databases, _)) => Ok(databases),
-        // It goes with the run, so there is nothing to start anew.
-        Err(_) if interrupt.requested() => {
-            bail!("interrupted while loading; nothing was measured, and nothing is kept")
-        }
-        Err(error) => Err(error),
-    }
 }

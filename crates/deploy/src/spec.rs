@@ -2,6 +2,7 @@
 
 use crate::database::parse_url;
 use anyhow::{Context, Result, bail};
+use benchmark::Chosen;
 use model::{Nanos, Tier};
 use serde::{Deserialize, Serialize};
 use sql::{DbUrl, Dialect, SqliteUrl};
@@ -31,6 +32,9 @@ pub struct Spec {
     pub statement_statistics: bool,
     /// Whether the power of what a private engine's data lies on can be cut.
     pub power_cut: bool,
+    /// What was chosen of the workload's parameters. Data that is loaded has it; data that the user named must have it.
+    #[serde(default)]
+    pub chosen: Chosen,
 }
 
 const CHECKPOINT_TIMEOUT: &str = "checkpoint_timeout";
@@ -76,6 +80,7 @@ impl Spec {
             limits: limits.map(|limits| limits.to_string()),
             statement_statistics: wishes.statement_statistics && dialect == Dialect::Postgres,
             power_cut: false,
+            chosen: Chosen::new(),
         }
     }
 

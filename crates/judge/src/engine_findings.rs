@@ -115,6 +115,29 @@ pub fn grouping(trial: &Trial) -> Option<String> {
     ))
 }
 
+/// When the service came to decline what it had accepted, as a clause; nothing where it did not.
+pub fn turn(trial: &Trial) -> Option<String> {
+    let turn = trial.turn.as_ref()?;
+    let over = match figures::seconds(turn.to_s - turn.from_s) {
+        _ if turn.to_s - turn.from_s < 0.001 => String::new(),
+        over => format!(", within {over}"),
+    };
+    let after = crate::rules::whole_percent(turn.declined_after);
+    Some(match turn.declined_before {
+        Some(before) => format!(
+            "from {} on{over}, {after} of the calls of {} were declined instead of {}; rates are those before",
+            figures::seconds(turn.from_s),
+            turn.kind,
+            crate::rules::whole_percent(before)
+        ),
+        None => format!(
+            "after less than {}, {after} of the calls of {} were declined; rates are those afterwards",
+            figures::seconds(turn.to_s),
+            turn.kind
+        ),
+    })
+}
+
 /// Times without the engine or the server, a clause each.
 pub fn outages(trial: &Trial) -> Vec<String> {
     let of = |outage: &result::Outage| {

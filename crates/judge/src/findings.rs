@@ -286,6 +286,14 @@ pub fn scale_words(data: &Data) -> String {
     format!("{} {}{over}", figures::count(data.scale), scale_unit(data, data.scale))
 }
 
+/// What can be chosen of the workload beside its scale, as it was: `limited 0, stock 100,000`; `none` where it has nothing of the
+/// kind.
+pub fn parameter_words(data: &Data) -> String {
+    let words = data.parameters.iter().map(|(name, value)| format!("{name} {}", figures::count(*value)));
+    let words: Vec<String> = words.collect();
+    if words.is_empty() { "none".to_owned() } else { words.join(", ") }
+}
+
 /// What its scale counts, of so many: `warehouse`, `warehouses`.
 pub fn scale_unit(data: &Data, count: u64) -> &str {
     let many = data.scale_unit.as_str();
@@ -344,6 +352,7 @@ pub fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
         pair("loaded by", data.loaded_by.clone()),
         pair("checksum", data.checksum.clone().unwrap_or_else(unknown)),
     ];
+    data_rows.extend(data.parameters.iter().map(|(name, value)| pair(name, figures::count(*value))));
     data_rows.extend(data.hottest_rows.map(|rows| pair("rows of the hottest table", figures::count(rows))));
     let yes_no = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
     data_rows.extend(data.references.map(|declared| pair("foreign keys", yes_no(declared))));

@@ -5,12 +5,13 @@ use crate::collector::Slice as Sliced;
 use crate::intervals::rate_interval;
 use crate::latencies::Latencies;
 use crate::timeline::Phase;
-use crate::totals::{EffortSums, KindTotals, Times, Totals};
+use crate::totals::{EffortSums, Ended, KindTotals, Times, Totals};
+use crate::turn;
 use model::{Kind, Nanos, Workload};
 use result::{
     AllDue, Books, Bucket, Budget, Class, Clocked, Deferred, Demand, Effort, Facet, Grouping, Interval,
     KindSlice, KindTally, Latency, Limit, Quantiles, Recovery, Slice, Stage, StageTally, StatementTime,
-    Tally, Trial,
+    Tally, Trial, Turn,
 };
 
 /// Response times are back where the median of a slice is at most this many times the highest one before.
@@ -22,6 +23,14 @@ const SAME_MOMENT_S: f64 = 1e-6;
 /// its headline and its efficiency. `span` is how much of the window has passed.
 pub fn fill<W: Workload>(trial: &mut Trial, totals: &Totals, slices: &[Sliced], span: Nanos) {
     trial.measured_s = span.as_secs_f64();
+    let measured = turn::measured(slices);
+    let found = turn::find(W::KINDS, &measured);
+    let span = Span {
+        slices: found.as_ref().map_or(&measured[..], |found| &measured[found.rated()]),
+        // Counted by slices where only some of them count.
+        length_s: found.is_none().then_some(trial.measured_s),
+    };
+    trial.turn = found.as_ref().map(|found| turned(found, &W::KINDS[found.kind], totals, &measured));
     trial.kinds = W::KINDS
         .iter()
         .enumerate()
@@ -29,25 +38,18 @@ pub fn fill<W: Workload>(trial: &mut Trial, totals: &Totals, slices: &[Sliced], 
         .map(|(index, kind)| KindTally {
             clocked: clocked::<W>(&totals.kinds[index].clocked),
             facets: facets::<W>(index, totals),
-            ..kind_tally(index, kind, totals, slices, trial.measured_s, trial.plan.deferred)
+            ..kind_tally(index, kind, totals, &span, trial.plan.deferred)
         })
         .collect();
     trial.grouping = grouping(totals);
-    trial.overall = overall(totals, slices, trial.measured_s);
+    trial.overall = overall(totals, &span);
     trial.demand = Some(demand(totals));
     trial.stages = stages(&trial.plan.stages, totals, slices, trial.measured_s);
     let made: Vec<bool> = W::KINDS.iter().map(|kind| trial.plan.makes(kind.name)).collect();
     trial.slices = time_line(slices, &made);
 }
 
-fn kind_tally(
-    index: usize,
-    kind: &Kind,
-    totals: &Totals,
-    slices: &[Sliced],
-    span_s: f64,
-    deferred: bool,
-) -> KindTally {
+fn kind_tally(index: usize, kind: &Kind, totals: &Totals, span: &Span<'_>, deferred: bool) -> KindTally {
     let of_kind = &totals.kinds[index];
     let mut latency = vec![latency(Class::Committed, &of_kind.committed)];
     if let Some(declined) = of_kind.declined.as_ref().filter(|times| times.response.count() > 0) {
@@ -67,7 +69,7 @@ fn kind_tally(
         limit: kind.p90_max.map(|max| Limit::new(max.0, p90)),
         tally: Tally {
             books: books(&of_kind.books),
-            rate_per_s: rate(of_kind.ended.committed, slices, &[index], span_s),
+            rate_per_s: span.rate(of_kind.ended.committed, &[index]),
             latency,
             all_due: Some(all_due(due_of_kind(index, totals), [of_kind])),
             effort: effort(&of_kind.effort),
@@ -117,7 +119,7 @@ fn clocked<W: Workload>(sums: &ClockedSums) -> Option<Clocked> {
     })
 }
 
-fn overall(totals: &Totals, slices: &[Sliced], span_s: f64) -> Tally {
+fn overall(totals: &Totals, span: &Span<'_>) -> Tally {
     let (mut response, mut service) = (Latencies::new(), Latencies::new());
     let (mut sums, mut two_times) = (EffortSums::default(), false);
     for kind in &totals.kinds {
@@ -135,7 +137,7 @@ fn overall(totals: &Totals, slices: &[Sliced], span_s: f64) -> Tally {
     };
     let books_of_all = totals.books();
     Tally {
-        rate_per_s: rate(totals.committed(), slices, &all, span_s),
+        rate_per_s: span.rate(totals.committed(), &all),
         books: books(&books_of_all),
         latency: vec![committed],
         all_due: Some(all_due(books_of_all.due, &totals.kinds)),
@@ -244,18 +246,57 @@ fn demand(totals: &Totals) -> Demand {
     }
 }
 
-/// Committed in the window, a second, with the interval that the slices of the window give.
-fn rate(committed: u64, slices: &[Sliced], kinds: &[usize], span_s: f64) -> Interval {
-    let rates: Vec<f64> =
-        slices.iter().filter(|slice| slice.phase == Phase::Measured).map(|slice| slice.rate(kinds)).collect();
-    let value = if span_s > 0.0 { committed as f64 / span_s } else { 0.0 };
-    match rate_interval(&rates) {
-        Some(interval) => Interval {
-            value,
-            low: Some((value - interval.half_width).max(0.0)),
-            high: Some(value + interval.half_width),
-        },
-        None => Interval { value, low: None, high: None },
+/// What rates are of.
+struct Span<'a> {
+    /// Measured slices.
+    slices: &'a [&'a Sliced],
+    /// The length of all that was measured, if that is what they are.
+    length_s: Option<f64>,
+}
+
+impl Span<'_> {
+    /// Committed calls of `kinds` a second, with the interval that the slices give. `committed` is how many there were in all that
+    /// was measured.
+    fn rate(&self, committed: u64, kinds: &[usize]) -> Interval {
+        let rates: Vec<f64> = self.slices.iter().map(|slice| slice.rate(kinds)).collect();
+        let value = match self.length_s {
+            Some(length_s) if length_s > 0.0 => committed as f64 / length_s,
+            Some(_) => 0.0,
+            None => per_s(self.slices, |slice| kinds.iter().map(|kind| slice.kinds[*kind].committed).sum()),
+        };
+        match rate_interval(&rates) {
+            Some(interval) => Interval {
+                value,
+                low: Some((value - interval.half_width).max(0.0)),
+                high: Some(value + interval.half_width),
+            },
+            None => Interval { value, low: None, high: None },
+        }
+    }
+}
+
+/// What is counted in slices, a second.
+fn per_s(slices: &[&Sliced], count: impl Fn(&Sliced) -> u64) -> f64 {
+    let length: f64 = slices.iter().map(|slice| slice.length().as_secs_f64()).sum();
+    let counted: u64 = slices.iter().map(|slice| count(slice)).sum();
+    if length > 0.0 { counted as f64 / length } else { 0.0 }
+}
+
+/// The moment in words and figures.
+fn turned(found: &turn::Found, kind: &Kind, totals: &Totals, measured: &[&Sliced]) -> Turn {
+    let [before, after] = &found.sides;
+    let since_start = |moment: Nanos| (moment - measured[0].from).as_secs_f64();
+    let of_all =
+        |of: fn(&Ended) -> u64| per_s(&measured[after.clone()], |slice| slice.kinds.iter().map(of).sum());
+    Turn {
+        from_s: before.end.checked_sub(1).map_or(0.0, |last| since_start(measured[last].to)),
+        to_s: since_start(measured[after.start].from),
+        kind: kind.name.into(),
+        declined_before: found.shares[0],
+        declined_after: found.shares[1].unwrap_or(0.0),
+        committed: totals.committed(),
+        committed_after_per_s: of_all(|ended| ended.committed),
+        declined_after_per_s: of_all(|ended| ended.declined),
     }
 }
 

@@ -34,6 +34,7 @@ mod student;
 mod tape;
 mod timeline;
 mod totals;
+mod turn;
 mod usl;
 
 pub use books::{Books, Class, Imbalance};

@@ -242,6 +242,7 @@ fn key(trial: &Trial) -> Fields {
     ];
     key.extend(plan.mix_words().map(|mix| pair("mix", mix)));
     key.extend(plan.skew.clone().map(|skew| pair("skew", skew)));
+    key.extend(data.parameters.iter().map(|(name, value)| (name.clone(), value.to_string())));
     key.extend(stack.settings.iter().map(|setting| (setting.name.clone(), setting.value.clone())));
     key.extend(trial.processes.iter().filter_map(|process| {
         let limits = process.limits?;

@@ -49,6 +49,7 @@ mod setting;
 mod stage;
 mod tally;
 mod trial;
+mod turn;
 mod witness;
 pub mod words;
 
@@ -83,6 +84,7 @@ pub use tally::{
     Quantiles, Slice, Tally,
 };
 pub use trial::{Deferred, Efficiency, Headline, KindTally, Limit, Settled, Settlement, Trial, UNVERIFIED};
+pub use turn::Turn;
 pub use witness::{
     Audit, AuditFamily, AuditWhen, Check, Conformance, InputCheck, LedgerCheck, Rule, Severity,
 };

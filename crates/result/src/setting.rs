@@ -2,6 +2,7 @@
 
 use super::Stage;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What was measured: read back from the live system, never assumed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -263,6 +264,9 @@ pub struct Data {
     pub scale: u64,
     /// What the scale counts: `warehouses`.
     pub scale_unit: String,
+    /// What can be chosen of the workload beside its scale, and was in force, of the data and of the calls: `stock` 100,000.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, u64>,
     /// Rows at the start.
     pub rows: u64,
     /// Bytes on disk at the start; `null` where the engine does not tell.

@@ -3,7 +3,7 @@
 use super::{
     Audit, AuditWhen, Check, Clocked, Conformance, Data, Demand, Disk, Engine, Facet, Gap, Grouping,
     InputCheck, Interval, LedgerCheck, Machine, MachineWide, Missing, Moment, Outage, Plan, Process,
-    Quantiles, Refused, Rule, ShortLine, Slice, Stack, StageTally, State, Tally, Writeback,
+    Quantiles, Refused, Rule, ShortLine, Slice, Stack, StageTally, State, Tally, Turn, Writeback,
 };
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +75,9 @@ pub struct Trial {
     /// The times in which the load generator or its machine did not run, in their order.
     #[serde(default)]
     pub gaps: Vec<Gap>,
+    /// When the service came to decline most of what it had accepted, if it did: [`Turn`] says which rates are given then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<Turn>,
     /// How its calls shared durable commits; `null` where each has one of its own.
     #[serde(default)]
     pub grouping: Option<Grouping>,
@@ -108,6 +111,17 @@ impl Trial {
         self.outages.iter().any(|outage| outage.missing == Missing::Writes)
     }
 
+    /// Whether rates are of this slice among others: it was measured, and is not on the other side of a [`Turn`].
+    #[must_use]
+    pub fn is_rated(&self, slice: &Slice) -> bool {
+        let middle_s = slice.t_s + slice.length_s / 2.0;
+        let is_its = |turn: &Turn| match turn.declined_before {
+            Some(_) => middle_s < turn.from_s,
+            None => middle_s > turn.to_s,
+        };
+        !slice.warmup && self.turn.as_ref().is_none_or(is_its)
+    }
+
     /// Real length of the warm-up in seconds.
     #[must_use]
     pub fn warmed_s(&self) -> f64 {
@@ -117,7 +131,10 @@ impl Trial {
     /// Calls of all kinds that committed in the measured interval, whenever they were due: what costs are divided by.
     #[must_use]
     pub fn committed(&self) -> f64 {
-        self.overall.rate_per_s.value * self.measured_s
+        match &self.turn {
+            Some(turn) => turn.committed as f64,
+            None => self.overall.rate_per_s.value * self.measured_s,
+        }
     }
 
     /// The position of the kind that the headline counts, or the first one.

@@ -28,6 +28,7 @@ pub const FACTORS: &[&str] = &[
     "rate",
     "mix",
     "skew",
+    "parameters",
 ];
 
 /// Everything that `other` does otherwise than `base`.
@@ -95,6 +96,7 @@ fn spec_differences(a: &Spec, b: &Spec, engines: bool, note: &mut impl FnMut(boo
     }
     note(a.limits != b.limits, "limits");
     note(a.shards != b.shards, "shards");
+    note(a.chosen != b.chosen, "parameters");
     note(a.statement_statistics != b.statement_statistics, "settings");
     for name in differing(&options(a), &options(b)) {
         note(true, factor_of_option(name));

@@ -2,6 +2,7 @@
 
 use crate::{Spectator, validate};
 use anyhow::{Result, bail};
+use benchmark::Chosen;
 use deploy::in_use::{self, InUse};
 use deploy::{Databases, Deployment, Interrupt, Private, Spec};
 use measure::Monotonic;
@@ -57,9 +58,10 @@ impl<W: Driven> Deployed<W> {
                 Some(template) => {
                     Ok(Ready { deployment, template: Rc::clone(template), audited_s: 0.0, _in_use: in_use })
                 }
-                None => {
-                    Ok(Ready { _in_use: in_use, ..Ready::of(deployment, named, scale, viewer, interrupt)? })
-                }
+                None => Ok(Ready {
+                    _in_use: in_use,
+                    ..Ready::of(deployment, named, (scale, &spec.chosen), viewer, interrupt)?
+                }),
             }
         };
         Deployed { spec: spec.clone(), found: laid().map_err(|error: anyhow::Error| format!("{error:#}")) }
@@ -67,8 +69,9 @@ impl<W: Driven> Deployed<W> {
 
     /// Its template, if trials on another deployment can have copies of that.
     fn template_for(&self, other: &Spec) -> Option<&Rc<Template<W>>> {
-        let shared =
-            self.spec.is_private_file() && other.is_private_file() && self.spec.shards == other.shards;
+        let shared = self.spec.is_private_file()
+            && other.is_private_file()
+            && (self.spec.shards, &self.spec.chosen) == (other.shards, &other.chosen);
         self.found.as_ref().ok().filter(|_| shared).map(|ready| &ready.template)
     }
 
@@ -101,7 +104,7 @@ impl<W: Driven> Ready<W> {
     fn of(
         deployment: Deployment,
         named: Vec<DbUrl>,
-        scale: u32,
+        (scale, chosen): (u32, &Chosen),
         viewer: &dyn Spectator,
         interrupt: &Interrupt,
     ) -> Result<Ready<W>> {
@@ -109,7 +112,7 @@ impl<W: Driven> Ready<W> {
             deployment.load_template::<W>(scale, viewer, interrupt)?
         } else {
             // Existing databases are never written to: every trial runs on copies.
-            Databases::<W>::existing(named, Some(u64::from(scale)))?
+            Databases::<W>::existing(named, Some(u64::from(scale)), chosen)?
         };
         let clock = Monotonic::start();
         let audits = validate::before(&databases, viewer, interrupt)?;

@@ -1,12 +1,14 @@
 //! The box office.
 
 use crate::{
-    Bookings, Call, Cardinality, Claims, Data, EVENTS_MAX, Inputs, Ledger, Oracle, Sort, Tally, audit,
-    audit_ledger,
+    Bookings, Call, Cardinality, Claims, Data, EVENTS, EVENTS_MAX, Inputs, Ledger, Oracle,
+    QUANTITY_DRAWN_MAX, QUANTITY_MAX, STOCK, STOCK_MAX, Sort, Tally, USER_MAX, USERS, audit, audit_ledger,
 };
 use anyhow::{Context, Result, bail};
 use benchmark::keyed::Effect;
-use benchmark::{Benchmark, Inquiry, Kit, Look, Past, Rehearsal, Streams, input_checks, ledger_checks};
+use benchmark::{
+    Benchmark, Inquiry, Kit, Look, Of, Parameter, Past, Rehearsal, Streams, input_checks, ledger_checks,
+};
 use model::rows::Dataset;
 use model::{Mix, Skewed};
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
@@ -18,6 +20,41 @@ impl Benchmark for Bookings {
     const SKEWS: bool = true;
     const SCALE_UNIT: &'static str = "events";
     const SCALE_MAX: u64 = EVENTS_MAX as u64;
+    const SCALE_DEFAULT: u32 = EVENTS;
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter {
+            name: "stock",
+            help: "tickets of each event",
+            min: 1,
+            max: STOCK_MAX as u64,
+            default: STOCK as u64,
+            of: Of::Data,
+        },
+        Parameter {
+            name: "limited",
+            help: "which events allow each user one booking: 1 for all of them, 4 for every fourth, 0 for none",
+            min: 0,
+            max: EVENTS_MAX as u64,
+            default: 0,
+            of: Of::Data,
+        },
+        Parameter {
+            name: "users",
+            help: "users who book, each as likely as any other",
+            min: 1,
+            max: USER_MAX as u64,
+            default: USERS as u64,
+            of: Of::Calls,
+        },
+        Parameter {
+            name: "quantity",
+            help: "most tickets of a booking; it asks for 1 to so many, each as likely",
+            min: 1,
+            max: QUANTITY_MAX as u64,
+            default: QUANTITY_DRAWN_MAX as u64,
+            of: Of::Calls,
+        },
+    ];
     const RATE_UNIT: &'static str = "calls/s";
     const RATE_SECONDS: f64 = 1.0;
     /// Its rows do not depend on a seed.
@@ -30,6 +67,21 @@ impl Benchmark for Bookings {
 
     fn standard(scale: u32) -> Cardinality {
         Cardinality::standard(scale)
+    }
+
+    fn values(size: &Cardinality) -> Vec<u64> {
+        [size.stock, size.limited, size.users, size.quantity].map(u64::from).to_vec()
+    }
+
+    fn with(size: Cardinality, values: &[u64]) -> Result<Cardinality> {
+        let values: Vec<u32> = values.iter().map(|value| *value as u32).collect();
+        let [stock, limited, users, quantity] = values[..] else { return Ok(size) };
+        if quantity > stock {
+            bail!(
+                "--quantity is {quantity}, and an event has {stock} tickets; it must be 1 to {stock}\nhint: or a larger --stock"
+            );
+        }
+        Ok(Cardinality { stock, limited, users, quantity, ..size })
     }
 
     fn tiny() -> Cardinality {
@@ -147,5 +199,36 @@ impl Benchmark for Bookings {
 
     fn deferred(_ledger: &Ledger, _totals: &measure::Totals) -> Option<Deferred> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use benchmark::{Chosen, resized, sized, values};
+
+    fn chosen(given: &[(&str, u64)]) -> Chosen {
+        given.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
+    }
+
+    #[test]
+    fn what_is_not_chosen_is_as_said_and_what_is_chosen_is_kept() {
+        let standard = Cardinality::standard(3);
+        let said = Bookings::PARAMETERS.iter().map(|parameter| parameter.default);
+        assert_eq!(Bookings::values(&standard), said.collect::<Vec<_>>());
+        let all = chosen(&[("stock", 9), ("limited", 1), ("users", 2), ("quantity", 8)]);
+        let size = sized::<Bookings>(3, &all).unwrap();
+        assert_eq!(size, Cardinality { events: 3, stock: 9, limited: 1, users: 2, quantity: 8 });
+        assert_eq!(values::<Bookings>(&size), all);
+        let other = resized::<Bookings>(size, &chosen(&[("users", 5)])).unwrap();
+        assert_eq!(other, Cardinality { users: 5, ..size });
+        for (given, why) in [
+            (chosen(&[("stock", 3)]), "--quantity is 4, and an event has 3 tickets"),
+            (chosen(&[("users", 0)]), "--users is 0; it must be 1 to 999999999"),
+            (chosen(&[("seats", 1)]), "--seats is not an option of booking; its own are --stock"),
+        ] {
+            let error = sized::<Bookings>(3, &given).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
     }
 }

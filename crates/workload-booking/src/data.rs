@@ -1,14 +1,19 @@
 //! The initial rows: events with their tickets. Nothing in them is random.
 
+use crate::{QUANTITY_DRAWN_MAX, USERS};
 use model::rows::{Dataset, RowSink, Table};
 use serde::{Deserialize, Serialize};
 
 /// Most events that can be asked for.
 pub const EVENTS_MAX: u32 = 1_000_000;
-/// Tickets of an event, unless other numbers are given.
+/// Events unless told otherwise.
+pub const EVENTS: u32 = 100;
+/// Tickets of an event unless told otherwise.
 pub const STOCK: u32 = 100_000;
+/// Most tickets of an event that can be asked for.
+pub const STOCK_MAX: u32 = 1_000_000_000;
 
-/// How much data there is.
+/// How much data there is, and what calls draw from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cardinality {
     /// Events: the scale.
@@ -17,19 +22,23 @@ pub struct Cardinality {
     pub stock: u32,
     /// Every how-manieth event allows each user one booking; 0 for none of them, 1 for all.
     pub limited: u32,
+    /// Users that calls draw from.
+    pub users: u32,
+    /// Most tickets that a call asks for: 1 to so many, each as likely.
+    pub quantity: u32,
 }
 
 impl Cardinality {
     /// That of the workload, for so many events.
     #[must_use]
     pub const fn standard(events: u32) -> Cardinality {
-        Cardinality { events, stock: STOCK, limited: 0 }
+        Cardinality { events, stock: STOCK, limited: 0, users: USERS, quantity: QUANTITY_DRAWN_MAX }
     }
 
     /// Few events of few tickets, for conformance and tests: calls meet often, and events are sold out.
     #[must_use]
     pub const fn tiny() -> Cardinality {
-        Cardinality { events: 24, stock: 40, limited: 4 }
+        Cardinality { events: 24, stock: 40, limited: 4, ..Cardinality::standard(24) }
     }
 
     /// Whether an event is there.
@@ -127,7 +136,7 @@ mod tests {
 
     #[test]
     fn every_event_has_the_same_stock_and_a_last_chunk_may_be_short() {
-        let size = Cardinality { events: 10_003, stock: 7, limited: 4 };
+        let size = Cardinality { stock: 7, limited: 4, ..Cardinality::standard(10_003) };
         let (data, mut sink) = (Data::new(size), Rows::default());
         (0..data.tables()[EVENT].chunks).for_each(|chunk| data.fill(EVENT, chunk, &mut sink));
         assert_eq!(sink.0.len() as u64, data.tables()[EVENT].rows);

@@ -1,6 +1,6 @@
 //! How calls are drawn.
 
-use crate::{Booking, Bookings, Call, Cardinality, Decline, Outcome, Purpose, QUANTITY_DRAWN_MAX, USERS};
+use crate::{Booking, Bookings, Call, Cardinality, Decline, Outcome, Purpose};
 use model::random::Random;
 use model::{Key, Mix, Skewed, Workload};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(crate) fn standard_mix() -> Mix {
     Mix::of(Bookings::KINDS, &weights).expect("the shares are right").expect("there are several kinds")
 }
 
-/// The calls of one client: events evenly or by a skew, users evenly, 1 to [`QUANTITY_DRAWN_MAX`] tickets.
+/// The calls of one client: events evenly or by a skew, users and quantities evenly.
 #[derive(Debug, Clone)]
 pub struct Inputs {
     size: Cardinality,
@@ -82,8 +82,8 @@ impl Inputs {
     }
 
     fn book(&mut self) -> Call {
-        let (event, user) = (self.event(), 1 + self.one_of(USERS));
-        let quantity = 1 + self.one_of(QUANTITY_DRAWN_MAX);
+        let (event, user) = (self.event(), 1 + self.one_of(self.size.users));
+        let quantity = 1 + self.one_of(self.size.quantity);
         let booking = Booking { key: self.next, event, user, quantity };
         // The place of the one that is forgotten.
         let place = self.next.sequence as usize % RECENT;
@@ -233,7 +233,7 @@ mod tests {
                 // Nothing was answered.
                 Call::Book { purpose: Purpose::Retry, booking } => assert!(keys.contains(&booking.key)),
                 Call::Book { booking: Booking { key, event, user, quantity }, .. } => {
-                    assert!(keys.insert(key) && size.has(event) && (1..=USERS).contains(&user));
+                    assert!(keys.insert(key) && size.has(event) && (1..=size.users).contains(&user));
                     events.insert(event);
                     quantities.insert(quantity);
                 }

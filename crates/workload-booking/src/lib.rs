@@ -20,7 +20,7 @@ mod wire;
 use model::{Kind, Verdict, Workload};
 
 pub use call::{Booking, Call, Purpose, QUANTITY_DRAWN_MAX, QUANTITY_MAX, USER_MAX, USERS};
-pub use data::{Cardinality, Data, EVENTS_MAX, STOCK};
+pub use data::{Cardinality, Data, EVENTS, EVENTS_MAX, STOCK, STOCK_MAX};
 pub use input::Inputs;
 pub use ledger::{Claims, Ledger, Sort, Tally, audit as audit_ledger};
 pub use oracle::Oracle;
@@ -45,11 +45,11 @@ const fn kind(name: &'static str, declines: bool) -> Kind {
 
 impl Workload for Bookings {
     const NAME: &'static str = "booking";
-    /// All count for the headline. Once its event is sold out every booking is declined, and is then not to be found.
+    /// All count for the headline. Once its event is sold out every booking is declined, and a client that has none has none to read.
     const KINDS: &'static [Kind] = &[
         Kind { declines_all: true, ..kind("book", true) },
         Kind { declines_all: true, ..kind("repeat", true) },
-        kind("booking-read", true),
+        Kind { declines_all: true, ..kind("booking-read", true) },
         kind("event-read", false),
     ];
     const STATEMENTS: &'static [&'static str] = Stmt::NAMES;

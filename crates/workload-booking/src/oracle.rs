@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn tickets_are_booked_once_a_key_and_never_more_than_there_are() {
-        let mut oracle = Oracle::new(Cardinality { events: 4, stock: 12, limited: 4 });
+        let mut oracle = Oracle::new(Cardinality { stock: 12, limited: 4, ..Cardinality::standard(4) });
         let mut book = |booking: Booking| oracle.answer(&Call::of(booking));
         let booked = |booking| Ok(Outcome::Booked(booking));
         let (first, second) = (asked(0, 1, 7, 10), asked(1, 1, 7, 2));

@@ -1,7 +1,7 @@
 //! Options of drills.
 
 use super::values::{span, weights};
-use super::{EngineArgs, Out, Weights};
+use super::{Amounts, EngineArgs, Out, Weights};
 use clap::Args;
 use std::time::Duration;
 
@@ -23,9 +23,8 @@ pub(crate) struct Drill {
     /// Stores that the data is split over, each with an engine of its own [default: 2 where calls cross them, otherwise 1].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(super::SHARDS_MAX)))]
     pub(crate) shards: Option<u32>,
-    /// How much data, as `load` counts it [default: 1, or one for each store].
-    #[arg(long)]
-    pub(crate) scale: Option<u64>,
+    #[command(flatten)]
+    pub(crate) amounts: Amounts,
     /// Calls a second, by an open loop.
     #[arg(long, default_value_t = 200.0, value_parser = rate)]
     pub(crate) rate: f64,

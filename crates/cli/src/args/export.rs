@@ -1,7 +1,7 @@
 //! Options of `stackmark export`.
 
-use super::MixArgs;
 use super::values::calls;
+use super::{Amounts, MixArgs};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -22,9 +22,8 @@ pub(crate) struct ExportK6 {
     /// The workload: `catalogue`.
     #[arg(long)]
     pub(crate) workload: String,
-    /// Scale of the data behind the server, in the workload's unit.
-    #[arg(long, default_value_t = 1)]
-    pub(crate) scale: u64,
+    #[command(flatten)]
+    pub(crate) amounts: Amounts,
     /// Clients (VUs), each with calls of its own and one of them in flight.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) clients: u32,

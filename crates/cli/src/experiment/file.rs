@@ -122,7 +122,7 @@ pub(crate) struct Read<'a> {
 pub(crate) fn resolve<W: Driven>(file: Read<'_>) -> Result<Experiment> {
     let Read { source, workload, top, path } = file;
     let scale = scale::<W>(&source, top)?;
-    let (plan, control) = plan(&source, top)?;
+    let (plan, control) = plan::<W>(&source, top)?;
     let criteria = verdict::read::<W>(&source, top)?;
     let args = plan.line(&source, &(0..0))?;
     let common = Common { source, workload, scale, plan };
@@ -151,7 +151,7 @@ pub(crate) fn resolve<W: Driven>(file: Read<'_>) -> Result<Experiment> {
 }
 
 fn scale<W: Driven>(source: &Source<'_>, top: &[Entry]) -> Result<u32> {
-    let Some(entry) = get(top, "scale") else { return Ok(1) };
+    let Some(entry) = get(top, "scale") else { return Ok(W::SCALE_DEFAULT) };
     let Kind::Whole(digits) = &entry.value.kind else {
         return Err(source.mistyped(entry, "a whole number", "10"));
     };
@@ -165,10 +165,10 @@ fn scale<W: Driven>(source: &Source<'_>, top: &[Entry]) -> Result<u32> {
 }
 
 /// What the load generator does unless a variant says otherwise, and whether bases run twice.
-fn plan(source: &Source<'_>, top: &[Entry]) -> Result<(Words, bool)> {
+fn plan<W: Driven>(source: &Source<'_>, top: &[Entry]) -> Result<(Words, bool)> {
     let Some(table) = get(top, "plan") else { return Ok((Words::default(), true)) };
     let entries = source.table(table, "[plan]")?;
-    let keys: Vec<&str> = PLAN.iter().chain(PLAN_WHOLE).copied().collect();
+    let keys: Vec<&str> = PLAN.iter().chain(PLAN_WHOLE).copied().chain(words::parameters::<W>()).collect();
     source.known(entries, "the plan", &keys)?;
     if let Some(list) = entries.iter().find(|entry| matches!(entry.value.kind, Kind::List(_))) {
         return Err(source.wrong(
@@ -222,7 +222,7 @@ fn drafts<W: Driven>(common: &Common<'_>, top: &[Entry]) -> Result<Vec<Group>> {
                 format!("`{}` is the same for all variants: it belongs under [plan]", entry.key),
             ));
         }
-        source.known(entries, "a variant", &variant::keys())?;
+        source.known(entries, "a variant", &variant::keys::<W>())?;
         let combinations = expand::expand(source, entries, &value.span)?;
         number += combinations.len();
         expand::check_number(source, number, &value.span)?;

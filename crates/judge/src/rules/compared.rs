@@ -198,6 +198,8 @@ pub fn intended_by(factor: &str) -> &'static [&'static str] {
             "fingerprint.log bytes",
             "fingerprint.pages read",
         ],
+        // What was chosen of the workload: other data, and calls that do other work.
+        "parameters" => &["data.parameters", "data.rows", "data.bytes", "data.checksum", "fingerprint.*"],
         _ => &[],
     }
 }
@@ -293,6 +295,7 @@ fn fields(trial: &Trial) -> Vec<(&'static str, String)> {
         ("plan.deferred", plan.deferred.to_string()),
         ("data.workload", data.workload.clone()),
         ("data.scale", format!("{} {}", data.scale, data.scale_unit)),
+        ("data.parameters", findings::parameter_words(data)),
         ("data.stores", data.store_count().to_string()),
         ("data.rows", data.rows.to_string()),
         ("data.bytes", data.bytes.map_or_else(|| UNKNOWN.to_owned(), |bytes| bytes.to_string())),

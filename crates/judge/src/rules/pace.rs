@@ -241,7 +241,7 @@ pub(super) fn steady(trial: &Trial) -> Option<Rule> {
 /// Start in seconds and committed calls a second of each measured slice. A rest at the end shorter than half a slice says
 /// too little, and so does a slice in which nobody ran: that is told of on its own.
 fn rates(trial: &Trial) -> Vec<(f64, f64)> {
-    let measured = || trial.slices.iter().filter(|slice| !slice.warmup && slice.length_s > 0.0);
+    let measured = || trial.slices.iter().filter(|slice| trial.is_rated(slice) && slice.length_s > 0.0);
     let longest = measured().map(|slice| slice.length_s).fold(0.0, f64::max);
     measured()
         .filter(|slice| slice.length_s >= longest / 2.0)

@@ -2,7 +2,7 @@
 //! interval is that of two different things.
 
 use super::{listed, share, warning, whole_percent};
-use crate::figures;
+use crate::{engine_findings, figures};
 use result::{Engine, Rule, Slice, Trial};
 
 /// The first and the last part of the interval that are held against each other: a quarter each.
@@ -20,8 +20,15 @@ const MISSES_RISE: f64 = 3.0;
 
 /// Speaks only where something changed.
 pub(super) fn regime(trial: &Trial) -> Option<Rule> {
-    let changes: Vec<String> =
-        declined(trial).into_iter().chain(cache_missed(trial)).chain(cache_outgrown(trial)).collect();
+    let elsewhere: Vec<String> = cache_missed(trial).into_iter().chain(cache_outgrown(trial)).collect();
+    if let Some(turn) = engine_findings::turn(trial) {
+        let also = if elsewhere.is_empty() { String::new() } else { format!("; and {}", listed(&elsewhere)) };
+        return warning(
+            format!("{turn}, latencies and costs those of the whole interval{also}"),
+            "for costs of one state alone, measure until then, or on data that is in that state from the start",
+        );
+    }
+    let changes: Vec<String> = declined(trial).into_iter().chain(elsewhere).collect();
     if changes.is_empty() {
         return None;
     }

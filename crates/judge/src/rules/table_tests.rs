@@ -7,7 +7,7 @@ use super::{RULES, judge};
 use result::Severity::{self, Bad, Info, Ok as Fine, Warning};
 use result::{
     Arrivals, AuditWhen, Check, Class, Engine, Gap, GapKind, Limit, Limits, Missing, Outage, Quantiles, Rule,
-    Settled, Slice, Throttling, Trial,
+    Settled, Slice, Throttling, Trial, Turn,
 };
 use std::collections::BTreeSet;
 
@@ -195,6 +195,39 @@ fn caching(hits: &str, missed: impl Fn(u32) -> f64) -> Engine {
         t_s: (1..=60).map(f64::from).collect(),
         gauges: vec![counter(hits, None, values(&requests)), counter("buffer reads", None, values(&missed))],
         ..Engine::default()
+    }
+}
+
+#[test]
+fn rates_before_and_after_a_turn_are_not_taken_together() {
+    let mut trial = direct();
+    measured(&mut trial).filter(|slice| slice.t_s >= 20.0).for_each(|slice| {
+        slice.kinds.iter_mut().for_each(|kind| kind.committed *= 9);
+    });
+    assert_eq!(says(&judge(&trial), "steady").unwrap().severity, Warning);
+    let turn = |declined_before: Option<f64>| Turn {
+        from_s: if declined_before.is_some() { 20.0 } else { 0.0 },
+        to_s: 20.0,
+        kind: "payment".to_owned(),
+        declined_before,
+        declined_after: 1.0,
+        ..Turn::default()
+    };
+    for (before, words) in [
+        (
+            Some(0.02),
+            "from 20 s on, 100 % of the calls of payment were declined instead of 2 %; rates are those before",
+        ),
+        (
+            None,
+            "after less than 20 s, 100 % of the calls of payment were declined; rates are those afterwards",
+        ),
+    ] {
+        trial.turn = Some(turn(before));
+        let rules = judge(&trial);
+        assert_eq!(says(&rules, "steady").unwrap().severity, Fine, "{rules:?}");
+        let found = says(&rules, "regime").unwrap();
+        assert!(found.severity == Warning && found.sentence.contains(words), "{}", found.sentence);
     }
 }
 

@@ -8,8 +8,8 @@ use crate::html::spectrum::{self, Lane};
 use crate::html::{Markup, lines, timeline};
 use judge::{clocked, engine_findings, figures, findings};
 use result::{
-    Books, Class, KindTally, Latency, Quantiles, Recovery, Severity, State, Tier, Trial, UNVERIFIED,
-    Writeback,
+    Books, Class, Interval, KindTally, Latency, Quantiles, Recovery, Severity, State, Tier, Trial,
+    UNVERIFIED, Writeback,
 };
 
 /// The whole trial.
@@ -243,11 +243,28 @@ fn limit(kind: &KindTally) -> Cell {
 fn over_time(trial: &Trial) -> Vec<Block<'_>> {
     let bad = |name: &'static str| move |words: String| Block::told(name, words, Tone::Bad);
     let mut blocks = vec![Block::chart(|markup| timeline::render(markup, trial))];
+    blocks.extend(turn(trial));
     blocks.extend(engine_findings::refusals(trial).map(bad("refused")));
     blocks.extend(engine_findings::outages(trial).into_iter().map(bad("outage")));
     blocks.extend(engine_findings::gaps(trial).into_iter().map(bad("gap")));
     blocks.extend(timeline::table(trial).map(|table| Block::from(table).at(Level::Page)));
     blocks
+}
+
+/// The two rates of a trial in which calls came to be declined.
+fn turn(trial: &Trial) -> Option<Block<'_>> {
+    let (turn, words) = (trial.turn.as_ref()?, engine_findings::turn(trial)?);
+    let per_s = |value| format!("{}/s", figures::value_alone(Interval { value, ..Interval::default() }));
+    let before = match turn.declined_before {
+        Some(_) => format!("{} committed before; ", per_s(trial.overall.rate_per_s.value)),
+        None => String::new(),
+    };
+    let words = format!(
+        "{words}. Calls of all kinds: {before}{} committed and {} declined afterwards",
+        per_s(turn.committed_after_per_s),
+        per_s(turn.declined_after_per_s)
+    );
+    Some(Block::told("turn", words, Tone::Warn))
 }
 
 fn spectra<'a>(markup: &mut Markup, trial: &'a Trial) {

@@ -4,7 +4,7 @@ use super::chart::{Canvas, Figure, Hold, Key, Paint, Readout, Scale};
 use super::markup::Markup;
 use crate::block::Table;
 use judge::figures;
-use result::{Outage, Slice, Trial};
+use result::{Slice, Trial};
 
 /// More points than this say no more on a screen.
 const POINTS_MAX: usize = 360;
@@ -38,11 +38,14 @@ pub(crate) fn render(markup: &mut Markup, trial: &Trial) {
         } else {
             String::new()
         },
-        if trial.outages.is_empty() {
-            ""
-        } else {
-            " Times without the engine, or without writes, are shaded red."
-        }
+        [
+            (!trial.outages.is_empty())
+                .then_some(" Times without the engine, or without writes, are shaded red."),
+            trial.turn.as_ref().map(|_| " At the vertical line calls came to be declined."),
+        ]
+        .into_iter()
+        .flatten()
+        .collect::<String>()
     );
     let legend = [("line s1", "all calls"), ("line s2", kind), ("line s1", "p50"), ("line s3", "p99")];
     let figure = Figure {
@@ -52,7 +55,7 @@ pub(crate) fn render(markup: &mut Markup, trial: &Trial) {
         legend: legend.map(|(swatch, name)| Key::new(swatch, name)).into(),
     };
     let height = |narrow| if narrow { 294.0 } else { 326.0 };
-    figure.write(markup, Some(readout(&points)), height, |canvas| draw(canvas, &points, &trial.outages));
+    figure.write(markup, Some(readout(&points)), height, |canvas| draw(canvas, &points, trial));
 }
 
 fn points(trial: &Trial, most: usize) -> Vec<Point> {
@@ -113,7 +116,7 @@ fn readout(points: &[Point]) -> Readout {
     }
 }
 
-fn draw(canvas: &mut Canvas, points: &[Point], outages: &[Outage]) -> Option<Scale> {
+fn draw(canvas: &mut Canvas, points: &[Point], trial: &Trial) -> Option<Scale> {
     let (first, last) = (points.first()?, points.last()?);
     let left = if canvas.narrow { 50.0 } else { 64.0 };
     let right = canvas.width - 12.0;
@@ -130,10 +133,15 @@ fn draw(canvas: &mut Canvas, points: &[Point], outages: &[Outage]) -> Option<Sca
             canvas.text((left + 6.0, upper.0 + 10.0), "warm-up", Paint::Muted, Hold::Left);
         }
     }
-    for outage in outages {
+    for outage in &trial.outages {
         let (from, to) = (outage.from_s, outage.to_s.unwrap_or(f64::INFINITY));
         for panel in [upper, lower] {
             canvas.bar((x.at(from), panel.0), (x.at(to), panel.1), Paint::Bad, 0.15);
+        }
+    }
+    if let Some(turn) = &trial.turn {
+        for panel in [upper, lower] {
+            canvas.line(&[(x.at(turn.from_s), panel.0), (x.at(turn.from_s), panel.1)], Paint::Bad, 1.4);
         }
     }
     draw_rates(canvas, points, x, upper);

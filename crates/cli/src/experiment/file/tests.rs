@@ -5,6 +5,7 @@ use drive::Arrivals;
 use schedule::plan::{Criterion, Variant};
 use std::env;
 use std::process::Command;
+use workload_booking::Bookings;
 
 /// Reads the rest of a file of any workload.
 fn any(file: Read<'_>) -> Result<Experiment> {
@@ -555,7 +556,7 @@ fn the_files_in_the_documentation_are_right_or_as_wrong_as_they_say() {
         }
     }
     assert_eq!(seen, (3, 1), "files that are right, and wrong");
-    for key in variant::keys().iter().chain(PLAN_WHOLE).chain(factors::FACTORS) {
+    for key in variant::keys::<Bookings>().iter().chain(PLAN_WHOLE).chain(factors::FACTORS) {
         assert!(page.contains(&format!("`{key}`")), "{key} is not explained");
     }
     for (name, _) in BUILT_IN {

@@ -2,7 +2,7 @@
 
 use super::expand::{Combination, plain};
 use super::source::{Entry, Kind, Source, Span, get, nearest};
-use super::words::{PLAN, Word, Words};
+use super::words::{PLAN, Word, Words, parameters};
 use crate::args::{Limited, SHARDS_MAX};
 use crate::run::server_settings;
 use anyhow::Result;
@@ -57,8 +57,8 @@ pub(super) struct Draft {
 }
 
 /// All keys of a variant.
-pub(super) fn keys() -> Vec<&'static str> {
-    OWN.iter().chain(PLAN).copied().collect()
+pub(super) fn keys<W: Driven>() -> Vec<&'static str> {
+    OWN.iter().chain(PLAN).copied().chain(parameters::<W>()).collect()
 }
 
 impl Common<'_> {
@@ -73,7 +73,11 @@ impl Common<'_> {
             if at_server && subject.route() == Route::Direct {
                 return Err(source.wrong(&entry.key_span, no_server(key, subject)));
             }
-            if PLAN.contains(&key) || at_server || key == "durability" {
+            if PLAN.contains(&key)
+                || at_server
+                || key == "durability"
+                || parameters::<W>().any(|parameter| parameter == key)
+            {
                 words.0.push(Word::read(source, entry)?);
             }
         }
@@ -102,6 +106,7 @@ impl Common<'_> {
         let plan = words.plan::<W>(source, span, &args.plan, self.scale)?;
         let server = server_settings(&args.server, &args.engine, plan.workers);
         let text_of = |who| args.engine.limits_of(who).map(|limits| limits.to_string());
+        let chosen = words.chosen::<W>(source, span, &args.data)?;
         let spec = Spec {
             engine: subject.how.dialect.name().to_owned(),
             shards,
@@ -112,6 +117,7 @@ impl Common<'_> {
             limits: text_of(Limited::Engine),
             statement_statistics,
             power_cut: false,
+            chosen,
         };
         spec.suits::<W>(subject.how).map_err(|error| source.wrong(span, error.to_string()))?;
         let variant = Variant {

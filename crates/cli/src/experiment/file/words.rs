@@ -3,8 +3,9 @@
 
 use super::expand::plain;
 use super::source::{Entry, Kind, Source, Span};
-use crate::args;
+use crate::{args, workloads};
 use anyhow::Result;
+use benchmark::Chosen;
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use drive::PlanError;
@@ -74,6 +75,9 @@ fn type_of(key: &str) -> Type {
         "delivery" => Type::Text("\"deferred\""),
         "durability" => Type::Text("\"delayed\""),
         "limit" => Type::Text("\"cpu=1,mem=1GiB\""),
+        key if workloads::all().flat_map(|row| row.parameters).any(|parameter| parameter.name == key) => {
+            Type::Whole
+        }
         _ => Type::Text("\"30s\""),
     }
 }
@@ -140,6 +144,11 @@ impl Word {
             _ => Ok(word),
         }
     }
+}
+
+/// Keys of what users can choose of a workload beside its scale.
+pub(super) fn parameters<W: Driven>() -> impl Iterator<Item = &'static str> {
+    W::PARAMETERS.iter().map(|parameter| parameter.name)
 }
 
 /// What the command line makes of words.
@@ -214,6 +223,26 @@ impl Words {
             _ => {}
         }
         line(&words).map_err(|error| source.wrong(span, reason(&error, "")))
+    }
+
+    /// What is chosen of the workload's parameters.
+    ///
+    /// # Errors
+    /// When values do not go together.
+    pub(super) fn chosen<W: Driven>(
+        &self,
+        source: &Source<'_>,
+        span: &Span,
+        args: &args::DataArgs,
+    ) -> Result<Chosen> {
+        args.amounts.chosen::<W>().map_err(|error| {
+            let text = error.to_string();
+            let named = parameters::<W>().find(|name| text.starts_with(&format!("--{name}")));
+            let at = named.and_then(|name| self.get(name)).map_or(span, |word| &word.span);
+            let text = parameters::<W>()
+                .fold(text, |text, name| text.replace(&format!("--{name}"), &format!("`{name}`")));
+            source.wrong(at, text)
+        })
     }
 
     /// What the load generator does.

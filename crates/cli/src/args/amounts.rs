@@ -1,0 +1,134 @@
+//! How much data, and what else a workload lets users choose: options that come from the workloads themselves.
+
+use crate::workloads;
+use anyhow::{Result, bail};
+use benchmark::{Chosen, Of};
+use clap::builder::RangedU64ValueParser;
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
+use deploy::database::scale_of;
+use targets::Driven;
+
+const SCALE: &str = "scale";
+const HEADING: &str = "Options of single workloads";
+
+/// What was given, by the names of the options.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Amounts(Chosen);
+
+impl Amounts {
+    /// The scale that is asked for, by its own option or by that of what it counts.
+    ///
+    /// # Errors
+    /// It is out of range.
+    pub(crate) fn scale<W: Driven>(&self) -> Result<Option<u32>> {
+        let given = [SCALE, W::SCALE_UNIT].iter().find_map(|name| self.0.get(*name));
+        given.map(|scale| scale_of::<W>(*scale)).transpose()
+    }
+
+    /// What is chosen of the workload's parameters.
+    ///
+    /// # Errors
+    /// An option of another workload was given, or values that do not go together.
+    pub(crate) fn chosen<W: Driven>(&self) -> Result<Chosen> {
+        let mut chosen = self.0.clone();
+        chosen.retain(|name, _| name != SCALE && name != W::SCALE_UNIT);
+        if let Some(unit) = chosen.keys().find(|name| workloads::scale_units().any(|unit| unit == *name)) {
+            let own = if is_word(W::SCALE_UNIT) { W::SCALE_UNIT } else { SCALE };
+            bail!("--{unit} is the scale of another workload; that of {} is --{own}", W::NAME);
+        }
+        benchmark::sized::<W>(W::SCALE_DEFAULT, &chosen)?;
+        Ok(chosen)
+    }
+
+    /// What is chosen for data without calls.
+    ///
+    /// # Errors
+    /// Those of [`Amounts::chosen`], and an option that is about calls.
+    pub(crate) fn chosen_for_data<W: Driven>(&self) -> Result<Chosen> {
+        let chosen = self.chosen::<W>()?;
+        for name in chosen.keys() {
+            if benchmark::parameter::<W>(name)?.of == Of::Calls {
+                bail!("--{name} is about calls, and loading makes none\nhint: give it to `run` or `compare`");
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// The same as options, with a space before each.
+    pub(crate) fn typed(&self) -> String {
+        self.0.iter().map(|(name, value)| format!(" --{name} {value}")).collect()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of(given: &[(&str, u64)]) -> Amounts {
+        Amounts(given.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect())
+    }
+}
+
+/// Whether a unit can be an option: `events`, and not `thousand foods`.
+fn is_word(unit: &str) -> bool {
+    !unit.contains(' ')
+}
+
+/// The default of `--scale`, with the workloads that have another.
+fn scale_help() -> String {
+    let units: Vec<String> =
+        workloads::all().map(|row| format!("{} of {}", row.scale_unit, row.name)).collect();
+    let other = workloads::all().filter(|row| row.scale_default != 1);
+    let other: String = other.map(|row| format!(", for {} {}", row.name, row.scale_default)).collect();
+    format!(
+        "How much data is loaded, or what a loaded database must have: {} [default: 1{other}]",
+        units.join(", ")
+    )
+}
+
+fn option(name: &'static str, help: String) -> Arg {
+    Arg::new(name).long(name).value_name("N").help(help).allow_hyphen_values(true)
+}
+
+fn augment(mut command: Command) -> Command {
+    let whole = || RangedU64ValueParser::<u64>::new();
+    command = command.arg(option(SCALE, scale_help()).value_parser(whole()));
+    for row in workloads::all() {
+        if is_word(row.scale_unit) && !row.parameters.is_empty() {
+            let help = format!("{}: the same as --scale [default: {}]", row.name, row.scale_default);
+            let unit = option(row.scale_unit, help).value_parser(whole()).conflicts_with(SCALE);
+            command = command.arg(unit.help_heading(HEADING));
+        }
+        for parameter in row.parameters {
+            let parser = whole().range(parameter.min..=parameter.max);
+            let of_data = if parameter.of == Of::Data { ", or what a loaded database must have" } else { "" };
+            let help = format!("{}: {}{of_data} [default: {}]", row.name, parameter.help, parameter.default);
+            command = command.arg(option(parameter.name, help).value_parser(parser).help_heading(HEADING));
+        }
+    }
+    command
+}
+
+impl Args for Amounts {
+    fn augment_args(command: Command) -> Command {
+        augment(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        augment(command)
+    }
+}
+
+impl FromArgMatches for Amounts {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Amounts, Error> {
+        let units = workloads::scale_units();
+        let parameters = workloads::all().flat_map(|row| row.parameters).map(|parameter| parameter.name);
+        let given = std::iter::once(SCALE).chain(units).chain(parameters);
+        let pairs = given.filter_map(|name| {
+            let value = matches.try_get_one::<u64>(name).ok().flatten()?;
+            Some((name.to_owned(), *value))
+        });
+        Ok(Amounts(pairs.collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        self.0.extend(Amounts::from_arg_matches(matches)?.0);
+        Ok(())
+    }
+}

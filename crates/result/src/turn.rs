@@ -1,0 +1,26 @@
+//! The moment at which a service began to decline most of what it had accepted.
+
+use serde::{Deserialize, Serialize};
+
+/// From a moment on calls of a kind were declined that had been accepted before, as when everything is sold. All rates of the trial
+/// are those before it, or those after it where it lies in the first second; shares, latencies and costs are those of the whole interval.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Turn {
+    /// The end of the time before it, in seconds from the start of the measured interval.
+    pub from_s: f64,
+    /// The begin of the time after it.
+    pub to_s: f64,
+    /// The kind of call.
+    pub kind: String,
+    /// The share of its calls that was declined before; nothing where the moment lies in the first second.
+    pub declined_before: Option<f64>,
+    /// The same afterwards.
+    pub declined_after: f64,
+    /// Calls of all kinds that committed in the whole interval.
+    pub committed: u64,
+    /// Calls of all kinds that committed a second afterwards.
+    pub committed_after_per_s: f64,
+    /// Calls of all kinds that were declined a second afterwards.
+    pub declined_after_per_s: f64,
+}
