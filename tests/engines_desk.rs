@@ -78,6 +78,7 @@ impl Server {
     pub(crate) fn databases(&self) -> String {
         let query = match self.engine.engine() {
             Engine::Postgres => "select datname from pg_database order by 1",
+            Engine::Kafka => panic!("a broker has no SQL"),
             Engine::MariaDb => "show databases",
         };
         let database = if self.engine.engine() == Engine::Postgres { "postgres" } else { "mysql" };

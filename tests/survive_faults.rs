@@ -22,6 +22,7 @@ fn plain(server: &Held, url: &ServerUrl) -> ServerUrl {
             "drop role if exists clerk; create role clerk login createdb password 'clerk'; \
              grant select, insert, update, delete on all tables in schema public to clerk",
         ),
+        Engine::Kafka => panic!("a broker has no SQL"),
         Engine::MariaDb => (
             "mysql",
             "create or replace user clerk@'127.0.0.1' identified by 'clerk'; \
@@ -30,6 +31,7 @@ fn plain(server: &Held, url: &ServerUrl) -> ServerUrl {
     };
     let _ = match server.engine.engine() {
         Engine::Postgres => server.engine.client(system, "drop owned by clerk").unwrap_or_default(),
+        Engine::Kafka => panic!("a broker has no SQL"),
         Engine::MariaDb => String::new(),
     };
     let _ = server.ask(system, statements);
@@ -104,6 +106,7 @@ fn a_statement_that_waits_too_long_for_a_lock_is_a_conflict() {
             Engine::Postgres => {
                 "begin; lock table pgbench_branches in exclusive mode; select pg_sleep(5); commit"
             }
+            Engine::Kafka => panic!("a broker has no SQL"),
             Engine::MariaDb => "begin; select bid from pgbench_branches for update; select sleep(5); commit",
         };
         // The client comes back when the lock is let go.

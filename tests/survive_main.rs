@@ -126,6 +126,7 @@ fn loaded(server: &mut Held, workload: &str) -> ServerUrl {
 fn driver(engine: Engine) -> &'static str {
     match engine {
         Engine::Postgres => "postgres/tokio-postgres",
+        Engine::Kafka => panic!("a broker has no SQL"),
         Engine::MariaDb => "mariadb/mysql-async",
     }
 }

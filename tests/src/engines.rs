@@ -29,12 +29,13 @@ impl Held {
     /// The server of one kind.
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// When it cannot be started, or has no SQL.
     #[must_use]
     pub fn of(engine: Engine) -> Held {
         let server = match engine {
             Engine::Postgres => &POSTGRES,
             Engine::MariaDb => &MARIADB,
+            Engine::Kafka => panic!("a broker has no SQL"),
         };
         // A test that failed leaves the server as it is; the next one makes do with it.
         let mut held = Held(server.lock().unwrap_or_else(PoisonError::into_inner));
@@ -98,6 +99,7 @@ impl Server {
         let (system, statement) = match self.engine.engine() {
             Engine::Postgres => ("postgres", "select datname from pg_database"),
             Engine::MariaDb => ("mysql", "show databases"),
+            Engine::Kafka => panic!("a broker has no SQL"),
         };
         self.ask(system, statement).lines().map(str::to_owned).collect()
     }
@@ -112,6 +114,7 @@ pub fn small(engine: Engine, settings: &[(&str, &str)]) -> Running {
     let cache = match engine {
         Engine::Postgres => ("shared_buffers", "64MB"),
         Engine::MariaDb => ("innodb_buffer_pool_size", "134217728"),
+        Engine::Kafka => panic!("a broker has no SQL"),
     };
     let settings = std::iter::once(&cache).chain(settings);
     let mut options = Options { connections: CONNECTIONS, ..Options::small(engine) };

@@ -57,7 +57,7 @@ impl Ground {
                 Ground::Folder { folder, url: SqliteUrl { path, ..url.clone() } }
             }
             Ground::Server(url) => {
-                let engines = Engine::ALL.into_iter();
+                let engines = Engine::DATABASES.into_iter();
                 let mut engines = engines.filter(|engine| dialect(*engine) == url.dialect);
                 Ground::Server(another(engines.next().expect("a server is of one of them")))
             }
@@ -85,11 +85,15 @@ impl Drop for Ground {
 }
 
 /// The dialect of a server.
+///
+/// # Panics
+/// It has none.
 #[must_use]
 pub const fn dialect(engine: Engine) -> Dialect {
     match engine {
         Engine::Postgres => Dialect::Postgres,
         Engine::MariaDb => Dialect::MySql,
+        Engine::Kafka => panic!("a broker has no SQL"),
     }
 }
 

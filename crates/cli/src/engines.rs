@@ -29,13 +29,14 @@ pub(crate) fn rig(args: &args::Rig, ui: &Ui) -> Result<Answer> {
                 statement_statistics: up.engine.statement_statistics,
                 ..Options::default()
             };
-            let engines = named(&up.engines)?;
+            // A broker is fetched when it is named, and not before.
+            let engines = named(&up.engines, &Engine::DATABASES)?;
             let standing = rig::up(&engines, &options)?;
             show(standing, ui)
         }
         RigCommand::Status => show(rig::status(&Options::default()), ui),
         RigCommand::Down(down) => {
-            let gone = rig::down(&named(&down.engines)?, &Options::default())?;
+            let gone = rig::down(&named(&down.engines, &Engine::ALL)?, &Options::default())?;
             let names: Vec<_> = gone.iter().map(|engine| engine.name()).collect();
             if ui.json {
                 ui.data(&(serde_json::to_string_pretty(&names)? + "\n"));
@@ -49,10 +50,10 @@ pub(crate) fn rig(args: &args::Rig, ui: &Ui) -> Result<Answer> {
     }
 }
 
-/// The engines by their names; all of them where none is named.
-fn named(names: &[String]) -> Result<Vec<Engine>> {
+/// The engines by their names; where none is named `otherwise`.
+fn named(names: &[String], otherwise: &[Engine]) -> Result<Vec<Engine>> {
     if names.is_empty() {
-        return Ok(Engine::ALL.to_vec());
+        return Ok(otherwise.to_vec());
     }
     names
         .iter()
@@ -60,7 +61,7 @@ fn named(names: &[String]) -> Result<Vec<Engine>> {
             Some(engine) => Ok(engine),
             None => {
                 let all: Vec<_> = Engine::ALL.iter().map(|engine| engine.name()).collect();
-                bail!("no engine `{name}` to start; there are {}", all.join(" and "))
+                bail!("no engine `{name}` to start; there are {}", all.join(", "))
             }
         })
         .collect()
@@ -71,7 +72,10 @@ fn show(standing: Vec<Standing>, ui: &Ui) -> Result<Answer> {
         .into_iter()
         .map(|standing| Row {
             engine: standing.engine.name(),
-            url: standing.url("DATABASE").to_string(),
+            url: match standing.engine {
+                Engine::Kafka => format!("kafka://stackmark@{}", standing.address().0),
+                _ => standing.url("DATABASE").to_string(),
+            },
             version: standing.version.clone(),
             alive: standing.alive,
             pid: standing.pid,

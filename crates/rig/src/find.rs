@@ -19,15 +19,22 @@ pub struct Installation {
     pub client: PathBuf,
     /// What the server says of its version, as a whole line.
     pub version: String,
+    /// Of an engine that runs in a virtual machine: the folder of its jars; none where they are still to be fetched.
+    pub libraries: Option<PathBuf>,
 }
 
 /// Finds an engine: the folder in `STACKMARK_POSTGRES_BIN` or `STACKMARK_MARIADB_BIN` when that is set, else the newest in
-/// the usual places, else on `PATH`.
+/// the usual places, else on `PATH`. Kafka's jars are those in `STACKMARK_KAFKA_HOME`, or are fetched when it is made.
 ///
 /// # Errors
 ///
 /// [`RigError::Missing`] names what was looked for and the package that has it.
 pub fn find(engine: Engine) -> Result<Installation, RigError> {
+    engine.technology().find()
+}
+
+/// An engine that consists of programs.
+pub(crate) fn of_programs(engine: Engine) -> Result<Installation, RigError> {
     let programs = &engine.about().programs;
     let path: Vec<PathBuf> = env::var_os("PATH").iter().flat_map(env::split_paths).collect();
     search(engine, env::var_os(programs.variable), &path)
@@ -76,6 +83,7 @@ fn at(engine: Engine, folder: &Path, path: &[PathBuf]) -> Option<Installation> {
         initialiser,
         client,
         version,
+        libraries: None,
     })
 }
 

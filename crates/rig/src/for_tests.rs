@@ -6,10 +6,11 @@
 //! re-configure an engine, or look at all of it, take one with [`crate::start`].
 
 use crate::place::{Place, creating};
+use crate::state::USER;
 use crate::{Engine, Installation, Options, RigError, Running, base, find, start, status};
 use model::Tier;
 use rustix::fs::{FlockOperation, flock};
-use sql::ServerUrl;
+use sql::{Secret, ServerUrl};
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fmt::Display;
@@ -97,7 +98,39 @@ pub fn shared(engine: Engine) -> &'static Shared {
     match engine {
         Engine::Postgres => &POSTGRES,
         Engine::MariaDb => &MARIADB,
+        Engine::Kafka => panic!("a broker is shared by `broker`"),
     }
+}
+
+/// The broker that is up for all test processes; without one, one of our own. Nothing where it cannot be had, which is reported by
+/// [`not_run`]: its address, its user and the password.
+///
+/// # Panics
+/// When it is installed and does not start.
+#[must_use]
+pub fn broker() -> Option<(String, &'static str, Secret)> {
+    static OWN: LazyLock<Result<Running, RigError>> =
+        LazyLock::new(|| start(Engine::Kafka, &Options::small(Engine::Kafka)));
+    let up = env::var_os(ENGINES).map(PathBuf::from).and_then(|base| {
+        let options = Options { base: Some(base), ..Options::default() };
+        status(&options).into_iter().find(|up| up.engine == Engine::Kafka && up.alive)
+    });
+    let (address, password) = match (up, find(Engine::Kafka)) {
+        (Some(up), _) => up.address(),
+        (None, Err(why)) => {
+            not_run(why);
+            return None;
+        }
+        (None, Ok(_)) => match OWN.as_ref() {
+            Ok(running) => running.address(),
+            Err(why @ RigError::Missing(_)) => {
+                not_run(why);
+                return None;
+            }
+            Err(error) => panic!("{error}"),
+        },
+    };
+    Some((address, USER, password))
 }
 
 /// An engine that others may be using at the same time. Databases keep out of each other's way by their names, which begin
@@ -145,9 +178,9 @@ impl Shared {
         let shared = Shared { kept, prefix: format!("t{}_", std::process::id()), made: Mutex::default() };
         shared.once("settings", || match engine {
             Engine::Postgres => {
-                shared.client(engine.about().system_database, FLUSH_NOTHING).expect("settings are taken");
+                shared.client(engine.sql().system_database, FLUSH_NOTHING).expect("settings are taken");
             }
-            Engine::MariaDb => (),
+            Engine::MariaDb | Engine::Kafka => (),
         });
         if matches!(shared.kept, Kept::Theirs { .. }) {
             shared.sweep()?;
@@ -203,7 +236,7 @@ impl Shared {
     #[must_use]
     pub fn name(&self, database: &str) -> String {
         let full = [self.prefix.as_str(), SHARED].iter().any(|prefix| database.starts_with(prefix))
-            || database == self.engine().about().system_database;
+            || database == self.engine().sql().system_database;
         if full { database.to_owned() } else { format!("{}{database}", self.prefix) }
     }
 
@@ -225,7 +258,7 @@ impl Shared {
     ///
     /// As for [`Running::create_database`].
     pub fn create_database(&self, name: &str) -> Result<(), RigError> {
-        self.client(self.engine().about().system_database, &creating(&self.name(name))?).map(|_| ())
+        self.client(self.engine().sql().system_database, &creating(&self.name(name))?).map(|_| ())
     }
 
     /// Has the engine's own command-line client run statements, as [`Running::client`].
@@ -259,9 +292,9 @@ impl Shared {
 
     /// Removes the databases of programs that have ended. Another program may do so at the same time.
     fn sweep(&self) -> Result<(), RigError> {
-        let (system, names) = (self.engine().about().system_database, self.engine().about().databases);
+        let (system, names) = (self.engine().sql().system_database, self.engine().sql().databases);
         for name in self.client(system, names)?.lines().filter(|name| is_left_over(name)) {
-            let quote = self.engine().about().quote;
+            let quote = self.engine().sql().quote;
             let name = name.replace(quote, &format!("{quote}{quote}"));
             let drop = format!("drop database if exists {quote}{name}{quote}");
             let _ = self.client(system, &drop);

@@ -43,7 +43,7 @@ impl Home {
     /// Makes a folder of a known name. The caller holds the base folder.
     pub(crate) fn lay_out(path: PathBuf, engine: Engine, account: Account) -> Result<Home, RigError> {
         let socket = engine.technology().socket_file(&path, u16::MAX);
-        if socket.as_os_str().len() > SOCKET_PATH_MAX {
+        if socket.is_some_and(|socket| socket.as_os_str().len() > SOCKET_PATH_MAX) {
             return Err(RigError::folder(
                 &path,
                 "its path is too long for a unix socket; choose a shorter one with STACKMARK_RIG_DIR",

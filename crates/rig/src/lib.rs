@@ -1,5 +1,5 @@
-//! Private engines: PostgreSQL and MariaDB from the packages on the machine, each with a data folder, a port on loopback
-//! and a unix socket of its own, configured by a list that hides nothing, and gone when we are gone.
+//! Private engines: PostgreSQL and MariaDB from the packages on the machine, and Kafka; each with a data folder and a port on
+//! loopback of its own, databases with a unix socket too, configured by a list that hides nothing, and gone when we are gone.
 //!
 //! It knows how to make, start, limit, kill and remove an engine. It does not know any driver: what a started engine
 //! says is for `admin` and the adapters. See `docs/rig.md` for the folders, the settings and their reasons.
@@ -12,6 +12,7 @@ mod error;
 mod find;
 pub mod for_tests;
 mod home;
+mod kafka;
 mod limits;
 mod mariadb;
 mod named;

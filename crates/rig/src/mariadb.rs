@@ -3,8 +3,8 @@
 use crate::command::run;
 use crate::settings::{Settings, cache_mib};
 use crate::state::{self, USER};
-use crate::technology::{About, Making, Programs, Technology};
-use crate::{Installation, Options, RigError};
+use crate::technology::{About, Making, Programs, Sql, Starting, Technology};
+use crate::{Engine, Installation, Options, RigError, find};
 use model::Tier;
 use rustix::process::Signal;
 use sql::Secret;
@@ -20,11 +20,7 @@ static ABOUT: About = About {
     name: "mariadb",
     title: "MariaDB",
     alias: "mysql",
-    dialect: sql::Dialect::MySql,
-    system_database: "mysql",
-    databases: "show databases",
-    quote: '`',
-    account: "mysql",
+    account: Some("mysql"),
     prefix: "my-",
     small: &[("innodb_log_file_size", "67108864")],
     dashes: true,
@@ -50,6 +46,12 @@ static ABOUT: About = About {
         packages: "Debian and Ubuntu: apt-get install mariadb-server; Fedora: dnf install mariadb-server; \
                        macOS: brew install mariadb",
     },
+    sql: Some(Sql {
+        dialect: sql::Dialect::MySql,
+        system_database: "mysql",
+        databases: "show databases",
+        quote: '`',
+    }),
 };
 
 impl Technology for MariaDb {
@@ -57,11 +59,15 @@ impl Technology for MariaDb {
         &ABOUT
     }
 
+    fn find(&self) -> Result<Installation, RigError> {
+        find::of_programs(Engine::MariaDb)
+    }
+
     fn settings(&self, options: &Options, folder: &Path, port: u16, memory: Option<u64>) -> Settings {
         let mut settings = Settings::default();
         settings.set("datadir", state::data(folder).display());
         settings.set("tmpdir", folder.join("tmp").display());
-        settings.set("socket", self.socket(folder, port).display());
+        settings.set("socket", socket(folder).display());
         settings.set("pid_file", state::run(folder).join("pid").display());
         settings.set("bind_address", "127.0.0.1");
         settings.set("port", port);
@@ -96,18 +102,19 @@ impl Technology for MariaDb {
         Err(RigError::failed("mariadb-install-db could not make a data folder", ended.err + &ended.out))
     }
 
-    fn arguments(&self, command: &mut Command, home: &Path, init_file: Option<&Path>) {
+    fn arguments(&self, command: &mut Command, starting: &Starting<'_>) {
+        let Starting { home, init_file, .. } = starting;
         command.arg(format!("--defaults-file={}", home.join("engine.conf").display()));
         command.args(init_file.map(|path| format!("--init-file={}", path.display())));
     }
 
-    fn socket(&self, folder: &Path, _: u16) -> PathBuf {
-        state::run(folder).join("s")
+    fn socket(&self, folder: &Path, _: u16) -> Option<PathBuf> {
+        Some(socket(folder))
     }
 
     /// It then greets whoever comes. It listens earlier, but does not answer.
-    fn is_ready(&self, folder: &Path, _: u32, port: u16) -> bool {
-        let Ok(mut stream) = UnixStream::connect(self.socket(folder, port)) else {
+    fn is_ready(&self, folder: &Path, _: u32, _: u16) -> bool {
+        let Ok(mut stream) = UnixStream::connect(socket(folder)) else {
             return false;
         };
         let mut greeting = [0u8; 5];
@@ -123,17 +130,36 @@ impl Technology for MariaDb {
         std::iter::once("[mariadbd]\n".to_owned()).chain(settings.0.iter().map(line)).collect()
     }
 
-    fn client(&self, installation: &Installation, home: &Path, port: u16, database: &str) -> Command {
+    fn client(&self, installation: &Installation, home: &Path, _: u16, database: &str) -> Option<Command> {
         let mut command = Command::new(&installation.client);
         command.arg(format!("--defaults-file={}", home.join("client.conf").display()));
         command.args(["--batch", "--skip-column-names", "--user", USER, "--database", database]);
-        command.arg("--socket").arg(self.socket(home, port));
-        command
+        command.arg("--socket").arg(socket(home));
+        Some(command)
     }
 
     fn client_file(&self, password: &Secret) -> String {
         format!("[client]\npassword=\"{}\"\n", password.reveal())
     }
+
+    fn places(&self) -> &'static [&'static str] {
+        &[
+            "bind_address",
+            "datadir",
+            "init_file",
+            "log_error",
+            "pid_file",
+            "port",
+            "skip_grant_tables",
+            "skip_networking",
+            "socket",
+            "user",
+        ]
+    }
+}
+
+fn socket(folder: &Path) -> PathBuf {
+    state::run(folder).join("s")
 }
 
 /// The statements of the first start: they make the one user, who may enter from this machine with a password, and remove

@@ -42,6 +42,12 @@ impl Standing {
         ServerUrl { socket: None, ..self.url(database) }
     }
 
+    /// As [`Running::address`].
+    #[must_use]
+    pub fn address(&self) -> (String, Secret) {
+        (self.place().address(), self.password.clone())
+    }
+
     pub(crate) fn place(&self) -> Place {
         let Standing { engine, folder, port, password, .. } = self.clone();
         Place { engine, folder, port, password }

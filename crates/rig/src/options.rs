@@ -14,13 +14,17 @@ pub enum Engine {
     Postgres,
     /// MariaDB 10.6 or newer; Oracle's MySQL is not started, only measured by its URL.
     MariaDb,
+    /// Kafka, one node that is broker and controller. It has no databases.
+    Kafka,
 }
 
 impl Engine {
-    /// Both, in the order of lists.
-    pub const ALL: [Engine; 2] = [Engine::Postgres, Engine::MariaDb];
+    /// All, in the order of lists.
+    pub const ALL: [Engine; 3] = [Engine::Postgres, Engine::MariaDb, Engine::Kafka];
+    /// Those with databases.
+    pub const DATABASES: [Engine; 2] = [Engine::Postgres, Engine::MariaDb];
 
-    /// The name in commands, folders and subjects' needs: `postgres`, `mariadb`.
+    /// The name in commands, folders and subjects' needs: `postgres`, `mariadb`, `kafka`.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.about().name
@@ -41,7 +45,7 @@ impl Engine {
     /// The engine that serves a dialect; SQLite needs none.
     #[must_use]
     pub fn of(dialect: sql::Dialect) -> Option<Engine> {
-        Engine::ALL.into_iter().find(|engine| engine.about().dialect == dialect)
+        Engine::DATABASES.into_iter().find(|engine| engine.sql().dialect == dialect)
     }
 }
 
@@ -50,7 +54,8 @@ impl Engine {
 pub struct Options {
     /// Where folders are made; `STACKMARK_RIG_DIR`, else `/var/tmp/stackmark-UID`, when nothing is given.
     pub base: Option<PathBuf>,
-    /// What a commit survives: [`Tier::Durable`] or [`Tier::Delayed`]. No private engine is [`Tier::Volatile`].
+    /// What a commit survives: [`Tier::Durable`] or [`Tier::Delayed`]. No private engine is [`Tier::Volatile`]. Kafka leaves it to
+    /// the system when records reach the disk, whatever is asked for, as it does by default.
     pub durability: Tier,
     /// Engine settings that are added to ours or stand in their place.
     pub settings: Vec<(String, String)>,

@@ -19,6 +19,10 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    pub(crate) fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
     pub(crate) fn url(&self, database: &str) -> ServerUrl {
         state::url(self.engine, &self.folder, self.port, self.password.clone(), database)
     }
@@ -30,6 +34,8 @@ impl Place {
         statements: &str,
     ) -> Result<String, RigError> {
         let command = self.engine.technology().client(installation, &self.folder, self.port, database);
+        let command =
+            command.ok_or_else(|| RigError::Invalid(format!("{} knows no SQL", self.engine.title())))?;
         let ended = run(command, statements, CLIENT_MAX, |_| ())?;
         if ended.is_success() {
             return Ok(ended.out);

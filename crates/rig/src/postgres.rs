@@ -3,8 +3,8 @@
 use crate::command::run;
 use crate::settings::{Settings, cache_mib};
 use crate::state::{self, USER};
-use crate::technology::{About, Making, Programs, Technology};
-use crate::{Installation, Options, RigError};
+use crate::technology::{About, Making, Programs, Sql, Starting, Technology};
+use crate::{Engine, Installation, Options, RigError, find};
 use model::Tier;
 use rustix::process::Signal;
 use sql::Secret;
@@ -17,11 +17,7 @@ static ABOUT: About = About {
     name: "postgres",
     title: "PostgreSQL",
     alias: "postgresql",
-    dialect: sql::Dialect::Postgres,
-    system_database: "postgres",
-    databases: "select datname from pg_database",
-    quote: '"',
-    account: "postgres",
+    account: Some("postgres"),
     prefix: "pg-",
     small: &[],
     dashes: false,
@@ -48,11 +44,21 @@ static ABOUT: About = About {
         packages: "Debian and Ubuntu: apt-get install postgresql; Fedora: dnf install postgresql-server; \
                        macOS: brew install postgresql@17",
     },
+    sql: Some(Sql {
+        dialect: sql::Dialect::Postgres,
+        system_database: "postgres",
+        databases: "select datname from pg_database",
+        quote: '"',
+    }),
 };
 
 impl Technology for Postgres {
     fn about(&self) -> &'static About {
         &ABOUT
+    }
+
+    fn find(&self) -> Result<Installation, RigError> {
+        find::of_programs(Engine::Postgres)
     }
 
     fn settings(&self, options: &Options, folder: &Path, port: u16, memory: Option<u64>) -> Settings {
@@ -98,17 +104,18 @@ impl Technology for Postgres {
         Err(RigError::failed("initdb could not make a PostgreSQL cluster", ended.err + &ended.out))
     }
 
-    fn arguments(&self, command: &mut Command, home: &Path, _: Option<&Path>) {
+    fn arguments(&self, command: &mut Command, starting: &Starting<'_>) {
+        let home = starting.home;
         command.arg("-D").arg(state::data(home));
         command.arg(format!("--config-file={}", home.join("engine.conf").display()));
     }
 
-    fn socket(&self, folder: &Path, _: u16) -> PathBuf {
-        state::run(folder)
+    fn socket(&self, folder: &Path, _: u16) -> Option<PathBuf> {
+        Some(state::run(folder))
     }
 
-    fn socket_file(&self, folder: &Path, port: u16) -> PathBuf {
-        state::run(folder).join(format!(".s.PGSQL.{port}"))
+    fn socket_file(&self, folder: &Path, port: u16) -> Option<PathBuf> {
+        Some(socket_file(folder, port))
     }
 
     /// The postmaster says so in the last line of its lock file, as it does to `pg_ctl`.
@@ -122,7 +129,7 @@ impl Technology for Postgres {
     }
 
     fn forget_process(&self, folder: &Path, port: u16) -> std::io::Result<()> {
-        let mut lock = self.socket_file(folder, port).into_os_string();
+        let mut lock = socket_file(folder, port).into_os_string();
         lock.push(".lock");
         for path in [state::data(folder).join("postmaster.pid"), lock.into()] {
             match std::fs::remove_file(path) {
@@ -138,16 +145,39 @@ impl Technology for Postgres {
         settings.0.iter().map(|(key, value)| format!("{key} = '{}'\n", quoted(value))).collect()
     }
 
-    fn client(&self, installation: &Installation, home: &Path, port: u16, database: &str) -> Command {
+    fn client(&self, installation: &Installation, home: &Path, port: u16, database: &str) -> Option<Command> {
         let mut command = Command::new(&installation.client);
         command.args(["--no-psqlrc", "--no-password", "--quiet", "--tuples-only", "--no-align"]);
         command.args(["--set", "ON_ERROR_STOP=1", "--username", USER, "--dbname", database]);
         command.arg("--host").arg(state::run(home)).arg("--port").arg(port.to_string());
         command.env("PGPASSFILE", home.join("client.conf"));
-        command
+        Some(command)
     }
 
     fn client_file(&self, password: &Secret) -> String {
         format!("*:*:*:{USER}:{}\n", password.reveal())
     }
+
+    fn places(&self) -> &'static [&'static str] {
+        &[
+            "config_file",
+            "data_directory",
+            "external_pid_file",
+            "hba_file",
+            "ident_file",
+            "include",
+            "include_dir",
+            "include_if_exists",
+            "listen_addresses",
+            "logging_collector",
+            "port",
+            "unix_socket_directories",
+            "unix_socket_group",
+            "unix_socket_permissions",
+        ]
+    }
+}
+
+fn socket_file(folder: &Path, port: u16) -> PathBuf {
+    state::run(folder).join(format!(".s.PGSQL.{port}"))
 }

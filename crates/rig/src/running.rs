@@ -7,7 +7,7 @@ use crate::home::{Home, random_hex};
 use crate::place::{Place, creating};
 use crate::settings::{Settings, memory};
 use crate::state::{self, State};
-use crate::technology::Making;
+use crate::technology::{Making, Starting};
 use crate::watchdog::Watchdog;
 use crate::{Engine, Installation, Options, RigError, base, find};
 use measure::Monotonic;
@@ -72,9 +72,15 @@ pub(crate) fn prepare(
     }
     Settings::default().overlay(engine, &options.settings)?;
     let installation = find(engine)?;
-    let account = Account::find(engine.about().account)?;
     let base = base::make(options)?;
-    base::reachable(&base, account, engine.about().account)?;
+    let account = match engine.about().account {
+        Some(name) => {
+            let account = Account::find(name)?;
+            base::reachable(&base, account, name)?;
+            account
+        }
+        None => Account { other: None },
+    };
     Ok((installation, account, base))
 }
 
@@ -208,7 +214,14 @@ impl Running {
         let program = &self.installation.server;
         let server = if self.cgroup.is_some() { gated(program) } else { Command::new(program) };
         let mut command = self.account.command(server, &self.home.path);
-        engine.technology().arguments(&mut command, &self.home.path, init_file);
+        let starting = Starting {
+            installation: &self.installation,
+            options: &self.options,
+            home: &self.home.path,
+            settings: &self.settings,
+            init_file,
+        };
+        engine.technology().arguments(&mut command, &starting);
         command.stdout(log).stderr(error);
         let child = match &self.cgroup {
             Some(cgroup) => cgroup.spawn(&mut command)?,
@@ -315,6 +328,9 @@ impl Running {
 
     /// A database of it, through its unix socket, as its one user, who may do everything. The password is in the URL, and
     /// nothing shows it.
+    ///
+    /// # Panics
+    /// It has no databases: see [`Running::address`].
     #[must_use]
     pub fn url(&self, database: &str) -> ServerUrl {
         self.place().url(database)
@@ -324,6 +340,12 @@ impl Running {
     #[must_use]
     pub fn tcp_url(&self, database: &str) -> ServerUrl {
         ServerUrl { socket: None, ..self.url(database) }
+    }
+
+    /// Where its clients reach it, and with which password its one user gets in: of an engine without databases, such as a broker.
+    #[must_use]
+    pub fn address(&self) -> (String, Secret) {
+        (self.place().address(), self.password.clone())
     }
 
     pub(crate) fn place(&self) -> Place {
@@ -479,7 +501,7 @@ impl Running {
     ///
     /// The name is not made of at most 63 lower-case letters, digits and underscores, or the engine refuses.
     pub fn create_database(&self, name: &str) -> Result<(), RigError> {
-        self.client(self.engine().about().system_database, &creating(name)?).map(|_| ())
+        self.client(self.engine().sql().system_database, &creating(name)?).map(|_| ())
     }
 
     /// Has the engine's own command-line client run statements; gives its rows, with tabs (MariaDB) or bars (PostgreSQL)
@@ -534,7 +556,7 @@ fn limited(options: &Options, home: &Home) -> Result<Option<Cgroup>, RigError> {
     options.limits.map(|limits| Cgroup::new(&name, &limits)).transpose()
 }
 
-fn free_port() -> Result<u16, RigError> {
+pub(crate) fn free_port() -> Result<u16, RigError> {
     let taken = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
     taken
         .map(|address| address.port())

@@ -27,7 +27,7 @@ impl Settings {
             if value.contains(|letter: char| letter.is_control()) {
                 return Err(RigError::Invalid(format!("the value of setting {key} has a control character")));
             }
-            if PLACES.contains(&key.as_str()) {
+            if engine.technology().places().contains(&key.as_str()) {
                 return Err(RigError::Invalid(format!(
                     "setting {key} says where a private engine is or who may enter, which is not for options"
                 )));
@@ -37,33 +37,6 @@ impl Settings {
         Ok(())
     }
 }
-
-/// Settings that `Running` must know, because it made the folders and answers for who may enter them.
-const PLACES: &[&str] = &[
-    "bind_address",
-    "config_file",
-    "data_directory",
-    "datadir",
-    "external_pid_file",
-    "hba_file",
-    "ident_file",
-    "include",
-    "include_dir",
-    "include_if_exists",
-    "init_file",
-    "listen_addresses",
-    "log_error",
-    "logging_collector",
-    "pid_file",
-    "port",
-    "skip_grant_tables",
-    "skip_networking",
-    "socket",
-    "unix_socket_directories",
-    "unix_socket_group",
-    "unix_socket_permissions",
-    "user",
-];
 
 /// Bytes for an engine's own cache: 1 GiB, or a quarter of `memory` if that is less, in whole MiB.
 pub(crate) fn cache_mib(memory: Option<u64>) -> u64 {

@@ -53,12 +53,12 @@ pub(crate) fn run(folder: &Path) -> PathBuf {
 
 /// How a client gets in through the unix socket.
 pub(crate) fn url(engine: Engine, folder: &Path, port: u16, password: Secret, database: &str) -> ServerUrl {
-    let dialect = engine.about().dialect;
+    let dialect = engine.sql().dialect;
     ServerUrl {
         dialect,
         host: "127.0.0.1".into(),
         port,
-        socket: Some(engine.technology().socket(folder, port)),
+        socket: engine.technology().socket(folder, port),
         user: USER.into(),
         password: Some(password),
         database: database.into(),

@@ -3,7 +3,7 @@
 use crate::command::Account;
 use crate::home::Home;
 use crate::settings::Settings;
-use crate::{Engine, Installation, Options, RigError, mariadb, postgres};
+use crate::{Engine, Installation, Options, RigError, kafka, mariadb, postgres};
 use rustix::process::Signal;
 use sql::Secret;
 use std::path::{Path, PathBuf};
@@ -15,15 +15,9 @@ pub(crate) struct About {
     pub(crate) title: &'static str,
     /// What else users type for it.
     pub(crate) alias: &'static str,
-    pub(crate) dialect: sql::Dialect,
-    /// The database that is there from the start.
-    pub(crate) system_database: &'static str,
-    /// The statement that names all databases.
-    pub(crate) databases: &'static str,
-    /// What names stand between in statements.
-    pub(crate) quote: char,
-    /// The account that a distribution's package makes for it: root does not run an engine as root.
-    pub(crate) account: &'static str,
+    /// The account that a distribution's package makes for it: root does not run such an engine as root. None where it runs as
+    /// whoever starts it.
+    pub(crate) account: Option<&'static str>,
     /// How the name of an owned engine's folder begins; short, because a socket's path may not be long.
     pub(crate) prefix: &'static str,
     /// Settings for an engine that holds little.
@@ -37,6 +31,19 @@ pub(crate) struct About {
     /// What a start says that fails because processes of a killed engine have not ended yet.
     pub(crate) old_processes: Option<&'static str>,
     pub(crate) programs: Programs,
+    /// Of an engine that has databases.
+    pub(crate) sql: Option<Sql>,
+}
+
+/// What an engine with databases says of them.
+pub(crate) struct Sql {
+    pub(crate) dialect: sql::Dialect,
+    /// The database that is there from the start.
+    pub(crate) system_database: &'static str,
+    /// The statement that names all databases.
+    pub(crate) databases: &'static str,
+    /// What names stand between in statements.
+    pub(crate) quote: char,
 }
 
 /// Where its programs are.
@@ -59,8 +66,20 @@ pub(crate) struct Making<'a> {
     pub(crate) password: &'a Secret,
 }
 
+/// An engine that is started on its data.
+pub(crate) struct Starting<'a> {
+    pub(crate) installation: &'a Installation,
+    pub(crate) options: &'a Options,
+    pub(crate) home: &'a Path,
+    pub(crate) settings: &'a Settings,
+    /// First statements.
+    pub(crate) init_file: Option<&'a Path>,
+}
+
 pub(crate) trait Technology: Sync {
     fn about(&self) -> &'static About;
+    /// Its programs on this machine.
+    fn find(&self) -> Result<Installation, RigError>;
     /// Everything that is set, in the order of the file; the reasons are in `docs/rig.md`.
     fn settings(&self, options: &Options, folder: &Path, port: u16, memory: Option<u64>) -> Settings;
     /// The settings as the engine reads them.
@@ -69,7 +88,7 @@ pub(crate) trait Technology: Sync {
     /// process that has to end with us.
     fn make(&self, making: &Making<'_>, began: &mut dyn FnMut(u32)) -> Result<Option<PathBuf>, RigError>;
     /// The arguments of the server program.
-    fn arguments(&self, command: &mut Command, home: &Path, init_file: Option<&Path>);
+    fn arguments(&self, command: &mut Command, starting: &Starting<'_>);
     /// Whether process `pid` takes connections.
     fn is_ready(&self, folder: &Path, pid: u32, port: u16) -> bool;
     /// Removes what keeps a start from being tried: files that a process lays out for as long as it lives, and that may be torn
@@ -77,16 +96,28 @@ pub(crate) trait Technology: Sync {
     fn forget_process(&self, _folder: &Path, _port: u16) -> std::io::Result<()> {
         Ok(())
     }
-    /// What clients name to get in without the network.
-    fn socket(&self, folder: &Path, port: u16) -> PathBuf;
+    /// What clients name to get in without the network, where that is possible.
+    fn socket(&self, _folder: &Path, _port: u16) -> Option<PathBuf> {
+        None
+    }
     /// The socket itself, whose path may not be long.
-    fn socket_file(&self, folder: &Path, port: u16) -> PathBuf {
+    fn socket_file(&self, folder: &Path, port: u16) -> Option<PathBuf> {
         self.socket(folder, port)
     }
-    /// The command-line client.
-    fn client(&self, installation: &Installation, home: &Path, port: u16, database: &str) -> Command;
-    /// The content of the file that gives the client the password.
+    /// The command-line client for SQL, of an engine with databases.
+    fn client(
+        &self,
+        _installation: &Installation,
+        _home: &Path,
+        _port: u16,
+        _database: &str,
+    ) -> Option<Command> {
+        None
+    }
+    /// The content of the file that gives the password to the client, or to the engine.
     fn client_file(&self, password: &Secret) -> String;
+    /// Settings that say where it is or who may enter, which is not for options.
+    fn places(&self) -> &'static [&'static str];
 }
 
 impl Engine {
@@ -94,10 +125,19 @@ impl Engine {
         match self {
             Engine::Postgres => &postgres::Postgres,
             Engine::MariaDb => &mariadb::MariaDb,
+            Engine::Kafka => &kafka::Kafka,
         }
     }
 
     pub(crate) fn about(self) -> &'static About {
         self.technology().about()
+    }
+
+    /// What it says of its databases.
+    ///
+    /// # Panics
+    /// It has none.
+    pub(crate) fn sql(self) -> &'static Sql {
+        self.about().sql.as_ref().unwrap_or_else(|| panic!("{} has no databases", self.title()))
     }
 }

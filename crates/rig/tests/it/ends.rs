@@ -75,7 +75,7 @@ fn send(pid: u32, signal: rustix::process::Signal) {
 #[test]
 fn no_engine_outlives_its_process_whatever_ends_that() {
     use rustix::process::Signal;
-    for engine in Engine::ALL {
+    for engine in Engine::DATABASES {
         for signal in [Signal::KILL, Signal::INT, Signal::TERM] {
             if is_ignored(signal.as_raw()) {
                 not_run(format!("whoever started this test has it ignore {signal:?}"));
@@ -113,7 +113,7 @@ fn a_panic_leaves_nothing() {
 #[test]
 fn what_a_killed_run_and_its_killed_watchdog_left_is_swept_at_the_next_start() {
     use rustix::process::Signal;
-    for engine in Engine::ALL {
+    for engine in Engine::DATABASES {
         let base = base();
         let (mut child, pid, folder) = held(hold(base.path(), &[engine.name()]));
         let watchdogs: Vec<u32> =

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// A base folder on a disk that engine accounts can pass through.
-fn base() -> tempfile::TempDir {
+pub(crate) fn base() -> tempfile::TempDir {
     let mut builder = tempfile::Builder::new();
     builder.prefix("rigt-").permissions(fs::Permissions::from_mode(0o711));
     builder.tempdir_in(engines_folder()).unwrap()
@@ -25,7 +25,7 @@ fn options(base: &tempfile::TempDir) -> Options {
 }
 
 /// What is left in a base folder but its lock.
-fn leftovers(base: &Path) -> Vec<PathBuf> {
+pub(crate) fn leftovers(base: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(base).unwrap().map(|entry| entry.unwrap().path());
     entries.filter(|path| path.file_name().is_some_and(|name| name != "lock")).collect()
 }
@@ -40,7 +40,7 @@ fn eventually(what: &str, mut ask: impl FnMut() -> bool) {
 }
 
 /// Processes whose working folder lies in `folder`.
-fn living_in(folder: &Path) -> Vec<u32> {
+pub(crate) fn living_in(folder: &Path) -> Vec<u32> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     numbers
@@ -59,7 +59,7 @@ fn with_a_row(running: &Running) {
 
 #[test]
 fn an_engine_is_made_answers_and_leaves_nothing() {
-    for engine in Engine::ALL {
+    for engine in Engine::DATABASES {
         let base = base();
         let running = rig::start(engine, &options_of(engine, &base)).unwrap();
         with_a_row(&running);
@@ -85,7 +85,7 @@ fn two_engines_of_a_kind_run_side_by_side() {
 
 #[test]
 fn a_killed_engine_comes_back_on_the_same_data_and_port() {
-    for engine in Engine::ALL {
+    for engine in Engine::DATABASES {
         let base = base();
         let mut running = rig::start(engine, &options_of(engine, &base)).unwrap();
         with_a_row(&running);
@@ -132,12 +132,13 @@ fn a_restart_waits_for_backends_of_the_killed_postmaster() {
 
 #[test]
 fn the_list_of_settings_is_what_is_in_effect() {
-    for engine in Engine::ALL {
+    for engine in Engine::DATABASES {
         let base = base();
         let mut options = options_of(engine, &base);
         options.connections = 33;
         let extra = match engine {
             Engine::Postgres => ("work_mem", "5MB"),
+            Engine::Kafka => panic!("a broker has no SQL"),
             Engine::MariaDb => ("innodb_io_capacity", "321"),
         };
         options.settings.push((extra.0.into(), extra.1.into()));
@@ -161,6 +162,7 @@ fn the_list_of_settings_is_what_is_in_effect() {
                     assert!(same_size(shown.trim(), value), "{key} = {value}, in effect {shown}");
                 }
             }
+            Engine::Kafka => panic!("a broker has no SQL"),
             Engine::MariaDb => {
                 for (key, value) in listed {
                     // A few are written under another name than they are read by.
@@ -209,7 +211,7 @@ fn durability_is_full_unless_delayed_is_asked_for() {
 
 #[test]
 fn nobody_gets_in_without_the_password() {
-    for engine in Engine::ALL {
+    for engine in Engine::DATABASES {
         let base = base();
         let running = rig::start(engine, &options_of(engine, &base)).unwrap();
         let (url, socket) = (running.tcp_url("postgres"), running.folder().join("run/s"));
@@ -221,6 +223,7 @@ fn nobody_gets_in_without_the_password() {
                     vec!["-w".into(), "-h".into(), host, "-p".into(), url.port.to_string(), "-U".into()]
                 })
                 .collect(),
+            Engine::Kafka => panic!("a broker has no SQL"),
             Engine::MariaDb => vec![
                 vec!["--no-defaults".into(), format!("--socket={}", socket.display()), "-u".into()],
                 vec!["--no-defaults".into(), "-h127.0.0.1".into(), format!("-P{}", url.port), "-u".into()],
@@ -239,7 +242,7 @@ fn nobody_gets_in_without_the_password() {
 
 #[test]
 fn the_password_is_in_no_argument_log_or_debug_output() {
-    for engine in Engine::ALL {
+    for engine in Engine::DATABASES {
         let base = base();
         let running = rig::start(engine, &options_of(engine, &base)).unwrap();
         let url = running.url("postgres");
@@ -283,12 +286,12 @@ fn engines_that_stay_are_shown_started_again_and_taken_down() {
     let base = base();
     let options = options(&base);
     assert!(rig::status(&options).is_empty());
-    let up = rig::up(&Engine::ALL, &options).unwrap();
-    let again = rig::up(&Engine::ALL, &options).unwrap();
+    let up = rig::up(&Engine::DATABASES, &options).unwrap();
+    let again = rig::up(&Engine::DATABASES, &options).unwrap();
     assert_eq!(up[0].pid, again[0].pid, "one that runs is left as it is");
     let shown = rig::status(&options);
     assert_eq!(shown.len(), 2);
-    for (standing, engine) in shown.iter().zip(Engine::ALL) {
+    for (standing, engine) in shown.iter().zip(Engine::DATABASES) {
         assert!(standing.alive && standing.engine == engine && !standing.settings.is_empty());
         assert!(standing.url("a").password.is_some());
     }
@@ -300,9 +303,9 @@ fn engines_that_stay_are_shown_started_again_and_taken_down() {
     let revived = rig::up(&[Engine::Postgres], &options).unwrap();
     assert!(revived[0].alive && revived[0].pid != up[0].pid);
     assert_eq!(revived[0].url("a"), up[0].url("a"));
-    assert_eq!(rig::down(&Engine::ALL, &options).unwrap(), Engine::ALL);
+    assert_eq!(rig::down(&Engine::DATABASES, &options).unwrap(), Engine::DATABASES);
     assert_eq!((leftovers(base.path()), living_in(base.path())), (vec![], vec![]));
-    assert_eq!(rig::down(&Engine::ALL, &options).unwrap(), []);
+    assert_eq!(rig::down(&Engine::DATABASES, &options).unwrap(), []);
 }
 
 #[test]
@@ -359,7 +362,7 @@ fn an_engine_gets_no_more_memory_than_its_limit_or_is_not_started() {
              made in it",
         );
     }
-    for engine in Engine::ALL {
+    for engine in Engine::DATABASES {
         let base = base();
         let options = Options { limits: Some("mem=512MiB".parse().unwrap()), ..options_of(engine, &base) };
         match rig::start(engine, &options) {

@@ -4,3 +4,4 @@
 
 mod ends;
 mod engines;
+mod kafka;

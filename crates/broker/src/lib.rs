@@ -1,0 +1,310 @@
+//! Kafka, as far as Stackmark uses it: topics are made and removed, records are written with the acknowledgement of all replicas, one
+//! request at a time for each partition, and topics are read as streams.
+//!
+//! It knows nothing of what is in a record. Brokers speak without encryption here, and know clients by SASL PLAIN or not at all.
+
+mod address;
+
+use model::Nanos;
+use rskafka::BackoffConfig;
+use rskafka::chrono::DateTime;
+use rskafka::client::error::{Error, ProtocolError};
+use rskafka::client::partition::{Compression, OffsetAt, PartitionClient, UnknownTopicHandling};
+use rskafka::client::{Client, ClientBuilder, Credentials, SaslConfig};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::time::Duration;
+
+pub use address::{Address, AddressError};
+
+/// How long a request may take before the broker counts as unavailable.
+const ANSWER_MAX: Duration = Duration::from_secs(10);
+/// Bytes that are read at once from a partition.
+const READ_MAX: i32 = 4 << 20;
+/// Partitions of a topic that can be asked for.
+pub const PARTITIONS_MAX: u32 = 1_000;
+
+/// Why a broker could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BrokerError {
+    /// Nothing answers there, or not in time.
+    #[error("{place} is unavailable: {why}")]
+    Unavailable {
+        /// Which broker.
+        place: String,
+        /// What the client says.
+        why: String,
+    },
+    /// What answers is no broker, or one that speaks another version of its protocol.
+    #[error(
+        "{place} does not answer as a broker: {why}\nhint: give the address of a Kafka broker's listener without TLS"
+    )]
+    Foreign {
+        /// Which address.
+        place: String,
+        /// What the client says.
+        why: String,
+    },
+    /// It does not let us in.
+    #[error(
+        "{place} refuses this user: {why}\nhint: give the user as kafka://USER@HOST:PORT, and its password in STACKMARK_BROKER_PASSWORD"
+    )]
+    Refused {
+        /// Which broker.
+        place: String,
+        /// What it says.
+        why: String,
+    },
+    /// It did not do what it was asked for.
+    #[error("{place}: {what}: {why}")]
+    Failed {
+        /// Which broker.
+        place: String,
+        /// What was asked for.
+        what: String,
+        /// What it says.
+        why: String,
+    },
+}
+
+/// A broker that has answered.
+#[derive(Debug)]
+pub struct Broker {
+    client: Client,
+    place: String,
+}
+
+/// A record of a topic.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// What decides its partition; records of one key are in order.
+    pub key: Vec<u8>,
+    /// What it says.
+    pub value: Vec<u8>,
+}
+
+/// A record that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// Its partition.
+    pub partition: u32,
+    /// Its place there.
+    pub offset: i64,
+    /// When it was written, by its writer or its broker, since 1970.
+    pub written: Nanos,
+    /// The record.
+    pub record: Record,
+}
+
+impl Broker {
+    /// Connects to a broker, which is asked for its topics.
+    ///
+    /// # Errors
+    /// Nothing answers, what answers is no broker, or it does not let us in.
+    pub async fn connect(address: &Address) -> Result<Broker, BrokerError> {
+        let place = address.place();
+        // The client tries again by itself for as long; what is unavailable for longer is for the caller to decide.
+        let backoff = BackoffConfig {
+            init_backoff: Duration::from_millis(20),
+            max_backoff: Duration::from_millis(200),
+            base: 2.0,
+            deadline: Some(Duration::from_secs(1)),
+        };
+        let builder = ClientBuilder::new(vec![place.clone()]).client_id("stackmark").backoff_config(backoff);
+        let builder = match (&address.user, &address.password) {
+            (Some(user), password) => {
+                let password = password.as_ref().map_or("", sql::Secret::reveal).to_owned();
+                builder.sasl_config(SaslConfig::Plain(Credentials::new(user.clone(), password)))
+            }
+            (None, _) => builder,
+        };
+        let client =
+            within(&place, "connecting", builder.build()).await.map_err(|error| because(error, &place))?;
+        Ok(Broker { client, place })
+    }
+
+    /// Makes a topic of one replica; one that is there already is an error.
+    ///
+    /// # Errors
+    /// The broker is unavailable, or refuses.
+    pub async fn make_topic(&self, topic: &str, partitions: u32) -> Result<(), BrokerError> {
+        let controller =
+            self.client.controller_client().map_err(|error| self.failed("finding its controller", &error))?;
+        let count = i32::try_from(partitions).unwrap_or(i32::MAX);
+        let making = controller.create_topic(topic, count, 1, ANSWER_MAX.as_millis() as i32);
+        within(&self.place, &format!("making the topic {topic}"), making).await
+    }
+
+    /// Removes a topic with everything in it; one that is not there is no error.
+    ///
+    /// # Errors
+    /// The broker is unavailable, or refuses.
+    pub async fn remove_topic(&self, topic: &str) -> Result<(), BrokerError> {
+        let controller =
+            self.client.controller_client().map_err(|error| self.failed("finding its controller", &error))?;
+        let removing = async {
+            match controller.delete_topic(topic, ANSWER_MAX.as_millis() as i32).await {
+                Err(Error::ServerError {
+                    protocol_error: ProtocolError::UnknownTopicOrPartition, ..
+                }) => Ok(()),
+                answer => answer,
+            }
+        };
+        within(&self.place, &format!("removing the topic {topic}"), removing).await
+    }
+
+    /// Its topics, with the number of their partitions.
+    ///
+    /// # Errors
+    /// The broker is unavailable.
+    pub async fn topics(&self) -> Result<BTreeMap<String, u32>, BrokerError> {
+        let topics = within(&self.place, "listing topics", self.client.list_topics()).await?;
+        Ok(topics.into_iter().map(|topic| (topic.name, topic.partitions.len() as u32)).collect())
+    }
+
+    /// What writes to, and reads from, a partition of a topic.
+    ///
+    /// # Errors
+    /// The broker is unavailable, or there is no such partition.
+    pub async fn partition(&self, topic: &str, partition: u32) -> Result<Partition, BrokerError> {
+        let number = i32::try_from(partition).unwrap_or(i32::MAX);
+        let what = format!("finding partition {partition} of {topic}");
+        // A topic that was just made may not be known to the broker yet.
+        let client = self.client.partition_client(topic, number, UnknownTopicHandling::Retry);
+        let client = within(&self.place, &what, client).await?;
+        Ok(Partition { client, number: partition, place: self.place.clone() })
+    }
+
+    /// Reads everything that a topic holds now, one partition after the other and each in its order.
+    ///
+    /// # Errors
+    /// The broker is unavailable, the topic is not there, or `each` fails.
+    pub async fn read<E: From<BrokerError>>(
+        &self,
+        topic: &str,
+        mut each: impl FnMut(Stored) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let topics = self.topics().await?;
+        let Some(partitions) = topics.get(topic) else {
+            let (place, what) = (self.place.clone(), format!("reading the topic {topic}"));
+            return Err(BrokerError::Failed { place, what, why: "there is no such topic".into() }.into());
+        };
+        for number in 0..*partitions {
+            let partition = self.partition(topic, number).await?;
+            let (mut next, end) = partition.bounds().await?;
+            while next < end {
+                let batch = partition.read(next, Duration::ZERO).await?;
+                let Some(last) = batch.last() else { break };
+                next = last.offset + 1;
+                batch.into_iter().try_for_each(&mut each)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn failed(&self, what: &str, error: &Error) -> BrokerError {
+        BrokerError::Failed { place: self.place.clone(), what: what.into(), why: error.to_string() }
+    }
+}
+
+/// A partition of a topic.
+#[derive(Debug)]
+pub struct Partition {
+    client: PartitionClient,
+    number: u32,
+    place: String,
+}
+
+impl Partition {
+    /// Its number.
+    #[must_use]
+    pub const fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Writes records in their order, and returns when all replicas have them. Where the answer got lost they are written again, so
+    /// that they may be there twice.
+    ///
+    /// # Errors
+    /// The broker is unavailable, or refuses; the records may be there, or not, or some of them.
+    pub async fn write(&self, records: Vec<Record>) -> Result<(), BrokerError> {
+        let now = DateTime::from_timestamp_nanos(measure::unix_nanoseconds() as i64);
+        let record = |Record { key, value }| rskafka::record::Record {
+            key: Some(key),
+            value: Some(value),
+            headers: BTreeMap::new(),
+            timestamp: now,
+        };
+        let records = records.into_iter().map(record).collect();
+        let writing = self.client.produce(records, Compression::NoCompression);
+        within(&self.place, &self.what("writing to"), writing).await.map(drop)
+    }
+
+    /// The first place and the one behind the last.
+    ///
+    /// # Errors
+    /// The broker is unavailable.
+    pub async fn bounds(&self) -> Result<(i64, i64), BrokerError> {
+        let at = |at| within(&self.place, "asking for its bounds", self.client.get_offset(at));
+        Ok((at(OffsetAt::Earliest).await?, at(OffsetAt::Latest).await?))
+    }
+
+    /// Some of the records from a place on, after `wait` at the latest; none where there are none.
+    ///
+    /// # Errors
+    /// The broker is unavailable, or the place lies outside of what it holds.
+    pub async fn read(&self, from: i64, wait: Duration) -> Result<Vec<Stored>, BrokerError> {
+        let wait = i32::try_from(wait.as_millis()).unwrap_or(i32::MAX);
+        let reading = self.client.fetch_records(from, 1..READ_MAX, wait);
+        let (records, _) = within(&self.place, &self.what("reading"), reading).await?;
+        let stored = |read: rskafka::record::RecordAndOffset| Stored {
+            partition: self.number,
+            offset: read.offset,
+            written: Nanos(read.record.timestamp.timestamp_nanos_opt().unwrap_or(0).max(0) as u64),
+            record: Record {
+                key: read.record.key.unwrap_or_default(),
+                value: read.record.value.unwrap_or_default(),
+            },
+        };
+        // A batch may begin before the place that was asked for.
+        Ok(records.into_iter().map(stored).filter(|stored| stored.offset >= from).collect())
+    }
+
+    fn what(&self, doing: &str) -> String {
+        format!("{doing} partition {} of {}", self.number, self.client.topic())
+    }
+}
+
+/// A request that may take [`ANSWER_MAX`].
+async fn within<T>(
+    place: &str,
+    what: &str,
+    request: impl Future<Output = Result<T, Error>>,
+) -> Result<T, BrokerError> {
+    let place = place.to_owned();
+    match tokio::time::timeout(ANSWER_MAX, request).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(Error::Connection(error))) => Err(BrokerError::Unavailable { place, why: error.to_string() }),
+        Ok(Err(error @ Error::RetryFailed(_))) => {
+            Err(BrokerError::Unavailable { place, why: error.to_string() })
+        }
+        Ok(Err(error)) => Err(BrokerError::Failed { place, what: what.into(), why: error.to_string() }),
+        Err(_) => {
+            Err(BrokerError::Unavailable { place, why: format!("no answer to {what} within {ANSWER_MAX:?}") })
+        }
+    }
+}
+
+/// What the error of a first connection means: the client has words for it, and no types.
+fn because(error: BrokerError, place: &str) -> BrokerError {
+    let BrokerError::Unavailable { why, .. } = &error else { return error };
+    let place = place.to_owned();
+    let says = |words: &[&str]| words.iter().any(|word| why.contains(word));
+    if says(&["Sasl", "SaslAuthenticationFailed", "authentication"]) {
+        return BrokerError::Refused { place, why: why.clone() };
+    }
+    if says(&["sync versions", "Invalid", "invalid"]) {
+        return BrokerError::Foreign { place, why: why.clone() };
+    }
+    error
+}

@@ -1,0 +1,103 @@
+//! A real broker, written to, read, and missing.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use broker::{Address, Broker, BrokerError, Record, Stored};
+use sql::Secret;
+use std::future::Future;
+use std::time::Duration;
+use tokio::net::TcpListener;
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+fn shared_broker() -> Option<Address> {
+    let (place, user, password) = rig::for_tests::broker()?;
+    Address::of_user(&place, user, password)
+}
+
+fn record(key: u32, value: u32) -> Record {
+    Record { key: key.to_be_bytes().to_vec(), value: value.to_string().into_bytes() }
+}
+
+async fn all(broker: &Broker, topic: &str) -> Vec<Stored> {
+    let mut found = Vec::new();
+    let each = |stored| {
+        found.push(stored);
+        Ok::<_, BrokerError>(())
+    };
+    broker.read(topic, each).await.unwrap();
+    found
+}
+
+#[test]
+fn what_is_written_is_read_in_its_order_in_each_partition() {
+    let Some(address) = shared_broker() else { return };
+    let topic = format!("order-{}", std::process::id());
+    block_on(async {
+        let broker = Broker::connect(&address).await.unwrap();
+        broker.make_topic(&topic, 2).await.unwrap();
+        assert!(broker.make_topic(&topic, 2).await.unwrap_err().to_string().contains(&topic), "it is there");
+        assert_eq!(broker.topics().await.unwrap().get(&topic), Some(&2));
+        assert_eq!(all(&broker, &topic).await, []);
+        for number in 0..2 {
+            let partition = broker.partition(&topic, number).await.unwrap();
+            for batch in 0..5 {
+                let records = (0..100).map(|at| record(number, batch * 100 + at)).collect();
+                partition.write(records).await.unwrap();
+            }
+            assert_eq!(partition.bounds().await.unwrap(), (0, 500));
+            let some = partition.read(250, Duration::ZERO).await.unwrap();
+            assert_eq!((some[0].offset, &some[0].record), (250, &record(number, 250)));
+            assert_eq!(partition.read(500, Duration::from_millis(50)).await.unwrap(), []);
+        }
+        let found = all(&broker, &topic).await;
+        let expected = (0..2).flat_map(|number| (0..500).map(move |at| (number, record(number, at))));
+        assert!(found.iter().map(|stored| (stored.partition, stored.record.clone())).eq(expected));
+        assert!(found.iter().all(|stored| stored.written.as_secs_f64() > 1.7e9));
+        broker.remove_topic(&topic).await.unwrap();
+        broker.remove_topic(&topic).await.unwrap();
+        assert_eq!(broker.topics().await.unwrap().get(&topic), None);
+        let error = broker.read(&topic, |_| Ok::<_, BrokerError>(())).await.unwrap_err();
+        assert!(error.to_string().contains("no such topic"), "{error}");
+    });
+}
+
+#[test]
+fn nobody_gets_in_with_another_password_or_with_none() {
+    let Some(address) = shared_broker() else { return };
+    let other = Address { password: Some(Secret::new("0000")), ..address.clone() };
+    let none = Address { user: None, password: None, ..address };
+    block_on(async {
+        let error = Broker::connect(&other).await.unwrap_err();
+        assert!(matches!(error, BrokerError::Refused { .. }), "{error:?}");
+        assert!(!error.to_string().contains("0000"), "{error}");
+        Broker::connect(&none).await.unwrap_err();
+    });
+}
+
+#[test]
+fn what_is_no_broker_is_said_to_be_none() {
+    block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let address: Address = format!("127.0.0.1:{port}").parse().unwrap();
+        // It answers whatever comes as a web server would.
+        let answering = async {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                stream.writable().await.unwrap();
+                let _ = stream.try_write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
+            }
+        };
+        let error = tokio::select! {
+            answer = Broker::connect(&address) => answer.unwrap_err(),
+            () = answering => unreachable!("it accepts for ever"),
+        };
+        assert!(error.to_string().contains(&format!("127.0.0.1:{port}")), "{error}");
+        drop(listener);
+        let error = Broker::connect(&address).await.unwrap_err();
+        assert!(matches!(error, BrokerError::Unavailable { .. }), "{error:?}");
+    });
+}
