@@ -4,12 +4,21 @@ use stackmark_tests::beds::{Bed, OnMariaDb, OnPostgres, OnSqlite};
 use stackmark_tests::injected::{
     all_are_caught, every_audit_is_failed, is_right, row_changes_are_caught, the_mix_is_sound_on_both_routes,
 };
+use stackmark_tests::outboxes::{
+    a_lease_is_kept_until_it_has_run_out, a_transaction_that_commits_late_is_not_skipped,
+    two_relays_publish_everything_once, what_was_not_acknowledged_is_published_again,
+    who_announces_something_else_is_caught,
+};
 use stackmark_tests::routes::Route;
+use stackmark_tests::sagas::Relayed;
 use std::collections::BTreeSet;
-use workload_booking::Bookings;
+use workload_booking::{Announcing, Bookings};
 
 fn are_right_on_both_routes<B: Bed>() {
-    [Route::Direct, Route::Http].into_iter().for_each(|route| is_right::<B, Bookings>((), route));
+    for route in [Route::Direct, Route::Http] {
+        is_right::<B, Bookings>(Announcing::Nothing, route);
+    }
+    is_right::<B, Bookings>(Announcing::Row, Route::Direct);
     the_mix_is_sound_on_both_routes::<B, Bookings>();
 }
 
@@ -46,6 +55,48 @@ fn row_changes_in_bookings_on_mariadb_are_caught_by_exactly_the_audits_that_they
 #[test]
 fn every_audit_of_bookings_is_failed_by_a_fault_injector() {
     every_audit_is_failed::<Bookings>(&BTreeSet::new());
+}
+
+fn an_outbox_is_published<B: Relayed>() {
+    two_relays_publish_everything_once::<B>();
+    what_was_not_acknowledged_is_published_again::<B>();
+}
+
+#[test]
+fn an_outbox_on_sqlite_is_published() {
+    an_outbox_is_published::<OnSqlite>();
+}
+
+#[test]
+fn an_outbox_on_postgresql_is_published() {
+    an_outbox_is_published::<OnPostgres>();
+}
+
+#[test]
+fn an_outbox_on_mariadb_is_published() {
+    an_outbox_is_published::<OnMariaDb>();
+}
+
+#[test]
+fn a_transaction_on_postgresql_that_commits_late_is_not_skipped() {
+    a_transaction_that_commits_late_is_not_skipped::<OnPostgres>();
+}
+
+#[test]
+fn a_transaction_on_mariadb_that_commits_late_is_not_skipped() {
+    a_transaction_that_commits_late_is_not_skipped::<OnMariaDb>();
+}
+
+#[test]
+fn one_relay_at_a_time_works_on_an_outbox() {
+    a_lease_is_kept_until_it_has_run_out::<OnSqlite>();
+    a_lease_is_kept_until_it_has_run_out::<OnPostgres>();
+    a_lease_is_kept_until_it_has_run_out::<OnMariaDb>();
+}
+
+#[test]
+fn who_announces_something_else_than_was_booked_is_caught() {
+    who_announces_something_else_is_caught::<OnSqlite>();
 }
 
 /// Fault injectors driven on servers.

@@ -1,7 +1,7 @@
 //! Bookings from the command line: what can be chosen of them, and what selling out does to their rates.
 
 use crate::e2e_bad_input::refused;
-use crate::e2e_desk::{Desk, assert_good, parse, write};
+use crate::e2e_desk::{Desk, Running, assert_good, parse, write};
 use serde_json::{Value, json};
 
 fn run(desk: &Desk, line: &str) -> Value {
@@ -17,7 +17,7 @@ fn events_tickets_users_and_quantities_are_chosen_and_recorded() {
     let line = "run booking --json --warmup 0s --duration 1s";
     let document = run(&desk, &format!("{line} --events 5 --stock 50 --limited 1 --users 7 --quantity 1"));
     let data = &document["trials"][0]["data"];
-    assert_eq!((&data["scale"], &data["rows"]), (&json!(5), &json!(5)));
+    assert_eq!((&data["scale"], &data["rows"]), (&json!(5), &json!(6)));
     assert_eq!(data["parameters"], json!({"stock": 50, "limited": 1, "users": 7, "quantity": 1}));
     let document = run(&desk, line);
     let data = &document["trials"][0]["data"];
@@ -68,6 +68,167 @@ fn what_is_chosen_can_be_what_variants_differ_in() {
     refused(&desk, "experiment x.toml", &["x.toml:13:12: `quantity`", "80"]);
     file("quantity = 10\nstock = 9");
     refused(&desk, "experiment x.toml", &["x.toml:13:12: `quantity` is 10, and an event has 9 tickets"]);
+}
+
+/// What a run says of the relay of its outbox, and the checks of what it published.
+fn published(document: &Value) -> (Value, Vec<String>) {
+    let trial = &document["trials"][0];
+    let checks = trial["ledger"].as_array().unwrap().iter();
+    let announced = checks.filter(|check| check["name"].as_str().unwrap().contains("announce"));
+    let named = announced
+        .map(|check| format!("{}: {}", check["name"].as_str().unwrap(), check["check"].as_str().unwrap()));
+    (trial["published"].clone(), named.collect())
+}
+
+#[test]
+fn an_outbox_is_published_and_held_to_what_was_booked() {
+    let desk = Desk::empty();
+    let line = "--json --warmup 0s --duration 2s --clients 2";
+    let booked = |document: &Value| {
+        let ledger = document["trials"][0]["ledger"].as_array().unwrap();
+        ledger.iter().find(|check| check["name"] == "bookings").unwrap()["stored"].as_u64().unwrap()
+    };
+    let all = [
+        "announced bookings: passed",
+        "announced tickets: passed",
+        "announced keys: passed",
+        "announcements of stored bookings: passed",
+        "malformed announcements: passed",
+        "order of announcements: passed",
+    ];
+    for route in ["rusqlite", "axum+rusqlite"] {
+        let document =
+            run(&desk, &format!("run booking/sqlite/{route}/outbox --polling 100ms --batch 50 {line}"));
+        let (published, checks) = published(&document);
+        // One outside the measured interval is published too.
+        assert!(booked(&document) > 0 && published["messages"] == booked(&document), "{published}");
+        assert_eq!((&published["sink"], &published["duplicates"]), (&json!("file"), &json!(0)));
+        assert!(published["lag"]["max_ns"].as_u64().unwrap() > 0, "{published}");
+        assert_eq!(checks, all);
+        let settings = document["trials"][0]["stack"]["settings"].to_string();
+        for (name, value) in [("sink", "file"), ("polling", "100ms"), ("batch", "50")] {
+            let setting = json!({"name": format!("outbox {name}"), "value": value}).to_string();
+            assert!(settings.contains(&setting), "{settings}");
+        }
+        let processes = document["trials"][0]["processes"].to_string();
+        assert!(processes.contains("\"relay\""), "{processes}");
+    }
+    let document = run(&desk, &format!("run booking/sqlite/rusqlite/outbox --sink null {line}"));
+    let (published_null, checks) = published(&document);
+    assert!(published_null["messages"] == booked(&document) && published_null["duplicates"].is_null());
+    assert_eq!(checks, ["announced bookings: not_run"]);
+
+    let last = desk.runs().pop().unwrap();
+    let report = desk.run(&format!("report {}", last.display()));
+    assert!(report.out.contains("to the sink `null`, nobody looked which came again"), "{}", report.out);
+
+    // Nobody reads it: the rows stay, and nobody waits for them.
+    let document = run(&desk, &format!("run booking/sqlite/rusqlite/outbox-row {line}"));
+    let (none, checks) = published(&document);
+    assert_eq!((none, checks), (Value::Null, all[..4].iter().map(|name| (*name).to_owned()).collect()));
+    assert!(document["trials"][0]["settled"].is_null());
+    assert!(desk.files().iter().all(|file| !file.contains("announced.jsonl")), "{:?}", desk.files());
+}
+
+#[test]
+fn rows_of_earlier_runs_are_published_by_whatever_relay_comes_first() {
+    let desk = Desk::empty();
+    let line = "--db sqlite:b.db --warmup 0s --duration 1s --clients 2";
+    assert_eq!(desk.run("load booking --db sqlite:b.db").code(), 0);
+    let document = run(&desk, &format!("run booking/sqlite/rusqlite/outbox-row --json {line}"));
+    let rows = document["trials"][0]["ledger"][0]["stored"].as_u64().unwrap();
+    let document = run(&desk, &format!("run booking/sqlite/rusqlite/outbox --json {line}"));
+    let trial = &document["trials"][0];
+    let booked = trial["ledger"][0]["stored"].as_u64().unwrap();
+    assert_eq!(trial["published"]["messages"], rows + booked, "{}", trial["published"]);
+    assert!(
+        trial["notes"].to_string().contains(&format!("{rows} rows of earlier runs")),
+        "{}",
+        trial["notes"]
+    );
+
+    let document = run(&desk, &format!("run booking/sqlite/rusqlite/outbox-row --json {line}"));
+    let rows = document["trials"][0]["ledger"][0]["stored"].as_u64().unwrap();
+    let relay = desk.start("relay booking --db sqlite:b.db --sink file:left.jsonl");
+    relay.until("the outbox is empty", || {
+        let lines = std::fs::read_to_string(desk.path("left.jsonl")).unwrap_or_default();
+        lines.lines().count() as u64 == rows
+    });
+    relay.signal(rustix::process::Signal::TERM);
+    assert_eq!(relay.end().code(), 0);
+    let document = run(&desk, &format!("run booking/sqlite/rusqlite/outbox --json {line}"));
+    assert!(!document["trials"][0]["notes"].to_string().contains("earlier runs"));
+}
+
+/// The bookings of a database in style `outbox-row`, relayed into a topic of a real broker.
+#[test]
+fn rows_of_an_outbox_are_relayed_into_a_topic() {
+    let Some((place, user, password)) = rig::for_tests::broker() else { return };
+    let address = broker::Address::of_user(&place, user, password.clone()).unwrap();
+    let topic = format!("relayed-{}", std::process::id());
+    let runtime = stackmark_tests::calls::runtime();
+    let broker = runtime.block_on(async {
+        let broker = broker::Broker::connect(&address).await.unwrap();
+        broker.make_topic(&topic, 3).await.unwrap();
+        broker
+    });
+    let desk = Desk::empty();
+    assert_eq!(desk.run("load booking --db sqlite:b.db --events 9").code(), 0);
+    let line = "run booking/sqlite/rusqlite/outbox-row --json --db sqlite:b.db --warmup 0s --duration 1s --clients 2";
+    let document = run(&desk, line);
+    let rows = document["trials"][0]["ledger"][0]["stored"].as_u64().unwrap();
+    let relay = |sink: &str| {
+        let mut command = desk.command(&format!("relay booking --db sqlite:b.db --batch 100 --sink {sink}"));
+        command.env("STACKMARK_BROKER_PASSWORD", password.reveal());
+        Running::start(command)
+    };
+    let ran = relay(&format!("kafka://{user}@{place}/no-such-topic")).end();
+    ran.refused(&["no-such-topic", "there is no such topic"]);
+    let running = relay(&format!("kafka://{user}@{place}/{topic}"));
+    let mut announced = Vec::new();
+    running.until("everything is in the topic", || {
+        announced.clear();
+        let each = |stored: broker::Stored| {
+            announced.push((stored.partition, stored.record));
+            Ok::<_, broker::BrokerError>(())
+        };
+        runtime.block_on(broker.read(&topic, each)).unwrap();
+        announced.len() as u64 >= rows
+    });
+    running.signal(rustix::process::Signal::TERM);
+    let ran = running.end();
+    assert!(ran.code() == 0 && !format!("{ran:?}").contains(password.reveal()), "{ran:?}");
+    assert_eq!(announced.len() as u64, rows);
+    // Those of an event are in one partition, in the order of their numbers.
+    let mut last = std::collections::BTreeMap::new();
+    for (partition, record) in &announced {
+        let message: Value = serde_json::from_slice(&record.value).unwrap();
+        let (event, position) = (message["event"].as_u64().unwrap(), message["position"].as_i64().unwrap());
+        assert_eq!((record.key.clone(), u64::from(*partition)), (event.to_string().into_bytes(), event % 3));
+        assert!(last.insert(event, position).is_none_or(|before| before < position), "{message}");
+    }
+    runtime.block_on(broker.remove_topic(&topic)).unwrap();
+}
+
+#[test]
+fn what_is_said_of_an_outbox_that_is_not_there_is_refused() {
+    let desk = Desk::empty();
+    for option in ["--sink null", "--polling 500ms", "--batch 7"] {
+        let name = option.split(' ').next().unwrap();
+        refused(
+            &desk,
+            &format!("run booking {option}"),
+            &[name, "is for the relay of an outbox", "booking/sqlite/rusqlite"],
+        );
+    }
+    for (option, words) in [
+        ("--sink kafka", "`kafka` is no sink"),
+        ("--polling often", "give `adaptive`"),
+        ("--batch 0", "1..=10000"),
+    ] {
+        refused(&desk, &format!("run booking/sqlite/rusqlite/outbox {option}"), &[words]);
+    }
+    refused(&desk, "relay booking --db sqlite:nothing.db --sink nowhere", &["`nowhere` is no sink"]);
 }
 
 /// Half of the calls book: 200 tickets a second.

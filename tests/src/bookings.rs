@@ -139,6 +139,13 @@ impl Injected for Bookings {
             &["booking-shape", "event-stock", "ledger", "limited-users"],
         ),
         Injector::after(
+            "a row of the outbox is of no booking",
+            &[
+                "insert into outbox (run, worker, sequence, event, user_id, quantity, created) values (8, 1, 9, 3, 1, 1, 1)",
+            ],
+            &["outbox-rows"],
+        ),
+        Injector::after(
             "an event is gone",
             &["delete from event where id = 24"],
             &["booking-shape", "row-counts"],

@@ -87,6 +87,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
                 "result",
                 "drive",
                 "relay",
+                "broker",
                 "admin",
                 "server",
                 "adapter-*",
@@ -104,7 +105,11 @@ fn rule(unit: &Unit) -> Option<Rule> {
             never: &[RANDOMNESS],
         },
         // The loop of a relay, whatever is relayed and through what.
-        "relay" => Rule { ours: &[], never: &[DRIVERS, RANDOMNESS] },
+        "relay" => {
+            Rule { ours: &["model", "sql", "measure", "result", "broker"], never: &[DRIVERS, RANDOMNESS] }
+        }
+        // Topics of a broker, whatever is in their records.
+        "broker" => Rule { ours: &["model", "sql", "measure"], never: &[HTTP, RANDOMNESS] },
         // The document stands under everybody. `schema` only reads JSON.
         "model" | "result" | "schema" => Rule { ours: &[], never: &[DRIVERS, HTTP, RUNTIMES] },
         "sql" => Rule { ours: &["model"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
@@ -136,7 +141,19 @@ fn rule(unit: &Unit) -> Option<Rule> {
         // What a subject stands on and runs in. Whether a server is ready it asks over a plain socket; `targets` says why a
         // database cannot be opened.
         "deploy" => Rule {
-            ours: &["model", "benchmark", "sql", "measure", "observe", "rig", "admin", "result", "targets"],
+            ours: &[
+                "model",
+                "benchmark",
+                "sql",
+                "measure",
+                "observe",
+                "rig",
+                "admin",
+                "result",
+                "relay",
+                "broker",
+                "targets",
+            ],
             never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS],
         },
         // Which trial is next: functions of plans and results. `deploy` and `drive` for what is planned, `judge` for its rules.

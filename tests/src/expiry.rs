@@ -18,7 +18,9 @@ const TURNS: u32 = 400;
 /// Forgets what is older than this, in as many threads; how many transfers each has forgotten.
 fn forget<B: Relayed>(bank: &Bank, keep: Duration, threads: usize) -> Vec<u64> {
     let one = || {
-        let mut relay = Transfers::relay(how::<B>(), &bank.urls(), &bank.size, keep).expect("two stores");
+        let mut relay =
+            Transfers::relay(how::<B>(), &bank.urls(), &bank.size, relay::Settings::keeping(keep))
+                .expect("two stores");
         runtime().block_on(async {
             let mut forgotten = 0;
             for _ in 0..TURNS {

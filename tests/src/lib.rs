@@ -19,6 +19,7 @@ pub mod housed;
 pub mod injected;
 pub mod languages;
 pub mod lies;
+pub mod outboxes;
 pub mod proxy;
 pub mod repository;
 pub mod routes;

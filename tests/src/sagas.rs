@@ -53,7 +53,9 @@ fn relaying<'scope, B: Relayed>(
     stop: &'scope AtomicBool,
 ) -> ScopedJoinHandle<'scope, (u64, u64)> {
     scope.spawn(move || {
-        let mut relay = Transfers::relay(how::<B>(), &bank.urls(), &bank.size, KEEP).expect("several stores");
+        let mut relay =
+            Transfers::relay(how::<B>(), &bank.urls(), &bank.size, relay::Settings::keeping(KEEP))
+                .expect("several stores");
         let (mut done, mut undone) = (0, 0);
         runtime().block_on(async {
             while !stop.load(Ordering::Relaxed) {
@@ -442,7 +444,8 @@ pub fn a_store_that_says_otherwise_is_refused<B: Relayed>() {
     let place = bank.urls().remove(1);
     let refused = || {
         let target = target_over::<Transfers>(how::<B>(), &bank.urls(), &bank.size).err();
-        let relay = Transfers::relay(how::<B>(), &bank.urls(), &bank.size, KEEP).err();
+        let relay =
+            Transfers::relay(how::<B>(), &bank.urls(), &bank.size, relay::Settings::keeping(KEEP)).err();
         [target, relay].map(|why| format!("{:#}", why.expect("its table is not what was loaded")))
     };
     // One account less at its end, so that all have their places and the whole is smaller; and then one less at its beginning.

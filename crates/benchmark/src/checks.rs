@@ -21,6 +21,17 @@ pub fn ledger_checks(
     }
 }
 
+/// What was found of messages, for the document.
+#[must_use]
+pub fn announcement_checks(findings: Vec<LedgerFinding>, complete: bool) -> Vec<LedgerCheck> {
+    let passed = "What was announced is what was acknowledged and stored, once but for repetitions, and each key's in order.";
+    let check = |finding| match ledger_check(finding, "worker", complete) {
+        found @ LedgerCheck { check: Check::Failed, .. } => found,
+        found => LedgerCheck { sentence: passed.into(), ..found },
+    };
+    findings.into_iter().map(check).collect()
+}
+
 /// What was found over all stores together, of which no run is known, for the document.
 #[must_use]
 pub fn whole_checks(findings: Vec<LedgerFinding>) -> Vec<LedgerCheck> {

@@ -16,7 +16,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 pub use blocks::Blocks;
-pub use checks::{check_of, family_of, input_checks, ledger_checks, whole_checks};
+pub use checks::{announcement_checks, check_of, family_of, input_checks, ledger_checks, whole_checks};
 pub use parameters::{Chosen, Of, Parameter, parameter, resized, sized, values};
 
 /// Seed of loads of which nothing else is said; that of runs is another.
@@ -186,6 +186,28 @@ pub trait Benchmark: Wire<Extent: Size> {
     fn pending(_stored: &Self::Evidence) -> Option<u64> {
         None
     }
+    /// Whether what calls in a style leave pending is waited for: somebody works on it.
+    fn is_awaited(_style: &str) -> bool {
+        true
+    }
+    /// What holds the messages that a relay has published of a run to what was acknowledged and stored; nothing where calls leave no
+    /// messages. Those of earlier runs that were pending `before` are published too, and left out.
+    fn announced(
+        _size: &Self::Extent,
+        _run: u64,
+        _before: &Self::Evidence,
+    ) -> Option<Box<dyn Announced<Self>>> {
+        None
+    }
+    /// Of messages that calls in a style leave, and that nobody publishes: what of a run must be stored beside the calls.
+    fn unpublished_checks(
+        _style: &str,
+        _run: u64,
+        _claims: &Self::Claims,
+        _stored: &Self::Evidence,
+    ) -> Vec<LedgerCheck> {
+        Vec::new()
+    }
     /// Of calls that are acknowledged before they have come to their end: what a store is asked for how long that took.
     ///
     /// # Errors
@@ -224,6 +246,16 @@ pub trait Benchmark: Wire<Extent: Size> {
     fn efficiency(rate: f64, scale: u64) -> Option<Efficiency>;
     /// What became of calls that were queued.
     fn deferred(ledger: &Self::Ledger, totals: &measure::Totals) -> Option<Deferred>;
+}
+
+/// Takes the messages that were published of a run, one after the other.
+pub trait Announced<W: Benchmark> {
+    /// Takes a message; those of one key come in the order in which they were published. `place` says where it is.
+    fn take(&mut self, place: &dyn Fn() -> String, payload: &[u8]);
+    /// Messages that came again.
+    fn duplicates(&self) -> u64;
+    /// Everything taken, against what was acknowledged and what is stored.
+    fn checks(&self, claims: &W::Claims, stored: &W::Evidence) -> Vec<LedgerCheck>;
 }
 
 /// A scale in words: `1 warehouse`, `2 branches`, `1 thousand foods`.

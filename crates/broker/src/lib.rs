@@ -162,6 +162,19 @@ impl Broker {
         Ok(topics.into_iter().map(|topic| (topic.name, topic.partitions.len() as u32)).collect())
     }
 
+    /// How many partitions a topic has.
+    ///
+    /// # Errors
+    /// The broker is unavailable, or has no such topic.
+    pub async fn partitions_of(&self, topic: &str) -> Result<u32, BrokerError> {
+        let topics = self.topics().await?;
+        topics.get(topic).copied().ok_or_else(|| BrokerError::Failed {
+            place: self.place.clone(),
+            what: format!("finding the topic {topic}"),
+            why: "there is no such topic".into(),
+        })
+    }
+
     /// What writes to, and reads from, a partition of a topic.
     ///
     /// # Errors
@@ -184,12 +197,7 @@ impl Broker {
         topic: &str,
         mut each: impl FnMut(Stored) -> Result<(), E>,
     ) -> Result<(), E> {
-        let topics = self.topics().await?;
-        let Some(partitions) = topics.get(topic) else {
-            let (place, what) = (self.place.clone(), format!("reading the topic {topic}"));
-            return Err(BrokerError::Failed { place, what, why: "there is no such topic".into() }.into());
-        };
-        for number in 0..*partitions {
+        for number in 0..self.partitions_of(topic).await? {
             let partition = self.partition(topic, number).await?;
             let (mut next, end) = partition.bounds().await?;
             while next < end {

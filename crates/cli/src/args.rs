@@ -5,6 +5,7 @@ mod drill;
 mod export;
 mod load;
 mod parts;
+mod server;
 mod stores;
 mod values;
 mod verify;
@@ -21,6 +22,7 @@ pub(crate) use drill::{Drill, Generate};
 pub(crate) use export::{Export, ExportK6, ExportTool};
 pub(crate) use load::LoadArgs;
 pub(crate) use parts::{Checks, LiveArgs, MixArgs, Out, PlanArgs};
+pub(crate) use server::{Relay, ServerArgs};
 pub(crate) use stores::{SHARDS_MAX, Shards, Stores};
 pub(crate) use values::{Limit, Limited, Loads, Stages, ThinkArg, Weights};
 pub(crate) use verify::Verify;
@@ -354,16 +356,6 @@ pub(crate) struct DataArgs {
     pub(crate) amounts: Amounts,
 }
 
-#[derive(Debug, Args, Clone)]
-pub(crate) struct ServerArgs {
-    /// Sessions behind the HTTP server [default: as many as clients, 64 at most].
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4_096))]
-    pub(crate) pool: Option<u32>,
-    /// Threads of the HTTP server beside its sessions [default: half the cores].
-    #[arg(long, value_parser = threads)]
-    pub(crate) server_threads: Option<usize>,
-}
-
 #[derive(Debug, Args, Clone, Default)]
 pub(crate) struct EngineArgs {
     /// What a commit survives on a private engine: `delayed` may lose the last moments when the machine crashes, and is
@@ -418,28 +410,6 @@ pub(crate) struct Serve {
     #[arg(long, env = "STACKMARK_THREADS", value_parser = threads)]
     pub(crate) server_threads: Option<usize>,
     /// Stop when standard input ends: for whoever started this server.
-    #[arg(long, hide = true)]
-    pub(crate) until_stdin_ends: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Relay {
-    /// The workload: `transfer`.
-    #[arg(env = "STACKMARK_WORKLOAD")]
-    pub(crate) workload: String,
-    /// Driver and style of the calls [default: the first of the engine that leaves something to a relay].
-    #[arg(long, env = "STACKMARK_HOW")]
-    pub(crate) how: Option<String>,
-    /// The stores, in order: `shard-0=URL` and so on. From the environment the others are `STACKMARK_DB_1` and so on.
-    #[arg(long, env = "STACKMARK_DB", hide_env_values = true, required = true, value_name = "[NAME=]URL")]
-    pub(crate) db: Vec<String>,
-    /// Where to answer /health and /about; port 0 picks a free one.
-    #[arg(long, env = "STACKMARK_LISTEN", default_value = "127.0.0.1:0")]
-    pub(crate) listen: SocketAddr,
-    /// How long the key of a transfer is kept from when it was made.
-    #[arg(long, default_value = "24h", value_parser = values::span, allow_hyphen_values = true)]
-    pub(crate) keep_keys: Duration,
-    /// Stop when standard input ends: for whoever started this relay.
     #[arg(long, hide = true)]
     pub(crate) until_stdin_ends: bool,
 }

@@ -4,12 +4,12 @@
 use crate::args::{self, Limited, Stores};
 use crate::confirm;
 use crate::held_against::held_against;
-use crate::run::{can_be_limited, is_audited, plan, server_settings, warmup_max};
+use crate::run::{can_be_limited, can_publish, is_audited, plan, server_settings, warmup_max};
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use benchmark::Chosen;
 use deploy::subjects::{self, Route, Subject};
-use deploy::{Databases, Spec};
+use deploy::{Databases, Relaying, Spec};
 use model::{Nanos, Tier};
 use result::{Block, BlockTrial, Comparison, Interval, Party, RunKind, Side, State, Verdict};
 use schedule::Answer;
@@ -53,7 +53,7 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
         named: Vec::new(),
         plan: plan::<Tpcc>(&plan_args, args.scale)?,
         through_checkpoints: false,
-        server: args::ServerArgs { pool: None, server_threads: None },
+        server: args::ServerArgs::default(),
         engine: args::EngineArgs::default(),
     };
     let mut experiment = sides.experiment();
@@ -200,6 +200,7 @@ impl Sides {
                  the server, and an existing server is not ours to limit"
             );
         }
+        can_publish(&self.server, &[self.a, self.b])?;
         can_be_limited(&self.engine, &[self.a, self.b], false, self.shards)
     }
 
@@ -214,7 +215,6 @@ impl Sides {
     fn variant(&self, subject: &Subject, name: String, base: Option<usize>) -> Variant {
         let server = server_settings(&self.server, &self.engine, self.plan.workers);
         let limits = server.limits.filter(|_| subject.route() == Route::Http);
-        let relay_limits = server.relay_limits.filter(|_| subject.has_relay(self.shards as usize));
         Variant {
             name,
             subject: subject.path.into(),
@@ -224,7 +224,11 @@ impl Sides {
             pool: server.pool,
             server_threads: server.threads,
             server_limits: limits.map(|limits| limits.to_string()),
-            relay_limits: relay_limits.map(|limits| limits.to_string()),
+            // A side without a relay has nothing to set up.
+            relaying: match subject.has_relay(self.shards as usize) {
+                true => server.relaying,
+                false => Relaying::default(),
+            },
             spec: self.spec(subject),
             through_checkpoints: self.through_checkpoints,
             asked: Vec::new(),

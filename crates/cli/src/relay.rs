@@ -1,4 +1,5 @@
-//! `stackmark relay`: what the calls of a saga have left to be done between stores, and keys that have expired.
+//! `stackmark relay`: what the calls of a saga have left to be done between stores, and keys that have expired; and the messages of an
+//! outbox.
 
 use crate::args;
 use crate::args::Stores;
@@ -6,10 +7,10 @@ use crate::serve::until_asked;
 use crate::ui::{self, Ui};
 use anyhow::{Context, Result, bail};
 use benchmark::Chosen;
-use deploy::{Databases, subjects};
+use deploy::{Databases, Sink, subjects};
 use schedule::Answer;
 use std::time::Duration;
-use targets::Driven;
+use targets::{Driven, Style};
 use tokio::net::TcpListener;
 
 /// Keys are kept at least so long.
@@ -24,12 +25,28 @@ pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<A
     let first = urls.first().context("a relay works on the stores of --db")?;
     let subject = subjects::relayed(W::NAME, first.dialect(), args.how.as_deref())?;
     let databases = Databases::<W>::existing(stores.urls(Some(subject.how.dialect))?, None, &Chosen::new())?;
-    let mut relay = W::relay(subject.how, &databases.urls(), &databases.size, args.keep_keys)?;
+    let is_outbox = subject.how.style == Style::Outbox;
+    let sink: Box<dyn relay::Sink> = match &args.sink {
+        Sink::Null => Box::new(relay::Null),
+        Sink::File(path) => {
+            let file = relay::Lines::append_to(path);
+            Box::new(file.with_context(|| format!("could not write to {}", path.display()))?)
+        }
+        Sink::Topic { broker, topic } => {
+            let topic = relay::Topic::of(deploy::secrets::with_brokers_password(broker.clone()), topic);
+            // What is wrong with it is found before anything is read.
+            targets::wait_for(topic.is_there())??;
+            Box::new(topic)
+        }
+    };
+    let polling = if is_outbox { args.polling } else { relay::OF_SAGAS };
+    let settings = relay::Settings { keep: args.keep_keys, sink, batch: args.batch };
+    let mut relay = W::relay(subject.how, &databases.urls(), &databases.size, settings)?;
     targets::wait_for(async {
         let listener = TcpListener::bind(args.listen).await;
         let listener = listener.with_context(|| format!("could not listen on {}", args.listen))?;
         ui.data(&format!("listening on http://{}\n", listener.local_addr()?));
-        relay::run(&mut *relay, listener, until_asked(args.until_stdin_ends), &ui::say).await?;
+        relay::run(&mut *relay, polling, listener, until_asked(args.until_stdin_ends), &ui::say).await?;
         Ok::<_, anyhow::Error>(())
     })??;
     Ok(Answer::Good)

@@ -22,7 +22,7 @@ use schedule::{Answer, pool};
 use sql::Dialect;
 use std::cell::Cell;
 use std::time::Duration;
-use targets::Driven;
+use targets::{Driven, Style};
 use trial::Folder;
 use trial::{Before, Job, Own, Spectator, reach};
 
@@ -90,6 +90,7 @@ pub(crate) fn run_workload<W: Driven>(
     let dialect = if audited { subject.how.dialect } else { Dialect::Sqlite };
     let mut spec = Spec::of_wishes(dialect, stores.shards, &named, &args.engine.wishes());
     can_be_limited(&args.engine, &[subject], args.url.is_some(), stores.shards)?;
+    can_publish(&args.server, &[subject])?;
     spec.chosen = chosen.clone();
     spec.suits::<W>(subject.how)?;
     if args.plan.through_checkpoints {
@@ -257,10 +258,26 @@ pub(crate) fn can_be_limited(
     Ok(())
 }
 
+/// Fails where something is said of the relay of an outbox, and none of the subjects has one.
+pub(crate) fn can_publish(server: &ServerArgs, subjects: &[&Subject]) -> Result<()> {
+    let has_outbox = |subject: &&Subject| subject.how.style == Style::Outbox;
+    match server.of_outbox() {
+        Some(option) if !subjects.iter().any(has_outbox) => {
+            let names: Vec<&str> = subjects.iter().map(|subject| subject.path).collect();
+            bail!(
+                "{option} is for the relay of an outbox; there is none of {}\nhint: `stackmark list booking` prints the subjects; those \
+                 in style `outbox` have one",
+                names.join(" or ")
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
 pub(crate) fn server_settings(args: &ServerArgs, engine: &EngineArgs, clients: u32) -> ServerSettings {
     ServerSettings {
         limits: engine.limits_of(Limited::Server),
-        relay_limits: engine.limits_of(Limited::Relay),
+        relaying: args.relaying(engine.limits_of(Limited::Relay)),
         pool: pool(args.pool, clients),
         threads: args.server_threads.unwrap_or_else(serve::threads_default),
     }

@@ -47,6 +47,7 @@ pub(crate) fn under_load<W: Driven>(
     let named = stores.urls(Some(dialect))?;
     let (scale, chosen) = (data.amounts.scale::<W>()?, data.amounts.chosen::<W>()?);
     run::can_be_limited(engine, &[subject], false, stores.shards)?;
+    run::can_publish(server, &[subject])?;
     let existing = (!named.is_empty())
         .then(|| Databases::<W>::existing(named.clone(), scale.map(u64::from), &chosen))
         .transpose()?;
@@ -70,7 +71,7 @@ pub(crate) fn under_load<W: Driven>(
         pool: server.pool,
         server_threads: settings.threads,
         server_limits: settings.limits.map(|limits| limits.to_string()),
-        relay_limits: settings.relay_limits.map(|limits| limits.to_string()),
+        relaying: settings.relaying,
         in_flight,
         arrivals: match load.arrivals {
             ArrivalsArg::Poisson => Spacing::Poisson,

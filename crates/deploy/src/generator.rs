@@ -39,7 +39,7 @@ impl Generator {
             move |error: std::io::Error| DeployError::Server(format!("{what}: {error}"))
         };
         let mut command = GENERATOR.start()?;
-        let settings = ServerSettings { limits: None, relay_limits: None, pool: 1, threads: 1 };
+        let settings = ServerSettings::of_one(None);
         command.arg(asked).envs(environment(order, &settings));
         let errors = File::create(log).map_err(failed("write the log of"))?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);

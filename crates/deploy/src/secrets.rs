@@ -2,6 +2,7 @@
 
 use crate::server::{PASSWORD, variable};
 use anyhow::{Context, Result, bail};
+use broker::Address;
 use sql::{DbUrl, Dialect, Secret, ServerUrl};
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
@@ -43,6 +44,19 @@ pub fn with_password(url: DbUrl, store: usize) -> Result<DbUrl> {
         url.password = elsewhere(&url, store)?;
     }
     Ok(DbUrl::Server(url))
+}
+
+/// The variable with the password of a broker's user.
+const BROKER_PASSWORD: &str = "STACKMARK_BROKER_PASSWORD";
+
+/// Fills in the password of a broker's user: from its address, else from `STACKMARK_BROKER_PASSWORD`.
+#[must_use]
+pub fn with_brokers_password(address: Address) -> Address {
+    let password = address.password.or_else(|| {
+        let given = std::env::var(BROKER_PASSWORD).ok().filter(|value| !value.is_empty());
+        given.filter(|_| address.user.is_some()).map(Secret::new)
+    });
+    Address { password, ..address }
 }
 
 /// The first line of a file that nobody else may read.

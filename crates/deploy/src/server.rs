@@ -1,7 +1,7 @@
 //! A server as a process of its own: built, started, found ready, limited, stopped. It ends with us, whatever ends us.
 
 use crate::group::{Group, LOOK};
-use crate::{DeployError, Manifest};
+use crate::{DeployError, Manifest, Relaying};
 use measure::Monotonic;
 use model::Clock;
 use sql::{DbUrl, ServerUrl};
@@ -36,6 +36,8 @@ const HEALTH_MAX: Duration = Duration::from_secs(5);
 const HEALTH_LOOK: Duration = Duration::from_millis(50);
 /// How long a server that has closed its standard output may take to end: then it was that.
 const CLOSING: Duration = Duration::from_millis(500);
+/// Bytes of what it says of itself.
+const ABOUT_MAX: usize = 64 << 10;
 /// Bytes of its log that go into an error.
 const LOG_TAIL: usize = 2_000;
 
@@ -44,8 +46,8 @@ const LOG_TAIL: usize = 2_000;
 pub struct ServerSettings {
     /// What it may use, with all that it starts.
     pub limits: Option<rig::Limits>,
-    /// What the relay beside it may use, or beside a subject that needs no server.
-    pub relay_limits: Option<rig::Limits>,
+    /// The relay beside it, or beside a subject that needs no server.
+    pub relaying: Relaying,
     /// Connections to the engine, at least 1.
     pub pool: u32,
     /// Threads beside those of its connections, at least 1.
@@ -61,6 +63,16 @@ pub struct Order<'a> {
     pub how: &'a str,
     /// The loaded databases, in the order of the workload's stores; at least one.
     pub databases: &'a [DbUrl],
+    /// More variables of its environment.
+    pub more: &'a [(String, String)],
+}
+
+impl ServerSettings {
+    /// For a process that has one connection.
+    #[must_use]
+    pub fn of_one(limits: Option<rig::Limits>) -> ServerSettings {
+        ServerSettings { limits, relaying: Relaying::default(), pool: 1, threads: 1 }
+    }
 }
 
 /// A running server.
@@ -186,6 +198,17 @@ impl Server {
         self.group.pid()
     }
 
+    /// What it answers to `GET /about`.
+    ///
+    /// # Errors
+    /// It does not answer in time.
+    pub fn about(&self) -> std::io::Result<String> {
+        let answer = get(&self.url, "/about", HEALTH_MAX, ABOUT_MAX, &AtomicBool::new(false))?;
+        let answer = String::from_utf8_lossy(&answer);
+        let body = answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned());
+        body.ok_or_else(|| std::io::Error::other("it was not answered in HTTP"))
+    }
+
     /// How often it has met its limits.
     #[must_use]
     pub fn throttling(&self) -> Option<rig::Throttling> {
@@ -285,6 +308,7 @@ pub(crate) fn environment(order: &Order<'_>, settings: &ServerSettings) -> Vec<(
             variables.push((variable(PASSWORD, store), password.reveal().to_owned()));
         }
     }
+    variables.extend(order.more.iter().cloned());
     variables
 }
 
@@ -364,35 +388,43 @@ fn garbage(name: &str, line: &str) -> String {
 
 /// Asks a server whether it takes calls, for `max` at most; says why not.
 fn health(url: &str, max: Duration, interrupt: &AtomicBool) -> Result<(), String> {
-    let authority = url.trim_start_matches("http://");
-    let asked = || -> std::io::Result<Vec<u8>> {
-        let clock = Monotonic::start();
-        let mut sockets = authority.to_socket_addrs()?;
-        let socket = sockets.next().ok_or_else(|| std::io::Error::other("the name has no address"))?;
-        let mut stream = TcpStream::connect_timeout(&socket, max)?;
-        stream.set_read_timeout(Some(HEALTH_LOOK))?;
-        write!(stream, "GET /health HTTP/1.1\r\nhost: {authority}\r\nconnection: close\r\n\r\n")?;
-        let (mut head, mut bytes) = (Vec::new(), [0; LINE_MAX]);
-        while head.len() < LINE_MAX && !head.contains(&b'\n') {
-            match stream.read(&mut bytes) {
-                Ok(0) => break,
-                Ok(read) => head.extend_from_slice(&bytes[..read]),
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-                Err(error) => return Err(error),
-            }
-            if Duration::from(clock.now()) >= max || interrupt.load(Ordering::Relaxed) {
-                return Err(std::io::Error::other("no response in time"));
-            }
-        }
-        Ok(head)
-    };
-    let head = asked().map_err(|error| error.to_string())?;
+    let head = get(url, "/health", max, LINE_MAX, interrupt).map_err(|error| error.to_string())?;
     let head = String::from_utf8_lossy(&head);
     match head.lines().next().unwrap_or_default().split_whitespace().nth(1) {
         Some("200") => Ok(()),
         Some(status) => Err(format!("status {status}")),
         None => Err("it was not answered in HTTP".into()),
     }
+}
+
+/// The beginning of the answer to a request, up to so many bytes.
+fn get(
+    url: &str,
+    path: &str,
+    max: Duration,
+    most: usize,
+    interrupt: &AtomicBool,
+) -> std::io::Result<Vec<u8>> {
+    let authority = url.trim_start_matches("http://");
+    let clock = Monotonic::start();
+    let mut sockets = authority.to_socket_addrs()?;
+    let socket = sockets.next().ok_or_else(|| std::io::Error::other("the name has no address"))?;
+    let mut stream = TcpStream::connect_timeout(&socket, max)?;
+    stream.set_read_timeout(Some(HEALTH_LOOK))?;
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: {authority}\r\nconnection: close\r\n\r\n")?;
+    let (mut answer, mut bytes) = (Vec::new(), [0; LINE_MAX]);
+    while answer.len() < most && !(path == "/health" && answer.contains(&b'\n')) {
+        match stream.read(&mut bytes) {
+            Ok(0) => break,
+            Ok(read) => answer.extend_from_slice(&bytes[..read]),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(error) => return Err(error),
+        }
+        if Duration::from(clock.now()) >= max || interrupt.load(Ordering::Relaxed) {
+            return Err(std::io::Error::other("no response in time"));
+        }
+    }
+    Ok(answer)
 }
 
 /// The end of a log, for an error message.
@@ -421,10 +453,10 @@ mod tests {
 
     #[test]
     fn the_environment_says_all_and_a_password_stands_for_itself() {
-        let settings = ServerSettings { limits: None, relay_limits: None, pool: 8, threads: 2 };
+        let settings = ServerSettings { pool: 8, threads: 2, ..ServerSettings::of_one(None) };
         let of = |urls: &[&str], how| -> BTreeMap<String, String> {
             let databases: Vec<DbUrl> = urls.iter().map(|url| url.parse().unwrap()).collect();
-            let order = Order { workload: "tpcb", how, databases: &databases };
+            let order = Order { workload: "tpcb", how, databases: &databases, more: &[] };
             environment(&order, &settings).into_iter().collect()
         };
         let others = |found: &BTreeMap<String, String>, secret: &str| {

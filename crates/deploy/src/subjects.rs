@@ -3,7 +3,7 @@
 //! error that names the nearest one: nothing is ever measured under another name.
 
 use crate::revision::short;
-use crate::{DeployError, Manifest, Offer, Order, Server, ServerSettings, given};
+use crate::{DeployError, Manifest, Offer, Order, Relaying, Server, ServerSettings, Sink, given};
 use anyhow::{Context, Result, bail};
 use sql::{DbUrl, Dialect};
 use std::borrow::Cow;
@@ -174,17 +174,18 @@ impl Subject {
 
     /// Whether its calls leave something to be done between so many stores by a relay of ours.
     pub fn has_relay(&self, stores: usize) -> bool {
-        stores > 1 && self.how.style.is_relayed() && self.speaks_through_ours()
+        self.how.style.is_relayed_over(stores) && self.speaks_through_ours()
     }
 
-    /// Starts the relay that does what its calls leave to be done between stores; nothing where they leave nothing.
+    /// Starts the relay that does what its calls leave to be done; nothing where they leave nothing. `sink` is where it publishes.
     ///
     /// # Errors
     /// It cannot be started.
     pub fn relay(
         &self,
         databases: &[DbUrl],
-        limits: Option<rig::Limits>,
+        relaying: &Relaying,
+        sink: &Sink,
         log: &Path,
         interrupt: &AtomicBool,
     ) -> Result<Option<Server>> {
@@ -193,8 +194,9 @@ impl Subject {
             return Ok(None);
         }
         let how = self.how.path();
-        let order = Order { workload: self.workload(), how: &how, databases };
-        let settings = ServerSettings { limits, relay_limits: None, pool: 1, threads: 1 };
+        let more = relaying.variables(sink);
+        let order = Order { workload: self.workload(), how: &how, databases, more: &more };
+        let settings = ServerSettings::of_one(relaying.limits);
         Ok(Some(Server::start(&RELAY, &order, &settings, log, interrupt)?))
     }
 
@@ -210,7 +212,7 @@ impl Subject {
         interrupt: &AtomicBool,
     ) -> Result<Server> {
         let served = self.served.with_context(|| format!("{} has no server", self.path))?;
-        let order = Order { workload: self.workload(), how: &served.offer.how, databases };
+        let order = Order { workload: self.workload(), how: &served.offer.how, databases, more: &[] };
         Ok(Server::start(served.manifest, &order, settings, log, interrupt)?)
     }
 }

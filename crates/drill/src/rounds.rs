@@ -162,15 +162,18 @@ impl<W: Driven> Rounds<'_, W> {
         let mut struck = self.under_load(number, component, action)?;
         self.end_load(&mut struck)?;
         let span = self.clock.now() - opened;
-        let settled = trial::settle(
-            self.stage.databases,
-            &before,
-            Monotonic::start(),
-            self.asked.settle_max,
-            self.viewer,
-            self.interrupt,
-            Interval::of(began, Nanos::ZERO, span),
-        )?;
+        let settled = match W::is_awaited(self.stage.subject.how.style.name()) {
+            true => trial::settle(
+                self.stage.databases,
+                &before,
+                Monotonic::start(),
+                self.asked.settle_max,
+                self.viewer,
+                self.interrupt,
+                Interval::of(began, Nanos::ZERO, span),
+            )?,
+            false => None,
+        };
         let Struckdown { mut fault, ledger, load, .. } = struck;
         fault.failures.extend(self.stage.ended());
         load.process.stop()?;

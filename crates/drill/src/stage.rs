@@ -4,7 +4,7 @@ use crate::generator::Order;
 use crate::load::Load;
 use crate::proxy::Proxy;
 use anyhow::{Context, Result};
-use deploy::{Databases, Deployment, Generator, Interrupt, Route, Server, ServerSettings, Subject};
+use deploy::{Databases, Deployment, Generator, Interrupt, Route, Server, ServerSettings, Sink, Subject};
 use measure::Monotonic;
 use model::store_name;
 use result::FaultAction;
@@ -167,7 +167,9 @@ impl<'a, W: Driven> Stage<'a, W> {
 
     fn start_relay(&mut self) -> Result<()> {
         let (urls, log) = (self.urls(&self.relay_ways), self.log("relay"));
-        self.relay = self.subject.relay(&urls, self.settings.relay_limits, &log, self.interrupt.flag())?;
+        let sink = Sink::File(self.folder.join("announced.jsonl"));
+        let relaying = &self.settings.relaying;
+        self.relay = self.subject.relay(&urls, relaying, &sink, &log, self.interrupt.flag())?;
         Ok(())
     }
 
@@ -187,7 +189,8 @@ impl<'a, W: Driven> Stage<'a, W> {
         let url = self.server_way.as_ref().map(|way| format!("http://{}", way.address()));
         let order = Order { url, ..order };
         let (urls, how) = (self.urls(&self.engines), self.subject.how.path());
-        let whole = deploy::Order { workload: self.subject.workload(), how: &how, databases: &urls };
+        let whole =
+            deploy::Order { workload: self.subject.workload(), how: &how, databases: &urls, more: &[] };
         let asked = serde_json::to_string(&order)?;
         let process = Generator::start(&whole, &asked, &self.log("generator"))?;
         Ok(Load::of(process, clock, &order, &self.databases.size))

@@ -294,6 +294,30 @@ pub fn parameter_words(data: &Data) -> String {
     if words.is_empty() { "none".to_owned() } else { words.join(", ") }
 }
 
+/// What was published from its outbox, in words; nothing where nobody publishes it.
+pub fn published_words(trial: &Trial) -> Option<String> {
+    let published = trial.published.as_ref()?;
+    let times = published.lag.as_ref().map_or_else(String::new, |lag| {
+        let time = |ns: Option<u64>| figures::maybe_duration(ns);
+        format!(
+            "; from the row in the outbox to the acknowledgement p50 {}, p99 {}, max {}",
+            time(lag.p50_ns),
+            time(lag.p99_ns),
+            time(Some(lag.max_ns))
+        )
+    });
+    let again = match published.duplicates {
+        None => "nobody looked which came again".to_owned(),
+        Some(count) => format!("{} came again", figures::count(count)),
+    };
+    Some(format!(
+        "{} messages in {} batches to the sink `{}`, {again}{times}",
+        figures::count(published.messages),
+        figures::count(published.batches),
+        published.sink
+    ))
+}
+
 /// What its scale counts, of so many: `warehouse`, `warehouses`.
 pub fn scale_unit(data: &Data, count: u64) -> &str {
     let many = data.scale_unit.as_str();

@@ -3,19 +3,32 @@
 //! [`run`] is the loop around what a workload's relay does; it also answers `/health` and `/about`, so that a relay is started,
 //! found ready and watched like a server.
 
+mod outbox;
+mod polling;
+mod sink;
+
 use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
+use measure::Latencies;
+use result::Quantiles;
 use serde_json::{Value, json};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::net::TcpListener;
 
-/// How long a relay rests that has found nothing to do: what is accepted waits as long at most before it is looked at.
-pub const REST: Duration = Duration::from_millis(5);
+pub use outbox::{OutboxRelay, Row, STATEMENTS as OUTBOX_STATEMENTS};
+pub use polling::{ADAPTIVE, Polling};
+pub use sink::{Lines, Message, Null, Publishing, Sink, Topic};
+
+/// How long messages took from when their rows were written to when they were acknowledged: the relay's, and read by whoever asks.
+pub type Lag = Arc<Mutex<Latencies>>;
+
+/// How a relay of sagas rests that has found nothing to do: what is accepted waits as long at most before it is looked at.
+pub const OF_SAGAS: Polling = Polling::Fixed(Duration::from_millis(5));
 /// How long it rests after an error, such as a store that is unavailable.
 const REST_AFTER_ERROR: Duration = Duration::from_millis(200);
 
@@ -43,7 +56,34 @@ pub type BoxFuture<'a> = Pin<Box<dyn Future<Output = Batch> + Send + 'a>>;
 pub trait Relay: Send {
     /// Looks once, and brings what is there.
     fn batch(&mut self) -> BoxFuture<'_>;
+    /// How long that took so far, where it is measured here.
+    fn lag(&self) -> Option<Lag> {
+        None
+    }
 }
+
+/// What a relay is told beside where its stores are.
+pub struct Settings {
+    /// How long keys are kept, of calls that have them.
+    pub keep: Duration,
+    /// Where the messages of an outbox go.
+    pub sink: Box<dyn Sink>,
+    /// Messages of an outbox that are published together, 1 to [`BATCH_MAX`].
+    pub batch: u32,
+}
+
+impl Settings {
+    /// Of a relay that publishes nothing.
+    #[must_use]
+    pub fn keeping(keep: Duration) -> Settings {
+        Settings { keep, sink: Box::new(Null), batch: BATCH }
+    }
+}
+
+/// Most messages that are published together.
+pub const BATCH_MAX: u32 = 10_000;
+/// Messages that are published together unless told otherwise.
+pub const BATCH: u32 = 500;
 
 /// What a relay has done since it was started.
 #[derive(Debug, Default)]
@@ -53,6 +93,8 @@ struct Counts {
     transactions: AtomicU64,
     expired: AtomicU64,
     errors: AtomicU64,
+    /// Of a relay that measures it.
+    lag: Option<Lag>,
 }
 
 impl Counts {
@@ -75,28 +117,36 @@ impl Counts {
             "transactions": count(&self.transactions),
             "expired": count(&self.expired),
             "errors": count(&self.errors),
+            "lag": self.lag.as_ref().and_then(times),
         })
     }
 }
 
-/// Relays until `asked` ends, batch after batch and without a rest while there is something to do. `log` gets each error that
-/// differs from the one before.
+/// Times for a result; none before there are any.
+fn times(lag: &Lag) -> Option<Quantiles> {
+    let lag = lag.lock().unwrap_or_else(PoisonError::into_inner);
+    (lag.count() > 0).then(|| measure::quantiles(&lag))
+}
+
+/// Relays until `asked` ends, batch after batch. After one that has found nothing it rests as `polling` says. `log` gets each error
+/// that differs from the one before.
 ///
 /// # Errors
 /// The listener fails.
 pub async fn run(
     relay: &mut dyn Relay,
+    polling: Polling,
     listener: TcpListener,
     asked: impl Future<Output = ()>,
     log: &dyn Fn(&str),
 ) -> std::io::Result<()> {
-    let counts = Arc::new(Counts::default());
+    let counts = Arc::new(Counts { lag: relay.lag(), ..Counts::default() });
     let about = |State(counts): State<Arc<Counts>>| async move { (IS_JSON, counts.about().to_string()) };
     let health = || async { (IS_JSON, json!({ "status": "ok" }).to_string()) };
     let router =
         Router::new().route("/health", get(health)).route("/about", get(about)).with_state(counts.clone());
     let relaying = async {
-        let mut told = None;
+        let (mut told, mut in_vain) = (None, 0_u32);
         loop {
             let batch = relay.batch().await;
             counts.enter(&batch);
@@ -106,9 +156,15 @@ pub async fn run(
             }
             match (&batch.error, batch.settled + batch.refunded) {
                 (Some(_), _) => tokio::time::sleep(REST_AFTER_ERROR).await,
-                (None, 0) => tokio::time::sleep(REST).await,
+                (None, 0) => {
+                    in_vain = in_vain.saturating_add(1);
+                    tokio::time::sleep(polling.rest(in_vain)).await;
+                }
                 // Whoever asks for `/health` has a turn too.
-                (None, _) => tokio::task::yield_now().await,
+                (None, _) => {
+                    in_vain = 0;
+                    tokio::task::yield_now().await;
+                }
             }
         }
     };
@@ -166,9 +222,10 @@ mod tests {
                 let counts = ["settled", "refunded", "transactions", "expired", "errors"]
                     .map(|name| body[name].as_u64().unwrap());
                 assert_eq!(counts, [5, 1, 2, 3, 1]);
+                assert_eq!(body["lag"], Value::Null, "it does not measure that");
             };
             let log = |line: &str| said.lock().unwrap().push(line.to_owned());
-            run(&mut Scripted(0, Some(idle)), listener, asked, &log).await.unwrap();
+            run(&mut Scripted(0, Some(idle)), OF_SAGAS, listener, asked, &log).await.unwrap();
             assert_eq!(*said.lock().unwrap(), ["shard-1 is unavailable"]);
         });
     }

@@ -3,7 +3,7 @@
 use super::{
     Audit, AuditWhen, Check, Clocked, Conformance, Data, Demand, Disk, Engine, Facet, Gap, Grouping,
     InputCheck, Interval, LedgerCheck, Machine, MachineWide, Missing, Moment, Outage, Plan, Process,
-    Quantiles, Refused, Rule, ShortLine, Slice, Stack, StageTally, State, Tally, Turn, Writeback,
+    Published, Quantiles, Refused, Rule, ShortLine, Slice, Stack, StageTally, State, Tally, Turn, Writeback,
 };
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +84,9 @@ pub struct Trial {
     /// How what was still under way at the end of the load came to its end; `null` where nothing ever is.
     #[serde(default)]
     pub settled: Option<Settled>,
+    /// What was published from its outbox; nothing where there is none, or nobody publishes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
     /// Checks of the stored data.
     pub audits: Vec<Audit>,
     /// Acknowledged outcomes against the stored data.

@@ -1,8 +1,8 @@
 //! What two variants differ in: one word each, and the fields of the comparison key that go with it.
 
 use crate::plan::Variant;
-use deploy::Spec;
 use deploy::subjects::{self, Route};
+use deploy::{Relaying, Spec};
 use model::Tier;
 use sql::Dialect;
 
@@ -75,7 +75,12 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
     note(sessions(base) != sessions(other) && (pool_asked || !clients), "pool");
     note(served && base.server_threads != other.server_threads, "server");
     note(base.server_limits != other.server_limits, "limits");
-    note(base.relay_limits != other.relay_limits, "limits");
+    let relays = [&base.relaying, &other.relaying];
+    note(relays[0].limits != relays[1].limits, "limits");
+    let [published, otherwise] = relays.map(Relaying::described);
+    for name in differing(&published, &otherwise) {
+        note(true, &format!("stack.settings.{name}"));
+    }
     spec_differences(&base.spec, &other.spec, engines, &mut note);
     found
 }

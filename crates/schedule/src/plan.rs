@@ -2,7 +2,7 @@
 //! runner carries out, and what is written into the folder of the run so that an interrupted one can go on.
 
 use anyhow::Result;
-use deploy::Spec;
+use deploy::{Relaying, Spec};
 use serde::{Deserialize, Serialize};
 use sql::Dialect;
 
@@ -88,9 +88,9 @@ pub struct Variant {
     pub server_threads: usize,
     /// What a server that is started here may use: `cpu=1,mem=1GiB`.
     pub server_limits: Option<String>,
-    /// What a relay that is started here may use.
+    /// A relay that is started here.
     #[serde(default)]
-    pub relay_limits: Option<String>,
+    pub relaying: Relaying,
     /// The data and the engine under it.
     pub spec: Spec,
     /// Whether its private engine is to write everything back at least twice within a trial.

@@ -1,7 +1,7 @@
 //! One subject, and what is the same under every load: what `sweep` and `find-max` share.
 
 use crate::plan::Variant;
-use deploy::Spec;
+use deploy::{Relaying, Spec};
 use drive::{Arrivals, RatePerSecond};
 use serde::{Deserialize, Serialize};
 
@@ -24,9 +24,9 @@ pub struct UnderLoad {
     pub server_threads: usize,
     /// What a server that is started here may use: `cpu=1,mem=1GiB`.
     pub server_limits: Option<String>,
-    /// What a relay that is started here may use.
+    /// A relay that is started here.
     #[serde(default)]
-    pub relay_limits: Option<String>,
+    pub relaying: Relaying,
     /// Clients that share the calls of an open loop.
     pub in_flight: u32,
     /// Distances of the calls of an open loop.
@@ -96,7 +96,7 @@ impl UnderLoad {
             plan,
             server_threads: self.server_threads,
             server_limits: self.server_limits.clone(),
-            relay_limits: self.relay_limits.clone(),
+            relaying: self.relaying.clone(),
             spec: self.spec.clone(),
             through_checkpoints: false,
             asked: Vec::new(),

@@ -38,9 +38,9 @@ macro_rules! driven {
                 how: $crate::How,
                 stores: &[$crate::parts::DbUrl],
                 size: &<Self as $crate::parts::Wire>::Extent,
-                keep: ::std::time::Duration,
+                settings: $crate::parts::RelaySettings,
             ) -> $crate::parts::Result<Box<dyn $crate::parts::Relay>> {
-                $relay(how, stores, size, keep)
+                $relay(how, stores, size, settings)
             })?
 
             fn drive(
@@ -77,7 +77,7 @@ macro_rules! driven {
 driven!(workload_tpcc::Tpcc, crate::tpcc::open);
 driven!(workload_tpcb::Tpcb);
 driven!(workload_catalogue::FoodCatalogue, crate::catalogue::open);
-driven!(workload_booking::Bookings);
+driven!(workload_booking::Bookings, crate::booking::open,, crate::booking::relay);
 driven!(
     workload_transfer::Transfers,
     crate::transfer::open,

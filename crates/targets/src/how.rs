@@ -46,6 +46,10 @@ pub enum Style {
     DualWrite,
     /// It is changed in both by one commit of an engine that has both attached.
     Attached,
+    /// Each transaction leaves a row in an outbox, and nobody reads it.
+    OutboxRow,
+    /// A relay publishes it from there.
+    Outbox,
 }
 
 /// What speaks to the engine, whatever the route.
@@ -75,7 +79,12 @@ impl Driver {
 impl Style {
     /// Whether what calls leave to be done is done by a relay, which is to run beside them.
     pub const fn is_relayed(self) -> bool {
-        matches!(self, Style::Saga)
+        matches!(self, Style::Saga | Style::Outbox)
+    }
+
+    /// Whether that is so with data in so many stores.
+    pub const fn is_relayed_over(self, stores: usize) -> bool {
+        self.is_relayed() && (stores > 1 || !self.crosses())
     }
 
     /// Whether it is for what lies in several stores.
@@ -100,6 +109,8 @@ impl Style {
             Style::Saga => "saga",
             Style::DualWrite => "dual-write",
             Style::Attached => "attached",
+            Style::OutboxRow => "outbox-row",
+            Style::Outbox => "outbox",
         }
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! Everything above this crate is compiled without a driver, and changes without being compiled with one.
 
+mod booking;
 mod catalogue;
 mod driven;
 mod generic;
@@ -23,7 +24,6 @@ use sharded::Sharded;
 use sql::DbUrl;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::time::Duration;
 
 pub use generic::{target as over_statements, target_in_form as over_statements_in_form};
 pub use how::{Driver, How, Style};
@@ -38,7 +38,7 @@ pub mod parts {
     pub use measure::Monotonic;
     pub use model::conformance::{Conformance, Disagreement};
     pub use model::{AnyTarget, Target, Wire, Workload};
-    pub use relay::Relay;
+    pub use relay::{Relay, Settings as RelaySettings};
     pub use sql::DbUrl;
 }
 
@@ -79,7 +79,7 @@ pub trait Driven: Benchmark {
         how: How,
         _stores: &[DbUrl],
         _size: &Self::Extent,
-        _keep: Duration,
+        _settings: relay::Settings,
     ) -> Result<Box<dyn relay::Relay>> {
         bail!("{} in style {} leaves nothing to a relay", Self::NAME, how.style.name())
     }

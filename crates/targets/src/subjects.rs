@@ -87,7 +87,13 @@ pub const COMBINATIONS: &[Combination] = &[
     direct("transfer/mariadb/mysql-async/dual-write", styled(MYSQL, Style::DualWrite), "a counter-example: debit and credit between stores know nothing of each other"),
     direct("booking/sqlite/rusqlite", SQLITE, "tickets of events on SQLite"),
     direct("booking/sqlite/rusqlite/grouped", styled(SQLITE, Style::Grouped), "calls that wait for each other share a durable commit"),
+    direct("booking/sqlite/rusqlite/outbox-row", styled(SQLITE, Style::OutboxRow), "each booking leaves a row in an outbox that nobody reads"),
+    direct("booking/sqlite/rusqlite/outbox", styled(SQLITE, Style::Outbox), "each booking is published from an outbox by a relay"),
     direct("booking/postgres/tokio-postgres", POSTGRES, "tickets of events on PostgreSQL"),
+    direct("booking/postgres/tokio-postgres/outbox-row", styled(POSTGRES, Style::OutboxRow), "each booking leaves a row in an outbox that nobody reads"),
+    direct("booking/postgres/tokio-postgres/outbox", styled(POSTGRES, Style::Outbox), "each booking is published from an outbox by a relay"),
     direct("booking/postgres/sqlx", sqlx(Dialect::Postgres), "tickets of events on PostgreSQL through sqlx"),
     direct("booking/mariadb/mysql-async", MYSQL, "tickets of events on MariaDB"),
+    direct("booking/mariadb/mysql-async/outbox-row", styled(MYSQL, Style::OutboxRow), "each booking leaves a row in an outbox that nobody reads"),
+    direct("booking/mariadb/mysql-async/outbox", styled(MYSQL, Style::Outbox), "each booking is published from an outbox by a relay"),
 ];

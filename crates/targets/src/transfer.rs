@@ -62,8 +62,9 @@ pub(crate) fn relay(
     how: How,
     stores: &[DbUrl],
     size: &Cardinality,
-    keep: Duration,
+    settings: relay::Settings,
 ) -> Result<Box<dyn relay::Relay>> {
+    let keep = settings.keep;
     match (how.driver, how.style) {
         (Driver::Rusqlite, Style::Saga) => {
             relaying(&|statements| sqlite(how, stores, statements, Monotonic::start()), size, keep)

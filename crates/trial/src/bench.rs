@@ -61,10 +61,12 @@ impl<'a, W: Driven> Bench<'a, W> {
     /// Other variants may well be; unless the user has interrupted.
     pub fn prepare(&mut self, variant: &Variant) -> Result<Prepared> {
         let subject = subjects::find(&variant.subject)?;
-        let limits = |text: &Option<String>| text.as_deref().map(str::parse).transpose();
-        let (limits, relay_limits) = (limits(&variant.server_limits)?, limits(&variant.relay_limits)?);
-        let server =
-            ServerSettings { limits, relay_limits, pool: variant.pool, threads: variant.server_threads };
+        let server = ServerSettings {
+            limits: variant.server_limits.as_deref().map(str::parse).transpose()?,
+            relaying: variant.relaying.clone(),
+            pool: variant.pool,
+            threads: variant.server_threads,
+        };
         variant.plan.validate(W::KINDS)?;
         let index = self.deployed_at(&variant.spec)?;
         let clock = Monotonic::start();

@@ -1,9 +1,10 @@
 //! One trial, from a loaded database to a document: connect, look, drive, look again, audit.
 
+use crate::announced;
 use crate::folder::{ClaimsFile, Folder, Progress};
 use crate::own::Own;
 use crate::reach::{gone, of_server, reach, reach_started};
-use crate::relaying::Relaying;
+use crate::relaying::{Relayed, Relaying};
 use crate::settle;
 use crate::steady;
 use crate::told::{described, fill, left, nothing_completed};
@@ -12,7 +13,7 @@ use crate::viewer::{Following, Sight, Spectator};
 use admin::store;
 use anyhow::{Context, Result, bail};
 use benchmark::Streams;
-use deploy::{Databases, Deployment, Interrupt, Route, Server, ServerSettings, Subject, tell};
+use deploy::{Databases, Deployment, Interrupt, Route, Server, ServerSettings, Subject};
 use drive::{Observer, Stop};
 use measure::{Monotonic, Totals};
 use model::{Clock, Nanos, RetryPolicy, Stack, Target};
@@ -21,7 +22,7 @@ use result::{Conformance, Data, Document, Interval, Moment, Role, Settled, State
 use sql::Dialect;
 use std::cell::Cell;
 use std::sync::Arc;
-use targets::{Driven, TrialTarget};
+use targets::{Driven, Style, TrialTarget};
 
 /// Partial results are written with every slice for this long, and with every tenth then.
 const SLICES_WRITTEN_ALL: u32 = 60;
@@ -84,6 +85,10 @@ struct Ended<W: Driven> {
     server_failure: Option<String>,
     /// How what was still on its way came to its end, while the server was there to see to it.
     settled: Result<Option<Settled>>,
+    /// The number of the run, which its keys are made of.
+    run: u64,
+    /// What the relay says of itself in the end.
+    relayed: Option<Relayed>,
     /// What each limited process has met of its limits since it was started.
     throttling: Throttling,
 }
@@ -117,6 +122,8 @@ impl<W: Driven> Job<'_, W> {
         }
         let before = stored_before.as_ref();
 
+        let earlier = stored_before.as_ref().and_then(|before| announced::earlier(self, before));
+        document.trials[index].notes.extend(earlier);
         let relay = Relaying::beside(self)?;
         let mut watched = self.watched();
         watched.extend(relay.watched());
@@ -129,6 +136,7 @@ impl<W: Driven> Job<'_, W> {
             Route::Http => self.through_http(watched, document, before)?,
         };
         driven.throttling.relay = relay.throttling();
+        driven.relayed = relay.ask();
         if let Err(error) = relay.stop() {
             driven.server_failure.get_or_insert(format!("{error:#}"));
         }
@@ -194,6 +202,9 @@ impl<W: Driven> Job<'_, W> {
         watch.ask(probes).context("could not ask the engine about itself")?;
         let mut stack = target.stack();
         stack.settings.push(("sessions".into(), sessions.to_string()));
+        if self.subject.how.style == Style::Outbox {
+            stack.settings.extend(self.server.relaying.described());
+        }
         if let Some(commit) = self.subject.commit() {
             stack.server = Some(format!("{} at {commit}", stack.server.as_deref().unwrap_or("unnamed")));
         }
@@ -203,10 +214,11 @@ impl<W: Driven> Job<'_, W> {
         }
         let size = &self.databases.size;
         let ours = self.audited && !self.databases.is_foreign();
+        let run = measure::unix_nanoseconds();
         let streams = Streams {
             seed: self.plan.seed,
             load: ours.then_some(self.databases.seed()),
-            run: measure::unix_nanoseconds(),
+            run,
             mix: self.plan.mix.as_ref(),
             skew: self.plan.skew,
         };
@@ -254,7 +266,10 @@ impl<W: Driven> Job<'_, W> {
         }
         let settled = match (&driven, before) {
             (Ok(driven), Some(before))
-                if self.audited && driven.failure.is_none() && server_failure.is_none() =>
+                if self.audited
+                    && driven.failure.is_none()
+                    && server_failure.is_none()
+                    && W::is_awaited(self.subject.how.style.name()) =>
             {
                 let max = self.plan.settle_max;
                 let within = settle::Interval::of(started, driven.opened, driven.span);
@@ -264,7 +279,16 @@ impl<W: Driven> Job<'_, W> {
         };
         // Counted since the engine was started, of which this trial is the greater part; of a fresh engine all of it.
         let throttling = Throttling { engines: self.deployment.engine_throttling(), ..Throttling::default() };
-        Ok(Ended { trial: driven?, observation, stack, server_failure, settled, throttling })
+        Ok(Ended {
+            trial: driven?,
+            observation,
+            stack,
+            server_failure,
+            settled,
+            run,
+            relayed: None,
+            throttling,
+        })
     }
 
     /// Writes what was counted and what it implies about the data, now that no calls are made: all that a run that is killed
@@ -343,7 +367,8 @@ impl<W: Driven> Job<'_, W> {
     }
 
     fn finish(&self, trial: &mut Trial, driven: Ended<W>, before: Option<&W::Evidence>) -> Result<()> {
-        let Ended { trial: driven, observation, stack, server_failure, settled, throttling } = driven;
+        let Ended { trial: driven, observation, stack, server_failure, settled, run, relayed, throttling } =
+            driven;
         trial.stack = described(stack);
         // What a server that is not ours says of itself is all that is known.
         trial.stack.durability.claimed = self.url.is_some();
@@ -362,7 +387,7 @@ impl<W: Driven> Job<'_, W> {
                     self.deployment.engine_limits().map(|limits| limits.described(engines.next().flatten()))
                 }
                 Role::Server => self.server.limits.map(|limits| limits.described(throttling.server)),
-                Role::Relay => self.server.relay_limits.map(|limits| limits.described(throttling.relay)),
+                Role::Relay => self.server.relaying.limits.map(|limits| limits.described(throttling.relay)),
                 Role::Generator => None,
             };
             process.roles = roles(role, self.subject);
@@ -401,7 +426,7 @@ impl<W: Driven> Job<'_, W> {
         trial.inputs = W::input_checks(&driven.ledger, &self.databases.size, self.plan.mix.as_ref());
         if let Some(before) = before {
             let clock = Monotonic::start();
-            if let Err(error) = self.audit(trial, before, settled, &driven.ledger) {
+            if let Err(error) = self.audit(trial, before, settled, (run, relayed), &driven.ledger) {
                 // An engine that is gone: what was measured is kept, and nobody can say what it is worth.
                 let why = format!("the stored data could not be audited after the run: {error:#}");
                 trial.failure.get_or_insert(why);
@@ -414,35 +439,6 @@ impl<W: Driven> Job<'_, W> {
             );
         }
         trial.rules = judge::rules::judge(trial);
-        Ok(())
-    }
-
-    /// Audits the stored data, once what was still on its way has come to its end.
-    fn audit(
-        &self,
-        trial: &mut Trial,
-        before: &W::Evidence,
-        settled: Result<Option<Settled>>,
-        ledger: &W::Ledger,
-    ) -> Result<()> {
-        trial.settled = settled?;
-        // Only who has asked to stop ends the waiting before its time.
-        let cut = |settled: &Settled| settled.pending_last > 0 && settled.took_s < settled.max_s;
-        if trial.state == State::Complete && trial.settled.as_ref().is_some_and(cut) {
-            trial.state = State::Interrupted;
-        }
-        tell(self.viewer, "auditing");
-        let claims = W::claims(ledger, true);
-        if let Some(own) = self.own {
-            let (stored, audits) = own.evidence::<W>()?;
-            trial.audits.extend(audits);
-            trial.ledger = W::ledger_checks(before, &stored, &claims);
-            trial.notes.push(Own::NOTE.into());
-            return Ok(());
-        }
-        let checked = validate::after(self.databases, before, &trial.audits, &claims, self.interrupt)?;
-        trial.audits.extend(checked.audits);
-        trial.ledger = checked.ledger;
         Ok(())
     }
 

@@ -5,6 +5,7 @@
 //! on copies of them), `runner` (a schedule, trial by trial), `stored` (what a run that was cut off has). A run's folder is
 //! written as it goes: `folder`, `underway`.
 
+mod announced;
 mod bench;
 mod deployed;
 mod folder;

@@ -97,6 +97,12 @@ const GROUPS: &[Asked<Cardinality>] = &[
                 "events have the tickets and the limit that they were loaded with",
                 &["event", "stock", "available", "limited"],
             ),
+            Ask::condition(
+                "outbox_rows",
+                "outbox",
+                "what is still to be announced is a booking that is there",
+                &["row", "run", "worker", "sequence", "event", "user", "quantity"],
+            ),
             Ask::shape(
                 "booking_shape",
                 "bookings",

@@ -1,18 +1,20 @@
 //! The box office.
 
 use crate::{
-    Bookings, Call, Cardinality, Claims, Data, EVENTS, EVENTS_MAX, Inputs, Ledger, Oracle,
-    QUANTITY_DRAWN_MAX, QUANTITY_MAX, STOCK, STOCK_MAX, Sort, Tally, USER_MAX, USERS, audit, audit_ledger,
+    Announced, Announcing, Bookings, Call, Cardinality, Claims, Data, EVENTS, EVENTS_MAX, Inputs, Ledger,
+    Oracle, QUANTITY_DRAWN_MAX, QUANTITY_MAX, STOCK, STOCK_MAX, Sort, Tally, USER_MAX, USERS, audit,
+    audit_ledger, outbox_findings,
 };
 use anyhow::{Context, Result, bail};
 use benchmark::keyed::Effect;
 use benchmark::{
-    Benchmark, Inquiry, Kit, Look, Of, Parameter, Past, Rehearsal, Streams, input_checks, ledger_checks,
+    Benchmark, Inquiry, Kit, Look, Of, Parameter, Past, Rehearsal, Streams, announcement_checks,
+    input_checks, ledger_checks,
 };
 use model::rows::Dataset;
 use model::{Mix, Skewed};
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
-use sql::{Catalogue, Dialect, Value};
+use sql::{Catalogue, Dialect, SqlForm, Value};
 use std::sync::Arc;
 
 impl Benchmark for Bookings {
@@ -156,6 +158,31 @@ impl Benchmark for Bookings {
         rows.iter().map(tally).collect()
     }
 
+    /// Rows of the outbox.
+    fn pending(stored: &Vec<Tally>) -> Option<u64> {
+        let rows = stored.iter().filter(|tally| tally.sort == Sort::Outbox);
+        Some(rows.map(|tally| tally.sums.count.cast_unsigned()).sum())
+    }
+
+    fn is_awaited(style: &str) -> bool {
+        style == Bookings::style(Announcing::Relayed)
+    }
+
+    fn announced(
+        size: &Cardinality,
+        run: u64,
+        before: &Vec<Tally>,
+    ) -> Option<Box<dyn benchmark::Announced<Bookings>>> {
+        Some(Box::new(Announced::new(run, *size, before)))
+    }
+
+    fn unpublished_checks(style: &str, run: u64, claims: &Claims, stored: &Vec<Tally>) -> Vec<LedgerCheck> {
+        if style != Bookings::style(Announcing::Row) {
+            return Vec::new();
+        }
+        announcement_checks(outbox_findings(claims, run, stored), claims.complete)
+    }
+
     fn inquiries(_: &Cardinality, claims: &Claims, dialect: Dialect) -> Result<Vec<Inquiry>> {
         let query = audit::stored_booking(dialect)?;
         let inquiry = |doubt: &Effect| Inquiry {
@@ -199,6 +226,20 @@ impl Benchmark for Bookings {
 
     fn deferred(_ledger: &Ledger, _totals: &measure::Totals) -> Option<Deferred> {
         None
+    }
+}
+
+impl benchmark::Announced<Bookings> for Announced {
+    fn take(&mut self, place: &dyn Fn() -> String, payload: &[u8]) {
+        Announced::take(self, place, payload);
+    }
+
+    fn duplicates(&self) -> u64 {
+        Announced::duplicates(self)
+    }
+
+    fn checks(&self, claims: &Claims, stored: &Vec<Tally>) -> Vec<LedgerCheck> {
+        announcement_checks(self.findings(claims, stored), claims.complete)
     }
 }
 

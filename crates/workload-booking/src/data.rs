@@ -1,4 +1,4 @@
-//! The initial rows: events with their tickets. Nothing in them is random.
+//! The initial rows: events with their tickets, and the lease of the outbox. Nothing in them is random.
 
 use crate::{QUANTITY_DRAWN_MAX, USERS};
 use model::rows::{Dataset, RowSink, Table};
@@ -64,6 +64,7 @@ impl Cardinality {
 const EVENTS_A_CHUNK: u32 = 10_000;
 
 const EVENT: usize = 0;
+const LEASE: usize = 3;
 
 /// All initial rows at some size.
 #[derive(Debug, Clone)]
@@ -87,6 +88,14 @@ impl Data {
                 1,
                 0,
             ),
+            // Empty, too: it gets a row a booking that is to be announced.
+            table(
+                "outbox",
+                &["id", "run", "worker", "sequence", "event", "user_id", "quantity", "created"],
+                1,
+                0,
+            ),
+            table("outbox_lease", &["id", "holder", "expires"], 1, 1),
         ];
         Data { size, tables }
     }
@@ -98,6 +107,11 @@ impl Dataset for Data {
     }
 
     fn fill(&self, table: usize, chunk: u32, sink: &mut dyn RowSink) {
+        if table == LEASE {
+            // Nobody has it.
+            [1, 0, 0].into_iter().for_each(|value| sink.int(value));
+            sink.end();
+        }
         if table != EVENT {
             return;
         }

@@ -99,6 +99,8 @@ pub enum Sort {
     Bookings,
     /// Events; the amount is their available tickets.
     Events,
+    /// What is still to be announced, as bookings are.
+    Outbox,
 }
 
 /// A sum of the query `tallies`.
@@ -122,10 +124,17 @@ impl Tally {
         let sort = match sort {
             1 => Sort::Bookings,
             2 => Sort::Events,
+            3 => Sort::Outbox,
             _ => return None,
         };
         Some(Tally { sort, run, worker, sums: Sums { count, amount, mixed } })
     }
+}
+
+/// The sums of one sort.
+pub(crate) fn of_sort(tallies: &[Tally], sort: Sort) -> Vec<Stored> {
+    let stored = tallies.iter().filter(|tally| tally.sort == sort);
+    stored.map(|&Tally { run, worker, sums, .. }| Stored { run, worker, sums }).collect()
 }
 
 const BOOKED: Words = Words { names: ["bookings", "tickets", "keys"], calls: "bookings", units: "tickets" };
@@ -134,10 +143,8 @@ const BOOKED: Words = Words { names: ["bookings", "tickets", "keys"], calls: "bo
 /// lost since before the run are those of the bookings that came.
 #[must_use]
 pub fn audit(claims: &Claims, before: &[Tally], after: &[Tally]) -> Vec<LedgerFinding> {
-    let stored = after.iter().filter(|tally| tally.sort == Sort::Bookings);
-    let stored: Vec<Stored> =
-        stored.map(|&Tally { run, worker, sums, .. }| Stored { run, worker, sums }).collect();
-    let mut findings: Vec<_> = claims.held(Answered::Completed, &stored, &BOOKED).into();
+    let mut findings: Vec<_> =
+        claims.held(Answered::Completed, &of_sort(after, Sort::Bookings), &BOOKED).into();
     let sum = |tallies: &[Tally], sort: Sort| -> i64 {
         tallies.iter().filter(|tally| tally.sort == sort).map(|tally| tally.sums.amount).sum()
     };

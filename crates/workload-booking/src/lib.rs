@@ -4,6 +4,7 @@
 //! rows), `sql` (the transactions), `oracle` (the truth in memory), `ledger` (what answers imply). It knows no driver and no
 //! protocol; `wire` turns calls and outcomes into the parts of HTTP and back.
 
+mod announcement;
 pub mod audit;
 mod benchmark;
 mod call;
@@ -19,13 +20,16 @@ mod wire;
 
 use model::{Kind, Verdict, Workload};
 
+pub use announcement::{Announced, message, outbox_findings, outbox_row};
 pub use call::{Booking, Call, Purpose, QUANTITY_DRAWN_MAX, QUANTITY_MAX, USER_MAX, USERS};
 pub use data::{Cardinality, Data, EVENTS, EVENTS_MAX, STOCK, STOCK_MAX};
 pub use input::Inputs;
 pub use ledger::{Claims, Ledger, Sort, Tally, audit as audit_ledger};
 pub use oracle::Oracle;
 pub use outcome::{Decline, Outcome};
-pub use sql::{SqlSession, SqlTarget, Stmt, catalogue, schema};
+pub use sql::{
+    Announcing, RELAY_STATEMENTS, SqlSession, SqlTarget, Stmt, catalogue, relay_catalogue, schema,
+};
 
 /// The workload.
 #[derive(Debug, Clone, Copy)]

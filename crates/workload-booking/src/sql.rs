@@ -11,6 +11,7 @@ sql::statements! {
     TakeTickets = "take_tickets",
     ReadBooking = "read_booking",
     ReadEvent = "read_event",
+    InsertOutbox = "insert_outbox",
 }
 
 /// The statement texts for an engine, in the order of [`Stmt`].
@@ -28,6 +29,24 @@ pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
     canonical.overridden(&Catalogue::parse(own)?)?.select(Stmt::NAMES)
 }
 
+/// Names of the statements of the relay of the outbox, in their order.
+pub const RELAY_STATEMENTS: &[&str] = &["take_lease", "read_clock", "read_outbox", "remove_rows"];
+
+/// The statements of the relay of the outbox for an engine, in the order of [`RELAY_STATEMENTS`].
+///
+/// # Errors
+/// When the files and the code disagree; a test keeps that from happening.
+pub fn relay_catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
+    let canonical = Catalogue::parse(include_str!("../../../spec/sql/booking/relay.sql"))?;
+    let own = match dialect {
+        // SQLite takes the canonical form.
+        Dialect::Sqlite => return canonical.select(RELAY_STATEMENTS),
+        Dialect::Postgres => include_str!("../../../spec/sql/booking/relay.postgres.sql"),
+        Dialect::MySql => include_str!("../../../spec/sql/booking/relay.mysql.sql"),
+    };
+    canonical.overridden(&Catalogue::parse(own)?)?.select(RELAY_STATEMENTS)
+}
+
 /// Tables and keys for an engine, in the order in which they are made.
 ///
 /// # Errors
@@ -40,10 +59,23 @@ pub fn schema(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
     }
 }
 
+/// What a booking leaves beside its own row, so that it can be announced.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Announcing {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// A row of the outbox, which nobody reads.
+    Row,
+    /// The same for a relay.
+    Relayed,
+}
+
 /// Runs the transactions on one connection.
 #[derive(Debug)]
 pub struct SqlSession<C, K> {
     conn: Timed<C, K>,
+    announcing: Announcing,
 }
 
 /// What is known before a booking is written.
@@ -67,8 +99,8 @@ impl Seen {
 
 impl<C: SqlConn, K: Clock> SqlSession<C, K> {
     /// A session on a connection whose statements are those of [`catalogue`].
-    pub fn new(conn: C, clock: K) -> SqlSession<C, K> {
-        SqlSession { conn: Timed::new(conn, clock) }
+    pub fn new(conn: C, clock: K, announcing: Announcing) -> SqlSession<C, K> {
+        SqlSession { conn: Timed::new(conn, clock), announcing }
     }
 
     async fn call(&mut self, call: &Call) -> Result<Outcome, Fault> {
@@ -106,8 +138,9 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         }
     }
 
-    /// The key is written first, because a transaction that waits for a key must hold no row that others wait for; tickets are taken last,
-    /// so that their row is locked for the time of a commit. Whether both were done.
+    /// The key is written first, because a transaction that waits for a key must hold no row that others wait for; tickets are taken
+    /// last, so that their row is locked for the time of a commit. But the row of the outbox comes after that: while the event is
+    /// locked, its bookings get their numbers in the order in which they commit. Whether all was done.
     async fn write(&mut self, asked: &Booking, is_limited: bool) -> Result<bool, Fault> {
         let Booking { key, event, user, quantity } = *asked;
         let [run, worker, sequence] = key.columns().map(Param::Int);
@@ -116,7 +149,14 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         if self.conn.exec(Stmt::InsertBooking.id(), &row).await? != 1 {
             return Ok(false);
         }
-        Ok(self.conn.exec(Stmt::TakeTickets.id(), &[event.into(), quantity.into()]).await? == 1)
+        if self.conn.exec(Stmt::TakeTickets.id(), &[event.into(), quantity.into()]).await? != 1 {
+            return Ok(false);
+        }
+        if self.announcing != Announcing::Nothing {
+            let row = [run, worker, sequence, event.into(), user.into(), quantity.into()];
+            self.conn.exec(Stmt::InsertOutbox.id(), &row).await?;
+        }
+        Ok(true)
     }
 
     async fn look(&mut self, asked: &Booking) -> Result<Seen, Fault> {
@@ -200,14 +240,18 @@ pub type SqlTarget<O, K> = sql::SqlTarget<Bookings, O, K>;
 
 impl SqlForm for Bookings {
     type Session<C: SqlConn, K: Clock> = SqlSession<C, K>;
-    type Form = ();
+    type Form = Announcing;
 
-    fn session<C: SqlConn, K: Clock>(conn: C, clock: K, (): ()) -> SqlSession<C, K> {
-        SqlSession::new(conn, clock)
+    fn session<C: SqlConn, K: Clock>(conn: C, clock: K, announcing: Announcing) -> SqlSession<C, K> {
+        SqlSession::new(conn, clock, announcing)
     }
 
-    fn style((): ()) -> &'static str {
-        "plain"
+    fn style(announcing: Announcing) -> &'static str {
+        match announcing {
+            Announcing::Nothing => "plain",
+            Announcing::Row => "outbox-row",
+            Announcing::Relayed => "outbox",
+        }
     }
 }
 
@@ -222,11 +266,12 @@ mod tests {
             let tables = schema(dialect).unwrap();
             let count = |prefix: &str| tables.iter().filter(|(name, _)| name.starts_with(prefix)).count();
             let keys = match dialect {
-                Dialect::Postgres => 3,
+                Dialect::Postgres => 4,
                 Dialect::Sqlite => 1,
                 Dialect::MySql => 0,
             };
-            assert_eq!((count("table_"), count("index_")), (2, keys));
+            assert_eq!((count("table_"), count("index_")), (4, keys));
+            assert_eq!(relay_catalogue(dialect).unwrap().len(), 4);
         }
     }
 }

@@ -55,9 +55,18 @@ where event.id is null or booking.quantity < 1 or booking.quantity > ?4 or booki
   or booking.created <= 0
   or coalesce(booking.limited_to, 0) <> case when event.limited = 1 then booking.user_id else 0 end
 
+-- What is still to be announced is a booking that is there.
+-- name: outbox_rows
+select outbox.id, outbox.run, outbox.worker, outbox.sequence, outbox.event, outbox.user_id, outbox.quantity
+from outbox
+left join booking on booking.run = outbox.run and booking.worker = outbox.worker and booking.sequence = outbox.sequence
+where booking.run is null or booking.event <> outbox.event or booking.user_id <> outbox.user_id
+  or booking.quantity <> outbox.quantity or outbox.created <= 0
+
 -- For the ledger ---------------------------------------------------------------------------------------------------------
 
--- By run and worker, with count, tickets and mixed columns: bookings (1); and events (2) with the tickets that they have left.
+-- By run and worker, with count, tickets and mixed columns: bookings (1), and what is still to be announced of them (3); and events (2)
+-- with the tickets that they have left.
 -- name: tallies
 select 1 as sort, run, worker, count(*) as bookings, cast(sum(quantity) as bigint) as tickets,
   cast(sum(
@@ -68,6 +77,12 @@ group by run, worker
 union all
 select 2, 0, 0, count(*), cast(coalesce(sum(available), 0) as bigint), 0
 from event
+union all
+select 3, run, worker, count(*), cast(sum(quantity) as bigint), cast(sum(
+    (sequence + 1) * 48271 % 2147483647 * ((event * 16807 + user_id * 69621 + quantity * 40692) % 2147483647) % 2147483647
+  ) as bigint)
+from outbox
+group by run, worker
 order by 1, 2, 3
 
 -- What is stored under the key of run ?1, worker ?2 and sequence ?3.

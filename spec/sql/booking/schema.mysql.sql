@@ -25,3 +25,26 @@ create table booking (
   primary key (run, worker, sequence),
   unique key booking_limited (event, limited_to)
 ) engine = InnoDB, character set = utf8mb4, collate = utf8mb4_bin
+
+-- A row for each booking that is to be announced, in the order of its number; whoever has announced it removes it.
+-- name: table_outbox
+create table outbox (
+  id bigint not null auto_increment,
+  run bigint not null,
+  worker bigint not null,
+  sequence bigint not null,
+  event bigint not null,
+  user_id bigint not null,
+  quantity bigint not null,
+  created bigint not null,
+  primary key (id)
+) engine = InnoDB, character set = utf8mb4, collate = utf8mb4_bin
+
+-- Who announces, and until when nobody else does.
+-- name: table_outbox_lease
+create table outbox_lease (
+  id bigint not null,
+  holder bigint not null,
+  expires bigint not null,
+  primary key (id)
+) engine = InnoDB, character set = utf8mb4, collate = utf8mb4_bin

@@ -25,5 +25,26 @@ create table booking (
   primary key (run, worker, sequence)
 ) strict, without rowid;
 
+-- A row for each booking that is to be announced, in the order of its number; whoever has announced it removes it.
+-- name: table_outbox
+create table outbox (
+  id integer primary key autoincrement,
+  run integer not null,
+  worker integer not null,
+  sequence integer not null,
+  event integer not null,
+  user_id integer not null,
+  quantity integer not null,
+  created integer not null
+) strict;
+
+-- Who announces, and until when nobody else does.
+-- name: table_outbox_lease
+create table outbox_lease (
+  id integer primary key,
+  holder integer not null,
+  expires integer not null
+) strict;
+
 -- name: index_booking_limited
 create unique index booking_limited on booking (event, limited_to) where limited_to is not null;

@@ -30,3 +30,8 @@ where run = ?1 and worker = ?2 and sequence = ?3
 select stock, available
 from event
 where id = ?1
+
+-- After the tickets are taken: bookings of an event then have numbers in the order in which they commit.
+-- name: insert_outbox
+insert into outbox (run, worker, sequence, event, user_id, quantity, created)
+values (?1, ?2, ?3, ?4, ?5, ?6, cast(unixepoch('subsec') * 1000000 as integer))

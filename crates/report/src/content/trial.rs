@@ -151,6 +151,9 @@ fn rates_section(trial: &Trial) -> Vec<Block<'_>> {
     // Where something never arrived, that is among the rules to mind.
     let settled = trial.rules.iter().find(|rule| rule.name == "settled" && rule.severity == Severity::Ok);
     blocks.extend(settled.map(|rule| Block::fact("settled", rule.sentence.clone()).at(Level::Brief)));
+    blocks.extend(
+        findings::published_words(trial).map(|words| Block::fact("published", words).at(Level::Brief)),
+    );
     let backlog =
         trial.settled.as_ref().and_then(|settled| settled.settlement.as_ref()).map(findings::backlog);
     blocks.extend(backlog.map(|words| Block::fact("on their way", words)));

@@ -11,7 +11,7 @@ use deploy::{Offered, Spec};
 use schedule::factors::FACTORS;
 use schedule::plan::Variant;
 use sql::{Dialect, SqliteUrl, UrlError};
-use targets::Driven;
+use targets::{Driven, Style};
 
 /// Keys of a variant beside those of a plan.
 const OWN: &[&str] = &[
@@ -23,6 +23,9 @@ const OWN: &[&str] = &[
     "factor",
     "pool",
     "server-threads",
+    "sink",
+    "polling",
+    "batch",
     "shards",
     "durability",
     "limits",
@@ -73,8 +76,16 @@ impl Common<'_> {
             if at_server && subject.route() == Route::Direct {
                 return Err(source.wrong(&entry.key_span, no_server(key, subject)));
             }
+            let at_outbox = ["sink", "polling", "batch"].contains(&key);
+            if at_outbox && subject.how.style != Style::Outbox {
+                return Err(source.wrong(
+                    &entry.key_span,
+                    format!("`{key}` is for the relay of an outbox, which {} does not have", subject.path),
+                ));
+            }
             if PLAN.contains(&key)
                 || at_server
+                || at_outbox
                 || key == "durability"
                 || parameters::<W>().any(|parameter| parameter == key)
             {
@@ -129,7 +140,7 @@ impl Common<'_> {
             pool: server.pool,
             server_threads: server.threads,
             server_limits: text_of(Limited::Server),
-            relay_limits: text_of(Limited::Relay),
+            relaying: server.relaying,
             spec,
             through_checkpoints: args.plan.through_checkpoints,
             asked,

@@ -60,9 +60,8 @@ pub(super) const PLAN_WHOLE: &[&str] = &["blocks", "seed", "control"];
 
 fn type_of(key: &str) -> Type {
     match key {
-        "calls" | "clients" | "generator-threads" | "blocks" | "seed" | "pool" | "server-threads" => {
-            Type::Whole
-        }
+        "calls" | "clients" | "generator-threads" | "blocks" | "seed" | "pool" | "server-threads"
+        | "batch" => Type::Whole,
         "rate" => Type::Number,
         "control" | "statement-statistics" | "through-checkpoints" => Type::Truth,
         "margin" | "max-loss" => Type::Share,
@@ -75,6 +74,8 @@ fn type_of(key: &str) -> Type {
         "delivery" => Type::Text("\"deferred\""),
         "durability" => Type::Text("\"delayed\""),
         "limit" => Type::Text("\"cpu=1,mem=1GiB\""),
+        "sink" => Type::Text("\"null\""),
+        "polling" => Type::Text("\"500ms\""),
         key if workloads::all().flat_map(|row| row.parameters).any(|parameter| parameter.name == key) => {
             Type::Whole
         }

@@ -1,0 +1,213 @@
+//! How a relay is set up that is started here.
+
+use broker::{Address, AddressError};
+use relay::Polling;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// What is chosen of a relay.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Relaying {
+    /// What it may use.
+    #[serde(with = "limits")]
+    pub limits: Option<rig::Limits>,
+    /// Where the messages of an outbox go.
+    pub sink: SinkKind,
+    /// When it looks again.
+    #[serde(with = "polling")]
+    pub polling: Polling,
+    /// Messages that are published together.
+    pub batch: u32,
+}
+
+impl Default for Relaying {
+    fn default() -> Relaying {
+        Relaying { limits: None, sink: SinkKind::default(), polling: relay::ADAPTIVE, batch: relay::BATCH }
+    }
+}
+
+/// Kinds of places where the messages of an outbox go.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SinkKind {
+    /// Nowhere: they are taken and forgotten.
+    Null,
+    /// A file in the folder of the run, a message a line, flushed batch by batch.
+    #[default]
+    File,
+}
+
+impl SinkKind {
+    /// All, by their names.
+    const ALL: [(SinkKind, &'static str); 2] = [(SinkKind::Null, "null"), (SinkKind::File, "file")];
+}
+
+impl fmt::Display for SinkKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = SinkKind::ALL.into_iter().find(|(kind, _)| kind == self);
+        f.write_str(named.map_or("", |(_, name)| name))
+    }
+}
+
+impl FromStr for SinkKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<SinkKind, String> {
+        let found = SinkKind::ALL.into_iter().find(|(_, name)| *name == text).map(|(kind, _)| kind);
+        found.ok_or_else(|| {
+            let names = SinkKind::ALL.map(|(_, name)| format!("`{name}`"));
+            format!("`{text}` is no sink; there are {}", names.join(", "))
+        })
+    }
+}
+
+/// Where the messages of one relay go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sink {
+    /// Nowhere.
+    Null,
+    /// This file.
+    File(PathBuf),
+    /// A topic of a broker.
+    Topic {
+        /// Where the broker is.
+        broker: Address,
+        /// The name of the topic, which is there.
+        topic: String,
+    },
+}
+
+impl Sink {
+    /// As `stackmark relay --sink` takes it.
+    #[must_use]
+    pub fn written(&self) -> String {
+        match self {
+            Sink::Null => "null".into(),
+            Sink::File(path) => format!("file:{}", path.display()),
+            Sink::Topic { broker, topic } => {
+                format!("kafka://{}/{topic}", broker.to_string().trim_start_matches("kafka://"))
+            }
+        }
+    }
+}
+
+impl FromStr for Sink {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Sink, String> {
+        match text.split_once(':') {
+            None if text == "null" => Ok(Sink::Null),
+            Some(("file", path)) if !path.is_empty() => Ok(Sink::File(path.into())),
+            Some(("kafka", _)) => match text.rsplit_once('/') {
+                Some((broker, topic)) if is_topic(topic) => {
+                    let broker: Address = broker.parse().map_err(|error: AddressError| error.to_string())?;
+                    if broker.password.is_some() {
+                        return Err("a password is given in STACKMARK_BROKER_PASSWORD, and not on the command line, where others see it"
+                            .to_owned());
+                    }
+                    Ok(Sink::Topic { broker, topic: topic.to_owned() })
+                }
+                _ => Err("a sink on a broker is kafka://HOST:PORT/TOPIC or kafka://USER@HOST:PORT/TOPIC; a topic has 1 to 249 letters, \
+                          digits, dots, underscores and hyphens"
+                    .to_owned()),
+            },
+            _ => Err(format!("`{text}` is no sink: give `null`, `file:PATH`, or `kafka://HOST:PORT/TOPIC`")),
+        }
+    }
+}
+
+/// Whether a topic may have that name.
+fn is_topic(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    (1..=249).contains(&name.len()) && name.bytes().all(is_plain) && name != "." && name != ".."
+}
+
+impl Relaying {
+    /// What a relay finds in its environment.
+    pub(crate) fn variables(&self, sink: &Sink) -> Vec<(String, String)> {
+        let variables = [
+            ("STACKMARK_SINK", sink.written()),
+            ("STACKMARK_POLLING", self.polling.to_string()),
+            ("STACKMARK_BATCH", self.batch.to_string()),
+        ];
+        variables.map(|(name, value)| (name.to_owned(), value)).into()
+    }
+
+    /// How its messages are published, as the comparison key has it.
+    #[must_use]
+    pub fn described(&self) -> Vec<(String, String)> {
+        let settings = [
+            ("outbox sink", self.sink.to_string()),
+            ("outbox polling", self.polling.to_string()),
+            ("outbox batch", self.batch.to_string()),
+        ];
+        settings.map(|(name, value)| (name.to_owned(), value)).into()
+    }
+}
+
+/// Limits as they are typed.
+mod limits {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(limits: &Option<rig::Limits>, into: S) -> Result<S::Ok, S::Error> {
+        limits.map(|limits| limits.to_string()).serialize(into)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<rig::Limits>, D::Error> {
+        let text = Option::<String>::deserialize(from)?;
+        text.map(|text| text.parse().map_err(D::Error::custom)).transpose()
+    }
+}
+
+/// The same of when a relay looks.
+mod polling {
+    use relay::Polling;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(polling: &Polling, into: S) -> Result<S::Ok, S::Error> {
+        into.collect_str(polling)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Polling, D::Error> {
+        String::deserialize(from)?.parse().map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_chosen_is_written_down_and_read_again() {
+        let polling = "500ms".parse().unwrap();
+        let limits = Some("cpu=0.5".parse().unwrap());
+        for relaying in [Relaying::default(), Relaying { limits, sink: SinkKind::Null, polling, batch: 7 }] {
+            let text = serde_json::to_string(&relaying).unwrap();
+            assert_eq!(serde_json::from_str::<Relaying>(&text).unwrap(), relaying, "{text}");
+        }
+    }
+
+    #[test]
+    fn sinks_are_read_as_they_are_written_and_others_are_refused() {
+        let topic = |broker: &str| Sink::Topic { broker: broker.parse().unwrap(), topic: "a.b-c_1".into() };
+        let topics = [topic("127.0.0.1:9092"), topic("kafka://me@host:1")];
+        for sink in [Sink::Null, Sink::File("/a b/c.jsonl".into())].into_iter().chain(topics) {
+            assert_eq!(sink.written().parse(), Ok(sink));
+        }
+        for text in ["", "file", "file:", "nul", "kafka", "amqp://h:1/t"] {
+            assert!(text.parse::<Sink>().unwrap_err().contains("file:PATH"), "{text}");
+        }
+        for text in ["kafka://h:1", "kafka://h:1/", "kafka://h:1/a b", "kafka://h/t", "kafka:t"] {
+            assert!(text.parse::<Sink>().unwrap_err().contains("HOST:PORT"), "{text}");
+        }
+        let error = "kafka://me:secret@h:1/t".parse::<Sink>().unwrap_err();
+        assert!(error.contains("STACKMARK_BROKER_PASSWORD") && !error.contains("secret"), "{error}");
+        for (kind, name) in SinkKind::ALL {
+            assert_eq!((kind.to_string().as_str(), name.parse()), (name, Ok(kind)));
+        }
+        assert!("topic".parse::<SinkKind>().unwrap_err().contains("`null`, `file`"));
+    }
+}

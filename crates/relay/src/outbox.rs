@@ -1,0 +1,187 @@
+//! The relay of an outbox: rows that transactions have left in a table are published in the order of their numbers and removed.
+//!
+//! One relay at a time works on an outbox, the one that has its lease; others wait until the lease has run out. What is read is
+//! always the beginning of what is there, so that a row whose transaction commits late is found by the next look: no place is
+//! remembered. A row is removed after its message has been acknowledged; a relay that ends in between leaves it to be
+//! published again. So messages come at least once, and the first ones of a key in its order.
+
+use crate::{Batch, BoxFuture, Lag, Message, Relay, Sink};
+use measure::{Monotonic, unix_nanoseconds};
+use model::random::Random;
+use model::{Clock as _, Fault, Nanos};
+use sql::{Param, Read, SqlConn, SqlOpener, StmtId, TxKind};
+use std::sync::{Arc, PoisonError};
+
+/// Names of the statements of an outbox, in their order:
+///
+/// 1. takes or prolongs the lease for the relay ?1 by ?2 microseconds, and changes one row if that can be;
+/// 2. the time by the clock of the store, in microseconds since 1970;
+/// 3. the first ?1 rows by their numbers, as [`Row`]s are read from them;
+/// 4. removes the rows with the numbers in ?1, a list in JSON.
+pub const STATEMENTS: &[&str] = &["take_lease", "read_clock", "read_outbox", "remove_rows"];
+
+const TAKE_LEASE: StmtId = StmtId(0);
+const READ_CLOCK: StmtId = StmtId(1);
+const READ_OUTBOX: StmtId = StmtId(2);
+const REMOVE_ROWS: StmtId = StmtId(3);
+
+/// How long a relay has an outbox to itself that does not prolong it.
+const LEASE: Nanos = Nanos::from_secs(3);
+/// The lease is prolonged when so much of it has passed.
+const PROLONG_AFTER: Nanos = Nanos::from_secs(1);
+
+/// A row of an outbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// Its number.
+    pub id: i64,
+    /// When it was written, by the clock of its store, in microseconds since 1970.
+    pub created_us: i64,
+    /// What is published of it.
+    pub message: Message,
+}
+
+/// The relay of an outbox, with its connection while the store is there.
+pub struct OutboxRelay<O: SqlOpener> {
+    opener: O,
+    read: Read<Row>,
+    sink: Box<dyn Sink>,
+    /// Rows that are published together.
+    batch: u32,
+    /// No other relay has it.
+    holder: i64,
+    clock: Monotonic,
+    open: Option<Open<O::Conn>>,
+    lag: Lag,
+}
+
+struct Open<C> {
+    conn: C,
+    /// The clock of the store less ours, in microseconds.
+    ahead_us: i64,
+    /// When the lease was last taken, by our clock.
+    leased: Option<Nanos>,
+}
+
+impl<O: SqlOpener> OutboxRelay<O> {
+    /// A relay of an outbox whose opener prepares [`STATEMENTS`].
+    pub fn new(opener: O, read: Read<Row>, sink: Box<dyn Sink>, batch: u32) -> OutboxRelay<O> {
+        let holder = Random::stream(unix_nanoseconds(), &[std::process::id().into()]).range(1, i64::MAX);
+        let clock = Monotonic::start();
+        OutboxRelay { opener, read, sink, batch, holder, clock, open: None, lag: Lag::default() }
+    }
+
+    async fn turn(&mut self) -> Batch {
+        match self.relay().await {
+            Ok(batch) => batch,
+            Err(error) => Batch { error: Some(error), ..Batch::default() },
+        }
+    }
+
+    async fn relay(&mut self) -> Result<Batch, String> {
+        let now = self.clock.now();
+        if self.open.is_none() {
+            self.open = Some(open(&self.opener).await?);
+        }
+        let Some(open) = &mut self.open else { return Ok(Batch::default()) };
+        let batch = async {
+            if open.leased.is_none_or(|leased| now >= leased + PROLONG_AFTER) {
+                let is_ours = take_lease(&mut open.conn, self.holder).await?;
+                open.leased = is_ours.then_some(now);
+            }
+            match open.leased {
+                Some(_) => read(&mut open.conn, self.read, self.batch).await,
+                None => Ok(Vec::new()),
+            }
+        };
+        let rows = match batch.await {
+            Ok(rows) => rows,
+            Err(fault) => return Err(self.lost(&fault)),
+        };
+        if rows.is_empty() {
+            return Ok(Batch::default());
+        }
+        let (rows, messages): (Vec<(i64, i64)>, Vec<Message>) =
+            rows.into_iter().map(|row| ((row.id, row.created_us), row.message)).unzip();
+        self.sink.publish(&messages).await?;
+        let acknowledged_us = (unix_nanoseconds() / 1_000) as i64;
+        let Some(open) = &mut self.open else { return Ok(Batch::default()) };
+        note(&self.lag, acknowledged_us + open.ahead_us, &rows);
+        if let Err(fault) = remove(&mut open.conn, &rows).await {
+            return Err(self.lost(&fault));
+        }
+        Ok(Batch { settled: rows.len() as u64, transactions: 1, ..Batch::default() })
+    }
+
+    /// What to say of a fault. The connection may be gone, and is opened again; a conflict says that another relay was there.
+    fn lost(&mut self, fault: &Fault) -> String {
+        self.open = None;
+        fault.to_string()
+    }
+}
+
+impl<O: SqlOpener> Relay for OutboxRelay<O> {
+    fn batch(&mut self) -> BoxFuture<'_> {
+        Box::pin(self.turn())
+    }
+
+    fn lag(&self) -> Option<Lag> {
+        Some(Arc::clone(&self.lag))
+    }
+}
+
+/// Notes how long rows took to be acknowledged, at a moment by the clock of their store.
+fn note(lag: &Lag, acknowledged_us: i64, rows: &[(i64, i64)]) {
+    let mut lag = lag.lock().unwrap_or_else(PoisonError::into_inner);
+    for (_, created_us) in rows {
+        lag.record(Nanos((acknowledged_us - created_us).max(0).cast_unsigned() * 1_000));
+    }
+}
+
+async fn open<O: SqlOpener>(opener: &O) -> Result<Open<O::Conn>, String> {
+    let mut conn = opener.open().await.map_err(|error| error.to_string())?;
+    let before = unix_nanoseconds();
+    let theirs = read_clock(&mut conn).await.map_err(|fault| fault.to_string())?;
+    // Half of the way there and back.
+    let ours = (before + unix_nanoseconds()) / 2_000;
+    Ok(Open { conn, ahead_us: theirs - ours as i64, leased: None })
+}
+
+async fn read_clock<C: SqlConn>(conn: &mut C) -> Result<i64, Fault> {
+    conn.begin(TxKind::OneRead).await?;
+    let found = conn.row(READ_CLOCK, &[], |row| row.int(0)).await;
+    ended(conn, found).await.map(|found| found.unwrap_or(0))
+}
+
+async fn take_lease<C: SqlConn>(conn: &mut C, holder: i64) -> Result<bool, Fault> {
+    conn.begin(TxKind::Write).await?;
+    let micros = (LEASE.0 / 1_000) as i64;
+    let changed = conn.exec(TAKE_LEASE, &[Param::Int(holder), Param::Int(micros)]).await;
+    ended(conn, changed).await.map(|changed| changed == 1)
+}
+
+async fn read<C: SqlConn>(conn: &mut C, read: Read<Row>, most: u32) -> Result<Vec<Row>, Fault> {
+    let mut rows = Vec::new();
+    conn.begin(TxKind::OneRead).await?;
+    let found = conn.rows(READ_OUTBOX, &[most.into()], read, &mut rows).await;
+    ended(conn, found).await.map(|()| rows)
+}
+
+async fn remove<C: SqlConn>(conn: &mut C, rows: &[(i64, i64)]) -> Result<(), Fault> {
+    let ids: Vec<String> = rows.iter().map(|(id, _)| id.to_string()).collect();
+    let list = format!("[{}]", ids.join(","));
+    conn.begin(TxKind::Write).await?;
+    let removed = conn.exec(REMOVE_ROWS, &[Param::Text(&list)]).await;
+    ended(conn, removed).await.map(drop)
+}
+
+/// Ends a transaction as its statements have.
+async fn ended<C: SqlConn, T>(conn: &mut C, done: Result<T, Fault>) -> Result<T, Fault> {
+    match done {
+        Ok(done) => conn.commit().await.map(|()| done),
+        Err(fault) => {
+            let _ = conn.rollback().await;
+            Err(fault)
+        }
+    }
+}

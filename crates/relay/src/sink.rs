@@ -1,0 +1,137 @@
+//! Where messages go.
+
+use broker::{Address, Broker, BrokerError, Partition, Record};
+use std::fs::File;
+use std::future::{Future, ready};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::pin::Pin;
+
+/// What is to be published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Messages of one key stay in their order.
+    pub key: u64,
+    /// What it says, as JSON on one line.
+    pub payload: Vec<u8>,
+}
+
+/// A batch that is being published: ends when all of it has been acknowledged, or says what failed.
+pub type Publishing<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
+
+/// Where messages go.
+pub trait Sink: Send {
+    /// Publishes messages in their order. Of a batch that fails some may have been published.
+    fn publish<'a>(&'a mut self, messages: &'a [Message]) -> Publishing<'a>;
+}
+
+/// Takes everything and keeps nothing.
+#[derive(Debug, Default)]
+pub struct Null;
+
+impl Sink for Null {
+    fn publish<'a>(&'a mut self, _: &'a [Message]) -> Publishing<'a> {
+        Box::pin(ready(Ok(())))
+    }
+}
+
+/// A topic of a broker: messages of one key go to one partition, and a batch to one partition after the other.
+#[derive(Debug)]
+pub struct Topic {
+    address: Address,
+    topic: String,
+    /// Its partitions, and the broker for its connections, once something was published and until that fails.
+    open: Option<(Broker, Vec<Partition>)>,
+}
+
+impl Topic {
+    /// A topic that nobody has looked for yet.
+    #[must_use]
+    pub fn of(address: Address, topic: &str) -> Topic {
+        Topic { address, topic: topic.to_owned(), open: None }
+    }
+
+    /// Looks whether it is there.
+    ///
+    /// # Errors
+    /// The broker cannot be used, or has no such topic.
+    pub async fn is_there(&self) -> Result<(), BrokerError> {
+        Broker::connect(&self.address).await?.partitions_of(&self.topic).await.map(drop)
+    }
+
+    async fn open(&self) -> Result<(Broker, Vec<Partition>), BrokerError> {
+        let broker = Broker::connect(&self.address).await?;
+        let mut partitions = Vec::new();
+        for number in 0..broker.partitions_of(&self.topic).await? {
+            partitions.push(broker.partition(&self.topic, number).await?);
+        }
+        Ok((broker, partitions))
+    }
+
+    async fn write(&mut self, messages: &[Message]) -> Result<(), BrokerError> {
+        if self.open.is_none() {
+            self.open = Some(self.open().await?);
+        }
+        let partitions = self.open.as_ref().map_or(&[][..], |(_, partitions)| partitions);
+        let count = partitions.len() as u64;
+        for (number, partition) in partitions.iter().enumerate() {
+            let own = messages.iter().filter(|message| message.key % count == number as u64);
+            let record = |message: &Message| Record {
+                key: message.key.to_string().into_bytes(),
+                value: message.payload.clone(),
+            };
+            let records: Vec<Record> = own.map(record).collect();
+            if !records.is_empty() {
+                partition.write(records).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn publish_all(&mut self, messages: &[Message]) -> Result<(), String> {
+        let written = self.write(messages).await;
+        // Its connections may be gone, and are made again.
+        written.map_err(|error| {
+            self.open = None;
+            error.to_string()
+        })
+    }
+}
+
+impl Sink for Topic {
+    fn publish<'a>(&'a mut self, messages: &'a [Message]) -> Publishing<'a> {
+        Box::pin(self.publish_all(messages))
+    }
+}
+
+/// A file, one message a line; each batch is flushed to the disk.
+#[derive(Debug)]
+pub struct Lines(BufWriter<File>);
+
+impl Lines {
+    /// Appends to a file, which is made if it is not there.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn append_to(path: &Path) -> std::io::Result<Lines> {
+        let file = File::options().append(true).create(true).open(path)?;
+        Ok(Lines(BufWriter::new(file)))
+    }
+
+    fn write(&mut self, messages: &[Message]) -> std::io::Result<()> {
+        for message in messages {
+            self.0.write_all(&message.payload)?;
+            self.0.write_all(b"\n")?;
+        }
+        self.0.flush()?;
+        self.0.get_ref().sync_data()
+    }
+}
+
+impl Sink for Lines {
+    fn publish<'a>(&'a mut self, messages: &'a [Message]) -> Publishing<'a> {
+        Box::pin(ready(
+            self.write(messages).map_err(|error| format!("could not write messages to the file: {error}")),
+        ))
+    }
+}

@@ -1,0 +1,352 @@
+//! What is announced of bookings, from the rows of the outbox to a sink, and whether it is what was booked.
+
+use crate::ledger::{effect, of_sort};
+use crate::{Booking, Cardinality, Claims, QUANTITY_MAX, Sort, Tally, USER_MAX};
+use benchmark::keyed::{Answered, Stored, Sums, Words, finding};
+use model::{Key, LedgerFinding};
+use serde::{Deserialize, Serialize};
+use sql::{ColumnError, Columns};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// An announcement as it is published: one line of JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Announcement {
+    /// `booked`.
+    #[serde(rename = "type")]
+    kind: String,
+    /// The id of the booking, which is the key that it was made under: run, worker and sequence.
+    booking: String,
+    event: u32,
+    user: u32,
+    quantity: u32,
+    /// Its number in the outbox.
+    position: i64,
+}
+
+const BOOKED: &str = "booked";
+
+/// What is published of a booking: the key that keeps its event's in order, and a line of JSON.
+#[must_use]
+pub fn message(booking: &Booking, position: i64) -> (u64, Vec<u8>) {
+    let Booking { key, event, user, quantity } = *booking;
+    let announcement =
+        Announcement { kind: BOOKED.into(), booking: key.to_string(), event, user, quantity, position };
+    let mut payload = Vec::with_capacity(128);
+    model::json::write(&announcement, &mut payload);
+    (event.into(), payload)
+}
+
+/// A row of the outbox, as the relay reads it: its number, when it was written in microseconds since 1970, and the booking.
+///
+/// # Errors
+/// A column is not a whole number, or outside its range.
+pub fn outbox_row(row: &dyn Columns) -> Result<(i64, i64, Booking), ColumnError> {
+    let small =
+        |at: usize| u32::try_from(row.int(at)?).map_err(|_| ColumnError::new(at, "a number of 32 bits"));
+    let key = Key { run: row.int(2)?.cast_unsigned(), worker: small(3)?, sequence: small(4)? };
+    let booking = Booking { key, event: small(5)?, user: small(6)?, quantity: small(7)? };
+    Ok((row.int(0)?, row.int(1)?, booking))
+}
+
+/// Things that were found, of which the first ones are kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Found {
+    count: i64,
+    first: Vec<String>,
+}
+
+impl Found {
+    const KEPT: usize = 3;
+
+    fn note(&mut self, what: impl FnOnce() -> String) {
+        self.count += 1;
+        if self.first.len() < Found::KEPT {
+            self.first.push(what());
+        }
+    }
+
+    /// None of it may be there.
+    fn finding(&self, name: &'static str, unit: &'static str) -> LedgerFinding {
+        LedgerFinding { stored: self.count, violations: self.first.clone(), ..finding(name, unit) }
+    }
+}
+
+/// What was announced of a run, one message after the other. It holds a bit for each booking, and a number for each event.
+#[derive(Debug, Clone)]
+pub struct Announced {
+    run: u64,
+    /// Earlier ones with messages that were still to be published.
+    earlier: BTreeSet<u64>,
+    size: Cardinality,
+    sums: BTreeMap<u32, Sums>,
+    /// Sequences of a worker that were announced, 64 at a time.
+    seen: HashMap<(u32, u32), u64>,
+    /// The number of the last new announcement of an event.
+    last: HashMap<u32, i64>,
+    duplicates: u64,
+    malformed: Found,
+    disordered: Found,
+}
+
+impl Announced {
+    /// Nothing yet, of a run; `before` is what was stored then.
+    #[must_use]
+    pub fn new(run: u64, size: Cardinality, before: &[Tally]) -> Announced {
+        let pending = before.iter().filter(|tally| tally.sort == Sort::Outbox);
+        Announced {
+            run,
+            earlier: pending.map(|tally| tally.run.cast_unsigned()).collect(),
+            size,
+            sums: BTreeMap::new(),
+            seen: HashMap::new(),
+            last: HashMap::new(),
+            duplicates: 0,
+            malformed: Found::default(),
+            disordered: Found::default(),
+        }
+    }
+
+    /// Messages that came again.
+    #[must_use]
+    pub const fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    /// Takes a message; those of one event come in the order in which they were published. `place` says where it is.
+    pub fn take(&mut self, place: &dyn Fn() -> String, payload: &[u8]) {
+        let (booking, position) = match self.read(payload) {
+            Ok(Some(read)) => read,
+            // One of an earlier run.
+            Ok(None) => return,
+            Err(why) => return self.malformed.note(|| format!("{}: {why}", place())),
+        };
+        let Key { worker, sequence, .. } = booking.key;
+        let bits = self.seen.entry((worker, sequence / 64)).or_default();
+        let bit = 1 << (sequence % 64);
+        if *bits & bit != 0 {
+            self.duplicates += 1;
+            return;
+        }
+        *bits |= bit;
+        self.sums.entry(worker).or_default().enter(&effect(&booking));
+        if let Some(before) = self.last.insert(booking.event, position).filter(|before| *before >= position) {
+            self.disordered.note(|| {
+                format!("{}: number {position} of event {} comes after {before}", place(), booking.event)
+            });
+        }
+    }
+
+    fn read(&self, payload: &[u8]) -> Result<Option<(Booking, i64)>, String> {
+        let read: Announcement = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
+        let key = Key::parse(&read.booking).filter(|_| read.kind == BOOKED);
+        let key = key.ok_or_else(|| {
+            format!("it is not the announcement of a booking: {} of {}", read.kind, read.booking)
+        })?;
+        let Announcement { event, user, quantity, position, .. } = read;
+        if self.earlier.contains(&key.run) {
+            return Ok(None);
+        }
+        if key.run != self.run {
+            return Err(format!("booking {} is one of another run", read.booking));
+        }
+        let is_right =
+            self.size.has(event) && (1..=USER_MAX).contains(&user) && (1..=QUANTITY_MAX).contains(&quantity);
+        if !is_right {
+            return Err(format!("no booking can be of {quantity} tickets of event {event} for user {user}"));
+        }
+        Ok(Some((Booking { key, event, user, quantity }, position)))
+    }
+
+    /// What was announced, against what was acknowledged and what is stored: each booking once, but for what came again, none that
+    /// is not stored, and each event's in order.
+    #[must_use]
+    pub fn findings(&self, claims: &Claims, stored: &[Tally]) -> Vec<LedgerFinding> {
+        let run = self.run.cast_signed();
+        let of_worker =
+            |(worker, sums): (&u32, &Sums)| Stored { run, worker: i64::from(*worker), sums: *sums };
+        let announced: Vec<Stored> = self.sums.iter().map(of_worker).collect();
+        let mut findings = held(claims, run, &announced, stored);
+        findings.push(self.malformed.finding("malformed announcements", "messages"));
+        findings.push(self.disordered.finding("order of announcements", "messages"));
+        findings
+    }
+}
+
+/// The rows that stay in the outbox where nobody reads it, against what was acknowledged and what is stored.
+#[must_use]
+pub fn outbox_findings(claims: &Claims, run: u64, stored: &[Tally]) -> Vec<LedgerFinding> {
+    held(claims, run.cast_signed(), &of_sort(stored, Sort::Outbox), stored)
+}
+
+const ANNOUNCED: Words = Words {
+    names: ["announced bookings", "announced tickets", "announced keys"],
+    calls: "announcements",
+    units: "announced tickets",
+};
+
+fn held(claims: &Claims, run: i64, announced: &[Stored], stored: &[Tally]) -> Vec<LedgerFinding> {
+    let mut findings: Vec<_> = claims.held(Answered::Completed, announced, &ANNOUNCED).into();
+    let of_run = |all: &[Stored]| -> BTreeMap<i64, Sums> {
+        let mut sums: BTreeMap<i64, Sums> = BTreeMap::new();
+        let own = all.iter().filter(|one| one.run == run);
+        own.for_each(|one| sums.entry(one.worker).or_default().absorb(&one.sums));
+        sums
+    };
+    let (announced, booked) = (of_run(announced), of_run(&of_sort(stored, Sort::Bookings)));
+    let mut found = finding("announcements of stored bookings", "announcements");
+    for worker in announced.keys().chain(booked.keys().filter(|worker| !announced.contains_key(worker))) {
+        let none = Sums::default();
+        let (announced, booked) =
+            (announced.get(worker).unwrap_or(&none), booked.get(worker).unwrap_or(&none));
+        found.low += booked.count;
+        found.high += booked.count;
+        found.stored += announced.count;
+        if announced != booked {
+            found.violations.push(format!(
+                "worker {worker}: {} bookings are stored, and {} {}",
+                booked.count,
+                announced.count,
+                if announced.count == booked.count { "others are announced" } else { "are announced" }
+            ));
+        }
+    }
+    findings.push(found);
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RUN: u64 = 7;
+
+    fn booking(worker: u32, sequence: u32, event: u32) -> Booking {
+        Booking { key: Key { run: RUN, worker, sequence }, event, user: 5, quantity: 2 }
+    }
+
+    fn right() -> Vec<(Booking, i64)> {
+        (0..200).map(|at| (booking(at % 3, at / 3, 1 + at % 4), i64::from(at) + 1)).collect()
+    }
+
+    fn stored(bookings: &[(Booking, i64)]) -> Vec<Tally> {
+        let mut sums: BTreeMap<u32, Sums> = BTreeMap::new();
+        bookings
+            .iter()
+            .for_each(|(booking, _)| sums.entry(booking.key.worker).or_default().enter(&effect(booking)));
+        let tally =
+            |(worker, sums)| Tally { sort: Sort::Bookings, run: RUN as i64, worker: i64::from(worker), sums };
+        sums.into_iter().map(tally).collect()
+    }
+
+    fn claims(bookings: &[(Booking, i64)]) -> Claims {
+        let mut ledger = crate::Ledger::new();
+        for (booking, _) in bookings {
+            use model::Ledger as _;
+            ledger.post(&crate::Call::of(*booking), &Ok(crate::Outcome::Booked(*booking)));
+        }
+        ledger.claims(true)
+    }
+
+    /// Names of the findings that something is wrong with, and how many messages came again.
+    fn wrong(messages: &[Vec<u8>], of: &[(Booking, i64)]) -> (Vec<&'static str>, u64, String) {
+        wrong_after(&[], messages, of)
+    }
+
+    fn wrong_after(
+        before: &[Tally],
+        messages: &[Vec<u8>],
+        of: &[(Booking, i64)],
+    ) -> (Vec<&'static str>, u64, String) {
+        let mut announced = Announced::new(RUN, Cardinality::standard(4), before);
+        for (at, message) in messages.iter().enumerate() {
+            announced.take(&|| format!("line {}", at + 1), message);
+        }
+        let found = announced.findings(&claims(of), &stored(of));
+        let found: Vec<_> = found.into_iter().filter(|found| !found.violations.is_empty()).collect();
+        let words = found.iter().flat_map(|found| found.violations.clone()).collect::<Vec<_>>().join("; ");
+        (found.iter().map(|found| found.name).collect(), announced.duplicates(), words)
+    }
+
+    fn payloads(of: &[(Booking, i64)]) -> Vec<Vec<u8>> {
+        of.iter().map(|(booking, position)| message(booking, *position).1).collect()
+    }
+
+    #[test]
+    fn what_was_announced_once_or_again_is_right_and_all_else_is_named() {
+        let all = right();
+        let good = payloads(&all);
+        assert_eq!(wrong(&good, &all), (vec![], 0, String::new()));
+        let again = [good.clone(), good[50..90].to_vec()].concat();
+        assert_eq!(wrong(&again, &all), (vec![], 40, String::new()));
+
+        let lost = [good[..30].to_vec(), good[31..].to_vec()].concat();
+        let (names, _, words) = wrong(&lost, &all);
+        assert!(
+            names.contains(&"announced bookings") && names.contains(&"announcements of stored bookings"),
+            "{names:?}"
+        );
+        assert!(words.contains("worker 0: 67 bookings are stored, and 66 are announced"), "{words}");
+
+        let mut invented = good.clone();
+        invented.push(message(&booking(1, 900, 2), 900).1);
+        assert!(wrong(&invented, &all).2.contains("67 bookings are stored, and 68 are announced"));
+
+        let mut other = good.clone();
+        other[7] = message(&Booking { user: 6, ..all[7].0 }, all[7].1).1;
+        assert!(wrong(&other, &all).2.contains("others are announced"));
+
+        let mut reordered = good.clone();
+        reordered.swap(8, 12);
+        assert_eq!(wrong(&reordered, &all).0, ["order of announcements"]);
+        reordered.swap(8, 12);
+        reordered.swap(8, 9);
+        assert_eq!(wrong(&reordered, &all).0, [""; 0], "they are of different events");
+    }
+
+    #[test]
+    fn messages_that_are_none_are_named_with_their_place() {
+        let all = right();
+        let of_another_run = Booking { key: Key { run: 8, ..all[0].0.key }, ..all[0].0 };
+        for (message, why) in [
+            (b"{".to_vec(), "line 201: EOF"),
+            (b"{\"type\":\"booked\"}".to_vec(), "missing field"),
+            (message(&of_another_run, 300).1, "is one of another run"),
+            (message(&booking(9, 0, 5), 300).1, "no booking can be of 2 tickets of event 5 for user 5"),
+            (message(&Booking { quantity: 0, ..booking(9, 0, 1) }, 300).1, "no booking can be of 0 tickets"),
+        ] {
+            let messages = [payloads(&all), vec![message]].concat();
+            let (names, _, words) = wrong(&messages, &all);
+            assert_eq!(names, ["malformed announcements"], "{words}");
+            assert!(words.contains("line 201") && words.contains(why), "{words}");
+        }
+    }
+
+    #[test]
+    fn what_earlier_runs_have_left_to_be_published_is_left_out() {
+        let all = right();
+        let of_earlier = Booking { key: Key { run: 3, ..all[0].0.key }, ..all[0].0 };
+        let messages = [vec![message(&of_earlier, 1).1], payloads(&all)].concat();
+        assert_eq!(wrong(&messages, &all).0, ["malformed announcements"]);
+        let sums = Sums { count: 1, ..Sums::default() };
+        let pending = Tally { sort: Sort::Outbox, run: 3, worker: 0, sums };
+        assert_eq!(wrong_after(&[pending], &messages, &all), (vec![], 0, String::new()));
+    }
+
+    #[test]
+    fn rows_that_stay_in_the_outbox_are_held_to_the_bookings() {
+        let all = right();
+        let (claims, booked) = (claims(&all), stored(&all));
+        let outbox = |of: &[(Booking, i64)]| -> Vec<Tally> {
+            let rows = stored(of).into_iter().map(|tally| Tally { sort: Sort::Outbox, ..tally });
+            booked.iter().copied().chain(rows).collect()
+        };
+        let is_right = |tallies: &[Tally]| {
+            outbox_findings(&claims, RUN, tallies).iter().all(|found| found.violations.is_empty())
+        };
+        assert!(is_right(&outbox(&all)));
+        assert!(!is_right(&outbox(&all[1..])) && !is_right(&booked));
+        let twice = [all.clone(), all[..1].to_vec()].concat();
+        assert!(!is_right(&outbox(&twice)));
+    }
+}

@@ -1,0 +1,291 @@
+//! Bookings that are announced from an outbox: relays beside calls, several at once, one that dies in between, transactions that
+//! commit late, and everybody who announces something else than was booked.
+
+use crate::beds::Bed;
+use crate::calls::{drive, runtime};
+use crate::housed::Housed;
+use crate::sagas::Relayed;
+use benchmark::{Benchmark as _, Streams};
+use measure::Monotonic;
+use model::{Clock as _, Key, Nanos};
+use relay::{Message, Publishing, Relay, Settings, Sink};
+use sql::{Param, SqlConn as _, SqlOpener as _, StmtId, TxKind};
+use std::collections::BTreeSet;
+use std::future::ready;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use targets::{Driven as _, How, Style, target_over};
+use workload_booking::{Announced, Booking, Bookings, Cardinality, Ledger, Stmt, catalogue, message};
+
+const SESSIONS: u32 = 8;
+const CALLS: u64 = 1_500;
+const RUN: u64 = 7;
+/// Messages that are published together.
+const BATCH: u32 = 16;
+/// For relays, also on a slow machine.
+const PUBLISHED_MAX: Nanos = Nanos::from_secs(120);
+
+fn how<B: Relayed>() -> How {
+    How { dialect: B::DIALECT, driver: B::DRIVER, style: Style::Outbox }
+}
+
+/// Keeps what is published, and fails some batches after it has kept them: their acknowledgement is lost.
+#[derive(Clone, Default)]
+struct Kept {
+    messages: Arc<Mutex<Vec<Message>>>,
+    fails: Arc<AtomicUsize>,
+}
+
+impl Kept {
+    fn failing(times: usize) -> Kept {
+        Kept { fails: Arc::new(AtomicUsize::new(times)), ..Kept::default() }
+    }
+
+    fn all(&self) -> Vec<Message> {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Sink for Kept {
+    fn publish<'a>(&'a mut self, messages: &'a [Message]) -> Publishing<'a> {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(messages);
+        let left = self.fails.load(Ordering::Relaxed);
+        self.fails.store(left.saturating_sub(1), Ordering::Relaxed);
+        Box::pin(ready(if left > 0 { Err("the acknowledgement is lost".into()) } else { Ok(()) }))
+    }
+}
+
+/// A box office whose bookings are announced.
+struct Office {
+    housed: Housed<Bookings>,
+    size: Cardinality,
+    kept: Kept,
+}
+
+impl Office {
+    fn on<B: Bed>(kept: Kept) -> Office {
+        let size = Cardinality::tiny();
+        Office { housed: Housed::on::<B>(size), size, kept }
+    }
+
+    fn relay<B: Relayed>(&self) -> Box<dyn Relay> {
+        let settings =
+            Settings { sink: Box::new(self.kept.clone()), batch: BATCH, ..Settings::keeping(Duration::ZERO) };
+        Bookings::relay(how::<B>(), &[self.housed.place()], &self.size, settings)
+            .expect("a store that was just loaded")
+    }
+
+    /// What many sessions at once were answered.
+    fn many_at_once<B: Relayed>(&self) -> Ledger {
+        let target = target_over::<Bookings>(how::<B>(), &[self.housed.place()], &self.size)
+            .expect("it was just loaded");
+        let streams = Streams { seed: 3, run: RUN, ..Streams::default() };
+        let inputs = Bookings::inputs(&self.size, &streams);
+        let trial = drive(target, SESSIONS, CALLS, inputs, Ledger::new);
+        assert_eq!(trial.failure, None);
+        trial.ledger
+    }
+
+    fn pending(&self) -> u64 {
+        Bookings::pending(&self.housed.evidence()).expect("there may be some")
+    }
+
+    /// Lets relays work beside something, and until nothing is pending. What that gave, and how many messages each has published.
+    fn beside<B: Relayed, T>(&self, relays: usize, work: impl FnOnce() -> T) -> (T, Vec<u64>) {
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let one = || {
+                let mut relay = self.relay::<B>();
+                let mut published = 0;
+                let runtime = runtime();
+                while !stop.load(Ordering::Relaxed) {
+                    let batch = runtime.block_on(relay.batch());
+                    published += batch.settled;
+                    if batch.settled == 0 {
+                        std::thread::sleep(Duration::from_millis(1));
+                    }
+                }
+                published
+            };
+            let relays: Vec<_> = (0..relays).map(|_| scope.spawn(one)).collect();
+            let made = work();
+            let clock = Monotonic::start();
+            while self.pending() > 0 {
+                assert!(clock.now() < PUBLISHED_MAX, "{} are pending", self.pending());
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            stop.store(true, Ordering::Relaxed);
+            (made, relays.into_iter().map(|relay| relay.join().expect("it had its store")).collect())
+        })
+    }
+
+    /// Names of what is wrong with messages, and how many came again.
+    fn wrong(&self, messages: &[Message], ledger: &Ledger) -> (Vec<&'static str>, u64) {
+        let mut announced = Announced::new(RUN, self.size, &[]);
+        for (at, message) in messages.iter().enumerate() {
+            announced.take(&|| format!("message {at}"), &message.payload);
+        }
+        let found = announced.findings(&ledger.claims(true), &self.housed.evidence());
+        let wrong = found.iter().filter(|found| !found.violations.is_empty()).map(|found| found.name);
+        (wrong.collect(), announced.duplicates())
+    }
+}
+
+/// Two relays at once publish what many sessions book: everything once, and in order, since one of them has the lease.
+///
+/// # Panics
+/// When they do not.
+pub fn two_relays_publish_everything_once<B: Relayed>() {
+    let office = Office::on::<B>(Kept::default());
+    let (ledger, published) = office.beside::<B, _>(2, || office.many_at_once::<B>());
+    let messages = office.kept.all();
+    assert!(messages.len() > 100, "{}", messages.len());
+    assert_eq!(published.iter().sum::<u64>(), messages.len() as u64);
+    assert_eq!(office.wrong(&messages, &ledger), (vec![], 0));
+    assert_eq!(office.housed.failed_here(&Vec::new()), BTreeSet::new());
+}
+
+/// A relay whose acknowledgements get lost publishes the same again, and loses nothing.
+///
+/// # Panics
+/// When it does.
+pub fn what_was_not_acknowledged_is_published_again<B: Relayed>() {
+    let office = Office::on::<B>(Kept::failing(5));
+    let (ledger, _) = office.beside::<B, _>(1, || office.many_at_once::<B>());
+    let (wrong, duplicates) = office.wrong(&office.kept.all(), &ledger);
+    assert!(wrong.is_empty() && duplicates > 0, "{wrong:?} {duplicates}");
+}
+
+/// A relay that has gone is followed by another when its lease has run out, and not before.
+///
+/// # Panics
+/// When it is not.
+pub fn a_lease_is_kept_until_it_has_run_out<B: Relayed>() {
+    let office = Office::on::<B>(Kept::default());
+    let (mut first, mut second) = (office.relay::<B>(), office.relay::<B>());
+    let (clock, runtime) = (Monotonic::start(), runtime());
+    let turn = |relay: &mut Box<dyn Relay>| {
+        let batch = runtime.block_on(relay.batch());
+        assert_eq!(batch.error, None);
+        batch.settled
+    };
+    // It takes the lease though there is nothing yet.
+    assert_eq!((turn(&mut first), turn(&mut second)), (0, 0));
+    insert::<B>(&office, 1, TxKind::Write);
+    // A machine that is slower than the lease shows nothing here.
+    let is_early = turn(&mut second) == 0 || clock.now() > Nanos::from_secs(3);
+    assert!(is_early, "two relays work at the same time");
+    drop(first);
+    while turn(&mut second) == 0 && office.kept.all().is_empty() {
+        assert!(clock.now() < PUBLISHED_MAX, "nobody follows it");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(office.kept.all().len(), 1);
+}
+
+fn row(sequence: u32) -> [Param<'static>; 6] {
+    [RUN as i64, 0, i64::from(sequence), 1, 5, 1].map(Param::Int)
+}
+
+/// A row of the outbox in a transaction of its own.
+fn insert<B: Relayed>(office: &Office, sequence: u32, tx: TxKind) {
+    let opener = opener::<B>(office);
+    runtime().block_on(async {
+        let mut conn = opener.open().await.expect("it was just loaded");
+        conn.begin(tx).await.expect("nobody is in the way");
+        conn.exec(INSERT, &row(sequence)).await.expect("a row that fits");
+        conn.commit().await.expect("nothing is wrong with it");
+    });
+}
+
+const INSERT: StmtId = StmtId(0);
+
+fn opener<B: Relayed>(office: &Office) -> B::Opener {
+    let mut statements = catalogue(B::DIALECT).expect("files that fit the code");
+    B::opener(&office.housed.place(), vec![statements.swap_remove(Stmt::InsertOutbox.id().0.into())])
+}
+
+/// A row whose transaction commits after rows with higher numbers were published is published too.
+///
+/// # Panics
+/// When it is not.
+pub fn a_transaction_that_commits_late_is_not_skipped<B: Relayed>() {
+    let office = Office::on::<B>(Kept::default());
+    let (mut relay, opener) = (office.relay::<B>(), opener::<B>(&office));
+    runtime().block_on(async {
+        let mut late = opener.open().await.expect("it was just loaded");
+        late.begin(TxKind::Write).await.expect("nobody is in the way");
+        late.exec(INSERT, &row(0)).await.expect("a row that fits");
+        let mut other = opener.open().await.expect("it was just loaded");
+        for sequence in 1..4 {
+            other.begin(TxKind::Write).await.expect("the other is not in the way");
+            other.exec(INSERT, &row(sequence)).await.expect("a row that fits");
+            other.commit().await.expect("nothing is wrong with it");
+        }
+        assert_eq!(relay.batch().await.settled, 3);
+        late.commit().await.expect("nothing is wrong with it");
+        assert_eq!(relay.batch().await.settled, 1);
+    });
+    assert_eq!(office.kept.all().len(), 4);
+    assert_eq!(office.pending(), 0);
+}
+
+/// What is done to the messages of right bookings, and what must notice it.
+type Fault = (&'static str, fn(&mut Vec<Message>), &'static [&'static str]);
+
+fn of(sequence: u32, event: u32, position: i64) -> Message {
+    let key = Key { run: RUN, worker: 1, sequence };
+    let (key, payload) = message(&Booking { key, event, user: 5, quantity: 1 }, position);
+    Message { key, payload }
+}
+
+const FAULTS: &[Fault] = &[
+    (
+        "a row is marked as published before it is acknowledged",
+        |messages| drop(messages.remove(40)),
+        &["announced bookings", "announcements of stored bookings"],
+    ),
+    (
+        "a booking is announced before it commits, and is rolled back",
+        |messages| messages.push(of(60_000, 1, 1_000_000)),
+        &["announced bookings", "announcements of stored bookings"],
+    ),
+    (
+        "a batch is published in another order",
+        |messages| messages[32..48].reverse(),
+        &["order of announcements"],
+    ),
+    (
+        "a message is of another run",
+        |messages| {
+            let key = Key { run: 8, worker: 1, sequence: 1 };
+            let (key, payload) = message(&Booking { key, event: 1, user: 5, quantity: 1 }, 1_000_001);
+            messages.push(Message { key, payload });
+        },
+        &["malformed announcements"],
+    ),
+    (
+        "a message is torn",
+        |messages| messages.push(Message { key: 1, payload: b"{\"type\":\"booked\",\"boo".to_vec() }),
+        &["malformed announcements"],
+    ),
+];
+
+/// Everybody who announces something else than was booked is caught, and a message that comes again is not.
+///
+/// # Panics
+/// When one is not.
+pub fn who_announces_something_else_is_caught<B: Relayed>() {
+    let office = Office::on::<B>(Kept::default());
+    let (ledger, _) = office.beside::<B, _>(1, || office.many_at_once::<B>());
+    let right = office.kept.all();
+    for (what, change, noticed) in FAULTS {
+        let mut messages = right.clone();
+        change(&mut messages);
+        let (wrong, _) = office.wrong(&messages, &ledger);
+        assert!(noticed.iter().all(|name| wrong.contains(name)), "{what}: {wrong:?}");
+    }
+    let again = [right.clone(), right[10..20].to_vec()].concat();
+    assert_eq!(office.wrong(&again, &ledger), (vec![], 10));
+}
