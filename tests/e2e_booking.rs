@@ -160,6 +160,32 @@ fn rows_of_earlier_runs_are_published_by_whatever_relay_comes_first() {
     assert!(!document["trials"][0]["notes"].to_string().contains("earlier runs"));
 }
 
+/// What a relay publishes that somebody else has started, nobody sees.
+#[test]
+fn what_was_published_by_others_is_not_said_to_be_right() {
+    let desk = Desk::empty();
+    assert_eq!(desk.run("load booking --db sqlite:b.db").code(), 0);
+    let listening = |line: &str| {
+        let running = desk.start(line);
+        running.until("it listens", || running.out().contains("http://"));
+        let url =
+            running.out().split_whitespace().find(|word| word.starts_with("http://")).unwrap().to_owned();
+        (running, url)
+    };
+    let (server, url) =
+        listening("serve booking --db sqlite:b.db --how rusqlite/outbox --listen 127.0.0.1:0");
+    let (relay, _) = listening("relay booking --db sqlite:b.db");
+    let line = "--db sqlite:b.db --warmup 0s --duration 1s --clients 2 --json";
+    let document = run(&desk, &format!("run booking/sqlite/axum+rusqlite/outbox --url {url} {line}"));
+    let (published, checks) = published(&document);
+    assert_eq!((published, checks), (Value::Null, vec!["announced bookings: not_run".to_owned()]));
+    assert_eq!(document["trials"][0]["settled"]["pending_last"], 0, "it is waited for all the same");
+    for running in [server, relay] {
+        running.signal(rustix::process::Signal::TERM);
+        assert_eq!(running.end().code(), 0);
+    }
+}
+
 /// The bookings of a database in style `outbox-row`, relayed into a topic of a real broker.
 #[test]
 fn rows_of_an_outbox_are_relayed_into_a_topic() {
@@ -229,6 +255,16 @@ fn what_is_said_of_an_outbox_that_is_not_there_is_refused() {
         refused(&desk, &format!("run booking/sqlite/rusqlite/outbox {option}"), &[words]);
     }
     refused(&desk, "relay booking --db sqlite:nothing.db --sink nowhere", &["`nowhere` is no sink"]);
+    let secret = desk.run("relay booking --db sqlite:nothing.db --sink kafka://me:secret@127.0.0.1:1/t");
+    secret.refused(&["STACKMARK_BROKER_PASSWORD"]);
+    assert!(!secret.err.contains("secret@"), "{secret:?}");
+    assert_eq!(
+        desk.run("load transfer --scale 2 --shards 2 --db shard-0=sqlite:a.db --db shard-1=sqlite:b.db")
+            .code(),
+        0
+    );
+    let line = "relay transfer --db shard-0=sqlite:a.db --db shard-1=sqlite:b.db --sink file:x";
+    refused(&desk, line, &["--sink is for the relay of an outbox"]);
 }
 
 /// Half of the calls book: 200 tickets a second.

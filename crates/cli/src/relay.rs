@@ -17,6 +17,13 @@ use tokio::net::TcpListener;
 const KEEP_MIN: Duration = Duration::from_secs(1);
 
 pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<Answer> {
+    if let Sink::Topic { broker, .. } = &args.sink
+        && broker.password.is_some()
+    {
+        bail!(
+            "the password of {broker} is given in STACKMARK_BROKER_PASSWORD, and not on the command line, where others see it"
+        );
+    }
     let stores = Stores::of(&args.db, None)?;
     let urls = stores.urls(None)?;
     if args.keep_keys < KEEP_MIN {
@@ -26,6 +33,12 @@ pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<A
     let subject = subjects::relayed(W::NAME, first.dialect(), args.how.as_deref())?;
     let databases = Databases::<W>::existing(stores.urls(Some(subject.how.dialect))?, None, &Chosen::new())?;
     let is_outbox = subject.how.style == Style::Outbox;
+    if !is_outbox && args.sink != Sink::Null {
+        bail!(
+            "--sink is for the relay of an outbox; {} leaves no messages\nhint: leave --sink out",
+            subject.path
+        );
+    }
     let sink: Box<dyn relay::Sink> = match &args.sink {
         Sink::Null => Box::new(relay::Null),
         Sink::File(path) => {

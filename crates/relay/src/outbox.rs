@@ -96,7 +96,7 @@ impl<O: SqlOpener> OutboxRelay<O> {
         };
         let rows = match batch.await {
             Ok(rows) => rows,
-            Err(fault) => return Err(self.lost(&fault)),
+            Err(fault) => return self.lost(&fault),
         };
         if rows.is_empty() {
             return Ok(Batch::default());
@@ -108,15 +108,19 @@ impl<O: SqlOpener> OutboxRelay<O> {
         let Some(open) = &mut self.open else { return Ok(Batch::default()) };
         note(&self.lag, acknowledged_us + open.ahead_us, &rows);
         if let Err(fault) = remove(&mut open.conn, &rows).await {
-            return Err(self.lost(&fault));
+            return self.lost(&fault);
         }
         Ok(Batch { settled: rows.len() as u64, transactions: 1, ..Batch::default() })
     }
 
-    /// What to say of a fault. The connection may be gone, and is opened again; a conflict says that another relay was there.
-    fn lost(&mut self, fault: &Fault) -> String {
+    /// What to say of a fault. The connection may be gone, and is opened again.
+    fn lost(&mut self, fault: &Fault) -> Result<Batch, String> {
+        if let Fault::Conflict(_) = fault {
+            // Somebody was there at the same moment: it is tried again.
+            return Ok(Batch::default());
+        }
         self.open = None;
-        fault.to_string()
+        Err(fault.to_string())
     }
 }
 

@@ -67,7 +67,18 @@ fn audit_messages<W: Driven>(
     if style == Style::OutboxRow {
         trial.ledger.extend(W::unpublished_checks(style.name(), run, claims, &stored()?));
     }
-    let Some(relayed) = relayed.filter(|_| style == Style::Outbox) else { return Ok(()) };
+    if style != Style::Outbox {
+        return Ok(());
+    }
+    let Some(relayed) = relayed else {
+        let why = if job.url.is_some() {
+            "The relay is not one that was started here: nobody saw what it published."
+        } else {
+            "The relay did not say what it had published."
+        };
+        trial.ledger.push(not_seen(why));
+        return Ok(());
+    };
     let mut published = Published {
         sink: job.server.relaying.sink.to_string(),
         messages: relayed.messages,
@@ -76,8 +87,9 @@ fn audit_messages<W: Driven>(
         lag: relayed.lag,
     };
     match job.server.relaying.sink {
-        // Nobody kept them.
-        SinkKind::Null => trial.ledger.push(uncounted()),
+        SinkKind::Null => {
+            trial.ledger.push(not_seen("The sink `null` keeps no message that could be looked at."));
+        }
         SinkKind::File => {
             let Some(mut announced) = W::announced(&job.databases.size, run, before) else { return Ok(()) };
             let path = job.folder.path().join(ANNOUNCED);
@@ -97,8 +109,8 @@ fn audit_messages<W: Driven>(
     Ok(())
 }
 
-/// What stands in the place of checks of messages that nobody kept.
-fn uncounted() -> LedgerCheck {
+/// What stands in the place of checks of messages that nobody saw.
+fn not_seen(why: &str) -> LedgerCheck {
     LedgerCheck {
         name: "announced bookings".into(),
         unit: "announcements".into(),
@@ -106,6 +118,6 @@ fn uncounted() -> LedgerCheck {
         high: 0,
         stored: 0,
         check: Check::NotRun,
-        sentence: "The sink `null` keeps no message that could be looked at.".into(),
+        sentence: why.into(),
     }
 }
