@@ -177,11 +177,19 @@ pub fn a_lease_is_kept_until_it_has_run_out<B: Relayed>() {
     let is_early = turn(&mut second) == 0 || clock.now() > Nanos::from_secs(3);
     assert!(is_early, "two relays work at the same time");
     drop(first);
+    // It has ended in no order.
     while turn(&mut second) == 0 && office.kept.all().is_empty() {
         assert!(clock.now() < PUBLISHED_MAX, "nobody follows it");
         std::thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(office.kept.all().len(), 1);
+    // One that ends in order makes room at once.
+    runtime.block_on(second.end());
+    insert::<B>(&office, 2, TxKind::Write);
+    let mut third = office.relay::<B>();
+    let clock = Monotonic::start();
+    let is_there = turn(&mut third) == 1 || clock.now() > Nanos::from_secs(3);
+    assert!(is_there, "the lease was not given back");
 }
 
 fn row(sequence: u32) -> [Param<'static>; 6] {

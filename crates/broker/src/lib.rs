@@ -37,7 +37,7 @@ pub enum BrokerError {
     },
     /// What answers is no broker, or one that speaks another version of its protocol.
     #[error(
-        "{place} does not answer as a broker: {why}\nhint: give the address of a Kafka broker's listener without TLS"
+        "{place} is not a Kafka broker, or its listener uses TLS: {why}\nhint: give the address of a Kafka broker's listener without TLS"
     )]
     Foreign {
         /// Which address.
@@ -253,7 +253,8 @@ impl Partition {
     /// # Errors
     /// The broker is unavailable.
     pub async fn bounds(&self) -> Result<(i64, i64), BrokerError> {
-        let at = |at| within(&self.place, "asking for its bounds", self.client.get_offset(at));
+        let what = self.what("reading the offsets of");
+        let at = |at| within(&self.place, &what, self.client.get_offset(at));
         Ok((at(OffsetAt::Earliest).await?, at(OffsetAt::Latest).await?))
     }
 
@@ -298,7 +299,7 @@ async fn within<T>(
         }
         Ok(Err(error)) => Err(BrokerError::Failed { place, what: what.into(), why: error.to_string() }),
         Err(_) => {
-            Err(BrokerError::Unavailable { place, why: format!("no answer to {what} within {ANSWER_MAX:?}") })
+            Err(BrokerError::Unavailable { place, why: format!("{what} timed out after {ANSWER_MAX:?}") })
         }
     }
 }

@@ -473,7 +473,7 @@ pub(crate) enum RigCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct RigUp {
-    /// `postgres`, `mariadb` [default: both].
+    /// `postgres`, `mariadb`, `kafka` [default: the two databases].
     pub(crate) engines: Vec<String>,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
@@ -481,7 +481,7 @@ pub(crate) struct RigUp {
 
 #[derive(Debug, Args)]
 pub(crate) struct RigDown {
-    /// `postgres`, `mariadb` [default: both].
+    /// `postgres`, `mariadb`, `kafka` [default: all].
     pub(crate) engines: Vec<String>,
 }
 

@@ -31,6 +31,12 @@ pub(crate) fn drill_workload<W: Driven>(
     args: &args::Drill,
     ui: &Ui,
 ) -> Result<Answer> {
+    if subject.how.style == Style::Outbox {
+        bail!(
+            "drills do not check yet what a relay publishes from an outbox; {} cannot be drilled\nhint: the style `outbox-row` can",
+            subject.path
+        );
+    }
     let interrupt = Interrupt::listen()?;
     let shards = args.shards.unwrap_or(if subject.how.style.crosses() { SHARDS } else { 1 });
     let scale = args.amounts.scale::<W>()?.unwrap_or(shards.max(W::SCALE_DEFAULT));

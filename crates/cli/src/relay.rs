@@ -17,7 +17,9 @@ use tokio::net::TcpListener;
 const KEEP_MIN: Duration = Duration::from_secs(1);
 
 pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<Answer> {
-    if let Sink::Topic { broker, .. } = &args.sink
+    // Parsed here, since a password that is in it by mistake is not to be repeated.
+    let given: Option<Sink> = args.sink.as_deref().map(str::parse).transpose().map_err(anyhow::Error::msg)?;
+    if let Some(Sink::Topic { broker, .. }) = &given
         && broker.password.is_some()
     {
         bail!(
@@ -33,13 +35,19 @@ pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<A
     let subject = subjects::relayed(W::NAME, first.dialect(), args.how.as_deref())?;
     let databases = Databases::<W>::existing(stores.urls(Some(subject.how.dialect))?, None, &Chosen::new())?;
     let is_outbox = subject.how.style == Style::Outbox;
-    if !is_outbox && args.sink != Sink::Null {
-        bail!(
+    let sink = match (&given, is_outbox) {
+        (Some(sink), true) => sink,
+        (None, true) => bail!(
+            "the relay of an outbox needs a --sink\nhint: `file:PATH`, `kafka://HOST:PORT/TOPIC`, or `null`, which removes the rows and \
+             publishes nothing"
+        ),
+        (Some(_), false) => bail!(
             "--sink is for the relay of an outbox; {} leaves no messages\nhint: leave --sink out",
             subject.path
-        );
-    }
-    let sink: Box<dyn relay::Sink> = match &args.sink {
+        ),
+        (None, false) => &Sink::Null,
+    };
+    let sink: Box<dyn relay::Sink> = match sink {
         Sink::Null => Box::new(relay::Null),
         Sink::File(path) => {
             let file = relay::Lines::append_to(path);

@@ -110,6 +110,8 @@ impl FromStr for Sink {
                           digits, dots, underscores and hyphens"
                     .to_owned()),
             },
+            // A password may be in what is wrong.
+            _ if text.contains('@') => Err("this is no sink: give `null`, `file:PATH`, or `kafka://USER@HOST:PORT/TOPIC`".into()),
             _ => Err(format!("`{text}` is no sink: give `null`, `file:PATH`, or `kafka://HOST:PORT/TOPIC`")),
         }
     }

@@ -172,6 +172,11 @@ impl Subject {
         self.served.map_or(Ok(()), |served| served.manifest.can_start())
     }
 
+    /// Whether its calls leave messages in an outbox.
+    pub fn announces(&self) -> bool {
+        matches!(self.how.style, Style::OutboxRow | Style::Outbox)
+    }
+
     /// Whether its calls leave something to be done between so many stores by a relay of ours.
     pub fn has_relay(&self, stores: usize) -> bool {
         self.how.style.is_relayed_over(stores) && self.speaks_through_ours()
@@ -194,7 +199,8 @@ impl Subject {
             return Ok(None);
         }
         let how = self.how.path();
-        let more = relaying.variables(sink);
+        // Only an outbox has messages that go anywhere.
+        let more = if self.how.style == Style::Outbox { relaying.variables(sink) } else { Vec::new() };
         let order = Order { workload: self.workload(), how: &how, databases, more: &more };
         let settings = ServerSettings::of_one(relaying.limits);
         Ok(Some(Server::start(&RELAY, &order, &settings, log, interrupt)?))
@@ -431,7 +437,7 @@ pub fn relayed(workload: &str, dialect: Dialect, how: Option<&str>) -> Result<&'
         Some(how) => all.find(|subject| subject.how.path() == how).with_context(|| {
             format!(
                 "calls of {workload} on {engine} by `{how}` leave nothing to a relay\nhint: `stackmark list {workload}` prints \
-                 the subjects; those in style `saga` do"
+                 the subjects; those in styles `saga` and `outbox` do"
             )
         }),
     }

@@ -120,20 +120,20 @@ pub fn turn(trial: &Trial) -> Option<String> {
     let turn = trial.turn.as_ref()?;
     let over = match figures::seconds(turn.to_s - turn.from_s) {
         _ if turn.to_s - turn.from_s < 0.001 => String::new(),
-        over => format!(", within {over}"),
+        over => format!(" (the change took {over})"),
     };
     let after = crate::rules::whole_percent(turn.declined_after);
     Some(match turn.declined_before {
         Some(before) => format!(
-            "from {} on{over}, {after} of the calls of {} were declined instead of {}; rates are those before",
+            "from {} on{over}, {after} of the calls of {} were declined ({} before); rates cover the time before",
             figures::seconds(turn.from_s),
             turn.kind,
             crate::rules::whole_percent(before)
         ),
         None => format!(
-            "after less than {}, {after} of the calls of {} were declined; rates are those afterwards",
+            "within the first {} most calls of {} started to be declined ({after} afterwards); rates cover the time afterwards",
             figures::seconds(turn.to_s),
-            turn.kind
+            turn.kind,
         ),
     })
 }

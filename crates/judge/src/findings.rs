@@ -300,15 +300,15 @@ pub fn published_words(trial: &Trial) -> Option<String> {
     let times = published.lag.as_ref().map_or_else(String::new, |lag| {
         let time = |ns: Option<u64>| figures::maybe_duration(ns);
         format!(
-            "; from the row in the outbox to the acknowledgement p50 {}, p99 {}, max {}",
+            "; delivery lag (from the insert of the row to the acknowledgement of the sink) p50 {}, p99 {}, max {}",
             time(lag.p50_ns),
             time(lag.p99_ns),
             time(Some(lag.max_ns))
         )
     });
     let again = match published.duplicates {
-        None => "nobody looked which came again".to_owned(),
-        Some(count) => format!("{} came again", figures::count(count)),
+        None => "duplicates unknown".to_owned(),
+        Some(count) => format!("{} duplicates", figures::count(count)),
     };
     Some(format!(
         "{} messages in {} batches to the sink `{}`, {again}{times}",

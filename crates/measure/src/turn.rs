@@ -83,15 +83,20 @@ fn find_in(counts: &[Counted]) -> Option<([f64; 2], [Range<usize>; 2])> {
         return None;
     }
     // Two parts, each as much alike within as can be: the variance between them is the greatest.
-    let between = |cut: usize| {
-        let (a, b) = (sum(&counts[..cut]), sum(&counts[cut..]));
-        let weight = a.calls as f64 * b.calls as f64;
-        if a.calls.min(b.calls) < CALLS_MIN { 0.0 } else { weight * (b.share() - a.share()).powi(2) }
-    };
-    let cut = (1..counts.len()).max_by(|a, b| between(*a).total_cmp(&between(*b)))?;
-    let shares = [sum(&counts[..cut]).share(), sum(&counts[cut..]).share()];
+    let all = sum(counts);
+    let (mut a, mut best) = (Counted::default(), None);
+    for (at, one) in counts.iter().enumerate() {
+        a = Counted { calls: a.calls + one.calls, declined: a.declined + one.declined };
+        let b = Counted { calls: all.calls - a.calls, declined: all.declined - a.declined };
+        let between = a.calls as f64 * b.calls as f64 * (b.share() - a.share()).powi(2);
+        let is_enough = a.calls.min(b.calls) >= CALLS_MIN;
+        if is_enough && best.is_none_or(|(most, _, _)| between > most) {
+            best = Some((between, at + 1, [a.share(), b.share()]));
+        }
+    }
+    let (_, cut, shares) = best?;
     let rise = shares[1] - shares[0];
-    if between(cut) == 0.0 || rise < RISE_MIN {
+    if rise < RISE_MIN {
         return None;
     }
     let is_near = |at: &usize, share: f64| (counts[*at].share() - share).abs() <= NEAR * rise;

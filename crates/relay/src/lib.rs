@@ -52,10 +52,17 @@ pub struct Batch {
 /// A batch that is being relayed.
 pub type BoxFuture<'a> = Pin<Box<dyn Future<Output = Batch> + Send + 'a>>;
 
+/// A relay that ends.
+pub type Ending<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
 /// What brings something from where it was left to where it belongs.
 pub trait Relay: Send {
     /// Looks once, and brings what is there.
     fn batch(&mut self) -> BoxFuture<'_>;
+    /// Makes room for another relay, before this one ends.
+    fn end(&mut self) -> Ending<'_> {
+        Box::pin(std::future::ready(()))
+    }
     /// How long that took so far, where it is measured here.
     fn lag(&self) -> Option<Lag> {
         None
@@ -168,11 +175,13 @@ pub async fn run(
             }
         }
     };
-    tokio::select! {
+    let ended = tokio::select! {
         served = axum::serve(listener, router).into_future() => served,
         () = relaying => Ok(()),
         () = asked => Ok(()),
-    }
+    };
+    relay.end().await;
+    ended
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! remembered. A row is removed after its message has been acknowledged; a relay that ends in between leaves it to be
 //! published again. So messages come at least once, and the first ones of a key in its order.
 
-use crate::{Batch, BoxFuture, Lag, Message, Relay, Sink};
+use crate::{Batch, BoxFuture, Ending, Lag, Message, Relay, Sink};
 use measure::{Monotonic, unix_nanoseconds};
 use model::random::Random;
 use model::{Clock as _, Fault, Nanos};
@@ -86,7 +86,7 @@ impl<O: SqlOpener> OutboxRelay<O> {
         let Some(open) = &mut self.open else { return Ok(Batch::default()) };
         let batch = async {
             if open.leased.is_none_or(|leased| now >= leased + PROLONG_AFTER) {
-                let is_ours = take_lease(&mut open.conn, self.holder).await?;
+                let is_ours = take_lease(&mut open.conn, self.holder, LEASE).await?;
                 open.leased = is_ours.then_some(now);
             }
             match open.leased {
@@ -129,6 +129,18 @@ impl<O: SqlOpener> Relay for OutboxRelay<O> {
         Box::pin(self.turn())
     }
 
+    /// Gives its lease back, so that the next relay need not wait until it has run out. Over a connection of its own: the other one may
+    /// have been left within a transaction.
+    fn end(&mut self) -> Ending<'_> {
+        Box::pin(async {
+            let Some(Open { leased: Some(_), .. }) = self.open.take() else { return };
+            if let Ok(mut conn) = self.opener.open().await {
+                // If it does not go, the lease runs out by itself.
+                let _ = take_lease(&mut conn, self.holder, Nanos::ZERO).await;
+            }
+        })
+    }
+
     fn lag(&self) -> Option<Lag> {
         Some(Arc::clone(&self.lag))
     }
@@ -157,9 +169,9 @@ async fn read_clock<C: SqlConn>(conn: &mut C) -> Result<i64, Fault> {
     ended(conn, found).await.map(|found| found.unwrap_or(0))
 }
 
-async fn take_lease<C: SqlConn>(conn: &mut C, holder: i64) -> Result<bool, Fault> {
+async fn take_lease<C: SqlConn>(conn: &mut C, holder: i64, length: Nanos) -> Result<bool, Fault> {
     conn.begin(TxKind::Write).await?;
-    let micros = (LEASE.0 / 1_000) as i64;
+    let micros = (length.0 / 1_000).cast_signed();
     let changed = conn.exec(TAKE_LEASE, &[Param::Int(holder), Param::Int(micros)]).await;
     ended(conn, changed).await.map(|changed| changed == 1)
 }

@@ -62,7 +62,7 @@ impl FromStr for Polling {
         let rest =
             millis.or_else(seconds).filter(|rest| *rest >= Duration::from_millis(1) && *rest <= REST_MAX);
         rest.map(Polling::Fixed).ok_or_else(|| {
-            format!("`{text}` is not how often a relay looks: give `adaptive`, or a time of 1ms to {}s such as 500ms", REST_MAX.as_secs())
+            format!("give `adaptive`, or a time of 1ms to {}s such as 500ms", REST_MAX.as_secs())
         })
     }
 }

@@ -3,7 +3,7 @@
 use broker::{Address, Broker, BrokerError, Partition, Record};
 use std::fs::File;
 use std::future::{Future, ready};
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 use std::pin::Pin;
 
@@ -44,6 +44,9 @@ pub struct Topic {
     open: Option<(Broker, Vec<Partition>)>,
 }
 
+/// Bytes of messages from which on a write is divided: brokers take a MiB at once unless they are told otherwise.
+const WRITE_MAX: usize = 512 << 10;
+
 impl Topic {
     /// A topic that nobody has looked for yet.
     #[must_use]
@@ -80,7 +83,15 @@ impl Topic {
                 key: message.key.to_string().into_bytes(),
                 value: message.payload.clone(),
             };
-            let records: Vec<Record> = own.map(record).collect();
+            let (mut records, mut bytes) = (Vec::new(), 0);
+            for message in own {
+                if bytes > WRITE_MAX {
+                    partition.write(std::mem::take(&mut records)).await?;
+                    bytes = 0;
+                }
+                bytes += message.payload.len();
+                records.push(record(message));
+            }
             if !records.is_empty() {
                 partition.write(records).await?;
             }
@@ -114,7 +125,14 @@ impl Lines {
     /// # Errors
     /// It cannot be opened.
     pub fn append_to(path: &Path) -> std::io::Result<Lines> {
-        let file = File::options().append(true).create(true).open(path)?;
+        let mut file = File::options().read(true).append(true).create(true).open(path)?;
+        // A relay that was killed may have left a part of a line, which nobody acknowledged.
+        let mut text = Vec::new();
+        file.read_to_end(&mut text)?;
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        if whole < text.len() {
+            file.set_len(whole as u64)?;
+        }
         Ok(Lines(BufWriter::new(file)))
     }
 
@@ -133,5 +151,21 @@ impl Sink for Lines {
         Box::pin(ready(
             self.write(messages).map_err(|error| format!("could not write messages to the file: {error}")),
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_was_cut_off_is_not_a_part_of_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("messages.jsonl");
+        let message = |payload: &str| Message { key: 1, payload: payload.into() };
+        Lines::append_to(&path).unwrap().write(&[message("{1}"), message("{2}")]).unwrap();
+        std::fs::write(&path, "{1}\n{2}\n{3").unwrap();
+        Lines::append_to(&path).unwrap().write(&[message("{3}")]).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "{1}\n{2}\n{3}\n");
     }
 }

@@ -82,8 +82,8 @@ impl Technology for Kafka {
         let libraries = match given.map(PathBuf::from) {
             Some(home) => Some(libraries(&home).ok_or_else(|| {
                 RigError::Missing(format!(
-                    "{} is {}, which has no jar of Kafka's broker (kafka_2.13-{}.jar) in it or in its folder `libs`; give the \
-                     folder of a Kafka distribution, or unset it",
+                    "{} is {}: there is no kafka_2.13-VERSION.jar in it or in its folder libs\nhint: set it to the folder of a Kafka \
+                     distribution, or unset it to have Kafka {} fetched",
                     ABOUT.programs.variable,
                     home.display(),
                     pinned()
@@ -93,8 +93,7 @@ impl Technology for Kafka {
         };
         if libraries.is_none() && maven(&path).is_none() {
             return Err(RigError::Missing(format!(
-                "Kafka's jars are fetched by Maven, and there is no `mvn` on PATH ({}); the folder of a Kafka distribution can be \
-                 given in {}",
+                "Kafka is fetched by Maven, and `mvn` was not found on PATH\nhint: {}; or set {} to the folder of a Kafka distribution",
                 ABOUT.programs.packages, ABOUT.programs.variable
             )));
         }
@@ -129,7 +128,7 @@ impl Technology for Kafka {
         if ended.is_success() {
             return Ok(None);
         }
-        Err(RigError::failed("Kafka could not lay out its data folder", ended.err + &ended.out))
+        Err(RigError::failed("could not format Kafka's data folder", ended.err + &ended.out))
     }
 
     fn settings(&self, _: &Options, folder: &Path, port: u16, memory: Option<u64>) -> Settings {
@@ -241,7 +240,7 @@ fn java(path: &[PathBuf]) -> Result<PathBuf, RigError> {
     let folders = home.into_iter().chain(path.iter().cloned());
     let java = folders.map(|folder| folder.join("java")).find(|file| file.is_file()).ok_or_else(|| {
         RigError::Missing(format!(
-            "Kafka needs Java {JAVA_MIN}, and there is no `java` on PATH ({})",
+            "Kafka needs Java {JAVA_MIN}; `java` was not found in JAVA_HOME or on PATH\nhint: {}",
             ABOUT.programs.packages
         ))
     })?;
@@ -254,10 +253,7 @@ fn java(path: &[PathBuf]) -> Result<PathBuf, RigError> {
         version => Err(RigError::Missing(format!(
             "Kafka needs Java {JAVA_MIN} or newer; {} is {} ({})",
             java.display(),
-            version.map_or_else(
-                || "of a version that it does not say".to_owned(),
-                |version| format!("Java {version}")
-            ),
+            version.map_or_else(|| "of an unknown version".to_owned(), |version| format!("Java {version}")),
             ABOUT.programs.packages
         ))),
     }
@@ -332,7 +328,7 @@ impl Kafka {
         if !ended.is_success() {
             let _ = std::fs::remove_dir_all(&part);
             return Err(RigError::Missing(format!(
-                "Maven could not fetch the jars of Kafka {}; it said:\n{}\nhint: a folder that has them can be given in {}",
+                "Maven could not fetch the jars of Kafka {}; it said:\n{}\nhint: set {} to a folder with the jars",
                 pinned(),
                 (ended.out + &ended.err).trim(),
                 ABOUT.programs.variable

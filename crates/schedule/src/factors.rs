@@ -29,6 +29,7 @@ pub const FACTORS: &[&str] = &[
     "mix",
     "skew",
     "parameters",
+    "announcing",
 ];
 
 /// Everything that `other` does otherwise than `base`.
@@ -54,6 +55,8 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
         note(orm, "orm");
         note(!orm && !engines && !revisions && a.adapter() != b.adapter(), "adapter");
         note(!orm && a.style() != b.style(), "style");
+        let announces = [a.announces(), b.announces()];
+        note(announces.contains(&true) && a.style() != b.style(), "announcing");
     }
     let (a, b) = (&base.plan, &other.plan);
     let clients = a.workers != b.workers;

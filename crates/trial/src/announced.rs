@@ -15,7 +15,8 @@ use targets::{Driven, Style};
 pub(crate) fn earlier<W: Driven>(job: &Job<'_, W>, before: &W::Evidence) -> Option<String> {
     let rows = W::pending(before).filter(|rows| *rows > 0 && job.subject.how.style == Style::Outbox)?;
     Some(format!(
-        "{rows} rows of earlier runs were in the outbox and were published first; the times of publishing are theirs, too."
+        "The outbox held {rows} rows of earlier runs. They were published first, and are included in the number of messages and in the \
+         delivery lag."
     ))
 }
 
@@ -72,9 +73,9 @@ fn audit_messages<W: Driven>(
     }
     let Some(relayed) = relayed else {
         let why = if job.url.is_some() {
-            "The relay is not one that was started here: nobody saw what it published."
+            "Messages were not checked: the relay of this server was not started here."
         } else {
-            "The relay did not say what it had published."
+            "Messages were not checked: the relay did not answer."
         };
         trial.ledger.push(not_seen(why));
         return Ok(());
@@ -88,7 +89,7 @@ fn audit_messages<W: Driven>(
     };
     match job.server.relaying.sink {
         SinkKind::Null => {
-            trial.ledger.push(not_seen("The sink `null` keeps no message that could be looked at."));
+            trial.ledger.push(not_seen("Messages were not checked: the sink `null` does not store them."));
         }
         SinkKind::File => {
             let Some(mut announced) = W::announced(&job.databases.size, run, before) else { return Ok(()) };

@@ -125,12 +125,25 @@ impl Announced {
         let bits = self.seen.entry((worker, sequence / 64)).or_default();
         let bit = 1 << (sequence % 64);
         if *bits & bit != 0 {
+            // The same row again, and not another one of the same booking, which would have a higher number than all before.
             self.duplicates += 1;
+            if self.last.get(&booking.event).is_none_or(|last| position > *last) {
+                self.disordered.note(|| {
+                    format!(
+                        "{}: a booking of event {} came under a second number, {position}",
+                        place(),
+                        booking.event
+                    )
+                });
+            }
             return;
         }
         *bits |= bit;
         self.sums.entry(worker).or_default().enter(&effect(&booking));
-        if let Some(before) = self.last.insert(booking.event, position).filter(|before| *before >= position) {
+        let last = self.last.entry(booking.event).or_insert(i64::MIN);
+        let before = *last;
+        *last = before.max(position);
+        if before >= position {
             self.disordered.note(|| {
                 format!("{}: number {position} of event {} comes after {before}", place(), booking.event)
             });
@@ -300,6 +313,12 @@ mod tests {
         reordered.swap(8, 12);
         assert_eq!(wrong(&reordered, &all).0, ["order of announcements"]);
         reordered.swap(8, 12);
+        let twice = [good.clone(), vec![message(&all[5].0, 900).1]].concat();
+        let (names, _, words) = wrong(&twice, &all);
+        assert!(
+            names == ["order of announcements"] && words.contains("under a second number"),
+            "{names:?} {words}"
+        );
         reordered.swap(8, 9);
         assert_eq!(wrong(&reordered, &all).0, [""; 0], "they are of different events");
     }

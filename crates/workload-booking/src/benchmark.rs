@@ -78,6 +78,8 @@ impl Benchmark for Bookings {
     fn with(size: Cardinality, values: &[u64]) -> Result<Cardinality> {
         let values: Vec<u32> = values.iter().map(|value| *value as u32).collect();
         let [stock, limited, users, quantity] = values[..] else { return Ok(size) };
+        // Four, unless there are fewer.
+        let quantity = if quantity == QUANTITY_DRAWN_MAX { quantity.min(stock) } else { quantity };
         if quantity > stock {
             bail!(
                 "--quantity is {quantity}, and an event has {stock} tickets; it must be 1 to {stock}\nhint: or a larger --stock"
@@ -261,10 +263,12 @@ mod tests {
         let size = sized::<Bookings>(3, &all).unwrap();
         assert_eq!(size, Cardinality { events: 3, stock: 9, limited: 1, users: 2, quantity: 8 });
         assert_eq!(values::<Bookings>(&size), all);
+        let few = sized::<Bookings>(3, &chosen(&[("stock", 2)])).unwrap();
+        assert_eq!((few.stock, few.quantity), (2, 2));
         let other = resized::<Bookings>(size, &chosen(&[("users", 5)])).unwrap();
         assert_eq!(other, Cardinality { users: 5, ..size });
         for (given, why) in [
-            (chosen(&[("stock", 3)]), "--quantity is 4, and an event has 3 tickets"),
+            (chosen(&[("stock", 3), ("quantity", 5)]), "--quantity is 5, and an event has 3 tickets"),
             (chosen(&[("users", 0)]), "--users is 0; it must be 1 to 999999999"),
             (chosen(&[("seats", 1)]), "--seats is not an option of booking; its own are --stock"),
         ] {

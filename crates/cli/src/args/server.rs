@@ -2,7 +2,7 @@
 
 use super::values::{span, threads};
 use clap::Args;
-use deploy::{Relaying, Sink, SinkKind};
+use deploy::{Relaying, SinkKind};
 use relay::Polling;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -15,12 +15,11 @@ pub(crate) struct ServerArgs {
     /// Threads of the HTTP server beside its sessions [default: half the cores].
     #[arg(long, value_parser = threads)]
     pub(crate) server_threads: Option<usize>,
-    /// Where a relay publishes the messages of an outbox: `file` is one in the folder of the run, `null` forgets them
-    /// [default: file].
+    /// Destination of the messages of an outbox: `file` is a file in the folder of the run, `null` discards them [default: file].
     #[arg(long)]
     pub(crate) sink: Option<SinkKind>,
-    /// When the relay of an outbox that has found nothing looks again: `adaptive` is after 2 to 500 ms, twice as long each time;
-    /// `500ms` is always after as long [default: adaptive].
+    /// Wait of the relay of an outbox after a look that found nothing: `adaptive` (2 ms, doubling up to 500 ms), or a fixed time of
+    /// 1ms to 60s [default: adaptive].
     #[arg(long)]
     pub(crate) polling: Option<Polling>,
     /// Messages of an outbox that are published together, at most [default: 500].
@@ -52,10 +51,10 @@ impl ServerArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct Relay {
-    /// The workload: `transfer`.
+    /// The workload: `transfer` (sagas) or `booking` (an outbox).
     #[arg(env = "STACKMARK_WORKLOAD")]
     pub(crate) workload: String,
-    /// Driver and style of the calls [default: the first of the engine that leaves something to a relay].
+    /// Driver and style of the calls [default: the engine's first subject in style `saga` or `outbox`].
     #[arg(long, env = "STACKMARK_HOW")]
     pub(crate) how: Option<String>,
     /// The stores, in order: `shard-0=URL` and so on. From the environment the others are `STACKMARK_DB_1` and so on.
@@ -67,11 +66,12 @@ pub(crate) struct Relay {
     /// How long the key of a transfer is kept from when it was made.
     #[arg(long, default_value = "24h", value_parser = span, allow_hyphen_values = true)]
     pub(crate) keep_keys: Duration,
-    /// Where the messages of an outbox go: `file:PATH`, a message a line; `kafka://HOST:PORT/TOPIC`, a topic that is there; or `null`,
-    /// which forgets them. The password of `kafka://USER@HOST:PORT/TOPIC` is in STACKMARK_BROKER_PASSWORD.
-    #[arg(long, env = "STACKMARK_SINK", default_value = "null")]
-    pub(crate) sink: Sink,
-    /// When it looks again after it has found nothing in an outbox: `adaptive` (after 2 to 500 ms), or always after as long.
+    /// Destination of the messages of an outbox: `file:PATH` (a line of JSON for each, appended); `kafka://[USER@]HOST:PORT/TOPIC`
+    /// (an existing topic; the password is in STACKMARK_BROKER_PASSWORD); or `null`: rows are removed from the outbox and nothing is
+    /// published. Required for an outbox.
+    #[arg(long, env = "STACKMARK_SINK", hide_env_values = true)]
+    pub(crate) sink: Option<String>,
+    /// Wait after a look at an outbox that found nothing: `adaptive` (2 ms, doubling up to 500 ms), or a fixed time of 1ms to 60s.
     #[arg(long, env = "STACKMARK_POLLING", default_value = "adaptive")]
     pub(crate) polling: Polling,
     /// Messages of an outbox that are published together, at most.

@@ -198,6 +198,8 @@ pub fn intended_by(factor: &str) -> &'static [&'static str] {
             "fingerprint.log bytes",
             "fingerprint.pages read",
         ],
+        // What calls leave to be announced is more work, and how it is published is part of it.
+        "announcing" => &["stack.settings.outbox *", "fingerprint.*"],
         // What was chosen of the workload: other data, and calls that do other work.
         "parameters" => &["data.parameters", "data.rows", "data.bytes", "data.checksum", "fingerprint.*"],
         _ => &[],

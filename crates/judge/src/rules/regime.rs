@@ -24,8 +24,9 @@ pub(super) fn regime(trial: &Trial) -> Option<Rule> {
     if let Some(turn) = engine_findings::turn(trial) {
         let also = if elsewhere.is_empty() { String::new() } else { format!("; and {}", listed(&elsewhere)) };
         return warning(
-            format!("{turn}, latencies and costs those of the whole interval{also}"),
-            "for costs of one state alone, measure until then, or on data that is in that state from the start",
+            format!("{turn}, latencies and costs all of it{also}"),
+            "for the costs of one state alone, shorten --duration to end before the change, or load data that lasts longer; or start with data that \
+             is in the later state",
         );
     }
     let changes: Vec<String> = declined(trial).into_iter().chain(elsewhere).collect();

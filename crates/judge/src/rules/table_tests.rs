@@ -216,11 +216,11 @@ fn rates_before_and_after_a_turn_are_not_taken_together() {
     for (before, words) in [
         (
             Some(0.02),
-            "from 20 s on, 100 % of the calls of payment were declined instead of 2 %; rates are those before",
+            "from 20 s on, 100 % of the calls of payment were declined (2 % before); rates cover the time before",
         ),
         (
             None,
-            "after less than 20 s, 100 % of the calls of payment were declined; rates are those afterwards",
+            "within the first 20 s most calls of payment started to be declined (100 % afterwards); rates cover the time afterwards",
         ),
     ] {
         trial.turn = Some(turn(before));
