@@ -196,7 +196,7 @@ pub trait Benchmark: Wire<Extent: Size> {
         _size: &Self::Extent,
         _run: u64,
         _before: &Self::Evidence,
-    ) -> Option<Box<dyn Announced<Self>>> {
+    ) -> Option<Box<dyn MessageCheck<Self>>> {
         None
     }
     /// Of messages that calls in a style leave, and that nobody publishes: what of a run must be stored beside the calls.
@@ -248,8 +248,8 @@ pub trait Benchmark: Wire<Extent: Size> {
     fn deferred(ledger: &Self::Ledger, totals: &measure::Totals) -> Option<Deferred>;
 }
 
-/// Takes the messages that were published of a run, one after the other.
-pub trait Announced<W: Benchmark> {
+/// Checks the messages that were published of a run, one after the other.
+pub trait MessageCheck<W: Benchmark> {
     /// Takes a message; those of one key come in the order in which they were published. `place` says where it is.
     fn take(&mut self, place: &dyn Fn() -> String, payload: &[u8]);
     /// Messages that came again.

@@ -9,7 +9,7 @@ use crate::ui::Ui;
 use anyhow::{Result, bail};
 use benchmark::Chosen;
 use deploy::subjects::{self, Route, Subject};
-use deploy::{Databases, Relaying, Spec};
+use deploy::{Databases, RelayOptions, Spec};
 use model::{Nanos, Tier};
 use result::{Block, BlockTrial, Comparison, Interval, Party, RunKind, Side, State, Verdict};
 use schedule::Answer;
@@ -227,7 +227,7 @@ impl Sides {
             // A side without a relay has nothing to set up.
             relaying: match subject.has_relay(self.shards as usize) {
                 true => server.relaying,
-                false => Relaying::default(),
+                false => RelayOptions::default(),
             },
             spec: self.spec(subject),
             through_checkpoints: self.through_checkpoints,

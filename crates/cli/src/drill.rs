@@ -6,7 +6,7 @@ use crate::serve;
 use crate::ui::Ui;
 use anyhow::{Context, Result, bail};
 use benchmark::split_for;
-use deploy::{Deployment, Interrupt, Relaying, ServerSettings, Spec, Subject};
+use deploy::{Deployment, Interrupt, RelayOptions, ServerSettings, Spec, Subject};
 use drill::{Asked, COMPONENTS, Component};
 use model::Nanos;
 use result::{Drill, FaultAction, RunKind, State};
@@ -97,7 +97,7 @@ pub(crate) fn drill_workload<W: Driven>(
         settle_max: Nanos::from(args.settle),
         server: ServerSettings {
             limits: None,
-            relaying: Relaying::default(),
+            relaying: RelayOptions::default(),
             pool: pool(None, args.clients),
             threads: serve::threads_default(),
         },

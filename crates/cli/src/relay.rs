@@ -7,7 +7,7 @@ use crate::serve::until_asked;
 use crate::ui::{self, Ui};
 use anyhow::{Context, Result, bail};
 use benchmark::Chosen;
-use deploy::{Databases, Sink, subjects};
+use deploy::{Databases, SinkAddress, subjects};
 use schedule::Answer;
 use std::time::Duration;
 use targets::{Driven, Style};
@@ -18,8 +18,9 @@ const KEEP_MIN: Duration = Duration::from_secs(1);
 
 pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<Answer> {
     // Parsed here, since a password that is in it by mistake is not to be repeated.
-    let given: Option<Sink> = args.sink.as_deref().map(str::parse).transpose().map_err(anyhow::Error::msg)?;
-    if let Some(Sink::Topic { broker, .. }) = &given
+    let given: Option<SinkAddress> =
+        args.sink.as_deref().map(str::parse).transpose().map_err(anyhow::Error::msg)?;
+    if let Some(SinkAddress::Topic { broker, .. }) = &given
         && broker.password.is_some()
     {
         bail!(
@@ -45,15 +46,15 @@ pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<A
             "--sink is for the relay of an outbox; {} leaves no messages\nhint: leave --sink out",
             subject.path
         ),
-        (None, false) => &Sink::Null,
+        (None, false) => &SinkAddress::Null,
     };
     let sink: Box<dyn relay::Sink> = match sink {
-        Sink::Null => Box::new(relay::Null),
-        Sink::File(path) => {
+        SinkAddress::Null => Box::new(relay::Null),
+        SinkAddress::File(path) => {
             let file = relay::Lines::append_to(path);
             Box::new(file.with_context(|| format!("could not write to {}", path.display()))?)
         }
-        Sink::Topic { broker, topic } => {
+        SinkAddress::Topic { broker, topic } => {
             let topic = relay::Topic::of(deploy::secrets::with_brokers_password(broker.clone()), topic);
             // What is wrong with it is found before anything is read.
             targets::wait_for(topic.is_there())??;

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use benchmark::Chosen;
 use deploy::database::LoadOptions;
 use deploy::subjects::Subject;
-use deploy::{Databases, Deployment, Interrupt, Relaying, Sink, Spec, Viewer, Wishes, tell};
+use deploy::{Databases, Deployment, Interrupt, RelayOptions, SinkAddress, Spec, Viewer, Wishes, tell};
 use report::junit::{Case, Outcome};
 use result::Check;
 use schedule::Answer;
@@ -77,7 +77,8 @@ fn started<W: Driven>(
         let settings = run::server_settings(&args.server, &EngineArgs::default(), CLIENTS);
         let server = subject.serve(&urls, &settings, &folder.path().join("server.log"), interrupt.flag())?;
         let log = folder.path().join("relay.log");
-        let relay = subject.relay(&urls, &Relaying::default(), &Sink::Null, &log, interrupt.flag())?;
+        let relay =
+            subject.relay(&urls, &RelayOptions::default(), &SinkAddress::Null, &log, interrupt.flag())?;
         let witness = ::verify::Databases::<W> { parts: databases.parts(), interrupt };
         let plan = Plan {
             url: server.url(),

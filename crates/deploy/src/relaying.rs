@@ -10,7 +10,7 @@ use std::str::FromStr;
 /// What is chosen of a relay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Relaying {
+pub struct RelayOptions {
     /// What it may use.
     #[serde(with = "limits")]
     pub limits: Option<rig::Limits>,
@@ -23,9 +23,14 @@ pub struct Relaying {
     pub batch: u32,
 }
 
-impl Default for Relaying {
-    fn default() -> Relaying {
-        Relaying { limits: None, sink: SinkKind::default(), polling: relay::ADAPTIVE, batch: relay::BATCH }
+impl Default for RelayOptions {
+    fn default() -> RelayOptions {
+        RelayOptions {
+            limits: None,
+            sink: SinkKind::default(),
+            polling: relay::ADAPTIVE,
+            batch: relay::BATCH,
+        }
     }
 }
 
@@ -66,7 +71,7 @@ impl FromStr for SinkKind {
 
 /// Where the messages of one relay go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sink {
+pub enum SinkAddress {
     /// Nowhere.
     Null,
     /// This file.
@@ -80,31 +85,31 @@ pub enum Sink {
     },
 }
 
-impl Sink {
+impl SinkAddress {
     /// As `stackmark relay --sink` takes it.
     #[must_use]
     pub fn written(&self) -> String {
         match self {
-            Sink::Null => "null".into(),
-            Sink::File(path) => format!("file:{}", path.display()),
-            Sink::Topic { broker, topic } => {
+            SinkAddress::Null => "null".into(),
+            SinkAddress::File(path) => format!("file:{}", path.display()),
+            SinkAddress::Topic { broker, topic } => {
                 format!("kafka://{}/{topic}", broker.to_string().trim_start_matches("kafka://"))
             }
         }
     }
 }
 
-impl FromStr for Sink {
+impl FromStr for SinkAddress {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Sink, String> {
+    fn from_str(text: &str) -> Result<SinkAddress, String> {
         match text.split_once(':') {
-            None if text == "null" => Ok(Sink::Null),
-            Some(("file", path)) if !path.is_empty() => Ok(Sink::File(path.into())),
+            None if text == "null" => Ok(SinkAddress::Null),
+            Some(("file", path)) if !path.is_empty() => Ok(SinkAddress::File(path.into())),
             Some(("kafka", _)) => match text.rsplit_once('/') {
                 Some((broker, topic)) if is_topic(topic) => {
                     let broker: Address = broker.parse().map_err(|error: AddressError| error.to_string())?;
-                    Ok(Sink::Topic { broker, topic: topic.to_owned() })
+                    Ok(SinkAddress::Topic { broker, topic: topic.to_owned() })
                 }
                 _ => Err("a sink on a broker is kafka://HOST:PORT/TOPIC or kafka://USER@HOST:PORT/TOPIC; a topic has 1 to 249 letters, \
                           digits, dots, underscores and hyphens"
@@ -123,9 +128,9 @@ fn is_topic(name: &str) -> bool {
     (1..=249).contains(&name.len()) && name.bytes().all(is_plain) && name != "." && name != ".."
 }
 
-impl Relaying {
+impl RelayOptions {
     /// What a relay finds in its environment.
-    pub(crate) fn variables(&self, sink: &Sink) -> Vec<(String, String)> {
+    pub(crate) fn variables(&self, sink: &SinkAddress) -> Vec<(String, String)> {
         let variables = [
             ("STACKMARK_SINK", sink.written()),
             ("STACKMARK_POLLING", self.polling.to_string()),
@@ -182,27 +187,30 @@ mod tests {
     fn what_is_chosen_is_written_down_and_read_again() {
         let polling = "500ms".parse().unwrap();
         let limits = Some("cpu=0.5".parse().unwrap());
-        for relaying in [Relaying::default(), Relaying { limits, sink: SinkKind::Null, polling, batch: 7 }] {
+        for relaying in
+            [RelayOptions::default(), RelayOptions { limits, sink: SinkKind::Null, polling, batch: 7 }]
+        {
             let text = serde_json::to_string(&relaying).unwrap();
-            assert_eq!(serde_json::from_str::<Relaying>(&text).unwrap(), relaying, "{text}");
+            assert_eq!(serde_json::from_str::<RelayOptions>(&text).unwrap(), relaying, "{text}");
         }
     }
 
     #[test]
     fn sinks_are_read_as_they_are_written_and_others_are_refused() {
-        let topic = |broker: &str| Sink::Topic { broker: broker.parse().unwrap(), topic: "a.b-c_1".into() };
+        let topic =
+            |broker: &str| SinkAddress::Topic { broker: broker.parse().unwrap(), topic: "a.b-c_1".into() };
         let topics = [topic("127.0.0.1:9092"), topic("kafka://me@host:1")];
-        for sink in [Sink::Null, Sink::File("/a b/c.jsonl".into())].into_iter().chain(topics) {
+        for sink in [SinkAddress::Null, SinkAddress::File("/a b/c.jsonl".into())].into_iter().chain(topics) {
             assert_eq!(sink.written().parse(), Ok(sink));
         }
         for text in ["", "file", "file:", "nul", "kafka", "amqp://h:1/t"] {
-            assert!(text.parse::<Sink>().unwrap_err().contains("file:PATH"), "{text}");
+            assert!(text.parse::<SinkAddress>().unwrap_err().contains("file:PATH"), "{text}");
         }
         for text in ["kafka://h:1", "kafka://h:1/", "kafka://h:1/a b", "kafka://h/t", "kafka:t"] {
-            assert!(text.parse::<Sink>().unwrap_err().contains("HOST:PORT"), "{text}");
+            assert!(text.parse::<SinkAddress>().unwrap_err().contains("HOST:PORT"), "{text}");
         }
         // Taken as it is, so that the command line can refuse it without repeating it.
-        let secret = "kafka://me:secret@h:1/t".parse::<Sink>().unwrap();
+        let secret = "kafka://me:secret@h:1/t".parse::<SinkAddress>().unwrap();
         assert_eq!(secret.written(), "kafka://me@h:1/t");
         assert!(!format!("{secret:?}").contains("secret"), "{secret:?}");
         for (kind, name) in SinkKind::ALL {

@@ -1,7 +1,7 @@
 //! A server as a process of its own: built, started, found ready, limited, stopped. It ends with us, whatever ends us.
 
 use crate::group::{Group, LOOK};
-use crate::{DeployError, Manifest, Relaying};
+use crate::{DeployError, Manifest, RelayOptions};
 use measure::Monotonic;
 use model::Clock;
 use sql::{DbUrl, ServerUrl};
@@ -47,7 +47,7 @@ pub struct ServerSettings {
     /// What it may use, with all that it starts.
     pub limits: Option<rig::Limits>,
     /// The relay beside it, or beside a subject that needs no server.
-    pub relaying: Relaying,
+    pub relaying: RelayOptions,
     /// Connections to the engine, at least 1.
     pub pool: u32,
     /// Threads beside those of its connections, at least 1.
@@ -71,7 +71,7 @@ impl ServerSettings {
     /// For a process that has one connection.
     #[must_use]
     pub fn of_one(limits: Option<rig::Limits>) -> ServerSettings {
-        ServerSettings { limits, relaying: Relaying::default(), pool: 1, threads: 1 }
+        ServerSettings { limits, relaying: RelayOptions::default(), pool: 1, threads: 1 }
     }
 }
 

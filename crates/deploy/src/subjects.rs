@@ -3,7 +3,7 @@
 //! error that names the nearest one: nothing is ever measured under another name.
 
 use crate::revision::short;
-use crate::{DeployError, Manifest, Offer, Order, Relaying, Server, ServerSettings, Sink, given};
+use crate::{DeployError, Manifest, Offer, Order, RelayOptions, Server, ServerSettings, SinkAddress, given};
 use anyhow::{Context, Result, bail};
 use sql::{DbUrl, Dialect};
 use std::borrow::Cow;
@@ -189,8 +189,8 @@ impl Subject {
     pub fn relay(
         &self,
         databases: &[DbUrl],
-        relaying: &Relaying,
-        sink: &Sink,
+        relaying: &RelayOptions,
+        sink: &SinkAddress,
         log: &Path,
         interrupt: &AtomicBool,
     ) -> Result<Option<Server>> {

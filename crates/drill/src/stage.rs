@@ -4,7 +4,9 @@ use crate::generator::Order;
 use crate::load::Load;
 use crate::proxy::Proxy;
 use anyhow::{Context, Result};
-use deploy::{Databases, Deployment, Generator, Interrupt, Route, Server, ServerSettings, Sink, Subject};
+use deploy::{
+    Databases, Deployment, Generator, Interrupt, Route, Server, ServerSettings, SinkAddress, Subject,
+};
 use measure::Monotonic;
 use model::store_name;
 use result::FaultAction;
@@ -167,7 +169,7 @@ impl<'a, W: Driven> Stage<'a, W> {
 
     fn start_relay(&mut self) -> Result<()> {
         let (urls, log) = (self.urls(&self.relay_ways), self.log("relay"));
-        let sink = Sink::File(self.folder.join("announced.jsonl"));
+        let sink = SinkAddress::File(self.folder.join("announced.jsonl"));
         let relaying = &self.settings.relaying;
         self.relay = self.subject.relay(&urls, relaying, &sink, &log, self.interrupt.flag())?;
         Ok(())

@@ -26,7 +26,7 @@ fn variant(name: &str, subject: &str, base: Option<usize>) -> Variant {
         pool: 8,
         server_threads: 1,
         server_limits: None,
-        relaying: deploy::Relaying::default(),
+        relaying: deploy::RelayOptions::default(),
         spec: Spec::of_wishes(Dialect::Sqlite, 1, &[], &Wishes::default()),
         through_checkpoints: false,
         asked: Vec::new(),

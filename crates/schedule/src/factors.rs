@@ -2,7 +2,7 @@
 
 use crate::plan::Variant;
 use deploy::subjects::{self, Route};
-use deploy::{Relaying, Spec};
+use deploy::{RelayOptions, Spec};
 use model::Tier;
 use sql::Dialect;
 
@@ -80,7 +80,7 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
     note(base.server_limits != other.server_limits, "limits");
     let relays = [&base.relaying, &other.relaying];
     note(relays[0].limits != relays[1].limits, "limits");
-    let [published, otherwise] = relays.map(Relaying::described);
+    let [published, otherwise] = relays.map(RelayOptions::described);
     for name in differing(&published, &otherwise) {
         note(true, &format!("stack.settings.{name}"));
     }

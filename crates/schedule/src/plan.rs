@@ -2,7 +2,7 @@
 //! runner carries out, and what is written into the folder of the run so that an interrupted one can go on.
 
 use anyhow::Result;
-use deploy::{Relaying, Spec};
+use deploy::{RelayOptions, Spec};
 use serde::{Deserialize, Serialize};
 use sql::Dialect;
 
@@ -90,7 +90,7 @@ pub struct Variant {
     pub server_limits: Option<String>,
     /// A relay that is started here.
     #[serde(default)]
-    pub relaying: Relaying,
+    pub relaying: RelayOptions,
     /// The data and the engine under it.
     pub spec: Spec,
     /// Whether its private engine is to write everything back at least twice within a trial.

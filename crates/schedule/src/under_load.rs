@@ -1,7 +1,7 @@
 //! One subject, and what is the same under every load: what `sweep` and `find-max` share.
 
 use crate::plan::Variant;
-use deploy::{Relaying, Spec};
+use deploy::{RelayOptions, Spec};
 use drive::{Arrivals, RatePerSecond};
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ pub struct UnderLoad {
     pub server_limits: Option<String>,
     /// A relay that is started here.
     #[serde(default)]
-    pub relaying: Relaying,
+    pub relaying: RelayOptions,
     /// Clients that share the calls of an open loop.
     pub in_flight: u32,
     /// Distances of the calls of an open loop.

@@ -2,7 +2,7 @@
 
 use crate::Job;
 use anyhow::Result;
-use deploy::{Server, Sink, SinkKind};
+use deploy::{Server, SinkAddress, SinkKind};
 use observe::Watched;
 use result::{Quantiles, Role};
 use serde::Deserialize;
@@ -42,8 +42,8 @@ impl Relaying {
         // Of an earlier trial in the same folder.
         let _ = std::fs::remove_file(&path);
         let sink = match relaying.sink {
-            SinkKind::Null => Sink::Null,
-            SinkKind::File => Sink::File(path),
+            SinkKind::Null => SinkAddress::Null,
+            SinkKind::File => SinkAddress::File(path),
         };
         let urls = job.databases.urls();
         Ok(Relaying(job.subject.relay(&urls, relaying, &sink, &log, job.interrupt.flag())?))

@@ -6,7 +6,9 @@ use admin::{AuditGroup, AuditQuery, AuditRows, store};
 use anyhow::{Context, Result};
 use benchmark::{Past, check_of, family_of};
 use deploy::database::LoadOptions;
-use deploy::{Databases, Deployment, Interrupt, Relaying, Route, ServerSettings, Sink, Subject, at};
+use deploy::{
+    Databases, Deployment, Interrupt, RelayOptions, Route, ServerSettings, SinkAddress, Subject, at,
+};
 use measure::Monotonic;
 use model::{Clock, Nanos, Target, store_name};
 use result::words::capital;
@@ -63,7 +65,7 @@ pub fn conformance<W: Driven>(
     let clock = Monotonic::start();
     let size = &databases.size;
     let log = folder.path().join("relay.log");
-    let relay = subject.relay(&urls, &Relaying::default(), &Sink::Null, &log, interrupt.flag())?;
+    let relay = subject.relay(&urls, &RelayOptions::default(), &SinkAddress::Null, &log, interrupt.flag())?;
     let found = match subject.route() {
         Route::Direct => hold::<W>(&targets::target_over(subject.how, &urls, size)?, size)?,
         Route::Http => {

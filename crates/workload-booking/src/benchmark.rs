@@ -174,7 +174,7 @@ impl Benchmark for Bookings {
         size: &Cardinality,
         run: u64,
         before: &Vec<Tally>,
-    ) -> Option<Box<dyn benchmark::Announced<Bookings>>> {
+    ) -> Option<Box<dyn benchmark::MessageCheck<Bookings>>> {
         Some(Box::new(Announced::new(run, *size, before)))
     }
 
@@ -231,7 +231,7 @@ impl Benchmark for Bookings {
     }
 }
 
-impl benchmark::Announced<Bookings> for Announced {
+impl benchmark::MessageCheck<Bookings> for Announced {
     fn take(&mut self, place: &dyn Fn() -> String, payload: &[u8]) {
         Announced::take(self, place, payload);
     }

@@ -77,7 +77,7 @@ fn scale_help() -> String {
     let other = workloads::all().filter(|row| row.scale_default != 1);
     let other: String = other.map(|row| format!(", for {} {}", row.name, row.scale_default)).collect();
     format!(
-        "Scale of the data to load, or of the data that is there: {} [default: 1{other}; with several stores one for each at least]",
+        "Scale of the data to load, or of the data that is there: {} [default: 1{other}; in a drill at least one for each store]",
         units.join(", ")
     )
 }

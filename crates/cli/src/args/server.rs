@@ -2,7 +2,7 @@
 
 use super::values::{span, threads};
 use clap::Args;
-use deploy::{Relaying, SinkKind};
+use deploy::{RelayOptions, SinkKind};
 use relay::Polling;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -38,9 +38,9 @@ impl ServerArgs {
         given.into_iter().find_map(|(name, is_given)| is_given.then_some(name))
     }
 
-    pub(crate) fn relaying(&self, limits: Option<rig::Limits>) -> Relaying {
-        let Relaying { sink, polling, batch, .. } = Relaying::default();
-        Relaying {
+    pub(crate) fn relaying(&self, limits: Option<rig::Limits>) -> RelayOptions {
+        let RelayOptions { sink, polling, batch, .. } = RelayOptions::default();
+        RelayOptions {
             limits,
             sink: self.sink.unwrap_or(sink),
             polling: self.polling.unwrap_or(polling),

@@ -275,7 +275,7 @@ mod tests {
             pool: 8,
             server_threads: 1,
             server_limits: None,
-            relaying: deploy::Relaying::default(),
+            relaying: deploy::RelayOptions::default(),
             spec: Spec::of_wishes(dialect, 1, &[], &Wishes::default()),
             through_checkpoints: false,
             asked: Vec::new(),
