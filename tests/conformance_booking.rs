@@ -5,9 +5,9 @@ use stackmark_tests::injected::{
     all_are_caught, every_audit_is_failed, is_right, row_changes_are_caught, the_mix_is_sound_on_both_routes,
 };
 use stackmark_tests::outboxes::{
-    a_lease_is_kept_until_it_has_run_out, a_transaction_that_commits_late_is_not_skipped,
-    two_relays_publish_everything_once, what_was_not_acknowledged_is_published_again,
-    who_announces_something_else_is_caught,
+    a_dual_write_that_dies_in_between_is_caught, a_lease_is_kept_until_it_has_run_out,
+    a_transaction_that_commits_late_is_not_skipped, two_relays_publish_everything_once,
+    what_was_not_acknowledged_is_published_again, who_announces_something_else_is_caught,
 };
 use stackmark_tests::routes::Route;
 use stackmark_tests::sagas::Relayed;
@@ -97,6 +97,11 @@ fn one_relay_at_a_time_works_on_an_outbox() {
 #[test]
 fn who_announces_something_else_than_was_booked_is_caught() {
     who_announces_something_else_is_caught::<OnSqlite>();
+}
+
+#[test]
+fn a_dual_write_of_bookings_is_caught() {
+    a_dual_write_that_dies_in_between_is_caught::<OnSqlite>();
 }
 
 /// Fault injectors driven on servers.

@@ -105,6 +105,11 @@ fn an_outbox_is_published_and_held_to_what_was_booked() {
         assert!(booked(&document) > 0 && published["messages"] == booked(&document), "{published}");
         assert_eq!((&published["sink"], &published["duplicates"]), (&json!("file"), &json!(0)));
         assert!(published["lag"]["max_ns"].as_u64().unwrap() > 0, "{published}");
+        // Each second of the window, and at its end nothing waits.
+        let line = published["line"].as_array().unwrap();
+        assert!(line.len() >= 2 && line.last().unwrap()["backlog"] == 0, "{published}");
+        let messages: u64 = line.iter().map(|second| second["messages"].as_u64().unwrap()).sum();
+        assert!((1..=booked(&document)).contains(&messages), "{published}");
         assert_eq!(checks, all);
         let settings = document["trials"][0]["stack"]["settings"].to_string();
         for (name, value) in [("sink", "file"), ("polling", "100ms"), ("batch", "50")] {
@@ -121,7 +126,18 @@ fn an_outbox_is_published_and_held_to_what_was_booked() {
 
     let last = desk.runs().pop().unwrap();
     let report = desk.run(&format!("report {}", last.display()));
+    let page = std::fs::read_to_string(last.join("report.html")).unwrap();
+    assert!(page.contains("Backlog of the outbox"), "it is drawn");
     assert!(report.out.contains("to the sink `null`, duplicates unknown"), "{}", report.out);
+
+    // Published by whoever commits, without an outbox: nothing waits, and nobody measures it.
+    for route in ["rusqlite", "axum+rusqlite"] {
+        let document = run(&desk, &format!("run booking/sqlite/{route}/dual-write {line}"));
+        let (published, checks) = published(&document);
+        assert!(booked(&document) > 0 && published["messages"] == booked(&document), "{published}");
+        assert!(published["lag"].is_null() && published["batches"].is_null(), "{published}");
+        assert_eq!(checks, all[..5].iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    }
 
     // Nobody reads it: the rows stay, and nobody waits for them.
     let document = run(&desk, &format!("run booking/sqlite/rusqlite/outbox-row {line}"));
@@ -240,16 +256,23 @@ fn rows_of_an_outbox_are_relayed_into_a_topic() {
 #[test]
 fn what_is_said_of_an_outbox_that_is_not_there_is_refused() {
     let desk = Desk::empty();
-    for option in ["--sink null", "--polling 500ms", "--batch 7"] {
+    for (option, what) in [
+        ("--sink null", "messages that are published"),
+        ("--polling 500ms", "the relay of an outbox"),
+        ("--batch 7", "the relay of an outbox"),
+    ] {
         let name = option.split(' ').next().unwrap();
-        refused(
-            &desk,
-            &format!("run booking {option}"),
-            &[name, "is for the relay of an outbox", "booking/sqlite/rusqlite"],
-        );
+        let words = format!("{name} is for {what}; booking/sqlite/rusqlite has none");
+        refused(&desk, &format!("run booking {option}"), &[&words]);
     }
+    refused(
+        &desk,
+        "run booking/sqlite/rusqlite/dual-write --batch 7",
+        &["--batch is for the relay of an outbox"],
+    );
+    refused(&desk, "serve booking --db sqlite:nothing.db --how rusqlite/dual-write", &["nothing.db"]);
     for (option, words) in [
-        ("--sink kafka", "`kafka` is no sink"),
+        ("--sink topic", "`topic` is no sink"),
         ("--polling often", "give `adaptive`"),
         ("--batch 0", "1..=10000"),
     ] {

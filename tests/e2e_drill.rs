@@ -72,6 +72,36 @@ fn a_server_is_killed_paused_and_cut_off_and_what_was_asked_of_it_is_there() {
     assert!(killed["first_commit_s"].as_f64() > killed["away_s"].as_f64(), "{killed:#}");
 }
 
+/// Whatever is killed, each booking that was acknowledged is announced: the checks of messages are among those that are counted.
+#[test]
+fn what_was_booked_is_announced_whatever_is_killed() {
+    let all = [
+        "generator kill",
+        "relay kill",
+        "relay pause",
+        "server cut_off",
+        "server kill",
+        "server pause",
+        "storage power_cut",
+    ];
+    let document = passed("booking/sqlite/axum+rusqlite/outbox --faults 7", &all);
+    let plain = passed("booking/sqlite/rusqlite --only generator --faults 1", &["generator kill"]);
+    let checks = |document: &Value| document["drill"]["faults"][0]["checks_passed"].as_u64().unwrap();
+    assert_eq!(checks(&document), checks(&plain) + 6);
+    // Rows that nobody publishes are held to the bookings too.
+    let rows = passed("booking/sqlite/rusqlite/outbox-row --only generator --faults 1", &["generator kill"]);
+    assert_eq!(checks(&rows), checks(&plain) + 4);
+}
+
+#[test]
+fn a_broker_is_killed_and_paused_and_each_booking_is_in_its_topic() {
+    if rig::for_tests::broker().is_none() {
+        return;
+    }
+    let line = "booking/sqlite/rusqlite/outbox --sink kafka --only broker,relay:kill --faults 3";
+    passed(line, &["broker kill", "broker pause", "relay kill"]);
+}
+
 #[test]
 fn what_a_saga_has_left_is_done_although_its_relay_is_killed() {
     let all = ["generator kill", "relay kill", "relay pause", "storage power_cut"];
@@ -123,4 +153,37 @@ fn ctrl_c_ends_a_drill_with_the_faults_that_have_come_to_their_end() {
     let shown = desk.run(&format!("report {}", folder.display()));
     assert!(shown.code() == 0 && shown.out.contains("not finished"), "{shown:?}");
     refused(&desk, &format!("resume {}", folder.display()), &["plan.json"]);
+}
+
+mod extended {
+    use super::*;
+
+    /// A process that publishes what it has committed, and is killed in between: so often that one message is lost at least.
+    #[test]
+    fn a_dual_write_loses_messages_of_processes_that_are_killed() {
+        let desk = Desk::empty();
+        let line =
+            "drill booking/sqlite/rusqlite/dual-write --only generator --faults 20 --rate 2000 --mix book=1";
+        let ran = desk.run(&format!("{line} --json"));
+        let drill = &parse(&ran.out)["drill"];
+        assert_eq!(ran.code(), 1, "{drill:#}");
+        let failures = drill["faults"].to_string();
+        assert!(failures.contains("announcements of stored bookings"), "{drill:#}");
+    }
+
+    #[test]
+    fn what_was_booked_is_in_its_topic_whatever_is_killed() {
+        if rig::for_tests::broker().is_none() {
+            return;
+        }
+        let all = [
+            "broker kill",
+            "broker pause",
+            "generator kill",
+            "relay kill",
+            "relay pause",
+            "storage power_cut",
+        ];
+        passed("booking/sqlite/rusqlite/outbox --sink kafka --faults 12", &all);
+    }
 }

@@ -32,6 +32,7 @@ mod e2e_shapes;
 mod e2e_statements;
 mod e2e_stores;
 mod e2e_subjects;
+mod e2e_topics;
 mod e2e_toy;
 mod e2e_verify;
 mod e2e_void;

@@ -1,7 +1,7 @@
 //! The servers in other languages: each keeps every rule of whatever it serves, does the work that ours does, and answers what
 //! no server may take as the others do.
 
-use crate::e2e_desk::Desk;
+use crate::e2e_desk::{Desk, Running};
 use crate::engines_desk::{SHORT, Server, on};
 use rig::Engine;
 use rig::for_tests::fixture;
@@ -11,9 +11,13 @@ use stackmark_tests::languages::{self, ByHand, FOLDERS, OURS, Offer, is_made, ma
 use std::collections::BTreeMap;
 use targets::Driven;
 use verify::bad_input_statuses;
+use workload_booking::Bookings;
 use workload_catalogue::FoodCatalogue;
 use workload_tpcc::Tpcc;
 use workload_transfer::Transfers;
+
+/// What the outbox of a booking adds to its driver.
+const OUTBOX: &str = "/outbox";
 
 /// Every combination of a language's server on an engine.
 fn offers(language: &str, engine: Engine) -> Vec<Offer> {
@@ -63,12 +67,14 @@ fn measured(server: &Server, url: &str, name: &str, offer: &Offer) {
     assert!(!audited.is_empty() && audited.iter().all(|audit| audit["check"] != "failed"), "{audited:?}");
 }
 
-/// What calls take that our server answers one statement at a time. It keeps every rule, or this panics.
-pub(crate) fn ours(server: &Server, url: &str, engine: Engine, workload: &str) -> Value {
-    let offer = plain(OURS, engine, workload);
-    let work = fixture(&format!("work-{workload}-{}", engine.name()), || {
-        verified(server, url, &manifest(OURS).name, &offer).to_string().into_bytes()
-    });
+/// What calls take that our server answers one statement at a time, in that style. It keeps every rule, or this panics.
+pub(crate) fn ours(server: &Server, url: &str, engine: Engine, workload: &str, style: &str) -> Value {
+    let mut all = offers(OURS, engine).into_iter().filter(|offer| offer.workload == workload);
+    let offer = all.find(|offer| offer.how.ends_with(style)).expect("ours has that style");
+    let work =
+        fixture(&format!("work-{workload}-{}-{}", engine.name(), offer.how.replace(['/', '+'], "-")), || {
+            verified(server, url, &manifest(OURS).name, &offer).to_string().into_bytes()
+        });
     serde_json::from_slice(&work).unwrap()
 }
 
@@ -91,7 +97,8 @@ fn keeps_every_rule(language: &str, engine: Engine, chosen: impl Fn(&Offer) -> b
             assert!(!work.as_array().unwrap().is_empty(), "{offer:?}");
             // What an ORM sends is its own.
             if !offer.how.ends_with("/orm") {
-                assert_eq!(work, ours(server, &url, engine, &offer.workload), "{offer:?}");
+                let style = if offer.how.ends_with(OUTBOX) { OUTBOX } else { "" };
+                assert_eq!(work, ours(server, &url, engine, &offer.workload, style), "{offer:?}");
             }
         }
     });
@@ -116,6 +123,56 @@ fn the_server_in_python_keeps_every_rule() {
 #[test]
 fn the_server_in_go_keeps_every_rule() {
     keeps_the_rules_of("go", Engine::MariaDb, "tpcc");
+}
+
+#[test]
+fn the_server_in_go_keeps_every_rule_of_bookings_with_an_outbox() {
+    keeps_every_rule("go", Engine::Postgres, |offer| {
+        offer.workload == "booking" && offer.how == "pgx/outbox"
+    });
+}
+
+/// The relay of the published system was a part of its server.
+#[test]
+fn the_server_in_go_publishes_its_bookings_to_a_file_and_to_a_topic() {
+    if !is_made("go", "build") {
+        return;
+    }
+    let Some((place, user, password)) = rig::for_tests::broker() else { return };
+    on(Engine::Postgres, |server| {
+        let desk = Desk::empty();
+        let url = server.loaded(&desk, "booking --events 9", "published_by_go");
+        let (servers, broker) =
+            (languages::folder(), format!("--sink kafka --db broker=kafka://{user}@{place}"));
+        for sink in ["--sink file --polling 20ms --batch 50", &broker, "--sink null"] {
+            let line = format!(
+                "run booking/postgres/net-http+pgx/outbox --servers {} --db {url} {SHORT}",
+                servers.display()
+            );
+            let mut command = desk.command(&format!("{line} {sink} --json"));
+            command.env("STACKMARK_DB_PASSWORD", server.password());
+            command.env("STACKMARK_BROKER_PASSWORD", password.reveal());
+            let ran = Running::start(command).end();
+            assert_eq!(ran.code(), 0, "{ran:?}");
+            let document: Value = serde_json::from_str(&ran.out).unwrap();
+            let trial = &document["trials"][0];
+            let (published, ledger) = (&trial["published"], trial["ledger"].as_array().unwrap());
+            let bookings = ledger.iter().find(|check| check["name"] == "bookings").unwrap();
+            let checks: Vec<_> = ledger
+                .iter()
+                .filter(|check| check["name"].as_str().unwrap().contains("announce"))
+                .map(|check| check["check"].as_str().unwrap())
+                .collect();
+            if sink == "--sink null" {
+                assert_eq!((checks, &published["messages"]), (vec!["not_run"], &Value::Null));
+                continue;
+            }
+            assert_eq!(checks, ["passed"; 6], "{ledger:?}");
+            assert!(bookings["stored"].as_u64().unwrap() > 0, "{bookings}");
+            assert_eq!(published["messages"], bookings["stored"], "{published}");
+            assert!(published["batches"].is_null() && published["lag"].is_null(), "nobody has measured it");
+        }
+    });
 }
 
 mod extended {
@@ -181,4 +238,5 @@ fn bad_inputs_have_the_same_statuses_in_all_languages() {
     are_alike::<FoodCatalogue>(Engine::Postgres);
     are_alike::<Tpcc>(Engine::MariaDb);
     are_alike::<Transfers>(Engine::Postgres);
+    are_alike::<Bookings>(Engine::Postgres);
 }

@@ -15,7 +15,7 @@ fn keeps_every_rule(engine: Engine) {
     on(engine, |server| {
         let url = server.database("verified");
         for workload in ["catalogue", "tpcc"] {
-            let work = ours(server, &url, engine, workload);
+            let work = ours(server, &url, engine, workload, "");
             assert!(!work.as_array().unwrap().is_empty(), "{workload}");
         }
     });

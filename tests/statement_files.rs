@@ -6,6 +6,7 @@ use stackmark_tests::repository;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
+use workload_booking::Bookings;
 use workload_catalogue::FoodCatalogue;
 use workload_tpcc::Tpcc;
 use workload_transfer::Transfers;
@@ -25,6 +26,10 @@ fn files() -> Vec<File> {
         let relay = workload_transfer::relay_catalogue(dialect).expect("a test keeps the files readable");
         let names = [workload_transfer::Stmt::NAMES, workload_transfer::RELAY_STATEMENTS].concat();
         files.push(file(Transfers::NAME, dialect, &names, &[calls, relay].concat()));
+        let calls = workload_booking::catalogue(dialect).expect("a test keeps the files readable");
+        let relay = workload_booking::relay_catalogue(dialect).expect("a test keeps the files readable");
+        let names = [workload_booking::Stmt::NAMES, workload_booking::RELAY_STATEMENTS].concat();
+        files.push(file(Bookings::NAME, dialect, &names, &[calls, relay].concat()));
     }
     files
 }

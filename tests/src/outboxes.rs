@@ -77,9 +77,10 @@ impl Office {
     }
 
     /// What many sessions at once were answered.
-    fn many_at_once<B: Relayed>(&self) -> Ledger {
-        let target = target_over::<Bookings>(how::<B>(), &[self.housed.place()], &self.size)
-            .expect("it was just loaded");
+    fn many_at_once<B: Relayed>(&self, style: Style) -> Ledger {
+        let how = How { style, ..how::<B>() };
+        let target =
+            target_over::<Bookings>(how, &[self.housed.place()], &self.size).expect("it was just loaded");
         let streams = Streams { seed: 3, run: RUN, ..Streams::default() };
         let inputs = Bookings::inputs(&self.size, &streams);
         let trial = drive(target, SESSIONS, CALLS, inputs, Ledger::new);
@@ -120,9 +121,13 @@ impl Office {
         })
     }
 
-    /// Names of what is wrong with messages, and how many came again.
+    /// Names of what is wrong with messages from an outbox, and how many came again.
     fn wrong(&self, messages: &[Message], ledger: &Ledger) -> (Vec<&'static str>, u64) {
-        let mut announced = Announced::new(RUN, self.size, &[]);
+        self.wrong_in(true, messages, ledger)
+    }
+
+    fn wrong_in(&self, numbered: bool, messages: &[Message], ledger: &Ledger) -> (Vec<&'static str>, u64) {
+        let mut announced = Announced::new(&[RUN], numbered, self.size, &[]);
         for (at, message) in messages.iter().enumerate() {
             announced.take(&|| format!("message {at}"), &message.payload);
         }
@@ -138,7 +143,7 @@ impl Office {
 /// When they do not.
 pub fn two_relays_publish_everything_once<B: Relayed>() {
     let office = Office::on::<B>(Kept::default());
-    let (ledger, published) = office.beside::<B, _>(2, || office.many_at_once::<B>());
+    let (ledger, published) = office.beside::<B, _>(2, || office.many_at_once::<B>(Style::Outbox));
     let messages = office.kept.all();
     assert!(messages.len() > 100, "{}", messages.len());
     assert_eq!(published.iter().sum::<u64>(), messages.len() as u64);
@@ -152,7 +157,7 @@ pub fn two_relays_publish_everything_once<B: Relayed>() {
 /// When it does.
 pub fn what_was_not_acknowledged_is_published_again<B: Relayed>() {
     let office = Office::on::<B>(Kept::failing(5));
-    let (ledger, _) = office.beside::<B, _>(1, || office.many_at_once::<B>());
+    let (ledger, _) = office.beside::<B, _>(1, || office.many_at_once::<B>(Style::Outbox));
     let (wrong, duplicates) = office.wrong(&office.kept.all(), &ledger);
     assert!(wrong.is_empty() && duplicates > 0, "{wrong:?} {duplicates}");
 }
@@ -244,7 +249,7 @@ type Fault = (&'static str, fn(&mut Vec<Message>), &'static [&'static str]);
 
 fn of(sequence: u32, event: u32, position: i64) -> Message {
     let key = Key { run: RUN, worker: 1, sequence };
-    let (key, payload) = message(&Booking { key, event, user: 5, quantity: 1 }, position);
+    let (key, payload) = message(&Booking { key, event, user: 5, quantity: 1 }, Some(position));
     Message { key, payload }
 }
 
@@ -268,7 +273,7 @@ const FAULTS: &[Fault] = &[
         "a message is of another run",
         |messages| {
             let key = Key { run: 8, worker: 1, sequence: 1 };
-            let (key, payload) = message(&Booking { key, event: 1, user: 5, quantity: 1 }, 1_000_001);
+            let (key, payload) = message(&Booking { key, event: 1, user: 5, quantity: 1 }, Some(1_000_001));
             messages.push(Message { key, payload });
         },
         &["malformed announcements"],
@@ -286,7 +291,7 @@ const FAULTS: &[Fault] = &[
 /// When one is not.
 pub fn who_announces_something_else_is_caught<B: Relayed>() {
     let office = Office::on::<B>(Kept::default());
-    let (ledger, _) = office.beside::<B, _>(1, || office.many_at_once::<B>());
+    let (ledger, _) = office.beside::<B, _>(1, || office.many_at_once::<B>(Style::Outbox));
     let right = office.kept.all();
     for (what, change, noticed) in FAULTS {
         let mut messages = right.clone();
@@ -296,4 +301,24 @@ pub fn who_announces_something_else_is_caught<B: Relayed>() {
     }
     let again = [right.clone(), right[10..20].to_vec()].concat();
     assert_eq!(office.wrong(&again, &ledger), (vec![], 10));
+}
+
+/// A dual write publishes each booking as long as the process lives; where it dies between a commit and its message, the message is
+/// missed.
+///
+/// # Panics
+/// When it does not, or is not.
+pub fn a_dual_write_that_dies_in_between_is_caught<B: Relayed>() {
+    let office = Office::on::<B>(Kept::default());
+    let producing = relay::produce_to(Box::new(office.kept.clone())).expect("there is a runtime");
+    let ledger = office.many_at_once::<B>(Style::PublishAfter);
+    drop(producing);
+    let mut messages = office.kept.all();
+    assert!(messages.len() > 100, "{}", messages.len());
+    assert_eq!(office.wrong_in(false, &messages, &ledger), (vec![], 0));
+    messages.pop();
+    let (wrong, _) = office.wrong_in(false, &messages, &ledger);
+    let noticed = ["announced bookings", "announcements of stored bookings"];
+    assert!(noticed.iter().all(|name| wrong.contains(name)), "{wrong:?}");
+    assert_eq!(office.pending(), 0, "no row is left in the outbox");
 }

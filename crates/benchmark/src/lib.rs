@@ -190,19 +190,20 @@ pub trait Benchmark: Wire<Extent: Size> {
     fn is_awaited(_style: &str) -> bool {
         true
     }
-    /// What holds the messages that a relay has published of a run to what was acknowledged and stored; nothing where calls leave no
+    /// What holds the messages that were published of some runs in a style to what was acknowledged and stored; nothing where calls leave no
     /// messages. Those of earlier runs that were pending `before` are published too, and left out.
     fn announced(
+        _style: &str,
         _size: &Self::Extent,
-        _run: u64,
+        _runs: &[u64],
         _before: &Self::Evidence,
     ) -> Option<Box<dyn MessageCheck<Self>>> {
         None
     }
-    /// Of messages that calls in a style leave, and that nobody publishes: what of a run must be stored beside the calls.
+    /// Of messages that calls in a style leave, and that nobody publishes: what of some runs must be stored beside the calls.
     fn unpublished_checks(
         _style: &str,
-        _run: u64,
+        _runs: &[u64],
         _claims: &Self::Claims,
         _stored: &Self::Evidence,
     ) -> Vec<LedgerCheck> {
@@ -248,7 +249,7 @@ pub trait Benchmark: Wire<Extent: Size> {
     fn deferred(ledger: &Self::Ledger, totals: &measure::Totals) -> Option<Deferred>;
 }
 
-/// Checks the messages that were published of a run, one after the other.
+/// Checks the messages that were published of some runs, one after the other.
 pub trait MessageCheck<W: Benchmark> {
     /// Takes a message; those of one key come in the order in which they were published. `place` says where it is.
     fn take(&mut self, place: &dyn Fn() -> String, payload: &[u8]);

@@ -403,6 +403,9 @@ pub(crate) struct Serve {
     /// Where to listen; port 0 picks a free one.
     #[arg(long, env = "STACKMARK_LISTEN", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
+    /// Destination of the messages of a subject in style `dual-write`, as of `stackmark relay`.
+    #[arg(long, env = "STACKMARK_SINK", hide_env_values = true)]
+    pub(crate) sink: Option<String>,
     /// Sessions.
     #[arg(long, env = "STACKMARK_POOL", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=4_096))]
     pub(crate) pool: u32,

@@ -4,12 +4,12 @@
 use crate::args::{self, Limited, Stores};
 use crate::confirm;
 use crate::held_against::held_against;
-use crate::run::{can_be_limited, can_publish, is_audited, plan, server_settings, warmup_max};
+use crate::run::{broker_for, can_be_limited, can_publish, is_audited, plan, server_settings, warmup_max};
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use benchmark::Chosen;
 use deploy::subjects::{self, Route, Subject};
-use deploy::{Databases, RelayOptions, Spec};
+use deploy::{BrokerSpec, Databases, RelayOptions, Spec};
 use model::{Nanos, Tier};
 use result::{Block, BlockTrial, Comparison, Interval, Party, RunKind, Side, State, Verdict};
 use schedule::Answer;
@@ -49,12 +49,13 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
         b: subjects::find("tpcc/sqlite/axum+rusqlite")?,
         scale: args.scale,
         chosen: Chosen::new(),
-        shards: 1,
+        stores: Stores::of(&[], None)?,
         named: Vec::new(),
         plan: plan::<Tpcc>(&plan_args, args.scale)?,
         through_checkpoints: false,
         server: args::ServerArgs::default(),
         engine: args::EngineArgs::default(),
+        broker: None,
     };
     let mut experiment = sides.experiment();
     experiment.blocks = args.blocks;
@@ -77,7 +78,7 @@ pub(crate) fn compare_subjects<W: Driven>(
     args: &args::Compare,
     ui: &Ui,
 ) -> Result<Answer> {
-    let stores = Stores::of(&args.data.db, args.data.shards.shards)?;
+    let stores = Stores::with_broker(&args.data.db, args.data.shards.shards)?;
     // Of two engines the named database is that of one; it must be that of one.
     let wanted = stores.urls(None)?.first().map(DbUrl::dialect).filter(|db| *db == b.how.dialect);
     let wanted = wanted.unwrap_or(a.how.dialect);
@@ -93,19 +94,23 @@ pub(crate) fn compare_subjects<W: Driven>(
     let plan = plan::<W>(&args.plan, within)?;
     let (server, engine) = (args.server.clone(), args.engine.clone());
     let through_checkpoints = args.plan.through_checkpoints;
-    let sides = Sides {
+    let mut sides = Sides {
         a,
         b,
         scale: within,
         chosen,
-        shards: stores.shards,
+        stores,
         named,
         plan,
         through_checkpoints,
         server,
         engine,
+        broker: None,
     };
     sides.can_be_as_wished::<W>()?;
+    for side in [a, b] {
+        sides.broker = sides.broker.or(broker_for(side, &sides.server, &sides.engine, &sides.stores)?);
+    }
     let mut experiment = sides.experiment();
     planned::go_through_checkpoints(&mut experiment.variants)?;
     experiment.blocks = args.blocks;
@@ -170,13 +175,15 @@ struct Sides {
     b: &'static Subject,
     scale: u32,
     chosen: Chosen,
-    shards: u32,
+    stores: Stores,
     /// Databases that the user named, of the engine of one or of both.
     named: Vec<DbUrl>,
     plan: drive::Plan,
     through_checkpoints: bool,
     server: args::ServerArgs,
     engine: args::EngineArgs,
+    /// Of the sides that publish to one.
+    broker: Option<BrokerSpec>,
 }
 
 impl Sides {
@@ -200,16 +207,18 @@ impl Sides {
                  the server, and an existing server is not ours to limit"
             );
         }
-        can_publish(&self.server, &[self.a, self.b])?;
-        can_be_limited(&self.engine, &[self.a, self.b], false, self.shards)
+        let sides = [self.a, self.b];
+        can_publish(&self.server, &self.engine, &self.stores, &sides, false)?;
+        can_be_limited(&self.engine, &sides, false, self.stores.shards)
     }
 
     fn spec(&self, subject: &Subject) -> Spec {
         let dialect = subject.how.dialect;
         let is_its = self.named.iter().all(|url| url.dialect() == dialect);
         let named = if is_its { &self.named[..] } else { &[] };
-        let spec = Spec::of_wishes(dialect, self.shards, named, &self.engine.wishes());
-        Spec { chosen: self.chosen.clone(), ..spec }
+        let spec = Spec::of_wishes(dialect, self.stores.shards, named, &self.engine.wishes());
+        let broker = self.broker.clone().filter(|_| subject.publishes());
+        Spec { chosen: self.chosen.clone(), broker, ..spec }
     }
 
     fn variant(&self, subject: &Subject, name: String, base: Option<usize>) -> Variant {
@@ -225,7 +234,7 @@ impl Sides {
             server_threads: server.threads,
             server_limits: limits.map(|limits| limits.to_string()),
             // A side without a relay has nothing to set up.
-            relaying: match subject.has_relay(self.shards as usize) {
+            relaying: match subject.has_relay(self.stores.shards as usize) || subject.publishes() {
                 true => server.relaying,
                 false => RelayOptions::default(),
             },

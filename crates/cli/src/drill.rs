@@ -2,11 +2,12 @@
 
 use crate::args;
 use crate::args::{MixArgs, Stores};
+use crate::relay::given_sink;
 use crate::serve;
 use crate::ui::Ui;
 use anyhow::{Context, Result, bail};
 use benchmark::split_for;
-use deploy::{Deployment, Interrupt, RelayOptions, ServerSettings, Spec, Subject};
+use deploy::{BrokerSpec, Deployment, Interrupt, RelayOptions, ServerSettings, SinkKind, Spec, Subject};
 use drill::{Asked, COMPONENTS, Component};
 use model::Nanos;
 use result::{Drill, FaultAction, RunKind, State};
@@ -22,6 +23,7 @@ const SHARDS: u32 = 2;
 /// Makes calls for a drill, and tells its parent of each.
 pub(crate) fn generate_workload<W: Driven>(args: &args::Generate) -> Result<Answer> {
     let urls = Stores::of(&args.db, None)?.urls(None)?;
+    let _producing = given_sink(args.sink.as_deref())?.map(|sink| sink.produce()).transpose()?;
     drill::generate::<W>(&args.order, &urls, BufReader::new(std::io::stdin()), Box::new(std::io::stdout()))?;
     Ok(Answer::Good)
 }
@@ -31,18 +33,14 @@ pub(crate) fn drill_workload<W: Driven>(
     args: &args::Drill,
     ui: &Ui,
 ) -> Result<Answer> {
-    if subject.how.style == Style::Outbox {
-        bail!(
-            "drills do not check yet what a relay publishes from an outbox; {} cannot be drilled\nhint: the style `outbox-row` can",
-            subject.path
-        );
-    }
+    let relaying = RelayOptions { sink: sink(args, subject)?, ..RelayOptions::default() };
     let interrupt = Interrupt::listen()?;
     let shards = args.shards.unwrap_or(if subject.how.style.crosses() { SHARDS } else { 1 });
     let scale = args.amounts.scale::<W>()?.unwrap_or(shards.max(W::SCALE_DEFAULT));
     let chosen = args.amounts.chosen::<W>()?;
     split_for::<W>(W::standard(scale), shards, subject.how.style.name())?;
-    let among = among(args, subject, shards as usize)?;
+    let has_broker = subject.publishes() && relaying.sink == SinkKind::Kafka;
+    let among = among(args, subject, shards as usize, has_broker)?;
     let mix = MixArgs { mix: args.mix.clone(), ..MixArgs::default() }.of::<W>()?;
     let mut spec = Spec::of_wishes(subject.how.dialect, shards, &[], &args.engine.wishes());
     let attached = (subject.how.style == Style::Attached).then_some("journal=truncate");
@@ -58,6 +56,11 @@ pub(crate) fn drill_workload<W: Driven>(
     spec.settings.sort();
     if is_embedded && !spec.settings.is_empty() {
         bail!("--setting is for PostgreSQL and MariaDB; SQLite has no server to set");
+    }
+    if has_broker {
+        let broker = BrokerSpec { named: None, limits: None };
+        broker.can_be_used()?;
+        spec.broker = Some(broker);
     }
     spec.chosen = chosen;
     spec.suits::<W>(subject.how)?;
@@ -97,7 +100,7 @@ pub(crate) fn drill_workload<W: Driven>(
         settle_max: Nanos::from(args.settle),
         server: ServerSettings {
             limits: None,
-            relaying: RelayOptions::default(),
+            relaying,
             pool: pool(None, args.clients),
             threads: serve::threads_default(),
         },
@@ -128,9 +131,28 @@ pub(crate) fn drill_workload<W: Driven>(
     }
 }
 
+/// Where messages go, which must be somewhere that can be read: a drill without audits shows nothing.
+fn sink(args: &args::Drill, subject: &Subject) -> Result<SinkKind> {
+    match args.sink {
+        Some(sink) if !subject.publishes() => bail!(
+            "--sink {sink} is for the relay of an outbox; {} has none\nhint: subjects in style `outbox` have one",
+            subject.path
+        ),
+        Some(SinkKind::Null) => {
+            bail!("--sink null stores no messages, so that a drill could not check them\nhint: --sink file")
+        }
+        sink => Ok(sink.unwrap_or_default()),
+    }
+}
+
 /// What may be struck, of all that can be. The power of engines is cut only on request, since that needs root.
-fn among(args: &args::Drill, subject: &Subject, shards: usize) -> Result<Vec<(Component, FaultAction)>> {
-    let (only, all) = (&args.only, Component::faults_of(subject, shards));
+fn among(
+    args: &args::Drill,
+    subject: &Subject,
+    shards: usize,
+    has_broker: bool,
+) -> Result<Vec<(Component, FaultAction)>> {
+    let (only, all) = (&args.only, Component::faults_of(subject, shards, has_broker));
     if args.power_cut {
         let cuts: Vec<_> = all.into_iter().filter(|(_, action)| *action == FaultAction::PowerCut).collect();
         if cuts.is_empty() {

@@ -16,10 +16,9 @@ use tokio::net::TcpListener;
 /// Keys are kept at least so long.
 const KEEP_MIN: Duration = Duration::from_secs(1);
 
-pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<Answer> {
-    // Parsed here, since a password that is in it by mistake is not to be repeated.
-    let given: Option<SinkAddress> =
-        args.sink.as_deref().map(str::parse).transpose().map_err(anyhow::Error::msg)?;
+/// The sink that was typed. Parsed here, since a password that is in it by mistake is not to be repeated.
+pub(crate) fn given_sink(text: Option<&str>) -> Result<Option<SinkAddress>> {
+    let given: Option<SinkAddress> = text.map(str::parse).transpose().map_err(anyhow::Error::msg)?;
     if let Some(SinkAddress::Topic { broker, .. }) = &given
         && broker.password.is_some()
     {
@@ -27,6 +26,11 @@ pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<A
             "the password of {broker} is given in STACKMARK_BROKER_PASSWORD, and not on the command line, where others see it"
         );
     }
+    Ok(given)
+}
+
+pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<Answer> {
+    let given = given_sink(args.sink.as_deref())?;
     let stores = Stores::of(&args.db, None)?;
     let urls = stores.urls(None)?;
     if args.keep_keys < KEEP_MIN {
@@ -48,19 +52,8 @@ pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<A
         ),
         (None, false) => &SinkAddress::Null,
     };
-    let sink: Box<dyn relay::Sink> = match sink {
-        SinkAddress::Null => Box::new(relay::Null),
-        SinkAddress::File(path) => {
-            let file = relay::Lines::append_to(path);
-            Box::new(file.with_context(|| format!("could not write to {}", path.display()))?)
-        }
-        SinkAddress::Topic { broker, topic } => {
-            let topic = relay::Topic::of(deploy::secrets::with_brokers_password(broker.clone()), topic);
-            // What is wrong with it is found before anything is read.
-            targets::wait_for(topic.is_there())??;
-            Box::new(topic)
-        }
-    };
+    // What is wrong with it is found before anything is read.
+    let sink = sink.open()?;
     let polling = if is_outbox { args.polling } else { relay::OF_SAGAS };
     let settings = relay::Settings { keep: args.keep_keys, sink, batch: args.batch };
     let mut relay = W::relay(subject.how, &databases.urls(), &databases.size, settings)?;

@@ -14,7 +14,7 @@ use deploy::Viewer;
 use deploy::database::scale_of;
 use deploy::in_use;
 use deploy::subjects::{self, Route, Subject};
-use deploy::{Databases, Deployment};
+use deploy::{BrokerSpec, Databases, Deployment, SinkKind};
 use drive::{Arrivals, PlanError, RatePerSecond, Stage, Think};
 use model::Nanos;
 use result::{Audit, Check, Conformance, RunKind, Trial};
@@ -37,16 +37,16 @@ pub(crate) fn run_workload<W: Driven>(
     ui: &Ui,
 ) -> Result<Answer> {
     let interrupt = Interrupt::listen()?;
-    let own = args.url.as_deref().filter(|_| args.data.db.is_empty()).and_then(Own::of);
-    if args.checks.require_audit && args.url.is_some() && args.data.db.is_empty() && own.is_none() {
+    let stores = Stores::with_broker(&args.data.db, args.data.shards.shards)?;
+    let named = stores.urls(Some(subject.how.dialect))?;
+    let own = args.url.as_deref().filter(|_| named.is_empty()).and_then(Own::of);
+    if args.checks.require_audit && args.url.is_some() && named.is_empty() && own.is_none() {
         ui.say(
             "--require-audit cannot be met: nobody looks at the data behind --url\nhint: give --db with the database behind \
              the server",
         );
         return Ok(Answer::Bad);
     }
-    let stores = Stores::of(&args.data.db, args.data.shards.shards)?;
-    let named = stores.urls(Some(subject.how.dialect))?;
     let (asked, chosen) = (args.data.amounts.scale::<W>()?, args.data.amounts.chosen::<W>()?);
     let scale = asked.map(u64::from);
     // Everything that can be wrong is found before the folder is made and anything is loaded.
@@ -90,7 +90,8 @@ pub(crate) fn run_workload<W: Driven>(
     let dialect = if audited { subject.how.dialect } else { Dialect::Sqlite };
     let mut spec = Spec::of_wishes(dialect, stores.shards, &named, &args.engine.wishes());
     can_be_limited(&args.engine, &[subject], args.url.is_some(), stores.shards)?;
-    can_publish(&args.server, &[subject])?;
+    can_publish(&args.server, &args.engine, &stores, &[subject], args.url.is_some())?;
+    spec.broker = broker_for(subject, &args.server, &args.engine, &stores)?;
     spec.chosen = chosen.clone();
     spec.suits::<W>(subject.how)?;
     if args.plan.through_checkpoints {
@@ -258,20 +259,79 @@ pub(crate) fn can_be_limited(
     Ok(())
 }
 
-/// Fails where something is said of the relay of an outbox, and none of the subjects has one.
-pub(crate) fn can_publish(server: &ServerArgs, subjects: &[&Subject]) -> Result<()> {
-    let has_outbox = |subject: &&Subject| subject.how.style == Style::Outbox;
-    match server.of_outbox() {
-        Some(option) if !subjects.iter().any(has_outbox) => {
-            let names: Vec<&str> = subjects.iter().map(|subject| subject.path).collect();
-            bail!(
-                "{option} is for the relay of an outbox; there is none of {}\nhint: `stackmark list booking` prints the subjects; those \
-                 in style `outbox` have one",
-                names.join(" or ")
-            )
+/// Whether a relay publishes from its outbox.
+pub(crate) fn has_outbox(subject: &Subject) -> bool {
+    subject.how.style == Style::Outbox
+}
+
+/// Fails where something is said of the relay of an outbox that none of the subjects has, or that is not started here since the
+/// address of its server is given; or of a broker that nothing publishes to.
+pub(crate) fn can_publish(
+    server: &ServerArgs,
+    engine: &EngineArgs,
+    stores: &Stores,
+    subjects: &[&Subject],
+    is_given: bool,
+) -> Result<()> {
+    let of_broker = [
+        ("--partitions", server.partitions.is_some()),
+        ("--db broker=…", stores.broker.is_some()),
+        ("--limit broker:…", engine.limits_of(Limited::Broker).is_some()),
+    ];
+    let of_broker = of_broker.into_iter().find_map(|(name, is_there)| is_there.then_some(name));
+    let of_broker_alone = of_broker.map(|option| (option, false));
+    let Some((option, of_relay)) = server.of_messages().or(of_broker_alone) else { return Ok(()) };
+    if is_given {
+        bail!("{option} is for what is started here; the server at --url is not");
+    }
+    let has_it = |subject: &&Subject| if of_relay { has_outbox(subject) } else { subject.publishes() };
+    if !subjects.iter().any(has_it) {
+        let names: Vec<&str> = subjects.iter().map(|subject| subject.path).collect();
+        let what = if of_relay { "the relay of an outbox" } else { "messages that are published" };
+        bail!(
+            "{option} is for {what}; {} has none\nhint: `stackmark list booking` prints the subjects; those in style `outbox` have \
+             both",
+            names.join(" or ")
+        )
+    }
+    match of_broker {
+        Some(option) if server.sink != Some(SinkKind::Kafka) => {
+            bail!("{option} is for messages that go to a broker\nhint: --sink kafka")
+        }
+        _ if engine.limits_of(Limited::Broker).is_some() && stores.broker.is_some() => {
+            bail!("--limit broker:… is for a private broker; that of --db is not limited here")
         }
         _ => Ok(()),
     }
+}
+
+/// The broker that a subject needs, if it publishes to one, which can be used.
+///
+/// # Errors
+/// It cannot.
+pub(crate) fn broker_for(
+    subject: &Subject,
+    server: &ServerArgs,
+    engine: &EngineArgs,
+    stores: &Stores,
+) -> Result<Option<BrokerSpec>> {
+    let broker = broker_wanted(subject, server, engine, stores);
+    broker.as_ref().map_or(Ok(()), BrokerSpec::can_be_used)?;
+    Ok(broker)
+}
+
+/// The same, whether or not it can be used.
+pub(crate) fn broker_wanted(
+    subject: &Subject,
+    server: &ServerArgs,
+    engine: &EngineArgs,
+    stores: &Stores,
+) -> Option<BrokerSpec> {
+    let publishes = subject.publishes() && server.sink == Some(SinkKind::Kafka);
+    publishes.then(|| BrokerSpec {
+        named: stores.broker.clone(),
+        limits: engine.limits_of(Limited::Broker).map(|limits| limits.to_string()),
+    })
 }
 
 pub(crate) fn server_settings(args: &ServerArgs, engine: &EngineArgs, clients: u32) -> ServerSettings {

@@ -43,11 +43,11 @@ pub(crate) fn under_load<W: Driven>(
     in_flight: u32,
 ) -> Result<UnderLoad> {
     let dialect = subject.how.dialect;
-    let stores = Stores::of(&data.db, data.shards.shards)?;
+    let stores = Stores::with_broker(&data.db, data.shards.shards)?;
     let named = stores.urls(Some(dialect))?;
     let (scale, chosen) = (data.amounts.scale::<W>()?, data.amounts.chosen::<W>()?);
     run::can_be_limited(engine, &[subject], false, stores.shards)?;
-    run::can_publish(server, &[subject])?;
+    run::can_publish(server, engine, &stores, &[subject], false)?;
     let existing = (!named.is_empty())
         .then(|| Databases::<W>::existing(named.clone(), scale.map(u64::from), &chosen))
         .transpose()?;
@@ -58,6 +58,7 @@ pub(crate) fn under_load<W: Driven>(
     benchmark::split_for::<W>(W::standard(scale), stores.shards, subject.how.style.name())?;
     let settings = server_settings(server, engine, 1);
     let mut spec = Spec::of_wishes(dialect, stores.shards, &named, &engine.wishes());
+    spec.broker = run::broker_for(subject, server, engine, &stores)?;
     spec.chosen = chosen;
     spec.suits::<W>(subject.how)?;
     if load.through_checkpoints {

@@ -75,7 +75,8 @@ fn started<W: Driven>(
         let urls = deployment.empty("verify")?;
         let databases = load::<W>(&urls, ui, interrupt)?;
         let settings = run::server_settings(&args.server, &EngineArgs::default(), CLIENTS);
-        let server = subject.serve(&urls, &settings, &folder.path().join("server.log"), interrupt.flag())?;
+        let log = folder.path().join("server.log");
+        let server = subject.serve(&urls, &settings, &SinkAddress::Null, &log, interrupt.flag())?;
         let log = folder.path().join("relay.log");
         let relay =
             subject.relay(&urls, &RelayOptions::default(), &SinkAddress::Null, &log, interrupt.flag())?;

@@ -5,10 +5,12 @@ use crate::host::Host;
 use crate::interrupt::Interrupt;
 use crate::private::Private;
 use crate::spec::{Spec, Wishes};
+use crate::topic::BrokerHost;
 use crate::viewer::Viewer;
 use crate::{Database, Databases};
 use anyhow::{Result, bail};
 use benchmark::Chosen;
+use broker::Address;
 use model::{Tier, store_name};
 use sql::{DbUrl, Dialect, Journal, SqliteUrl};
 use std::path::{Path, PathBuf};
@@ -19,6 +21,7 @@ use targets::Driven;
 #[derive(Debug)]
 pub struct Deployment {
     hosts: Vec<Host>,
+    broker: Option<BrokerHost>,
     /// What was chosen of the parameters of the workload whose data it gets.
     chosen: Chosen,
 }
@@ -62,6 +65,8 @@ impl Deployment {
         named: &[DbUrl],
         viewer: &dyn Viewer,
     ) -> Result<Deployment> {
+        // First: what is wrong with it is told before an engine is started.
+        let broker = spec.broker.as_ref().map(|wanted| BrokerHost::lay(wanted, viewer)).transpose()?;
         let mut hosts = Vec::new();
         for store in 0..spec.shards {
             let label = match (index, spec.shards) {
@@ -73,7 +78,7 @@ impl Deployment {
             let host = Host::lay(private, &label, spec, named, viewer);
             hosts.push(host.map_err(|error| at(error, store as usize, spec.shards as usize))?);
         }
-        Ok(Deployment { hosts, chosen: spec.chosen.clone() })
+        Ok(Deployment { hosts, broker, chosen: spec.chosen.clone() })
     }
 
     /// Ends the private engines and keeps their data, so that they take no part in what is measured elsewhere.
@@ -81,7 +86,8 @@ impl Deployment {
     /// # Errors
     /// One cannot be ended; the others are.
     pub fn rest(&mut self) -> Result<()> {
-        let done: Vec<Result<()>> = self.hosts.iter_mut().map(Host::rest).collect();
+        let mut done: Vec<Result<()>> = self.hosts.iter_mut().map(Host::rest).collect();
+        done.extend(self.broker.as_mut().map(BrokerHost::rest));
         done.into_iter().collect()
     }
 
@@ -91,6 +97,7 @@ impl Deployment {
     /// One does not start.
     pub fn wake(&mut self, anew: bool) -> Result<()> {
         let all = self.hosts.len();
+        self.broker.as_mut().map_or(Ok(()), |broker| broker.wake(anew))?;
         let mut hosts = self.hosts.iter_mut().enumerate();
         hosts.try_for_each(|(store, host)| host.wake(anew).map_err(|error| at(error, store, all)))
     }
@@ -223,6 +230,38 @@ impl Deployment {
         self.hosts.iter().map(Host::engine_throttling).collect()
     }
 
+    /// The broker that a relay publishes to, where there is one.
+    ///
+    /// # Errors
+    /// A private one has no address.
+    pub fn broker(&self) -> Result<Option<Address>> {
+        self.broker.as_ref().map(BrokerHost::address).transpose()
+    }
+
+    /// The private broker, to be killed, paused and started again; nothing where there is none.
+    pub fn broker_engine(&mut self) -> Option<&mut rig::Running> {
+        self.broker.as_mut().and_then(BrokerHost::engine)
+    }
+
+    /// Its name and version, as far as it is known.
+    #[must_use]
+    pub fn broker_version(&self) -> Option<String> {
+        self.broker.as_ref().map(BrokerHost::described)
+    }
+
+    /// Its process, where that is on this machine.
+    #[must_use]
+    pub fn broker_pid(&self) -> Option<u32> {
+        self.broker.as_ref().and_then(BrokerHost::pid)
+    }
+
+    /// What a private one is held to, and how often it has met that.
+    #[must_use]
+    pub fn broker_limits(&self) -> (Option<rig::Limits>, Option<rig::Throttling>) {
+        let broker = self.broker.as_ref();
+        (broker.and_then(BrokerHost::limits), broker.and_then(BrokerHost::throttling))
+    }
+
     /// What a reader of a number must know about the private engines, a sentence each.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
@@ -234,6 +273,7 @@ impl Deployment {
                 notes.push(note);
             }
         }
+        notes.extend(self.broker.iter().flat_map(BrokerHost::notes));
         notes
     }
 

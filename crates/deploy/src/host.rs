@@ -217,22 +217,25 @@ impl Host {
 
     /// What a reader of a number must know about the private engine, a sentence each.
     pub(crate) fn notes(&self) -> Vec<String> {
-        let Some(engine) = &self.engine else { return Vec::new() };
-        let settings: Vec<_> =
-            engine.settings().iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let mut notes = vec![format!(
-            "{} was started for this run, with this configuration and the package's defaults for the rest: {}.",
-            engine.engine().title(),
-            settings.join(", ")
-        )];
-        notes.extend(engine.warnings());
-        notes
+        self.engine.as_ref().map_or(Vec::new(), notes_on)
     }
 
     /// Whether the databases are on a server that is not ours.
     pub(crate) fn is_on_somebodys_server(&self) -> bool {
         matches!(&self.named, Some(DbUrl::Server(ServerUrl { .. })))
     }
+}
+
+/// What a reader of a number must know about a private engine or broker, a sentence each.
+pub(crate) fn notes_on(engine: &rig::Running) -> Vec<String> {
+    let settings: Vec<_> = engine.settings().iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let mut notes = vec![format!(
+        "{} was started for this run, with this configuration and the package's defaults for the rest: {}.",
+        engine.engine().title(),
+        settings.join(", ")
+    )];
+    notes.extend(engine.warnings());
+    notes
 }
 
 impl Drop for Host {

@@ -22,6 +22,7 @@ pub mod secrets;
 mod server;
 mod spec;
 pub mod subjects;
+mod topic;
 mod viewer;
 
 pub use database::Database;
@@ -37,4 +38,5 @@ pub use relaying::{RelayOptions, SinkAddress, SinkKind};
 pub use server::{DATABASE, Order, PASSWORD, Server, ServerSettings, launch, variable};
 pub use spec::{Spec, Wishes};
 pub use subjects::{Route, Subject};
+pub use topic::{BrokerSpec, RunTopic, broker_address};
 pub use viewer::{Viewer, Work, tell};

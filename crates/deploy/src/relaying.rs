@@ -1,11 +1,14 @@
 //! How a relay is set up that is started here.
 
+use crate::secrets::{BROKER_PASSWORD, with_brokers_password};
+use anyhow::Context;
 use broker::{Address, AddressError};
 use relay::Polling;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use targets::wait_for;
 
 /// What is chosen of a relay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,7 +24,12 @@ pub struct RelayOptions {
     pub polling: Polling,
     /// Messages that are published together.
     pub batch: u32,
+    /// Partitions of the topic of a trial.
+    pub partitions: u32,
 }
+
+/// Partitions unless they are chosen.
+const PARTITIONS: u32 = 4;
 
 impl Default for RelayOptions {
     fn default() -> RelayOptions {
@@ -30,6 +38,7 @@ impl Default for RelayOptions {
             sink: SinkKind::default(),
             polling: relay::ADAPTIVE,
             batch: relay::BATCH,
+            partitions: PARTITIONS,
         }
     }
 }
@@ -43,11 +52,14 @@ pub enum SinkKind {
     /// A file in the folder of the run, a message a line, flushed batch by batch.
     #[default]
     File,
+    /// A topic of its own on a broker.
+    Kafka,
 }
 
 impl SinkKind {
     /// All, by their names.
-    const ALL: [(SinkKind, &'static str); 2] = [(SinkKind::Null, "null"), (SinkKind::File, "file")];
+    const ALL: [(SinkKind, &'static str); 3] =
+        [(SinkKind::Null, "null"), (SinkKind::File, "file"), (SinkKind::Kafka, "kafka")];
 }
 
 impl fmt::Display for SinkKind {
@@ -99,6 +111,35 @@ impl SinkAddress {
     }
 }
 
+impl SinkAddress {
+    /// Opens it. What is wrong with a topic is found here.
+    ///
+    /// # Errors
+    /// The file cannot be written, the broker cannot be used, or it has no such topic.
+    pub fn open(&self) -> anyhow::Result<Box<dyn relay::Sink>> {
+        Ok(match self {
+            SinkAddress::Null => Box::new(relay::Null),
+            SinkAddress::File(path) => {
+                let file = relay::Lines::append_to(path);
+                Box::new(file.with_context(|| format!("could not write to {}", path.display()))?)
+            }
+            SinkAddress::Topic { broker, topic } => {
+                let topic = relay::Topic::of(with_brokers_password(broker.clone()), topic);
+                wait_for(topic.is_there())??;
+                Box::new(topic)
+            }
+        })
+    }
+
+    /// Has this process publish to it what it has committed itself ([`relay::publish`]), until the value is dropped.
+    ///
+    /// # Errors
+    /// Those of [`SinkAddress::open`].
+    pub fn produce(&self) -> anyhow::Result<relay::Producing> {
+        Ok(relay::produce_to(self.open()?)?)
+    }
+}
+
 impl FromStr for SinkAddress {
     type Err = String;
 
@@ -131,23 +172,31 @@ fn is_topic(name: &str) -> bool {
 impl RelayOptions {
     /// What a relay finds in its environment.
     pub(crate) fn variables(&self, sink: &SinkAddress) -> Vec<(String, String)> {
-        let variables = [
+        let mut variables = vec![
             ("STACKMARK_SINK", sink.written()),
             ("STACKMARK_POLLING", self.polling.to_string()),
             ("STACKMARK_BATCH", self.batch.to_string()),
         ];
-        variables.map(|(name, value)| (name.to_owned(), value)).into()
+        if let SinkAddress::Topic { broker: Address { password: Some(password), .. }, .. } = sink {
+            variables.push((BROKER_PASSWORD, password.reveal().to_owned()));
+        }
+        variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    /// How its messages are published, as the comparison key has it.
+    /// How messages are published, as the comparison key has it; by a relay, or by whoever commits.
     #[must_use]
-    pub fn described(&self) -> Vec<(String, String)> {
-        let settings = [
-            ("outbox sink", self.sink.to_string()),
-            ("outbox polling", self.polling.to_string()),
-            ("outbox batch", self.batch.to_string()),
-        ];
-        settings.map(|(name, value)| (name.to_owned(), value)).into()
+    pub fn described(&self, is_relayed: bool) -> Vec<(String, String)> {
+        let mut settings = vec![("outbox sink", self.sink.to_string())];
+        if is_relayed {
+            settings.push(("outbox polling", self.polling.to_string()));
+            settings.push(("outbox batch", self.batch.to_string()));
+        }
+        if self.sink == SinkKind::Kafka {
+            settings.push(("outbox partitions", self.partitions.to_string()));
+            // What one look found is written at once.
+            settings.push(("outbox linger", "0ms".to_owned()));
+        }
+        settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }
 
@@ -187,9 +236,10 @@ mod tests {
     fn what_is_chosen_is_written_down_and_read_again() {
         let polling = "500ms".parse().unwrap();
         let limits = Some("cpu=0.5".parse().unwrap());
-        for relaying in
-            [RelayOptions::default(), RelayOptions { limits, sink: SinkKind::Null, polling, batch: 7 }]
-        {
+        for relaying in [
+            RelayOptions::default(),
+            RelayOptions { limits, sink: SinkKind::Kafka, polling, batch: 7, partitions: 3 },
+        ] {
             let text = serde_json::to_string(&relaying).unwrap();
             assert_eq!(serde_json::from_str::<RelayOptions>(&text).unwrap(), relaying, "{text}");
         }
@@ -216,6 +266,6 @@ mod tests {
         for (kind, name) in SinkKind::ALL {
             assert_eq!((kind.to_string().as_str(), name.parse()), (name, Ok(kind)));
         }
-        assert!("topic".parse::<SinkKind>().unwrap_err().contains("`null`, `file`"));
+        assert!("topic".parse::<SinkKind>().unwrap_err().contains("`null`, `file`, `kafka`"));
     }
 }

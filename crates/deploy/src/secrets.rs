@@ -47,7 +47,7 @@ pub fn with_password(url: DbUrl, store: usize) -> Result<DbUrl> {
 }
 
 /// The variable with the password of a broker's user.
-const BROKER_PASSWORD: &str = "STACKMARK_BROKER_PASSWORD";
+pub(crate) const BROKER_PASSWORD: &str = "STACKMARK_BROKER_PASSWORD";
 
 /// Fills in the password of a broker's user: from its address, else from `STACKMARK_BROKER_PASSWORD`.
 #[must_use]
@@ -140,8 +140,8 @@ pub fn leave_process_list() -> Result<()> {
     let arguments: Vec<OsString> = std::env::args_os()
         .skip(1)
         .map(|argument| match argument.to_str().and_then(taken_out) {
-            Some((rest, store, password)) => {
-                found.push((variable(PASSWORD, store), password));
+            Some((rest, variable, password)) => {
+                found.push((variable, password));
                 rest.into()
             }
             None => argument,
@@ -156,9 +156,9 @@ pub fn leave_process_list() -> Result<()> {
     Err(error).context("could not take the password out of the process list")
 }
 
-/// An argument that is the URL of a server with a password in it: without the password, the place of the store that it
-/// names, and the password.
-fn taken_out(argument: &str) -> Option<(String, usize, Secret)> {
+/// An argument that is the URL of a server with a password in it: without the password, the variable that takes the password of
+/// the store or broker that it names, and the password.
+fn taken_out(argument: &str) -> Option<(String, String, Secret)> {
     let (option, text) = match argument.split_once("--db=") {
         Some(("", text)) => ("--db=", text),
         _ => ("", argument),
@@ -166,11 +166,15 @@ fn taken_out(argument: &str) -> Option<(String, usize, Secret)> {
     // A name that no store has is refused later, and its password is nobody's.
     let named = text.split_once('=').filter(|(name, _)| !name.contains([':', '/']));
     let (name, text) = named.map_or((String::new(), text), |(name, url)| (format!("{name}="), url));
+    if name == "broker=" {
+        let address: Address = text.parse().ok()?;
+        let password = address.password.clone()?;
+        return Some((format!("{option}{name}{address}"), BROKER_PASSWORD.to_owned(), password));
+    }
     let store = name.trim_end_matches('=').strip_prefix("shard-").and_then(|number| number.parse().ok());
-    let store = store.unwrap_or(0);
     let url: ServerUrl = text.parse().ok()?;
     let password = url.password.clone()?;
-    Some((format!("{option}{name}{url}"), store, password))
+    Some((format!("{option}{name}{url}"), variable(PASSWORD, store.unwrap_or(0)), password))
 }
 
 #[cfg(test)]
@@ -179,19 +183,17 @@ mod tests {
 
     #[test]
     fn a_password_leaves_the_arguments_and_the_rest_stays() {
-        let (rest, store, password) =
+        let (rest, variable, password) =
             taken_out("--db=postgres://me:se%40cret@db:5433/tpcc?sslmode=require").unwrap();
-        assert_eq!((store, password.reveal()), (0, "se@cret"));
+        assert_eq!((variable.as_str(), password.reveal()), ("STACKMARK_DB_PASSWORD", "se@cret"));
         assert_eq!(rest, "--db=postgres://me@db:5433/tpcc?sslmode=require&isolation=read-committed");
-        let (rest, store, password) = taken_out("shard-3=postgres://me:secret@db/tpcb").unwrap();
+        let (rest, variable, password) = taken_out("shard-3=postgres://me:secret@db/tpcb").unwrap();
         assert!(rest.starts_with("shard-3=postgres://me@db:5432/tpcb"), "{rest}");
-        assert_eq!((store, password.reveal()), (3, "secret"));
-        assert!(
-            taken_out("--db=broker=postgres://me:secret@db/x")
-                .unwrap()
-                .0
-                .starts_with("--db=broker=postgres://me@")
-        );
+        assert_eq!((variable.as_str(), password.reveal()), ("STACKMARK_DB_3_PASSWORD", "secret"));
+        let (rest, variable, password) = taken_out("--db=broker=kafka://me:secret@host:9092").unwrap();
+        assert_eq!((variable.as_str(), password.reveal()), ("STACKMARK_BROKER_PASSWORD", "secret"));
+        assert_eq!(rest, "--db=broker=kafka://me@host:9092");
+        assert!(taken_out("broker=me:secret@host:1").unwrap().0.ends_with("me@host:1"));
         assert!(taken_out("postgres://me@db/tpcc").is_none());
         assert!(taken_out("--clients=8").is_none());
         assert!(taken_out("sqlite:a:b@c").is_none());

@@ -1,6 +1,7 @@
 //! What is to be deployed for a subject, as plain data: what a command line or a file asks for, with every default filled in.
 
 use crate::database::parse_url;
+use crate::topic::BrokerSpec;
 use anyhow::{Context, Result, bail};
 use benchmark::Chosen;
 use model::{Nanos, Tier};
@@ -32,6 +33,9 @@ pub struct Spec {
     pub statement_statistics: bool,
     /// Whether the power of what a private engine's data lies on can be cut.
     pub power_cut: bool,
+    /// The broker that a relay publishes to, if one does.
+    #[serde(default)]
+    pub broker: Option<BrokerSpec>,
     /// What was chosen of the workload's parameters. Data that is loaded has it; data that the user named must have it.
     #[serde(default)]
     pub chosen: Chosen,
@@ -80,6 +84,7 @@ impl Spec {
             limits: limits.map(|limits| limits.to_string()),
             statement_statistics: wishes.statement_statistics && dialect == Dialect::Postgres,
             power_cut: false,
+            broker: None,
             chosen: Chosen::new(),
         }
     }

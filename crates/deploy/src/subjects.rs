@@ -174,7 +174,7 @@ impl Subject {
 
     /// Whether its calls leave messages in an outbox.
     pub fn announces(&self) -> bool {
-        matches!(self.how.style, Style::OutboxRow | Style::Outbox)
+        self.publishes() || self.how.style == Style::OutboxRow
     }
 
     /// Whether its calls leave something to be done between so many stores by a relay of ours.
@@ -200,13 +200,29 @@ impl Subject {
         }
         let how = self.how.path();
         // Only an outbox has messages that go anywhere.
-        let more = if self.how.style == Style::Outbox { relaying.variables(sink) } else { Vec::new() };
+        let more = if self.publishes() { relaying.variables(sink) } else { Vec::new() };
         let order = Order { workload: self.workload(), how: &how, databases, more: &more };
         let settings = ServerSettings::of_one(relaying.limits);
         Ok(Some(Server::start(&RELAY, &order, &settings, log, interrupt)?))
     }
 
-    /// Starts its server on databases, one in each store.
+    /// Whether messages of its calls are published: by a relay of ours, by one within the server, or by whoever commits.
+    pub fn publishes(&self) -> bool {
+        matches!(self.how.style, Style::Outbox | Style::PublishAfter)
+    }
+
+    /// Whether its calls publish what they have committed.
+    pub fn produces_itself(&self) -> bool {
+        self.how.style == Style::PublishAfter
+    }
+
+    /// What whoever commits is told of its sink, where that publishes too.
+    pub fn published_by_itself(&self, relaying: &RelayOptions, sink: &SinkAddress) -> Vec<(String, String)> {
+        let has_own = self.publishes() && !self.has_relay(1);
+        if has_own { relaying.variables(sink) } else { Vec::new() }
+    }
+
+    /// Starts its server on databases, one in each store. `sink` is where it publishes if no relay of ours does.
     ///
     /// # Errors
     /// The server cannot be started, or there is none.
@@ -214,11 +230,13 @@ impl Subject {
         &self,
         databases: &[DbUrl],
         settings: &ServerSettings,
+        sink: &SinkAddress,
         log: &Path,
         interrupt: &AtomicBool,
     ) -> Result<Server> {
         let served = self.served.with_context(|| format!("{} has no server", self.path))?;
-        let order = Order { workload: self.workload(), how: &served.offer.how, databases, more: &[] };
+        let more = self.published_by_itself(&settings.relaying, sink);
+        let order = Order { workload: self.workload(), how: &served.offer.how, databases, more: &more };
         Ok(Server::start(served.manifest, &order, settings, log, interrupt)?)
     }
 }

@@ -158,6 +158,7 @@ impl<W: Driven> Rounds<'_, W> {
         let before = trial::evidence::<W>(&urls)?;
         let (began, opened) = (measure::unix_nanoseconds(), self.clock.now());
         self.stage.forget_unflushed()?;
+        self.stage.renew_destination()?;
         self.stage.start()?;
         let mut struck = self.under_load(number, component, action)?;
         self.end_load(&mut struck)?;
@@ -189,7 +190,8 @@ impl<W: Driven> Rounds<'_, W> {
             }
         }
         let claims = W::claims(&ledger, true);
-        let after = trial::after(self.stage.databases, &before, self.audits, &claims, self.interrupt)?;
+        let mut after = trial::after(self.stage.databases, &before, self.audits, &claims, self.interrupt)?;
+        after.ledger.extend(self.messages(number, &before, &claims)?);
         judge(&mut fault, after);
         fault.doubts = self.doubts(&claims)?;
         Ok(fault)
@@ -374,6 +376,27 @@ impl<W: Driven> Rounds<'_, W> {
             mix: asked.mix.clone(),
             deadline_ms: asked.deadline.0 / 1_000_000,
         }
+    }
+
+    /// What was published of the calls of a fault, or stayed in an outbox, against those.
+    fn messages(
+        &mut self,
+        number: u64,
+        before: &W::Evidence,
+        claims: &W::Claims,
+    ) -> Result<Vec<LedgerCheck>> {
+        let style = self.stage.subject.how.style;
+        let runs = [0, 1].map(|generator| self.order(number, generator).run);
+        let (databases, destination) = (self.stage.databases, self.stage.take_destination());
+        let stored = trial::evidence::<W>(&databases.urls())?;
+        let mut checks = W::unpublished_checks(style.name(), &runs, claims, &stored);
+        if let Some(arrived) =
+            destination.audit::<W>(style, &databases.size, &runs, before, claims, &stored)?
+        {
+            destination.close(arrived.is_right())?;
+            checks.extend(arrived.checks);
+        }
+        Ok(checks)
     }
 
     /// What became of calls in doubt, as far as stores can tell.

@@ -4,9 +4,7 @@ use crate::generator::Order;
 use crate::load::Load;
 use crate::proxy::Proxy;
 use anyhow::{Context, Result};
-use deploy::{
-    Databases, Deployment, Generator, Interrupt, Route, Server, ServerSettings, SinkAddress, Subject,
-};
+use deploy::{Databases, Deployment, Generator, Interrupt, Route, Server, ServerSettings, Subject};
 use measure::Monotonic;
 use model::store_name;
 use result::FaultAction;
@@ -14,6 +12,7 @@ use sql::{DbUrl, Dialect, ServerUrl};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use targets::{Driven, Style};
+use trial::Destination;
 
 /// Something that a subject stands on or runs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,14 +23,16 @@ pub enum Component {
     Server,
     /// The engine of a store.
     Engine(usize),
-    /// What brings to one store what calls have left in another.
+    /// What brings to one store what calls have left in another, or to a sink what they have left in an outbox.
     Relay,
+    /// What a relay publishes to.
+    Broker,
     /// What the files of an embedded engine lie on, with all processes that write there.
     Storage,
 }
 
 /// How components are called by whoever chooses among them: `engine` stands for those of all stores.
-pub const COMPONENTS: [&str; 5] = ["generator", "server", "engine", "relay", "storage"];
+pub const COMPONENTS: [&str; 6] = ["generator", "server", "engine", "relay", "broker", "storage"];
 
 impl Component {
     /// What it is called among [`COMPONENTS`].
@@ -42,6 +43,7 @@ impl Component {
             Component::Server => "server",
             Component::Engine(_) => "engine",
             Component::Relay => "relay",
+            Component::Broker => "broker",
             Component::Storage => "storage",
         }
     }
@@ -54,10 +56,10 @@ impl Component {
         }
     }
 
-    /// Everything that can be struck of a subject over so many stores, and how. A power cut of engines needs
-    /// [`rig::can_cut_power`].
+    /// Everything that can be struck of a subject over so many stores, and how; with a private broker where it `has_broker`. A power cut
+    /// of engines needs [`rig::can_cut_power`].
     #[must_use]
-    pub fn faults_of(subject: &Subject, shards: usize) -> Vec<(Component, FaultAction)> {
+    pub fn faults_of(subject: &Subject, shards: usize, has_broker: bool) -> Vec<(Component, FaultAction)> {
         use FaultAction::{CutOff, Kill, Pause, PowerCut};
         let all = |component, actions: &[FaultAction]| {
             actions.iter().map(|action| (component, *action)).collect::<Vec<_>>()
@@ -76,6 +78,9 @@ impl Component {
             if subject.how.dialect != Dialect::Sqlite {
                 faults.push((Component::Relay, CutOff));
             }
+        }
+        if has_broker {
+            faults.extend(all(Component::Broker, &[Kill, Pause]));
         }
         let is_recorded = subject.how.style != Style::Attached && subject.speaks_through_ours();
         if subject.how.dialect == Dialect::Sqlite && is_recorded {
@@ -102,6 +107,8 @@ pub(crate) struct Stage<'a, W: Driven> {
     server_way: Option<Proxy>,
     server: Option<Server>,
     relay: Option<Server>,
+    /// Where messages go, of one fault after the other.
+    destination: Destination,
 }
 
 impl<'a, W: Driven> Stage<'a, W> {
@@ -141,6 +148,7 @@ impl<'a, W: Driven> Stage<'a, W> {
             server_way,
             server,
             relay,
+            destination: Destination::Null,
         })
     }
 
@@ -161,6 +169,19 @@ impl<'a, W: Driven> Stage<'a, W> {
         self.folder.join(format!("{name}.log"))
     }
 
+    /// Has messages go to a new place, for the fault that comes.
+    pub(crate) fn renew_destination(&mut self) -> Result<()> {
+        if self.subject.publishes() {
+            self.destination = Destination::make(&self.settings.relaying, self.deployment, self.folder)?;
+        }
+        Ok(())
+    }
+
+    /// Where messages have gone.
+    pub(crate) fn take_destination(&mut self) -> Destination {
+        std::mem::replace(&mut self.destination, Destination::Null)
+    }
+
     /// Starts relay and server.
     pub(crate) fn start(&mut self) -> Result<()> {
         self.start_relay()?;
@@ -169,16 +190,17 @@ impl<'a, W: Driven> Stage<'a, W> {
 
     fn start_relay(&mut self) -> Result<()> {
         let (urls, log) = (self.urls(&self.relay_ways), self.log("relay"));
-        let sink = SinkAddress::File(self.folder.join("announced.jsonl"));
         let relaying = &self.settings.relaying;
-        self.relay = self.subject.relay(&urls, relaying, &sink, &log, self.interrupt.flag())?;
+        self.relay =
+            self.subject.relay(&urls, relaying, &self.destination.address(), &log, self.interrupt.flag())?;
         Ok(())
     }
 
     fn start_server(&mut self) -> Result<()> {
         let Some(way) = &self.server_way else { return Ok(()) };
         let (urls, log) = (self.urls(&self.engines), self.log("server"));
-        let server = self.subject.serve(&urls, &self.settings, &log, self.interrupt.flag())?;
+        let sink = self.destination.address();
+        let server = self.subject.serve(&urls, &self.settings, &sink, &log, self.interrupt.flag())?;
         let at = server.url().trim_start_matches("http://");
         let at = at.parse().with_context(|| format!("the server listens on {at}, which is no address"))?;
         way.leads_to(Some(at));
@@ -191,8 +213,10 @@ impl<'a, W: Driven> Stage<'a, W> {
         let url = self.server_way.as_ref().map(|way| format!("http://{}", way.address()));
         let order = Order { url, ..order };
         let (urls, how) = (self.urls(&self.engines), self.subject.how.path());
+        let sink = self.destination.address();
+        let more = self.subject.published_by_itself(&self.settings.relaying, &sink);
         let whole =
-            deploy::Order { workload: self.subject.workload(), how: &how, databases: &urls, more: &[] };
+            deploy::Order { workload: self.subject.workload(), how: &how, databases: &urls, more: &more };
         let asked = serde_json::to_string(&order)?;
         let process = Generator::start(&whole, &asked, &self.log("generator"))?;
         Ok(Load::of(process, clock, &order, &self.databases.size))
@@ -254,6 +278,8 @@ impl<'a, W: Driven> Stage<'a, W> {
                 self.process(component)?.kill();
                 self.way()?.leads_to(None);
             }
+            (Component::Broker, FaultAction::Pause) => self.broker()?.pause(true),
+            (Component::Broker, _) => self.broker()?.kill(),
             (Component::Relay, FaultAction::CutOff) => self.relay_ways.iter().for_each(|way| way.cut(true)),
             (Component::Relay, _) => self.process(component)?.kill(),
         }
@@ -275,6 +301,8 @@ impl<'a, W: Driven> Stage<'a, W> {
                 self.process(component)?.pause(false)
             }
             (Component::Server, _) => self.start_server()?,
+            (Component::Broker, FaultAction::Pause) => self.broker()?.pause(false),
+            (Component::Broker, _) => self.broker()?.restart().context("the broker did not come back")?,
             (Component::Relay, FaultAction::CutOff) => self.relay_ways.iter().for_each(|way| way.cut(false)),
             (Component::Relay, _) => self.start_relay()?,
         }
@@ -283,6 +311,10 @@ impl<'a, W: Driven> Stage<'a, W> {
 
     fn engine(&mut self, store: usize) -> Result<&mut rig::Running> {
         self.deployment.engine(store).context("a drill needs private engines")
+    }
+
+    fn broker(&mut self) -> Result<&mut rig::Running> {
+        self.deployment.broker_engine().context("a drill needs a private broker")
     }
 
     fn way(&self) -> Result<&Proxy> {

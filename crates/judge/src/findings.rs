@@ -310,12 +310,16 @@ pub fn published_words(trial: &Trial) -> Option<String> {
         None => "duplicates unknown".to_owned(),
         Some(count) => format!("{} duplicates", figures::count(count)),
     };
-    Some(format!(
-        "{} messages in {} batches to the sink `{}`, {again}{times}",
-        figures::count(published.messages),
-        figures::count(published.batches),
-        published.sink
-    ))
+    let backlog = published.backlog_max().map_or_else(String::new, |most| {
+        format!("; at most {} waited at the end of a second", figures::count(most))
+    });
+    let messages = match published.messages {
+        None => "an unknown number of messages".to_owned(),
+        Some(count) => format!("{} messages", figures::count(count)),
+    };
+    let batches =
+        published.batches.map_or_else(String::new, |count| format!(" in {} batches", figures::count(count)));
+    Some(format!("{messages}{batches} to the sink `{}`, {again}{times}{backlog}", published.sink))
 }
 
 /// What its scale counts, of so many: `warehouse`, `warehouses`.

@@ -5,14 +5,17 @@
 
 mod outbox;
 mod polling;
+mod producer;
 mod sink;
 
 use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use measure::Latencies;
+use model::Nanos;
 use result::Quantiles;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,12 +23,49 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::net::TcpListener;
 
+pub use broker::PARTITIONS_MAX;
 pub use outbox::{OutboxRelay, Row, STATEMENTS as OUTBOX_STATEMENTS};
 pub use polling::{ADAPTIVE, Polling};
+pub use producer::{Producing, produce_to, publish};
 pub use sink::{Lines, Message, Null, Publishing, Sink, Topic};
 
-/// How long messages took from when their rows were written to when they were acknowledged: the relay's, and read by whoever asks.
-pub type Lag = Arc<Mutex<Latencies>>;
+/// What a relay of an outbox has measured; it writes, and whoever asks reads.
+pub type Shared = Arc<Mutex<Deliveries>>;
+
+/// When messages were written into an outbox, and when they were acknowledged.
+#[derive(Debug, Default)]
+pub struct Deliveries {
+    /// From the one to the other.
+    lag: Latencies,
+    /// Messages of which rows were written, and those that were acknowledged, in each second since 1970 by the clock of the relay.
+    seconds: BTreeMap<i64, (u64, u64)>,
+}
+
+impl Deliveries {
+    /// Notes messages that were acknowledged together, and when their rows were written; all in microseconds since 1970.
+    pub fn note(&mut self, acknowledged_us: i64, written_us: impl Iterator<Item = i64>) {
+        const SECOND_US: i64 = 1_000_000;
+        for written_us in written_us {
+            // A clock that was set back tells nothing.
+            self.lag.record(Nanos((acknowledged_us - written_us).max(0).unsigned_abs() * 1_000));
+            self.seconds.entry(written_us.div_euclid(SECOND_US)).or_default().0 += 1;
+            self.seconds.entry(acknowledged_us.div_euclid(SECOND_US)).or_default().1 += 1;
+        }
+    }
+
+    /// Times for a result; none before there are any.
+    fn quantiles(&self) -> Option<Quantiles> {
+        (self.lag.count() > 0).then(|| measure::quantiles(&self.lag))
+    }
+
+    /// Each second with what was written and acknowledged in it.
+    fn seconds(&self) -> Vec<(i64, u64, u64)> {
+        self.seconds
+            .iter()
+            .map(|(second, (written, acknowledged))| (*second, *written, *acknowledged))
+            .collect()
+    }
+}
 
 /// How a relay of sagas rests that has found nothing to do: what is accepted waits as long at most before it is looked at.
 pub const OF_SAGAS: Polling = Polling::Fixed(Duration::from_millis(5));
@@ -64,7 +104,7 @@ pub trait Relay: Send {
         Box::pin(std::future::ready(()))
     }
     /// How long that took so far, where it is measured here.
-    fn lag(&self) -> Option<Lag> {
+    fn deliveries(&self) -> Option<Shared> {
         None
     }
 }
@@ -101,7 +141,7 @@ struct Counts {
     expired: AtomicU64,
     errors: AtomicU64,
     /// Of a relay that measures it.
-    lag: Option<Lag>,
+    deliveries: Option<Shared>,
 }
 
 impl Counts {
@@ -115,6 +155,8 @@ impl Counts {
 
     fn about(&self) -> Value {
         let count = |of: &AtomicU64| of.load(Ordering::Relaxed);
+        let deliveries = self.deliveries.as_ref();
+        let deliveries = deliveries.map(|shared| shared.lock().unwrap_or_else(PoisonError::into_inner));
         json!({
             "name": "stackmark-relay",
             "version": env!("CARGO_PKG_VERSION"),
@@ -124,15 +166,10 @@ impl Counts {
             "transactions": count(&self.transactions),
             "expired": count(&self.expired),
             "errors": count(&self.errors),
-            "lag": self.lag.as_ref().and_then(times),
+            "lag": deliveries.as_ref().and_then(|deliveries| deliveries.quantiles()),
+            "seconds": deliveries.as_ref().map_or_else(Vec::new, |deliveries| deliveries.seconds()),
         })
     }
-}
-
-/// Times for a result; none before there are any.
-fn times(lag: &Lag) -> Option<Quantiles> {
-    let lag = lag.lock().unwrap_or_else(PoisonError::into_inner);
-    (lag.count() > 0).then(|| measure::quantiles(&lag))
 }
 
 /// Relays until `asked` ends, batch after batch. After one that has found nothing it rests as `polling` says. `log` gets each error
@@ -147,7 +184,7 @@ pub async fn run(
     asked: impl Future<Output = ()>,
     log: &dyn Fn(&str),
 ) -> std::io::Result<()> {
-    let counts = Arc::new(Counts { lag: relay.lag(), ..Counts::default() });
+    let counts = Arc::new(Counts { deliveries: relay.deliveries(), ..Counts::default() });
     let about = |State(counts): State<Arc<Counts>>| async move { (IS_JSON, counts.about().to_string()) };
     let health = || async { (IS_JSON, json!({ "status": "ok" }).to_string()) };
     let router =

@@ -5,7 +5,7 @@
 //! remembered. A row is removed after its message has been acknowledged; a relay that ends in between leaves it to be
 //! published again. So messages come at least once, and the first ones of a key in its order.
 
-use crate::{Batch, BoxFuture, Ending, Lag, Message, Relay, Sink};
+use crate::{Batch, BoxFuture, Ending, Message, Relay, Shared, Sink};
 use measure::{Monotonic, unix_nanoseconds};
 use model::random::Random;
 use model::{Clock as _, Fault, Nanos};
@@ -52,7 +52,7 @@ pub struct OutboxRelay<O: SqlOpener> {
     holder: i64,
     clock: Monotonic,
     open: Option<Open<O::Conn>>,
-    lag: Lag,
+    deliveries: Shared,
 }
 
 struct Open<C> {
@@ -68,7 +68,7 @@ impl<O: SqlOpener> OutboxRelay<O> {
     pub fn new(opener: O, read: Read<Row>, sink: Box<dyn Sink>, batch: u32) -> OutboxRelay<O> {
         let holder = Random::stream(unix_nanoseconds(), &[std::process::id().into()]).range(1, i64::MAX);
         let clock = Monotonic::start();
-        OutboxRelay { opener, read, sink, batch, holder, clock, open: None, lag: Lag::default() }
+        OutboxRelay { opener, read, sink, batch, holder, clock, open: None, deliveries: Shared::default() }
     }
 
     async fn turn(&mut self) -> Batch {
@@ -106,7 +106,8 @@ impl<O: SqlOpener> OutboxRelay<O> {
         self.sink.publish(&messages).await?;
         let acknowledged_us = (unix_nanoseconds() / 1_000) as i64;
         let Some(open) = &mut self.open else { return Ok(Batch::default()) };
-        note(&self.lag, acknowledged_us + open.ahead_us, &rows);
+        let written_us = rows.iter().map(|(_, created_us)| created_us - open.ahead_us);
+        self.deliveries.lock().unwrap_or_else(PoisonError::into_inner).note(acknowledged_us, written_us);
         if let Err(fault) = remove(&mut open.conn, &rows).await {
             return self.lost(&fault);
         }
@@ -141,16 +142,8 @@ impl<O: SqlOpener> Relay for OutboxRelay<O> {
         })
     }
 
-    fn lag(&self) -> Option<Lag> {
-        Some(Arc::clone(&self.lag))
-    }
-}
-
-/// Notes how long rows took to be acknowledged, at a moment by the clock of their store.
-fn note(lag: &Lag, acknowledged_us: i64, rows: &[(i64, i64)]) {
-    let mut lag = lag.lock().unwrap_or_else(PoisonError::into_inner);
-    for (_, created_us) in rows {
-        lag.record(Nanos((acknowledged_us - created_us).max(0).cast_unsigned() * 1_000));
+    fn deliveries(&self) -> Option<Shared> {
+        Some(Arc::clone(&self.deliveries))
     }
 }
 

@@ -173,6 +173,8 @@ worded! {
         Engine = "engine",
         /// Does what calls have left to be done between stores.
         Relay = "relay",
+        /// Takes messages and hands them on.
+        Broker = "broker",
     }
 }
 

@@ -34,3 +34,4 @@ pub use limits::Limits;
 pub use named::{Standing, down, status, up};
 pub use options::{Engine, Options};
 pub use running::{Running, start};
+pub use state::USER;

@@ -7,7 +7,7 @@ use sql::{Isolation, Secret, ServerUrl};
 use std::path::{Path, PathBuf};
 
 /// The one user of a private engine.
-pub(crate) const USER: &str = "stackmark";
+pub const USER: &str = "stackmark";
 
 /// A started engine. The password is not in it, but in a file of its own.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use crate::plan::Variant;
 use deploy::subjects::{self, Route};
-use deploy::{RelayOptions, Spec};
+use deploy::{BrokerSpec, Spec};
 use model::Tier;
 use sql::Dialect;
 
@@ -41,7 +41,7 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
         }
     };
     let engines = base.spec.engine != other.spec.engine;
-    let (mut served, mut routes) = (false, false);
+    let (mut served, mut routes, mut announcing) = (false, false, false);
     if let (Ok(a), Ok(b)) = (subjects::find(&base.subject), subjects::find(&other.subject)) {
         routes = a.route() != b.route();
         served = !routes && a.route() == Route::Http;
@@ -55,8 +55,8 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
         note(orm, "orm");
         note(!orm && !engines && !revisions && a.adapter() != b.adapter(), "adapter");
         note(!orm && a.style() != b.style(), "style");
-        let announces = [a.announces(), b.announces()];
-        note(announces.contains(&true) && a.style() != b.style(), "announcing");
+        announcing = (a.announces() || b.announces()) && a.style() != b.style();
+        note(announcing, "announcing");
     }
     let (a, b) = (&base.plan, &other.plan);
     let clients = a.workers != b.workers;
@@ -80,9 +80,17 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
     note(base.server_limits != other.server_limits, "limits");
     let relays = [&base.relaying, &other.relaying];
     note(relays[0].limits != relays[1].limits, "limits");
-    let [published, otherwise] = relays.map(RelayOptions::described);
-    for name in differing(&published, &otherwise) {
-        note(true, &format!("stack.settings.{name}"));
+    let limits_of = |broker: &Option<BrokerSpec>| broker.as_ref().and_then(|broker| broker.limits.clone());
+    let brokers = [&base.spec.broker, &other.spec.broker];
+    note(limits_of(brokers[0]) != limits_of(brokers[1]), "limits");
+    // Where only one side publishes, how it does is part of that.
+    if !announcing {
+        let [published, otherwise] = relays.map(|relaying| relaying.described(true));
+        for name in differing(&published, &otherwise) {
+            note(true, &format!("stack.settings.{name}"));
+        }
+        let named = |broker: &Option<BrokerSpec>| broker.as_ref().map(|broker| broker.named.clone());
+        note(named(brokers[0]) != named(brokers[1]), "stack.settings.outbox broker");
     }
     spec_differences(&base.spec, &other.spec, engines, &mut note);
     found

@@ -9,15 +9,23 @@ use measure::Monotonic;
 use model::AnyTarget;
 use relay::{Message, OutboxRelay, Row};
 use sql::{ColumnError, Columns, DbUrl, SqlOpener};
-use workload_booking::{Announcing, Bookings, Cardinality, catalogue, message, outbox_row, relay_catalogue};
+use workload_booking::{
+    Announcing, Bookings, Cardinality, Published, catalogue, message, outbox_row, relay_catalogue,
+};
 
 pub(crate) fn open(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<Bookings>> {
     let (style, announcing) = match how.style {
         Style::OutboxRow => (Style::Plain, Announcing::Row),
         Style::Outbox => (Style::Plain, Announcing::Relayed),
+        Style::PublishAfter => (Style::Plain, Announcing::Afterwards(publish)),
         style => (style, Announcing::Nothing),
     };
     generic::target_in_form(How { style, ..how }, url, catalogue(how.dialect)?, clock, announcing)
+}
+
+/// Publishes from within the process that has committed.
+fn publish(key: u64, payload: Vec<u8>) -> Published {
+    Box::pin(relay::publish(Message { key, payload }))
 }
 
 /// The relay of the outbox.
@@ -51,7 +59,7 @@ fn relaying<O: SqlOpener>(opener: O, settings: relay::Settings) -> Box<dyn relay
 
 fn row(row: &dyn Columns) -> Result<Row, ColumnError> {
     let (id, created_us, booking) = outbox_row(row)?;
-    let (key, payload) = message(&booking, id);
+    let (key, payload) = message(&booking, Some(id));
     Ok(Row { id, created_us, message: Message { key, payload } })
 }
 

@@ -2,18 +2,17 @@
 
 use crate::Job;
 use crate::own::Own;
-use crate::relaying::{ANNOUNCED, Relayed};
+use crate::relaying::Relayed;
+use crate::settle;
 use crate::validate;
-use anyhow::{Context, Result};
-use deploy::{SinkKind, tell};
+use anyhow::Result;
+use deploy::tell;
 use result::{Check, LedgerCheck, Published, Settled, State, Trial};
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
 use targets::{Driven, Style};
 
 /// What is to be said of rows of earlier runs in the outbox that a relay is to work on.
 pub(crate) fn earlier<W: Driven>(job: &Job<'_, W>, before: &W::Evidence) -> Option<String> {
-    let rows = W::pending(before).filter(|rows| *rows > 0 && job.subject.how.style == Style::Outbox)?;
+    let rows = W::pending(before).filter(|rows| *rows > 0 && job.subject.publishes())?;
     Some(format!(
         "The outbox held {rows} rows of earlier runs. They were published first, and are included in the number of messages and in the \
          delivery lag."
@@ -27,7 +26,7 @@ impl<W: Driven> Job<'_, W> {
         trial: &mut Trial,
         before: &W::Evidence,
         settled: Result<Option<Settled>>,
-        (run, relayed): (u64, Option<Relayed>),
+        (run, within, relayed): (u64, settle::Interval, Option<Relayed>),
         ledger: &W::Ledger,
     ) -> Result<()> {
         trial.settled = settled?;
@@ -48,7 +47,7 @@ impl<W: Driven> Job<'_, W> {
         let checked = validate::after(self.databases, before, &trial.audits, &claims, self.interrupt)?;
         trial.audits.extend(checked.audits);
         trial.ledger = checked.ledger;
-        audit_messages(self, trial, (run, before), relayed, &claims)
+        audit_messages(self, trial, (run, within, before), relayed, &claims)
     }
 }
 
@@ -59,16 +58,16 @@ impl<W: Driven> Job<'_, W> {
 fn audit_messages<W: Driven>(
     job: &Job<'_, W>,
     trial: &mut Trial,
-    (run, before): (u64, &W::Evidence),
+    (run, within, before): (u64, settle::Interval, &W::Evidence),
     relayed: Option<Relayed>,
     claims: &W::Claims,
 ) -> Result<()> {
     let style = job.subject.how.style;
     let stored = || validate::evidence::<W>(&job.databases.urls());
     if style == Style::OutboxRow {
-        trial.ledger.extend(W::unpublished_checks(style.name(), run, claims, &stored()?));
+        trial.ledger.extend(W::unpublished_checks(style.name(), &[run], claims, &stored()?));
     }
-    if style != Style::Outbox {
+    if !job.subject.publishes() {
         return Ok(());
     }
     let Some(relayed) = relayed else {
@@ -80,30 +79,27 @@ fn audit_messages<W: Driven>(
         trial.ledger.push(not_seen(why));
         return Ok(());
     };
+    let pending = trial.settled.as_ref().map_or(0, |settled| settled.pending_last);
     let mut published = Published {
         sink: job.server.relaying.sink.to_string(),
         messages: relayed.messages,
         batches: relayed.batches,
         duplicates: None,
+        line: relayed.line(within, pending),
         lag: relayed.lag,
     };
-    match job.server.relaying.sink {
-        SinkKind::Null => {
-            trial.ledger.push(not_seen("Messages were not checked: the sink `null` does not store them."));
+    let destination = relayed.destination;
+    match destination.audit::<W>(style, &job.databases.size, &[run], before, claims, &stored()?)? {
+        None => {
+            trial.ledger.push(not_seen("Messages were not checked: the sink `null` does not store them."))
         }
-        SinkKind::File => {
-            let Some(mut announced) = W::announced(&job.databases.size, run, before) else { return Ok(()) };
-            let path = job.folder.path().join(ANNOUNCED);
-            let file = File::open(&path).with_context(|| format!("could not read {}", path.display()))?;
-            for (at, line) in BufReader::new(file).split(b'\n').enumerate() {
-                announced.take(&|| format!("line {} of {ANNOUNCED}", at + 1), &line?);
+        Some(arrived) => {
+            published.messages = published.messages.or(Some(arrived.messages));
+            published.duplicates = Some(arrived.duplicates);
+            if let Err(error) = destination.close(arrived.is_right()) {
+                trial.notes.push(format!("{error:#}."));
             }
-            published.duplicates = Some(announced.duplicates());
-            let checks = announced.checks(claims, &stored()?);
-            if checks.iter().all(|check| check.check == Check::Passed) {
-                fs::remove_file(&path).with_context(|| format!("could not remove {}", path.display()))?;
-            }
-            trial.ledger.extend(checks);
+            trial.ledger.extend(arrived.checks);
         }
     }
     trial.published = Some(published);

@@ -3,6 +3,7 @@
 use crate::announced;
 use crate::folder::{ClaimsFile, Folder, Progress};
 use crate::own::Own;
+use crate::processes::Throttling;
 use crate::reach::{gone, of_server, reach, reach_started};
 use crate::relaying::{Relayed, Relaying};
 use crate::settle;
@@ -13,16 +14,15 @@ use crate::viewer::{Following, Sight, Spectator};
 use admin::store;
 use anyhow::{Context, Result, bail};
 use benchmark::Streams;
-use deploy::{Databases, Deployment, Interrupt, Route, Server, ServerSettings, Subject};
+use deploy::{Databases, Deployment, Interrupt, Route, Server, ServerSettings, SinkAddress, Subject};
 use drive::{Observer, Stop};
 use measure::{Monotonic, Totals};
 use model::{Clock, Nanos, RetryPolicy, Stack, Target};
 use observe::{FileSystem, Observation, Options, Watch, Watched};
 use result::{Conformance, Data, Document, Interval, Moment, Role, Settled, State, StoreData, Trial};
-use sql::Dialect;
 use std::cell::Cell;
 use std::sync::Arc;
-use targets::{Driven, Style, TrialTarget};
+use targets::{Driven, TrialTarget};
 
 /// Partial results are written with every slice for this long, and with every tenth then.
 const SLICES_WRITTEN_ALL: u32 = 60;
@@ -87,19 +87,12 @@ struct Ended<W: Driven> {
     settled: Result<Option<Settled>>,
     /// The number of the run, which its keys are made of.
     run: u64,
+    /// When it was measured.
+    within: settle::Interval,
     /// What the relay says of itself in the end.
     relayed: Option<Relayed>,
     /// What each limited process has met of its limits since it was started.
     throttling: Throttling,
-}
-
-/// Of each that can be limited.
-#[derive(Debug, Clone, Default)]
-struct Throttling {
-    /// In the order in which engines are watched.
-    engines: Vec<Option<rig::Throttling>>,
-    server: Option<rig::Throttling>,
-    relay: Option<rig::Throttling>,
 }
 
 impl<W: Driven> Job<'_, W> {
@@ -124,18 +117,21 @@ impl<W: Driven> Job<'_, W> {
 
         let earlier = stored_before.as_ref().and_then(|before| announced::earlier(self, before));
         document.trials[index].notes.extend(earlier);
-        let relay = Relaying::beside(self)?;
+        let mut relay = Relaying::beside(self)?;
         let mut watched = self.watched();
         watched.extend(relay.watched());
         let mut driven = match self.subject.route() {
             Route::Direct => {
+                let _producing =
+                    self.subject.produces_itself().then(|| relay.sink().produce()).transpose()?;
                 let target =
                     targets::target_over(self.subject.how, &self.databases.urls(), &self.databases.size)?;
                 self.drive(target, self.plan.workers, watched, None, document, before)?
             }
-            Route::Http => self.through_http(watched, document, before)?,
+            Route::Http => self.through_http(watched, &relay.sink(), document, before)?,
         };
         driven.throttling.relay = relay.throttling();
+        driven.throttling.broker = self.deployment.broker_limits().1;
         driven.relayed = relay.ask();
         if let Err(error) = relay.stop() {
             driven.server_failure.get_or_insert(format!("{error:#}"));
@@ -147,6 +143,7 @@ impl<W: Driven> Job<'_, W> {
     fn through_http(
         &self,
         mut watched: Vec<Watched>,
+        sink: &SinkAddress,
         document: &mut Document,
         before: Option<&W::Evidence>,
     ) -> Result<Ended<W>> {
@@ -154,7 +151,8 @@ impl<W: Driven> Job<'_, W> {
         let mut started = match self.url {
             Some(_) => None,
             None => {
-                Some(self.subject.serve(&self.databases.urls(), &self.server, &log, self.interrupt.flag())?)
+                let (urls, interrupt) = (self.databases.urls(), self.interrupt.flag());
+                Some(self.subject.serve(&urls, &self.server, sink, &log, interrupt)?)
             }
         };
         let scale = self.databases.scale();
@@ -202,8 +200,10 @@ impl<W: Driven> Job<'_, W> {
         watch.ask(probes).context("could not ask the engine about itself")?;
         let mut stack = target.stack();
         stack.settings.push(("sessions".into(), sessions.to_string()));
-        if self.subject.how.style == Style::Outbox {
-            stack.settings.extend(self.server.relaying.described());
+        if self.subject.publishes() {
+            stack.settings.extend(self.server.relaying.described(self.subject.how.style.is_relayed()));
+            let broker = self.deployment.broker_version();
+            stack.settings.extend(broker.map(|version| ("outbox broker".to_owned(), version)));
         }
         if let Some(commit) = self.subject.commit() {
             stack.server = Some(format!("{} at {commit}", stack.server.as_deref().unwrap_or("unnamed")));
@@ -260,19 +260,18 @@ impl<W: Driven> Job<'_, W> {
             return Err(error);
         }
         // Of a trial that could not be ended, what it had come to stays where it is.
-        if let Ok(driven) = &driven {
-            self.keep(driven, document, before, &mut progress)?;
-            progress.discard()?;
-        }
-        let settled = match (&driven, before) {
-            (Ok(driven), Some(before))
+        let driven = driven?;
+        self.keep(&driven, document, before, &mut progress)?;
+        progress.discard()?;
+        let within = settle::Interval::of(started, driven.opened, driven.span);
+        let settled = match before {
+            Some(before)
                 if self.audited
                     && driven.failure.is_none()
                     && server_failure.is_none()
                     && W::is_awaited(self.subject.how.style.name()) =>
             {
                 let max = self.plan.settle_max;
-                let within = settle::Interval::of(started, driven.opened, driven.span);
                 settle::settle(self.databases, before, ended, max, self.viewer, self.interrupt, within)
             }
             _ => Ok(None),
@@ -280,12 +279,13 @@ impl<W: Driven> Job<'_, W> {
         // Counted since the engine was started, of which this trial is the greater part; of a fresh engine all of it.
         let throttling = Throttling { engines: self.deployment.engine_throttling(), ..Throttling::default() };
         Ok(Ended {
-            trial: driven?,
+            trial: driven,
             observation,
             stack,
             server_failure,
             settled,
             run,
+            within,
             relayed: None,
             throttling,
         })
@@ -367,8 +367,17 @@ impl<W: Driven> Job<'_, W> {
     }
 
     fn finish(&self, trial: &mut Trial, driven: Ended<W>, before: Option<&W::Evidence>) -> Result<()> {
-        let Ended { trial: driven, observation, stack, server_failure, settled, run, relayed, throttling } =
-            driven;
+        let Ended {
+            trial: driven,
+            observation,
+            stack,
+            server_failure,
+            settled,
+            run,
+            within,
+            relayed,
+            throttling,
+        } = driven;
         trial.stack = described(stack);
         // What a server that is not ours says of itself is all that is known.
         trial.stack.durability.claimed = self.url.is_some();
@@ -378,20 +387,7 @@ impl<W: Driven> Job<'_, W> {
         let committed = trial.committed().round() as u64;
         trial.disk = observation.disk;
         trial.processes = observation.processes;
-        let mut engines = throttling.engines.iter().copied();
-        for process in &mut trial.processes {
-            let role = process.roles[0];
-            process.cpu_ms_per_1000_committed = result::cpu_ms_a_thousand(process.cpu_s(), committed);
-            process.limits = match role {
-                Role::Engine => {
-                    self.deployment.engine_limits().map(|limits| limits.described(engines.next().flatten()))
-                }
-                Role::Server => self.server.limits.map(|limits| limits.described(throttling.server)),
-                Role::Relay => self.server.relaying.limits.map(|limits| limits.described(throttling.relay)),
-                Role::Generator => None,
-            };
-            process.roles = roles(role, self.subject);
-        }
+        self.tell_processes(&mut trial.processes, committed, &throttling);
         trial.writeback = observation.writeback.map(|seen| result::Writeback {
             cpu_ms_per_1000_committed: seen.cpu_s.and_then(|s| result::cpu_ms_a_thousand(s, committed)),
             ..seen
@@ -426,7 +422,7 @@ impl<W: Driven> Job<'_, W> {
         trial.inputs = W::input_checks(&driven.ledger, &self.databases.size, self.plan.mix.as_ref());
         if let Some(before) = before {
             let clock = Monotonic::start();
-            if let Err(error) = self.audit(trial, before, settled, (run, relayed), &driven.ledger) {
+            if let Err(error) = self.audit(trial, before, settled, (run, within, relayed), &driven.ledger) {
                 // An engine that is gone: what was measured is kept, and nobody can say what it is worth.
                 let why = format!("the stored data could not be audited after the run: {error:#}");
                 trial.failure.get_or_insert(why);
@@ -455,16 +451,8 @@ impl<W: Driven> Job<'_, W> {
     fn watched(&self) -> Vec<Watched> {
         let engines = self.deployment.engines().into_iter();
         let engine = engines.map(|(pid, pid_file)| Watched { role: Role::Engine, pid, pid_file });
-        std::iter::once(Watched::myself(Role::Generator)).chain(engine).collect()
-    }
-}
-
-/// What a process does in trials of a subject: an embedded engine is where its connections are.
-pub fn roles(role: Role, subject: &Subject) -> Vec<Role> {
-    let embedded = subject.how.dialect == Dialect::Sqlite;
-    match (role, subject.route()) {
-        (Role::Generator, Route::Direct) | (Role::Server, _) if embedded => vec![role, Role::Engine],
-        _ => vec![role],
+        let broker = self.deployment.broker_pid().map(|pid| Watched::of(Role::Broker, pid));
+        std::iter::once(Watched::myself(Role::Generator)).chain(engine).chain(broker).collect()
     }
 }
 

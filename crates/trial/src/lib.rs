@@ -8,10 +8,12 @@
 mod announced;
 mod bench;
 mod deployed;
+mod destination;
 mod folder;
 mod job;
 mod lock;
 mod own;
+mod processes;
 mod reach;
 mod relaying;
 mod runner;
@@ -24,10 +26,12 @@ mod validate;
 mod viewer;
 
 pub use bench::Bench;
+pub use destination::{Arrived, Destination};
 pub use folder::{ClaimsFile, Folder, document, read_claims};
-pub use job::{Before, EndEarly, Job, is_empty, roles};
+pub use job::{Before, EndEarly, Job, is_empty};
 pub use lock::{Held, hold};
 pub use own::Own;
+pub use processes::roles;
 pub use reach::{of_server, reach};
 pub use runner::{begin, resume};
 pub use settle::{Interval, settle};

@@ -1,31 +1,83 @@
 //! The relay beside a trial, of a style that leaves something to one.
 
 use crate::Job;
+use crate::destination::Destination;
+use crate::settle::{Interval, SECOND_US};
 use anyhow::Result;
-use deploy::{Server, SinkAddress, SinkKind};
+use deploy::{Server, SinkAddress};
 use observe::Watched;
-use result::{Quantiles, Role};
+use result::{PublishedSecond, Quantiles, Role};
 use serde::Deserialize;
 use targets::Driven;
 
-/// The file of what was announced, in the folder of a run.
-pub(crate) const ANNOUNCED: &str = "announced.jsonl";
-
-/// What a relay says of itself.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+/// What a relay says of itself; one within a server says nothing.
+#[derive(Debug, Deserialize)]
 pub(crate) struct Relayed {
     /// What it has brought to where it belongs.
     #[serde(rename = "settled")]
-    pub messages: u64,
+    pub messages: Option<u64>,
     /// In how many batches.
     #[serde(rename = "transactions")]
-    pub batches: u64,
+    pub batches: Option<u64>,
     /// How long that took, where it measures it.
     pub lag: Option<Quantiles>,
+    /// Seconds since 1970, with the messages that were written and acknowledged in each.
+    #[serde(default)]
+    pub seconds: Vec<(i64, u64, u64)>,
+    /// Where it has published.
+    #[serde(skip, default = "nowhere")]
+    pub destination: Destination,
+}
+
+const fn nowhere() -> Destination {
+    Destination::Null
+}
+
+impl Relayed {
+    /// One that says nothing.
+    fn silent() -> Relayed {
+        let (lag, seconds) = (None, Vec::new());
+        Relayed { messages: None, batches: None, lag, seconds, destination: Destination::Null }
+    }
+
+    /// Each second from the begin of the measured interval until the last message was acknowledged; nothing where some are still
+    /// `pending`, since nobody knows when those were written.
+    pub(crate) fn line(&self, within: Interval, pending: u64) -> Vec<PublishedSecond> {
+        let (Some((first, ..)), Some((last, ..))) = (self.seconds.first(), self.seconds.last()) else {
+            return Vec::new();
+        };
+        if pending > 0 {
+            return Vec::new();
+        }
+        let (mut line, mut backlog) = (Vec::new(), 0_i64);
+        let mut seconds = self.seconds.iter().peekable();
+        let last = (*last).max(within.to.div_euclid(SECOND_US));
+        for second in *first..=last {
+            let found = seconds.next_if(|(at, ..)| *at == second);
+            let (written, acknowledged) =
+                found.map_or((0, 0), |(_, written, acknowledged)| (*written, *acknowledged));
+            backlog += written.cast_signed() - acknowledged.cast_signed();
+            let t_us = (second + 1) * SECOND_US - within.from;
+            if t_us > 0 {
+                let backlog = backlog.max(0).unsigned_abs();
+                line.push(PublishedSecond {
+                    t_s: t_us as f64 / SECOND_US as f64,
+                    messages: acknowledged,
+                    backlog,
+                });
+            }
+        }
+        line
+    }
 }
 
 /// A relay that stays until what calls have left to it has come to its end.
-pub(crate) struct Relaying(Option<Server>);
+pub(crate) struct Relaying {
+    relay: Option<Server>,
+    destination: Destination,
+    /// What publishes is a part of the server or of the load generator.
+    is_within: bool,
+}
 
 impl Relaying {
     /// One for a trial. Whoever started the server that is given by its address has started its relay too.
@@ -33,34 +85,45 @@ impl Relaying {
     /// # Errors
     /// It cannot be started.
     pub(crate) fn beside<W: Driven>(job: &Job<'_, W>) -> Result<Relaying> {
+        let publishes = job.subject.publishes();
+        let mut relaying = Relaying { relay: None, destination: Destination::Null, is_within: false };
         if job.url.is_some() || !job.audited {
-            return Ok(Relaying(None));
+            return Ok(relaying);
         }
-        let log = job.folder.path().join("relay.log");
-        let relaying = &job.server.relaying;
-        let path = job.folder.path().join(ANNOUNCED);
-        // Of an earlier trial in the same folder.
-        let _ = std::fs::remove_file(&path);
-        let sink = match relaying.sink {
-            SinkKind::Null => SinkAddress::Null,
-            SinkKind::File => SinkAddress::File(path),
-        };
+        let (log, options) = (job.folder.path().join("relay.log"), &job.server.relaying);
+        if publishes {
+            relaying.destination = Destination::make(options, job.deployment, job.folder.path())?;
+        }
         let urls = job.databases.urls();
-        Ok(Relaying(job.subject.relay(&urls, relaying, &sink, &log, job.interrupt.flag())?))
+        let sink = relaying.sink();
+        relaying.relay = job.subject.relay(&urls, options, &sink, &log, job.interrupt.flag())?;
+        relaying.is_within = publishes && relaying.relay.is_none();
+        Ok(relaying)
     }
 
     pub(crate) fn watched(&self) -> Option<Watched> {
-        self.0.as_ref().map(|relay| Watched::of(Role::Relay, relay.pid()))
+        self.relay.as_ref().map(|relay| Watched::of(Role::Relay, relay.pid()))
+    }
+
+    /// Where messages go.
+    pub(crate) fn sink(&self) -> SinkAddress {
+        self.destination.address()
     }
 
     /// What it says of itself; nothing where there is none, or it does not answer.
-    pub(crate) fn ask(&self) -> Option<Relayed> {
-        let answer = self.0.as_ref()?.about().ok()?;
-        serde_json::from_str(&answer).ok()
+    /// The topic goes with the answer.
+    pub(crate) fn ask(&mut self) -> Option<Relayed> {
+        let relayed = match &self.relay {
+            Some(relay) => serde_json::from_str(&relay.about().ok()?).ok()?,
+            None if self.is_within => Relayed::silent(),
+            None => return None,
+        };
+        let destination = std::mem::replace(&mut self.destination, Destination::Null);
+        Some(Relayed { destination, ..relayed })
     }
 
     pub(crate) fn throttling(&self) -> Option<rig::Throttling> {
-        self.0.as_ref().and_then(Server::throttling)
+        self.relay.as_ref().and_then(Server::throttling)
     }
 
     /// Stops it.
@@ -68,10 +131,31 @@ impl Relaying {
     /// # Errors
     /// It ended before it was told to, or cannot be stopped.
     pub(crate) fn stop(self) -> Result<()> {
-        let Some(mut relay) = self.0 else { return Ok(()) };
+        let Some(mut relay) = self.relay else { return Ok(()) };
         if relay.ended().is_some() {
             anyhow::bail!("the relay ended by itself{}", relay.log_tail());
         }
         Ok(relay.stop()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_backlog_after_each_second_is_what_was_written_and_not_acknowledged() {
+        let seconds = vec![(9, 2, 1), (10, 5, 2), (11, 4, 0), (13, 0, 8)];
+        let relayed = Relayed { seconds, ..Relayed::silent() };
+        let within = Interval { from: 10 * SECOND_US + SECOND_US / 2, to: 12 * SECOND_US };
+        let found: Vec<_> = relayed
+            .line(within, 0)
+            .iter()
+            .map(|second| (second.t_s, second.messages, second.backlog))
+            .collect();
+        assert_eq!(found, [(0.5, 2, 4), (1.5, 0, 8), (2.5, 0, 8), (3.5, 8, 0)]);
+        assert_eq!(relayed.line(within, 1), [], "of what is still there nobody knows when it was written");
+        let nothing = Relayed { seconds: Vec::new(), ..relayed };
+        assert_eq!(nothing.line(within, 0), []);
     }
 }

@@ -67,7 +67,7 @@ impl Interval {
     }
 }
 
-const SECOND_US: i64 = 1_000_000;
+pub(crate) const SECOND_US: i64 = 1_000_000;
 
 /// What became of calls that are acknowledged before they have come to their end, if the workload has such and any was made.
 ///

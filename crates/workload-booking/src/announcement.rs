@@ -20,15 +20,16 @@ struct Announcement {
     event: u32,
     user: u32,
     quantity: u32,
-    /// Its number in the outbox.
-    position: i64,
+    /// Its number in the outbox; one that was in none has no number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    position: Option<i64>,
 }
 
 const BOOKED: &str = "booked";
 
 /// What is published of a booking: the key that keeps its event's in order, and a line of JSON.
 #[must_use]
-pub fn message(booking: &Booking, position: i64) -> (u64, Vec<u8>) {
+pub fn message(booking: &Booking, position: Option<i64>) -> (u64, Vec<u8>) {
     let Booking { key, event, user, quantity } = *booking;
     let announcement =
         Announcement { kind: BOOKED.into(), booking: key.to_string(), event, user, quantity, position };
@@ -72,16 +73,19 @@ impl Found {
     }
 }
 
-/// What was announced of a run, one message after the other. It holds a bit for each booking, and a number for each event.
+/// What was announced of one run or several, one message after the other. It holds a bit for each booking, and a number for each event.
 #[derive(Debug, Clone)]
 pub struct Announced {
-    run: u64,
+    runs: BTreeSet<u64>,
+    /// Whether messages have numbers, by which those of an event are in order.
+    numbered: bool,
     /// Earlier ones with messages that were still to be published.
     earlier: BTreeSet<u64>,
     size: Cardinality,
-    sums: BTreeMap<u32, Sums>,
-    /// Sequences of a worker that were announced, 64 at a time.
-    seen: HashMap<(u32, u32), u64>,
+    /// By run and worker.
+    sums: BTreeMap<(u64, u32), Sums>,
+    /// Sequences of the worker of a run that were announced, 64 at a time.
+    seen: HashMap<(u64, u32, u32), u64>,
     /// The number of the last new announcement of an event.
     last: HashMap<u32, i64>,
     duplicates: u64,
@@ -90,12 +94,13 @@ pub struct Announced {
 }
 
 impl Announced {
-    /// Nothing yet, of a run; `before` is what was stored then.
+    /// Nothing yet, of these runs, whose messages are `numbered` if they come from an outbox; `before` is what was stored before them.
     #[must_use]
-    pub fn new(run: u64, size: Cardinality, before: &[Tally]) -> Announced {
+    pub fn new(runs: &[u64], numbered: bool, size: Cardinality, before: &[Tally]) -> Announced {
         let pending = before.iter().filter(|tally| tally.sort == Sort::Outbox);
         Announced {
-            run,
+            runs: runs.iter().copied().collect(),
+            numbered,
             earlier: pending.map(|tally| tally.run.cast_unsigned()).collect(),
             size,
             sums: BTreeMap::new(),
@@ -121,12 +126,13 @@ impl Announced {
             Ok(None) => return,
             Err(why) => return self.malformed.note(|| format!("{}: {why}", place())),
         };
-        let Key { worker, sequence, .. } = booking.key;
-        let bits = self.seen.entry((worker, sequence / 64)).or_default();
+        let Key { run, worker, sequence } = booking.key;
+        let bits = self.seen.entry((run, worker, sequence / 64)).or_default();
         let bit = 1 << (sequence % 64);
         if *bits & bit != 0 {
             // The same row again, and not another one of the same booking, which would have a higher number than all before.
             self.duplicates += 1;
+            let Some(position) = position else { return };
             if self.last.get(&booking.event).is_none_or(|last| position > *last) {
                 self.disordered.note(|| {
                     format!(
@@ -139,7 +145,8 @@ impl Announced {
             return;
         }
         *bits |= bit;
-        self.sums.entry(worker).or_default().enter(&effect(&booking));
+        self.sums.entry((run, worker)).or_default().enter(&effect(&booking));
+        let Some(position) = position else { return };
         let last = self.last.entry(booking.event).or_insert(i64::MIN);
         let before = *last;
         *last = before.max(position);
@@ -150,7 +157,7 @@ impl Announced {
         }
     }
 
-    fn read(&self, payload: &[u8]) -> Result<Option<(Booking, i64)>, String> {
+    fn read(&self, payload: &[u8]) -> Result<Option<(Booking, Option<i64>)>, String> {
         let read: Announcement = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
         let key = Key::parse(&read.booking).filter(|_| read.kind == BOOKED);
         let key = key.ok_or_else(|| {
@@ -160,8 +167,12 @@ impl Announced {
         if self.earlier.contains(&key.run) {
             return Ok(None);
         }
-        if key.run != self.run {
+        if !self.runs.contains(&key.run) {
             return Err(format!("booking {} is one of another run", read.booking));
+        }
+        if self.numbered != position.is_some() {
+            let words = if self.numbered { "no" } else { "a" };
+            return Err(format!("booking {} has {words} number of an outbox", read.booking));
         }
         let is_right =
             self.size.has(event) && (1..=USER_MAX).contains(&user) && (1..=QUANTITY_MAX).contains(&quantity);
@@ -175,21 +186,25 @@ impl Announced {
     /// is not stored, and each event's in order.
     #[must_use]
     pub fn findings(&self, claims: &Claims, stored: &[Tally]) -> Vec<LedgerFinding> {
-        let run = self.run.cast_signed();
-        let of_worker =
-            |(worker, sums): (&u32, &Sums)| Stored { run, worker: i64::from(*worker), sums: *sums };
+        let of_worker = |((run, worker), sums): (&(u64, u32), &Sums)| Stored {
+            run: run.cast_signed(),
+            worker: i64::from(*worker),
+            sums: *sums,
+        };
         let announced: Vec<Stored> = self.sums.iter().map(of_worker).collect();
-        let mut findings = held(claims, run, &announced, stored);
+        let mut findings = held(claims, &self.runs, &announced, stored);
         findings.push(self.malformed.finding("malformed announcements", "messages"));
-        findings.push(self.disordered.finding("order of announcements", "messages"));
+        if self.numbered {
+            findings.push(self.disordered.finding("order of announcements", "messages"));
+        }
         findings
     }
 }
 
 /// The rows that stay in the outbox where nobody reads it, against what was acknowledged and what is stored.
 #[must_use]
-pub fn outbox_findings(claims: &Claims, run: u64, stored: &[Tally]) -> Vec<LedgerFinding> {
-    held(claims, run.cast_signed(), &of_sort(stored, Sort::Outbox), stored)
+pub fn outbox_findings(claims: &Claims, runs: &[u64], stored: &[Tally]) -> Vec<LedgerFinding> {
+    held(claims, &runs.iter().copied().collect(), &of_sort(stored, Sort::Outbox), stored)
 }
 
 const ANNOUNCED: Words = Words {
@@ -198,15 +213,15 @@ const ANNOUNCED: Words = Words {
     units: "announced tickets",
 };
 
-fn held(claims: &Claims, run: i64, announced: &[Stored], stored: &[Tally]) -> Vec<LedgerFinding> {
+fn held(claims: &Claims, runs: &BTreeSet<u64>, announced: &[Stored], stored: &[Tally]) -> Vec<LedgerFinding> {
     let mut findings: Vec<_> = claims.held(Answered::Completed, announced, &ANNOUNCED).into();
-    let of_run = |all: &[Stored]| -> BTreeMap<i64, Sums> {
-        let mut sums: BTreeMap<i64, Sums> = BTreeMap::new();
-        let own = all.iter().filter(|one| one.run == run);
-        own.for_each(|one| sums.entry(one.worker).or_default().absorb(&one.sums));
+    let of_runs = |all: &[Stored]| -> BTreeMap<(i64, i64), Sums> {
+        let mut sums: BTreeMap<(i64, i64), Sums> = BTreeMap::new();
+        let own = all.iter().filter(|one| runs.contains(&one.run.cast_unsigned()));
+        own.for_each(|one| sums.entry((one.run, one.worker)).or_default().absorb(&one.sums));
         sums
     };
-    let (announced, booked) = (of_run(announced), of_run(&of_sort(stored, Sort::Bookings)));
+    let (announced, booked) = (of_runs(announced), of_runs(&of_sort(stored, Sort::Bookings)));
     let mut found = finding("announcements of stored bookings", "announcements");
     for worker in announced.keys().chain(booked.keys().filter(|worker| !announced.contains_key(worker))) {
         let none = Sums::default();
@@ -217,7 +232,8 @@ fn held(claims: &Claims, run: i64, announced: &[Stored], stored: &[Tally]) -> Ve
         found.stored += announced.count;
         if announced != booked {
             found.violations.push(format!(
-                "worker {worker}: {} bookings are stored, and {} {}",
+                "worker {}: {} bookings are stored, and {} {}",
+                worker.1,
                 booked.count,
                 announced.count,
                 if announced.count == booked.count { "others are announced" } else { "are announced" }
@@ -271,7 +287,7 @@ mod tests {
         messages: &[Vec<u8>],
         of: &[(Booking, i64)],
     ) -> (Vec<&'static str>, u64, String) {
-        let mut announced = Announced::new(RUN, Cardinality::standard(4), before);
+        let mut announced = Announced::new(&[RUN], true, Cardinality::standard(4), before);
         for (at, message) in messages.iter().enumerate() {
             announced.take(&|| format!("line {}", at + 1), message);
         }
@@ -282,7 +298,7 @@ mod tests {
     }
 
     fn payloads(of: &[(Booking, i64)]) -> Vec<Vec<u8>> {
-        of.iter().map(|(booking, position)| message(booking, *position).1).collect()
+        of.iter().map(|(booking, position)| message(booking, Some(*position)).1).collect()
     }
 
     #[test]
@@ -302,18 +318,18 @@ mod tests {
         assert!(words.contains("worker 0: 67 bookings are stored, and 66 are announced"), "{words}");
 
         let mut invented = good.clone();
-        invented.push(message(&booking(1, 900, 2), 900).1);
+        invented.push(message(&booking(1, 900, 2), Some(900)).1);
         assert!(wrong(&invented, &all).2.contains("67 bookings are stored, and 68 are announced"));
 
         let mut other = good.clone();
-        other[7] = message(&Booking { user: 6, ..all[7].0 }, all[7].1).1;
+        other[7] = message(&Booking { user: 6, ..all[7].0 }, Some(all[7].1)).1;
         assert!(wrong(&other, &all).2.contains("others are announced"));
 
         let mut reordered = good.clone();
         reordered.swap(8, 12);
         assert_eq!(wrong(&reordered, &all).0, ["order of announcements"]);
         reordered.swap(8, 12);
-        let twice = [good.clone(), vec![message(&all[5].0, 900).1]].concat();
+        let twice = [good.clone(), vec![message(&all[5].0, Some(900)).1]].concat();
         let (names, _, words) = wrong(&twice, &all);
         assert!(
             names == ["order of announcements"] && words.contains("under a second number"),
@@ -330,9 +346,13 @@ mod tests {
         for (message, why) in [
             (b"{".to_vec(), "line 201: EOF"),
             (b"{\"type\":\"booked\"}".to_vec(), "missing field"),
-            (message(&of_another_run, 300).1, "is one of another run"),
-            (message(&booking(9, 0, 5), 300).1, "no booking can be of 2 tickets of event 5 for user 5"),
-            (message(&Booking { quantity: 0, ..booking(9, 0, 1) }, 300).1, "no booking can be of 0 tickets"),
+            (message(&of_another_run, Some(300)).1, "is one of another run"),
+            (message(&booking(9, 0, 5), Some(300)).1, "no booking can be of 2 tickets of event 5 for user 5"),
+            (message(&booking(9, 0, 1), None).1, "has no number of an outbox"),
+            (
+                message(&Booking { quantity: 0, ..booking(9, 0, 1) }, Some(300)).1,
+                "no booking can be of 0 tickets",
+            ),
         ] {
             let messages = [payloads(&all), vec![message]].concat();
             let (names, _, words) = wrong(&messages, &all);
@@ -342,10 +362,27 @@ mod tests {
     }
 
     #[test]
+    fn messages_that_came_from_no_outbox_have_no_order() {
+        let all = right();
+        let messages: Vec<_> = all.iter().rev().map(|(booking, _)| message(booking, None).1).collect();
+        let names = |messages: &[Vec<u8>]| {
+            let mut announced = Announced::new(&[RUN], false, Cardinality::standard(4), &[]);
+            messages.iter().for_each(|message| announced.take(&|| "there".into(), message));
+            let found = announced.findings(&claims(&all), &stored(&all));
+            let wrong = found.iter().filter(|found| !found.violations.is_empty()).map(|found| found.name);
+            (found.iter().any(|found| found.name.starts_with("order")), wrong.collect::<Vec<_>>())
+        };
+        assert_eq!(names(&messages), (false, vec![]));
+        assert!(names(&messages[1..]).1.contains(&"announced bookings"));
+        let numbered = [messages, vec![message(&booking(9, 0, 1), Some(1)).1]].concat();
+        assert_eq!(names(&numbered).1, ["malformed announcements"]);
+    }
+
+    #[test]
     fn what_earlier_runs_have_left_to_be_published_is_left_out() {
         let all = right();
         let of_earlier = Booking { key: Key { run: 3, ..all[0].0.key }, ..all[0].0 };
-        let messages = [vec![message(&of_earlier, 1).1], payloads(&all)].concat();
+        let messages = [vec![message(&of_earlier, Some(1)).1], payloads(&all)].concat();
         assert_eq!(wrong(&messages, &all).0, ["malformed announcements"]);
         let sums = Sums { count: 1, ..Sums::default() };
         let pending = Tally { sort: Sort::Outbox, run: 3, worker: 0, sums };
@@ -361,7 +398,7 @@ mod tests {
             booked.iter().copied().chain(rows).collect()
         };
         let is_right = |tallies: &[Tally]| {
-            outbox_findings(&claims, RUN, tallies).iter().all(|found| found.violations.is_empty())
+            outbox_findings(&claims, &[RUN], tallies).iter().all(|found| found.violations.is_empty())
         };
         assert!(is_right(&outbox(&all)));
         assert!(!is_right(&outbox(&all[1..])) && !is_right(&booked));

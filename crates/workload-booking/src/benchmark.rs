@@ -171,18 +171,24 @@ impl Benchmark for Bookings {
     }
 
     fn announced(
+        style: &str,
         size: &Cardinality,
-        run: u64,
+        runs: &[u64],
         before: &Vec<Tally>,
     ) -> Option<Box<dyn benchmark::MessageCheck<Bookings>>> {
-        Some(Box::new(Announced::new(run, *size, before)))
+        Some(Box::new(Announced::new(runs, style == Bookings::style(Announcing::Relayed), *size, before)))
     }
 
-    fn unpublished_checks(style: &str, run: u64, claims: &Claims, stored: &Vec<Tally>) -> Vec<LedgerCheck> {
+    fn unpublished_checks(
+        style: &str,
+        runs: &[u64],
+        claims: &Claims,
+        stored: &Vec<Tally>,
+    ) -> Vec<LedgerCheck> {
         if style != Bookings::style(Announcing::Row) {
             return Vec::new();
         }
-        announcement_checks(outbox_findings(claims, run, stored), claims.complete)
+        announcement_checks(outbox_findings(claims, runs, stored), claims.complete)
     }
 
     fn inquiries(_: &Cardinality, claims: &Claims, dialect: Dialect) -> Result<Vec<Inquiry>> {

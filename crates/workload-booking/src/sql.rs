@@ -1,9 +1,12 @@
 //! The transactions over the narrow SQL port. Dialects differ in `spec/sql`, not here.
 
+use crate::announcement::message;
 use crate::oracle::{absent, answer_to};
 use crate::{Booking, Bookings, Call, Decline, Outcome};
 use model::{Clock, Conflict, DefectKind, Effort, Fault, Key, Session, StatementTimes};
 use sql::{Catalogue, CatalogueError, ColumnError, Columns, Dialect, Param, SqlConn, SqlForm, Timed, TxKind};
+use std::future::Future;
+use std::pin::Pin;
 
 sql::statements! {
     Look = "look",
@@ -60,7 +63,7 @@ pub fn schema(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
 }
 
 /// What a booking leaves beside its own row, so that it can be announced.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default)]
 pub enum Announcing {
     /// Nothing.
     #[default]
@@ -69,7 +72,15 @@ pub enum Announcing {
     Row,
     /// The same for a relay.
     Relayed,
+    /// Nothing: it is published after its commit.
+    Afterwards(Publish),
 }
+
+/// Publishes a message under the key of its event; ends when it was acknowledged.
+pub type Publish = fn(key: u64, payload: Vec<u8>) -> Published;
+
+/// A message that is being published.
+pub type Published = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
 
 /// Runs the transactions on one connection.
 #[derive(Debug)]
@@ -121,7 +132,15 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         }
         self.conn.begin(TxKind::Write).await?;
         match self.write(asked, seen.is_limited).await {
-            Ok(true) => return self.conn.commit().await.map(|()| outcome),
+            Ok(true) => {
+                self.conn.commit().await?;
+                if let Announcing::Afterwards(publish) = self.announcing {
+                    let (event, payload) = message(asked, None);
+                    // A booking stands whether or not it was published: that is what is wrong with this style.
+                    let _ = publish(event, payload).await;
+                }
+                return Ok(outcome);
+            }
             // Nothing of it is to stay.
             Ok(false) => self.conn.rollback().await?,
             Err(fault) => {
@@ -152,7 +171,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         if self.conn.exec(Stmt::TakeTickets.id(), &[event.into(), quantity.into()]).await? != 1 {
             return Ok(false);
         }
-        if self.announcing != Announcing::Nothing {
+        if matches!(self.announcing, Announcing::Row | Announcing::Relayed) {
             let row = [run, worker, sequence, event.into(), user.into(), quantity.into()];
             self.conn.exec(Stmt::InsertOutbox.id(), &row).await?;
         }
@@ -251,6 +270,7 @@ impl SqlForm for Bookings {
             Announcing::Nothing => "plain",
             Announcing::Row => "outbox-row",
             Announcing::Relayed => "outbox",
+            Announcing::Afterwards(_) => "dual-write",
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::values::{span, weights};
 use super::{Amounts, EngineArgs, Out, Weights};
 use clap::Args;
+use deploy::SinkKind;
 use std::time::Duration;
 
 #[derive(Debug, Args)]
@@ -13,7 +14,7 @@ pub(crate) struct Drill {
     /// Faults, one after the other, each with its own load and audits.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) faults: u32,
-    /// Strike only these: `generator`, `server`, `engine` (of any store), `relay`, `storage` (of SQLite's files); with what is done
+    /// Strike only these: `generator`, `server`, `engine` (of any store), `relay`, `broker`, `storage` (of SQLite's files); with what is done
     /// to them, `server:kill`, `engine:pause`, `server:cut-off`, `engine:power-cut`.
     #[arg(long, value_delimiter = ',', value_name = "COMPONENT[:FAULT]")]
     pub(crate) only: Vec<String>,
@@ -43,6 +44,9 @@ pub(crate) struct Drill {
     /// How long what is still on its way is waited for before the stored data is audited.
     #[arg(long, default_value = "60s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) settle: Duration,
+    /// Destination of the messages of an outbox: `file`, or `kafka` for a topic on a private broker, which is struck too [default: file].
+    #[arg(long)]
+    pub(crate) sink: Option<SinkKind>,
     /// Setting of the private engines, instead of the one in docs/rig.md, for example `fsync=off`.
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) setting: Vec<(String, String)>,
@@ -60,6 +64,9 @@ pub(crate) struct Generate {
     /// The databases in their order.
     #[arg(long, env = "STACKMARK_DB", hide_env_values = true)]
     pub(crate) db: Vec<String>,
+    /// Where calls publish what they have committed, in a style that does.
+    #[arg(long, env = "STACKMARK_SINK", hide_env_values = true)]
+    pub(crate) sink: Option<String>,
     /// What is to be done, as JSON.
     pub(crate) order: String,
 }

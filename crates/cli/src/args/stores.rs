@@ -26,6 +26,8 @@ pub(crate) struct Stores {
     /// In the order of the stores: none, or one for each.
     named: Vec<String>,
     pub(crate) shards: u32,
+    /// The broker of `broker=ADDRESS`, without its password.
+    pub(crate) broker: Option<String>,
 }
 
 impl Stores {
@@ -79,7 +81,20 @@ impl Stores {
             );
         }
         let named: Vec<String> = named.into_iter().flatten().collect();
-        Ok(Stores { shards: shards.unwrap_or(count.max(1)), named })
+        Ok(Stores { shards: shards.unwrap_or(count.max(1)), named, broker: None })
+    }
+
+    /// The same, with `broker=ADDRESS` among them.
+    pub(crate) fn with_broker(given: &[String], shards: Option<u32>) -> Result<Stores> {
+        let is_broker = |one: &&String| split(one).0 == Some("broker");
+        let (brokers, rest): (Vec<&String>, Vec<&String>) = given.iter().partition(is_broker);
+        let broker = match brokers[..] {
+            [] => None,
+            [one] => Some(deploy::broker_address(split(one).1)?),
+            _ => bail!("the broker is named twice"),
+        };
+        let rest: Vec<String> = rest.into_iter().cloned().collect();
+        Ok(Stores { broker, ..Stores::of(&rest, shards)? })
     }
 
     /// Their addresses, with passwords. All must be of one engine: that of the subject, where it is given.
@@ -161,7 +176,21 @@ mod tests {
         let many: Vec<String> = (0..65).map(|store| format!("shard-{store}=sqlite:{store}.db")).collect();
         let error = Stores::of(&many, None).unwrap_err().to_string();
         assert!(error.contains("65 databases are named; 64 are the most"), "{error}");
-        check(&["broker=kafka://x"], None, Err("no store `broker`"));
+        check(&["broker=kafka://x:1"], None, Err("no store `broker`"));
+        let with_broker = |given: &[&str]| {
+            let given: Vec<String> = given.iter().map(|one| (*one).to_owned()).collect();
+            Stores::with_broker(&given, None).map(|stores| (stores.named, stores.broker))
+        };
+        let (named, broker) = with_broker(&["broker=kafka://me:secret@h:1", "sqlite:a.db"]).unwrap();
+        assert_eq!((named.len(), broker.as_deref()), (1, Some("kafka://me@h:1")));
+        for (given, why) in [
+            (&["broker=h:1", "broker=h:2"][..], "the broker is named twice"),
+            (&["broker=kafka://me:secret@h"], "`…@h` is no address of a broker"),
+            (&["shard-1=sqlite:b.db", "broker=h:1"], "no store `shard-1`"),
+        ] {
+            let error = with_broker(given).unwrap_err().to_string();
+            assert!(error.contains(why), "{given:?}: {error}");
+        }
         check(&["shard-0=sqlite:a.db"], Some(2), Err("--shards is 2, and --db names 1"));
     }
 }

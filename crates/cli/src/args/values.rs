@@ -17,6 +17,7 @@ pub(crate) enum Limited {
     Engine,
     Server,
     Relay,
+    Broker,
 }
 
 pub(super) fn limit(text: &str) -> Result<Limit, String> {
@@ -24,7 +25,8 @@ pub(super) fn limit(text: &str) -> Result<Limit, String> {
         Some(("engine", rest)) => (Limited::Engine, rest),
         Some(("server", rest)) => (Limited::Server, rest),
         Some(("relay", rest)) => (Limited::Relay, rest),
-        _ => return Err("write engine:cpu=0.5,mem=1GiB, server:cpu=1 or relay:cpu=0.5".into()),
+        Some(("broker", rest)) => (Limited::Broker, rest),
+        _ => return Err("write engine:cpu=0.5,mem=1GiB, server:cpu=1, relay:cpu=0.5 or broker:cpu=1".into()),
     };
     let limits = rest.parse::<rig::Limits>().map_err(|error| error.to_string())?;
     Ok(Limit { who, limits })

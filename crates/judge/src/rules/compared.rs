@@ -312,6 +312,8 @@ fn fields(trial: &Trial) -> Vec<(&'static str, String)> {
         ("limits.generator", limits(Role::Generator)),
         ("limits.server", limits(Role::Server)),
         ("limits.engine", limits(Role::Engine)),
+        ("limits.relay", limits(Role::Relay)),
+        ("limits.broker", limits(Role::Broker)),
         ("machine.cpu", machine.cpu.clone()),
         ("machine.cores", machine.cores.to_string()),
         ("machine.memory_bytes", machine.memory_bytes.to_string()),

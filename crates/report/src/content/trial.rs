@@ -246,6 +246,7 @@ fn limit(kind: &KindTally) -> Cell {
 fn over_time(trial: &Trial) -> Vec<Block<'_>> {
     let bad = |name: &'static str| move |words: String| Block::told(name, words, Tone::Bad);
     let mut blocks = vec![Block::chart(|markup| timeline::render(markup, trial))];
+    blocks.push(Block::chart(|markup| lines::backlog(markup, trial)));
     blocks.extend(turn(trial));
     blocks.extend(engine_findings::refusals(trial).map(bad("refused")));
     blocks.extend(engine_findings::outages(trial).into_iter().map(bad("outage")));

@@ -122,6 +122,12 @@ fn stores(trial: &Trial, most: usize) -> Vec<Part> {
         let title = format!("{} more", figures::counted((count - shown) as u64, "store"));
         found.push(Part { title, lines: Vec::new(), paint: Paint::Muted, is_called: true });
     }
+    // Calls do not reach it.
+    let broker = of_role(trial, Role::Broker).map(|process| {
+        let title = "broker, called by the relay".to_owned();
+        Part { title, is_called: false, ..part(trial, process, Paint::Series(5)) }
+    });
+    found.extend(broker);
     found
 }
 
@@ -256,7 +262,9 @@ mod tests {
         assert_eq!(links(&trial).len(), 2);
         trial.stack.route = "direct".into();
         trial.processes.retain(|process| process.roles != [Role::Server]);
-        assert_eq!(rows(&trial), [format!("generator {own} | relay {own}"), both]);
+        assert_eq!(rows(&trial), [format!("generator {own} | relay {own}"), both.clone()]);
+        trial.processes.push(process(Role::Broker, "java", None));
+        assert_eq!(rows(&trial)[1], format!("{both} | broker, called by the relay {own}"));
         assert!(links(&trial)[0].ends_with("to each store"), "{:?}", links(&trial));
     }
 

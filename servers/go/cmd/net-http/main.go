@@ -16,9 +16,11 @@ import (
 	"syscall"
 	"time"
 
+	"stackmark/net-http/internal/booking"
 	"stackmark/net-http/internal/catalogue"
 	"stackmark/net-http/internal/engine"
 	"stackmark/net-http/internal/mariadb"
+	"stackmark/net-http/internal/outbox"
 	"stackmark/net-http/internal/postgres"
 	"stackmark/net-http/internal/settings"
 	"stackmark/net-http/internal/statements"
@@ -54,48 +56,77 @@ type workload struct {
 	names     func(on settings.Engine) []string
 	questions []string
 	// ready makes the calls and the scale of what each database has answered.
-	ready func(on settings.Engine, answers [][]int64) (*ready, error)
-	// relayNames are the statements of what calls leave to be done in another database, if they do.
+	ready func(settings *settings.Settings, answers [][]int64) (*ready, error)
+	// relayNames are the statements of what calls leave to be done later, if they do.
 	relayNames []string
 }
 
 type ready struct {
 	routes []web.Route
 	scale  int64
-	// relay does what calls leave, over a connection to each database.
-	relay func(pools []*engine.Pool, log func(line string)) func(stop context.Context)
+	// relay does what calls leave, over a connection to each database; nothing where they leave nothing.
+	relay func(pools []*engine.Pool, log func(line string)) (func(stop context.Context), error)
 }
 
 var workloads = map[string]workload{
+	"booking": {
+		names:      func(settings.Engine) []string { return booking.Names },
+		questions:  booking.Questions,
+		relayNames: booking.RelayNames,
+		ready: func(settings *settings.Settings, answers [][]int64) (*ready, error) {
+			announces, events := settings.Style == "outbox", answers[0][0]
+			made := &ready{routes: booking.NewOffice(events, announces).Routes(), scale: events}
+			if announces {
+				made.relay = relayBookings
+			}
+			return made, nil
+		},
+	},
 	"catalogue": {
 		names:     func(settings.Engine) []string { return catalogue.Names },
 		questions: catalogue.Questions,
-		ready: func(_ settings.Engine, answers [][]int64) (*ready, error) {
+		ready: func(_ *settings.Settings, answers [][]int64) (*ready, error) {
 			return &ready{routes: catalogue.Routes(), scale: catalogue.Scale(answers[0])}, nil
 		},
 	},
 	"tpcc": {
 		names:     tpcc.Names,
 		questions: tpcc.Questions,
-		ready: func(on settings.Engine, answers [][]int64) (*ready, error) {
-			return &ready{routes: tpcc.Routes(on, answers[0]), scale: answers[0][0]}, nil
+		ready: func(settings *settings.Settings, answers [][]int64) (*ready, error) {
+			return &ready{routes: tpcc.Routes(settings.Databases[0].Engine, answers[0]), scale: answers[0][0]}, nil
 		},
 	},
 	"transfer": {
 		names:      func(settings.Engine) []string { return transfer.Names },
 		questions:  transfer.Questions,
 		relayNames: transfer.RelayNames,
-		ready: func(_ settings.Engine, answers [][]int64) (*ready, error) {
+		ready: func(settings *settings.Settings, answers [][]int64) (*ready, error) {
 			stores, err := transfer.NewStores(answers)
 			if err != nil {
 				return nil, err
 			}
-			relay := func(pools []*engine.Pool, log func(line string)) func(stop context.Context) {
-				return transfer.NewRelay(stores, pools, log).Run
+			made := &ready{routes: stores.Routes(), scale: stores.Scale()}
+			if settings.Style == "saga" && len(answers) > 1 {
+				made.relay = func(pools []*engine.Pool, log func(line string)) (func(stop context.Context), error) {
+					return transfer.NewRelay(stores, pools, log).Run, nil
+				}
 			}
-			return &ready{routes: stores.Routes(), scale: stores.Scale(), relay: relay}, nil
+			return made, nil
 		},
 	},
+}
+
+// relayBookings publishes what bookings leave in the outbox.
+func relayBookings(pools []*engine.Pool, log func(line string)) (func(stop context.Context), error) {
+	settings, err := outbox.Read(settings.Environment)
+	if err != nil {
+		return nil, err
+	}
+	sink, err := outbox.Open(settings)
+	if err != nil {
+		return nil, err
+	}
+	return booking.NewRelay(pools[0], settings, sink, log).Run, nil
 }
 
 // server is all that was made ready.
@@ -117,7 +148,7 @@ func prepare(settings *settings.Settings) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the database cannot be used: %w", err)
 	}
-	ready, err := workload.ready(on, answers)
+	ready, err := workload.ready(settings, answers)
 	if err != nil {
 		return nil, fmt.Errorf("the database cannot be used: %w", err)
 	}
@@ -126,7 +157,7 @@ func prepare(settings *settings.Settings) (*server, error) {
 	if server.pools, err = open(openers, settings.Pool, log); err != nil {
 		return nil, err
 	}
-	if settings.Style == "saga" && len(openers) > 1 {
+	if ready.relay != nil {
 		own, _, err := reach(settings, workload.relayNames, nil)
 		if err != nil {
 			return nil, fmt.Errorf("the database cannot be used: %w", err)
@@ -135,7 +166,9 @@ func prepare(settings *settings.Settings) (*server, error) {
 		if err != nil {
 			return nil, err
 		}
-		server.relay = ready.relay(pools, log)
+		if server.relay, err = ready.relay(pools, log); err != nil {
+			return nil, err
+		}
 	}
 	fmt.Fprintf(os.Stderr, "net-http: %d connections in a pool for each of %d databases, for %d threads\n", settings.Pool, len(openers), settings.Threads)
 	server.service, err = web.New(ready.routes, server.pools, &web.About{

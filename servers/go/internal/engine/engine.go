@@ -16,6 +16,8 @@ const (
 	// Read sees one moment.
 	Read
 	Write
+	// Steps is a call of several transactions, one after the other: each is one of the others, by Session.In.
+	Steps
 )
 
 // IsOne tells whether there is nothing around the one statement.

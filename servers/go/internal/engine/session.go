@@ -38,10 +38,26 @@ func (s *Session) run(kind Kind, effort *Effort, body Body) (fault *Fault) {
 }
 
 func (s *Session) attempt(body Body) *Fault {
-	asked := time.Now()
-	err := s.conn.Begin(s.kind)
-	begun := time.Now()
 	s.effort.Attempts++
+	if s.kind == Steps {
+		_, err := body(s)
+		return faultOf(err)
+	}
+	return s.transaction(s.kind, body)
+}
+
+// In is a transaction of a call of several.
+func (s *Session) In(kind Kind, body Body) error {
+	if fault := s.transaction(kind, body); fault != nil {
+		return fault
+	}
+	return nil
+}
+
+func (s *Session) transaction(kind Kind, body Body) *Fault {
+	asked := time.Now()
+	err := s.conn.Begin(kind)
+	begun := time.Now()
 	s.effort.Begin += begun.Sub(asked)
 	if err != nil {
 		return faultOf(err)
@@ -49,7 +65,7 @@ func (s *Session) attempt(body Body) *Fault {
 	commit, err := body(s)
 	ended := time.Now()
 	s.effort.Query += ended.Sub(begun)
-	if s.kind.IsOne() && err == nil {
+	if kind.IsOne() && err == nil {
 		if commit {
 			s.effort.Commits++
 		}

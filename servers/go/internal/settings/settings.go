@@ -21,7 +21,8 @@ type Settings struct {
 	Workload string
 	// Databases are one for each store, of which there is more than one where the workload's data is split.
 	Databases []*Database
-	// Style is how transactions are expressed: `plain`, or `saga`, which leaves to a relay what is to be done in another store.
+	// Style is how transactions are expressed: `plain`; `saga`, which leaves to a relay what is to be done in another store; or
+	// `outbox`, which leaves messages to one.
 	Style string
 	// Pool is how many connections there are to the engine, in all; to each where there are several.
 	Pool int
@@ -31,7 +32,7 @@ type Settings struct {
 }
 
 // workloads are those that are served.
-var workloads = []string{"catalogue", "tpcc", "transfer"}
+var workloads = []string{"booking", "catalogue", "tpcc", "transfer"}
 
 // hows has the driver for each engine, as `how` in the manifest.
 var hows = map[Engine]string{Postgres: "pgx", MariaDB: "go-sql-driver"}
@@ -99,12 +100,15 @@ func databases(get func(name string) (string, bool), url string) ([]*Database, e
 func (s *Settings) suits(how string) error {
 	on := s.Databases[0].Engine
 	wanted := hows[on]
+	if s.Workload == "booking" && how == wanted+"/outbox" {
+		s.Style, how = "outbox", wanted
+	}
 	switch {
 	case s.Workload == "transfer" && on == Postgres && how == wanted+"/saga":
 		s.Style = "saga"
 		return nil
-	case s.Workload == "transfer" && on != Postgres:
-		return fmt.Errorf("STACKMARK_DB is on %s; transfer is served on %s", on, Postgres)
+	case (s.Workload == "transfer" || s.Workload == "booking") && on != Postgres:
+		return fmt.Errorf("STACKMARK_DB is on %s; %s is served on %s", on, s.Workload, Postgres)
 	case how != wanted:
 		return fmt.Errorf("STACKMARK_HOW is `%s`; a database on %s is served by %s", how, on, wanted)
 	case len(s.Databases) > 1:

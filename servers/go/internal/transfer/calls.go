@@ -35,7 +35,7 @@ func because(status int, kind, title string) *web.Problem {
 // insufficient is the answer of a source that holds less than was asked for.
 func insufficient(balance int64) *web.Problem {
 	problem := because(409, "insufficient-funds", "the account holds less than that")
-	problem.Balance = &balance
+	problem.Left, problem.Has = &balance, "balance"
 	return problem
 }
 
@@ -77,7 +77,7 @@ func transfer(s *engine.Session, a *web.Answer, of *asked) (bool, error) {
 		if moved != 2 {
 			return false, engine.Defective("an account that was locked is not there any more")
 		}
-		entries, err := s.Exec(stmtInsertEntries, of.key.run, of.key.worker, of.key.sequence, of.source, of.target, -of.amount, of.amount)
+		entries, err := s.Exec(stmtInsertEntries, of.key.Run, of.key.Worker, of.key.Sequence, of.source, of.target, -of.amount, of.amount)
 		if err != nil {
 			return false, err
 		}
@@ -106,14 +106,14 @@ func promise(s *engine.Session, a *web.Answer, of *asked) (bool, error) {
 		if _, err := s.Exec(stmtAddMoney, of.source, -of.amount); err != nil {
 			return false, err
 		}
-		entries, err := s.Exec(stmtInsertEntry, of.key.run, of.key.worker, of.key.sequence, of.source, of.source, -of.amount)
+		entries, err := s.Exec(stmtInsertEntry, of.key.Run, of.key.Worker, of.key.Sequence, of.source, of.source, -of.amount)
 		if err != nil {
 			return false, err
 		}
 		if entries != 1 {
 			return false, expired()
 		}
-		if _, err := s.Exec(stmtInsertMessage, of.key.run, of.key.worker, of.key.sequence, of.source, of.target, of.amount); err != nil {
+		if _, err := s.Exec(stmtInsertMessage, of.key.Run, of.key.Worker, of.key.Sequence, of.source, of.target, of.amount); err != nil {
 			return false, err
 		}
 	}
@@ -135,7 +135,7 @@ func kept(of *asked, held int64, state int64) (int64, int64) {
 
 // insert writes a transfer down, unless its key is there already.
 func insert(s *engine.Session, of *asked, state, balance int64) (bool, error) {
-	inserted, err := s.Exec(stmtInsertTransfer, of.key.run, of.key.worker, of.key.sequence, of.source, of.target, of.amount, state, balance)
+	inserted, err := s.Exec(stmtInsertTransfer, of.key.Run, of.key.Worker, of.key.Sequence, of.source, of.target, of.amount, state, balance)
 	return inserted == 1, err
 }
 
@@ -147,7 +147,7 @@ func repeated(s *engine.Session, a *web.Answer, of *asked, err error) (bool, err
 	var target, amount, state, balance int64
 	there, err := s.One(stmtReadTransfer, func(row engine.Row) {
 		target, amount, state, balance = row.Int(0), row.Int(1), row.Int(2), row.Int(3)
-	}, of.key.run, of.key.worker, of.key.sequence, of.source)
+	}, of.key.Run, of.key.Worker, of.key.Sequence, of.source)
 	switch {
 	case err != nil:
 		return false, err
@@ -172,7 +172,7 @@ func first(a *web.Answer, state, balance int64) (bool, error) {
 	return true, nil
 }
 
-func readTransfer(s *engine.Session, a *web.Answer, source int64, key key) (bool, error) {
+func readTransfer(s *engine.Session, a *web.Answer, source int64, key web.Key) (bool, error) {
 	unknown := int64(0)
 	there, err := s.One(stmtReadTransfer, func(row engine.Row) {
 		a.Body = strconv.AppendInt(append(a.Body, `{"target":`...), row.Int(0), 10)
@@ -183,7 +183,7 @@ func readTransfer(s *engine.Session, a *web.Answer, source int64, key key) (bool
 			return
 		}
 		a.Body = append(append(append(a.Body, `,"state":"`...), stateNames[state]...), `"}`...)
-	}, key.run, key.worker, key.sequence, source)
+	}, key.Run, key.Worker, key.Sequence, source)
 	switch {
 	case err != nil:
 		return false, err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stackmark/net-http/internal/engine"
+	"stackmark/net-http/internal/web"
 )
 
 const (
@@ -124,7 +125,7 @@ func (r *Relay) read(s *engine.Session, to int) ([]message, error) {
 	within := r.stores.ranges[to]
 	_, err := s.Rows(stmtReadOutbox, func(row engine.Row) {
 		of := message{created: row.Int(0)}
-		of.key = key{row.Int(1), row.Int(2), row.Int(3)}
+		of.key = web.Key{Run: row.Int(1), Worker: row.Int(2), Sequence: row.Int(3)}
 		of.source, of.target, of.amount = row.Int(4), row.Int(5), row.Int(6)
 		messages = append(messages, of)
 	}, within[0], within[1])
@@ -134,7 +135,7 @@ func (r *Relay) read(s *engine.Session, to int) ([]message, error) {
 // give gives what is new of a batch to its accounts, and notes of each whether it was refused.
 func give(s *engine.Session, batch int64, messages []message) error {
 	inserted, err := s.ExecMany(stmtInsertInbox, many(messages, func(of *message) []any {
-		return []any{of.key.run, of.key.worker, of.key.sequence, of.source, of.target, of.amount, batch}
+		return []any{of.key.Run, of.key.Worker, of.key.Sequence, of.source, of.target, of.amount, batch}
 	}))
 	if err != nil {
 		return err
@@ -166,7 +167,7 @@ func give(s *engine.Session, batch int64, messages []message) error {
 	// Some were there before, or were refused.
 	for at := range messages {
 		of, state := &messages[at], int64(0)
-		there, err := s.One(stmtReadInbox, func(row engine.Row) { state = row.Int(0) }, of.key.run, of.key.worker, of.key.sequence, of.source)
+		there, err := s.One(stmtReadInbox, func(row engine.Row) { state = row.Int(0) }, of.key.Run, of.key.Worker, of.key.Sequence, of.source)
 		if err != nil {
 			return err
 		}
@@ -192,7 +193,7 @@ func settle(s *engine.Session, batch int64, messages []message) error {
 		if of.refused {
 			state = refunded
 		}
-		return []any{batch, of.created, of.key.run, of.key.worker, of.key.sequence, of.source, state}
+		return []any{batch, of.created, of.key.Run, of.key.Worker, of.key.Sequence, of.source, state}
 	})); err != nil {
 		return err
 	}
@@ -206,7 +207,7 @@ func settle(s *engine.Session, batch int64, messages []message) error {
 
 // refund gives money back, unless somebody has done so.
 func refund(s *engine.Session, of *message) error {
-	changed, err := s.Exec(stmtRefundTransfer, of.key.run, of.key.worker, of.key.sequence, of.source)
+	changed, err := s.Exec(stmtRefundTransfer, of.key.Run, of.key.Worker, of.key.Sequence, of.source)
 	if err != nil || changed == 0 {
 		return err
 	}
@@ -216,7 +217,7 @@ func refund(s *engine.Session, of *message) error {
 	if changed != 1 {
 		return engine.Defective("an account that has paid is not there any more")
 	}
-	_, err = s.Exec(stmtInsertRefund, of.key.run, of.key.worker, of.key.sequence, of.source, of.amount)
+	_, err = s.Exec(stmtInsertRefund, of.key.Run, of.key.Worker, of.key.Sequence, of.source, of.amount)
 	return err
 }
 

@@ -3,8 +3,6 @@ package transfer
 import (
 	"fmt"
 	"math"
-	"net/http"
-	"strconv"
 	"strings"
 
 	"stackmark/net-http/internal/engine"
@@ -14,12 +12,9 @@ import (
 
 const amountMax = 10_000_000_000
 
-// key is what makes a call one that was made before: a run, a worker in it, and a number that counts up.
-type key struct{ run, worker, sequence int64 }
-
 // asked is a transfer as a client asks for it.
 type asked struct {
-	key                    key
+	key                    web.Key
 	source, target, amount int64
 }
 
@@ -35,7 +30,7 @@ func (s *Stores) Routes() []web.Route {
 }
 
 func (s *Stores) decodeTransfer(r *web.Request) (web.Call, *web.Problem) {
-	key, problem := keyOf(r.Header)
+	key, problem := web.KeyOf(r.Header, "transfer")
 	if problem != nil {
 		return web.Call{}, problem
 	}
@@ -78,8 +73,8 @@ func (s *Stores) decodeTransfer(r *web.Request) (web.Call, *web.Problem) {
 
 func (s *Stores) decodeReadTransfer(r *web.Request) (web.Call, *web.Problem) {
 	text, digits, _ := strings.Cut(r.ID, "-")
-	source, isNumber := number(text)
-	key, isKey := parseKey(digits)
+	source, isNumber := web.Number(text)
+	key, isKey := web.ParseKey(digits)
 	if !isNumber || !isKey {
 		return web.Call{}, web.UnknownID("the id in the path is not that of an answer: the source, a hyphen and the key")
 	}
@@ -89,7 +84,7 @@ func (s *Stores) decodeReadTransfer(r *web.Request) (web.Call, *web.Problem) {
 }
 
 func (s *Stores) decodeReadAccount(r *web.Request) (web.Call, *web.Problem) {
-	id, isNumber := number(r.ID)
+	id, isNumber := web.Number(r.ID)
 	if !isNumber {
 		return web.Call{}, web.UnknownID("the id in the path is not the number of an account")
 	}
@@ -107,35 +102,4 @@ func (s *Stores) account(name string, id int64) *web.Problem {
 		return nil
 	}
 	return web.UnknownID(fmt.Sprintf("%s %d does not exist; accounts run from 1 to %d", name, id, s.last()))
-}
-
-func keyOf(header http.Header) (key, *web.Problem) {
-	values := header["Idempotency-Key"]
-	if len(values) == 0 {
-		return key{}, web.Invalid("idempotency-key is missing; it is 32 digits of 0-9 and a-f, another for each transfer")
-	}
-	if key, is := parseKey(values[0]); is && len(values) == 1 {
-		return key, nil
-	}
-	return key{}, web.Invalid("idempotency-key is not 32 digits of 0-9 and a-f")
-}
-
-// parseKey reads 32 lower-case hexadecimal digits.
-func parseKey(text string) (key, bool) {
-	if len(text) != 32 || strings.Trim(text, "0123456789abcdef") != "" {
-		return key{}, false
-	}
-	run, _ := strconv.ParseUint(text[:16], 16, 64)
-	rest, _ := strconv.ParseUint(text[16:], 16, 64)
-	// Stored as the signed number of the same bits.
-	return key{run: int64(run), worker: int64(rest >> 32), sequence: int64(rest & math.MaxUint32)}, true
-}
-
-// number reads digits without a sign and without zeros before them.
-func number(text string) (int64, bool) {
-	if text == "" || text[0] == '0' || strings.Trim(text, "0123456789") != "" {
-		return 0, false
-	}
-	value, err := strconv.ParseUint(text, 10, 32)
-	return int64(value), err == nil
 }

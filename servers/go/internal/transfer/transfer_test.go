@@ -1,7 +1,6 @@
 package transfer
 
 import (
-	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -40,31 +39,6 @@ func TestStoresInAnotherOrderAreRefused(t *testing.T) {
 }
 
 const digits = "8123456789abcdef0000000700000013"
-
-func TestKeys(t *testing.T) {
-	found, is := parseKey(digits)
-	if run := uint64(0x8123456789abcdef); !is || found != (key{int64(run), 7, 19}) {
-		t.Error(found, is)
-	}
-	for _, text := range []string{"", digits[1:], digits + "0", strings.ToUpper(digits), strings.Replace(digits, "8", "g", 1)} {
-		if _, is := parseKey(text); is {
-			t.Error(text)
-		}
-	}
-}
-
-func TestNumbers(t *testing.T) {
-	for text, wanted := range map[string]int64{"1": 1, "4294967295": math.MaxUint32} {
-		if found, is := number(text); !is || found != wanted {
-			t.Error(text, found, is)
-		}
-	}
-	for _, text := range []string{"", "0", "01", "+1", "-1", "1.0", "4294967296", "x"} {
-		if _, is := number(text); is {
-			t.Error(text)
-		}
-	}
-}
 
 func TestATransferIsAskedOfTheStoreOfItsSource(t *testing.T) {
 	s := stores(t)

@@ -18,8 +18,9 @@ type Problem struct {
 	// Unsure where it may have been applied.
 	Unsure bool
 	Reason string
-	// Balance is what an account holds that holds too little.
-	Balance *int64
+	// Left is how much there is of what was asked for, and Has its name.
+	Left *int64
+	Has  string
 	// close where the rest of the request will not be read.
 	close bool
 }
@@ -118,8 +119,9 @@ func (p *Problem) append(into []byte) []byte {
 		into = append(into, p.Reason...)
 		into = append(into, '"')
 	}
-	if p.Balance != nil {
-		into = strconv.AppendInt(append(into, `,"balance":`...), *p.Balance, 10)
+	if p.Left != nil {
+		into = append(append(append(into, `,"`...), p.Has...), `":`...)
+		into = strconv.AppendInt(into, *p.Left, 10)
 	}
 	return append(into, '}')
 }

@@ -441,7 +441,7 @@ fn a_long_line_is_shown_in_part() {
 }
 
 /// Experiments with servers that are found in a clone of the repository, so that the program does not carry them.
-const OF_SERVERS: [&str; 2] = ["languages", "python"];
+const OF_SERVERS: [&str; 4] = ["languages", "outbox-cost", "outbox-cost-published", "python"];
 
 /// Measured seconds of a whole experiment, controls included.
 fn seconds(experiment: &Experiment) -> f64 {

@@ -3,15 +3,15 @@
 use super::expand::{Combination, plain};
 use super::source::{Entry, Kind, Source, Span, get, nearest};
 use super::words::{PLAN, Word, Words, parameters};
-use crate::args::{Limited, SHARDS_MAX};
-use crate::run::server_settings;
+use crate::args::{Limited, SHARDS_MAX, Stores};
+use crate::run::{broker_wanted, can_publish, has_outbox, server_settings};
 use anyhow::Result;
 use deploy::subjects::{self, Route, Subject};
 use deploy::{Offered, Spec};
 use schedule::factors::FACTORS;
 use schedule::plan::Variant;
 use sql::{Dialect, SqliteUrl, UrlError};
-use targets::{Driven, Style};
+use targets::Driven;
 
 /// Keys of a variant beside those of a plan.
 const OWN: &[&str] = &[
@@ -26,6 +26,7 @@ const OWN: &[&str] = &[
     "sink",
     "polling",
     "batch",
+    "partitions",
     "shards",
     "durability",
     "limits",
@@ -76,16 +77,17 @@ impl Common<'_> {
             if at_server && subject.route() == Route::Direct {
                 return Err(source.wrong(&entry.key_span, no_server(key, subject)));
             }
-            let at_outbox = ["sink", "polling", "batch"].contains(&key);
-            if at_outbox && subject.how.style != Style::Outbox {
-                return Err(source.wrong(
-                    &entry.key_span,
-                    format!("`{key}` is for the relay of an outbox, which {} does not have", subject.path),
-                ));
+            let (at_relay, at_sink) =
+                (["polling", "batch"].contains(&key), ["sink", "partitions"].contains(&key));
+            if at_relay && !has_outbox(subject) || at_sink && !subject.publishes() {
+                let what = if at_relay { "the relay of an outbox" } else { "messages that are published" };
+                let message = format!("`{key}` is for {what}, which {} does not have", subject.path);
+                return Err(source.wrong(&entry.key_span, message));
             }
             if PLAN.contains(&key)
                 || at_server
-                || at_outbox
+                || at_relay
+                || at_sink
                 || key == "durability"
                 || parameters::<W>().any(|parameter| parameter == key)
             {
@@ -117,6 +119,9 @@ impl Common<'_> {
         let plan = words.plan::<W>(source, span, &args.plan, self.scale)?;
         let server = server_settings(&args.server, &args.engine, plan.workers);
         let text_of = |who| args.engine.limits_of(who).map(|limits| limits.to_string());
+        let no_stores = Stores::of(&[], None)?;
+        can_publish(&args.server, &args.engine, &no_stores, &[subject], false)
+            .map_err(|error| source.wrong(span, error.to_string()))?;
         let chosen = words.chosen::<W>(source, span, &args.data)?;
         let spec = Spec {
             engine: subject.how.dialect.name().to_owned(),
@@ -128,6 +133,7 @@ impl Common<'_> {
             limits: text_of(Limited::Engine),
             statement_statistics,
             power_cut: false,
+            broker: broker_wanted(subject, &args.server, &args.engine, &no_stores),
             chosen,
         };
         spec.suits::<W>(subject.how).map_err(|error| source.wrong(span, error.to_string()))?;
@@ -218,7 +224,7 @@ impl Common<'_> {
     fn limits(&self, entry: &Entry, subject: &Subject) -> Result<Vec<Word>> {
         let such = "{ engine = \"cpu=1,mem=1GiB\" }";
         let entries = self.source.table(entry, such)?;
-        self.source.known(entries, "`limits`", &["engine", "server", "relay"])?;
+        self.source.known(entries, "`limits`", &["engine", "server", "relay", "broker"])?;
         let mut words = Vec::new();
         for entry in entries {
             match (entry.key.as_str(), subject.route(), subject.how.dialect) {

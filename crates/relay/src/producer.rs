@@ -1,0 +1,99 @@
+//! What publishes messages from within the process that has committed them: a dual write, which loses them if it ends in between.
+
+use crate::{BATCH, Message, Sink};
+use std::sync::{Mutex, PoisonError};
+use tokio::sync::{mpsc, oneshot};
+
+/// A message, and who waits for its acknowledgement.
+type Order = (Message, oneshot::Sender<Result<(), String>>);
+
+static QUEUE: Mutex<Option<mpsc::UnboundedSender<Order>>> = Mutex::new(None);
+
+/// Publishes to a sink what is given to [`publish`] from now on, until this value is dropped.
+#[must_use]
+#[derive(Debug)]
+pub struct Producing(());
+
+/// Starts a thread that publishes to a sink, together what has come while it was busy. There is one at most in a process.
+///
+/// # Errors
+/// The system gives no runtime.
+pub fn produce_to(mut sink: Box<dyn Sink>) -> std::io::Result<Producing> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let (sender, mut orders) = mpsc::unbounded_channel::<Order>();
+    std::thread::spawn(move || {
+        runtime.block_on(async {
+            while let Some(first) = orders.recv().await {
+                let (mut messages, mut waiting) = (vec![first.0], vec![first.1]);
+                while messages.len() < BATCH as usize
+                    && let Ok((message, waits)) = orders.try_recv()
+                {
+                    messages.push(message);
+                    waiting.push(waits);
+                }
+                let published = sink.publish(&messages).await;
+                for waits in waiting {
+                    // Who has gone does not want to know.
+                    let _ = waits.send(published.clone());
+                }
+            }
+        });
+    });
+    *QUEUE.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
+    Ok(Producing(()))
+}
+
+/// Publishes a message, and returns when it was acknowledged. Where no sink was named it goes nowhere.
+///
+/// # Errors
+/// The sink failed: the message may have been published or not.
+pub async fn publish(message: Message) -> Result<(), String> {
+    let queue = QUEUE.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let Some(queue) = queue else { return Ok(()) };
+    let (sender, answer) = oneshot::channel();
+    let gone = |_| "the producer has ended".to_owned();
+    queue.send((message, sender)).map_err(|_| gone(()))?;
+    answer.await.map_err(|_| gone(()))?
+}
+
+impl Drop for Producing {
+    fn drop(&mut self) {
+        // The thread ends when it has published what it was given.
+        *QUEUE.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Publishing;
+    use std::future::ready;
+    use std::sync::Arc;
+
+    /// Keeps what is published, and fails where a payload says so.
+    struct Kept(Arc<Mutex<Vec<Vec<u8>>>>);
+
+    impl Sink for Kept {
+        fn publish<'a>(&'a mut self, messages: &'a [Message]) -> Publishing<'a> {
+            let mut kept = self.0.lock().unwrap();
+            kept.extend(messages.iter().map(|message| message.payload.clone()));
+            let fails = messages.iter().any(|message| message.payload == b"wrong");
+            Box::pin(ready(if fails { Err("it failed".to_owned()) } else { Ok(()) }))
+        }
+    }
+
+    #[test]
+    fn a_message_is_acknowledged_when_the_sink_has_it_and_goes_nowhere_without_one() {
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let message = |payload: &str| Message { key: 1, payload: payload.into() };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let published = |payload: &str| runtime.block_on(publish(message(payload)));
+        assert_eq!(published("before"), Ok(()));
+        let producing = produce_to(Box::new(Kept(Arc::clone(&kept)))).unwrap();
+        assert_eq!(published("right"), Ok(()));
+        assert_eq!(published("wrong"), Err("it failed".to_owned()));
+        drop(producing);
+        assert_eq!(published("after"), Ok(()));
+        assert_eq!(*kept.lock().unwrap(), [b"right".to_vec(), b"wrong".to_vec()]);
+    }
+}

@@ -1,0 +1,147 @@
+//! Where the messages of an outbox go in a trial or a drill, and whether what arrived is what was acknowledged and stored.
+
+use anyhow::{Context, Result};
+use deploy::{Deployment, RelayOptions, RunTopic, SinkAddress, SinkKind};
+use result::{Check, LedgerCheck};
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use targets::{Driven, Style};
+
+/// The file of messages, in the folder of a run.
+const ANNOUNCED: &str = "announced.jsonl";
+
+/// Where messages go.
+#[derive(Debug)]
+pub enum Destination {
+    /// Nowhere.
+    Null,
+    /// A file with a message a line.
+    File(PathBuf),
+    /// A topic of its own.
+    Topic {
+        /// Which.
+        topic: RunTopic,
+        /// Where its messages are written if something is wrong with them.
+        kept: PathBuf,
+    },
+}
+
+/// What was found in a destination.
+#[derive(Debug)]
+pub struct Arrived {
+    /// Messages, those that came again included.
+    pub messages: u64,
+    /// Those that came again.
+    pub duplicates: u64,
+    /// Against what was acknowledged and stored.
+    pub checks: Vec<LedgerCheck>,
+}
+
+impl Arrived {
+    /// Whether nothing is wrong.
+    #[must_use]
+    pub fn is_right(&self) -> bool {
+        self.checks.iter().all(|check| check.check == Check::Passed)
+    }
+}
+
+impl Destination {
+    /// An empty one, as a relay is to have it: a file in `folder`, or a topic on the broker of a deployment.
+    ///
+    /// # Errors
+    /// The file of an earlier one cannot be removed, or the topic cannot be made.
+    pub fn make(options: &RelayOptions, deployment: &Deployment, folder: &Path) -> Result<Destination> {
+        let file = folder.join(ANNOUNCED);
+        match fs::remove_file(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("could not remove {}", file.display()));
+            }
+            _ => {}
+        }
+        Ok(match options.sink {
+            SinkKind::Null => Destination::Null,
+            SinkKind::File => Destination::File(file),
+            SinkKind::Kafka => {
+                let broker = deployment.broker()?.context("a broker was started for its topic")?;
+                Destination::Topic { topic: RunTopic::make(broker, options.partitions)?, kept: file }
+            }
+        })
+    }
+
+    /// As a relay is told it.
+    #[must_use]
+    pub fn address(&self) -> SinkAddress {
+        match self {
+            Destination::Null => SinkAddress::Null,
+            Destination::File(path) => SinkAddress::File(path.clone()),
+            Destination::Topic { topic, .. } => {
+                SinkAddress::Topic { broker: topic.broker().clone(), topic: topic.name().to_owned() }
+            }
+        }
+    }
+
+    /// Holds what has arrived of some runs in a style to what was acknowledged and stored; nothing where messages are not stored, or the workload
+    /// has none.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn audit<W: Driven>(
+        &self,
+        style: Style,
+        size: &W::Extent,
+        runs: &[u64],
+        before: &W::Evidence,
+        claims: &W::Claims,
+        stored: &W::Evidence,
+    ) -> Result<Option<Arrived>> {
+        let Some(mut announced) = W::announced(style.name(), size, runs, before) else { return Ok(None) };
+        let mut messages = 0;
+        match self {
+            Destination::Null => return Ok(None),
+            Destination::File(path) => {
+                let file = File::open(path).with_context(|| format!("could not read {}", path.display()))?;
+                for line in BufReader::new(file).split(b'\n') {
+                    messages += 1;
+                    announced.take(&|| format!("line {messages} of {ANNOUNCED}"), &line?);
+                }
+            }
+            Destination::Topic { topic, .. } => topic.read(|partition, offset, value| {
+                messages += 1;
+                announced.take(&|| format!("partition {partition}, offset {offset} of the topic"), value);
+                Ok(())
+            })?,
+        }
+        let duplicates = announced.duplicates();
+        Ok(Some(Arrived { messages, duplicates, checks: announced.checks(claims, stored) }))
+    }
+
+    /// Removes a topic. Messages stay only where something is wrong with them, in a file.
+    ///
+    /// # Errors
+    /// They cannot be written or removed.
+    pub fn close(self, is_right: bool) -> Result<()> {
+        match self {
+            Destination::Null => Ok(()),
+            Destination::File(path) if is_right => {
+                fs::remove_file(&path).with_context(|| format!("could not remove {}", path.display()))
+            }
+            Destination::File(_) => Ok(()),
+            Destination::Topic { topic, kept } => {
+                let written = if is_right { Ok(()) } else { write(&topic, &kept) };
+                topic.remove().and(written)
+            }
+        }
+    }
+}
+
+/// Writes what a topic holds to a file, a message a line.
+fn write(topic: &RunTopic, path: &Path) -> Result<()> {
+    let failed = || format!("could not write {}", path.display());
+    let mut file = BufWriter::new(File::create(path).with_context(failed)?);
+    topic.read(|_, _, value| {
+        file.write_all(value).with_context(failed)?;
+        file.write_all(b"\n").with_context(failed)
+    })?;
+    file.flush().with_context(failed)
+}

@@ -1,0 +1,142 @@
+package booking
+
+import (
+	"context"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"stackmark/net-http/internal/engine"
+	"stackmark/net-http/internal/outbox"
+	"stackmark/net-http/internal/web"
+)
+
+// Places of the relay's statements in RelayNames.
+const (
+	stmtTakeLease = iota
+	stmtReadOutbox
+	stmtRemoveRows
+)
+
+// RelayNames are those of the statements of the relay.
+var RelayNames = []string{"take_lease", "read_outbox", "remove_rows"}
+
+const (
+	// lease is for how long the relay has the outbox to itself, and prolongAfter when it takes it again.
+	lease        = 3 * time.Second
+	prolongAfter = time.Second
+	// restAfterWrong is for a database or a sink that is away.
+	restAfterWrong = 200 * time.Millisecond
+)
+
+// Relay publishes the rows of the outbox in the order of their numbers, and removes those that were acknowledged. It remembers no
+// place: it always reads the first rows that are there, so that a row whose transaction commits late is published too.
+type Relay struct {
+	pool     *engine.Pool
+	settings *outbox.Settings
+	sink     outbox.Sink
+	log      func(line string)
+	holder   int64
+	// leased until prolongAfter has passed since then; zero where another relay works.
+	leased time.Time
+}
+
+// NewRelay is a relay over a pool with the statements of RelayNames.
+func NewRelay(pool *engine.Pool, settings *outbox.Settings, sink outbox.Sink, log func(line string)) *Relay {
+	return &Relay{pool: pool, settings: settings, sink: sink, log: log, holder: rand.Int64()}
+}
+
+// Run relays until it is to stop.
+func (r *Relay) Run(stop context.Context) {
+	said, inVain := "", 0
+	for stop.Err() == nil {
+		published, wrong := r.turn(stop)
+		text := ""
+		if wrong != nil {
+			text = wrong.Error()
+		}
+		if text != said && text != "" {
+			r.log("relay: " + text)
+		}
+		said = text
+		wait := restAfterWrong
+		if wrong == nil {
+			if published > 0 {
+				inVain = 0
+				continue
+			}
+			inVain++
+			wait = r.settings.Rest(inVain)
+		}
+		select {
+		case <-stop.Done():
+		case <-time.After(wait):
+		}
+	}
+	// Another relay need not wait until the lease has run out.
+	_ = r.run(engine.Write, func(s *engine.Session) (bool, error) {
+		_, err := s.Exec(stmtTakeLease, r.holder, int64(0))
+		return true, err
+	})
+}
+
+func (r *Relay) run(kind engine.Kind, body engine.Body) error {
+	fault := r.pool.Run(kind, new(engine.Effort), body)
+	if fault == nil || fault.Class == engine.Conflict {
+		// Somebody else was there at the same moment.
+		return nil
+	}
+	return fault
+}
+
+// turn publishes a batch.
+func (r *Relay) turn(stop context.Context) (int, error) {
+	if time.Since(r.leased) > prolongAfter {
+		asked, isOurs := time.Now(), false
+		err := r.run(engine.Write, func(s *engine.Session) (bool, error) {
+			changed, err := s.Exec(stmtTakeLease, r.holder, lease.Microseconds())
+			isOurs = changed == 1
+			return true, err
+		})
+		if err != nil || !isOurs {
+			r.leased = time.Time{}
+			return 0, err
+		}
+		r.leased = asked
+	}
+	var messages []outbox.Message
+	var ids []string
+	err := r.run(engine.OneRead, func(s *engine.Session) (bool, error) {
+		messages, ids = messages[:0], ids[:0]
+		_, err := s.Rows(stmtReadOutbox, func(row engine.Row) {
+			id := row.Int(0)
+			key := web.Key{Run: row.Int(2), Worker: row.Int(3), Sequence: row.Int(4)}
+			of := asked{key: key, event: row.Int(5), user: row.Int(6), quantity: row.Int(7)}
+			messages = append(messages, of.message(id))
+			ids = append(ids, strconv.FormatInt(id, 10))
+		}, r.settings.Batch)
+		return true, err
+	})
+	if err != nil || len(messages) == 0 {
+		return 0, err
+	}
+	if err := r.sink.Publish(stop, messages); err != nil {
+		return 0, err
+	}
+	list := "[" + strings.Join(ids, ",") + "]"
+	return len(messages), r.run(engine.Write, func(s *engine.Session) (bool, error) {
+		_, err := s.Exec(stmtRemoveRows, list)
+		return true, err
+	})
+}
+
+// message is the announcement of a booking, under its number in the outbox.
+func (of *asked) message(position int64) outbox.Message {
+	into := of.key.Append(append(make([]byte, 0, 128), `{"type":"booked","booking":"`...))
+	into = strconv.AppendInt(append(into, `","event":`...), of.event, 10)
+	into = strconv.AppendInt(append(into, `,"user":`...), of.user, 10)
+	into = strconv.AppendInt(append(into, `,"quantity":`...), of.quantity, 10)
+	into = strconv.AppendInt(append(into, `,"position":`...), position, 10)
+	return outbox.Message{Key: of.event, Payload: append(into, '}')}
+}

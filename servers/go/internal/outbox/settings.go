@@ -1,0 +1,63 @@
+// Package outbox is where the messages of an outbox go, and when a relay looks for them.
+package outbox
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What a relay does unless it is told otherwise, and how far it may be told.
+const (
+	restLeast = 2 * time.Millisecond
+	restMost  = 500 * time.Millisecond
+	fixedMost = time.Minute
+	batch     = 500
+	batchMax  = 10_000
+)
+
+// Settings are those of a relay.
+type Settings struct {
+	// Sink is where messages go, as it is typed: `null`, `file:PATH`, `kafka://[USER@]HOST:PORT/TOPIC`.
+	Sink     string
+	Password string
+	// Batch is how many messages are published together at most.
+	Batch int64
+	// fixed is how long a relay rests that has found nothing, or 0 where that is adapted to what comes.
+	fixed time.Duration
+}
+
+// Read reads the environment.
+func Read(get func(name string) (string, bool)) (*Settings, error) {
+	settings := &Settings{Batch: batch}
+	settings.Sink, _ = get("STACKMARK_SINK")
+	settings.Password, _ = get("STACKMARK_BROKER_PASSWORD")
+	if settings.Sink == "" {
+		return nil, fmt.Errorf("the variable STACKMARK_SINK is missing: `null`, `file:PATH` or `kafka://HOST:PORT/TOPIC`")
+	}
+	if text, there := get("STACKMARK_BATCH"); there {
+		number, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || number < 1 || number > batchMax {
+			return nil, fmt.Errorf("STACKMARK_BATCH is `%s`; it is a number of 1 to %d", text, batchMax)
+		}
+		settings.Batch = number
+	}
+	if text, there := get("STACKMARK_POLLING"); there && text != "adaptive" {
+		fixed, err := time.ParseDuration(text)
+		isWhole := !strings.ContainsAny(text, ".hmnµ") || strings.HasSuffix(text, "ms")
+		if err != nil || !isWhole || fixed < time.Millisecond || fixed > fixedMost {
+			return nil, fmt.Errorf("STACKMARK_POLLING is `%s`; it is `adaptive`, or a time of 1ms to 60s such as 500ms", text)
+		}
+		settings.fixed = fixed
+	}
+	return settings, nil
+}
+
+// Rest is how long to wait after so many looks in a row that found nothing: twice as long each time, up to half a second.
+func (s *Settings) Rest(inVain int) time.Duration {
+	if s.fixed != 0 {
+		return s.fixed
+	}
+	return min(restLeast<<min(max(inVain-1, 0), 16), restMost)
+}

@@ -1,0 +1,160 @@
+package outbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
+)
+
+// Message is what is to be published. Those of one key stay in their order.
+type Message struct {
+	Key     int64
+	Payload []byte
+}
+
+// Sink is where messages go.
+type Sink interface {
+	// Publish publishes messages in their order, and returns when all were acknowledged. Of a batch that fails some may have been.
+	Publish(stop context.Context, messages []Message) error
+	Close()
+}
+
+// answerMax is how long a broker may take before it counts as unavailable.
+const answerMax = 10 * time.Second
+
+// Open opens the sink that the settings name.
+func Open(settings *Settings) (Sink, error) {
+	kind, rest, _ := strings.Cut(settings.Sink, ":")
+	switch {
+	case settings.Sink == "null":
+		return null{}, nil
+	case kind == "file" && rest != "":
+		return openLines(rest)
+	case kind == "kafka":
+		return openTopic(settings)
+	}
+	return nil, fmt.Errorf("STACKMARK_SINK is no sink: `null`, `file:PATH` or `kafka://HOST:PORT/TOPIC`")
+}
+
+// null takes everything and keeps nothing.
+type null struct{}
+
+func (null) Publish(context.Context, []Message) error { return nil }
+func (null) Close()                                   {}
+
+// lines is a file with a message a line; each batch is flushed to the disk.
+type lines struct {
+	file *os.File
+	// size is that of what was acknowledged.
+	size int64
+}
+
+// openLines appends to a file. What was cut off when a relay was killed was acknowledged by nobody, and goes.
+func openLines(path string) (Sink, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return nil, err
+	}
+	l := &lines{file: file, size: int64(bytes.LastIndexByte(text, '\n') + 1)}
+	return l, file.Truncate(l.size)
+}
+
+func (l *lines) Publish(_ context.Context, messages []Message) error {
+	var text []byte
+	for _, message := range messages {
+		text = append(append(text, message.Payload...), '\n')
+	}
+	_, err := l.file.WriteAt(text, l.size)
+	if err == nil {
+		err = l.file.Sync()
+	}
+	if err != nil {
+		// All of it is published again; half a line would stay one.
+		_ = l.file.Truncate(l.size)
+		return err
+	}
+	l.size += int64(len(text))
+	return nil
+}
+
+func (l *lines) Close() { _ = l.file.Close() }
+
+// topic is one of a broker. The partition of a message is its key modulo their number.
+type topic struct {
+	client     *kgo.Client
+	partitions int64
+}
+
+func openTopic(settings *Settings) (Sink, error) {
+	wrong := errors.New("STACKMARK_SINK is no topic of a broker: kafka://HOST:PORT/TOPIC or kafka://USER@HOST:PORT/TOPIC")
+	at, err := url.Parse(settings.Sink)
+	if err != nil || at.Port() == "" {
+		return nil, wrong
+	}
+	name := strings.TrimPrefix(at.Path, "/")
+	if name == "" || strings.Contains(name, "/") {
+		return nil, wrong
+	}
+	options := []kgo.Opt{
+		kgo.SeedBrokers(at.Host), kgo.ClientID("net-http"), kgo.DefaultProduceTopic(name),
+		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.MaxProduceRequestsInflightPerBroker(1), kgo.ProducerLinger(0),
+		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.RecordDeliveryTimeout(answerMax), kgo.RetryTimeout(answerMax), kgo.MaxBufferedRecords(2 * batchMax),
+	}
+	if user := at.User.Username(); user != "" {
+		options = append(options, kgo.SASL(plain.Auth{User: user, Pass: settings.Password}.AsMechanism()))
+	}
+	client, err := kgo.NewClient(options...)
+	if err != nil {
+		return nil, err
+	}
+	partitions, err := partitionsOf(client, name)
+	if err != nil {
+		client.Close()
+		return nil, fmt.Errorf("the topic %s at %s cannot be used: %w", name, at.Host, err)
+	}
+	return &topic{client: client, partitions: partitions}, nil
+}
+
+func partitionsOf(client *kgo.Client, name string) (int64, error) {
+	limited, cancel := context.WithTimeout(context.Background(), answerMax)
+	defer cancel()
+	request := kmsg.NewPtrMetadataRequest()
+	of := kmsg.NewMetadataRequestTopic()
+	of.Topic = kmsg.StringPtr(name)
+	request.Topics = append(request.Topics, of)
+	answer, err := request.RequestWith(limited, client)
+	if err != nil {
+		return 0, err
+	}
+	if len(answer.Topics) != 1 || len(answer.Topics[0].Partitions) == 0 {
+		return 0, errors.New("there is no such topic")
+	}
+	return int64(len(answer.Topics[0].Partitions)), nil
+}
+
+func (t *topic) Publish(stop context.Context, messages []Message) error {
+	records := make([]*kgo.Record, len(messages))
+	for at, message := range messages {
+		key := strconv.AppendInt(nil, message.Key, 10)
+		records[at] = &kgo.Record{Partition: int32(message.Key % t.partitions), Key: key, Value: message.Payload}
+	}
+	return t.client.ProduceSync(stop, records...).FirstErr()
+}
+
+func (t *topic) Close() { t.client.Close() }

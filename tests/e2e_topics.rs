@@ -1,0 +1,198 @@
+//! Bookings that are published to a topic of their own on a broker: a private one, and one that is named.
+
+use crate::e2e_bad_input::refused;
+use crate::e2e_desk::{Desk, Running, assert_good, parse, write};
+use broker::{Address, Broker, Record};
+use rustix::process::{Pid, test_kill_process};
+use serde_json::{Value, json};
+use stackmark_tests::calls::runtime;
+use std::net::TcpListener;
+
+const LINE: &str = "run booking/sqlite/rusqlite/outbox --sink kafka --json --warmup 0s --clients 2";
+
+/// The broker of all tests, as a run is told of it.
+struct Named {
+    address: Address,
+}
+
+impl Named {
+    fn shared() -> Option<Named> {
+        let (place, user, password) = rig::for_tests::broker()?;
+        Some(Named { address: Address::of_user(&place, user, password)? })
+    }
+
+    fn start(&self, desk: &Desk, line: &str) -> Running {
+        let mut command = desk.command(&format!("{line} --db broker={}", self.address));
+        let password = self.address.password.as_ref().unwrap().reveal();
+        command.env("STACKMARK_BROKER_PASSWORD", password);
+        Running::start(command)
+    }
+
+    /// The topics of runs, each with the number of the process that has made it.
+    fn topics(&self) -> Vec<(String, u32)> {
+        let broker = Broker::connect(&self.address);
+        let topics = runtime().block_on(async { broker.await.unwrap().topics().await.unwrap() });
+        let of_run = |name: String| {
+            let pid = name.strip_prefix("stackmark-")?.split('-').next()?.parse().ok()?;
+            Some((name, pid))
+        };
+        topics.into_keys().filter_map(of_run).collect()
+    }
+}
+
+fn is_alive(pid: u32) -> bool {
+    Pid::from_raw(pid.cast_signed()).is_some_and(|pid| test_kill_process(pid).is_ok())
+}
+
+fn checks(trial: &Value) -> Vec<(&str, &str)> {
+    let ledger = trial["ledger"].as_array().unwrap().iter();
+    let checks = ledger.map(|check| (check["name"].as_str().unwrap(), check["check"].as_str().unwrap()));
+    checks.filter(|(name, _)| name.contains("announce")).collect()
+}
+
+#[test]
+fn a_run_publishes_to_a_topic_of_its_own_which_goes_with_it() {
+    let Some(named) = Named::shared() else { return };
+    let desk = Desk::empty();
+    let ran = named.start(&desk, &format!("{LINE} --duration 2s --partitions 3 --polling 20ms")).end();
+    let document = parse(&ran.out);
+    assert_good(&ran, &document);
+    let trial = &document["trials"][0];
+    let booked =
+        trial["ledger"].as_array().unwrap().iter().find(|check| check["name"] == "bookings").unwrap();
+    let published = &trial["published"];
+    assert!(
+        booked["stored"].as_u64().unwrap() > 0 && published["messages"] == booked["stored"],
+        "{published}"
+    );
+    assert_eq!((&published["sink"], &published["duplicates"]), (&json!("kafka"), &json!(0)));
+    let passed = checks(trial);
+    assert!(passed.len() == 6 && passed.iter().all(|(_, check)| *check == "passed"), "{passed:?}");
+    let settings = trial["stack"]["settings"].to_string();
+    let place = format!("unknown version at {}", named.address.place());
+    for (name, value) in [("sink", "kafka"), ("partitions", "3"), ("linger", "0ms"), ("broker", &place)] {
+        let setting = json!({"name": format!("outbox {name}"), "value": value}).to_string();
+        assert!(settings.contains(&setting), "{setting}: {settings}");
+    }
+    assert!(trial["processes"].to_string().contains("\"broker\""), "it is on this machine: {trial}");
+    let password = named.address.password.as_ref().unwrap().reveal();
+    assert!(!format!("{ran:?}").contains(password) && !document.to_string().contains(password));
+    let left: Vec<_> = named.topics().into_iter().filter(|(_, pid)| !is_alive(*pid)).collect();
+    assert_eq!(left, []);
+}
+
+/// Somebody else writes into the topic of a run: what is no announcement, and one of another run.
+#[test]
+fn records_of_others_in_the_topic_are_named_and_kept() {
+    let Some(named) = Named::shared() else { return };
+    let desk = Desk::empty();
+    let running = named.start(&desk, &format!("{LINE} --duration 3s"));
+    let mut topic = None;
+    running.until("its topic is there", || {
+        topic = named.topics().into_iter().find(|(_, pid)| *pid == running.pid());
+        topic.is_some()
+    });
+    let (topic, _) = topic.unwrap();
+    let of_another_run = json!({
+        "type": "booked", "booking": "00000000000000070000000100000001", "event": 1, "user": 5, "quantity": 1, "position": 1
+    });
+    runtime().block_on(async {
+        let broker = Broker::connect(&named.address).await.unwrap();
+        let partition = broker.partition(&topic, 1).await.unwrap();
+        let record = |value: String| Record { key: b"1".to_vec(), value: value.into_bytes() };
+        partition.write(vec![record("{".into()), record(of_another_run.to_string())]).await.unwrap();
+    });
+    let ran = running.end();
+    let document = parse(&ran.out);
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    let trial = &document["trials"][0];
+    let failed: Vec<_> = checks(trial).into_iter().filter(|(_, check)| *check == "failed").collect();
+    assert_eq!(failed, [("malformed announcements", "failed")]);
+    let malformed = trial["ledger"].as_array().unwrap().iter();
+    let malformed = malformed.clone().find(|check| check["name"] == "malformed announcements").unwrap();
+    let sentence = malformed.to_string();
+    assert!(
+        sentence.contains("partition 1, offset") && sentence.contains("one of another run"),
+        "{sentence}"
+    );
+    let kept = std::fs::read_to_string(desk.only_run().join("announced.jsonl")).unwrap();
+    assert_eq!(kept.lines().count() as u64, trial["published"]["messages"].as_u64().unwrap() + 2);
+    assert!(named.topics().iter().all(|(name, _)| *name != topic), "it is removed all the same");
+}
+
+#[test]
+fn a_private_broker_comes_and_goes_with_its_run() {
+    let Some(_) = Named::shared() else { return };
+    let desk = Desk::empty();
+    let ran = desk.run(&format!("{LINE} --duration 1s --limit broker:mem=2GiB"));
+    let document = parse(&ran.out);
+    assert_good(&ran, &document);
+    let trial = &document["trials"][0];
+    assert!(checks(trial).iter().all(|(_, check)| *check == "passed"), "{trial}");
+    let processes = trial["processes"].as_array().unwrap();
+    let broker = processes.iter().find(|process| process["roles"] == json!(["broker"])).unwrap();
+    assert_eq!(broker["limits"]["memory_bytes"], 2_u64 << 30);
+    assert!(broker["cpu_user_s"].as_f64().unwrap() > 0.0, "{broker}");
+    assert!(trial["stack"]["settings"].to_string().contains("\"Kafka 4."), "{trial}");
+    assert!(document["notes"].to_string().contains("Kafka was started for this run"), "{document}");
+}
+
+#[test]
+fn the_sink_can_be_what_variants_differ_in() {
+    let Some(_) = Named::shared() else { return };
+    let desk = Desk::empty();
+    let file = |second: &str| {
+        let plan = "warmup = \"0s\"\nduration = \"1s\"\nblocks = 1\ncontrol = false\n";
+        let text = format!(
+            "workload = \"booking\"\nscale = 4\n[plan]\n{plan}[[variant]]\nsubject = \"sqlite/rusqlite/outbox\"\n[[variant]]\n\
+             subject = \"sqlite/rusqlite/outbox\"\n{second}\n"
+        );
+        write(desk.path("x.toml"), &text);
+    };
+    file("sink = \"kafka\"\npartitions = 2");
+    let document = parse(&desk.run("experiment x.toml --json").out);
+    let factors = document["experiment"]["comparisons"][0]["factors"].to_string();
+    assert!(factors.contains("stack.settings.outbox sink"), "{factors}");
+    let mut sinks: Vec<_> =
+        document["trials"].as_array().unwrap().iter().map(|trial| &trial["published"]["sink"]).collect();
+    sinks.sort_by_key(|sink| sink.to_string());
+    assert_eq!(sinks, ["file", "kafka"]);
+    file("partitions = 2");
+    refused(&desk, "experiment x.toml", &["x.toml:", "--partitions is for messages that go to a broker"]);
+}
+
+#[test]
+fn a_broker_that_cannot_be_used_is_refused_before_anything_starts() {
+    let desk = Desk::empty();
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    refused(
+        &desk,
+        &format!("{LINE} --db broker={closed}"),
+        &["the broker of --db cannot be used", "unavailable"],
+    );
+    refused(&desk, &format!("{LINE} --db broker=nowhere"), &["`nowhere` is no address of a broker"]);
+    refused(&desk, &format!("{LINE} --db broker=h:1 --db broker=h:2"), &["the broker is named twice"]);
+    let secret = desk.run(&format!("{LINE} --db broker=kafka://me:secret@127.0.0.1:{}", closed.port()));
+    secret.refused(&["cannot be used"]);
+    assert!(!format!("{secret:?}").contains("secret@"), "{secret:?}");
+    for (line, words) in [
+        (
+            "run booking/sqlite/rusqlite/outbox --partitions 2",
+            "--partitions is for messages that go to a broker",
+        ),
+        (
+            "run booking/sqlite/rusqlite/outbox --db broker=127.0.0.1:1",
+            "--db broker=… is for messages that go to a broker",
+        ),
+        ("run booking --db broker=127.0.0.1:1", "--db broker=… is for messages that are published"),
+        ("run booking/sqlite/rusqlite/outbox --sink kafka --partitions 1001", "1..=1000"),
+        (
+            "run booking/sqlite/rusqlite/outbox --sink kafka --db broker=127.0.0.1:1 --limit broker:cpu=1",
+            "--limit broker:… is for a private broker",
+        ),
+        ("load booking --db broker=127.0.0.1:1", "no store `broker`"),
+    ] {
+        refused(&desk, line, &[words]);
+    }
+    assert_eq!(desk.files(), [""; 0]);
+}
