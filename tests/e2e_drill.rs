@@ -94,15 +94,6 @@ fn what_was_booked_is_announced_whatever_is_killed() {
 }
 
 #[test]
-fn a_broker_is_killed_and_paused_and_each_booking_is_in_its_topic() {
-    if rig::for_tests::broker().is_none() {
-        return;
-    }
-    let line = "booking/sqlite/rusqlite/outbox --sink kafka --only broker,relay:kill --faults 3";
-    passed(line, &["broker kill", "broker pause", "relay kill"]);
-}
-
-#[test]
 fn what_a_saga_has_left_is_done_although_its_relay_is_killed() {
     let all = ["generator kill", "relay kill", "relay pause", "storage power_cut"];
     let document = passed("transfer/sqlite/rusqlite/saga --faults 4", &all);
@@ -117,7 +108,7 @@ fn what_cannot_be_struck_is_said_before_anything_starts() {
     refused(
         &desk,
         "drill tpcb --only disk",
-        &["no component `disk`", "generator, server, engine, relay, storage"],
+        &["no component `disk`", "generator, server, engine, relay, broker, storage"],
     );
     refused(&desk, "drill tpcb --only server", &["has nothing that `server` names", "generator:kill"]);
     refused(&desk, "drill tpcb --only generator:drown", &["no fault `drown`", "kill, pause, cut-off"]);

@@ -52,7 +52,8 @@ impl Destination {
     /// # Errors
     /// The file of an earlier one cannot be removed, or the topic cannot be made.
     pub fn make(options: &RelayOptions, deployment: &Deployment, folder: &Path) -> Result<Destination> {
-        let file = folder.join(ANNOUNCED);
+        // Those who write it work in other folders.
+        let file = std::path::absolute(folder).context("the folder of the run has no name")?.join(ANNOUNCED);
         match fs::remove_file(&file) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(error).with_context(|| format!("could not remove {}", file.display()));
