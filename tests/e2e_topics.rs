@@ -97,12 +97,13 @@ fn records_of_others_in_the_topic_are_named_and_kept() {
     let of_another_run = json!({
         "type": "booked", "booking": "00000000000000070000000100000001", "event": 1, "user": 5, "quantity": 1, "position": 1
     });
-    runtime().block_on(async {
-        let broker = Broker::connect(&named.address).await.unwrap();
-        let partition = broker.partition(&topic, 1).await.unwrap();
+    let write = async || {
+        let partition = Broker::connect(&named.address).await?.partition(&topic, 1).await?;
         let record = |value: String| Record { key: b"1".to_vec(), value: value.into_bytes() };
-        partition.write(vec![record("{".into()), record(of_another_run.to_string())]).await.unwrap();
-    });
+        partition.write(vec![record("{".into()), record(of_another_run.to_string())]).await
+    };
+    // The topic is there before its partitions are.
+    running.until("its partitions are there", || runtime().block_on(write()).is_ok());
     let ran = running.end();
     let document = parse(&ran.out);
     assert_eq!(ran.code(), 1, "{ran:?}");
@@ -111,10 +112,12 @@ fn records_of_others_in_the_topic_are_named_and_kept() {
     assert_eq!(failed, [("malformed announcements", "failed")]);
     let malformed = trial["ledger"].as_array().unwrap().iter();
     let malformed = malformed.clone().find(|check| check["name"] == "malformed announcements").unwrap();
-    assert_eq!(malformed["stored"], 2, "the other is of another run");
+    // An acknowledgement that gets lost has both written again.
+    let wrong = malformed["stored"].as_u64().unwrap();
+    assert!(wrong >= 2 && wrong.is_multiple_of(2), "the other is of another run: {malformed}");
     assert!(malformed["sentence"].as_str().unwrap().starts_with("partition 1, offset "), "{malformed}");
     let kept = std::fs::read_to_string(desk.only_run().join("announced.jsonl")).unwrap();
-    assert_eq!(kept.lines().count() as u64, trial["published"]["messages"].as_u64().unwrap() + 2);
+    assert_eq!(kept.lines().count() as u64, trial["published"]["messages"].as_u64().unwrap() + wrong);
     assert!(named.topics().iter().all(|(name, _)| *name != topic), "it is removed all the same");
 }
 

@@ -5,7 +5,8 @@
 
 mod address;
 
-use model::Nanos;
+use measure::Monotonic;
+use model::{Clock as _, Nanos};
 use rskafka::BackoffConfig;
 use rskafka::chrono::DateTime;
 use rskafka::client::error::{Error, ProtocolError};
@@ -123,7 +124,7 @@ impl Broker {
         Ok(Broker { client, place })
     }
 
-    /// Makes a topic of one replica; one that is there already is an error.
+    /// Makes a topic of one replica, and waits until all of its partitions can be used; one that is there already is an error.
     ///
     /// # Errors
     /// The broker is unavailable, or refuses.
@@ -132,7 +133,18 @@ impl Broker {
             self.client.controller_client().map_err(|error| self.failed("finding its controller", &error))?;
         let count = i32::try_from(partitions).unwrap_or(i32::MAX);
         let making = controller.create_topic(topic, count, 1, ANSWER_MAX.as_millis() as i32);
-        within(&self.place, &format!("making the topic {topic}"), making).await
+        within(&self.place, &format!("making the topic {topic}"), making).await?;
+        let (mut number, clock) = (0, Monotonic::start());
+        while number < partitions {
+            let found = async { self.partition(topic, number).await?.bounds().await }.await;
+            match found {
+                Ok(_) => number += 1,
+                // A broker makes them one after the other.
+                Err(error) if clock.now() >= Nanos::from(ANSWER_MAX) => return Err(error),
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
+        }
+        Ok(())
     }
 
     /// Removes a topic with everything in it; one that is not there is no error.
