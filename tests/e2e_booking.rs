@@ -127,7 +127,7 @@ fn an_outbox_is_published_and_held_to_what_was_booked() {
     let last = desk.runs().pop().unwrap();
     let report = desk.run(&format!("report {}", last.display()));
     let page = std::fs::read_to_string(last.join("report.html")).unwrap();
-    assert!(page.contains("Backlog of the outbox"), "it is drawn");
+    assert!(page.contains("Outbox backlog"), "it is drawn");
     assert!(report.out.contains("to the sink `null`, duplicates unknown"), "{}", report.out);
 
     // Published by whoever commits, without an outbox: nothing waits, and nobody measures it.
@@ -212,7 +212,7 @@ fn rows_of_an_outbox_are_relayed_into_a_topic() {
     let runtime = stackmark_tests::calls::runtime();
     let broker = runtime.block_on(async {
         let broker = broker::Broker::connect(&address).await.unwrap();
-        broker.make_topic(&topic, 3).await.unwrap();
+        broker.create_topic(&topic, 3).await.unwrap();
         broker
     });
     let desk = Desk::empty();
@@ -250,26 +250,22 @@ fn rows_of_an_outbox_are_relayed_into_a_topic() {
         assert_eq!((record.key.clone(), u64::from(*partition)), (event.to_string().into_bytes(), event % 3));
         assert!(last.insert(event, position).is_none_or(|before| before < position), "{message}");
     }
-    runtime.block_on(broker.remove_topic(&topic)).unwrap();
+    runtime.block_on(broker.delete_topic(&topic)).unwrap();
 }
 
 #[test]
 fn what_is_said_of_an_outbox_that_is_not_there_is_refused() {
     let desk = Desk::empty();
-    for (option, what) in [
-        ("--sink null", "messages that are published"),
-        ("--polling 500ms", "the relay of an outbox"),
-        ("--batch 7", "the relay of an outbox"),
+    for (option, why) in [
+        ("--sink null", "it publishes no messages"),
+        ("--polling 500ms", "it has no outbox relay"),
+        ("--batch 7", "it has no outbox relay"),
     ] {
         let name = option.split(' ').next().unwrap();
-        let words = format!("{name} is for {what}; booking/sqlite/rusqlite has none");
+        let words = format!("{name} has no effect on booking/sqlite/rusqlite: {why}");
         refused(&desk, &format!("run booking {option}"), &[&words]);
     }
-    refused(
-        &desk,
-        "run booking/sqlite/rusqlite/dual-write --batch 7",
-        &["--batch is for the relay of an outbox"],
-    );
+    refused(&desk, "run booking/sqlite/rusqlite/dual-write --batch 7", &["it has no outbox relay"]);
     refused(&desk, "serve booking --db sqlite:nothing.db --how rusqlite/dual-write", &["nothing.db"]);
     for (option, words) in [
         ("--sink topic", "`topic` is no sink"),

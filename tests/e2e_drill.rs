@@ -74,7 +74,7 @@ fn a_server_is_killed_paused_and_cut_off_and_what_was_asked_of_it_is_there() {
 
 /// Whatever is killed, each booking that was acknowledged is announced: the checks of messages are among those that are counted.
 #[test]
-fn what_was_booked_is_announced_whatever_is_killed() {
+fn every_fault_leaves_all_messages_published() {
     let all = [
         "generator kill",
         "relay kill",
@@ -163,7 +163,7 @@ mod extended {
     }
 
     #[test]
-    fn what_was_booked_is_in_its_topic_whatever_is_killed() {
+    fn every_fault_leaves_all_messages_in_the_topic() {
         if rig::for_tests::broker().is_none() {
             return;
         }

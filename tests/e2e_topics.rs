@@ -52,7 +52,7 @@ fn checks(trial: &Value) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn a_run_publishes_to_a_topic_of_its_own_which_goes_with_it() {
+fn a_run_creates_a_topic_and_deletes_it() {
     let Some(named) = Named::shared() else { return };
     let desk = Desk::empty();
     let ran = named.start(&desk, &format!("{LINE} --duration 2s --partitions 3 --polling 20ms")).end();
@@ -82,9 +82,9 @@ fn a_run_publishes_to_a_topic_of_its_own_which_goes_with_it() {
     assert_eq!(left, []);
 }
 
-/// Somebody else writes into the topic of a run: what is no announcement, and one of another run.
+/// Another producer writes into the topic of a run: a malformed record, and one of another run.
 #[test]
-fn records_of_others_in_the_topic_are_named_and_kept() {
+fn foreign_records_in_the_topic_are_reported_and_kept() {
     let Some(named) = Named::shared() else { return };
     let desk = Desk::empty();
     let running = named.start(&desk, &format!("{LINE} --duration 3s"));
@@ -122,7 +122,7 @@ fn records_of_others_in_the_topic_are_named_and_kept() {
 }
 
 #[test]
-fn a_private_broker_comes_and_goes_with_its_run() {
+fn a_private_broker_stops_with_its_run() {
     let Some(_) = Named::shared() else { return };
     let desk = Desk::empty();
     let ran = desk.run(&format!("{LINE} --duration 1s --limit broker:mem=2GiB"));
@@ -157,7 +157,7 @@ fn the_sink_can_be_what_variants_differ_in() {
     let sinks: BTreeSet<_> = trials.map(|trial| trial["published"]["sink"].as_str().unwrap()).collect();
     assert_eq!(sinks, ["file", "null"].into());
     file("partitions = 2");
-    refused(&desk, "experiment x.toml", &["x.toml:", "--partitions is for messages that go to a broker"]);
+    refused(&desk, "experiment x.toml", &["x.toml:", "--partitions needs --sink kafka"]);
 }
 
 #[test]
@@ -167,27 +167,28 @@ fn a_broker_that_cannot_be_used_is_refused_before_anything_starts() {
     refused(
         &desk,
         &format!("{LINE} --db broker={closed}"),
-        &["the broker of --db cannot be used", "unavailable"],
+        &["could not use the broker given by --db", "unavailable"],
     );
     refused(&desk, &format!("{LINE} --db broker=nowhere"), &["`nowhere` is no address of a broker"]);
-    refused(&desk, &format!("{LINE} --db broker=h:1 --db broker=h:2"), &["the broker is named twice"]);
+    refused(
+        &desk,
+        &format!("{LINE} --db broker=h:1 --db broker=h:2"),
+        &["--db broker=… is given more than once"],
+    );
     let secret = desk.run(&format!("{LINE} --db broker=kafka://me:secret@127.0.0.1:{}", closed.port()));
-    secret.refused(&["cannot be used"]);
+    secret.refused(&["could not use the broker"]);
     assert!(!format!("{secret:?}").contains("secret@"), "{secret:?}");
     for (line, words) in [
+        ("run booking/sqlite/rusqlite/outbox --partitions 2", "--partitions needs --sink kafka"),
+        ("run booking/sqlite/rusqlite/outbox --db broker=127.0.0.1:1", "--db broker=… needs --sink kafka"),
         (
-            "run booking/sqlite/rusqlite/outbox --partitions 2",
-            "--partitions is for messages that go to a broker",
+            "run booking --db broker=127.0.0.1:1",
+            "--db broker=… has no effect on booking/sqlite/rusqlite: it publishes no messages",
         ),
-        (
-            "run booking/sqlite/rusqlite/outbox --db broker=127.0.0.1:1",
-            "--db broker=… is for messages that go to a broker",
-        ),
-        ("run booking --db broker=127.0.0.1:1", "--db broker=… is for messages that are published"),
         ("run booking/sqlite/rusqlite/outbox --sink kafka --partitions 1001", "1..=1000"),
         (
             "run booking/sqlite/rusqlite/outbox --sink kafka --db broker=127.0.0.1:1 --limit broker:cpu=1",
-            "--limit broker:… is for a private broker",
+            "--limit broker:… applies only to a private broker",
         ),
         ("load booking --db broker=127.0.0.1:1", "no store `broker`"),
     ] {

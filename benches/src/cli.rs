@@ -10,12 +10,21 @@ use std::process::Command;
 /// # Errors
 /// Why there is no document, in the words of `stackmark`.
 pub fn stackmark(args: &[&str], out: &Path) -> Result<Document, String> {
+    stackmark_in(args, &[], out)
+}
+
+/// The same with variables in its environment.
+///
+/// # Errors
+/// Those of [`stackmark`].
+pub fn stackmark_in(args: &[&str], env: &[(&str, &str)], out: &Path) -> Result<Document, String> {
     let output = Command::new(binary()?)
         .arg("--json")
         .args(args)
         .arg("--out")
         .arg(out)
         .env_remove("STACKMARK_DB")
+        .envs(env.iter().copied())
         .output()
         .map_err(|error| error.to_string())?;
     // A run whose answer is bad (an audit failed, a rule was broken) prints its document as well.

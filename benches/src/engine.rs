@@ -46,6 +46,17 @@ pub fn transfer(dialect: Dialect, part: workload_transfer::Cardinality) -> LoadP
     plan("transfer", part.branches, size, schema, dataset)
 }
 
+/// A load of bookings.
+///
+/// # Panics
+/// When the schema cannot be read; a test keeps it readable.
+#[must_use]
+pub fn booking(dialect: Dialect, size: workload_booking::Cardinality) -> LoadPlan {
+    let schema = workload_booking::schema(dialect).expect("kept valid by a test");
+    let dataset = Arc::new(workload_booking::Data::new(size));
+    plan("booking", size.events, to_string(&size).expect("plain numbers become JSON"), schema, dataset)
+}
+
 fn plan(workload: &str, scale: u32, size: String, schema: Catalogue, dataset: Arc<dyn Dataset>) -> LoadPlan {
     LoadPlan {
         dataset,

@@ -11,6 +11,7 @@ pub mod data;
 pub mod engine;
 pub mod instant_server;
 pub mod memory;
+pub mod office;
 pub mod only;
 pub mod orders;
 pub mod pairs;

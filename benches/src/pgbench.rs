@@ -2,7 +2,6 @@
 //! trip.
 
 use crate::process::children_cpu_seconds;
-use crate::trials::CLIENTS;
 use sql::{ServerUrl, StmtId};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -34,16 +33,16 @@ pub fn program(engine: &rig::Running) -> PathBuf {
     if beside.exists() { beside } else { PathBuf::from("pgbench") }
 }
 
-/// Runs it for some seconds with eight clients on one thread. Without a script it runs its own transaction.
+/// Runs it for some seconds with so many clients on one thread. Without a script it runs its own transaction.
 ///
 /// # Panics
 /// When it is not there or fails.
 #[must_use]
-pub fn run(program: &Path, url: &ServerUrl, script: Option<Script<'_>>, seconds: u64) -> Run {
+pub fn run(program: &Path, url: &ServerUrl, script: Option<Script<'_>>, clients: u32, seconds: u64) -> Run {
     let before = children_cpu_seconds();
     let mut command = Command::new(program);
     command.args(["--no-vacuum", "--protocol=prepared", "--jobs=1"]);
-    command.arg(format!("--client={CLIENTS}")).arg(format!("--time={seconds}"));
+    command.arg(format!("--client={clients}")).arg(format!("--time={seconds}"));
     if let Some(Script { file, defines }) = script {
         command.args(defines.iter().map(|define| format!("--define={define}"))).arg("--file").arg(file);
     }
@@ -193,6 +192,24 @@ pub fn transfer(texts: &[String], branches: u32) -> String {
     script
 }
 
+/// A booking of one ticket of an event drawn evenly, under a key as that of [`transfer`]. pgbench does not look whether there are
+/// tickets left, and no event is limited.
+#[must_use]
+pub fn booking(texts: &[String], events: u32) -> String {
+    use workload_booking::{Stmt, USERS};
+    let say = |stmt: Stmt, params: &[&str]| statement(texts, stmt.id(), params);
+    let mut script = format!(
+        "\\set sequence :sequence + 1\n\\set worker :client_id + {WORKER_FIRST}\n\\set event random(1, {events})\n\
+         \\set user random(1, {USERS})\n\\set quantity 1\n"
+    );
+    let _ = writeln!(script, "{};\nbegin;", say(Stmt::Look, &["event", "run", "worker", "sequence", "user"]));
+    let insert = texts[usize::from(Stmt::InsertBooking.id().0)].replace("?7", "null");
+    let insert = statement(&[insert], StmtId(0), &["run", "worker", "sequence", "event", "user", "quantity"]);
+    let _ = writeln!(script, "{insert};");
+    let _ = writeln!(script, "{};\ncommit;", say(Stmt::TakeTickets, &["event", "quantity"]));
+    script
+}
+
 /// The worker of pgbench's first client: no trial has as many of ours.
 const WORKER_FIRST: u32 = 1_000;
 
@@ -209,11 +226,13 @@ mod tests {
     #[test]
     fn scripts_have_the_statements_of_the_catalogue_and_no_parameter_is_left() {
         let texts = workload_tpcc::catalogue(Dialect::Postgres).unwrap();
+        let of_bookings = workload_booking::catalogue(Dialect::Postgres).unwrap();
         let of_transfers = workload_transfer::catalogue(Dialect::Postgres).unwrap();
         for (script, statements) in [
             (new_order(&texts, 10), 5 + 4 * LINES_MAX),
             (payment(&texts, 10), 8),
             (transfer(&of_transfers, 8), 4),
+            (booking(&of_bookings, 8), 3),
         ] {
             assert!(!script.contains('?'), "{script}");
             let words = ["select", "insert", "update"];

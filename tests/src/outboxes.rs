@@ -303,15 +303,15 @@ pub fn who_announces_something_else_is_caught<B: Relayed>() {
     assert_eq!(office.wrong(&again, &ledger), (vec![], 10));
 }
 
-/// A dual write publishes each booking as long as the process lives; where it dies between a commit and its message, the message is
-/// missed.
+/// A dual write publishes each booking as long as its process lives; a message that is missing, as after a kill between commit and
+/// message, is detected.
 ///
 /// # Panics
 /// When it does not, or is not.
-pub fn a_dual_write_that_dies_in_between_is_caught<B: Relayed>() {
+pub fn a_missing_message_of_a_dual_write_is_detected<B: Relayed>() {
     let office = Office::on::<B>(Kept::default());
     let producing = relay::produce_to(Box::new(office.kept.clone())).expect("there is a runtime");
-    let ledger = office.many_at_once::<B>(Style::PublishAfter);
+    let ledger = office.many_at_once::<B>(Style::DirectPublish);
     drop(producing);
     let mut messages = office.kept.all();
     assert!(messages.len() > 100, "{}", messages.len());

@@ -35,7 +35,7 @@ fn main() {
         for (seed, sides) in (1..).zip(turns(PAIRS)) {
             for side in sides {
                 if side == Side::A {
-                    let run = pgbench::run(&program, &url, None, SECONDS);
+                    let run = pgbench::run(&program, &url, None, CLIENTS, SECONDS);
                     theirs.0.push(run.rate);
                     theirs.1.push(run.cpu_micros);
                 } else {

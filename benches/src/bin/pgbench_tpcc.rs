@@ -47,7 +47,7 @@ fn main() {
                 if side == Side::A {
                     // Payments by name take the name of the customer before; this is the first.
                     let script = Script { file: &file, defines: &["c_last=BARBARBAR".to_owned()] };
-                    let run = pgbench::run(&program, &url, Some(script), SECONDS);
+                    let run = pgbench::run(&program, &url, Some(script), CLIENTS, SECONDS);
                     theirs.0.push(run.rate);
                     theirs.1.push(run.cpu_micros);
                 } else {

@@ -78,7 +78,7 @@ fn against_pgbench() {
         if side == Side::A {
             let defines = [format!("run={}", bank.next_run()), "sequence=0".to_owned()];
             let script = Script { file: &file, defines: &defines };
-            let run = pgbench::run(&program, bank.store(), Some(script), SECONDS);
+            let run = pgbench::run(&program, bank.store(), Some(script), CLIENTS, SECONDS);
             theirs.add(run.rate, run.cpu_micros);
         } else {
             ours.add_ours(&bank.trial(CLIENTS, WINDOW));

@@ -1,4 +1,4 @@
-//! Kafka, as far as Stackmark uses it: topics are made and removed, records are written with the acknowledgement of all replicas, one
+//! Kafka, as far as Stackmark uses it: topics are created and deleted, records are written with the acknowledgement of all replicas, one
 //! request at a time for each partition, and topics are read as streams.
 //!
 //! It knows nothing of what is in a record. Brokers speak without encryption here, and know clients by SASL PLAIN or not at all.
@@ -124,37 +124,37 @@ impl Broker {
         Ok(Broker { client, place })
     }
 
-    /// Makes a topic of one replica, and waits until all of its partitions can be used; one that is there already is an error.
+    /// Creates a topic with one replica, and waits until all of its partitions can be used; one that is there already is an error.
     ///
     /// # Errors
     /// The broker is unavailable, or refuses.
-    pub async fn make_topic(&self, topic: &str, partitions: u32) -> Result<(), BrokerError> {
+    pub async fn create_topic(&self, topic: &str, partitions: u32) -> Result<(), BrokerError> {
         let controller =
             self.client.controller_client().map_err(|error| self.failed("finding its controller", &error))?;
         let count = i32::try_from(partitions).unwrap_or(i32::MAX);
-        let making = controller.create_topic(topic, count, 1, ANSWER_MAX.as_millis() as i32);
-        within(&self.place, &format!("making the topic {topic}"), making).await?;
-        let (mut number, clock) = (0, Monotonic::start());
-        while number < partitions {
-            let found = async { self.partition(topic, number).await?.bounds().await }.await;
-            match found {
-                Ok(_) => number += 1,
-                // A broker makes them one after the other.
-                Err(error) if clock.now() >= Nanos::from(ANSWER_MAX) => return Err(error),
-                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        let creating = controller.create_topic(topic, count, 1, ANSWER_MAX.as_millis() as i32);
+        within(&self.place, &format!("creating topic {topic}"), creating).await?;
+        for number in 0..partitions {
+            let clock = Monotonic::start();
+            // A broker creates them one after the other.
+            while let Err(error) = async { self.partition(topic, number).await?.bounds().await }.await {
+                if clock.now() >= Nanos::from(ANSWER_MAX) {
+                    return Err(error);
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }
         Ok(())
     }
 
-    /// Removes a topic with everything in it; one that is not there is no error.
+    /// Deletes a topic with everything in it; one that is not there is no error.
     ///
     /// # Errors
     /// The broker is unavailable, or refuses.
-    pub async fn remove_topic(&self, topic: &str) -> Result<(), BrokerError> {
+    pub async fn delete_topic(&self, topic: &str) -> Result<(), BrokerError> {
         let controller =
             self.client.controller_client().map_err(|error| self.failed("finding its controller", &error))?;
-        let removing = async {
+        let deleting = async {
             match controller.delete_topic(topic, ANSWER_MAX.as_millis() as i32).await {
                 Err(Error::ServerError {
                     protocol_error: ProtocolError::UnknownTopicOrPartition, ..
@@ -162,7 +162,7 @@ impl Broker {
                 answer => answer,
             }
         };
-        within(&self.place, &format!("removing the topic {topic}"), removing).await
+        within(&self.place, &format!("deleting topic {topic}"), deleting).await
     }
 
     /// Its topics, with the number of their partitions.
@@ -213,8 +213,12 @@ impl Broker {
             let partition = self.partition(topic, number).await?;
             let (mut next, end) = partition.bounds().await?;
             while next < end {
-                let batch = partition.read(next, Duration::ZERO).await?;
-                let Some(last) = batch.last() else { break };
+                let batch = partition.read(next, ANSWER_MAX / 2).await?;
+                let Some(last) = batch.last() else {
+                    let (place, what) = (self.place.clone(), partition.what("reading"));
+                    let why = format!("there is nothing at offset {next}, and the last one is {}", end - 1);
+                    return Err(BrokerError::Failed { place, what, why }.into());
+                };
                 next = last.offset + 1;
                 batch.into_iter().try_for_each(&mut each)?;
             }

@@ -347,7 +347,7 @@ pub(crate) struct FindMax {
 #[derive(Debug, Args, Clone)]
 pub(crate) struct DataArgs {
     /// An existing, loaded database; without it a private one is loaded and removed afterwards. Of data that is split over
-    /// several stores each: `--db shard-0=URL --db shard-1=URL`.
+    /// several stores each: `--db shard-0=URL --db shard-1=URL`. `--db broker=ADDRESS` is an existing Kafka broker, for `--sink kafka`.
     #[arg(long, env = "STACKMARK_DB", hide_env_values = true, value_name = "[NAME=]URL")]
     pub(crate) db: Vec<String>,
     #[command(flatten)]
@@ -362,7 +362,8 @@ pub(crate) struct EngineArgs {
     /// said in every headline.
     #[arg(long, value_enum, default_value_t = DurabilityArg::Durable)]
     pub(crate) durability: DurabilityArg,
-    /// Limit a process that is started here, for example `engine:cpu=0.5,mem=1GiB`, `server:cpu=1` or `relay:cpu=0.5`.
+    /// Limit a process that is started here, for example `engine:cpu=0.5,mem=1GiB`, `server:cpu=1`, `relay:cpu=0.5` or
+    /// `broker:mem=2GiB`.
     #[arg(long, value_parser = limit)]
     pub(crate) limit: Vec<Limit>,
     /// Let a private PostgreSQL count what each statement costs (pg_stat_statements), which slows it by a few per cent.
@@ -403,7 +404,7 @@ pub(crate) struct Serve {
     /// Where to listen; port 0 picks a free one.
     #[arg(long, env = "STACKMARK_LISTEN", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
-    /// Destination of the messages of a subject in style `dual-write`, as of `stackmark relay`.
+    /// Destination of messages, in style `dual-write`: `file:PATH`, `kafka://[USER@]HOST:PORT/TOPIC` or `null`.
     #[arg(long, env = "STACKMARK_SINK", hide_env_values = true)]
     pub(crate) sink: Option<String>,
     /// Sessions.

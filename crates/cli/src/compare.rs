@@ -4,7 +4,9 @@
 use crate::args::{self, Limited, Stores};
 use crate::confirm;
 use crate::held_against::held_against;
-use crate::run::{broker_for, can_be_limited, can_publish, is_audited, plan, server_settings, warmup_max};
+use crate::run::{
+    broker_for, can_be_limited, check_message_options, is_audited, plan, server_settings, warmup_max,
+};
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use benchmark::Chosen;
@@ -208,7 +210,7 @@ impl Sides {
             );
         }
         let sides = [self.a, self.b];
-        can_publish(&self.server, &self.engine, &self.stores, &sides, false)?;
+        check_message_options(&self.server, &self.engine, &self.stores, &sides, false)?;
         can_be_limited(&self.engine, &sides, false, self.stores.shards)
     }
 

@@ -1,8 +1,9 @@
 //! `stackmark drill`: faults under load, and what was stored in the end held to what was acknowledged.
 
 use crate::args;
-use crate::args::{MixArgs, Stores};
-use crate::relay::given_sink;
+use crate::args::{Limited, MixArgs, Stores};
+use crate::relay::parse_sink;
+use crate::run::can_be_limited;
 use crate::serve;
 use crate::ui::Ui;
 use anyhow::{Context, Result, bail};
@@ -23,7 +24,7 @@ const SHARDS: u32 = 2;
 /// Makes calls for a drill, and tells its parent of each.
 pub(crate) fn generate_workload<W: Driven>(args: &args::Generate) -> Result<Answer> {
     let urls = Stores::of(&args.db, None)?.urls(None)?;
-    let _producing = given_sink(args.sink.as_deref())?.map(|sink| sink.produce()).transpose()?;
+    let _producing = parse_sink(args.sink.as_deref())?.map(|sink| sink.produce()).transpose()?;
     drill::generate::<W>(&args.order, &urls, BufReader::new(std::io::stdin()), Box::new(std::io::stdout()))?;
     Ok(Answer::Good)
 }
@@ -33,13 +34,22 @@ pub(crate) fn drill_workload<W: Driven>(
     args: &args::Drill,
     ui: &Ui,
 ) -> Result<Answer> {
-    let relaying = RelayOptions { sink: sink(args, subject)?, ..RelayOptions::default() };
+    let limits = |who| args.engine.limits_of(who);
+    let relaying = RelayOptions {
+        sink: sink(args, subject)?,
+        limits: limits(Limited::Relay),
+        ..RelayOptions::default()
+    };
     let interrupt = Interrupt::listen()?;
     let shards = args.shards.unwrap_or(if subject.how.style.crosses() { SHARDS } else { 1 });
     let scale = args.amounts.scale::<W>()?.unwrap_or(shards.max(W::SCALE_DEFAULT));
     let chosen = args.amounts.chosen::<W>()?;
     split_for::<W>(W::standard(scale), shards, subject.how.style.name())?;
+    can_be_limited(&args.engine, &[subject], false, shards)?;
     let has_broker = subject.publishes() && relaying.sink == SinkKind::Kafka;
+    if limits(Limited::Broker).is_some() && !has_broker {
+        bail!("--limit broker:… needs --sink kafka");
+    }
     let among = among(args, subject, shards as usize, has_broker)?;
     let mix = MixArgs { mix: args.mix.clone(), ..MixArgs::default() }.of::<W>()?;
     let mut spec = Spec::of_wishes(subject.how.dialect, shards, &[], &args.engine.wishes());
@@ -58,8 +68,9 @@ pub(crate) fn drill_workload<W: Driven>(
         bail!("--setting is for PostgreSQL and MariaDB; SQLite has no server to set");
     }
     if has_broker {
-        let broker = BrokerSpec { named: None, limits: None };
-        broker.can_be_used()?;
+        let limits = limits(Limited::Broker).map(|limits| limits.to_string());
+        let broker = BrokerSpec { named: None, limits };
+        broker.check_available()?;
         spec.broker = Some(broker);
     }
     spec.chosen = chosen;
@@ -99,7 +110,7 @@ pub(crate) fn drill_workload<W: Driven>(
         deadline: Nanos::from(args.deadline),
         settle_max: Nanos::from(args.settle),
         server: ServerSettings {
-            limits: None,
+            limits: limits(Limited::Server),
             relaying,
             pool: pool(None, args.clients),
             threads: serve::threads_default(),
@@ -131,15 +142,17 @@ pub(crate) fn drill_workload<W: Driven>(
     }
 }
 
-/// Where messages go, which must be somewhere that can be read: a drill without audits shows nothing.
+/// Where messages go. It must be readable: a drill without checks shows nothing.
 fn sink(args: &args::Drill, subject: &Subject) -> Result<SinkKind> {
     match args.sink {
         Some(sink) if !subject.publishes() => bail!(
-            "--sink {sink} is for the relay of an outbox; {} has none\nhint: subjects in style `outbox` have one",
+            "--sink {sink} has no effect on {}: it publishes no messages\nhint: choose a subject in style `outbox` or `dual-write`",
             subject.path
         ),
         Some(SinkKind::Null) => {
-            bail!("--sink null stores no messages, so that a drill could not check them\nhint: --sink file")
+            bail!(
+                "a drill cannot check messages with --sink null: they are not stored\nhint: --sink file or --sink kafka"
+            )
         }
         sink => Ok(sink.unwrap_or_default()),
     }

@@ -16,21 +16,21 @@ use tokio::net::TcpListener;
 /// Keys are kept at least so long.
 const KEEP_MIN: Duration = Duration::from_secs(1);
 
-/// The sink that was typed. Parsed here, since a password that is in it by mistake is not to be repeated.
-pub(crate) fn given_sink(text: Option<&str>) -> Result<Option<SinkAddress>> {
+/// Parses `--sink` here and not in the parser of the command line, which would repeat a password that is in it.
+pub(crate) fn parse_sink(text: Option<&str>) -> Result<Option<SinkAddress>> {
     let given: Option<SinkAddress> = text.map(str::parse).transpose().map_err(anyhow::Error::msg)?;
     if let Some(SinkAddress::Topic { broker, .. }) = &given
         && broker.password.is_some()
     {
         bail!(
-            "the password of {broker} is given in STACKMARK_BROKER_PASSWORD, and not on the command line, where others see it"
+            "--sink has the password of {broker}, which other users can see on the command line\nhint: set STACKMARK_BROKER_PASSWORD"
         );
     }
     Ok(given)
 }
 
 pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<Answer> {
-    let given = given_sink(args.sink.as_deref())?;
+    let given = parse_sink(args.sink.as_deref())?;
     let stores = Stores::of(&args.db, None)?;
     let urls = stores.urls(None)?;
     if args.keep_keys < KEEP_MIN {

@@ -90,7 +90,7 @@ pub(crate) fn run_workload<W: Driven>(
     let dialect = if audited { subject.how.dialect } else { Dialect::Sqlite };
     let mut spec = Spec::of_wishes(dialect, stores.shards, &named, &args.engine.wishes());
     can_be_limited(&args.engine, &[subject], args.url.is_some(), stores.shards)?;
-    can_publish(&args.server, &args.engine, &stores, &[subject], args.url.is_some())?;
+    check_message_options(&args.server, &args.engine, &stores, &[subject], args.url.is_some())?;
     spec.broker = broker_for(subject, &args.server, &args.engine, &stores)?;
     spec.chosen = chosen.clone();
     spec.suits::<W>(subject.how)?;
@@ -252,7 +252,7 @@ pub(crate) fn can_be_limited(
     }
     if engine.limits_of(Limited::Relay).is_some() && !have(&|subject| subject.has_relay(stores as usize)) {
         bail!(
-            "--limit relay:… is for the relay of a saga over several stores that is started here; there is none of {}",
+            "--limit relay:… is for the relay of an outbox, or of a saga over several stores, that is started here; there is none of {}",
             names()
         );
     }
@@ -264,51 +264,75 @@ pub(crate) fn has_outbox(subject: &Subject) -> bool {
     subject.how.style == Style::Outbox
 }
 
-/// Fails where something is said of the relay of an outbox that none of the subjects has, or that is not started here since the
-/// address of its server is given; or of a broker that nothing publishes to.
-pub(crate) fn can_publish(
+/// Rejects options about messages, their relay and their broker that no subject can use.
+pub(crate) fn check_message_options(
     server: &ServerArgs,
     engine: &EngineArgs,
     stores: &Stores,
     subjects: &[&Subject],
-    is_given: bool,
+    has_url: bool,
 ) -> Result<()> {
+    use OptionScope::{Broker, Messages, Relay};
     let of_broker = [
-        ("--partitions", server.partitions.is_some()),
-        ("--db broker=…", stores.broker.is_some()),
-        ("--limit broker:…", engine.limits_of(Limited::Broker).is_some()),
+        (Broker, "--db broker=…", stores.broker.is_some()),
+        (Broker, "--limit broker:…", engine.limits_of(Limited::Broker).is_some()),
     ];
-    let of_broker = of_broker.into_iter().find_map(|(name, is_there)| is_there.then_some(name));
-    let of_broker_alone = of_broker.map(|option| (option, false));
-    let Some((option, of_relay)) = server.of_messages().or(of_broker_alone) else { return Ok(()) };
-    if is_given {
-        bail!("{option} is for what is started here; the server at --url is not");
-    }
-    let has_it = |subject: &&Subject| if of_relay { has_outbox(subject) } else { subject.publishes() };
-    if !subjects.iter().any(has_it) {
-        let names: Vec<&str> = subjects.iter().map(|subject| subject.path).collect();
-        let what = if of_relay { "the relay of an outbox" } else { "messages that are published" };
-        bail!(
-            "{option} is for {what}; {} has none\nhint: `stackmark list booking` prints the subjects; those in style `outbox` have \
-             both",
-            names.join(" or ")
-        )
-    }
-    match of_broker {
-        Some(option) if server.sink != Some(SinkKind::Kafka) => {
-            bail!("{option} is for messages that go to a broker\nhint: --sink kafka")
+    let given = message_options(server).into_iter().chain(of_broker);
+    let names = || subjects.iter().map(|subject| subject.path).collect::<Vec<_>>().join(" or ");
+    for (scope, option, _) in given.filter(|(.., is_given)| *is_given) {
+        let has_relay = subjects.iter().any(|subject| has_outbox(subject));
+        let publishes = subjects.iter().any(|subject| subject.publishes());
+        match scope {
+            _ if has_url => {
+                bail!(
+                    "{option} needs a server that Stackmark starts, and --url names another\nhint: leave --url out"
+                )
+            }
+            Relay if !has_relay => bail!(
+                "{option} has no effect on {}: it has no outbox relay\nhint: choose a subject in style `outbox`; `stackmark list booking` \
+                 prints them",
+                names()
+            ),
+            Messages | Broker if !publishes => bail!(
+                "{option} has no effect on {}: it publishes no messages\nhint: choose a subject in style `outbox`; `stackmark list \
+                 booking` prints them",
+                names()
+            ),
+            Broker if server.sink != Some(SinkKind::Kafka) => bail!("{option} needs --sink kafka"),
+            _ => {}
         }
-        _ if engine.limits_of(Limited::Broker).is_some() && stores.broker.is_some() => {
-            bail!("--limit broker:… is for a private broker; that of --db is not limited here")
-        }
-        _ => Ok(()),
     }
+    if engine.limits_of(Limited::Broker).is_some() && stores.broker.is_some() {
+        bail!("--limit broker:… applies only to a private broker\nhint: leave out --db broker=… or the limit")
+    }
+    Ok(())
 }
 
-/// The broker that a subject needs, if it publishes to one, which can be used.
+/// Options about messages, and whether each was given.
+pub(crate) fn message_options(server: &ServerArgs) -> [(OptionScope, &'static str, bool); 4] {
+    use OptionScope::{Broker, Messages, Relay};
+    [
+        (Relay, "--polling", server.polling.is_some()),
+        (Relay, "--batch", server.batch.is_some()),
+        (Messages, "--sink", server.sink.is_some()),
+        (Broker, "--partitions", server.partitions.is_some()),
+    ]
+}
+
+/// What an option is about.
+pub(crate) enum OptionScope {
+    /// The relay of an outbox.
+    Relay,
+    /// Messages, whoever publishes them.
+    Messages,
+    /// The broker that they go to.
+    Broker,
+}
+
+/// The broker that a subject needs, if it publishes to one; it was found to be available.
 ///
 /// # Errors
-/// It cannot.
+/// It is not.
 pub(crate) fn broker_for(
     subject: &Subject,
     server: &ServerArgs,
@@ -316,11 +340,11 @@ pub(crate) fn broker_for(
     stores: &Stores,
 ) -> Result<Option<BrokerSpec>> {
     let broker = broker_wanted(subject, server, engine, stores);
-    broker.as_ref().map_or(Ok(()), BrokerSpec::can_be_used)?;
+    broker.as_ref().map_or(Ok(()), BrokerSpec::check_available)?;
     Ok(broker)
 }
 
-/// The same, whether or not it can be used.
+/// The broker that a subject needs, not checked for availability.
 pub(crate) fn broker_wanted(
     subject: &Subject,
     server: &ServerArgs,

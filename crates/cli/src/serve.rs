@@ -2,7 +2,7 @@
 
 use crate::args;
 use crate::args::Stores;
-use crate::relay::given_sink;
+use crate::relay::parse_sink;
 use crate::ui::{self, Ui};
 use anyhow::{Context, Result, bail};
 use benchmark::Chosen;
@@ -35,14 +35,17 @@ pub(crate) fn serve_workload<W: Driven>(args: &args::Serve, ui: &Ui) -> Result<A
     let subject = subjects::served(W::NAME, engine, args.how.as_deref())?;
     let databases = Databases::<W>::existing(stores.urls(Some(subject.how.dialect))?, None, &Chosen::new())?;
     let size = databases.size.clone();
-    let _producing = match (given_sink(args.sink.as_deref())?, subject.produces_itself()) {
+    let _producing = match (parse_sink(args.sink.as_deref())?, subject.publishes_directly()) {
         (Some(sink), true) => Some(sink.produce()?),
         (None, true) => bail!(
-            "{} publishes each booking and needs a --sink\nhint: `file:PATH`, `kafka://HOST:PORT/TOPIC`, or `null`, which publishes nothing",
+            "{} publishes each booking: --sink is required\nhint: --sink file:PATH, --sink kafka://HOST:PORT/TOPIC, or --sink null to discard messages",
             subject.path
         ),
-        // What a relay publishes is told to that.
-        (_, false) => None,
+        (None, false) => None,
+        (Some(_), false) => bail!(
+            "--sink has no effect on {}: its server publishes no messages\nhint: leave --sink out; `stackmark relay` has one",
+            subject.path
+        ),
     };
     let target = AnyTarget::new(targets::target_over::<W>(subject.how, &databases.urls(), &size)?);
     let bound = bind(args, u64::from(databases.scale()), ui)?;

@@ -47,7 +47,7 @@ pub(crate) fn under_load<W: Driven>(
     let named = stores.urls(Some(dialect))?;
     let (scale, chosen) = (data.amounts.scale::<W>()?, data.amounts.chosen::<W>()?);
     run::can_be_limited(engine, &[subject], false, stores.shards)?;
-    run::can_publish(server, engine, &stores, &[subject], false)?;
+    run::check_message_options(server, engine, &stores, &[subject], false)?;
     let existing = (!named.is_empty())
         .then(|| Databases::<W>::existing(named.clone(), scale.map(u64::from), &chosen))
         .transpose()?;

@@ -31,6 +31,11 @@ pub(crate) enum Verified<'a> {
 
 pub(crate) fn verify_workload<W: Driven>(what: Verified<'_>, args: &args::Verify, ui: &Ui) -> Result<Answer> {
     ::verify::check_names::<W>(&args.only)?;
+    if let Some((_, option, _)) =
+        run::message_options(&args.server).into_iter().find(|(.., is_given)| *is_given)
+    {
+        bail!("{option} has no effect on verify: it discards messages\nhint: leave {option} out");
+    }
     let stores = Stores::of(&args.db, args.shards.shards)?;
     let interrupt = Interrupt::listen()?;
     let (found, folder) = match what {

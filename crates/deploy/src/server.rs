@@ -38,6 +38,8 @@ const HEALTH_LOOK: Duration = Duration::from_millis(50);
 const CLOSING: Duration = Duration::from_millis(500);
 /// Bytes of what it says of itself.
 const ABOUT_MAX: usize = 64 << 10;
+/// Bytes of another response: a relay has a line for each second.
+const RESPONSE_MAX: usize = 64 << 20;
 /// Bytes of its log that go into an error.
 const LOG_TAIL: usize = 2_000;
 
@@ -203,7 +205,23 @@ impl Server {
     /// # Errors
     /// It does not answer in time.
     pub fn about(&self) -> std::io::Result<String> {
-        let answer = get(&self.url, "/about", HEALTH_MAX, ABOUT_MAX, &AtomicBool::new(false))?;
+        self.response("/about", ABOUT_MAX)
+    }
+
+    /// What a relay has measured in each second.
+    ///
+    /// # Errors
+    /// It does not answer in time.
+    pub fn seconds(&self) -> std::io::Result<String> {
+        self.response("/seconds", RESPONSE_MAX)
+    }
+
+    /// The body of a response of at most so many bytes.
+    fn response(&self, path: &str, most: usize) -> std::io::Result<String> {
+        let answer = get(&self.url, path, HEALTH_MAX, most, &AtomicBool::new(false))?;
+        if answer.len() >= most {
+            return Err(std::io::Error::other(format!("the response to {path} is longer than {most} bytes")));
+        }
         let answer = String::from_utf8_lossy(&answer);
         let body = answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned());
         body.ok_or_else(|| std::io::Error::other("it was not answered in HTTP"))

@@ -208,15 +208,15 @@ impl Subject {
 
     /// Whether messages of its calls are published: by a relay of ours, by one within the server, or by whoever commits.
     pub fn publishes(&self) -> bool {
-        matches!(self.how.style, Style::Outbox | Style::PublishAfter)
+        matches!(self.how.style, Style::Outbox | Style::DirectPublish)
     }
 
     /// Whether its calls publish what they have committed.
-    pub fn produces_itself(&self) -> bool {
-        self.how.style == Style::PublishAfter
+    pub fn publishes_directly(&self) -> bool {
+        self.how.style == Style::DirectPublish
     }
 
-    /// What whoever commits is told of its sink, where that publishes too.
+    /// Environment of a server or load generator that publishes messages itself.
     pub fn published_by_itself(&self, relaying: &RelayOptions, sink: &SinkAddress) -> Vec<(String, String)> {
         let has_own = self.publishes() && !self.has_relay(1);
         if has_own { relaying.variables(sink) } else { Vec::new() }

@@ -3,10 +3,15 @@
 use crate::secrets::with_brokers_password;
 use crate::viewer::{Viewer, tell};
 use anyhow::{Context, Result};
-use broker::{Address, Broker, BrokerError, Stored};
+use broker::{Address, Broker, BrokerError, Record, Stored};
 use observe::{Listening, is_here, listener};
 use serde::{Deserialize, Serialize};
 use targets::wait_for;
+
+/// Batches that a private broker takes before anything is measured, records of each, and their size.
+const WARM_UP_BATCHES: usize = 1_000;
+const WARM_UP_RECORDS: usize = 20;
+const WARM_UP_BYTES: usize = 128;
 
 /// A broker that is asked for, as plain data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,15 +32,17 @@ pub fn broker_address(text: &str) -> Result<String> {
 }
 
 impl BrokerSpec {
-    /// Looks whether it can be used: the user's is connected to, and of a private one the programs are looked for.
+    /// Checks that it is available: connects to the user's, and looks for the programs of a private one.
     ///
     /// # Errors
     /// It cannot, and why.
-    pub fn can_be_used(&self) -> Result<()> {
+    pub fn check_available(&self) -> Result<()> {
         match &self.named {
             Some(named) => {
                 let address = with_brokers_password(named.parse()?);
-                wait_for(Broker::connect(&address))?.context("the broker of --db cannot be used").map(drop)
+                wait_for(Broker::connect(&address))?
+                    .context("could not use the broker given by --db")
+                    .map(drop)
             }
             None => Ok(rig::find(rig::Engine::Kafka).map(drop)?),
         }
@@ -57,7 +64,9 @@ impl BrokerHost {
             tell(viewer, &format!("starting a private {}", rig::Engine::Kafka.title()));
             let options = rig::Options { limits, ..rig::Options::default() };
             let engine = Box::new(rig::start(rig::Engine::Kafka, &options)?);
-            return Ok(BrokerHost::Private { engine, limits });
+            let host = BrokerHost::Private { engine, limits };
+            host.warm_up()?;
+            return Ok(host);
         };
         Ok(BrokerHost::Named(with_brokers_password(named.parse()?)))
     }
@@ -75,9 +84,28 @@ impl BrokerHost {
         if anew {
             engine.halt()?;
         }
-        if !engine.is_alive() {
-            engine.restart()?;
+        if engine.is_alive() {
+            return Ok(());
         }
+        engine.restart()?;
+        self.warm_up()
+    }
+
+    /// Has a private broker compile what it does for each batch, which would otherwise be measured: it takes records for a topic that is
+    /// deleted again.
+    fn warm_up(&self) -> Result<()> {
+        let (address, payload) = (self.address()?, vec![b'-'; WARM_UP_BYTES]);
+        let record = || Record { key: b"1".to_vec(), value: payload.clone() };
+        let name = "stackmark-warm-up";
+        wait_for(async {
+            let broker = Broker::connect(&address).await?;
+            broker.create_topic(name, 1).await?;
+            let partition = broker.partition(name, 0).await?;
+            for _ in 0..WARM_UP_BATCHES {
+                partition.write((0..WARM_UP_RECORDS).map(|_| record()).collect()).await?;
+            }
+            broker.delete_topic(name).await
+        })??;
         Ok(())
     }
 
@@ -134,29 +162,39 @@ impl BrokerHost {
 
     pub(crate) fn notes(&self) -> Vec<String> {
         match self {
-            BrokerHost::Private { engine, .. } => crate::host::notes_on(engine),
+            BrokerHost::Private { engine, .. } => {
+                let warmed = format!(
+                    "The broker was sent {} records in {WARM_UP_BATCHES} batches before each trial, to warm it up.",
+                    WARM_UP_BATCHES * WARM_UP_RECORDS
+                );
+                crate::host::notes_on(engine).into_iter().chain([warmed]).collect()
+            }
             BrokerHost::Named(_) => Vec::new(),
         }
     }
 }
 
-/// A topic that is made for one trial and removed with this value, with everything in it.
+/// A topic that is created for one trial and deleted with this value.
 #[derive(Debug)]
 pub struct RunTopic {
     broker: Address,
     name: String,
-    is_there: bool,
+    is_created: bool,
 }
 
 impl RunTopic {
-    /// Makes one with a name of its own.
+    /// Creates one with a unique name.
     ///
     /// # Errors
     /// The broker is unavailable, or refuses.
-    pub fn make(broker: Address, partitions: u32) -> Result<RunTopic> {
+    pub fn create(broker: Address, partitions: u32) -> Result<RunTopic> {
         let name = format!("stackmark-{}-{:x}", std::process::id(), measure::unix_nanoseconds());
-        wait_for(async { Broker::connect(&broker).await?.make_topic(&name, partitions).await })??;
-        Ok(RunTopic { broker, name, is_there: true })
+        // What fails may have created it all the same: it is deleted then.
+        let topic = RunTopic { broker, name, is_created: true };
+        wait_for(async {
+            Broker::connect(&topic.broker).await?.create_topic(&topic.name, partitions).await
+        })??;
+        Ok(topic)
     }
 
     /// The broker that it is on.
@@ -193,25 +231,25 @@ impl RunTopic {
         read.map_err(|Why(error)| error.context(format!("could not read the topic {}", self.name)))
     }
 
-    /// Removes it.
+    /// Deletes it.
     ///
     /// # Errors
     /// The broker is unavailable, or refuses: the topic stays.
-    pub fn remove(mut self) -> Result<()> {
-        self.is_there = false;
-        self.removed().with_context(|| format!("the topic {} could not be removed", self.name))
+    pub fn delete(mut self) -> Result<()> {
+        self.is_created = false;
+        self.deleted().with_context(|| format!("could not delete topic {}", self.name))
     }
 
-    fn removed(&self) -> Result<()> {
-        Ok(wait_for(async { Broker::connect(&self.broker).await?.remove_topic(&self.name).await })??)
+    fn deleted(&self) -> Result<()> {
+        Ok(wait_for(async { Broker::connect(&self.broker).await?.delete_topic(&self.name).await })??)
     }
 }
 
 impl Drop for RunTopic {
     fn drop(&mut self) {
-        if self.is_there {
-            // Whoever ends here has said already that something failed.
-            let _ = self.removed();
+        if self.is_created {
+            // The failure that led here is already reported.
+            let _ = self.deleted();
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::load::{Aftermath, Load, Struck};
 use crate::stage::{Component, Stage};
 use admin::store;
 use anyhow::{Context, Result, bail};
-use deploy::{Databases, Deployment, Interrupt, ServerSettings, Subject};
+use deploy::{Databases, Deployment, Interrupt, ServerSettings, Subject, tell};
 use measure::Monotonic;
 use model::random::Random;
 use model::{Clock, Ledger, Mix, Nanos};
@@ -158,7 +158,7 @@ impl<W: Driven> Rounds<'_, W> {
         let before = trial::evidence::<W>(&urls)?;
         let (began, opened) = (measure::unix_nanoseconds(), self.clock.now());
         self.stage.forget_unflushed()?;
-        self.stage.renew_destination()?;
+        self.stage.renew_destination(number)?;
         self.stage.start()?;
         let mut struck = self.under_load(number, component, action)?;
         self.end_load(&mut struck)?;
@@ -378,7 +378,7 @@ impl<W: Driven> Rounds<'_, W> {
         }
     }
 
-    /// What was published of the calls of a fault, or stayed in an outbox, against those.
+    /// Checks the messages of a fault against its calls.
     fn messages(
         &mut self,
         number: u64,
@@ -393,7 +393,9 @@ impl<W: Driven> Rounds<'_, W> {
         if let Some(arrived) =
             destination.audit::<W>(style, &databases.size, &runs, before, claims, &stored)?
         {
-            destination.close(arrived.is_right())?;
+            if let Err(error) = destination.close(arrived.is_right()) {
+                tell(self.viewer, &format!("{error:#}"));
+            }
             checks.extend(arrived.checks);
         }
         Ok(checks)

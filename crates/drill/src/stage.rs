@@ -107,7 +107,7 @@ pub(crate) struct Stage<'a, W: Driven> {
     server_way: Option<Proxy>,
     server: Option<Server>,
     relay: Option<Server>,
-    /// Where messages go, of one fault after the other.
+    /// Of the current fault.
     destination: Destination,
 }
 
@@ -169,17 +169,18 @@ impl<'a, W: Driven> Stage<'a, W> {
         self.folder.join(format!("{name}.log"))
     }
 
-    /// Has messages go to a new place, for the fault that comes.
-    pub(crate) fn renew_destination(&mut self) -> Result<()> {
+    /// Creates a new destination for the fault of this number.
+    pub(crate) fn renew_destination(&mut self, number: u64) -> Result<()> {
         if self.subject.publishes() {
-            self.destination = Destination::make(&self.settings.relaying, self.deployment, self.folder)?;
+            let file = self.folder.join(format!("announced-{}.jsonl", number + 1));
+            self.destination = Destination::create(&self.settings.relaying, self.deployment, &file)?;
         }
         Ok(())
     }
 
-    /// Where messages have gone.
+    /// Takes the destination of the current fault.
     pub(crate) fn take_destination(&mut self) -> Destination {
-        std::mem::replace(&mut self.destination, Destination::Null)
+        std::mem::take(&mut self.destination)
     }
 
     /// Starts relay and server.
@@ -213,8 +214,13 @@ impl<'a, W: Driven> Stage<'a, W> {
         let url = self.server_way.as_ref().map(|way| format!("http://{}", way.address()));
         let order = Order { url, ..order };
         let (urls, how) = (self.urls(&self.engines), self.subject.how.path());
-        let sink = self.destination.address();
-        let more = self.subject.published_by_itself(&self.settings.relaying, &sink);
+        // Through HTTP the server publishes.
+        let more = match self.subject.route() {
+            Route::Direct => {
+                self.subject.published_by_itself(&self.settings.relaying, &self.destination.address())
+            }
+            Route::Http => Vec::new(),
+        };
         let whole =
             deploy::Order { workload: self.subject.workload(), how: &how, databases: &urls, more: &more };
         let asked = serde_json::to_string(&order)?;

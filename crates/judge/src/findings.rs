@@ -310,9 +310,9 @@ pub fn published_words(trial: &Trial) -> Option<String> {
         None => "duplicates unknown".to_owned(),
         Some(count) => format!("{} duplicates", figures::count(count)),
     };
-    let backlog = published.backlog_max().map_or_else(String::new, |most| {
-        format!("; at most {} waited at the end of a second", figures::count(most))
-    });
+    let backlog = published
+        .backlog_max()
+        .map_or_else(String::new, |most| format!("; maximum backlog {} messages", figures::count(most)));
     let messages = match published.messages {
         None => "an unknown number of messages".to_owned(),
         Some(count) => format!("{} messages", figures::count(count)),

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::net::TcpListener;
 
@@ -29,13 +29,13 @@ pub use polling::{ADAPTIVE, Polling};
 pub use producer::{Producing, produce_to, publish};
 pub use sink::{Lines, Message, Null, Publishing, Sink, Topic};
 
-/// What a relay of an outbox has measured; it writes, and whoever asks reads.
-pub type Shared = Arc<Mutex<Deliveries>>;
+/// What a relay of an outbox has measured; read by `/about` and `/seconds`.
+pub type SharedDeliveries = Arc<Mutex<Deliveries>>;
 
 /// When messages were written into an outbox, and when they were acknowledged.
 #[derive(Debug, Default)]
 pub struct Deliveries {
-    /// From the one to the other.
+    /// Delivery lag.
     lag: Latencies,
     /// Messages of which rows were written, and those that were acknowledged, in each second since 1970 by the clock of the relay.
     seconds: BTreeMap<i64, (u64, u64)>,
@@ -46,7 +46,7 @@ impl Deliveries {
     pub fn note(&mut self, acknowledged_us: i64, written_us: impl Iterator<Item = i64>) {
         const SECOND_US: i64 = 1_000_000;
         for written_us in written_us {
-            // A clock that was set back tells nothing.
+            // The clock may have been set back.
             self.lag.record(Nanos((acknowledged_us - written_us).max(0).unsigned_abs() * 1_000));
             self.seconds.entry(written_us.div_euclid(SECOND_US)).or_default().0 += 1;
             self.seconds.entry(acknowledged_us.div_euclid(SECOND_US)).or_default().1 += 1;
@@ -104,7 +104,7 @@ pub trait Relay: Send {
         Box::pin(std::future::ready(()))
     }
     /// How long that took so far, where it is measured here.
-    fn deliveries(&self) -> Option<Shared> {
+    fn deliveries(&self) -> Option<SharedDeliveries> {
         None
     }
 }
@@ -141,7 +141,7 @@ struct Counts {
     expired: AtomicU64,
     errors: AtomicU64,
     /// Of a relay that measures it.
-    deliveries: Option<Shared>,
+    deliveries: Option<SharedDeliveries>,
 }
 
 impl Counts {
@@ -153,10 +153,17 @@ impl Counts {
         self.errors.fetch_add(batch.error.is_some().into(), Ordering::Relaxed);
     }
 
+    fn deliveries(&self) -> Option<MutexGuard<'_, Deliveries>> {
+        self.deliveries.as_ref().map(|shared| shared.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Each second with what was written and acknowledged in it: a path of its own, since a long run has many.
+    fn seconds(&self) -> Value {
+        json!(self.deliveries().map_or_else(Vec::new, |deliveries| deliveries.seconds()))
+    }
+
     fn about(&self) -> Value {
         let count = |of: &AtomicU64| of.load(Ordering::Relaxed);
-        let deliveries = self.deliveries.as_ref();
-        let deliveries = deliveries.map(|shared| shared.lock().unwrap_or_else(PoisonError::into_inner));
         json!({
             "name": "stackmark-relay",
             "version": env!("CARGO_PKG_VERSION"),
@@ -166,8 +173,7 @@ impl Counts {
             "transactions": count(&self.transactions),
             "expired": count(&self.expired),
             "errors": count(&self.errors),
-            "lag": deliveries.as_ref().and_then(|deliveries| deliveries.quantiles()),
-            "seconds": deliveries.as_ref().map_or_else(Vec::new, |deliveries| deliveries.seconds()),
+            "lag": self.deliveries().and_then(|deliveries| deliveries.quantiles()),
         })
     }
 }
@@ -187,8 +193,12 @@ pub async fn run(
     let counts = Arc::new(Counts { deliveries: relay.deliveries(), ..Counts::default() });
     let about = |State(counts): State<Arc<Counts>>| async move { (IS_JSON, counts.about().to_string()) };
     let health = || async { (IS_JSON, json!({ "status": "ok" }).to_string()) };
-    let router =
-        Router::new().route("/health", get(health)).route("/about", get(about)).with_state(counts.clone());
+    let seconds = |State(counts): State<Arc<Counts>>| async move { (IS_JSON, counts.seconds().to_string()) };
+    let router = Router::new()
+        .route("/health", get(health))
+        .route("/about", get(about))
+        .route("/seconds", get(seconds))
+        .with_state(counts.clone());
     let relaying = async {
         let (mut told, mut in_vain) = (None, 0_u32);
         loop {

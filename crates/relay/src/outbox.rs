@@ -5,7 +5,7 @@
 //! remembered. A row is removed after its message has been acknowledged; a relay that ends in between leaves it to be
 //! published again. So messages come at least once, and the first ones of a key in its order.
 
-use crate::{Batch, BoxFuture, Ending, Message, Relay, Shared, Sink};
+use crate::{Batch, BoxFuture, Ending, Message, Relay, SharedDeliveries, Sink};
 use measure::{Monotonic, unix_nanoseconds};
 use model::random::Random;
 use model::{Clock as _, Fault, Nanos};
@@ -52,7 +52,7 @@ pub struct OutboxRelay<O: SqlOpener> {
     holder: i64,
     clock: Monotonic,
     open: Option<Open<O::Conn>>,
-    deliveries: Shared,
+    deliveries: SharedDeliveries,
 }
 
 struct Open<C> {
@@ -68,7 +68,16 @@ impl<O: SqlOpener> OutboxRelay<O> {
     pub fn new(opener: O, read: Read<Row>, sink: Box<dyn Sink>, batch: u32) -> OutboxRelay<O> {
         let holder = Random::stream(unix_nanoseconds(), &[std::process::id().into()]).range(1, i64::MAX);
         let clock = Monotonic::start();
-        OutboxRelay { opener, read, sink, batch, holder, clock, open: None, deliveries: Shared::default() }
+        OutboxRelay {
+            opener,
+            read,
+            sink,
+            batch,
+            holder,
+            clock,
+            open: None,
+            deliveries: SharedDeliveries::default(),
+        }
     }
 
     async fn turn(&mut self) -> Batch {
@@ -142,7 +151,7 @@ impl<O: SqlOpener> Relay for OutboxRelay<O> {
         })
     }
 
-    fn deliveries(&self) -> Option<Shared> {
+    fn deliveries(&self) -> Option<SharedDeliveries> {
         Some(Arc::clone(&self.deliveries))
     }
 }

@@ -1,13 +1,13 @@
-//! What publishes messages from within the process that has committed them: a dual write, which loses them if it ends in between.
+//! Publishes messages from the committing process: a dual write, which loses them if the process ends in between.
 
 use crate::{BATCH, Message, Sink};
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::{mpsc, oneshot};
 
-/// A message, and who waits for its acknowledgement.
-type Order = (Message, oneshot::Sender<Result<(), String>>);
+/// A message, and where its acknowledgement goes.
+type PendingMessage = (Message, oneshot::Sender<Result<(), String>>);
 
-static QUEUE: Mutex<Option<mpsc::UnboundedSender<Order>>> = Mutex::new(None);
+static QUEUE: Mutex<Option<mpsc::UnboundedSender<PendingMessage>>> = Mutex::new(None);
 
 /// Publishes to a sink what is given to [`publish`] from now on, until this value is dropped.
 #[must_use]
@@ -17,10 +17,10 @@ pub struct Producing(());
 /// Starts a thread that publishes to a sink, together what has come while it was busy. There is one at most in a process.
 ///
 /// # Errors
-/// The system gives no runtime.
+/// The runtime could not be created.
 pub fn produce_to(mut sink: Box<dyn Sink>) -> std::io::Result<Producing> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (sender, mut orders) = mpsc::unbounded_channel::<Order>();
+    let (sender, mut orders) = mpsc::unbounded_channel::<PendingMessage>();
     std::thread::spawn(move || {
         runtime.block_on(async {
             while let Some(first) = orders.recv().await {
@@ -33,7 +33,7 @@ pub fn produce_to(mut sink: Box<dyn Sink>) -> std::io::Result<Producing> {
                 }
                 let published = sink.publish(&messages).await;
                 for waits in waiting {
-                    // Who has gone does not want to know.
+                    // The caller may have been dropped.
                     let _ = waits.send(published.clone());
                 }
             }

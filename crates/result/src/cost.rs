@@ -173,7 +173,7 @@ worded! {
         Engine = "engine",
         /// Does what calls have left to be done between stores.
         Relay = "relay",
-        /// Takes messages and hands them on.
+        /// Message broker.
         Broker = "broker",
     }
 }

@@ -1,24 +1,25 @@
-//! What was published from an outbox.
+//! Messages that were published.
 
 use super::Quantiles;
 use serde::{Deserialize, Serialize};
 
-/// Messages that a relay has published from an outbox.
+/// Messages that were published: by a relay from an outbox, or by the process that committed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// Where they went: `null`, `file`, `kafka`.
+    /// `null`, `file` or `kafka`.
     pub sink: String,
-    /// How many, those that went again included; `null` where a relay within the server published them and nobody looked.
+    /// Messages published, duplicates included; `null` if unknown: they are not stored, and no relay counted them.
     pub messages: Option<u64>,
-    /// In how many batches; `null` where the relay is within the server.
+    /// Batches; `null` if no relay counted them.
     pub batches: Option<u64>,
-    /// Those that came again; `null` where nobody looked.
+    /// Duplicates; `null` if not checked.
     pub duplicates: Option<u64>,
     /// From when a message was written into the outbox, before its transaction committed, to when the sink had acknowledged it;
-    /// `null` where none was.
+    /// `null` if not measured.
     pub lag: Option<Quantiles>,
-    /// Each second from the begin of the measured interval until the last message was acknowledged; empty where some never were.
+    /// One entry per second, from the start of the window until the last message was acknowledged and the window closed; empty if not
+    /// measured, or if some messages were never acknowledged.
     pub line: Vec<PublishedSecond>,
 }
 
@@ -26,7 +27,7 @@ pub struct Published {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedSecond {
-    /// Its end, in seconds from the start of the measured interval.
+    /// Its end, in seconds from the start of the window.
     pub t_s: f64,
     /// Messages that the sink acknowledged in it.
     pub messages: u64,

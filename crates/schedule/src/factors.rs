@@ -42,6 +42,7 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
     };
     let engines = base.spec.engine != other.spec.engine;
     let (mut served, mut routes, mut announcing) = (false, false, false);
+    let (mut publish, mut relayed) = ([false; 2], true);
     if let (Ok(a), Ok(b)) = (subjects::find(&base.subject), subjects::find(&other.subject)) {
         routes = a.route() != b.route();
         served = !routes && a.route() == Route::Http;
@@ -57,6 +58,8 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
         note(!orm && a.style() != b.style(), "style");
         announcing = (a.announces() || b.announces()) && a.style() != b.style();
         note(announcing, "announcing");
+        publish = [a, b].map(|subject| subject.publishes());
+        relayed = [a, b].iter().all(|subject| subject.how.style.is_relayed());
     }
     let (a, b) = (&base.plan, &other.plan);
     let clients = a.workers != b.workers;
@@ -84,8 +87,8 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
     let brokers = [&base.spec.broker, &other.spec.broker];
     note(limits_of(brokers[0]) != limits_of(brokers[1]), "limits");
     // Where only one side publishes, how it does is part of that.
-    if !announcing {
-        let [published, otherwise] = relays.map(|relaying| relaying.described(true));
+    if !announcing || publish.iter().all(|publishes| *publishes) {
+        let [published, otherwise] = relays.map(|relaying| relaying.described(relayed));
         for name in differing(&published, &otherwise) {
             note(true, &format!("stack.settings.{name}"));
         }

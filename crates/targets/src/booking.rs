@@ -10,21 +10,21 @@ use model::AnyTarget;
 use relay::{Message, OutboxRelay, Row};
 use sql::{ColumnError, Columns, DbUrl, SqlOpener};
 use workload_booking::{
-    Announcing, Bookings, Cardinality, Published, catalogue, message, outbox_row, relay_catalogue,
+    Announcing, Bookings, Cardinality, Publishing, catalogue, message, outbox_row, relay_catalogue,
 };
 
 pub(crate) fn open(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<Bookings>> {
     let (style, announcing) = match how.style {
         Style::OutboxRow => (Style::Plain, Announcing::Row),
         Style::Outbox => (Style::Plain, Announcing::Relayed),
-        Style::PublishAfter => (Style::Plain, Announcing::Afterwards(publish)),
+        Style::DirectPublish => (Style::Plain, Announcing::AfterCommit(publish)),
         style => (style, Announcing::Nothing),
     };
     generic::target_in_form(How { style, ..how }, url, catalogue(how.dialect)?, clock, announcing)
 }
 
 /// Publishes from within the process that has committed.
-fn publish(key: u64, payload: Vec<u8>) -> Published {
+fn publish(key: u64, payload: Vec<u8>) -> Publishing {
     Box::pin(relay::publish(Message { key, payload }))
 }
 

@@ -50,8 +50,8 @@ pub enum Style {
     OutboxRow,
     /// A relay publishes it from there.
     Outbox,
-    /// Each transaction is committed and then published by the same process, and nothing says so in between.
-    PublishAfter,
+    /// Each transaction is committed and then published by the same process, with no record of the pending message in between.
+    DirectPublish,
 }
 
 /// What speaks to the engine, whatever the route.
@@ -109,7 +109,7 @@ impl Style {
             Style::TwoPhase => "2pc",
             Style::TwoPhaseLog => "2pc-log",
             Style::Saga => "saga",
-            Style::DualWrite | Style::PublishAfter => "dual-write",
+            Style::DualWrite | Style::DirectPublish => "dual-write",
             Style::Attached => "attached",
             Style::OutboxRow => "outbox-row",
             Style::Outbox => "outbox",

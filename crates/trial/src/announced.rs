@@ -12,10 +12,10 @@ use targets::{Driven, Style};
 
 /// What is to be said of rows of earlier runs in the outbox that a relay is to work on.
 pub(crate) fn earlier<W: Driven>(job: &Job<'_, W>, before: &W::Evidence) -> Option<String> {
-    let rows = W::pending(before).filter(|rows| *rows > 0 && job.subject.publishes())?;
+    let rows = W::pending(before).filter(|rows| *rows > 0 && job.subject.how.style == Style::Outbox)?;
     Some(format!(
-        "The outbox held {rows} rows of earlier runs. They were published first, and are included in the number of messages and in the \
-         delivery lag."
+        "The outbox held {rows} rows of earlier runs. They were published first, and are included in the number of messages, and in \
+         the delivery lag where that is measured."
     ))
 }
 
@@ -71,12 +71,9 @@ fn audit_messages<W: Driven>(
         return Ok(());
     }
     let Some(relayed) = relayed else {
-        let why = if job.url.is_some() {
-            "Messages were not checked: the relay of this server was not started here."
-        } else {
-            "Messages were not checked: the relay did not answer."
-        };
-        trial.ledger.push(not_seen(why));
+        trial
+            .ledger
+            .push(not_seen("Messages were not checked: Stackmark did not start the publisher behind --url."));
         return Ok(());
     };
     let pending = trial.settled.as_ref().map_or(0, |settled| settled.pending_last);

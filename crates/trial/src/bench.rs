@@ -216,6 +216,9 @@ pub(crate) fn without_lines(trial: &Trial) -> Trial {
     if let Some(machine) = &mut slim.machine_wide {
         machine.samples.clear();
     }
+    if let Some(published) = &mut slim.published {
+        published.line.clear();
+    }
     if let Some(engine) = &mut slim.engine {
         engine.t_s.clear();
         for gauge in &mut engine.gauges {

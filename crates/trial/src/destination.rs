@@ -8,13 +8,14 @@ use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use targets::{Driven, Style};
 
-/// The file of messages, in the folder of a run.
-const ANNOUNCED: &str = "announced.jsonl";
+/// The file of messages, in the folder of a trial.
+pub(crate) const ANNOUNCED: &str = "announced.jsonl";
 
 /// Where messages go.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub enum Destination {
     /// Nowhere.
+    #[default]
     Null,
     /// A file with a message a line.
     File(PathBuf),
@@ -47,13 +48,14 @@ impl Arrived {
 }
 
 impl Destination {
-    /// An empty one, as a relay is to have it: a file in `folder`, or a topic on the broker of a deployment.
+    /// Creates an empty one: a file, which is also where the messages of a topic are written if something is wrong with them; or a topic
+    /// on the broker of a deployment.
     ///
     /// # Errors
-    /// The file of an earlier one cannot be removed, or the topic cannot be made.
-    pub fn make(options: &RelayOptions, deployment: &Deployment, folder: &Path) -> Result<Destination> {
-        // Those who write it work in other folders.
-        let file = std::path::absolute(folder).context("the folder of the run has no name")?.join(ANNOUNCED);
+    /// The file of an earlier one cannot be removed, or the topic cannot be created.
+    pub fn create(options: &RelayOptions, deployment: &Deployment, file: &Path) -> Result<Destination> {
+        // Writers run in other working directories.
+        let file = std::path::absolute(file).context("the folder of the run has no name")?;
         match fs::remove_file(&file) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(error).with_context(|| format!("could not remove {}", file.display()));
@@ -65,12 +67,12 @@ impl Destination {
             SinkKind::File => Destination::File(file),
             SinkKind::Kafka => {
                 let broker = deployment.broker()?.context("a broker was started for its topic")?;
-                Destination::Topic { topic: RunTopic::make(broker, options.partitions)?, kept: file }
+                Destination::Topic { topic: RunTopic::create(broker, options.partitions)?, kept: file }
             }
         })
     }
 
-    /// As a relay is told it.
+    /// Its address, for whoever publishes.
     #[must_use]
     pub fn address(&self) -> SinkAddress {
         match self {
@@ -82,7 +84,7 @@ impl Destination {
         }
     }
 
-    /// Holds what has arrived of some runs in a style to what was acknowledged and stored; nothing where messages are not stored, or the workload
+    /// Compares the messages of some runs with what was acknowledged and stored; nothing where messages are not stored, or the workload
     /// has none.
     ///
     /// # Errors
@@ -104,7 +106,7 @@ impl Destination {
                 let file = File::open(path).with_context(|| format!("could not read {}", path.display()))?;
                 for line in BufReader::new(file).split(b'\n') {
                     messages += 1;
-                    announced.take(&|| format!("line {messages} of {ANNOUNCED}"), &line?);
+                    announced.take(&|| format!("line {messages} of the file"), &line?);
                 }
             }
             Destination::Topic { topic, .. } => topic.read(|partition, offset, value| {
@@ -117,7 +119,7 @@ impl Destination {
         Ok(Some(Arrived { messages, duplicates, checks: announced.checks(claims, stored) }))
     }
 
-    /// Removes a topic. Messages stay only where something is wrong with them, in a file.
+    /// Deletes a topic, and keeps messages in a file only where something is wrong with them.
     ///
     /// # Errors
     /// They cannot be written or removed.
@@ -130,7 +132,7 @@ impl Destination {
             Destination::File(_) => Ok(()),
             Destination::Topic { topic, kept } => {
                 let written = if is_right { Ok(()) } else { write(&topic, &kept) };
-                topic.remove().and(written)
+                topic.delete().and(written)
             }
         }
     }

@@ -118,12 +118,13 @@ impl<W: Driven> Job<'_, W> {
         let earlier = stored_before.as_ref().and_then(|before| announced::earlier(self, before));
         document.trials[index].notes.extend(earlier);
         let mut relay = Relaying::beside(self)?;
+        document.trials[index].notes.extend(relay.note());
         let mut watched = self.watched();
         watched.extend(relay.watched());
         let mut driven = match self.subject.route() {
             Route::Direct => {
                 let _producing =
-                    self.subject.produces_itself().then(|| relay.sink().produce()).transpose()?;
+                    self.subject.publishes_directly().then(|| relay.sink().produce()).transpose()?;
                 let target =
                     targets::target_over(self.subject.how, &self.databases.urls(), &self.databases.size)?;
                 self.drive(target, self.plan.workers, watched, None, document, before)?
@@ -132,7 +133,11 @@ impl<W: Driven> Job<'_, W> {
         };
         driven.throttling.relay = relay.throttling();
         driven.throttling.broker = self.deployment.broker_limits().1;
-        driven.relayed = relay.ask();
+        let (relayed, failure) = relay.ask();
+        driven.relayed = relayed;
+        if let Some(failure) = failure {
+            driven.server_failure.get_or_insert(failure);
+        }
         if let Err(error) = relay.stop() {
             driven.server_failure.get_or_insert(format!("{error:#}"));
         }
@@ -387,7 +392,7 @@ impl<W: Driven> Job<'_, W> {
         let committed = trial.committed().round() as u64;
         trial.disk = observation.disk;
         trial.processes = observation.processes;
-        self.tell_processes(&mut trial.processes, committed, &throttling);
+        self.describe_processes(&mut trial.processes, committed, &throttling);
         trial.writeback = observation.writeback.map(|seen| result::Writeback {
             cpu_ms_per_1000_committed: seen.cpu_s.and_then(|s| result::cpu_ms_a_thousand(s, committed)),
             ..seen

@@ -6,7 +6,7 @@ use result::{Process, Role};
 use sql::Dialect;
 use targets::Driven;
 
-/// Of each that can be limited.
+/// How often each process with limits has met them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Throttling {
     /// In the order in which engines are watched.
@@ -17,8 +17,13 @@ pub(crate) struct Throttling {
 }
 
 impl<W: Driven> Job<'_, W> {
-    /// Enters what the processes of a trial are, and may use, beside what was observed of them.
-    pub(crate) fn tell_processes(&self, processes: &mut [Process], committed: u64, throttling: &Throttling) {
+    /// Sets roles, limits and CPU time per committed call of observed processes.
+    pub(crate) fn describe_processes(
+        &self,
+        processes: &mut [Process],
+        committed: u64,
+        throttling: &Throttling,
+    ) {
         let mut engines = throttling.engines.iter().copied();
         for process in processes {
             let role = process.roles[0];

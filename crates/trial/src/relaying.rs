@@ -1,7 +1,7 @@
 //! The relay beside a trial, of a style that leaves something to one.
 
 use crate::Job;
-use crate::destination::Destination;
+use crate::destination::{ANNOUNCED, Destination};
 use crate::settle::{Interval, SECOND_US};
 use anyhow::Result;
 use deploy::{Server, SinkAddress};
@@ -10,7 +10,7 @@ use result::{PublishedSecond, Quantiles, Role};
 use serde::Deserialize;
 use targets::Driven;
 
-/// What a relay says of itself; one within a server says nothing.
+/// What a relay reports about itself; one inside a server reports nothing.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Relayed {
     /// What it has brought to where it belongs.
@@ -22,26 +22,28 @@ pub(crate) struct Relayed {
     /// How long that took, where it measures it.
     pub lag: Option<Quantiles>,
     /// Seconds since 1970, with the messages that were written and acknowledged in each.
-    #[serde(default)]
+    #[serde(skip)]
     pub seconds: Vec<(i64, u64, u64)>,
     /// Where it has published.
-    #[serde(skip, default = "nowhere")]
+    #[serde(skip)]
     pub destination: Destination,
 }
 
-const fn nowhere() -> Destination {
-    Destination::Null
+fn report(relay: &Server) -> Result<Relayed> {
+    let mut relayed: Relayed = serde_json::from_str(&relay.about()?)?;
+    relayed.seconds = serde_json::from_str(&relay.seconds()?)?;
+    Ok(relayed)
 }
 
 impl Relayed {
-    /// One that says nothing.
-    fn silent() -> Relayed {
+    /// Of a publisher that measures nothing.
+    fn unmeasured() -> Relayed {
         let (lag, seconds) = (None, Vec::new());
         Relayed { messages: None, batches: None, lag, seconds, destination: Destination::Null }
     }
 
     /// Each second from the begin of the measured interval until the last message was acknowledged; nothing where some are still
-    /// `pending`, since nobody knows when those were written.
+    /// `pending`: their write times are unknown.
     pub(crate) fn line(&self, within: Interval, pending: u64) -> Vec<PublishedSecond> {
         let (Some((first, ..)), Some((last, ..))) = (self.seconds.first(), self.seconds.last()) else {
             return Vec::new();
@@ -75,8 +77,8 @@ impl Relayed {
 pub(crate) struct Relaying {
     relay: Option<Server>,
     destination: Destination,
-    /// What publishes is a part of the server or of the load generator.
-    is_within: bool,
+    /// The server or the load generator publishes.
+    is_embedded: bool,
 }
 
 impl Relaying {
@@ -86,18 +88,19 @@ impl Relaying {
     /// It cannot be started.
     pub(crate) fn beside<W: Driven>(job: &Job<'_, W>) -> Result<Relaying> {
         let publishes = job.subject.publishes();
-        let mut relaying = Relaying { relay: None, destination: Destination::Null, is_within: false };
+        let mut relaying = Relaying { relay: None, destination: Destination::Null, is_embedded: false };
         if job.url.is_some() || !job.audited {
             return Ok(relaying);
         }
         let (log, options) = (job.folder.path().join("relay.log"), &job.server.relaying);
         if publishes {
-            relaying.destination = Destination::make(options, job.deployment, job.folder.path())?;
+            relaying.destination =
+                Destination::create(options, job.deployment, &job.folder.path().join(ANNOUNCED))?;
         }
         let urls = job.databases.urls();
         let sink = relaying.sink();
         relaying.relay = job.subject.relay(&urls, options, &sink, &log, job.interrupt.flag())?;
-        relaying.is_within = publishes && relaying.relay.is_none();
+        relaying.is_embedded = publishes && relaying.relay.is_none();
         Ok(relaying)
     }
 
@@ -105,21 +108,36 @@ impl Relaying {
         self.relay.as_ref().map(|relay| Watched::of(Role::Relay, relay.pid()))
     }
 
+    /// The topic on a broker, for whoever has to delete it after a run that was killed.
+    pub(crate) fn note(&self) -> Option<String> {
+        let SinkAddress::Topic { broker, topic } = self.sink() else { return None };
+        Some(format!(
+            "Messages went to the topic {topic} at {}, which is deleted after the trial.",
+            broker.place()
+        ))
+    }
+
     /// Where messages go.
     pub(crate) fn sink(&self) -> SinkAddress {
         self.destination.address()
     }
 
-    /// What it says of itself; nothing where there is none, or it does not answer.
-    /// The topic goes with the answer.
-    pub(crate) fn ask(&mut self) -> Option<Relayed> {
-        let relayed = match &self.relay {
-            Some(relay) => serde_json::from_str(&relay.about().ok()?).ok()?,
-            None if self.is_within => Relayed::silent(),
-            None => return None,
+    /// What it reports about itself, and where messages went; nothing where nothing is published. And why a relay could not be
+    /// asked: its messages are checked all the same.
+    pub(crate) fn ask(&mut self) -> (Option<Relayed>, Option<String>) {
+        let destination = std::mem::take(&mut self.destination);
+        let (relayed, failure) = match &self.relay {
+            Some(relay) => match report(relay) {
+                Ok(relayed) => (relayed, None),
+                Err(error) => (
+                    Relayed::unmeasured(),
+                    Some(format!("the relay could not be asked what it has done: {error:#}")),
+                ),
+            },
+            None if self.is_embedded => (Relayed::unmeasured(), None),
+            None => return (None, None),
         };
-        let destination = std::mem::replace(&mut self.destination, Destination::Null);
-        Some(Relayed { destination, ..relayed })
+        (Some(Relayed { destination, ..relayed }), failure)
     }
 
     pub(crate) fn throttling(&self) -> Option<rig::Throttling> {
@@ -146,7 +164,7 @@ mod tests {
     #[test]
     fn the_backlog_after_each_second_is_what_was_written_and_not_acknowledged() {
         let seconds = vec![(9, 2, 1), (10, 5, 2), (11, 4, 0), (13, 0, 8)];
-        let relayed = Relayed { seconds, ..Relayed::silent() };
+        let relayed = Relayed { seconds, ..Relayed::unmeasured() };
         let within = Interval { from: 10 * SECOND_US + SECOND_US / 2, to: 12 * SECOND_US };
         let found: Vec<_> = relayed
             .line(within, 0)
@@ -154,7 +172,7 @@ mod tests {
             .map(|second| (second.t_s, second.messages, second.backlog))
             .collect();
         assert_eq!(found, [(0.5, 2, 4), (1.5, 0, 8), (2.5, 0, 8), (3.5, 8, 0)]);
-        assert_eq!(relayed.line(within, 1), [], "of what is still there nobody knows when it was written");
+        assert_eq!(relayed.line(within, 1), [], "write times of pending messages are unknown");
         let nothing = Relayed { seconds: Vec::new(), ..relayed };
         assert_eq!(nothing.line(within, 0), []);
     }

@@ -168,11 +168,11 @@ impl Announced {
             return Ok(None);
         }
         if !self.runs.contains(&key.run) {
-            return Err(format!("booking {} is one of another run", read.booking));
+            return Err(format!("booking {} belongs to another run", read.booking));
         }
         if self.numbered != position.is_some() {
-            let words = if self.numbered { "no" } else { "a" };
-            return Err(format!("booking {} has {words} number of an outbox", read.booking));
+            let words = if self.numbered { "no outbox position" } else { "an unexpected outbox position" };
+            return Err(format!("the message of booking {} has {words}", read.booking));
         }
         let is_right =
             self.size.has(event) && (1..=USER_MAX).contains(&user) && (1..=QUANTITY_MAX).contains(&quantity);
@@ -346,9 +346,9 @@ mod tests {
         for (message, why) in [
             (b"{".to_vec(), "line 201: EOF"),
             (b"{\"type\":\"booked\"}".to_vec(), "missing field"),
-            (message(&of_another_run, Some(300)).1, "is one of another run"),
+            (message(&of_another_run, Some(300)).1, "belongs to another run"),
             (message(&booking(9, 0, 5), Some(300)).1, "no booking can be of 2 tickets of event 5 for user 5"),
-            (message(&booking(9, 0, 1), None).1, "has no number of an outbox"),
+            (message(&booking(9, 0, 1), None).1, "has no outbox position"),
             (
                 message(&Booking { quantity: 0, ..booking(9, 0, 1) }, Some(300)).1,
                 "no booking can be of 0 tickets",
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_that_came_from_no_outbox_have_no_order() {
+    fn order_is_not_checked_without_outbox_positions() {
         let all = right();
         let messages: Vec<_> = all.iter().rev().map(|(booking, _)| message(booking, None).1).collect();
         let names = |messages: &[Vec<u8>]| {

@@ -28,7 +28,7 @@ pub use ledger::{Claims, Ledger, Sort, Tally, audit as audit_ledger};
 pub use oracle::Oracle;
 pub use outcome::{Decline, Outcome};
 pub use sql::{
-    Announcing, Publish, Published, RELAY_STATEMENTS, SqlSession, SqlTarget, Stmt, catalogue,
+    Announcing, Publish, Publishing, RELAY_STATEMENTS, SqlSession, SqlTarget, Stmt, catalogue,
     relay_catalogue, schema,
 };
 

@@ -73,14 +73,14 @@ pub enum Announcing {
     /// The same for a relay.
     Relayed,
     /// Nothing: it is published after its commit.
-    Afterwards(Publish),
+    AfterCommit(Publish),
 }
 
 /// Publishes a message under the key of its event; ends when it was acknowledged.
-pub type Publish = fn(key: u64, payload: Vec<u8>) -> Published;
+pub type Publish = fn(key: u64, payload: Vec<u8>) -> Publishing;
 
 /// A message that is being published.
-pub type Published = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
+pub type Publishing = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
 
 /// Runs the transactions on one connection.
 #[derive(Debug)]
@@ -134,7 +134,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         match self.write(asked, seen.is_limited).await {
             Ok(true) => {
                 self.conn.commit().await?;
-                if let Announcing::Afterwards(publish) = self.announcing {
+                if let Announcing::AfterCommit(publish) = self.announcing {
                     let (event, payload) = message(asked, None);
                     // A booking stands whether or not it was published: that is what is wrong with this style.
                     let _ = publish(event, payload).await;
@@ -270,7 +270,7 @@ impl SqlForm for Bookings {
             Announcing::Nothing => "plain",
             Announcing::Row => "outbox-row",
             Announcing::Relayed => "outbox",
-            Announcing::Afterwards(_) => "dual-write",
+            Announcing::AfterCommit(_) => "dual-write",
         }
     }
 }

@@ -37,8 +37,11 @@ fn what_is_written_is_read_in_its_order_in_each_partition() {
     let topic = format!("order-{}", std::process::id());
     block_on(async {
         let broker = Broker::connect(&address).await.unwrap();
-        broker.make_topic(&topic, 2).await.unwrap();
-        assert!(broker.make_topic(&topic, 2).await.unwrap_err().to_string().contains(&topic), "it is there");
+        broker.create_topic(&topic, 2).await.unwrap();
+        assert!(
+            broker.create_topic(&topic, 2).await.unwrap_err().to_string().contains(&topic),
+            "it is there"
+        );
         assert_eq!(broker.topics().await.unwrap().get(&topic), Some(&2));
         assert_eq!(all(&broker, &topic).await, []);
         for number in 0..2 {
@@ -56,8 +59,8 @@ fn what_is_written_is_read_in_its_order_in_each_partition() {
         let expected = (0..2).flat_map(|number| (0..500).map(move |at| (number, record(number, at))));
         assert!(found.iter().map(|stored| (stored.partition, stored.record.clone())).eq(expected));
         assert!(found.iter().all(|stored| stored.written.as_secs_f64() > 1.7e9));
-        broker.remove_topic(&topic).await.unwrap();
-        broker.remove_topic(&topic).await.unwrap();
+        broker.delete_topic(&topic).await.unwrap();
+        broker.delete_topic(&topic).await.unwrap();
         assert_eq!(broker.topics().await.unwrap().get(&topic), None);
         let error = broker.read(&topic, |_| Ok::<_, BrokerError>(())).await.unwrap_err();
         assert!(error.to_string().contains("no such topic"), "{error}");

@@ -14,8 +14,8 @@ pub(crate) struct Drill {
     /// Faults, one after the other, each with its own load and audits.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) faults: u32,
-    /// Strike only these: `generator`, `server`, `engine` (of any store), `relay`, `broker`, `storage` (of SQLite's files); with what is done
-    /// to them, `server:kill`, `engine:pause`, `server:cut-off`, `engine:power-cut`.
+    /// Strike only these: `generator`, `server`, `engine` (of any store), `relay`, `broker`, `storage` (of SQLite's files); optionally
+    /// with the fault, `server:kill`, `engine:pause`, `server:cut-off`, `engine:power-cut`.
     #[arg(long, value_delimiter = ',', value_name = "COMPONENT[:FAULT]")]
     pub(crate) only: Vec<String>,
     /// Only cut the power of the storage. For PostgreSQL and MariaDB that needs root on Linux.
@@ -44,7 +44,8 @@ pub(crate) struct Drill {
     /// How long what is still on its way is waited for before the stored data is audited.
     #[arg(long, default_value = "60s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) settle: Duration,
-    /// Destination of the messages of an outbox: `file`, or `kafka` for a topic on a private broker, which is struck too [default: file].
+    /// Destination of messages: `file`, or `kafka`, a topic on a private broker; faults are then also injected into the broker
+    /// [default: file].
     #[arg(long)]
     pub(crate) sink: Option<SinkKind>,
     /// Setting of the private engines, instead of the one in docs/rig.md, for example `fsync=off`.
@@ -64,7 +65,7 @@ pub(crate) struct Generate {
     /// The databases in their order.
     #[arg(long, env = "STACKMARK_DB", hide_env_values = true)]
     pub(crate) db: Vec<String>,
-    /// Where calls publish what they have committed, in a style that does.
+    /// Destination of messages, in style `dual-write`.
     #[arg(long, env = "STACKMARK_SINK", hide_env_values = true)]
     pub(crate) sink: Option<String>,
     /// What is to be done, as JSON.

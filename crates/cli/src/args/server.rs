@@ -15,8 +15,8 @@ pub(crate) struct ServerArgs {
     /// Threads of the HTTP server beside its sessions [default: half the cores].
     #[arg(long, value_parser = threads)]
     pub(crate) server_threads: Option<usize>,
-    /// Destination of the messages of an outbox: `file` is a file in the folder of the run; `kafka` is a topic that is made for the
-    /// run, on a private Kafka or on that of `--db broker=ADDRESS`; `null` discards them [default: file].
+    /// Destination of messages: `file` is a file in the folder of the run; `kafka` creates a topic for each trial, on a private broker or
+    /// on the one given by `--db broker=ADDRESS`; `null` discards them [default: file].
     #[arg(long)]
     pub(crate) sink: Option<SinkKind>,
     /// Wait of the relay of an outbox after a look that found nothing: `adaptive` (2 ms, doubling up to 500 ms), or a fixed time of
@@ -26,23 +26,12 @@ pub(crate) struct ServerArgs {
     /// Messages of an outbox that are published together, at most [default: 500].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(relay::BATCH_MAX)))]
     pub(crate) batch: Option<u32>,
-    /// Partitions of the topic of `--sink kafka` [default: 4].
+    /// Partitions of the Kafka topic, 1 to 1,000 [default: 4].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(relay::PARTITIONS_MAX)))]
     pub(crate) partitions: Option<u32>,
 }
 
 impl ServerArgs {
-    /// The option about the relay of an outbox, if one was given; else one about where messages go.
-    pub(crate) fn of_messages(&self) -> Option<(&'static str, bool)> {
-        let given = [
-            ("--polling", true, self.polling.is_some()),
-            ("--batch", true, self.batch.is_some()),
-            ("--sink", false, self.sink.is_some()),
-            ("--partitions", false, self.partitions.is_some()),
-        ];
-        given.into_iter().find_map(|(name, of_relay, is_given)| is_given.then_some((name, of_relay)))
-    }
-
     pub(crate) fn relaying(&self, limits: Option<rig::Limits>) -> RelayOptions {
         let RelayOptions { sink, polling, batch, partitions, .. } = RelayOptions::default();
         RelayOptions {

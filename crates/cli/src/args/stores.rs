@@ -91,7 +91,7 @@ impl Stores {
         let broker = match brokers[..] {
             [] => None,
             [one] => Some(deploy::broker_address(split(one).1)?),
-            _ => bail!("the broker is named twice"),
+            _ => bail!("--db broker=… is given more than once"),
         };
         let rest: Vec<String> = rest.into_iter().cloned().collect();
         Ok(Stores { broker, ..Stores::of(&rest, shards)? })
@@ -184,7 +184,7 @@ mod tests {
         let (named, broker) = with_broker(&["broker=kafka://me:secret@h:1", "sqlite:a.db"]).unwrap();
         assert_eq!((named.len(), broker.as_deref()), (1, Some("kafka://me@h:1")));
         for (given, why) in [
-            (&["broker=h:1", "broker=h:2"][..], "the broker is named twice"),
+            (&["broker=h:1", "broker=h:2"][..], "--db broker=… is given more than once"),
             (&["broker=kafka://me:secret@h"], "`…@h` is no address of a broker"),
             (&["shard-1=sqlite:b.db", "broker=h:1"], "no store `shard-1`"),
         ] {

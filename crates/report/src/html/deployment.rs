@@ -122,12 +122,10 @@ fn stores(trial: &Trial, most: usize) -> Vec<Part> {
         let title = format!("{} more", figures::counted((count - shown) as u64, "store"));
         found.push(Part { title, lines: Vec::new(), paint: Paint::Muted, is_called: true });
     }
-    // Calls do not reach it.
-    let broker = of_role(trial, Role::Broker).map(|process| {
-        let title = "broker, called by the relay".to_owned();
-        Part { title, is_called: false, ..part(trial, process, Paint::Series(5)) }
-    });
-    found.extend(broker);
+    // Where a relay publishes, calls do not reach it.
+    let is_called = of_role(trial, Role::Relay).next().is_none();
+    let broker = of_role(trial, Role::Broker);
+    found.extend(broker.map(|process| Part { is_called, ..part(trial, process, Paint::Series(5)) }));
     found
 }
 
@@ -264,7 +262,7 @@ mod tests {
         trial.processes.retain(|process| process.roles != [Role::Server]);
         assert_eq!(rows(&trial), [format!("generator {own} | relay {own}"), both.clone()]);
         trial.processes.push(process(Role::Broker, "java", None));
-        assert_eq!(rows(&trial)[1], format!("{both} | broker, called by the relay {own}"));
+        assert_eq!(rows(&trial)[1], format!("{both} | broker {own}"));
         assert!(links(&trial)[0].ends_with("to each store"), "{:?}", links(&trial));
     }
 

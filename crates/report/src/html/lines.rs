@@ -75,26 +75,26 @@ pub(crate) fn processors(markup: &mut Markup, trial: &Trial) {
     write(markup, "Processors kept busy", caption, description, &lines, Some(f64::from(cores)));
 }
 
-/// Draws what waited in an outbox at the end of each second; nothing where that is not known.
+/// Draws the backlog of an outbox at the end of each second; nothing where it was not measured.
 pub(crate) fn backlog(markup: &mut Markup, trial: &Trial) {
     let seconds = trial.published.as_ref().map_or(&[][..], |published| &published.line);
-    // Of those that are drawn as one, the longest.
+    // The longest of each chunk.
     let chunks = seconds.chunks(seconds.len().div_ceil(POINTS_MAX).max(1));
     let drawn: Vec<PublishedSecond> =
         chunks.filter_map(|chunk| chunk.iter().copied().max_by_key(|second| second.backlog)).collect();
     let word = |second: &PublishedSecond| {
         let [waiting, published] = [second.backlog, second.messages].map(figures::count);
-        format!("{waiting} waiting, {published} published in this second")
+        format!("backlog {waiting}, {published} acknowledged in this second")
     };
     let line = Line {
-        name: "messages waiting".into(),
+        name: "backlog".into(),
         series: 1,
         points: drawn.iter().map(|second| (second.t_s, Some(second.backlog as f64))).collect(),
         words: drawn.iter().map(word).collect(),
     };
     let caption = "Messages that were written into the outbox and not yet acknowledged by the sink, at the end of each second.";
-    let description = "Line chart of the messages that waited in the outbox over time.".to_owned();
-    write(markup, "Backlog of the outbox", caption, description, &[line], None);
+    let description = "Line chart of the outbox backlog over time.".to_owned();
+    write(markup, "Outbox backlog", caption, description, &[line], None);
 }
 
 /// Draws what the whole machine did, a figure each; nothing without two samples.

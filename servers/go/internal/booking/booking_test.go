@@ -48,7 +48,7 @@ func TestABookingIsReadAsTheContractHasIt(t *testing.T) {
 	}
 }
 
-func TestOfSeveralReasonsTheFirstOneIsGiven(t *testing.T) {
+func TestFirstDeclineReasonWins(t *testing.T) {
 	key, _ := web.ParseKey(digits)
 	of := asked{key: key, event: 1, user: 2, quantity: 3}
 	other := of

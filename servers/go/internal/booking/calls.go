@@ -24,7 +24,7 @@ func because(status int, kind, title string) *web.Problem {
 // soldOut is the answer of an event that has fewer tickets than were asked for.
 func soldOut(available int64) *web.Problem {
 	problem := because(409, "sold-out", "the event has fewer tickets left")
-	problem.Left, problem.Has = &available, "available"
+	problem.Remaining, problem.RemainingField = &available, "available"
 	return problem
 }
 
@@ -63,7 +63,7 @@ func (o *Office) book(s *engine.Session, a *web.Answer, of *asked) error {
 		return answered(a, of, problem)
 	}
 	done := false
-	err = s.In(engine.Write, func(s *engine.Session) (bool, error) {
+	err = s.Transaction(engine.Write, func(s *engine.Session) (bool, error) {
 		done, err = o.write(s, of, before.isLimited)
 		return done, err
 	})
@@ -109,7 +109,7 @@ func (o *Office) write(s *engine.Session, of *asked, isLimited bool) (bool, erro
 func look(s *engine.Session, of *asked) (*seen, error) {
 	var found seen
 	key, there := of.key, false
-	err := s.In(engine.OneRead, func(s *engine.Session) (_ bool, err error) {
+	err := s.Transaction(engine.OneRead, func(s *engine.Session) (_ bool, err error) {
 		there, err = s.One(stmtLook, func(row engine.Row) {
 			found = seen{available: row.Int(0), isLimited: row.Int(1) != 0, isTaken: row.Int(2) != 0, isKept: !row.IsNull(3)}
 			if found.isKept {

@@ -9,6 +9,7 @@ import (
 
 	"stackmark/net-http/internal/engine"
 	"stackmark/net-http/internal/outbox"
+	"stackmark/net-http/internal/relay"
 	"stackmark/net-http/internal/web"
 )
 
@@ -26,8 +27,6 @@ const (
 	// lease is for how long the relay has the outbox to itself, and prolongAfter when it takes it again.
 	lease        = 3 * time.Second
 	prolongAfter = time.Second
-	// restAfterWrong is for a database or a sink that is away.
-	restAfterWrong = 200 * time.Millisecond
 )
 
 // Relay publishes the rows of the outbox in the order of their numbers, and removes those that were acknowledged. It remembers no
@@ -49,65 +48,32 @@ func NewRelay(pool *engine.Pool, settings *outbox.Settings, sink outbox.Sink, lo
 
 // Run relays until it is to stop.
 func (r *Relay) Run(stop context.Context) {
-	said, inVain := "", 0
-	for stop.Err() == nil {
-		published, wrong := r.turn(stop)
-		text := ""
-		if wrong != nil {
-			text = wrong.Error()
-		}
-		if text != said && text != "" {
-			r.log("relay: " + text)
-		}
-		said = text
-		wait := restAfterWrong
-		if wrong == nil {
-			if published > 0 {
-				inVain = 0
-				continue
-			}
-			inVain++
-			wait = r.settings.Rest(inVain)
-		}
-		select {
-		case <-stop.Done():
-		case <-time.After(wait):
-		}
-	}
+	relay.Run(stop, r.log, func() (int, error) { return r.turn(stop) }, r.settings.Rest)
 	// Another relay need not wait until the lease has run out.
-	_ = r.run(engine.Write, func(s *engine.Session) (bool, error) {
+	_, _ = relay.Transaction(r.pool, engine.Write, func(s *engine.Session) (bool, error) {
 		_, err := s.Exec(stmtTakeLease, r.holder, int64(0))
 		return true, err
 	})
-}
-
-func (r *Relay) run(kind engine.Kind, body engine.Body) error {
-	fault := r.pool.Run(kind, new(engine.Effort), body)
-	if fault == nil || fault.Class == engine.Conflict {
-		// Somebody else was there at the same moment.
-		return nil
-	}
-	return fault
 }
 
 // turn publishes a batch.
 func (r *Relay) turn(stop context.Context) (int, error) {
 	if time.Since(r.leased) > prolongAfter {
 		asked, isOurs := time.Now(), false
-		err := r.run(engine.Write, func(s *engine.Session) (bool, error) {
+		r.leased = time.Time{}
+		committed, err := relay.Transaction(r.pool, engine.Write, func(s *engine.Session) (bool, error) {
 			changed, err := s.Exec(stmtTakeLease, r.holder, lease.Microseconds())
 			isOurs = changed == 1
 			return true, err
 		})
-		if err != nil || !isOurs {
-			r.leased = time.Time{}
+		if err != nil || !committed || !isOurs {
 			return 0, err
 		}
 		r.leased = asked
 	}
 	var messages []outbox.Message
 	var ids []string
-	err := r.run(engine.OneRead, func(s *engine.Session) (bool, error) {
+	committed, err := relay.Transaction(r.pool, engine.OneRead, func(s *engine.Session) (bool, error) {
 		messages, ids = messages[:0], ids[:0]
 		_, err := s.Rows(stmtReadOutbox, func(row engine.Row) {
 			id := row.Int(0)
@@ -118,17 +84,22 @@ func (r *Relay) turn(stop context.Context) (int, error) {
 		}, r.settings.Batch)
 		return true, err
 	})
-	if err != nil || len(messages) == 0 {
+	if err != nil || !committed || len(messages) == 0 {
 		return 0, err
 	}
 	if err := r.sink.Publish(stop, messages); err != nil {
 		return 0, err
 	}
 	list := "[" + strings.Join(ids, ",") + "]"
-	return len(messages), r.run(engine.Write, func(s *engine.Session) (bool, error) {
+	removed, err := relay.Transaction(r.pool, engine.Write, func(s *engine.Session) (bool, error) {
 		_, err := s.Exec(stmtRemoveRows, list)
 		return true, err
 	})
+	if err != nil || !removed {
+		// They are published again.
+		return 0, err
+	}
+	return len(messages), nil
 }
 
 // message is the announcement of a booking, under its number in the outbox.

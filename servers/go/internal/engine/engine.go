@@ -16,7 +16,7 @@ const (
 	// Read sees one moment.
 	Read
 	Write
-	// Steps is a call of several transactions, one after the other: each is one of the others, by Session.In.
+	// Steps is a call of several transactions, one after the other: each is one of the others, by Session.Transaction.
 	Steps
 )
 

@@ -46,8 +46,8 @@ func (s *Session) attempt(body Body) *Fault {
 	return s.transaction(s.kind, body)
 }
 
-// In is a transaction of a call of several.
-func (s *Session) In(kind Kind, body Body) error {
+// Transaction runs one transaction of a call of several (Steps).
+func (s *Session) Transaction(kind Kind, body Body) error {
 	if fault := s.transaction(kind, body); fault != nil {
 		return fault
 	}

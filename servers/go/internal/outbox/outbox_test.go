@@ -21,9 +21,9 @@ func TestSettings(t *testing.T) {
 	if err != nil || settings.Batch != 500 {
 		t.Fatal(settings, err)
 	}
-	for inVain, wanted := range map[int]time.Duration{0: 2, 1: 2, 2: 4, 8: 256, 9: 500, 99: 500} {
-		if found := settings.Rest(inVain); found != wanted*time.Millisecond {
-			t.Error(inVain, found)
+	for emptyPolls, wanted := range map[int]time.Duration{0: 2, 1: 2, 2: 4, 8: 256, 9: 500, 99: 500} {
+		if found := settings.Rest(emptyPolls); found != wanted*time.Millisecond {
+			t.Error(emptyPolls, found)
 		}
 	}
 	settings, err = read(map[string]string{"STACKMARK_SINK": "null", "STACKMARK_BATCH": "7", "STACKMARK_POLLING": "500ms"})
@@ -45,7 +45,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-func TestSinksThatAreNone(t *testing.T) {
+func TestInvalidSinks(t *testing.T) {
 	for _, sink := range []string{"", "nul", "file:", "amqp://h:1/t", "kafka://h/t", "kafka://h:1", "kafka://h:1/", "kafka://h:1/a/b"} {
 		if _, err := Open(&Settings{Sink: sink, Password: "secret"}); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Error(sink, err)
@@ -53,7 +53,7 @@ func TestSinksThatAreNone(t *testing.T) {
 	}
 }
 
-func TestALineThatWasCutOffIsNotAPartOfTheNext(t *testing.T) {
+func TestPartialLastLineIsTruncated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "messages.jsonl")
 	if err := os.WriteFile(path, []byte("{1}\n{2"), 0o600); err != nil {
 		t.Fatal(err)

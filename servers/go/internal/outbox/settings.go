@@ -34,12 +34,12 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 	settings.Sink, _ = get("STACKMARK_SINK")
 	settings.Password, _ = get("STACKMARK_BROKER_PASSWORD")
 	if settings.Sink == "" {
-		return nil, fmt.Errorf("the variable STACKMARK_SINK is missing: `null`, `file:PATH` or `kafka://HOST:PORT/TOPIC`")
+		return nil, fmt.Errorf("STACKMARK_SINK is not set; expected `null`, `file:PATH` or `kafka://HOST:PORT/TOPIC`")
 	}
 	if text, there := get("STACKMARK_BATCH"); there {
 		number, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || number < 1 || number > batchMax {
-			return nil, fmt.Errorf("STACKMARK_BATCH is `%s`; it is a number of 1 to %d", text, batchMax)
+			return nil, fmt.Errorf("invalid STACKMARK_BATCH `%s`: expected 1 to %d", text, batchMax)
 		}
 		settings.Batch = number
 	}
@@ -47,7 +47,7 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 		fixed, err := time.ParseDuration(text)
 		isWhole := !strings.ContainsAny(text, ".hmnµ") || strings.HasSuffix(text, "ms")
 		if err != nil || !isWhole || fixed < time.Millisecond || fixed > fixedMost {
-			return nil, fmt.Errorf("STACKMARK_POLLING is `%s`; it is `adaptive`, or a time of 1ms to 60s such as 500ms", text)
+			return nil, fmt.Errorf("invalid STACKMARK_POLLING `%s`: expected `adaptive`, or a time of 1ms to 60s such as 500ms", text)
 		}
 		settings.fixed = fixed
 	}
@@ -55,9 +55,9 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 }
 
 // Rest is how long to wait after so many looks in a row that found nothing: twice as long each time, up to half a second.
-func (s *Settings) Rest(inVain int) time.Duration {
+func (s *Settings) Rest(emptyPolls int) time.Duration {
 	if s.fixed != 0 {
 		return s.fixed
 	}
-	return min(restLeast<<min(max(inVain-1, 0), 16), restMost)
+	return min(restLeast<<min(max(emptyPolls-1, 0), 16), restMost)
 }

@@ -40,11 +40,12 @@ func Open(settings *Settings) (Sink, error) {
 	case settings.Sink == "null":
 		return null{}, nil
 	case kind == "file" && rest != "":
-		return openLines(rest)
+		file, err := openLines(rest)
+		return &lines{path: rest, file: file}, err
 	case kind == "kafka":
 		return openTopic(settings)
 	}
-	return nil, fmt.Errorf("STACKMARK_SINK is no sink: `null`, `file:PATH` or `kafka://HOST:PORT/TOPIC`")
+	return nil, fmt.Errorf("invalid STACKMARK_SINK: expected `null`, `file:PATH` or `kafka://HOST:PORT/TOPIC`")
 }
 
 // null takes everything and keeps nothing.
@@ -55,44 +56,53 @@ func (null) Close()                                   {}
 
 // lines is a file with a message a line; each batch is flushed to the disk.
 type lines struct {
+	path string
+	// file is nil after an error, and opened again by the next batch.
 	file *os.File
-	// size is that of what was acknowledged.
-	size int64
 }
 
 // openLines appends to a file. What was cut off when a relay was killed was acknowledged by nobody, and goes.
-func openLines(path string) (Sink, error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+func openLines(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	text, err := io.ReadAll(file)
+	if whole := int64(bytes.LastIndexByte(text, '\n') + 1); err == nil && whole < int64(len(text)) {
+		err = file.Truncate(whole)
+	}
 	if err != nil {
+		_ = file.Close()
 		return nil, err
 	}
-	l := &lines{file: file, size: int64(bytes.LastIndexByte(text, '\n') + 1)}
-	return l, file.Truncate(l.size)
+	return file, nil
 }
 
-func (l *lines) Publish(_ context.Context, messages []Message) error {
+func (l *lines) Publish(_ context.Context, messages []Message) (err error) {
+	if l.file == nil {
+		if l.file, err = openLines(l.path); err != nil {
+			return err
+		}
+	}
 	var text []byte
 	for _, message := range messages {
 		text = append(append(text, message.Payload...), '\n')
 	}
-	_, err := l.file.WriteAt(text, l.size)
-	if err == nil {
+	if _, err = l.file.Write(text); err == nil {
 		err = l.file.Sync()
 	}
 	if err != nil {
-		// All of it is published again; half a line would stay one.
-		_ = l.file.Truncate(l.size)
-		return err
+		_ = l.file.Close()
+		l.file = nil
 	}
-	l.size += int64(len(text))
-	return nil
+	return err
 }
 
-func (l *lines) Close() { _ = l.file.Close() }
+func (l *lines) Close() {
+	if l.file != nil {
+		_ = l.file.Close()
+	}
+}
 
 // topic is one of a broker. The partition of a message is its key modulo their number.
 type topic struct {
@@ -101,7 +111,7 @@ type topic struct {
 }
 
 func openTopic(settings *Settings) (Sink, error) {
-	wrong := errors.New("STACKMARK_SINK is no topic of a broker: kafka://HOST:PORT/TOPIC or kafka://USER@HOST:PORT/TOPIC")
+	wrong := errors.New("invalid Kafka address in STACKMARK_SINK: expected kafka://HOST:PORT/TOPIC or kafka://USER@HOST:PORT/TOPIC")
 	at, err := url.Parse(settings.Sink)
 	if err != nil || at.Port() == "" {
 		return nil, wrong
@@ -112,7 +122,7 @@ func openTopic(settings *Settings) (Sink, error) {
 	}
 	options := []kgo.Opt{
 		kgo.SeedBrokers(at.Host), kgo.ClientID("net-http"), kgo.DefaultProduceTopic(name),
-		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.MaxProduceRequestsInflightPerBroker(1), kgo.ProducerLinger(0),
+		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.AllowIdempotentProduceCancellation(), kgo.ProducerLinger(0),
 		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.RecordDeliveryTimeout(answerMax), kgo.RetryTimeout(answerMax), kgo.MaxBufferedRecords(2 * batchMax),
 	}

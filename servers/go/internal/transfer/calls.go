@@ -35,7 +35,7 @@ func because(status int, kind, title string) *web.Problem {
 // insufficient is the answer of a source that holds less than was asked for.
 func insufficient(balance int64) *web.Problem {
 	problem := because(409, "insufficient-funds", "the account holds less than that")
-	problem.Left, problem.Has = &balance, "balance"
+	problem.Remaining, problem.RemainingField = &balance, "balance"
 	return problem
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stackmark/net-http/internal/engine"
+	"stackmark/net-http/internal/relay"
 	"stackmark/net-http/internal/web"
 )
 
@@ -15,8 +16,6 @@ const (
 	batchMax = 64
 	// rest is for how long a relay that has found nothing waits before it looks again.
 	rest = 5 * time.Millisecond
-	// restAfterWrong is for a store that is away.
-	restAfterWrong = 200 * time.Millisecond
 	// What the store of a target has made of a transfer.
 	refused = 2
 )
@@ -37,29 +36,7 @@ func NewRelay(stores *Stores, pools []*engine.Pool, log func(line string)) *Rela
 
 // Run relays until it is to stop.
 func (r *Relay) Run(stop context.Context) {
-	said := ""
-	for stop.Err() == nil {
-		done, wrong := r.turn()
-		text := ""
-		if wrong != nil {
-			text = wrong.Error()
-		}
-		if text != said && text != "" {
-			r.log("relay: " + text)
-		}
-		said = text
-		wait := rest
-		switch {
-		case wrong != nil:
-			wait = restAfterWrong
-		case done > 0:
-			continue
-		}
-		select {
-		case <-stop.Done():
-		case <-time.After(wait):
-		}
-	}
+	relay.Run(stop, r.log, r.turn, func(int) time.Duration { return rest })
 }
 
 // turn relays a batch between each two stores.

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Key is what makes a call one that was made before: a run, a worker in it, and a number that counts up.
+// Key is an idempotency key: run, worker and sequence number.
 type Key struct{ Run, Worker, Sequence int64 }
 
 // KeyOf reads the idempotency key of a call, each of which has another.

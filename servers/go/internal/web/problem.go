@@ -18,9 +18,9 @@ type Problem struct {
 	// Unsure where it may have been applied.
 	Unsure bool
 	Reason string
-	// Left is how much there is of what was asked for, and Has its name.
-	Left *int64
-	Has  string
+	// Remaining is how much is left of what was asked for, under the name RemainingField.
+	Remaining      *int64
+	RemainingField string
 	// close where the rest of the request will not be read.
 	close bool
 }
@@ -119,9 +119,9 @@ func (p *Problem) append(into []byte) []byte {
 		into = append(into, p.Reason...)
 		into = append(into, '"')
 	}
-	if p.Left != nil {
-		into = append(append(append(into, `,"`...), p.Has...), `":`...)
-		into = strconv.AppendInt(into, *p.Left, 10)
+	if p.Remaining != nil {
+		into = append(append(append(into, `,"`...), p.RemainingField...), `":`...)
+		into = strconv.AppendInt(into, *p.Remaining, 10)
 	}
 	return append(into, '}')
 }

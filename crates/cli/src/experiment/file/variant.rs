@@ -4,7 +4,7 @@ use super::expand::{Combination, plain};
 use super::source::{Entry, Kind, Source, Span, get, nearest};
 use super::words::{PLAN, Word, Words, parameters};
 use crate::args::{Limited, SHARDS_MAX, Stores};
-use crate::run::{broker_wanted, can_publish, has_outbox, server_settings};
+use crate::run::{broker_wanted, check_message_options, has_outbox, server_settings};
 use anyhow::Result;
 use deploy::subjects::{self, Route, Subject};
 use deploy::{Offered, Spec};
@@ -80,8 +80,8 @@ impl Common<'_> {
             let (at_relay, at_sink) =
                 (["polling", "batch"].contains(&key), ["sink", "partitions"].contains(&key));
             if at_relay && !has_outbox(subject) || at_sink && !subject.publishes() {
-                let what = if at_relay { "the relay of an outbox" } else { "messages that are published" };
-                let message = format!("`{key}` is for {what}, which {} does not have", subject.path);
+                let what = if at_relay { "an outbox relay" } else { "messages that are published" };
+                let message = format!("`{key}` needs {what}; {} has none", subject.path);
                 return Err(source.wrong(&entry.key_span, message));
             }
             if PLAN.contains(&key)
@@ -120,7 +120,7 @@ impl Common<'_> {
         let server = server_settings(&args.server, &args.engine, plan.workers);
         let text_of = |who| args.engine.limits_of(who).map(|limits| limits.to_string());
         let no_stores = Stores::of(&[], None)?;
-        can_publish(&args.server, &args.engine, &no_stores, &[subject], false)
+        check_message_options(&args.server, &args.engine, &no_stores, &[subject], false)
             .map_err(|error| source.wrong(span, error.to_string()))?;
         let chosen = words.chosen::<W>(source, span, &args.data)?;
         let spec = Spec {
@@ -231,7 +231,7 @@ impl Common<'_> {
                 ("server", Route::Direct, _) => {
                     return Err(self.source.wrong(&entry.key_span, no_server("server", subject)));
                 }
-                ("relay", ..) if !subject.how.style.is_relayed() => {
+                ("relay", ..) if !subject.how.style.is_relayed() || !subject.speaks_through_ours() => {
                     return Err(self.source.wrong(
                         &entry.key_span,
                         format!("{} has no relay to limit: its calls leave nothing to one", subject.path),

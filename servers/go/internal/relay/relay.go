@@ -1,0 +1,55 @@
+// Package relay is the loop of a relay, whatever it brings somewhere.
+package relay
+
+import (
+	"context"
+	"time"
+
+	"stackmark/net-http/internal/engine"
+)
+
+// errorBackoff is for a database or a sink that is unavailable.
+const errorBackoff = 200 * time.Millisecond
+
+// Run takes turns until it is to stop. After a turn that has done nothing it rests, for as long as rest says after so many of these in
+// a row. An error that differs from the one before is logged.
+func Run(stop context.Context, log func(line string), turn func() (done int, err error), rest func(emptyTurns int) time.Duration) {
+	lastError, emptyTurns := "", 0
+	for stop.Err() == nil {
+		done, err := turn()
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if text != lastError && text != "" {
+			log("relay: " + text)
+		}
+		lastError = text
+		wait := errorBackoff
+		if err == nil {
+			if done > 0 {
+				emptyTurns = 0
+				continue
+			}
+			emptyTurns++
+			wait = rest(emptyTurns)
+		}
+		select {
+		case <-stop.Done():
+		case <-time.After(wait):
+		}
+	}
+}
+
+// Transaction runs one on a pool, and says whether it was committed: a conflict is no error, since somebody else was there at the same
+// moment.
+func Transaction(pool *engine.Pool, kind engine.Kind, body engine.Body) (committed bool, err error) {
+	switch fault := pool.Run(kind, new(engine.Effort), body); {
+	case fault == nil:
+		return true, nil
+	case fault.Class == engine.Conflict:
+		return false, nil
+	default:
+		return false, fault
+	}
+}
