@@ -96,15 +96,15 @@ impl BrokerHost {
     fn warm_up(&self) -> Result<()> {
         let (address, payload) = (self.address()?, vec![b'-'; WARM_UP_BYTES]);
         let record = || Record { key: b"1".to_vec(), value: payload.clone() };
-        let name = "stackmark-warm-up";
+        let name = unique_name();
         wait_for(async {
             let broker = Broker::connect(&address).await?;
-            broker.create_topic(name, 1).await?;
-            let partition = broker.partition(name, 0).await?;
+            broker.create_topic(&name, 1).await?;
+            let partition = broker.partition(&name, 0).await?;
             for _ in 0..WARM_UP_BATCHES {
                 partition.write((0..WARM_UP_RECORDS).map(|_| record()).collect()).await?;
             }
-            broker.delete_topic(name).await
+            broker.delete_topic(&name).await
         })??;
         Ok(())
     }
@@ -174,6 +174,11 @@ impl BrokerHost {
     }
 }
 
+/// Of a topic of this process.
+fn unique_name() -> String {
+    format!("stackmark-{}-{:x}", std::process::id(), measure::unix_nanoseconds())
+}
+
 /// A topic that is created for one trial and deleted with this value.
 #[derive(Debug)]
 pub struct RunTopic {
@@ -188,7 +193,7 @@ impl RunTopic {
     /// # Errors
     /// The broker is unavailable, or refuses.
     pub fn create(broker: Address, partitions: u32) -> Result<RunTopic> {
-        let name = format!("stackmark-{}-{:x}", std::process::id(), measure::unix_nanoseconds());
+        let name = unique_name();
         // What fails may have created it all the same: it is deleted then.
         let topic = RunTopic { broker, name, is_created: true };
         wait_for(async {
