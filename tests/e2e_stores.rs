@@ -370,7 +370,8 @@ fn stores_that_do_not_belong_together_are_refused_before_anything_starts() {
     named("run tpcb --db sqlite:a.db --db sqlite:b.db", &["nothing says which is which", "--db shard-1=URL"]);
     named("run tpcb --db shard-0=sqlite:a.db --db shard-0=sqlite:b.db", &["shard-0 is named twice"]);
     named("run tpcb --db shard-0=sqlite:a.db --db shard-2=sqlite:b.db", &["there is no store `shard-2`"]);
-    named("run tpcb --db shard-0=sqlite:a.db --db broker=sqlite:b.db", &["there is no store `broker`"]);
+    named("load tpcb --db shard-0=sqlite:a.db --db broker=h:1", &["there is no store `broker`"]);
+    named("run tpcb --db sqlite:a.db --db broker=sqlite:b.db", &["`sqlite:b.db` is no address of a broker"]);
     named("run tpcb --shards 2 --db sqlite:a.db", &["--shards is 2, and --db names 1"]);
     named(&format!("run tpcb --shards 3 {BOTH}"), &["--shards is 3, and --db names 2"]);
 }

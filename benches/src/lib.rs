@@ -18,6 +18,7 @@ pub mod pairs;
 pub mod pgbench;
 pub mod process;
 pub mod say;
+pub mod sections;
 pub mod server;
 pub mod trials;
 pub mod wrk;

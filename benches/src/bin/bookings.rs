@@ -4,13 +4,14 @@
 //! All is durable, on private engines; load generator, engines, relay and broker share the same two cores.
 
 use model::Nanos;
-use result::{Process, Published, Role, Trial};
+use result::{Class, Process, Published, Role, Trial};
 use rig::Engine;
 use sql::Dialect;
 use stackmark_benches::data::Folder;
 use stackmark_benches::office::Office;
 use stackmark_benches::pairs::{Ratio, Side, turns};
 use stackmark_benches::pgbench::Script;
+use stackmark_benches::sections::{self, Section};
 use stackmark_benches::trials::CLIENTS;
 use stackmark_benches::{cli, engine, pgbench, process, say};
 use std::path::Path;
@@ -38,13 +39,6 @@ const AWAY_TRIAL: &str = "90s";
 
 const OUTBOX: &str = "booking/postgres/tokio-postgres/outbox";
 
-/// What can be asked for.
-struct Section {
-    number: &'static str,
-    about: &'static str,
-    run: fn(),
-}
-
 const SECTIONS: [Section; 4] = [
     Section { number: "1", about: "a booking against pgbench", run: against_pgbench },
     Section { number: "2", about: "the row of an outbox", run: outbox_row },
@@ -53,22 +47,7 @@ const SECTIONS: [Section; 4] = [
 ];
 
 fn main() -> ExitCode {
-    let asked: Vec<String> = std::env::args().skip(1).collect();
-    if let Some(unknown) = asked.iter().find(|asked| SECTIONS.iter().all(|section| section.number != **asked))
-    {
-        say::skipped(&format!("there is no section `{unknown}`; there are"));
-        for section in SECTIONS {
-            say::figure(section.number, section.about);
-        }
-        return ExitCode::from(2);
-    }
-    let is_asked_for =
-        |section: &&Section| asked.is_empty() || asked.iter().any(|asked| asked == section.number);
-    for section in SECTIONS.iter().filter(is_asked_for) {
-        process::keep_on_two_cores();
-        (section.run)();
-    }
-    ExitCode::SUCCESS
+    sections::run(&SECTIONS)
 }
 
 fn titled(text: &str) {
@@ -83,7 +62,8 @@ fn against_pgbench() {
     for (events, clients, share_min) in [(EVENTS, CLIENTS, 0.95), (1, HOT_CLIENTS, 0.9)] {
         let mut office = Office::load(&server, &format!("events_{events}"), events, Style::Plain);
         let file = folder.path().join(format!("booking-{events}.sql"));
-        std::fs::write(&file, pgbench::booking(&texts, events)).expect("the folder of the benches can be written");
+        std::fs::write(&file, pgbench::booking(&texts, events))
+            .expect("the folder of the benches can be written");
         let (mut theirs, mut ours) = (Vec::new(), Vec::new());
         for side in turns(PAIRS).flatten() {
             if side == Side::A {
@@ -141,13 +121,19 @@ fn relayed(out: &Path) -> Result<(), String> {
     let relay_us = cpu_s(&trial, Role::Relay) * 1e6 / messages;
     say::figure("CPU of the relay, an event", &format!("{} µs", say::number(relay_us, 1)));
     say::goal("at most 25 µs", relay_us <= 25.0);
-    say::figure("CPU of the broker, an event", &format!("{} µs", say::number(cpu_s(&trial, Role::Broker) * 1e6 / messages, 1)));
+    say::figure(
+        "CPU of the broker, an event",
+        &format!("{} µs", say::number(cpu_s(&trial, Role::Broker) * 1e6 / messages, 1)),
+    );
     Ok(())
 }
 
 /// The same while the broker stands still for half a minute.
 fn without_broker() {
-    titled(&format!("Bookings from an outbox, {AWAY_S} s without the broker, {:.0} % of capacity offered", OFFERED * 100.0));
+    titled(&format!(
+        "Bookings from an outbox, {AWAY_S} s without the broker, {:.0} % of capacity offered",
+        OFFERED * 100.0
+    ));
     let folder = Folder::create("bookings");
     if let Err(why) = unharmed(&folder.path().join("results")) {
         say::skipped(&why);
@@ -159,8 +145,20 @@ fn unharmed(out: &Path) -> Result<(), String> {
     let broker = rig::start(Engine::Kafka, &rig::Options::default()).map_err(|error| error.to_string())?;
     let (place, password) = broker.address();
     let named = format!("broker=kafka://{}@{place}", rig::USER);
-    let options =
-        ["--sink", "kafka", "--db", &named, "--rate", &rate, "--warmup", "3s", "--duration", AWAY_TRIAL, "--settle", "120s"];
+    let options = [
+        "--sink",
+        "kafka",
+        "--db",
+        &named,
+        "--rate",
+        &rate,
+        "--warmup",
+        "3s",
+        "--duration",
+        AWAY_TRIAL,
+        "--settle",
+        "120s",
+    ];
     let env = [("STACKMARK_BROKER_PASSWORD", password.reveal())];
     let quiet = [run(&options, &env, out)?, run(&options, &env, out)?];
     let struck = std::thread::scope(|scope| {
@@ -172,9 +170,15 @@ fn unharmed(out: &Path) -> Result<(), String> {
         broker.pause(false);
         running.join().map_err(|_| "the trial ended in a panic".to_owned())?
     })?;
-    let p99 = |trial: &Trial| trial.overall.response.p99_ns.map_or(0.0, |ns| ns as f64 / 1e6);
+    let p99 = |trial: &Trial| {
+        let committed = trial.overall.latency(Class::Committed).and_then(|times| times.response.p99_ns);
+        committed.map_or(0.0, |ns| ns as f64 / 1e6)
+    };
     let [first, second] = [&quiet[0], &quiet[1]].map(p99);
-    say::figure("p99 of a booking, undisturbed", &format!("{} and {} ms", say::number(first, 1), say::number(second, 1)));
+    say::figure(
+        "p99 of a booking, undisturbed",
+        &format!("{} and {} ms", say::number(first, 1), say::number(second, 1)),
+    );
     say::figure("p99 of a booking, without broker", &format!("{} ms", say::number(p99(&struck), 1)));
     let noise = (first - second).abs();
     say::goal("changes by less than two undisturbed trials do", p99(&struck) - first.max(second) <= noise);

@@ -14,6 +14,7 @@ use stackmark_benches::bank::{BRANCHES, Bank};
 use stackmark_benches::data::Folder;
 use stackmark_benches::pairs::{Ratio, Side, Spread, turns};
 use stackmark_benches::pgbench::Script;
+use stackmark_benches::sections::{self, Section};
 use stackmark_benches::trials::{CLIENTS, Figures, reach};
 use stackmark_benches::{cli, engine, pgbench, process, say};
 use std::path::Path;
@@ -30,13 +31,6 @@ const WINDOW: (Nanos, Nanos) = (Nanos::from_secs(1), Nanos::from_secs(SECONDS));
 const WITHIN: &str = "transfer";
 const ACROSS: &str = "cross-transfer";
 
-/// What can be asked for.
-struct Section {
-    number: &'static str,
-    about: &'static str,
-    run: fn(),
-}
-
 const SECTIONS: [Section; 5] = [
     Section { number: "1", about: "one store against pgbench", run: against_pgbench },
     Section { number: "2", about: "one of several stores against one store", run: in_one_of_several },
@@ -46,22 +40,7 @@ const SECTIONS: [Section; 5] = [
 ];
 
 fn main() -> ExitCode {
-    let asked: Vec<String> = std::env::args().skip(1).collect();
-    if let Some(unknown) = asked.iter().find(|asked| SECTIONS.iter().all(|section| section.number != **asked))
-    {
-        say::skipped(&format!("there is no section `{unknown}`; there are"));
-        for section in SECTIONS {
-            say::figure(section.number, section.about);
-        }
-        return ExitCode::from(2);
-    }
-    let is_asked_for =
-        |section: &&Section| asked.is_empty() || asked.iter().any(|asked| asked == section.number);
-    for section in SECTIONS.iter().filter(is_asked_for) {
-        process::keep_on_two_cores();
-        (section.run)();
-    }
-    ExitCode::SUCCESS
+    sections::run(&SECTIONS)
 }
 
 /// Transfers within one store, through us and through pgbench with a script of the very same statements.

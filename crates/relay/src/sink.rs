@@ -1,6 +1,7 @@
 //! Where messages go.
 
 use broker::{Address, Broker, BrokerError, Partition, Record};
+use futures_util::future::try_join_all;
 use std::fs::File;
 use std::future::{Future, ready};
 use std::io::{BufWriter, Read, Write};
@@ -35,7 +36,7 @@ impl Sink for Null {
     }
 }
 
-/// A topic of a broker: messages of one key go to one partition, and a batch to one partition after the other.
+/// A topic of a broker: messages of one key go to one partition, and a batch to all partitions at the same time.
 #[derive(Debug)]
 pub struct Topic {
     address: Address,
@@ -77,26 +78,9 @@ impl Topic {
         }
         let partitions = self.open.as_ref().map_or(&[][..], |(_, partitions)| partitions);
         let count = partitions.len() as u64;
-        for (number, partition) in partitions.iter().enumerate() {
-            let own = messages.iter().filter(|message| message.key % count == number as u64);
-            let record = |message: &Message| Record {
-                key: message.key.to_string().into_bytes(),
-                value: message.payload.clone(),
-            };
-            let (mut records, mut bytes) = (Vec::new(), 0);
-            for message in own {
-                if bytes > WRITE_MAX {
-                    partition.write(std::mem::take(&mut records)).await?;
-                    bytes = 0;
-                }
-                bytes += message.payload.len();
-                records.push(record(message));
-            }
-            if !records.is_empty() {
-                partition.write(records).await?;
-            }
-        }
-        Ok(())
+        let of = |number: usize| messages.iter().filter(move |message| message.key % count == number as u64);
+        let writes = partitions.iter().enumerate().map(|(number, partition)| write_to(partition, of(number)));
+        try_join_all(writes).await.map(drop)
     }
 
     async fn publish_all(&mut self, messages: &[Message]) -> Result<(), String> {
@@ -107,6 +91,23 @@ impl Topic {
             error.to_string()
         })
     }
+}
+
+/// Writes messages to a partition, one request after the other.
+async fn write_to(
+    partition: &Partition,
+    messages: impl Iterator<Item = &Message>,
+) -> Result<(), BrokerError> {
+    let (mut records, mut bytes) = (Vec::new(), 0);
+    for message in messages {
+        if bytes > WRITE_MAX {
+            partition.write(std::mem::take(&mut records)).await?;
+            bytes = 0;
+        }
+        bytes += message.payload.len();
+        records.push(Record { key: message.key.to_string().into_bytes(), value: message.payload.clone() });
+    }
+    if records.is_empty() { Ok(()) } else { partition.write(records).await }
 }
 
 impl Sink for Topic {

@@ -201,7 +201,14 @@ pub fn intended_by(factor: &str) -> &'static [&'static str] {
         // What calls leave to be announced is more work, and how it is published is part of it.
         "announcing" => &["stack.settings.outbox *", "fingerprint.*"],
         // What was chosen of the workload: other data, and calls that do other work.
-        "parameters" => &["data.parameters", "data.rows", "data.bytes", "data.checksum", "fingerprint.*"],
+        "parameters" => &[
+            "data.parameters",
+            "data.rows",
+            "data.bytes",
+            "data.checksum",
+            "rates.mostly_declined",
+            "fingerprint.*",
+        ],
         _ => &[],
     }
 }
@@ -262,6 +269,22 @@ fn key_differences(a: &Trial, b: &Trial, intended: &[&str]) -> Vec<KeyDifference
         .collect()
 }
 
+/// Kinds of which most calls were declined in the time that rates cover, as after everything is sold: their rates are those of other work.
+fn mostly_declined(trial: &Trial) -> String {
+    let share = |kind: &result::KindTally| {
+        let turn = trial.turn.as_ref().filter(|turn| turn.kind == kind.name);
+        let books = &kind.tally.books;
+        let all = books.committed + books.declined;
+        match turn {
+            Some(turn) => turn.declined_before.unwrap_or(turn.declined_after),
+            None => books.declined as f64 / all.max(1) as f64,
+        }
+    };
+    let names = trial.kinds.iter().filter(|kind| share(kind) > 0.5).map(|kind| kind.name.as_str());
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
 /// The key of one trial but for its settings, each field as text.
 fn fields(trial: &Trial) -> Vec<(&'static str, String)> {
     let (stack, plan, data, machine) = (&trial.stack, &trial.plan, &trial.data, &trial.machine);
@@ -309,6 +332,7 @@ fn fields(trial: &Trial) -> Vec<(&'static str, String)> {
             "data.references",
             if data.references == Some(true) { "declared" } else { "not declared" }.to_owned(),
         ),
+        ("rates.mostly_declined", mostly_declined(trial)),
         ("limits.generator", limits(Role::Generator)),
         ("limits.server", limits(Role::Server)),
         ("limits.engine", limits(Role::Engine)),

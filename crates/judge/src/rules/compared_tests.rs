@@ -37,7 +37,7 @@ fn a_comparison_of_routes_differs_in_what_a_route_is() {
 #[test]
 fn every_field_of_the_key_makes_different_work() {
     type Change = fn(&mut Trial);
-    let changes: [(&str, Change); 44] = [
+    let changes: [(&str, Change); 45] = [
         ("stack.engine", |t| t.stack.engine.push('x')),
         ("stack.engine_version", |t| t.stack.engine_version.push('x')),
         ("stack.adapter", |t| t.stack.adapter.push('x')),
@@ -70,6 +70,9 @@ fn every_field_of_the_key_makes_different_work() {
         ("data.checksum", |t| t.data.checksum = None),
         ("data.loaded_by", |t| t.data.loaded_by.push('x')),
         ("data.references", |t| t.data.references = Some(true)),
+        ("rates.mostly_declined", |t| {
+            t.kinds[0].tally.books.declined = 10 * t.kinds[0].tally.books.committed
+        }),
         ("limits.engine", |t| t.processes[0].limits = half_a_processor()),
         ("machine.cpu", |t| t.machine.cpu.push('x')),
         ("machine.cores", |t| t.machine.cores += 1),
