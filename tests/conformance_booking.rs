@@ -5,7 +5,7 @@ use stackmark_tests::injected::{
     all_are_caught, every_audit_is_failed, is_right, row_changes_are_caught, the_mix_is_sound_on_both_routes,
 };
 use stackmark_tests::outboxes::{
-    a_lease_is_kept_until_it_has_run_out, a_missing_message_of_a_dual_write_is_detected,
+    a_consumer_that_acts_twice_is_caught, a_lease_is_kept_until_it_has_run_out, a_missing_message_of_a_dual_write_is_detected,
     a_transaction_that_commits_late_is_not_skipped, two_relays_publish_everything_once,
     what_was_not_acknowledged_is_published_again, who_announces_something_else_is_caught,
 };
@@ -102,6 +102,11 @@ fn who_announces_something_else_than_was_booked_is_caught() {
 #[test]
 fn a_missing_message_of_a_dual_write_of_bookings_is_detected() {
     a_missing_message_of_a_dual_write_is_detected::<OnSqlite>();
+}
+
+#[test]
+fn a_consumer_of_bookings_that_acts_twice_is_caught() {
+    a_consumer_that_acts_twice_is_caught::<OnSqlite>();
 }
 
 /// Fault injectors driven on servers.

@@ -148,6 +148,40 @@ fn an_outbox_is_published_and_held_to_what_was_booked() {
 }
 
 #[test]
+fn a_consumer_acts_once_on_what_is_published() {
+    let desk = Desk::empty();
+    let line = "--consumer --json --warmup 0s --duration 1s --clients 2";
+    for subject in ["rusqlite/outbox", "axum+rusqlite/dual-write"] {
+        let document = run(&desk, &format!("run booking/sqlite/{subject} {line}"));
+        let trial = &document["trials"][0];
+        let published = &trial["published"];
+        assert!(published["messages"].as_u64() > Some(0), "{published}");
+        assert_eq!(published["consumed"], json!({ "messages": published["messages"], "lag": null }));
+        let checks = trial["ledger"].as_array().unwrap().iter();
+        let checks = checks.filter(|check| check["name"].as_str().unwrap().starts_with("consumer: "));
+        assert!(checks.clone().count() >= 6 && checks.clone().all(|check| check["check"] == "passed"));
+        let settings = trial["stack"]["settings"].to_string();
+        assert!(settings.contains("\"outbox consumer\""), "{settings}");
+        assert!(trial["processes"].to_string().contains("\"consumer\""), "{trial}");
+        assert!(desk.files().iter().all(|file| !file.contains("inbox.db")), "{:?}", desk.files());
+    }
+    let last = desk.runs().pop().unwrap();
+    let report = desk.run(&format!("report {}", last.display()));
+    assert!(report.out.contains("the consumer acted on"), "{}", report.out);
+    let wrong = [
+        ("run booking/sqlite --consumer", "--consumer has no effect on booking/sqlite"),
+        ("run booking/sqlite/rusqlite/outbox --sink null --consumer", "the sink `null` discards them"),
+        ("consume --from null --inbox i.db", "--from null has no messages"),
+        ("consume --from kafka://me:secret@127.0.0.1:1/t --inbox i.db", "--from has the password of"),
+        ("consume --from kafka://127.0.0.1:1/t --inbox i.db", "127.0.0.1:1 is unavailable"),
+        ("consume --from file:m.jsonl --inbox no/such/i.db", "no/such/i.db cannot be used"),
+    ];
+    for (line, why) in wrong {
+        refused(&desk, line, &[why]);
+    }
+}
+
+#[test]
 fn rows_of_earlier_runs_are_published_by_whatever_relay_comes_first() {
     let desk = Desk::empty();
     let line = "--db sqlite:b.db --warmup 0s --duration 1s --clients 2";

@@ -76,18 +76,28 @@ fn a_server_is_killed_paused_and_cut_off_and_what_was_asked_of_it_is_there() {
 #[test]
 fn every_fault_leaves_all_messages_published() {
     let all = [
+        "consumer kill",
+        "consumer pause",
         "generator kill",
         "relay kill",
+        "relay kill_after_publishing",
         "relay pause",
         "server cut_off",
         "server kill",
         "server pause",
         "storage power_cut",
     ];
-    let document = passed("booking/sqlite/axum+rusqlite/outbox --faults 7", &all);
+    let document = passed("booking/sqlite/axum+rusqlite/outbox --consumer --faults 10", &all);
+    // What a relay has published and not removed is published again.
+    let faults = document["drill"]["faults"].as_array().unwrap().iter();
+    let again = faults
+        .filter(|fault| fault["action"] == "kill_after_publishing")
+        .map(|fault| fault["published_again"].as_u64().unwrap());
+    assert!(again.clone().count() == 1 && again.sum::<u64>() > 0, "{document:#}");
     let plain = passed("booking/sqlite/rusqlite --only generator --faults 1", &["generator kill"]);
     let checks = |document: &Value| document["drill"]["faults"][0]["checks_passed"].as_u64().unwrap();
-    assert_eq!(checks(&document), checks(&plain) + 6);
+    // Of the messages, and as many and one more of what the consumer has done with them.
+    assert_eq!(checks(&document), checks(&plain) + 6 + 7);
     // Rows that nobody publishes are held to the bookings too.
     let rows = passed("booking/sqlite/rusqlite/outbox-row --only generator --faults 1", &["generator kill"]);
     assert_eq!(checks(&rows), checks(&plain) + 4);
@@ -108,14 +118,15 @@ fn what_cannot_be_struck_is_said_before_anything_starts() {
     refused(
         &desk,
         "drill tpcb --only disk",
-        &["no component `disk`", "generator, server, engine, relay, broker, storage"],
+        &["no component `disk`", "generator, server, engine, relay, broker, consumer, storage"],
     );
     refused(&desk, "drill tpcb --only server", &["has nothing that `server` names", "generator:kill"]);
-    refused(&desk, "drill tpcb --only generator:drown", &["no fault `drown`", "kill, pause, cut-off"]);
+    refused(&desk, "drill tpcb --only generator:drown", &["no fault `drown`", "kill, pause, cut-off, power-cut, disk-full, kill-after-publishing"]);
     refused(&desk, "drill tpcb --rate 0", &["1 to 100000 calls a second"]);
     refused(&desk, "drill tpcb --faults 0", &["1..=10000"]);
     refused(&desk, "drill tpcb --shards 3 --scale 2", &["can be split over 2 stores at most"]);
     refused(&desk, "drill transfer --shards 2", &["plain makes a transfer in one store"]);
+    refused(&desk, "drill tpcb --consumer", &["--consumer has no effect on tpcb", "publishes no messages"]);
     refused(&desk, "drill nonsense", &["nonsense"]);
     assert!(desk.runs().is_empty());
 }
@@ -170,11 +181,14 @@ mod extended {
         let all = [
             "broker kill",
             "broker pause",
+            "consumer kill",
+            "consumer pause",
             "generator kill",
             "relay kill",
+            "relay kill_after_publishing",
             "relay pause",
             "storage power_cut",
         ];
-        passed("booking/sqlite/rusqlite/outbox --sink kafka --faults 12", &all);
+        passed("booking/sqlite/rusqlite/outbox --sink kafka --consumer --faults 18", &all);
     }
 }

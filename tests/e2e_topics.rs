@@ -55,7 +55,8 @@ fn checks(trial: &Value) -> Vec<(&str, &str)> {
 fn a_run_creates_a_topic_and_deletes_it() {
     let Some(named) = Named::shared() else { return };
     let desk = Desk::empty();
-    let ran = named.start(&desk, &format!("{LINE} --duration 2s --partitions 3 --polling 20ms")).end();
+    let line = format!("{LINE} --duration 2s --partitions 3 --polling 20ms --consumer");
+    let ran = named.start(&desk, &line).end();
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     let trial = &document["trials"][0];
@@ -68,7 +69,12 @@ fn a_run_creates_a_topic_and_deletes_it() {
     );
     assert_eq!((&published["sink"], &published["duplicates"]), (&json!("kafka"), &json!(0)));
     let passed = checks(trial);
-    assert!(passed.len() == 6 && passed.iter().all(|(_, check)| *check == "passed"), "{passed:?}");
+    assert!(passed.len() == 12 && passed.iter().all(|(_, check)| *check == "passed"), "{passed:?}");
+    let consumed = &published["consumed"];
+    assert_eq!(consumed["messages"], published["messages"], "{consumed}");
+    let lag = |of: &Value| of["lag"]["p50_ns"].as_u64().unwrap();
+    // Brokers keep milliseconds.
+    assert!(lag(consumed) + 1_000_000 > lag(published), "{published}");
     let settings = trial["stack"]["settings"].to_string();
     let place = format!("unknown version at {}", named.address.place());
     for (name, value) in [("sink", "kafka"), ("partitions", "3"), ("linger", "0ms"), ("broker", &place)] {
@@ -99,7 +105,7 @@ fn foreign_records_in_the_topic_are_reported_and_kept() {
     });
     let write = async || {
         let partition = Broker::connect(&named.address).await?.partition(&topic, 1).await?;
-        let record = |value: String| Record { key: b"1".to_vec(), value: value.into_bytes() };
+        let record = |value: String| Record { key: b"1".to_vec(), value: value.into_bytes(), created: None };
         partition.write(vec![record("{".into()), record(of_another_run.to_string())]).await
     };
     // The topic is there before its partitions are.

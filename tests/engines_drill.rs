@@ -68,8 +68,8 @@ fn dual_writes_lose_money_when_a_shard_dies() {
 }
 
 /// Whether the power of engines can be cut here; otherwise the test says why it did not run.
-fn can_cut_power() -> bool {
-    rig::can_cut_power().map_err(not_run).is_ok()
+fn can_have_own_disk() -> bool {
+    rig::can_have_own_disk().map_err(not_run).is_ok()
 }
 
 /// What a power cut has taken although it was acknowledged.
@@ -84,7 +84,7 @@ fn assert_missing(line: &str, variables: &[(&str, &str)]) {
 
 #[test]
 fn what_postgresql_has_acknowledged_outlives_power_cuts_unless_it_flushes_nothing() {
-    if can_cut_power() {
+    if can_have_own_disk() {
         assert_passed("tpcb/postgres/tokio-postgres --power-cut --faults 2");
         assert_missing("tpcb/postgres/tokio-postgres --power-cut --faults 1 --setting fsync=off", &[]);
     }
@@ -92,14 +92,14 @@ fn what_postgresql_has_acknowledged_outlives_power_cuts_unless_it_flushes_nothin
 
 #[test]
 fn what_mariadb_has_acknowledged_outlives_power_cuts() {
-    if can_cut_power() {
+    if can_have_own_disk() {
         assert_passed("tpcb/mariadb/mysql-async --power-cut --faults 1");
     }
 }
 
 #[test]
 fn a_killed_drill_leaves_no_mounted_file_system() {
-    if !can_cut_power() {
+    if !can_have_own_disk() {
         return;
     }
     let base = engines_folder().join(format!("stackmark-mounted-{}", std::process::id()));
@@ -152,7 +152,7 @@ mod extended {
     fn a_library_that_flushes_nothing_is_caught() {
         if !std::path::Path::new(NO_FLUSH).exists() {
             not_run(format!("{NO_FLUSH} is not there (package libeatmydata1)"));
-        } else if can_cut_power() {
+        } else if can_have_own_disk() {
             let preloaded = [("LD_PRELOAD", NO_FLUSH)];
             assert_missing("tpcb/postgres/tokio-postgres --power-cut --faults 2", &preloaded);
             assert_missing("tpcb/mariadb/mysql-async --power-cut --faults 2", &preloaded);
@@ -161,7 +161,7 @@ mod extended {
 
     #[test]
     fn commits_that_wait_for_no_flush_may_be_lost_by_a_power_cut() {
-        if can_cut_power() {
+        if can_have_own_disk() {
             assert_missing(
                 "tpcb/postgres/tokio-postgres --power-cut --faults 2 --durability delayed --rate 2000",
                 &[],
@@ -174,8 +174,16 @@ mod extended {
     }
 
     #[test]
+    fn messages_outlive_a_broker_whose_disk_was_full() {
+        if can_have_own_disk() && rig::for_tests::broker().is_some() {
+            let only = "--sink kafka --only broker:disk-full --faults 2";
+            assert_passed(&format!("booking/sqlite/rusqlite/outbox {only}"));
+        }
+    }
+
+    #[test]
     fn transfers_between_two_stores_outlive_power_cuts_of_either() {
-        if can_cut_power() {
+        if can_have_own_disk() {
             assert_passed("transfer/postgres/axum+tokio-postgres/2pc --power-cut --faults 4");
             assert_passed("transfer/postgres/axum+tokio-postgres/saga --power-cut --faults 4");
             assert_passed("transfer/mariadb/axum+mysql-async/2pc --power-cut --faults 4");

@@ -88,6 +88,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
                 "drive",
                 "relay",
                 "broker",
+                "consumer",
                 "admin",
                 "server",
                 "adapter-*",
@@ -104,6 +105,10 @@ fn rule(unit: &Unit) -> Option<Rule> {
             ],
             never: &[RANDOMNESS],
         },
+        // What reads published messages, whatever is in them; its inbox is a SQLite file.
+        "consumer" => {
+            Rule { ours: &["model", "sql", "measure", "result", "relay", "broker"], never: &[HTTP, RANDOMNESS] }
+        }
         // The loop of a relay, whatever is relayed and through what.
         "relay" => {
             Rule { ours: &["model", "sql", "measure", "result", "broker"], never: &[DRIVERS, RANDOMNESS] }
@@ -152,6 +157,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
                 "result",
                 "relay",
                 "broker",
+                "consumer",
                 "targets",
             ],
             never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS],
@@ -177,6 +183,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
                 "targets",
                 "rig",
                 "deploy",
+                "consumer",
                 "schedule",
             ],
             never: &[DRIVERS, RANDOMNESS],

@@ -6,9 +6,11 @@ use crate::calls::{drive, runtime};
 use crate::housed::Housed;
 use crate::sagas::Relayed;
 use benchmark::{Benchmark as _, Streams};
+use consumer::{Consumer, Inbox, Source};
 use measure::Monotonic;
 use model::{Clock as _, Key, Nanos};
 use relay::{Message, Publishing, Relay, Settings, Sink};
+use result::Check;
 use sql::{Param, SqlConn as _, SqlOpener as _, StmtId, TxKind};
 use std::collections::BTreeSet;
 use std::future::ready;
@@ -16,6 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use targets::{Driven as _, How, Style, target_over};
+use trial::consumer_checks;
 use workload_booking::{Announced, Booking, Bookings, Cardinality, Ledger, Stmt, catalogue, message};
 
 const SESSIONS: u32 = 8;
@@ -250,7 +253,7 @@ type Fault = (&'static str, fn(&mut Vec<Message>), &'static [&'static str]);
 fn of(sequence: u32, event: u32, position: i64) -> Message {
     let key = Key { run: RUN, worker: 1, sequence };
     let (key, payload) = message(&Booking { key, event, user: 5, quantity: 1 }, Some(position));
-    Message { key, payload }
+    Message { key, payload, created_us: None }
 }
 
 const FAULTS: &[Fault] = &[
@@ -274,13 +277,13 @@ const FAULTS: &[Fault] = &[
         |messages| {
             let key = Key { run: 8, worker: 1, sequence: 1 };
             let (key, payload) = message(&Booking { key, event: 1, user: 5, quantity: 1 }, Some(1_000_001));
-            messages.push(Message { key, payload });
+            messages.push(Message { key, payload, created_us: None });
         },
         &["malformed announcements"],
     ),
     (
         "a message is torn",
-        |messages| messages.push(Message { key: 1, payload: b"{\"type\":\"booked\",\"boo".to_vec() }),
+        |messages| messages.push(Message { key: 1, payload: b"{\"type\":\"booked\",\"boo".to_vec(), created_us: None }),
         &["malformed announcements"],
     ),
 ];
@@ -321,4 +324,60 @@ pub fn a_missing_message_of_a_dual_write_is_detected<B: Relayed>() {
     let noticed = ["announced bookings", "announcements of stored bookings"];
     assert!(noticed.iter().all(|name| wrong.contains(name)), "{wrong:?}");
     assert_eq!(office.pending(), 0, "no row is left in the outbox");
+}
+
+/// A consumer acts once on each message, also on one that comes again; one that has lost its inbox acts again, and is caught.
+///
+/// # Panics
+/// When it does not, or is not.
+pub fn a_consumer_that_acts_twice_is_caught<B: Relayed>() {
+    let office = Office::on::<B>(Kept::default());
+    let (ledger, _) = office.beside::<B, _>(1, || office.many_at_once::<B>(Style::Outbox));
+    let mut lines: Vec<Vec<u8>> = office.kept.all().into_iter().map(|message| message.payload).collect();
+    let booked = lines.len() as u64;
+    lines.extend_from_within(10..20);
+    let folder = tempfile::tempdir().expect("a folder for an inbox");
+    let (source, path) = (folder.path().join("messages.jsonl"), folder.path().join("inbox.db"));
+    std::fs::write(&source, [lines.join(&b'\n'), b"\n".to_vec()].concat()).expect("an empty folder");
+    let consume = || {
+        let inbox = Inbox::open(&path).expect("an empty folder, or an inbox");
+        let mut consumer = Consumer::new(Source::File(source.clone()), inbox);
+        runtime().block_on(async {
+            let batch = consumer.batch().await;
+            assert_eq!(batch.error, None);
+            batch.settled
+        })
+    };
+    let wrong = || {
+        let inbox = Inbox::read_only(&path).expect("it was just written");
+        let (claims, stored) = (ledger.claims(true), office.housed.evidence());
+        let checks = consumer_checks::<Bookings>(
+            &inbox,
+            Style::Outbox,
+            &office.size,
+            &[RUN],
+            &Vec::new(),
+            &claims,
+            &stored,
+        );
+        let failed = checks.expect("an inbox").into_iter().filter(|check| check.check == Check::Failed);
+        failed.map(|check| check.name).collect::<Vec<_>>()
+    };
+    assert_eq!((consume(), wrong()), (booked, vec![]));
+    assert_eq!((consume(), wrong()), (0, vec![]), "it continues where its inbox ends");
+    let inbox = rusqlite::Connection::open(&path).expect("it was just written");
+    inbox
+        .execute_batch(
+            "delete from positions; delete from inbox where message in (select message from handled where id < 4)",
+        )
+        .expect("it has these tables");
+    assert_eq!((consume(), wrong()), (3, vec!["consumer: repeated actions".to_owned()]));
+    inbox.execute_batch("delete from handled where id < 4").expect("it has this table");
+    inbox.execute_batch("delete from handled where id = 9").expect("it has this table");
+    let wrong = wrong();
+    assert!(
+        wrong.contains(&"consumer: announced bookings".to_owned())
+            && !wrong.contains(&"consumer: repeated actions".to_owned()),
+        "{wrong:?}"
+    );
 }

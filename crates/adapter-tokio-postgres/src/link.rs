@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use tokio_postgres::tls::MakeTlsConnect;
-use tokio_postgres::{Client, Connection, Error, Socket};
+use tokio_postgres::{AsyncMessage, Client, Connection, Error, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 type Wire = Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
@@ -29,6 +29,8 @@ pub struct Link {
     bell: Arc<Bell>,
     /// Rings the bell.
     waker: Waker,
+    /// A notification came that nobody has been told of.
+    is_notified: bool,
 }
 
 impl std::fmt::Debug for Link {
@@ -40,7 +42,7 @@ impl std::fmt::Debug for Link {
 impl Link {
     pub(crate) fn new(wire: Wire) -> Link {
         let bell = Arc::new(Bell::default());
-        Link { wire: Some(wire), waker: Waker::from(Arc::clone(&bell)), bell }
+        Link { wire: Some(wire), waker: Waker::from(Arc::clone(&bell)), bell, is_notified: false }
     }
 
     /// Whether the connection was open when it was last used.
@@ -79,6 +81,19 @@ impl Link {
         .await
     }
 
+    /// Waits for a notification, or for the end of the connection: then false.
+    pub(crate) async fn notified(&mut self) -> bool {
+        poll_fn(|cx| {
+            self.bell.hang(cx.waker());
+            let ended = self.carry();
+            if std::mem::take(&mut self.is_notified) {
+                return Poll::Ready(true);
+            }
+            if ended.is_some() || !self.is_open() { Poll::Ready(false) } else { Poll::Pending }
+        })
+        .await
+    }
+
     /// Moves what can be moved now; the reason when the connection ends.
     fn carry(&mut self) -> Option<Error> {
         let wire = self.wire.as_mut()?;
@@ -86,7 +101,8 @@ impl Link {
         loop {
             match wire.poll_message(&mut cx) {
                 Poll::Pending => return None,
-                // Notices and notifications: there is nobody who would want them.
+                Poll::Ready(Some(Ok(AsyncMessage::Notification(_)))) => self.is_notified = true,
+                // Notices: there is nobody who would want them.
                 Poll::Ready(Some(Ok(_))) => {}
                 Poll::Ready(Some(Err(error))) => {
                     self.wire = None;

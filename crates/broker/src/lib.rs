@@ -82,6 +82,8 @@ pub struct Record {
     pub key: Vec<u8>,
     /// What it says.
     pub value: Vec<u8>,
+    /// When what it says was created, since 1970; brokers keep milliseconds. Without it, a record is written with the time of writing.
+    pub created: Option<Nanos>,
 }
 
 /// A record that was read.
@@ -91,8 +93,6 @@ pub struct Stored {
     pub partition: u32,
     /// Its place there.
     pub offset: i64,
-    /// When it was written, by its writer or its broker, since 1970.
-    pub written: Nanos,
     /// The record.
     pub record: Record,
 }
@@ -253,11 +253,11 @@ impl Partition {
     /// The broker is unavailable, or refuses; the records may be there, or not, or some of them.
     pub async fn write(&self, records: Vec<Record>) -> Result<(), BrokerError> {
         let now = DateTime::from_timestamp_nanos(measure::unix_nanoseconds() as i64);
-        let record = |Record { key, value }| rskafka::record::Record {
+        let record = |Record { key, value, created }| rskafka::record::Record {
             key: Some(key),
             value: Some(value),
             headers: BTreeMap::new(),
-            timestamp: now,
+            timestamp: created.map_or(now, |at| DateTime::from_timestamp_nanos(at.0.cast_signed())),
         };
         let records = records.into_iter().map(record).collect();
         let writing = self.client.produce(records, Compression::NoCompression);
@@ -282,11 +282,15 @@ impl Partition {
         let wait = i32::try_from(wait.as_millis()).unwrap_or(i32::MAX);
         let reading = self.client.fetch_records(from, 1..READ_MAX, wait);
         let (records, _) = within(&self.place, &self.what("reading"), reading).await?;
+        let created = |read: &rskafka::record::Record| {
+            let nanos = read.timestamp.timestamp_nanos_opt().filter(|nanos| *nanos > 0);
+            nanos.map(|nanos| Nanos(nanos.unsigned_abs()))
+        };
         let stored = |read: rskafka::record::RecordAndOffset| Stored {
             partition: self.number,
             offset: read.offset,
-            written: Nanos(read.record.timestamp.timestamp_nanos_opt().unwrap_or(0).max(0) as u64),
             record: Record {
+                created: created(&read.record),
                 key: read.record.key.unwrap_or_default(),
                 value: read.record.value.unwrap_or_default(),
             },

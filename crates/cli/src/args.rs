@@ -22,7 +22,7 @@ pub(crate) use drill::{Drill, Generate};
 pub(crate) use export::{Export, ExportK6, ExportTool};
 pub(crate) use load::LoadArgs;
 pub(crate) use parts::{Checks, LiveArgs, MixArgs, Out, PlanArgs};
-pub(crate) use server::{Relay, ServerArgs};
+pub(crate) use server::{Consume, Relay, ServerArgs};
 pub(crate) use stores::{SHARDS_MAX, Shards, Stores};
 pub(crate) use values::{Limit, Limited, Loads, Stages, ThinkArg, Weights};
 pub(crate) use verify::Verify;
@@ -80,6 +80,8 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Do what the calls of a saga have left to be done between stores and forget keys that have expired, until interrupted.
     Relay(Relay),
+    /// Read published messages and act on each once, with an inbox, until interrupted.
+    Consume(Consume),
     /// Check the stored data of an existing database.
     Audit(Audit),
     /// Check that a server keeps a workload's contract and answers rightly, rule by rule.

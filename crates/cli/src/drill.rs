@@ -9,7 +9,7 @@ use crate::ui::Ui;
 use anyhow::{Context, Result, bail};
 use benchmark::split_for;
 use deploy::{BrokerSpec, Deployment, Interrupt, RelayOptions, ServerSettings, SinkKind, Spec, Subject};
-use drill::{Asked, COMPONENTS, Component};
+use drill::{Asked, COMPONENTS, Component, Parts};
 use model::Nanos;
 use result::{Drill, FaultAction, RunKind, State};
 use schedule::{Answer, pool};
@@ -38,6 +38,7 @@ pub(crate) fn drill_workload<W: Driven>(
     let relaying = RelayOptions {
         sink: sink(args, subject)?,
         limits: limits(Limited::Relay),
+        consumer: args.consumer,
         ..RelayOptions::default()
     };
     let interrupt = Interrupt::listen()?;
@@ -50,7 +51,8 @@ pub(crate) fn drill_workload<W: Driven>(
     if limits(Limited::Broker).is_some() && !has_broker {
         bail!("--limit broker:… needs --sink kafka");
     }
-    let among = among(args, subject, shards as usize, has_broker)?;
+    let parts = Parts { subject, shards: shards as usize, has_broker, has_consumer: args.consumer };
+    let among = among(args, &parts)?;
     let mix = MixArgs { mix: args.mix.clone(), ..MixArgs::default() }.of::<W>()?;
     let mut spec = Spec::of_wishes(subject.how.dialect, shards, &[], &args.engine.wishes());
     let attached = (subject.how.style == Style::Attached).then_some("journal=truncate");
@@ -60,7 +62,7 @@ pub(crate) fn drill_workload<W: Driven>(
     spec.options = attached.into_iter().chain(recorded).collect::<Vec<_>>().join("&");
     spec.power_cut = !is_embedded && cuts_power;
     if spec.power_cut {
-        rig::can_cut_power()?;
+        rig::can_have_own_disk()?;
     }
     spec.settings = args.setting.clone();
     spec.settings.sort();
@@ -69,7 +71,11 @@ pub(crate) fn drill_workload<W: Driven>(
     }
     if has_broker {
         let limits = limits(Limited::Broker).map(|limits| limits.to_string());
-        let broker = BrokerSpec { named: None, limits };
+        let own_disk = among.iter().any(|(_, action)| *action == FaultAction::DiskFull);
+        if own_disk {
+            rig::can_have_own_disk()?;
+        }
+        let broker = BrokerSpec { named: None, limits, own_disk };
         broker.check_available()?;
         spec.broker = Some(broker);
     }
@@ -144,6 +150,12 @@ pub(crate) fn drill_workload<W: Driven>(
 
 /// Where messages go. It must be readable: a drill without checks shows nothing.
 fn sink(args: &args::Drill, subject: &Subject) -> Result<SinkKind> {
+    if args.consumer && !subject.publishes() {
+        bail!(
+            "--consumer has no effect on {}: it publishes no messages\nhint: choose a subject in style `outbox` or `dual-write`",
+            subject.path
+        );
+    }
     match args.sink {
         Some(sink) if !subject.publishes() => bail!(
             "--sink {sink} has no effect on {}: it publishes no messages\nhint: choose a subject in style `outbox` or `dual-write`",
@@ -158,14 +170,9 @@ fn sink(args: &args::Drill, subject: &Subject) -> Result<SinkKind> {
     }
 }
 
-/// What may be struck, of all that can be. The power of engines is cut only on request, since that needs root.
-fn among(
-    args: &args::Drill,
-    subject: &Subject,
-    shards: usize,
-    has_broker: bool,
-) -> Result<Vec<(Component, FaultAction)>> {
-    let (only, all) = (&args.only, Component::faults_of(subject, shards, has_broker));
+/// What may be struck, of all that can be. The power of engines is cut and disks are filled only on request, since that needs root.
+fn among(args: &args::Drill, parts: &Parts) -> Result<Vec<(Component, FaultAction)>> {
+    let (only, all, subject) = (&args.only, Component::faults_of(parts), parts.subject);
     if args.power_cut {
         let cuts: Vec<_> = all.into_iter().filter(|(_, action)| *action == FaultAction::PowerCut).collect();
         if cuts.is_empty() {
@@ -176,11 +183,11 @@ fn among(
         }
         return Ok(cuts);
     }
+    let is_usual = |fault: &&(Component, FaultAction)| {
+        !matches!(fault, (Component::Engine(_), FaultAction::PowerCut) | (_, FaultAction::DiskFull))
+    };
     if only.is_empty() {
-        let is_usual = |fault: &(Component, FaultAction)| {
-            !matches!(fault, (Component::Engine(_), FaultAction::PowerCut))
-        };
-        return Ok(all.into_iter().filter(is_usual).collect());
+        return Ok(all.iter().filter(is_usual).copied().collect());
     }
     let mut among = Vec::new();
     for wanted in only {
@@ -193,7 +200,7 @@ fn among(
         }
         let before = among.len();
         let meant = |of: &&(Component, FaultAction)| {
-            of.0.group() == component && action.is_none_or(|action| action == of.1)
+            of.0.group() == component && action.map_or_else(|| is_usual(of), |action| action == of.1)
         };
         among
             .extend(all.iter().filter(meant).copied().filter(|one| !among.contains(one)).collect::<Vec<_>>());
@@ -217,7 +224,11 @@ fn named(all: &[(Component, FaultAction)]) -> String {
 }
 
 fn action_of(name: &str) -> Result<FaultAction> {
-    let all = [FaultAction::Kill, FaultAction::Pause, FaultAction::CutOff, FaultAction::PowerCut];
-    let found = all.into_iter().find(|action| action.word().replace(' ', "-") == name);
-    found.with_context(|| format!("there is no fault `{name}`\nhint: kill, pause, cut-off, power-cut"))
+    use FaultAction::{CutOff, DiskFull, Kill, KillAfterPublishing, Pause, PowerCut};
+    let all = [Kill, Pause, CutOff, PowerCut, DiskFull, KillAfterPublishing]
+        .map(|action| (action, action.word().replace(' ', "-")));
+    let found = all.iter().find(|(_, word)| word == name).map(|(action, _)| *action);
+    found.with_context(|| {
+        format!("there is no fault `{name}`\nhint: {}", all.map(|(_, word)| word).join(", "))
+    })
 }

@@ -86,6 +86,7 @@ fn run_command(command: Command, ui: &ui::Ui) -> anyhow::Result<Answer> {
         Command::Drill(args) => commands::drill(&args, ui),
         Command::Serve(args) => commands::serve(&args, ui),
         Command::Relay(args) => commands::relay(&args, ui),
+        Command::Consume(args) => relay::consume(&args, ui),
         Command::Audit(args) => commands::audit(&args, ui),
         Command::Verify(args) => commands::verify(&args, ui),
         Command::Export(args) => commands::export(&args, ui),

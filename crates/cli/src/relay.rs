@@ -1,5 +1,5 @@
 //! `stackmark relay`: what the calls of a saga have left to be done between stores, and keys that have expired; and the messages of an
-//! outbox.
+//! outbox. `stackmark consume`: what was published.
 
 use crate::args;
 use crate::args::Stores;
@@ -7,26 +7,78 @@ use crate::serve::until_asked;
 use crate::ui::{self, Ui};
 use anyhow::{Context, Result, bail};
 use benchmark::Chosen;
+use consumer::{Consumer, Inbox};
 use deploy::{Databases, SinkAddress, subjects};
+use relay::{Message, Polling, Publishing, Relay, Sink};
+use rustix::process::{Signal, getpid, kill_process};
 use schedule::Answer;
+use std::net::SocketAddr;
 use std::time::Duration;
 use targets::{Driven, Style};
 use tokio::net::TcpListener;
+
+/// A look of a consumer waits for messages by itself.
+const CONSUMER_POLLING: Polling = Polling::Fixed(Duration::from_millis(1));
+
+/// Ends the process between publishing and removing.
+struct EndsAfterPublishing(Box<dyn Sink>);
+
+impl Sink for EndsAfterPublishing {
+    fn publish<'a>(&'a mut self, messages: &'a [Message]) -> Publishing<'a> {
+        Box::pin(async {
+            self.0.publish(messages).await?;
+            ui::say(drill::ENDED_AFTER_PUBLISHING);
+            kill_process(getpid(), Signal::KILL).map_err(|error| error.to_string())
+        })
+    }
+}
 
 /// Keys are kept at least so long.
 const KEEP_MIN: Duration = Duration::from_secs(1);
 
 /// Parses `--sink` here and not in the parser of the command line, which would repeat a password that is in it.
 pub(crate) fn parse_sink(text: Option<&str>) -> Result<Option<SinkAddress>> {
-    let given: Option<SinkAddress> = text.map(str::parse).transpose().map_err(anyhow::Error::msg)?;
-    if let Some(SinkAddress::Topic { broker, .. }) = &given
+    text.map(|text| parse_address("--sink", text)).transpose()
+}
+
+fn parse_address(option: &str, text: &str) -> Result<SinkAddress> {
+    let given: SinkAddress = text.parse().map_err(anyhow::Error::msg)?;
+    if let SinkAddress::Topic { broker, .. } = &given
         && broker.password.is_some()
     {
         bail!(
-            "--sink has the password of {broker}, which other users can see on the command line\nhint: set STACKMARK_BROKER_PASSWORD"
+            "{option} has the password of {broker}, which other users can see on the command line\nhint: set STACKMARK_BROKER_PASSWORD"
         );
     }
     Ok(given)
+}
+
+pub(crate) fn consume(args: &args::Consume, ui: &Ui) -> Result<Answer> {
+    let Some(source) = parse_address("--from", &args.from)?.source() else {
+        bail!(
+            "--from null has no messages: the sink `null` discards them\nhint: --from file:PATH or --from kafka://HOST:PORT/TOPIC"
+        );
+    };
+    // A topic that cannot be read is found before anything is created.
+    targets::wait_for(source.ends())?.map_err(anyhow::Error::msg)?;
+    let mut consumer = Consumer::new(source, Inbox::open(&args.inbox)?);
+    targets::wait_for(run(&mut consumer, CONSUMER_POLLING, args.listen, args.until_stdin_ends, ui))??;
+    Ok(Answer::Good)
+}
+
+/// Runs a relay or a consumer until it is asked to end.
+async fn run(
+    relay: &mut dyn Relay,
+    polling: Polling,
+    listen: SocketAddr,
+    until_stdin_ends: bool,
+    ui: &Ui,
+) -> Result<()> {
+    let listener = TcpListener::bind(listen).await;
+    let listener = listener.with_context(|| format!("could not listen on {listen}"))?;
+    ui.data(&format!("listening on http://{}\n", listener.local_addr()?));
+    relay::run(relay, polling, listener, until_asked(until_stdin_ends), &ui::say).await?;
+    Ok(())
 }
 
 pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<Answer> {
@@ -39,7 +91,7 @@ pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<A
     let first = urls.first().context("a relay works on the stores of --db")?;
     let subject = subjects::relayed(W::NAME, first.dialect(), args.how.as_deref())?;
     let databases = Databases::<W>::existing(stores.urls(Some(subject.how.dialect))?, None, &Chosen::new())?;
-    let is_outbox = subject.how.style == Style::Outbox;
+    let is_outbox = subject.how.style.has_outbox();
     let sink = match (&given, is_outbox) {
         (Some(sink), true) => sink,
         (None, true) => bail!(
@@ -53,16 +105,17 @@ pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<A
         (None, false) => &SinkAddress::Null,
     };
     // What is wrong with it is found before anything is read.
-    let sink = sink.open()?;
-    let polling = if is_outbox { args.polling } else { relay::OF_SAGAS };
+    let mut sink = sink.open()?;
+    if args.ends_after_publishing {
+        sink = Box::new(EndsAfterPublishing(sink));
+    }
+    let polling = match subject.how.style {
+        Style::OutboxNotify => relay::NOTIFIED,
+        _ if is_outbox => args.polling,
+        _ => relay::OF_SAGAS,
+    };
     let settings = relay::Settings { keep: args.keep_keys, sink, batch: args.batch };
     let mut relay = W::relay(subject.how, &databases.urls(), &databases.size, settings)?;
-    targets::wait_for(async {
-        let listener = TcpListener::bind(args.listen).await;
-        let listener = listener.with_context(|| format!("could not listen on {}", args.listen))?;
-        ui.data(&format!("listening on http://{}\n", listener.local_addr()?));
-        relay::run(&mut *relay, polling, listener, until_asked(args.until_stdin_ends), &ui::say).await?;
-        Ok::<_, anyhow::Error>(())
-    })??;
+    targets::wait_for(run(&mut *relay, polling, args.listen, args.until_stdin_ends, ui))??;
     Ok(Answer::Good)
 }

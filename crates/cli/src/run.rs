@@ -261,7 +261,7 @@ pub(crate) fn can_be_limited(
 
 /// Whether a relay publishes from its outbox.
 pub(crate) fn has_outbox(subject: &Subject) -> bool {
-    subject.how.style == Style::Outbox
+    subject.how.style.has_outbox()
 }
 
 /// Rejects options about messages, their relay and their broker that no subject can use.
@@ -281,8 +281,12 @@ pub(crate) fn check_message_options(
     let names = || subjects.iter().map(|subject| subject.path).collect::<Vec<_>>().join(" or ");
     for (scope, option, _) in given.filter(|(.., is_given)| *is_given) {
         let has_relay = subjects.iter().any(|subject| has_outbox(subject));
+        let polls = subjects.iter().any(|subject| subject.how.style == Style::Outbox);
         let publishes = subjects.iter().any(|subject| subject.publishes());
         match scope {
+            Messages if option == CONSUMER && server.sink == Some(SinkKind::Null) => bail!(
+                "{CONSUMER} needs messages, and the sink `null` discards them\nhint: --sink file or --sink kafka"
+            ),
             _ if has_url => {
                 bail!(
                     "{option} needs a server that Stackmark starts, and --url names another\nhint: leave --url out"
@@ -291,6 +295,10 @@ pub(crate) fn check_message_options(
             Relay if !has_relay => bail!(
                 "{option} has no effect on {}: it has no outbox relay\nhint: choose a subject in style `outbox`; `stackmark list booking` \
                  prints them",
+                names()
+            ),
+            Relay if option == POLLING && !polls => bail!(
+                "{POLLING} has no effect on {}: its relay is woken by each booking\nhint: choose a subject in style `outbox`",
                 names()
             ),
             Messages | Broker if !publishes => bail!(
@@ -308,13 +316,17 @@ pub(crate) fn check_message_options(
     Ok(())
 }
 
+const CONSUMER: &str = "--consumer";
+const POLLING: &str = "--polling";
+
 /// Options about messages, and whether each was given.
-pub(crate) fn message_options(server: &ServerArgs) -> [(OptionScope, &'static str, bool); 4] {
+pub(crate) fn message_options(server: &ServerArgs) -> [(OptionScope, &'static str, bool); 5] {
     use OptionScope::{Broker, Messages, Relay};
     [
-        (Relay, "--polling", server.polling.is_some()),
+        (Relay, POLLING, server.polling.is_some()),
         (Relay, "--batch", server.batch.is_some()),
         (Messages, "--sink", server.sink.is_some()),
+        (Messages, CONSUMER, server.consumer),
         (Broker, "--partitions", server.partitions.is_some()),
     ]
 }
@@ -355,6 +367,7 @@ pub(crate) fn broker_wanted(
     publishes.then(|| BrokerSpec {
         named: stores.broker.clone(),
         limits: engine.limits_of(Limited::Broker).map(|limits| limits.to_string()),
+        own_disk: false,
     })
 }
 

@@ -81,7 +81,7 @@ fn started<W: Driven>(
         let databases = load::<W>(&urls, ui, interrupt)?;
         let settings = run::server_settings(&args.server, &EngineArgs::default(), CLIENTS);
         let log = folder.path().join("server.log");
-        let server = subject.serve(&urls, &settings, &SinkAddress::Null, &log, interrupt.flag())?;
+        let server = subject.serve(&urls, &settings, &SinkAddress::Null, &[], &log, interrupt.flag())?;
         let log = folder.path().join("relay.log");
         let relay =
             subject.relay(&urls, &RelayOptions::default(), &SinkAddress::Null, &log, interrupt.flag())?;

@@ -72,7 +72,7 @@ impl Host {
                     settings: spec.settings.clone(),
                     statement_statistics: spec.statement_statistics,
                     limits,
-                    power_cut: spec.power_cut,
+                    own_disk: spec.power_cut,
                     ..rig::Options::default()
                 };
                 Some(rig::start(engine, &options)?)

@@ -3,6 +3,7 @@
 //!
 //! It does not know which workloads there are, nor what a trial is, and of HTTP only `GET /health`.
 
+mod consuming;
 pub mod database;
 mod databases;
 mod deployment;
@@ -25,6 +26,7 @@ pub mod subjects;
 mod topic;
 mod viewer;
 
+pub use consuming::Consuming;
 pub use database::Database;
 pub use databases::Databases;
 pub use deployment::{Deployment, at};

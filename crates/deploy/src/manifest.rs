@@ -20,6 +20,7 @@ const OURS: &str = include_str!("../../../servers/rust/server.toml");
 /// That of the relay.
 const RELAY: &str = include_str!("relay.toml");
 const GENERATOR: &str = include_str!("generator.toml");
+const CONSUMER: &str = include_str!("consumer.toml");
 /// What a manifest is called in the folder of its server.
 pub(crate) const FILE: &str = "server.toml";
 /// Bytes of a manifest: more is another file by mistake.
@@ -111,6 +112,12 @@ impl Manifest {
     pub(crate) fn relay() -> Manifest {
         let file = PathBuf::from("crates/deploy/src/relay.toml");
         Manifest::parse(RELAY.to_owned(), file, None).expect("a test has read what is compiled in")
+    }
+
+    /// The consumer of published messages.
+    pub(crate) fn consumer() -> Manifest {
+        let file = PathBuf::from("crates/deploy/src/consumer.toml");
+        Manifest::parse(CONSUMER.to_owned(), file, None).expect("a test has read what is compiled in")
     }
 
     /// The load generator of a drill.

@@ -3,12 +3,13 @@
 use crate::secrets::{BROKER_PASSWORD, with_brokers_password};
 use anyhow::Context;
 use broker::{Address, AddressError};
+use consumer::Source;
 use relay::Polling;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
-use targets::wait_for;
+use targets::{Style, wait_for};
 
 /// What is chosen of a relay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,6 +27,8 @@ pub struct RelayOptions {
     pub batch: u32,
     /// Partitions of the topic of a trial.
     pub partitions: u32,
+    /// Whether a consumer with an inbox reads the messages.
+    pub consumer: bool,
 }
 
 /// Partitions unless they are chosen.
@@ -39,6 +42,7 @@ impl Default for RelayOptions {
             polling: relay::ADAPTIVE,
             batch: relay::BATCH,
             partitions: PARTITIONS,
+            consumer: false,
         }
     }
 }
@@ -112,6 +116,27 @@ impl SinkAddress {
 }
 
 impl SinkAddress {
+    /// Where a consumer reads what was published there; nothing where nobody can.
+    #[must_use]
+    pub fn source(&self) -> Option<Source> {
+        match self {
+            SinkAddress::Null => None,
+            SinkAddress::File(path) => Some(Source::File(path.clone())),
+            SinkAddress::Topic { broker, topic } => {
+                let (broker, topic) = (with_brokers_password(broker.clone()), topic.clone());
+                Some(Source::Topic { broker, topic })
+            }
+        }
+    }
+
+    /// The password of the broker's user, as a process that uses the sink finds it in its environment.
+    pub(crate) fn password_variable(&self) -> Option<(String, String)> {
+        let SinkAddress::Topic { broker: Address { password: Some(password), .. }, .. } = self else {
+            return None;
+        };
+        Some((BROKER_PASSWORD.to_owned(), password.reveal().to_owned()))
+    }
+
     /// Opens it. What is wrong with a topic is found here.
     ///
     /// # Errors
@@ -172,29 +197,34 @@ fn is_topic(name: &str) -> bool {
 impl RelayOptions {
     /// What a relay finds in its environment.
     pub(crate) fn variables(&self, sink: &SinkAddress) -> Vec<(String, String)> {
-        let mut variables = vec![
+        let variables = [
             ("STACKMARK_SINK", sink.written()),
             ("STACKMARK_POLLING", self.polling.to_string()),
             ("STACKMARK_BATCH", self.batch.to_string()),
         ];
-        if let SinkAddress::Topic { broker: Address { password: Some(password), .. }, .. } = sink {
-            variables.push((BROKER_PASSWORD, password.reveal().to_owned()));
-        }
-        variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+        let variables = variables.map(|(name, value)| (name.to_owned(), value));
+        variables.into_iter().chain(sink.password_variable()).collect()
     }
 
-    /// How messages are published, as the comparison key has it; by a relay, or by whoever commits.
+    /// How messages of a style are published, as the comparison key has it.
     #[must_use]
-    pub fn described(&self, is_relayed: bool) -> Vec<(String, String)> {
+    pub fn described(&self, style: Style) -> Vec<(String, String)> {
         let mut settings = vec![("outbox sink", self.sink.to_string())];
-        if is_relayed {
-            settings.push(("outbox polling", self.polling.to_string()));
+        if style.is_relayed() {
+            let polling = match style {
+                Style::OutboxNotify => format!("on notification, at most {}", relay::NOTIFIED),
+                _ => self.polling.to_string(),
+            };
+            settings.push(("outbox polling", polling));
             settings.push(("outbox batch", self.batch.to_string()));
         }
         if self.sink == SinkKind::Kafka {
             settings.push(("outbox partitions", self.partitions.to_string()));
             // What one look found is written at once.
             settings.push(("outbox linger", "0ms".to_owned()));
+        }
+        if self.consumer {
+            settings.push(("outbox consumer", "SQLite inbox".to_owned()));
         }
         settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
@@ -238,7 +268,7 @@ mod tests {
         let limits = Some("cpu=0.5".parse().unwrap());
         for relaying in [
             RelayOptions::default(),
-            RelayOptions { limits, sink: SinkKind::Kafka, polling, batch: 7, partitions: 3 },
+            RelayOptions { limits, sink: SinkKind::Kafka, polling, batch: 7, partitions: 3, consumer: true },
         ] {
             let text = serde_json::to_string(&relaying).unwrap();
             assert_eq!(serde_json::from_str::<RelayOptions>(&text).unwrap(), relaying, "{text}");

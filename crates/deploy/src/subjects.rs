@@ -182,7 +182,8 @@ impl Subject {
         self.how.style.is_relayed_over(stores) && self.speaks_through_ours()
     }
 
-    /// Starts the relay that does what its calls leave to be done; nothing where they leave nothing. `sink` is where it publishes.
+    /// Starts the relay that does what its calls leave to be done; nothing where they leave nothing. `sink` is where it publishes, and
+    /// `extra` what else is in its environment.
     ///
     /// # Errors
     /// It cannot be started.
@@ -191,6 +192,7 @@ impl Subject {
         databases: &[DbUrl],
         relaying: &RelayOptions,
         sink: &SinkAddress,
+        extra: &[(&str, &str)],
         log: &Path,
         interrupt: &AtomicBool,
     ) -> Result<Option<Server>> {
@@ -200,7 +202,8 @@ impl Subject {
         }
         let how = self.how.path();
         // Only an outbox has messages that go anywhere.
-        let more = if self.publishes() { relaying.variables(sink) } else { Vec::new() };
+        let mut more = if self.publishes() { relaying.variables(sink) } else { Vec::new() };
+        more.extend(extra.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         let order = Order { workload: self.workload(), how: &how, databases, more: &more };
         let settings = ServerSettings::of_one(relaying.limits);
         Ok(Some(Server::start(&RELAY, &order, &settings, log, interrupt)?))
@@ -208,7 +211,7 @@ impl Subject {
 
     /// Whether messages of its calls are published: by a relay of ours, by one within the server, or by whoever commits.
     pub fn publishes(&self) -> bool {
-        matches!(self.how.style, Style::Outbox | Style::DirectPublish)
+        self.how.style.has_outbox() || self.how.style == Style::DirectPublish
     }
 
     /// Whether its calls publish what they have committed.

@@ -21,6 +21,8 @@ pub struct BrokerSpec {
     pub named: Option<String>,
     /// What a private one may use: `cpu=0.5,mem=1GiB`.
     pub limits: Option<String>,
+    /// Whether the data of a private one lies on a file system of its own, which can be filled.
+    pub own_disk: bool,
 }
 
 /// Reads the address of a broker, and gives it back without its password.
@@ -62,7 +64,7 @@ impl BrokerHost {
         let Some(named) = &spec.named else {
             let limits = spec.limits.as_deref().map(str::parse).transpose()?;
             tell(viewer, &format!("starting a private {}", rig::Engine::Kafka.title()));
-            let options = rig::Options { limits, ..rig::Options::default() };
+            let options = rig::Options { limits, own_disk: spec.own_disk, ..rig::Options::default() };
             let engine = Box::new(rig::start(rig::Engine::Kafka, &options)?);
             let host = BrokerHost::Private { engine, limits };
             host.warm_up()?;
@@ -95,7 +97,7 @@ impl BrokerHost {
     /// deleted again.
     fn warm_up(&self) -> Result<()> {
         let (address, payload) = (self.address()?, vec![b'-'; WARM_UP_BYTES]);
-        let record = || Record { key: b"1".to_vec(), value: payload.clone() };
+        let record = || Record { key: b"1".to_vec(), value: payload.clone(), created: None };
         let name = unique_name();
         wait_for(async {
             let broker = Broker::connect(&address).await?;

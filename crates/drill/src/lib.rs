@@ -14,4 +14,4 @@ mod stage;
 
 pub use generator::{Order, generate};
 pub use rounds::{Asked, drill};
-pub use stage::{COMPONENTS, Component};
+pub use stage::{COMPONENTS, Component, ENDED_AFTER_PUBLISHING, ENDS_AFTER_PUBLISHING, Parts};

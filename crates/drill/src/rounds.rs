@@ -177,6 +177,7 @@ impl<W: Driven> Rounds<'_, W> {
         };
         let Struckdown { mut fault, ledger, load, .. } = struck;
         fault.failures.extend(self.stage.ended());
+        fault.failures.extend(self.stage.end_consumer(self.asked.settle_max)?);
         load.process.stop()?;
         self.stage.stop()?;
         if let Some(settled) = settled {
@@ -191,7 +192,9 @@ impl<W: Driven> Rounds<'_, W> {
         }
         let claims = W::claims(&ledger, true);
         let mut after = trial::after(self.stage.databases, &before, self.audits, &claims, self.interrupt)?;
-        after.ledger.extend(self.messages(number, &before, &claims)?);
+        let (checks, again) = self.messages(number, &before, &claims)?;
+        after.ledger.extend(checks);
+        fault.published_again = again;
         judge(&mut fault, after);
         fault.doubts = self.doubts(&claims)?;
         Ok(fault)
@@ -311,6 +314,7 @@ impl<W: Driven> Rounds<'_, W> {
             refused_after: aftermath.refused,
             left: None,
             lost_writes: moments.lost_writes,
+            published_again: None,
             missing: Vec::new(),
             doubts: Vec::new(),
             settled_s: None,
@@ -378,27 +382,33 @@ impl<W: Driven> Rounds<'_, W> {
         }
     }
 
-    /// Checks the messages of a fault against its calls.
+    /// Checks the messages of a fault against its calls; and how many were published again.
     fn messages(
         &mut self,
         number: u64,
         before: &W::Evidence,
         claims: &W::Claims,
-    ) -> Result<Vec<LedgerCheck>> {
+    ) -> Result<(Vec<LedgerCheck>, Option<u64>)> {
         let style = self.stage.subject.how.style;
         let runs = [0, 1].map(|generator| self.order(number, generator).run);
-        let (databases, destination) = (self.stage.databases, self.stage.take_destination());
+        let (databases, (destination, consumer)) = (self.stage.databases, self.stage.take_destination());
         let stored = trial::evidence::<W>(&databases.urls())?;
         let mut checks = W::unpublished_checks(style.name(), &runs, claims, &stored);
+        if let Some(consumer) = consumer {
+            let (inbox, size) = (consumer.inbox()?, &databases.size);
+            checks.extend(trial::consumer_checks::<W>(&inbox, style, size, &runs, before, claims, &stored)?);
+        }
+        let mut again = None;
         if let Some(arrived) =
             destination.audit::<W>(style, &databases.size, &runs, before, claims, &stored)?
         {
             if let Err(error) = destination.close(arrived.is_right()) {
                 tell(self.viewer, &format!("{error:#}"));
             }
+            again = Some(arrived.duplicates);
             checks.extend(arrived.checks);
         }
-        Ok(checks)
+        Ok((checks, again))
     }
 
     /// What became of calls in doubt, as far as stores can tell.

@@ -3,16 +3,29 @@
 use crate::generator::Order;
 use crate::load::Load;
 use crate::proxy::Proxy;
-use anyhow::{Context, Result};
-use deploy::{Databases, Deployment, Generator, Interrupt, Route, Server, ServerSettings, Subject};
+use anyhow::{Context, Result, bail};
+use deploy::{Consuming, Databases, Deployment, Generator, Interrupt, Route, Server, ServerSettings, Subject};
 use measure::Monotonic;
-use model::store_name;
+use model::{Clock as _, Nanos, store_name};
 use result::FaultAction;
 use sql::{DbUrl, Dialect, ServerUrl};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use targets::{Driven, Style};
 use trial::Destination;
+
+/// A relay that finds this in its environment ends by SIGKILL when the sink has acknowledged a batch, and logs
+/// [`ENDED_AFTER_PUBLISHING`] before.
+pub const ENDS_AFTER_PUBLISHING: &str = "STACKMARK_ENDS_AFTER_PUBLISHING";
+/// What it logs.
+pub const ENDED_AFTER_PUBLISHING: &str = "this relay ends after publishing a batch, as the drill asked";
+/// How long it may take until there is something to publish.
+const PUBLISHED_MAX: Nanos = Nanos::from_secs(30);
+/// How long a broker may take to end because its disk is full.
+const FULL_MAX: Nanos = Nanos::from_secs(10);
+/// How often processes are looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// Something that a subject stands on or runs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,12 +40,28 @@ pub enum Component {
     Relay,
     /// What a relay publishes to.
     Broker,
+    /// What reads there.
+    Consumer,
     /// What the files of an embedded engine lie on, with all processes that write there.
     Storage,
 }
 
 /// How components are called by whoever chooses among them: `engine` stands for those of all stores.
-pub const COMPONENTS: [&str; 6] = ["generator", "server", "engine", "relay", "broker", "storage"];
+pub const COMPONENTS: [&str; 7] =
+    ["generator", "server", "engine", "relay", "broker", "consumer", "storage"];
+
+/// What there is to strike.
+#[derive(Debug, Clone, Copy)]
+pub struct Parts {
+    /// What calls go through.
+    pub subject: &'static Subject,
+    /// Over so many stores.
+    pub shards: usize,
+    /// Whether it publishes to a private broker.
+    pub has_broker: bool,
+    /// Whether a consumer reads what it publishes.
+    pub has_consumer: bool,
+}
 
 impl Component {
     /// What it is called among [`COMPONENTS`].
@@ -44,6 +73,7 @@ impl Component {
             Component::Engine(_) => "engine",
             Component::Relay => "relay",
             Component::Broker => "broker",
+            Component::Consumer => "consumer",
             Component::Storage => "storage",
         }
     }
@@ -56,11 +86,11 @@ impl Component {
         }
     }
 
-    /// Everything that can be struck of a subject over so many stores, and how; with a private broker where it `has_broker`. A power cut
-    /// of engines needs [`rig::can_cut_power`].
+    /// Everything that can be struck, and how. A power cut of engines and a full disk need [`rig::can_have_own_disk`].
     #[must_use]
-    pub fn faults_of(subject: &Subject, shards: usize, has_broker: bool) -> Vec<(Component, FaultAction)> {
-        use FaultAction::{CutOff, Kill, Pause, PowerCut};
+    pub fn faults_of(parts: &Parts) -> Vec<(Component, FaultAction)> {
+        use FaultAction::{CutOff, DiskFull, Kill, KillAfterPublishing, Pause, PowerCut};
+        let Parts { subject, shards, has_broker, has_consumer } = *parts;
         let all = |component, actions: &[FaultAction]| {
             actions.iter().map(|action| (component, *action)).collect::<Vec<_>>()
         };
@@ -74,13 +104,19 @@ impl Component {
         }
         if subject.has_relay(shards) {
             faults.extend(all(Component::Relay, &[Kill, Pause]));
+            if subject.how.style.has_outbox() {
+                faults.push((Component::Relay, KillAfterPublishing));
+            }
             // A file is no way that could be cut.
             if subject.how.dialect != Dialect::Sqlite {
                 faults.push((Component::Relay, CutOff));
             }
         }
         if has_broker {
-            faults.extend(all(Component::Broker, &[Kill, Pause]));
+            faults.extend(all(Component::Broker, &[Kill, Pause, DiskFull]));
+        }
+        if has_consumer {
+            faults.extend(all(Component::Consumer, &[Kill, Pause]));
         }
         let is_recorded = subject.how.style != Style::Attached && subject.speaks_through_ours();
         if subject.how.dialect == Dialect::Sqlite && is_recorded {
@@ -109,6 +145,8 @@ pub(crate) struct Stage<'a, W: Driven> {
     relay: Option<Server>,
     /// Of the current fault.
     destination: Destination,
+    /// Of the current fault.
+    consumer: Option<Consuming>,
 }
 
 impl<'a, W: Driven> Stage<'a, W> {
@@ -149,6 +187,7 @@ impl<'a, W: Driven> Stage<'a, W> {
             server,
             relay,
             destination: Destination::Null,
+            consumer: None,
         })
     }
 
@@ -178,22 +217,58 @@ impl<'a, W: Driven> Stage<'a, W> {
         Ok(())
     }
 
-    /// Takes the destination of the current fault.
-    pub(crate) fn take_destination(&mut self) -> Destination {
-        std::mem::take(&mut self.destination)
+    /// Takes the destination of the current fault and its consumer, which has ended.
+    pub(crate) fn take_destination(&mut self) -> (Destination, Option<Consuming>) {
+        (std::mem::take(&mut self.destination), self.consumer.take())
     }
 
-    /// Starts relay and server.
+    /// Starts consumer, relay and server.
     pub(crate) fn start(&mut self) -> Result<()> {
+        if self.settings.relaying.consumer && self.consumer.is_none() {
+            self.consumer = Consuming::start(&self.destination.address(), self.folder, self.interrupt)?;
+        }
         self.start_relay()?;
         self.start_server()
     }
 
+    /// Waits until the consumer has read everything published, at most `max`, and ends it; says why if it has not.
+    pub(crate) fn end_consumer(&mut self, max: Nanos) -> Result<Option<String>> {
+        let Some(consumer) = &mut self.consumer else { return Ok(None) };
+        let left = consumer.catch_up(max)?;
+        consumer.stop()?;
+        let unit = consumer.unit();
+        Ok((left > 0).then(|| format!("the consumer had not read {left} {unit} after {} s", max.as_secs_f64())))
+    }
+
     fn start_relay(&mut self) -> Result<()> {
+        self.relay = self.relay_with(&[])?;
+        Ok(())
+    }
+
+    /// A relay with more variables in its environment.
+    fn relay_with(&self, more: &[(&str, &str)]) -> Result<Option<Server>> {
         let (urls, log) = (self.urls(&self.relay_ways), self.log("relay"));
-        let relaying = &self.settings.relaying;
-        self.relay =
-            self.subject.relay(&urls, relaying, &self.destination.address(), &log, self.interrupt.flag())?;
+        let (relaying, sink) = (&self.settings.relaying, self.destination.address());
+        self.subject.relay(&urls, relaying, &sink, more, &log, self.interrupt.flag())
+    }
+
+    /// Replaces the relay by one that ends between publishing and removing, and waits for that.
+    fn kill_relay_after_publishing(&mut self) -> Result<()> {
+        // One that ends in order gives its lease back.
+        self.relay.take().map_or(Ok(()), Server::stop)?;
+        let mut relay = match self.relay_with(&[(ENDS_AFTER_PUBLISHING, "1")]) {
+            Ok(relay) => relay.context("there is no relay to kill")?,
+            // It was faster than whoever waits until it is ready.
+            Err(error) if format!("{error:#}").contains(ENDED_AFTER_PUBLISHING) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let clock = Monotonic::start();
+        while relay.ended().is_none() {
+            if clock.now() > PUBLISHED_MAX {
+                bail!("within {} s there was nothing to publish", PUBLISHED_MAX.as_secs_f64());
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
         Ok(())
     }
 
@@ -277,7 +352,7 @@ impl<'a, W: Driven> Stage<'a, W> {
                 self.engines[store].cut(true);
             }
             (Component::Server, FaultAction::CutOff) => self.way()?.cut(true),
-            (Component::Server | Component::Relay, FaultAction::Pause) => {
+            (Component::Server | Component::Relay | Component::Consumer, FaultAction::Pause) => {
                 self.process(component)?.pause(true)
             }
             (Component::Server, _) => {
@@ -285,9 +360,19 @@ impl<'a, W: Driven> Stage<'a, W> {
                 self.way()?.leads_to(None);
             }
             (Component::Broker, FaultAction::Pause) => self.broker()?.pause(true),
+            (Component::Broker, FaultAction::DiskFull) => {
+                let broker = self.broker()?;
+                broker.fill_disk().context("its disk could not be filled")?;
+                // Until it has noticed.
+                let clock = Monotonic::start();
+                while broker.is_alive() && clock.now() < FULL_MAX {
+                    std::thread::sleep(LOOK_EVERY);
+                }
+            }
+            (Component::Relay, FaultAction::KillAfterPublishing) => self.kill_relay_after_publishing()?,
             (Component::Broker, _) => self.broker()?.kill(),
             (Component::Relay, FaultAction::CutOff) => self.relay_ways.iter().for_each(|way| way.cut(true)),
-            (Component::Relay, _) => self.process(component)?.kill(),
+            (Component::Relay | Component::Consumer, _) => self.process(component)?.kill(),
         }
         Ok(())
     }
@@ -303,7 +388,7 @@ impl<'a, W: Driven> Stage<'a, W> {
                 self.engines[store].cut(false);
             }
             (Component::Server, FaultAction::CutOff) => self.way()?.cut(false),
-            (Component::Server | Component::Relay, FaultAction::Pause) => {
+            (Component::Server | Component::Relay | Component::Consumer, FaultAction::Pause) => {
                 self.process(component)?.pause(false)
             }
             (Component::Server, _) => self.start_server()?,
@@ -311,6 +396,10 @@ impl<'a, W: Driven> Stage<'a, W> {
             (Component::Broker, _) => self.broker()?.restart().context("the broker did not come back")?,
             (Component::Relay, FaultAction::CutOff) => self.relay_ways.iter().for_each(|way| way.cut(false)),
             (Component::Relay, _) => self.start_relay()?,
+            (Component::Consumer, _) => {
+                let consumer = self.consumer.as_mut().context("there is no consumer to start again")?;
+                consumer.restart(self.interrupt)?;
+            }
         }
         Ok(())
     }
@@ -328,15 +417,24 @@ impl<'a, W: Driven> Stage<'a, W> {
     }
 
     fn process(&mut self, component: Component) -> Result<&mut Server> {
-        let process = if component == Component::Relay { &mut self.relay } else { &mut self.server };
-        process.as_mut().with_context(|| format!("there is no {} to strike", component.group()))
+        let process = match component {
+            Component::Relay => self.relay.as_mut(),
+            Component::Consumer => self.consumer.as_mut().and_then(Consuming::process_mut),
+            _ => self.server.as_mut(),
+        };
+        process.with_context(|| format!("there is no {} to strike", component.group()))
     }
 
-    /// How server or relay ended, if one did by itself.
+    /// How server, relay or consumer ended, if one did by itself.
     pub(crate) fn ended(&mut self) -> Option<String> {
-        let both = [("the server", &mut self.server), ("the relay", &mut self.relay)];
-        let mut ended = both.into_iter().filter_map(|(name, process)| {
-            process.as_mut().and_then(Server::ended).map(|how| how.replacen("the server", name, 1))
+        let consumer = self.consumer.as_mut().and_then(Consuming::process_mut);
+        let all = [
+            ("the server", self.server.as_mut()),
+            ("the relay", self.relay.as_mut()),
+            ("the consumer", consumer),
+        ];
+        let mut ended = all.into_iter().filter_map(|(name, process)| {
+            process.and_then(Server::ended).map(|how| how.replacen("the server", name, 1))
         });
         ended.next()
     }

@@ -1,7 +1,7 @@
 //! What every format says in the same words: what failed, what to mind, what was set.
 
 use crate::figures;
-use result::{Check, Class, Data, Document, Limits, Plan, Problem, Rule, Settlement, Severity, Trial};
+use result::{Check, Class, Data, Document, Limits, Plan, Problem, Quantiles, Rule, Settlement, Severity, Trial};
 
 /// Something that is wrong with a result, and the evidence.
 pub struct Failure {
@@ -297,14 +297,21 @@ pub fn parameter_words(data: &Data) -> String {
 /// What was published from its outbox, in words; nothing where nobody publishes it.
 pub fn published_words(trial: &Trial) -> Option<String> {
     let published = trial.published.as_ref()?;
-    let times = published.lag.as_ref().map_or_else(String::new, |lag| {
+    let lag = |what: &str, lag: &Option<Quantiles>| {
         let time = |ns: Option<u64>| figures::maybe_duration(ns);
-        format!(
-            "; delivery lag (from the insert of the row to the acknowledgement of the sink) p50 {}, p99 {}, max {}",
-            time(lag.p50_ns),
-            time(lag.p99_ns),
-            time(Some(lag.max_ns))
-        )
+        lag.as_ref().map_or_else(String::new, |lag| {
+            let (p50, p99, max) = (time(lag.p50_ns), time(lag.p99_ns), time(Some(lag.max_ns)));
+            format!("; {what} p50 {p50}, p99 {p99}, max {max}")
+        })
+    };
+    let times = lag(
+        "delivery lag (from the insert of the row to the acknowledgement of the sink)",
+        &published.lag,
+    );
+    let consumed = published.consumed.as_ref().map_or_else(String::new, |consumed| {
+        let messages = figures::counted(consumed.messages, "message");
+        let times = lag("consumption lag (to the commit of the consumer)", &consumed.lag);
+        format!("; the consumer acted on {messages}{times}")
     });
     let again = match published.duplicates {
         None => "duplicates unknown".to_owned(),
@@ -319,7 +326,7 @@ pub fn published_words(trial: &Trial) -> Option<String> {
     };
     let batches =
         published.batches.map_or_else(String::new, |count| format!(" in {} batches", figures::count(count)));
-    Some(format!("{messages}{batches} to the sink `{}`, {again}{times}{backlog}", published.sink))
+    Some(format!("{messages}{batches} to the sink `{}`, {again}{times}{backlog}{consumed}", published.sink))
 }
 
 /// What its scale counts, of so many: `warehouse`, `warehouses`.

@@ -67,6 +67,8 @@ impl Deliveries {
     }
 }
 
+/// How a relay rests that is woken: a notification may get lost with its connection.
+pub const NOTIFIED: Polling = Polling::Fixed(Duration::from_millis(500));
 /// How a relay of sagas rests that has found nothing to do: what is accepted waits as long at most before it is looked at.
 pub const OF_SAGAS: Polling = Polling::Fixed(Duration::from_millis(5));
 /// How long it rests after an error, such as a store that is unavailable.
@@ -99,6 +101,10 @@ pub type Ending<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 pub trait Relay: Send {
     /// Looks once, and brings what is there.
     fn batch(&mut self) -> BoxFuture<'_>;
+    /// Rests so long after a look that found nothing, or until there may be something.
+    fn rest(&mut self, most: Duration) -> Ending<'_> {
+        Box::pin(tokio::time::sleep(most))
+    }
     /// Makes room for another relay, before this one ends.
     fn end(&mut self) -> Ending<'_> {
         Box::pin(std::future::ready(()))
@@ -107,6 +113,12 @@ pub trait Relay: Send {
     fn deliveries(&self) -> Option<SharedDeliveries> {
         None
     }
+}
+
+/// What can end the rest of a relay.
+pub trait Wake: Send {
+    /// Waits until there may be something. What came while nobody waited ends the next wait.
+    fn wait(&mut self) -> Ending<'_>;
 }
 
 /// What a relay is told beside where its stores are.
@@ -212,7 +224,7 @@ pub async fn run(
                 (Some(_), _) => tokio::time::sleep(REST_AFTER_ERROR).await,
                 (None, 0) => {
                     in_vain = in_vain.saturating_add(1);
-                    tokio::time::sleep(polling.rest(in_vain)).await;
+                    relay.rest(polling.rest(in_vain)).await;
                 }
                 // Whoever asks for `/health` has a turn too.
                 (None, _) => {

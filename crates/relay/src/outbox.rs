@@ -5,12 +5,13 @@
 //! remembered. A row is removed after its message has been acknowledged; a relay that ends in between leaves it to be
 //! published again. So messages come at least once, and the first ones of a key in its order.
 
-use crate::{Batch, BoxFuture, Ending, Message, Relay, SharedDeliveries, Sink};
+use crate::{Batch, BoxFuture, Ending, Message, Relay, SharedDeliveries, Sink, Wake};
 use measure::{Monotonic, unix_nanoseconds};
 use model::random::Random;
 use model::{Clock as _, Fault, Nanos};
 use sql::{Param, Read, SqlConn, SqlOpener, StmtId, TxKind};
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 /// Names of the statements of an outbox, in their order:
 ///
@@ -37,8 +38,10 @@ pub struct Row {
     pub id: i64,
     /// When it was written, by the clock of its store, in microseconds since 1970.
     pub created_us: i64,
-    /// What is published of it.
-    pub message: Message,
+    /// What keeps its order, see [`Message::key`].
+    pub key: u64,
+    /// What is published of it, see [`Message::payload`].
+    pub payload: Vec<u8>,
 }
 
 /// The relay of an outbox, with its connection while the store is there.
@@ -53,6 +56,7 @@ pub struct OutboxRelay<O: SqlOpener> {
     clock: Monotonic,
     open: Option<Open<O::Conn>>,
     deliveries: SharedDeliveries,
+    wake: Option<Box<dyn Wake>>,
 }
 
 struct Open<C> {
@@ -77,7 +81,14 @@ impl<O: SqlOpener> OutboxRelay<O> {
             clock,
             open: None,
             deliveries: SharedDeliveries::default(),
+            wake: None,
         }
+    }
+
+    /// The same, whose rests something ends.
+    #[must_use]
+    pub fn woken_by(self, wake: Box<dyn Wake>) -> OutboxRelay<O> {
+        OutboxRelay { wake: Some(wake), ..self }
     }
 
     async fn turn(&mut self) -> Batch {
@@ -110,12 +121,16 @@ impl<O: SqlOpener> OutboxRelay<O> {
         if rows.is_empty() {
             return Ok(Batch::default());
         }
-        let (rows, messages): (Vec<(i64, i64)>, Vec<Message>) =
-            rows.into_iter().map(|row| ((row.id, row.created_us), row.message)).unzip();
+        let ahead_us = self.open.as_ref().map_or(0, |open| open.ahead_us);
+        let split = |Row { id, created_us, key, payload }| {
+            let created_us = created_us - ahead_us;
+            ((id, created_us), Message { key, payload, created_us: Some(created_us) })
+        };
+        let (rows, messages): (Vec<(i64, i64)>, Vec<Message>) = rows.into_iter().map(split).unzip();
         self.sink.publish(&messages).await?;
         let acknowledged_us = (unix_nanoseconds() / 1_000) as i64;
         let Some(open) = &mut self.open else { return Ok(Batch::default()) };
-        let written_us = rows.iter().map(|(_, created_us)| created_us - open.ahead_us);
+        let written_us = rows.iter().map(|(_, created_us)| *created_us);
         self.deliveries.lock().unwrap_or_else(PoisonError::into_inner).note(acknowledged_us, written_us);
         if let Err(fault) = remove(&mut open.conn, &rows).await {
             return self.lost(&fault);
@@ -137,6 +152,16 @@ impl<O: SqlOpener> OutboxRelay<O> {
 impl<O: SqlOpener> Relay for OutboxRelay<O> {
     fn batch(&mut self) -> BoxFuture<'_> {
         Box::pin(self.turn())
+    }
+
+    fn rest(&mut self, most: Duration) -> Ending<'_> {
+        Box::pin(async move {
+            let rested = tokio::time::sleep(most);
+            match &mut self.wake {
+                None => rested.await,
+                Some(wake) => tokio::select! { () = rested => {}, () = wake.wait() => {} },
+            }
+        })
     }
 
     /// Gives its lease back, so that the next relay need not wait until it has run out. Over a connection of its own: the other one may

@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn a_message_is_acknowledged_when_the_sink_has_it_and_goes_nowhere_without_one() {
         let kept = Arc::new(Mutex::new(Vec::new()));
-        let message = |payload: &str| Message { key: 1, payload: payload.into() };
+        let message = |payload: &str| Message { key: 1, payload: payload.into(), created_us: None };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let published = |payload: &str| runtime.block_on(publish(message(payload)));
         assert_eq!(published("before"), Ok(()));

@@ -2,6 +2,7 @@
 
 use broker::{Address, Broker, BrokerError, Partition, Record};
 use futures_util::future::try_join_all;
+use model::Nanos;
 use std::fs::File;
 use std::future::{Future, ready};
 use std::io::{BufWriter, Read, Write};
@@ -15,6 +16,8 @@ pub struct Message {
     pub key: u64,
     /// What it says, as JSON on one line.
     pub payload: Vec<u8>,
+    /// When it was written into an outbox, in microseconds since 1970 by the clock of this machine; nothing of one that was in none.
+    pub created_us: Option<i64>,
 }
 
 /// A batch that is being published: ends when all of it has been acknowledged, or says what failed.
@@ -105,7 +108,9 @@ async fn write_to(
             bytes = 0;
         }
         bytes += message.payload.len();
-        records.push(Record { key: message.key.to_string().into_bytes(), value: message.payload.clone() });
+        let created = message.created_us.map(|micros| Nanos(micros.max(0).unsigned_abs() * 1_000));
+        let (key, value) = (message.key.to_string().into_bytes(), message.payload.clone());
+        records.push(Record { key, value, created });
     }
     if records.is_empty() { Ok(()) } else { partition.write(records).await }
 }
@@ -163,7 +168,7 @@ mod tests {
     fn a_line_that_was_cut_off_is_not_a_part_of_the_next() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("messages.jsonl");
-        let message = |payload: &str| Message { key: 1, payload: payload.into() };
+        let message = |payload: &str| Message { key: 1, payload: payload.into(), created_us: None };
         Lines::append_to(&path).unwrap().write(&[message("{1}"), message("{2}")]).unwrap();
         std::fs::write(&path, "{1}\n{2}\n{3").unwrap();
         Lines::append_to(&path).unwrap().write(&[message("{3}")]).unwrap();

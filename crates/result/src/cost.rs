@@ -175,6 +175,8 @@ worded! {
         Relay = "relay",
         /// Message broker.
         Broker = "broker",
+        /// Reads and acts on published messages.
+        Consumer = "consumer",
     }
 }
 

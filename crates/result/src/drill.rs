@@ -39,6 +39,10 @@ worded! {
         CutOff = "cut off",
         /// It is killed, and what was written to its files and not flushed is lost; of SQLite's files some of it.
         PowerCut = "power cut",
+        /// The file system of its data is full. Then it is killed, if it has not ended, and started again with free space.
+        DiskFull = "disk full",
+        /// A relay ends (SIGKILL) once a batch was acknowledged, before it removes the rows of it.
+        KillAfterPublishing = "kill after publishing",
     }
 }
 
@@ -74,6 +78,8 @@ pub struct DrillFault {
     /// Writes to SQLite's files that were not flushed when their power was cut, and that were lost; `null` where it was not. What
     /// other engines lose of theirs is not counted.
     pub lost_writes: Option<u64>,
+    /// Messages that were published again; `null` where none are published.
+    pub published_again: Option<u64>,
     /// What acknowledged calls imply and is not stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<Shortfall>,

@@ -77,7 +77,7 @@ pub use gap::{Gap, GapKind};
 pub use line::{ShortKind, ShortLine};
 pub use problem::{Problem, unaudited};
 pub use progress::{PROGRESS_FILE, Progress, last_claims};
-pub use published::{Published, PublishedSecond};
+pub use published::{Consumed, Published, PublishedSecond};
 pub use search::{Search, SloLimit, Step};
 pub use setting::{Arrivals, Data, Durability, Machine, Plan, Setting, Share, Stack, StoreData, Tier};
 pub use stage::{Recovery, Stage, StageTally};

@@ -1,4 +1,4 @@
-//! A file system of one engine's own, in an image file, whose power can be cut.
+//! A file system of one engine's own, in an image file, whose power can be cut and which can be filled.
 //!
 //! Killing an engine tests no flush: what it has written and not flushed is in the system's memory, and gets to the disk all the
 //! same. Here the file system is shut down as it stands, so that nothing reaches the image any more; mounted again it replays its
@@ -6,7 +6,7 @@
 
 use crate::RigError;
 use crate::command::{Account, run, within};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::{self, OpenOptions, Permissions};
 use std::os::fd::OwnedFd;
@@ -17,6 +17,8 @@ use std::time::Duration;
 
 /// Size of an image. It is sparse: what is not written takes no room.
 const IMAGE_BYTES: u64 = 8 << 30;
+/// The smallest piece of it that can be taken.
+const BLOCK_BYTES: u64 = 1 << 10;
 /// How long a program that makes, mounts or unmounts a file system may take.
 const TOOL_MAX: Duration = Duration::from_secs(60);
 /// How long processes that were killed may keep their files open.
@@ -42,7 +44,7 @@ pub(crate) struct Disk {
 impl Disk {
     /// Makes an empty file system and mounts it over the empty folder `at` in an engine's folder.
     pub(crate) fn make(home: &Path, at: PathBuf, account: Account) -> Result<Disk, RigError> {
-        can_cut_power()?;
+        can_have_own_disk()?;
         let path = image(home);
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
         file.and_then(|file| file.set_len(IMAGE_BYTES)).map_err(|error| RigError::folder(&path, error))?;
@@ -93,6 +95,35 @@ impl Disk {
         self.open().and_then(|at| shut_down(&at)).map_err(failed)
     }
 
+    fn filler(&self) -> PathBuf {
+        self.at.join("filler")
+    }
+
+    /// Takes all of its free space.
+    pub(crate) fn fill(&self) -> Result<(), RigError> {
+        let path = self.filler();
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
+        let file = file.map_err(|error| RigError::folder(&path, error))?;
+        let (mut at, mut piece) = (0, IMAGE_BYTES);
+        while piece >= BLOCK_BYTES {
+            match rustix::fs::fallocate(&file, FallocateFlags::empty(), at, piece) {
+                Ok(()) => at += piece,
+                Err(Errno::NOSPC | Errno::FBIG) => piece /= 2,
+                Err(error) => return Err(RigError::folder(&path, error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the space back.
+    pub(crate) fn make_room(&self) -> Result<(), RigError> {
+        let path = self.filler();
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(RigError::folder(&path, error)),
+            _ => Ok(()),
+        }
+    }
+
     /// Unmounts it, once processes that were killed are gone; from the next mount on it writes its journal every `commit_s` seconds.
     pub(crate) fn unmount(&mut self, commit_s: u32) -> Result<(), RigError> {
         let mut last = None;
@@ -110,11 +141,11 @@ impl Disk {
     }
 }
 
-/// Whether the power of an engine's storage can be cut here ([`crate::Options::power_cut`]).
+/// Whether an engine's storage can be a file system of its own here ([`crate::Options::own_disk`]).
 ///
 /// # Errors
 /// What is missing: Linux, root, loop devices, or `mkfs.ext4`.
-pub fn can_cut_power() -> Result<(), RigError> {
+pub fn can_have_own_disk() -> Result<(), RigError> {
     let missing = if !cfg!(target_os = "linux") {
         "Linux"
     } else if !rustix::process::geteuid().is_root() {
@@ -126,7 +157,7 @@ pub fn can_cut_power() -> Result<(), RigError> {
     } else {
         return Ok(());
     };
-    Err(RigError::NotPermitted(format!("a power cut of an engine's storage needs {missing}")))
+    Err(RigError::NotPermitted(format!("storage of an engine that can lose power or be full needs {missing}")))
 }
 
 /// Unmounts what is mounted over a folder of an engine's that is to be removed.

@@ -27,7 +27,7 @@ mod watchdog;
 
 pub use base::folder;
 pub use cgroup::{Cgroup, Throttling, gated};
-pub use disk::can_cut_power;
+pub use disk::can_have_own_disk;
 pub use error::RigError;
 pub use find::{Installation, find};
 pub use limits::Limits;

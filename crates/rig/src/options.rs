@@ -65,9 +65,9 @@ pub struct Options {
     pub statement_statistics: bool,
     /// What the engine may use; its own caches are sized by the limit of memory.
     pub limits: Option<Limits>,
-    /// Whether the data lies on a file system of its own, whose power [`crate::Running::cut_power`] cuts. Only root on Linux can
-    /// have that.
-    pub power_cut: bool,
+    /// Whether the data lies on a file system of its own, whose power [`crate::Running::cut_power`] cuts and which
+    /// [`crate::Running::fill_disk`] fills. Only root on Linux can have that.
+    pub own_disk: bool,
     /// How long each step of a start may take before it counts as failed.
     pub start_max: Duration,
 }
@@ -92,7 +92,7 @@ impl Default for Options {
             connections: 200,
             statement_statistics: false,
             limits: None,
-            power_cut: false,
+            own_disk: false,
             start_max: Duration::from_secs(60),
         }
     }

@@ -148,7 +148,7 @@ impl Running {
     /// Makes the data; gives the file of first statements, where the engine takes one.
     fn make(&mut self) -> Result<Option<PathBuf>, RigError> {
         let technology = self.engine().technology();
-        if self.options.power_cut {
+        if self.options.own_disk {
             self.disk = Some(Disk::make(&self.home.path, state::data(&self.home.path), self.account)?);
         }
         self.home.write_private("client.conf", &technology.client_file(&self.password))?;
@@ -418,7 +418,7 @@ impl Running {
     }
 
     /// Flushes the file system of its data, so that a later power cut loses only what is written after this. Does nothing without
-    /// [`Options::power_cut`].
+    /// [`Options::own_disk`].
     ///
     /// # Errors
     ///
@@ -432,15 +432,28 @@ impl Running {
     ///
     /// # Errors
     ///
-    /// It was not started with [`Options::power_cut`], or the file system could not be shut down or unmounted.
+    /// It was not started with [`Options::own_disk`], or the file system could not be shut down or unmounted.
     pub fn cut_power(&mut self, commit_s: u32) -> Result<(), RigError> {
-        let Some(disk) = &self.disk else {
-            return Err(RigError::Invalid("this engine was not started for power cuts".into()));
-        };
+        let disk = self.own_disk()?;
         // Before the processes end: what they still write is not to get anywhere.
         disk.cut()?;
         self.kill();
         self.disk.as_mut().map_or(Ok(()), |disk| disk.unmount(commit_s))
+    }
+
+    fn own_disk(&self) -> Result<&Disk, RigError> {
+        self.disk.as_ref().ok_or_else(|| {
+            RigError::Invalid("this engine was not started with a file system of its own".into())
+        })
+    }
+
+    /// Fills what its data lies on, until [`Running::restart`]: writes that need more space fail.
+    ///
+    /// # Errors
+    ///
+    /// It was not started with [`Options::own_disk`], or the file system cannot be filled.
+    pub fn fill_disk(&self) -> Result<(), RigError> {
+        self.own_disk()?.fill()
     }
 
     /// Stops all of its processes where they stand, or lets them go on.
@@ -475,6 +488,7 @@ impl Running {
     /// It does not come up within [`Options::start_max`].
     pub fn restart(&mut self) -> Result<(), RigError> {
         self.kill();
+        self.disk.as_ref().map_or(Ok(()), Disk::make_room)?;
         if let Some(disk) = self.disk.as_mut().filter(|disk| !disk.is_mounted()) {
             disk.mount()?;
             let folder = &self.home.path;

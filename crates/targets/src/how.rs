@@ -50,6 +50,8 @@ pub enum Style {
     OutboxRow,
     /// A relay publishes it from there.
     Outbox,
+    /// The same, and the transaction wakes the relay.
+    OutboxNotify,
     /// Each transaction is committed and then published by the same process, with no record of the pending message in between.
     DirectPublish,
 }
@@ -81,7 +83,12 @@ impl Driver {
 impl Style {
     /// Whether what calls leave to be done is done by a relay, which is to run beside them.
     pub const fn is_relayed(self) -> bool {
-        matches!(self, Style::Saga | Style::Outbox)
+        matches!(self, Style::Saga) || self.has_outbox()
+    }
+
+    /// Whether a relay publishes rows of an outbox.
+    pub const fn has_outbox(self) -> bool {
+        matches!(self, Style::Outbox | Style::OutboxNotify)
     }
 
     /// Whether that is so with data in so many stores.
@@ -113,6 +120,7 @@ impl Style {
             Style::Attached => "attached",
             Style::OutboxRow => "outbox-row",
             Style::Outbox => "outbox",
+            Style::OutboxNotify => "outbox-notify",
         }
     }
 }

@@ -12,7 +12,7 @@ use targets::{Driven, Style};
 
 /// What is to be said of rows of earlier runs in the outbox that a relay is to work on.
 pub(crate) fn earlier<W: Driven>(job: &Job<'_, W>, before: &W::Evidence) -> Option<String> {
-    let rows = W::pending(before).filter(|rows| *rows > 0 && job.subject.how.style == Style::Outbox)?;
+    let rows = W::pending(before).filter(|rows| *rows > 0 && job.subject.how.style.has_outbox())?;
     Some(format!(
         "The outbox held {rows} rows of earlier runs. They were published first, and are included in the number of messages, and in \
          the delivery lag where that is measured."
@@ -84,9 +84,15 @@ fn audit_messages<W: Driven>(
         duplicates: None,
         line: relayed.line(within, pending),
         lag: relayed.lag,
+        consumed: None,
     };
-    let destination = relayed.destination;
-    match destination.audit::<W>(style, &job.databases.size, &[run], before, claims, &stored()?)? {
+    let (destination, stored, size) = (relayed.destination, stored()?, &job.databases.size);
+    if let Some(caught) = relayed.consumer {
+        let (consumed, checks) = caught.audit::<W>(style, size, &[run], before, claims, &stored)?;
+        published.consumed = Some(consumed);
+        trial.ledger.extend(checks);
+    }
+    match destination.audit::<W>(style, size, &[run], before, claims, &stored)? {
         None => {
             trial.ledger.push(not_seen("Messages were not checked: the sink `null` does not store them."))
         }

@@ -133,7 +133,7 @@ impl<W: Driven> Job<'_, W> {
         };
         driven.throttling.relay = relay.throttling();
         driven.throttling.broker = self.deployment.broker_limits().1;
-        let (relayed, failure) = relay.ask();
+        let (relayed, failure) = relay.ask(self.plan.settle_max);
         driven.relayed = relayed;
         if let Some(failure) = failure {
             driven.server_failure.get_or_insert(failure);
@@ -206,7 +206,7 @@ impl<W: Driven> Job<'_, W> {
         let mut stack = target.stack();
         stack.settings.push(("sessions".into(), sessions.to_string()));
         if self.subject.publishes() {
-            stack.settings.extend(self.server.relaying.described(self.subject.how.style.is_relayed()));
+            stack.settings.extend(self.server.relaying.described(self.subject.how.style));
             let broker = self.deployment.broker_version();
             stack.settings.extend(broker.map(|version| ("outbox broker".to_owned(), version)));
         }

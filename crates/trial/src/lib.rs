@@ -8,6 +8,7 @@
 mod announced;
 mod bench;
 mod deployed;
+mod consumed;
 mod destination;
 mod folder;
 mod job;
@@ -26,6 +27,7 @@ mod validate;
 mod viewer;
 
 pub use bench::Bench;
+pub use consumed::consumer_checks;
 pub use destination::{Arrived, Destination};
 pub use folder::{ClaimsFile, Folder, document, read_claims};
 pub use job::{Before, EndEarly, Job, is_empty};

@@ -37,7 +37,7 @@ impl<W: Driven> Job<'_, W> {
                 Role::Broker => {
                     self.deployment.broker_limits().0.map(|limits| limits.described(throttling.broker))
                 }
-                Role::Generator => None,
+                Role::Generator | Role::Consumer => None,
             };
             process.roles = roles(role, self.subject);
         }

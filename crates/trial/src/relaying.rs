@@ -2,9 +2,11 @@
 
 use crate::Job;
 use crate::destination::{ANNOUNCED, Destination};
+use crate::consumed::Caught;
 use crate::settle::{Interval, SECOND_US};
 use anyhow::Result;
-use deploy::{Server, SinkAddress};
+use deploy::{Consuming, Server, SinkAddress};
+use model::Nanos;
 use observe::Watched;
 use result::{PublishedSecond, Quantiles, Role};
 use serde::Deserialize;
@@ -27,6 +29,9 @@ pub(crate) struct Relayed {
     /// Where it has published.
     #[serde(skip)]
     pub destination: Destination,
+    /// The consumer that has read it.
+    #[serde(skip)]
+    pub consumer: Option<Caught>,
 }
 
 fn report(relay: &Server) -> Result<Relayed> {
@@ -39,7 +44,8 @@ impl Relayed {
     /// Of a publisher that measures nothing.
     fn unmeasured() -> Relayed {
         let (lag, seconds) = (None, Vec::new());
-        Relayed { messages: None, batches: None, lag, seconds, destination: Destination::Null }
+        let destination = Destination::Null;
+        Relayed { messages: None, batches: None, lag, seconds, destination, consumer: None }
     }
 
     /// Each second from the begin of the measured interval until the last message was acknowledged; nothing where some are still
@@ -79,6 +85,7 @@ pub(crate) struct Relaying {
     destination: Destination,
     /// The server or the load generator publishes.
     is_embedded: bool,
+    consumer: Option<Consuming>,
 }
 
 impl Relaying {
@@ -88,7 +95,8 @@ impl Relaying {
     /// It cannot be started.
     pub(crate) fn beside<W: Driven>(job: &Job<'_, W>) -> Result<Relaying> {
         let publishes = job.subject.publishes();
-        let mut relaying = Relaying { relay: None, destination: Destination::Null, is_embedded: false };
+        let (relay, destination) = (None, Destination::Null);
+        let mut relaying = Relaying { relay, destination, is_embedded: false, consumer: None };
         if job.url.is_some() || !job.audited {
             return Ok(relaying);
         }
@@ -99,13 +107,20 @@ impl Relaying {
         }
         let urls = job.databases.urls();
         let sink = relaying.sink();
-        relaying.relay = job.subject.relay(&urls, options, &sink, &log, job.interrupt.flag())?;
+        if options.consumer {
+            relaying.consumer = Consuming::start(&sink, job.folder.path(), job.interrupt)?;
+        }
+        relaying.relay = job.subject.relay(&urls, options, &sink, &[], &log, job.interrupt.flag())?;
         relaying.is_embedded = publishes && relaying.relay.is_none();
         Ok(relaying)
     }
 
-    pub(crate) fn watched(&self) -> Option<Watched> {
-        self.relay.as_ref().map(|relay| Watched::of(Role::Relay, relay.pid()))
+    pub(crate) fn watched(&self) -> Vec<Watched> {
+        let consumer = self.consumer.as_ref().and_then(Consuming::process);
+        let both = [(Role::Relay, self.relay.as_ref()), (Role::Consumer, consumer)];
+        both.into_iter()
+            .filter_map(|(role, process)| process.map(|process| Watched::of(role, process.pid())))
+            .collect()
     }
 
     /// The topic on a broker, for whoever has to delete it after a run that was killed.
@@ -122,11 +137,11 @@ impl Relaying {
         self.destination.address()
     }
 
-    /// What it reports about itself, and where messages went; nothing where nothing is published. And why a relay could not be
-    /// asked: its messages are checked all the same.
-    pub(crate) fn ask(&mut self) -> (Option<Relayed>, Option<String>) {
+    /// What it reports about itself, and where messages went; nothing where nothing is published. And why relay or consumer could not be
+    /// asked: messages are checked all the same. A consumer may take `max` to read the rest of them.
+    pub(crate) fn ask(&mut self, max: Nanos) -> (Option<Relayed>, Option<String>) {
         let destination = std::mem::take(&mut self.destination);
-        let (relayed, failure) = match &self.relay {
+        let (mut relayed, failure) = match &self.relay {
             Some(relay) => match report(relay) {
                 Ok(relayed) => (relayed, None),
                 Err(error) => (
@@ -137,7 +152,14 @@ impl Relaying {
             None if self.is_embedded => (Relayed::unmeasured(), None),
             None => return (None, None),
         };
-        (Some(Relayed { destination, ..relayed }), failure)
+        relayed.destination = destination;
+        match self.consumer.take().map(|consumer| Caught::after(consumer, max)).transpose() {
+            Ok(caught) => {
+                relayed.consumer = caught;
+                (Some(relayed), failure)
+            }
+            Err(error) => (Some(relayed), failure.or(Some(format!("the consumer failed: {error:#}")))),
+        }
     }
 
     pub(crate) fn throttling(&self) -> Option<rig::Throttling> {

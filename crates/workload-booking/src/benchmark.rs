@@ -17,6 +17,11 @@ use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use sql::{Catalogue, Dialect, SqlForm, Value};
 use std::sync::Arc;
 
+/// Whether a relay publishes what calls in a style leave in the outbox.
+fn is_relayed(style: &str) -> bool {
+    [Announcing::Relayed, Announcing::Notified].into_iter().any(|relayed| style == Bookings::style(relayed))
+}
+
 impl Benchmark for Bookings {
     /// The events.
     const SKEWS: bool = true;
@@ -167,7 +172,7 @@ impl Benchmark for Bookings {
     }
 
     fn is_awaited(style: &str) -> bool {
-        style == Bookings::style(Announcing::Relayed)
+        is_relayed(style)
     }
 
     fn announced(
@@ -176,7 +181,7 @@ impl Benchmark for Bookings {
         runs: &[u64],
         before: &Vec<Tally>,
     ) -> Option<Box<dyn benchmark::MessageCheck<Bookings>>> {
-        Some(Box::new(Announced::new(runs, style == Bookings::style(Announcing::Relayed), *size, before)))
+        Some(Box::new(Announced::new(runs, is_relayed(style), *size, before)))
     }
 
     fn unpublished_checks(

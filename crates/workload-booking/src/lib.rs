@@ -28,8 +28,8 @@ pub use ledger::{Claims, Ledger, Sort, Tally, audit as audit_ledger};
 pub use oracle::Oracle;
 pub use outcome::{Decline, Outcome};
 pub use sql::{
-    Announcing, Publish, Publishing, RELAY_STATEMENTS, SqlSession, SqlTarget, Stmt, catalogue,
-    relay_catalogue, schema,
+    Announcing, CHANNEL, Publish, Publishing, RELAY_STATEMENTS, SqlSession, SqlTarget, Stmt, catalogue,
+    notifying_catalogue, relay_catalogue, schema,
 };
 
 /// The workload.

@@ -32,6 +32,20 @@ pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
     canonical.overridden(&Catalogue::parse(own)?)?.select(Stmt::NAMES)
 }
 
+/// The channel of PostgreSQL on which [`Announcing::Notified`] wakes the relay.
+pub const CHANNEL: &str = "stackmark_outbox";
+
+/// The statement texts for PostgreSQL and [`Announcing::Notified`], in the order of [`Stmt`].
+///
+/// # Errors
+/// When the files and [`Stmt`] disagree; a test keeps that from happening.
+pub fn notifying_catalogue() -> Result<Vec<String>, CatalogueError> {
+    let canonical = Catalogue::parse(include_str!("../../../spec/sql/booking/statements.sql"))?;
+    let own = Catalogue::parse(include_str!("../../../spec/sql/booking/statements.postgres.sql"))?;
+    let notify = Catalogue::parse(include_str!("../../../spec/sql/booking/notify.postgres.sql"))?;
+    canonical.overridden(&own)?.overridden(&notify)?.select(Stmt::NAMES)
+}
+
 /// Names of the statements of the relay of the outbox, in their order.
 pub const RELAY_STATEMENTS: &[&str] = &["take_lease", "read_clock", "read_outbox", "remove_rows"];
 
@@ -70,8 +84,10 @@ pub enum Announcing {
     Nothing,
     /// A row of the outbox, which nobody reads.
     Row,
-    /// The same for a relay.
+    /// The same for a relay, which polls.
     Relayed,
+    /// The same, and the transaction wakes the relay (PostgreSQL).
+    Notified,
     /// Nothing: it is published after its commit.
     AfterCommit(Publish),
 }
@@ -171,7 +187,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         if self.conn.exec(Stmt::TakeTickets.id(), &[event.into(), quantity.into()]).await? != 1 {
             return Ok(false);
         }
-        if matches!(self.announcing, Announcing::Row | Announcing::Relayed) {
+        if matches!(self.announcing, Announcing::Row | Announcing::Relayed | Announcing::Notified) {
             let row = [run, worker, sequence, event.into(), user.into(), quantity.into()];
             self.conn.exec(Stmt::InsertOutbox.id(), &row).await?;
         }
@@ -270,6 +286,7 @@ impl SqlForm for Bookings {
             Announcing::Nothing => "plain",
             Announcing::Row => "outbox-row",
             Announcing::Relayed => "outbox",
+            Announcing::Notified => "outbox-notify",
             Announcing::AfterCommit(_) => "dual-write",
         }
     }
@@ -293,5 +310,9 @@ mod tests {
             assert_eq!((count("table_"), count("index_")), (4, keys));
             assert_eq!(relay_catalogue(dialect).unwrap().len(), 4);
         }
+        let (notifying, plain) = (notifying_catalogue().unwrap(), catalogue(Dialect::Postgres).unwrap());
+        let differ = notifying.iter().zip(&plain).filter(|(notifying, plain)| notifying != plain);
+        let differ: Vec<_> = differ.map(|(notifying, _)| notifying).collect();
+        assert!(differ.len() == 1 && differ[0].contains(CHANNEL), "{differ:?}");
     }
 }

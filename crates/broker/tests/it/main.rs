@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use broker::{Address, Broker, BrokerError, Record, Stored};
+use model::Nanos;
 use sql::Secret;
 use std::future::Future;
 use std::time::Duration;
@@ -18,7 +19,8 @@ fn shared_broker() -> Option<Address> {
 }
 
 fn record(key: u32, value: u32) -> Record {
-    Record { key: key.to_be_bytes().to_vec(), value: value.to_string().into_bytes() }
+    let created = Some(Nanos::from_secs(1_764_000_000) + Nanos::from_millis(value.into()));
+    Record { key: key.to_be_bytes().to_vec(), value: value.to_string().into_bytes(), created }
 }
 
 async fn all(broker: &Broker, topic: &str) -> Vec<Stored> {
@@ -58,7 +60,12 @@ fn what_is_written_is_read_in_its_order_in_each_partition() {
         let found = all(&broker, &topic).await;
         let expected = (0..2).flat_map(|number| (0..500).map(move |at| (number, record(number, at))));
         assert!(found.iter().map(|stored| (stored.partition, stored.record.clone())).eq(expected));
-        assert!(found.iter().all(|stored| stored.written.as_secs_f64() > 1.7e9));
+        let undated = Record { created: None, ..record(0, 500) };
+        let partition = broker.partition(&topic, 0).await.unwrap();
+        partition.write(vec![undated]).await.unwrap();
+        let read = partition.read(500, Duration::ZERO).await.unwrap();
+        let now_s = measure::unix_seconds() as f64;
+        assert!((now_s - read[0].record.created.unwrap().as_secs_f64()).abs() < 60.0, "{read:?}");
         broker.delete_topic(&topic).await.unwrap();
         broker.delete_topic(&topic).await.unwrap();
         assert_eq!(broker.topics().await.unwrap().get(&topic), None);

@@ -14,8 +14,9 @@ pub(crate) struct Drill {
     /// Faults, one after the other, each with its own load and audits.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) faults: u32,
-    /// Strike only these: `generator`, `server`, `engine` (of any store), `relay`, `broker`, `storage` (of SQLite's files); optionally
-    /// with the fault, `server:kill`, `engine:pause`, `server:cut-off`, `engine:power-cut`.
+    /// Strike only these: `generator`, `server`, `engine` (of any store), `relay`, `broker`, `consumer`, `storage` (of SQLite's files); optionally
+    /// with the fault, `server:kill`, `engine:pause`, `server:cut-off`, `engine:power-cut`, `relay:kill-after-publishing`,
+    /// `broker:disk-full` (needs root on Linux).
     #[arg(long, value_delimiter = ',', value_name = "COMPONENT[:FAULT]")]
     pub(crate) only: Vec<String>,
     /// Only cut the power of the storage. For PostgreSQL and MariaDB that needs root on Linux.
@@ -48,6 +49,9 @@ pub(crate) struct Drill {
     /// [default: file].
     #[arg(long)]
     pub(crate) sink: Option<SinkKind>,
+    /// Start a consumer of the messages, see `run --consumer`; faults are then also injected into it.
+    #[arg(long)]
+    pub(crate) consumer: bool,
     /// Setting of the private engines, instead of the one in docs/rig.md, for example `fsync=off`.
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) setting: Vec<(String, String)>,

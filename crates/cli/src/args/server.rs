@@ -5,6 +5,7 @@ use clap::Args;
 use deploy::{RelayOptions, SinkKind};
 use relay::Polling;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Debug, Args, Clone, Default)]
@@ -29,6 +30,9 @@ pub(crate) struct ServerArgs {
     /// Partitions of the Kafka topic, 1 to 1,000 [default: 4].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(relay::PARTITIONS_MAX)))]
     pub(crate) partitions: Option<u32>,
+    /// Start a consumer that reads the messages, enters each in an inbox and acts on it once; its actions are checked, too.
+    #[arg(long)]
+    pub(crate) consumer: bool,
 }
 
 impl ServerArgs {
@@ -40,8 +44,26 @@ impl ServerArgs {
             polling: self.polling.unwrap_or(polling),
             batch: self.batch.unwrap_or(batch),
             partitions: self.partitions.unwrap_or(partitions),
+            consumer: self.consumer,
         }
     }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Consume {
+    /// Where the messages are: `file:PATH` (one per line), or `kafka://[USER@]HOST:PORT/TOPIC` (the password is in
+    /// STACKMARK_BROKER_PASSWORD).
+    #[arg(long, env = "STACKMARK_SOURCE", hide_env_values = true)]
+    pub(crate) from: String,
+    /// SQLite file of the inbox, which is created if it does not exist. Consuming continues where the inbox ends.
+    #[arg(long, env = "STACKMARK_INBOX", value_name = "PATH")]
+    pub(crate) inbox: PathBuf,
+    /// Where to answer /health and /about; port 0 picks a free one.
+    #[arg(long, env = "STACKMARK_LISTEN", default_value = "127.0.0.1:0")]
+    pub(crate) listen: SocketAddr,
+    /// Stop when standard input ends: for whoever started this consumer.
+    #[arg(long, hide = true)]
+    pub(crate) until_stdin_ends: bool,
 }
 
 #[derive(Debug, Args)]
@@ -66,12 +88,16 @@ pub(crate) struct Relay {
     /// published. Required for an outbox.
     #[arg(long, env = "STACKMARK_SINK", hide_env_values = true)]
     pub(crate) sink: Option<String>,
-    /// Wait after a look at an outbox that found nothing: `adaptive` (2 ms, doubling up to 500 ms), or a fixed time of 1ms to 60s.
+    /// Wait after a look at an outbox that found nothing: `adaptive` (2 ms, doubling up to 500 ms), or a fixed time of 1ms to 60s. In style
+    /// `outbox-notify` it waits for a notification, 500 ms at most.
     #[arg(long, env = "STACKMARK_POLLING", default_value = "adaptive")]
     pub(crate) polling: Polling,
     /// Messages of an outbox that are published together, at most.
     #[arg(long, env = "STACKMARK_BATCH", default_value_t = relay::BATCH, value_parser = clap::value_parser!(u32).range(1..=i64::from(relay::BATCH_MAX)))]
     pub(crate) batch: u32,
+    /// End by SIGKILL when a batch was acknowledged, before its rows are removed: for drills.
+    #[arg(long, hide = true, env = "STACKMARK_ENDS_AFTER_PUBLISHING", value_parser = clap::builder::BoolishValueParser::new())]
+    pub(crate) ends_after_publishing: bool,
     /// Stop when standard input ends: for whoever started this relay.
     #[arg(long, hide = true)]
     pub(crate) until_stdin_ends: bool,

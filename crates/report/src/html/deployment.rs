@@ -126,6 +126,8 @@ fn stores(trial: &Trial, most: usize) -> Vec<Part> {
     let is_called = of_role(trial, Role::Relay).next().is_none();
     let broker = of_role(trial, Role::Broker);
     found.extend(broker.map(|process| Part { is_called, ..part(trial, process, Paint::Series(5)) }));
+    let consumer = of_role(trial, Role::Consumer);
+    found.extend(consumer.map(|process| Part { is_called: false, ..part(trial, process, Paint::Series(6)) }));
     found
 }
 

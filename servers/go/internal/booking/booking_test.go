@@ -3,6 +3,7 @@ package booking
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"stackmark/net-http/internal/engine"
 	"stackmark/net-http/internal/web"
@@ -78,9 +79,10 @@ func TestFirstDeclineReasonWins(t *testing.T) {
 func TestAMessageIsALineOfJSON(t *testing.T) {
 	key, _ := web.ParseKey(digits)
 	of := asked{key: key, event: 3, user: 71, quantity: 2}
-	message := of.message(9)
+	created := time.UnixMicro(7)
+	message := of.message(9, created)
 	wanted := `{"type":"booked","booking":"` + digits + `","event":3,"user":71,"quantity":2,"position":9}`
-	if message.Key != 3 || string(message.Payload) != wanted {
+	if message.Key != 3 || string(message.Payload) != wanted || message.Created != created {
 		t.Error(message.Key, string(message.Payload))
 	}
 }

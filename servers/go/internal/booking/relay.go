@@ -79,7 +79,7 @@ func (r *Relay) turn(stop context.Context) (int, error) {
 			id := row.Int(0)
 			key := web.Key{Run: row.Int(2), Worker: row.Int(3), Sequence: row.Int(4)}
 			of := asked{key: key, event: row.Int(5), user: row.Int(6), quantity: row.Int(7)}
-			messages = append(messages, of.message(id))
+			messages = append(messages, of.message(id, time.UnixMicro(row.Int(1))))
 			ids = append(ids, strconv.FormatInt(id, 10))
 		}, r.settings.Batch)
 		return true, err
@@ -103,11 +103,11 @@ func (r *Relay) turn(stop context.Context) (int, error) {
 }
 
 // message is the announcement of a booking, under its number in the outbox.
-func (of *asked) message(position int64) outbox.Message {
+func (of *asked) message(position int64, created time.Time) outbox.Message {
 	into := of.key.Append(append(make([]byte, 0, 128), `{"type":"booked","booking":"`...))
 	into = strconv.AppendInt(append(into, `","event":`...), of.event, 10)
 	into = strconv.AppendInt(append(into, `,"user":`...), of.user, 10)
 	into = strconv.AppendInt(append(into, `,"quantity":`...), of.quantity, 10)
 	into = strconv.AppendInt(append(into, `,"position":`...), position, 10)
-	return outbox.Message{Key: of.event, Payload: append(into, '}')}
+	return outbox.Message{Key: of.event, Payload: append(into, '}'), Created: created}
 }

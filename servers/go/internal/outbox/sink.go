@@ -21,6 +21,8 @@ import (
 type Message struct {
 	Key     int64
 	Payload []byte
+	// Created is when its row was inserted.
+	Created time.Time
 }
 
 // Sink is where messages go.
@@ -162,7 +164,7 @@ func (t *topic) Publish(stop context.Context, messages []Message) error {
 	records := make([]*kgo.Record, len(messages))
 	for at, message := range messages {
 		key := strconv.AppendInt(nil, message.Key, 10)
-		records[at] = &kgo.Record{Partition: int32(message.Key % t.partitions), Key: key, Value: message.Payload}
+		records[at] = &kgo.Record{Partition: int32(message.Key % t.partitions), Key: key, Value: message.Payload, Timestamp: message.Created}
 	}
 	return t.client.ProduceSync(stop, records...).FirstErr()
 }

@@ -27,6 +27,7 @@ const OWN: &[&str] = &[
     "polling",
     "batch",
     "partitions",
+    "consumer",
     "shards",
     "durability",
     "limits",
@@ -78,7 +79,7 @@ impl Common<'_> {
                 return Err(source.wrong(&entry.key_span, no_server(key, subject)));
             }
             let (at_relay, at_sink) =
-                (["polling", "batch"].contains(&key), ["sink", "partitions"].contains(&key));
+                (["polling", "batch"].contains(&key), ["sink", "partitions", "consumer"].contains(&key));
             if at_relay && !has_outbox(subject) || at_sink && !subject.publishes() {
                 let what = if at_relay { "an outbox relay" } else { "messages that are published" };
                 let message = format!("`{key}` needs {what}; {} has none", subject.path);

@@ -63,7 +63,7 @@ fn type_of(key: &str) -> Type {
         "calls" | "clients" | "generator-threads" | "blocks" | "seed" | "pool" | "server-threads"
         | "batch" | "partitions" => Type::Whole,
         "rate" => Type::Number,
-        "control" | "statement-statistics" | "through-checkpoints" => Type::Truth,
+        "control" | "consumer" | "statement-statistics" | "through-checkpoints" => Type::Truth,
         "margin" | "max-loss" => Type::Share,
         "arrivals" => Type::Text("\"poisson\""),
         "think" => Type::Text("\"spec\""),
@@ -89,7 +89,7 @@ pub(super) struct Word {
     pub(super) key: String,
     /// The value, for names and reports.
     pub(super) value: String,
-    /// `--clients=8`.
+    /// `--clients=8`; empty where a switch is off.
     typed: String,
     pub(super) span: Span,
 }
@@ -102,6 +102,10 @@ impl Word {
     pub(super) fn read(source: &Source<'_>, entry: &Entry) -> Result<Word> {
         let key = entry.key.as_str();
         let weights: String;
+        if let (Type::Truth, Kind::Truth(is_on)) = (type_of(key), &entry.value.kind) {
+            let typed = if *is_on { format!("--{key}") } else { String::new() };
+            return Word::new(source, key, plain(&entry.value), typed, &entry.value.span);
+        }
         let value = match (type_of(key), &entry.value.kind) {
             (Type::Weights, Kind::Table(entries)) => {
                 let weight = |entry: &Entry| format!("{}={}", entry.key, plain(&entry.value));
@@ -155,7 +159,8 @@ pub(super) fn parameters<W: Driven>() -> impl Iterator<Item = &'static str> {
 /// What the command line makes of words.
 fn line(words: &[Word]) -> Result<args::Compare, clap::Error> {
     let sides = ["a", "b"].into_iter();
-    Line::try_parse_from(sides.chain(words.iter().map(|word| word.typed.as_str()))).map(|line| line.compare)
+    let typed = words.iter().map(|word| word.typed.as_str()).filter(|typed| !typed.is_empty());
+    Line::try_parse_from(sides.chain(typed)).map(|line| line.compare)
 }
 
 /// Why the command line refuses a value, without its own way of saying where.

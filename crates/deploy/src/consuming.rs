@@ -1,0 +1,169 @@
+//! A consumer that reads what a trial publishes, in a process of its own.
+
+use crate::{Interrupt, Manifest, Order, Server, ServerSettings, SinkAddress};
+use anyhow::{Context, Result};
+use consumer::{Inbox, InboxError, Positions, Source};
+use measure::Monotonic;
+use model::{Clock as _, Nanos};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::Duration;
+use targets::wait_for;
+
+/// How often an inbox is asked how far its consumer has read.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// A consumer with its inbox. The inbox outlives the process, so that another one can continue.
+#[derive(Debug)]
+pub struct Consuming {
+    source: Source,
+    sink: SinkAddress,
+    inbox: PathBuf,
+    log: PathBuf,
+    process: Option<Server>,
+}
+
+impl Consuming {
+    /// Starts a consumer of a sink, with an empty inbox in this folder; nothing for a sink that cannot be read.
+    ///
+    /// # Errors
+    /// The inbox of an earlier one cannot be removed, or the process cannot be started.
+    pub fn start(sink: &SinkAddress, folder: &Path, interrupt: &Interrupt) -> Result<Option<Consuming>> {
+        let Some(source) = sink.source() else { return Ok(None) };
+        // The process has another working directory.
+        let folder = std::path::absolute(folder).context("the folder of the run has no name")?;
+        let inbox = folder.join("inbox.db");
+        remove(&inbox)?;
+        let log = folder.join("consumer.log");
+        let mut consuming = Consuming { source, sink: sink.clone(), inbox, log, process: None };
+        consuming.restart(interrupt)?;
+        Ok(Some(consuming))
+    }
+
+    /// Starts the process again, which continues where the inbox ends.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn restart(&mut self, interrupt: &Interrupt) -> Result<()> {
+        static CONSUMER: LazyLock<Manifest> = LazyLock::new(Manifest::consumer);
+        let inbox = self.inbox.to_str().context("the path of the run is not UTF-8")?.to_owned();
+        let variables = [
+            ("STACKMARK_SOURCE".to_owned(), self.sink.written()),
+            ("STACKMARK_INBOX".to_owned(), inbox),
+        ];
+        let more: Vec<_> = variables.into_iter().chain(self.sink.password_variable()).collect();
+        let order = Order { workload: "", how: "", databases: &[], more: &more };
+        let settings = ServerSettings::of_one(None);
+        self.process = Some(Server::start(&CONSUMER, &order, &settings, &self.log, interrupt.flag())?);
+        Ok(())
+    }
+
+    /// The process, unless it was stopped.
+    #[must_use]
+    pub fn process(&self) -> Option<&Server> {
+        self.process.as_ref()
+    }
+
+    /// The process, to be killed or paused.
+    pub fn process_mut(&mut self) -> Option<&mut Server> {
+        self.process.as_mut()
+    }
+
+    /// What it reports about itself.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub fn about(&self) -> Result<String> {
+        let process = self.process.as_ref().context("the consumer was stopped")?;
+        process.about().with_context(|| format!("the consumer could not be asked{}", process.log_tail()))
+    }
+
+    /// What positions of its source count.
+    #[must_use]
+    pub const fn unit(&self) -> &'static str {
+        match self.source {
+            Source::File(_) => "bytes",
+            Source::Topic { .. } => "messages",
+        }
+    }
+
+    /// Waits until everything published so far has been read, at most this long; gives how much was not, see [`Consuming::unit`].
+    ///
+    /// # Errors
+    /// Source or inbox cannot be read.
+    pub fn catch_up(&self, max: Nanos) -> Result<i64> {
+        let ends = wait_for(self.source.ends())?.map_err(anyhow::Error::msg)?;
+        let clock = Monotonic::start();
+        let inbox = self.inbox()?;
+        loop {
+            let left = unread(&ends, &inbox.positions()?);
+            if left == 0 || clock.now() >= max {
+                return Ok(left);
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Its inbox, to be read.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn inbox(&self) -> Result<Inbox, InboxError> {
+        Inbox::read_only(&self.inbox)
+    }
+
+    /// Ends the process.
+    ///
+    /// # Errors
+    /// It had ended by itself, or does not end as it should.
+    pub fn stop(&mut self) -> Result<()> {
+        let Some(mut process) = self.process.take() else { return Ok(()) };
+        if process.ended().is_some() {
+            anyhow::bail!("the consumer ended by itself{}", process.log_tail());
+        }
+        Ok(process.stop()?)
+    }
+
+    /// Removes the inbox.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    pub fn remove(self) -> Result<()> {
+        remove(&self.inbox)
+    }
+}
+
+/// Removes a database with its journal.
+fn remove(path: &Path) -> Result<()> {
+    for suffix in ["", "-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        match fs::remove_file(&name) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("could not remove {}", Path::new(&name).display()));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// How much of a source lies behind these positions.
+fn unread(ends: &Positions, read: &Positions) -> i64 {
+    let left = |(partition, end): (&u32, &i64)| (end - read.get(partition).copied().unwrap_or(0)).max(0);
+    ends.iter().map(left).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_unread_is_counted_over_all_partitions() {
+        let ends = Positions::from([(0, 5), (1, 0), (2, 7)]);
+        assert_eq!(unread(&ends, &Positions::new()), 12);
+        assert_eq!(unread(&ends, &Positions::from([(0, 5), (2, 6)])), 1);
+        assert_eq!(unread(&ends, &Positions::from([(0, 6), (2, 7)])), 0, "more came meanwhile");
+    }
+}

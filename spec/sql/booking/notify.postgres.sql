@@ -1,0 +1,10 @@
+-- What differs on PostgreSQL in style `outbox-notify`: the transaction also wakes the relay. Notifications are delivered at its commit,
+-- and a transaction that has any holds a lock of the whole cluster while it commits.
+
+-- name: insert_outbox
+with added as (
+  insert into outbox (run, worker, sequence, event, user_id, quantity, created)
+  values (?1, ?2, ?3, ?4, ?5, ?6, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
+  returning id
+)
+select pg_notify('stackmark_outbox', '') from added
