@@ -5,9 +5,10 @@ use stackmark_tests::injected::{
     all_are_caught, every_audit_is_failed, is_right, row_changes_are_caught, the_mix_is_sound_on_both_routes,
 };
 use stackmark_tests::outboxes::{
-    a_consumer_that_acts_twice_is_caught, a_lease_is_kept_until_it_has_run_out, a_missing_message_of_a_dual_write_is_detected,
-    a_transaction_that_commits_late_is_not_skipped, two_relays_publish_everything_once,
-    what_was_not_acknowledged_is_published_again, who_announces_something_else_is_caught,
+    a_consumer_that_acts_twice_is_caught, a_lease_is_kept_until_it_has_run_out,
+    a_missing_message_of_a_dual_write_is_detected, a_transaction_that_commits_late_is_not_skipped,
+    two_relays_publish_everything_once, what_was_not_acknowledged_is_published_again,
+    who_announces_something_else_is_caught,
 };
 use stackmark_tests::routes::Route;
 use stackmark_tests::sagas::Relayed;

@@ -121,7 +121,11 @@ fn what_cannot_be_struck_is_said_before_anything_starts() {
         &["no component `disk`", "generator, server, engine, relay, broker, consumer, storage"],
     );
     refused(&desk, "drill tpcb --only server", &["has nothing that `server` names", "generator:kill"]);
-    refused(&desk, "drill tpcb --only generator:drown", &["no fault `drown`", "kill, pause, cut-off, power-cut, disk-full, kill-after-publishing"]);
+    refused(
+        &desk,
+        "drill tpcb --only generator:drown",
+        &["no fault `drown`", "kill, pause, cut-off, power-cut, disk-full, kill-after-publishing"],
+    );
     refused(&desk, "drill tpcb --rate 0", &["1 to 100000 calls a second"]);
     refused(&desk, "drill tpcb --faults 0", &["1..=10000"]);
     refused(&desk, "drill tpcb --shards 3 --scale 2", &["can be split over 2 stores at most"]);

@@ -106,9 +106,10 @@ fn rule(unit: &Unit) -> Option<Rule> {
             never: &[RANDOMNESS],
         },
         // What reads published messages, whatever is in them; its inbox is a SQLite file.
-        "consumer" => {
-            Rule { ours: &["model", "sql", "measure", "result", "relay", "broker"], never: &[HTTP, RANDOMNESS] }
-        }
+        "consumer" => Rule {
+            ours: &["model", "sql", "measure", "result", "relay", "broker"],
+            never: &[HTTP, RANDOMNESS],
+        },
         // The loop of a relay, whatever is relayed and through what.
         "relay" => {
             Rule { ours: &["model", "sql", "measure", "result", "broker"], never: &[DRIVERS, RANDOMNESS] }

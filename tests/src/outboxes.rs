@@ -283,7 +283,13 @@ const FAULTS: &[Fault] = &[
     ),
     (
         "a message is torn",
-        |messages| messages.push(Message { key: 1, payload: b"{\"type\":\"booked\",\"boo".to_vec(), created_us: None }),
+        |messages| {
+            messages.push(Message {
+                key: 1,
+                payload: b"{\"type\":\"booked\",\"boo".to_vec(),
+                created_us: None,
+            })
+        },
         &["malformed announcements"],
     ),
 ];

@@ -81,10 +81,16 @@ fn started<W: Driven>(
         let databases = load::<W>(&urls, ui, interrupt)?;
         let settings = run::server_settings(&args.server, &EngineArgs::default(), CLIENTS);
         let log = folder.path().join("server.log");
-        let server = subject.serve(&urls, &settings, &SinkAddress::Null, &[], &log, interrupt.flag())?;
+        let server = subject.serve(&urls, &settings, &SinkAddress::Null, &log, interrupt.flag())?;
         let log = folder.path().join("relay.log");
-        let relay =
-            subject.relay(&urls, &RelayOptions::default(), &SinkAddress::Null, &log, interrupt.flag())?;
+        let relay = subject.relay(
+            &urls,
+            &RelayOptions::default(),
+            &SinkAddress::Null,
+            &[],
+            &log,
+            interrupt.flag(),
+        )?;
         let witness = ::verify::Databases::<W> { parts: databases.parts(), interrupt };
         let plan = Plan {
             url: server.url(),

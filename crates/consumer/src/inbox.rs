@@ -75,7 +75,7 @@ impl Inbox {
     /// # Errors
     /// It cannot be read.
     pub fn positions(&self) -> Result<Positions, InboxError> {
-        let read = || {
+        let read = || -> rusqlite::Result<Positions> {
             let mut select = self.conn.prepare("select part, next from positions")?;
             select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
         };
@@ -96,8 +96,7 @@ impl Inbox {
         mut each: impl FnMut(i64, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         let failed = |why| E::from(self.failed(why));
-        let mut select =
-            self.conn.prepare("select id, message from handled order by id").map_err(failed)?;
+        let mut select = self.conn.prepare("select id, message from handled order by id").map_err(failed)?;
         let mut rows = select.query([]).map_err(failed)?;
         while let Some(row) = rows.next().map_err(failed)? {
             let id = row.get(0).map_err(failed)?;
@@ -112,9 +111,9 @@ fn take(conn: &mut Connection, batches: &[Incoming]) -> rusqlite::Result<u64> {
     let transaction = conn.transaction()?;
     let mut acted = 0;
     {
-        let mut enter = transaction.prepare_cached("insert or ignore into inbox values (?1)")?;
-        let mut act = transaction.prepare_cached("insert into handled (message) values (?1)")?;
-        let mut advance = transaction.prepare_cached("insert or replace into positions values (?1, ?2)")?;
+        let mut enter = transaction.prepare("insert or ignore into inbox values (?1)")?;
+        let mut act = transaction.prepare("insert into handled (message) values (?1)")?;
+        let mut advance = transaction.prepare("insert or replace into positions values (?1, ?2)")?;
         for batch in batches {
             for message in &batch.messages {
                 let is_new = enter.execute([&message.payload])? == 1;
@@ -136,7 +135,8 @@ mod tests {
     use crate::Received;
 
     fn batch(partition: u32, next: i64, payloads: &[&str]) -> Incoming {
-        let messages = payloads.iter().map(|text| Received { created: None, payload: text.as_bytes().into() });
+        let messages =
+            payloads.iter().map(|text| Received { created: None, payload: text.as_bytes().into() });
         Incoming { partition, next, messages: messages.collect() }
     }
 

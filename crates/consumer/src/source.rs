@@ -69,9 +69,7 @@ impl Source {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Positions::new()),
                 Err(error) => Err(unreadable(path, &error)),
             },
-            Source::Topic { broker, topic } => {
-                ends(broker, topic).await.map_err(|error| error.to_string())
-            }
+            Source::Topic { broker, topic } => ends(broker, topic).await.map_err(|error| error.to_string()),
         }
     }
 
@@ -138,7 +136,7 @@ async fn follow_partitions(
             let next = last.offset + 1;
             *from = next;
             let received =
-                |Stored { written, record, .. }| Received { created: Some(written), payload: record.value };
+                |Stored { record, .. }| Received { created: record.created, payload: record.value };
             let messages = read.into_iter().map(received).collect();
             let partition = partition.number();
             if batches.send(Ok(Incoming { partition, next, messages })).await.is_err() {

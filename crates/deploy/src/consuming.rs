@@ -48,10 +48,8 @@ impl Consuming {
     pub fn restart(&mut self, interrupt: &Interrupt) -> Result<()> {
         static CONSUMER: LazyLock<Manifest> = LazyLock::new(Manifest::consumer);
         let inbox = self.inbox.to_str().context("the path of the run is not UTF-8")?.to_owned();
-        let variables = [
-            ("STACKMARK_SOURCE".to_owned(), self.sink.written()),
-            ("STACKMARK_INBOX".to_owned(), inbox),
-        ];
+        let variables =
+            [("STACKMARK_SOURCE".to_owned(), self.sink.written()), ("STACKMARK_INBOX".to_owned(), inbox)];
         let more: Vec<_> = variables.into_iter().chain(self.sink.password_variable()).collect();
         let order = Order { workload: "", how: "", databases: &[], more: &more };
         let settings = ServerSettings::of_one(None);
@@ -141,7 +139,8 @@ fn remove(path: &Path) -> Result<()> {
         name.push(suffix);
         match fs::remove_file(&name) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(error).with_context(|| format!("could not remove {}", Path::new(&name).display()));
+                return Err(error)
+                    .with_context(|| format!("could not remove {}", Path::new(&name).display()));
             }
             _ => {}
         }

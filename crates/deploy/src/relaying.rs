@@ -206,11 +206,11 @@ impl RelayOptions {
         variables.into_iter().chain(sink.password_variable()).collect()
     }
 
-    /// How messages of a style are published, as the comparison key has it.
+    /// How messages are published, as the comparison key has it: by the relay of a style, or without one by whoever commits.
     #[must_use]
-    pub fn described(&self, style: Style) -> Vec<(String, String)> {
+    pub fn described(&self, relayed: Option<Style>) -> Vec<(String, String)> {
         let mut settings = vec![("outbox sink", self.sink.to_string())];
-        if style.is_relayed() {
+        if let Some(style) = relayed {
             let polling = match style {
                 Style::OutboxNotify => format!("on notification, at most {}", relay::NOTIFIED),
                 _ => self.polling.to_string(),

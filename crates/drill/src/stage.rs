@@ -4,7 +4,9 @@ use crate::generator::Order;
 use crate::load::Load;
 use crate::proxy::Proxy;
 use anyhow::{Context, Result, bail};
-use deploy::{Consuming, Databases, Deployment, Generator, Interrupt, Route, Server, ServerSettings, Subject};
+use deploy::{
+    Consuming, Databases, Deployment, Generator, Interrupt, Route, Server, ServerSettings, Subject,
+};
 use measure::Monotonic;
 use model::{Clock as _, Nanos, store_name};
 use result::FaultAction;
@@ -47,8 +49,7 @@ pub enum Component {
 }
 
 /// How components are called by whoever chooses among them: `engine` stands for those of all stores.
-pub const COMPONENTS: [&str; 7] =
-    ["generator", "server", "engine", "relay", "broker", "consumer", "storage"];
+pub const COMPONENTS: [&str; 7] = ["generator", "server", "engine", "relay", "broker", "consumer", "storage"];
 
 /// What there is to strike.
 #[derive(Debug, Clone, Copy)]
@@ -237,7 +238,8 @@ impl<'a, W: Driven> Stage<'a, W> {
         let left = consumer.catch_up(max)?;
         consumer.stop()?;
         let unit = consumer.unit();
-        Ok((left > 0).then(|| format!("the consumer had not read {left} {unit} after {} s", max.as_secs_f64())))
+        Ok((left > 0)
+            .then(|| format!("the consumer had not read {left} {unit} after {} s", max.as_secs_f64())))
     }
 
     fn start_relay(&mut self) -> Result<()> {

@@ -1,7 +1,9 @@
 //! What every format says in the same words: what failed, what to mind, what was set.
 
 use crate::figures;
-use result::{Check, Class, Data, Document, Limits, Plan, Problem, Quantiles, Rule, Settlement, Severity, Trial};
+use result::{
+    Check, Class, Data, Document, Limits, Plan, Problem, Quantiles, Rule, Settlement, Severity, Trial,
+};
 
 /// Something that is wrong with a result, and the evidence.
 pub struct Failure {
@@ -304,10 +306,8 @@ pub fn published_words(trial: &Trial) -> Option<String> {
             format!("; {what} p50 {p50}, p99 {p99}, max {max}")
         })
     };
-    let times = lag(
-        "delivery lag (from the insert of the row to the acknowledgement of the sink)",
-        &published.lag,
-    );
+    let times =
+        lag("delivery lag (from the insert of the row to the acknowledgement of the sink)", &published.lag);
     let consumed = published.consumed.as_ref().map_or_else(String::new, |consumed| {
         let messages = figures::counted(consumed.messages, "message");
         let times = lag("consumption lag (to the commit of the consumer)", &consumed.lag);

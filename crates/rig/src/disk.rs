@@ -157,7 +157,9 @@ pub fn can_have_own_disk() -> Result<(), RigError> {
     } else {
         return Ok(());
     };
-    Err(RigError::NotPermitted(format!("storage of an engine that can lose power or be full needs {missing}")))
+    Err(RigError::NotPermitted(format!(
+        "storage of an engine that can lose power or be full needs {missing}"
+    )))
 }
 
 /// Unmounts what is mounted over a folder of an engine's that is to be removed.

@@ -42,7 +42,7 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
     };
     let engines = base.spec.engine != other.spec.engine;
     let (mut served, mut routes, mut announcing) = (false, false, false);
-    let (mut publish, mut relayed) = ([false; 2], true);
+    let (mut publish, mut styles) = ([false; 2], [None; 2]);
     if let (Ok(a), Ok(b)) = (subjects::find(&base.subject), subjects::find(&other.subject)) {
         routes = a.route() != b.route();
         served = !routes && a.route() == Route::Http;
@@ -59,7 +59,10 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
         announcing = (a.announces() || b.announces()) && a.style() != b.style();
         note(announcing, "announcing");
         publish = [a, b].map(|subject| subject.publishes());
-        relayed = [a, b].iter().all(|subject| subject.how.style.is_relayed());
+        // How a relay works matters only where both have one.
+        if [a, b].iter().all(|subject| subject.how.style.is_relayed()) {
+            styles = [a, b].map(|subject| Some(subject.how.style));
+        }
     }
     let (a, b) = (&base.plan, &other.plan);
     let clients = a.workers != b.workers;
@@ -88,7 +91,7 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
     note(limits_of(brokers[0]) != limits_of(brokers[1]), "limits");
     // Where only one side publishes, how it does is part of that.
     if !announcing || publish.iter().all(|publishes| *publishes) {
-        let [published, otherwise] = relays.map(|relaying| relaying.described(relayed));
+        let [published, otherwise] = [0, 1].map(|side| relays[side].described(styles[side]));
         for name in differing(&published, &otherwise) {
             note(true, &format!("stack.settings.{name}"));
         }

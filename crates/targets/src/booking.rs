@@ -12,8 +12,8 @@ use sql::{ColumnError, Columns, DbUrl, ServerUrl, SqlOpener};
 use std::future::Future;
 use std::pin::Pin;
 use workload_booking::{
-    Announcing, Bookings, CHANNEL, Cardinality, Publishing, catalogue, message, notifying_catalogue, outbox_row,
-    relay_catalogue,
+    Announcing, Bookings, CHANNEL, Cardinality, Publishing, catalogue, message, notifying_catalogue,
+    outbox_row, relay_catalogue,
 };
 
 pub(crate) fn open(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<Bookings>> {
@@ -48,14 +48,17 @@ pub(crate) fn relay(
     };
     let statements = relay_catalogue(how.dialect)?;
     Ok(match how.driver {
-        Driver::Rusqlite => {
-            Box::new(relaying(SqliteOpener::new(sqlite_only(url)?, statements, Monotonic::start())?, settings))
-        }
+        Driver::Rusqlite => Box::new(relaying(
+            SqliteOpener::new(sqlite_only(url)?, statements, Monotonic::start())?,
+            settings,
+        )),
         Driver::TokioPostgres => {
             let url = server_only(url)?;
             let relay = relaying(wait_for(PostgresOpener::reach(url, statements))??, settings);
             Box::new(match how.style {
-                Style::OutboxNotify => relay.woken_by(Box::new(Notified { url: url.clone(), listener: None })),
+                Style::OutboxNotify => {
+                    relay.woken_by(Box::new(Notified { url: url.clone(), listener: None }))
+                }
                 _ => relay,
             })
         }

@@ -10,7 +10,7 @@ use targets::{Driven, Style};
 
 /// A consumer that has read what was published, or was given up.
 #[derive(Debug)]
-pub struct Caught {
+pub(crate) struct Caught {
     consuming: Consuming,
     about: About,
 }
@@ -100,7 +100,10 @@ fn acted_once(again: u64) -> LedgerCheck {
     let (check, sentence) = match again {
         0 => (Check::Passed, "The consumer acted on no message twice.".to_owned()),
         1 => (Check::Failed, "The consumer acted on a message that it had acted on before.".to_owned()),
-        _ => (Check::Failed, format!("The consumer acted {again} times on messages that it had acted on before.")),
+        _ => (
+            Check::Failed,
+            format!("The consumer acted {again} times on messages that it had acted on before."),
+        ),
     };
     LedgerCheck {
         name: "consumer: repeated actions".into(),

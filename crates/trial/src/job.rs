@@ -206,7 +206,10 @@ impl<W: Driven> Job<'_, W> {
         let mut stack = target.stack();
         stack.settings.push(("sessions".into(), sessions.to_string()));
         if self.subject.publishes() {
-            stack.settings.extend(self.server.relaying.described(self.subject.how.style));
+            let style = self.subject.how.style;
+            stack
+                .settings
+                .extend(self.server.relaying.described(Some(style).filter(|style| style.is_relayed())));
             let broker = self.deployment.broker_version();
             stack.settings.extend(broker.map(|version| ("outbox broker".to_owned(), version)));
         }

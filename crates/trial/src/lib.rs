@@ -7,8 +7,8 @@
 
 mod announced;
 mod bench;
-mod deployed;
 mod consumed;
+mod deployed;
 mod destination;
 mod folder;
 mod job;

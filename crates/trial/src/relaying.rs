@@ -1,8 +1,8 @@
 //! The relay beside a trial, of a style that leaves something to one.
 
 use crate::Job;
-use crate::destination::{ANNOUNCED, Destination};
 use crate::consumed::Caught;
+use crate::destination::{ANNOUNCED, Destination};
 use crate::settle::{Interval, SECOND_US};
 use anyhow::Result;
 use deploy::{Consuming, Server, SinkAddress};
@@ -31,7 +31,7 @@ pub(crate) struct Relayed {
     pub destination: Destination,
     /// The consumer that has read it.
     #[serde(skip)]
-    pub consumer: Option<Caught>,
+    pub(crate) consumer: Option<Caught>,
 }
 
 fn report(relay: &Server) -> Result<Relayed> {

@@ -65,7 +65,8 @@ pub fn conformance<W: Driven>(
     let clock = Monotonic::start();
     let size = &databases.size;
     let log = folder.path().join("relay.log");
-    let relay = subject.relay(&urls, &RelayOptions::default(), &SinkAddress::Null, &[], &log, interrupt.flag())?;
+    let relay =
+        subject.relay(&urls, &RelayOptions::default(), &SinkAddress::Null, &[], &log, interrupt.flag())?;
     let found = match subject.route() {
         Route::Direct => hold::<W>(&targets::target_over(subject.how, &urls, size)?, size)?,
         Route::Http => {

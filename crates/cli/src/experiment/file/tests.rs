@@ -101,14 +101,24 @@ fn a_variant_lays_its_own_plan_over_that_of_all() {
 #[test]
 fn a_switch_is_on_or_off() {
     let through = |lines: &str| first_of(&format!("subject = \"sqlite\"\n{lines}")).through_checkpoints;
-    assert_eq!([through("through-checkpoints = true"), through("through-checkpoints = false")], [true, false]);
+    assert_eq!(
+        [through("through-checkpoints = true"), through("through-checkpoints = false")],
+        [true, false]
+    );
     let text = "workload = \"booking\"\n[[variant]]\nsubject = \"sqlite/rusqlite/outbox\"\nconsumer = [false, true]\n";
     let experiment = good(text);
     let consumers: Vec<_> = experiment.variants.iter().map(|variant| variant.relaying.consumer).collect();
     assert_eq!(consumers, [false, true]);
-    assert_eq!(names(&experiment), ["sqlite/rusqlite/outbox, consumer off", "sqlite/rusqlite/outbox, consumer on"]);
+    assert_eq!(
+        names(&experiment),
+        ["sqlite/rusqlite/outbox, consumer off", "sqlite/rusqlite/outbox, consumer on"]
+    );
     wrong(&first("subject = \"sqlite\"\nthrough-checkpoints = 1"), "4:23", &["true or false"]);
-    wrong(&first("subject = \"sqlite\"\nconsumer = true"), "4:1", &["`consumer` needs messages that are published"]);
+    wrong(
+        &first("subject = \"sqlite\"\nconsumer = true"),
+        "4:1",
+        &["`consumer` needs messages that are published"],
+    );
 }
 
 #[test]
