@@ -8,7 +8,8 @@ use crate::RigError;
 use crate::command::{Account, run, within};
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
-use std::fs::{self, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -204,4 +205,26 @@ fn shut_down(file: &impl std::os::fd::AsFd) -> rustix::io::Result<()> {
 #[cfg(not(target_os = "linux"))]
 fn shut_down(_: &impl std::os::fd::AsFd) -> rustix::io::Result<()> {
     Err(rustix::io::Errno::NOSYS)
+}
+
+/// Flushes all files under a folder. What the engine removes meanwhile needs no flush.
+pub(crate) fn flush_all(folder: &Path) -> Result<(), RigError> {
+    let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+    let entries = match fs::read_dir(folder) {
+        Err(error) if gone(&error) => return Ok(()),
+        entries => entries.map_err(|error| RigError::folder(folder, error))?,
+    };
+    for entry in entries {
+        let path = entry.map_err(|error| RigError::folder(folder, error))?.path();
+        let of_kind = fs::symlink_metadata(&path).map(|found| found.file_type());
+        match of_kind {
+            Ok(kind) if kind.is_dir() => flush_all(&path)?,
+            Ok(kind) if kind.is_file() => match File::open(&path).and_then(|file| file.sync_all()) {
+                Err(error) if !gone(&error) => return Err(RigError::folder(&path, error)),
+                Ok(()) | Err(_) => {}
+            },
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(())
 }

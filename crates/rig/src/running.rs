@@ -2,7 +2,7 @@
 
 use crate::cgroup::{Cgroup, Throttling, gated};
 use crate::command::{Account, POLL, ended_within, signal, signal_family, within};
-use crate::disk::Disk;
+use crate::disk::{Disk, flush_all};
 use crate::home::{Home, random_hex};
 use crate::place::{Place, creating};
 use crate::settings::{Settings, memory};
@@ -14,8 +14,7 @@ use measure::Monotonic;
 use model::{Clock, Nanos, Tier};
 use rustix::process::Signal;
 use sql::{Secret, ServerUrl};
-use std::fs::{self, File};
-use std::io;
+use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -585,26 +584,4 @@ fn lost_its_port(log: &str) -> bool {
 fn last_lines(log: &str) -> String {
     let lines: Vec<&str> = log.lines().collect();
     lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
-}
-
-/// Flushes all files under a folder. What the engine removes meanwhile needs no flush.
-fn flush_all(folder: &Path) -> Result<(), RigError> {
-    let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
-    let entries = match fs::read_dir(folder) {
-        Err(error) if gone(&error) => return Ok(()),
-        entries => entries.map_err(|error| RigError::folder(folder, error))?,
-    };
-    for entry in entries {
-        let path = entry.map_err(|error| RigError::folder(folder, error))?.path();
-        let of_kind = fs::symlink_metadata(&path).map(|found| found.file_type());
-        match of_kind {
-            Ok(kind) if kind.is_dir() => flush_all(&path)?,
-            Ok(kind) if kind.is_file() => match File::open(&path).and_then(|file| file.sync_all()) {
-                Err(error) if !gone(&error) => return Err(RigError::folder(&path, error)),
-                Ok(()) | Err(_) => {}
-            },
-            Ok(_) | Err(_) => {}
-        }
-    }
-    Ok(())
 }

@@ -4,5 +4,6 @@
 
 mod conformance;
 mod faults;
+mod listen;
 mod simple;
 mod support;

@@ -111,7 +111,7 @@ fn a_switch_is_on_or_off() {
     assert_eq!(consumers, [false, true]);
     assert_eq!(
         names(&experiment),
-        ["sqlite/rusqlite/outbox, consumer off", "sqlite/rusqlite/outbox, consumer on"]
+        ["consumer off", "consumer on"]
     );
     wrong(&first("subject = \"sqlite\"\nthrough-checkpoints = 1"), "4:23", &["true or false"]);
     wrong(
