@@ -71,10 +71,9 @@ fn a_run_creates_a_topic_and_deletes_it() {
     let passed = checks(trial);
     assert!(passed.len() == 12 && passed.iter().all(|(_, check)| *check == "passed"), "{passed:?}");
     let consumed = &published["consumed"];
+    // What is consumed may have been before its acknowledgement is: of the two lags neither is the longer one.
+    assert_eq!(consumed["lag"]["count"], published["messages"], "{consumed}");
     assert_eq!(consumed["messages"], published["messages"], "{consumed}");
-    let lag = |of: &Value| of["lag"]["p50_ns"].as_u64().unwrap();
-    // Brokers keep milliseconds.
-    assert!(lag(consumed) + 1_000_000 > lag(published), "{published}");
     let settings = trial["stack"]["settings"].to_string();
     let place = format!("unknown version at {}", named.address.place());
     for (name, value) in [("sink", "kafka"), ("partitions", "3"), ("linger", "0ms"), ("broker", &place)] {

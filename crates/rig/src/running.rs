@@ -14,7 +14,6 @@ use measure::Monotonic;
 use model::{Clock, Nanos, Tier};
 use rustix::process::Signal;
 use sql::{Secret, ServerUrl};
-use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};

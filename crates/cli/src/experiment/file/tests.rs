@@ -109,10 +109,7 @@ fn a_switch_is_on_or_off() {
     let experiment = good(text);
     let consumers: Vec<_> = experiment.variants.iter().map(|variant| variant.relaying.consumer).collect();
     assert_eq!(consumers, [false, true]);
-    assert_eq!(
-        names(&experiment),
-        ["consumer off", "consumer on"]
-    );
+    assert_eq!(names(&experiment), ["consumer off", "consumer on"]);
     wrong(&first("subject = \"sqlite\"\nthrough-checkpoints = 1"), "4:23", &["true or false"]);
     wrong(
         &first("subject = \"sqlite\"\nconsumer = true"),
