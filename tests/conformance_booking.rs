@@ -5,10 +5,10 @@ use stackmark_tests::injected::{
     all_are_caught, every_audit_is_failed, is_right, row_changes_are_caught, the_mix_is_sound_on_both_routes,
 };
 use stackmark_tests::outboxes::{
-    a_consumer_that_acts_twice_is_caught, a_lease_is_kept_until_it_has_run_out,
-    a_missing_message_of_a_dual_write_is_detected, a_transaction_that_commits_late_is_not_skipped,
-    two_relays_publish_everything_once, what_was_not_acknowledged_is_published_again,
-    who_announces_something_else_is_caught,
+    a_booking_notifies_an_idle_relay, a_consumer_that_processes_other_messages_is_caught,
+    a_lease_is_kept_until_it_has_run_out, a_missing_message_of_a_dual_write_is_detected,
+    a_transaction_that_commits_late_is_not_skipped, two_relays_publish_everything_once,
+    what_was_not_acknowledged_is_published_again, who_announces_something_else_is_caught,
 };
 use stackmark_tests::routes::Route;
 use stackmark_tests::sagas::Relayed;
@@ -106,8 +106,13 @@ fn a_missing_message_of_a_dual_write_of_bookings_is_detected() {
 }
 
 #[test]
-fn a_consumer_of_bookings_that_acts_twice_is_caught() {
-    a_consumer_that_acts_twice_is_caught::<OnSqlite>();
+fn a_consumer_of_bookings_that_processes_other_messages_is_caught() {
+    a_consumer_that_processes_other_messages_is_caught::<OnSqlite>();
+}
+
+#[test]
+fn a_booking_on_postgresql_notifies_an_idle_relay() {
+    a_booking_notifies_an_idle_relay::<OnPostgres>();
 }
 
 /// Fault injectors driven on servers.

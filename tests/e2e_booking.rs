@@ -148,7 +148,7 @@ fn an_outbox_is_published_and_held_to_what_was_booked() {
 }
 
 #[test]
-fn a_consumer_acts_once_on_what_is_published() {
+fn a_consumer_processes_what_is_published_once() {
     let desk = Desk::empty();
     let line = "--consumer --json --warmup 0s --duration 1s --clients 2";
     for subject in ["rusqlite/outbox", "axum+rusqlite/dual-write"] {
@@ -167,14 +167,14 @@ fn a_consumer_acts_once_on_what_is_published() {
     }
     let last = desk.runs().pop().unwrap();
     let report = desk.run(&format!("report {}", last.display()));
-    assert!(report.out.contains("the consumer acted on"), "{}", report.out);
+    assert!(report.out.contains("the consumer processed"), "{}", report.out);
     let wrong = [
         ("run booking/sqlite --consumer", "--consumer has no effect on booking/sqlite"),
         ("run booking/sqlite/rusqlite/outbox --sink null --consumer", "the sink `null` discards them"),
-        ("consume --from null --inbox i.db", "--from null has no messages"),
+        ("consume --from null --inbox i.db", "--from null: the sink `null` stores no messages"),
         ("consume --from kafka://me:secret@127.0.0.1:1/t --inbox i.db", "--from has the password of"),
         ("consume --from kafka://127.0.0.1:1/t --inbox i.db", "127.0.0.1:1 is unavailable"),
-        ("consume --from file:m.jsonl --inbox no/such/i.db", "no/such/i.db cannot be used"),
+        ("consume --from file:m.jsonl --inbox no/such/i.db", "cannot use the inbox no/such/i.db"),
     ];
     for (line, why) in wrong {
         refused(&desk, line, &[why]);

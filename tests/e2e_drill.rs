@@ -92,7 +92,7 @@ fn every_fault_leaves_all_messages_published() {
     let faults = document["drill"]["faults"].as_array().unwrap().iter();
     let again = faults
         .filter(|fault| fault["action"] == "kill_after_publishing")
-        .map(|fault| fault["published_again"].as_u64().unwrap());
+        .map(|fault| fault["duplicates"].as_u64().unwrap());
     assert!(again.clone().count() == 1 && again.sum::<u64>() > 0, "{document:#}");
     let plain = passed("booking/sqlite/rusqlite --only generator --faults 1", &["generator kill"]);
     let checks = |document: &Value| document["drill"]["faults"][0]["checks_passed"].as_u64().unwrap();

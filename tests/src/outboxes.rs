@@ -5,6 +5,7 @@ use crate::beds::Bed;
 use crate::calls::{drive, runtime};
 use crate::housed::Housed;
 use crate::sagas::Relayed;
+use admin::store;
 use benchmark::{Benchmark as _, Streams};
 use consumer::{Consumer, Inbox, Source};
 use measure::Monotonic;
@@ -14,6 +15,7 @@ use result::Check;
 use sql::{Param, SqlConn as _, SqlOpener as _, StmtId, TxKind};
 use std::collections::BTreeSet;
 use std::future::ready;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -26,6 +28,8 @@ const CALLS: u64 = 1_500;
 const RUN: u64 = 7;
 /// Messages that are published together.
 const BATCH: u32 = 16;
+/// For a notification, also on a slow machine.
+const NOTIFIED_MAX: Duration = Duration::from_secs(60);
 /// For relays, also on a slow machine.
 const PUBLISHED_MAX: Nanos = Nanos::from_secs(120);
 
@@ -73,18 +77,26 @@ impl Office {
     }
 
     fn relay<B: Relayed>(&self) -> Box<dyn Relay> {
+        self.relay_of::<B>(Style::Outbox)
+    }
+
+    fn relay_of<B: Relayed>(&self, style: Style) -> Box<dyn Relay> {
         let settings =
             Settings { sink: Box::new(self.kept.clone()), batch: BATCH, ..Settings::keeping(Duration::ZERO) };
-        Bookings::relay(how::<B>(), &[self.housed.place()], &self.size, settings)
+        Bookings::relay(How { style, ..how::<B>() }, &[self.housed.place()], &self.size, settings)
             .expect("a store that was just loaded")
     }
 
     /// What many sessions at once were answered.
     fn many_at_once<B: Relayed>(&self, style: Style) -> Ledger {
+        self.run::<B>(style, RUN)
+    }
+
+    fn run<B: Relayed>(&self, style: Style, run: u64) -> Ledger {
         let how = How { style, ..how::<B>() };
         let target =
             target_over::<Bookings>(how, &[self.housed.place()], &self.size).expect("it was just loaded");
-        let streams = Streams { seed: 3, run: RUN, ..Streams::default() };
+        let streams = Streams { seed: 3, run, ..Streams::default() };
         let inputs = Bookings::inputs(&self.size, &streams);
         let trial = drive(target, SESSIONS, CALLS, inputs, Ledger::new);
         assert_eq!(trial.failure, None);
@@ -332,30 +344,76 @@ pub fn a_missing_message_of_a_dual_write_is_detected<B: Relayed>() {
     assert_eq!(office.pending(), 0, "no row is left in the outbox");
 }
 
-/// A consumer acts once on each message, also on one that comes again; one that has lost its inbox acts again, and is caught.
+/// A booking in style `outbox-notify` ends the rest of an idle relay, also after the connection that listens was lost.
+///
+/// # Panics
+/// When it does not.
+pub fn a_booking_notifies_an_idle_relay<B: Relayed>() {
+    let office = Office::on::<B>(Kept::default());
+    let mut relay = office.relay_of::<B>(Style::OutboxNotify);
+    let runtime = runtime();
+    let is_notified = |relay: &mut Box<dyn Relay>| {
+        let rest = async { tokio::time::timeout(NOTIFIED_MAX, relay.rest(Duration::from_secs(3_600))).await };
+        runtime.block_on(rest).is_ok()
+    };
+    let turn = |relay: &mut Box<dyn Relay>| {
+        let batch = runtime.block_on(relay.batch());
+        (batch.settled, batch.error)
+    };
+    assert_eq!(turn(&mut relay), (0, None), "it takes the lease");
+    for run in [RUN, RUN + 1] {
+        assert!(is_notified(&mut relay), "it polls once when it listens, for what has committed before");
+        while turn(&mut relay).0 > 0 {}
+        std::thread::scope(|scope| {
+            scope.spawn(|| office.run::<B>(Style::OutboxNotify, run));
+            assert!(is_notified(&mut relay), "run {run}");
+        });
+        while turn(&mut relay).0 > 0 {}
+        assert_eq!(office.pending(), 0);
+        let end = "select pg_terminate_backend(pid) from pg_stat_activity \
+                   where query = 'listen stackmark_outbox' and datname = current_database()";
+        let ended = store(&office.housed.place()).rows(end, &[]).expect("PostgreSQL");
+        assert_eq!(ended.len(), 1, "one connection listens");
+        let clock = Monotonic::start();
+        let failure = loop {
+            // Its task runs while the relay rests.
+            runtime
+                .block_on(async {
+                    tokio::time::timeout(Duration::from_millis(5), relay.rest(NOTIFIED_MAX)).await
+                })
+                .ok();
+            let (_, error) = turn(&mut relay);
+            assert!(clock.now() < PUBLISHED_MAX, "the relay does not report that it is not notified");
+            if let Some(error) = error {
+                break error;
+            }
+        };
+        assert!(failure.contains("receives notifications"), "{failure}");
+    }
+}
+
+/// A consumer processes each message once, also if it is delivered again; one that has lost its inbox repeats, and is caught. So is one
+/// that processes others than were published.
 ///
 /// # Panics
 /// When it does not, or is not.
-pub fn a_consumer_that_acts_twice_is_caught<B: Relayed>() {
+pub fn a_consumer_that_processes_other_messages_is_caught<B: Relayed>() {
     let office = Office::on::<B>(Kept::default());
     let (ledger, _) = office.beside::<B, _>(1, || office.many_at_once::<B>(Style::Outbox));
-    let mut lines: Vec<Vec<u8>> = office.kept.all().into_iter().map(|message| message.payload).collect();
-    let booked = lines.len() as u64;
-    lines.extend_from_within(10..20);
-    let folder = tempfile::tempdir().expect("a folder for an inbox");
-    let (source, path) = (folder.path().join("messages.jsonl"), folder.path().join("inbox.db"));
-    std::fs::write(&source, [lines.join(&b'\n'), b"\n".to_vec()].concat()).expect("an empty folder");
-    let consume = || {
-        let inbox = Inbox::open(&path).expect("an empty folder, or an inbox");
-        let mut consumer = Consumer::new(Source::File(source.clone()), inbox);
-        runtime().block_on(async {
-            let batch = consumer.batch().await;
-            assert_eq!(batch.error, None);
-            batch.settled
-        })
+    let messages = office.kept.all();
+    let folder = tempfile::tempdir().expect("a folder for inboxes");
+    let consume = |name: &str, messages: &[Message]| {
+        let (source, path) = (folder.path().join("messages.jsonl"), folder.path().join(name));
+        let lines: Vec<&[u8]> = messages.iter().map(|message| &message.payload[..]).collect();
+        std::fs::write(&source, [lines.join(&b'\n'), b"\n".to_vec()].concat()).expect("a folder of its own");
+        let inbox = Inbox::open(&path, name).expect("a new file, or an inbox");
+        let mut consumer = Consumer::new(Source::File(source), inbox);
+        let batch = runtime().block_on(async { consumer.batch().await });
+        assert_eq!(batch.error, None);
+        (path, batch.settled)
     };
-    let wrong = || {
-        let inbox = Inbox::read_only(&path).expect("it was just written");
+    let wrong = |path: &Path| {
+        let inbox = Inbox::read_only(path).expect("it was just written");
         let (claims, stored) = (ledger.claims(true), office.housed.evidence());
         let checks = consumer_checks::<Bookings>(
             &inbox,
@@ -369,21 +427,21 @@ pub fn a_consumer_that_acts_twice_is_caught<B: Relayed>() {
         let failed = checks.expect("an inbox").into_iter().filter(|check| check.check == Check::Failed);
         failed.map(|check| check.name).collect::<Vec<_>>()
     };
-    assert_eq!((consume(), wrong()), (booked, vec![]));
-    assert_eq!((consume(), wrong()), (0, vec![]), "it continues where its inbox ends");
+    let again = [messages.clone(), messages[10..20].to_vec()].concat();
+    let (path, processed) = consume("inbox.db", &again);
+    assert_eq!((processed, wrong(&path)), (messages.len() as u64, vec![]));
+    assert_eq!(consume("inbox.db", &again).1, 0, "it reads on from the offset in its inbox");
     let inbox = rusqlite::Connection::open(&path).expect("it was just written");
-    inbox
-        .execute_batch(
-            "delete from positions; delete from inbox where message in (select message from handled where id < 4)",
-        )
-        .expect("it has these tables");
-    assert_eq!((consume(), wrong()), (3, vec!["consumer: repeated actions".to_owned()]));
-    inbox.execute_batch("delete from handled where id < 4").expect("it has this table");
-    inbox.execute_batch("delete from handled where id = 9").expect("it has this table");
-    let wrong = wrong();
-    assert!(
-        wrong.contains(&"consumer: announced bookings".to_owned())
-            && !wrong.contains(&"consumer: repeated actions".to_owned()),
-        "{wrong:?}"
-    );
+    let forget = "delete from offsets; \
+                  delete from inbox where message in (select message from processed where id < 4)";
+    inbox.execute_batch(forget).expect("it has these tables");
+    assert_eq!(consume("inbox.db", &again).1, 3);
+    assert_eq!(wrong(&path), ["consumer: repeated processing"]);
+    for (number, (what, change, noticed)) in FAULTS.iter().enumerate() {
+        let mut messages = messages.clone();
+        change(&mut messages);
+        let (path, _) = consume(&format!("inbox-{number}.db"), &messages);
+        let wrong = wrong(&path);
+        assert!(noticed.iter().all(|name| wrong.contains(&format!("consumer: {name}"))), "{what}: {wrong:?}");
+    }
 }

@@ -22,6 +22,8 @@ pub use address::{Address, AddressError};
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 /// Bytes that are read at once from a partition.
 const READ_MAX: i32 = 4 << 20;
+/// Header of a record: microseconds since 1970 at which its content was created, in decimal digits.
+pub const CREATED_HEADER: &str = "created_us";
 /// Partitions of a topic that can be asked for.
 pub const PARTITIONS_MAX: u32 = 1_000;
 
@@ -82,7 +84,8 @@ pub struct Record {
     pub key: Vec<u8>,
     /// What it says.
     pub value: Vec<u8>,
-    /// When what it says was created, since 1970; brokers keep milliseconds. Without it, a record is written with the time of writing.
+    /// When its content was created, since 1970, to the microsecond: the header [`CREATED_HEADER`]. It is not the timestamp of the
+    /// record, from which the retention of a topic counts: a record that is written late is kept as long as any other.
     pub created: Option<Nanos>,
 }
 
@@ -93,6 +96,8 @@ pub struct Stored {
     pub partition: u32,
     /// Its place there.
     pub offset: i64,
+    /// Its timestamp, since 1970, to the millisecond.
+    pub written: Option<Nanos>,
     /// The record.
     pub record: Record,
 }
@@ -253,11 +258,14 @@ impl Partition {
     /// The broker is unavailable, or refuses; the records may be there, or not, or some of them.
     pub async fn write(&self, records: Vec<Record>) -> Result<(), BrokerError> {
         let now = DateTime::from_timestamp_nanos(measure::unix_nanoseconds() as i64);
-        let record = |Record { key, value, created }| rskafka::record::Record {
+        let record = |Record { key, value, created }: Record| rskafka::record::Record {
             key: Some(key),
             value: Some(value),
-            headers: BTreeMap::new(),
-            timestamp: created.map_or(now, |at| DateTime::from_timestamp_nanos(at.0.cast_signed())),
+            headers: created
+                .map(|at| (CREATED_HEADER.to_owned(), (at.0 / 1_000).to_string().into_bytes()))
+                .into_iter()
+                .collect(),
+            timestamp: now,
         };
         let records = records.into_iter().map(record).collect();
         let writing = self.client.produce(records, Compression::NoCompression);
@@ -282,15 +290,12 @@ impl Partition {
         let wait = i32::try_from(wait.as_millis()).unwrap_or(i32::MAX);
         let reading = self.client.fetch_records(from, 1..READ_MAX, wait);
         let (records, _) = within(&self.place, &self.what("reading"), reading).await?;
-        let created = |read: &rskafka::record::Record| {
-            let nanos = read.timestamp.timestamp_nanos_opt().filter(|nanos| *nanos > 0);
-            nanos.map(|nanos| Nanos(nanos.unsigned_abs()))
-        };
         let stored = |read: rskafka::record::RecordAndOffset| Stored {
             partition: self.number,
             offset: read.offset,
+            written: read.record.timestamp.timestamp_nanos_opt().and_then(|at| at.try_into().ok()).map(Nanos),
             record: Record {
-                created: created(&read.record),
+                created: created(&read.record.headers),
                 key: read.record.key.unwrap_or_default(),
                 value: read.record.value.unwrap_or_default(),
             },
@@ -302,6 +307,12 @@ impl Partition {
     fn what(&self, doing: &str) -> String {
         format!("{doing} partition {} of {}", self.number, self.client.topic())
     }
+}
+
+/// See [`Record::created`].
+fn created(headers: &BTreeMap<String, Vec<u8>>) -> Option<Nanos> {
+    let digits = std::str::from_utf8(headers.get(CREATED_HEADER)?).ok()?;
+    digits.parse::<u64>().ok()?.checked_mul(1_000).map(Nanos)
 }
 
 /// A request that may take [`ANSWER_MAX`].

@@ -80,7 +80,7 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Do what the calls of a saga have left to be done between stores and forget keys that have expired, until interrupted.
     Relay(Relay),
-    /// Read published messages and act on each once, with an inbox, until interrupted.
+    /// Process published messages exactly once, with an inbox, until interrupted.
     Consume(Consume),
     /// Check the stored data of an existing database.
     Audit(Audit),

@@ -8,16 +8,16 @@ use crate::ui::{self, Ui};
 use anyhow::{Context, Result, bail};
 use benchmark::Chosen;
 use consumer::{Consumer, Inbox};
-use deploy::{Databases, SinkAddress, subjects};
+use deploy::{Databases, SinkAddress, default_polling, subjects};
 use relay::{Message, Polling, Publishing, Relay, Sink};
 use rustix::process::{Signal, getpid, kill_process};
 use schedule::Answer;
 use std::net::SocketAddr;
 use std::time::Duration;
-use targets::{Driven, Style};
+use targets::Driven;
 use tokio::net::TcpListener;
 
-/// A look of a consumer waits for messages by itself.
+/// A turn of a consumer waits for messages by itself.
 const CONSUMER_POLLING: Polling = Polling::Fixed(Duration::from_millis(1));
 
 /// Ends the process between publishing and removing.
@@ -54,14 +54,19 @@ fn parse_address(option: &str, text: &str) -> Result<SinkAddress> {
 }
 
 pub(crate) fn consume(args: &args::Consume, ui: &Ui) -> Result<Answer> {
-    let Some(source) = parse_address("--from", &args.from)?.source() else {
+    let mut address = parse_address("--from", &args.from)?;
+    if let SinkAddress::File(path) = &mut address {
+        // The inbox stores the name of its source.
+        *path = std::path::absolute(&*path).context("--from file: has no path")?;
+    }
+    let Some(source) = address.source() else {
         bail!(
-            "--from null has no messages: the sink `null` discards them\nhint: --from file:PATH or --from kafka://HOST:PORT/TOPIC"
+            "--from null: the sink `null` stores no messages\nhint: --from file:PATH or --from kafka://HOST:PORT/TOPIC"
         );
     };
     // A topic that cannot be read is found before anything is created.
     targets::wait_for(source.ends())?.map_err(anyhow::Error::msg)?;
-    let mut consumer = Consumer::new(source, Inbox::open(&args.inbox)?);
+    let mut consumer = Consumer::new(source, Inbox::open(&args.inbox, &address.written())?);
     targets::wait_for(run(&mut consumer, CONSUMER_POLLING, args.listen, args.until_stdin_ends, ui))??;
     Ok(Answer::Good)
 }
@@ -109,11 +114,13 @@ pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<A
     if args.ends_after_publishing {
         sink = Box::new(EndsAfterPublishing(sink));
     }
-    let polling = match subject.how.style {
-        Style::OutboxNotify => relay::NOTIFIED,
-        _ if is_outbox => args.polling,
-        _ => relay::OF_SAGAS,
-    };
+    if args.polling.is_some() && !is_outbox {
+        bail!(
+            "--polling is for the relay of an outbox; {} has none\nhint: leave --polling out",
+            subject.path
+        );
+    }
+    let polling = args.polling.unwrap_or(default_polling(subject.how.style));
     let settings = relay::Settings { keep: args.keep_keys, sink, batch: args.batch };
     let mut relay = W::relay(subject.how, &databases.urls(), &databases.size, settings)?;
     targets::wait_for(run(&mut *relay, polling, args.listen, args.until_stdin_ends, ui))??;

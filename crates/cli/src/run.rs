@@ -22,7 +22,7 @@ use schedule::{Answer, pool};
 use sql::Dialect;
 use std::cell::Cell;
 use std::time::Duration;
-use targets::{Driven, Style};
+use targets::Driven;
 use trial::Folder;
 use trial::{Before, Job, Own, Spectator, reach};
 
@@ -281,7 +281,6 @@ pub(crate) fn check_message_options(
     let names = || subjects.iter().map(|subject| subject.path).collect::<Vec<_>>().join(" or ");
     for (scope, option, _) in given.filter(|(.., is_given)| *is_given) {
         let has_relay = subjects.iter().any(|subject| has_outbox(subject));
-        let polls = subjects.iter().any(|subject| subject.how.style == Style::Outbox);
         let publishes = subjects.iter().any(|subject| subject.publishes());
         match scope {
             Messages if option == CONSUMER && server.sink == Some(SinkKind::Null) => bail!(
@@ -295,10 +294,6 @@ pub(crate) fn check_message_options(
             Relay if !has_relay => bail!(
                 "{option} has no effect on {}: it has no outbox relay\nhint: choose a subject in style `outbox`; `stackmark list booking` \
                  prints them",
-                names()
-            ),
-            Relay if option == POLLING && !polls => bail!(
-                "{POLLING} has no effect on {}: its relay is woken by each booking\nhint: choose a subject in style `outbox`",
                 names()
             ),
             Messages | Broker if !publishes => bail!(
@@ -317,13 +312,12 @@ pub(crate) fn check_message_options(
 }
 
 const CONSUMER: &str = "--consumer";
-const POLLING: &str = "--polling";
 
 /// Options about messages, and whether each was given.
 pub(crate) fn message_options(server: &ServerArgs) -> [(OptionScope, &'static str, bool); 5] {
     use OptionScope::{Broker, Messages, Relay};
     [
-        (Relay, POLLING, server.polling.is_some()),
+        (Relay, "--polling", server.polling.is_some()),
         (Relay, "--batch", server.batch.is_some()),
         (Messages, "--sink", server.sink.is_some()),
         (Messages, CONSUMER, server.consumer),

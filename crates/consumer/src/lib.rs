@@ -1,8 +1,7 @@
-//! The consumer of published messages. It acts on each message once, although messages are delivered at least once.
+//! The consumer of published messages. It processes each message exactly once, although messages are delivered at least once.
 //!
-//! The consumer keeps an inbox ([`Inbox`]) in SQLite. One transaction enters a message there, acts on it if it was not there yet, and
-//! stores how far the source has been read. A consumer that was killed therefore reads some messages again, and does not act on them
-//! again.
+//! The consumer keeps an inbox ([`Inbox`]) in SQLite. One transaction enters a message there, processes it if it is new, and stores the
+//! offset of the next one. After a crash the consumer reads on from the stored offset.
 
 mod inbox;
 mod source;
@@ -14,17 +13,17 @@ use std::time::Duration;
 use tokio::sync::mpsc::Receiver;
 use tokio::task::JoinSet;
 
-pub use inbox::{Inbox, InboxError, Positions};
+pub use inbox::{Inbox, InboxError, Offsets};
 pub use source::{Incoming, Received, Source};
 
-/// How long a look waits for a message.
+/// How long a turn waits for a message.
 const WAIT_MAX: Duration = Duration::from_millis(500);
-/// After this many messages a transaction takes no more batches.
+/// A transaction with this many messages takes no more batches.
 const TRANSACTION_MAX: usize = 10_000;
 /// Batches that the readers of a source may be ahead of the inbox.
 const AHEAD_MAX: usize = 8;
 
-/// A consumer of one source. [`relay::run`] drives it; `settled` of a [`Batch`] counts the messages that it acted on.
+/// A consumer of one source. [`relay::run`] drives it; `settled` of a [`Batch`] counts processed messages.
 pub struct Consumer {
     source: Source,
     inbox: Inbox,
@@ -40,7 +39,7 @@ struct Following {
 }
 
 impl Consumer {
-    /// A consumer that continues where its inbox ends.
+    /// A consumer that reads on from the offsets in its inbox.
     #[must_use]
     pub fn new(source: Source, inbox: Inbox) -> Consumer {
         Consumer { source, inbox, following: None, deliveries: SharedDeliveries::default() }
@@ -50,7 +49,7 @@ impl Consumer {
         match self.consume().await {
             Ok(batch) => batch,
             Err(error) => {
-                // Read again from where the inbox ends.
+                // Read on from the offsets in the inbox.
                 self.following = None;
                 Batch { error: Some(error), ..Batch::default() }
             }
@@ -59,8 +58,8 @@ impl Consumer {
 
     async fn consume(&mut self) -> Result<Batch, String> {
         if self.following.is_none() {
-            let positions = self.inbox.positions().map_err(|error| error.to_string())?;
-            let (incoming, readers) = self.source.follow(&positions, AHEAD_MAX).await?;
+            let offsets = self.inbox.offsets().map_err(|error| error.to_string())?;
+            let (incoming, readers) = self.source.follow(&offsets, AHEAD_MAX).await?;
             self.following = Some(Following { incoming, _readers: readers });
         }
         let Some(Following { incoming, .. }) = &mut self.following else { return Ok(Batch::default()) };
@@ -76,12 +75,11 @@ impl Consumer {
             messages += next.messages.len();
             batches.push(next);
         }
-        let settled = self.inbox.take(&batches).map_err(|error| error.to_string())?;
-        let consumed_us = (unix_nanoseconds() / 1_000).cast_signed();
-        let created = batches.iter().flat_map(|batch| &batch.messages).filter_map(|message| message.created);
-        let created_us = created.map(|created| (created.0 / 1_000).cast_signed());
-        self.deliveries.lock().unwrap_or_else(PoisonError::into_inner).note(consumed_us, created_us);
-        Ok(Batch { settled, transactions: 1, ..Batch::default() })
+        let taken = self.inbox.take(&batches).map_err(|error| error.to_string())?;
+        let processed_us = (unix_nanoseconds() / 1_000).cast_signed();
+        let created_us = taken.created.iter().map(|created| (created.0 / 1_000).cast_signed());
+        self.deliveries.lock().unwrap_or_else(PoisonError::into_inner).note(processed_us, created_us);
+        Ok(Batch { settled: taken.messages, transactions: 1, ..Batch::default() })
     }
 }
 

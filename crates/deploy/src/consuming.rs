@@ -1,8 +1,8 @@
 //! A consumer that reads what a trial publishes, in a process of its own.
 
 use crate::{Interrupt, Manifest, Order, Server, ServerSettings, SinkAddress};
-use anyhow::{Context, Result};
-use consumer::{Inbox, InboxError, Positions, Source};
+use anyhow::{Context, Result, bail};
+use consumer::{Inbox, InboxError, Offsets, Source};
 use measure::Monotonic;
 use model::{Clock as _, Nanos};
 use std::fs;
@@ -11,10 +11,10 @@ use std::sync::LazyLock;
 use std::time::Duration;
 use targets::wait_for;
 
-/// How often an inbox is asked how far its consumer has read.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How often the offsets in an inbox are read.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A consumer with its inbox. The inbox outlives the process, so that another one can continue.
+/// A consumer with its inbox, which outlives the process.
 #[derive(Debug)]
 pub struct Consuming {
     source: Source,
@@ -25,23 +25,26 @@ pub struct Consuming {
 }
 
 impl Consuming {
-    /// Starts a consumer of a sink, with an empty inbox in this folder; nothing for a sink that cannot be read.
+    /// Starts a consumer of a sink with an empty inbox in this file. `None` for a sink that does not store messages.
     ///
     /// # Errors
-    /// The inbox of an earlier one cannot be removed, or the process cannot be started.
-    pub fn start(sink: &SinkAddress, folder: &Path, interrupt: &Interrupt) -> Result<Option<Consuming>> {
+    /// An earlier inbox cannot be removed, or the process cannot be started.
+    pub fn start(
+        sink: &SinkAddress,
+        inbox: &Path,
+        log: PathBuf,
+        interrupt: &Interrupt,
+    ) -> Result<Option<Consuming>> {
         let Some(source) = sink.source() else { return Ok(None) };
         // The process has another working directory.
-        let folder = std::path::absolute(folder).context("the folder of the run has no name")?;
-        let inbox = folder.join("inbox.db");
+        let inbox = std::path::absolute(inbox).context("the inbox has no absolute path")?;
         remove(&inbox)?;
-        let log = folder.join("consumer.log");
         let mut consuming = Consuming { source, sink: sink.clone(), inbox, log, process: None };
         consuming.restart(interrupt)?;
         Ok(Some(consuming))
     }
 
-    /// Starts the process again, which continues where the inbox ends.
+    /// Starts the process again; it reads on from the offsets in the inbox.
     ///
     /// # Errors
     /// It cannot be started.
@@ -53,6 +56,8 @@ impl Consuming {
         let more: Vec<_> = variables.into_iter().chain(self.sink.password_variable()).collect();
         let order = Order { workload: "", how: "", databases: &[], more: &more };
         let settings = ServerSettings::of_one(None);
+        // Dropping the earlier one removes an empty log.
+        self.process = None;
         self.process = Some(Server::start(&CONSUMER, &order, &settings, &self.log, interrupt.flag())?);
         Ok(())
     }
@@ -77,7 +82,7 @@ impl Consuming {
         process.about().with_context(|| format!("the consumer could not be asked{}", process.log_tail()))
     }
 
-    /// What positions of its source count.
+    /// What the offsets of its source count.
     #[must_use]
     pub const fn unit(&self) -> &'static str {
         match self.source {
@@ -86,21 +91,33 @@ impl Consuming {
         }
     }
 
-    /// Waits until everything published so far has been read, at most this long; gives how much was not, see [`Consuming::unit`].
+    /// Waits until everything published so far has been read, at most this long, and until the user asks to stop. Returns how much was
+    /// not read, see [`Consuming::unit`].
     ///
     /// # Errors
-    /// Source or inbox cannot be read.
-    pub fn catch_up(&self, max: Nanos) -> Result<i64> {
+    /// The process has ended, or source or inbox cannot be read.
+    pub fn catch_up(&mut self, max: Nanos, interrupt: &Interrupt) -> Result<i64> {
         let ends = wait_for(self.source.ends())?.map_err(anyhow::Error::msg)?;
         let clock = Monotonic::start();
         let inbox = self.inbox()?;
         loop {
-            let left = unread(&ends, &inbox.positions()?);
-            if left == 0 || clock.now() >= max {
+            let left = unread(&ends, &inbox.offsets()?);
+            if left == 0 || clock.now() >= max || interrupt.requested() {
                 return Ok(left);
             }
-            std::thread::sleep(LOOK_EVERY);
+            self.check()?;
+            std::thread::sleep(POLL_INTERVAL);
         }
+    }
+
+    /// Fails if the process has ended.
+    fn check(&mut self) -> Result<()> {
+        if let Some(process) = &mut self.process
+            && process.ended().is_some()
+        {
+            bail!("the consumer ended by itself{}", process.log_tail());
+        }
+        Ok(())
     }
 
     /// Its inbox, to be read.
@@ -116,11 +133,8 @@ impl Consuming {
     /// # Errors
     /// It had ended by itself, or does not end as it should.
     pub fn stop(&mut self) -> Result<()> {
-        let Some(mut process) = self.process.take() else { return Ok(()) };
-        if process.ended().is_some() {
-            anyhow::bail!("the consumer ended by itself{}", process.log_tail());
-        }
-        Ok(process.stop()?)
+        self.check()?;
+        Ok(self.process.take().map_or(Ok(()), Server::stop)?)
     }
 
     /// Removes the inbox.
@@ -148,8 +162,8 @@ fn remove(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// How much of a source lies behind these positions.
-fn unread(ends: &Positions, read: &Positions) -> i64 {
+/// How much of a source, whose first offsets are 0, has not been read.
+fn unread(ends: &Offsets, read: &Offsets) -> i64 {
     let left = |(partition, end): (&u32, &i64)| (end - read.get(partition).copied().unwrap_or(0)).max(0);
     ends.iter().map(left).sum()
 }
@@ -160,9 +174,9 @@ mod tests {
 
     #[test]
     fn what_is_unread_is_counted_over_all_partitions() {
-        let ends = Positions::from([(0, 5), (1, 0), (2, 7)]);
-        assert_eq!(unread(&ends, &Positions::new()), 12);
-        assert_eq!(unread(&ends, &Positions::from([(0, 5), (2, 6)])), 1);
-        assert_eq!(unread(&ends, &Positions::from([(0, 6), (2, 7)])), 0, "more came meanwhile");
+        let ends = Offsets::from([(0, 5), (1, 0), (2, 7)]);
+        assert_eq!(unread(&ends, &Offsets::new()), 12);
+        assert_eq!(unread(&ends, &Offsets::from([(0, 5), (2, 6)])), 1);
+        assert_eq!(unread(&ends, &Offsets::from([(0, 6), (2, 7)])), 0, "more was published and read since");
     }
 }

@@ -36,7 +36,7 @@ pub use given::{Given, Offered, give_again, given, remove_work_trees};
 pub use interrupt::Interrupt;
 pub use manifest::{Manifest, Offer};
 pub use private::Private;
-pub use relaying::{RelayOptions, SinkAddress, SinkKind};
+pub use relaying::{RelayOptions, SinkAddress, SinkKind, default_polling};
 pub use server::{DATABASE, Order, PASSWORD, Server, ServerSettings, launch, variable};
 pub use spec::{Spec, Wishes};
 pub use subjects::{Route, Subject};

@@ -16,13 +16,13 @@ use targets::{Style, wait_for};
 #[serde(deny_unknown_fields)]
 pub struct RelayOptions {
     /// What it may use.
-    #[serde(with = "limits")]
+    #[serde(with = "typed")]
     pub limits: Option<rig::Limits>,
     /// Where the messages of an outbox go.
     pub sink: SinkKind,
-    /// When it looks again.
-    #[serde(with = "polling")]
-    pub polling: Polling,
+    /// Its poll interval, if not [`default_polling`].
+    #[serde(with = "typed")]
+    pub polling: Option<Polling>,
     /// Messages that are published together.
     pub batch: u32,
     /// Partitions of the topic of a trial.
@@ -34,12 +34,22 @@ pub struct RelayOptions {
 /// Partitions unless they are chosen.
 const PARTITIONS: u32 = 4;
 
+/// Poll interval of the relay of a style unless it is chosen.
+#[must_use]
+pub const fn default_polling(style: Style) -> Polling {
+    match style {
+        Style::OutboxNotify => relay::NOTIFIED,
+        _ if style.has_outbox() => relay::ADAPTIVE,
+        _ => relay::OF_SAGAS,
+    }
+}
+
 impl Default for RelayOptions {
     fn default() -> RelayOptions {
         RelayOptions {
             limits: None,
             sink: SinkKind::default(),
-            polling: relay::ADAPTIVE,
+            polling: None,
             batch: relay::BATCH,
             partitions: PARTITIONS,
             consumer: false,
@@ -197,13 +207,11 @@ fn is_topic(name: &str) -> bool {
 impl RelayOptions {
     /// What a relay finds in its environment.
     pub(crate) fn variables(&self, sink: &SinkAddress) -> Vec<(String, String)> {
-        let variables = [
-            ("STACKMARK_SINK", sink.written()),
-            ("STACKMARK_POLLING", self.polling.to_string()),
-            ("STACKMARK_BATCH", self.batch.to_string()),
-        ];
-        let variables = variables.map(|(name, value)| (name.to_owned(), value));
-        variables.into_iter().chain(sink.password_variable()).collect()
+        let variables =
+            [("STACKMARK_SINK", sink.written()), ("STACKMARK_BATCH", self.batch.to_string())].into_iter();
+        let polling = self.polling.map(|polling| ("STACKMARK_POLLING", polling.to_string()));
+        let variables = variables.chain(polling).map(|(name, value)| (name.to_owned(), value));
+        variables.chain(sink.password_variable()).collect()
     }
 
     /// How messages are published, as the comparison key has it: by the relay of a style, or without one by whoever commits.
@@ -211,11 +219,9 @@ impl RelayOptions {
     pub fn described(&self, relayed: Option<Style>) -> Vec<(String, String)> {
         let mut settings = vec![("outbox sink", self.sink.to_string())];
         if let Some(style) = relayed {
-            let polling = match style {
-                Style::OutboxNotify => format!("on notification, at most {}", relay::NOTIFIED),
-                _ => self.polling.to_string(),
-            };
-            settings.push(("outbox polling", polling));
+            let polling = self.polling.unwrap_or(default_polling(style));
+            let notified = if style == Style::OutboxNotify { ", and when notified" } else { "" };
+            settings.push(("outbox polling", format!("{polling}{notified}")));
             settings.push(("outbox batch", self.batch.to_string()));
         }
         if self.sink == SinkKind::Kafka {
@@ -230,31 +236,26 @@ impl RelayOptions {
     }
 }
 
-/// Limits as they are typed.
-mod limits {
+/// Optional values in the form in which they are typed.
+mod typed {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+    use std::fmt::Display;
+    use std::str::FromStr;
 
-    pub(super) fn serialize<S: Serializer>(limits: &Option<rig::Limits>, into: S) -> Result<S::Ok, S::Error> {
-        limits.map(|limits| limits.to_string()).serialize(into)
+    pub(super) fn serialize<T: Display, S: Serializer>(
+        value: &Option<T>,
+        into: S,
+    ) -> Result<S::Ok, S::Error> {
+        value.as_ref().map(T::to_string).serialize(into)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<rig::Limits>, D::Error> {
+    pub(super) fn deserialize<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
+    where
+        T: FromStr<Err: Display>,
+        D: Deserializer<'de>,
+    {
         let text = Option::<String>::deserialize(from)?;
         text.map(|text| text.parse().map_err(D::Error::custom)).transpose()
-    }
-}
-
-/// The same of when a relay looks.
-mod polling {
-    use relay::Polling;
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub(super) fn serialize<S: Serializer>(polling: &Polling, into: S) -> Result<S::Ok, S::Error> {
-        into.collect_str(polling)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Polling, D::Error> {
-        String::deserialize(from)?.parse().map_err(D::Error::custom)
     }
 }
 
@@ -264,7 +265,7 @@ mod tests {
 
     #[test]
     fn what_is_chosen_is_written_down_and_read_again() {
-        let polling = "500ms".parse().unwrap();
+        let polling = Some("500ms".parse().unwrap());
         let limits = Some("cpu=0.5".parse().unwrap());
         for relaying in [
             RelayOptions::default(),

@@ -177,9 +177,10 @@ impl<W: Driven> Rounds<'_, W> {
         };
         let Struckdown { mut fault, ledger, load, .. } = struck;
         fault.failures.extend(self.stage.ended());
-        fault.failures.extend(self.stage.end_consumer(self.asked.settle_max)?);
         load.process.stop()?;
         self.stage.stop()?;
+        // Server and relay publish nothing more.
+        fault.failures.extend(self.stage.end_consumer(self.asked.settle_max));
         if let Some(settled) = settled {
             fault.settled_s = Some(settled.took_s).filter(|_| settled.pending_last == 0);
             if settled.pending_last > 0 {
@@ -194,7 +195,7 @@ impl<W: Driven> Rounds<'_, W> {
         let mut after = trial::after(self.stage.databases, &before, self.audits, &claims, self.interrupt)?;
         let (checks, again) = self.messages(number, &before, &claims)?;
         after.ledger.extend(checks);
-        fault.published_again = again;
+        fault.duplicates = again;
         judge(&mut fault, after);
         fault.doubts = self.doubts(&claims)?;
         Ok(fault)
@@ -238,7 +239,7 @@ impl<W: Driven> Rounds<'_, W> {
             return self.go_on(next, Some(load), after, moments, (component, action));
         }
         let commit_s = u32::try_from(random.range(COMMIT_S.0, COMMIT_S.1)).expect("within some seconds");
-        self.stage.strike(component, action, commit_s)?;
+        let not_injected = self.stage.strike(component, action, commit_s)?;
         if let Some((struck, _)) = &mut after {
             struck.done = self.clock.now();
         }
@@ -251,10 +252,13 @@ impl<W: Driven> Rounds<'_, W> {
         if let Err(error) = back {
             let mut fault = self.fault((component, action), moments, load.calls, after);
             fault.line = line(begun, &load.ends);
+            fault.failures.extend(not_injected);
             fault.failures.push(format!("{error:#}"));
             return Err(NotBack(Box::new(fault)).into());
         }
-        self.go_on(load, None, after, moments, (component, action))
+        let mut struck = self.go_on(load, None, after, moments, (component, action))?;
+        struck.fault.failures.extend(not_injected);
+        Ok(struck)
     }
 
     /// Goes on until a call is committed again, and a little longer.
@@ -314,7 +318,7 @@ impl<W: Driven> Rounds<'_, W> {
             refused_after: aftermath.refused,
             left: None,
             lost_writes: moments.lost_writes,
-            published_again: None,
+            duplicates: None,
             missing: Vec::new(),
             doubts: Vec::new(),
             settled_s: None,
@@ -395,8 +399,8 @@ impl<W: Driven> Rounds<'_, W> {
         let stored = trial::evidence::<W>(&databases.urls())?;
         let mut checks = W::unpublished_checks(style.name(), &runs, claims, &stored);
         if let Some(consumer) = consumer {
-            let (inbox, size) = (consumer.inbox()?, &databases.size);
-            checks.extend(trial::consumer_checks::<W>(&inbox, style, size, &runs, before, claims, &stored)?);
+            let size = &databases.size;
+            checks.extend(trial::audit_consumer::<W>(consumer, style, size, &runs, before, claims, &stored)?);
         }
         let mut again = None;
         if let Some(arrived) =

@@ -3,7 +3,7 @@
 use crate::generator::Order;
 use crate::load::Load;
 use crate::proxy::Proxy;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use deploy::{
     Consuming, Databases, Deployment, Generator, Interrupt, Route, Server, ServerSettings, Subject,
 };
@@ -17,17 +17,17 @@ use std::time::Duration;
 use targets::{Driven, Style};
 use trial::Destination;
 
-/// A relay that finds this in its environment ends by SIGKILL when the sink has acknowledged a batch, and logs
-/// [`ENDED_AFTER_PUBLISHING`] before.
+/// Environment variable of a relay: it logs [`ENDED_AFTER_PUBLISHING`] when the sink has acknowledged a batch, and ends by SIGKILL.
 pub const ENDS_AFTER_PUBLISHING: &str = "STACKMARK_ENDS_AFTER_PUBLISHING";
-/// What it logs.
-pub const ENDED_AFTER_PUBLISHING: &str = "this relay ends after publishing a batch, as the drill asked";
-/// How long it may take until there is something to publish.
+/// Log line of such a relay.
+pub const ENDED_AFTER_PUBLISHING: &str =
+    "this relay ends after publishing a batch, as requested by the drill";
+/// How long such a relay may take to publish a batch.
 const PUBLISHED_MAX: Nanos = Nanos::from_secs(30);
-/// How long a broker may take to end because its disk is full.
+/// How long a broker may take to exit when its disk is full.
 const FULL_MAX: Nanos = Nanos::from_secs(10);
-/// How often processes are looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// How often the state of a process is read.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Something that a subject stands on or runs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,9 +40,9 @@ pub enum Component {
     Engine(usize),
     /// What brings to one store what calls have left in another, or to a sink what they have left in an outbox.
     Relay,
-    /// What a relay publishes to.
+    /// The broker that a relay publishes to.
     Broker,
-    /// What reads there.
+    /// The consumer of what a relay publishes.
     Consumer,
     /// What the files of an embedded engine lie on, with all processes that write there.
     Storage,
@@ -147,6 +147,8 @@ pub(crate) struct Stage<'a, W: Driven> {
     /// Of the current fault.
     destination: Destination,
     /// Of the current fault.
+    inbox: PathBuf,
+    /// Of the current fault.
     consumer: Option<Consuming>,
 }
 
@@ -188,6 +190,7 @@ impl<'a, W: Driven> Stage<'a, W> {
             server,
             relay,
             destination: Destination::Null,
+            inbox: PathBuf::new(),
             consumer: None,
         })
     }
@@ -213,6 +216,7 @@ impl<'a, W: Driven> Stage<'a, W> {
     pub(crate) fn renew_destination(&mut self, number: u64) -> Result<()> {
         if self.subject.publishes() {
             let file = self.folder.join(format!("announced-{}.jsonl", number + 1));
+            self.inbox = self.folder.join(format!("inbox-{}.db", number + 1));
             self.destination = Destination::create(&self.settings.relaying, self.deployment, &file)?;
         }
         Ok(())
@@ -226,23 +230,30 @@ impl<'a, W: Driven> Stage<'a, W> {
     /// Starts consumer, relay and server.
     pub(crate) fn start(&mut self) -> Result<()> {
         if self.settings.relaying.consumer && self.consumer.is_none() {
-            self.consumer = Consuming::start(&self.destination.address(), self.folder, self.interrupt)?;
+            let (sink, log) = (self.destination.address(), self.log("consumer"));
+            self.consumer = Consuming::start(&sink, &self.inbox, log, self.interrupt)?;
         }
         self.start_relay()?;
         self.start_server()
     }
 
-    /// Waits until the consumer has read everything published, at most `max`, and ends it; says why if it has not.
-    pub(crate) fn end_consumer(&mut self, max: Nanos) -> Result<Option<String>> {
-        let Some(consumer) = &mut self.consumer else { return Ok(None) };
-        let left = consumer.catch_up(max)?;
-        consumer.stop()?;
-        let unit = consumer.unit();
-        Ok((left > 0)
-            .then(|| format!("the consumer had not read {left} {unit} after {} s", max.as_secs_f64())))
+    /// Waits until the consumer has read everything published, at most `max`, and stops it. Returns why that failed.
+    pub(crate) fn end_consumer(&mut self, max: Nanos) -> Option<String> {
+        let consumer = self.consumer.as_mut()?;
+        let left = consumer.catch_up(max, self.interrupt);
+        match left.and_then(|left| consumer.stop().map(|()| left)) {
+            Ok(0) => None,
+            Ok(left) => {
+                let unit = consumer.unit();
+                Some(format!("the consumer had not read {left} {unit} after {} s", max.as_secs_f64()))
+            }
+            Err(error) => Some(format!("{error:#}")),
+        }
     }
 
     fn start_relay(&mut self) -> Result<()> {
+        // Dropping the earlier one removes an empty log.
+        self.relay = None;
         self.relay = self.relay_with(&[])?;
         Ok(())
     }
@@ -254,24 +265,26 @@ impl<'a, W: Driven> Stage<'a, W> {
         self.subject.relay(&urls, relaying, &sink, more, &log, self.interrupt.flag())
     }
 
-    /// Replaces the relay by one that ends between publishing and removing, and waits for that.
-    fn kill_relay_after_publishing(&mut self) -> Result<()> {
-        // One that ends in order gives its lease back.
+    /// Replaces the relay by one that ends between publishing and removing, and waits for that. Returns why it did not.
+    fn kill_relay_after_publishing(&mut self) -> Result<Option<String>> {
+        // One that is stopped gives its lease back.
         self.relay.take().map_or(Ok(()), Server::stop)?;
         let mut relay = match self.relay_with(&[(ENDS_AFTER_PUBLISHING, "1")]) {
             Ok(relay) => relay.context("there is no relay to kill")?,
-            // It was faster than whoever waits until it is ready.
-            Err(error) if format!("{error:#}").contains(ENDED_AFTER_PUBLISHING) => return Ok(()),
+            // It ended before it was found ready.
+            Err(error) if format!("{error:#}").contains(ENDED_AFTER_PUBLISHING) => return Ok(None),
             Err(error) => return Err(error),
         };
         let clock = Monotonic::start();
-        while relay.ended().is_none() {
-            if clock.now() > PUBLISHED_MAX {
-                bail!("within {} s there was nothing to publish", PUBLISHED_MAX.as_secs_f64());
+        while clock.now() < PUBLISHED_MAX && !self.interrupt.requested() {
+            if let Some(how) = relay.ended() {
+                let is_requested = how.contains(ENDED_AFTER_PUBLISHING);
+                return Ok((!is_requested).then(|| how.replacen("the server", "the relay", 1)));
             }
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(POLL_INTERVAL);
         }
-        Ok(())
+        let max = PUBLISHED_MAX.as_secs_f64();
+        Ok(Some(format!("fault not injected: the relay had published nothing after {max} s")))
     }
 
     fn start_server(&mut self) -> Result<()> {
@@ -336,9 +349,14 @@ impl<'a, W: Driven> Stage<'a, W> {
         })
     }
 
-    /// Does to a component what is to be done, but for what only whoever has the load generator can do. `commit_s` is for power cuts,
-    /// see [`rig::Running::cut_power`].
-    pub(crate) fn strike(&mut self, component: Component, action: FaultAction, commit_s: u32) -> Result<()> {
+    /// Injects a fault, unless that takes the load generator. `commit_s` is for power cuts, see [`rig::Running::cut_power`]. Returns why
+    /// the fault did not have its effect, if that is known.
+    pub(crate) fn strike(
+        &mut self,
+        component: Component,
+        action: FaultAction,
+        commit_s: u32,
+    ) -> Result<Option<String>> {
         match (component, action) {
             (Component::Generator | Component::Storage, _) => {}
             (Component::Engine(store), FaultAction::CutOff) => self.engines[store].cut(true),
@@ -364,19 +382,26 @@ impl<'a, W: Driven> Stage<'a, W> {
             (Component::Broker, FaultAction::Pause) => self.broker()?.pause(true),
             (Component::Broker, FaultAction::DiskFull) => {
                 let broker = self.broker()?;
-                broker.fill_disk().context("its disk could not be filled")?;
-                // Until it has noticed.
+                broker.fill_disk().context("could not fill the disk of the broker")?;
                 let clock = Monotonic::start();
-                while broker.is_alive() && clock.now() < FULL_MAX {
-                    std::thread::sleep(LOOK_EVERY);
+                while broker.is_alive() {
+                    if clock.now() >= FULL_MAX {
+                        let max = FULL_MAX.as_secs_f64();
+                        return Ok(Some(format!(
+                            "the broker was still running {max} s after its disk was full"
+                        )));
+                    }
+                    std::thread::sleep(POLL_INTERVAL);
                 }
             }
-            (Component::Relay, FaultAction::KillAfterPublishing) => self.kill_relay_after_publishing()?,
+            (Component::Relay, FaultAction::KillAfterPublishing) => {
+                return self.kill_relay_after_publishing();
+            }
             (Component::Broker, _) => self.broker()?.kill(),
             (Component::Relay, FaultAction::CutOff) => self.relay_ways.iter().for_each(|way| way.cut(true)),
             (Component::Relay | Component::Consumer, _) => self.process(component)?.kill(),
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Undoes it.
@@ -399,7 +424,7 @@ impl<'a, W: Driven> Stage<'a, W> {
             (Component::Relay, FaultAction::CutOff) => self.relay_ways.iter().for_each(|way| way.cut(false)),
             (Component::Relay, _) => self.start_relay()?,
             (Component::Consumer, _) => {
-                let consumer = self.consumer.as_mut().context("there is no consumer to start again")?;
+                let consumer = self.consumer.as_mut().context("there is no consumer to restart")?;
                 consumer.restart(self.interrupt)?;
             }
         }
@@ -424,17 +449,12 @@ impl<'a, W: Driven> Stage<'a, W> {
             Component::Consumer => self.consumer.as_mut().and_then(Consuming::process_mut),
             _ => self.server.as_mut(),
         };
-        process.with_context(|| format!("there is no {} to strike", component.group()))
+        process.with_context(|| format!("there is no {} to inject a fault into", component.group()))
     }
 
-    /// How server, relay or consumer ended, if one did by itself.
+    /// How server or relay ended, if one did by itself.
     pub(crate) fn ended(&mut self) -> Option<String> {
-        let consumer = self.consumer.as_mut().and_then(Consuming::process_mut);
-        let all = [
-            ("the server", self.server.as_mut()),
-            ("the relay", self.relay.as_mut()),
-            ("the consumer", consumer),
-        ];
+        let all = [("the server", self.server.as_mut()), ("the relay", self.relay.as_mut())];
         let mut ended = all.into_iter().filter_map(|(name, process)| {
             process.and_then(Server::ended).map(|how| how.replacen("the server", name, 1))
         });

@@ -311,7 +311,7 @@ pub fn published_words(trial: &Trial) -> Option<String> {
     let consumed = published.consumed.as_ref().map_or_else(String::new, |consumed| {
         let messages = figures::counted(consumed.messages, "message");
         let times = lag("consumption lag (to the commit of the consumer)", &consumed.lag);
-        format!("; the consumer acted on {messages}{times}")
+        format!("; the consumer processed {messages}{times}")
     });
     let again = match published.duplicates {
         None => "duplicates unknown".to_owned(),

@@ -67,7 +67,7 @@ impl Deliveries {
     }
 }
 
-/// How a relay rests that is woken: a notification may get lost with its connection.
+/// Poll interval of a relay that is notified: a notification may get lost with its connection.
 pub const NOTIFIED: Polling = Polling::Fixed(Duration::from_millis(500));
 /// How a relay of sagas rests that has found nothing to do: what is accepted waits as long at most before it is looked at.
 pub const OF_SAGAS: Polling = Polling::Fixed(Duration::from_millis(5));
@@ -115,10 +115,12 @@ pub trait Relay: Send {
     }
 }
 
-/// What can end the rest of a relay.
+/// Notifies a relay of new rows before its poll interval has passed.
 pub trait Wake: Send {
-    /// Waits until there may be something. What came while nobody waited ends the next wait.
+    /// Waits for a notification since the last one that was returned.
     fn wait(&mut self) -> Ending<'_>;
+    /// Why notifications cannot be received now; once for each failure.
+    fn failure(&mut self) -> Option<String>;
 }
 
 /// What a relay is told beside where its stores are.

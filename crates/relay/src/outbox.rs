@@ -85,7 +85,7 @@ impl<O: SqlOpener> OutboxRelay<O> {
         }
     }
 
-    /// The same, whose rests something ends.
+    /// The same relay, which also polls when it is notified while it has the lease.
     #[must_use]
     pub fn woken_by(self, wake: Box<dyn Wake>) -> OutboxRelay<O> {
         OutboxRelay { wake: Some(wake), ..self }
@@ -93,7 +93,7 @@ impl<O: SqlOpener> OutboxRelay<O> {
 
     async fn turn(&mut self) -> Batch {
         match self.relay().await {
-            Ok(batch) => batch,
+            Ok(batch) => Batch { error: self.wake.as_mut().and_then(|wake| wake.failure()), ..batch },
             Err(error) => Batch { error: Some(error), ..Batch::default() },
         }
     }
@@ -157,9 +157,11 @@ impl<O: SqlOpener> Relay for OutboxRelay<O> {
     fn rest(&mut self, most: Duration) -> Ending<'_> {
         Box::pin(async move {
             let rested = tokio::time::sleep(most);
+            let has_lease = self.open.as_ref().is_some_and(|open| open.leased.is_some());
             match &mut self.wake {
-                None => rested.await,
-                Some(wake) => tokio::select! { () = rested => {}, () = wake.wait() => {} },
+                // Another relay is notified of the same rows, and publishes them.
+                Some(wake) if has_lease => tokio::select! { () = rested => {}, () = wake.wait() => {} },
+                _ => rested.await,
             }
         })
     }

@@ -175,7 +175,7 @@ worded! {
         Relay = "relay",
         /// Message broker.
         Broker = "broker",
-        /// Reads and acts on published messages.
+        /// Processes published messages.
         Consumer = "consumer",
     }
 }

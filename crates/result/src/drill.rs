@@ -79,7 +79,7 @@ pub struct DrillFault {
     /// other engines lose of theirs is not counted.
     pub lost_writes: Option<u64>,
     /// Messages that were published again; `null` where none are published.
-    pub published_again: Option<u64>,
+    pub duplicates: Option<u64>,
     /// What acknowledged calls imply and is not stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<Shortfall>,

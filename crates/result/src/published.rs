@@ -21,18 +21,19 @@ pub struct Published {
     /// One entry per second, from the start of the window until the last message was acknowledged and the window closed; empty if not
     /// measured, or if some messages were never acknowledged.
     pub line: Vec<PublishedSecond>,
-    /// What a consumer did with the messages; `null` without one.
+    /// What a consumer processed; `null` without one.
     pub consumed: Option<Consumed>,
 }
 
-/// What a consumer with an inbox did with the messages.
+/// What a consumer with an inbox processed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Consumed {
-    /// Messages that it acted on.
+    /// Messages that it processed, without duplicates.
     pub messages: u64,
-    /// From when a message was created, to when the transaction in which the consumer acted on it had committed. A message from an outbox
-    /// was created when its row was inserted, another one when it was published. `null` if not measured: messages in a file have no time.
+    /// From the creation of a message (the insert of its outbox row; of a dual write: the time at which it was published) to the commit
+    /// of the consumer's transaction. Messages that are delivered again are not included. `null` if not measured: messages in a file have
+    /// no time.
     pub lag: Option<Quantiles>,
 }
 

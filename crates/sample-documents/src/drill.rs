@@ -66,7 +66,7 @@ fn fault(component: &str, action: FaultAction, after_s: f64, first_commit_s: f64
         refused_after: refused,
         left: Some(3),
         lost_writes: None,
-        published_again: None,
+        duplicates: None,
         missing: Vec::new(),
         doubts: vec![
             DoubtFound { call: "transfer 4 of worker 1".to_owned(), found: "not done".to_owned() },

@@ -11,6 +11,10 @@ use relay::{Message, OutboxRelay, Row};
 use sql::{ColumnError, Columns, DbUrl, ServerUrl, SqlOpener};
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
 use workload_booking::{
     Announcing, Bookings, CHANNEL, Cardinality, Publishing, catalogue, message, notifying_catalogue,
     outbox_row, relay_catalogue,
@@ -56,9 +60,7 @@ pub(crate) fn relay(
             let url = server_only(url)?;
             let relay = relaying(wait_for(PostgresOpener::reach(url, statements))??, settings);
             Box::new(match how.style {
-                Style::OutboxNotify => {
-                    relay.woken_by(Box::new(Notified { url: url.clone(), listener: None }))
-                }
+                Style::OutboxNotify => relay.woken_by(Box::new(Notified::of(url.clone())?)),
                 _ => relay,
             })
         }
@@ -73,31 +75,61 @@ fn relaying<O: SqlOpener>(opener: O, settings: relay::Settings) -> OutboxRelay<O
     OutboxRelay::new(opener, row, settings.sink, settings.batch)
 }
 
-/// Ends a rest of the relay when PostgreSQL notifies it.
+/// Time between attempts to listen.
+const LISTEN_AGAIN: Duration = Duration::from_millis(500);
+
+/// Notifications of PostgreSQL. A task of its own receives them, also while the relay publishes.
 struct Notified {
     url: ServerUrl,
-    listener: Option<Listener>,
+    received: Arc<Received>,
+    listening: JoinSet<()>,
+}
+
+/// What that task has received.
+#[derive(Default)]
+struct Received {
+    /// Several notifications are one.
+    notification: Notify,
+    failure: Mutex<Option<String>>,
+}
+
+impl Notified {
+    /// Fails if the server does not allow to listen.
+    fn of(url: ServerUrl) -> Result<Notified> {
+        wait_for(Listener::reach(&url, CHANNEL))??;
+        Ok(Notified { url, received: Arc::default(), listening: JoinSet::new() })
+    }
 }
 
 impl relay::Wake for Notified {
     fn wait(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        Box::pin(async {
-            let listener = match &mut self.listener {
-                Some(listener) => listener,
-                None => match Listener::reach(&self.url, CHANNEL).await {
-                    // Something may have been written before anybody listened.
-                    Ok(listener) => {
-                        self.listener = Some(listener);
-                        return;
-                    }
-                    // The relay looks again by itself, and then this is tried again.
-                    Err(_) => return std::future::pending().await,
-                },
-            };
-            if !listener.notified().await {
-                self.listener = None;
+        if self.listening.is_empty() {
+            self.listening.spawn(listen(self.url.clone(), Arc::clone(&self.received)));
+        }
+        Box::pin(self.received.notification.notified())
+    }
+
+    fn failure(&mut self) -> Option<String> {
+        self.received.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// Listens, and connects again where the connection ends.
+async fn listen(url: ServerUrl, received: Arc<Received>) {
+    loop {
+        let failure = match Listener::reach(&url, CHANNEL).await {
+            Ok(mut listener) => {
+                // What has committed until now was not notified to this connection.
+                received.notification.notify_one();
+                while listener.notified().await {
+                    received.notification.notify_one();
+                }
+                "the connection that receives notifications has ended".to_owned()
             }
-        })
+            Err(error) => format!("could not listen for notifications: {error}"),
+        };
+        *received.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+        tokio::time::sleep(LISTEN_AGAIN).await;
     }
 }
 

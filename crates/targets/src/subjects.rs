@@ -93,7 +93,7 @@ pub const COMBINATIONS: &[Combination] = &[
     direct("booking/postgres/tokio-postgres", POSTGRES, "tickets of events on PostgreSQL"),
     direct("booking/postgres/tokio-postgres/outbox-row", styled(POSTGRES, Style::OutboxRow), "each booking leaves an outbox row that is never published"),
     direct("booking/postgres/tokio-postgres/outbox", styled(POSTGRES, Style::Outbox), "each booking is published from an outbox by a relay"),
-    direct("booking/postgres/tokio-postgres/outbox-notify", styled(POSTGRES, Style::OutboxNotify), "the same, and each booking wakes the relay by NOTIFY, which locks the whole cluster while it commits"),
+    direct("booking/postgres/tokio-postgres/outbox-notify", styled(POSTGRES, Style::OutboxNotify), "the same, and each booking notifies the relay; commits that notify are serialized across the cluster"),
     direct("booking/postgres/tokio-postgres/dual-write", styled(POSTGRES, Style::DirectPublish), "the process publishes each booking after its commit; if it ends in between, the message is lost"),
     direct("booking/postgres/sqlx", sqlx(Dialect::Postgres), "tickets of events on PostgreSQL through sqlx"),
     direct("booking/mariadb/mysql-async", MYSQL, "tickets of events on MariaDB"),

@@ -1,14 +1,14 @@
-//! What a consumer has done with the messages of a trial or a drill.
+//! What a consumer has processed of the messages of a trial or a drill.
 
 use anyhow::{Result, bail};
 use consumer::{Inbox, InboxError};
-use deploy::Consuming;
+use deploy::{Consuming, Interrupt};
 use model::Nanos;
 use result::{Check, Consumed, LedgerCheck, Quantiles};
 use serde::Deserialize;
 use targets::{Driven, Style};
 
-/// A consumer that has read what was published, or was given up.
+/// A consumer that has read all that was published, and was stopped.
 #[derive(Debug)]
 pub(crate) struct Caught {
     consuming: Consuming,
@@ -18,7 +18,7 @@ pub(crate) struct Caught {
 /// What a consumer reports about itself.
 #[derive(Debug, Deserialize)]
 struct About {
-    /// Messages that it acted on.
+    /// Messages that it processed.
     settled: u64,
     lag: Option<Quantiles>,
 }
@@ -28,8 +28,8 @@ impl Caught {
     ///
     /// # Errors
     /// It ended by itself, or what it has done cannot be read.
-    pub(crate) fn after(mut consuming: Consuming, max: Nanos) -> Result<Caught> {
-        let left = consuming.catch_up(max)?;
+    pub(crate) fn after(mut consuming: Consuming, max: Nanos, interrupt: &Interrupt) -> Result<Caught> {
+        let left = consuming.catch_up(max, interrupt)?;
         if left > 0 {
             bail!("within {} s it did not read {left} {}", max.as_secs_f64(), consuming.unit());
         }
@@ -38,7 +38,7 @@ impl Caught {
         Ok(Caught { consuming, about })
     }
 
-    /// What it did, and whether that is what was acknowledged and stored. Its inbox is kept only if something is wrong with it.
+    /// What it processed, and whether that is what was acknowledged and stored. The inbox is kept only if a check has not passed.
     ///
     /// # Errors
     /// The inbox cannot be read or removed.
@@ -51,17 +51,35 @@ impl Caught {
         claims: &W::Claims,
         stored: &W::Evidence,
     ) -> Result<(Consumed, Vec<LedgerCheck>)> {
-        let inbox = self.consuming.inbox()?;
-        let checks = consumer_checks::<W>(&inbox, style, size, runs, before, claims, stored)?;
-        drop(inbox);
-        if checks.iter().all(|check| check.check == Check::Passed) {
-            self.consuming.remove()?;
-        }
+        let checks = audit_consumer::<W>(self.consuming, style, size, runs, before, claims, stored)?;
         Ok((Consumed { messages: self.about.settled, lag: self.about.lag }, checks))
     }
 }
 
-/// Compares what a consumer acted on with what was acknowledged and stored: everything once, nothing else, and each key's in order.
+/// The checks of [`consumer_checks`] for a consumer that was stopped. Its inbox is removed if all of them passed.
+///
+/// # Errors
+/// The inbox cannot be read or removed.
+pub fn audit_consumer<W: Driven>(
+    consumer: Consuming,
+    style: Style,
+    size: &W::Extent,
+    runs: &[u64],
+    before: &W::Evidence,
+    claims: &W::Claims,
+    stored: &W::Evidence,
+) -> Result<Vec<LedgerCheck>> {
+    let inbox = consumer.inbox()?;
+    let checks = consumer_checks::<W>(&inbox, style, size, runs, before, claims, stored)?;
+    drop(inbox);
+    if checks.iter().all(|check| check.check == Check::Passed) {
+        consumer.remove()?;
+    }
+    Ok(checks)
+}
+
+/// Compares the messages that a consumer processed with what was acknowledged and stored: all of it, nothing else, each message once and
+/// those of a key in order.
 ///
 /// # Errors
 /// The inbox cannot be read.
@@ -74,39 +92,37 @@ pub fn consumer_checks<W: Driven>(
     claims: &W::Claims,
     stored: &W::Evidence,
 ) -> Result<Vec<LedgerCheck>> {
-    let Some(mut handled) = W::announced(style.name(), size, runs, before) else { return Ok(Vec::new()) };
-    inbox.handled::<InboxError>(|number, message| {
-        handled.take(&|| format!("action {number}"), message);
+    let Some(mut processed) = W::announced(style.name(), size, runs, before) else { return Ok(Vec::new()) };
+    inbox.processed::<InboxError>(|number, message| {
+        processed.take(&|| format!("processed message {number}"), message);
         Ok(())
     })?;
     let of_consumer = |check: LedgerCheck| LedgerCheck {
         name: format!("consumer: {}", check.name),
         sentence: match check.check {
             Check::Passed => {
-                "The consumer acted on what was acknowledged and stored, and on nothing else.".to_owned()
+                "The consumer processed what was acknowledged and stored, and nothing else.".to_owned()
             }
-            _ => format!("What the consumer acted on: {}", check.sentence),
+            _ => format!("Messages that the consumer processed: {}", check.sentence),
         },
         ..check
     };
-    let again = handled.duplicates();
-    let mut checks: Vec<_> = handled.checks(claims, stored).into_iter().map(of_consumer).collect();
-    checks.push(acted_once(again));
+    let again = processed.duplicates();
+    let mut checks: Vec<_> = processed.checks(claims, stored).into_iter().map(of_consumer).collect();
+    checks.push(processed_once(again));
     Ok(checks)
 }
 
-/// Whether no message was acted on again.
-fn acted_once(again: u64) -> LedgerCheck {
+/// Whether each message was processed once.
+fn processed_once(again: u64) -> LedgerCheck {
     let (check, sentence) = match again {
-        0 => (Check::Passed, "The consumer acted on no message twice.".to_owned()),
-        1 => (Check::Failed, "The consumer acted on a message that it had acted on before.".to_owned()),
-        _ => (
-            Check::Failed,
-            format!("The consumer acted {again} times on messages that it had acted on before."),
-        ),
+        0 => (Check::Passed, "The consumer processed each message once.".to_owned()),
+        _ => {
+            (Check::Failed, format!("The consumer processed messages more than once ({again} repetitions)."))
+        }
     };
     LedgerCheck {
-        name: "consumer: repeated actions".into(),
+        name: "consumer: repeated processing".into(),
         unit: "messages".into(),
         low: 0,
         high: 0,

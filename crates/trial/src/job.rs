@@ -117,7 +117,7 @@ impl<W: Driven> Job<'_, W> {
 
         let earlier = stored_before.as_ref().and_then(|before| announced::earlier(self, before));
         document.trials[index].notes.extend(earlier);
-        let mut relay = Relaying::beside(self)?;
+        let relay = Relaying::beside(self)?;
         document.trials[index].notes.extend(relay.note());
         let mut watched = self.watched();
         watched.extend(relay.watched());
@@ -133,13 +133,10 @@ impl<W: Driven> Job<'_, W> {
         };
         driven.throttling.relay = relay.throttling();
         driven.throttling.broker = self.deployment.broker_limits().1;
-        let (relayed, failure) = relay.ask(self.plan.settle_max);
+        let (relayed, failure) = relay.stop(self.plan.settle_max, self.interrupt);
         driven.relayed = relayed;
         if let Some(failure) = failure {
             driven.server_failure.get_or_insert(failure);
-        }
-        if let Err(error) = relay.stop() {
-            driven.server_failure.get_or_insert(format!("{error:#}"));
         }
         self.finish(&mut document.trials[index], driven, before)?;
         Ok(index)

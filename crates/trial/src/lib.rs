@@ -27,7 +27,7 @@ mod validate;
 mod viewer;
 
 pub use bench::Bench;
-pub use consumed::consumer_checks;
+pub use consumed::{audit_consumer, consumer_checks};
 pub use destination::{Arrived, Destination};
 pub use folder::{ClaimsFile, Folder, document, read_claims};
 pub use job::{Before, EndEarly, Job, is_empty};

@@ -5,7 +5,7 @@ use crate::consumed::Caught;
 use crate::destination::{ANNOUNCED, Destination};
 use crate::settle::{Interval, SECOND_US};
 use anyhow::Result;
-use deploy::{Consuming, Server, SinkAddress};
+use deploy::{Consuming, Interrupt, Server, SinkAddress};
 use model::Nanos;
 use observe::Watched;
 use result::{PublishedSecond, Quantiles, Role};
@@ -33,6 +33,9 @@ pub(crate) struct Relayed {
     #[serde(skip)]
     pub(crate) consumer: Option<Caught>,
 }
+
+/// The inbox of a consumer, in the folder of a trial.
+const INBOX: &str = "inbox.db";
 
 fn report(relay: &Server) -> Result<Relayed> {
     let mut relayed: Relayed = serde_json::from_str(&relay.about()?)?;
@@ -108,7 +111,12 @@ impl Relaying {
         let urls = job.databases.urls();
         let sink = relaying.sink();
         if options.consumer {
-            relaying.consumer = Consuming::start(&sink, job.folder.path(), job.interrupt)?;
+            relaying.consumer = Consuming::start(
+                &sink,
+                &job.folder.path().join(INBOX),
+                job.folder.path().join("consumer.log"),
+                job.interrupt,
+            )?;
         }
         relaying.relay = job.subject.relay(&urls, options, &sink, &[], &log, job.interrupt.flag())?;
         relaying.is_embedded = publishes && relaying.relay.is_none();
@@ -137,46 +145,42 @@ impl Relaying {
         self.destination.address()
     }
 
-    /// What it reports about itself, and where messages went; nothing where nothing is published. And why relay or consumer could not be
-    /// asked: messages are checked all the same. A consumer may take `max` to read the rest of them.
-    pub(crate) fn ask(&mut self, max: Nanos) -> (Option<Relayed>, Option<String>) {
-        let destination = std::mem::take(&mut self.destination);
-        let (mut relayed, failure) = match &self.relay {
-            Some(relay) => match report(relay) {
-                Ok(relayed) => (relayed, None),
-                Err(error) => (
-                    Relayed::unmeasured(),
-                    Some(format!("the relay could not be asked what it has done: {error:#}")),
-                ),
-            },
-            None if self.is_embedded => (Relayed::unmeasured(), None),
-            None => return (None, None),
-        };
-        relayed.destination = destination;
-        match self.consumer.take().map(|consumer| Caught::after(consumer, max)).transpose() {
-            Ok(caught) => {
-                relayed.consumer = caught;
-                (Some(relayed), failure)
-            }
-            Err(error) => (Some(relayed), failure.or(Some(format!("the consumer failed: {error:#}")))),
-        }
-    }
-
     pub(crate) fn throttling(&self) -> Option<rig::Throttling> {
         self.relay.as_ref().and_then(Server::throttling)
     }
 
-    /// Stops it.
-    ///
-    /// # Errors
-    /// It ended before it was told to, or cannot be stopped.
-    pub(crate) fn stop(self) -> Result<()> {
-        let Some(mut relay) = self.relay else { return Ok(()) };
-        if relay.ended().is_some() {
-            anyhow::bail!("the relay ended by itself{}", relay.log_tail());
+    /// Stops it, and the consumer once that has read everything, at most `max` later. Returns what both report and where messages went,
+    /// `None` where nothing is published; and what failed: messages are checked all the same.
+    pub(crate) fn stop(mut self, max: Nanos, interrupt: &Interrupt) -> (Option<Relayed>, Option<String>) {
+        let mut failures = Vec::new();
+        let mut relayed = match self.relay.take() {
+            Some(relay) => {
+                let relayed = report(&relay);
+                if let Err(error) = stop(relay) {
+                    failures.push(format!("{error:#}"));
+                }
+                relayed.unwrap_or_else(|error| {
+                    failures.push(format!("the relay could not be asked what it has done: {error:#}"));
+                    Relayed::unmeasured()
+                })
+            }
+            None if self.is_embedded => Relayed::unmeasured(),
+            None => return (None, None),
+        };
+        relayed.destination = self.destination;
+        match self.consumer.map(|consumer| Caught::after(consumer, max, interrupt)).transpose() {
+            Ok(caught) => relayed.consumer = caught,
+            Err(error) => failures.push(format!("the consumer failed: {error:#}")),
         }
-        Ok(relay.stop()?)
+        (Some(relayed), (!failures.is_empty()).then(|| failures.join("; ")))
     }
+}
+
+fn stop(mut relay: Server) -> Result<()> {
+    if relay.ended().is_some() {
+        anyhow::bail!("the relay ended by itself{}", relay.log_tail());
+    }
+    Ok(relay.stop()?)
 }
 
 #[cfg(test)]

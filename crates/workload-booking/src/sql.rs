@@ -32,7 +32,7 @@ pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
     canonical.overridden(&Catalogue::parse(own)?)?.select(Stmt::NAMES)
 }
 
-/// The channel of PostgreSQL on which [`Announcing::Notified`] wakes the relay.
+/// The channel of PostgreSQL on which [`Announcing::Notified`] notifies the relay.
 pub const CHANNEL: &str = "stackmark_outbox";
 
 /// The statement texts for PostgreSQL and [`Announcing::Notified`], in the order of [`Stmt`].
@@ -86,7 +86,7 @@ pub enum Announcing {
     Row,
     /// The same for a relay, which polls.
     Relayed,
-    /// The same, and the transaction wakes the relay (PostgreSQL).
+    /// The same, and the transaction notifies the relay (PostgreSQL).
     Notified,
     /// Nothing: it is published after its commit.
     AfterCommit(Publish),

@@ -1,5 +1,5 @@
--- What differs on PostgreSQL in style `outbox-notify`: the transaction also wakes the relay. Notifications are delivered at its commit,
--- and a transaction that has any holds a lock of the whole cluster while it commits.
+-- Replaces a statement on PostgreSQL in style `outbox-notify`: the transaction also notifies the relay. PostgreSQL delivers notifications
+-- after the commit, and holds a lock of the whole cluster during the commit of a transaction that notifies.
 
 -- name: insert_outbox
 with added as (

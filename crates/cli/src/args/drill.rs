@@ -49,7 +49,7 @@ pub(crate) struct Drill {
     /// [default: file].
     #[arg(long)]
     pub(crate) sink: Option<SinkKind>,
-    /// Start a consumer of the messages, see `run --consumer`; faults are then also injected into it.
+    /// Start a consumer with an inbox, which processes each published message exactly once; faults are then also injected into it.
     #[arg(long)]
     pub(crate) consumer: bool,
     /// Setting of the private engines, instead of the one in docs/rig.md, for example `fsync=off`.

@@ -20,28 +20,28 @@ pub(crate) struct ServerArgs {
     /// on the one given by `--db broker=ADDRESS`; `null` discards them [default: file].
     #[arg(long)]
     pub(crate) sink: Option<SinkKind>,
-    /// Wait of the relay of an outbox after a look that found nothing: `adaptive` (2 ms, doubling up to 500 ms), or a fixed time of
-    /// 1ms to 60s [default: adaptive].
+    /// Poll interval of the relay after a poll that found no rows: `adaptive` (2 ms, doubling up to 500 ms), or a fixed time of 1ms to 60s
+    /// [default: adaptive; in style `outbox-notify` 500ms].
     #[arg(long)]
     pub(crate) polling: Option<Polling>,
-    /// Messages of an outbox that are published together, at most [default: 500].
+    /// Maximum messages per batch of the relay [default: 500].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(relay::BATCH_MAX)))]
     pub(crate) batch: Option<u32>,
     /// Partitions of the Kafka topic, 1 to 1,000 [default: 4].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(relay::PARTITIONS_MAX)))]
     pub(crate) partitions: Option<u32>,
-    /// Start a consumer that reads the messages, enters each in an inbox and acts on it once; its actions are checked, too.
+    /// Start a consumer with an inbox, which processes each published message exactly once. What it processed is checked too.
     #[arg(long)]
     pub(crate) consumer: bool,
 }
 
 impl ServerArgs {
     pub(crate) fn relaying(&self, limits: Option<rig::Limits>) -> RelayOptions {
-        let RelayOptions { sink, polling, batch, partitions, .. } = RelayOptions::default();
+        let RelayOptions { sink, batch, partitions, .. } = RelayOptions::default();
         RelayOptions {
             limits,
             sink: self.sink.unwrap_or(sink),
-            polling: self.polling.unwrap_or(polling),
+            polling: self.polling,
             batch: self.batch.unwrap_or(batch),
             partitions: self.partitions.unwrap_or(partitions),
             consumer: self.consumer,
@@ -51,17 +51,18 @@ impl ServerArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct Consume {
-    /// Where the messages are: `file:PATH` (one per line), or `kafka://[USER@]HOST:PORT/TOPIC` (the password is in
+    /// Source of the messages: `file:PATH` (one per line), or `kafka://[USER@]HOST:PORT/TOPIC` (the password is in
     /// STACKMARK_BROKER_PASSWORD).
     #[arg(long, env = "STACKMARK_SOURCE", hide_env_values = true)]
     pub(crate) from: String,
-    /// SQLite file of the inbox, which is created if it does not exist. Consuming continues where the inbox ends.
+    /// SQLite file of the inbox; created if it does not exist, otherwise it must be an inbox of the same source. `consume` resumes from
+    /// the offsets stored in it.
     #[arg(long, env = "STACKMARK_INBOX", value_name = "PATH")]
     pub(crate) inbox: PathBuf,
-    /// Where to answer /health and /about; port 0 picks a free one.
+    /// Listen address of the HTTP endpoints /health and /about; port 0 picks a free one.
     #[arg(long, env = "STACKMARK_LISTEN", default_value = "127.0.0.1:0")]
     pub(crate) listen: SocketAddr,
-    /// Stop when standard input ends: for whoever started this consumer.
+    /// Stop when standard input ends, so that the consumer ends with its parent process.
     #[arg(long, hide = true)]
     pub(crate) until_stdin_ends: bool,
 }
@@ -77,7 +78,7 @@ pub(crate) struct Relay {
     /// The stores, in order: `shard-0=URL` and so on. From the environment the others are `STACKMARK_DB_1` and so on.
     #[arg(long, env = "STACKMARK_DB", hide_env_values = true, required = true, value_name = "[NAME=]URL")]
     pub(crate) db: Vec<String>,
-    /// Where to answer /health and /about; port 0 picks a free one.
+    /// Listen address of the HTTP endpoints /health and /about; port 0 picks a free one.
     #[arg(long, env = "STACKMARK_LISTEN", default_value = "127.0.0.1:0")]
     pub(crate) listen: SocketAddr,
     /// How long the key of a transfer is kept from when it was made.
@@ -88,17 +89,17 @@ pub(crate) struct Relay {
     /// published. Required for an outbox.
     #[arg(long, env = "STACKMARK_SINK", hide_env_values = true)]
     pub(crate) sink: Option<String>,
-    /// Wait after a look at an outbox that found nothing: `adaptive` (2 ms, doubling up to 500 ms), or a fixed time of 1ms to 60s. In style
-    /// `outbox-notify` it waits for a notification, 500 ms at most.
-    #[arg(long, env = "STACKMARK_POLLING", default_value = "adaptive")]
-    pub(crate) polling: Polling,
-    /// Messages of an outbox that are published together, at most.
+    /// Poll interval after a poll of the outbox that found no rows: `adaptive` (2 ms, doubling up to 500 ms), or a fixed time of 1ms to 60s
+    /// [default: adaptive; in style `outbox-notify`, which is also notified, 500ms].
+    #[arg(long, env = "STACKMARK_POLLING")]
+    pub(crate) polling: Option<Polling>,
+    /// Maximum messages per batch.
     #[arg(long, env = "STACKMARK_BATCH", default_value_t = relay::BATCH, value_parser = clap::value_parser!(u32).range(1..=i64::from(relay::BATCH_MAX)))]
     pub(crate) batch: u32,
     /// End by SIGKILL when a batch was acknowledged, before its rows are removed: for drills.
     #[arg(long, hide = true, env = "STACKMARK_ENDS_AFTER_PUBLISHING", value_parser = clap::builder::BoolishValueParser::new())]
     pub(crate) ends_after_publishing: bool,
-    /// Stop when standard input ends: for whoever started this relay.
+    /// Stop when standard input ends, so that the relay ends with its parent process.
     #[arg(long, hide = true)]
     pub(crate) until_stdin_ends: bool,
 }

@@ -16,12 +16,13 @@ import (
 // Places of the relay's statements in RelayNames.
 const (
 	stmtTakeLease = iota
+	stmtReadClock
 	stmtReadOutbox
 	stmtRemoveRows
 )
 
 // RelayNames are those of the statements of the relay.
-var RelayNames = []string{"take_lease", "read_outbox", "remove_rows"}
+var RelayNames = []string{"take_lease", "read_clock", "read_outbox", "remove_rows"}
 
 const (
 	// lease is for how long the relay has the outbox to itself, and prolongAfter when it takes it again.
@@ -39,6 +40,8 @@ type Relay struct {
 	holder   int64
 	// leased until prolongAfter has passed since then; zero where another relay works.
 	leased time.Time
+	// ahead is how far the clock of the database is ahead of ours.
+	ahead time.Duration
 }
 
 // NewRelay is a relay over a pool with the statements of RelayNames.
@@ -59,7 +62,7 @@ func (r *Relay) Run(stop context.Context) {
 // turn publishes a batch.
 func (r *Relay) turn(stop context.Context) (int, error) {
 	if time.Since(r.leased) > prolongAfter {
-		asked, isOurs := time.Now(), false
+		asked, isOurs, wasOurs := time.Now(), false, !r.leased.IsZero()
 		r.leased = time.Time{}
 		committed, err := relay.Transaction(r.pool, engine.Write, func(s *engine.Session) (bool, error) {
 			changed, err := s.Exec(stmtTakeLease, r.holder, lease.Microseconds())
@@ -68,6 +71,11 @@ func (r *Relay) turn(stop context.Context) (int, error) {
 		})
 		if err != nil || !committed || !isOurs {
 			return 0, err
+		}
+		if !wasOurs {
+			if err := r.readClock(); err != nil {
+				return 0, err
+			}
 		}
 		r.leased = asked
 	}
@@ -79,7 +87,7 @@ func (r *Relay) turn(stop context.Context) (int, error) {
 			id := row.Int(0)
 			key := web.Key{Run: row.Int(2), Worker: row.Int(3), Sequence: row.Int(4)}
 			of := asked{key: key, event: row.Int(5), user: row.Int(6), quantity: row.Int(7)}
-			messages = append(messages, of.message(id, time.UnixMicro(row.Int(1))))
+			messages = append(messages, of.message(id, time.UnixMicro(row.Int(1)).Add(-r.ahead)))
 			ids = append(ids, strconv.FormatInt(id, 10))
 		}, r.settings.Batch)
 		return true, err
@@ -100,6 +108,19 @@ func (r *Relay) turn(stop context.Context) (int, error) {
 		return 0, err
 	}
 	return len(messages), nil
+}
+
+// readClock compares the clock of the database with ours, halfway between the request and its response.
+func (r *Relay) readClock() error {
+	before, theirs := time.Now(), time.Time{}
+	committed, err := relay.Transaction(r.pool, engine.OneRead, func(s *engine.Session) (bool, error) {
+		_, err := s.Rows(stmtReadClock, func(row engine.Row) { theirs = time.UnixMicro(row.Int(0)) })
+		return true, err
+	})
+	if committed && !theirs.IsZero() {
+		r.ahead = theirs.Sub(before.Add(time.Since(before) / 2))
+	}
+	return err
 }
 
 // message is the announcement of a booking, under its number in the outbox.

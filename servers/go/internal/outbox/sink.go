@@ -32,6 +32,9 @@ type Sink interface {
 	Close()
 }
 
+// createdHeader is the header of a record with the time at which its row was inserted, in microseconds since 1970.
+const createdHeader = "created_us"
+
 // answerMax is how long a broker may take before it counts as unavailable.
 const answerMax = 10 * time.Second
 
@@ -163,8 +166,13 @@ func partitionsOf(client *kgo.Client, name string) (int64, error) {
 func (t *topic) Publish(stop context.Context, messages []Message) error {
 	records := make([]*kgo.Record, len(messages))
 	for at, message := range messages {
-		key := strconv.AppendInt(nil, message.Key, 10)
-		records[at] = &kgo.Record{Partition: int32(message.Key % t.partitions), Key: key, Value: message.Payload, Timestamp: message.Created}
+		records[at] = &kgo.Record{
+			Partition: int32(message.Key % t.partitions),
+			Key:       strconv.AppendInt(nil, message.Key, 10),
+			Value:     message.Payload,
+			// The timestamp of the record is the time of the write: the retention of the topic counts from it.
+			Headers: []kgo.RecordHeader{{Key: createdHeader, Value: strconv.AppendInt(nil, message.Created.UnixMicro(), 10)}},
+		}
 	}
 	return t.client.ProduceSync(stop, records...).FirstErr()
 }
