@@ -21,7 +21,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use targets::{Driven as _, How, Style, target_over};
 use trial::consumer_checks;
-use workload_booking::{Announced, Booking, Bookings, Cardinality, Ledger, Stmt, catalogue, message};
+use workload_booking::{
+    Announced, Booking, Bookings, Cardinality, Ledger, Stmt, catalogue, message, notifying_catalogue,
+};
 
 const SESSIONS: u32 = 8;
 const CALLS: u64 = 1_500;
@@ -89,14 +91,10 @@ impl Office {
 
     /// What many sessions at once were answered.
     fn many_at_once<B: Relayed>(&self, style: Style) -> Ledger {
-        self.run::<B>(style, RUN)
-    }
-
-    fn run<B: Relayed>(&self, style: Style, run: u64) -> Ledger {
         let how = How { style, ..how::<B>() };
         let target =
             target_over::<Bookings>(how, &[self.housed.place()], &self.size).expect("it was just loaded");
-        let streams = Streams { seed: 3, run, ..Streams::default() };
+        let streams = Streams { seed: 3, run: RUN, ..Streams::default() };
         let inputs = Bookings::inputs(&self.size, &streams);
         let trial = drive(target, SESSIONS, CALLS, inputs, Ledger::new);
         assert_eq!(trial.failure, None);
@@ -218,7 +216,11 @@ fn row(sequence: u32) -> [Param<'static>; 6] {
 
 /// A row of the outbox in a transaction of its own.
 fn insert<B: Relayed>(office: &Office, sequence: u32, tx: TxKind) {
-    let opener = opener::<B>(office);
+    insert_by::<B>(office, catalogue(B::DIALECT).expect("files that fit the code"), sequence, tx);
+}
+
+fn insert_by<B: Relayed>(office: &Office, statements: Vec<String>, sequence: u32, tx: TxKind) {
+    let opener = opener_with::<B>(office, statements);
     runtime().block_on(async {
         let mut conn = opener.open().await.expect("it was just loaded");
         conn.begin(tx).await.expect("nobody is in the way");
@@ -230,7 +232,10 @@ fn insert<B: Relayed>(office: &Office, sequence: u32, tx: TxKind) {
 const INSERT: StmtId = StmtId(0);
 
 fn opener<B: Relayed>(office: &Office) -> B::Opener {
-    let mut statements = catalogue(B::DIALECT).expect("files that fit the code");
+    opener_with::<B>(office, catalogue(B::DIALECT).expect("files that fit the code"))
+}
+
+fn opener_with<B: Relayed>(office: &Office, mut statements: Vec<String>) -> B::Opener {
     B::opener(&office.housed.place(), vec![statements.swap_remove(Stmt::InsertOutbox.id().0.into())])
 }
 
@@ -361,15 +366,15 @@ pub fn a_booking_notifies_an_idle_relay<B: Relayed>() {
         (batch.settled, batch.error)
     };
     assert_eq!(turn(&mut relay), (0, None), "it takes the lease");
-    for run in [RUN, RUN + 1] {
+    for sequence in 1..=2 {
         assert!(is_notified(&mut relay), "it polls once when it listens, for what has committed before");
         while turn(&mut relay).0 > 0 {}
         std::thread::scope(|scope| {
-            scope.spawn(|| office.run::<B>(Style::OutboxNotify, run));
-            assert!(is_notified(&mut relay), "run {run}");
+            let statements = notifying_catalogue().expect("files that fit the code");
+            scope.spawn(|| insert_by::<B>(&office, statements, sequence, TxKind::Write));
+            assert!(is_notified(&mut relay), "row {sequence}");
         });
-        while turn(&mut relay).0 > 0 {}
-        assert_eq!(office.pending(), 0);
+        assert_eq!((turn(&mut relay), office.pending()), ((1, None), 0));
         let end = "select pg_terminate_backend(pid) from pg_stat_activity \
                    where query = 'listen stackmark_outbox' and datname = current_database()";
         let ended = store(&office.housed.place()).rows(end, &[]).expect("PostgreSQL");
