@@ -377,7 +377,7 @@ pub fn a_booking_notifies_an_idle_relay<B: Relayed>() {
         assert_eq!((turn(&mut relay), office.pending()), ((1, None), 0));
         let end = "select pg_terminate_backend(pid) from pg_stat_activity \
                    where query = 'listen stackmark_outbox' and datname = current_database()";
-        let ended = store(&office.housed.place()).rows(end, &[]).expect("PostgreSQL");
+        let ended = store(office.housed.place()).rows(end, &[]).expect("PostgreSQL");
         assert_eq!(ended.len(), 1, "one connection listens");
         let clock = Monotonic::start();
         let failure = loop {
