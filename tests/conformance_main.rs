@@ -8,6 +8,7 @@ mod conformance_booking;
 mod conformance_catalogue;
 mod conformance_http;
 mod conformance_mariadb;
+mod conformance_plans;
 mod conformance_port;
 mod conformance_postgres;
 mod conformance_races;

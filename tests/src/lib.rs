@@ -20,6 +20,7 @@ pub mod injected;
 pub mod languages;
 pub mod lies;
 pub mod outboxes;
+pub mod plans;
 pub mod proxy;
 pub mod repository;
 pub mod routes;

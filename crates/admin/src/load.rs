@@ -360,7 +360,8 @@ impl Load<'_> {
     }
 
     /// Builds indexes side by side, those over most rows first; then references one by one, since two may want the same
-    /// tables in different orders; then makes the statistics.
+    /// tables in different orders; then makes the statistics. Empty tables get none: PostgreSQL would plan full scans of them, and sessions
+    /// would keep these plans while the tables grow, until autovacuum looks at them. Without statistics it assumes ten pages.
     fn build_indexes(&self, conns: &mut [Box<dyn Conn>]) -> Result<(), Cause> {
         let names = self.names();
         let weight = |statement: &str| {
@@ -376,8 +377,9 @@ impl Load<'_> {
         for statement in self.statements("reference_").into_iter().filter(|_| self.plan.references) {
             conns[0].batch(statement)?;
         }
-        let order = largest_first(&self.expected);
-        share_out(self.crew, conns, &order, |conn, table| conn.analyze(names[*table]))?;
+        let order = largest_first(&self.expected).into_iter();
+        let filled: Vec<usize> = order.filter(|table| self.expected[*table].rows > 0.0).collect();
+        share_out(self.crew, conns, &filled, |conn, table| conn.analyze(names[*table]))?;
         Ok(())
     }
 

@@ -74,7 +74,8 @@ impl<O: SqlOpener> RelayProcess<O> {
             Ok(expired) => (expired, None),
             Err(why) => (0, Some(why)),
         };
-        Batch { settled, refunded, transactions: batches, expired, error: error.or(not_expired) }
+        let error = error.or(not_expired);
+        Batch { settled, refunded, transactions: batches, expired, error, ..Batch::default() }
     }
 
     /// Looks at some keys; gives how many had expired and were removed.

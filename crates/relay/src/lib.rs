@@ -87,6 +87,8 @@ pub struct Batch {
     pub transactions: u64,
     /// Records that had been kept long enough and were removed.
     pub expired: u64,
+    /// Fewer rows were left than fit into a batch. The relay then waits for its poll interval, so that the next batch is larger.
+    pub is_partial: bool,
     /// What failed; it is tried again.
     pub error: Option<String>,
 }
@@ -192,8 +194,8 @@ impl Counts {
     }
 }
 
-/// Relays until `asked` ends, batch after batch. After one that has found nothing it rests as `polling` says. `log` gets each error
-/// that differs from the one before.
+/// Relays until `asked` ends, batch after batch. After a partial or an empty one it waits as `polling` says. `log` gets each error that
+/// differs from the one before.
 ///
 /// # Errors
 /// The listener fails.
@@ -214,7 +216,7 @@ pub async fn run(
         .route("/seconds", get(seconds))
         .with_state(counts.clone());
     let relaying = async {
-        let (mut told, mut in_vain) = (None, 0_u32);
+        let (mut told, mut empty_polls) = (None, 0_u32);
         loop {
             let batch = relay.batch().await;
             counts.enter(&batch);
@@ -225,13 +227,16 @@ pub async fn run(
             match (&batch.error, batch.settled + batch.refunded) {
                 (Some(_), _) => tokio::time::sleep(REST_AFTER_ERROR).await,
                 (None, 0) => {
-                    in_vain = in_vain.saturating_add(1);
-                    relay.rest(polling.rest(in_vain)).await;
+                    empty_polls = empty_polls.saturating_add(1);
+                    relay.rest(polling.rest(empty_polls)).await;
                 }
-                // Whoever asks for `/health` has a turn too.
                 (None, _) => {
-                    in_vain = 0;
-                    tokio::task::yield_now().await;
+                    empty_polls = 0;
+                    match batch.is_partial {
+                        true => relay.rest(polling.rest(0)).await,
+                        // Requests for `/health` have their turn.
+                        false => tokio::task::yield_now().await,
+                    }
                 }
             }
         }
@@ -260,7 +265,7 @@ mod tests {
             Box::pin(async {
                 self.0 += 1;
                 match self.0 {
-                    1 => Batch { settled: 5, refunded: 1, transactions: 2, expired: 3, error: None },
+                    1 => Batch { settled: 5, refunded: 1, transactions: 2, expired: 3, ..Batch::default() },
                     2 => Batch { error: Some("shard-1 is unavailable".into()), ..Batch::default() },
                     _ => {
                         drop(self.1.take());

@@ -135,7 +135,8 @@ impl<O: SqlOpener> OutboxRelay<O> {
         if let Err(fault) = remove(&mut open.conn, &rows).await {
             return self.lost(&fault);
         }
-        Ok(Batch { settled: rows.len() as u64, transactions: 1, ..Batch::default() })
+        let is_partial = rows.len() < self.batch as usize;
+        Ok(Batch { settled: rows.len() as u64, transactions: 1, is_partial, ..Batch::default() })
     }
 
     /// What to say of a fault. The connection may be gone, and is opened again.
@@ -199,7 +200,7 @@ async fn read_clock<C: SqlConn>(conn: &mut C) -> Result<i64, Fault> {
 }
 
 async fn take_lease<C: SqlConn>(conn: &mut C, holder: i64, length: Nanos) -> Result<bool, Fault> {
-    conn.begin(TxKind::Write).await?;
+    conn.begin(TxKind::OneWrite).await?;
     let micros = (length.0 / 1_000).cast_signed();
     let changed = conn.exec(TAKE_LEASE, &[Param::Int(holder), Param::Int(micros)]).await;
     ended(conn, changed).await.map(|changed| changed == 1)
@@ -215,7 +216,7 @@ async fn read<C: SqlConn>(conn: &mut C, read: Read<Row>, most: u32) -> Result<Ve
 async fn remove<C: SqlConn>(conn: &mut C, rows: &[(i64, i64)]) -> Result<(), Fault> {
     let ids: Vec<String> = rows.iter().map(|(id, _)| id.to_string()).collect();
     let list = format!("[{}]", ids.join(","));
-    conn.begin(TxKind::Write).await?;
+    conn.begin(TxKind::OneWrite).await?;
     let removed = conn.exec(REMOVE_ROWS, &[Param::Text(&list)]).await;
     ended(conn, removed).await.map(drop)
 }

@@ -1,20 +1,20 @@
-//! When a relay looks again that has found nothing.
+//! Poll intervals of relays.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// How long a relay rests.
+/// Time from a partial or empty batch to the next poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Polling {
-    /// The least after something was found, and twice as long each time that nothing was, up to the most.
+    /// The least after a partial batch, and twice as long after each further poll that found nothing, up to the most.
     Adaptive {
         /// The least.
         least: Duration,
         /// The most.
         most: Duration,
     },
-    /// The same time always, and none after a full batch.
+    /// Always the same time.
     Fixed(Duration),
 }
 
@@ -26,12 +26,12 @@ pub const ADAPTIVE: Polling =
 const REST_MAX: Duration = Duration::from_secs(60);
 
 impl Polling {
-    /// How long to rest, after so many looks in a row that found nothing.
+    /// How long to wait after so many consecutive polls that found nothing.
     #[must_use]
-    pub fn rest(self, in_vain: u32) -> Duration {
+    pub fn rest(self, empty_polls: u32) -> Duration {
         match self {
             Polling::Adaptive { least, most } => {
-                let doublings = in_vain.saturating_sub(1).min(16);
+                let doublings = empty_polls.saturating_sub(1).min(16);
                 least.saturating_mul(1 << doublings).min(most)
             }
             Polling::Fixed(rest) => rest,
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn rests_get_longer_while_nothing_is_found_and_never_too_long() {
-        let millis = |in_vain| ADAPTIVE.rest(in_vain).as_millis();
+        let millis = |empty_polls| ADAPTIVE.rest(empty_polls).as_millis();
         assert_eq!([0, 1, 2, 3, 8, 9, 10, 99, u32::MAX].map(millis), [2, 2, 4, 8, 256, 500, 500, 500, 500]);
         let fixed: Polling = "500ms".parse().unwrap();
         assert_eq!([fixed.rest(0), fixed.rest(99)], [Duration::from_millis(500); 2]);

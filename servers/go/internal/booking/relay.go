@@ -51,9 +51,13 @@ func NewRelay(pool *engine.Pool, settings *outbox.Settings, sink outbox.Sink, lo
 
 // Run relays until it is to stop.
 func (r *Relay) Run(stop context.Context) {
-	relay.Run(stop, r.log, func() (int, error) { return r.turn(stop) }, r.settings.Rest)
+	turn := func() (int, bool, error) {
+		done, err := r.turn(stop)
+		return done, int64(done) < r.settings.Batch, err
+	}
+	relay.Run(stop, r.log, turn, r.settings.Rest)
 	// Another relay need not wait until the lease has run out.
-	_, _ = relay.Transaction(r.pool, engine.Write, func(s *engine.Session) (bool, error) {
+	_, _ = relay.Transaction(r.pool, engine.OneWrite, func(s *engine.Session) (bool, error) {
 		_, err := s.Exec(stmtTakeLease, r.holder, int64(0))
 		return true, err
 	})
@@ -64,7 +68,7 @@ func (r *Relay) turn(stop context.Context) (int, error) {
 	if time.Since(r.leased) > prolongAfter {
 		asked, isOurs, wasOurs := time.Now(), false, !r.leased.IsZero()
 		r.leased = time.Time{}
-		committed, err := relay.Transaction(r.pool, engine.Write, func(s *engine.Session) (bool, error) {
+		committed, err := relay.Transaction(r.pool, engine.OneWrite, func(s *engine.Session) (bool, error) {
 			changed, err := s.Exec(stmtTakeLease, r.holder, lease.Microseconds())
 			isOurs = changed == 1
 			return true, err
@@ -99,7 +103,7 @@ func (r *Relay) turn(stop context.Context) (int, error) {
 		return 0, err
 	}
 	list := "[" + strings.Join(ids, ",") + "]"
-	removed, err := relay.Transaction(r.pool, engine.Write, func(s *engine.Session) (bool, error) {
+	removed, err := relay.Transaction(r.pool, engine.OneWrite, func(s *engine.Session) (bool, error) {
 		_, err := s.Exec(stmtRemoveRows, list)
 		return true, err
 	})

@@ -1,4 +1,4 @@
-// Package outbox is where the messages of an outbox go, and when a relay looks for them.
+// Package outbox has the sinks of messages and the settings of a relay.
 package outbox
 
 import (
@@ -24,7 +24,7 @@ type Settings struct {
 	Password string
 	// Batch is how many messages are published together at most.
 	Batch int64
-	// fixed is how long a relay rests that has found nothing, or 0 where that is adapted to what comes.
+	// fixed is the poll interval of the relay, or 0 where it is adaptive.
 	fixed time.Duration
 }
 
@@ -54,7 +54,7 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 	return settings, nil
 }
 
-// Rest is how long to wait after so many looks in a row that found nothing: twice as long each time, up to half a second.
+// Rest is how long to wait after so many consecutive polls that found nothing: twice as long each time, up to half a second.
 func (s *Settings) Rest(emptyPolls int) time.Duration {
 	if s.fixed != 0 {
 		return s.fixed

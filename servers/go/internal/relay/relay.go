@@ -11,12 +11,12 @@ import (
 // errorBackoff is for a database or a sink that is unavailable.
 const errorBackoff = 200 * time.Millisecond
 
-// Run takes turns until it is to stop. After a turn that has done nothing it rests, for as long as rest says after so many of these in
-// a row. An error that differs from the one before is logged.
-func Run(stop context.Context, log func(line string), turn func() (done int, err error), rest func(emptyTurns int) time.Duration) {
+// Run takes turns until it is to stop. After a turn that has done nothing, or after which nothing is left to do at once, it waits as long
+// as rest says for so many consecutive turns that have done nothing. An error that differs from the one before is logged.
+func Run(stop context.Context, log func(line string), turn func() (done int, isPartial bool, err error), rest func(emptyTurns int) time.Duration) {
 	lastError, emptyTurns := "", 0
 	for stop.Err() == nil {
-		done, err := turn()
+		done, isPartial, err := turn()
 		text := ""
 		if err != nil {
 			text = err.Error()
@@ -27,11 +27,13 @@ func Run(stop context.Context, log func(line string), turn func() (done int, err
 		lastError = text
 		wait := errorBackoff
 		if err == nil {
+			emptyTurns++
 			if done > 0 {
 				emptyTurns = 0
-				continue
+				if !isPartial {
+					continue
+				}
 			}
-			emptyTurns++
 			wait = rest(emptyTurns)
 		}
 		select {

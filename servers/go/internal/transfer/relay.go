@@ -36,7 +36,11 @@ func NewRelay(stores *Stores, pools []*engine.Pool, log func(line string)) *Rela
 
 // Run relays until it is to stop.
 func (r *Relay) Run(stop context.Context) {
-	relay.Run(stop, r.log, r.turn, func(int) time.Duration { return rest })
+	turn := func() (int, bool, error) {
+		done, err := r.turn()
+		return done, false, err
+	}
+	relay.Run(stop, r.log, turn, func(int) time.Duration { return rest })
 }
 
 // turn relays a batch between each two stores.
