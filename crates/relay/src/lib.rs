@@ -216,7 +216,7 @@ pub async fn run(
         .route("/seconds", get(seconds))
         .with_state(counts.clone());
     let relaying = async {
-        let (mut told, mut empty_polls) = (None, 0_u32);
+        let (mut told, mut step) = (None, 0);
         loop {
             let batch = relay.batch().await;
             counts.enter(&batch);
@@ -224,20 +224,13 @@ pub async fn run(
                 batch.error.iter().for_each(|error| log(error));
                 told.clone_from(&batch.error);
             }
-            match (&batch.error, batch.settled + batch.refunded) {
-                (Some(_), _) => tokio::time::sleep(REST_AFTER_ERROR).await,
-                (None, 0) => {
-                    empty_polls = empty_polls.saturating_add(1);
-                    relay.rest(polling.rest(empty_polls)).await;
-                }
-                (None, _) => {
-                    empty_polls = 0;
-                    match batch.is_partial {
-                        true => relay.rest(polling.rest(0)).await,
-                        // Requests for `/health` have their turn.
-                        false => tokio::task::yield_now().await,
-                    }
-                }
+            let rows = batch.settled + batch.refunded;
+            step = Polling::step(step, rows);
+            match batch.error {
+                Some(_) => tokio::time::sleep(REST_AFTER_ERROR).await,
+                None if rows == 0 || batch.is_partial => relay.rest(polling.wait(step)).await,
+                // Requests for `/health` have their turn.
+                None => tokio::task::yield_now().await,
             }
         }
     };

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Time from a partial or empty batch to the next poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Polling {
-    /// The least after a partial batch, and twice as long after each further poll that found nothing, up to the most.
+    /// Between two bounds, see [`Polling::step`].
     Adaptive {
         /// The least.
         least: Duration,
@@ -22,19 +22,31 @@ pub enum Polling {
 pub const ADAPTIVE: Polling =
     Polling::Adaptive { least: Duration::from_millis(2), most: Duration::from_millis(500) };
 
+/// From so many rows on a batch is large: what it costs by itself is small beside what its rows cost.
+const LARGE_BATCH: u64 = 32;
+/// The step of small batches: 8 ms with [`ADAPTIVE`].
+const SMALL_STEP_MAX: u32 = 2;
 /// The longest time that can be asked for.
-const REST_MAX: Duration = Duration::from_secs(60);
+const WAIT_MAX: Duration = Duration::from_secs(60);
 
 impl Polling {
-    /// How long to wait after so many consecutive polls that found nothing.
+    /// The step of an adaptive wait after the poll that followed `last` has found so many rows: 0 while batches are large, up to
+    /// [`SMALL_STEP_MAX`] while they are small, and more with each poll that finds nothing.
     #[must_use]
-    pub fn rest(self, empty_polls: u32) -> Duration {
+    pub fn step(last: u32, rows: u64) -> u32 {
+        match rows {
+            0 => last.saturating_add(1),
+            1..LARGE_BATCH => (last + 1).min(SMALL_STEP_MAX),
+            _ => 0,
+        }
+    }
+
+    /// How long to wait at a step: twice as long as at the one before.
+    #[must_use]
+    pub fn wait(self, step: u32) -> Duration {
         match self {
-            Polling::Adaptive { least, most } => {
-                let doublings = empty_polls.saturating_sub(1).min(16);
-                least.saturating_mul(1 << doublings).min(most)
-            }
-            Polling::Fixed(rest) => rest,
+            Polling::Adaptive { least, most } => least.saturating_mul(1 << step.min(16)).min(most),
+            Polling::Fixed(wait) => wait,
         }
     }
 }
@@ -59,10 +71,10 @@ impl FromStr for Polling {
             text.strip_suffix("ms").and_then(|number| number.parse::<u64>().ok()).map(Duration::from_millis);
         let seconds =
             || text.strip_suffix('s').and_then(|number| number.parse::<u64>().ok()).map(Duration::from_secs);
-        let rest =
-            millis.or_else(seconds).filter(|rest| *rest >= Duration::from_millis(1) && *rest <= REST_MAX);
-        rest.map(Polling::Fixed).ok_or_else(|| {
-            format!("give `adaptive`, or a time of 1ms to {}s such as 500ms", REST_MAX.as_secs())
+        let wait =
+            millis.or_else(seconds).filter(|wait| *wait >= Duration::from_millis(1) && *wait <= WAIT_MAX);
+        wait.map(Polling::Fixed).ok_or_else(|| {
+            format!("give `adaptive`, or a time of 1ms to {}s such as 500ms", WAIT_MAX.as_secs())
         })
     }
 }
@@ -72,11 +84,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rests_get_longer_while_nothing_is_found_and_never_too_long() {
-        let millis = |empty_polls| ADAPTIVE.rest(empty_polls).as_millis();
-        assert_eq!([0, 1, 2, 3, 8, 9, 10, 99, u32::MAX].map(millis), [2, 2, 4, 8, 256, 500, 500, 500, 500]);
+    fn waits_get_longer_while_batches_are_small_or_empty_and_never_too_long() {
+        let mut step = 0;
+        let mut waits = |rows: &[u64]| {
+            let each = rows.iter().map(|rows| {
+                step = Polling::step(step, *rows);
+                ADAPTIVE.wait(step).as_millis()
+            });
+            each.collect::<Vec<_>>()
+        };
+        assert_eq!(waits(&[500, 32, 31, 1, 1, 200]), [2, 2, 4, 8, 8, 2]);
+        assert_eq!(waits(&[0; 10]), [4, 8, 16, 32, 64, 128, 256, 500, 500, 500]);
+        assert_eq!(waits(&[1, 0, 60]), [8, 16, 2]);
+        assert_eq!(ADAPTIVE.wait(u32::MAX), Duration::from_millis(500));
         let fixed: Polling = "500ms".parse().unwrap();
-        assert_eq!([fixed.rest(0), fixed.rest(99)], [Duration::from_millis(500); 2]);
+        assert_eq!([fixed.wait(0), fixed.wait(99)], [Duration::from_millis(500); 2]);
     }
 
     #[test]

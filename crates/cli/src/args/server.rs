@@ -20,8 +20,8 @@ pub(crate) struct ServerArgs {
     /// on the one given by `--db broker=ADDRESS`; `null` discards them [default: file].
     #[arg(long)]
     pub(crate) sink: Option<SinkKind>,
-    /// Poll interval of the relay after a batch that was not full: `adaptive` (2 ms, doubling up to 500 ms while there are no rows), or a
-    /// fixed time of 1ms to 60s [default: adaptive; in style `outbox-notify` 500ms].
+    /// Wait of the relay after a batch that was not full: `adaptive` (2 to 8 ms, doubling up to 500 ms while there are no rows), or a fixed
+    /// time of 1ms to 60s [default: adaptive; in style `outbox-notify` 500ms].
     #[arg(long)]
     pub(crate) polling: Option<Polling>,
     /// Maximum messages per batch of the relay [default: 500].
@@ -89,8 +89,8 @@ pub(crate) struct Relay {
     /// published. Required for an outbox.
     #[arg(long, env = "STACKMARK_SINK", hide_env_values = true)]
     pub(crate) sink: Option<String>,
-    /// Poll interval of an outbox after a batch that was not full: `adaptive` (2 ms, doubling up to 500 ms while there are no rows), or a
-    /// fixed time of 1ms to 60s [default: adaptive; in style `outbox-notify`, which is also notified, 500ms].
+    /// Wait after a batch of an outbox that was not full: `adaptive` (2 to 8 ms, doubling up to 500 ms while there are no rows), or a fixed
+    /// time of 1ms to 60s [default: adaptive; in style `outbox-notify`, which is also notified, 500ms].
     #[arg(long, env = "STACKMARK_POLLING")]
     pub(crate) polling: Option<Polling>,
     /// Maximum messages per batch.

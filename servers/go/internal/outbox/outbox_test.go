@@ -21,9 +21,12 @@ func TestSettings(t *testing.T) {
 	if err != nil || settings.Batch != 500 {
 		t.Fatal(settings, err)
 	}
-	for emptyPolls, wanted := range map[int]time.Duration{0: 2, 1: 2, 2: 4, 8: 256, 9: 500, 99: 500} {
-		if found := settings.Rest(emptyPolls); found != wanted*time.Millisecond {
-			t.Error(emptyPolls, found)
+	polls := []struct{ rows, wanted int }{
+		{500, 2}, {32, 2}, {31, 4}, {1, 8}, {1, 8}, {200, 2}, {0, 4}, {0, 8}, {0, 16}, {0, 32}, {0, 64}, {0, 128}, {0, 256}, {0, 500}, {0, 500},
+	}
+	for at, poll := range polls {
+		if found := settings.Rest(poll.rows); found != time.Duration(poll.wanted)*time.Millisecond {
+			t.Error(at, poll, found)
 		}
 	}
 	settings, err = read(map[string]string{"STACKMARK_SINK": "null", "STACKMARK_BATCH": "7", "STACKMARK_POLLING": "500ms"})

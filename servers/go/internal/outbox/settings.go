@@ -15,6 +15,9 @@ const (
 	fixedMost = time.Minute
 	batch     = 500
 	batchMax  = 10_000
+	// From so many rows on a batch is large.
+	largeBatch   = 32
+	smallStepMax = 2
 )
 
 // Settings are those of a relay.
@@ -26,6 +29,8 @@ type Settings struct {
 	Batch int64
 	// fixed is the poll interval of the relay, or 0 where it is adaptive.
 	fixed time.Duration
+	// step is how often the wait has been doubled.
+	step int
 }
 
 // Read reads the environment.
@@ -54,10 +59,19 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 	return settings, nil
 }
 
-// Rest is how long to wait after so many consecutive polls that found nothing: twice as long each time, up to half a second.
-func (s *Settings) Rest(emptyPolls int) time.Duration {
+// Rest is how long to wait after a poll that has found so many rows: 2 ms after large batches, up to 8 ms after small ones, and twice as long
+// after each poll that finds nothing, up to 500 ms.
+func (s *Settings) Rest(rows int) time.Duration {
+	switch {
+	case rows == 0:
+		s.step = min(s.step+1, 16)
+	case rows < largeBatch:
+		s.step = min(s.step+1, smallStepMax)
+	default:
+		s.step = 0
+	}
 	if s.fixed != 0 {
 		return s.fixed
 	}
-	return min(restLeast<<min(max(emptyPolls-1, 0), 16), restMost)
+	return min(restLeast<<s.step, restMost)
 }

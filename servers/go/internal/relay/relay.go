@@ -12,9 +12,9 @@ import (
 const errorBackoff = 200 * time.Millisecond
 
 // Run takes turns until it is to stop. After a turn that has done nothing, or after which nothing is left to do at once, it waits as long
-// as rest says for so many consecutive turns that have done nothing. An error that differs from the one before is logged.
-func Run(stop context.Context, log func(line string), turn func() (done int, isPartial bool, err error), rest func(emptyTurns int) time.Duration) {
-	lastError, emptyTurns := "", 0
+// as rest says after a turn that has done so much. An error that differs from the one before is logged.
+func Run(stop context.Context, log func(line string), turn func() (done int, isPartial bool, err error), rest func(done int) time.Duration) {
+	lastError := ""
 	for stop.Err() == nil {
 		done, isPartial, err := turn()
 		text := ""
@@ -27,14 +27,10 @@ func Run(stop context.Context, log func(line string), turn func() (done int, isP
 		lastError = text
 		wait := errorBackoff
 		if err == nil {
-			emptyTurns++
-			if done > 0 {
-				emptyTurns = 0
-				if !isPartial {
-					continue
-				}
+			wait = rest(done)
+			if done > 0 && !isPartial {
+				continue
 			}
-			wait = rest(emptyTurns)
 		}
 		select {
 		case <-stop.Done():
