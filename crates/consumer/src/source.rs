@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::JoinSet;
-use tokio::time::Instant;
 
 /// How long a broker may delay the response to a fetch from a partition without new messages.
 const FETCH_WAIT_MAX: Duration = Duration::from_millis(500);
@@ -139,11 +138,11 @@ async fn follow_partitions(
     let wait = if partitions.len() == 1 { FETCH_WAIT_MAX } else { FETCH_WAIT_OF_SEVERAL };
     loop {
         for (partition, from) in &mut partitions {
-            let asked = Instant::now();
+            let waited = tokio::time::sleep(wait);
             let read = partition.read(*from, wait).await?;
             let Some(last) = read.last() else {
                 // A broker may respond at once, for example to a fetch of records that only it needs.
-                tokio::time::sleep_until(asked + wait).await;
+                waited.await;
                 continue;
             };
             let next = last.offset + 1;

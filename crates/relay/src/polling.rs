@@ -30,8 +30,8 @@ const SMALL_STEP_MAX: u32 = 2;
 const WAIT_MAX: Duration = Duration::from_secs(60);
 
 impl Polling {
-    /// The step of an adaptive wait after the poll that followed `last` has found so many rows: 0 while batches are large, up to
-    /// [`SMALL_STEP_MAX`] while they are small, and more with each poll that finds nothing.
+    /// The step of an adaptive wait after the poll that followed `last` has found so many rows: 0 while batches have 32 rows or
+    /// more, up to 2 while they have fewer, and more with each poll that finds nothing.
     #[must_use]
     pub fn step(last: u32, rows: u64) -> u32 {
         match rows {
