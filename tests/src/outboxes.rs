@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use targets::{Driven as _, How, Style, target_over};
-use trial::consumer_checks;
+use trial::{Recorded, consumer_checks};
 use workload_booking::{
     Announced, Booking, Bookings, Cardinality, Ledger, Stmt, catalogue, message, notifying_catalogue,
 };
@@ -420,15 +420,15 @@ pub fn a_consumer_that_processes_other_messages_is_caught<B: Relayed>() {
     let wrong = |path: &Path| {
         let inbox = Inbox::read_only(path).expect("it was just written");
         let (claims, stored) = (ledger.claims(true), office.housed.evidence());
-        let checks = consumer_checks::<Bookings>(
-            &inbox,
-            Style::Outbox,
-            &office.size,
-            &[RUN],
-            &Vec::new(),
-            &claims,
-            &stored,
-        );
+        let recorded = Recorded::<Bookings> {
+            style: Style::Outbox,
+            size: &office.size,
+            runs: &[RUN],
+            before: &Vec::new(),
+            claims: &claims,
+            stored: &stored,
+        };
+        let checks = consumer_checks(&inbox, &recorded);
         let failed = checks.expect("an inbox").into_iter().filter(|check| check.check == Check::Failed);
         failed.map(|check| check.name).collect::<Vec<_>>()
     };

@@ -15,7 +15,7 @@ use result::{
 use std::path::Path;
 use std::time::Duration;
 use targets::Driven;
-use trial::{After, Interval, Spectator};
+use trial::{After, Interval, Recorded, Spectator};
 
 /// The first call is answered within this, or the subject cannot be drilled.
 const FIRST_MAX: Duration = Duration::from_secs(60);
@@ -386,7 +386,7 @@ impl<W: Driven> Rounds<'_, W> {
         }
     }
 
-    /// Checks the messages of a fault against its calls; and how many were published again.
+    /// Checks the messages of a fault against its calls; and how many are duplicates.
     fn messages(
         &mut self,
         number: u64,
@@ -398,14 +398,13 @@ impl<W: Driven> Rounds<'_, W> {
         let (databases, (destination, consumer)) = (self.stage.databases, self.stage.take_destination());
         let stored = trial::evidence::<W>(&databases.urls())?;
         let mut checks = W::unpublished_checks(style.name(), &runs, claims, &stored);
+        let size = &databases.size;
+        let recorded = Recorded::<W> { style, size, runs: &runs, before, claims, stored: &stored };
         if let Some(consumer) = consumer {
-            let size = &databases.size;
-            checks.extend(trial::audit_consumer::<W>(consumer, style, size, &runs, before, claims, &stored)?);
+            checks.extend(trial::audit_consumer(consumer, &recorded)?);
         }
         let mut again = None;
-        if let Some(arrived) =
-            destination.audit::<W>(style, &databases.size, &runs, before, claims, &stored)?
-        {
+        if let Some(arrived) = destination.audit(&recorded)? {
             if let Err(error) = destination.close(arrived.is_right()) {
                 tell(self.viewer, &format!("{error:#}"));
             }

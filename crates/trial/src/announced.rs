@@ -1,6 +1,7 @@
 //! Audits after a trial: the stored data, and what calls have left in an outbox, whether it stayed there or was published.
 
 use crate::Job;
+use crate::destination::Recorded;
 use crate::own::Own;
 use crate::relaying::Relayed;
 use crate::settle;
@@ -87,12 +88,13 @@ fn audit_messages<W: Driven>(
         consumed: None,
     };
     let (destination, stored, size) = (relayed.destination, stored()?, &job.databases.size);
+    let recorded = Recorded::<W> { style, size, runs: &[run], before, claims, stored: &stored };
     if let Some(caught) = relayed.consumer {
-        let (consumed, checks) = caught.audit::<W>(style, size, &[run], before, claims, &stored)?;
+        let (consumed, checks) = caught.audit(&recorded)?;
         published.consumed = Some(consumed);
         trial.ledger.extend(checks);
     }
-    match destination.audit::<W>(style, size, &[run], before, claims, &stored)? {
+    match destination.audit(&recorded)? {
         None => {
             trial.ledger.push(not_seen("Messages were not checked: the sink `null` does not store them."))
         }

@@ -1,12 +1,13 @@
 //! What a consumer has processed of the messages of a trial or a drill.
 
+use crate::destination::Recorded;
 use anyhow::{Result, bail};
 use consumer::{Inbox, InboxError};
 use deploy::{Consuming, Interrupt};
 use model::Nanos;
 use result::{Check, Consumed, LedgerCheck, Quantiles};
 use serde::Deserialize;
-use targets::{Driven, Style};
+use targets::Driven;
 
 /// A consumer that has read all that was published, and was stopped.
 #[derive(Debug)]
@@ -42,16 +43,8 @@ impl Caught {
     ///
     /// # Errors
     /// The inbox cannot be read or removed.
-    pub(crate) fn audit<W: Driven>(
-        self,
-        style: Style,
-        size: &W::Extent,
-        runs: &[u64],
-        before: &W::Evidence,
-        claims: &W::Claims,
-        stored: &W::Evidence,
-    ) -> Result<(Consumed, Vec<LedgerCheck>)> {
-        let checks = audit_consumer::<W>(self.consuming, style, size, runs, before, claims, stored)?;
+    pub(crate) fn audit<W: Driven>(self, recorded: &Recorded<'_, W>) -> Result<(Consumed, Vec<LedgerCheck>)> {
+        let checks = audit_consumer(self.consuming, recorded)?;
         Ok((Consumed { messages: self.about.settled, lag: self.about.lag }, checks))
     }
 }
@@ -62,15 +55,10 @@ impl Caught {
 /// The inbox cannot be read or removed.
 pub fn audit_consumer<W: Driven>(
     consumer: Consuming,
-    style: Style,
-    size: &W::Extent,
-    runs: &[u64],
-    before: &W::Evidence,
-    claims: &W::Claims,
-    stored: &W::Evidence,
+    recorded: &Recorded<'_, W>,
 ) -> Result<Vec<LedgerCheck>> {
     let inbox = consumer.inbox()?;
-    let checks = consumer_checks::<W>(&inbox, style, size, runs, before, claims, stored)?;
+    let checks = consumer_checks(&inbox, recorded)?;
     drop(inbox);
     if checks.iter().all(|check| check.check == Check::Passed) {
         consumer.remove()?;
@@ -83,16 +71,8 @@ pub fn audit_consumer<W: Driven>(
 ///
 /// # Errors
 /// The inbox cannot be read.
-pub fn consumer_checks<W: Driven>(
-    inbox: &Inbox,
-    style: Style,
-    size: &W::Extent,
-    runs: &[u64],
-    before: &W::Evidence,
-    claims: &W::Claims,
-    stored: &W::Evidence,
-) -> Result<Vec<LedgerCheck>> {
-    let Some(mut processed) = W::announced(style.name(), size, runs, before) else { return Ok(Vec::new()) };
+pub fn consumer_checks<W: Driven>(inbox: &Inbox, recorded: &Recorded<'_, W>) -> Result<Vec<LedgerCheck>> {
+    let Some(mut processed) = recorded.announced() else { return Ok(Vec::new()) };
     inbox.processed::<InboxError>(|number, message| {
         processed.take(&|| format!("processed message {number}"), message);
         Ok(())
@@ -108,7 +88,8 @@ pub fn consumer_checks<W: Driven>(
         ..check
     };
     let again = processed.duplicates();
-    let mut checks: Vec<_> = processed.checks(claims, stored).into_iter().map(of_consumer).collect();
+    let mut checks: Vec<_> =
+        processed.checks(recorded.claims, recorded.stored).into_iter().map(of_consumer).collect();
     checks.push(processed_once(again));
     Ok(checks)
 }

@@ -1,6 +1,7 @@
 //! Where the messages of an outbox go in a trial or a drill, and whether what arrived is what was acknowledged and stored.
 
 use anyhow::{Context, Result};
+use benchmark::MessageCheck;
 use deploy::{Deployment, RelayOptions, RunTopic, SinkAddress, SinkKind};
 use result::{Check, LedgerCheck};
 use std::fs::{self, File};
@@ -47,6 +48,30 @@ impl Arrived {
     }
 }
 
+/// What is known of some runs, to be compared with their messages.
+#[derive(Debug)]
+pub struct Recorded<'a, W: Driven> {
+    /// How they published.
+    pub style: Style,
+    /// Size of the loaded data.
+    pub size: &'a W::Extent,
+    /// Their numbers.
+    pub runs: &'a [u64],
+    /// What was stored before them.
+    pub before: &'a W::Evidence,
+    /// What was acknowledged.
+    pub claims: &'a W::Claims,
+    /// What is stored now.
+    pub stored: &'a W::Evidence,
+}
+
+impl<W: Driven> Recorded<'_, W> {
+    /// Collects their messages; `None` if they have none.
+    pub(crate) fn announced(&self) -> Option<Box<dyn MessageCheck<W>>> {
+        W::announced(self.style.name(), self.size, self.runs, self.before)
+    }
+}
+
 impl Destination {
     /// Creates an empty one: a file, which is also where the messages of a topic are written if something is wrong with them; or a topic
     /// on the broker of a deployment.
@@ -89,16 +114,8 @@ impl Destination {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn audit<W: Driven>(
-        &self,
-        style: Style,
-        size: &W::Extent,
-        runs: &[u64],
-        before: &W::Evidence,
-        claims: &W::Claims,
-        stored: &W::Evidence,
-    ) -> Result<Option<Arrived>> {
-        let Some(mut announced) = W::announced(style.name(), size, runs, before) else { return Ok(None) };
+    pub fn audit<W: Driven>(&self, recorded: &Recorded<'_, W>) -> Result<Option<Arrived>> {
+        let Some(mut announced) = recorded.announced() else { return Ok(None) };
         let mut messages = 0;
         match self {
             Destination::Null => return Ok(None),
@@ -116,7 +133,7 @@ impl Destination {
             })?,
         }
         let duplicates = announced.duplicates();
-        Ok(Some(Arrived { messages, duplicates, checks: announced.checks(claims, stored) }))
+        Ok(Some(Arrived { messages, duplicates, checks: announced.checks(recorded.claims, recorded.stored) }))
     }
 
     /// Deletes a topic, and keeps messages in a file only where something is wrong with them.

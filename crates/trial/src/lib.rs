@@ -28,7 +28,7 @@ mod viewer;
 
 pub use bench::Bench;
 pub use consumed::{audit_consumer, consumer_checks};
-pub use destination::{Arrived, Destination};
+pub use destination::{Arrived, Destination, Recorded};
 pub use folder::{ClaimsFile, Folder, document, read_claims};
 pub use job::{Before, EndEarly, Job, is_empty};
 pub use lock::{Held, hold};

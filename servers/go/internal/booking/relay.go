@@ -51,11 +51,7 @@ func NewRelay(pool *engine.Pool, settings *outbox.Settings, sink outbox.Sink, lo
 
 // Run relays until it is to stop.
 func (r *Relay) Run(stop context.Context) {
-	turn := func() (int, bool, error) {
-		done, err := r.turn(stop)
-		return done, int64(done) < r.settings.Batch, err
-	}
-	relay.Run(stop, r.log, turn, r.settings.Rest)
+	relay.Run(stop, r.log, func() (int, error) { return r.turn(stop) }, r.settings.Rest)
 	// Another relay need not wait until the lease has run out.
 	_, _ = relay.Transaction(r.pool, engine.OneWrite, func(s *engine.Session) (bool, error) {
 		_, err := s.Exec(stmtTakeLease, r.holder, int64(0))

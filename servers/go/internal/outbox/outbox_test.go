@@ -22,7 +22,7 @@ func TestSettings(t *testing.T) {
 		t.Fatal(settings, err)
 	}
 	polls := []struct{ rows, wanted int }{
-		{500, 2}, {32, 2}, {31, 4}, {1, 8}, {1, 8}, {200, 2}, {0, 4}, {0, 8}, {0, 16}, {0, 32}, {0, 64}, {0, 128}, {0, 256}, {0, 500}, {0, 500},
+		{500, 0}, {499, 2}, {32, 2}, {31, 4}, {1, 8}, {1, 8}, {200, 2}, {0, 4}, {0, 8}, {0, 16}, {0, 32}, {0, 64}, {0, 128}, {0, 256}, {0, 500}, {0, 500},
 	}
 	for at, poll := range polls {
 		if found := settings.Rest(poll.rows); found != time.Duration(poll.wanted)*time.Millisecond {

@@ -59,8 +59,8 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 	return settings, nil
 }
 
-// Rest is how long to wait after a poll that has found so many rows: 2 ms after large batches, up to 8 ms after small ones, and twice as long
-// after each poll that finds nothing, up to 500 ms.
+// Rest is how long to wait after a poll that has found so many rows: not at all after a full batch, 2 ms after large ones, up to 8 ms after
+// small ones, and twice as long after each poll that finds nothing, up to 500 ms.
 func (s *Settings) Rest(rows int) time.Duration {
 	switch {
 	case rows == 0:
@@ -70,7 +70,10 @@ func (s *Settings) Rest(rows int) time.Duration {
 	default:
 		s.step = 0
 	}
-	if s.fixed != 0 {
+	switch {
+	case int64(rows) == s.Batch:
+		return 0
+	case s.fixed != 0:
 		return s.fixed
 	}
 	return min(restLeast<<s.step, restMost)

@@ -11,12 +11,12 @@ import (
 // errorBackoff is for a database or a sink that is unavailable.
 const errorBackoff = 200 * time.Millisecond
 
-// Run takes turns until it is to stop. After a turn that has done nothing, or after which nothing is left to do at once, it waits as long
-// as rest says after a turn that has done so much. An error that differs from the one before is logged.
-func Run(stop context.Context, log func(line string), turn func() (done int, isPartial bool, err error), rest func(done int) time.Duration) {
+// Run takes turns until it is to stop. After a turn it waits as long as rest says for what was done in it. An error that differs from the one
+// before is logged.
+func Run(stop context.Context, log func(line string), turn func() (done int, err error), rest func(done int) time.Duration) {
 	lastError := ""
 	for stop.Err() == nil {
-		done, isPartial, err := turn()
+		done, err := turn()
 		text := ""
 		if err != nil {
 			text = err.Error()
@@ -28,9 +28,9 @@ func Run(stop context.Context, log func(line string), turn func() (done int, isP
 		wait := errorBackoff
 		if err == nil {
 			wait = rest(done)
-			if done > 0 && !isPartial {
-				continue
-			}
+		}
+		if wait == 0 {
+			continue
 		}
 		select {
 		case <-stop.Done():

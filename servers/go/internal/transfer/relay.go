@@ -36,11 +36,12 @@ func NewRelay(stores *Stores, pools []*engine.Pool, log func(line string)) *Rela
 
 // Run relays until it is to stop.
 func (r *Relay) Run(stop context.Context) {
-	turn := func() (int, bool, error) {
-		done, err := r.turn()
-		return done, false, err
-	}
-	relay.Run(stop, r.log, turn, func(int) time.Duration { return rest })
+	relay.Run(stop, r.log, r.turn, func(done int) time.Duration {
+		if done > 0 {
+			return 0
+		}
+		return rest
+	})
 }
 
 // turn relays a batch between each two stores.
