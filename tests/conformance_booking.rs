@@ -13,13 +13,14 @@ use stackmark_tests::outboxes::{
 use stackmark_tests::routes::Route;
 use stackmark_tests::sagas::Relayed;
 use std::collections::BTreeSet;
-use workload_booking::{Announcing, Bookings};
+use workload_booking::{Announcing, Bookings, Form};
 
 fn are_right_on_both_routes<B: Bed>() {
     for route in [Route::Direct, Route::Http] {
-        is_right::<B, Bookings>(Announcing::Nothing, route);
+        is_right::<B, Bookings>(Form::default(), route);
     }
-    is_right::<B, Bookings>(Announcing::Row, Route::Direct);
+    is_right::<B, Bookings>(Announcing::Row.into(), Route::Direct);
+    is_right::<B, Bookings>(Form { announcing: Announcing::Row, is_pipelined: true }, Route::Direct);
     the_mix_is_sound_on_both_routes::<B, Bookings>();
 }
 

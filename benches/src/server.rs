@@ -44,9 +44,23 @@ impl Server {
     /// # Errors
     /// Those of [`Server::of_catalogue`].
     pub fn of_catalogue_on(db: &str, password: &str, core: Option<usize>) -> Result<Server, String> {
+        Server::of("catalogue", &[], (db, password), core)
+    }
+
+    /// The same of a workload, with options of its load.
+    ///
+    /// # Errors
+    /// Those of [`Server::of_catalogue`].
+    pub fn of(
+        workload: &str,
+        options: &[&str],
+        (db, password): (&str, &str),
+        core: Option<usize>,
+    ) -> Result<Server, String> {
         let stackmark = cli::binary()?;
         let mut load = Command::new(&stackmark);
-        let load = load.env(PASSWORD, password).args(["load", "catalogue", "--fresh", "--db", db]).output();
+        let load = load.env(PASSWORD, password).args(["load", workload, "--fresh", "--db", db]).args(options);
+        let load = load.output();
         let loaded = load.map_err(|error| error.to_string())?;
         if !loaded.status.success() {
             return Err(String::from_utf8_lossy(&loaded.stderr).into_owned());
@@ -62,7 +76,7 @@ impl Server {
         command.env(PASSWORD, password);
         command.args([
             "serve",
-            "catalogue",
+            workload,
             "--db",
             db,
             "--listen",

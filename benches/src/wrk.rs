@@ -1,10 +1,9 @@
 //! wrk, where it is installed.
 
 use crate::process;
-use model::{Inputs as _, Wire as _};
+use model::{Inputs, Wire};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use workload_catalogue::FoodCatalogue;
 
 /// Calls whose requests are sent over and over.
 const REQUESTS: usize = 2_000;
@@ -84,18 +83,25 @@ pub fn run(core: Option<usize>, connections: u32, seconds: u64, script: &Path, u
 /// # Panics
 /// When it cannot be written.
 #[must_use]
-pub fn gets_script(folder: &Path, only: &str, inputs: &mut workload_catalogue::Inputs) -> PathBuf {
-    let paths = std::iter::repeat_with(|| inputs.draw()).take(REQUESTS).map(|call| {
-        let mut path = Vec::new();
-        FoodCatalogue::encode_path(&call, &mut path);
-        format!("\"{}\"", path.escape_ascii())
+pub fn script<W: Wire>(folder: &Path, only: &str, inputs: &mut impl Inputs<W>) -> PathBuf {
+    let requests = std::iter::repeat_with(|| inputs.draw()).take(REQUESTS).map(|call| {
+        let (mut path, mut headers, mut body) = (Vec::new(), String::new(), Vec::new());
+        W::encode_path(&call, &mut path);
+        W::encode_call_headers(&call, &mut |name, value| {
+            headers += &format!("[\"{name}\"]=\"{}\",", value.to_string().escape_default());
+        });
+        W::encode_call(&call, &mut body);
+        let method = W::ENDPOINTS[W::kind(&call)].method.name();
+        format!("{{\"{method}\",\"{}\",{{{headers}}},\"{}\"}}", path.escape_ascii(), body.escape_ascii())
     });
-    let paths: Vec<String> = paths.collect();
+    let requests: Vec<String> = requests.collect();
     let script = format!(
-        "local paths = {{{}}}\nlocal all, at = {{}}, 0\n\
-         function init() for i, path in ipairs(paths) do all[i] = wrk.format(\"GET\", path) end end\n\
+        "local requests = {{{}}}\nlocal all, at = {{}}, 0\n\
+         function init()\n\
+         for i, r in ipairs(requests) do all[i] = wrk.format(r[1], r[2], r[3], r[4] ~= \"\" and r[4] or nil) end\n\
+         end\n\
          function request() at = at % #all + 1; return all[at] end\n",
-        paths.join(",")
+        requests.join(",")
     );
     let path = folder.join(format!("{only}.lua"));
     std::fs::write(&path, script).expect("the folder of the benches can be written");

@@ -1,15 +1,17 @@
-//! What servers add to a read of the catalogue: the rate of each beside that of a minimal handler in the same framework and
-//! driver, which does one prepared point read and answers a fixed body. wrk asks both, in turn, over as many connections as each
-//! has to the engine; both speak HTTP on one thread. Ours on PostgreSQL, those of `servers` on PostgreSQL and MariaDB.
+//! What servers add to a read of the catalogue, and to a booking that is declined because its event is sold out: the rate of each
+//! beside that of a minimal handler in the same framework and driver, which does one prepared point read and answers a fixed body.
+//! wrk asks both, in turn, over as many connections as each has to the engine; both speak HTTP on one thread. Ours on PostgreSQL,
+//! those of `servers` on PostgreSQL and MariaDB.
 
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
+use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, ETAG};
-use axum::routing::get;
+use axum::routing::{get, post};
 use benchmark::{Benchmark, Streams};
-use model::{Mix, Workload};
-use rig::Engine;
+use model::{Mix, Wire, Workload};
+use rig::{Engine, Running};
 use sql::ServerUrl;
 use stackmark_benches::data::Folder;
 use stackmark_benches::pairs::{Ratio, Side, Spread, turns};
@@ -21,9 +23,12 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
 use tokio_postgres::{Client, NoTls, Statement};
+use workload_booking::Bookings;
 use workload_catalogue::FoodCatalogue;
 
 const KINDS: [&str; 2] = ["food-read", "categories"];
+/// A decline after sell-out.
+const DECLINE: &str = "book";
 /// Connections to the server, and from it to the engine.
 const CONNECTIONS: usize = 8;
 const PAIRS: usize = 5;
@@ -31,6 +36,8 @@ const SECONDS: u64 = 4;
 /// Our rate, of the minimal handler's; and that of servers in other languages.
 const RATIO_MIN: f64 = 0.8;
 const OTHERS_RATIO_MIN: f64 = 0.7;
+/// What a declined booking is answered.
+const SOLD_OUT: &[u8] = br#"{"type":"urn:stackmark:problem:sold-out","title":"Not enough tickets are available","status":409,"detail":"the call was declined, and booked nothing","applied":"no","available":0}"#;
 /// As large as a food.
 const BODY: &[u8] = br#"{"id":501,"category":1,"name":"boiled onion 501","kcal":497,"protein":389,"fat":280,"carbs":224,"fibre":85,"price":120,"version":1}"#;
 
@@ -50,6 +57,11 @@ fn main() {
         if let Err(why) = ours(&at) {
             say::skipped(&format!("our server: {why}"));
             continue;
+        }
+        if engine == Engine::Postgres
+            && let Err(why) = declines(&running)
+        {
+            say::skipped(&format!("declined bookings: {why}"));
         }
         for other in OTHERS.iter().filter(|other| other.engine == engine) {
             if let Err(why) = theirs(&at, other) {
@@ -72,12 +84,44 @@ fn ours(at: &At) -> Result<(), String> {
     if at.engine == Engine::MariaDb {
         return Ok(());
     }
-    let ServerUrl { port, user, .. } = &at.url;
-    let config = format!("host=127.0.0.1 port={port} user={user} password={} dbname=catalogue", at.password);
-    let executable = std::env::current_exe().expect("the system knows what it runs");
-    let minimal = Server::start(Command::new(executable).arg("serve").env(CONFIG, config));
-    compare("our server", at.engine, &KINDS, RATIO_MIN, &minimal, &server);
+    let minimal = minimal(at, "catalogue", FOOD);
+    compare::<FoodCatalogue>("our server", at.engine, (&KINDS, &foods()), RATIO_MIN, &minimal, &server);
     Ok(())
+}
+
+/// The minimal handler, whose one statement is `statement`.
+fn minimal(at: &At, database: &str, statement: &str) -> Server {
+    let ServerUrl { port, user, .. } = &at.url;
+    let config = format!("host=127.0.0.1 port={port} user={user} password={} dbname={database}", at.password);
+    let executable = std::env::current_exe().expect("the system knows what it runs");
+    Server::start(Command::new(executable).arg("serve").env(CONFIG, config).env(STATEMENT, statement))
+}
+
+/// Bookings of an event that is sold out: the only ticket is booked by the first call.
+fn declines(running: &Running) -> Result<(), String> {
+    running.create_database("booking").expect("a private engine takes a database");
+    let url = running.tcp_url("booking");
+    let password =
+        running.url("booking").password.map(|secret| secret.reveal().to_owned()).unwrap_or_default();
+    let options = ["--events", "1", "--stock", "1"];
+    let server = Server::of("booking", &options, (&url.to_string(), &password), None)?;
+    let at = At { engine: Engine::Postgres, url, password };
+    let minimal = minimal(&at, "booking", EVENT);
+    let folder = Folder::create("minimal-handler");
+    let size = workload_booking::Cardinality { stock: 1, quantity: 1, ..Bookings::standard(1) };
+    let first = wrk::script(folder.path(), DECLINE, &mut inputs::<Bookings>(&size, DECLINE));
+    let sold = wrk::run(None, 1, 1, &first, &server.url);
+    if sold.refused != sold.requests - 1.0 {
+        return Err(format!("{} of {} calls were declined, not all but one", sold.refused, sold.requests));
+    }
+    compare::<Bookings>("our server", at.engine, (&[DECLINE], &size), RATIO_MIN, &minimal, &server);
+    Ok(())
+}
+
+/// Calls of one kind.
+fn inputs<W: Benchmark>(size: &W::Extent, only: &str) -> W::Inputs {
+    let mix = Mix::of(W::KINDS, &[(only.to_owned(), 1.0)]).expect("it is a kind of the workload");
+    W::inputs(size, &Streams { seed: 1, mix: mix.as_ref(), ..Streams::default() })(0)
 }
 
 /// A server in another language: how it is started, and the minimal handler beside it.
@@ -135,28 +179,38 @@ fn theirs(at: &At, other: &Other) -> Result<(), String> {
     let (minimal, server) = (start(other.minimal), start(other.server));
     let name = format!("servers/{}, {}", other.folder, other.how);
     // A point read beside a list: what else the list costs is in the ratio.
-    compare(&name, at.engine, &KINDS[1..], OTHERS_RATIO_MIN, &minimal, &server);
+    compare::<FoodCatalogue>(&name, at.engine, (&KINDS[1..], &foods()), OTHERS_RATIO_MIN, &minimal, &server);
     Ok(())
 }
 
-fn compare(name: &str, engine: Engine, kinds: &[&str], least: f64, minimal: &Server, server: &Server) {
+/// The size of the catalogue.
+fn foods() -> <FoodCatalogue as Wire>::Extent {
+    FoodCatalogue::standard(1)
+}
+
+fn compare<W: Benchmark>(
+    name: &str,
+    engine: Engine,
+    (kinds, size): (&[&str], &W::Extent),
+    least: f64,
+    minimal: &Server,
+    server: &Server,
+) {
     let folder = Folder::create("minimal-handler");
-    let size = FoodCatalogue::standard(1);
     for only in kinds {
-        let mix = Mix::of(FoodCatalogue::KINDS, &[((*only).to_owned(), 1.0)]);
-        let mix = mix.expect("it is a kind of the catalogue");
-        let mut inputs =
-            FoodCatalogue::inputs(&size, &Streams { seed: 1, mix: mix.as_ref(), ..Streams::default() })(0);
-        let script = wrk::gets_script(folder.path(), only, &mut inputs);
+        let script = wrk::script(folder.path(), only, &mut inputs::<W>(size, only));
         let mut rates = [Vec::new(), Vec::new()];
         for side in turns(PAIRS).flatten() {
             let server = if side == Side::A { minimal } else { server };
             let ran = wrk::run(None, CONNECTIONS as u32, SECONDS, &script, &server.url);
-            rates[usize::from(side == Side::B)].push((ran.requests - ran.refused) / ran.seconds);
+            // A decline is answered with 409.
+            let answered = if *only == DECLINE { ran.refused } else { ran.requests - ran.refused };
+            rates[usize::from(side == Side::B)].push(answered / ran.seconds);
         }
         let engine = engine.title();
         say::title(&format!(
-            "{only} from {engine}, {CONNECTIONS} connections: {name} beside a minimal handler"
+            "{only}{} from {engine}, {CONNECTIONS} connections: {name} beside a minimal handler",
+            if *only == DECLINE { ", sold out," } else { "" }
         ));
         say::figure("minimal handler", &format!("{}/s", say::spread(&rates[0], 0)));
         say::figure("the server", &format!("{}/s", say::spread(&rates[1], 0)));
@@ -167,6 +221,10 @@ fn compare(name: &str, engine: Engine, kinds: &[&str], least: f64, minimal: &Ser
 }
 
 const CONFIG: &str = "MINIMAL_HANDLER_CONFIG";
+const STATEMENT: &str = "MINIMAL_HANDLER_STATEMENT";
+const FOOD: &str =
+    "select id, category, name, kcal, protein, fat, carbs, fibre, price, version from food where id = $1";
+const EVENT: &str = "select available::bigint from event where id = $1::bigint";
 
 /// Connections with the one statement, of which each request takes one.
 struct Pool {
@@ -182,19 +240,20 @@ fn serve() {
         .expect("the system gives a runtime");
     runtime.block_on(async {
         let config = std::env::var(CONFIG).expect("the bench says where the engine is");
+        let statement = std::env::var(STATEMENT).expect("the bench says what is read");
         let mut free = Vec::new();
         for _ in 0..CONNECTIONS {
             let (client, connection) =
                 tokio_postgres::connect(&config, NoTls).await.expect("the engine takes connections");
             tokio::spawn(connection);
-            let statement = client.prepare("select id, category, name, kcal, protein, fat, carbs, fibre, price, version from food where id = $1");
-            let statement = statement.await.expect("the catalogue is loaded");
+            let statement = client.prepare(&statement).await.expect("the data are loaded");
             free.push((client, statement));
         }
         let pool = Arc::new(Pool { free: Mutex::new(free), permits: Semaphore::new(CONNECTIONS) });
         let router = Router::new()
             .route("/foods/{id}", get(|State(pool): State<Arc<Pool>>, Path(id): Path<i64>| read(pool, id)))
             .route("/categories", get(|State(pool): State<Arc<Pool>>| read(pool, 1)))
+            .route("/bookings", post(|State(pool): State<Arc<Pool>>, _: Bytes| decline(pool)))
             .with_state(pool);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
         let address = listener.local_addr().expect("it is bound");
@@ -219,6 +278,11 @@ impl Drop for Taken<'_> {
     fn drop(&mut self) {
         self.pool.free.lock().unwrap_or_else(PoisonError::into_inner).extend(self.connection.take());
     }
+}
+
+async fn decline(pool: Arc<Pool>) -> (StatusCode, [(axum::http::HeaderName, &'static str); 1], Bytes) {
+    let _ = read(pool, 1).await;
+    (StatusCode::CONFLICT, [(CONTENT_TYPE, "application/problem+json")], Bytes::from_static(SOLD_OUT))
 }
 
 async fn read(pool: Arc<Pool>, id: i64) -> ([(axum::http::HeaderName, &'static str); 2], Bytes) {

@@ -4,7 +4,7 @@ use crate::tx::{self, Control, Transacting, Tx};
 use crate::value::{self, Bound};
 use crate::{Connected, Link, fault};
 use futures_util::StreamExt as _;
-use futures_util::future::try_join_all;
+use futures_util::future::{try_join, try_join_all};
 use model::{Conflict, DefectKind, Fault};
 use sql::{
     BranchId, ColumnError, Columns, Dialect, LOCK_WAIT_S, Param, Read, SqlConn, StmtId, Take, TwoPhase,
@@ -82,6 +82,11 @@ impl PostgresConn {
     }
 }
 
+/// Sends a statement when it is first polled.
+async fn execute(client: &Client, statement: &Statement, params: &[Param<'_>]) -> Result<u64, Error> {
+    client.execute_raw(statement, params.iter().map(|param| Bound(*param))).await
+}
+
 impl Transacting for PostgresConn {
     fn tx(&mut self) -> &mut Tx {
         &mut self.tx
@@ -118,6 +123,19 @@ impl SqlConn for PostgresConn {
         let params = params.iter().map(|param| Bound(*param));
         let asked = self.client.execute_raw(statement, params);
         self.link.until(asked).await.map_err(|error| self.tx.fault(&error))
+    }
+
+    async fn begin_with(&mut self, statements: &[(StmtId, &[Param<'_>])]) -> Result<Vec<u64>, Fault> {
+        tx::start(self, TxKind::Write).await?;
+        self.tx.open = true;
+        let begin = self.workload_statements + Control::BeginWrite as usize;
+        let begin = execute(&self.client, &self.statements[begin], &[]);
+        let asked = statements
+            .iter()
+            .map(|(stmt, params)| execute(&self.client, &self.statements[usize::from(stmt.0)], params));
+        // What is joined is sent in its order when it is first polled, before the first response.
+        let answered = self.link.until(try_join(begin, try_join_all(asked))).await;
+        answered.map(|(_, changed)| changed).map_err(|error| self.tx.fault(&error))
     }
 
     async fn row<T: Send>(

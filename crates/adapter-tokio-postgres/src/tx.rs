@@ -56,13 +56,19 @@ pub(crate) trait Transacting {
     async fn control(&mut self, control: Control) -> Result<(), Error>;
 }
 
-/// Begins a transaction.
-pub(crate) async fn begin(conn: &mut impl Transacting, kind: TxKind) -> Result<(), Fault> {
+/// Prepares for a transaction: ends the one before, if it was given up in its middle, since a second `begin` would only be warned
+/// about.
+pub(crate) async fn start(conn: &mut impl Transacting, kind: TxKind) -> Result<(), Fault> {
     if conn.tx().open {
-        // The transaction before was given up in its middle; a second `begin` would only be warned about.
         rollback(conn).await.map_err(unreached)?;
     }
     *conn.tx() = Tx { kind, open: false, failed: false };
+    Ok(())
+}
+
+/// Begins a transaction.
+pub(crate) async fn begin(conn: &mut impl Transacting, kind: TxKind) -> Result<(), Fault> {
+    start(conn, kind).await?;
     let control = match kind {
         TxKind::Read => Control::BeginRead,
         TxKind::Write => Control::BeginWrite,

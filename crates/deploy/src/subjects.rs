@@ -174,7 +174,7 @@ impl Subject {
 
     /// Whether its calls leave messages in an outbox.
     pub fn announces(&self) -> bool {
-        self.publishes() || self.how.style == Style::OutboxRow
+        self.publishes() || self.how.style.keeps_outbox()
     }
 
     /// Whether its calls leave something to be done between so many stores by a relay of ours.

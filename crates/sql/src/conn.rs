@@ -169,6 +169,22 @@ pub trait SqlConn: Send + 'static {
     /// Executes a statement without rows and gives the number of rows changed.
     fn exec(&mut self, stmt: StmtId, params: &[Param<'_>])
     -> impl Future<Output = Result<u64, Fault>> + Send;
+    /// Begins a transaction that writes, and executes statements without rows; in one round trip where the driver sends statements
+    /// before the responses to earlier ones have arrived. All are executed, whatever the others change. Gives how many rows
+    /// each has changed; the first error is the one that is returned.
+    fn begin_with(
+        &mut self,
+        statements: &[(StmtId, &[Param<'_>])],
+    ) -> impl Future<Output = Result<Vec<u64>, Fault>> + Send {
+        async move {
+            self.begin(TxKind::Write).await?;
+            let mut changed = Vec::with_capacity(statements.len());
+            for (stmt, params) in statements {
+                changed.push(self.exec(*stmt, params).await?);
+            }
+            Ok(changed)
+        }
+    }
     /// The first row, if there is one. The statement is then finished.
     fn row<T: Send>(
         &mut self,

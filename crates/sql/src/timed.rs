@@ -51,6 +51,27 @@ impl<C: SqlConn, K: Clock> Timed<C, K> {
         *effort += std::mem::take(&mut self.effort);
     }
 
+    /// [`SqlConn::begin_with`], whose time is that of a statement with the number `round`. The begin is part of it.
+    ///
+    /// # Errors
+    /// Those of [`SqlConn::begin_with`].
+    pub async fn begin_with(
+        &mut self,
+        round: usize,
+        statements: &[(StmtId, &[Param<'_>])],
+    ) -> Result<Vec<u64>, Fault> {
+        let asked = self.statements.asked(&self.clock);
+        self.begun = self.clock.now();
+        self.effort.attempts = 1;
+        let result = self.conn.begin_with(statements).await;
+        self.statements.answered(round, asked, &self.clock);
+        let changed = result?;
+        for rows in &changed {
+            self.count(*rows as u32);
+        }
+        Ok(changed)
+    }
+
     #[inline]
     fn count(&mut self, rows: u32) {
         self.effort.statements += 1;

@@ -16,23 +16,26 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use workload_booking::{
-    Announcing, Bookings, CHANNEL, Cardinality, Publishing, catalogue, message, notifying_catalogue,
+    Announcing, Bookings, CHANNEL, Cardinality, Form, Publishing, catalogue, message, notifying_catalogue,
     outbox_row, relay_catalogue,
 };
 
 pub(crate) fn open(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<Bookings>> {
     let (style, announcing) = match how.style {
-        Style::OutboxRow => (Style::Plain, Announcing::Row),
+        Style::OutboxRow | Style::PipelinedOutboxRow => (Style::Plain, Announcing::Row),
         Style::Outbox => (Style::Plain, Announcing::Relayed),
         Style::OutboxNotify => (Style::Plain, Announcing::Notified),
         Style::DirectPublish => (Style::Plain, Announcing::AfterCommit(publish)),
+        Style::Pipelined => (Style::Plain, Announcing::Nothing),
         style => (style, Announcing::Nothing),
     };
+    let is_pipelined = matches!(how.style, Style::Pipelined | Style::PipelinedOutboxRow);
     let statements = match announcing {
         Announcing::Notified => notifying_catalogue()?,
         _ => catalogue(how.dialect)?,
     };
-    generic::target_in_form(How { style, ..how }, url, statements, clock, announcing)
+    let form = Form { announcing, is_pipelined };
+    generic::target_in_form(How { style, ..how }, url, statements, clock, form)
 }
 
 /// Publishes from within the process that has committed.

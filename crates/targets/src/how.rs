@@ -48,6 +48,8 @@ pub enum Style {
     Attached,
     /// Each transaction leaves a row in an outbox, and nobody reads it.
     OutboxRow,
+    /// The same, and statements that write share a round trip.
+    PipelinedOutboxRow,
     /// A relay publishes it from there.
     Outbox,
     /// The same, and the transaction wakes the relay.
@@ -91,6 +93,11 @@ impl Style {
         matches!(self, Style::Outbox | Style::OutboxNotify)
     }
 
+    /// Whether it leaves rows in an outbox that no relay reads.
+    pub const fn keeps_outbox(self) -> bool {
+        matches!(self, Style::OutboxRow | Style::PipelinedOutboxRow)
+    }
+
     /// Whether that is so with data in so many stores.
     pub const fn is_relayed_over(self, stores: usize) -> bool {
         self.is_relayed() && (stores > 1 || !self.crosses())
@@ -119,6 +126,7 @@ impl Style {
             Style::DualWrite | Style::DirectPublish => "dual-write",
             Style::Attached => "attached",
             Style::OutboxRow => "outbox-row",
+            Style::PipelinedOutboxRow => "pipelined-outbox-row",
             Style::Outbox => "outbox",
             Style::OutboxNotify => "outbox-notify",
         }

@@ -92,6 +92,8 @@ pub const COMBINATIONS: &[Combination] = &[
     direct("booking/sqlite/rusqlite/dual-write", styled(SQLITE, Style::DirectPublish), "the process publishes each booking after its commit; if it ends in between, the message is lost"),
     direct("booking/postgres/tokio-postgres", POSTGRES, "tickets of events on PostgreSQL"),
     direct("booking/postgres/tokio-postgres/outbox-row", styled(POSTGRES, Style::OutboxRow), "each booking leaves an outbox row that is never published"),
+    direct("booking/postgres/tokio-postgres/pipelined", styled(POSTGRES, Style::Pipelined), "statements that write share a round trip"),
+    direct("booking/postgres/tokio-postgres/pipelined-outbox-row", styled(POSTGRES, Style::PipelinedOutboxRow), "the same with an outbox row that is never published"),
     direct("booking/postgres/tokio-postgres/outbox", styled(POSTGRES, Style::Outbox), "each booking is published from an outbox by a relay"),
     direct("booking/postgres/tokio-postgres/outbox-notify", styled(POSTGRES, Style::OutboxNotify), "the same, and each booking notifies the relay; commits that notify are serialized across the cluster"),
     direct("booking/postgres/tokio-postgres/dual-write", styled(POSTGRES, Style::DirectPublish), "the process publishes each booking after its commit; if it ends in between, the message is lost"),

@@ -9,7 +9,7 @@ use crate::validate;
 use anyhow::Result;
 use deploy::tell;
 use result::{Check, LedgerCheck, Published, Settled, State, Trial};
-use targets::{Driven, Style};
+use targets::Driven;
 
 /// What is to be said of rows of earlier runs in the outbox that a relay is to work on.
 pub(crate) fn earlier<W: Driven>(job: &Job<'_, W>, before: &W::Evidence) -> Option<String> {
@@ -65,7 +65,7 @@ fn audit_messages<W: Driven>(
 ) -> Result<()> {
     let style = job.subject.how.style;
     let stored = || validate::evidence::<W>(&job.databases.urls());
-    if style == Style::OutboxRow {
+    if style.keeps_outbox() {
         trial.ledger.extend(W::unpublished_checks(style.name(), &[run], claims, &stored()?));
     }
     if !job.subject.publishes() {

@@ -1,8 +1,8 @@
 //! The box office.
 
 use crate::{
-    Announced, Announcing, Bookings, Call, Cardinality, Claims, Data, EVENTS, EVENTS_MAX, Inputs, Ledger,
-    Oracle, QUANTITY_DRAWN_MAX, QUANTITY_MAX, STOCK, STOCK_MAX, Sort, Tally, USER_MAX, USERS, audit,
+    Announced, Announcing, Bookings, Call, Cardinality, Claims, Data, EVENTS, EVENTS_MAX, Form, Inputs,
+    Ledger, Oracle, QUANTITY_DRAWN_MAX, QUANTITY_MAX, STOCK, STOCK_MAX, Sort, Tally, USER_MAX, USERS, audit,
     audit_ledger, outbox_findings,
 };
 use anyhow::{Context, Result, bail};
@@ -19,7 +19,9 @@ use std::sync::Arc;
 
 /// Whether a relay publishes what calls in a style leave in the outbox.
 fn is_relayed(style: &str) -> bool {
-    [Announcing::Relayed, Announcing::Notified].into_iter().any(|relayed| style == Bookings::style(relayed))
+    [Announcing::Relayed, Announcing::Notified]
+        .into_iter()
+        .any(|relayed| style == Bookings::style(relayed.into()))
 }
 
 impl Benchmark for Bookings {
@@ -190,7 +192,8 @@ impl Benchmark for Bookings {
         claims: &Claims,
         stored: &Vec<Tally>,
     ) -> Vec<LedgerCheck> {
-        if style != Bookings::style(Announcing::Row) {
+        let with_row = |is_pipelined| Bookings::style(Form { announcing: Announcing::Row, is_pipelined });
+        if ![false, true].map(with_row).contains(&style) {
             return Vec::new();
         }
         announcement_checks(outbox_findings(claims, runs, stored), claims.complete)

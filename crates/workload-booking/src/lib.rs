@@ -28,7 +28,7 @@ pub use ledger::{Claims, Ledger, Sort, Tally, audit as audit_ledger};
 pub use oracle::Oracle;
 pub use outcome::{Decline, Outcome};
 pub use sql::{
-    Announcing, CHANNEL, Publish, Publishing, RELAY_STATEMENTS, SqlSession, SqlTarget, Stmt, catalogue,
+    Announcing, CHANNEL, Form, Publish, Publishing, RELAY_STATEMENTS, SqlSession, SqlTarget, Stmt, catalogue,
     notifying_catalogue, relay_catalogue, schema,
 };
 
@@ -57,7 +57,7 @@ impl Workload for Bookings {
         Kind { declines_all: true, ..kind("booking-read", true) },
         kind("event-read", false),
     ];
-    const STATEMENTS: &'static [&'static str] = Stmt::NAMES;
+    const STATEMENTS: &'static [&'static str] = &sql::CLOCKED;
     type Call = Call;
     type Outcome = Outcome;
     type Inputs = Inputs;

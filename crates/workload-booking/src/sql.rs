@@ -4,7 +4,9 @@ use crate::announcement::message;
 use crate::oracle::{absent, answer_to};
 use crate::{Booking, Bookings, Call, Decline, Outcome};
 use model::{Clock, Conflict, DefectKind, Effort, Fault, Key, Session, StatementTimes};
-use sql::{Catalogue, CatalogueError, ColumnError, Columns, Dialect, Param, SqlConn, SqlForm, Timed, TxKind};
+use sql::{
+    Catalogue, CatalogueError, ColumnError, Columns, Dialect, Param, SqlConn, SqlForm, StmtId, Timed, TxKind,
+};
 use std::future::Future;
 use std::pin::Pin;
 
@@ -16,6 +18,20 @@ sql::statements! {
     ReadEvent = "read_event",
     InsertOutbox = "insert_outbox",
 }
+
+/// Place in [`Workload::STATEMENTS`](model::Workload::STATEMENTS) of a round trip that carries several statements.
+const ROUND: usize = Stmt::NAMES.len();
+
+/// Names of what is measured as a statement: the statements, and a round trip that carries several.
+pub(crate) const CLOCKED: [&str; ROUND + 1] = {
+    let mut names = ["round"; ROUND + 1];
+    let mut index = 0;
+    while index < ROUND {
+        names[index] = Stmt::NAMES[index];
+        index += 1;
+    }
+    names
+};
 
 /// The statement texts for an engine, in the order of [`Stmt`].
 ///
@@ -92,6 +108,21 @@ pub enum Announcing {
     AfterCommit(Publish),
 }
 
+/// How bookings are written. All forms respond the same.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Form {
+    /// What a booking leaves beside its own row.
+    pub announcing: Announcing,
+    /// The statements that write are sent in one round trip ([`SqlConn::begin_with`]), and the commit in another.
+    pub is_pipelined: bool,
+}
+
+impl From<Announcing> for Form {
+    fn from(announcing: Announcing) -> Form {
+        Form { announcing, is_pipelined: false }
+    }
+}
+
 /// Publishes a message under the key of its event; ends when it was acknowledged.
 pub type Publish = fn(key: u64, payload: Vec<u8>) -> Publishing;
 
@@ -102,7 +133,7 @@ pub type Publishing = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
 #[derive(Debug)]
 pub struct SqlSession<C, K> {
     conn: Timed<C, K>,
-    announcing: Announcing,
+    form: Form,
 }
 
 /// What is known before a booking is written.
@@ -126,8 +157,8 @@ impl Seen {
 
 impl<C: SqlConn, K: Clock> SqlSession<C, K> {
     /// A session on a connection whose statements are those of [`catalogue`].
-    pub fn new(conn: C, clock: K, announcing: Announcing) -> SqlSession<C, K> {
-        SqlSession { conn: Timed::new(conn, clock), announcing }
+    pub fn new(conn: C, clock: K, form: Form) -> SqlSession<C, K> {
+        SqlSession { conn: Timed::new(conn, clock), form }
     }
 
     async fn call(&mut self, call: &Call) -> Result<Outcome, Fault> {
@@ -146,11 +177,10 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         if seen.kept.is_some() || outcome != Outcome::Booked(*asked) {
             return Ok(outcome);
         }
-        self.conn.begin(TxKind::Write).await?;
         match self.write(asked, seen.is_limited).await {
             Ok(true) => {
                 self.conn.commit().await?;
-                if let Announcing::AfterCommit(publish) = self.announcing {
+                if let Announcing::AfterCommit(publish) = self.form.announcing {
                     let (event, payload) = message(asked, None);
                     // A booking stands whether or not it was published: that is what is wrong with this style.
                     let _ = publish(event, payload).await;
@@ -181,15 +211,23 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         let [run, worker, sequence] = key.columns().map(Param::Int);
         let limited_to = is_limited.then_some(user).into();
         let row = [run, worker, sequence, event.into(), user.into(), quantity.into(), limited_to];
-        if self.conn.exec(Stmt::InsertBooking.id(), &row).await? != 1 {
-            return Ok(false);
+        let statements: [(StmtId, &[Param<'_>]); 3] = [
+            (Stmt::InsertBooking.id(), &row),
+            (Stmt::TakeTickets.id(), &[event.into(), quantity.into()]),
+            (Stmt::InsertOutbox.id(), &row[..row.len() - 1]),
+        ];
+        let has_row =
+            matches!(self.form.announcing, Announcing::Row | Announcing::Relayed | Announcing::Notified);
+        let statements = &statements[..if has_row { 3 } else { 2 }];
+        if self.form.is_pipelined {
+            let changed = self.conn.begin_with(ROUND, statements).await?;
+            return Ok(changed.iter().all(|rows| *rows == 1));
         }
-        if self.conn.exec(Stmt::TakeTickets.id(), &[event.into(), quantity.into()]).await? != 1 {
-            return Ok(false);
-        }
-        if matches!(self.announcing, Announcing::Row | Announcing::Relayed | Announcing::Notified) {
-            let row = [run, worker, sequence, event.into(), user.into(), quantity.into()];
-            self.conn.exec(Stmt::InsertOutbox.id(), &row).await?;
+        self.conn.begin(TxKind::Write).await?;
+        for (stmt, params) in statements {
+            if self.conn.exec(*stmt, params).await? != 1 {
+                return Ok(false);
+            }
         }
         Ok(true)
     }
@@ -275,19 +313,21 @@ pub type SqlTarget<O, K> = sql::SqlTarget<Bookings, O, K>;
 
 impl SqlForm for Bookings {
     type Session<C: SqlConn, K: Clock> = SqlSession<C, K>;
-    type Form = Announcing;
+    type Form = Form;
 
-    fn session<C: SqlConn, K: Clock>(conn: C, clock: K, announcing: Announcing) -> SqlSession<C, K> {
-        SqlSession::new(conn, clock, announcing)
+    fn session<C: SqlConn, K: Clock>(conn: C, clock: K, form: Form) -> SqlSession<C, K> {
+        SqlSession::new(conn, clock, form)
     }
 
-    fn style(announcing: Announcing) -> &'static str {
-        match announcing {
-            Announcing::Nothing => "plain",
-            Announcing::Row => "outbox-row",
-            Announcing::Relayed => "outbox",
-            Announcing::Notified => "outbox-notify",
-            Announcing::AfterCommit(_) => "dual-write",
+    fn style(Form { announcing, is_pipelined }: Form) -> &'static str {
+        match (announcing, is_pipelined) {
+            (Announcing::Nothing, false) => "plain",
+            (Announcing::Nothing, true) => "pipelined",
+            (Announcing::Row, false) => "outbox-row",
+            (Announcing::Row, true) => "pipelined-outbox-row",
+            (Announcing::Relayed, _) => "outbox",
+            (Announcing::Notified, _) => "outbox-notify",
+            (Announcing::AfterCommit(_), _) => "dual-write",
         }
     }
 }

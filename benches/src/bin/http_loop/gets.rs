@@ -29,7 +29,7 @@ pub(crate) fn compare(folder: &Folder) {
         let streams = Streams { seed: 1, mix: mix.as_ref(), ..Streams::default() };
         let inputs = FoodCatalogue::inputs(&size, &streams);
         let kind = FoodCatalogue::KINDS.iter().position(|kind| kind.name == only).unwrap_or_default();
-        let script = wrk::gets_script(folder.path(), only, &mut inputs(0));
+        let script = wrk::script(folder.path(), only, &mut inputs(0));
         let load = Load::<FoodCatalogue> { kind, inputs: &inputs, ledger: &Default::default };
         let (ours, wrk) = take_turns(&server.url, &load, &script);
         print(only, &ours, &wrk);
