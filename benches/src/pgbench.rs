@@ -202,7 +202,11 @@ pub fn booking(texts: &[String], events: u32) -> String {
         "\\set sequence :sequence + 1\n\\set worker :client_id + {WORKER_FIRST}\n\\set event random(1, {events})\n\
          \\set user random(1, {USERS})\n\\set quantity 1\n"
     );
-    let _ = writeln!(script, "{};\nbegin;", say(Stmt::Look, &["event", "run", "worker", "sequence", "user"]));
+    let _ = writeln!(
+        script,
+        "{};\nbegin;",
+        say(Stmt::Look, &["event", "run", "worker", "sequence", "user", "quantity"])
+    );
     let insert = texts[usize::from(Stmt::InsertBooking.id().0)].replace("?7", "null");
     let insert = statement(&[insert], StmtId(0), &["run", "worker", "sequence", "event", "user", "quantity"]);
     let _ = writeln!(script, "{insert};");

@@ -91,7 +91,11 @@ pub fn script<W: Wire>(folder: &Path, only: &str, inputs: &mut impl Inputs<W>) -
             headers += &format!("[\"{name}\"]=\"{}\",", value.to_string().escape_default());
         });
         W::encode_call(&call, &mut body);
-        let method = W::ENDPOINTS[W::kind(&call)].method.name();
+        let method = W::ENDPOINTS[W::kind(&call)].method;
+        if method.has_body() {
+            headers += "[\"content-type\"]=\"application/json\"";
+        }
+        let method = method.name();
         format!("{{\"{method}\",\"{}\",{{{headers}}},\"{}\"}}", path.escape_ascii(), body.escape_ascii())
     });
     let requests: Vec<String> = requests.collect();

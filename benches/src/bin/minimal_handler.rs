@@ -109,19 +109,20 @@ fn declines(running: &Running) -> Result<(), String> {
     let minimal = minimal(&at, "booking", EVENT);
     let folder = Folder::create("minimal-handler");
     let size = workload_booking::Cardinality { stock: 1, quantity: 1, ..Bookings::standard(1) };
-    let first = wrk::script(folder.path(), DECLINE, &mut inputs::<Bookings>(&size, DECLINE));
+    // The calls of another worker, whose keys are not those of the calls that are measured.
+    let first = wrk::script(folder.path(), "first", &mut inputs::<Bookings>(&size, DECLINE, 1));
     let sold = wrk::run(None, 1, 1, &first, &server.url);
-    if sold.refused != sold.requests - 1.0 {
-        return Err(format!("{} of {} calls were declined, not all but one", sold.refused, sold.requests));
+    if sold.refused == 0.0 || sold.refused >= sold.requests {
+        return Err(format!("{} of {} calls were declined, not all but some", sold.refused, sold.requests));
     }
     compare::<Bookings>("our server", at.engine, (&[DECLINE], &size), RATIO_MIN, &minimal, &server);
     Ok(())
 }
 
-/// Calls of one kind.
-fn inputs<W: Benchmark>(size: &W::Extent, only: &str) -> W::Inputs {
+/// Calls of one kind by a worker.
+fn inputs<W: Benchmark>(size: &W::Extent, only: &str, worker: u32) -> W::Inputs {
     let mix = Mix::of(W::KINDS, &[(only.to_owned(), 1.0)]).expect("it is a kind of the workload");
-    W::inputs(size, &Streams { seed: 1, mix: mix.as_ref(), ..Streams::default() })(0)
+    W::inputs(size, &Streams { seed: 1, mix: mix.as_ref(), ..Streams::default() })(worker)
 }
 
 /// A server in another language: how it is started, and the minimal handler beside it.
@@ -198,7 +199,7 @@ fn compare<W: Benchmark>(
 ) {
     let folder = Folder::create("minimal-handler");
     for only in kinds {
-        let script = wrk::script(folder.path(), only, &mut inputs::<W>(size, only));
+        let script = wrk::script(folder.path(), only, &mut inputs::<W>(size, only, 0));
         let mut rates = [Vec::new(), Vec::new()];
         for side in turns(PAIRS).flatten() {
             let server = if side == Side::A { minimal } else { server };

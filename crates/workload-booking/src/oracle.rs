@@ -44,6 +44,7 @@ impl Oracle {
         let user = (asked.event, asked.user);
         let available = self.available[place];
         let kept = self.bookings.get(&asked.key);
+        let kept = kept.map(|kept| if kept == asked { Kept::Same } else { Kept::Other });
         let is_taken = self.size.is_limited(asked.event) && self.booked.contains(&user);
         let outcome = answer_to(asked, kept, is_taken, available);
         if kept.is_none() && outcome == Outcome::Booked(*asked) {
@@ -62,12 +63,21 @@ impl Oracle {
     }
 }
 
+/// What is stored under the key of a booking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// The same booking.
+    Same,
+    /// Another one.
+    Other,
+}
+
 /// What a booking is answered: `kept` is what is stored under its key, `is_taken` whether its user has one of the event and may
 /// have no other.
-pub(crate) fn answer_to(asked: &Booking, kept: Option<&Booking>, is_taken: bool, available: u32) -> Outcome {
+pub(crate) fn answer_to(asked: &Booking, kept: Option<Kept>, is_taken: bool, available: u32) -> Outcome {
     match kept {
-        Some(kept) if kept == asked => Outcome::Booked(*asked),
-        Some(_) => Outcome::Declined(Decline::KeyReused),
+        Some(Kept::Same) => Outcome::Booked(*asked),
+        Some(Kept::Other) => Outcome::Declined(Decline::KeyReused),
         None if is_taken => Outcome::Declined(Decline::AlreadyBooked),
         None if available < asked.quantity => Outcome::Declined(Decline::SoldOut { available }),
         None => Outcome::Booked(*asked),

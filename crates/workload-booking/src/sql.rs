@@ -1,17 +1,19 @@
 //! The transactions over the narrow SQL port. Dialects differ in `spec/sql`, not here.
 
 use crate::announcement::message;
-use crate::oracle::{absent, answer_to};
+use crate::oracle::{Kept, absent, answer_to};
 use crate::{Booking, Bookings, Call, Decline, Outcome};
 use model::{Clock, Conflict, DefectKind, Effort, Fault, Key, Session, StatementTimes};
 use sql::{
-    Catalogue, CatalogueError, ColumnError, Columns, Dialect, Param, SqlConn, SqlForm, StmtId, Timed, TxKind,
+    Catalogue, CatalogueError, ColumnError, Columns, Dialect, Param, Read, SqlConn, SqlForm, StmtId, Timed,
+    TxKind,
 };
 use std::future::Future;
 use std::pin::Pin;
 
 sql::statements! {
     Look = "look",
+    LookLimited = "look_limited",
     InsertBooking = "insert_booking",
     TakeTickets = "take_tickets",
     ReadBooking = "read_booking",
@@ -144,14 +146,13 @@ struct Seen {
     is_limited: bool,
     /// This user has it.
     is_taken: bool,
-    /// What is stored under the key: event, user and quantity.
-    kept: Option<[u32; 3]>,
+    /// What is stored under the key, if anything.
+    kept: Option<Kept>,
 }
 
 impl Seen {
     fn answer(&self, asked: &Booking) -> Outcome {
-        let kept = self.kept.map(|[event, user, quantity]| Booking { key: asked.key, event, user, quantity });
-        answer_to(asked, kept.as_ref(), self.is_taken, self.available)
+        answer_to(asked, self.kept, self.is_taken, self.available)
     }
 }
 
@@ -233,21 +234,28 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
     }
 
     async fn look(&mut self, asked: &Booking) -> Result<Seen, Fault> {
-        let [run, worker, sequence] = asked.key.columns().map(Param::Int);
-        let names = [asked.event.into(), run, worker, sequence, asked.user.into()];
-        let read = |row: &dyn Columns| {
-            let kept = match row.int_or_null(3)? {
-                Some(event) => Some([event, row.int(4)?, row.int(5)?]),
-                None => None,
-            };
-            Ok((row.int(0)?, row.int(1)?, row.int(2)?, kept))
-        };
-        let found = self.one(Stmt::Look, &names, read).await?;
-        let (available, limited, taken, kept) = found.ok_or_else(|| absent(asked.event))?;
-        let kept = match kept {
-            Some([event, user, quantity]) => Some([count(event)?, count(user)?, count(quantity)?]),
-            None => None,
-        };
+        let seen = self
+            .look_by(Stmt::Look, asked, |row| Ok((row.int(0)?, row.int(1)?, row.int_or_null(2)?, 0)))
+            .await?;
+        if !seen.is_limited || seen.kept.is_some() {
+            return Ok(seen);
+        }
+        let read = |row: &dyn Columns| Ok((row.int(0)?, row.int(1)?, row.int_or_null(2)?, row.int(3)?));
+        self.look_by(Stmt::LookLimited, asked, read).await
+    }
+
+    async fn look_by(
+        &mut self,
+        stmt: Stmt,
+        asked: &Booking,
+        read: Read<(i64, i64, Option<i64>, i64)>,
+    ) -> Result<Seen, Fault> {
+        let Booking { key, event, user, quantity } = *asked;
+        let [run, worker, sequence] = key.columns().map(Param::Int);
+        let names = [event.into(), run, worker, sequence, user.into(), quantity.into()];
+        let found = self.one(stmt, &names, read).await?;
+        let (available, limited, kept, taken) = found.ok_or_else(|| absent(event))?;
+        let kept = kept.map(|kept| if kept == 1 { Kept::Same } else { Kept::Other });
         Ok(Seen { available: count(available)?, is_limited: limited != 0, is_taken: taken != 0, kept })
     }
 

@@ -1,14 +1,23 @@
 -- The statements of a booking. Canonical form, which SQLite takes as it is; what differs on another engine is in
 -- statements.ENGINE.sql under the same name. Parameters: ?1, ?2, …
 
--- Event ?1 with what is stored under the key ?2, ?3, ?4, and whether user ?5 has a booking of the event where it is limited.
+-- Event ?1, and what is stored under the key ?2, ?3, ?4: 1 the same booking, of user ?5 and ?6 tickets; 2 another one; null none.
 -- name: look
-select event.available, event.limited,
-  case when exists (select 1 from booking as b where b.event = event.id and b.limited_to = ?5) then 1 else 0 end as taken,
-  booking.event, booking.user_id, booking.quantity
+select available, limited,
+  (select case when booking.event = ?1 and user_id = ?5 and quantity = ?6 then 1 else 2 end
+   from booking where run = ?2 and worker = ?3 and sequence = ?4) as kept
 from event
-left join booking on booking.run = ?2 and booking.worker = ?3 and booking.sequence = ?4
-where event.id = ?1
+where id = ?1
+
+-- The same, and whether the user has a booking of the event, which is limited. A statement of its own, because most events are not
+-- limited, and the second subquery costs a tenth of a look.
+-- name: look_limited
+select available, limited,
+  (select case when booking.event = ?1 and user_id = ?5 and quantity = ?6 then 1 else 2 end
+   from booking where run = ?2 and worker = ?3 and sequence = ?4) as kept,
+  case when exists (select 1 from booking where booking.event = ?1 and limited_to = ?5) then 1 else 0 end as taken
+from event
+where id = ?1
 
 -- A key that is there already is left alone, and so is a user who has a booking of a limited event.
 -- name: insert_booking

@@ -30,16 +30,17 @@ func soldOut(available int64) *web.Problem {
 
 // seen is what is known before a booking is written.
 type seen struct {
-	available       int64
-	isLimited       bool
-	isTaken, isKept bool
-	kept            asked
+	available int64
+	isLimited bool
+	isTaken   bool
+	// isKept says whether something is stored under the key, and isSame whether that is the same booking.
+	isKept, isSame bool
 }
 
 // answer is what the call is answered as far as that is decided; nothing where it is to be booked.
 func (s *seen) answer(of *asked) (problem *web.Problem, repeated bool) {
 	switch {
-	case s.isKept && s.kept != *of:
+	case s.isKept && !s.isSame:
 		return keyReused, false
 	case s.isKept:
 		return nil, true
@@ -107,15 +108,22 @@ func (o *Office) write(s *engine.Session, of *asked, isLimited bool) (bool, erro
 }
 
 func look(s *engine.Session, of *asked) (*seen, error) {
+	found, err := lookBy(s, stmtLook, of)
+	if err != nil || !found.isLimited || found.isKept {
+		return found, err
+	}
+	return lookBy(s, stmtLookLimited, of)
+}
+
+func lookBy(s *engine.Session, stmt int, of *asked) (*seen, error) {
 	var found seen
 	key, there := of.key, false
 	err := s.Transaction(engine.OneRead, func(s *engine.Session) (_ bool, err error) {
-		there, err = s.One(stmtLook, func(row engine.Row) {
-			found = seen{available: row.Int(0), isLimited: row.Int(1) != 0, isTaken: row.Int(2) != 0, isKept: !row.IsNull(3)}
-			if found.isKept {
-				found.kept = asked{key: key, event: row.Int(3), user: row.Int(4), quantity: row.Int(5)}
-			}
-		}, of.event, key.Run, key.Worker, key.Sequence, of.user)
+		there, err = s.One(stmt, func(row engine.Row) {
+			found = seen{available: row.Int(0), isLimited: row.Int(1) != 0, isKept: !row.IsNull(2)}
+			found.isSame = found.isKept && row.Int(2) == 1
+			found.isTaken = stmt == stmtLookLimited && row.Int(3) != 0
+		}, of.event, key.Run, key.Worker, key.Sequence, of.user, of.quantity)
 		return true, err
 	})
 	if err == nil && !there {

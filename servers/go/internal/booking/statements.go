@@ -4,6 +4,7 @@ package booking
 // Places of the statements in Names.
 const (
 	stmtLook = iota
+	stmtLookLimited
 	stmtInsertBooking
 	stmtTakeTickets
 	stmtReadBooking
@@ -12,7 +13,7 @@ const (
 )
 
 // Names are those of the statements of calls.
-var Names = []string{"look", "insert_booking", "take_tickets", "read_booking", "read_event", "insert_outbox"}
+var Names = []string{"look", "look_limited", "insert_booking", "take_tickets", "read_booking", "read_event", "insert_outbox"}
 
 // Questions ask the database for its events, of which the load has kept a record.
 var Questions = []string{"select (value::jsonb #>> '{record,scale}')::bigint from stackmark_load where name = 'contents'"}
