@@ -7,8 +7,9 @@ use stackmark_tests::injected::{
 use stackmark_tests::outboxes::{
     a_booking_notifies_an_idle_relay, a_consumer_that_processes_other_messages_is_caught,
     a_lease_is_kept_until_it_has_run_out, a_missing_message_of_a_dual_write_is_detected,
-    a_transaction_that_commits_late_is_not_skipped, two_relays_publish_everything_once,
-    what_was_not_acknowledged_is_published_again, who_announces_something_else_is_caught,
+    a_transaction_that_commits_late_is_not_skipped, pipelined_bookings_are_sound,
+    two_relays_publish_everything_once, what_was_not_acknowledged_is_published_again,
+    who_announces_something_else_is_caught,
 };
 use stackmark_tests::routes::Route;
 use stackmark_tests::sagas::Relayed;
@@ -57,6 +58,11 @@ fn row_changes_in_bookings_on_mariadb_are_caught_by_exactly_the_audits_that_they
 #[test]
 fn every_audit_of_bookings_is_failed_by_a_fault_injector() {
     every_audit_is_failed::<Bookings>(&BTreeSet::new());
+}
+
+#[test]
+fn pipelined_bookings_on_postgresql_are_sound() {
+    pipelined_bookings_are_sound::<OnPostgres>();
 }
 
 fn an_outbox_is_published<B: Relayed>() {

@@ -1,13 +1,21 @@
 -- The statements of spec/sql/booking as mariadb takes them. Made from there, not by hand: see servers/README.md.
 
 -- name: look
--- params: 5 2 3 4 1
-select event.available, event.limited,
-  case when exists (select 1 from booking as b where b.event = event.id and b.limited_to = ?) then 1 else 0 end as taken,
-  booking.event, booking.user_id, booking.quantity
+-- params: 1 5 6 2 3 4 1
+select available, limited,
+  (select case when booking.event = ? and user_id = ? and quantity = ? then 1 else 2 end
+   from booking where run = ? and worker = ? and sequence = ?) as kept
 from event
-left join booking on booking.run = ? and booking.worker = ? and booking.sequence = ?
-where event.id = ?
+where id = ?
+
+-- name: look_limited
+-- params: 1 5 6 2 3 4 1 5 1
+select available, limited,
+  (select case when booking.event = ? and user_id = ? and quantity = ? then 1 else 2 end
+   from booking where run = ? and worker = ? and sequence = ?) as kept,
+  case when exists (select 1 from booking where booking.event = ? and limited_to = ?) then 1 else 0 end as taken
+from event
+where id = ?
 
 -- name: insert_booking
 -- params: 1 2 3 4 5 6 7

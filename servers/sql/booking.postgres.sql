@@ -1,13 +1,21 @@
 -- The statements of spec/sql/booking as postgres takes them. Made from there, not by hand: see servers/README.md.
 
 -- name: look
--- params: 1 2 3 4 5
-select event.available, event.limited,
-  case when exists (select 1 from booking as b where b.event = event.id and b.limited_to = $5) then 1 else 0 end as taken,
-  booking.event, booking.user_id, booking.quantity
+-- params: 1 2 3 4 5 6
+select available, limited,
+  (select case when booking.event = $1 and user_id = $5 and quantity = $6 then 1 else 2 end
+   from booking where run = $2 and worker = $3 and sequence = $4) as kept
 from event
-left join booking on booking.run = $2 and booking.worker = $3 and booking.sequence = $4
-where event.id = $1
+where id = $1
+
+-- name: look_limited
+-- params: 1 2 3 4 5 6
+select available, limited,
+  (select case when booking.event = $1 and user_id = $5 and quantity = $6 then 1 else 2 end
+   from booking where run = $2 and worker = $3 and sequence = $4) as kept,
+  case when exists (select 1 from booking where booking.event = $1 and limited_to = $5) then 1 else 0 end as taken
+from event
+where id = $1
 
 -- name: insert_booking
 -- params: 1 2 3 4 5 6 7

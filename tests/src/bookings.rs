@@ -34,7 +34,7 @@ impl Injected for Bookings {
         Injector::edits(
             "the first read is stale, and tickets are taken without a condition",
             &[
-                (Stmt::Look.id(), "select event.available", "select event.stock"),
+                (Stmt::Look.id(), "select available", "select stock"),
                 (Stmt::TakeTickets.id(), "available >= ?2", "available >= available - ?2"),
                 (
                     Stmt::TakeTickets.id(),

@@ -164,6 +164,26 @@ pub fn two_relays_publish_everything_once<B: Relayed>() {
     assert_eq!(office.housed.failed_here(&Vec::new()), BTreeSet::new());
 }
 
+/// Bookings whose statements share a round trip leave sound data, exactly what was acknowledged, and a row of the outbox each where
+/// they are to.
+///
+/// # Panics
+/// When they do not.
+pub fn pipelined_bookings_are_sound<B: Relayed>() {
+    for style in [Style::Pipelined, Style::PipelinedOutboxRow] {
+        let office = Office::on::<B>(Kept::default());
+        let before = office.housed.evidence();
+        let claims = office.many_at_once::<B>(style).claims(true);
+        let stored = office.housed.evidence();
+        let mut checks = Bookings::ledger_checks(&before, &stored, &claims);
+        checks.extend(Bookings::unpublished_checks(style.name(), &[RUN], &claims, &stored));
+        let wrong: Vec<_> = checks.iter().filter(|check| check.check != Check::Passed).collect();
+        assert!(wrong.is_empty() && checks.iter().any(|check| check.stored > 100), "{style:?}: {checks:?}");
+        assert_eq!(office.housed.failed_here(&before), BTreeSet::new());
+        assert_eq!(office.pending() > 100, style.keeps_outbox(), "{style:?}");
+    }
+}
+
 /// A relay whose acknowledgements get lost publishes the same again, and loses nothing.
 ///
 /// # Panics

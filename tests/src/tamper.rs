@@ -90,6 +90,14 @@ impl<C: SqlConn> SqlConn for Tampered<C> {
         self.conn.exec(stmt, params).await
     }
 
+    async fn begin_with(&mut self, statements: &[(StmtId, &[Param<'_>])]) -> Result<Vec<u64>, Fault> {
+        self.seen = 0;
+        for (stmt, _) in statements {
+            self.meet(*stmt).await;
+        }
+        self.conn.begin_with(statements).await
+    }
+
     async fn row<T: Send>(
         &mut self,
         stmt: StmtId,

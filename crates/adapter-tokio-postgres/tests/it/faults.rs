@@ -13,6 +13,7 @@ const ADD: StmtId = StmtId(0);
 const READ: StmtId = StmtId(1);
 const SLEEP: StmtId = StmtId(2);
 const END_MYSELF: StmtId = StmtId(3);
+const FAIL: StmtId = StmtId(4);
 
 /// A table of two counters.
 async fn counters(url: &ServerUrl) -> PostgresOpener {
@@ -27,6 +28,7 @@ async fn reach(url: &ServerUrl) -> PostgresOpener {
         "select x from t where id = ?1",
         "select 1 from pg_sleep(60)",
         "select pg_terminate_backend(pg_backend_pid())::text",
+        "update t set x = x / 0 where id = ?1",
     ];
     PostgresOpener::reach(url, statements.map(String::from).to_vec()).await.unwrap()
 }
@@ -204,6 +206,35 @@ fn one_statement_is_all_that_is_sent_and_in_doubt_if_it_wrote_and_its_answer_is_
         conn.commit().await.unwrap();
         conn.begin(TxKind::OneRead).await.unwrap();
         assert_eq!(counter(&mut conn, 2).await, Err(Fault::InDoubt(Doubt::ConnectionLost)));
+    });
+}
+
+#[test]
+fn statements_that_share_a_round_trip_are_one_transaction() {
+    let url = database("shared_trip");
+    wait(async {
+        let mut conn = counters(&url).await.open().await.unwrap();
+        let [one, two, none] = [1, 2, 9].map(|id| [Param::Int(id)]);
+        let changed = conn.begin_with(&[(ADD, &one), (ADD, &none), (ADD, &two)]).await;
+        assert_eq!(changed, Ok(vec![1, 0, 1]));
+        conn.commit().await.unwrap();
+        // The first error is given, and nothing is kept of what was sent before it or after it.
+        let failed = conn.begin_with(&[(ADD, &one), (FAIL, &one), (ADD, &two)]).await;
+        assert!(matches!(&failed, Err(Fault::Defect(defect)) if defect.what.contains("zero")), "{failed:?}");
+        assert!(conn.commit().await.is_err());
+        // What was given up in its middle is undone by the next one.
+        assert_eq!(conn.begin_with(&[(ADD, &two)]).await, Ok(vec![1]));
+        assert_eq!(conn.begin_with(&[(ADD, &one)]).await, Ok(vec![1]));
+        conn.commit().await.unwrap();
+        conn.begin(TxKind::OneRead).await.unwrap();
+        assert_eq!(counter(&mut conn, 1).await, Ok(Some(2)));
+        assert_eq!(counter(&mut conn, 2).await, Ok(Some(1)));
+        // A connection that is gone was never attempted on; one that goes with them has committed nothing.
+        let ended = conn.begin_with(&[(ADD, &one), (END_MYSELF, &[])]).await;
+        assert_eq!(ended, Err(Fault::InDoubt(Doubt::ConnectionLost)));
+        assert!(conn.begin_with(&[(ADD, &one)]).await.is_err());
+        let mut witness = reach(&url).await.open().await.unwrap();
+        assert_eq!(counter(&mut witness, 1).await, Ok(Some(2)));
     });
 }
 
