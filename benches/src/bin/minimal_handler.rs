@@ -23,7 +23,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
 use tokio_postgres::{Client, NoTls, Statement};
-use workload_booking::Bookings;
+use workload_booking::{Bookings, Decline, Outcome};
 use workload_catalogue::FoodCatalogue;
 
 const KINDS: [&str; 2] = ["food-read", "categories"];
@@ -36,8 +36,6 @@ const SECONDS: u64 = 4;
 /// Our rate, of the minimal handler's; and that of servers in other languages.
 const RATIO_MIN: f64 = 0.8;
 const OTHERS_RATIO_MIN: f64 = 0.7;
-/// What a declined booking is answered.
-const SOLD_OUT: &[u8] = br#"{"type":"urn:stackmark:problem:sold-out","title":"Not enough tickets are available","status":409,"detail":"the call was declined, and booked nothing","applied":"no","available":0}"#;
 /// As large as a food.
 const BODY: &[u8] = br#"{"id":501,"category":1,"name":"boiled onion 501","kcal":497,"protein":389,"fat":280,"carbs":224,"fibre":85,"price":120,"version":1}"#;
 
@@ -250,11 +248,14 @@ fn serve() {
             let statement = client.prepare(&statement).await.expect("the data are loaded");
             free.push((client, statement));
         }
+        let mut sold_out = Vec::new();
+        Bookings::encode_outcome(&Outcome::Declined(Decline::SoldOut { available: 0 }), &mut sold_out);
+        let sold_out = Bytes::from(sold_out);
         let pool = Arc::new(Pool { free: Mutex::new(free), permits: Semaphore::new(CONNECTIONS) });
         let router = Router::new()
             .route("/foods/{id}", get(|State(pool): State<Arc<Pool>>, Path(id): Path<i64>| read(pool, id)))
             .route("/categories", get(|State(pool): State<Arc<Pool>>| read(pool, 1)))
-            .route("/bookings", post(|State(pool): State<Arc<Pool>>, _: Bytes| decline(pool)))
+            .route("/bookings", post(|State(pool): State<Arc<Pool>>, _: Bytes| decline(pool, sold_out)))
             .with_state(pool);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
         let address = listener.local_addr().expect("it is bound");
@@ -281,9 +282,12 @@ impl Drop for Taken<'_> {
     }
 }
 
-async fn decline(pool: Arc<Pool>) -> (StatusCode, [(axum::http::HeaderName, &'static str); 1], Bytes) {
+async fn decline(
+    pool: Arc<Pool>,
+    body: Bytes,
+) -> (StatusCode, [(axum::http::HeaderName, &'static str); 1], Bytes) {
     let _ = read(pool, 1).await;
-    (StatusCode::CONFLICT, [(CONTENT_TYPE, "application/problem+json")], Bytes::from_static(SOLD_OUT))
+    (StatusCode::CONFLICT, [(CONTENT_TYPE, "application/problem+json")], body)
 }
 
 async fn read(pool: Arc<Pool>, id: i64) -> ([(axum::http::HeaderName, &'static str); 2], Bytes) {

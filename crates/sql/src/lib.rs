@@ -38,6 +38,7 @@ pub use sqlite::{
     Journal, SqliteUrl, Synchronous, UrlError, durability as sqlite_durability, fault as sqlite_fault,
 };
 pub use sqlite_settings::{SqliteAnswers, SqliteSettings};
+pub use statements::clocked;
 pub use storage::Storage;
 pub use target::{SqlForm, SqlTarget};
 pub use timed::Timed;

@@ -20,3 +20,26 @@ macro_rules! statements {
         }
     };
 }
+
+/// Names of a workload's statements, and after them those of what is measured like a statement: a round trip that carries several, or
+/// the call of a procedure.
+///
+/// # Panics
+/// At compile time, if `N` is not the number of all names.
+#[must_use]
+pub const fn clocked<const N: usize>(
+    statements: &[&'static str],
+    others: &[&'static str],
+) -> [&'static str; N] {
+    assert!(statements.len() + others.len() == N, "N is the number of all names");
+    let mut names = [""; N];
+    let mut index = 0;
+    while index < N {
+        names[index] = match index.checked_sub(statements.len()) {
+            None => statements[index],
+            Some(other) => others[other],
+        };
+        index += 1;
+    }
+    names
+}

@@ -21,20 +21,19 @@ use workload_booking::{
 };
 
 pub(crate) fn open(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<Bookings>> {
-    let (style, announcing) = match how.style {
-        Style::OutboxRow | Style::PipelinedOutboxRow => (Style::Plain, Announcing::Row),
-        Style::Outbox => (Style::Plain, Announcing::Relayed),
-        Style::OutboxNotify => (Style::Plain, Announcing::Notified),
-        Style::DirectPublish => (Style::Plain, Announcing::AfterCommit(publish)),
-        Style::Pipelined => (Style::Plain, Announcing::Nothing),
-        style => (style, Announcing::Nothing),
+    let (style, form) = match how.style {
+        Style::OutboxRow => (Style::Plain, Announcing::Row.into()),
+        Style::Outbox => (Style::Plain, Announcing::Relayed.into()),
+        Style::OutboxNotify => (Style::Plain, Announcing::Notified.into()),
+        Style::DirectPublish => (Style::Plain, Announcing::AfterCommit(publish).into()),
+        Style::Pipelined => (Style::Plain, Form { announcing: Announcing::Nothing, is_pipelined: true }),
+        Style::PipelinedOutboxRow => (Style::Plain, Form { announcing: Announcing::Row, is_pipelined: true }),
+        style => (style, Form::default()),
     };
-    let is_pipelined = matches!(how.style, Style::Pipelined | Style::PipelinedOutboxRow);
-    let statements = match announcing {
+    let statements = match form.announcing {
         Announcing::Notified => notifying_catalogue()?,
         _ => catalogue(how.dialect)?,
     };
-    let form = Form { announcing, is_pipelined };
     generic::target_in_form(How { style, ..how }, url, statements, clock, form)
 }
 

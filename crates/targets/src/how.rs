@@ -98,7 +98,7 @@ impl Style {
         matches!(self, Style::OutboxRow | Style::PipelinedOutboxRow)
     }
 
-    /// Whether that is so with data in so many stores.
+    /// Whether a relay is to run beside calls on data in so many stores.
     pub const fn is_relayed_over(self, stores: usize) -> bool {
         self.is_relayed() && (stores > 1 || !self.crosses())
     }

@@ -25,15 +25,7 @@ sql::statements! {
 const ROUND: usize = Stmt::NAMES.len();
 
 /// Names of what is measured as a statement: the statements, and a round trip that carries several.
-pub(crate) const CLOCKED: [&str; ROUND + 1] = {
-    let mut names = ["round"; ROUND + 1];
-    let mut index = 0;
-    while index < ROUND {
-        names[index] = Stmt::NAMES[index];
-        index += 1;
-    }
-    names
-};
+pub(crate) const CLOCKED: [&str; ROUND + 1] = sql::clocked(Stmt::NAMES, &["round"]);
 
 /// The statement texts for an engine, in the order of [`Stmt`].
 ///

@@ -65,17 +65,7 @@ impl Stmt {
 }
 
 /// Names of what can have a clock around it: the statements, and what other styles send in their place.
-pub(crate) const CLOCKED: [&str; PROCEDURE + 1] = {
-    let mut names = [""; PROCEDURE + 1];
-    let mut index = 0;
-    while index < ROUND {
-        names[index] = Stmt::NAMES[index];
-        index += 1;
-    }
-    names[ROUND] = "round";
-    names[PROCEDURE] = "procedure";
-    names
-};
+pub(crate) const CLOCKED: [&str; PROCEDURE + 1] = sql::clocked(Stmt::NAMES, &["round", "procedure"]);
 
 /// Place in [`Workload::STATEMENTS`](model::Workload::STATEMENTS) of a round trip that carries several statements.
 pub const ROUND: usize = Stmt::NAMES.len();

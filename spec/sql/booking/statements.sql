@@ -9,8 +9,8 @@ select available, limited,
 from event
 where id = ?1
 
--- The same, and whether the user has a booking of the event, which is limited. A statement of its own, because most events are not
--- limited, and the second subquery costs a tenth of a look.
+-- The same, and whether the user has a booking of the event, which is limited. It is a statement of its own since events are not limited
+-- by default, and PostgreSQL prepares a subquery in each execution, also where its result is not used.
 -- name: look_limited
 select available, limited,
   (select case when booking.event = ?1 and user_id = ?5 and quantity = ?6 then 1 else 2 end
