@@ -3,6 +3,7 @@
 mod blocks;
 mod checks;
 pub mod keyed;
+pub mod messages;
 mod parameters;
 
 use anyhow::{Result, bail};
@@ -16,7 +17,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 pub use blocks::Blocks;
-pub use checks::{announcement_checks, check_of, family_of, input_checks, ledger_checks, whole_checks};
+pub use checks::{check_of, family_of, input_checks, ledger_checks, message_checks, whole_checks};
 pub use parameters::{Chosen, Of, Parameter, parameter, resized, sized, values};
 
 /// Seed of loads of which nothing else is said; that of runs is another.

@@ -406,7 +406,7 @@ pub(crate) struct Serve {
     /// Where to listen; port 0 picks a free one.
     #[arg(long, env = "STACKMARK_LISTEN", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
-    /// Destination of messages, in style `dual-write`: `file:PATH`, `kafka://[USER@]HOST:PORT/TOPIC` or `null`.
+    /// Destination of messages, in styles `dual-write` and `log-first`: `file:PATH`, `kafka://[USER@]HOST:PORT/TOPIC` or `null`.
     #[arg(long, env = "STACKMARK_SINK", hide_env_values = true)]
     pub(crate) sink: Option<String>,
     /// Sessions.

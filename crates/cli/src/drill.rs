@@ -150,15 +150,15 @@ pub(crate) fn drill_workload<W: Driven>(
 
 /// Where messages go. It must be readable: a drill without checks shows nothing.
 fn sink(args: &args::Drill, subject: &Subject) -> Result<SinkKind> {
-    if args.consumer && !subject.publishes() {
+    if args.consumer && !subject.publishes_events() {
         bail!(
-            "--consumer has no effect on {}: it publishes no messages\nhint: choose a subject in style `outbox` or `dual-write`",
+            "--consumer has no effect on {}: it publishes no events\nhint: choose a subject in style `outbox` or `dual-write`",
             subject.path
         );
     }
     match args.sink {
         Some(sink) if !subject.publishes() => bail!(
-            "--sink {sink} has no effect on {}: it publishes no messages\nhint: choose a subject in style `outbox` or `dual-write`",
+            "--sink {sink} has no effect on {}: it publishes no messages\nhint: choose a subject in style `outbox`, `dual-write` or `log-first`",
             subject.path
         ),
         Some(SinkKind::Null) => {

@@ -282,6 +282,7 @@ pub(crate) fn check_message_options(
     for (scope, option, _) in given.filter(|(.., is_given)| *is_given) {
         let has_relay = subjects.iter().any(|subject| has_outbox(subject));
         let publishes = subjects.iter().any(|subject| subject.publishes());
+        let publishes_events = subjects.iter().any(|subject| subject.publishes_events());
         match scope {
             Messages if option == CONSUMER && server.sink == Some(SinkKind::Null) => bail!(
                 "{CONSUMER} needs messages, and the sink `null` discards them\nhint: --sink file or --sink kafka"
@@ -296,9 +297,14 @@ pub(crate) fn check_message_options(
                  prints them",
                 names()
             ),
-            Messages | Broker if !publishes => bail!(
-                "{option} has no effect on {}: it publishes no messages\nhint: choose a subject in style `outbox`; `stackmark list \
+            Messages if option == CONSUMER && !publishes_events => bail!(
+                "{option} has no effect on {}: it publishes no events\nhint: choose a subject in style `outbox`; `stackmark list \
                  booking` prints them",
+                names()
+            ),
+            Messages | Broker if !publishes => bail!(
+                "{option} has no effect on {}: it publishes no messages\nhint: choose a subject in style `outbox`, or `log-first` of \
+                 transfer; `stackmark list` prints them",
                 names()
             ),
             Broker if server.sink != Some(SinkKind::Kafka) => bail!("{option} needs --sink kafka"),

@@ -38,7 +38,7 @@ pub(crate) fn serve_workload<W: Driven>(args: &args::Serve, ui: &Ui) -> Result<A
     let _producing = match (parse_sink(args.sink.as_deref())?, subject.publishes_directly()) {
         (Some(sink), true) => Some(sink.produce()?),
         (None, true) => bail!(
-            "{} publishes each booking: --sink is required\nhint: --sink file:PATH, --sink kafka://HOST:PORT/TOPIC, or --sink null to discard messages",
+            "{} publishes messages: --sink is required\nhint: --sink file:PATH, --sink kafka://HOST:PORT/TOPIC, or --sink null to discard messages",
             subject.path
         ),
         (None, false) => None,

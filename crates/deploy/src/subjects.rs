@@ -202,21 +202,26 @@ impl Subject {
         }
         let how = self.how.path();
         // Only an outbox has messages that go anywhere.
-        let mut more = if self.publishes() { relaying.variables(sink) } else { Vec::new() };
+        let mut more = if self.how.style.has_outbox() { relaying.variables(sink) } else { Vec::new() };
         more.extend(extra.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         let order = Order { workload: self.workload(), how: &how, databases, more: &more };
         let settings = ServerSettings::of_one(relaying.limits);
         Ok(Some(Server::start(&RELAY, &order, &settings, log, interrupt)?))
     }
 
-    /// Whether messages of its calls are published: by a relay of ours, by one within the server, or by whoever commits.
+    /// Whether messages of its calls are published: by a relay of ours, by one within the server, or by whoever makes the transactions.
     pub fn publishes(&self) -> bool {
-        self.how.style.has_outbox() || self.how.style == Style::DirectPublish
+        self.how.style.has_outbox() || self.publishes_directly()
     }
 
-    /// Whether its calls publish what they have committed.
+    /// Whether messages are events of what was committed, which a consumer processes; records of a log are not.
+    pub fn publishes_events(&self) -> bool {
+        self.publishes() && self.how.style != Style::LogFirst
+    }
+
+    /// Whether its calls publish messages themselves.
     pub fn publishes_directly(&self) -> bool {
-        self.how.style == Style::DirectPublish
+        self.how.style.publishes_directly()
     }
 
     /// Environment of a server or load generator that publishes messages itself.
@@ -458,7 +463,7 @@ pub fn relayed(workload: &str, dialect: Dialect, how: Option<&str>) -> Result<&'
         Some(how) => all.find(|subject| subject.how.path() == how).with_context(|| {
             format!(
                 "calls of {workload} on {engine} by `{how}` leave nothing to a relay\nhint: `stackmark list {workload}` prints \
-                 the subjects; those in styles `saga` and `outbox` do"
+                 the subjects; those in styles `saga`, `log-first` and `outbox` do"
             )
         }),
     }

@@ -1,6 +1,7 @@
-//! Transfers over several stores, through any driver: sessions whose transfers cross by two-phase commit, by a saga, in attached
-//! files, or by two writes that know nothing of each other; the relay of sagas, and the recovery of branches in doubt.
+//! Transfers over several stores, through any driver: sessions whose transfers cross by two-phase commit, by a saga, perhaps after a
+//! record in a log, in attached files, or by two writes that know nothing of each other; the relay of sagas, and the recovery of branches in doubt.
 
+mod log_first;
 mod recovery;
 mod relaying;
 
@@ -16,6 +17,7 @@ use workload_transfer::{
     TwoPhaseSession,
 };
 
+pub use log_first::log_first;
 pub use relaying::RelayProcess;
 
 /// The stores of one deployment, in order.

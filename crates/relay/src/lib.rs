@@ -26,8 +26,8 @@ use tokio::net::TcpListener;
 pub use broker::PARTITIONS_MAX;
 pub use outbox::{OutboxRelay, Row, STATEMENTS as OUTBOX_STATEMENTS};
 pub use polling::{ADAPTIVE, Polling};
-pub use producer::{Producing, produce_to, publish};
-pub use sink::{Lines, Message, Null, Publishing, Sink, Topic};
+pub use producer::{Producing, produce_to, publish, read_published};
+pub use sink::{Each, Lines, Message, Null, Publishing, Sink, Topic};
 
 /// What a relay of an outbox has measured; read by `/about` and `/seconds`.
 pub type SharedDeliveries = Arc<Mutex<Deliveries>>;

@@ -1,13 +1,20 @@
-//! Publishes messages from the committing process: a dual write, which loses them if the process ends in between.
+//! Publishes messages from the process that makes the transactions: after a commit, as a dual write does, which loses a message if the
+//! process ends in between; or before a transaction begins, as a log of what is to be done.
 
+use crate::sink::Each;
 use crate::{BATCH, Message, Sink};
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::{mpsc, oneshot};
 
-/// A message, and where its acknowledgement goes.
-type PendingMessage = (Message, oneshot::Sender<Result<(), String>>);
+/// Where the result of an order goes.
+type Waits = oneshot::Sender<Result<(), String>>;
 
-static QUEUE: Mutex<Option<mpsc::UnboundedSender<PendingMessage>>> = Mutex::new(None);
+enum Order {
+    Publish(Message, Waits),
+    Read(Box<Each<'static>>, Waits),
+}
+
+static QUEUE: Mutex<Option<mpsc::UnboundedSender<Order>>> = Mutex::new(None);
 
 /// Publishes to a sink what is given to [`publish`] from now on, until this value is dropped.
 #[must_use]
@@ -20,20 +27,42 @@ pub struct Producing(());
 /// The runtime could not be created.
 pub fn produce_to(mut sink: Box<dyn Sink>) -> std::io::Result<Producing> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (sender, mut orders) = mpsc::unbounded_channel::<PendingMessage>();
+    let (sender, mut orders) = mpsc::unbounded_channel::<Order>();
     std::thread::spawn(move || {
         runtime.block_on(async {
-            while let Some(first) = orders.recv().await {
-                let (mut messages, mut waiting) = (vec![first.0], vec![first.1]);
-                while messages.len() < BATCH as usize
-                    && let Ok((message, waits)) = orders.try_recv()
-                {
-                    messages.push(message);
-                    waiting.push(waits);
+            let mut next = None;
+            loop {
+                let order = match next.take() {
+                    Some(order) => order,
+                    None => match orders.recv().await {
+                        Some(order) => order,
+                        None => return,
+                    },
+                };
+                let (first, waits) = match order {
+                    Order::Publish(first, waits) => (first, waits),
+                    Order::Read(mut each, waits) => {
+                        // The caller may have been dropped, here and below.
+                        let _ = waits.send(sink.read(&mut *each).await);
+                        continue;
+                    }
+                };
+                let (mut messages, mut waiting) = (vec![first], vec![waits]);
+                while messages.len() < BATCH as usize {
+                    match orders.try_recv() {
+                        Ok(Order::Publish(message, waits)) => {
+                            messages.push(message);
+                            waiting.push(waits);
+                        }
+                        Ok(read) => {
+                            next = Some(read);
+                            break;
+                        }
+                        Err(_) => break,
+                    }
                 }
                 let published = sink.publish(&messages).await;
                 for waits in waiting {
-                    // The caller may have been dropped.
                     let _ = waits.send(published.clone());
                 }
             }
@@ -48,11 +77,25 @@ pub fn produce_to(mut sink: Box<dyn Sink>) -> std::io::Result<Producing> {
 /// # Errors
 /// The sink failed: the message may have been published or not.
 pub async fn publish(message: Message) -> Result<(), String> {
+    order(|waits| Order::Publish(message, waits)).await
+}
+
+/// Reads the payloads of all messages that the sink stores, those of one key in their order; none where no sink was named.
+///
+/// # Errors
+/// The sink cannot be read, or `each` fails: with the place of that message.
+pub async fn read_published(
+    each: impl FnMut(&[u8]) -> Result<(), String> + Send + 'static,
+) -> Result<(), String> {
+    order(|waits| Order::Read(Box::new(each), waits)).await
+}
+
+async fn order(of: impl FnOnce(Waits) -> Order) -> Result<(), String> {
     let queue = QUEUE.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let Some(queue) = queue else { return Ok(()) };
     let (sender, answer) = oneshot::channel();
     let gone = |_| "the producer has ended".to_owned();
-    queue.send((message, sender)).map_err(|_| gone(()))?;
+    queue.send(of(sender)).map_err(|_| gone(()))?;
     answer.await.map_err(|_| gone(()))?
 }
 

@@ -5,7 +5,7 @@ use futures_util::future::try_join_all;
 use model::Nanos;
 use std::fs::File;
 use std::future::{Future, ready};
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::pin::Pin;
 
@@ -27,7 +27,16 @@ pub type Publishing<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + Send
 pub trait Sink: Send {
     /// Publishes messages in their order. Of a batch that fails some may have been published.
     fn publish<'a>(&'a mut self, messages: &'a [Message]) -> Publishing<'a>;
+
+    /// Reads the payloads of all messages that it stores, those of one key in their order. A sink that stores none reads none.
+    /// Fails if it cannot be read, or with what `each` fails with.
+    fn read<'a>(&'a mut self, _each: &'a mut Each<'a>) -> Publishing<'a> {
+        Box::pin(ready(Ok(())))
+    }
 }
+
+/// Takes the payload of a message.
+pub type Each<'a> = dyn FnMut(&[u8]) -> Result<(), String> + Send + 'a;
 
 /// Takes everything and keeps nothing.
 #[derive(Debug, Default)]
@@ -119,6 +128,22 @@ impl Sink for Topic {
     fn publish<'a>(&'a mut self, messages: &'a [Message]) -> Publishing<'a> {
         Box::pin(self.publish_all(messages))
     }
+
+    fn read<'a>(&'a mut self, each: &'a mut Each<'a>) -> Publishing<'a> {
+        Box::pin(async {
+            let broker = Broker::connect(&self.address).await.map_err(|error| error.to_string())?;
+            let mut taken = Ok(());
+            let read = broker.read::<BrokerError>(&self.topic, |stored| {
+                if taken.is_ok() {
+                    let place = || format!("partition {}, offset {}", stored.partition, stored.offset);
+                    taken = each(&stored.record.value).map_err(|why| format!("{}: {why}", place()));
+                }
+                Ok(())
+            });
+            read.await.map_err(|error| error.to_string())?;
+            taken
+        })
+    }
 }
 
 /// A file, one message a line; each batch is flushed to the disk.
@@ -150,6 +175,17 @@ impl Lines {
         self.0.flush()?;
         self.0.get_ref().sync_data()
     }
+
+    fn read_all(&self, each: &mut Each<'_>) -> Result<(), String> {
+        let failed = |error: std::io::Error| format!("could not read messages from the file: {error}");
+        // Appends go to the end wherever the file is read.
+        let mut file = self.0.get_ref().try_clone().map_err(failed)?;
+        file.seek(SeekFrom::Start(0)).map_err(failed)?;
+        for (at, line) in BufReader::new(file).split(b'\n').enumerate() {
+            each(&line.map_err(failed)?).map_err(|why| format!("line {}: {why}", at + 1))?;
+        }
+        Ok(())
+    }
 }
 
 impl Sink for Lines {
@@ -157,6 +193,10 @@ impl Sink for Lines {
         Box::pin(ready(
             self.write(messages).map_err(|error| format!("could not write messages to the file: {error}")),
         ))
+    }
+
+    fn read<'a>(&'a mut self, each: &'a mut Each<'a>) -> Publishing<'a> {
+        Box::pin(ready(self.read_all(each)))
     }
 }
 
@@ -173,5 +213,28 @@ mod tests {
         std::fs::write(&path, "{1}\n{2}\n{3").unwrap();
         Lines::append_to(&path).unwrap().write(&[message("{3}")]).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "{1}\n{2}\n{3}\n");
+    }
+
+    #[test]
+    fn a_file_is_read_from_its_start_and_appended_to_at_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut lines = Lines::append_to(&folder.path().join("messages.jsonl")).unwrap();
+        let message = |payload: &str| Message { key: 1, payload: payload.into(), created_us: None };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let read = |lines: &mut Lines| {
+            let mut all = Vec::new();
+            let mut each = |payload: &[u8]| {
+                all.push(String::from_utf8(payload.to_vec()).unwrap());
+                if payload == b"wrong" { Err("not a message".to_owned()) } else { Ok(()) }
+            };
+            let ended = runtime.block_on(lines.read(&mut each));
+            (all, ended)
+        };
+        assert_eq!(read(&mut lines), (vec![], Ok(())));
+        lines.write(&[message("1")]).unwrap();
+        assert_eq!(read(&mut lines), (vec!["1".into()], Ok(())));
+        lines.write(&[message("wrong"), message("3")]).unwrap();
+        let wrong = Err("line 2: not a message".to_owned());
+        assert_eq!(read(&mut lines), (vec!["1".into(), "wrong".into()], wrong));
     }
 }

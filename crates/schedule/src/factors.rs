@@ -60,7 +60,7 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
         note(announcing, "announcing");
         publish = [a, b].map(|subject| subject.publishes());
         // How a relay works matters only where both have one.
-        if [a, b].iter().all(|subject| subject.how.style.is_relayed()) {
+        if [a, b].iter().all(|subject| subject.how.style.has_outbox()) {
             styles = [a, b].map(|subject| Some(subject.how.style));
         }
     }

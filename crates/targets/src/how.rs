@@ -42,6 +42,8 @@ pub enum Style {
     TwoPhaseLog,
     /// It is changed in one, and a relay changes it in the other.
     Saga,
+    /// The same after a record in a log, which is published first.
+    LogFirst,
     /// It is changed in one and then in the other, and nothing says so in between.
     DualWrite,
     /// It is changed in both by one commit of an engine that has both attached.
@@ -85,7 +87,7 @@ impl Driver {
 impl Style {
     /// Whether what calls leave to be done is done by a relay, which is to run beside them.
     pub const fn is_relayed(self) -> bool {
-        matches!(self, Style::Saga) || self.has_outbox()
+        matches!(self, Style::Saga | Style::LogFirst) || self.has_outbox()
     }
 
     /// Whether a relay publishes rows of an outbox.
@@ -105,8 +107,13 @@ impl Style {
 
     /// Whether it is for what lies in several stores.
     pub const fn crosses(self) -> bool {
-        use Style::{Attached, DualWrite, Saga, TwoPhase, TwoPhaseLog};
-        matches!(self, TwoPhase | TwoPhaseLog | Saga | DualWrite | Attached)
+        use Style::{Attached, DualWrite, LogFirst, Saga, TwoPhase, TwoPhaseLog};
+        matches!(self, TwoPhase | TwoPhaseLog | Saga | LogFirst | DualWrite | Attached)
+    }
+
+    /// Whether whoever makes the transactions publishes messages: before them, or after their commit.
+    pub const fn publishes_directly(self) -> bool {
+        matches!(self, Style::LogFirst | Style::DirectPublish)
     }
 
     /// Its name in subjects and results.
@@ -123,6 +130,7 @@ impl Style {
             Style::TwoPhase => "2pc",
             Style::TwoPhaseLog => "2pc-log",
             Style::Saga => "saga",
+            Style::LogFirst => "log-first",
             Style::DualWrite | Style::DirectPublish => "dual-write",
             Style::Attached => "attached",
             Style::OutboxRow => "outbox-row",

@@ -21,6 +21,7 @@ pub(crate) fn open(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<
         Style::TwoPhase => (Style::Plain, Crossing::TwoPhase),
         Style::TwoPhaseLog => (Style::Plain, Crossing::TwoPhaseLog),
         Style::Saga => (Style::Plain, Crossing::Saga),
+        Style::LogFirst => (Style::Plain, Crossing::LogFirst),
         Style::DualWrite => (Style::Plain, Crossing::DualWrite),
         Style::Attached => (Style::Plain, Crossing::Attached),
         style => (style, Crossing::None),
@@ -57,7 +58,7 @@ pub(crate) fn open_over(
     }
 }
 
-/// The relay between the stores of a saga.
+/// The relay between the stores of a saga, with a log or without.
 pub(crate) fn relay(
     how: How,
     stores: &[DbUrl],
@@ -66,13 +67,13 @@ pub(crate) fn relay(
 ) -> Result<Box<dyn relay::Relay>> {
     let keep = settings.keep;
     match (how.driver, how.style) {
-        (Driver::Rusqlite, Style::Saga) => {
+        (Driver::Rusqlite, Style::Saga | Style::LogFirst) => {
             relaying(&|statements| sqlite(how, stores, statements, Monotonic::start()), size, keep)
         }
-        (Driver::TokioPostgres, Style::Saga) => {
+        (Driver::TokioPostgres, Style::Saga | Style::LogFirst) => {
             relaying(&|statements| postgres(how, stores, statements), size, keep)
         }
-        (Driver::MySqlAsync, Style::Saga) => {
+        (Driver::MySqlAsync, Style::Saga | Style::LogFirst) => {
             relaying(&|statements| mysql(how, stores, statements), size, keep)
         }
         (driver, style) => bail!("{} through {} leaves nothing to a relay", style.name(), driver.name()),
@@ -115,6 +116,7 @@ fn two_phase<O: SqlOpener<Conn: TwoPhase>>(style: Style, stores: Stores<O>) -> R
 fn alone<O: SqlOpener>(style: Style, stores: Stores<O>) -> Result<AnyTarget<Transfers>> {
     match style {
         Style::Saga => Ok(pair_transfer::saga(stores)),
+        Style::LogFirst => wait_for(pair_transfer::log_first(stores))?,
         Style::DualWrite => Ok(pair_transfer::dual_write(stores)),
         style => bail!("no {} between stores", style.name()),
     }

@@ -78,10 +78,12 @@ fn audit_messages<W: Driven>(
         return Ok(());
     };
     let pending = trial.settled.as_ref().map_or(0, |settled| settled.pending_last);
+    // The relay of a saga publishes nothing.
+    let of_outbox = |count: Option<u64>| count.filter(|_| style.has_outbox());
     let mut published = Published {
         sink: job.server.relaying.sink.to_string(),
-        messages: relayed.messages,
-        batches: relayed.batches,
+        messages: of_outbox(relayed.messages),
+        batches: of_outbox(relayed.batches),
         duplicates: None,
         line: relayed.line(within, pending),
         lag: relayed.lag,
@@ -114,8 +116,8 @@ fn audit_messages<W: Driven>(
 /// What stands in the place of checks of messages that nobody saw.
 fn not_seen(why: &str) -> LedgerCheck {
     LedgerCheck {
-        name: "announced bookings".into(),
-        unit: "announcements".into(),
+        name: "messages".into(),
+        unit: "messages".into(),
         low: 0,
         high: 0,
         stored: 0,

@@ -206,7 +206,7 @@ impl<W: Driven> Job<'_, W> {
             let style = self.subject.how.style;
             stack
                 .settings
-                .extend(self.server.relaying.described(Some(style).filter(|style| style.is_relayed())));
+                .extend(self.server.relaying.described(Some(style).filter(|style| style.has_outbox())));
             let broker = self.deployment.broker_version();
             stack.settings.extend(broker.map(|version| ("outbox broker".to_owned(), version)));
         }

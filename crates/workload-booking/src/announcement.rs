@@ -3,6 +3,7 @@
 use crate::ledger::{effect, of_sort};
 use crate::{Booking, Cardinality, Claims, QUANTITY_MAX, Sort, Tally, USER_MAX};
 use benchmark::keyed::{Answered, Stored, Sums, Words, finding};
+use benchmark::messages::{KeyedMessages, Violations};
 use model::{Key, LedgerFinding};
 use serde::{Deserialize, Serialize};
 use sql::{ColumnError, Columns};
@@ -50,29 +51,6 @@ pub fn outbox_row(row: &dyn Columns) -> Result<(i64, i64, Booking), ColumnError>
     Ok((row.int(0)?, row.int(1)?, booking))
 }
 
-/// Things that were found, of which the first ones are kept.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Found {
-    count: i64,
-    first: Vec<String>,
-}
-
-impl Found {
-    const KEPT: usize = 3;
-
-    fn note(&mut self, what: impl FnOnce() -> String) {
-        self.count += 1;
-        if self.first.len() < Found::KEPT {
-            self.first.push(what());
-        }
-    }
-
-    /// None of it may be there.
-    fn finding(&self, name: &'static str, unit: &'static str) -> LedgerFinding {
-        LedgerFinding { stored: self.count, violations: self.first.clone(), ..finding(name, unit) }
-    }
-}
-
 /// What was announced of one run or several, one message after the other. It holds a bit for each booking, and a number for each event.
 #[derive(Debug, Clone)]
 pub struct Announced {
@@ -82,15 +60,11 @@ pub struct Announced {
     /// Earlier ones with messages that were still to be published.
     earlier: BTreeSet<u64>,
     size: Cardinality,
-    /// By run and worker.
-    sums: BTreeMap<(u64, u32), Sums>,
-    /// Sequences of the worker of a run that were announced, 64 at a time.
-    seen: HashMap<(u64, u32, u32), u64>,
+    messages: KeyedMessages,
     /// The number of the last new announcement of an event.
     last: HashMap<u32, i64>,
-    duplicates: u64,
-    malformed: Found,
-    disordered: Found,
+    malformed: Violations,
+    disordered: Violations,
 }
 
 impl Announced {
@@ -103,19 +77,17 @@ impl Announced {
             numbered,
             earlier: pending.map(|tally| tally.run.cast_unsigned()).collect(),
             size,
-            sums: BTreeMap::new(),
-            seen: HashMap::new(),
+            messages: KeyedMessages::default(),
             last: HashMap::new(),
-            duplicates: 0,
-            malformed: Found::default(),
-            disordered: Found::default(),
+            malformed: Violations::default(),
+            disordered: Violations::default(),
         }
     }
 
     /// Messages that came again.
     #[must_use]
     pub const fn duplicates(&self) -> u64 {
-        self.duplicates
+        self.messages.duplicates()
     }
 
     /// Takes a message; those of one event come in the order in which they were published. `place` says where it is.
@@ -126,12 +98,8 @@ impl Announced {
             Ok(None) => return,
             Err(why) => return self.malformed.note(|| format!("{}: {why}", place())),
         };
-        let Key { run, worker, sequence } = booking.key;
-        let bits = self.seen.entry((run, worker, sequence / 64)).or_default();
-        let bit = 1 << (sequence % 64);
-        if *bits & bit != 0 {
+        if !self.messages.enter(&effect(&booking)) {
             // The same row again, and not another one of the same booking, which would have a higher number than all before.
-            self.duplicates += 1;
             let Some(position) = position else { return };
             if self.last.get(&booking.event).is_none_or(|last| position > *last) {
                 self.disordered.note(|| {
@@ -144,8 +112,6 @@ impl Announced {
             }
             return;
         }
-        *bits |= bit;
-        self.sums.entry((run, worker)).or_default().enter(&effect(&booking));
         let Some(position) = position else { return };
         let last = self.last.entry(booking.event).or_insert(i64::MIN);
         let before = *last;
@@ -186,13 +152,7 @@ impl Announced {
     /// is not stored, and each event's in order.
     #[must_use]
     pub fn findings(&self, claims: &Claims, stored: &[Tally]) -> Vec<LedgerFinding> {
-        let of_worker = |((run, worker), sums): (&(u64, u32), &Sums)| Stored {
-            run: run.cast_signed(),
-            worker: i64::from(*worker),
-            sums: *sums,
-        };
-        let announced: Vec<Stored> = self.sums.iter().map(of_worker).collect();
-        let mut findings = held(claims, &self.runs, &announced, stored);
+        let mut findings = held(claims, &self.runs, &self.messages.stored(), stored);
         findings.push(self.malformed.finding("malformed announcements", "messages"));
         if self.numbered {
             findings.push(self.disordered.finding("order of announcements", "messages"));

@@ -8,8 +8,8 @@ use crate::{
 use anyhow::{Context, Result, bail};
 use benchmark::keyed::Effect;
 use benchmark::{
-    Benchmark, Inquiry, Kit, Look, Of, Parameter, Past, Rehearsal, Streams, announcement_checks,
-    input_checks, ledger_checks,
+    Benchmark, Inquiry, Kit, Look, Of, Parameter, Past, Rehearsal, Streams, input_checks, ledger_checks,
+    message_checks,
 };
 use model::rows::Dataset;
 use model::{Mix, Skewed};
@@ -196,7 +196,7 @@ impl Benchmark for Bookings {
         if ![false, true].map(with_row).contains(&style) {
             return Vec::new();
         }
-        announcement_checks(outbox_findings(claims, runs, stored), claims.complete)
+        message_checks(outbox_findings(claims, runs, stored), ANNOUNCED, claims.complete)
     }
 
     fn inquiries(_: &Cardinality, claims: &Claims, dialect: Dialect) -> Result<Vec<Inquiry>> {
@@ -245,6 +245,9 @@ impl Benchmark for Bookings {
     }
 }
 
+/// Of checks of announcements that have passed.
+const ANNOUNCED: &str = "Messages match the acknowledged and stored bookings: each once except for repetitions, and in order for each event.";
+
 impl benchmark::MessageCheck<Bookings> for Announced {
     fn take(&mut self, place: &dyn Fn() -> String, payload: &[u8]) {
         Announced::take(self, place, payload);
@@ -255,7 +258,7 @@ impl benchmark::MessageCheck<Bookings> for Announced {
     }
 
     fn checks(&self, claims: &Claims, stored: &Vec<Tally>) -> Vec<LedgerCheck> {
-        announcement_checks(self.findings(claims, stored), claims.complete)
+        message_checks(self.findings(claims, stored), ANNOUNCED, claims.complete)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The bank of transfers.
 
 use crate::ledger::over_all;
+use crate::log::LogCheck;
 use crate::{
     BRANCHES_MAX, CROSSES, Call, Cardinality, Claims, Crossing, Data, Inputs, Ledger, OPENING, Oracle, Sort,
     State, Tally, Transfers, audit,
@@ -8,8 +9,8 @@ use crate::{
 use anyhow::{Context, Result, bail};
 use benchmark::keyed::Effect;
 use benchmark::{
-    Benchmark, Inquiry, Kit, Look, Past, Rehearsal, Settling, Streams, input_checks, ledger_checks,
-    whole_checks,
+    Benchmark, Inquiry, Kit, Look, MessageCheck, Past, Rehearsal, Settling, Streams, input_checks,
+    ledger_checks, message_checks, whole_checks,
 };
 use model::rows::Dataset;
 use model::{Mix, Skewed};
@@ -161,6 +162,16 @@ impl Benchmark for Transfers {
         Some(open.map(|tally| tally.sums.count.unsigned_abs()).sum())
     }
 
+    fn announced(
+        style: &str,
+        size: &Cardinality,
+        runs: &[u64],
+        _before: &Vec<Tally>,
+    ) -> Option<Box<dyn MessageCheck<Transfers>>> {
+        (style == Crossing::LogFirst.name())
+            .then(|| Box::new(LogCheck::new(runs, *size)) as Box<dyn MessageCheck<Transfers>>)
+    }
+
     fn settling(dialect: Dialect) -> Result<Option<Settling>> {
         Ok(Some(Settling { kind: CROSSES, query: audit::settlement(dialect)? }))
     }
@@ -224,5 +235,20 @@ impl Benchmark for Transfers {
 
     fn deferred(_ledger: &Ledger, _totals: &measure::Totals) -> Option<Deferred> {
         None
+    }
+}
+
+impl MessageCheck<Transfers> for LogCheck {
+    fn take(&mut self, place: &dyn Fn() -> String, payload: &[u8]) {
+        LogCheck::take(self, place, payload);
+    }
+
+    fn duplicates(&self) -> u64 {
+        LogCheck::duplicates(self)
+    }
+
+    fn checks(&self, claims: &Claims, stored: &Vec<Tally>) -> Vec<LedgerCheck> {
+        let passed = "The log has each stored transfer between stores, and beyond those only calls in doubt.";
+        message_checks(self.findings(claims, stored), passed, claims.complete)
     }
 }

@@ -15,6 +15,8 @@ pub enum Crossing {
     /// By a saga: the source's part commits with a message to the target's store, which a relay brings there; it gives the money
     /// and settles the transfer, or gives it back where it is refused.
     Saga,
+    /// The same after a record in a log, which is acknowledged before the source's part begins: whatever the log holds is executed.
+    LogFirst,
     /// By two transactions that know nothing of each other, which loses money when who makes them dies in between.
     DualWrite,
     /// By one transaction in both stores, where an engine has such.
@@ -30,6 +32,7 @@ impl Crossing {
             Crossing::TwoPhase => "2pc",
             Crossing::TwoPhaseLog => "2pc-log",
             Crossing::Saga => "saga",
+            Crossing::LogFirst => "log-first",
             Crossing::DualWrite => "dual-write",
             Crossing::Attached => "attached",
         }
@@ -38,8 +41,8 @@ impl Crossing {
     /// Whether a style can do it, by its name.
     #[must_use]
     pub fn is_of(style: &str) -> bool {
-        let two_phase = [Crossing::TwoPhase, Crossing::TwoPhaseLog];
-        let all = two_phase.into_iter().chain([Crossing::Saga, Crossing::DualWrite, Crossing::Attached]);
+        use Crossing::{Attached, DualWrite, LogFirst, Saga, TwoPhase, TwoPhaseLog};
+        let all = [TwoPhase, TwoPhaseLog, Saga, LogFirst, DualWrite, Attached];
         all.into_iter().any(|crossing| style == crossing.name())
     }
 }

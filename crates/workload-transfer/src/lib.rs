@@ -3,7 +3,7 @@
 //!
 //! In reading order: `call` (what is asked), `outcome` (what is answered),
 //! `input` (how calls are drawn), `data` (the initial rows), `sql` (the transactions), `crossing`, `two_phase` and `saga` (what is
-//! done where its accounts lie in two stores), `expiry` (how keys are forgotten), `router` (which store is whose), `oracle` (the truth in memory), `ledger` (what answers imply). It knows no driver and no protocol; `wire` turns calls and outcomes into HTTP's parts and back.
+//! done where its accounts lie in two stores), `log` (what style `log-first` publishes first), `expiry` (how keys are forgotten), `router` (which store is whose), `oracle` (the truth in memory), `ledger` (what answers imply). It knows no driver and no protocol; `wire` turns calls and outcomes into HTTP's parts and back.
 
 mod attached;
 pub mod audit;
@@ -16,6 +16,7 @@ mod dual_write;
 mod expiry;
 mod input;
 mod ledger;
+mod log;
 mod oracle;
 mod outcome;
 mod races;
@@ -37,6 +38,7 @@ pub use dual_write::DualWriteSession;
 pub use expiry::{Forgetting, expiry_catalogue};
 pub use input::Inputs;
 pub use ledger::{Claims, Ledger, Sort, Tally, audit as audit_ledger};
+pub use log::LogRecord;
 pub use oracle::Oracle;
 pub use outcome::{Decline, Outcome, State};
 pub use router::{Router, router_catalogue};

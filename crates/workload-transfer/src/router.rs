@@ -93,6 +93,13 @@ impl Router {
         (1..=self.last()).contains(&account)
     }
 
+    /// The transfer of a call, if both of its accounts exist and lie in two stores.
+    #[must_use]
+    pub fn crossing(&self, call: &Call) -> Option<Transfer> {
+        let (transfer, _) = self.way(call).ok()?.crosses?;
+        self.is_there(transfer.source).then_some(*transfer)
+    }
+
     /// Where a call goes. What a transfer's target is lies in another store perhaps, so that somebody has to know whether it
     /// exists before the source is asked.
     pub(crate) fn way<'a>(&self, call: &'a Call) -> Result<Way<'a>, Fault> {

@@ -30,6 +30,11 @@ from entry
 where amount > 0
 group by run, worker
 union all
+select 12, run, worker, count(*), cast(sum(amount) as signed), cast(sum(sequence * 48271 % 2147483647) as signed)
+from transfer
+where state = 2 and not exists (select 1 from shard_range where transfer.target between first_account and last_account)
+group by run, worker
+union all
 select 7, run, worker, count(*), cast(sum(amount) as signed), cast(sum(sequence * 48271 % 2147483647) as signed)
 from transfer
 where state = 3

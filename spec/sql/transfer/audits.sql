@@ -140,7 +140,7 @@ where source < ?1 or source > ?2 or target = source or amount < 1 or amount > ?4
 
 -- By run and worker, with count, amounts and mixed sequences: transfers that were accepted (1) and declined (2), debits (3) and
 -- credits (4), transfers that are pending (7), were settled (8) and refunded (9), and what came from other stores and was given
--- (10) or refused (11); and accounts (5) with what they hold; and branches that are prepared and not decided (6), where an
+-- (10) or refused (11), and declined transfers to accounts of other stores (12); and accounts (5) with what they hold; and branches that are prepared and not decided (6), where an
 -- engine has such.
 -- name: tallies
 select 1 as sort, run, worker, count(*) as transfers, cast(sum(amount) as bigint) as units,
@@ -162,6 +162,11 @@ union all
 select 4, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
 from entry
 where amount > 0
+group by run, worker
+union all
+select 12, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+from transfer
+where state = 2 and not exists (select 1 from shard_range where transfer.target between first_account and last_account)
 group by run, worker
 union all
 select 7, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)

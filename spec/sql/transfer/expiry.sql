@@ -66,6 +66,12 @@ from transfer
 where run = ?1 and worker = ?2 and sequence > ?3 and sequence <= ?4 and created < ?5 and state = 2
 group by run, worker
 union all
+select 12, run, worker, count(*), sum(amount), sum(sequence * 48271 % 2147483647)
+from transfer
+where run = ?1 and worker = ?2 and sequence > ?3 and sequence <= ?4 and created < ?5 and state = 2
+  and not exists (select 1 from shard_range where transfer.target between first_account and last_account)
+group by run, worker
+union all
 select 8, run, worker, count(*), sum(amount), sum(sequence * 48271 % 2147483647)
 from transfer
 where run = ?1 and worker = ?2 and sequence > ?3 and sequence <= ?4 and created < ?5 and state = 4

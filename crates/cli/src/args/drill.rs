@@ -69,7 +69,7 @@ pub(crate) struct Generate {
     /// The databases in their order.
     #[arg(long, env = "STACKMARK_DB", hide_env_values = true)]
     pub(crate) db: Vec<String>,
-    /// Destination of messages, in style `dual-write`.
+    /// Destination of messages, in styles `dual-write` and `log-first`.
     #[arg(long, env = "STACKMARK_SINK", hide_env_values = true)]
     pub(crate) sink: Option<String>,
     /// What is to be done, as JSON.

@@ -30,6 +30,8 @@ pub enum Sort {
     Received,
     /// What came from there and was refused.
     Refused,
+    /// Transfers to accounts of other stores that were declined; they are in [`Sort::Declined`] too.
+    DeclinedAcross,
 }
 
 impl Sort {
@@ -47,6 +49,7 @@ impl Sort {
             Sort::Refunded => "refunded",
             Sort::Received => "received",
             Sort::Refused => "refused",
+            Sort::DeclinedAcross => "declined between stores",
         }
     }
 
@@ -63,6 +66,7 @@ impl Sort {
             9 => Some(Sort::Refunded),
             10 => Some(Sort::Received),
             11 => Some(Sort::Refused),
+            12 => Some(Sort::DeclinedAcross),
             _ => None,
         }
     }

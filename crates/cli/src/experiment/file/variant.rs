@@ -80,8 +80,13 @@ impl Common<'_> {
             }
             let (at_relay, at_sink) =
                 (["polling", "batch"].contains(&key), ["sink", "partitions", "consumer"].contains(&key));
-            if at_relay && !has_outbox(subject) || at_sink && !subject.publishes() {
-                let what = if at_relay { "an outbox relay" } else { "messages that are published" };
+            let missing = match key {
+                _ if at_relay && !has_outbox(subject) => Some("an outbox relay"),
+                "consumer" if !subject.publishes_events() => Some("events that are published"),
+                _ if at_sink && !subject.publishes() => Some("messages that are published"),
+                _ => None,
+            };
+            if let Some(what) = missing {
                 let message = format!("`{key}` needs {what}; {} has none", subject.path);
                 return Err(source.wrong(&entry.key_span, message));
             }
