@@ -4,6 +4,10 @@ use stackmark_tests::beds::{OnMariaDb, OnPostgres, OnSqlite};
 use stackmark_tests::expiry::{
     an_expired_key_is_not_made_again, old_keys_are_forgotten_once, what_has_not_arrived_is_not_forgotten,
 };
+use stackmark_tests::log_first::{
+    logged_transfers_match_what_is_stored, the_log_of_other_data_is_refused,
+    what_a_dead_process_has_logged_is_executed, what_a_session_left_is_executed_by_the_next,
+};
 use stackmark_tests::sagas::{
     a_store_that_says_otherwise_is_refused, attached_files_are_as_one, stores_settle,
     what_a_dead_relay_leaves_is_settled, what_is_refused_goes_back,
@@ -119,6 +123,44 @@ fn a_store_on_postgresql_that_says_otherwise_than_was_loaded_is_refused() {
 #[test]
 fn a_store_on_mariadb_that_says_otherwise_than_was_loaded_is_refused() {
     a_store_that_says_otherwise_is_refused::<OnMariaDb>();
+}
+
+#[test]
+fn logged_transfers_on_sqlite_match_what_is_stored() {
+    logged_transfers_match_what_is_stored::<OnSqlite>();
+}
+
+#[test]
+fn what_was_logged_on_sqlite_is_executed() {
+    what_a_dead_process_has_logged_is_executed::<OnSqlite>();
+    what_a_session_left_is_executed_by_the_next::<OnSqlite>();
+}
+
+#[test]
+fn logged_transfers_on_postgresql_match_what_is_stored() {
+    logged_transfers_match_what_is_stored::<OnPostgres>();
+}
+
+#[test]
+fn what_was_logged_on_postgresql_is_executed() {
+    what_a_dead_process_has_logged_is_executed::<OnPostgres>();
+    what_a_session_left_is_executed_by_the_next::<OnPostgres>();
+}
+
+#[test]
+fn logged_transfers_on_mariadb_match_what_is_stored() {
+    logged_transfers_match_what_is_stored::<OnMariaDb>();
+}
+
+#[test]
+fn what_was_logged_on_mariadb_is_executed() {
+    what_a_dead_process_has_logged_is_executed::<OnMariaDb>();
+    what_a_session_left_is_executed_by_the_next::<OnMariaDb>();
+}
+
+#[test]
+fn the_log_of_other_data_on_sqlite_is_refused() {
+    the_log_of_other_data_is_refused::<OnSqlite>();
 }
 
 mod extended {

@@ -113,6 +113,12 @@ fn what_a_saga_has_left_is_done_although_its_relay_is_killed() {
 }
 
 #[test]
+fn what_was_logged_is_executed_although_its_process_is_killed() {
+    let all = ["generator kill", "relay kill", "relay pause", "storage power_cut"];
+    passed("transfer/sqlite/rusqlite/log-first --faults 4", &all);
+}
+
+#[test]
 fn what_cannot_be_struck_is_said_before_anything_starts() {
     let desk = Desk::empty();
     refused(
@@ -130,7 +136,7 @@ fn what_cannot_be_struck_is_said_before_anything_starts() {
     refused(&desk, "drill tpcb --faults 0", &["1..=10000"]);
     refused(&desk, "drill tpcb --shards 3 --scale 2", &["can be split over 2 stores at most"]);
     refused(&desk, "drill transfer --shards 2", &["plain makes a transfer in one store"]);
-    refused(&desk, "drill tpcb --consumer", &["--consumer has no effect on tpcb", "publishes no messages"]);
+    refused(&desk, "drill tpcb --consumer", &["--consumer has no effect on tpcb", "publishes no events"]);
     refused(&desk, "drill nonsense", &["nonsense"]);
     assert!(desk.runs().is_empty());
 }

@@ -3,7 +3,7 @@
 use crate::e2e_bad_input::refused;
 use crate::e2e_desk::{Desk, Running, assert_good, parse, until};
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::Write;
 use std::net::TcpStream;
 
@@ -38,6 +38,36 @@ fn trial_of(desk: &Desk, line: &str) -> Value {
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     document["trials"][0].clone()
+}
+
+#[test]
+fn a_log_before_a_saga_is_published_and_matches_what_is_stored() {
+    let desk = loaded();
+    for how in ["rusqlite/log-first", "axum+rusqlite/log-first"] {
+        let trial = trial_of(&desk, &format!("run transfer/sqlite/{how} {BOTH} {SECOND}"));
+        assert_eq!(trial["stack"]["style"], "log-first");
+        assert_eq!(trial["settled"]["pending_last"], 0, "{trial:#}");
+        let (published, checks) = (&trial["published"], trial["ledger"].as_array().unwrap());
+        let logged = checks.iter().find(|check| check["name"] == "logged transfers").unwrap();
+        assert_eq!((&published["sink"], &logged["check"]), (&json!("file"), &json!("passed")), "{trial:#}");
+        let [messages, duplicates] = ["messages", "duplicates"].map(|name| published[name].as_i64().unwrap());
+        assert!(messages > 0 && messages - duplicates == logged["stored"].as_i64().unwrap(), "{trial:#}");
+        // Its relay publishes nothing.
+        assert_eq!((&published["batches"], &published["lag"]), (&Value::Null, &Value::Null));
+        let settings = trial["stack"]["settings"].to_string();
+        assert!(settings.contains("outbox sink") && !settings.contains("outbox polling"), "{settings}");
+    }
+    let run = format!("run transfer/sqlite/rusqlite/log-first {BOTH} {SHORT}");
+    for (options, words) in [("--consumer", "publishes no events"), ("--polling 5ms", "no outbox relay")] {
+        refused(&desk, &format!("{run} {options}"), &[words]);
+    }
+    let serve =
+        format!("serve transfer --engine sqlite --how rusqlite/log-first {BOTH} --listen 127.0.0.1:0");
+    refused(&desk, &serve, &["publishes messages: --sink is required"]);
+    let foreign = desk.path("foreign.jsonl");
+    std::fs::write(&foreign, "{\"type\":\"booked\"}\n").unwrap();
+    let words = ["line 1: missing field", "hint: data has a log of its own"];
+    refused(&desk, &format!("{serve} --sink file:{}", foreign.display()), &words);
 }
 
 #[test]

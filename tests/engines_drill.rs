@@ -57,6 +57,14 @@ fn a_saga_on_postgresql_outlives_its_relay_and_a_shard() {
 }
 
 #[test]
+fn a_log_on_kafka_before_a_saga_outlives_its_broker_and_a_shard() {
+    if rig::for_tests::broker().is_some() {
+        let only = "--sink kafka --only generator,broker:kill,engine:kill --faults 4";
+        assert_passed(&format!("transfer/postgres/tokio-postgres/log-first {only}"));
+    }
+}
+
+#[test]
 fn dual_writes_lose_money_when_a_shard_dies() {
     // The rate is above capacity: whenever a shard is killed, all clients are busy, about half of them between debit and credit.
     let busy = "--mix cross-transfer=1 --rate 3000 --clients 16";
@@ -143,6 +151,7 @@ mod extended {
                 assert_passed(&format!("{subject}/{style} --faults 10"));
             }
         }
+        assert_passed("transfer/postgres/axum+tokio-postgres/log-first --faults 12");
     }
 
     /// A library that makes of each flush nothing, and whose packages put it here.

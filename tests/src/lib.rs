@@ -19,6 +19,7 @@ pub mod housed;
 pub mod injected;
 pub mod languages;
 pub mod lies;
+pub mod log_first;
 pub mod outboxes;
 pub mod plans;
 pub mod proxy;

@@ -10,7 +10,7 @@ use benchmark::{Benchmark as _, Streams};
 use consumer::{Consumer, Inbox, Source};
 use measure::Monotonic;
 use model::{Clock as _, Key, Nanos};
-use relay::{Message, Publishing, Relay, Settings, Sink};
+use relay::{Each, Message, Publishing, Relay, Settings, Sink};
 use result::Check;
 use sql::{Param, SqlConn as _, SqlOpener as _, StmtId, TxKind};
 use std::collections::BTreeSet;
@@ -41,17 +41,17 @@ fn how<B: Relayed>() -> How {
 
 /// Keeps what is published, and fails some batches after it has kept them: their acknowledgement is lost.
 #[derive(Clone, Default)]
-struct Kept {
+pub(crate) struct Kept {
     messages: Arc<Mutex<Vec<Message>>>,
     fails: Arc<AtomicUsize>,
 }
 
 impl Kept {
-    fn failing(times: usize) -> Kept {
+    pub(crate) fn failing(times: usize) -> Kept {
         Kept { fails: Arc::new(AtomicUsize::new(times)), ..Kept::default() }
     }
 
-    fn all(&self) -> Vec<Message> {
+    pub(crate) fn all(&self) -> Vec<Message> {
         self.messages.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -62,6 +62,10 @@ impl Sink for Kept {
         let left = self.fails.load(Ordering::Relaxed);
         self.fails.store(left.saturating_sub(1), Ordering::Relaxed);
         Box::pin(ready(if left > 0 { Err("the acknowledgement is lost".into()) } else { Ok(()) }))
+    }
+
+    fn read<'a>(&'a mut self, each: &'a mut Each<'a>) -> Publishing<'a> {
+        Box::pin(ready(self.all().iter().try_for_each(|message| each(&message.payload))))
     }
 }
 

@@ -40,7 +40,11 @@ impl Relayed for OnMariaDb {
 }
 
 pub(crate) fn how<B: Relayed>() -> How {
-    How { dialect: B::DIALECT, driver: B::DRIVER, style: Style::Saga }
+    in_style::<B>(Style::Saga)
+}
+
+pub(crate) fn in_style<B: Relayed>(style: Style) -> How {
+    How { dialect: B::DIALECT, driver: B::DRIVER, style }
 }
 
 /// For longer than any test takes.
@@ -269,7 +273,7 @@ async fn mortals<B: Relayed>(
 /// When it is not so.
 pub fn who_dies_between_debit_and_credit_is_caught<B: Relayed>() {
     let _together = none_left();
-    let how = How { style: Style::DualWrite, ..how::<B>() };
+    let how = in_style::<B>(Style::DualWrite);
     answer_as_one(&Bank::on::<B>(), how);
     let bank = Bank::on::<B>();
     let ledger = many_at_once(&bank, how);
@@ -298,7 +302,7 @@ pub fn who_dies_between_debit_and_credit_is_caught<B: Relayed>() {
 /// When they do not.
 pub fn attached_files_are_as_one() {
     let _together = none_left();
-    let how = How { style: Style::Attached, ..how::<OnSqlite>() };
+    let how = in_style::<OnSqlite>(Style::Attached);
     let bank = || Bank::on::<OnSqlite>().journaled(Journal::Truncate);
     answer_as_one(&bank(), how);
     let bank = bank();

@@ -61,7 +61,7 @@ impl Bank {
         target_over(how, &self.urls(), &self.size).expect("databases that were just loaded")
     }
 
-    fn evidence(&self) -> Vec<Tally> {
+    pub(crate) fn evidence(&self) -> Vec<Tally> {
         Transfers::join(self.parts.iter().map(Housed::evidence).collect())
     }
 

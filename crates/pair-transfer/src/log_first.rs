@@ -9,7 +9,7 @@
 //!   it has left something, so only the last record of each stream may still have to be executed.
 
 use crate::{Single, Stores};
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use measure::{Monotonic, unix_nanoseconds};
 use model::random::Random;
 use model::{
@@ -49,9 +49,9 @@ async fn execute_log<O: SqlOpener>(stores: &Stores<O>) -> Result<()> {
         Ok(())
     };
     let read = relay::read_published(each).await;
-    read.map_err(|why| anyhow!("the log of transfers cannot be used: {why}")).context(
-        "could not find out what is still to be executed\nhint: data has a log of its own; give new data a new file or topic with --sink",
-    )?;
+    read.map_err(|why| {
+        anyhow!("the log of transfers cannot be used: {why}\nhint: data has a log of its own; give new data a new file or topic with --sink")
+    })?;
     let last = std::mem::take(&mut *last.lock().unwrap_or_else(PoisonError::into_inner));
     if last.is_empty() {
         return Ok(());

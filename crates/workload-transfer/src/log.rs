@@ -230,7 +230,7 @@ mod tests {
         let less = stored(Sort::Settled, &all[1..]);
         assert_eq!(check(&records(&all), &all[..1], &less), (vec![], String::new(), 0));
         assert!(check(&records(&all), &[], &less).0.contains(&"logged transfers"));
-        assert_eq!(check(&records(&all), &all[1..2], &less).0, ["logged transfers"]);
+        assert_eq!(check(&records(&all), &all[1..2], &less).0, ["logged transfers", "logged amounts"]);
         let of_other = [records(&all[1..]), records(&[transfer(0, 77)])].concat();
         assert_eq!(check(&of_other, &[], &right).0, ["logged keys"]);
         // A worker of which nothing is stored.

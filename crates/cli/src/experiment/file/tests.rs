@@ -114,7 +114,7 @@ fn a_switch_is_on_or_off() {
     wrong(
         &first("subject = \"sqlite\"\nconsumer = true"),
         "4:1",
-        &["`consumer` needs messages that are published"],
+        &["`consumer` needs events that are published"],
     );
 }
 
