@@ -6,7 +6,8 @@ use stackmark_tests::expiry::{
 };
 use stackmark_tests::log_first::{
     logged_transfers_match_what_is_stored, the_log_of_other_data_is_refused,
-    what_a_dead_process_has_logged_is_executed, what_a_session_left_is_executed_by_the_next,
+    what_a_dead_process_has_logged_is_executed, what_the_store_did_not_allow_is_executed_later,
+    what_was_perhaps_published_is_executed,
 };
 use stackmark_tests::sagas::{
     a_store_that_says_otherwise_is_refused, attached_files_are_as_one, stores_settle,
@@ -133,7 +134,8 @@ fn logged_transfers_on_sqlite_match_what_is_stored() {
 #[test]
 fn what_was_logged_on_sqlite_is_executed() {
     what_a_dead_process_has_logged_is_executed::<OnSqlite>();
-    what_a_session_left_is_executed_by_the_next::<OnSqlite>();
+    what_was_perhaps_published_is_executed::<OnSqlite>();
+    what_the_store_did_not_allow_is_executed_later::<OnSqlite>();
 }
 
 #[test]
@@ -144,7 +146,8 @@ fn logged_transfers_on_postgresql_match_what_is_stored() {
 #[test]
 fn what_was_logged_on_postgresql_is_executed() {
     what_a_dead_process_has_logged_is_executed::<OnPostgres>();
-    what_a_session_left_is_executed_by_the_next::<OnPostgres>();
+    what_was_perhaps_published_is_executed::<OnPostgres>();
+    what_the_store_did_not_allow_is_executed_later::<OnPostgres>();
 }
 
 #[test]
@@ -155,7 +158,8 @@ fn logged_transfers_on_mariadb_match_what_is_stored() {
 #[test]
 fn what_was_logged_on_mariadb_is_executed() {
     what_a_dead_process_has_logged_is_executed::<OnMariaDb>();
-    what_a_session_left_is_executed_by_the_next::<OnMariaDb>();
+    what_was_perhaps_published_is_executed::<OnMariaDb>();
+    what_the_store_did_not_allow_is_executed_later::<OnMariaDb>();
 }
 
 #[test]

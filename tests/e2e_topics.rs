@@ -183,6 +183,9 @@ fn a_broker_that_cannot_be_used_is_refused_before_anything_starts() {
     let secret = desk.run(&format!("{LINE} --db broker=kafka://me:secret@127.0.0.1:{}", closed.port()));
     secret.refused(&["could not use the broker"]);
     assert!(!format!("{secret:?}").contains("secret@"), "{secret:?}");
+    let mut without_java = desk.command(LINE);
+    without_java.env("JAVA_HOME", "").env("PATH", "");
+    Running::start(without_java).end().refused(&["Kafka needs Java", "hint:"]);
     for (line, words) in [
         ("run booking/sqlite/rusqlite/outbox --partitions 2", "--partitions needs --sink kafka"),
         ("run booking/sqlite/rusqlite/outbox --db broker=127.0.0.1:1", "--db broker=… needs --sink kafka"),

@@ -2,7 +2,7 @@
 
 use crate::keyed::{Effect, Stored, Sums, finding};
 use model::LedgerFinding;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Violations, of which the first ones are kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -70,4 +70,37 @@ impl KeyedMessages {
         };
         self.sums.iter().map(of_worker).collect()
     }
+}
+
+/// Compares messages of some runs with stored calls: each stored call has a message, and each message a stored call. `words` are what
+/// calls are, and what messages make of them: `bookings`, `announced`.
+#[must_use]
+pub fn compared(
+    mut found: LedgerFinding,
+    runs: &BTreeSet<u64>,
+    [messages, stored]: [&[Stored]; 2],
+    [calls, verb]: [&str; 2],
+) -> LedgerFinding {
+    let of_runs = |all: &[Stored]| -> BTreeMap<(i64, i64), Sums> {
+        let mut sums: BTreeMap<(i64, i64), Sums> = BTreeMap::new();
+        let own = all.iter().filter(|one| runs.contains(&one.run.cast_unsigned()));
+        own.for_each(|one| sums.entry((one.run, one.worker)).or_default().absorb(&one.sums));
+        sums
+    };
+    let (messages, stored) = (of_runs(messages), of_runs(stored));
+    for worker in messages.keys().chain(stored.keys().filter(|worker| !messages.contains_key(worker))) {
+        let of_worker = |all: &BTreeMap<_, Sums>| all.get(worker).copied().unwrap_or_default();
+        let (messages, stored) = (of_worker(&messages), of_worker(&stored));
+        found.low += stored.count;
+        found.high += stored.count;
+        found.stored += messages.count;
+        if messages != stored {
+            let others = if messages.count == stored.count { "others" } else { &messages.count.to_string() };
+            found.violations.push(format!(
+                "worker {}: {} {calls} are stored, and {others} are {verb}",
+                worker.1, stored.count
+            ));
+        }
+    }
+    found
 }

@@ -38,12 +38,22 @@ pub enum BrokerError {
         /// What the client says.
         why: String,
     },
-    /// What answers is no broker, or one that speaks another version of its protocol.
+    /// What answers is no broker.
     #[error(
         "{place} is not a Kafka broker, or its listener uses TLS: {why}\nhint: give the address of a Kafka broker's listener without TLS"
     )]
     Foreign {
         /// Which address.
+        place: String,
+        /// What the client says.
+        why: String,
+    },
+    /// A broker answers, and has no version of a request in common with the client.
+    #[error(
+        "{place} is a Kafka broker of an unsupported version: {why}\nhint: Stackmark is tested with Kafka 4; `stackmark rig up kafka` starts one"
+    )]
+    OtherVersion {
+        /// Which broker.
         place: String,
         /// What the client says.
         why: String,
@@ -340,6 +350,9 @@ fn because(error: BrokerError, place: &str) -> BrokerError {
     let BrokerError::Unavailable { why, .. } = &error else { return error };
     let place = place.to_owned();
     let says = |words: &[&str]| words.iter().any(|word| why.contains(word));
+    if says(&["matching version"]) {
+        return BrokerError::OtherVersion { place, why: why.clone() };
+    }
     if says(&["Sasl", "SaslAuthenticationFailed", "authentication"]) {
         return BrokerError::Refused { place, why: why.clone() };
     }

@@ -209,7 +209,7 @@ impl Subject {
         Ok(Some(Server::start(&RELAY, &order, &settings, log, interrupt)?))
     }
 
-    /// Whether messages of its calls are published: by a relay of ours, by one within the server, or by whoever makes the transactions.
+    /// Whether messages of its calls are published: by a relay of ours, by one within the server, or by the process of the sessions.
     pub fn publishes(&self) -> bool {
         self.how.style.has_outbox() || self.publishes_directly()
     }

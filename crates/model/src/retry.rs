@@ -12,6 +12,25 @@ pub struct RetryPolicy {
 impl RetryPolicy {
     /// For a server, which has repeated what may be repeated.
     pub const ONCE: RetryPolicy = RetryPolicy { attempts_max: 1 };
+
+    /// Runs a call, and repeats it after a conflict as often as this policy allows.
+    ///
+    /// # Errors
+    /// The fault of the last attempt.
+    pub async fn run<W: Workload, S: Session<W>>(
+        self,
+        session: &mut S,
+        call: &W::Call,
+        effort: &mut Effort,
+    ) -> Result<W::Outcome, Fault> {
+        let mut attempt = 1;
+        loop {
+            match session.run(call, effort).await {
+                Err(Fault::Conflict(_)) if attempt < self.attempts_max => attempt += 1,
+                result => return result,
+            }
+        }
+    }
 }
 
 impl Default for RetryPolicy {
@@ -38,13 +57,7 @@ impl<S> Retrying<S> {
 
 impl<W: Workload, S: Session<W>> Session<W> for Retrying<S> {
     async fn run(&mut self, call: &W::Call, effort: &mut Effort) -> Result<W::Outcome, Fault> {
-        let mut attempt = 1;
-        loop {
-            match self.session.run(call, effort).await {
-                Err(Fault::Conflict(_)) if attempt < self.policy.attempts_max => attempt += 1,
-                result => return result,
-            }
-        }
+        self.policy.run(&mut self.session, call, effort).await
     }
 
     fn statement_times(&self) -> Option<&StatementTimes> {

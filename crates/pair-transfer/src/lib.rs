@@ -1,15 +1,16 @@
 //! Transfers over several stores, through any driver: sessions whose transfers cross by two-phase commit, by a saga, perhaps after a
 //! record in a log, in attached files, or by two writes that know nothing of each other; the relay of sagas, and the recovery of branches in doubt.
 
+mod background;
 mod log_first;
 mod recovery;
 mod relaying;
 
 use adapter_rusqlite::{AttachedOpener, SqliteConn, SqliteOpener};
 use anyhow::{Result, bail};
+use background::Background;
 use measure::Monotonic;
 use model::{AnyTarget, Fault, Home, OpenError, Session, Stack, Target, store_name};
-use recovery::Recovery;
 use sql::{SqlOpener, TwoPhase};
 use std::sync::Arc;
 use workload_transfer::{
@@ -105,7 +106,7 @@ pub async fn two_phase<O: SqlOpener<Conn: TwoPhase>>(
     is_logged: bool,
 ) -> Result<AnyTarget<Transfers>> {
     let stores = Arc::new(stores);
-    let recovery = Recovery::start(Arc::clone(&stores)).await?;
+    let recovery = recovery::start(Arc::clone(&stores)).await?;
     let crossing = if is_logged { Crossing::TwoPhaseLog } else { Crossing::TwoPhase };
     Ok(AnyTarget::new(Across { stores, crossing, _recovery: recovery }))
 }
@@ -135,7 +136,7 @@ pub fn attached(stores: Stores<SqliteOpener<Monotonic>>) -> Result<AnyTarget<Tra
 struct Across<O> {
     stores: Arc<Stores<O>>,
     crossing: Crossing,
-    _recovery: Recovery,
+    _recovery: Background,
 }
 
 impl<O: SqlOpener<Conn: TwoPhase>> Target<Transfers> for Across<O> {

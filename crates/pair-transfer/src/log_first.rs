@@ -1,84 +1,107 @@
-//! Transfers between stores that are written to a log first: a saga behind a log that is never ahead of what will be done.
+//! Sagas that log first: a record of a transfer between stores is published, and acknowledged, before the transaction in the store of its
+//! source begins.
 //!
-//! A session publishes a record of a transfer, and waits until that was acknowledged, before the transaction in the store of the source.
-//! Whatever the log holds is executed, exactly once, since a transfer is identified by its key:
+//! Each record is executed exactly once, because the key identifies the transfer:
 //!
-//! - What a session could not execute is left to all sessions of its process. None of them publishes another record before it was
-//!   executed, and the call is in doubt, never refused.
-//! - What a process could not execute is found by the next one in the log ([`execute_log`]). A session continues with a new stream after
-//!   it has left something, so only the last record of each stream may still have to be executed.
+//! - A call that could not execute its record is in doubt. It leaves the record to a thread of the process, which executes it as soon as
+//!   sink and stores allow.
+//! - A process that ends may leave records too. The next process reads the log and executes the last record of each stream
+//!   ([`execute_log`]). No other record can be unexecuted: a session writes to its stream only after it has executed the record before,
+//!   and continues with a new stream after it has left one.
 
+use crate::background::Background;
 use crate::{Single, Stores};
 use anyhow::{Result, anyhow, bail};
 use measure::{Monotonic, unix_nanoseconds};
 use model::random::Random;
 use model::{
-    AnyTarget, Doubt, Effort, Fault, Home, OpenError, Refusal, RetryPolicy, Retrying, Said, Session, Stack,
+    AnyTarget, DefectKind, Doubt, Effort, Fault, Home, OpenError, Refusal, RetryPolicy, Session, Stack,
     StatementTimes, Target,
 };
 use sql::{SqlConn, SqlOpener};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 use workload_transfer::{
-    Call, Crossing, LogRecord, Outcome, Purpose, Router, SagaSession, SqlSession, Transfer, Transfers,
+    Call, Crossing, LogRecord, Outcome, Purpose, Router, SagaSession, Transfer, Transfers,
 };
 
-/// Sessions that write transfers between stores to the sink of this process ([`relay::produce_to`]) first. What earlier processes have
-/// left in it is executed before.
+/// Time between two looks at what sessions have left.
+const EXECUTE_EVERY: Duration = Duration::from_millis(50);
+/// Records that sessions may leave; while there are as many, transfers between stores are refused.
+const LEFT_MAX: usize = 100_000;
+
+/// Sessions whose transfers between stores are first written to the sink of this process ([`relay::produce_to`]). What earlier processes
+/// have left in it is executed before.
 ///
 /// # Errors
 /// The log cannot be read, is not that of these stores, or cannot be executed.
 pub async fn log_first<O: SqlOpener>(stores: Stores<O>) -> Result<AnyTarget<Transfers>> {
     execute_log(&stores).await?;
-    Ok(AnyTarget::new(LogFirst { stores, log: Arc::new(Log::new()) }))
+    let (stores, log) = (Arc::new(stores), Arc::new(Log::new()));
+    let (of_executor, left) = (Arc::clone(&stores), Arc::clone(&log));
+    let work = async move |stopped| execute_left(&of_executor, &left, stopped).await;
+    let executor = Background::start("log", work)?;
+    Ok(AnyTarget::new(LogFirst { stores, log, _executor: executor }))
 }
 
-/// Executes the last record of each stream; for most it finds that this was done.
+/// Executes the last record of each stream, which for most was done before.
 ///
-/// It reads the whole log: a few hundred thousand records a second.
+/// It reads the whole log, some hundred thousand records per second.
 async fn execute_log<O: SqlOpener>(stores: &Stores<O>) -> Result<()> {
-    let last: Arc<Mutex<BTreeMap<u64, Transfer>>> = Arc::default();
+    let last: Arc<Mutex<BTreeMap<u64, LogRecord>>> = Arc::default();
     let (router, shared) = (stores.router.clone(), Arc::clone(&last));
     let each = move |payload: &[u8]| {
-        let record = LogRecord::parse(payload)?;
+        const HINT: &str = "hint: data has a log of its own; give new data a new file or topic with --sink";
+        let record = LogRecord::parse(payload).map_err(|why| format!("{why}\n{HINT}"))?;
         if router.crossing(&call_of(record.transfer)).is_none() {
             let Transfer { source, target, .. } = record.transfer;
-            return Err(format!("accounts {source} and {target} are not accounts of two stores"));
+            return Err(format!("accounts {source} and {target} are not accounts of two stores\n{HINT}"));
         }
-        shared.lock().unwrap_or_else(PoisonError::into_inner).insert(record.stream, record.transfer);
+        let mut last = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = last.entry(record.stream).or_insert(record);
+        if known.number < record.number {
+            *known = record;
+        }
         Ok(())
     };
-    let read = relay::read_published(each).await;
-    read.map_err(|why| {
-        anyhow!("the log of transfers cannot be used: {why}\nhint: data has a log of its own; give new data a new file or topic with --sink")
-    })?;
+    relay::read_published(each).await.map_err(|why| anyhow!("the log of transfers cannot be used: {why}"))?;
     let last = std::mem::take(&mut *last.lock().unwrap_or_else(PoisonError::into_inner));
     if last.is_empty() {
         return Ok(());
     }
-    let mut session = session(stores.sessions().await?, stores.router.clone());
-    for transfer in last.into_values() {
-        match session.run(&call_of(transfer), &mut Effort::default()).await {
-            // A defect is final too: such as a key that has expired.
-            Ok(_) | Err(Fault::Defect(_)) => {}
-            Err(fault) => bail!("transfer {} is in the log and could not be executed: {fault}", transfer.key),
+    let mut session = SagaSession::new(stores.sessions().await?, stores.router.clone());
+    for LogRecord { transfer, .. } in last.into_values() {
+        if let Err(fault) = execute(&mut session, &call_of(transfer), &mut Effort::default()).await
+            && !is_final(&fault)
+        {
+            bail!("transfer {} is in the log and could not be executed: {fault}", transfer.key);
         }
     }
     Ok(())
 }
 
-fn call_of(transfer: Transfer) -> Call {
+const fn call_of(transfer: Transfer) -> Call {
     Call::Transfer { purpose: Purpose::Across, transfer }
 }
 
-/// What is in the log is executed whatever it takes, so that a conflict is repeated here.
-type Executor<C, K> = Retrying<SagaSession<C, K>>;
-
-fn session<C: SqlConn, K: model::Clock>(stores: Vec<SqlSession<C, K>>, router: Router) -> Executor<C, K> {
-    Retrying::new(SagaSession::new(stores, router), RetryPolicy::default())
+/// Executes a record. A conflict is repeated here, since the record is already published.
+async fn execute<S: Session<Transfers>>(
+    session: &mut S,
+    call: &Call,
+    effort: &mut Effort,
+) -> Result<Outcome, Fault> {
+    RetryPolicy::default().run(session, call, effort).await
 }
 
-/// A record that was published, or perhaps was, and is still to be executed.
+/// Whether an attempt is the last one although it failed: the store refuses the call itself, such as one whose key has expired.
+fn is_final(fault: &Fault) -> bool {
+    matches!(fault, Fault::Defect(defect) if defect.kind == DefectKind::BadCall)
+}
+
+/// A record that is published, or perhaps is, and is still to be executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Entry {
     record: LogRecord,
@@ -88,7 +111,7 @@ struct Entry {
 
 impl Entry {
     async fn publish(&mut self) -> Result<(), String> {
-        // Records of a stream stay in their order.
+        // Records of a stream are in one partition.
         let (key, payload) = (self.record.stream, self.record.to_json());
         relay::publish(relay::Message { key, payload, created_us: None }).await?;
         self.is_published = true;
@@ -99,10 +122,10 @@ impl Entry {
 /// What the sessions of a process share.
 #[derive(Debug)]
 struct Log {
-    /// Names streams, which no other process names alike.
+    /// Names of streams; no two processes have the same.
     names: Mutex<Random>,
-    /// What sessions could not execute.
-    left: Mutex<Vec<Entry>>,
+    /// What sessions have left to be executed.
+    left: Mutex<VecDeque<Entry>>,
 }
 
 impl Log {
@@ -112,91 +135,110 @@ impl Log {
     }
 
     fn new_stream(&self) -> u64 {
-        const STREAM_MAX: i64 = (1 << 53) - 1;
-        self.names.lock().unwrap_or_else(PoisonError::into_inner).range(1, STREAM_MAX).unsigned_abs()
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.range(1, LogRecord::STREAM_MAX.cast_signed()).unsigned_abs()
     }
 
-    fn leave(&self, entry: Entry) {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
-    }
-
-    fn first_left(&self) -> Option<Entry> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner).first().copied()
-    }
-
-    fn executed(&self, record: &LogRecord) {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner).retain(|entry| entry.record != *record);
+    fn left(&self) -> std::sync::MutexGuard<'_, VecDeque<Entry>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A saga whose transfers between stores are logged first.
+/// Executes what sessions leave until it is told to stop, and then tries once more.
+async fn execute_left<O: SqlOpener>(stores: &Stores<O>, log: &Log, mut stopped: oneshot::Receiver<()>) {
+    let mut session = None;
+    loop {
+        let is_last = timeout(EXECUTE_EVERY, &mut stopped).await.is_ok();
+        while let Some(mut entry) = { log.left().pop_front() } {
+            let executed = execute_entry(stores, &mut session, &mut entry).await;
+            if !executed {
+                // Behind the others, of which some may be possible. Connections may be gone, and are opened again.
+                log.left().push_back(entry);
+                session = None;
+                break;
+            }
+        }
+        if is_last {
+            return;
+        }
+    }
+}
+
+async fn execute_entry<O: SqlOpener>(
+    stores: &Stores<O>,
+    session: &mut Option<SagaSession<O::Conn, Monotonic>>,
+    entry: &mut Entry,
+) -> bool {
+    if !entry.is_published && entry.publish().await.is_err() {
+        return false;
+    }
+    let session = match session {
+        Some(open) => open,
+        None => match stores.sessions().await {
+            Ok(sessions) => session.insert(SagaSession::new(sessions, stores.router.clone())),
+            Err(_) => return false,
+        },
+    };
+    let executed = execute(session, &call_of(entry.record.transfer), &mut Effort::default()).await;
+    executed.map_or_else(|fault| is_final(&fault), |_| true)
+}
+
+/// A session of a saga that logs first.
 struct LogFirstSession<C: SqlConn> {
-    session: Executor<C, Monotonic>,
+    session: SagaSession<C, Monotonic>,
     router: Router,
     log: Arc<Log>,
     stream: u64,
-    /// Of the call that is being made; that of a call which was cancelled is still there at the next one.
+    /// Of the next record in the stream.
+    number: u32,
+    /// Of the call that is being made. That of a call which was cancelled is still here at the next one.
     entry: Option<Entry>,
 }
 
 impl<C: SqlConn> LogFirstSession<C> {
-    /// Leaves the current record to all sessions, this one included.
+    /// Leaves the current record, if it has not been executed, and continues with a new stream.
     fn leave(&mut self) {
         if let Some(entry) = self.entry.take() {
-            self.log.leave(entry);
-            self.stream = self.log.new_stream();
+            self.log.left().push_back(entry);
+            (self.stream, self.number) = (self.log.new_stream(), 0);
         }
     }
 
-    /// Executes what sessions have left. It is removed only when that has ended: if this call is cancelled, others try.
-    async fn execute_left(&mut self) -> Result<(), Fault> {
-        while let Some(mut entry) = self.log.first_left() {
-            if !entry.is_published {
-                entry.publish().await.map_err(|why| refused(&why))?;
-            }
-            match self.session.run(&call_of(entry.record.transfer), &mut Effort::default()).await {
-                Ok(_) | Err(Fault::Defect(_)) => self.log.executed(&entry.record),
-                Err(fault) => return Err(refused(&fault.to_string())),
-            }
-        }
-        Ok(())
-    }
-
-    async fn log_and_run(
+    async fn log_and_execute(
         &mut self,
         call: &Call,
         transfer: Transfer,
         effort: &mut Effort,
     ) -> Result<Outcome, Fault> {
-        let record = LogRecord { stream: self.stream, transfer };
+        let record = LogRecord { stream: self.stream, number: self.number, transfer };
+        self.number += 1;
         let entry = self.entry.insert(Entry { record, is_published: false });
         if entry.publish().await.is_err() {
             return Err(Fault::InDoubt(Doubt::ServerError));
         }
-        let outcome = self.session.run(call, effort).await;
-        match outcome {
-            Ok(_) => self.entry = None,
-            // It is executed later.
-            Err(Fault::Conflict(_) | Fault::Refused(_)) => return Err(Fault::InDoubt(Doubt::ServerError)),
-            Err(_) => {}
+        match execute(&mut self.session, call, effort).await {
+            Err(fault) if !is_final(&fault) => Err(match fault {
+                // It will be executed.
+                Fault::Refused(Refusal::Unreachable) => Fault::InDoubt(Doubt::ConnectionLost),
+                Fault::Conflict(_) | Fault::Refused(_) => Fault::InDoubt(Doubt::ServerError),
+                fault => fault,
+            }),
+            executed => {
+                self.entry = None;
+                executed
+            }
         }
-        outcome
     }
-}
-
-/// Nothing was done, since something else is to be done first.
-fn refused(why: &str) -> Fault {
-    Fault::Refused(Refusal::Unwritable(Said::of(&format!(
-        "a logged transfer is still to be executed: {why}"
-    ))))
 }
 
 impl<C: SqlConn> Session<Transfers> for LogFirstSession<C> {
     async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
         self.leave();
         let Some(transfer) = self.router.crossing(call) else { return self.session.run(call, effort).await };
-        self.execute_left().await?;
-        let outcome = self.log_and_run(call, transfer, effort).await;
+        if self.log.left().len() >= LEFT_MAX {
+            return Err(Fault::Refused(Refusal::Shedding));
+        }
+        let outcome = self.log_and_execute(call, transfer, effort).await;
         self.leave();
         outcome
     }
@@ -213,8 +255,9 @@ impl<C: SqlConn> Drop for LogFirstSession<C> {
 }
 
 struct LogFirst<O> {
-    stores: Stores<O>,
+    stores: Arc<Stores<O>>,
     log: Arc<Log>,
+    _executor: Background,
 }
 
 impl<O: SqlOpener> Target<Transfers> for LogFirst<O> {
@@ -227,8 +270,9 @@ impl<O: SqlOpener> Target<Transfers> for LogFirst<O> {
     async fn open(&self, _worker: u32) -> Result<Self::Session, OpenError> {
         let stores: Vec<Single<O>> = self.stores.sessions().await?;
         let (router, log) = (self.stores.router.clone(), Arc::clone(&self.log));
+        let session = SagaSession::new(stores, router.clone());
         let stream = log.new_stream();
-        Ok(LogFirstSession { session: session(stores, router.clone()), router, log, stream, entry: None })
+        Ok(LogFirstSession { session, router, log, stream, number: 0, entry: None })
     }
 
     fn stack(&self) -> Stack {

@@ -14,7 +14,14 @@ enum Order {
     Read(Box<Each<'static>>, Waits),
 }
 
-static QUEUE: Mutex<Option<mpsc::UnboundedSender<Order>>> = Mutex::new(None);
+static QUEUE: Mutex<Queue> = Mutex::new(Queue::None);
+
+enum Queue {
+    /// No sink was named.
+    None,
+    Open(mpsc::UnboundedSender<Order>),
+    Ended,
+}
 
 /// Publishes to a sink what is given to [`publish`] from now on, until this value is dropped.
 #[must_use]
@@ -68,7 +75,7 @@ pub fn produce_to(mut sink: Box<dyn Sink>) -> std::io::Result<Producing> {
             }
         });
     });
-    *QUEUE.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
+    *QUEUE.lock().unwrap_or_else(PoisonError::into_inner) = Queue::Open(sender);
     Ok(Producing(()))
 }
 
@@ -91,18 +98,20 @@ pub async fn read_published(
 }
 
 async fn order(of: impl FnOnce(Waits) -> Order) -> Result<(), String> {
-    let queue = QUEUE.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let Some(queue) = queue else { return Ok(()) };
+    const ENDED: &str = "the producer has ended";
     let (sender, answer) = oneshot::channel();
-    let gone = |_| "the producer has ended".to_owned();
-    queue.send(of(sender)).map_err(|_| gone(()))?;
-    answer.await.map_err(|_| gone(()))?
+    match &*QUEUE.lock().unwrap_or_else(PoisonError::into_inner) {
+        Queue::None => return Ok(()),
+        Queue::Open(queue) => queue.send(of(sender)).map_err(|_| ENDED)?,
+        Queue::Ended => return Err(ENDED.into()),
+    }
+    answer.await.map_err(|_| ENDED)?
 }
 
 impl Drop for Producing {
     fn drop(&mut self) {
         // The thread ends when it has published what it was given.
-        *QUEUE.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *QUEUE.lock().unwrap_or_else(PoisonError::into_inner) = Queue::Ended;
     }
 }
 
@@ -126,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_acknowledged_when_the_sink_has_it_and_goes_nowhere_without_one() {
+    fn a_message_is_acknowledged_when_the_sink_has_it_and_goes_nowhere_where_none_was_named() {
         let kept = Arc::new(Mutex::new(Vec::new()));
         let message = |payload: &str| Message { key: 1, payload: payload.into(), created_us: None };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -136,7 +145,7 @@ mod tests {
         assert_eq!(published("right"), Ok(()));
         assert_eq!(published("wrong"), Err("it failed".to_owned()));
         drop(producing);
-        assert_eq!(published("after"), Ok(()));
+        assert_eq!(published("after"), Err("the producer has ended".to_owned()));
         assert_eq!(*kept.lock().unwrap(), [b"right".to_vec(), b"wrong".to_vec()]);
     }
 }

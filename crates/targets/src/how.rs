@@ -111,7 +111,7 @@ impl Style {
         matches!(self, TwoPhase | TwoPhaseLog | Saga | LogFirst | DualWrite | Attached)
     }
 
-    /// Whether whoever makes the transactions publishes messages: before them, or after their commit.
+    /// Whether sessions publish messages: before their transactions, or after a commit.
     pub const fn publishes_directly(self) -> bool {
         matches!(self, Style::LogFirst | Style::DirectPublish)
     }

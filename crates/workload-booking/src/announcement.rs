@@ -2,12 +2,12 @@
 
 use crate::ledger::{effect, of_sort};
 use crate::{Booking, Cardinality, Claims, QUANTITY_MAX, Sort, Tally, USER_MAX};
-use benchmark::keyed::{Answered, Stored, Sums, Words, finding};
-use benchmark::messages::{KeyedMessages, Violations};
+use benchmark::keyed::{Answered, Stored, Words, finding};
+use benchmark::messages::{KeyedMessages, Violations, compared};
 use model::{Key, LedgerFinding};
 use serde::{Deserialize, Serialize};
 use sql::{ColumnError, Columns};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 /// An announcement as it is published: one line of JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,38 +175,17 @@ const ANNOUNCED: Words = Words {
 
 fn held(claims: &Claims, runs: &BTreeSet<u64>, announced: &[Stored], stored: &[Tally]) -> Vec<LedgerFinding> {
     let mut findings: Vec<_> = claims.held(Answered::Completed, announced, &ANNOUNCED).into();
-    let of_runs = |all: &[Stored]| -> BTreeMap<(i64, i64), Sums> {
-        let mut sums: BTreeMap<(i64, i64), Sums> = BTreeMap::new();
-        let own = all.iter().filter(|one| runs.contains(&one.run.cast_unsigned()));
-        own.for_each(|one| sums.entry((one.run, one.worker)).or_default().absorb(&one.sums));
-        sums
-    };
-    let (announced, booked) = (of_runs(announced), of_runs(&of_sort(stored, Sort::Bookings)));
-    let mut found = finding("announcements of stored bookings", "announcements");
-    for worker in announced.keys().chain(booked.keys().filter(|worker| !announced.contains_key(worker))) {
-        let none = Sums::default();
-        let (announced, booked) =
-            (announced.get(worker).unwrap_or(&none), booked.get(worker).unwrap_or(&none));
-        found.low += booked.count;
-        found.high += booked.count;
-        found.stored += announced.count;
-        if announced != booked {
-            found.violations.push(format!(
-                "worker {}: {} bookings are stored, and {} {}",
-                worker.1,
-                booked.count,
-                announced.count,
-                if announced.count == booked.count { "others are announced" } else { "are announced" }
-            ));
-        }
-    }
-    findings.push(found);
+    let found = finding("announcements of stored bookings", "announcements");
+    let booked = of_sort(stored, Sort::Bookings);
+    findings.push(compared(found, runs, [announced, &booked], ["bookings", "announced"]));
     findings
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use benchmark::keyed::Sums;
+    use std::collections::BTreeMap;
 
     const RUN: u64 = 7;
 

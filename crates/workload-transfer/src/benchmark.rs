@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use benchmark::keyed::Effect;
 use benchmark::{
     Benchmark, Inquiry, Kit, Look, MessageCheck, Past, Rehearsal, Settling, Streams, input_checks,
-    ledger_checks, message_checks, whole_checks,
+    ledger_checks, whole_checks,
 };
 use model::rows::Dataset;
 use model::{Mix, Skewed};
@@ -235,20 +235,5 @@ impl Benchmark for Transfers {
 
     fn deferred(_ledger: &Ledger, _totals: &measure::Totals) -> Option<Deferred> {
         None
-    }
-}
-
-impl MessageCheck<Transfers> for LogCheck {
-    fn take(&mut self, place: &dyn Fn() -> String, payload: &[u8]) {
-        LogCheck::take(self, place, payload);
-    }
-
-    fn duplicates(&self) -> u64 {
-        LogCheck::duplicates(self)
-    }
-
-    fn checks(&self, claims: &Claims, stored: &Vec<Tally>) -> Vec<LedgerCheck> {
-        let passed = "The log has each stored transfer between stores, and beyond those only calls in doubt.";
-        message_checks(self.findings(claims, stored), passed, claims.complete)
     }
 }

@@ -1,19 +1,23 @@
 //! The log of style `log-first`: a record of each transfer between stores, published before anything is done in a store.
 
 use crate::ledger::effect;
-use crate::{AMOUNT_MAX, Cardinality, Claims, Key, Sort, Tally, Transfer};
-use benchmark::keyed::{Answered, KeyedClaims, Stored, Words, WorkerTally};
-use benchmark::messages::{KeyedMessages, Violations};
+use crate::{AMOUNT_MAX, Cardinality, Claims, Key, Sort, Tally, Transfer, Transfers};
+use benchmark::keyed::{Stored, finding};
+use benchmark::messages::{KeyedMessages, Violations, compared};
+use benchmark::{MessageCheck, message_checks};
 use model::LedgerFinding;
+use result::LedgerCheck;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// A record of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogRecord {
-    /// The stream of the session that wrote it, below 2^53. A session writes the next record of a stream only when the one before was
-    /// executed, so that only the last record of a stream may still have to be.
+    /// The stream of the session that wrote it, at most [`LogRecord::STREAM_MAX`]. Only the record of a stream with the highest number may
+    /// be unexecuted.
     pub stream: u64,
+    /// Its number in the stream, from 0.
+    pub number: u32,
     /// What is to be executed.
     pub transfer: Transfer,
 }
@@ -26,6 +30,7 @@ struct Line {
     #[serde(rename = "type")]
     kind: String,
     stream: u64,
+    number: u32,
     /// The key: run, worker and sequence.
     transfer: String,
     source: u32,
@@ -36,12 +41,16 @@ struct Line {
 const KIND: &str = "transfer";
 
 impl LogRecord {
+    /// The largest stream: JSON readers may keep numbers as doubles.
+    pub const STREAM_MAX: u64 = (1 << 53) - 1;
+
     /// A line of JSON, without its end.
     #[must_use]
     pub fn to_json(&self) -> Vec<u8> {
         let Transfer { key, source, target, amount } = self.transfer;
         let (kind, transfer) = (KIND.into(), key.to_string());
-        let line = Line { kind, stream: self.stream, transfer, source, target, amount };
+        let LogRecord { stream, number, .. } = *self;
+        let line = Line { kind, stream, number, transfer, source, target, amount };
         let mut json = Vec::with_capacity(160);
         model::json::write(&line, &mut json);
         json
@@ -53,18 +62,17 @@ impl LogRecord {
     /// It is not such a record, or its accounts are equal or its amount cannot be asked for.
     pub fn parse(json: &[u8]) -> Result<LogRecord, String> {
         let line: Line = serde_json::from_slice(json).map_err(|error| error.to_string())?;
-        let Line { kind, stream, transfer: text, source, target, amount } = line;
+        let Line { kind, stream, number, transfer: text, source, target, amount } = line;
         let key = Key::parse(&text).filter(|_| kind == KIND);
         let key = key.ok_or_else(|| format!("it is not the record of a transfer: {kind} of {text}"))?;
         if source == target || !(1..=AMOUNT_MAX).contains(&amount) {
             return Err(format!("no transfer can be of {amount} units from account {source} to {target}"));
         }
-        Ok(LogRecord { stream, transfer: Transfer { key, source, target, amount } })
+        Ok(LogRecord { stream, number, transfer: Transfer { key, source, target, amount } })
     }
 }
 
-/// Compares the log of some runs with what is stored: each stored transfer between stores has a record, and a record without a stored
-/// transfer is of a call in doubt.
+/// Compares the log of some runs with what is stored: each stored transfer between stores has a record, and each record was executed.
 #[derive(Debug, Clone)]
 pub(crate) struct LogCheck {
     runs: BTreeSet<u64>,
@@ -73,30 +81,10 @@ pub(crate) struct LogCheck {
     malformed: Violations,
 }
 
-const LOGGED: Words = Words {
-    names: ["logged transfers", "logged amounts", "logged keys"],
-    calls: "log records",
-    units: "logged units",
-};
-
 impl LogCheck {
     pub(crate) fn new(runs: &[u64], size: Cardinality) -> LogCheck {
         let runs = runs.iter().copied().collect();
         LogCheck { runs, size, records: KeyedMessages::default(), malformed: Violations::default() }
-    }
-
-    /// Records of a key that has one already: calls are repeated under their keys.
-    pub(crate) const fn duplicates(&self) -> u64 {
-        self.records.duplicates()
-    }
-
-    pub(crate) fn take(&mut self, place: &dyn Fn() -> String, payload: &[u8]) {
-        match self.read(payload) {
-            Ok(transfer) => {
-                self.records.enter(&effect(&transfer));
-            }
-            Err(why) => self.malformed.note(|| format!("{}: {why}", place())),
-        }
     }
 
     fn read(&self, payload: &[u8]) -> Result<Transfer, String> {
@@ -113,30 +101,35 @@ impl LogCheck {
         Ok(transfer)
     }
 
-    pub(crate) fn findings(&self, claims: &Claims, stored: &[Tally]) -> Vec<LedgerFinding> {
-        let mut workers: BTreeMap<(u64, u32), WorkerTally> = BTreeMap::new();
-        for tally in stored.iter().filter(|tally| is_between_stores(tally.sort)) {
-            let (run, worker) = (tally.run.cast_unsigned(), tally.worker as u32);
-            if self.runs.contains(&run) {
-                let of_worker = workers.entry((run, worker)).or_insert(WorkerTally {
-                    run,
-                    worker,
-                    ..WorkerTally::default()
-                });
-                of_worker.completed.absorb(&tally.sums);
+    fn findings(&self, stored: &[Tally]) -> Vec<LedgerFinding> {
+        let between = stored.iter().filter(|tally| is_between_stores(tally.sort));
+        let between: Vec<Stored> =
+            between.map(|&Tally { run, worker, sums, .. }| Stored { run, worker, sums }).collect();
+        let found = finding("logged transfers", "log records");
+        let words = ["transfers between stores", "logged"];
+        let logged = compared(found, &self.runs, [&self.records.stored(), &between], words);
+        vec![logged, self.malformed.finding("malformed log records", "records")]
+    }
+}
+
+impl MessageCheck<Transfers> for LogCheck {
+    fn take(&mut self, place: &dyn Fn() -> String, payload: &[u8]) {
+        match self.read(payload) {
+            Ok(transfer) => {
+                self.records.enter(&effect(&transfer));
             }
+            Err(why) => self.malformed.note(|| format!("{}: {why}", place())),
         }
-        // Workers of which the log alone has anything are compared too.
-        let logged: Vec<Stored> = self.records.stored();
-        for &Stored { run, worker, .. } in &logged {
-            let (run, worker) = (run.cast_unsigned(), worker as u32);
-            let none = WorkerTally { run, worker, ..WorkerTally::default() };
-            workers.entry((run, worker)).or_insert(none);
-        }
-        let between = KeyedClaims { workers: workers.into_values().collect(), ..claims.clone() };
-        let mut findings: Vec<_> = between.held(Answered::Completed, &logged, &LOGGED).into();
-        findings.push(self.malformed.finding("malformed log records", "records"));
-        findings
+    }
+
+    /// Calls are repeated under their keys.
+    fn duplicates(&self) -> u64 {
+        self.records.duplicates()
+    }
+
+    fn checks(&self, claims: &Claims, stored: &Vec<Tally>) -> Vec<LedgerCheck> {
+        let passed = "The log has each stored transfer between stores, and no others.";
+        message_checks(self.findings(stored), passed, claims.complete)
     }
 }
 
@@ -149,6 +142,7 @@ const fn is_between_stores(sort: Sort) -> bool {
 mod tests {
     use super::*;
     use benchmark::keyed::Sums;
+    use std::collections::BTreeMap;
 
     const RUN: u64 = 7;
 
@@ -168,24 +162,22 @@ mod tests {
     }
 
     /// Names of what is wrong, with its words, and duplicates.
-    fn check(records: &[Vec<u8>], doubts: &[Transfer], stored: &[Tally]) -> (Vec<&'static str>, String, u64) {
+    fn check(records: &[Vec<u8>], stored: &[Tally]) -> (Vec<&'static str>, String, u64) {
         let mut log = LogCheck::new(&[RUN], size());
         records.iter().enumerate().for_each(|(at, record)| log.take(&|| format!("line {}", at + 1), record));
-        let doubts = doubts.iter().map(effect).collect();
-        let claims = Claims { doubts, complete: true, ..Claims::default() };
-        let mut findings = log.findings(&claims, stored);
+        let mut findings = log.findings(stored);
         findings.retain(|finding| !finding.violations.is_empty());
         let words = findings.iter().flat_map(|finding| &finding.violations).cloned().collect::<Vec<_>>();
         (findings.iter().map(|finding| finding.name).collect(), words.join("; "), log.duplicates())
     }
 
     fn records(transfers: &[Transfer]) -> Vec<Vec<u8>> {
-        transfers.iter().map(|of| LogRecord { stream: 5, transfer: *of }.to_json()).collect()
+        transfers.iter().map(|of| LogRecord { stream: 5, number: 0, transfer: *of }.to_json()).collect()
     }
 
     #[test]
     fn a_record_survives_its_line_and_other_lines_are_refused() {
-        let record = LogRecord { stream: (1 << 53) - 1, transfer: transfer(3, 9) };
+        let record = LogRecord { stream: LogRecord::STREAM_MAX, number: 7, transfer: transfer(3, 9) };
         assert_eq!(LogRecord::parse(&record.to_json()), Ok(record));
         let text = String::from_utf8(record.to_json()).unwrap();
         for (from, to, why) in [
@@ -205,12 +197,12 @@ mod tests {
     }
 
     #[test]
-    fn the_log_has_each_stored_transfer_between_stores_and_beyond_them_only_doubts() {
+    fn the_log_has_each_stored_transfer_between_stores_and_no_others() {
         let all: Vec<Transfer> = (0..90).map(|at| transfer(at % 3, at / 3)).collect();
         let right = stored(Sort::Settled, &all);
-        assert_eq!(check(&records(&all), &[], &right), (vec![], String::new(), 0));
+        assert_eq!(check(&records(&all), &right), (vec![], String::new(), 0));
         // Repeated calls are logged again.
-        assert_eq!(check(&[records(&all), records(&all[..7])].concat(), &[], &right).2, 7);
+        assert_eq!(check(&[records(&all), records(&all[..7])].concat(), &right), (vec![], String::new(), 7));
         // States of transfers between stores, and states of others.
         let parts: Vec<Tally> = [
             stored(Sort::Settled, &all[..30]),
@@ -221,20 +213,20 @@ mod tests {
             stored(Sort::Accepted, &[all.clone(), vec![transfer(0, 99)]].concat()),
         ]
         .concat();
-        assert_eq!(check(&records(&all), &[], &parts), (vec![], String::new(), 0));
+        assert_eq!(check(&records(&all), &parts), (vec![], String::new(), 0));
 
-        let (names, words, _) = check(&records(&all[1..]), &[], &right);
-        assert!(names.contains(&"logged transfers"), "{names:?}");
-        assert!(words.contains("worker 0: at least 30 log records were acknowledged, stored 29"), "{words}");
-        // Only what is in doubt may be in the log alone.
-        let less = stored(Sort::Settled, &all[1..]);
-        assert_eq!(check(&records(&all), &all[..1], &less), (vec![], String::new(), 0));
-        assert!(check(&records(&all), &[], &less).0.contains(&"logged transfers"));
-        assert_eq!(check(&records(&all), &all[1..2], &less).0, ["logged transfers", "logged amounts"]);
+        let wrong = |records: &[Vec<u8>], stored: &[Tally], words: &str| {
+            let words = words.to_owned();
+            assert_eq!(check(records, stored), (vec!["logged transfers"], words, 0));
+        };
+        let lacking = "worker 0: 30 transfers between stores are stored, and 29 are logged";
+        wrong(&records(&all[1..]), &right, lacking);
+        let unexecuted = "worker 0: 29 transfers between stores are stored, and 30 are logged";
+        wrong(&records(&all), &stored(Sort::Settled, &all[1..]), unexecuted);
         let of_other = [records(&all[1..]), records(&[transfer(0, 77)])].concat();
-        assert_eq!(check(&of_other, &[], &right).0, ["logged keys"]);
-        // A worker of which nothing is stored.
-        assert!(check(&records(&[transfer(5, 0)]), &[], &[]).0.contains(&"logged transfers"));
+        wrong(&of_other, &right, "worker 0: 30 transfers between stores are stored, and others are logged");
+        let of_none = "worker 5: 0 transfers between stores are stored, and 1 are logged";
+        wrong(&records(&[transfer(5, 0)]), &[], of_none);
     }
 
     #[test]
@@ -246,7 +238,7 @@ mod tests {
         for (wrong, why) in
             [(near, "accounts 1 and 2"), (of_other, "belongs to another run"), (absent, "accounts 1 and 25")]
         {
-            let (names, words, _) = check(&records(&[wrong]), &[], &[]);
+            let (names, words, _) = check(&records(&[wrong]), &[]);
             assert_eq!(names, ["malformed log records"]);
             assert!(words.contains("line 1: ") && words.contains(why), "{words}");
         }

@@ -149,7 +149,11 @@ impl Decline {
 pub(crate) fn check(call: &Call, outcome: &Outcome) -> Result<(), &'static str> {
     let no_debt = |balance: i64| if balance < 0 { Err("an account holds less than nothing") } else { Ok(()) };
     match (call, outcome) {
-        (Call::Transfer { purpose, .. }, Outcome::Moved { state, balance }) => match (purpose, state) {
+        (Call::Transfer { purpose, transfer }, Outcome::Moved { state, balance }) => match (purpose, state) {
+            // No account comes to hold as much.
+            _ if transfer.amount == AMOUNT_MAX => {
+                Err("a transfer of more than any account holds is accepted")
+            }
             (Purpose::Within | Purpose::Overdraft, State::Pending) => {
                 Err("a transfer within a store is answered as if it was on its way to another")
             }
@@ -192,6 +196,12 @@ mod tests {
         assert!(moved(State::Pending, 5).unwrap_err().contains("on its way to another"));
         let across = Call::Transfer { purpose: Purpose::Across, transfer };
         assert_eq!(check(&across, &Outcome::Moved { state: State::Pending, balance: 5 }), Ok(()));
+        let all = Transfer { amount: AMOUNT_MAX, ..transfer };
+        for purpose in [Purpose::Overdraft, Purpose::Retry] {
+            let moved = Outcome::Moved { state: State::Completed, balance: 5 };
+            let answer = check(&Call::Transfer { purpose, transfer: all }, &moved);
+            assert_eq!(answer, Err("a transfer of more than any account holds is accepted"));
+        }
         let declined = |balance| check(&asked, &Outcome::Declined(Decline::InsufficientFunds { balance }));
         assert_eq!(declined(9), Ok(()));
         assert_eq!(declined(10), Err("a transfer is declined although the account holds enough"));

@@ -139,9 +139,9 @@ where source < ?1 or source > ?2 or target = source or amount < 1 or amount > ?4
 -- For the ledger ---------------------------------------------------------------------------------------------------------
 
 -- By run and worker, with count, amounts and mixed sequences: transfers that were accepted (1) and declined (2), debits (3) and
--- credits (4), transfers that are pending (7), were settled (8) and refunded (9), and what came from other stores and was given
--- (10) or refused (11), and declined transfers to accounts of other stores (12); and accounts (5) with what they hold; and branches that are prepared and not decided (6), where an
--- engine has such.
+-- credits (4), transfers that are pending (7), were settled (8) and refunded (9), what came from other stores and was given (10) or
+-- refused (11), and declined transfers to accounts of other stores (12); accounts (5) with what they hold; and branches that are
+-- prepared and not decided (6), where an engine has such.
 -- name: tallies
 select 1 as sort, run, worker, count(*) as transfers, cast(sum(amount) as bigint) as units,
   cast(sum(sequence * 48271 % 2147483647) as bigint) as mixed

@@ -7,7 +7,8 @@ use model::Nanos;
 use sql::Secret;
 use std::future::Future;
 use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
@@ -89,27 +90,74 @@ fn nobody_gets_in_with_another_password_or_with_none() {
     });
 }
 
+/// Connects to a server that answers each connection by a function, and gives the error.
+async fn error_of<A: Future<Output = std::io::Result<()>>>(answer: impl Fn(TcpStream) -> A) -> BrokerError {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address: Address = listener.local_addr().unwrap().to_string().parse().unwrap();
+    let answering = async {
+        loop {
+            // A client that has gone before its answer is no error.
+            let _ = answer(listener.accept().await.unwrap().0).await;
+        }
+    };
+    let error = tokio::select! {
+        answer = Broker::connect(&address) => answer.unwrap_err(),
+        () = answering => unreachable!("it accepts for ever"),
+    };
+    assert!(error.to_string().starts_with(&address.place()), "{error}");
+    error
+}
+
 #[test]
 fn what_is_no_broker_is_said_to_be_none() {
     block_on(async {
+        let error = error_of(async |mut stream: TcpStream| {
+            stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n").await
+        });
+        let error = error.await;
+        assert!(matches!(error, BrokerError::Foreign { .. }), "{error:?}");
+        // One that ends each connection, as PostgreSQL does with what it does not understand.
+        let error = error_of(async |stream: TcpStream| {
+            drop(stream);
+            Ok(())
+        });
+        let error = error.await;
+        assert!(matches!(error, BrokerError::Unavailable { .. } | BrokerError::Foreign { .. }), "{error:?}");
+
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let address: Address = format!("127.0.0.1:{port}").parse().unwrap();
-        // It answers whatever comes as a web server would.
-        let answering = async {
-            loop {
-                let (stream, _) = listener.accept().await.unwrap();
-                stream.writable().await.unwrap();
-                let _ = stream.try_write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
-            }
-        };
-        let error = tokio::select! {
-            answer = Broker::connect(&address) => answer.unwrap_err(),
-            () = answering => unreachable!("it accepts for ever"),
-        };
-        assert!(error.to_string().contains(&format!("127.0.0.1:{port}")), "{error}");
+        let address: Address = listener.local_addr().unwrap().to_string().parse().unwrap();
         drop(listener);
         let error = Broker::connect(&address).await.unwrap_err();
         assert!(matches!(error, BrokerError::Unavailable { .. }), "{error:?}");
+    });
+}
+
+/// A broker that knows version 100 of the request `Metadata` alone, and says so in version 3 of `ApiVersions`.
+async fn answer_as_another_version(mut stream: TcpStream) -> std::io::Result<()> {
+    const METADATA: i16 = 3;
+    const API_VERSIONS: i16 = 18;
+    loop {
+        let size = stream.read_i32().await?;
+        let mut request = vec![0; size as usize];
+        stream.read_exact(&mut request).await?;
+        let mut answer = request[4..8].to_vec();
+        answer.extend([0, 0, 3]);
+        for (request, versions) in [(METADATA, [100, 100]), (API_VERSIONS, [0, 3])] {
+            let [least, most]: [i16; 2] = versions;
+            [request, least, most].iter().for_each(|number| answer.extend(number.to_be_bytes()));
+            answer.push(0);
+        }
+        answer.extend([0; 5]);
+        stream.write_i32(answer.len() as i32).await?;
+        stream.write_all(&answer).await?;
+    }
+}
+
+#[test]
+fn a_broker_of_another_version_is_named_as_such() {
+    block_on(async {
+        let error = error_of(answer_as_another_version).await;
+        assert!(matches!(error, BrokerError::OtherVersion { .. }), "{error:?}");
+        assert!(error.to_string().contains("Metadata"), "{error}");
     });
 }
