@@ -160,7 +160,9 @@ fn the_server_in_go_publishes_its_bookings_to_a_file_and_to_a_topic() {
             let bookings = ledger.iter().find(|check| check["name"] == "bookings").unwrap();
             let checks: Vec<_> = ledger
                 .iter()
-                .filter(|check| check["name"].as_str().unwrap().contains("announce"))
+                .filter(|check| {
+                    ["announce", "messages"].iter().any(|of| check["name"].as_str().unwrap().contains(of))
+                })
                 .map(|check| check["check"].as_str().unwrap())
                 .collect();
             if sink == "--sink null" {

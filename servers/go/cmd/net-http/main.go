@@ -250,7 +250,7 @@ func (s *server) serve(stop <-chan struct{}) error {
 	}
 	for _, pool := range s.pools {
 		if !pool.Close(time.Second) {
-			return fmt.Errorf("calls were cut off %v after the server was asked to stop", web.DrainMax)
+			return fmt.Errorf("calls were cut off, which had run for %v", pool.Busy())
 		}
 	}
 	return nil

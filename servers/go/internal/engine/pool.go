@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,7 @@ const (
 type Pool struct {
 	opener  Opener
 	free    chan *slot
+	slots   []*slot
 	waiting atomic.Int64
 	log     func(line string)
 }
@@ -30,11 +32,13 @@ type Pool struct {
 type slot struct {
 	session Session
 	since   time.Time
+	// taken is when a call took it, in nanoseconds since 1970; 0 while it is free. It is read while calls run.
+	taken atomic.Int64
 }
 
 // NewPool opens all connections.
 func NewPool(opener Opener, size int, log func(line string)) (*Pool, error) {
-	pool := &Pool{opener: opener, free: make(chan *slot, size), log: log}
+	pool := &Pool{opener: opener, free: make(chan *slot, size), slots: make([]*slot, size), log: log}
 	deadline := time.Now().Add(CallMax)
 	errors := make([]error, size)
 	var opening sync.WaitGroup
@@ -45,7 +49,8 @@ func NewPool(opener Opener, size int, log func(line string)) (*Pool, error) {
 				errors[at] = err
 				return
 			}
-			pool.free <- &slot{session: Session{conn: conn}, since: time.Now()}
+			pool.slots[at] = &slot{session: Session{conn: conn}, since: time.Now()}
+			pool.free <- pool.slots[at]
 		})
 	}
 	opening.Wait()
@@ -67,6 +72,7 @@ func (p *Pool) Run(kind Kind, effort *Effort, body Body) *Fault {
 	if fault != nil {
 		return fault
 	}
+	slot.taken.Store(taken.UnixNano())
 	defer p.put(slot)
 	return p.runOn(slot, asked.Add(CallMax), taken, kind, effort, body)
 }
@@ -94,6 +100,7 @@ func (p *Pool) take() (*slot, *Fault) {
 
 func (p *Pool) put(slot *slot) {
 	slot.since = time.Now()
+	slot.taken.Store(0)
 	p.free <- slot
 }
 
@@ -160,6 +167,19 @@ func (p *Pool) Close(within time.Duration) bool {
 		}
 	}
 	return true
+}
+
+// Busy is how long each call has had its connection that has one now, the longest first.
+func (p *Pool) Busy() []time.Duration {
+	var busy []time.Duration
+	now := time.Now().UnixNano()
+	for _, slot := range p.slots {
+		if taken := slot.taken.Load(); taken != 0 {
+			busy = append(busy, time.Duration(now-taken))
+		}
+	}
+	slices.SortFunc(busy, func(a, b time.Duration) int { return int(b - a) })
+	return busy
 }
 
 // OpenError is why there is no connection.

@@ -77,6 +77,20 @@ func TestThereAreNeverMoreConnectionsThanAsked(t *testing.T) {
 	}
 }
 
+func TestCallsThatHaveAConnectionAreKnown(t *testing.T) {
+	var of fake
+	made := pool(t, &of, 2)
+	running := func(*Session) (bool, error) {
+		if busy := made.Busy(); len(busy) != 1 || busy[0] < 0 {
+			t.Error(busy)
+		}
+		return true, nil
+	}
+	if fault := made.Run(Write, new(Effort), running); fault != nil || len(made.Busy()) != 0 {
+		t.Error(fault, made.Busy())
+	}
+}
+
 func TestABrokenConnectionIsReplacedWhenItIsNextUsed(t *testing.T) {
 	var of fake
 	made := pool(t, &of, 1)
