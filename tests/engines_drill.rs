@@ -59,7 +59,7 @@ fn a_saga_on_postgresql_outlives_its_relay_and_a_shard() {
 #[test]
 fn a_log_on_kafka_before_a_saga_outlives_its_broker_and_a_shard() {
     if rig::for_tests::broker().is_some() {
-        let only = "--sink kafka --only generator,broker:kill,engine:kill --faults 4";
+        let only = "--sink kafka --only generator,broker:kill,engine:kill --faults 3";
         assert_passed(&format!("transfer/postgres/tokio-postgres/log-first {only}"));
     }
 }

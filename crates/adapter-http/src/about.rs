@@ -33,6 +33,9 @@ pub struct About {
     pub pid: Option<u32>,
     /// What is behind it.
     pub stack: Stack,
+    /// Calls that it still completes although they were answered as in doubt, if it knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfinished: Option<u64>,
 }
 
 /// What the caller wants to find. `None`: anything will do.
@@ -51,13 +54,7 @@ pub(crate) async fn check<W: Wire>(
     let url = format!("http://{address}");
     let unreachable = |why: String| OpenError::Unreachable { what: url.clone(), why };
     let unusable = |why: String| OpenError::Unusable { what: url.clone(), why };
-    let connection = Connection::open(socket).await.map_err(unreachable)?;
-    let (status, body) = get(connection, address, "/about", ANSWER_MAX).await.map_err(unusable)?;
-    if status != 200 {
-        return Err(unusable(format!("a server that is not ours: /about answered with status {status}")));
-    }
-    let about: About = serde_json::from_slice(&body)
-        .map_err(|error| unusable(format!("a server that is not ours: /about: {error}")))?;
+    let about = ask(address, socket).await?;
     let contract = format!("{}/{CONTRACT_VERSION}", W::NAME);
     if about.contract != contract || about.workload != W::NAME {
         let found = (&about.contract, &about.workload);
@@ -78,6 +75,20 @@ pub(crate) async fn check<W: Wire>(
         return Err(unreachable(format!("not ready: /health answered with status {status}")));
     }
     Ok(about)
+}
+
+/// What a server says of itself now.
+pub(crate) async fn ask(address: &Address, socket: SocketAddr) -> Result<About, OpenError> {
+    let what = || format!("http://{address}");
+    let unusable = |why: String| OpenError::Unusable { what: what(), why };
+    let connection = Connection::open(socket).await;
+    let connection = connection.map_err(|why| OpenError::Unreachable { what: what(), why })?;
+    let (status, body) = get(connection, address, "/about", ANSWER_MAX).await.map_err(unusable)?;
+    if status != 200 {
+        return Err(unusable(format!("a server that is not ours: /about answered with status {status}")));
+    }
+    serde_json::from_slice(&body)
+        .map_err(|error| unusable(format!("a server that is not ours: /about: {error}")))
 }
 
 /// Asks on a connection of its own: a server may close after each answer.

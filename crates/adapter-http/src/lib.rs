@@ -123,6 +123,18 @@ impl<W: Wire> Target<W> for HttpTarget<W> {
         let server = format!("{} {}", self.about.name, self.about.version);
         Stack { route: "http".into(), server: Some(server), ..self.about.stack.clone() }
     }
+
+    /// Asks the server, if it knows; none where it does not answer, since it completes nothing then. Must not be called on a runtime.
+    fn unfinished(&self) -> u64 {
+        if self.about.unfinished.is_none() {
+            return 0;
+        }
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
+            return 0;
+        };
+        let about = runtime.block_on(about::ask(&self.address, self.socket));
+        about.map_or(0, |about| about.unfinished.unwrap_or(0))
+    }
 }
 
 fn unreachable(address: &Address, why: String) -> OpenError {

@@ -20,6 +20,8 @@ use targets::{Driven, TrialSession, TrialTarget};
 const LONG: Nanos = Nanos::from_secs(3_600);
 /// How long calls may take that are under way when the load ends.
 const DRAIN_MAX: Nanos = Nanos::from_secs(30);
+/// How long a target may then take to complete what it answered as in doubt.
+const FINISH_MAX: Nanos = Nanos::from_secs(60);
 
 /// What a load generator is to do, as JSON in its argument. A line on its standard input ends the load, and the end of the input
 /// the process.
@@ -81,10 +83,13 @@ pub fn generate<W: Driven>(
     let opened = target::<W>(&order, urls, &size);
     let driven =
         opened.and_then(|target| load::<W>(&order, &size, &target, &teller, &stop).map(|why| (why, target)));
-    let (failure, _target) = match driven {
+    let (failure, target) = match driven {
         Ok((failure, target)) => (failure, Some(target)),
         Err(error) => (Some(format!("{error:#}")), None),
     };
+    if let Some(target) = &target {
+        trial::finish::<W>(target, Monotonic::start(), FINISH_MAX);
+    }
     teller.tell(&Line::Ended { failure });
     // Nothing is ever sent: it ends with whoever reads standard input.
     let _ = end.recv();

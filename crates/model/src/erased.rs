@@ -252,6 +252,10 @@ impl<W: Workload> Target<W> for AnyTarget<W> {
     fn stack(&self) -> Stack {
         self.0.stack()
     }
+
+    fn unfinished(&self) -> u64 {
+        self.0.unfinished()
+    }
 }
 
 /// A session that is being opened.
@@ -262,6 +266,7 @@ trait Opens<W: Workload>: Send + Sync {
     fn home(&self) -> Home;
     fn open(&self, worker: u32) -> Opening<'_, W>;
     fn stack(&self) -> Stack;
+    fn unfinished(&self) -> u64;
 }
 
 impl<W: Workload, T: Target<W>> Opens<W> for T {
@@ -275,6 +280,10 @@ impl<W: Workload, T: Target<W>> Opens<W> for T {
 
     fn stack(&self) -> Stack {
         Target::stack(self)
+    }
+
+    fn unfinished(&self) -> u64 {
+        Target::unfinished(self)
     }
 }
 

@@ -195,6 +195,11 @@ pub trait Target<W: Workload>: Send + Sync + 'static {
 
     /// Names, versions, style, isolation and durability, read back from the live system.
     fn stack(&self) -> Stack;
+
+    /// Calls that it still completes although they were answered as in doubt. Data is audited when there are none.
+    fn unfinished(&self) -> u64 {
+        0
+    }
 }
 
 /// Why a session could not be opened.

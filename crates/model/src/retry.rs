@@ -88,4 +88,8 @@ impl<W: Workload, T: Target<W>> Target<W> for RetryingTarget<T> {
     fn stack(&self) -> Stack {
         self.target.stack()
     }
+
+    fn unfinished(&self) -> u64 {
+        self.target.unfinished()
+    }
 }

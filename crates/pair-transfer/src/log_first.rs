@@ -149,11 +149,16 @@ async fn execute_left<O: SqlOpener>(stores: &Stores<O>, log: &Log, mut stopped: 
     let mut session = None;
     loop {
         let is_last = timeout(EXECUTE_EVERY, &mut stopped).await.is_ok();
-        while let Some(mut entry) = { log.left().pop_front() } {
+        loop {
+            let first = log.left().front().copied();
+            let Some(mut entry) = first else { break };
             let executed = execute_entry(stores, &mut session, &mut entry).await;
+            // Sessions only append, so that the first one is still this one.
+            let mut left = log.left();
+            left.pop_front();
             if !executed {
                 // Behind the others, of which some may be possible. Connections may be gone, and are opened again.
-                log.left().push_back(entry);
+                left.push_back(entry);
                 session = None;
                 break;
             }
@@ -277,5 +282,9 @@ impl<O: SqlOpener> Target<Transfers> for LogFirst<O> {
 
     fn stack(&self) -> Stack {
         self.stores.stack(Crossing::LogFirst)
+    }
+
+    fn unfinished(&self) -> u64 {
+        self.log.left().len() as u64
     }
 }

@@ -10,7 +10,7 @@ pub(crate) const CONTRACT_VERSION: u32 = 1;
 pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (axum 0.8.9)");
 
 /// The document at `/about`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct About {
     pub name: &'static str,
     pub version: &'static str,
@@ -26,6 +26,8 @@ pub(crate) struct About {
     pub limits: Limits,
     /// Read back from the target.
     pub stack: Stack,
+    /// Calls that are still completed although they were answered as in doubt.
+    pub unfinished: u64,
 }
 
 #[cfg(test)]

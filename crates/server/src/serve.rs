@@ -135,7 +135,7 @@ impl Bound {
         let listener = TcpListener::from_std(listener)
             .map_err(|error| ServeError::Bind { listen: addr, why: explain(&error) })?;
         let drain_max = limits.drain_max;
-        let service = Arc::new(Service::new(served, sessions, &about, limits, clock, operator));
+        let service = Arc::new(Service::new(served, sessions, about, limits, clock, operator));
         let stopping = accept(&listener, &service, shutdown).await;
         // From here on new connections are refused by the system, and calls by the handlers.
         drop(listener);
@@ -192,6 +192,7 @@ fn about(settings: &Settings, served: &dyn Served) -> About {
         pid: std::process::id(),
         limits: settings.limits.clone(),
         stack: served.stack(),
+        unfinished: 0,
     }
 }
 

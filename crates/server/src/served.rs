@@ -20,6 +20,8 @@ pub(crate) trait Served: Send + Sync {
     fn home(&self) -> Home;
     /// Read back from the target.
     fn stack(&self) -> Stack;
+    /// See [`Target::unfinished`].
+    fn unfinished(&self) -> u64;
     /// Opens a session.
     fn open(&self, worker: u32) -> Opening<'_>;
     /// Reads a call of a kind; `clocked` where its caller wants a clock around each statement.
@@ -88,6 +90,10 @@ impl<W: Wire> Served for Of<W> {
 
     fn stack(&self) -> Stack {
         self.target.stack()
+    }
+
+    fn unfinished(&self) -> u64 {
+        self.target.unfinished()
     }
 
     fn open(&self, worker: u32) -> Opening<'_> {

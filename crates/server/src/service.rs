@@ -26,8 +26,8 @@ pub(crate) struct Service {
     pub served: Arc<dyn Served>,
     /// Runs them.
     pub sessions: Sessions,
-    /// `/about`, as it is sent.
-    pub about: Bytes,
+    /// `/about`, but for what changes.
+    pub about: About,
     /// Limits.
     pub limits: Limits,
     /// The server's clock.
@@ -45,12 +45,11 @@ impl Service {
     pub(crate) fn new(
         served: Arc<dyn Served>,
         sessions: Sessions,
-        about: &About,
+        about: About,
         limits: Limits,
         clock: Monotonic,
         operator: Operator,
     ) -> Service {
-        let about = serde_json::to_vec(about).expect("texts and numbers always have a JSON form").into();
         let (stopping, calls) = (AtomicBool::new(false), AtomicUsize::new(0));
         Service { served, sessions, about, limits, clock, operator, stopping, calls }
     }
@@ -211,7 +210,9 @@ async fn health(State(service): State<Arc<Service>>) -> Response {
 
 async fn about(State(service): State<Arc<Service>>) -> Response {
     let begun = service.clock.now();
-    service.plain(reply::json(service.about.to_vec()), begun)
+    let about = About { unfinished: service.served.unfinished(), ..service.about.clone() };
+    let json = serde_json::to_vec(&about).expect("texts and numbers always have a JSON form");
+    service.plain(reply::json(json), begun)
 }
 
 /// One `host` of characters that a host and a port may have, where HTTP asks for it.

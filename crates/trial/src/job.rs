@@ -277,6 +277,7 @@ impl<W: Driven> Job<'_, W> {
                     && W::is_awaited(self.subject.how.style.name()) =>
             {
                 let max = self.plan.settle_max;
+                settle::finish::<W>(&*target, ended, max);
                 settle::settle(self.databases, before, ended, max, self.viewer, self.interrupt, within)
             }
             _ => Ok(None),

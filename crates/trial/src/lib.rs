@@ -36,7 +36,7 @@ pub use own::Own;
 pub use processes::roles;
 pub use reach::{of_server, reach};
 pub use runner::{begin, resume};
-pub use settle::{Interval, settle};
+pub use settle::{Interval, finish, settle};
 pub use underway::{Sealed, Site, Underway};
 pub use validate::{
     After, Asking, after, audits, before, conformance, evidence, forbids, no_conformance, reachable,

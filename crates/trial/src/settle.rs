@@ -5,13 +5,21 @@ use admin::store;
 use anyhow::{Context, Result};
 use deploy::{Databases, Interrupt, Viewer, tell};
 use measure::{Latencies, Monotonic, quantiles};
-use model::{Clock, Nanos};
+use model::{Clock, Nanos, Target};
 use result::{Settled, Settlement};
 use sql::{DbUrl, Value};
 use targets::Driven;
 
 /// The stores are asked this often. MariaDB shows who asks for its transactions within 0.1 s of the last one what it showed then.
 const LOOK_EVERY: Nanos = Nanos::from_millis(200);
+
+/// Waits until a target has completed what it answered as in doubt, at most `max` by a clock that was started when the load ended.
+pub fn finish<W: Driven>(target: &impl Target<W>, clock: Monotonic, max: Nanos) {
+    const LOOK_EVERY: Nanos = Nanos::from_millis(20);
+    while target.unfinished() > 0 && clock.now() < max {
+        std::thread::sleep(LOOK_EVERY.into());
+    }
+}
 
 /// Waits until nothing is pending any more, at most `max` by a clock that was started when the load ended, or until the user
 /// has asked to stop. Nothing, where the workload has nothing to wait for, as `before` tells.
