@@ -247,8 +247,11 @@ pub fn what_the_store_did_not_allow_is_executed_later<B: Relayed>() {
     execute(&source, &["alter table entry rename to hidden".to_owned()]);
     let failed = asking.ask(1);
     assert!(matches!(failed, Err(Fault::Defect(_) | Fault::InDoubt(_))), "{failed:?}");
+    assert_eq!(asking.target.unfinished(), 1, "an audit waits for it");
     execute(&source, &["alter table hidden rename to entry".to_owned()]);
     asking.until_paid(&[0, 1]);
+    trial::finish::<Transfers>(&asking.target, Monotonic::start(), EXECUTED_MAX);
+    assert_eq!(asking.target.unfinished(), 0);
     beside::<B, _>(1, &bank, || ());
     let streams = asking.streams(&kept.all(), 0);
     assert_eq!(streams.len(), 2);
