@@ -379,6 +379,9 @@ fn a_result_that_cannot_be_read_is_named_with_its_line() {
     refused(&desk, "compare broken.json other.json", &["broken.json, line 3"]);
     refused(&desk, "audit tpcc --db sqlite:x.db --run empty", &["could not read empty/claims.json"]);
     refused(&desk, "report gone.json --format pdf", &["'pdf' for '--format", "html"]);
+    refused(&desk, "report --history gone", &["could not read gone", "No such file"]);
+    refused(&desk, "report --history other.json gone", &["could not read gone"]);
+    refused(&desk, "report --history empty", &["empty: no results", "hint: name a result"]);
 }
 
 #[test]

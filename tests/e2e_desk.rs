@@ -198,13 +198,18 @@ pub(crate) fn parse(text: &str) -> Value {
     document
 }
 
-/// The answer is good: nothing speaks against the number, and the exit status says so.
+/// The answer is good: nothing speaks against the number, and the exit status says so; of a run that Ctrl-C has interrupted it
+/// says that.
 #[track_caller]
 pub(crate) fn assert_good(ran: &Ran, document: &Value) {
     let complaints = complaints(document);
     assert!(complaints.is_empty(), "{complaints:#?} {}", ran.err);
-    assert_eq!(ran.code(), 0, "{}", ran.err);
+    let code = if document["state"] == "interrupted" { INTERRUPTED } else { 0 };
+    assert_eq!(ran.code(), code, "{}", ran.err);
 }
+
+/// Exit status after Ctrl-C: 128 + SIGINT.
+pub(crate) const INTERRUPTED: i32 = 130;
 
 /// Everything in a document that speaks against its number.
 fn complaints(document: &Value) -> Vec<String> {
@@ -406,7 +411,18 @@ impl Ran {
     /// It could not run: nothing on standard output, and every one of `words` in what it says instead.
     #[track_caller]
     pub(crate) fn refused(&self, words: &[&str]) {
-        assert_eq!((self.code(), self.out.as_str()), (2, ""), "{self:?}");
+        self.without_result(2, words);
+    }
+
+    /// Ctrl-C has ended it before there was anything to give on standard output.
+    #[track_caller]
+    pub(crate) fn interrupted(&self, words: &[&str]) {
+        self.without_result(INTERRUPTED, words);
+    }
+
+    #[track_caller]
+    fn without_result(&self, code: i32, words: &[&str]) {
+        assert_eq!((self.code(), self.out.as_str()), (code, ""), "{self:?}");
         assert!(self.err.contains("error: "), "{self:?}");
         // Long messages are wrapped.
         let said = self.err.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,7 +1,7 @@
 //! Drills on SQLite as a user runs them: what is killed, paused and cut off, and that nothing is lost by it.
 
 use crate::e2e_bad_input::refused;
-use crate::e2e_desk::{Desk, parse};
+use crate::e2e_desk::{Desk, INTERRUPTED, parse};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -156,7 +156,7 @@ fn ctrl_c_ends_a_drill_with_the_faults_that_have_come_to_their_end() {
     run.signal(Signal::INT);
     let ran = run.end();
     let document = desk.document();
-    assert_eq!((ran.code(), &document["state"]), (1, &"interrupted".into()), "{ran:?}");
+    assert_eq!((ran.code(), &document["state"]), (INTERRUPTED, &"interrupted".into()), "{ran:?}");
     assert!(ran.out.contains("not finished") && ran.out.contains("were asked for"), "{ran:?}");
     assert!(faults(&document) > 0 && document["drill"]["planned"] == 1_000);
     let folder = desk.runs().remove(0);

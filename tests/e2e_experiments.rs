@@ -1,6 +1,6 @@
 //! Experiments as a user meets them: a variant that cannot start, experiments that are killed and go on, two at once.
 
-use crate::e2e_desk::{Desk, Running, assert_good, parse, write};
+use crate::e2e_desk::{Desk, INTERRUPTED, Running, assert_good, parse, write};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -206,7 +206,7 @@ fn ctrl_c_keeps_what_was_measured_and_names_the_command_that_goes_on() {
     run.until("a trial has ended", || !ended(&desk).is_empty());
     run.signal(Signal::INT);
     let ran = run.end();
-    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert_eq!(ran.code(), INTERRUPTED, "{ran:?}");
     assert!(ran.err.contains("`stackmark resume results/"), "{ran:?}");
     assert_eq!(desk.document()["state"], "interrupted");
     assert_goes_on(&desk, 4);

@@ -5,6 +5,7 @@ use crate::e2e_desk::{Desk, Ran, Running, assert_good, is_alive, kill, parse, un
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use std::fs;
+use std::path::Path;
 
 /// Longer than any test lets it run. Clients that think leave the processors to other tests.
 const LONG: &str = "--duration 60s --warmup 100ms --clients 4 --think exp:10ms";
@@ -50,6 +51,107 @@ fn ctrl_c_ends_a_direct_run_with_a_valid_partial_result() {
     desk.assert_sound("bench.db");
 }
 
+/// Schedulers send SIGTERM, a closed terminal SIGHUP: both end a run as Ctrl-C does, and the exit status names the signal.
+#[test]
+fn every_signal_that_asks_to_stop_leaves_a_valid_partial_result_and_its_number() {
+    for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129)] {
+        let desk = Desk::loaded();
+        let run = in_the_middle(&desk, &format!("run tpcc --json --db sqlite:bench.db {LONG}"));
+        run.signal(signal);
+        let ran = run.end();
+        assert_eq!(ran.code(), code, "{ran:?}");
+        let document = parse(&ran.out);
+        assert_eq!(document["state"], "interrupted");
+        assert!(checks(&document, "ledger").iter().all(|check| check == "passed"));
+        let report =
+            |format: &str| desk.run(&format!("report --format {format} {}", desk.only_run().display())).out;
+        assert!(report("csv").contains(",interrupted,yes,sqlite,"), "{}", report("csv"));
+        assert!(report("text").contains("  interrupted"), "{}", report("text"));
+        assert!(report("junit").contains("failures=\"1\""), "{}", report("junit"));
+    }
+}
+
+/// Neither a comparison of two loads nor one of a run that did not come to its end passes for an answer.
+#[test]
+fn stored_results_that_cannot_be_compared_are_bad() {
+    let desk = Desk::loaded();
+    for clients in ["1", "2"] {
+        let line = format!(
+            "run tpcc --db sqlite:bench.db --duration 1s --warmup 100ms --clients {clients} --out {clients}"
+        );
+        assert_eq!(desk.run(&line).code(), 0);
+    }
+    let result = |clients: &str| fs::read_dir(desk.path(clients)).unwrap().next().unwrap().unwrap().path();
+    let compare = |a: &Path, b: &Path| desk.run(&format!("compare {} {}", a.display(), b.display()));
+    let (one, two) = (result("1"), result("2"));
+    let different = compare(&one, &two);
+    assert!(different.code() == 1 && different.out.contains("different work"), "{different:?}");
+    let json = one.join("result.json");
+    let text = fs::read_to_string(&json).unwrap();
+    fs::write(&json, text.replace("\"state\": \"complete\"", "\"state\": \"interrupted\"")).unwrap();
+    let cut = compare(&one, &one);
+    assert!(cut.code() == 1 && cut.out.contains("its trial is interrupted"), "{cut:?}");
+}
+
+#[test]
+fn a_run_under_nohup_outlives_its_terminal() {
+    let desk = Desk::loaded();
+    let mut command = std::process::Command::new("nohup");
+    let line = "run tpcc --json --db sqlite:bench.db --duration 1s --warmup 100ms --clients 2";
+    let plain = desk.command(line);
+    command.arg(plain.get_program()).args(plain.get_args()).current_dir(desk.path(""));
+    let run = Running::start(command);
+    run.until("calls are committed", || desk.has_committed());
+    run.signal(Signal::HUP);
+    let ran = run.end();
+    assert_good(&ran, &parse(&ran.out));
+}
+
+/// What is known of a run that is killed before its window opens is what it ran on. No rate, no audit: neither is shown as if it
+/// were known.
+#[test]
+fn a_report_of_a_killed_run_shows_what_was_read_and_nothing_else() {
+    let desk = Desk::loaded();
+    let run =
+        desk.start("run tpcc --db sqlite:bench.db --duration 60s --warmup 60s --clients 2 --think exp:10ms");
+    run.until("it warms up", || {
+        let text =
+            desk.runs().first().map(|run| fs::read_to_string(run.join("result.json")).unwrap_or_default());
+        text.is_some_and(|text| text.contains("\"engine\": \"sqlite\""))
+    });
+    run.signal(Signal::KILL);
+    run.end_anyhow();
+    let report = |format: &str| {
+        let ran = desk.run(&format!("report --format {format} {}", desk.only_run().display()));
+        assert_eq!(ran.code(), 0, "{ran:?}");
+        ran.out
+    };
+    let text = report("text");
+    for shown in ["sqlite 3.", "durable: every commit", "– new orders/min", "UNVERIFIED", "running"] {
+        assert!(text.contains(shown), "{shown:?} is not in {text}");
+    }
+    let csv = report("csv");
+    let row: Vec<&str> = csv.lines().nth(1).unwrap().split(',').collect();
+    let cell =
+        |name: &str| row[csv.lines().next().unwrap().split(',').position(|column| column == name).unwrap()];
+    for (name, value) in [
+        ("state", "running"),
+        ("validated", "no"),
+        ("engine", "sqlite"),
+        ("durability", "durable"),
+        ("headline", ""),
+        ("rate_per_s", ""),
+    ] {
+        assert_eq!(cell(name), value, "{name}: {csv}");
+    }
+    let junit = report("junit");
+    assert!(junit.contains("failures=\"1\"") && junit.contains("not finished"), "{junit}");
+    let other = desk.run(&format!("compare {0} {0}", desk.only_run().display()));
+    assert_eq!(other.code(), 1, "{other:?}");
+    let history = desk.run(&format!("report --history --format csv {}", desk.only_run().display()));
+    assert!(history.out.contains(",no,") && !history.out.contains(",yes,"), "{history:?}");
+}
+
 #[test]
 fn ctrl_c_in_the_warm_up_gives_no_rate() {
     let desk = Desk::loaded();
@@ -58,7 +160,7 @@ fn ctrl_c_in_the_warm_up_gives_no_rate() {
     // Partial results are written with every slice, also of the warm-up.
     run.until("it warms up", || desk.runs().first().is_some_and(|run| run.join("result.json").exists()));
     run.signal(Signal::INT);
-    run.end().refused(&["interrupted before anything was measured", "result.json"]);
+    run.end().interrupted(&["interrupted before anything was measured", "result.json"]);
     assert_eq!(desk.document()["state"], "interrupted");
     desk.assert_sound("bench.db");
 }
@@ -83,7 +185,7 @@ fn ctrl_c_in_the_load_of_a_private_database_leaves_nothing() {
     let run = desk.start("run tpcc --scale 100");
     run.until("it loads", || desk.files().iter().any(|file| file.ends_with(".loading")));
     run.signal(Signal::INT);
-    run.end().refused(&["interrupted while loading"]);
+    run.end().interrupted(&["interrupted while loading"]);
     assert_eq!(desk.files(), ["results"]);
 }
 
@@ -98,7 +200,7 @@ fn an_interrupted_load_is_recognised_and_can_be_started_anew() {
         load.signal(signal);
         let ran = load.end();
         if signal == Signal::INT {
-            ran.refused(&[
+            ran.interrupted(&[
                 "bench.db.loading is left incomplete",
                 "stackmark load tpcc --scale 100 --db sqlite:bench.db --fresh",
             ]);
@@ -208,7 +310,7 @@ fn a_killed_run_leaves_its_private_database_until_the_next_run() {
     let next = desk.start("run tpcc --scale 100");
     next.until("the next run has begun", || !private.exists());
     next.signal(Signal::INT);
-    next.end().refused(&["interrupted"]);
+    next.end().interrupted(&["interrupted"]);
     assert!(desk.only_run().join("result.json").exists());
 }
 

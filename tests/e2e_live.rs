@@ -1,6 +1,6 @@
 //! A run that is watched while it goes on: the live page's events, and the metrics.
 
-use crate::e2e_desk::{Desk, Running};
+use crate::e2e_desk::{Desk, INTERRUPTED, Running};
 use rustix::process::Signal;
 use std::cell::Cell;
 use std::io::{Read, Write};
@@ -62,7 +62,7 @@ fn a_watched_run_tells_its_rate_while_it_runs_and_its_report_in_the_end() {
     assert!(events.contains("event: whole") && events.matches("event: slice").count() >= 2, "{events}");
     assert!(events.contains("\"phase\":\"measured\"") && events.contains("report.html"), "{events}");
     let ran = running.end();
-    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert_eq!(ran.code(), INTERRUPTED, "{ran:?}");
     assert!(TcpStream::connect(&metrics).is_err(), "what was served ends with the run");
 }
 
@@ -107,7 +107,7 @@ fn metrics_count_what_is_committed() {
     };
     running.until("calls are counted", || committed() > 0);
     running.signal(Signal::INT);
-    assert_eq!(running.end().code(), 0);
+    assert_eq!(running.end().code(), INTERRUPTED);
 }
 
 #[test]

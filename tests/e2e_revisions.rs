@@ -1,7 +1,7 @@
 //! Servers that are given by their folders, and by revisions of these: what is measured is what was committed, two revisions are
 //! told apart wherever they are named, and nothing of them is left behind.
 
-use crate::e2e_desk::{Desk, Ran, Running, assert_good, parse, write};
+use crate::e2e_desk::{Desk, INTERRUPTED, Ran, Running, assert_good, parse, write};
 use crate::e2e_experiments::{ended, resume};
 use crate::e2e_servers::{SHORT, bank, python_in};
 use rustix::process::Signal;
@@ -274,7 +274,7 @@ fn nothing_is_left_of_a_revision_whose_run_fails_or_is_interrupted() {
     assert_eq!(repository.trees(), 2);
     run.signal(Signal::INT);
     let ran = run.end();
-    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert_eq!(ran.code(), INTERRUPTED, "{ran:?}");
     repository.assert_nothing_is_left(&ran);
     assert_eq!(parse(&ran.out)["state"], "interrupted");
     fs::remove_dir_all(repository.0.path("results")).unwrap();

@@ -1,7 +1,7 @@
 //! Servers by manifest: one in another language is measured like ours, and one that does not do as the contract says is told
 //! apart, with nothing of it left.
 
-use crate::e2e_desk::{Desk, Ran, assert_good, is_alive, parse, until, write};
+use crate::e2e_desk::{Desk, INTERRUPTED, Ran, assert_good, is_alive, parse, until, write};
 use rustix::process::Signal;
 use serde_json::Value;
 use stackmark_tests::repository;
@@ -156,7 +156,7 @@ fn a_server_ends_with_the_run_that_started_it_however_that_ends() {
         let server = run.server();
         run.signal(signal);
         let ran = run.end();
-        assert_eq!(ran.status.code(), (signal == Signal::INT).then_some(0), "{ran:?}");
+        assert_eq!(ran.status.code(), (signal == Signal::INT).then_some(INTERRUPTED), "{ran:?}");
         until("the server is gone", || !is_alive(server) && processes_in(&desk.path("")).is_empty());
     }
 }
@@ -291,7 +291,7 @@ fn what_heeds_nothing_ends_with_the_run_that_started_it_while_that_waits() {
             run.until("it has started", || started.exists());
             run.signal(signal);
             let ran = run.end();
-            assert_eq!(ran.status.code(), (signal == Signal::INT).then_some(2), "{ran:?}");
+            assert_eq!(ran.status.code(), (signal == Signal::INT).then_some(INTERRUPTED), "{ran:?}");
             assert!(signal == Signal::KILL || ran.err.contains("interrupted"), "{ran:?}");
             until("it is gone", || processes_in(&desk.path("")).is_empty());
         }

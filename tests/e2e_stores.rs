@@ -2,7 +2,7 @@
 //! is told with its name.
 
 use crate::e2e_bad_input::refused;
-use crate::e2e_desk::{Desk, Ran, Running, assert_good, parse, write};
+use crate::e2e_desk::{Desk, INTERRUPTED, Ran, Running, assert_good, parse, write};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -282,7 +282,7 @@ fn money_that_is_taken_behind_a_run_is_missed_in_its_store_and_in_the_sum() {
     act(&desk.path("b.db"), THEFT);
     run.signal(Signal::INT);
     let ran = run.end();
-    assert_eq!(ran.code(), 1, "{ran:?}");
+    assert_eq!(ran.code(), INTERRUPTED, "{ran:?}");
     let trial = &parse(&ran.out)["trials"][0];
     let audits = failed(&trial["audits"]);
     assert!(audits.contains(&"shard-1 balance-sums".to_owned()), "{audits:?}");

@@ -1,7 +1,7 @@
 //! A workload of one's own, in a program of its own: it has all that the others have, and what it acknowledges and does only
 //! later is waited for before its data is audited.
 
-use crate::e2e_desk::{Desk, Ran, assert_good, parse, write};
+use crate::e2e_desk::{Desk, INTERRUPTED, Ran, assert_good, parse, write};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -160,7 +160,7 @@ fn ctrl_c_ends_the_waiting_and_the_data_is_audited() {
     waiting.until("it waits", || waiting.err().contains("waiting for"));
     waiting.signal(Signal::INT);
     let ran = waiting.end();
-    assert_eq!(ran.code(), 1, "{ran:?}");
+    assert_eq!(ran.code(), INTERRUPTED, "{ran:?}");
     let document = desk.document();
     let (first, last, severity, sentence) = settled(&document);
     assert!(last == first && severity == "bad", "{sentence}");

@@ -1,6 +1,6 @@
 //! `verify` from the command line: a server that keeps the contract is told so, and one that breaks a rule is told which.
 
-use crate::e2e_desk::{Desk, Running, parse, write};
+use crate::e2e_desk::{Desk, INTERRUPTED, Running, parse, write};
 use crate::e2e_servers::processes_in;
 use rustix::process::Signal;
 use schema::Schema;
@@ -285,7 +285,7 @@ fn an_interrupted_verification_says_what_it_has_and_leaves_nothing() {
     running.until("the races begin", || running.err().contains("checking races"));
     running.signal(Signal::INT);
     let ran = running.end();
-    assert_eq!(ran.code(), 1, "{ran:?}");
+    assert_eq!(ran.code(), INTERRUPTED, "{ran:?}");
     let document = verdicts(&ran.out);
     assert_eq!(document["complete"], false);
     assert!(rules(&document).iter().all(|(name, _)| *name != "stored"), "{document}");

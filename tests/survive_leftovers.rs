@@ -1,7 +1,7 @@
 //! Runs that are interrupted or killed: no engine, server or data folder of theirs stays, and nothing of theirs on
 //! somebody's server.
 
-use crate::desk::{Desk, Running, is_alive, parse, so_far, until};
+use crate::desk::{Desk, INTERRUPTED, Running, is_alive, parse, so_far, until};
 use crate::{book, driver, loaded, start_on, until_committed, without_passwords};
 use rig::Engine;
 use rig::for_tests::engines_folder;
@@ -54,7 +54,7 @@ fn ctrl_c_ends_a_run_and_its_private_engine() {
         let pid = engine_of(folder);
         run.signal(Signal::INT);
         let ran = run.end();
-        assert_eq!(ran.code(), 0, "{ran:?}");
+        assert_eq!(ran.code(), INTERRUPTED, "{ran:?}");
         assert!(!is_alive(pid) && !folder.exists(), "the engine is left: {ran:?}");
         let document = parse(&ran.out);
         assert_eq!(document["state"], "interrupted");
@@ -91,7 +91,7 @@ fn nothing_of_ours_stays_on_somebodys_server() {
         let run = start_on(&desk, &format!("run tpcb/{} {LONG}", driver(engine)), &url);
         until_committed(&run, &desk);
         run.signal(Signal::INT);
-        assert_eq!(run.end().code(), 0);
+        assert_eq!(run.end().code(), INTERRUPTED);
         assert_eq!(server.databases(), before);
         // Every trial of a comparison has a copy of its own.
         let desk = Desk::empty();

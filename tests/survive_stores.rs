@@ -1,7 +1,7 @@
 //! A bank over two engines of which one is killed, cannot be had, or is interrupted: what was acknowledged in either is stored,
 //! what happened is told with the name of the store, and nothing of either is left.
 
-use crate::desk::{Desk, Ran, Running, is_alive, kill, parse, until, write};
+use crate::desk::{Desk, INTERRUPTED, Ran, Running, is_alive, kill, parse, until, write};
 use crate::survive_leftovers::{base, engine_of, folders};
 use crate::{
     LONG, assert_audited, book, driver, ended, so_far, trial_of, until_committed, until_counted,
@@ -88,7 +88,7 @@ fn ctrl_c_ends_a_run_over_two_private_engines_and_both_of_them() {
     let pids: Vec<u32> = folders.iter().map(|folder| engine_of(folder)).collect();
     run.signal(Signal::INT);
     let ran = run.end();
-    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert_eq!(ran.code(), INTERRUPTED, "{ran:?}");
     let document = parse(&ran.out);
     let trial = &document["trials"][0];
     assert_eq!(document["state"], "interrupted");

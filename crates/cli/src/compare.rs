@@ -321,7 +321,7 @@ pub(crate) fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Resul
         adjusted_for: None,
         noise: None,
         loss_max: args.max_loss,
-        verdict: Verdict::CannotTell,
+        verdict: comparability.verdict(Verdict::CannotTell),
         sentence: void.unwrap_or_else(|| {
             "Two trials measured at different times say nothing about how sure the difference is; compare the subjects \
              to get an interval."
@@ -333,11 +333,8 @@ pub(crate) fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Resul
     document.subjects = vec![trial_a.subject.clone(), trial_b.subject.clone()];
     document.trials = vec![trial_a, trial_b];
     document.state = State::Complete;
-    let answer = if is_void || !audited {
-        Answer::Bad
-    } else {
-        Answer::of_limits([&comparison], args.accept_inconclusive)
-    };
+    let answer =
+        if is_void || !audited { Answer::Bad } else { Answer::of([&comparison], args.accept_inconclusive) };
     document.experiment = Some(comparison.of_pair(&document.trials));
     if ui.json {
         ui.data(&result::to_json(&document));
@@ -351,6 +348,7 @@ pub(crate) fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Resul
 fn why_out(path: &Path, trial: &result::Trial) -> Option<String> {
     let why = match trial.why_void() {
         Some(why) => why,
+        None if trial.state != State::Complete => format!("its trial is {}", trial.state.word()),
         None if trial.headline.value.value > 0.0 => return None,
         None => "nothing that the headline counts was committed".into(),
     };

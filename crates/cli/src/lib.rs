@@ -52,14 +52,18 @@ pub fn main(more: &'static [Row]) -> ExitCode {
         .and_then(|()| run_command(cli.command, &ui))
         .and_then(|answer| ui.end().map(|()| answer));
     deploy::remove_work_trees();
+    if let Err(error) = &done {
+        ui.error(error);
+    }
+    // Whatever it came to: a caller must not take the part that was measured for the whole. 128 + signal, as shells count.
+    if let Some(signal) = Interrupt::signal().and_then(|signal| u8::try_from(signal).ok()) {
+        return ExitCode::from(128 + signal);
+    }
     match done {
         Ok(Answer::Good) => ExitCode::SUCCESS,
         Ok(Answer::Bad) => ExitCode::from(1),
         Ok(Answer::Inconclusive) => ExitCode::from(3),
-        Err(error) => {
-            ui.error(&error);
-            ExitCode::from(2)
-        }
+        Err(_) => ExitCode::from(2),
     }
 }
 

@@ -12,6 +12,7 @@ use model::AnyTarget;
 use schedule::Answer;
 use server::{Bound, Limits, Server, Settings};
 use std::sync::Arc;
+use std::task::Poll;
 use targets::Driven;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -73,16 +74,18 @@ fn bind(args: &args::Serve, scale: u64, ui: &Ui) -> Result<Bound> {
     Ok(bound)
 }
 
-/// Waits for SIGINT or SIGTERM, or for the end of whoever started us.
+/// Waits for SIGINT, SIGTERM or, unless it is ignored, SIGHUP, or for the end of whoever started us.
 pub(crate) async fn until_asked(until_stdin_ends: bool) {
-    let signals = signal(SignalKind::interrupt()).and_then(|int| Ok((int, signal(SignalKind::terminate())?)));
-    let signalled = async {
-        match signals {
-            Ok((mut int, mut term)) => tokio::select! { _ = int.recv() => {} _ = term.recv() => {} },
-            // The process can still be ended the hard way.
-            Err(_) => std::future::pending().await,
-        }
-    };
+    let hangup = Some(SignalKind::hangup()).filter(|_| !deploy::is_hangup_ignored());
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate()].into_iter().chain(hangup);
+    // Without a handler the process can still be ended the hard way.
+    let signals = kinds.filter_map(|kind| signal(kind).ok());
+    let mut signals: Vec<_> =
+        signals.map(|mut signal| Box::pin(async move { signal.recv().await })).collect();
+    let signalled = std::future::poll_fn(move |context| {
+        let came = signals.iter_mut().any(|signal| signal.as_mut().poll(context).is_ready());
+        if came { Poll::Ready(()) } else { Poll::Pending }
+    });
     let abandoned = async {
         if until_stdin_ends {
             stdin_ends().await;

@@ -86,7 +86,11 @@ fn with_lines(mut document: Document, path: &Path) -> Result<Document> {
 fn history(args: &args::Report, format: Format, colour: Colour, ui: &Ui) -> Result<String> {
     let mut files = Vec::new();
     for path in &args.results {
+        let before = files.len();
         results_under(path, &mut files)?;
+        if files.len() == before {
+            bail!("{}: no results\nhint: name a result, or a folder that has some below it", path.display());
+        }
     }
     files.sort();
     files.dedup();
@@ -115,7 +119,8 @@ fn history(args: &args::Report, format: Format, colour: Colour, ui: &Ui) -> Resu
 /// The results at `path`: a file, the folder of a run, or every one in the folders below. What lies inside the folder of a
 /// run, such as the single trials of an experiment, is part of its result already.
 fn results_under(path: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
-    if !path.is_dir() {
+    let kind = std::fs::metadata(path).with_context(|| format!("could not read {}", path.display()))?;
+    if !kind.is_dir() {
         found.push(path.to_owned());
         return Ok(());
     }

@@ -33,7 +33,7 @@ pub use deployment::{Deployment, at};
 pub use error::DeployError;
 pub use generator::Generator;
 pub use given::{Given, Offered, give_again, given, remove_work_trees};
-pub use interrupt::Interrupt;
+pub use interrupt::{Interrupt, is_hangup_ignored};
 pub use manifest::{Manifest, Offer};
 pub use private::Private;
 pub use relaying::{RelayOptions, SinkAddress, SinkKind, default_polling};

@@ -68,18 +68,26 @@ impl<W: Workload> Trial<W> {
 
 /// Where a trial stands after a slice.
 pub struct Progress<'a, W: Workload> {
-    /// The slice that has just ended. Calls that ended in it and whose worker is busy since may still be missing.
-    pub slice: &'a Slice,
-    /// Everything so far, this slice included.
+    /// The slices so far, never none. Calls that ended in the last one and whose worker is busy since may still be missing.
+    pub slices: &'a [Slice],
+    /// Everything so far: at least what the slices count.
     pub collected: &'a Collected<W>,
     /// Books so far, of the calls that were due in the window.
     pub books: Books,
     /// The times without the engine or the server so far; one that lasts has no end yet.
     pub outages: Vec<Outage>,
-    /// How much of the window has passed.
+    /// Length of the slices of the window up to and including this one: the time in which what they count has ended.
     pub passed: Nanos,
     /// Time until the window closes at the latest.
     pub left: Nanos,
+}
+
+impl<W: Workload> Progress<'_, W> {
+    /// The slice that has just ended.
+    #[must_use]
+    pub fn slice(&self) -> &Slice {
+        self.slices.last().expect("progress is reported after a slice")
+    }
 }
 
 /// Looks on while a trial runs, on the thread that collects: it must return soon.
@@ -335,12 +343,13 @@ fn collect<W: Workload, C: Clock>(
         while desk.timeline.span(next).1 + grace <= now {
             desk.collector.extend_to(next);
             let collected = desk.collector.collected();
+            let slices = &collected.slices[..=next as usize];
             observer.slice(&Progress {
-                slice: &collected.slices[next as usize],
+                slices,
                 collected,
                 books: collected.totals.books(),
                 outages: control.outages().all(desk.timeline.start),
-                passed: now - desk.timeline.opens(),
+                passed: measure::measured_length(slices),
                 left: control.closes() - now,
             });
             next += 1;

@@ -200,5 +200,9 @@ pub fn loud_tier(trial: &Trial) -> Option<(&'static str, &'static str)> {
             "NO DURABILITY",
             "a crash may lose or corrupt the data; never compare this number with a durable one",
         )),
+        Tier::Unknown => Some((
+            "DURABILITY UNKNOWN",
+            "the trial ended before the durability of commits was read; never compare this number with a durable one",
+        )),
     }
 }

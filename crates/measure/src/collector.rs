@@ -63,6 +63,26 @@ impl Slice {
     }
 }
 
+/// Length of those of the slices that are of the window.
+#[must_use]
+pub fn measured_length(slices: &[Slice]) -> Nanos {
+    measured(slices).map(Slice::length).sum()
+}
+
+/// Committed calls of the kinds at `kinds` per second, over those of the slices that are of the window; `None` before it opens.
+/// Slices that have not ended add neither calls nor time.
+#[must_use]
+pub fn mean_rate(slices: &[Slice], kinds: &[usize]) -> Option<f64> {
+    let length = measured_length(slices);
+    let committed: u64 =
+        measured(slices).flat_map(|slice| kinds.iter().map(|kind| slice.kinds[*kind].committed)).sum();
+    (length > Nanos::ZERO).then(|| committed as f64 / length.as_secs_f64())
+}
+
+fn measured(slices: &[Slice]) -> impl Iterator<Item = &Slice> {
+    slices.iter().filter(|slice| slice.phase == Phase::Measured)
+}
+
 /// Everything that a trial has recorded.
 pub struct Collected<W: Workload> {
     /// Over the calls that were due in the window, and what began and ended in it.

@@ -337,3 +337,30 @@ fn calls_belong_to_the_stage_in_which_they_were_due() {
     assert_eq!(first.response.max(), Some(ms(201)));
     assert_eq!(first.books.due + second.books.due, totals.books().due);
 }
+
+#[test]
+fn a_mean_rate_counts_slices_of_the_window_and_their_length() {
+    let slice = |index: u32, phase, committed| Slice {
+        index,
+        phase,
+        from: Nanos::from_millis(u64::from(index) * 500),
+        to: Nanos::from_millis(u64::from(index + 1) * 500),
+        kinds: [committed, 1].map(|committed| Ended { committed, ..Ended::default() }).to_vec(),
+        times: Vec::new(),
+        p50: None,
+        p99: None,
+        max: None,
+        headline_p99: None,
+    };
+    let slices = [
+        slice(0, Phase::WarmUp, 900),
+        slice(1, Phase::Measured, 100),
+        slice(2, Phase::Measured, 300),
+        slice(3, Phase::Drain, 700),
+    ];
+    assert_eq!(mean_rate(&slices[..1], &[0]), None);
+    assert_eq!(mean_rate(&slices[..2], &[0]), Some(200.0));
+    assert_eq!(mean_rate(&slices[..3], &[0]), Some(400.0));
+    assert_eq!(mean_rate(&slices, &[0, 1]), Some(402.0));
+    assert_eq!(measured_length(&slices), Nanos::from_secs(1));
+}

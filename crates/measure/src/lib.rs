@@ -40,7 +40,7 @@ mod usl;
 pub use books::{Books, Class, Imbalance};
 pub use clock::{Monotonic, thread_cpu, unix_nanoseconds, unix_seconds};
 pub use clocked::{ClockedSums, FacetTotals, StatementSum};
-pub use collector::{Collected, Collector, Slice, SliceTimes, circulation};
+pub use collector::{Collected, Collector, Slice, SliceTimes, circulation, mean_rate, measured_length};
 pub use compare::{
     BLOCKS_MIN, Better, Comparison, Terms, Verdict, blocks_to_tell, compare, detectable, ratio_to_base,
 };

@@ -11,7 +11,7 @@ use result::{Class, Comparison, Document, KindTally, Tally, Trial};
 use std::fmt::Display;
 
 /// Columns of [`trials`]; `docs/live.md` says what each means.
-const TRIAL_COLUMNS: &str = "run,run_kind,stackmark,trial,subject,variant,block,outcome,started,state,vouched,engine,\
+const TRIAL_COLUMNS: &str = "run,run_kind,stackmark,trial,subject,variant,block,outcome,started,state,validated,engine,\
     engine_version,durability,clients,arrivals,scale,measured_s,headline_unit,headline,\
     headline_low,headline_high,kind,due,never_begun,committed,declined,conflict,refused,\
     in_doubt,defect,retries,rate_per_s,rate_low_per_s,rate_high_per_s,mean_ns,p50_ns,p90_ns,\
@@ -32,7 +32,7 @@ pub fn trials(documents: &[Document]) -> String {
             let place = Place::of(document, index);
             let mut row = |name: &str, tally: &Tally| {
                 about(&mut table, document, trial, index, &place);
-                counted(&mut table, name, tally);
+                counted(&mut table, name, trial, tally);
                 table.end();
             };
             for KindTally { name, tally, .. } in &trial.kinds {
@@ -154,15 +154,20 @@ fn about(table: &mut Table, document: &Document, trial: &Trial, index: usize, pl
         .text(&trial.subject);
     table.text(&place.variant).maybe(place.block).text(place.outcome);
     table.text(&trial.started.utc).text(trial.state.word());
-    table.text(yes_no(!trial.is_void()));
+    table.text(yes_no(trial.is_validated()));
     table.text(&trial.stack.engine).text(&trial.stack.engine_version);
     table.text(trial.stack.durability.word()).number(trial.plan.clients).text(&trial.plan.arrivals_words());
     table.number(trial.data.scale).number(trial.measured_s).text(&trial.headline.unit);
     let headline = trial.headline.value;
-    table.number(headline.value).maybe(headline.low).maybe(headline.high);
+    table.maybe(known(trial, headline.value)).maybe(headline.low).maybe(headline.high);
 }
 
-fn counted(table: &mut Table, name: &str, tally: &Tally) {
+/// A rate, unless the window had not opened when the document was written.
+fn known(trial: &Trial, rate: f64) -> Option<f64> {
+    (trial.measured_s > 0.0).then_some(rate)
+}
+
+fn counted(table: &mut Table, name: &str, trial: &Trial, tally: &Tally) {
     let books = &tally.books;
     table.text(name);
     for count in [
@@ -179,7 +184,7 @@ fn counted(table: &mut Table, name: &str, tally: &Tally) {
         table.number(count);
     }
     let rate = tally.rate_per_s;
-    table.number(rate.value).maybe(rate.low).maybe(rate.high);
+    table.maybe(known(trial, rate.value)).maybe(rate.low).maybe(rate.high);
     let times = tally.latency(Class::Committed).map(|latency| latency.response);
     table.maybe(times.filter(|times| times.count > 0).map(|times| times.mean_ns));
     let quantiles = times.map_or([None; 6], |times| {
@@ -298,7 +303,7 @@ mod tests {
         assert_eq!(cell(&rows, 6, "kind"), "all");
         let committed = document.trials[0].overall.books.committed;
         assert_eq!(cell(&rows, 6, "committed"), committed.to_string());
-        assert_eq!(cell(&rows, 1, "vouched"), "yes");
+        assert_eq!(cell(&rows, 1, "validated"), "yes");
         assert!(cell(&rows, 1, "p99_ns").parse::<u64>().is_ok_and(|p99| p99 > 1_000_000));
     }
 

@@ -57,6 +57,8 @@ pub struct Point {
     pub p99_ns: Option<f64>,
     /// Whether something makes the number void.
     pub void: bool,
+    /// Whether validation of all that is counted is complete, and nothing speaks against it.
+    pub validated: bool,
     /// What became of the audits: `14 of 14 passed`.
     pub audits: String,
     /// What is different from the run before in the series, one sentence each.
@@ -129,7 +131,7 @@ impl History {
     pub fn csv(&self) -> String {
         let mut table = Table::new(
             "subject,series,key,run,run_kind,path,started,unix_s,stackmark,tier,trials,\
-             unit,value,low,high,p99_ns,vouched,audits,changes",
+             unit,value,low,high,p99_ns,validated,audits,changes",
         );
         for (index, series) in self.series.iter().enumerate() {
             let key: Vec<String> = series.key.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -139,7 +141,7 @@ impl History {
                 table.text(&point.started.utc).number(point.started.unix_s).text(&point.stackmark);
                 table.text(&point.tier).number(point.trials).text(&series.unit).number(point.value.value);
                 table.maybe(point.value.low).maybe(point.value.high).maybe(point.p99_ns);
-                table.text(if point.void { "no" } else { "yes" }).text(&point.audits);
+                table.text(if point.validated { "yes" } else { "no" }).text(&point.audits);
                 table.text(&point.changes.join("; "));
                 table.end();
             }
@@ -178,9 +180,9 @@ fn groups<'a>(path: &Path, document: &'a Document, wanted: &impl Fn(&Trial) -> b
 
 fn point(path: &Path, document: &Document, trials: &[&Trial]) -> Point {
     let counts = |trial: &&&Trial| !trial.is_void() && trial.state != State::Running;
-    let vouched: Vec<&Trial> = trials.iter().filter(counts).copied().collect();
+    let sound: Vec<&Trial> = trials.iter().filter(counts).copied().collect();
     // What is void is shown as such, not left out.
-    let shown = if vouched.is_empty() { trials } else { vouched.as_slice() };
+    let shown = if sound.is_empty() { trials } else { sound.as_slice() };
     let values: Vec<f64> = shown.iter().map(|trial| trial.headline.value.value).collect();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
     let value = match (shown, rate_interval(&values)) {
@@ -206,7 +208,8 @@ fn point(path: &Path, document: &Document, trials: &[&Trial]) -> Point {
         trials: shown.len(),
         value,
         p99_ns: (p99s.len() == shown.len()).then(|| mean(&p99s)),
-        void: vouched.is_empty(),
+        void: sound.is_empty(),
+        validated: shown.iter().all(|trial| trial.is_validated()),
         audits: findings::passed_of(trials.iter().flat_map(|trial| &trial.audits).map(|audit| audit.check)),
         changes: Vec::new(),
     }

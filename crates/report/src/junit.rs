@@ -1,7 +1,8 @@
 //! Results as JUnit XML, for the pages of CI systems: a suite a run, a test case a trial, check, rule, comparison, search and fault.
 //!
-//! A check that failed, a rule that calls a number bad, a loss beyond the limit, a variant that could not start and a service
-//! level that no rate keeps are failures; what was not run or cannot be told is skipped.
+//! A trial that was interrupted or did not finish, a check that failed, a rule that calls a number bad, a comparison of different
+//! work, a loss beyond the limit, a variant that could not start and a service level that no rate keeps are failures; what was not
+//! run or cannot be told is skipped.
 
 use result::{
     Check, Comparison, Document, Drill, Experiment, Search, Severity, State, Trial, Variant, VariantState,
@@ -114,11 +115,7 @@ fn cases(document: &Document) -> Vec<Case> {
     cases.extend(document.drill.iter().flat_map(of_drill));
     if document.trials.is_empty() && document.drill.is_none() {
         let why = format!("no trial was measured; the run is {}", document.state.word());
-        let outcome = if document.state == State::Running {
-            Outcome::Skipped(why)
-        } else {
-            Outcome::Failed(why, Vec::new())
-        };
+        let outcome = Outcome::Failed(why, Vec::new());
         cases.push(Case { class: "run".into(), name: "has trials".into(), time_s: 0.0, outcome });
     }
     let several = document.trials.len() > 1;
@@ -135,7 +132,7 @@ fn cases(document: &Document) -> Vec<Case> {
         let of = if at == 0 { String::new() } else { format!(", {}", metric.name) };
         cases.extend(comparisons.iter().map(|comparison| of_comparison(comparison, &of)));
     }
-    cases.extend(document.search.as_ref().map(|search| of_search(search, document.state)));
+    cases.extend(document.search.as_ref().map(of_search));
     cases
 }
 
@@ -169,9 +166,9 @@ fn of_trial(cases: &mut Vec<Case>, trial: &Trial, place: &str, ended_early: bool
         State::Complete if trial.defects.is_empty() => Outcome::Passed,
         State::Interrupted if ended_early && trial.defects.is_empty() => Outcome::Passed,
         State::Interrupted if trial.defects.is_empty() => {
-            Outcome::Skipped("interrupted: the result covers what was measured until then".into())
+            Outcome::Failed("interrupted: the result covers what was measured until then".into(), Vec::new())
         }
-        State::Running => Outcome::Skipped("not finished when this was written".into()),
+        State::Running => Outcome::Failed("not finished: still running, or killed".into(), Vec::new()),
         _ => Outcome::Failed(
             trial.failure.clone().unwrap_or_else(|| "calls broke the contract".into()),
             trial.defects.clone(),
@@ -225,7 +222,8 @@ fn of_comparison(comparison: &Comparison, of: &str) -> Case {
                 evidence,
             )
         }
-        Verdict::CannotTell | Verdict::DifferentWork => Outcome::Skipped(comparison.sentence.clone()),
+        Verdict::DifferentWork => Outcome::Failed(comparison.sentence.clone(), evidence),
+        Verdict::CannotTell => Outcome::Skipped(comparison.sentence.clone()),
         Verdict::Better | Verdict::Worse | Verdict::NoDifference => Outcome::Passed,
     };
     Case {
@@ -247,11 +245,10 @@ fn not_started(variant: &Variant) -> Case {
     }
 }
 
-fn of_search(search: &Search, state: State) -> Case {
-    let outcome = match (search.highest_per_s, state) {
-        (Some(_), _) => Outcome::Passed,
-        (None, State::Complete | State::Failed) => Outcome::Failed(search.sentence.clone(), Vec::new()),
-        (None, State::Running | State::Interrupted) => Outcome::Skipped(search.sentence.clone()),
+fn of_search(search: &Search) -> Case {
+    let outcome = match search.highest_per_s {
+        Some(_) => Outcome::Passed,
+        None => Outcome::Failed(search.sentence.clone(), Vec::new()),
     };
     Case { class: "search".into(), name: format!("a rate keeps {}", search.slo), time_s: 0.0, outcome }
 }

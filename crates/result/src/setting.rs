@@ -52,6 +52,7 @@ impl Durability {
             (Tier::Durable, true) => "says it is durable",
             (Tier::Delayed, true) => "says it is delayed",
             (Tier::Volatile, true) => "says it is volatile",
+            (Tier::Unknown, true) => "does not say what it survives",
         }
     }
 }
@@ -65,8 +66,10 @@ worded! {
         /// A crash of the machine may lose the last moments.
         Delayed = "delayed",
         /// A crash loses everything, or may corrupt it.
-        #[default]
         Volatile = "volatile",
+        /// Not read: the trial ended before a session was open.
+        #[default]
+        Unknown = "unknown",
     }
 }
 
@@ -78,6 +81,7 @@ impl Tier {
             Tier::Durable => "every commit flushed before it is acknowledged",
             Tier::Delayed => "a crash of the machine may lose the last moments",
             Tier::Volatile => "a crash loses the data, or may corrupt it",
+            Tier::Unknown => "what a commit survives was not read",
         }
     }
 }

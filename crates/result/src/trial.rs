@@ -177,12 +177,26 @@ pub struct KindTally {
 pub const UNVERIFIED: &str = "UNVERIFIED";
 
 impl Trial {
-    /// Whether the trial has ended and not one audit of the stored data was made after it: what the calls were told may or
-    /// may not be there.
+    /// Whether not one audit of the stored data was made after the trial, which may still run: what was acknowledged may or may
+    /// not be stored.
     #[must_use]
     pub fn is_unverified(&self) -> bool {
         let looked = |audit: &Audit| audit.when == AuditWhen::AfterRun && audit.check != Check::NotRun;
-        self.state != State::Running && !self.audits.iter().any(looked)
+        !self.audits.iter().any(looked)
+    }
+
+    /// Whether validation is complete: audits, ledger, inputs and conformance were checked and nothing speaks against the result.
+    /// `false` for what still runs, was killed, or was measured without a database to look at.
+    #[must_use]
+    pub fn is_validated(&self) -> bool {
+        let checks = self.audits.iter().map(|audit| audit.check);
+        let checks = checks.chain(self.ledger.iter().map(|found| found.check));
+        let checks = checks.chain(self.inputs.iter().map(|input| input.check));
+        let mut checks = checks.chain([self.conformance.check]);
+        self.state != State::Running
+            && !self.is_unverified()
+            && !self.is_void()
+            && checks.all(|check| check != Check::NotRun)
     }
 
     /// Whether a limit that the workload sets on a 90th percentile was missed.

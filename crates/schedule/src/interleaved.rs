@@ -325,8 +325,8 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
         if let Some(why) = &unaudited {
             say(why);
         }
-        let limits = Answer::of_limits(&found.comparisons::<W>(), accept_inconclusive);
-        Ok(if unsound || unaudited.is_some() { Answer::Bad } else { limits })
+        let answer = Answer::of(&found.comparisons::<W>(), accept_inconclusive);
+        Ok(if unsound || unaudited.is_some() { Answer::Bad } else { answer })
     }
 }
 

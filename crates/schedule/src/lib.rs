@@ -24,7 +24,7 @@ use benchmark::Benchmark;
 use measure::Totals;
 use model::Nanos;
 use plan::Variant;
-use result::{Comparison, Document, Loss, Spent, State, Trial};
+use result::{Comparison, Document, Loss, Spent, State, Trial, Verdict};
 use serde::Serialize;
 
 pub use interleaved::Interleaved;
@@ -204,13 +204,16 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// Whether losses stay within what the user allows, where a limit was set.
-    pub fn of_limits<'a>(
+    /// Whether comparisons compare the same work, and losses stay within what the user allows, where a limit was set.
+    pub fn of<'a>(
         comparisons: impl IntoIterator<Item = &'a Comparison>,
         accept_inconclusive: bool,
     ) -> Answer {
         let mut answer = Answer::Good;
         for comparison in comparisons {
+            if comparison.verdict == Verdict::DifferentWork {
+                return Answer::Bad;
+            }
             match comparison.loss() {
                 Some(Loss::Exceeded) => return Answer::Bad,
                 Some(Loss::CannotTell) if !accept_inconclusive => answer = Answer::Inconclusive,

@@ -217,6 +217,8 @@ impl<W: Driven> Job<'_, W> {
             trial.stack = described(stack.clone());
             trial.stack.durability.claimed = self.url.is_some();
         }
+        // Before the first call: a run that is killed still says what it ran on.
+        self.folder.put_document(document)?;
         let size = &self.databases.size;
         let ours = self.audited && !self.databases.is_foreign();
         let run = measure::unix_nanoseconds();
@@ -238,7 +240,6 @@ impl<W: Driven> Job<'_, W> {
             server_failure: None,
             stop: stop.clone(),
             following: self.viewer.follow(self.what),
-            planned: self.plan.warmup + self.plan.measured,
             slices_seen: 0,
             progress: self.folder.progress()?,
             slices_written: 0,
@@ -472,7 +473,6 @@ struct Follow<'a, 'j, W: Driven> {
     server_failure: Option<String>,
     stop: Stop,
     following: Box<dyn Following>,
-    planned: Nanos,
     slices_seen: u32,
     progress: Progress,
     /// How many slices of the time line have been written.
@@ -506,8 +506,7 @@ impl<W: Driven> Follow<'_, '_, W> {
         let Some(trial) = self.document.trials.last_mut() else {
             bail!("the trial is pushed before it runs")
         };
-        let span = self.planned - self.job.plan.warmup - progress.left;
-        fill::<W>(trial, &collected.totals, &collected.slices, span);
+        fill::<W>(trial, &collected.totals, progress.slices, progress.passed);
         let claims = self.before.map(|_| W::claims(&collected.ledger, false));
         // The last slices again, since a page that is handed over late still counts in its own.
         // Before the window opens nobody knows how long before it a slice lies.
@@ -563,7 +562,7 @@ impl<W: Driven> Observer<W> for Follow<'_, '_, W> {
             kinds: W::KINDS,
             rate_unit,
             rate_seconds,
-            slice: progress.slice,
+            slices: progress.slices,
             totals: &progress.collected.totals,
             warmup: progress.collected.warmup,
             books: &progress.books,

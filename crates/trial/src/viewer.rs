@@ -46,9 +46,9 @@ pub struct Sight<'a> {
     pub rate_unit: &'static str,
     /// Seconds in the unit of its throughput.
     pub rate_seconds: f64,
-    /// The slice that has ended.
-    pub slice: &'a Slice,
-    /// Everything so far, this slice included.
+    /// The slices so far, never none.
+    pub slices: &'a [Slice],
+    /// Everything so far: at least what the slices count.
     pub totals: &'a Totals,
     /// Books of the calls that ended before the window.
     pub warmup: Books,
@@ -56,7 +56,7 @@ pub struct Sight<'a> {
     pub books: &'a Books,
     /// Whether the engine or the server is away now.
     pub away: bool,
-    /// How much of the window has passed.
+    /// Length of those of the slices that are of the window.
     pub window: Nanos,
     /// Time until the window closes: where it ends with a number of calls, at their rate so far.
     pub left: Nanos,
@@ -65,6 +65,12 @@ pub struct Sight<'a> {
 }
 
 impl Sight<'_> {
+    /// The slice that has just ended.
+    #[must_use]
+    pub fn slice(&self) -> &Slice {
+        self.slices.last().expect("a sight is of a slice")
+    }
+
     /// The kinds of call that its throughput counts, by their place: all that are made where none of the headline's is.
     #[must_use]
     pub fn kinds_counted(&self) -> Vec<usize> {
@@ -76,7 +82,7 @@ impl Sight<'_> {
     /// `warm-up`, `measured` or `drain`.
     #[must_use]
     pub fn phase(&self) -> &'static str {
-        match self.slice.phase {
+        match self.slice().phase {
             Phase::WarmUp => "warm-up",
             Phase::Measured => "measured",
             Phase::Drain => "drain",

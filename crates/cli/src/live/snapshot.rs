@@ -1,6 +1,6 @@
 //! What one slice shows of a trial, as plain data.
 
-use measure::{EffortSums, Phase};
+use measure::EffortSums;
 use result::{BudgetPart, Role};
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -146,16 +146,12 @@ impl Shown for Sight<'_> {
 
     fn rates(&self) -> Rates {
         let headline = self.kinds_counted();
-        let mean = (self.slice.phase != Phase::WarmUp).then(|| {
-            let totals = &self.totals.kinds;
-            let committed: u64 = headline.iter().map(|at| totals[*at].ended.committed).sum();
-            committed as f64 / self.window.as_secs_f64().max(f64::MIN_POSITIVE) * self.rate_seconds
-        });
-        Rates { now: self.slice.rate(&headline) * self.rate_seconds, mean }
+        let mean = measure::mean_rate(self.slices, &headline).map(|rate| rate * self.rate_seconds);
+        Rates { now: self.slice().rate(&headline) * self.rate_seconds, mean }
     }
 
     fn snapshot(&self, what: &str, rates: Rates, pulse: &mut Pulse) -> Snapshot {
-        let (slice, books) = (self.slice, self.books);
+        let (slice, books) = (self.slice(), self.books);
         let headline = self.kinds_counted()[0];
         let times = slice.times.get(headline).copied().unwrap_or_default();
         let mut sums = EffortSums::default();

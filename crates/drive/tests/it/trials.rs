@@ -2,7 +2,7 @@
 
 use crate::toy::{self, Call, Numbers, Outcome, Posted, Toy};
 use drive::{Arrivals, Deferred, Observer, Plan, Progress, RatePerSecond, RunError, Stop, Trial};
-use measure::{Monotonic, Phase};
+use measure::{Monotonic, Phase, Slice};
 use model::{Clock, Effort, Fault, Home, Nanos, OpenError, Session, Stack, Target};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -185,7 +185,10 @@ fn every_slice_is_observed_once_and_in_order() {
         &Stop::new(),
         &mut |progress: &Progress<'_, Toy>| {
             assert_eq!(progress.books.balance(), Ok(()));
-            seen.push((progress.slice.index, progress.slice.phase));
+            // The time that a mean is taken over is that of the slices that it counts, however late it is reported.
+            let measured = progress.slices.iter().filter(|slice| slice.phase == Phase::Measured);
+            assert_eq!(progress.passed, measured.map(Slice::length).sum());
+            seen.push((progress.slice().index, progress.slice().phase));
         },
     );
     let slices = trial.unwrap().slices;
@@ -240,7 +243,7 @@ fn a_stop_request_ends_the_trial_early_with_a_valid_result() {
         let (asks, clock) = (stop.clone(), Monotonic::start());
         let target = Arc::new(AtOnce::<false>::new());
         let mut observe = |progress: &drive::Progress<'_, Toy>| {
-            if progress.slice.phase == Phase::Measured {
+            if progress.slice().phase == Phase::Measured {
                 asks.request();
             }
         };

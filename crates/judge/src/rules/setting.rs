@@ -117,6 +117,10 @@ pub(super) fn durability(trial: &Trial) -> Option<Rule> {
             "put the database on a disk, or compare only with results in memory",
         ),
         Tier::Durable => fine(format!("{}: {}", tier.word(), tier.meaning())),
+        Tier::Unknown => warning(
+            format!("durability {}: {}", tier.word(), tier.meaning()),
+            "compare only with results whose durability is known",
+        ),
         Tier::Delayed | Tier::Volatile => {
             note(format!("{}: {}; compare only with results of this tier", tier.word(), tier.meaning()))
         }

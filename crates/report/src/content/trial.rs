@@ -76,7 +76,12 @@ fn headline(trial: &Trial, void: bool) -> Headline {
     Headline {
         void,
         number: Some(Number {
-            value: figures::value_alone(headline.value),
+            // Of a run that was killed in its warm-up no rate is known.
+            value: if trial.measured_s > 0.0 {
+                figures::value_alone(headline.value)
+            } else {
+                "–".to_owned()
+            },
             margin,
             unit: headline.unit.clone(),
             label: headline.label.clone(),
