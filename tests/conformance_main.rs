@@ -6,6 +6,7 @@ mod conformance_banks;
 mod conformance_bites;
 mod conformance_booking;
 mod conformance_catalogue;
+mod conformance_hostile;
 mod conformance_http;
 mod conformance_mariadb;
 mod conformance_plans;

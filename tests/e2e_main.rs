@@ -15,6 +15,7 @@ mod e2e_desk;
 mod e2e_drill;
 mod e2e_experiments;
 mod e2e_export;
+mod e2e_extremes;
 mod e2e_fuzzed;
 mod e2e_gaps;
 mod e2e_impostor;

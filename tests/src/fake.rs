@@ -29,7 +29,7 @@ pub fn server(dialect: Dialect, version: &str) -> io::Result<u16> {
 }
 
 /// A message of PostgreSQL: kind, length, content.
-fn message(kind: u8, content: &[u8]) -> Vec<u8> {
+pub(crate) fn message(kind: u8, content: &[u8]) -> Vec<u8> {
     let length = u32::try_from(content.len() + 4).expect("short");
     [&[kind][..], &length.to_be_bytes(), content].concat()
 }
@@ -86,7 +86,7 @@ fn length(bytes: &[u8]) -> io::Result<usize> {
 }
 
 /// A packet of MySQL: length, number, content.
-fn packet(number: u8, content: &[u8]) -> Vec<u8> {
+pub(crate) fn packet(number: u8, content: &[u8]) -> Vec<u8> {
     let length = u32::try_from(content.len()).expect("short").to_le_bytes();
     [&length[..3], &[number], content].concat()
 }

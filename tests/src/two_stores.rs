@@ -1,12 +1,12 @@
 //! A bank over two databases of one engine, or more.
 
 use crate::beds::Bed;
-use crate::calls::drive;
+use crate::calls::{drive, runtime};
 use crate::ground::rows;
 use crate::housed::{Housed, misses};
 use benchmark::{Benchmark as _, Streams};
 use measure::Monotonic;
-use model::{Clock as _, Nanos};
+use model::{Clock as _, Effort, Inputs as _, Nanos, Session as _, Target as _};
 use sql::{DbUrl, Journal, SqliteUrl};
 use std::collections::BTreeSet;
 use targets::{Driven as _, How, TrialTarget, target_over};
@@ -14,6 +14,8 @@ use workload_transfer::{Cardinality, Ledger, Tally, Transfers};
 
 /// Random calls of a conformance.
 const RANDOM_CALLS: u32 = 400;
+/// Calls whose statements are clocked.
+const CLOCKED_CALLS: u32 = 200;
 /// Sessions at once.
 const SESSIONS: u32 = 8;
 /// Calls of all of them.
@@ -100,6 +102,26 @@ pub(crate) fn answer_as_one(bank: &Bank, how: How) {
     let done = Transfers::conform(&bank.target(how), &bank.size, 5, RANDOM_CALLS).expect("it opens");
     let done = done.unwrap_or_else(|wrong| panic!("{wrong}"));
     assert!(done.random == RANDOM_CALLS && done.declined > 30, "{done:?}");
+    all_statements_are_clocked(bank, how);
+}
+
+/// Whichever stores a call is in: what no clock covers would stand as time of the service's logic.
+fn all_statements_are_clocked(bank: &Bank, how: How) {
+    let target = bank.target(how);
+    let streams = Streams { seed: 4, run: 8, ..Streams::default() };
+    let mut inputs = Transfers::inputs(&bank.size, &streams)(0);
+    runtime().block_on(async {
+        let mut session = target.open(0).await.expect("the engine lets us in");
+        for _ in 0..CLOCKED_CALLS {
+            let (call, mut effort) = (inputs.draw(), Effort { clocked: true, ..Effort::default() });
+            let result = session.run(&call, &mut effort).await;
+            if result.is_ok() && effort.attempts == 1 {
+                let times = session.statement_times().expect("it is clocked");
+                let clocked: u32 = times.executed().map(|(_, time)| time.executions).sum();
+                assert_eq!(clocked, effort.statements, "{call:?}");
+            }
+        }
+    });
 }
 
 /// What many sessions at once were told.

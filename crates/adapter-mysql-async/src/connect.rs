@@ -4,6 +4,10 @@ use model::OpenError;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, DriverError, Error, Opts, OptsBuilder, ServerError, SslOpts};
 use sql::{Dialect, Secret, ServerUrl, Tls};
+use std::time::Duration;
+
+/// How long a server may take to let a client in.
+const CONNECT_MAX: Duration = Duration::from_secs(10);
 
 /// What our sessions say of values that do not fit: no.
 const SQL_MODE: &str = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
@@ -18,6 +22,14 @@ const SQL_MODE: &str = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_S
 /// user, the password or the database, is too old or of another kind, or a setting does not take. No error holds a
 /// password.
 pub async fn connect(url: &ServerUrl) -> Result<Conn, OpenError> {
+    let slow = |_| OpenError::Unreachable {
+        what: url.place(),
+        why: format!("no answer within {} s", CONNECT_MAX.as_secs()),
+    };
+    tokio::time::timeout(CONNECT_MAX, connect_at_leisure(url)).await.map_err(slow)?
+}
+
+async fn connect_at_leisure(url: &ServerUrl) -> Result<Conn, OpenError> {
     if url.dialect != Dialect::MySql {
         return Err(unusable(url, "the URL is of another engine; one of MariaDB begins with `mysql://`"));
     }

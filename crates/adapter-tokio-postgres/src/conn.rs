@@ -187,7 +187,8 @@ impl PostgresConn {
     async fn column(&mut self, query: &str) -> Result<Vec<String>, Fault> {
         let rows = self.link.until(self.client.query(query, &[])).await;
         let rows = rows.map_err(|error| fault(&error, false))?;
-        Ok(rows.iter().map(|row| row.get(0)).collect())
+        let values: Result<Vec<String>, _> = rows.iter().map(|row| row.try_get(0)).collect();
+        values.map_err(|error| fault(&error, false))
     }
 }
 

@@ -39,7 +39,9 @@ impl PostgresOpener {
         );
         let asked = connected.client.query(&text, &[]);
         let rows = connected.link.until(asked).await.map_err(|error| open_error(url, &error))?;
-        let mut settings: Vec<(String, String)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+        let setting = |row: &tokio_postgres::Row| Ok((row.try_get(0)?, row.try_get(1)?));
+        let settings: Result<Vec<(String, String)>, _> = rows.iter().map(setting).collect();
+        let mut settings = settings.map_err(|error| open_error(url, &error))?;
         let facts = connected.facts.clone();
         let encrypted = encrypted(&mut connected).await.map_err(|error| open_error(url, &error))?;
         PostgresConn::prepare(connected, &statements).await.map_err(|error| open_error(url, &error))?;
@@ -65,7 +67,7 @@ impl PostgresOpener {
 async fn encrypted(connected: &mut crate::Connected) -> Result<String, tokio_postgres::Error> {
     let text = "select version from pg_stat_ssl where pid = pg_backend_pid() and ssl";
     let row = connected.link.until(connected.client.query_opt(text, &[])).await?;
-    Ok(row.map_or("off".into(), |row| row.get(0)))
+    row.map_or_else(|| Ok("off".into()), |row| row.try_get(0))
 }
 
 impl SqlOpener for PostgresOpener {

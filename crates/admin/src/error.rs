@@ -1,7 +1,7 @@
 //! Why something was not done, by what the user does next: the same for every engine.
 
 use crate::LoadRecord;
-use model::OpenError;
+use model::{DRIVER_PANICKED, OpenError};
 use std::io;
 
 /// What the system, a driver or a server said.
@@ -43,6 +43,11 @@ impl Cause {
     /// What no engine has said: its answer makes no sense, or rows do not fit.
     pub(crate) fn other(text: impl Into<String>) -> Cause {
         Cause::new(Kind::Other, text)
+    }
+
+    /// Of a driver that panicked.
+    pub(crate) fn panicked(panic: &str) -> Cause {
+        Cause::other(format!("{DRIVER_PANICKED}: {panic}"))
     }
 
     /// Of who stops because the load is over for another reason.

@@ -44,9 +44,9 @@ impl Sums {
 
     /// Adds what others sum.
     pub fn absorb(&mut self, other: &Sums) {
-        self.count += other.count;
-        self.amount += other.amount;
-        self.mixed += other.mixed;
+        self.count = self.count.saturating_add(other.count);
+        self.amount = self.amount.saturating_add(other.amount);
+        self.mixed = self.mixed.saturating_add(other.mixed);
     }
 }
 
@@ -278,9 +278,9 @@ pub const fn finding(name: &'static str, unit: &'static str) -> LedgerFinding {
 }
 
 fn hold(finding: &mut LedgerFinding, worker: u32, sure: i64, doubtful: i64, stored: i64, bounded: bool) {
-    finding.low += sure;
-    finding.high += sure + doubtful;
-    finding.stored += stored;
+    finding.low = finding.low.saturating_add(sure);
+    finding.high = finding.high.saturating_add(sure).saturating_add(doubtful);
+    finding.stored = finding.stored.saturating_add(stored);
     let unit = finding.unit;
     if stored < sure {
         finding

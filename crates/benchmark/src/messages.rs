@@ -91,9 +91,9 @@ pub fn compared(
     for worker in messages.keys().chain(stored.keys().filter(|worker| !messages.contains_key(worker))) {
         let of_worker = |all: &BTreeMap<_, Sums>| all.get(worker).copied().unwrap_or_default();
         let (messages, stored) = (of_worker(&messages), of_worker(&stored));
-        found.low += stored.count;
-        found.high += stored.count;
-        found.stored += messages.count;
+        found.low = found.low.saturating_add(stored.count);
+        found.high = found.high.saturating_add(stored.count);
+        found.stored = found.stored.saturating_add(messages.count);
         if messages != stored {
             let others = if messages.count == stored.count { "others" } else { &messages.count.to_string() };
             found.violations.push(format!(

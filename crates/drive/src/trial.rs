@@ -6,8 +6,7 @@ use crate::crew::{Crew, Go, Job, Queue, Seat};
 use crate::outage::Outage;
 use crate::plan::{Plan, PlanError};
 use measure::{Books, Collected, Collector, Gap, Pulse, Slice, Timeline, Totals, circulation};
-use model::{Clock, Home, Nanos, OpenError, Target, Workload};
-use std::any::Any;
+use model::{Clock, Home, Nanos, OpenError, Target, Workload, panic_message};
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -369,13 +368,10 @@ fn join(threads: Threads) -> Result<Nanos, RunError> {
         match thread.join() {
             Ok(Ok(used)) => cpu += used,
             Ok(Err(error)) => first_error = first_error.or(Some(error)),
-            Err(panic) => first_error = first_error.or(Some(RunError::Panicked { what: said(&*panic) })),
+            Err(panic) => {
+                first_error = first_error.or(Some(RunError::Panicked { what: panic_message(&*panic) }))
+            }
         }
     }
     first_error.map_or(Ok(cpu), Err)
-}
-
-fn said(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "nothing readable".to_owned())
 }

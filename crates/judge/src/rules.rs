@@ -11,6 +11,8 @@ mod checkpoints;
 mod clocked;
 mod compared;
 mod comparison;
+#[cfg(test)]
+mod evidence_tests;
 mod gap;
 #[cfg(test)]
 mod grouped_tests;

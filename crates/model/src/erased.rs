@@ -6,6 +6,7 @@
 //! beyond the stack.
 //! What this costs was measured: `docs/decisions/0010`.
 
+use crate::{DRIVER_PANICKED, caught};
 use crate::{Effort, Fault, Home, OpenError, Refusal, Session, Stack, StatementTimes, Target, Workload};
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -275,7 +276,13 @@ impl<W: Workload, T: Target<W>> Opens<W> for T {
     }
 
     fn open(&self, worker: u32) -> Opening<'_, W> {
-        Box::pin(async move { Ok(AnySession::new(Target::open(self, worker).await?, Target::home(self))) })
+        Box::pin(async move {
+            let opened = caught(Target::open(self, worker)).await.unwrap_or_else(|panic| {
+                let why = format!("{DRIVER_PANICKED}: {panic}");
+                Err(OpenError::Unusable { what: Target::stack(self).engine, why })
+            });
+            Ok(AnySession::new(opened?, Target::home(self)))
+        })
     }
 
     fn stack(&self) -> Stack {

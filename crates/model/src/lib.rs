@@ -3,6 +3,7 @@
 //! Data flows one way: `Inputs::draw -> Call -> Session::run -> Outcome | Fault -> tape`. This crate knows no
 //! engine, no protocol, no runtime and no clock; it is pure, and the only place where randomness is made.
 
+mod caught;
 pub mod conformance;
 mod effort;
 mod erased;
@@ -26,6 +27,7 @@ mod wire;
 
 use std::future::Future;
 
+pub use caught::{DRIVER_PANICKED, caught, panic_message};
 pub use effort::{Effort, Spent, Wanted};
 pub use erased::{AnySession, AnyTarget};
 pub use fault::{Conflict, Defect, DefectKind, Doubt, Fault, Refusal, SAID_MAX, Said};
@@ -38,7 +40,7 @@ pub use skew::{NoSkew, Skew, Skewed};
 pub use stack::{Durability, Stack, Tier, store_name};
 pub use statements::{STATEMENTS_MAX, StatementClock, StatementTime, StatementTimes};
 pub use time::{Clock, Nanos};
-pub use units::{BasisPoints, Cents};
+pub use units::{BasisPoints, Cents, total};
 pub use wire::{Answer, BadCall, BadCallKind, Endpoint, Headers, Method, Request, Wire};
 
 /// A business problem: its calls, what they answer, how inputs are drawn, and what they imply about the data.

@@ -35,6 +35,13 @@ impl StatementTimes {
         }
     }
 
+    /// Adds what another session took for its part of the same call.
+    pub fn absorb(&mut self, other: &StatementTimes) {
+        for (index, time) in other.executed() {
+            self.add(index, time.executions, time.spent);
+        }
+    }
+
     /// Forgets the call.
     pub fn clear(&mut self) {
         self.0.fill(StatementTime::default());

@@ -4,7 +4,14 @@ use serde::{Deserialize, Serialize};
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Neg, Sub, SubAssign};
 
-/// Money in minor units. Never a float (TPC-C 1.3 asks for exact amounts).
+/// A sum of numbers that servers send. It saturates: one that does not fit differs from every sum that is right, and ends no process.
+#[must_use]
+pub fn total(numbers: impl IntoIterator<Item = i64>) -> i64 {
+    numbers.into_iter().fold(0, i64::saturating_add)
+}
+
+/// Money in minor units. Never a float (TPC-C 1.3 asks for exact amounts). Amounts come from servers, so arithmetic saturates: a sum
+/// that does not fit differs from every sum that is right, and ends no process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Cents(pub i64);
@@ -18,40 +25,40 @@ impl Cents {
     /// Price times quantity.
     #[must_use]
     pub const fn times(self, quantity: i64) -> Cents {
-        Cents(self.0 * quantity)
+        Cents(self.0.saturating_mul(quantity))
     }
 }
 
 impl Add for Cents {
     type Output = Cents;
     fn add(self, other: Cents) -> Cents {
-        Cents(self.0 + other.0)
+        Cents(self.0.saturating_add(other.0))
     }
 }
 
 impl AddAssign for Cents {
     fn add_assign(&mut self, other: Cents) {
-        self.0 += other.0;
+        *self = *self + other;
     }
 }
 
 impl Sub for Cents {
     type Output = Cents;
     fn sub(self, other: Cents) -> Cents {
-        Cents(self.0 - other.0)
+        Cents(self.0.saturating_sub(other.0))
     }
 }
 
 impl SubAssign for Cents {
     fn sub_assign(&mut self, other: Cents) {
-        self.0 -= other.0;
+        *self = *self - other;
     }
 }
 
 impl Neg for Cents {
     type Output = Cents;
     fn neg(self) -> Cents {
-        Cents(-self.0)
+        Cents(self.0.saturating_neg())
     }
 }
 

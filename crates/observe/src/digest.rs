@@ -103,6 +103,7 @@ impl Ends<'_> {
             cpu_system_s: rounded((until.cpu_system_s - from.cpu_system_s).max(0.0)),
             cpu_ms_per_1000_committed: None,
             run_queue_s: threads.run_queue_ns.map(|ns| rounded(ns as f64 / 1e9)),
+            busiest_thread_s: threads.busiest_ns.map(|ns| rounded(ns as f64 / 1e9)),
             // Not the most since the process began: loading and auditing before the trial are not its cost.
             rss_peak_bytes: samples.iter().map(|sample| sample.rss_bytes).fold(until.rss_bytes, u64::max),
             switches_voluntary: Some(threads.switches_voluntary),
@@ -200,6 +201,7 @@ impl CpuShare {
 #[derive(Default)]
 struct ThreadDeltas {
     run_queue_ns: Option<u64>,
+    busiest_ns: Option<u64>,
     switches_voluntary: u64,
     switches_involuntary: u64,
 }
@@ -214,6 +216,8 @@ impl ThreadDeltas {
                 since(thread.switches_voluntary, before.map(|before| before.switches_voluntary));
             deltas.switches_involuntary +=
                 since(thread.switches_involuntary, before.map(|before| before.switches_involuntary));
+            let used = thread.cpu_ns.map(|now| since(now, before.and_then(|before| before.cpu_ns)));
+            deltas.busiest_ns = deltas.busiest_ns.max(used);
             if let Some(now) = thread.run_queue_ns {
                 let waited = since(now, before.and_then(|before| before.run_queue_ns));
                 deltas.run_queue_ns = Some(deltas.run_queue_ns.unwrap_or(0) + waited);

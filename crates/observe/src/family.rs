@@ -209,8 +209,10 @@ impl Used {
 /// `None` when the thread has just exited.
 fn thread(task: &Task) -> Option<ThreadReading> {
     let status = task.status().ok()?;
+    let counted = task.schedstat().ok();
     Some(ThreadReading {
-        run_queue_ns: task.schedstat().ok().map(|counted| counted.run_delay),
+        cpu_ns: counted.as_ref().map(|counted| counted.sum_exec_runtime),
+        run_queue_ns: counted.map(|counted| counted.run_delay),
         tid: task.tid,
         switches_voluntary: status.voluntary_ctxt_switches.unwrap_or(0),
         switches_involuntary: status.nonvoluntary_ctxt_switches.unwrap_or(0),

@@ -85,6 +85,8 @@ pub(crate) struct Detail {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ThreadReading {
     pub(crate) tid: i32,
+    /// Time on a core; `None` where the kernel does not count it.
+    pub(crate) cpu_ns: Option<u64>,
     /// Time ready to run without a core; `None` where the kernel does not count it.
     pub(crate) run_queue_ns: Option<u64>,
     pub(crate) switches_voluntary: u64,

@@ -11,6 +11,8 @@ worded! {
         GeneratorCpu = "the load generator",
         /// The processor time of the server in front of the engine.
         ServerCpu = "the server's processor time",
+        /// One thread of the server, which can use one core and no more.
+        ServerThread = "one thread of the server",
         /// The processor time of the engine.
         EngineCpu = "the engine's processor time",
         /// All processors of the machine.
@@ -42,6 +44,7 @@ impl Suspect {
             Suspect::Clients => "clients of the generator",
             Suspect::GeneratorCpu => "load generator",
             Suspect::ServerCpu | Suspect::EngineCpu | Suspect::AllCores => "all processors",
+            Suspect::ServerThread => "one thread of the server",
             Suspect::Others => "all processors, mostly by others",
             Suspect::CommitFlush => "log flushes",
             Suspect::Pool => "connections",

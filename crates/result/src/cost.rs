@@ -22,6 +22,10 @@ pub struct Process {
     /// count that.
     #[serde(default)]
     pub run_queue_s: Option<f64>,
+    /// Processor time of the thread that used the most, in seconds: a thread that is busy all the time is saturated, however many
+    /// cores are idle. `null` where the system does not count that.
+    #[serde(default)]
+    pub busiest_thread_s: Option<f64>,
     /// The most memory resident in any sample of the trial, one a second. Of a process with children: private memory of
     /// all of them, and what they share (buffers, the program) once.
     pub rss_peak_bytes: u64,

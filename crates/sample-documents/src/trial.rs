@@ -524,6 +524,7 @@ fn processes(is_http: bool, committed: u64, seconds: u32) -> Vec<Process> {
             cpu_system_s: cpu_s * 0.29,
             cpu_ms_per_1000_committed: Some(cpu_s * 1e6 / committed as f64),
             run_queue_s: Some(cpu_s * 0.08),
+            busiest_thread_s: Some(cpu_s * 0.4),
             rss_peak_bytes: rss_mib << 20,
             switches_voluntary: Some(committed * 3),
             switches_involuntary: Some(committed / 40),

@@ -1,11 +1,11 @@
 //! Sessions on threads of their own, for blocking drivers.
 
 use crate::served::{Exchange, Served, ServedSession};
-use crate::sessions::{Ran, answer, caught, no_session, spoils_session};
+use crate::sessions::{Ran, answer, no_session, spoils_session};
 use crate::settings::{Operator, ServeError};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use measure::Monotonic;
-use model::{Clock, DefectKind, Doubt, Fault, Nanos, OpenError, Refusal};
+use model::{Clock, DefectKind, Doubt, Fault, Nanos, OpenError, Refusal, caught};
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;

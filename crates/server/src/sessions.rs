@@ -3,11 +3,8 @@
 use crate::lanes::Laned;
 use crate::pool::Pool;
 use crate::served::{Exchange, ServedSession};
-use model::{DefectKind, Doubt, Effort, Fault, Nanos, OpenError, Refusal, Wanted};
-use std::future::{Future, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
-use std::task::Poll;
+use model::{DefectKind, Doubt, Effort, Fault, Nanos, OpenError, Refusal, Wanted, caught};
+use std::future::poll_fn;
 
 /// Runs calls on some free session.
 pub(crate) enum Sessions {
@@ -83,24 +80,5 @@ pub(crate) async fn answer(
     match caught(poll_fn(|cx| session.poll_run(&mut *exchange, &mut effort, cx))).await {
         Ok(result) => Ok(Ran { result: result.map(|()| exchange), effort }),
         Err(panic) => Err((panic, effort)),
-    }
-}
-
-/// Runs a future to its end; a panic inside becomes its message.
-pub(crate) async fn caught<F: Future>(future: F) -> Result<F::Output, String> {
-    let mut future = pin!(future);
-    poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
-        Ok(Poll::Pending) => Poll::Pending,
-        Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
-        Err(payload) => Poll::Ready(Err(panic_message(payload.as_ref()))),
-    })
-    .await
-}
-
-fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
-    match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
-        (Some(text), _) => (*text).to_owned(),
-        (None, Some(text)) => text.clone(),
-        (None, None) => "no message".to_owned(),
     }
 }

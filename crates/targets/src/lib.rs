@@ -14,12 +14,12 @@ mod subjects;
 mod tpcc;
 mod transfer;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use benchmark::Benchmark;
 use drive::{Observer, Plan, RunError, Stop, Trial};
 use measure::Monotonic;
 use model::conformance::{Conformance, Disagreement};
-use model::{AnySession, AnyTarget, RetryPolicy, Retrying, RetryingTarget};
+use model::{AnySession, AnyTarget, DRIVER_PANICKED, RetryPolicy, Retrying, RetryingTarget};
 use sharded::Sharded;
 use sql::DbUrl;
 use std::pin::{Pin, pin};
@@ -140,10 +140,10 @@ pub fn target_over<W: Driven>(how: How, stores: &[DbUrl], size: &W::Extent) -> R
 /// Waits for something that is done once, before a trial: what it opens is not kept.
 ///
 /// # Errors
-/// When the system gives no runtime.
+/// When the system gives no runtime, or a driver panics at what a server sends.
 pub fn wait_for<F: Future>(future: F) -> Result<F::Output> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // Behind a pointer, or the runtime would be compiled anew for each future.
     let future: Pin<&mut dyn Future<Output = F::Output>> = pin!(future);
-    Ok(runtime.block_on(future))
+    runtime.block_on(model::caught(future)).map_err(|panic| anyhow!("{DRIVER_PANICKED}: {panic}"))
 }

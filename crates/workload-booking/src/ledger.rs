@@ -3,7 +3,7 @@
 
 use crate::{Booking, Bookings, Call, Outcome, Purpose};
 use benchmark::keyed::{Answered, Effect, Keyed, KeyedClaims, Stored, Sums, Words, finding};
-use model::{Fault, LedgerFinding, Workload};
+use model::{Fault, LedgerFinding, Workload, total};
 use serde::{Deserialize, Serialize};
 
 /// Kinds of call.
@@ -146,10 +146,10 @@ pub fn audit(claims: &Claims, before: &[Tally], after: &[Tally]) -> Vec<LedgerFi
     let mut findings: Vec<_> =
         claims.held(Answered::Completed, &of_sort(after, Sort::Bookings), &BOOKED).into();
     let sum = |tallies: &[Tally], sort: Sort| -> i64 {
-        tallies.iter().filter(|tally| tally.sort == sort).map(|tally| tally.sums.amount).sum()
+        total(tallies.iter().filter(|tally| tally.sort == sort).map(|tally| tally.sums.amount))
     };
-    let booked = sum(after, Sort::Bookings) - sum(before, Sort::Bookings);
-    let taken = sum(before, Sort::Events) - sum(after, Sort::Events);
+    let booked = sum(after, Sort::Bookings).saturating_sub(sum(before, Sort::Bookings));
+    let taken = sum(before, Sort::Events).saturating_sub(sum(after, Sort::Events));
     let mut found = finding("stock", "tickets");
     (found.low, found.high, found.stored) = (booked, booked, taken);
     if taken != booked {

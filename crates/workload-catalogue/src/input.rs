@@ -331,7 +331,7 @@ impl Inputs {
             let call = Call::UpdateFood { id, version: version - 1, facts: Facts::drawn(id, version) };
             return (call, Expected::Declined(Decline::StaleVersion));
         }
-        (Call::UpdateFood { id, version, facts: Facts::drawn(id, version + 1) }, expected)
+        (Call::UpdateFood { id, version, facts: Facts::drawn(id, version.saturating_add(1)) }, expected)
     }
 
     fn delete_food(&mut self) -> (Call, Expected) {

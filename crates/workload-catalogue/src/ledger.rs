@@ -35,11 +35,12 @@ impl Tally {
         Tally { removed: 1, versions_removed: version, ..Tally::default() }
     }
 
+    /// Versions are what servers answered: a sum that does not fit saturates, and differs from every sum that is right.
     fn absorb(&mut self, other: &Tally) {
-        self.created += other.created;
-        self.removed += other.removed;
-        self.versions_made += other.versions_made;
-        self.versions_removed += other.versions_removed;
+        self.created = self.created.saturating_add(other.created);
+        self.removed = self.removed.saturating_add(other.removed);
+        self.versions_made = self.versions_made.saturating_add(other.versions_made);
+        self.versions_removed = self.versions_removed.saturating_add(other.versions_removed);
     }
 
     /// What a call does where it is done: in which table, and what.
@@ -143,7 +144,8 @@ impl Claims {
             let (sure, doubtful) = (&self.sure[place], &self.doubtful[place]);
             let (old, new) = (&before[place], &after[place]);
             let bounds = |made: i64, gone: i64, perhaps_made: i64, perhaps_gone: i64| {
-                (made - gone - perhaps_gone, made - gone + perhaps_made)
+                let sure = made.saturating_sub(gone);
+                (sure.saturating_sub(perhaps_gone), sure.saturating_add(perhaps_made))
             };
             let rows = bounds(sure.created, sure.removed, doubtful.created, doubtful.removed);
             let versions = bounds(

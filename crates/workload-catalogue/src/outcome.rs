@@ -287,7 +287,7 @@ pub(crate) fn check(call: &Call, outcome: &Outcome) -> Result<(), &'static str> 
             Call::UpdateCategory { version: before, .. } | Call::UpdateFood { version: before, .. },
             Said::Stored { version },
         ) => {
-            let next = *version == before + 1;
+            let next = before.checked_add(1) == Some(*version);
             return if next { Ok(()) } else { Err("the new version is not the next of the old one") };
         }
         (Call::DeleteCategory { .. } | Call::DeleteFood { .. }, Said::Deleted) => true,

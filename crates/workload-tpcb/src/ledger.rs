@@ -264,7 +264,7 @@ impl StoredTally {
 
     /// What is in the balance and not in history: what it was before the oldest row of history. No call changes it.
     const fn opening(&self) -> i64 {
-        self.balance - self.moved
+        self.balance.saturating_sub(self.moved)
     }
 }
 
@@ -317,10 +317,10 @@ impl Claims {
         for (index, (old, new)) in before.iter().zip(after).enumerate().filter(|(_, at)| at.1.place == place)
         {
             let (low, high) = measure.bounds.of(&self.sure[index], &self.doubtful[index]);
-            let grown = (measure.stored)(new) - (measure.stored)(old);
+            let grown = (measure.stored)(new).saturating_sub((measure.stored)(old));
             finding.low += low;
             finding.high += high;
-            finding.stored += grown;
+            finding.stored = finding.stored.saturating_add(grown);
             let at = format!("{} {}", place.words(), new.id);
             if grown < low {
                 finding

@@ -22,14 +22,14 @@ fn judge(raced: &Raced<Tpcb>) -> Result<(), String> {
     let first = raced.before[0].abalance;
     let mut found: Vec<i64> = raced.met().map(|outcome| outcome.abalance).collect();
     found.sort_unstable();
-    let wanted: Vec<i64> = (1..).map(|more| first + more).take(found.len()).collect();
+    let wanted: Vec<i64> = (1..).map(|more| first.saturating_add(more)).take(found.len()).collect();
     if found != wanted {
         return Err(format!(
             "from {first}, the balances {wanted:?} were expected, each once; found {found:?}"
         ));
     }
     match raced.after[0] {
-        Outcome { abalance } if abalance == first + found.len() as i64 => Ok(()),
+        Outcome { abalance } if abalance == first.saturating_add(found.len() as i64) => Ok(()),
         Outcome { abalance } => {
             Err(format!("{} deposits of 1 into {first} left a balance of {abalance}", found.len()))
         }

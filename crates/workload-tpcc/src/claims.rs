@@ -59,7 +59,7 @@ impl StoredTally {
     }
 
     fn delivered(&self) -> i64 {
-        self.next_o_id - 1 - self.undelivered
+        self.next_o_id.saturating_sub(1).saturating_sub(self.undelivered)
     }
 }
 
@@ -99,12 +99,12 @@ impl Claims {
         let mut finding = LedgerFinding { name, unit, low: 0, high: 0, stored: 0, violations: Vec::new() };
         for (index, (old, new)) in before.iter().zip(after).enumerate() {
             let low = (measure.claimed)(&self.sure[index], new);
-            let high = low + (measure.claimed)(&self.doubtful[index], new);
+            let high = low.saturating_add((measure.claimed)(&self.doubtful[index], new));
             let (Some(was), Some(is)) = ((measure.stored)(old), (measure.stored)(new)) else { continue };
-            let grown = is - was;
-            finding.low += low;
-            finding.high += high;
-            finding.stored += grown;
+            let grown = is.saturating_sub(was);
+            finding.low = finding.low.saturating_add(low);
+            finding.high = finding.high.saturating_add(high);
+            finding.stored = finding.stored.saturating_add(grown);
             let at = format!("district {}/{}", new.w_id, new.d_id);
             if grown < low {
                 finding.violations.push(format!("{at}: acknowledged {low} {unit}, stored {grown}"));
@@ -157,7 +157,7 @@ const MEASURES: [Measure; 13] = [
         )
     },
     measure("order numbers", "in the sum of numbers", claimed_numbers, |district| {
-        district.sums.map(|_| district.next_o_id * (district.next_o_id - 1) / 2)
+        district.sums.map(|_| numbers_below(district.next_o_id))
     }),
     measure(
         "customers of orders",
@@ -219,10 +219,16 @@ const MEASURES: [Measure; 13] = [
     ),
 ];
 
+/// The sum of the numbers from 1 to the one before `next`.
+fn numbers_below(next: i64) -> i64 {
+    let next = i128::from(next);
+    i64::try_from(next * (next - 1) / 2).unwrap_or(i64::MAX)
+}
+
 /// Σ o_id of orders that were answered; of those in doubt, at most the highest number that is stored for each.
 fn claimed_numbers(tally: &DistrictTally, stored: &StoredTally) -> i64 {
     match tally.o_ids {
-        0 => tally.orders as i64 * (stored.next_o_id - 1),
+        0 => (tally.orders as i64).saturating_mul(stored.next_o_id.saturating_sub(1)),
         known => known,
     }
 }

@@ -51,17 +51,17 @@ impl DistrictTally {
     fn absorb(&mut self, other: &DistrictTally) {
         self.orders += other.orders;
         self.lines += other.lines;
-        self.amount += other.amount;
+        self.amount = self.amount.saturating_add(other.amount);
         self.payments += other.payments;
-        self.paid += other.paid;
+        self.paid = self.paid.saturating_add(other.paid);
         self.deliveries += other.deliveries;
         self.o_id_max = self.o_id_max.max(other.o_id_max);
-        self.o_ids += other.o_ids;
-        self.customers += other.customers;
-        self.customers_squared += other.customers_squared;
-        self.items += other.items;
-        self.payers += other.payers;
-        self.carriers += other.carriers;
+        self.o_ids = self.o_ids.saturating_add(other.o_ids);
+        self.customers = self.customers.saturating_add(other.customers);
+        self.customers_squared = self.customers_squared.saturating_add(other.customers_squared);
+        self.items = self.items.saturating_add(other.items);
+        self.payers = self.payers.saturating_add(other.payers);
+        self.carriers = self.carriers.saturating_add(other.carriers);
     }
 
     /// Enters who ordered what.
@@ -192,7 +192,8 @@ impl Ledger {
                 let tally = &mut self.sure[self.district(order.w_id, order.d_id)];
                 tally.order(order);
                 tally.o_ids += i64::from(placed.o_id);
-                tally.amount += placed.lines.iter().map(|line| line.ol_amount.0).sum::<i64>();
+                let amounts = placed.lines.iter().map(|line| line.ol_amount);
+                tally.amount = tally.amount.saturating_add(amounts.sum::<Cents>().0);
                 tally.o_id_max = tally.o_id_max.max(placed.o_id);
             }
             // Who answers declined though nothing was wrong may have stored the order all the same.

@@ -61,7 +61,7 @@ fn numbers(raced: &Raced<Tpcc>) -> Result<(), String> {
     };
     let mut found: Vec<u32> = raced.met().filter_map(number).collect();
     found.sort_unstable();
-    match found.windows(2).all(|two| two[1] == two[0] + 1) {
+    match found.windows(2).all(|two| two[1] - two[0] == 1) {
         true => Ok(()),
         false => Err(format!("the order numbers {found:?} do not follow each other, each once")),
     }

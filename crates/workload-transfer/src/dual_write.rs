@@ -4,6 +4,7 @@
 //! As long as nobody dies in between, all is as with the other ways. Who dies there has taken money that arrives nowhere, and
 //! answers a key that comes again as if it had. It is here to be caught at that.
 
+use crate::last::Last;
 use crate::router::Way;
 use crate::{Call, Outcome, Router, SqlSession, Transfer, Transfers};
 use model::{Clock, DefectKind, Effort, Fault, Session, StatementTimes};
@@ -14,15 +15,14 @@ use sql::{SqlConn, TxKind};
 pub struct DualWriteSession<C, K> {
     stores: Vec<SqlSession<C, K>>,
     router: Router,
-    /// The store of the last call.
-    last: usize,
+    last: Last,
 }
 
 impl<C: SqlConn, K: Clock> DualWriteSession<C, K> {
     /// A session over one in each store, in their order.
     #[must_use]
-    pub const fn new(stores: Vec<SqlSession<C, K>>, router: Router) -> DualWriteSession<C, K> {
-        DualWriteSession { stores, router, last: 0 }
+    pub fn new(stores: Vec<SqlSession<C, K>>, router: Router) -> DualWriteSession<C, K> {
+        DualWriteSession { stores, router, last: Last::default() }
     }
 
     async fn cross(&mut self, asked: &Transfer, ends: [usize; 2]) -> Result<Outcome, Fault> {
@@ -58,8 +58,10 @@ async fn credit<C: SqlConn, K: Clock>(
 impl<C: SqlConn, K: Clock> Session<Transfers> for DualWriteSession<C, K> {
     async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
         let Way { here, crosses } = self.router.way(call)?;
-        self.last = here;
-        let Some((crossed, to)) = crosses else { return self.stores[here].run(call, effort).await };
+        let Some((crossed, to)) = crosses else {
+            self.last.within(here);
+            return self.stores[here].run(call, effort).await;
+        };
         let ends = [here, to];
         for end in ends {
             self.stores[end].conn.start(effort);
@@ -68,10 +70,12 @@ impl<C: SqlConn, K: Clock> Session<Transfers> for DualWriteSession<C, K> {
         for end in ends {
             self.stores[end].conn.settle(effort);
         }
+        let parts = ends.into_iter().filter_map(|end| self.stores[end].statement_times());
+        self.last.across(effort.clocked, parts);
         result
     }
 
     fn statement_times(&self) -> Option<&StatementTimes> {
-        self.stores[self.last].statement_times()
+        self.last.statement_times(&self.stores)
     }
 }

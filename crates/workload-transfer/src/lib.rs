@@ -15,6 +15,7 @@ mod data;
 mod dual_write;
 mod expiry;
 mod input;
+mod last;
 mod ledger;
 mod log;
 mod oracle;

@@ -2,7 +2,7 @@
 //! two of them.
 
 use crate::{Call, Cardinality, Decline, Key, OPENING, Outcome, Purpose, State, Transfer, Transfers};
-use model::{Race, Raced};
+use model::{Race, Raced, total};
 
 /// Calls that meet.
 const MEET: u32 = 8;
@@ -113,7 +113,7 @@ fn repeated(raced: &Raced<Transfers>) -> Result<(), String> {
         return Err(format!("one key was answered in several ways: {met:?}"));
     }
     let moved = i64::from(matches!(met.first(), Some(Outcome::Moved { .. })));
-    held(before - moved, after)
+    held(before.saturating_sub(moved), after)
 }
 
 fn reused(raced: &Raced<Transfers>) -> Result<(), String> {
@@ -123,22 +123,24 @@ fn reused(raced: &Raced<Transfers>) -> Result<(), String> {
     if moved > 1 || (raced.met().count() == 2 && before > 0 && (moved, told) != (1, 1)) {
         return Err(format!("one of them was to be made and one told of it; {moved} were made, {told} told"));
     }
-    held(before - moved, after)
+    held(before.saturating_sub(moved), after)
 }
 
 fn taken(raced: &Raced<Transfers>, amount: i64) -> Result<(), String> {
     let (before, after) = (balance(&raced.before[0])?, balance(&raced.after[0])?);
     let moved = raced.met().filter(|outcome| matches!(outcome, Outcome::Moved { .. }));
-    held(before - amount * moved.count() as i64, after)
+    held(before.saturating_sub(amount * moved.count() as i64), after)
 }
 
 fn opposite(raced: &Raced<Transfers>) -> Result<(), String> {
-    let sum = |outcomes: &[Outcome]| outcomes.iter().map(balance).sum::<Result<i64, String>>();
+    let sum = |outcomes: &[Outcome]| {
+        Ok::<_, String>(total(outcomes.iter().map(balance).collect::<Result<Vec<_>, _>>()?))
+    };
     let (before, after) = (sum(&raced.before)?, sum(&raced.after)?);
     let pending = |outcome: &&Outcome| matches!(outcome, Outcome::Moved { state: State::Pending, .. });
     // Each moves 1, which may not have arrived yet.
     let on_the_way = raced.met().filter(pending).count() as i64;
-    if (before - on_the_way..before).contains(&after) { Ok(()) } else { held(before, after) }
+    if (before.saturating_sub(on_the_way)..before).contains(&after) { Ok(()) } else { held(before, after) }
 }
 
 fn held(expected: i64, found: i64) -> Result<(), String> {

@@ -8,6 +8,7 @@
 //! With a log the source's part is prepared too, and the decision is a row of its own, which commits by itself over another
 //! connection: the form that textbooks have. It is written before anything is prepared too, and for the same reason.
 
+use crate::last::Last;
 use crate::oracle::Kept;
 use crate::router::Way;
 use crate::{Call, Key, Outcome, Router, SqlSession, State, Transfer, Transfers};
@@ -22,8 +23,7 @@ pub struct TwoPhaseSession<C, K> {
     log: Vec<SqlSession<C, K>>,
     branches: Branches,
     router: Router,
-    /// The store of the last call's source.
-    last: usize,
+    last: Last,
 }
 
 impl<C: TwoPhase, K: Clock> TwoPhaseSession<C, K> {
@@ -39,7 +39,7 @@ impl<C: TwoPhase, K: Clock> TwoPhaseSession<C, K> {
     ) -> Result<TwoPhaseSession<C, K>, (usize, Fault)> {
         let branches = Branches::of(&mut stores).await?;
         Branches::of(&mut log).await?;
-        Ok(TwoPhaseSession { stores, log, branches, router, last: 0 })
+        Ok(TwoPhaseSession { stores, log, branches, router, last: Last::default() })
     }
 
     async fn cross(&mut self, asked: &Transfer, [from, to]: [usize; 2]) -> Result<Outcome, Fault> {
@@ -217,27 +217,31 @@ async fn alone<C: TwoPhase, K: Clock>(
 impl<C: TwoPhase, K: Clock> Session<Transfers> for TwoPhaseSession<C, K> {
     async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
         let Way { here, crosses } = self.router.way(call)?;
-        self.last = here;
-        let Some((crossed, to)) = crosses else { return self.stores[here].run(call, effort).await };
+        let Some((crossed, to)) = crosses else {
+            self.last.within(here);
+            return self.stores[here].run(call, effort).await;
+        };
         let ends = [here, to];
         for end in ends {
             self.stores[end].conn.start(effort);
         }
-        if let Some(log) = self.log.get_mut(self.last) {
+        if let Some(log) = self.log.get_mut(here) {
             log.conn.start(effort);
         }
         let result = self.cross(crossed, ends).await;
         for end in ends {
             self.stores[end].conn.settle(effort);
         }
-        if let Some(log) = self.log.get_mut(self.last) {
+        if let Some(log) = self.log.get_mut(here) {
             log.conn.settle(effort);
         }
+        let parts = ends.map(|end| &self.stores[end]).into_iter().chain(self.log.get(here));
+        self.last.across(effort.clocked, parts.filter_map(|part| part.statement_times()));
         result
     }
 
     fn statement_times(&self) -> Option<&StatementTimes> {
-        self.stores[self.last].statement_times()
+        self.last.statement_times(&self.stores)
     }
 }
 

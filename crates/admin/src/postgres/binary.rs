@@ -39,9 +39,9 @@ pub(crate) fn forms(session: &Session, table: &Table) -> Result<Vec<Form>, Cause
         where attrelid = $1::text::regclass and attnum > 0 and not attisdropped";
     let rows = session.wait(session.client().query(text, &[&quoted(table.name)]))?;
     let form_of = |name: &&str| {
-        let row = rows.iter().find(|row| row.get::<_, &str>(0) == *name);
+        let row = rows.iter().find(|row| row.try_get::<_, &str>(0).is_ok_and(|found| found == *name));
         let row = row.ok_or_else(|| Cause::other(format!("table {} has no column {name}", table.name)))?;
-        let (kind, modifier) = (row.get::<_, &str>(1), row.get::<_, i32>(2));
+        let (kind, modifier) = (row.try_get::<_, &str>(1)?, row.try_get::<_, i32>(2)?);
         form(kind, modifier)
             .ok_or_else(|| Cause::other(format!("no rows are made for {}.{name} of type {kind}", table.name)))
     };

@@ -37,7 +37,7 @@ impl Conn for Session {
             let statement = client.prepare_typed(&dollars(sql), &vec![Type::INT8; params.len()]).await?;
             client.query(&statement, &borrowed(params)).await
         })?;
-        Ok(rows.iter().take(rows_max).map(values).collect())
+        rows.iter().take(rows_max).map(values).collect()
     }
 
     fn note(&mut self, pairs: &[(&str, &str)]) -> Result<(), Cause> {
@@ -85,7 +85,7 @@ impl Conn for Session {
             return Ok(vec!["true".into()]);
         }
         let text = "select pg_relation_size($1::text::regclass) / current_setting('block_size')::int8";
-        let pages: i64 = self.wait(self.client().query_one(text, &[&quoted(table.name)]))?.get(0);
+        let pages: i64 = self.wait(self.client().query_one(text, &[&quoted(table.name)]))?.try_get(0)?;
         let parts = (pages / PAGES_A_PART + i64::from(pages % PAGES_A_PART > 0)).max(1);
         let part = |part: i64| {
             let low = format!("ctid >= '({},0)'", part * PAGES_A_PART);
@@ -189,10 +189,10 @@ async fn rows(
     let portal = transaction.bind(&statement, &borrowed(params)).await?;
     // Zero would stand for all of them.
     let rows_max = i32::try_from(rows_max.max(1)).unwrap_or(i32::MAX);
-    Ok(transaction.query_portal(&portal, rows_max).await?.iter().map(values).collect())
+    transaction.query_portal(&portal, rows_max).await?.iter().map(values).collect()
 }
-fn values(row: &Row) -> Vec<Value> {
-    (0..row.len()).map(|column| row.get::<_, Read>(column).0).collect()
+fn values(row: &Row) -> Result<Vec<Value>, Cause> {
+    (0..row.len()).map(|column| Ok(row.try_get::<_, Read>(column)?.0)).collect()
 }
 
 /// A value of any type that can be told in a word.

@@ -3,7 +3,7 @@
 use super::tls;
 use crate::engine::Canceller;
 use crate::error::{Cause, Kind};
-use model::OpenError;
+use model::{OpenError, caught};
 use sql::{ServerUrl, Tls, postgres};
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -41,9 +41,10 @@ impl Session {
             what: url.place(),
             why: format!("no answer within {} s", CONNECT_MAX.as_secs()),
         };
-        let opened =
-            runtime.block_on(async { tokio::time::timeout(CONNECT_MAX, config.connect(tls.clone())).await });
-        let (client, connection) = opened.map_err(|_| unreachable())?.map_err(|error| refused(url, error))?;
+        let opened = async { tokio::time::timeout(CONNECT_MAX, caught(config.connect(tls.clone()))).await };
+        let opened = runtime.block_on(opened).map_err(|_| unreachable())?;
+        let opened = opened.map_err(|panic| Cause::panicked(&panic))?;
+        let (client, connection) = opened.map_err(|error| refused(url, error))?;
         let task = runtime.spawn(async {
             // What ends the connection is told to whoever waits for an answer.
             let _ = connection.await;
@@ -95,7 +96,10 @@ impl Session {
     ) -> Result<T, Cause> {
         // Behind a pointer, or the runtime would be compiled anew for each answer.
         let answer: Pin<&mut dyn Future<Output = Result<T, E>>> = pin!(answer);
-        self.runtime.block_on(answer).map_err(Into::into)
+        match self.runtime.block_on(caught(answer)) {
+            Ok(answer) => answer.map_err(Into::into),
+            Err(panic) => Err(Cause::panicked(&panic)),
+        }
     }
 
     /// Waits for whatever needs the client to itself.
@@ -115,7 +119,7 @@ impl Session {
     /// about half of `max_wal_size`: a third of that may be the copy's.
     pub(crate) fn log_has_room(&self, template: &str) -> Result<bool, Cause> {
         let text = "select 6 * pg_database_size($1::text) <= pg_size_bytes(current_setting('max_wal_size'))";
-        Ok(self.wait(self.client().query_one(text, &[&template]))?.get(0))
+        Ok(self.wait(self.client().query_one(text, &[&template]))?.try_get(0)?)
     }
 
     /// Asks the server to end the statement that runs; one that runs no more is not harmed.

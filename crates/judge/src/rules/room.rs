@@ -1,10 +1,10 @@
 //! How near to full each resource is, and what more clients could bring at most until the first is full.
 
 use super::load::Load;
-use super::saturation::Lane;
+use super::saturation::{Lane, thread_share};
 use super::whole_percent;
 use crate::figures;
-use result::{Suspect, Trial};
+use result::{Role, Suspect, Trial};
 
 /// From this share on a resource is nearly full: more clients bring a quarter more at most.
 const NEARLY: f64 = 0.8;
@@ -47,6 +47,16 @@ impl Room {
             words.push(format!("{} {} of its processor limit", process.roles_words(), whole_percent(used)));
             let name = format!("the processor limit of {}", process.roles_words());
             resources.push(Resource { name, used, suspect: Suspect::Limit });
+        }
+        let servers = trial.processes.iter().filter(|process| process.roles.contains(&Role::Server));
+        for process in servers {
+            // As many threads as clients take more calls with more of them.
+            let busy = process.cpu_s() / trial.measured_s.max(f64::MIN_POSITIVE);
+            let used = thread_share(trial, process).filter(|_| f64::from(trial.plan.clients) > busy.ceil());
+            let Some(used) = used else { continue };
+            let name = format!("one thread of {}", process.roles_words());
+            words.push(format!("{name} busy {} of the time", whole_percent(used)));
+            resources.push(Resource { name, used, suspect: Suspect::ServerThread });
         }
         if trial.stack.engine == "sqlite" && trial.measured_s > 0.0 {
             let used = Lane::of(trial).held_s / trial.measured_s;

@@ -29,7 +29,8 @@ pub(super) fn saturation(trial: &Trial) -> Option<Rule> {
     Some(Rule { sentence: format!("the rate that was asked for is kept; {}", rule.sentence), ..rule })
 }
 
-/// The first that fits. What all calls queue for comes before what the few that are let through wait for.
+/// The first that fits. What all calls queue for comes before what the few that are let through wait for. Busy processors are weighed
+/// against what the engine's sessions say they wait for: where the two disagree, neither is named.
 pub(crate) fn find(trial: &Trial) -> Option<Found> {
     if trial.measured_s < SHORTEST_S {
         return None;
@@ -44,9 +45,13 @@ pub(crate) fn find(trial: &Trial) -> Option<Found> {
     let of = |suspect, rule: Option<Rule>| Some(full(suspect, rule?));
     of(Suspect::GeneratorCpu, generator(trial, &load))
         .or_else(|| of(Suspect::Limit, limit(trial)))
-        .or_else(|| of(busiest(trial), processors(&load).filter(|_| !of_strangers(&load))))
+        .or_else(|| {
+            let busy = of(busiest(trial), processors(&load).filter(|_| !of_strangers(&load)))?;
+            Some(weighed(trial, &load, busy))
+        })
         .or_else(|| of(Suspect::Pool, queue(trial)))
-        .or_else(|| of(Suspect::AllCores, processors(&load)))
+        .or_else(|| of(Suspect::ServerThread, server_thread(trial)))
+        .or_else(|| Some(weighed(trial, &load, of(Suspect::AllCores, processors(&load))?)))
         .or_else(|| of(Suspect::CommitFlush, disk(trial)))
         .or_else(|| waits(trial))
         .or_else(|| writer(trial))
@@ -57,6 +62,45 @@ pub(crate) fn find(trial: &Trial) -> Option<Found> {
 /// Something that was full, whatever else it is that the rule says so.
 fn full(suspect: Suspect, rule: Rule) -> Found {
     Found { suspect, rule: Rule { full: rule.full.or(Some(suspect)), ..rule } }
+}
+
+/// Busy processors, unless sessions of the engine spent their time waiting for something else: a session that waits for a processor
+/// counts as running.
+fn weighed(trial: &Trial, load: &Load, busy: Found) -> Found {
+    let Some((_, waited)) = waited(trial) else { return busy };
+    let sentence =
+        format!("{}, but {waited}: the evidence disagrees, so the bottleneck is unknown", all_busy(load));
+    let advice = "change one factor and compare: the durability or the disk for flushes, the scale for locks, the clients";
+    match hint(sentence, advice) {
+        Some(rule) => Found { suspect: Suspect::Unknown, rule },
+        None => busy,
+    }
+}
+
+/// A server whose busiest thread used a whole core, while it had more calls to answer than it keeps cores busy: more clients wait for
+/// the same thread.
+fn server_thread(trial: &Trial) -> Option<Rule> {
+    let full = |process: &&Process| {
+        let busy = process.cpu_s() / trial.measured_s.max(f64::MIN_POSITIVE);
+        process.roles.contains(&Role::Server)
+            && thread_share(trial, process).is_some_and(|share| share >= FULL)
+            && f64::from(trial.plan.clients) > busy.ceil()
+    };
+    let process = trial.processes.iter().find(full)?;
+    hint(
+        format!(
+            "one thread of {} was busy {} of the time, and a thread uses one core at most: this is likely the maximum throughput \
+             of one process of it",
+            process.roles_words(),
+            whole_percent(thread_share(trial, process)?.min(1.0))
+        ),
+        "run more threads or processes of the server: more clients would only wait longer",
+    )
+}
+
+/// Share of the measured time for which the busiest thread of a process had a core.
+pub(super) fn thread_share(trial: &Trial, process: &Process) -> Option<f64> {
+    Some(process.busiest_thread_s? / Some(trial.measured_s).filter(|s| *s > 0.0)?)
 }
 
 /// Whether strangers used most of what was used: then what the calls themselves queued for tells more than full processors.
@@ -114,31 +158,35 @@ fn limit(trial: &Trial) -> Option<Rule> {
     )
 }
 
-/// What the engine's own sessions mostly waited for: flushes of the log, or what others held locked.
-fn waits(trial: &Trial) -> Option<Found> {
+/// What the engine's own sessions mostly waited for, and the sentence without its conclusion: flushes of the log, or what others held
+/// locked.
+fn waited(trial: &Trial) -> Option<(Suspect, String)> {
     let engine = trial.engine.as_ref()?;
     let flushing = engine.waiting(&crate::engine_findings::FLUSHES)?;
     let locked = crate::engine_findings::lock_waits(trial).unwrap_or(0.0);
     if flushing.max(locked) < MOST {
         return None;
     }
-    if locked > flushing {
-        let rule = hint(
-            format!(
-                "sessions of the engine spent {} of their time waiting for rows that others held: locks are likely what \
-                 sets the maximum throughput",
-                whole_percent(locked.min(1.0))
-            ),
+    let (suspect, share, what) = if locked > flushing {
+        (Suspect::Lock, locked, "rows that others held")
+    } else {
+        (Suspect::CommitFlush, flushing, "the log to be flushed")
+    };
+    let share = whole_percent(share.min(1.0));
+    Some((suspect, format!("sessions of the engine spent {share} of their time waiting for {what}")))
+}
+
+fn waits(trial: &Trial) -> Option<Found> {
+    let (suspect, waited) = waited(trial)?;
+    let rule = if suspect == Suspect::Lock {
+        hint(
+            format!("{waited}: locks are likely what sets the maximum throughput"),
             &format!("load more {} to learn what the rest can do", trial.data.scale_unit),
-        )?;
-        return Some(full(Suspect::Lock, rule));
-    }
-    let rule = note(format!(
-        "sessions of the engine spent {} of their time waiting for the log to be flushed: the disk is likely what sets \
-             the maximum throughput",
-        whole_percent(flushing.min(1.0))
-    ))?;
-    Some(full(Suspect::CommitFlush, rule))
+        )
+    } else {
+        note(format!("{waited}: the disk is likely what sets the maximum throughput"))
+    };
+    Some(full(suspect, rule?))
 }
 
 /// All processors of the machine were busy.
@@ -146,19 +194,7 @@ fn processors(load: &Load) -> Option<Rule> {
     if load.busy() < FULL * load.cores {
         return None;
     }
-    let parts = [
-        ("generator", load.generator),
-        ("system", load.system),
-        ("both in one process", load.shared),
-        ("the kernel's writeback and journals", load.writeback),
-        ("others", load.others),
-    ];
-    let parts: Vec<String> = parts
-        .iter()
-        .filter(|(_, cores)| *cores >= 0.05)
-        .map(|(name, cores)| format!("{name} {}", figures::trimmed(*cores, 1)))
-        .collect();
-    let found = format!("all {} processors of the machine were busy ({})", load.cores, parts.join(", "));
+    let found = all_busy(load);
     let taken = (load.generator + load.others) / load.busy();
     if taken >= GENERATOR_HEAVY {
         let rule = warning(
@@ -171,6 +207,23 @@ fn processors(load: &Load) -> Option<Rule> {
         return Some(Rule { full: Some(Suspect::Others), ..rule });
     }
     note(format!("{found}: this is likely the maximum throughput on this machine"))
+}
+
+/// That they were, and who used them.
+fn all_busy(load: &Load) -> String {
+    let parts = [
+        ("generator", load.generator),
+        ("system", load.system),
+        ("both in one process", load.shared),
+        ("the kernel's writeback and journals", load.writeback),
+        ("others", load.others),
+    ];
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(_, cores)| *cores >= 0.05)
+        .map(|(name, cores)| format!("{name} {}", figures::trimmed(*cores, 1)))
+        .collect();
+    format!("all {} processors of the machine were busy ({})", load.cores, parts.join(", "))
 }
 
 /// The device under the database had something to do all the time, and the calls waited for their commits.
@@ -309,6 +362,10 @@ fn queue(trial: &Trial) -> Option<Rule> {
     ]
     .into_iter()
     .find(|(part, ..)| budget.share(*part) >= MOST)?;
+    // With a session for each client none waits for one: what is left is the hand-over between threads.
+    if part == BudgetPart::ServerQueue && !trial.plan.arrivals.is_open() && has_session_each(trial) {
+        return None;
+    }
     if trial.stack.engine == "sqlite" && (part == BudgetPart::PoolWait || writer(trial).is_some()) {
         return None;
     }
@@ -320,6 +377,13 @@ fn queue(trial: &Trial) -> Option<Rule> {
         ),
         "raise it to learn what the rest can do",
     )
+}
+
+/// Whether a server has at least as many sessions as there are clients.
+fn has_session_each(trial: &Trial) -> bool {
+    let sessions = trial.stack.settings.iter().find(|setting| setting.name == "sessions");
+    let sessions = sessions.and_then(|setting| setting.value.parse::<u32>().ok());
+    sessions.is_some_and(|sessions| sessions >= trial.plan.clients)
 }
 
 /// What a connection to SQLite waits for is its write lane, of which there is one whatever the settings.

@@ -72,6 +72,7 @@ pub fn of(suspect: Suspect, trial: &Trial, base: &Variant) -> Result<Change, Str
             less_engine(trial, base).or_else(|_| less_server(trial, base)).or_else(|_| half_the_clients(base))
         }
         Suspect::Pace => higher_pace(base),
+        Suspect::ServerThread => more_threads(base),
         Suspect::Others => Err("others than the system took the processors; keep the machine free".into()),
         Suspect::Unknown => Err("nothing that was observed stands out".into()),
     }
@@ -96,6 +97,22 @@ fn more_sessions(base: &Variant) -> Result<Change, String> {
     let words = format!("{sessions} sessions instead of {}", base.pool);
     let mut change = changed(base, words, ("pool", sessions.to_string()), Expected::AtLeast(GAIN_MIN));
     change.variant.pool = sessions;
+    Ok(change)
+}
+
+fn more_threads(base: &Variant) -> Result<Change, String> {
+    let ours = subjects::find(&base.subject).is_ok_and(|subject| subject.speaks_through_ours());
+    if !ours || !is_served(base) {
+        return Err(
+            "how many threads a server uses is its own setting: run more processes of it, or fewer clients"
+                .into(),
+        );
+    }
+    let threads = base.server_threads * 2;
+    let words = format!("{threads} server threads instead of {}", base.server_threads);
+    let mut change =
+        changed(base, words, ("server-threads", threads.to_string()), Expected::AtLeast(GAIN_MIN));
+    change.variant.server_threads = threads;
     Ok(change)
 }
 

@@ -3,7 +3,7 @@
 use super::{Ledger, Sort, Tally};
 use crate::OPENING;
 use benchmark::keyed::{Answered, KeyedClaims, Stored, Sums, Words, finding};
-use model::LedgerFinding;
+use model::{LedgerFinding, total};
 
 /// What acknowledged and doubtful calls imply.
 pub type Claims = KeyedClaims;
@@ -57,7 +57,7 @@ pub(crate) fn over_all(money: i64, stored: &[Tally]) -> Vec<LedgerFinding> {
 fn none_pending(after: &[Tally]) -> LedgerFinding {
     let mut found = finding("pending", "transfers");
     for tally in after.iter().filter(|tally| tally.sort == Sort::Pending) {
-        found.stored += tally.sums.count;
+        found.stored = found.stored.saturating_add(tally.sums.count);
         found.violations.push(format!(
             "worker {}: {} transfers of {} units in all are pending",
             tally.worker, tally.sums.count, tally.sums.amount
@@ -79,9 +79,9 @@ fn same(after: &[Tally], state: Sort, sort: Sort, name: &'static str) -> LedgerF
     keys.dedup();
     for key in keys {
         let (made, entered) = (sums_of(state, key), sums_of(sort, key));
-        found.low += made.count;
-        found.high += made.count;
-        found.stored += entered.count;
+        found.low = found.low.saturating_add(made.count);
+        found.high = found.high.saturating_add(made.count);
+        found.stored = found.stored.saturating_add(entered.count);
         if made != entered {
             found.violations.push(format!(
                 "worker {}: {} transfers of {} units in all are {}, and there are {} {name} of {} units",
@@ -100,12 +100,12 @@ fn same(after: &[Tally], state: Sort, sort: Sort, name: &'static str) -> LedgerF
 /// What all accounts were opened with.
 fn opened_with(tallies: &[Tally]) -> i64 {
     let accounts = tallies.iter().filter(|tally| tally.sort == Sort::Accounts);
-    accounts.map(|tally| tally.sums.count).sum::<i64>() * OPENING
+    total(accounts.map(|tally| tally.sums.count)).saturating_mul(OPENING)
 }
 
 /// What all accounts hold.
 fn held(tallies: &[Tally]) -> i64 {
-    tallies.iter().filter(|tally| tally.sort == Sort::Accounts).map(|tally| tally.sums.amount).sum()
+    total(tallies.iter().filter(|tally| tally.sort == Sort::Accounts).map(|tally| tally.sums.amount))
 }
 
 /// Money comes from nowhere and goes nowhere.

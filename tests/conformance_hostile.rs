@@ -1,0 +1,68 @@
+//! What a server sends is its choice: whatever that is, no driver of ours ends the process.
+
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+use admin::store;
+use measure::Monotonic;
+use model::Clock;
+use sql::{DbUrl, Dialect};
+use stackmark_tests::scripted::{scripts, server};
+use std::panic::{set_hook, take_hook};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use targets::COMBINATIONS;
+use workload_tpcb::Tpcb;
+use workload_tpcc::Tpcc;
+
+/// Scripts that are played at the same time: most of the time goes by while somebody waits.
+const AT_ONCE: usize = 16;
+
+/// Connects through each driver of the engine and through the one that loads and audits, by each script.
+fn check(dialect: Dialect, scheme: &str) {
+    let panics = Arc::new(Mutex::new(Vec::new()));
+    let before = take_hook();
+    let seen = Arc::clone(&panics);
+    // Those that are caught do not come here.
+    set_hook(Box::new(move |info| {
+        seen.lock().unwrap().push(info.to_string());
+        before(info);
+    }));
+    let (all, next) = (scripts(dialect), AtomicUsize::new(0));
+    assert!(all.len() > 500, "{} scripts", all.len());
+    let play = || {
+        while let Some(script) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let port = server(dialect, script.clone()).unwrap();
+            let place = format!("{scheme}://me:secret@127.0.0.1:{port}/db");
+            for option in ["?sslmode=disable", ""] {
+                let url: DbUrl = format!("{place}{option}").parse().unwrap();
+                let clock = Monotonic::start();
+                let subjects = COMBINATIONS.iter().filter(|subject| subject.how.dialect == dialect);
+                for subject in subjects {
+                    let opened = match subject.path.split_once('/').unwrap().0 {
+                        "tpcb" => targets::target::<Tpcb>(subject.how, &url).map(drop),
+                        "tpcc" => targets::target::<Tpcc>(subject.how, &url).map(drop),
+                        _ => continue,
+                    };
+                    let error = opened.expect_err(&script.name);
+                    assert!(!format!("{error:#}").contains("secret"), "{}: {error:#}", script.name);
+                }
+                store(url).inspect().map(drop).unwrap_err();
+                let took = clock.now();
+                assert!(took.as_secs_f64() < 60.0, "{} took {took:?}", script.name);
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(play))));
+    let panics = panics.lock().unwrap();
+    assert!(panics.is_empty(), "{panics:#?}");
+}
+
+#[test]
+fn no_message_of_postgresql_ends_the_process() {
+    check(Dialect::Postgres, "postgres");
+}
+
+#[test]
+fn no_message_of_mariadb_ends_the_process() {
+    check(Dialect::MySql, "mysql");
+}

@@ -1,0 +1,46 @@
+//! Numbers at the ends of their range, in answers that are right otherwise: a verdict, and never the end of the process.
+
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+use crate::e2e_desk::{Desk, Running};
+use stackmark_tests::extremes::{Extreme, proxy};
+
+const WORKLOADS: [&str; 5] = ["tpcc", "tpcb", "catalogue", "transfer", "booking"];
+
+/// A server of ours on tiny data, and its port.
+fn serving(desk: &Desk, workload: &str, data: &str) -> (Running, u16) {
+    let load = desk.run(&format!("load {workload} {data} --fresh --db sqlite:{workload}.db"));
+    assert_eq!(load.code(), 0, "{load:?}");
+    let line = format!("serve {workload} --db sqlite:{workload}.db --listen 127.0.0.1:0 --pool 4");
+    let server = desk.start(&line);
+    server.until("it listens", || server.out().ends_with('\n'));
+    let port = server.out().trim().rsplit(':').next().unwrap().parse().unwrap();
+    (server, port)
+}
+
+/// Verifies a server of which every so many answers are spoiled, and measures it.
+fn check(extreme: Extreme) {
+    let desk = Desk::empty();
+    for workload in WORKLOADS {
+        for (data, command) in [
+            ("--golden", "verify URL --workload WORKLOAD --json"),
+            ("", "run WORKLOAD --url URL --db sqlite:WORKLOAD.db --duration 1s --warmup 0s --clients 4"),
+        ] {
+            let (_server, port) = serving(&desk, workload, data);
+            let url = format!("http://127.0.0.1:{}", proxy(port, extreme).unwrap());
+            let ran = desk.run(&command.replace("URL", &url).replace("WORKLOAD", workload));
+            assert_eq!(ran.code(), 1, "{workload}, {extreme:?}: {ran:?}");
+            assert!(!ran.err.contains("panicked") && !ran.out.contains("panicked"), "{workload}: {ran:?}");
+        }
+    }
+}
+
+#[test]
+fn the_largest_numbers_give_a_verdict() {
+    check(Extreme { number: i64::MAX, every: 3 });
+}
+
+#[test]
+fn the_smallest_numbers_give_a_verdict() {
+    check(Extreme { number: i64::MIN, every: 1 });
+}
