@@ -2,10 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
+use adapter_sqlx::SqlxMySql;
 use admin::store;
 use measure::Monotonic;
 use model::Clock;
-use sql::{DbUrl, Dialect};
+use rig::Engine;
+use rig::for_tests::shared;
+use sql::{DbUrl, Dialect, Secret, ServerUrl};
+use stackmark_tests::calls::runtime;
 use stackmark_tests::scripted::{scripts, server};
 use std::panic::{set_hook, take_hook};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -65,4 +69,41 @@ fn no_message_of_postgresql_ends_the_process() {
 #[test]
 fn no_message_of_mariadb_ends_the_process() {
     check(Dialect::MySql, "mysql");
+}
+
+/// What each driver and the loader say of a server that asks for a plugin which none of them has.
+#[test]
+fn a_plugin_that_no_driver_has_is_named() {
+    for plugin in ["dialog", "auth_gssapi_client", "no_such_plugin"] {
+        let script = scripts(Dialect::MySql)
+            .into_iter()
+            .find(|script| script.name == format!("switch to {plugin:?} with 20"));
+        let port = server(Dialect::MySql, script.unwrap()).unwrap();
+        let url: DbUrl = format!("mysql://me:secret@127.0.0.1:{port}/db?sslmode=disable").parse().unwrap();
+        let subjects = COMBINATIONS.iter().filter(|subject| subject.path.starts_with("tpcb/mariadb/"));
+        let mut said: Vec<String> = subjects
+            .map(|subject| format!("{:#}", targets::target::<Tpcb>(subject.how, &url).map(drop).unwrap_err()))
+            .collect();
+        said.push(format!("{:?}", store(url).inspect().map(drop).unwrap_err()));
+        assert!(
+            said.iter().all(|said| said.contains(plugin) && !said.contains("panicked")),
+            "{plugin}: {said:#?}"
+        );
+    }
+}
+
+/// A user whom MariaDB knows by an Ed25519 key is let in through the driver that has the plugin, and told by name where one has not.
+#[test]
+fn a_user_with_ed25519_is_let_in() {
+    let server = shared(Engine::MariaDb);
+    let sql = "install plugin if not exists ed25519 soname 'auth_ed25519';
+        create or replace user 'ed'@'%' identified via ed25519 using password('signed');
+        grant all on *.* to 'ed'@'%'";
+    server.client("mysql", sql).unwrap();
+    let url = ServerUrl { user: "ed".into(), password: Some(Secret::new("signed")), ..server.url("mysql") };
+    runtime().block_on(adapter_mysql_async::connect(&url)).unwrap();
+    store(url.clone()).bytes().expect("the loader is let in");
+    let error = runtime().block_on(SqlxMySql::reach(&url, Vec::new())).map(drop).unwrap_err();
+    assert!(error.to_string().contains("client_ed25519"), "{error}");
+    server.client("mysql", "drop user 'ed'@'%'").unwrap();
 }

@@ -16,8 +16,8 @@ pub struct Script {
     pub parts: Vec<Vec<u8>>,
 }
 
-/// For so long a server waits for what its client says next.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// For so long a server waits for what its client says next. One that says nothing waits for the server, whose script ends then.
+const PATIENCE: Duration = Duration::from_millis(250);
 
 /// Starts a server on a free port, which it gives; it plays the script for each client and lives as long as the process.
 ///

@@ -109,6 +109,7 @@ mod tests {
         on_postgres(&mut trial);
         for process in &mut trial.processes {
             (process.cpu_user_s, process.cpu_system_s) = (0.0, 0.0);
+            process.busiest_thread_s = None;
         }
         (trial.machine.steal_share, trial.machine.other_load_share) = (Some(0.0), Some(0.0));
         trial.writeback = None;
