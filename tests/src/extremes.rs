@@ -10,7 +10,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Extreme {
     /// What stands in place of each whole number in a body, and of a version in an `ETag`.
     pub number: i64,
-    /// It spoils every so many answers that have a number.
+    /// The status in place of the right one, if any: then answers without a number are spoiled too.
+    pub status: Option<u16>,
+    /// What the heads of the requests contain whose answers it spoils; empty for all.
+    pub to: &'static [&'static str],
+    /// It spoils every so many of them.
     pub every: u64,
 }
 
@@ -39,15 +43,15 @@ fn pass(client: TcpStream, server: TcpStream, extreme: Extreme, seen: &AtomicU64
     loop {
         let Some((head, body)) = message(&mut client)? else { return Ok(()) };
         // What a server says of itself is not an answer to a call.
-        let is_call =
-            !head.lines().next().is_some_and(|line| line.contains("/about") || line.contains("/health"));
+        let first = head.lines().next().unwrap_or_default();
+        let is_own = first.contains("/about") || first.contains("/health");
+        let is_call = !is_own && extreme.to.iter().all(|part| head.contains(part));
         server.get_mut().write_all(&[head.as_bytes(), &body].concat())?;
         let Some((head, body)) = message(&mut server)? else { return Ok(()) };
-        let spoiled = spoiled(&body, extreme.number);
-        let spoils =
-            is_call && spoiled != body && seen.fetch_add(1, Ordering::Relaxed).is_multiple_of(extreme.every);
-        let (head, body) =
-            if spoils { (with(&head, spoiled.len(), extreme.number), spoiled) } else { (head, body) };
+        let spoiled = if extreme.status == Some(204) { Vec::new() } else { spoiled(&body, extreme.number) };
+        let can_spoil = is_call && (extreme.status.is_some() || spoiled != body);
+        let spoils = can_spoil && seen.fetch_add(1, Ordering::Relaxed).is_multiple_of(extreme.every);
+        let (head, body) = if spoils { (with(&head, spoiled.len(), extreme), spoiled) } else { (head, body) };
         client.get_mut().write_all(&[head.as_bytes(), &body].concat())?;
     }
 }
@@ -87,9 +91,12 @@ fn spoiled(body: &[u8], number: i64) -> Vec<u8> {
     to
 }
 
-/// The head of a message of another length, with another version.
-fn with(head: &str, length: usize, number: i64) -> String {
+/// The head of a message of another length, with another version and status.
+fn with(head: &str, length: usize, Extreme { number, status, .. }: Extreme) -> String {
     let line = |line: &str| match line.split_once(':') {
+        None if line.starts_with("HTTP/") && status.is_some() => {
+            format!("HTTP/1.1 {} Spoiled\r\n", status.unwrap_or_default())
+        }
         Some((name, _)) if name.eq_ignore_ascii_case("content-length") => format!("{name}: {length}\r\n"),
         Some((name, _)) if name.eq_ignore_ascii_case("etag") => format!("{name}: \"{number}\"\r\n"),
         _ => format!("{line}\r\n"),
@@ -109,9 +116,10 @@ mod tests {
         let wanted =
             format!(r#"{{"id": {least}, "name": "a \"7\" 8", "list": [{least}, {least}], "none": null}}"#);
         assert_eq!(found, wanted);
+        let extreme = Extreme { number: 5, status: Some(418), to: &[], every: 1 };
         assert_eq!(
-            with("HTTP/1.1 200 OK\r\nContent-Length: 3\r\netag: \"1\"\r\n\r\n", 9, 5),
-            "HTTP/1.1 200 OK\r\nContent-Length: 9\r\netag: \"5\"\r\n\r\n"
+            with("HTTP/1.1 200 OK\r\nContent-Length: 3\r\netag: \"1\"\r\n\r\n", 9, extreme),
+            "HTTP/1.1 418 Spoiled\r\nContent-Length: 9\r\netag: \"5\"\r\n\r\n"
         );
     }
 }
