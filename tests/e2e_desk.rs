@@ -198,13 +198,17 @@ pub(crate) fn parse(text: &str) -> Value {
     document
 }
 
-/// The answer is good: nothing speaks against the number, and the exit status says so; of a run that Ctrl-C has interrupted it
-/// says that.
+/// Nothing speaks against any trial, and the exit status says so; of a run that Ctrl-C has interrupted, and of subjects that do not do the
+/// same work, it says that.
 #[track_caller]
 pub(crate) fn assert_good(ran: &Ran, document: &Value) {
     let complaints = complaints(document);
     assert!(complaints.is_empty(), "{complaints:#?} {}", ran.err);
-    let code = if document["state"] == "interrupted" { INTERRUPTED } else { 0 };
+    let comparisons = document["experiment"]["comparisons"].as_array().into_iter().flatten();
+    let code = match document["state"] == "interrupted" {
+        true => INTERRUPTED,
+        false => i32::from(comparisons.into_iter().any(|found| found["verdict"] == "different_work")),
+    };
     assert_eq!(ran.code(), code, "{}", ran.err);
 }
 

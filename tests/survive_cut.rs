@@ -1,7 +1,7 @@
 //! Connections that are cut at the worst moments: a call counts as committed only if its commit was acknowledged, and what
 //! nobody can know is in doubt.
 
-use crate::desk::Desk;
+use crate::desk::{Desk, INTERRUPTED};
 use crate::{ENGINES, LONG, book, driver, ended, loaded, start_on, until_committed, until_it_goes_on};
 use rig::Engine;
 use serde_json::Value;
@@ -29,7 +29,7 @@ fn cut(server: &Held, url: &ServerUrl, subject: &str) -> (Value, Proxy) {
     proxy.arm(false);
     until_it_goes_on(&run, &desk);
     let (ran, trial) = ended(run);
-    assert_eq!(ran.code(), 0, "{trial:#}");
+    assert_eq!(ran.code(), INTERRUPTED, "{trial:#}");
     for cut in Cut::ALL {
         assert!(proxy.cuts(cut) > 0, "{cut:?} never happened; {}", server.engine.log_tail());
     }

@@ -1,7 +1,7 @@
 //! An engine that is killed in the middle of a run and comes back: the run goes on, says how long it was alone, and no
 //! acknowledged call is lost.
 
-use crate::desk::Desk;
+use crate::desk::{Desk, INTERRUPTED};
 use crate::{
     LONG, assert_interrupted, book, committed_in, driver, interrupted, loaded, run_on, start_on, trial_of,
     until_committed, until_counted, until_it_goes_on_or,
@@ -40,7 +40,7 @@ fn check(engine: Engine, subject: &str) {
         return;
     }
     assert_interrupted(&trial);
-    assert_eq!(ran.code(), 0, "{trial:#}");
+    assert_eq!(ran.code(), INTERRUPTED, "{trial:#}");
     assert!(book(&trial, "in_doubt") <= IN_DOUBT_MAX, "{}", trial["overall"]["books"]);
     assert_eq!(book(&trial, "defect"), 0);
 

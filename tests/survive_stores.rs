@@ -190,7 +190,7 @@ fn one_store_that_is_killed_and_comes_back_loses_no_acknowledged_call() {
             assert!(!recovers(&mut servers[1]), "{} ended by itself", engine.name());
             continue;
         }
-        assert_eq!(ran.code(), 0, "{trial:#}");
+        assert_eq!(ran.code(), INTERRUPTED, "{trial:#}");
         assert_eq!(book(&trial, "defect"), 0);
         assert!(!trial["outages"].as_array().unwrap().is_empty(), "{trial:#}");
         // Again, by witnesses that know nothing of the run but its claims.
