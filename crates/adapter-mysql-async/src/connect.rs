@@ -2,8 +2,8 @@
 
 use model::OpenError;
 use mysql_async::prelude::Queryable;
-use mysql_async::{Conn, DriverError, Error, Opts, OptsBuilder, ServerError, SslOpts};
-use sql::{Dialect, Secret, ServerUrl, Tls};
+use mysql_async::{Conn, DriverError, Error, Opts, OptsBuilder, SslOpts};
+use sql::{Dialect, Secret, ServerUrl, Tls, encryption};
 use std::time::Duration;
 
 /// How long a server may take to let a client in.
@@ -132,40 +132,20 @@ where
 pub(crate) fn refused(url: &ServerUrl, error: Error) -> OpenError {
     let what = url.place();
     match error {
-        Error::Server(error) => turned_away(url, &error),
+        Error::Server(error) => sql::mysql_open_error(url, error.code, &error.message),
         Error::Driver(DriverError::NoClientSslFlagFromServer) => unusable(
             url,
             "it does not encrypt, and the URL asks for that; `sslmode=disable` or `prefer` would do without",
         ),
-        Error::Io(error @ mysql_async::IoError::Tls(_)) => unusable(url, &error.to_string()),
+        Error::Io(error @ mysql_async::IoError::Tls(_)) => {
+            let error = error.to_string();
+            unusable(url, &encryption::certificate(url, &error).unwrap_or(error))
+        }
         Error::Io(mysql_async::IoError::Io(error)) => OpenError::Unreachable { what, why: error.to_string() },
         Error::Driver(DriverError::ConnectionClosed) => {
             OpenError::Unreachable { what, why: "it closed the connection".to_owned() }
         }
         error @ (Error::Driver(_) | Error::Other(_) | Error::Url(_)) => unusable(url, &error.to_string()),
-    }
-}
-
-fn turned_away(url: &ServerUrl, error: &ServerError) -> OpenError {
-    let ServerUrl { user, database, .. } = url;
-    let message = &error.message;
-    match error.code {
-        // ER_ACCESS_DENIED_ERROR.
-        1045 | 1698 => {
-            let given = if url.password.is_some() { "the password given" } else { "no password" };
-            unusable(url, &format!("it refuses user `{user}` with {given}: {message}"))
-        }
-        // ER_BAD_DB_ERROR, ER_DBACCESS_DENIED_ERROR.
-        1049 => unusable(url, &format!("it has no database `{database}`")),
-        1044 => unusable(url, &format!("user `{user}` may not use database `{database}`: {message}")),
-        // ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED.
-        1040 | 1203 | 1226 => OpenError::Unreachable {
-            what: url.place(),
-            why: format!("it is full, all of its max_connections are taken: {message}"),
-        },
-        // ER_SERVER_SHUTDOWN and what it says while it goes.
-        1053 | 1927 => OpenError::Unreachable { what: url.place(), why: message.clone() },
-        code => unusable(url, &format!("it says {code}: {message}")),
     }
 }
 

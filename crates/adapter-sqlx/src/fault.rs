@@ -1,6 +1,7 @@
 //! What sqlx's errors mean where no engine said anything.
 
 use model::{DefectKind, Doubt, Fault, OpenError, Refusal};
+use sql::{ServerUrl, encryption};
 use sqlx::Error;
 use std::time::Duration;
 
@@ -27,11 +28,19 @@ pub(crate) fn unreached(fault: Fault) -> Fault {
     }
 }
 
-/// What an error that is not the engine's means for somebody who connects to `what`. sqlx puts no password into any.
+/// What an error that is not the engine's means for a client that opens `what`. sqlx puts no password into any.
 pub(crate) fn open_error(what: String, error: &Error) -> OpenError {
     match error {
         Error::Io(_) | Error::WorkerCrashed => OpenError::Unreachable { what, why: error.to_string() },
         error => OpenError::Unusable { what, why: error.to_string() },
+    }
+}
+
+/// The same for a client that connects to a server.
+pub(crate) fn server_open_error(url: &ServerUrl, error: &Error) -> OpenError {
+    match encryption::certificate(url, &error.to_string()) {
+        Some(why) => OpenError::Unusable { what: url.place(), why },
+        None => open_error(url.place(), error),
     }
 }
 

@@ -2,10 +2,10 @@
 
 use crate::{Connected, Link};
 use model::{Fault, OpenError};
-use sql::{Isolation, ServerUrl, Tls, postgres};
+use sql::{Isolation, ServerUrl, Tls, encryption, postgres};
 use std::error::Error as _;
 use std::time::Duration;
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{ChannelBinding, SslMode};
 use tokio_postgres::{Client, Config, Error, SimpleQueryMessage};
 
 /// How long a server may take to let somebody in.
@@ -69,6 +69,12 @@ fn config(url: &ServerUrl) -> Config {
     config.port(url.port).user(&url.user).dbname(&url.database).application_name("stackmark");
     if let Some(password) = &url.password {
         config.password(password.reveal());
+    }
+    if let Some(options) = &url.options {
+        config.options(options);
+    }
+    if url.channel_binding {
+        config.channel_binding(ChannelBinding::Require);
     }
     config.ssl_mode(match url.tls {
         Tls::Off => SslMode::Disable,
@@ -134,6 +140,9 @@ pub fn open_error(url: &ServerUrl, error: &Error) -> OpenError {
     }
     let what = url.place();
     let why = chain(error);
+    if let Some(why) = encryption::certificate(url, &why) {
+        return OpenError::Unusable { what, why };
+    }
     match why.as_str() {
         "invalid configuration: password missing" => {
             let why = format!("it asks for the password of user `{}`, and none was given", url.user);

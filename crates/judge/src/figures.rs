@@ -47,28 +47,88 @@ pub fn seconds(s: f64) -> String {
     format!("{}{GAP}s", trimmed(s, 1))
 }
 
-/// A value with half the width of its interval, both cut at the interval's first digit, or its second after a leading 1
-/// or 2: `1 204 ± 18`, `748 ± 6`.
+/// An interval whose half is a larger share of its value says only that the value is not known.
+const MARGIN_MAX: f64 = 0.5;
+/// An interval whose ends are at distances from the value with a larger ratio is shown by its ends.
+const LOPSIDED_MIN: f64 = 1.5;
+
+/// What is said of a value that no interval bounds well enough.
+pub const TOO_SHORT: &str = "too short for an interval";
+
+/// A value as precisely as it is known, and how well that is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    /// The value alone.
+    pub value: String,
+    /// How well it is known.
+    pub sureness: Sureness,
+}
+
+/// How well a value is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sureness {
+    /// It is of one run, or has no spread.
+    Alone,
+    /// So much more or less.
+    Margin(String),
+    /// Between these, of which one is much further from it.
+    Range(String, String),
+    /// An interval as wide as the value tells nothing.
+    TooShort,
+}
+
+impl Sureness {
+    /// What stands behind the value: `± 18`, `(31–52)`, or nothing.
+    pub fn margin(&self) -> String {
+        match self {
+            Sureness::Margin(half) => format!("±{GAP}{half}"),
+            Sureness::Range(low, high) => format!("({low}–{high})"),
+            Sureness::Alone | Sureness::TooShort => String::new(),
+        }
+    }
+}
+
+/// A value and half the width of its interval, both cut at the interval's first digit, or its second after a leading 1 or 2. Three digits
+/// are as many as a single run deserves, or one that was too short for an interval.
+pub fn known(interval: Interval) -> Known {
+    let Interval { value, low, high } = interval;
+    let alone = |sureness| {
+        let place = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 - 2 };
+        Known { value: cut(value, place), sureness }
+    };
+    let (Some(low), Some(high), Some(half)) = (low, high, margin(interval)) else {
+        return alone(Sureness::Alone);
+    };
+    if half <= 0.0 {
+        return alone(Sureness::Alone);
+    }
+    if half > MARGIN_MAX * value.abs() {
+        return alone(Sureness::TooShort);
+    }
+    let magnitude = half.log10().floor() as i32;
+    let place = if half / 10_f64.powi(magnitude) < 3.0 { magnitude - 1 } else { magnitude };
+    let (below, above) = (value - low, high - value);
+    let lopsided = below.max(above) > LOPSIDED_MIN * below.min(above);
+    let sureness = match lopsided {
+        true => Sureness::Range(cut(low, place), cut(high, place)),
+        false => Sureness::Margin(cut(half, place)),
+    };
+    Known { value: cut(value, place), sureness }
+}
+
+/// A value with how well it is known: `1 204 ± 18`, `748 (690–1 010)`, `12 (too short for an interval)`.
 pub fn with_margin(interval: Interval) -> String {
-    match margin(interval) {
-        Some(half) if half > 0.0 => {
-            let magnitude = half.log10().floor() as i32;
-            let place = if half / 10_f64.powi(magnitude) < 3.0 { magnitude - 1 } else { magnitude };
-            format!("{}{GAP}±{GAP}{}", cut(interval.value, place), cut(half, place))
-        }
-        // Without an interval three digits are as many as a single run deserves.
-        _ => {
-            let place =
-                if interval.value == 0.0 { 0 } else { interval.value.abs().log10().floor() as i32 - 2 };
-            cut(interval.value, place)
-        }
+    let Known { value, sureness } = known(interval);
+    match sureness {
+        Sureness::Alone => value,
+        Sureness::TooShort => format!("{value} ({TOO_SHORT})"),
+        sureness => format!("{value}{GAP}{}", sureness.margin()),
     }
 }
 
 /// The value of an interval as precisely as its margin permits, without the margin.
 pub fn value_alone(interval: Interval) -> String {
-    let full = with_margin(interval);
-    full.split('±').next().unwrap_or(&full).trim_end_matches(GAP).to_owned()
+    known(interval).value
 }
 
 /// Half the width of an interval.
@@ -251,6 +311,11 @@ mod tests {
         check(12.4, Some(12.02), Some(12.78), "12.4 ± 0.4");
         check(1_817.4, None, None, "1 820");
         check(0.0, Some(0.0), Some(0.0), "0");
+        // Neither destroys the value: "40 000 ± 30 000", "20 000 ± 80 000".
+        check(43_210.0, Some(12_000.0), Some(74_000.0), "43 200 (too short for an interval)");
+        check(20_000.0, Some(-60_000.0), Some(100_000.0), "20 000 (too short for an interval)");
+        check(0.0, Some(0.0), Some(4.0), "0 (too short for an interval)");
+        check(748.0, Some(690.0), Some(1_010.0), "750 (690–1 010)");
     }
 
     #[test]

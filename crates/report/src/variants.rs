@@ -289,11 +289,11 @@ pub(crate) fn confidence(all: &[ByMetric<'_>]) -> Vec<String> {
     let several = all.len() > 1;
     let of = |by: &ByMetric<'_>| if several { format!(" in {}", by.metric.name) } else { String::new() };
     let found: Vec<String> =
-        all.iter().filter_map(|by| Some(format!("{} or more{}", detectable(&by.rows)?, of(by)))).collect();
-    let found = found.join(", and of ");
+        all.iter().filter_map(|by| Some(format!("{}{}", detectable(&by.rows)?, of(by)))).collect();
+    let found = found.join(", ");
     let mut sentences = Vec::new();
     if !found.is_empty() {
-        sentences.push(format!("These blocks could have found an effect of {found}."));
+        sentences.push(format!("Minimum detectable effect: {found}."));
     }
     let Some((headline, _)) = all.split_first() else { return sentences };
     sentences.extend(adjusted(all));
@@ -322,8 +322,10 @@ fn detectable(rows: &[Row<'_>]) -> Option<String> {
     let (least, most) = found.fold((f64::INFINITY, 0.0_f64), |(least, most), detectable| {
         (least.min(detectable), most.max(detectable))
     });
-    let most_words = figures::percent(most);
-    let range = || match figures::percent(least) {
+    // Nobody looks for an effect of more than the whole: such blocks find none.
+    let words = |effect: f64| if effect <= 1.0 { figures::percent(effect) } else { "over 100 %".to_owned() };
+    let most_words = words(most);
+    let range = || match words(least) {
         least if least == most_words => least,
         least => format!("{least} (the steadiest variant) to {most_words} (the least steady)"),
     };

@@ -64,6 +64,8 @@ pub(crate) fn url(engine: Engine, folder: &Path, port: u16, password: Secret, da
         database: database.into(),
         tls: Tls::Off,
         authority: None,
+        channel_binding: false,
+        options: None,
         isolation: Isolation::default_of(dialect),
         statement_timeout_ms: 0,
     }

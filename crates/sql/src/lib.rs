@@ -9,6 +9,7 @@ mod catalogue;
 mod column_info;
 mod conn;
 mod db_url;
+pub mod encryption;
 mod many_rows;
 mod mysql;
 mod mysql_settings;
@@ -30,10 +31,12 @@ pub use column_info::ColumnInfo;
 pub use conn::{ColumnError, Columns, Grouping, Param, Read, SqlConn, SqlOpener, StmtId, Take, TxKind};
 pub use db_url::DbUrl;
 pub use many_rows::ManyRowsError;
-pub use mysql::{MySqlFlushing, durability as mysql_durability, fault as mysql_fault};
+pub use mysql::{
+    MySqlFlushing, durability as mysql_durability, fault as mysql_fault, open_error as mysql_open_error,
+};
 pub use mysql_settings::MySqlSettings;
 pub use placeholders::{Positional, dollars, positional};
-pub use server_url::{Isolation, Secret, ServerUrl, Tls};
+pub use server_url::{Isolation, Secret, ServerUrl, Tls, is_keyword_string};
 pub use sqlite::{
     Journal, SqliteUrl, Synchronous, UrlError, durability as sqlite_durability, fault as sqlite_fault,
 };

@@ -1,6 +1,7 @@
 //! What every MySQL adapter shares: what an error number means, and what an acknowledged commit survives.
 
-use model::{Conflict, DefectKind, Doubt, Durability, Fault, Refusal, Said, Tier};
+use crate::{ServerUrl, encryption};
+use model::{Conflict, DefectKind, Doubt, Durability, Fault, OpenError, Refusal, Said, Tier};
 
 /// The settings that decide what an acknowledged commit survives, as the server reads them back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,6 +114,34 @@ pub fn fault(code: u16, at_commit: bool, message: &str) -> Fault {
         // says that a row is not there: the stored data is broken.
         1034 | 1194 | 1877 | 1644 => Fault::defect(DefectKind::BadData, format!("MySQL {code}: {message}")),
         _ => Fault::defect(DefectKind::Engine, format!("MySQL {code}: {message}")),
+    }
+}
+
+/// What an error number means for a client that connects: what is wrong, and what would be right.
+#[must_use]
+pub fn open_error(url: &ServerUrl, number: u16, message: &str) -> OpenError {
+    let ServerUrl { user, database, .. } = url;
+    let unusable = |why: String| OpenError::Unusable { what: url.place(), why };
+    match number {
+        // ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR.
+        1045 | 1698 => {
+            let given = if url.password.is_some() { "the password given" } else { "no password" };
+            let demanded = encryption::demanded(url);
+            unusable(format!("it refuses user `{user}` with {given}: {message}{demanded}"))
+        }
+        // ER_BAD_DB_ERROR, ER_DBACCESS_DENIED_ERROR.
+        1049 => unusable(format!("it has no database `{database}`")),
+        1044 => unusable(format!("user `{user}` may not use database `{database}`: {message}")),
+        // ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED.
+        1040 | 1203 | 1226 => OpenError::Unreachable {
+            what: url.place(),
+            why: format!("it is full, all of its max_connections are taken: {message}"),
+        },
+        // ER_SERVER_SHUTDOWN and what it says while it goes.
+        1053 | 1927 => OpenError::Unreachable { what: url.place(), why: message.to_owned() },
+        // ER_SECURE_TRANSPORT_REQUIRED.
+        3159 => unusable(format!("{message}{}", encryption::demanded(url))),
+        number => unusable(format!("it says {number}: {message}")),
     }
 }
 

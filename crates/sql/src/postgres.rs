@@ -1,7 +1,7 @@
 //! What every PostgreSQL adapter shares: what an SQLSTATE means for a call and for somebody who connects, and the
 //! durability that a server's settings promise.
 
-use crate::ServerUrl;
+use crate::{ServerUrl, encryption};
 use model::{Conflict, DefectKind, Doubt, Durability, Fault, OpenError, Refusal, Said, Tier};
 
 /// Settings of a server that may change a figure, in the order of reports: what every adapter reads back.
@@ -83,6 +83,8 @@ pub fn open_error(url: &ServerUrl, sqlstate: &str, message: &str) -> OpenError {
     let unreachable = |why: String| OpenError::Unreachable { what: what.clone(), why };
     match sqlstate {
         "28P01" => unusable(format!("the password for user `{user}` is not right")),
+        // ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION: no line of pg_hba.conf fits. It says whether the connection was encrypted.
+        "28000" => unusable(format!("{message}{}", encryption::demanded(url))),
         "3D000" => unusable(format!("there is no database `{database}`; {}", creation(url))),
         "53300" => unreachable(format!(
             "the server is full ({message}); raise its max_connections, or use fewer clients"

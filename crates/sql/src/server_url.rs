@@ -1,10 +1,12 @@
 //! `postgres://USER:PASSWORD@HOST:PORT/DATABASE?…` and `mysql://…`, as the drivers know them.
 
+mod parse;
+
 use crate::{Dialect, UrlError};
+pub use parse::is_keyword_string;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
-use url::Url;
 
 /// A password. It is shown nowhere: not by `Debug`, not by `Display` of what holds it.
 #[derive(Clone, PartialEq, Eq)]
@@ -133,6 +135,10 @@ pub struct ServerUrl {
     pub tls: Tls,
     /// A file of certificates to trust beside the system's (`sslrootcert`).
     pub authority: Option<PathBuf>,
+    /// PostgreSQL: whether the server must prove that it is the other end of the encrypted connection (`channel_binding=require`).
+    pub channel_binding: bool,
+    /// PostgreSQL: options for its command line, such as `-c search_path=bench` or `endpoint=NAME` of a provider.
+    pub options: Option<String>,
     /// Isolation of writing transactions.
     pub isolation: Isolation,
     /// What PostgreSQL's `statement_timeout` or MariaDB's `max_statement_time` is set to in our sessions, in
@@ -141,10 +147,10 @@ pub struct ServerUrl {
 }
 
 impl ServerUrl {
-    /// Whether a text begins like the URL of a server.
+    /// Whether a text begins like the URL of a server, or is a keyword string of libpq.
     #[must_use]
     pub fn is_scheme_of(url: &str) -> bool {
-        dialect_of(url).is_some()
+        dialect_of(url).is_some() || is_keyword_string(url)
     }
 
     /// The same server, another database.
@@ -162,57 +168,12 @@ impl ServerUrl {
             None => format!("{}:{}", self.host, self.port),
         }
     }
-
-    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
-        match key {
-            "sslmode" | "ssl-mode" => {
-                let name = value.to_ascii_lowercase().replace('_', "-");
-                self.tls = match name.as_str() {
-                    "disabled" => Tls::Off,
-                    "preferred" => Tls::Prefer,
-                    "required" => Tls::Require,
-                    "verify-ca" | "verify-identity" => Tls::Verify,
-                    name => Tls::ALL.into_iter().find(|mode| mode.name() == name).ok_or_else(|| {
-                        format!("{key} is one of disable, prefer, require, verify-full, not `{value}`")
-                    })?,
-                };
-            }
-            "sslrootcert" | "ssl-ca" => self.authority = Some(value.into()),
-            "isolation" => {
-                self.isolation = Isolation::named(value).ok_or_else(|| {
-                    format!(
-                        "isolation is one of read-committed, repeatable-read, serializable, not `{value}`"
-                    )
-                })?;
-            }
-            "statement_timeout_ms" => {
-                self.statement_timeout_ms = value.parse().map_err(|_| {
-                    format!("statement_timeout_ms is a whole number of milliseconds, not `{value}`")
-                })?;
-            }
-            "host" if self.dialect == Dialect::Postgres && value.starts_with('/') => {
-                self.socket = Some(value.into());
-            }
-            "socket" if self.dialect == Dialect::MySql => self.socket = Some(value.into()),
-            "user" => value.clone_into(&mut self.user),
-            "password" => self.password = Some(Secret::new(value)),
-            "port" => {
-                self.port = value.parse().map_err(|_| format!("port is 1 to 65535, not `{value}`"))?;
-            }
-            _ => {
-                return Err(format!(
-                    "no option `{key}`; there are sslmode, sslrootcert, isolation, statement_timeout_ms and, for a \
-                     unix socket, {}",
-                    if self.dialect == Dialect::Postgres { "host=/FOLDER" } else { "socket=/FILE" }
-                ));
-            }
-        }
-        Ok(())
-    }
 }
 
+/// By the scheme, behind which other libraries name their driver: `postgresql+psycopg`.
 fn dialect_of(url: &str) -> Option<Dialect> {
-    match url.split_once(':')?.0 {
+    let scheme = url.split_once(':')?.0;
+    match scheme.split_once('+').map_or(scheme, |(scheme, _)| scheme) {
         "postgres" | "postgresql" => Some(Dialect::Postgres),
         "mysql" | "mariadb" => Some(Dialect::MySql),
         _ => None,
@@ -230,75 +191,7 @@ impl FromStr for ServerUrl {
     type Err = UrlError;
 
     fn from_str(text: &str) -> Result<ServerUrl, UrlError> {
-        let dialect = dialect_of(text).ok_or_else(|| UrlError {
-            url: "the URL given".into(),
-            why: "a server's URL starts with `postgres://` or `mysql://`".into(),
-        })?;
-        let example = format!("for example `{}://user@127.0.0.1/tpcc`", dialect.scheme());
-        // Whatever is wrong, the password in it is not repeated.
-        let shown = redacted(text);
-        let wrong = |why: String| UrlError { url: shown.clone(), why };
-        let url = Url::parse(text).map_err(|error| wrong(format!("{error}; {example}")))?;
-        let decoded = |text: &str| {
-            percent_encoding::percent_decode_str(text)
-                .decode_utf8()
-                .map(|text| text.into_owned())
-                .map_err(|_| wrong("user, password and database are UTF-8".into()))
-        };
-        let mut parsed = ServerUrl {
-            dialect,
-            host: url.host_str().map_or(String::new(), |host| host.trim_matches(['[', ']']).to_owned()),
-            port: url.port().unwrap_or(port_of(dialect)),
-            socket: None,
-            user: decoded(url.username())?,
-            password: url.password().map(decoded).transpose()?.map(Secret),
-            database: decoded(url.path().trim_start_matches('/'))?,
-            tls: Tls::default(),
-            authority: None,
-            isolation: Isolation::default_of(dialect),
-            statement_timeout_ms: 0,
-        };
-        let mut tls_given = false;
-        for (key, value) in url.query_pairs() {
-            tls_given |= matches!(key.as_ref(), "sslmode" | "ssl-mode");
-            parsed.set(&key, &value).map_err(wrong)?;
-        }
-        // PostgreSQL's drivers take a percent-encoded folder in the place of a host.
-        let host = decoded(&parsed.host)?;
-        if host.starts_with('/') {
-            parsed.socket = Some(host.into());
-            parsed.host = String::new();
-        }
-        if parsed.host.is_empty() {
-            parsed.host = "127.0.0.1".into();
-        }
-        if parsed.user.is_empty() {
-            return Err(wrong(format!("the user is missing; {example}")));
-        }
-        if parsed.database.is_empty() {
-            return Err(wrong(format!("the database is missing; {example}")));
-        }
-        let near =
-            parsed.socket.is_some() || matches!(parsed.host.as_str(), "localhost" | "127.0.0.1" | "::1");
-        if near && !tls_given {
-            parsed.tls = Tls::Off;
-        }
-        Ok(parsed)
-    }
-}
-
-/// A URL without what stands between its user and its host, and without a password among its options.
-fn redacted(text: &str) -> String {
-    let text = match (text.find("://"), text.rfind('@')) {
-        (Some(scheme), Some(at)) if scheme + 3 <= at => {
-            let user = text[scheme + 3..at].split(':').next().unwrap_or_default();
-            format!("{}{user}{}", &text[..scheme + 3], &text[at..])
-        }
-        _ => text.to_owned(),
-    };
-    match text.find("password=") {
-        Some(at) => format!("{}password=***", &text[..at]),
-        None => text,
+        parse::server_url(text)
     }
 }
 
@@ -326,6 +219,12 @@ impl fmt::Display for ServerUrl {
         if let Some(authority) = &self.authority {
             let authority = authority.display().to_string();
             write!(f, "&sslrootcert={}", plain(&authority))?;
+        }
+        if self.channel_binding {
+            f.write_str("&channel_binding=require")?;
+        }
+        if let Some(options) = &self.options {
+            write!(f, "&options={}", plain(options))?;
         }
         if self.statement_timeout_ms > 0 {
             write!(f, "&statement_timeout_ms={}", self.statement_timeout_ms)?;
@@ -360,13 +259,50 @@ mod tests {
         assert_eq!(url("postgres://a@far/b").tls, Tls::Prefer);
     }
 
-    /// The `idna_adapter` that is pinned knows nothing of international names, and is never asked.
     #[test]
     fn names_of_hosts_are_taken_as_they_are() {
-        for host in ["DB.example", "xn--a", "b%C3%BCcher.example"] {
+        for host in ["DB.example", "xn--a", "bücher.example"] {
             assert_eq!(url(&format!("postgres://a@{host}/b")).host, host);
         }
-        assert_eq!(url("mysql://a@bücher.example/b").host, "b%C3%BCcher.example");
+        assert_eq!(url("mysql://a@b%C3%BCcher.example/b").host, "bücher.example");
+    }
+
+    /// What libraries, providers and `pg_service` pages print.
+    #[test]
+    fn addresses_are_taken_as_people_have_them() {
+        let check = |text: &str, place: &str, rest: &str| {
+            let url = url(text);
+            let password = url.password.as_ref().map_or("none", Secret::reveal);
+            let found = format!("{} {} {} {}", url.user, url.database, password, url.tls.name());
+            assert_eq!((url.place().as_str(), found.as_str()), (place, rest), "{text}");
+        };
+        check("postgres://bench@/db?host=/run/postgresql", "/run/postgresql", "bench db none disable");
+        check("postgres:///db?host=/run/postgresql&user=bench", "/run/postgresql", "bench db none disable");
+        check("postgres://bench@/db", "127.0.0.1:5432", "bench db none disable");
+        check("postgres://bench@:6000/db", "127.0.0.1:6000", "bench db none disable");
+        check("mysql://bench@/db?socket=/run/mysqld/m.sock", "/run/mysqld/m.sock", "bench db none disable");
+        check("mysql+pymysql://bench@h/db?unix_socket=/m.sock&charset=utf8mb4", "/m.sock", "bench db none disable");
+        check("postgres://bench@/db?socket=/run/.s.PGSQL.6001", "/run", "bench db none disable");
+        assert_eq!(url("postgres://bench@/db?socket=/run/.s.PGSQL.6001").port, 6001);
+        check("postgresql+psycopg://b:x@far/db", "far:5432", "b db x prefer");
+        check("host=/run/postgresql user=bench dbname=db", "/run/postgresql", "bench db none disable");
+        check(
+            "host = far port = 6000  user=bench password='it\\'s a \\\\' dbname=db sslmode=require",
+            "far:6000",
+            "bench db it's a \\ require",
+        );
+        check("dbname=db user=bench connect_timeout=10 target_session_attrs=read-write", "127.0.0.1:5432", "bench db none disable");
+        // A plus is no blank.
+        check("postgres://b:a+b%2Bc@far/db", "far:5432", "b db a+b+c prefer");
+        check("postgres://b@far/db?password=a+b%20c&sslmode=allow", "far:5432", "b db a+b c prefer");
+        check("mysql://b@far/db?tls=skip-verify&parseTime=true", "far:3306", "b db none require");
+        check("mysql://b@far/db?useSSL=false", "far:3306", "b db none disable");
+        let provider = "postgres://b:x@ep.example/db?sslmode=require&channel_binding=require&options=endpoint%3Dep-1";
+        let provided = url(provider);
+        assert!(provided.channel_binding && provided.options.as_deref() == Some("endpoint=ep-1"), "{provided:?}");
+        assert_eq!(url(&provided.to_string()), ServerUrl { password: None, ..provided });
+        assert!(is_keyword_string("host=x") && is_keyword_string(" connect_timeout = 3 user=x"));
+        assert!(!is_keyword_string("shard-0=postgres://u@h/d") && !is_keyword_string("sqlite:host=x"));
     }
 
     #[test]
@@ -383,8 +319,19 @@ mod tests {
         for (text, expected) in [
             ("postgres://u:secret@h", "database is missing"),
             ("postgres://:secret@h/d", "user is missing"),
-            ("mysql://u:secret@h/d?host=/run", "no option `host`"),
-            ("mysql://u:secret@h:port/d", "for example `mysql://user@127.0.0.1/tpcc`"),
+            ("mysql://u:secret@h/d?hosts=/run", "no option `hosts`"),
+            ("mysql://u:secret@h:port/d", "the port is 1 to 65535"),
+            ("mysql:u:secret@h/d", "for example `mysql://user@127.0.0.1/tpcc`"),
+            ("postgres://u:sec#secret@h/d", "percent-encode it"),
+            ("postgres://u:sec/secret@h/d", "--password-file"),
+            ("postgres://u:sec?secret@h/d", "--password-file"),
+            ("postgres://u:secret", "the port is 1 to 65535"),
+            ("host=h user=u password='secret dbname=d", "a quote is not closed"),
+            ("host=h user=u password=secret", "the database is missing"),
+            ("host=h user=u password=secret dbname=d hosts=1", "no option `hosts`"),
+            ("postgres://u:secret@h,i/d", "several are named"),
+            ("postgres://u:secret@h/d?sslcert=c.pem", "client certificates are not supported"),
+            ("postgres://u:secret@h/d?channel_binding=require&sslmode=disable", "needs an encrypted connection"),
             ("postgres://u@h/d?sslmode=maybe&password=secret", "sslmode is one of"),
             ("postgres://u:secret@h/d?isolation=none", "isolation is one of"),
             ("oracle://u:secret@h/d", "starts with `postgres://`"),

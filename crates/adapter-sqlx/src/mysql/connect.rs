@@ -108,7 +108,7 @@ pub(super) fn open_error(url: &ServerUrl, error: &Error) -> OpenError {
     match error {
         Error::Database(error) => {
             let number = error.try_downcast_ref::<MySqlDatabaseError>().map_or(0, MySqlDatabaseError::number);
-            turned_away(url, number, error.message())
+            sql::mysql_open_error(url, number, error.message())
         }
         Error::Tls(error) if url.tls == Tls::Require => unusable(
             url,
@@ -116,29 +116,7 @@ pub(super) fn open_error(url: &ServerUrl, error: &Error) -> OpenError {
                 "it does not encrypt, and the URL asks for that ({error}); `sslmode=disable` or `prefer` would do without"
             ),
         ),
-        error => crate::fault::open_error(url.place(), error),
-    }
-}
-
-fn turned_away(url: &ServerUrl, number: u16, message: &str) -> OpenError {
-    let ServerUrl { user, database, .. } = url;
-    match number {
-        // ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR.
-        1045 | 1698 => {
-            let given = if url.password.is_some() { "the password given" } else { "no password" };
-            unusable(url, &format!("it refuses user `{user}` with {given}: {message}"))
-        }
-        // ER_BAD_DB_ERROR, ER_DBACCESS_DENIED_ERROR.
-        1049 => unusable(url, &format!("it has no database `{database}`")),
-        1044 => unusable(url, &format!("user `{user}` may not use database `{database}`: {message}")),
-        // ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED.
-        1040 | 1203 | 1226 => OpenError::Unreachable {
-            what: url.place(),
-            why: format!("it is full, all of its max_connections are taken: {message}"),
-        },
-        // ER_SERVER_SHUTDOWN and what it says while it goes.
-        1053 | 1927 => OpenError::Unreachable { what: url.place(), why: message.to_owned() },
-        number => unusable(url, &format!("it says {number}: {message}")),
+        error => crate::fault::server_open_error(url, error),
     }
 }
 

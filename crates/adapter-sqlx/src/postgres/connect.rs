@@ -24,15 +24,20 @@ pub(crate) async fn connect(url: &ServerUrl) -> Result<(PgConnection, Facts), Op
         let why = "the URL is of another engine; one of PostgreSQL begins with `postgres://`".into();
         return Err(OpenError::Unusable { what: url.place(), why });
     }
+    let options = options(url)?;
     in_time(url.place(), async {
-        let mut conn = options(url).connect().await.map_err(|error| open_error(url, &error))?;
+        let mut conn = options.connect().await.map_err(|error| open_error(url, &error))?;
         let facts = settle(&mut conn, url).await?;
         Ok((conn, facts))
     })
     .await
 }
 
-fn options(url: &ServerUrl) -> PgConnectOptions {
+fn options(url: &ServerUrl) -> Result<PgConnectOptions, OpenError> {
+    let unusable = |why: String| OpenError::Unusable { what: url.place(), why };
+    if url.channel_binding {
+        return Err(unusable("sqlx has no channel binding; use tokio-postgres, or leave channel_binding out".into()));
+    }
     // A password file is the business of who makes the URL.
     let mut options = PgConnectOptions::new_without_pgpass()
         .host(&url.host)
@@ -53,11 +58,32 @@ fn options(url: &ServerUrl) -> PgConnectOptions {
     if let Some(password) = &url.password {
         options = options.password(password.reveal());
     }
+    if let Some(given) = &url.options {
+        let pairs = command_line(given).ok_or_else(|| {
+            unusable(format!("sqlx takes options of the form `-c NAME=VALUE` only, not `{given}`"))
+        })?;
+        options = options.options(pairs);
+    }
     if let (Tls::Verify, Some(authority)) = (url.tls, &url.authority) {
         options = options.ssl_root_cert(authority);
     }
     // Nobody reads a log of statements here, and one would cost time.
-    options.disable_statement_logging()
+    Ok(options.disable_statement_logging())
+}
+
+/// The settings of `-c NAME=VALUE` and `--NAME=VALUE`; nothing where there is anything else.
+fn command_line(options: &str) -> Option<Vec<(&str, &str)>> {
+    let mut words = options.split_whitespace();
+    let mut pairs = Vec::new();
+    while let Some(word) = words.next() {
+        let pair = match (word.strip_prefix("-c"), word.strip_prefix("--")) {
+            (Some(""), _) => words.next()?,
+            (Some(pair), _) | (None, Some(pair)) => pair,
+            (None, None) => return None,
+        };
+        pairs.push(pair.split_once('=')?);
+    }
+    Some(pairs)
 }
 
 /// Makes the settings and reads them back, in one round trip.
@@ -103,7 +129,7 @@ async fn settle(conn: &mut PgConnection, url: &ServerUrl) -> Result<Facts, OpenE
 /// What an error means for somebody who connects.
 pub(crate) fn open_error(url: &ServerUrl, error: &Error) -> OpenError {
     let Error::Database(error) = error else {
-        return crate::fault::open_error(url.place(), error);
+        return crate::fault::server_open_error(url, error);
     };
     match error.code().as_deref().unwrap_or_default() {
         // sqlx answers the question for a password by an empty one.
@@ -112,5 +138,17 @@ pub(crate) fn open_error(url: &ServerUrl, error: &Error) -> OpenError {
             OpenError::Unusable { what: url.place(), why }
         }
         code => postgres::open_error(url, code, error.message()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_a_command_line_are_read() {
+        assert_eq!(command_line("-c a=1 -cb=2 --c=x=y"), Some(vec![("a", "1"), ("b", "2"), ("c", "x=y")]));
+        assert_eq!(command_line("endpoint=ep-1"), None);
+        assert_eq!(command_line("-c a"), None);
     }
 }

@@ -10,7 +10,7 @@ use std::pin::{Pin, pin};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{ChannelBinding, SslMode};
 use tokio_postgres::{CancelToken, Client, Config, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -153,6 +153,12 @@ fn config(url: &ServerUrl) -> Config {
     config.port(url.port).user(&url.user).dbname(&url.database).application_name("stackmark");
     if let Some(password) = &url.password {
         config.password(password.reveal());
+    }
+    if let Some(options) = &url.options {
+        config.options(options);
+    }
+    if url.channel_binding {
+        config.channel_binding(ChannelBinding::Require);
     }
     config.ssl_mode(match url.tls {
         Tls::Off => SslMode::Disable,

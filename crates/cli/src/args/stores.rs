@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use deploy::database::parse_url;
 use deploy::{DATABASE, variable};
-use sql::{DbUrl, Dialect, ServerUrl};
+use sql::{DbUrl, Dialect, ServerUrl, is_keyword_string};
 use std::path::Path;
 use targets::place;
 
@@ -137,7 +137,7 @@ fn is_same(one: &DbUrl, other: &DbUrl) -> bool {
 /// The name before the first `=`, if there is one: an address has a colon before any.
 fn split(given: &str) -> (Option<&str>, &str) {
     match given.split_once('=') {
-        Some((name, url)) if !name.contains([':', '/']) => (Some(name), url),
+        Some((name, url)) if !name.contains([':', '/']) && !is_keyword_string(given) => (Some(name), url),
         _ => (None, given),
     }
 }

@@ -102,6 +102,8 @@ fn address(url: &ServerUrl) -> String {
         // None: a password file is the business of who makes the URL.
         ("passfile", "/dev/null/none".to_owned()),
     ];
+    pairs.extend(url.options.clone().map(|options| ("options", options)));
+    pairs.extend(url.channel_binding.then(|| ("channel_binding", "require".to_owned())));
     pairs.extend(url.password.as_ref().map(|password| ("password", password.reveal().to_owned())));
     let quoted = |value: &str| value.replace('\\', "\\\\").replace('\'', "\\'");
     pairs.iter().map(|(key, value)| format!("{key}='{}' ", quoted(value))).collect()
