@@ -164,7 +164,8 @@ fn taken_out(argument: &str) -> Option<(String, String, Secret)> {
         _ => ("", argument),
     };
     // A name that no store has is refused later, and its password is nobody's.
-    let named = text.split_once('=').filter(|(name, _)| !name.contains([':', '/']) && !is_keyword_string(text));
+    let named =
+        text.split_once('=').filter(|(name, _)| !name.contains([':', '/']) && !is_keyword_string(text));
     let (name, text) = named.map_or((String::new(), text), |(name, url)| (format!("{name}="), url));
     if name == "broker=" {
         let address: Address = text.parse().ok()?;

@@ -45,13 +45,19 @@ mod tests {
     fn what_is_wrong_with_a_certificate_is_said() {
         let url: ServerUrl = "postgres://u@db.example/d?sslmode=verify-full".parse().unwrap();
         for (error, expected) in [
-            ("invalid peer certificate: UnknownIssuer", Some("name a file with its certificate by sslrootcert=FILE")),
+            (
+                "invalid peer certificate: UnknownIssuer",
+                Some("name a file with its certificate by sslrootcert=FILE"),
+            ),
             (
                 "invalid peer certificate: certificate not valid for name \"db.example\"; certificate is only valid for \"x\"",
                 Some("is not for `db.example`"),
             ),
             ("invalid peer certificate: Expired", Some("has expired")),
-            ("invalid peer certificate: BadSignature", Some("cannot be used (invalid peer certificate: BadSignature)")),
+            (
+                "invalid peer certificate: BadSignature",
+                Some("cannot be used (invalid peer certificate: BadSignature)"),
+            ),
             ("connection reset by peer", None),
         ] {
             let said = certificate(&url, error);

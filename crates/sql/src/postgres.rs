@@ -84,7 +84,7 @@ pub fn open_error(url: &ServerUrl, sqlstate: &str, message: &str) -> OpenError {
     match sqlstate {
         "28P01" => unusable(format!("the password for user `{user}` is not right")),
         // ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION: no line of pg_hba.conf fits. It says whether the connection was encrypted.
-        "28000" => unusable(format!("{message}{}", encryption::demanded(url))),
+        "28000" => unusable(format!("{message} (SQLSTATE 28000){}", encryption::demanded(url))),
         "3D000" => unusable(format!("there is no database `{database}`; {}", creation(url))),
         "53300" => unreachable(format!(
             "the server is full ({message}); raise its max_connections, or use fewer clients"

@@ -281,7 +281,11 @@ mod tests {
         check("postgres://bench@/db", "127.0.0.1:5432", "bench db none disable");
         check("postgres://bench@:6000/db", "127.0.0.1:6000", "bench db none disable");
         check("mysql://bench@/db?socket=/run/mysqld/m.sock", "/run/mysqld/m.sock", "bench db none disable");
-        check("mysql+pymysql://bench@h/db?unix_socket=/m.sock&charset=utf8mb4", "/m.sock", "bench db none disable");
+        check(
+            "mysql+pymysql://bench@h/db?unix_socket=/m.sock&charset=utf8mb4",
+            "/m.sock",
+            "bench db none disable",
+        );
         check("postgres://bench@/db?socket=/run/.s.PGSQL.6001", "/run", "bench db none disable");
         assert_eq!(url("postgres://bench@/db?socket=/run/.s.PGSQL.6001").port, 6001);
         check("postgresql+psycopg://b:x@far/db", "far:5432", "b db x prefer");
@@ -291,15 +295,23 @@ mod tests {
             "far:6000",
             "bench db it's a \\ require",
         );
-        check("dbname=db user=bench connect_timeout=10 target_session_attrs=read-write", "127.0.0.1:5432", "bench db none disable");
+        check(
+            "dbname=db user=bench connect_timeout=10 target_session_attrs=read-write",
+            "127.0.0.1:5432",
+            "bench db none disable",
+        );
         // A plus is no blank.
         check("postgres://b:a+b%2Bc@far/db", "far:5432", "b db a+b+c prefer");
         check("postgres://b@far/db?password=a+b%20c&sslmode=allow", "far:5432", "b db a+b c prefer");
         check("mysql://b@far/db?tls=skip-verify&parseTime=true", "far:3306", "b db none require");
         check("mysql://b@far/db?useSSL=false", "far:3306", "b db none disable");
-        let provider = "postgres://b:x@ep.example/db?sslmode=require&channel_binding=require&options=endpoint%3Dep-1";
+        let provider =
+            "postgres://b:x@ep.example/db?sslmode=require&channel_binding=require&options=endpoint%3Dep-1";
         let provided = url(provider);
-        assert!(provided.channel_binding && provided.options.as_deref() == Some("endpoint=ep-1"), "{provided:?}");
+        assert!(
+            provided.channel_binding && provided.options.as_deref() == Some("endpoint=ep-1"),
+            "{provided:?}"
+        );
         assert_eq!(url(&provided.to_string()), ServerUrl { password: None, ..provided });
         assert!(is_keyword_string("host=x") && is_keyword_string(" connect_timeout = 3 user=x"));
         assert!(!is_keyword_string("shard-0=postgres://u@h/d") && !is_keyword_string("sqlite:host=x"));
@@ -331,7 +343,10 @@ mod tests {
             ("host=h user=u password=secret dbname=d hosts=1", "no option `hosts`"),
             ("postgres://u:secret@h,i/d", "several are named"),
             ("postgres://u:secret@h/d?sslcert=c.pem", "client certificates are not supported"),
-            ("postgres://u:secret@h/d?channel_binding=require&sslmode=disable", "needs an encrypted connection"),
+            (
+                "postgres://u:secret@h/d?channel_binding=require&sslmode=disable",
+                "needs an encrypted connection",
+            ),
             ("postgres://u@h/d?sslmode=maybe&password=secret", "sslmode is one of"),
             ("postgres://u:secret@h/d?isolation=none", "isolation is one of"),
             ("oracle://u:secret@h/d", "starts with `postgres://`"),

@@ -36,7 +36,9 @@ pub(crate) async fn connect(url: &ServerUrl) -> Result<(PgConnection, Facts), Op
 fn options(url: &ServerUrl) -> Result<PgConnectOptions, OpenError> {
     let unusable = |why: String| OpenError::Unusable { what: url.place(), why };
     if url.channel_binding {
-        return Err(unusable("sqlx has no channel binding; use tokio-postgres, or leave channel_binding out".into()));
+        return Err(unusable(
+            "sqlx has no channel binding; use tokio-postgres, or leave channel_binding out".into(),
+        ));
     }
     // A password file is the business of who makes the URL.
     let mut options = PgConnectOptions::new_without_pgpass()

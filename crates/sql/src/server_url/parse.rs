@@ -177,7 +177,8 @@ impl Parsed {
 
     /// Sets what a parameter says. An empty value says nothing, as in libpq.
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
-        let (url, is_postgres) = (&mut self.url, self.url.dialect == Dialect::Postgres);
+        let is_postgres = self.url.dialect == Dialect::Postgres;
+        let url = &mut self.url;
         match (key, value) {
             (_, "") => {}
             ("sslmode" | "ssl-mode" | "ssl_mode" | "tls" | "ssl" | "useSSL", value) => {
@@ -192,12 +193,16 @@ impl Parsed {
             ("channel_binding", value) if is_postgres => match value {
                 "require" => url.channel_binding = true,
                 "prefer" | "disable" => url.channel_binding = false,
-                _ => return Err(format!("channel_binding is one of disable, prefer, require, not `{value}`")),
+                _ => {
+                    return Err(format!("channel_binding is one of disable, prefer, require, not `{value}`"));
+                }
             },
             ("options", value) if is_postgres => url.options = Some(value.into()),
             ("isolation", value) => {
                 url.isolation = Isolation::named(value).ok_or_else(|| {
-                    format!("isolation is one of read-committed, repeatable-read, serializable, not `{value}`")
+                    format!(
+                        "isolation is one of read-committed, repeatable-read, serializable, not `{value}`"
+                    )
                 })?;
             }
             ("statement_timeout_ms", value) => {
@@ -271,9 +276,10 @@ fn tls(key: &str, value: &str) -> Result<Tls, String> {
         "preferred" | "allow" => Tls::Prefer,
         "required" | "skip-verify" => Tls::Require,
         "verify-ca" | "verify-identity" | "true" | "1" => Tls::Verify,
-        name => Tls::ALL.into_iter().find(|mode| mode.name() == name).ok_or_else(|| {
-            format!("{key} is one of disable, prefer, require, verify-full, not `{value}`")
-        })?,
+        name => Tls::ALL
+            .into_iter()
+            .find(|mode| mode.name() == name)
+            .ok_or_else(|| format!("{key} is one of disable, prefer, require, verify-full, not `{value}`"))?,
     })
 }
 
@@ -294,7 +300,10 @@ fn redacted(text: &str) -> String {
             format!("{}{user}{}", &text[..scheme + 3], &text[at..])
         }
         // The end of the password may be anywhere.
-        (Some(scheme), None) if text[scheme + 3..].contains([':', '#']) => text[..scheme + 3].to_owned() + "…",
+        (Some(scheme), None) if text[scheme + 3..].contains([':', '#']) => {
+            text[..scheme + 3].to_owned() + "…"
+        }
+        (None, _) if !is_keyword_string(text) => return "the URL given".into(),
         _ => text.to_owned(),
     };
     match text.find("password") {
