@@ -121,6 +121,48 @@ fn encrypted(engine: Engine, certificate: &str, key: &str, drivers: &[&str]) {
         }
         unknown(&desk, &verified, workload, driver);
     }
+    demanded(&desk, &server, workload, drivers);
+    keyword_string(&desk, &server);
+}
+
+/// On this machine connections are not encrypted unless the URL asks for it: a user who has to encrypt is told what to add.
+fn demanded(desk: &Desk, server: &rig::Running, workload: &str, drivers: &[&str]) {
+    let engine = server.installation().engine;
+    match engine {
+        Engine::Postgres => {
+            server.client("postgres", "create role careful superuser login password 'secret'").unwrap();
+            let rules = server.data().join("pg_hba.conf");
+            let others = fs::read_to_string(&rules).unwrap();
+            fs::write(&rules, format!("hostnossl all careful all reject\n{others}")).unwrap();
+            server.client("postgres", "select pg_reload_conf()").unwrap();
+        }
+        _ => {
+            let user = "create user 'careful'@'%' identified by 'secret' require ssl; grant all on *.* to 'careful'@'%'";
+            server.client("mysql", user).unwrap();
+        }
+    }
+    let url =
+        ServerUrl { user: "careful".into(), password: Some(Secret::new("secret")), ..server.tcp_url("bank") };
+    let bare = url.to_string().replace("sslmode=disable&", "");
+    for driver in drivers {
+        run(desk, &url, &format!("run {workload}/{driver} --db {bare} --calls 100"))
+            .refused(&["add sslmode=require"]);
+        let encrypted = bare.replace('?', "?sslmode=require&");
+        let ran = run(desk, &url, &format!("run {workload}/{driver} --db {encrypted} {SHORT} --json"));
+        assert_good(&ran, &parse(&ran.out));
+    }
+}
+
+/// The address that `psql` takes.
+fn keyword_string(desk: &Desk, server: &rig::Running) {
+    let url = server.url("bank");
+    let (Engine::Postgres, Some(folder)) = (server.installation().engine, &url.socket) else { return };
+    let words = format!("host={} port={} user={} dbname=bank", folder.display(), url.port, url.user);
+    let mut command = desk.command("audit tpcb --db");
+    command.arg(format!("{words} options='-c search_path=public'"));
+    command.env("STACKMARK_DB_PASSWORD", url.password.as_ref().map(Secret::reveal).unwrap());
+    let ran = Running::start(command).end();
+    assert_eq!(ran.code(), 0, "{ran:?}");
 }
 
 /// A certificate that no known authority has signed is not taken where it is to be checked.
@@ -128,7 +170,7 @@ fn unknown(desk: &Desk, verified: &ServerUrl, workload: &str, driver: &str) {
     let files = desk.files();
     let stranger = ServerUrl { authority: None, ..verified.clone() };
     let ran = run(desk, &stranger, &format!("run {workload}/{driver} --db {stranger} --calls 100"));
-    ran.refused(&["certificate"]);
+    ran.refused(&["certificate", "sslrootcert=FILE"]);
     assert_eq!(desk.files(), files);
 }
 

@@ -137,11 +137,13 @@ pub(crate) fn refused(url: &ServerUrl, error: Error) -> OpenError {
             url,
             "it does not encrypt, and the URL asks for that; `sslmode=disable` or `prefer` would do without",
         ),
-        Error::Io(error @ mysql_async::IoError::Tls(_)) => {
-            let error = error.to_string();
-            unusable(url, &encryption::certificate(url, &error).unwrap_or(error))
-        }
-        Error::Io(mysql_async::IoError::Io(error)) => OpenError::Unreachable { what, why: error.to_string() },
+        Error::Io(error) => match (encryption::certificate(url, &error.to_string()), error) {
+            (Some(why), _) => unusable(url, &why),
+            (None, error @ mysql_async::IoError::Tls(_)) => unusable(url, &error.to_string()),
+            (None, mysql_async::IoError::Io(error)) => {
+                OpenError::Unreachable { what, why: error.to_string() }
+            }
+        },
         Error::Driver(DriverError::ConnectionClosed) => {
             OpenError::Unreachable { what, why: "it closed the connection".to_owned() }
         }

@@ -31,7 +31,10 @@ pub fn certificate(url: &ServerUrl, error: &str) -> Option<String> {
         error if error.contains("NotValidYet") || error.contains("not valid yet") => {
             "is not valid yet; is the clock of this machine right?".to_owned()
         }
-        error if error.contains("invalid peer certificate") => "cannot be used".to_owned(),
+        error if error.contains("invalid peer certificate") => {
+            "does not fit the authorities that are trusted here; name a file with the certificate of its own by sslrootcert=FILE"
+                .to_owned()
+        }
         _ => return None,
     };
     Some(format!("the server's certificate {why} ({error})"))
@@ -56,7 +59,7 @@ mod tests {
             ("invalid peer certificate: Expired", Some("has expired")),
             (
                 "invalid peer certificate: BadSignature",
-                Some("cannot be used (invalid peer certificate: BadSignature)"),
+                Some("by sslrootcert=FILE (invalid peer certificate: BadSignature)"),
             ),
             ("connection reset by peer", None),
         ] {
