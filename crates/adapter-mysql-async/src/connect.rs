@@ -3,11 +3,7 @@
 use model::OpenError;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, DriverError, Error, Opts, OptsBuilder, SslOpts};
-use sql::{Dialect, Secret, ServerUrl, Tls, encryption};
-use std::time::Duration;
-
-/// How long a server may take to let a client in.
-const CONNECT_MAX: Duration = Duration::from_secs(10);
+use sql::{CONNECT_MAX, Dialect, Secret, ServerUrl, Tls, encryption};
 
 /// What our sessions say of values that do not fit: no.
 const SQL_MODE: &str = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
@@ -22,11 +18,7 @@ const SQL_MODE: &str = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_S
 /// user, the password or the database, is too old or of another kind, or a setting does not take. No error holds a
 /// password.
 pub async fn connect(url: &ServerUrl) -> Result<Conn, OpenError> {
-    let slow = |_| OpenError::Unreachable {
-        what: url.place(),
-        why: format!("no answer within {} s", CONNECT_MAX.as_secs()),
-    };
-    tokio::time::timeout(CONNECT_MAX, connect_at_leisure(url)).await.map_err(slow)?
+    tokio::time::timeout(CONNECT_MAX, connect_at_leisure(url)).await.map_err(|_| url.no_answer())?
 }
 
 async fn connect_at_leisure(url: &ServerUrl) -> Result<Conn, OpenError> {

@@ -1,12 +1,8 @@
 //! What sqlx's errors mean where no engine said anything.
 
 use model::{DefectKind, Doubt, Fault, OpenError, Refusal};
-use sql::{ServerUrl, encryption};
+use sql::{CONNECT_MAX, ServerUrl, encryption};
 use sqlx::Error;
-use std::time::Duration;
-
-/// How long a server may take to let somebody in.
-const CONNECT_MAX: Duration = Duration::from_secs(10);
 
 /// The fault of an error that is not the engine's: a connection that is gone, or something that nobody expects.
 #[cold]
@@ -46,12 +42,10 @@ pub(crate) fn server_open_error(url: &ServerUrl, error: &Error) -> OpenError {
 
 /// Connecting, with a limit: sqlx itself has none.
 pub(crate) async fn in_time<T>(
-    what: String,
+    url: &ServerUrl,
     connecting: impl Future<Output = Result<T, OpenError>>,
 ) -> Result<T, OpenError> {
-    let slow =
-        |_| OpenError::Unreachable { what, why: format!("no answer within {} s", CONNECT_MAX.as_secs()) };
-    tokio::time::timeout(CONNECT_MAX, connecting).await.map_err(slow)?
+    tokio::time::timeout(CONNECT_MAX, connecting).await.map_err(|_| url.no_answer())?
 }
 
 /// The beginning of a statement, for a message.

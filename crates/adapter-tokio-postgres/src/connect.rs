@@ -2,14 +2,10 @@
 
 use crate::{Connected, Link};
 use model::{Fault, OpenError};
-use sql::{Isolation, ServerUrl, Tls, encryption, postgres};
+use sql::{CONNECT_MAX, Isolation, ServerUrl, Tls, encryption, postgres};
 use std::error::Error as _;
-use std::time::Duration;
 use tokio_postgres::config::{ChannelBinding, SslMode};
 use tokio_postgres::{Client, Config, Error, SimpleQueryMessage};
-
-/// How long a server may take to let somebody in.
-const CONNECT_MAX: Duration = Duration::from_secs(10);
 
 /// What a session says of itself after its settings were made, read back from the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,11 +31,7 @@ pub struct Facts {
 /// [`OpenError::Unreachable`] when nothing answers, or nobody is let in now; [`OpenError::Unusable`] when trying again will
 /// not help: password, database, encryption, a server that is too old, a setting that does not take.
 pub async fn connect(url: &ServerUrl) -> Result<Connected, OpenError> {
-    let slow = |_| OpenError::Unreachable {
-        what: url.place(),
-        why: format!("no answer within {} s", CONNECT_MAX.as_secs()),
-    };
-    tokio::time::timeout(CONNECT_MAX, connect_at_leisure(url)).await.map_err(slow)?
+    tokio::time::timeout(CONNECT_MAX, connect_at_leisure(url)).await.map_err(|_| url.no_answer())?
 }
 
 /// The same, and refuses a server that takes no writes.

@@ -45,9 +45,12 @@ impl Cause {
         Cause::new(Kind::Other, text)
     }
 
-    /// Of a driver that panicked.
-    pub(crate) fn panicked(panic: &str) -> Cause {
-        Cause::other(format!("{DRIVER_PANICKED}: {panic}"))
+    /// What a driver answered, where it did not panic.
+    pub(crate) fn of_driver<T, E: Into<Cause>>(caught: Result<Result<T, E>, String>) -> Result<T, Cause> {
+        match caught {
+            Ok(answer) => answer.map_err(Into::into),
+            Err(panic) => Err(Cause::other(format!("{DRIVER_PANICKED}: {panic}"))),
+        }
     }
 
     /// Of who stops because the load is over for another reason.

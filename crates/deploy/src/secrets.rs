@@ -3,7 +3,7 @@
 use crate::server::{PASSWORD, variable};
 use anyhow::{Context, Result, bail};
 use broker::Address;
-use sql::{DbUrl, Dialect, Secret, ServerUrl, is_keyword_string};
+use sql::{DbUrl, Dialect, Secret, ServerUrl, split_name};
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
@@ -164,9 +164,8 @@ fn taken_out(argument: &str) -> Option<(String, String, Secret)> {
         _ => ("", argument),
     };
     // A name that no store has is refused later, and its password is nobody's.
-    let named =
-        text.split_once('=').filter(|(name, _)| !name.contains([':', '/']) && !is_keyword_string(text));
-    let (name, text) = named.map_or((String::new(), text), |(name, url)| (format!("{name}="), url));
+    let (name, text) = split_name(text);
+    let name = name.map_or_else(String::new, |name| format!("{name}="));
     if name == "broker=" {
         let address: Address = text.parse().ok()?;
         let password = address.password.clone()?;

@@ -47,88 +47,88 @@ pub fn seconds(s: f64) -> String {
     format!("{}{GAP}s", trimmed(s, 1))
 }
 
-/// An interval whose half is a larger share of its value says only that the value is not known.
+/// Largest half of an interval, as a share of the value, that is shown.
 const MARGIN_MAX: f64 = 0.5;
-/// An interval whose ends are at distances from the value with a larger ratio is shown by its ends.
+/// From this ratio of the distances of its ends from the value on, an interval is shown by its ends.
 const LOPSIDED_MIN: f64 = 1.5;
 
-/// What is said of a value that no interval bounds well enough.
+/// Label of a value whose interval is as wide as the value.
 pub const TOO_SHORT: &str = "too short for an interval";
 
-/// A value as precisely as it is known, and how well that is.
+/// A value as precisely as it is known, with its uncertainty.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
+pub struct Estimate {
     /// The value alone.
     pub value: String,
-    /// How well it is known.
-    pub sureness: Sureness,
+    /// Its uncertainty.
+    pub uncertainty: Uncertainty,
 }
 
-/// How well a value is known.
+/// The uncertainty of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sureness {
-    /// It is of one run, or has no spread.
+pub enum Uncertainty {
+    /// None is given: it is of one run, or has no spread.
     Alone,
-    /// So much more or less.
+    /// Half the width of its interval.
     Margin(String),
-    /// Between these, of which one is much further from it.
+    /// The ends of its interval, of which one is much further from it.
     Range(String, String),
-    /// An interval as wide as the value tells nothing.
+    /// Its interval is as wide as the value.
     TooShort,
 }
 
-impl Sureness {
+impl Uncertainty {
     /// What stands behind the value: `± 18`, `(31–52)`, or nothing.
     pub fn margin(&self) -> String {
         match self {
-            Sureness::Margin(half) => format!("±{GAP}{half}"),
-            Sureness::Range(low, high) => format!("({low}–{high})"),
-            Sureness::Alone | Sureness::TooShort => String::new(),
+            Uncertainty::Margin(half) => format!("±{GAP}{half}"),
+            Uncertainty::Range(low, high) => format!("({low}–{high})"),
+            Uncertainty::Alone | Uncertainty::TooShort => String::new(),
         }
     }
 }
 
 /// A value and half the width of its interval, both cut at the interval's first digit, or its second after a leading 1 or 2. Three digits
 /// are as many as a single run deserves, or one that was too short for an interval.
-pub fn known(interval: Interval) -> Known {
+pub fn estimate(interval: Interval) -> Estimate {
     let Interval { value, low, high } = interval;
-    let alone = |sureness| {
+    let alone = |uncertainty| {
         let place = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 - 2 };
-        Known { value: cut(value, place), sureness }
+        Estimate { value: cut(value, place), uncertainty }
     };
     let (Some(low), Some(high), Some(half)) = (low, high, margin(interval)) else {
-        return alone(Sureness::Alone);
+        return alone(Uncertainty::Alone);
     };
     if half <= 0.0 {
-        return alone(Sureness::Alone);
+        return alone(Uncertainty::Alone);
     }
     if half > MARGIN_MAX * value.abs() {
-        return alone(Sureness::TooShort);
+        return alone(Uncertainty::TooShort);
     }
     let magnitude = half.log10().floor() as i32;
     let place = if half / 10_f64.powi(magnitude) < 3.0 { magnitude - 1 } else { magnitude };
     let (below, above) = (value - low, high - value);
     let lopsided = below.max(above) > LOPSIDED_MIN * below.min(above);
-    let sureness = match lopsided {
-        true => Sureness::Range(cut(low, place), cut(high, place)),
-        false => Sureness::Margin(cut(half, place)),
+    let uncertainty = match lopsided {
+        true => Uncertainty::Range(cut(low, place), cut(high, place)),
+        false => Uncertainty::Margin(cut(half, place)),
     };
-    Known { value: cut(value, place), sureness }
+    Estimate { value: cut(value, place), uncertainty }
 }
 
-/// A value with how well it is known: `1 204 ± 18`, `748 (690–1 010)`, `12 (too short for an interval)`.
+/// A value with its uncertainty: `1 204 ± 18`, `748 (690–1 010)`, `12 (too short for an interval)`.
 pub fn with_margin(interval: Interval) -> String {
-    let Known { value, sureness } = known(interval);
-    match sureness {
-        Sureness::Alone => value,
-        Sureness::TooShort => format!("{value} ({TOO_SHORT})"),
-        sureness => format!("{value}{GAP}{}", sureness.margin()),
+    let Estimate { value, uncertainty } = estimate(interval);
+    match uncertainty {
+        Uncertainty::Alone => value,
+        Uncertainty::TooShort => format!("{value} ({TOO_SHORT})"),
+        uncertainty => format!("{value}{GAP}{}", uncertainty.margin()),
     }
 }
 
 /// The value of an interval as precisely as its margin permits, without the margin.
 pub fn value_alone(interval: Interval) -> String {
-    known(interval).value
+    estimate(interval).value
 }
 
 /// Half the width of an interval.

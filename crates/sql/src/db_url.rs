@@ -1,6 +1,6 @@
 //! A database by its URL, whatever the engine.
 
-use crate::{Dialect, ServerUrl, SqliteUrl, UrlError};
+use crate::{Dialect, ServerUrl, SqliteUrl, UrlError, is_keyword_string};
 use std::fmt;
 use std::str::FromStr;
 
@@ -21,6 +21,16 @@ impl DbUrl {
             DbUrl::Sqlite(_) => Dialect::Sqlite,
             DbUrl::Server(url) => url.dialect,
         }
+    }
+}
+
+/// The name before the first `=` of `shard-0=URL`, if there is one, and the address: an address has a colon before any, or is a keyword
+/// string.
+#[must_use]
+pub fn split_name(given: &str) -> (Option<&str>, &str) {
+    match given.split_once('=') {
+        Some((name, url)) if !name.contains([':', '/']) && !is_keyword_string(given) => (Some(name), url),
+        _ => (None, given),
     }
 }
 

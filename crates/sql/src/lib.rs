@@ -29,14 +29,14 @@ pub use attached::{Attached, of_database};
 pub use catalogue::{Catalogue, CatalogueError};
 pub use column_info::ColumnInfo;
 pub use conn::{ColumnError, Columns, Grouping, Param, Read, SqlConn, SqlOpener, StmtId, Take, TxKind};
-pub use db_url::DbUrl;
+pub use db_url::{DbUrl, split_name};
 pub use many_rows::ManyRowsError;
 pub use mysql::{
     MySqlFlushing, durability as mysql_durability, fault as mysql_fault, open_error as mysql_open_error,
 };
 pub use mysql_settings::MySqlSettings;
 pub use placeholders::{Positional, dollars, positional};
-pub use server_url::{Isolation, Secret, ServerUrl, Tls, is_keyword_string};
+pub use server_url::{CONNECT_MAX, Isolation, Secret, ServerUrl, Tls, is_keyword_string};
 pub use sqlite::{
     Journal, SqliteUrl, Synchronous, UrlError, durability as sqlite_durability, fault as sqlite_fault,
 };

@@ -3,10 +3,15 @@
 mod parse;
 
 use crate::{Dialect, UrlError};
+use model::OpenError;
 pub use parse::is_keyword_string;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
+
+/// How long a server may take to let a client in.
+pub const CONNECT_MAX: Duration = Duration::from_secs(10);
 
 /// A password. It is shown nowhere: not by `Debug`, not by `Display` of what holds it.
 #[derive(Clone, PartialEq, Eq)]
@@ -157,6 +162,15 @@ impl ServerUrl {
     #[must_use]
     pub fn with_database(&self, database: &str) -> ServerUrl {
         ServerUrl { database: database.to_owned(), ..self.clone() }
+    }
+
+    /// The error of a server that has not let a client in within [`CONNECT_MAX`].
+    #[must_use]
+    pub fn no_answer(&self) -> OpenError {
+        OpenError::Unreachable {
+            what: self.place(),
+            why: format!("no answer within {} s", CONNECT_MAX.as_secs()),
+        }
     }
 
     /// Where the server is, for messages: `127.0.0.1:5432` or a socket's path.

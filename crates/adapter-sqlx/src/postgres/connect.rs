@@ -25,7 +25,7 @@ pub(crate) async fn connect(url: &ServerUrl) -> Result<(PgConnection, Facts), Op
         return Err(OpenError::Unusable { what: url.place(), why });
     }
     let options = options(url)?;
-    in_time(url.place(), async {
+    in_time(url, async {
         let mut conn = options.connect().await.map_err(|error| open_error(url, &error))?;
         let facts = settle(&mut conn, url).await?;
         Ok((conn, facts))

@@ -3,10 +3,10 @@
 use super::writer::Way;
 use crate::engine::Canceller;
 use crate::error::Cause;
-use model::{OpenError, caught};
+use model::caught;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, DriverError, Error, Opts, OptsBuilder, SslOpts};
-use sql::{Secret, ServerUrl, Tls};
+use sql::{CONNECT_MAX, Secret, ServerUrl, Tls};
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::time::Duration;
@@ -16,9 +16,6 @@ use tokio::runtime::{Builder, Runtime};
 /// server was told; and what was waited for in vain does not hold us for ever.
 const SESSION: &str = "set session time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', \
                        lock_wait_timeout = 30";
-
-/// How long a server may take to let a client in.
-const CONNECT_MAX: Duration = Duration::from_secs(10);
 
 /// How long a connection may take to say goodbye, and a server to hear that a query is to be ended.
 const CLOSE_MAX: Duration = Duration::from_millis(500);
@@ -39,11 +36,7 @@ impl Session {
     pub(crate) fn open(url: &ServerUrl, database: bool) -> Result<Session, Cause> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let reaching = async { tokio::time::timeout(CONNECT_MAX, caught(reach(url, database))).await };
-        let reached = runtime.block_on(reaching).map_err(|_| OpenError::Unreachable {
-            what: url.place(),
-            why: format!("no answer within {} s", CONNECT_MAX.as_secs()),
-        })?;
-        let conn = reached.map_err(|panic| Cause::panicked(&panic))??;
+        let conn = Cause::of_driver(runtime.block_on(reaching).map_err(|_| url.no_answer())?)?;
         Ok(Session { url: url.clone(), conn: Some(conn), runtime, way: None, made: Ok(()) })
     }
 
@@ -55,10 +48,7 @@ impl Session {
         let conn = self.conn.as_mut().expect("taken only when the session is dropped");
         // Behind a pointer, or the runtime would be compiled anew for each answer.
         let answer: Pin<&mut dyn Future<Output = Result<T, E>>> = pin!(ask(conn));
-        match self.runtime.block_on(caught(answer)) {
-            Ok(answer) => answer.map_err(Into::into),
-            Err(panic) => Err(Cause::panicked(&panic)),
-        }
+        Cause::of_driver(self.runtime.block_on(caught(answer)))
     }
 
     /// Kills the query that runs. Whether it still does is not asked: one that has ended is no error.

@@ -4,7 +4,7 @@ use super::tls;
 use crate::engine::Canceller;
 use crate::error::{Cause, Kind};
 use model::{OpenError, caught};
-use sql::{ServerUrl, Tls, postgres};
+use sql::{CONNECT_MAX, ServerUrl, Tls, postgres};
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::time::Duration;
@@ -14,8 +14,6 @@ use tokio_postgres::config::{ChannelBinding, SslMode};
 use tokio_postgres::{CancelToken, Client, Config, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// How long a server may take to let somebody in.
-const CONNECT_MAX: Duration = Duration::from_secs(10);
 /// How long a connection may take to say goodbye.
 const CLOSE_MAX: Duration = Duration::from_secs(1);
 
@@ -37,14 +35,10 @@ impl Session {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let tls = tls::connector(url)?;
         let config = config(url);
-        let unreachable = || OpenError::Unreachable {
-            what: url.place(),
-            why: format!("no answer within {} s", CONNECT_MAX.as_secs()),
-        };
         let opened = async { tokio::time::timeout(CONNECT_MAX, caught(config.connect(tls.clone()))).await };
-        let opened = runtime.block_on(opened).map_err(|_| unreachable())?;
-        let opened = opened.map_err(|panic| Cause::panicked(&panic))?;
-        let (client, connection) = opened.map_err(|error| refused(url, error))?;
+        let opened = runtime.block_on(opened).map_err(|_| url.no_answer())?;
+        let opened = opened.map(|opened| opened.map_err(|error| refused(url, error)));
+        let (client, connection) = Cause::of_driver(opened)?;
         let task = runtime.spawn(async {
             // What ends the connection is told to whoever waits for an answer.
             let _ = connection.await;
@@ -96,10 +90,7 @@ impl Session {
     ) -> Result<T, Cause> {
         // Behind a pointer, or the runtime would be compiled anew for each answer.
         let answer: Pin<&mut dyn Future<Output = Result<T, E>>> = pin!(answer);
-        match self.runtime.block_on(caught(answer)) {
-            Ok(answer) => answer.map_err(Into::into),
-            Err(panic) => Err(Cause::panicked(&panic)),
-        }
+        Cause::of_driver(self.runtime.block_on(caught(answer)))
     }
 
     /// Waits for whatever needs the client to itself.

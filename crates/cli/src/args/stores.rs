@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use deploy::database::parse_url;
 use deploy::{DATABASE, variable};
-use sql::{DbUrl, Dialect, ServerUrl, is_keyword_string};
+use sql::{DbUrl, Dialect, ServerUrl, split_name};
 use std::path::Path;
 use targets::place;
 
@@ -52,7 +52,7 @@ impl Stores {
         }
         let mut named = vec![None; given.len()];
         for one in &given {
-            let (name, url) = split(one);
+            let (name, url) = split_name(one);
             let place = match name {
                 None if count == 1 => 0,
                 None => bail!(
@@ -86,11 +86,11 @@ impl Stores {
 
     /// The same, with `broker=ADDRESS` among them.
     pub(crate) fn with_broker(given: &[String], shards: Option<u32>) -> Result<Stores> {
-        let is_broker = |one: &&String| split(one).0 == Some("broker");
+        let is_broker = |one: &&String| split_name(one).0 == Some("broker");
         let (brokers, rest): (Vec<&String>, Vec<&String>) = given.iter().partition(is_broker);
         let broker = match brokers[..] {
             [] => None,
-            [one] => Some(deploy::broker_address(split(one).1)?),
+            [one] => Some(deploy::broker_address(split_name(one).1)?),
             _ => bail!("--db broker=… is given more than once"),
         };
         let rest: Vec<String> = rest.into_iter().cloned().collect();
@@ -131,14 +131,6 @@ fn is_same(one: &DbUrl, other: &DbUrl) -> bool {
             at(one) == at(other)
         }
         (DbUrl::Sqlite(_), DbUrl::Server(_)) | (DbUrl::Server(_), DbUrl::Sqlite(_)) => false,
-    }
-}
-
-/// The name before the first `=`, if there is one: an address has a colon before any.
-fn split(given: &str) -> (Option<&str>, &str) {
-    match given.split_once('=') {
-        Some((name, url)) if !name.contains([':', '/']) && !is_keyword_string(given) => (Some(name), url),
-        _ => (None, given),
     }
 }
 

@@ -1,10 +1,10 @@
 //! How near to full each resource is, and what more clients could bring at most until the first is full.
 
 use super::load::Load;
-use super::saturation::{Lane, thread_share};
+use super::saturation::{Lane, server_threads};
 use super::whole_percent;
 use crate::figures;
-use result::{Role, Suspect, Trial};
+use result::{Suspect, Trial};
 
 /// From this share on a resource is nearly full: more clients bring a quarter more at most.
 const NEARLY: f64 = 0.8;
@@ -48,12 +48,7 @@ impl Room {
             let name = format!("the processor limit of {}", process.roles_words());
             resources.push(Resource { name, used, suspect: Suspect::Limit });
         }
-        let servers = trial.processes.iter().filter(|process| process.roles.contains(&Role::Server));
-        for process in servers {
-            // As many threads as clients take more calls with more of them.
-            let busy = process.cpu_s() / trial.measured_s.max(f64::MIN_POSITIVE);
-            let used = thread_share(trial, process).filter(|_| f64::from(trial.plan.clients) > busy.ceil());
-            let Some(used) = used else { continue };
+        for (process, used) in server_threads(trial) {
             let name = format!("one thread of {}", process.roles_words());
             words.push(format!("{name} busy {} of the time", whole_percent(used)));
             resources.push(Resource { name, used, suspect: Suspect::ServerThread });

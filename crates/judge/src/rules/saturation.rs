@@ -77,30 +77,28 @@ fn weighed(trial: &Trial, load: &Load, busy: Found) -> Found {
     }
 }
 
-/// A server whose busiest thread used a whole core, while it had more calls to answer than it keeps cores busy: more clients wait for
-/// the same thread.
+/// A server whose busiest thread used a whole core: more clients wait for the same thread.
 fn server_thread(trial: &Trial) -> Option<Rule> {
-    let full = |process: &&Process| {
-        let busy = process.cpu_s() / trial.measured_s.max(f64::MIN_POSITIVE);
-        process.roles.contains(&Role::Server)
-            && thread_share(trial, process).is_some_and(|share| share >= FULL)
-            && f64::from(trial.plan.clients) > busy.ceil()
-    };
-    let process = trial.processes.iter().find(full)?;
+    let (process, share) = server_threads(trial).find(|(_, share)| *share >= FULL)?;
     hint(
         format!(
             "one thread of {} was busy {} of the time, and a thread uses one core at most: this is likely the maximum throughput \
              of one process of it",
             process.roles_words(),
-            whole_percent(thread_share(trial, process)?.min(1.0))
+            whole_percent(share.min(1.0))
         ),
         "run more threads or processes of the server: more clients would only wait longer",
     )
 }
 
-/// Share of the measured time for which the busiest thread of a process had a core.
-pub(super) fn thread_share(trial: &Trial, process: &Process) -> Option<f64> {
-    Some(process.busiest_thread_s? / Some(trial.measured_s).filter(|s| *s > 0.0)?)
+/// Servers with more clients than cores that they keep busy, and the share of the time for which the busiest thread of each had a core.
+/// A server that keeps a thread busy for each client takes more calls with more clients.
+pub(super) fn server_threads(trial: &Trial) -> impl Iterator<Item = (&Process, f64)> {
+    let measured_s = trial.measured_s.max(f64::MIN_POSITIVE);
+    let servers = trial.processes.iter().filter(|process| process.roles.contains(&Role::Server));
+    servers
+        .filter(move |process| f64::from(trial.plan.clients) > (process.cpu_s() / measured_s).ceil())
+        .filter_map(move |process| Some((process, process.busiest_thread_s? / measured_s)))
 }
 
 /// Whether strangers used most of what was used: then what the calls themselves queued for tells more than full processors.

@@ -6,7 +6,7 @@ use crate::html::budget::Bar;
 use crate::html::deployment::deployment;
 use crate::html::spectrum::{self, Lane};
 use crate::html::{Markup, lines, timeline};
-use judge::figures::Sureness;
+use judge::figures::Uncertainty;
 use judge::{clocked, engine_findings, figures, findings};
 use result::{
     Books, Class, Interval, KindTally, Latency, Quantiles, Recovery, Severity, State, Tier, Trial,
@@ -57,7 +57,7 @@ pub(crate) fn trial(trial: &Trial) -> Vec<Block<'_>> {
 /// The number, its name, its tier, and the few figures that people ask for next.
 fn headline(trial: &Trial, void: bool) -> Headline {
     let (headline, durability) = (&trial.headline, &trial.stack.durability);
-    let known = figures::known(headline.value);
+    let estimate = figures::estimate(headline.value);
     let is_good = durability.tier == Tier::Durable && !durability.claimed;
     let mut badges = vec![Badge {
         tone: if is_good { Tone::Good } else { Tone::Warn },
@@ -65,7 +65,7 @@ fn headline(trial: &Trial, void: bool) -> Headline {
         meaning: durability.tier.meaning(),
         level: Level::Page,
     }];
-    if known.sureness == Sureness::TooShort {
+    if estimate.uncertainty == Uncertainty::TooShort {
         let meaning = "the interval is as wide as the value: measure for longer";
         badges.push(Badge { meaning, ..Badge::new(Tone::Warn, figures::TOO_SHORT) });
     }
@@ -81,8 +81,8 @@ fn headline(trial: &Trial, void: bool) -> Headline {
         void,
         number: Some(Number {
             // Of a run that was killed in its warm-up no rate is known.
-            value: if trial.measured_s > 0.0 { known.value } else { figures::NONE.to_owned() },
-            margin: known.sureness.margin(),
+            value: if trial.measured_s > 0.0 { estimate.value } else { figures::NONE.to_owned() },
+            margin: estimate.uncertainty.margin(),
             unit: headline.unit.clone(),
             label: headline.label.clone(),
         }),
